@@ -1,0 +1,25 @@
+# Each target is a short call of tools/steps.sh or a script; CMakePresets.json has the builds.
+.PHONY: quickstart test test-asan test-tsan bench format lint
+
+# Installs what is missing (apt), builds build/release, runs the main job. Done steps are not repeated.
+quickstart:
+	@tools/steps.sh quickstart release
+
+# As quickstart, then every test through ctest.
+test:
+	@tools/steps.sh test release
+
+test-asan:
+	@tools/steps.sh test asan
+
+test-tsan:
+	@tools/steps.sh test tsan
+
+bench:
+	@tools/steps.sh bench release
+
+format:
+	@tools/sources.sh | xargs -0 clang-format -i
+
+lint:
+	@tools/steps.sh lint dev

@@ -1,0 +1,28 @@
+# Libraries of Debian 12; tools/setup.sh installs them.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(dnnl REQUIRED)
+find_package(hwy REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(zstd REQUIRED)
+find_package(PNG REQUIRED)
+find_package(JPEG REQUIRED)
+if(NOT HALFSTEP_FUZZ)
+  find_package(GTest REQUIRED)
+  find_package(benchmark REQUIRED)
+endif()
+
+find_library(XXHASH_LIBRARY xxhash REQUIRED)
+find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+mark_as_advanced(XXHASH_LIBRARY XXHASH_INCLUDE_DIR)
+add_library(xxHash::xxhash UNKNOWN IMPORTED)
+set_target_properties(xxHash::xxhash PROPERTIES IMPORTED_LOCATION ${XXHASH_LIBRARY}
+                                                INTERFACE_INCLUDE_DIRECTORIES ${XXHASH_INCLUDE_DIR})
+
+if(HALFSTEP_CUDA)
+  enable_language(CUDA)
+  find_package(CUDAToolkit REQUIRED)
+endif()

@@ -1,0 +1,44 @@
+# opgen turns the records in ops/ into C++, docs and tests under build/PRESET/gen. It rewrites only what changed: ninja then
+# stops at unchanged files (restat), and the stamp says that it has run.
+set(HALFSTEP_GEN ${CMAKE_BINARY_DIR}/gen)
+file(MAKE_DIRECTORY ${HALFSTEP_GEN})
+add_custom_target(halfstep_gen)
+
+file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} opgen/*.cpp)
+file(GLOB records CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} ops/*.yaml)
+if(NOT "opgen/main.cpp" IN_LIST sources OR NOT records)
+  return()
+endif()
+list(REMOVE_ITEM records ops/schema.yaml)
+list(REMOVE_ITEM sources opgen/main.cpp)
+
+add_library(opgen_lib STATIC ${sources})
+target_link_libraries(opgen_lib PUBLIC halfstep_base yaml-cpp)
+add_executable(opgen opgen/main.cpp)
+target_link_libraries(opgen PRIVATE opgen_lib)
+
+# One source for each record file, and the table of all.
+set(HALFSTEP_GEN_ir ${HALFSTEP_GEN}/halfstep/ir/ops.cpp)
+foreach(file IN LISTS records)
+  get_filename_component(stem ${file} NAME_WE)
+  list(APPEND HALFSTEP_GEN_ir ${HALFSTEP_GEN}/halfstep/ir/ops_${stem}.cpp)
+endforeach()
+set(HALFSTEP_GEN_kernels
+    ${HALFSTEP_GEN}/halfstep/kernels/table.cpp ${HALFSTEP_GEN}/halfstep/kernels/pointwise.cpp)
+set(HALFSTEP_GEN_arith ${HALFSTEP_GEN}/halfstep/arith/functions.cpp)
+set(HALFSTEP_GEN_passes ${HALFSTEP_GEN}/halfstep/passes/gradients.cpp)
+set(HALFSTEP_GEN_verify ${HALFSTEP_GEN}/tests/op_cases.cpp)
+add_custom_command(
+  OUTPUT ${HALFSTEP_GEN}/opgen.stamp
+  BYPRODUCTS ${HALFSTEP_GEN_arith} ${HALFSTEP_GEN_ir} ${HALFSTEP_GEN_kernels} ${HALFSTEP_GEN_passes} ${HALFSTEP_GEN_verify}
+             ${HALFSTEP_GEN}/halfstep/ir/ops.h ${HALFSTEP_GEN}/halfstep/ir/ops_records.h
+             ${HALFSTEP_GEN}/halfstep/kernels/ops.h ${HALFSTEP_GEN}/halfstep/arith/pointwise_functions.h
+             ${HALFSTEP_GEN}/halfstep/passes/gradients.h ${HALFSTEP_GEN}/docs/operators.md
+  COMMAND opgen --schema ops/schema.yaml --out ${HALFSTEP_GEN} ${records}
+  COMMAND ${CMAKE_COMMAND} -E touch ${HALFSTEP_GEN}/opgen.stamp
+  DEPENDS opgen ops/schema.yaml ${records}
+  WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+  COMMENT "Generating code from the operator records"
+  VERBATIM)
+add_custom_target(halfstep_gen_run DEPENDS ${HALFSTEP_GEN}/opgen.stamp)
+add_dependencies(halfstep_gen halfstep_gen_run)

@@ -1,0 +1,21 @@
+#include "halfstep/base/dtype.h"
+
+#include <array>
+
+namespace halfstep {
+namespace {
+
+constexpr std::array<std::string_view, kDTypeCount> kNames = {"f32", "f64", "f16", "bf16", "i4",  "i8",
+                                                              "u8",  "i16", "u16", "i32",  "i64", "bool"};
+}
+
+std::string_view name(DType dtype) { return kNames[static_cast<size_t>(dtype)]; }
+
+std::optional<DType> parse_dtype(std::string_view text) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (kNames[static_cast<size_t>(i)] == text) return static_cast<DType>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace halfstep

@@ -1,0 +1,16 @@
+// Where an operation or a record comes from.
+#pragma once
+
+#include <string>
+
+namespace halfstep {
+
+struct Location {
+  std::string file;  ///< base name or the path as the user gave it; empty when unknown
+  int line = 0;
+};
+
+/// "digits.ir:12", or "" when unknown.
+std::string to_string(const Location& location);
+
+}  // namespace halfstep

@@ -1,0 +1,20 @@
+// The library never prints: what it has to say while working goes to a callback.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+namespace halfstep {
+
+/// Progress of long work. Called from the thread that called the library.
+struct Progress {
+  std::string_view stage;  ///< "float training", "calibration"
+  double done = 0;         ///< work so far and in all, in the unit of the stage
+  double total = 0;
+  std::string_view note;   ///< "loss 0.031, accuracy 98.9 %"; may be empty
+};
+
+/// May throw Error(interrupted) to stop the work at a safe point.
+using ProgressCallback = std::function<void(const Progress&)>;
+
+}  // namespace halfstep

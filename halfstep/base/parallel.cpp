@@ -1,0 +1,70 @@
+#include "halfstep/base/parallel.h"
+
+#include <algorithm>
+
+#include "halfstep/base/float_environment.h"
+
+namespace halfstep {
+
+ThreadPool::ThreadPool(int threads)
+    : threads_(threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
+  for (int worker = 1; worker < threads_; ++worker) members_.emplace_back([this, worker] { serve(worker); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  start_.notify_all();
+}
+
+void ThreadPool::run_on_all(FunctionRef<void(int)> task) {
+  const FloatEnvironment environment;
+  if (threads_ == 1) return task(0);
+  {
+    const std::lock_guard lock(mutex_);
+    task_ = &task;
+    running_ = threads_ - 1;
+    ++generation_;
+  }
+  start_.notify_all();
+  task(0);
+  std::unique_lock lock(mutex_);
+  finished_.wait(lock, [this] { return running_ == 0; });
+  task_ = nullptr;
+}
+
+void ThreadPool::serve(int worker) {
+  const FloatEnvironment environment;
+  uint64_t seen = 0;
+  while (true) {
+    const FunctionRef<void(int)>* task = nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      start_.wait(lock, [&] { return stopping_ || generation_ != seen; });
+      if (stopping_) return;
+      seen = generation_;
+      task = task_;
+    }
+    (*task)(worker);
+    {
+      const std::lock_guard lock(mutex_);
+      if (--running_ == 0) finished_.notify_one();
+    }
+  }
+}
+
+void ThreadPool::parallel_for(int64_t count, FunctionRef<void(int64_t)> task) {
+  if (threads_ == 1 || count <= 1) {
+    const FloatEnvironment environment;
+    for (int64_t i = 0; i < count; ++i) task(i);
+    return;
+  }
+  std::atomic<int64_t> next{0};
+  run_on_all([&](int) {
+    for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) task(i);
+  });
+}
+
+}  // namespace halfstep

@@ -1,0 +1,66 @@
+// The one thread pool: shared by the scheduler and by whoever splits work by shape.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace halfstep {
+
+/// A non-owning reference to a callable; valid while the callable lives.
+template <class Signature>
+class FunctionRef;
+template <class R, class... Args>
+class FunctionRef<R(Args...)> {
+ public:
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
+  FunctionRef(F&& f)  // NOLINT: implicit on purpose, as with a plain reference
+      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
+        call_([](void* object, Args... args) -> R {
+          return (*static_cast<std::remove_reference_t<F>*>(object))(static_cast<Args>(args)...);
+        }) {}
+  R operator()(Args... args) const { return call_(object_, static_cast<Args>(args)...); }
+
+ private:
+  void* object_;
+  R (*call_)(void*, Args...);
+};
+
+/// A fixed team of threads that includes the caller. One `run_on_all` at a time; callbacks must not throw.
+/// Every member runs with the library's floating-point environment.
+class ThreadPool {
+ public:
+  /// `threads` counts the caller; 0 means one per processor.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return threads_; }
+
+  /// Calls task(worker) once on every member, worker 0 being the caller, and returns when all have returned.
+  void run_on_all(FunctionRef<void(int worker)> task);
+
+  /// Calls task(index) for every index in [0, count), in no particular order. The split never depends on the number of threads.
+  void parallel_for(int64_t count, FunctionRef<void(int64_t index)> task);
+
+ private:
+  void serve(int worker);
+
+  int threads_;
+  std::mutex mutex_;
+  std::condition_variable start_, finished_;
+  const FunctionRef<void(int)>* task_ = nullptr;
+  uint64_t generation_ = 0;
+  int running_ = 0;
+  bool stopping_ = false;
+  std::vector<std::jthread> members_;
+};
+
+}  // namespace halfstep

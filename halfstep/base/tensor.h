@@ -1,0 +1,69 @@
+// A dense row-major tensor in host memory.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <span>
+
+#include "halfstep/base/shape.h"
+#include "halfstep/base/status.h"
+
+namespace halfstep {
+
+/// Alignment of every tensor and planned buffer, in bytes: one cache line, one AVX-512 vector.
+inline constexpr size_t kAlignment = 64;
+
+/// Shared ownership of aligned bytes: copies of a Tensor share storage, `clone` does not.
+class Tensor {
+ public:
+  Tensor() = default;
+  /// Zero-filled.
+  Tensor(DType dtype, Dims dims);
+
+  template <class T>
+  static Tensor of(DType dtype, Dims dims, std::span<const T> values) {
+    Tensor tensor(dtype, std::move(dims));
+    auto to = tensor.data<T>();
+    HS_CHECK(to.size() == values.size());
+    std::copy(values.begin(), values.end(), to.begin());
+    return tensor;
+  }
+  static Tensor scalar(float value) { return of<float>(DType::f32, {1}, std::span(&value, 1)); }
+  static Tensor scalar(int32_t value) { return of<int32_t>(DType::i32, {1}, std::span(&value, 1)); }
+
+  bool defined() const { return storage_ != nullptr; }
+  DType dtype() const { return type_.dtype; }
+  const Dims& dims() const { return type_.dims; }
+  const Type& type() const { return type_; }
+  int64_t size() const { return size_; }
+  size_t bytes() const { return static_cast<size_t>(size_) * size_of(type_.dtype); }
+  std::byte* raw() { return storage_.get(); }
+  const std::byte* raw() const { return storage_.get(); }
+
+  template <class T>
+  std::span<T> data() {
+    HS_CHECK(stored_as<T>(type_.dtype));
+    return {reinterpret_cast<T*>(storage_.get()), static_cast<size_t>(size_)};
+  }
+  template <class T>
+  std::span<const T> data() const {
+    HS_CHECK(stored_as<T>(type_.dtype));
+    return {reinterpret_cast<const T*>(storage_.get()), static_cast<size_t>(size_)};
+  }
+
+  Tensor clone() const;
+  /// The same storage under other extents of the same count.
+  Tensor reshaped(Dims dims) const;
+  /// Rows [begin, end) of the first axis, as a copy.
+  Tensor rows(int64_t begin, int64_t end) const;
+
+  /// Same type and the same bytes.
+  bool same_bits(const Tensor& other) const;
+
+ private:
+  std::shared_ptr<std::byte> storage_;
+  Type type_{DType::f32, {0}};
+  int64_t size_ = 0;
+};
+
+}  // namespace halfstep

@@ -1,0 +1,152 @@
+#include "halfstep/io/dataset.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "halfstep/io/file.h"
+#include "halfstep/io/idx_dataset.h"
+#include "halfstep/io/image_tree.h"
+#include "halfstep/io/npz.h"
+#include "halfstep/io/safetensors.h"
+
+namespace halfstep::io {
+namespace {
+
+using Path = std::filesystem::path;
+using Open = std::function<std::unique_ptr<Source>()>;
+
+bool has_ending(const std::string& name, std::initializer_list<std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+/// "optdigits" for "data/optdigits.csv.gz".
+std::string stem(const Path& path) {
+  const std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
+  return name.substr(0, name.find('.', 1));
+}
+
+Dataset from_csv(Source& source, int64_t classes) {
+  LabelledData data = read_csv(source, classes);
+  const int64_t columns = data.x.dims()[1];
+  const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(columns))));
+  if (side * side == columns) data.x = data.x.reshaped({data.x.dims()[0], 1, side, side});
+  return {{}, data.x, data.labels, number_names(data.labels, classes), std::nullopt};
+}
+
+Tensor to_labels(const Tensor& raw, int64_t classes, const std::string& where) {
+  if ((raw.dtype() != DType::i32 && raw.dtype() != DType::i64 && raw.dtype() != DType::u8) || raw.dims().size() != 1)
+    fail("{}: labels: found {}, expected i32[n], i64[n] or u8[n]", where, to_string(raw.type()));
+  Tensor labels(DType::i32, raw.dims());
+  for (size_t i = 0; i < static_cast<size_t>(raw.size()); ++i) {
+    const int64_t label = raw.dtype() == DType::i32   ? raw.data<int32_t>()[i]
+                          : raw.dtype() == DType::i64 ? raw.data<int64_t>()[i]
+                                                      : raw.data<uint8_t>()[i];
+    if (label < 0 || label >= classes) fail("{}: label {} is {}, expected 0 to {}", where, i, label, classes - 1);
+    labels.data<int32_t>()[i] = static_cast<int32_t>(label);
+  }
+  return labels;
+}
+
+Dataset from_tensors(const std::map<std::string, Tensor>& tensors, const std::string& where, int64_t classes) {
+  for (const char* name : {"x", "labels"}) {
+    if (!tensors.contains(name)) fail("{}: found no tensor '{}', expected 'x' and 'labels'", where, name);
+  }
+  const Tensor& x = tensors.at("x");
+  if ((x.dtype() != DType::f32 && x.dtype() != DType::u8) || x.dims().size() < 2)
+    fail("{}: x: found {}, expected f32 or u8 with two dims or more", where, to_string(x.type()));
+  if (x.dtype() == DType::f32) {
+    const auto values = x.data<float>();
+    if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
+      fail("{}: x: found a value that is not finite", where);
+  }
+  const Tensor labels = to_labels(tensors.at("labels"), classes, where);
+  if (labels.size() != x.dims()[0]) fail("{}: found {} labels for {} samples", where, labels.size(), x.dims()[0]);
+  if (labels.size() == 0) fail("{}: found no sample", where);
+  return {{}, x, labels, number_names(labels, classes), std::nullopt};
+}
+
+Dataset from_folder(const Path& path, int64_t classes) {
+  if (const auto images = find_idx_images(path, "train")) return load_idx_folder(*images, classes);
+  return load_images(FolderTree(path), path.string(), classes);
+}
+
+std::vector<std::byte> read_all(const Open& open) {
+  const auto source = open();
+  std::vector<std::byte> bytes;
+  constexpr size_t kChunk = size_t{1} << 20;
+  for (size_t got = kChunk; got == kChunk;) {
+    const size_t end = bytes.size();
+    bytes.resize(end + kChunk);
+    got = source->read(std::span(bytes).subspan(end));
+    bytes.resize(end + got);
+  }
+  return bytes;
+}
+
+Dataset from_single_file(const Open& open, const std::string& name, int64_t classes) {
+  if (has_ending(name, {".csv", ".csv.gz"})) return from_csv(*decompressed(open()), classes);
+  if (has_ending(name, {".tar", ".tar.gz", ".tgz", ".tar.zst"}))
+    return load_images(ArchiveTree([&] { return decompressed(open()); }), name, classes);
+  if (has_ending(name, {".safetensors"}))
+    return from_tensors(parse_safetensors(read_all(open), name).tensors, name, classes);
+  if (has_ending(name, {".npz"})) return from_tensors(parse_npz(read_all(open), name), name, classes);
+  unsupported(
+      "{}: not a known form of data set: expected .csv[.gz], an IDX images file, .tar[.gz|.zst], .safetensors, .npz "
+      "or a folder of images",
+      name);
+}
+
+}  // namespace
+
+Tensor Dataset::batch(std::span<const int64_t> indices) const {
+  Dims dims = x.dims();
+  dims[0] = static_cast<int64_t>(indices.size());
+  Tensor out(DType::f32, dims);
+  const auto each = static_cast<size_t>(size() == 0 ? 0 : x.size() / size());
+  float* to = out.data<float>().data();
+  for (const int64_t index : indices) {
+    HS_CHECK(0 <= index && index < size());
+    const size_t from = static_cast<size_t>(index) * each;
+    if (x.dtype() == DType::u8) {
+      to = std::copy_n(x.data<uint8_t>().data() + from, each, to);
+    } else {
+      to = std::copy_n(x.data<float>().data() + from, each, to);
+    }
+  }
+  return out;
+}
+
+Tensor Dataset::batch_labels(std::span<const int64_t> indices) const {
+  Tensor out(DType::i32, {static_cast<int64_t>(indices.size())});
+  const auto to = out.data<int32_t>();
+  for (size_t i = 0; i < indices.size(); ++i) {
+    HS_CHECK(0 <= indices[i] && indices[i] < size());
+    to[i] = labels.data<int32_t>()[static_cast<size_t>(indices[i])];
+  }
+  return out;
+}
+
+Dataset load_dataset(const std::filesystem::path& path, int64_t classes) {
+  std::error_code reason;
+  if (!std::filesystem::exists(path, reason))
+    fail("{}: {}", path.string(), reason ? system_reason(reason.value()) : "no such file or folder");
+  Dataset dataset;
+  if (std::filesystem::is_directory(path)) {
+    dataset = from_folder(path, classes);
+  } else if (path.filename().string().find("idx3") != std::string::npos) {
+    dataset = load_idx_file(path, classes);
+  } else {
+    dataset = from_single_file([&] { return file_source(path); }, path.string(), classes);
+  }
+  dataset.name = stem(path);
+  return dataset;
+}
+
+Dataset load_dataset(std::span<const std::byte> bytes, const std::string& name, int64_t classes) {
+  Dataset dataset = from_single_file([&] { return memory_source(bytes, name); }, name, classes);
+  dataset.name = stem(name);
+  return dataset;
+}
+
+}  // namespace halfstep::io

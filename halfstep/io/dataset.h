@@ -1,0 +1,44 @@
+// Labelled samples from any source that training takes.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halfstep/io/csv.h"
+
+namespace halfstep::io {
+
+/// Indices of samples, where the source itself is split.
+struct Split {
+  std::vector<int64_t> train, test;
+};
+
+/// Raw values: no scale or mean is applied. Images stay u8, a quarter of the memory of f32.
+struct Dataset {
+  std::string name;                  ///< file or folder name without endings: "optdigits"
+  Tensor x;                          ///< u8 or f32, [n, c, h, w] or [n, columns]
+  Tensor labels;                     ///< i32 [n], each in [0, classes.size())
+  std::vector<std::string> classes;  ///< names; "0", "1", ... where the source has numbers
+  std::optional<Split> split;
+
+  int64_t size() const { return labels.size(); }
+  /// Extents of one sample, without the leading n.
+  Dims sample_dims() const { return {x.dims().begin() + 1, x.dims().end()}; }
+  /// f32 [indices.size(), sample_dims...].
+  Tensor batch(std::span<const int64_t> indices) const;
+  /// i32 [indices.size()].
+  Tensor batch_labels(std::span<const int64_t> indices) const;
+};
+
+/// By the name of `path`: .csv[.gz] (a square count of columns becomes [n, 1, side, side]); IDX, as a folder with
+/// MNIST's file names or as the images file; an image folder CLASS/NAME.png, with train/ and test/ above the classes or
+/// not, or a .tar[.gz|.zst] of one; .safetensors or .npz with tensors `x` and `labels`. Labels lie in [0, classes);
+/// kMaxClasses: as many as the data has.
+Dataset load_dataset(const std::filesystem::path& path, int64_t classes = kMaxClasses);
+
+/// The same from memory, for every form that is one file; `name` decides as a path would.
+Dataset load_dataset(std::span<const std::byte> bytes, const std::string& name, int64_t classes = kMaxClasses);
+
+}  // namespace halfstep::io

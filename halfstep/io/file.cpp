@@ -1,0 +1,39 @@
+#include "halfstep/io/file.h"
+
+#include <array>
+#include <cctype>
+#include <system_error>
+
+#include "halfstep/io/source.h"
+
+namespace halfstep::io {
+
+std::string system_reason(int code) {
+  std::string text = std::generic_category().message(code);
+  if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+std::vector<std::byte> read_file(const std::filesystem::path& path) {
+  constexpr size_t kChunk = size_t{1} << 20;
+  const auto source = file_source(path);
+  std::error_code unknown_size;
+  const uintmax_t size = std::filesystem::file_size(path, unknown_size);
+  std::vector<std::byte> bytes;
+  if (!unknown_size) bytes.reserve(size + 1);
+  size_t got = kChunk;
+  while (got == kChunk) {
+    const size_t end = bytes.size();
+    bytes.resize(end + kChunk);
+    got = source->read(std::span(bytes).subspan(end));
+    bytes.resize(end + got);
+  }
+  return bytes;
+}
+
+std::string read_text_file(const std::filesystem::path& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace halfstep::io

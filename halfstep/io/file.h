@@ -1,0 +1,19 @@
+// Reading whole files.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace halfstep::io {
+
+/// Contents of a regular file; throws bad_input with path and reason. Memory grows with what is read, not with a
+/// claimed size.
+std::vector<std::byte> read_file(const std::filesystem::path& path);
+std::string read_text_file(const std::filesystem::path& path);
+
+/// "permission denied": what `errno` value `code` means, in the style of our messages.
+std::string system_reason(int code);
+
+}  // namespace halfstep::io

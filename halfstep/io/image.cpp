@@ -1,0 +1,31 @@
+#include "halfstep/io/image.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace halfstep::io {
+namespace {
+
+bool starts_with(std::span<const std::byte> bytes, std::initializer_list<int> magic) {
+  return bytes.size() >= magic.size() &&
+         std::equal(magic.begin(), magic.end(), bytes.begin(), [](int m, std::byte b) { return std::byte(m) == b; });
+}
+
+}  // namespace
+
+Tensor decode_image(std::span<const std::byte> bytes, const std::string& name) {
+  if (starts_with(bytes, {0x89, 'P', 'N', 'G'})) return decode_png(bytes, name);
+  if (starts_with(bytes, {0xFF, 0xD8, 0xFF})) return decode_jpeg(bytes, name);
+  fail("{}: found neither a PNG nor a JPEG image", name);
+}
+
+bool is_image_name(std::string_view path) {
+  const size_t dot = path.rfind('.');
+  if (dot == std::string_view::npos) return false;
+  std::string ending(path.substr(dot));
+  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
+}
+
+}  // namespace halfstep::io

@@ -1,0 +1,99 @@
+// libpng reports errors by longjmp: functions that call setjmp own nothing with a destructor.
+#include <png.h>
+
+#include <array>
+#include <csetjmp>
+#include <cstdio>
+
+#include "halfstep/io/image.h"
+
+namespace halfstep::io {
+namespace {
+
+struct PngReader {
+  std::span<const std::byte> left;
+  std::array<char, 128> message{};
+};
+
+void on_error(png_structp png, png_const_charp message) {
+  auto* reader = static_cast<PngReader*>(png_get_error_ptr(png));
+  std::snprintf(reader->message.data(), reader->message.size(), "%s", message);
+  png_longjmp(png, 1);
+}
+
+void on_warning(png_structp /*png*/, png_const_charp /*message*/) {}
+
+void on_read(png_structp png, png_bytep to, size_t count) {
+  auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
+  if (count > reader->left.size()) png_error(png, "the data ends early");
+  std::memcpy(to, reader->left.data(), count);
+  reader->left = reader->left.subspan(count);
+}
+
+/// Reads the header and asks for 8-bit grey or RGB. False when the image is damaged.
+bool read_header(png_structp png, png_infop info) {
+  constexpr png_uint_32 kMaxExtent = 1U << 15;
+  constexpr png_alloc_size_t kMaxChunk = size_t{1} << 24;
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  png_set_user_limits(png, kMaxExtent, kMaxExtent);
+  png_set_chunk_malloc_max(png, kMaxChunk);
+  png_set_chunk_cache_max(png, 128);
+  png_read_info(png, info);
+  png_set_expand(png);
+  png_set_strip_16(png);
+  png_set_strip_alpha(png);
+  png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  return true;
+}
+
+bool read_pixels(png_structp png, png_bytepp rows) {
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  png_read_image(png, rows);
+  png_read_end(png, nullptr);
+  return true;
+}
+
+/// libpng's two structures, freed together.
+class Png {
+ public:
+  explicit Png(PngReader& reader)
+      : png_(png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, on_error, on_warning)),
+        info_(png_ == nullptr ? nullptr : png_create_info_struct(png_)) {
+    if (info_ == nullptr) {
+      png_destroy_read_struct(&png_, nullptr, nullptr);
+      throw std::bad_alloc();
+    }
+    png_set_read_fn(png_, &reader, on_read);
+  }
+  ~Png() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  Png(const Png&) = delete;
+  Png& operator=(const Png&) = delete;
+  png_structp png() const { return png_; }
+  png_infop info() const { return info_; }
+
+ private:
+  png_structp png_;
+  png_infop info_;
+};
+
+}  // namespace
+
+Tensor decode_png(std::span<const std::byte> bytes, const std::string& name) {
+  PngReader reader{bytes};
+  const Png png(reader);
+  if (!read_header(png.png(), png.info())) fail("{}: damaged PNG image: {}", name, reader.message.data());
+  const int64_t height = png_get_image_height(png.png(), png.info()),
+                width = png_get_image_width(png.png(), png.info());
+  const int64_t channels = png_get_channels(png.png(), png.info());
+  if (height * width > kMaxPixels)
+    fail("{}: found {} x {} pixels, expected at most {}", name, width, height, kMaxPixels);
+  HS_CHECK(png_get_rowbytes(png.png(), png.info()) == static_cast<size_t>(width * channels));
+  Tensor image(DType::u8, {height, width, channels});
+  std::vector<png_bytep> rows;
+  for (int64_t y = 0; y < height; ++y) rows.push_back(image.data<uint8_t>().data() + y * width * channels);
+  if (!read_pixels(png.png(), rows.data())) fail("{}: damaged PNG image: {}", name, reader.message.data());
+  return image;
+}
+
+}  // namespace halfstep::io

@@ -1,0 +1,104 @@
+#include "halfstep/base/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/support/error.h"
+
+namespace halfstep {
+namespace {
+
+using test::error_of;
+
+Tensor counting(const Dims& dims) {
+  Tensor tensor(DType::i32, dims);
+  const auto values = tensor.data<int32_t>();
+  std::iota(values.begin(), values.end(), 0);
+  return tensor;
+}
+
+TEST(Tensor, StartsAsAlignedZeros) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const Tensor tensor(static_cast<DType>(i), {3, 5});
+    EXPECT_EQ(tensor.size(), 15);
+    EXPECT_EQ(tensor.bytes(), 15 * size_of(static_cast<DType>(i)));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.raw()) % kAlignment, 0U);
+    EXPECT_TRUE(
+        std::all_of(tensor.raw(), tensor.raw() + tensor.bytes(), [](std::byte b) { return b == std::byte{0}; }));
+  }
+}
+
+TEST(Tensor, CopiesShareAndClonesDoNot) {
+  Tensor tensor = counting({4});
+  Tensor copy = tensor, clone = tensor.clone();
+  copy.data<int32_t>()[0] = 7;
+  EXPECT_EQ(tensor.data<int32_t>()[0], 7);
+  EXPECT_EQ(clone.data<int32_t>()[0], 0);
+}
+
+TEST(Tensor, ReshapedSharesStorage) {
+  Tensor tensor = counting({2, 6});
+  Tensor view = tensor.reshaped({3, 4});
+  EXPECT_EQ(view.dims(), (Dims{3, 4}));
+  EXPECT_EQ(view.raw(), tensor.raw());
+  EXPECT_EQ(error_of([&] { tensor.reshaped({5}); }).substr(0, 14), "this is a bug:");
+}
+
+TEST(Tensor, RowsAreCopied) {
+  const Tensor tensor = counting({4, 3});
+  const Tensor rows = tensor.rows(1, 3);
+  EXPECT_EQ(rows.dims(), (Dims{2, 3}));
+  EXPECT_EQ(rows.data<int32_t>()[0], 3);
+  EXPECT_EQ(rows.data<int32_t>()[5], 8);
+  EXPECT_EQ(tensor.rows(2, 2).dims(), (Dims{0, 3}));
+  EXPECT_EQ(Tensor(DType::f32, {0, 3}).rows(0, 0).dims(), (Dims{0, 3}));
+  EXPECT_EQ(error_of([&] { tensor.rows(3, 5); }).substr(0, 14), "this is a bug:");
+}
+
+TEST(Tensor, SameBitsComparesTypeAndBytes) {
+  EXPECT_TRUE(counting({4}).same_bits(counting({4})));
+  EXPECT_FALSE(counting({4}).same_bits(counting({2, 2})));
+  Tensor zero(DType::f32, {1}), negative_zero(DType::f32, {1});
+  negative_zero.data<float>()[0] = -0.0F;
+  EXPECT_FALSE(zero.same_bits(negative_zero));
+  EXPECT_TRUE(Tensor(DType::f32, {0}).same_bits(Tensor(DType::f32, {0})));
+}
+
+TEST(Tensor, DataOfAnotherTypeIsABug) {
+  Tensor tensor(DType::f32, {1});
+  EXPECT_EQ(error_of([&] { (void)tensor.data<int32_t>(); }).substr(0, 35), "this is a bug: halfstep/base/tensor");
+  EXPECT_NO_THROW(Tensor(DType::f16, {1}).data<uint16_t>());
+  EXPECT_NO_THROW(Tensor(DType::i4, {1}).data<int8_t>());
+}
+
+TEST(Shape, Counts) {
+  EXPECT_EQ(count_elements(Dims{}), 1);
+  EXPECT_EQ(count_elements(Dims{2, 3, 0}), 0);
+  EXPECT_EQ(count_elements(Dims{kMaxElements}), kMaxElements);
+  EXPECT_EQ(error_of([] {
+              count_elements(Dims{kMaxElements, 2});
+            }),
+            "dims [281474976710656, 2] hold more than 2^48 elements");
+  EXPECT_EQ(error_of([] { count_elements(Dims{INT64_MAX, INT64_MAX}); }).substr(0, 5), "dims ");
+  EXPECT_EQ(error_of([] { count_elements(Dims{2, kUnknown}); }), "dims [2, ?] are not all known");
+}
+
+TEST(Shape, Text) {
+  EXPECT_EQ(to_string(Type{DType::f32, {1, 3, kUnknown, 8}}), "f32[1, 3, ?, 8]");
+  EXPECT_EQ(to_string(Type{DType::boolean, {}}), "bool[]");
+  EXPECT_FALSE((Type{DType::f32, {kUnknown}}).is_static());
+  EXPECT_TRUE((Type{DType::f32, {}}).is_static());
+}
+
+TEST(DType, NamesRoundTrip) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    EXPECT_EQ(parse_dtype(name(dtype)), dtype);
+  }
+  EXPECT_EQ(parse_dtype("F32"), std::nullopt);
+  EXPECT_EQ(parse_dtype(""), std::nullopt);
+}
+
+}  // namespace
+}  // namespace halfstep

@@ -1,0 +1,7 @@
+#include "halfstep/io/idx.h"
+
+#include "tests/fuzz/target.h"
+
+HS_FUZZ_TARGET(bytes) {
+  halfstep::io::read_idx(*halfstep::io::decompressed(halfstep::io::memory_source(bytes, "fuzz")));
+}

@@ -1,0 +1,106 @@
+#include "halfstep/io/csv.h"
+
+#include <gtest/gtest.h>
+
+#include "halfstep/base/embedded.h"
+#include "tests/io/bytes.h"
+#include "tests/support/error.h"
+
+namespace halfstep::io {
+namespace {
+
+using test::error_of;
+
+LabelledData parse(const std::string& text, int64_t classes = 10) {
+  const test::Bytes bytes = test::to_bytes(text);
+  return read_csv(*memory_source(bytes, "d.csv"), classes);
+}
+std::string parse_error(const std::string& text) {
+  return error_of([&] { parse(text); });
+}
+
+std::string pixels(int count) {
+  std::string line = "0";
+  for (int i = 1; i < count; ++i) line += ",0";
+  return line;
+}
+
+TEST(Csv, NumbersAndLabels) {
+  const LabelledData data = parse("1,2.5,3\r\n\n -4 ,5e-1,\t0 \n7,8,9");
+  EXPECT_EQ(data.x.type(), (Type{DType::f32, {3, 2}}));
+  const auto x = data.x.data<float>();
+  EXPECT_EQ(std::vector<float>(x.begin(), x.end()), (std::vector<float>{1, 2.5F, -4, 0.5F, 7, 8}));
+  const auto labels = data.labels.data<int32_t>();
+  EXPECT_EQ(std::vector<int32_t>(labels.begin(), labels.end()), (std::vector<int32_t>{3, 0, 9}));
+}
+
+TEST(Csv, ByteOrderMarkIsPassedOver) {
+  EXPECT_EQ(parse("\xEF\xBB\xBF"
+                  "1,2\n")
+                .x.data<float>()[0],
+            1.0F);
+}
+
+TEST(Csv, LineNumbersCountEveryLine) {
+  std::string text;
+  for (int i = 0; i < 906; ++i) text += pixels(65) + "\n";
+  const test::Bytes packed = test::gzipped(test::to_bytes(text + pixels(63) + "\n"));
+  EXPECT_EQ(error_of([&] { read_csv(*decompressed(memory_source(packed, "digits.csv.gz"))); }),
+            "digits.csv.gz: line 907: 63 pixels and no label, expected 64 pixels and a label");
+}
+
+TEST(Csv, ColumnCounts) {
+  const std::string good = pixels(5) + "\n";
+  EXPECT_EQ(parse_error(good + pixels(4)), "d.csv: line 2: 4 pixels and no label, expected 4 pixels and a label");
+  EXPECT_EQ(parse_error(good + "\n0"), "d.csv: line 3: 1 pixel and no label, expected 4 pixels and a label");
+  EXPECT_EQ(parse_error(good + pixels(6)), "d.csv: line 2: 5 pixels and a label, expected 4 pixels and a label");
+  EXPECT_EQ(parse_error("7\n"), "d.csv: line 1: 1 cell, expected pixels and a label");
+}
+
+TEST(Csv, Cells) {
+  EXPECT_EQ(parse_error("0,1,2\n0,x1,2\n"), "d.csv: line 2, column 2: found 'x1', expected a number");
+  EXPECT_EQ(parse_error("a,b,label\n"), "d.csv: line 1, column 1: found 'a', expected a number");
+  for (const char* bad : {"", " ", "nan", "inf", "1e99", "1 2", "0x1", "--1"})
+    EXPECT_EQ(parse_error(fmt::format("0,{},2", bad)).substr(0, 24), "d.csv: line 1, column 2:") << bad;
+  EXPECT_EQ(parse_error("\x1b[31mred,1\n"), "d.csv: line 1, column 1: found '?[31mred', expected a number");
+  EXPECT_EQ(parse_error(std::string(50, 'z') + ",1"),
+            "d.csv: line 1, column 1: found '" + std::string(32, 'z') + "'..., expected a number");
+}
+
+TEST(Csv, Labels) {
+  for (const char* bad : {"10", "-1", "3.0", "3.5", "cat", "", "99999999999999999999"})
+    EXPECT_EQ(parse_error(fmt::format("0,0\n0,{}\n", bad)),
+              fmt::format("d.csv: line 2, column 2: found label '{}', expected a whole number from 0 to 9", bad));
+  EXPECT_EQ(error_of([] { parse("0,65536", kMaxClasses); }),
+            "d.csv: line 1, column 2: found label '65536', expected a whole number from 0 to 65535");
+}
+
+TEST(Csv, EmptyFiles) {
+  for (const char* text : {"", "\n", "\r\n \n"})
+    EXPECT_EQ(parse_error(text), "d.csv: the file is empty, expected lines of pixels and a label");
+}
+
+TEST(Csv, LongLines) {
+  EXPECT_EQ(parse_error("0,1\n" + std::string(2 << 20, '1')),
+            "d.csv: line 2: longer than 1048576 bytes, expected comma-separated numbers");
+  const std::string wide = pixels(500'000);  // just under the bound
+  EXPECT_EQ(parse(wide + "\n" + wide).x.dims(), (Dims{2, 499'999}));
+}
+
+TEST(Csv, TruncatedGzip) {
+  const auto whole = embedded("models/optdigits.csv.gz");
+  const auto half = whole.first(whole.size() / 2);
+  const std::string error = error_of([&] { read_csv(*decompressed(memory_source(half, "digits.csv.gz"))); });
+  EXPECT_EQ(error.substr(0, 44), "digits.csv.gz: gzip data ends early, after 1") << error;
+}
+
+TEST(Csv, TruncationOfTextIsAnErrorOrFewerSamples) {
+  const std::string text = "1,2,3\n4,5,6\n7,8,9\n";
+  for (size_t size = 0; size < text.size(); ++size) {
+    const std::string error = parse_error(text.substr(0, size));
+    EXPECT_TRUE(error == "no error" || error.starts_with("d.csv: ")) << error;
+  }
+}
+
+}  // namespace
+}  // namespace halfstep::io

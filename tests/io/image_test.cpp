@@ -1,0 +1,100 @@
+#include "halfstep/io/image.h"
+
+#include <gtest/gtest.h>
+
+#include "halfstep/io/file.h"
+#include "tests/io/bytes.h"
+#include "tests/support/error.h"
+
+namespace halfstep::io {
+namespace {
+
+using test::Bytes;
+using test::error_of;
+
+Bytes data(const std::string& name) { return read_file(HALFSTEP_SOURCE_DIR "/tests/io/data/" + name); }
+
+/// A 5 x 3 image with the value 40 y + 10 x + 3 c.
+Tensor gradient(int64_t channels) {
+  Tensor image(DType::u8, {3, 5, channels});
+  uint8_t* to = image.data<uint8_t>().data();
+  for (int y = 0; y < 3; ++y) {
+    for (int x = 0; x < 5; ++x) {
+      for (int c = 0; c < channels; ++c) *to++ = static_cast<uint8_t>(40 * y + 10 * x + 3 * c);
+    }
+  }
+  return image;
+}
+
+TEST(Png, EveryKindOfPixel) {
+  EXPECT_TRUE(decode_image(data("grey.png"), "i").same_bits(gradient(1)));
+  EXPECT_TRUE(decode_image(data("grey16.png"), "i").same_bits(gradient(1)));
+  EXPECT_TRUE(decode_image(data("rgb.png"), "i").same_bits(gradient(3)));
+  EXPECT_TRUE(decode_image(data("rgba.png"), "i").same_bits(gradient(3)));
+  EXPECT_TRUE(decode_image(data("palette.png"), "i").same_bits(gradient(3)));
+  const Tensor bits = decode_image(data("bits.png"), "i");
+  EXPECT_EQ(bits.dims(), (Dims{3, 5, 1}));
+  for (size_t i = 0; i < 15; ++i) EXPECT_EQ(bits.data<uint8_t>()[i], i % 2 * 255) << i;
+}
+
+TEST(Jpeg, PixelsAreThoseOfPillow) {
+  for (const std::string name : {"colour.jpg", "progressive.jpg", "grey.jpg"}) {
+    const Tensor image = decode_image(data(name), name);
+    EXPECT_EQ(image.dims(), (Dims{16, 20, name == "grey.jpg" ? 1 : 3}));
+    EXPECT_TRUE(image.same_bits(decode_image(data(name + ".png"), name))) << name;
+  }
+}
+
+TEST(Jpeg, FourComponentsAreUnsupported) {
+  EXPECT_EQ(error_of([] { decode_image(data("cmyk.jpg"), "i"); }),
+            "i: JPEG images of 4 components are not supported, expected grey or colour");
+}
+
+TEST(Image, TruncationIsAnErrorAtEveryLength) {
+  for (const char* name : {"rgb.png", "palette.png", "colour.jpg", "progressive.jpg", "grey.jpg"}) {
+    const Bytes bytes = data(name);
+    for (size_t size = 0; size + 2 < bytes.size();
+         ++size)  // without its end marker of two bytes, a JPEG may still be whole
+      EXPECT_EQ(error_of([&] { decode_image(test::first(bytes, size), "i"); }).substr(0, 3), "i: ")
+          << name << " " << size;
+  }
+}
+
+TEST(Image, EveryChangedByteIsAnErrorOrReadsSafely) {
+  for (const char* name : {"palette.png", "progressive.jpg"}) {
+    const Bytes bytes = data(name);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      Bytes changed = bytes;
+      changed[i] ^= std::byte{0xFF};
+      const std::string error = error_of([&] { decode_image(changed, "i"); });
+      EXPECT_TRUE(error == "no error" || error.starts_with("i: ")) << error;
+    }
+  }
+}
+
+TEST(Image, OtherFormats) {
+  EXPECT_EQ(error_of([] { decode_image(test::to_bytes("GIF89a"), "i"); }), "i: found neither a PNG nor a JPEG image");
+  EXPECT_EQ(error_of([] { decode_image({}, "i"); }), "i: found neither a PNG nor a JPEG image");
+}
+
+TEST(Png, LargeClaimsAreRefusedBeforeMemoryIsTaken) {
+  Bytes bytes = data("grey.png");
+  const auto set_extent = [&](size_t at, uint32_t value) {
+    for (size_t i = 0; i < 4; ++i) bytes[at + i] = static_cast<std::byte>(value >> (24 - 8 * i));
+    const auto crc = static_cast<uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(&bytes[12]), 17));
+    for (size_t i = 0; i < 4; ++i) bytes[29 + i] = static_cast<std::byte>(crc >> (24 - 8 * i));
+  };
+  set_extent(16, 20'000);
+  set_extent(20, 20'000);
+  EXPECT_EQ(error_of([&] { decode_image(bytes, "i"); }), "i: found 20000 x 20000 pixels, expected at most 16777216");
+  set_extent(16, 100'000);
+  EXPECT_EQ(error_of([&] { decode_image(bytes, "i"); }), "i: damaged PNG image: Invalid IHDR data");
+}
+
+TEST(Image, Names) {
+  for (const char* name : {"a.png", "d.x/a.JPG", "a.b.jpeg"}) EXPECT_TRUE(is_image_name(name)) << name;
+  for (const char* name : {"a.gif", "png", "a.png.txt", ""}) EXPECT_FALSE(is_image_name(name)) << name;
+}
+
+}  // namespace
+}  // namespace halfstep::io

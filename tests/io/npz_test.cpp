@@ -1,0 +1,185 @@
+#include "halfstep/io/npz.h"
+
+#include <gtest/gtest.h>
+
+#include "halfstep/io/file.h"
+#include "halfstep/io/npy.h"
+#include "halfstep/io/zip.h"
+#include "tests/io/bytes.h"
+#include "tests/support/error.h"
+#include "tests/support/files.h"
+
+namespace halfstep::io {
+namespace {
+
+using test::Bytes;
+using test::error_of;
+
+const std::filesystem::path kData = HALFSTEP_SOURCE_DIR "/tests/io/data";
+
+template <class T>
+void expect_counting(const Tensor& tensor, T first) {
+  EXPECT_EQ(tensor.dims(), (Dims{2, 3}));
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(tensor.data<T>()[i], static_cast<T>(first + static_cast<T>(i))) << i;
+}
+
+std::map<std::string, Tensor> sample() {
+  std::map<std::string, Tensor> tensors;
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::i8, DType::u8, DType::i16, DType::u16,
+                            DType::i32, DType::i64, DType::boolean}) {
+    Tensor tensor(dtype, {2, 3});
+    for (size_t i = 0; i < tensor.bytes(); ++i)
+      tensor.raw()[i] = static_cast<std::byte>(dtype == DType::boolean ? i % 2 : i);
+    tensors.emplace(name(dtype), tensor);
+  }
+  tensors.emplace("empty", Tensor(DType::f32, {3, 0, 2}));
+  tensors.emplace("scalar", Tensor::scalar(1.5F).reshaped({}));
+  tensors.emplace("vector", Tensor(DType::f32, {4}));
+  return tensors;
+}
+
+TEST(Npz, ReadsWhatNumpyDeflates) {
+  const auto tensors = read_npz(kData / "deflated.npz");
+  ASSERT_EQ(tensors.size(), 13U);
+  expect_counting<float>(tensors.at("f4"), -2);
+  expect_counting<double>(tensors.at("f8"), -2);
+  expect_counting<int8_t>(tensors.at("i1"), -2);
+  expect_counting<uint8_t>(tensors.at("u1"), 0);
+  expect_counting<int16_t>(tensors.at("i2"), -2);
+  expect_counting<uint16_t>(tensors.at("u2"), 0);
+  expect_counting<int32_t>(tensors.at("i4"), -2);
+  expect_counting<int64_t>(tensors.at("i8"), -2);
+  EXPECT_EQ(tensors.at("f2").type(), (Type{DType::f16, {2, 3}}));
+  EXPECT_EQ(tensors.at("f2").data<uint16_t>()[0], 0xC000);  // -2
+  EXPECT_EQ(tensors.at("b1").type(), (Type{DType::boolean, {3}}));
+  EXPECT_EQ(tensors.at("scalar").dims(), Dims{});
+  EXPECT_EQ(tensors.at("scalar").data<float>()[0], 1.5F);
+  EXPECT_EQ(tensors.at("empty").dims(), (Dims{3, 0, 2}));
+}
+
+TEST(Npz, FortranOrderIsTransposed) {
+  for (const char* file : {"deflated.npz", "stored.npz"}) {
+    const Tensor tensor = read_npz(kData / file).at("fortran");
+    EXPECT_EQ(tensor.type(), (Type{DType::i32, {2, 3, 4}}));
+    for (int32_t i = 0; i < 24; ++i) EXPECT_EQ(tensor.data<int32_t>()[static_cast<size_t>(i)], i);
+  }
+}
+
+TEST(Npz, RoundTripIsDeterministic) {
+  const auto before = sample();
+  const Bytes bytes = serialize_npz(before);
+  const auto after = parse_npz(bytes, "f");
+  ASSERT_EQ(after.size(), before.size());
+  for (const auto& [name, tensor] : before) EXPECT_TRUE(after.at(name).same_bits(tensor)) << name;
+  EXPECT_EQ(serialize_npz(after), bytes);
+}
+
+TEST(Npz, CodesOf4BitsBecomeBytes) {
+  const Tensor codes = Tensor::of<int8_t>(DType::i4, {2}, std::array<int8_t, 2>{-8, 7});
+  const Tensor read = parse_npz(serialize_npz({{"w", codes}}), "f").at("w");
+  EXPECT_EQ(read.dtype(), DType::i8);
+  EXPECT_EQ(read.data<int8_t>()[0], -8);
+}
+
+TEST(Npz, WhatNumpyOrWeLackIsUnsupported) {
+  const std::map<std::string, Tensor> tensors = {{"x", Tensor(DType::bf16, {1})}};
+  EXPECT_EQ(error_of([&] { serialize_npz(tensors); }), "array 'x': npz files have no bf16");
+  EXPECT_EQ(test::kind_of([&] { serialize_npz(tensors); }), ErrorKind::unsupported);
+  const auto path = (kData / "big_endian.npz").string();
+  EXPECT_EQ(error_of([&] { read_npz(path); }), path + ": array 'x': big-endian arrays ('>f4') are not supported");
+}
+
+TEST(Npz, TruncationIsAnErrorAtEveryLength) {
+  for (const Bytes& bytes : {serialize_npz(sample()), read_file(kData / "deflated.npz")}) {
+    for (size_t size = 0; size < bytes.size(); ++size)
+      EXPECT_EQ(error_of([&] { parse_npz(test::first(bytes, size), "f"); }).substr(0, 3), "f: ") << size;
+  }
+}
+
+TEST(Npz, EveryChangedByteIsAnErrorOrReadsSafely) {
+  const Bytes bytes = read_file(kData / "stored.npz");
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    for (const int change : {0x01, 0x80, 0xFF}) {
+      Bytes changed = bytes;
+      changed[i] ^= static_cast<std::byte>(change);
+      const std::string error = error_of([&] { parse_npz(changed, "f"); });
+      EXPECT_TRUE(error == "no error" || error.starts_with("f: ")) << error;
+    }
+  }
+}
+
+TEST(Npz, DamagedContentsAreFound) {
+  Bytes bytes = serialize_npz({{"x", Tensor::scalar(1.0F)}});
+  bytes[30 + 5 + 128] ^= std::byte{1};  // the first byte of data: local header, "x.npy", npy header
+  EXPECT_EQ(error_of([&] { parse_npz(bytes, "f"); }), "f: entry 'x.npy' is damaged: its checksum does not match");
+}
+
+TEST(Npz, OtherFiles) {
+  EXPECT_EQ(error_of([] { parse_npz(test::to_bytes(std::string(100, 'x')), "f"); }),
+            "f: found no end record of a zip archive: it is truncated or of another format");
+  EXPECT_EQ(error_of([] {
+              parse_npz(serialize_zip({{"a.txt", Bytes(1)}}), "f");
+            }),
+            "f: entry 'a.txt': expected a name ending in .npy");
+  EXPECT_EQ(error_of([] { parse_npz(serialize_zip({{"a.npy", Bytes(1)}}), "f"); }), "f: array 'a': found no npy array");
+}
+
+TEST(Npz, EntriesMayNotShareTheirData) {
+  Bytes bytes = serialize_zip({{"a", Bytes(1000)}, {"b", Bytes(1000)}});
+  // Both central headers point at the first local header: sizes and checksums agree, so only the overlap tells.
+  const size_t directory = bytes.size() - 22 - 2 * 47;
+  for (size_t i = 0; i < 4; ++i) bytes[directory + 47 + 42 + i] = std::byte{0};
+  EXPECT_EQ(parse_zip(bytes, "f").size(), 2U);  // 2000 of 2176 bytes: harmless
+  Bytes three = serialize_zip({{"a", Bytes(1000)}, {"b", {}}, {"c", {}}});
+  const size_t central = three.size() - 22 - 3 * 47;
+  for (const size_t entry : {1, 2})
+    std::copy_n(three.begin() + static_cast<ptrdiff_t>(central + 10), 36,
+                three.begin() + static_cast<ptrdiff_t>(central + 47 * entry + 10));
+  EXPECT_EQ(error_of([&] { parse_zip(three, "f"); }), "f: entry 'b' overlaps another");
+}
+
+Bytes npy(const std::string& header, size_t data) {
+  Bytes bytes = test::to_bytes(std::string("\x93NUMPY\x01\x00", 8));
+  bytes.push_back(static_cast<std::byte>(header.size() & 0xFF));
+  bytes.push_back(static_cast<std::byte>(header.size() >> 8));
+  bytes = test::joined(bytes, test::to_bytes(header));
+  bytes.resize(bytes.size() + data);
+  return bytes;
+}
+
+TEST(Npy, Headers) {
+  const auto parse = [](const std::string& header, size_t data = 4) {
+    return error_of([&] { parse_npy(npy(header, data), "a"); });
+  };
+  EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }"), "no error");
+  EXPECT_EQ(parse("{\"shape\":(1,1),\"fortran_order\":True,\"descr\":\"=f4\"}\n"), "no error");
+  EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"),
+            "a: found 4 bytes of data, which f32[2] does not take");
+  EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }", 0),
+            "a: found 0 bytes of data, which f32[4611686018427387904, 4] does not take");
+  EXPECT_EQ(parse("{'descr': '<c8', 'fortran_order': False, 'shape': (), }"), "a: arrays of '<c8' are not supported");
+  EXPECT_EQ(parse("{'descr': '|O', 'fortran_order': False, 'shape': (), }"), "a: arrays of '|O' are not supported");
+  EXPECT_EQ(parse("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (), }"),
+            "a: structured arrays are not supported");
+  EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, }"), "a: npy header: byte 42 is not as expected");
+  EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': 0, 'shape': (1,), }"),
+            "a: npy header: byte 34 is not as expected");
+  EXPECT_EQ(parse("{'descr': '<f4', 'shape': (-1,), }"), "a: npy header: byte 27 is not as expected");
+  EXPECT_EQ(parse("{'descr': '<f4', 'descr': '<f4'}"), "a: npy header: unexpected key 'descr'");
+  EXPECT_EQ(parse("{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }"), "no error");
+}
+
+TEST(Npy, VersionsAndTruncation) {
+  const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }";
+  Bytes bytes = npy(header, 4);
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_NE(error_of([&] { parse_npy(test::first(bytes, size), "a"); }), "no error") << size;
+  bytes[6] = std::byte{4};
+  EXPECT_EQ(error_of([&] { parse_npy(bytes, "a"); }), "a: npy version 4 is not supported, known are 1 to 3");
+  bytes[6] = std::byte{2};
+  bytes.insert(bytes.begin() + 10, 2, std::byte{0});
+  EXPECT_EQ(parse_npy(bytes, "a").dims(), Dims{1});
+}
+
+}  // namespace
+}  // namespace halfstep::io

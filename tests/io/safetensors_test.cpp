@@ -1,0 +1,197 @@
+#include "halfstep/io/safetensors.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/io/bytes.h"
+#include "tests/support/error.h"
+#include "tests/support/files.h"
+
+namespace halfstep::io {
+namespace {
+
+using test::Bytes;
+using test::error_of;
+
+/// A file with this header and as many data bytes.
+Bytes with_header(const std::string& header, size_t data) {
+  Bytes bytes(8);
+  for (size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::byte>(header.size() >> (8 * i));
+  bytes = test::joined(std::move(bytes), test::to_bytes(header));
+  bytes.resize(bytes.size() + data);
+  return bytes;
+}
+
+std::string header_error(const std::string& header, size_t data = 4) {
+  return error_of([&] { parse_safetensors(with_header(header, data), "m"); });
+}
+
+TensorFile sample() {
+  TensorFile file;
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8, DType::u8, DType::i16,
+                            DType::u16, DType::i32, DType::i64, DType::boolean}) {
+    Tensor tensor(dtype, {2, 3});
+    for (size_t i = 0; i < tensor.bytes(); ++i)
+      tensor.raw()[i] = static_cast<std::byte>(dtype == DType::boolean ? i % 2 : i);
+    file.tensors.emplace("t." + std::string(name(dtype)), tensor);
+  }
+  file.tensors.emplace("empty", Tensor(DType::f32, {3, 0, 2}));
+  file.tensors.emplace("scalar", Tensor::scalar(1.5F).reshaped({}));
+  file.metadata = {{"graph", "line 1\n\"quoted\"\t\\"}, {"version", "1"}, {"\xC3\xA9", "\xE2\x82\xAC"}};
+  return file;
+}
+
+TEST(Safetensors, RoundTripOfEveryDType) {
+  const TensorFile before = sample();
+  const Bytes bytes = serialize_safetensors(before);
+  const TensorFile after = parse_safetensors(bytes, "m");
+  EXPECT_EQ(after.metadata, before.metadata);
+  ASSERT_EQ(after.tensors.size(), before.tensors.size());
+  for (const auto& [name, tensor] : before.tensors) EXPECT_TRUE(after.tensors.at(name).same_bits(tensor)) << name;
+  EXPECT_EQ(serialize_safetensors(after), bytes);
+}
+
+TEST(Safetensors, BytesAreThoseOfTheFormat) {
+  TensorFile file;
+  file.tensors.emplace("b", Tensor::of<uint8_t>(DType::u8, {3}, std::array<uint8_t, 3>{1, 2, 3}));
+  file.tensors.emplace("a", Tensor::of<float>(DType::f32, {1}, std::array<float, 1>{1.0F}));
+  file.metadata["k"] = "v";
+  const std::string header = R"({"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                             R"("b":{"dtype":"U8","shape":[3],"data_offsets":[4,7]}})";
+  const std::string padded = header + std::string((8 - header.size() % 8) % 8, ' ');
+  Bytes expected = with_header(padded, 0);
+  for (const int byte : {0, 0, 0x80, 0x3f, 1, 2, 3}) expected.push_back(static_cast<std::byte>(byte));
+  EXPECT_EQ(serialize_safetensors(file), expected);
+}
+
+TEST(Safetensors, NoTensors) {
+  EXPECT_TRUE(parse_safetensors(with_header("{}", 0), "m").tensors.empty());
+  EXPECT_TRUE(parse_safetensors(serialize_safetensors({}), "m").tensors.empty());
+}
+
+TEST(Safetensors, FilesAreReadAndWritten) {
+  const test::TemporaryFolder folder;
+  write_safetensors(folder / "m.safetensors", sample());
+  EXPECT_EQ(read_safetensors(folder / "m.safetensors").metadata, sample().metadata);
+  const auto none = folder / "none";
+  EXPECT_EQ(error_of([&] { read_safetensors(none); }), none.string() + ": no such file or directory");
+}
+
+TEST(Safetensors, TruncationIsAnErrorAtEveryLength) {
+  const Bytes bytes = serialize_safetensors(sample());
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_EQ(error_of([&] { parse_safetensors(test::first(bytes, size), "m"); }).substr(0, 3), "m: ") << size;
+  EXPECT_EQ(error_of([&] { parse_safetensors(test::joined(bytes, Bytes(1)), "m"); }).substr(0, 3), "m: ");
+}
+
+TEST(Safetensors, EveryFlippedHeaderBitIsAnErrorOrReadsSafely) {
+  TensorFile file;
+  file.tensors.emplace("a", Tensor(DType::f32, {2}));
+  const Bytes bytes = serialize_safetensors(file);
+  for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    Bytes flipped = bytes;
+    flipped[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
+    const std::string error = error_of([&] { parse_safetensors(flipped, "m"); });
+    EXPECT_TRUE(error == "no error" || error.starts_with("m: ")) << error;
+  }
+}
+
+TEST(Safetensors, HeaderLength) {
+  EXPECT_EQ(error_of([] { parse_safetensors(Bytes(7), "m"); }),
+            "m: found 7 bytes, expected a safetensors file with its 8-byte header length");
+  EXPECT_EQ(error_of([] { parse_safetensors(Bytes(8, std::byte{0xFF}), "m"); }),
+            "m: header length: found 18446744073709551615 bytes, expected at most 100000000");
+  Bytes bytes = with_header("{}", 0);
+  bytes[0] = std::byte{100};
+  EXPECT_EQ(error_of([&] { parse_safetensors(bytes, "m"); }),
+            "m: header length: found 100 bytes, but the file has 2 after it");
+}
+
+TEST(Safetensors, HeaderSyntax) {
+  EXPECT_EQ(header_error("{"), "m: header: byte 2 is not valid JSON");
+  EXPECT_EQ(header_error("{\"a\": \"\xFF\"}"), "m: header: byte 8 is not valid JSON");
+  EXPECT_EQ(header_error("[]"), "m: header: found a list, expected an object");
+  EXPECT_EQ(header_error("3"), "m: header: found 3, expected an object");
+  EXPECT_EQ(header_error(R"({"a":1})"), "m: header: 'a': found 1, expected an object");
+  EXPECT_EQ(header_error(R"({"__metadata__":{"a":1}})"), "m: header: __metadata__: 'a': found 1, expected a string");
+  EXPECT_EQ(header_error(R"({"__metadata__":{"a":"","a":""}})"), "m: header: __metadata__: 'a' is given twice");
+  EXPECT_EQ(header_error(R"({"__metadata__":{},"__metadata__":{}})"), "m: header: '__metadata__' is given twice");
+  EXPECT_EQ(header_error(std::string(1'000'000, '[')), "m: header: found a list, expected an object");
+  EXPECT_EQ(header_error(R"({"a":{"shape":)" + std::string(1'000'000, '[')),
+            "m: header: tensor 'a': shape: found a list, expected a whole number from 0 to 2^63 - 1");
+}
+
+TEST(Safetensors, TensorEntries) {
+  EXPECT_EQ(header_error(R"({"a":{}})"), "m: header: tensor 'a' has no dtype");
+  EXPECT_EQ(header_error(R"({"a":{"dtype":"F32","shape":[1]}})"), "m: header: tensor 'a' has no data_offsets");
+  EXPECT_EQ(header_error(R"({"a":{"size":1}})"),
+            "m: header: tensor 'a': unknown key 'size', expected dtype, shape and data_offsets");
+  EXPECT_EQ(header_error(R"({"a":{"dtype":"F32","dtype":"F32"}})"), "m: header: tensor 'a': dtype is given twice");
+  EXPECT_EQ(header_error(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{}})"),
+            "m: header: tensor 'a' is given twice");
+  EXPECT_EQ(header_error(R"({"a":{"dtype":7}})"), "m: header: tensor 'a': dtype: found 7, expected a string");
+  for (const char* bad : {"-1", "1.5", "9223372036854775808", "null", "true", "\"1\"", "{}"})
+    EXPECT_NE(header_error(fmt::format(R"({{"a":{{"shape":[{}]}}}})", bad))
+                  .find("expected a whole number from 0 to 2^63 - 1"),
+              std::string::npos)
+        << bad;
+}
+
+std::string entry(const std::string& dtype, const std::string& shape, const std::string& offsets) {
+  return fmt::format(R"({{"dtype":"{}","shape":{},"data_offsets":{}}})", dtype, shape, offsets);
+}
+
+TEST(Safetensors, SizesAndOffsets) {
+  const auto one = [](const std::string& e) { return header_error("{\"a\":" + e + "}"); };
+  EXPECT_EQ(one(entry("F32", "[1]", "[0,4]")), "no error");
+  EXPECT_EQ(one(entry("F31", "[1]", "[0,4]")), "m: tensor 'a': unknown element type 'F31'");
+  EXPECT_EQ(one(entry("U32", "[1]", "[0,4]")), "m: tensor 'a': element type U32 is not supported");
+  EXPECT_EQ(one(entry("F32", "[1]", "[0]")), "m: tensor 'a': found 1 data_offsets, expected 2");
+  EXPECT_EQ(one(entry("F32", "[2]", "[0,8]")), "m: tensor 'a': data_offsets 0..8 do not lie in the 4 bytes of data");
+  EXPECT_EQ(one(entry("F32", "[2]", "[4,0]")), "m: tensor 'a': data_offsets 4..0 do not lie in the 4 bytes of data");
+  EXPECT_EQ(one(entry("F32", "[2]", "[0,4]")), "m: tensor 'a': F32[2] does not take the 4 bytes of its data_offsets");
+  EXPECT_EQ(one(entry("F32", "[4611686018427387904,4]", "[0,4]")),
+            "m: tensor 'a': F32[4611686018427387904, 4] does not take the 4 bytes of its data_offsets");
+  EXPECT_EQ(one(entry("F32", "[4294967296,4294967296,1]", "[0,0]")),
+            "m: tensor 'a': F32[4294967296, 4294967296, 1] does not take the 0 bytes of its data_offsets");
+  EXPECT_EQ(one(entry("U8", "[3]", "[1,4]")),
+            "m: tensor 'a' starts at byte 1 of the data, expected 0 (there is a gap before it)");
+  EXPECT_EQ(one(entry("U8", "[3]", "[0,3]")), "m: the tensors end at byte 3 of the data, expected 4");
+  std::string ones = "[1";
+  for (int i = 0; i < 64; ++i) ones += ",1";
+  EXPECT_EQ(one(entry("F32", ones + "]", "[0,4]")), "m: tensor 'a': found 65 dims, expected at most 64");
+}
+
+TEST(Safetensors, OverlapsAndBooleans) {
+  EXPECT_EQ(header_error(fmt::format(R"({{"a":{},"b":{}}})", entry("U8", "[3]", "[0,3]"), entry("U8", "[2]", "[2,4]"))),
+            "m: tensor 'b' starts at byte 2 of the data, expected 3 (it overlaps the one before)");
+  Bytes bytes = with_header("{\"a\":" + entry("BOOL", "[4]", "[0,4]") + "}", 4);
+  bytes.back() = std::byte{2};
+  EXPECT_EQ(error_of([&] { parse_safetensors(bytes, "m"); }), "m: tensor 'a': found a boolean that is neither 0 nor 1");
+}
+
+TEST(PackI4, EveryCodeInBothHalves) {
+  Tensor codes(DType::i4, {16, 16, 2});
+  for (int i = 0; i < 256; ++i) {
+    codes.data<int8_t>()[static_cast<size_t>(2 * i)] = static_cast<int8_t>(i % 16 - 8);
+    codes.data<int8_t>()[static_cast<size_t>(2 * i + 1)] = static_cast<int8_t>(i / 16 - 8);
+  }
+  const Tensor packed = pack_i4(codes);
+  EXPECT_EQ(packed.type(), (Type{DType::u8, {256}}));
+  EXPECT_EQ(packed.data<uint8_t>()[0], 0x88);
+  EXPECT_TRUE(unpack_i4(packed, codes.dims(), "w").same_bits(codes));
+}
+
+TEST(PackI4, OddCounts) {
+  const Tensor codes = Tensor::of<int8_t>(DType::i4, {3}, std::array<int8_t, 3>{-1, 7, -8});
+  Tensor packed = pack_i4(codes);
+  EXPECT_EQ(packed.data<uint8_t>()[0], 0x7F);
+  EXPECT_EQ(packed.data<uint8_t>()[1], 0x08);
+  EXPECT_TRUE(unpack_i4(packed, {3}, "w").same_bits(codes));
+  EXPECT_EQ(error_of([&] { unpack_i4(packed, {5}, "w"); }),
+            "w: found u8[2], expected u8[3] with the 4-bit codes of [5]");
+  packed.data<uint8_t>()[1] = 0x18;
+  EXPECT_EQ(error_of([&] { unpack_i4(packed, {3}, "w"); }), "w: the unused last half byte is not zero");
+}
+
+}  // namespace
+}  // namespace halfstep::io

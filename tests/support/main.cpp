@@ -1,0 +1,20 @@
+// The main function of every test program.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "halfstep/base/cpu.h"
+#include "halfstep/base/status.h"
+
+int main(int argc, char** argv) {
+  constexpr int kSkipped = 77;  // ctest counts the entry as skipped
+  testing::InitGoogleTest(&argc, argv);
+  try {
+    halfstep::cpu_level();
+  } catch (const halfstep::Error& error) {
+    const bool skipped = error.kind() == halfstep::ErrorKind::unsupported;
+    std::printf("%s: %s\n", skipped ? "skipped" : "failed", error.what());
+    return skipped ? kSkipped : 1;
+  }
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,83 @@
+#!/bin/sh
+# tools/steps.sh quickstart|test|bench|lint PRESET: set up, configure, build, then the job; says which step it is at.
+# Lint has a tree of its own, configured for clang, whose tools read neither GCC's flags nor its precompiled headers.
+# A step that is done already says so and costs nothing.
+set -eu
+cd "$(dirname "$0")/.."
+job=$1
+preset=$2
+tree=build/$preset
+[ "$job" != lint ] || tree=build/lint
+
+say() { printf '== %s/4 %s\n' "$1" "$2"; }
+
+set_up() {
+  stamp=build/setup.stamp
+  if [ -e $stamp ] && [ ! tools/setup.sh -nt $stamp ]; then
+    say 1 "setup: already done"
+    return
+  fi
+  say 1 "setup: looking for the Debian packages that the build needs"
+  tools/setup.sh
+  mkdir -p build
+  touch $stamp
+}
+
+configure() {
+  if [ -e "$tree/build.ninja" ] && [ ! CMakePresets.json -nt "$tree/build.ninja" ]; then
+    say 2 "configure: $tree is configured"
+    return
+  fi
+  say 2 "configure: cmake --preset $preset -B $tree $*"
+  cmake --preset "$preset" -B "$tree" "$@" > "$tree.log" 2>&1 || { cat "$tree.log"; exit 1; }
+}
+
+build() {
+  say 3 "build: ninja in $tree ($*)"
+  cmake --build "$tree" --target "$@"
+}
+
+# The table of a finished run is shown again as long as neither the program nor its results have changed since.
+quickstart() {
+  table=$tree/quickstart.txt
+  if [ -e "$table" ] && [ ! "$tree/halfstep" -nt "$table" ] && [ -e quickstart_out/report.json ] &&
+    [ ! quickstart_out/report.json -nt "$table" ]; then
+    say 4 "run: already done, its table was ($tree/halfstep quickstart runs it again)"
+    cat "$table"
+    return
+  fi
+  say 4 "run: $tree/halfstep quickstart"
+  { "$tree/halfstep" quickstart && code=0 || code=$?; echo "$code" > "$tree/quickstart.code"; } | tee "$table.new"
+  code=$(cat "$tree/quickstart.code")
+  [ "$code" = 0 ] || exit "$code"
+  mv "$table.new" "$table"
+  touch "$table"
+}
+
+set_up
+if [ "$job" = lint ]; then
+  configure -DCMAKE_CXX_COMPILER=clang++ -DHALFSTEP_WERROR=OFF
+else
+  configure
+fi
+case $job in
+  quickstart)
+    build halfstep
+    quickstart
+    ;;
+  test)
+    build all
+    say 4 "test: ctest in $tree"
+    ctest --preset "$preset" -j "$(nproc)"
+    ;;
+  bench)
+    build bench
+    say 4 "bench: $tree/bench"
+    "$tree/bench"
+    ;;
+  lint)
+    build halfstep_gen
+    say 4 "lint: clang-tidy"
+    tools/sources.sh | grep -z '\.cpp$' | grep -zE '^(halfstep|opgen|cli)/' | xargs -0 -n 4 -P "$(nproc)" clang-tidy -quiet -p "$tree"
+    ;;
+esac
