@@ -1,0 +1,67 @@
+// A requantization factor in integers, and how it is applied. docs/arithmetic.md, section 4.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace halfstep::arith {
+
+/// A positive factor as m * 2^-shift.
+struct Multiplier {
+  int32_t m = 0;
+  int32_t shift = 0;
+  bool operator==(const Multiplier&) const = default;
+};
+
+/// Forms of requantization that a platform can name.
+enum class Requantization { fixed_point, power_of_two };
+
+constexpr std::optional<Requantization> parse_requantization(std::string_view text) {
+  if (text == "fixed_point") return Requantization::fixed_point;
+  if (text == "power_of_two") return Requantization::power_of_two;
+  return std::nullopt;
+}
+
+/// Shifts that every form accepts.
+inline constexpr int32_t kMinShift = 1;
+inline constexpr int32_t kMaxShift = 62;
+
+/// The Multiplier nearest to `factor` (half to even) with m in [2^(bits-1), 2^bits); nothing where the shift would
+/// leave 1..62 or the factor is not positive and finite. bits is 15 to 31.
+std::optional<Multiplier> to_multiplier(double factor, int bits);
+
+/// Two factors over one shift, which the larger sets.
+struct MultiplierPair {
+  int32_t a = 0;
+  int32_t b = 0;
+  int32_t shift = 0;
+};
+std::optional<MultiplierPair> to_multiplier_pair(double a, double b, int bits);
+
+/// floor(acc * factor + 1/2): half a step goes towards plus infinity.
+/// |acc| <= 2^31 and m < 2^31, so the product needs 62 bits and the added half, at most 2^61, cannot overflow.
+inline int64_t scale_half_up(int64_t acc, Multiplier factor) {
+  const int64_t half = int64_t{1} << (factor.shift - 1);
+  return (acc * factor.m + half) >> factor.shift;
+}
+
+/// Shifts k of the power_of_two form: factors from 2^29 down to 2^-32.
+inline constexpr int32_t kMinPowerShift = -29;
+inline constexpr int32_t kMaxPowerShift = 32;
+
+/// k of a factor 2^-k; nothing when it is not a power of two or k lies outside its range.
+std::optional<int32_t> to_shift(double factor);
+
+/// floor(acc * 2^-k + 1/2) by shifts alone. |acc| <= 2^31, so a left shift by 29 stays inside int64.
+inline int64_t shift_half_up(int64_t acc, int32_t k) {
+  if (k <= 0) return acc << -k;
+  return (acc + (int64_t{1} << (k - 1))) >> k;
+}
+
+/// The Multiplier with which scale_half_up does what shift_half_up does with k.
+constexpr Multiplier shift_as_multiplier(int32_t k) {
+  return k >= kMinShift ? Multiplier{1, k} : Multiplier{int32_t{1} << (1 - k), 1};
+}
+
+}  // namespace halfstep::arith

@@ -1,0 +1,60 @@
+#include "halfstep/arith/range.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace halfstep::arith {
+namespace {
+
+double next_power_of_two(double scale) {
+  const double power = std::ldexp(1.0, std::ilogb(scale));
+  return power < scale ? power * 2.0 : power;
+}
+
+constexpr double kLargestPower = 0x1p127;
+
+float finish_scale(double scale, bool power_of_two) {
+  if (!(scale >= static_cast<double>(kSmallestScale))) return kSmallestScale;  // NaN as well
+  const auto rounded = static_cast<float>(std::min<double>(scale, std::numeric_limits<float>::max()));
+  if (!power_of_two) return rounded;
+  return static_cast<float>(std::min(next_power_of_two(static_cast<double>(rounded)), kLargestPower));
+}
+
+/// Codes on the side of 0 that has fewer; on the only side where the grid has codes of one sign.
+double symmetric_steps(double code_min, double code_max) {
+  return code_min < 0.0 && code_max > 0.0 ? std::min(code_max, -code_min) : std::max(code_max, -code_min);
+}
+
+}  // namespace
+
+AffineParameters parameters_of(float low, float high, const CodeGrid& grid) {
+  const double lo = std::min(0.0, static_cast<double>(low));  // this order makes 0 of a NaN
+  const double hi = std::max(0.0, static_cast<double>(high));
+  const double code_min = grid.code_min;
+  const double code_max = grid.code_max;
+  switch (grid.zero_points) {
+    case ZeroPoints::affine: {
+      const float scale = finish_scale((hi - lo) / (code_max - code_min), grid.power_of_two);
+      const double zero_point = std::nearbyint(code_min - lo / static_cast<double>(scale));
+      return {scale, static_cast<int32_t>(std::clamp(zero_point, code_min, code_max))};
+    }
+    case ZeroPoints::symmetric:
+      return {finish_scale(std::max(-lo, hi) / symmetric_steps(code_min, code_max), grid.power_of_two), 0};
+    case ZeroPoints::offset: {
+      if (lo >= 0.0) return {finish_scale(hi / (code_max - code_min), grid.power_of_two), grid.code_min};
+      const int32_t middle = grid.code_min + (grid.code_max - grid.code_min + 1) / 2;
+      const double scale = std::max(-lo / (middle - code_min), hi / (code_max - middle));
+      return {finish_scale(scale, grid.power_of_two), middle};
+    }
+  }
+  return {};
+}
+
+float nearest_power_of_two(float scale) {
+  if (!(scale > 0.0F)) return kSmallestScale;
+  const double exponent = std::nearbyint(std::log2(static_cast<double>(scale)));
+  return static_cast<float>(std::ldexp(1.0, static_cast<int>(std::min(exponent, 127.0))));
+}
+
+}  // namespace halfstep::arith
