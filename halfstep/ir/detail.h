@@ -1,0 +1,45 @@
+// What the files of the graph share; nothing outside this room includes it.
+#pragma once
+
+#include <span>
+
+#include "halfstep/base/status.h"
+#include "halfstep/ir/graph.h"
+
+namespace halfstep::detail {
+
+/// The operator of every block's end: any number of inputs, no output. Not in the table of operators.
+const OpInfo& return_info();
+
+void add_use(ValueNode* value, OpNode* op, int operand);
+void drop_use(ValueNode* value, const OpNode* op, int operand);
+
+/// "digits.ir:12: node 'conv_3'".
+std::string describe(const Location& location, const std::string& name);
+
+/// "node 'a', node 'b'": the readers of a value, at most a few of them.
+std::string describe_users(const ValueNode& value);
+
+/// NAME for the first output port, NAME.PORT for any other.
+std::string result_name(const OpInfo& info, const std::string& name, size_t port);
+
+/// Presence rules of the inputs, then the record's rules and the state pairs; the type of each output port. Throws
+/// Error.
+std::vector<Type> check_site(const OpInfo& info, std::span<ValueNode* const> operands, const Attributes& attributes,
+                             const std::string& where);
+
+/// Equal, where a NaN equals a NaN and 0.0 differs from -0.0: what prints alike is alike.
+bool same(const Attribute& a, const Attribute& b);
+bool same(const Attributes& a, const Attributes& b);
+
+/// What `body` returns; an Error that leaves it starts with `prefix`.
+template <class Body>
+auto with_prefix(const std::string& prefix, Body body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    throw Error(error.kind(), prefix + ": " + error.what());
+  }
+}
+
+}  // namespace halfstep::detail

@@ -1,0 +1,60 @@
+// A graph with the contents of its tensors: what every room above `runtime` passes on, and what a model file holds.
+//
+// The file is safetensors with the graph's text in the metadata, so that any tool can read the weights and a person the
+// graph:
+//
+//   halfstep.version    "1"
+//   halfstep.graph      the text form, with locations
+//   halfstep.checksum   XXH3-128 in hex, over the whole file with these 32 digits as zeros
+//   halfstep.note.KEY   Model::notes
+//
+// Tensors keep names and types, but 4-bit codes are packed two to a byte as U8, the first in the low half.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "halfstep/base/tensor.h"
+#include "halfstep/ir/graph.h"
+
+namespace halfstep {
+
+struct Model {
+  Graph graph;
+  std::map<std::string, Tensor> tensors;     ///< contents of graph.tensors(), by name
+  std::map<std::string, std::string> notes;  ///< free text that travels with the model, such as the platform's name
+};
+
+/// Every declared tensor has contents of its type (4-bit codes in -8..7), and nothing else has.
+void check(const Model& model);
+
+/// A copy that shares no storage; copying a Model shares the tensors'.
+Model clone(const Model& model);
+
+/// A copy with these extents for the arguments, by name, and all types inferred again; shares the tensors' storage.
+/// Arguments that are not named must be static already. Extents that are known stay what they are.
+Model specialize(const Model& model, const std::map<std::string, Dims>& argument_dims);
+
+/// XXH3-64 of names, types and bytes of parameters and state: equal for equal trained weights.
+uint64_t digest(const Model& model);
+/// The digest as 16 hex digits.
+std::string digest_hex(const Model& model);
+
+inline constexpr int kModelFileVersion = 1;
+
+/// The same bytes for the same model; checks it first. Names and notes must be UTF-8.
+std::vector<std::byte> serialize(const Model& model);
+/// Trusts nothing: layout, version, checksum, graph and types are checked. `name` starts the messages.
+Model deserialize(std::span<const std::byte> bytes, const std::string& name);
+
+/// Writes beside `path`, then renames: the file is whole or not there.
+void save_model(const Model& model, const std::filesystem::path& path);
+Model load_model(const std::filesystem::path& path);
+
+/// Whether `path` is a safetensors file that has a graph; reads the header alone. Whether it loads is another question.
+bool is_model_file(const std::filesystem::path& path);
+
+}  // namespace halfstep

@@ -1,0 +1,47 @@
+#include <algorithm>
+
+#include "halfstep/ir/detail.h"
+
+namespace halfstep::detail {
+
+const OpInfo& return_info() {
+  static const OpInfo info = [] {
+    OpInfo made;
+    made.name = "return";
+    made.inputs = {PortInfo{.name = "values", .optional = true, .variadic = true}};
+    return made;
+  }();
+  return info;
+}
+
+void add_use(ValueNode* value, OpNode* op, int operand) {
+  if (value != nullptr) value->uses.push_back({op, operand});
+}
+
+void drop_use(ValueNode* value, const OpNode* op, int operand) {
+  if (value == nullptr) return;
+  const auto found = std::find_if(value->uses.begin(), value->uses.end(),
+                                  [&](const Use& use) { return use.op == op && use.operand == operand; });
+  HS_CHECK(found != value->uses.end());
+  value->uses.erase(found);
+}
+
+std::string describe(const Location& location, const std::string& name) {
+  const std::string place = to_string(location);
+  return fmt::format("{}{}node '{}'", place, place.empty() ? "" : ": ", name);
+}
+
+std::string describe_users(const ValueNode& value) {
+  constexpr size_t kMost = 4;
+  std::string text;
+  for (size_t i = 0; i < std::min(value.uses.size(), kMost); ++i)
+    text += fmt::format("{}node '{}'", i > 0 ? ", " : "", value.uses[i].op->name);
+  if (value.uses.size() > kMost) text += fmt::format(" and {} more", value.uses.size() - kMost);
+  return text;
+}
+
+std::string result_name(const OpInfo& info, const std::string& name, size_t port) {
+  return port == 0 ? name : name + "." + info.outputs[port].name;
+}
+
+}  // namespace halfstep::detail

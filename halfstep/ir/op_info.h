@@ -1,0 +1,108 @@
+// What the library knows of an operator. Every OpInfo is written by opgen from a record in ops/; nothing lists
+// operators by hand.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halfstep/base/attribute.h"
+#include "halfstep/base/shape.h"
+
+namespace halfstep {
+
+struct PortInfo {
+  std::string name;
+  bool optional = false;  ///< an input that may be left out
+  bool variadic = false;  ///< the last input, any number of values
+  int state_of = -1;      ///< an output that is the next value of this input port; -1 for none
+};
+
+struct AttributeInfo {
+  std::string name;
+  Attribute default_value;           ///< its alternative is the attribute's type
+  bool required = false;             ///< has no default
+  std::vector<std::string> choices = {};  ///< for strings: the allowed values; empty for any
+};
+
+/// An operator about to be built or checked: complete attributes, operand types by flat position (nullptr for an absent
+/// one).
+struct OpSite {
+  std::string where;  ///< "digits.ir:12: node 'conv_3'", for messages
+  const struct OpInfo& info;
+  std::span<const Type* const> in;
+  const Attributes& attributes;
+};
+
+enum class GradientKind {
+  none,             ///< no gradient; asking for one is an error
+  derivative,       ///< the true derivative, checked by finite differences
+  straight_through  ///< a stated rule, checked against that rule
+};
+
+/// The record's `quant:` block: facts that prepare and convert read, never operator names.
+struct QuantInfo {
+  std::string trait;       ///< weighted, pointwise, preserves_range, same_scale, accumulates, fuses_into_producer,
+                           ///< quantizer, observer; "" when none
+  int weight = -1;         ///< input port of the weight
+  int weight_axis = 0;     ///< axis of output channels in the weight
+  int bias = -1;           ///< input port of the bias
+  std::string quantized;   ///< the operator on codes that training runs
+  std::string integer;     ///< the operator that the integer program runs
+  std::string activation;  ///< fuses_into_producer: name of the fused activation
+  bool lookup = false;     ///< pointwise function that becomes a table of codes
+};
+
+/// A name by which another format knows this operator.
+struct ForeignInfo {
+  std::string format;  ///< "paddle", "onnx"
+  std::string op;
+  std::vector<std::pair<std::string, std::string>> names;  ///< ours -> theirs, for ports and attributes
+};
+
+struct OpInfo {
+  std::string name;
+  std::string doc;
+  std::string record;  ///< "ops/conv.yaml:12"
+  std::vector<PortInfo> inputs, outputs;
+  std::vector<std::string> regions;
+  std::vector<AttributeInfo> attributes;
+  std::vector<bool (*)(const Attributes&)> input_present, output_present;  ///< nullptr: always
+  /// Checks every rule and returns the type of each output port (of absent ones too, unread); throws Error with the
+  /// rule's label.
+  std::vector<Type> (*infer)(const OpSite& site) = nullptr;
+  GradientKind gradient = GradientKind::none;
+  QuantInfo quant;
+  std::vector<ForeignInfo> foreign;
+
+  bool has_input(int port, const Attributes& attributes) const;
+  bool has_output(int port, const Attributes& attributes) const;
+  /// " when is_test is true": the setting that takes the port away, for messages; "" when no single one does.
+  std::string absent_input_reason(int port, const Attributes& attributes) const;
+  std::string absent_output_reason(int port, const Attributes& attributes) const;
+  bool has_variadic_input() const { return !inputs.empty() && inputs.back().variadic; }
+  int input(std::string_view name) const;   ///< port number, -1 when there is none
+  int output(std::string_view name) const;  ///< port number, -1 when there is none
+  const AttributeInfo* attribute(std::string_view name) const;
+};
+
+/// All operators in name order.
+std::span<const OpInfo> all_operators();
+
+/// nullptr when there is none of that name.
+const OpInfo* find_operator(std::string_view name);
+
+/// As find_operator, but throws with a suggestion; `where` starts the message.
+const OpInfo& require_operator(std::string_view name, std::string_view where);
+
+/// The operator that `format` calls `foreign_name` (legacy spellings included); nullptr when there is none.
+const OpInfo* find_foreign_operator(std::string_view format, std::string_view foreign_name);
+
+/// Fills defaults in, rejects unknown names, wrong types and values outside `choices`. An int is accepted for a float,
+/// ints for floats, and an empty list for a list of any type.
+Attributes complete_attributes(const OpInfo& info, Attributes given, std::string_view where);
+
+}  // namespace halfstep

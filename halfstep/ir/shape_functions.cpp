@@ -1,0 +1,180 @@
+#include "halfstep/ir/shape_functions.h"
+
+#include <algorithm>
+
+#include "halfstep/base/status.h"
+#include "halfstep/ir/dim.h"
+
+namespace halfstep::shapes {
+namespace {
+
+template <class... Args>
+[[noreturn]] void reject(const OpSite& site, fmt::format_string<Args...> format, Args&&... args) {
+  fail("{}: {} dims: {}", site.where, site.info.name, fmt::format(format, std::forward<Args>(args)...));
+}
+
+bool agrees(int64_t a, int64_t b) { return a == b || a == kUnknown || b == kUnknown; }
+
+/// The one of two agreeing extents that is known, if any.
+int64_t either(int64_t a, int64_t b) { return a == kUnknown ? b : a; }
+
+/// The axis counted from the start.
+size_t normal_axis(const OpSite& site, int64_t axis, size_t rank) {
+  const auto signed_rank = static_cast<int64_t>(rank);
+  if (axis < -signed_rank || axis >= signed_rank) reject(site, "there is no axis {} among {} dims", axis, rank);
+  return static_cast<size_t>(axis < 0 ? axis + signed_rank : axis);
+}
+
+/// kUnknown where an extent is unknown or the product overflows, which makes the tensor itself impossible.
+int64_t product(std::span<const int64_t> dims) {
+  Dim count = 1;
+  for (const int64_t extent : dims) count = count * Dim(extent);
+  return count.value();
+}
+
+void check_permutation(const OpSite& site, const Dims& x, const std::vector<int64_t>& perm) {
+  std::vector<int64_t> sorted = perm;
+  std::sort(sorted.begin(), sorted.end());
+  bool good = perm.size() == x.size();
+  for (size_t i = 0; good && i < sorted.size(); ++i) good = sorted[i] == static_cast<int64_t>(i);
+  if (!good) reject(site, "perm {} is no permutation of {} axes", to_string(perm), x.size());
+}
+
+}  // namespace
+
+Dims same(const OpSite&, const Dims& x) { return x; }
+
+Dims broadcast(const OpSite& site, const Dims& a, const Dims& b) {
+  const Dims& longer = a.size() >= b.size() ? a : b;
+  const Dims& shorter = a.size() >= b.size() ? b : a;
+  Dims dims = longer;
+  const size_t shift = longer.size() - shorter.size();
+  for (size_t i = 0; i < shorter.size(); ++i) {
+    int64_t& extent = dims[shift + i];
+    const int64_t other = shorter[i];
+    if (extent != 1 && other != 1 && !agrees(extent, other))
+      reject(site, "{} and {} do not broadcast", to_string(a), to_string(b));
+    if (extent == 1) {
+      extent = other;
+    } else if (other != 1) {
+      extent = either(extent, other);
+    }
+  }
+  return dims;
+}
+
+Dims matmul(const OpSite& site, const Dims& a, const Dims& b, bool transpose_a, bool transpose_b) {
+  const size_t rank = a.size();
+  if (rank < 2 || b.size() != rank)
+    reject(site, "found {} and {}, expected as many dims, two or more", to_string(a), to_string(b));
+  Dims dims = a;
+  bool good = true;
+  for (size_t i = 0; i + 2 < rank; ++i) {
+    good = good && agrees(a[i], b[i]);
+    dims[i] = either(a[i], b[i]);
+  }
+  const size_t row = rank - 2, column = rank - 1;
+  dims[row] = transpose_a ? a[column] : a[row];
+  dims[column] = transpose_b ? b[row] : b[column];
+  good = good && agrees(transpose_a ? a[row] : a[column], transpose_b ? b[column] : b[row]);
+  if (!good)
+    reject(site, "{}{} and {}{} do not multiply", to_string(a), transpose_a ? " (transposed)" : "", to_string(b),
+           transpose_b ? " (transposed)" : "");
+  return dims;
+}
+
+Dims reduce(const OpSite& site, const Dims& x, const std::vector<int64_t>& axes, bool keep_dims) {
+  std::vector<bool> reduced(x.size(), axes.empty());
+  for (const int64_t axis : axes) {
+    const size_t at = normal_axis(site, axis, x.size());
+    if (reduced[at]) reject(site, "axis {} is given twice", axis);
+    reduced[at] = true;
+  }
+  Dims dims;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (!reduced[i]) {
+      dims.push_back(x[i]);
+    } else if (keep_dims) {
+      dims.push_back(1);
+    }
+  }
+  return dims;
+}
+
+Dims reshape(const OpSite& site, const Dims& x, const std::vector<int64_t>& wanted) {
+  Dims dims = wanted;
+  size_t open = dims.size();
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] < -1) reject(site, "dim {} is {}, expected an extent, 0 or -1", i, dims[i]);
+    if (dims[i] == -1) {
+      if (open != dims.size()) reject(site, "{} has more than one -1", to_string(wanted));
+      open = i;
+    } else if (dims[i] == 0) {
+      if (i >= x.size()) reject(site, "there is no axis {} in {} to keep", i, to_string(x));
+      dims[i] = x[i];
+    }
+  }
+  const int64_t count = product(x);
+  if (open != dims.size()) {
+    dims[open] = 1;
+    const int64_t others = product(dims);
+    if (count == kUnknown || others == kUnknown) {
+      dims[open] = kUnknown;
+      return dims;
+    }
+    if (others == 0 || count % others != 0) reject(site, "{} does not fill {}", to_string(x), to_string(wanted));
+    dims[open] = count / others;
+  } else if (!agrees(count, product(dims))) {
+    reject(site, "{} elements do not fill {}", count, to_string(dims));
+  }
+  return dims;
+}
+
+Dims flatten(const OpSite& site, const Dims& x, int64_t axis) {
+  if (axis < 0 || axis > static_cast<int64_t>(x.size())) reject(site, "axis {} is not among {} dims", axis, x.size());
+  const std::span<const int64_t> all = x;
+  return {product(all.first(static_cast<size_t>(axis))), product(all.subspan(static_cast<size_t>(axis)))};
+}
+
+Dims permute(const OpSite& site, const Dims& x, const std::vector<int64_t>& perm) {
+  check_permutation(site, x, perm);
+  Dims dims(x.size());
+  for (size_t i = 0; i < x.size(); ++i) dims[i] = x[static_cast<size_t>(perm[i])];
+  return dims;
+}
+
+Dims permute_back(const OpSite& site, const Dims& x, const std::vector<int64_t>& perm) {
+  check_permutation(site, x, perm);
+  Dims dims(x.size());
+  for (size_t i = 0; i < x.size(); ++i) dims[static_cast<size_t>(perm[i])] = x[i];
+  return dims;
+}
+
+Dims concat(const OpSite& site, std::span<const Type* const> x, int64_t axis) {
+  if (x.empty()) reject(site, "there is no value to start with");
+  Dims dims = x[0]->dims;
+  const size_t at = normal_axis(site, axis, dims.size());
+  for (const Type* type : x.subspan(1)) {
+    if (type->dims.size() != dims.size())
+      reject(site, "{} has {} dims, expected {}", to_string(type->dims), type->dims.size(), dims.size());
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const int64_t extent = type->dims[i];
+      if (i == at) {
+        dims[i] = (Dim(dims[i]) + Dim(extent)).value();
+      } else if (!agrees(dims[i], extent)) {
+        reject(site, "dim {} of {} is {}, expected {}", i, to_string(type->dims), extent, dims[i]);
+      } else {
+        dims[i] = either(dims[i], extent);
+      }
+    }
+  }
+  return dims;
+}
+
+Dims element(const OpSite& site, std::span<const Type* const> x, int64_t index) {
+  if (index < 0 || index >= static_cast<int64_t>(x.size()))
+    reject(site, "there is no value {} among {}", index, x.size());
+  return x[static_cast<size_t>(index)]->dims;
+}
+
+}  // namespace halfstep::shapes

@@ -1,0 +1,42 @@
+// Shapes that several operators share, or that no list of extents can say. The records call them in `dims:`.
+//
+// Each throws Error "WHERE: OPERATOR dims: ..." where the operands do not go together. Unknown extents go with
+// anything.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "halfstep/ir/op_info.h"
+
+namespace halfstep::shapes {
+
+/// x itself.
+Dims same(const OpSite& site, const Dims& x);
+
+/// Trailing extents aligned; an extent of 1 repeats (NumPy's rule).
+Dims broadcast(const OpSite& site, const Dims& a, const Dims& b);
+
+/// Product over the last two axes, either operand transposed on request; the axes before must agree.
+Dims matmul(const OpSite& site, const Dims& a, const Dims& b, bool transpose_a, bool transpose_b);
+
+/// x without `axes` (negative from the end, none twice; an empty list means all), or with extents of 1 there.
+Dims reduce(const OpSite& site, const Dims& x, const std::vector<int64_t>& axes, bool keep_dims);
+
+/// `wanted`, where 0 keeps the extent of x at that axis and one -1 is worked out.
+Dims reshape(const OpSite& site, const Dims& x, const std::vector<int64_t>& wanted);
+
+/// Two axes: the product of the extents before `axis`, and of the others.
+Dims flatten(const OpSite& site, const Dims& x, int64_t axis);
+
+/// Axis i is axis perm[i] of x.
+Dims permute(const OpSite& site, const Dims& x, const std::vector<int64_t>& perm);
+/// The inverse: axis perm[i] is axis i of x.
+Dims permute_back(const OpSite& site, const Dims& x, const std::vector<int64_t>& perm);
+
+/// Values one after the other along `axis` (negative from the end); all other extents must agree.
+Dims concat(const OpSite& site, std::span<const Type* const> x, int64_t axis);
+/// Dims of x[index].
+Dims element(const OpSite& site, std::span<const Type* const> x, int64_t index);
+
+}  // namespace halfstep::shapes

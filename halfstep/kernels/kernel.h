@@ -1,0 +1,80 @@
+// What a kernel is: three functions on raw views. The only header of this room that compile and runtime see.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "halfstep/base/attribute.h"
+#include "halfstep/base/cpu.h"
+#include "halfstep/base/shape.h"
+#include "halfstep/base/status.h"
+
+namespace halfstep::kernels {
+
+/// A dense row-major operand in device memory. An absent optional operand has `data == nullptr` and no dims.
+template <class Void>
+struct BasicView {
+  Void* data = nullptr;
+  DType dtype = DType::f32;
+  std::span<const int64_t> dims;
+
+  bool present() const { return data != nullptr; }
+  int64_t size() const {
+    int64_t count = 1;
+    for (const int64_t extent : dims) count *= extent;
+    return count;
+  }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+};
+using View = BasicView<void>;
+using ConstView = BasicView<const void>;
+
+/// One use of an operator at compile time: static types by flat position (nullptr: absent), outputs by port (nullptr: not produced).
+struct Problem {
+  std::string_view op;
+  const Attributes& attributes;
+  std::span<const Type* const> in;
+  std::span<const Type* const> out;
+  std::span<const void* const> constants;  ///< contents of operands that never change, by flat position; nullptr otherwise
+  CpuLevel level = CpuLevel::scalar;
+};
+
+/// What prepare returns. The split into phases and pieces depends on the Problem alone, never on threads: pieces of a phase run in any
+/// order on any thread, a phase starts when the one before it is complete.
+struct Plan {
+  std::shared_ptr<const void> state;   ///< the kernel's own, such as a packed weight; shared by all pieces, read-only
+  size_t scratch = 0;                  ///< bytes shared by all pieces of a call; contents undefined at the start
+  size_t worker_scratch = 0;           ///< bytes for each running piece
+  std::vector<int64_t> phases = {1};   ///< pieces of each phase
+};
+
+/// One execution. Operands and results may share memory only where an output is `state_of` that input.
+struct Call {
+  const void* state = nullptr;
+  std::span<const ConstView> in;  ///< by flat position
+  std::span<const View> out;      ///< by port
+  std::byte* scratch = nullptr;
+  std::byte* worker_scratch = nullptr;
+};
+
+struct Kernel {
+  const char* name;  ///< "reference", "simd", "onednn"; unique within an operator and device
+  /// Whether this kernel can do it, or the reason why not, as a sentence without a capital or full stop.
+  Verdict (*accept)(const Problem& problem);
+  /// At compile time, after accept; may allocate and throw Error.
+  Plan (*prepare)(const Problem& problem);
+  /// Allocates nothing, starts no threads, throws nothing.
+  Status (*run)(const Call& call, int phase, int64_t piece);
+};
+
+/// The candidates for an operator, best first, the reference last; empty for an unknown operator. Written by opgen.
+std::span<const Kernel* const> cpu_kernels(std::string_view op);
+/// The plain reference: oracle and fallback; nullptr for an unknown operator.
+const Kernel* reference_kernel(std::string_view op);
+
+}  // namespace halfstep::kernels

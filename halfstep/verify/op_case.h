@@ -1,0 +1,46 @@
+// The `test:` blocks of the operator records, for the operator runner and the conformance tests. The table is
+// generated.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "halfstep/base/attribute.h"
+#include "halfstep/base/shape.h"
+
+namespace halfstep::verify {
+
+/// One application of an operator.
+struct OpCase {
+  std::vector<std::optional<Type>> in;  ///< by flat position; nothing for an absent operand
+  Attributes attributes;                ///< those that differ from their defaults, not completed
+};
+
+/// The first case, changed so that the rule refuses it.
+struct OpReject {
+  std::string rule;
+  OpCase refused;
+};
+
+struct OpTest {
+  std::string op;
+  std::vector<OpCase> cases;
+  // By input port, as the fill of its values: uniform in [lowest, highest] (default -2 and 2), special ones strewn in,
+  // or exactly these in turn.
+  std::map<std::string, std::vector<double>> domain, special, values;
+  /// Largest error relative to the largest magnitude in the reference output; nothing asks for the same bits.
+  std::optional<double> tolerance;
+  // What the bits of a result must not depend on.
+  bool levels = false, threads = false, devices = false;
+  /// Why the finite-difference check of the gradient is left out; empty where it is made.
+  std::string no_gradient_check;
+  std::vector<OpReject> rejects;
+};
+
+/// In name order; operators without a `test:` block are not among them.
+std::span<const OpTest> op_tests();
+
+}  // namespace halfstep::verify

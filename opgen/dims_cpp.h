@@ -1,0 +1,19 @@
+// Expressions of extents and rules in C++: ints are Dim, conditions are Truth.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "opgen/record.h"
+
+namespace halfstep::opgen {
+
+std::string dims_cpp(const Expr& expr);
+
+/// shapes::broadcast(site, a.dims(), b.dims())
+std::string shape_call_cpp(const Expr& call, const Record& record);
+
+/// {"c", c}, {"rank(x)", rank_of(x)}: the values that the message of a failed rule shows.
+std::vector<std::string> facts_cpp(const Expr& rule);
+
+}  // namespace halfstep::opgen

@@ -1,0 +1,44 @@
+// What opgen writes. Another output is one more function and one more line in emitters.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "opgen/record.h"
+
+namespace halfstep::opgen {
+
+struct OutputFile {
+  std::string path;  ///< below --out
+  std::string text;
+};
+
+/// All outputs, in a fixed order.
+std::vector<OutputFile> emit_all(const Records& records);
+
+std::string emit_ops_header(const Records& records);
+std::string emit_ops_records(const Records& records);
+/// One source for each record file: inference, record and builder of its operators.
+std::vector<OutputFile> emit_ops_sources(const Records& records);
+std::string emit_ops_table(const Records& records);
+std::string emit_kernel_ops(const Records& records);
+std::string emit_kernel_table(const Records& records);
+std::string emit_pointwise_functions(const Records& records);
+std::string emit_pointwise_kernels(const Records& records);
+std::string emit_function_table(const Records& records);
+std::string emit_gradients_header();
+std::string emit_gradients(const Records& records);
+std::string emit_docs(const Records& records);
+std::string emit_op_cases(const Records& records);
+
+/// Records by name, the order of every table.
+std::vector<const Record*> by_name(const Records& records);
+
+/// The attributes as members of a struct NAME, and its constructor from Attributes.
+std::string attribute_members(const Record& record);
+/// The whole of `std::vector<Type> infer_NAME(const OpSite& site)`.
+std::string infer_function(const Record& record);
+/// The constants kFloat and so on that the inference functions of these records use.
+std::string type_class_constants(const std::vector<const Record*>& records);
+
+}  // namespace halfstep::opgen

@@ -1,0 +1,287 @@
+// halfstep/passes/gradients.cpp: for each operator with a gradient, the function that builds it.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "opgen/cpp.h"
+#include "opgen/emit.h"
+#include "opgen/text.h"
+
+namespace halfstep::opgen {
+namespace {
+
+using Kind = Expr::Kind;
+
+bool mentions(const Expr& expr, const std::string& name) {
+  bool found = false;
+  walk(expr, [&](const Expr& part) { found = found || part.is_name(name); });
+  return found;
+}
+
+class GradientWriter {
+ public:
+  GradientWriter(const Record& record, const Records& records) : record_(record), records_(records) { find_shared(); }
+
+  std::string write() {
+    text_.line("Gradients {}_gradient(const Request& request) {{", record_.name);
+    if (builds()) text_.line("  Builder& builder = request.builder;");
+    if (builds()) text_.line("  const ops::{} op(request.op.node());", pascal_case(record_.name));
+    text_.line("  Gradients gradients(request.wanted.size());");
+    for (size_t i = 0; i < record_.outputs.size(); ++i) {
+      const std::string name = record_.outputs[i].name + "_grad";
+      if (used(name)) text_.line("  const Value {} = request.out_grads[{}];", cpp_name(name), i);
+    }
+    for (const NamedExpr& gradient : record_.gradient.inputs) write_need(gradient);
+    for (const std::string& call : shared_) write_shared(call);
+    for (const NamedExpr& gradient : record_.gradient.inputs) write_gradient(gradient);
+    text_.line("  return gradients;");
+    text_.line("}}");
+    return text_.str();
+  }
+
+ private:
+  bool used(const std::string& name) const {
+    return std::any_of(record_.gradient.inputs.begin(), record_.gradient.inputs.end(),
+                       [&name](const NamedExpr& gradient) { return mentions(gradient.expr, name); });
+  }
+
+  /// Whether any gradient is more than a value that is there already.
+  bool builds() const {
+    return std::any_of(record_.gradient.inputs.begin(), record_.gradient.inputs.end(),
+                       [](const NamedExpr& gradient) { return !gradient.expr.is(Kind::name); });
+  }
+
+  size_t port_number(const std::string& name) const {
+    return static_cast<size_t>(record_.input(name) - record_.inputs.data());
+  }
+  bool is_variadic(const NamedExpr& gradient) const { return record_.input(gradient.name)->variadic; }
+
+  /// Calls that gradients of more than one input contain: built once, inner ones first.
+  void find_shared() {
+    std::map<std::string, std::set<std::string>> users;
+    std::vector<std::string> order;
+    for (const NamedExpr& gradient : record_.gradient.inputs) {
+      if (is_variadic(gradient)) continue;
+      walk(gradient.expr, [&](const Expr& part) {
+        if (!part.is(Kind::call) || find(records_, part.text) == nullptr) return;
+        const std::string text = to_text(part);
+        if (users[text].empty()) order.push_back(text);
+        users[text].insert(gradient.name);
+        calls_[text] = &part;
+      });
+    }
+    for (auto text = order.rbegin(); text != order.rend(); ++text) {
+      if (users[*text].size() > 1) shared_.push_back(*text);
+    }
+    users_ = std::move(users);
+    std::map<std::string, int> count;
+    for (const std::string& text : shared_) {
+      const std::string& op = calls_[text]->text;
+      const int number = ++count[op];
+      names_[text] = "shared_" + op + (number > 1 ? "_" + std::to_string(number) : "");
+    }
+  }
+
+  static std::string need_name(const std::string& port) { return "need_" + port; }
+
+  /// A gradient is built when it is wanted and the gradients of outputs that it reads are not zero.
+  void write_need(const NamedExpr& gradient) {
+    std::string zero;
+    for (const Port& port : record_.outputs) {
+      const std::string name = port.name + "_grad";
+      if (mentions(gradient.expr, name)) zero += " && " + cpp_name(name);
+    }
+    const size_t port = port_number(gradient.name);
+    const std::string wanted = is_variadic(gradient) ? fmt::format("request.wanted.size() > {}", port)
+                                                     : fmt::format("request.wanted[{}]", port);
+    text_.line("  const bool {} = {}{};", need_name(gradient.name), wanted, zero);
+  }
+
+  void write_shared(const std::string& text) {
+    const Expr& call = *calls_[text];
+    std::vector<std::string> needs;
+    for (const NamedExpr& gradient : record_.gradient.inputs) {
+      if (users_[text].contains(gradient.name)) needs.push_back(need_name(gradient.name));
+    }
+    text_.line("  ops::{} {};", pascal_case(call.text), names_[text]);
+    text_.line("  if ({})", join(needs, " || "));
+    text_.line("    {} = {};", names_[text], call_cpp(call, ""));
+  }
+
+  void write_gradient(const NamedExpr& gradient) {
+    const size_t port = port_number(gradient.name);
+    if (!is_variadic(gradient)) {
+      text_.line("  if ({})", need_name(gradient.name));
+      text_.line("    gradients[{}] = {};", port, value_cpp(gradient.expr, gradient.name));
+      return;
+    }
+    const std::string first = port == 0 ? "" : std::to_string(port) + " + ";
+    text_.line("  for (size_t index = 0; index < op.{}().size(); ++index) {{", cpp_name(gradient.name));
+    text_.line("    if ({} && request.wanted[{}index])", need_name(gradient.name), first);
+    text_.line("      gradients[{}index] = {};", first, value_cpp(gradient.expr, gradient.name));
+    text_.line("  }}");
+  }
+
+  /// `input`: whose gradient the outermost operation is, for its name.
+  std::string value_cpp(const Expr& expr, const std::string& input) {
+    if (expr.is(Kind::member)) return build_cpp(expr.args[0], input) + "." + cpp_name(expr.text) + "()";
+    if (expr.is(Kind::call)) {
+      const Record& callee = *find(records_, expr.text);
+      return build_cpp(expr, input) + "." + cpp_name(callee.outputs[0].name) + "()";
+    }
+    const bool is_port = record_.input(expr.text) != nullptr || record_.output(expr.text) != nullptr;
+    return is_port ? "op." + cpp_name(expr.text) + "()" : cpp_name(expr.text);
+  }
+
+  std::string build_cpp(const Expr& call, const std::string& input) {
+    const auto shared = names_.find(to_text(call));
+    return shared != names_.end() ? shared->second : call_cpp(call, input);
+  }
+
+  /// Designated initializers stand in the order of the operator's ports and attributes.
+  std::string call_cpp(const Expr& call, const std::string& input) {
+    const Record& callee = *find(records_, call.text);
+    std::vector<std::string> args;
+    const auto add = [&](const std::string& name, bool is_attribute) {
+      const auto found = std::find(call.keywords.begin(), call.keywords.end(), name);
+      if (found == call.keywords.end()) return;
+      const Expr& value = call.args[static_cast<size_t>(found - call.keywords.begin())];
+      args.push_back("." + cpp_name(name) + " = " + (is_attribute ? attribute_value_cpp(value) : value_cpp(value, "")));
+    };
+    for (const Port& port : callee.inputs) add(port.name, false);
+    for (const AttributeSpec& spec : callee.attributes) add(spec.name, true);
+    if (!input.empty()) args.push_back(".name = op.name() + \"_grad_" + input + "\"");
+    return "ops::" + cpp_name(call.text) + "(builder, {" + join(args, ", ") + "})";
+  }
+
+  std::string attribute_value_cpp(const Expr& expr) const {
+    switch (expr.kind) {
+      case Kind::integer: return std::to_string(expr.integer);
+      case Kind::real: return double_cpp(expr.real);
+      case Kind::text: return quoted(expr.text);
+      case Kind::name:
+        return record_.attribute(expr.text) != nullptr ? "op." + cpp_name(expr.text) + "()"
+                                                       : "static_cast<int64_t>(index)";
+      case Kind::list: {
+        std::vector<std::string> parts;
+        for (const Expr& element : expr.args) parts.push_back(attribute_value_cpp(element));
+        return "{" + join(parts, ", ") + "}";
+      }
+      case Kind::call: {
+        const std::string port = cpp_name(expr.args[0].text);
+        if (expr.text == "rank") return "static_cast<int64_t>(op." + port + "().dims().size())";
+        return fmt::format("extent(op, op.{}(), {})", port, expr.args[1].integer);
+      }
+      default: return expr.text;
+    }
+  }
+
+  const Record& record_;
+  const Records& records_;
+  Text text_;
+  std::vector<std::string> shared_;
+  std::map<std::string, const Expr*> calls_;
+  std::map<std::string, std::set<std::string>> users_;
+  std::map<std::string, std::string> names_;
+};
+
+constexpr const char* kPrologue = R"(#include "halfstep/passes/gradients.h"
+
+#include <algorithm>
+#include <array>
+
+#include "halfstep/base/status.h"
+#include "halfstep/ir/ops.h"
+
+namespace halfstep::passes {
+namespace {
+
+using Gradients = std::vector<Value>;
+
+struct Request {
+  Builder& builder;
+  Op op;
+  std::span<const Value> out_grads;
+  const std::vector<bool>& wanted;
+};
+
+/// An extent that a gradient takes as an attribute; a negative axis counts from the end.
+[[maybe_unused]] int64_t extent(Op op, Value value, int64_t axis) {
+  const Dims& dims = value.dims();
+  const auto rank = static_cast<int64_t>(dims.size());
+  const int64_t at = axis < 0 ? axis + rank : axis;
+  HS_CHECK(at >= 0 && at < rank);
+  const int64_t extent = dims[static_cast<size_t>(at)];
+  if (extent == kUnknown)
+    unsupported("{}: the gradient of {} needs dim {} of '{}', which is unknown", op.where(), op.info().name, axis, value.name());
+  return extent;
+}
+
+)";
+
+constexpr const char* kEpilogue = R"(
+const Row* find_row(std::string_view op) {
+  const auto found = std::lower_bound(kRows.begin(), kRows.end(), op, [](const Row& row, std::string_view o) { return row.op < o; });
+  return found != kRows.end() && found->op == op ? &*found : nullptr;
+}
+
+}  // namespace
+
+std::vector<Value> build_gradient(Builder& builder, Op op, std::span<const Value> out_grads, const std::vector<bool>& wanted) {
+  if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return Gradients(wanted.size());
+  const Row* row = find_row(op.info().name);
+  if (row == nullptr) unsupported("{}: {} has no gradient", op.where(), op.info().name);
+  if (!row->unless.empty() && get<bool>(op.attributes(), row->unless))
+    unsupported("{}: {} has no gradient when {} is true", op.where(), op.info().name, row->unless);
+  builder.at(op.location());
+  return row->build({builder, op, out_grads, wanted});
+}
+
+}  // namespace halfstep::passes
+)";
+
+}  // namespace
+
+std::string emit_gradients_header() {
+  Text text;
+  text.add(generated_by("Gradients as the records state them."));
+  text.add(R"(#pragma once
+
+#include <span>
+#include <vector>
+
+#include "halfstep/ir/graph.h"
+
+namespace halfstep::passes {
+
+/// Builds the gradients of the operands of `op` that are `wanted`, by flat position; a null value means none.
+/// `out_grads` lie by output port, a null value meaning zero: an operand whose gradient reads it has none.
+/// Throws unsupported where a gradient is wanted and the operator has none.
+std::vector<Value> build_gradient(Builder& builder, Op op, std::span<const Value> out_grads, const std::vector<bool>& wanted);
+
+}  // namespace halfstep::passes
+)");
+  return text.str();
+}
+
+std::string emit_gradients(const Records& records) {
+  Text text;
+  text.add(generated_by("Gradients as the records state them."));
+  text.add(kPrologue);
+  std::vector<std::string> rows;
+  for (const Record* record : by_name(records)) {
+    if (record->gradient.rule == Gradient::Rule::none) continue;
+    text.add(GradientWriter(*record, records).write());
+    text.blank();
+    rows.push_back(fmt::format("    {{{}, {}, {}_gradient}},", quoted(record->name), quoted(record->gradient.unless),
+                               record->name));
+  }
+  text.line("struct Row {{\n  std::string_view op, unless;\n  Gradients (*build)(const Request& request);\n}};");
+  text.line("constexpr std::array<Row, {}> kRows = {{{{", rows.size());
+  for (const std::string& row : rows) text.line("{}", row);
+  text.line("}}}};");
+  text.add(kEpilogue);
+  return text.str();
+}
+
+}  // namespace halfstep::opgen

@@ -1,0 +1,107 @@
+// halfstep/kernels/ops.h: attributes and positions by name. halfstep/kernels/table.cpp: the candidates of every
+// operator.
+#include "opgen/cpp.h"
+#include "opgen/emit.h"
+#include "opgen/text.h"
+
+namespace halfstep::opgen {
+namespace {
+
+/// struct out { static constexpr int out_ = 0; }: a member cannot have the name of its class.
+void write_positions(Text& text, const std::string& which, const std::vector<Port>& ports) {
+  std::vector<std::string> positions;
+  for (const Port& port : ports) {
+    const std::string name = port.name == which ? port.name + "_" : cpp_name(port.name);
+    positions.push_back(fmt::format("{} = {}", name, positions.size()));
+  }
+  text.line("  struct {} {{\n    static constexpr int {};\n  }};", which, join(positions, ", "));
+}
+
+void write_struct(Text& text, const Record& record) {
+  text.line("struct {} {{", pascal_case(record.name));
+  if (!record.inputs.empty()) write_positions(text, "in", record.inputs);
+  write_positions(text, "out", record.outputs);
+  text.add(attribute_members(record));
+  text.line("}};");
+}
+
+/// Symbols of its kernels, best first.
+std::vector<std::string> kernels_of(const Record& record) {
+  std::vector<std::string> symbols;
+  for (const std::string& name : record.cpu_kernels) symbols.push_back("cpu_" + record.name + "_" + name);
+  if (record.compute) symbols.push_back("cpu_" + record.name + "_simd");
+  symbols.push_back("reference_" + record.name);
+  return symbols;
+}
+
+}  // namespace
+
+std::string attribute_members(const Record& record) {
+  const std::string type = pascal_case(record.name);
+  std::vector<std::string> initializers;
+  Text text;
+  for (const AttributeSpec& spec : record.attributes) {
+    const std::string_view held = attribute_type_cpp(spec.value);
+    text.line("  {} {};", held, cpp_name(spec.name));
+    initializers.push_back(fmt::format("{}(get<{}>(attributes, {}))", cpp_name(spec.name), held, quoted(spec.name)));
+  }
+  if (initializers.empty()) {
+    text.line("  explicit {}(const Attributes&) {{}}", type);
+  } else {
+    text.line("  explicit {}(const Attributes& attributes)\n      : {} {{}}", type, join(initializers, ",\n        "));
+  }
+  return text.str();
+}
+
+std::string emit_kernel_ops(const Records& records) {
+  Text text;
+  text.add(generated_by("Attributes, operand and result positions, and kernels of each operator."));
+  text.line("#pragma once\n");
+  text.line("#include <string>\n#include <vector>\n");
+  text.line("#include \"halfstep/kernels/kernel.h\"\n");
+  text.line("namespace halfstep::kernels {{");
+  for (const Record* record : by_name(records)) {
+    text.blank();
+    write_struct(text, *record);
+    text.line("extern const Kernel {};", join(kernels_of(*record), ", "));
+  }
+  text.line("\n}}  // namespace halfstep::kernels");
+  return text.str();
+}
+
+std::string emit_kernel_table(const Records& records) {
+  Text text;
+  text.add(generated_by("The kernels of every operator, best first."));
+  text.line("#include <algorithm>\n#include <array>\n");
+  text.line("#include \"halfstep/kernels/ops.h\"\n");
+  text.line("namespace halfstep::kernels {{");
+  text.line("namespace {{\n");
+  for (const Record* record : by_name(records)) {
+    const auto symbols = kernels_of(*record);
+    text.line("constexpr std::array<const Kernel*, {}> k{} = {{&{}}};", symbols.size(), pascal_case(record->name),
+              join(symbols, ", &"));
+  }
+  text.line("\nstruct Row {{\n  std::string_view op;\n  std::span<const Kernel* const> kernels;\n}};");
+  text.line("constexpr std::array<Row, {}> kRows = {{{{", records.size());
+  for (const Record* record : by_name(records))
+    text.line("    {{{}, k{}}},", quoted(record->name), pascal_case(record->name));
+  text.line("}}}};");
+  text.add(R"(
+}  // namespace
+
+std::span<const Kernel* const> cpu_kernels(std::string_view op) {
+  const auto found = std::lower_bound(kRows.begin(), kRows.end(), op, [](const Row& row, std::string_view o) { return row.op < o; });
+  return found != kRows.end() && found->op == op ? found->kernels : std::span<const Kernel* const>();
+}
+
+const Kernel* reference_kernel(std::string_view op) {
+  const auto kernels = cpu_kernels(op);
+  return kernels.empty() ? nullptr : kernels.back();
+}
+
+}  // namespace halfstep::kernels
+)");
+  return text.str();
+}
+
+}  // namespace halfstep::opgen

@@ -1,0 +1,182 @@
+// Kernels of pointwise operators: function objects from `compute`, and the instances of halfstep/kernels/pointwise/.
+#include <algorithm>
+
+#include "opgen/cpp.h"
+#include "opgen/emit.h"
+#include "opgen/scalar.h"
+#include "opgen/text.h"
+
+namespace halfstep::opgen {
+namespace {
+
+std::vector<const Record*> pointwise(const Records& records) {
+  std::vector<const Record*> list = by_name(records);
+  std::erase_if(list, [](const Record* record) { return !record->compute; });
+  return list;
+}
+
+/// Operands as parameters; those that the expression does not read have no name.
+std::string parameters(const Record& record, const std::string& type) {
+  std::vector<std::string> list;
+  for (const Port& port : record.inputs) {
+    bool used = false;
+    walk(record.compute->expr, [&](const Expr& part) { used = used || part.is_name(port.name); });
+    list.push_back(used ? type + " " + cpp_name(port.name) : type);
+  }
+  return join(list, ", ");
+}
+
+bool reads_attributes(const Record& record) {
+  bool reads = false;
+  walk(record.compute->expr, [&](const Expr& part) {
+    reads = reads || (part.is(Expr::Kind::name) && record.attribute(part.text) != nullptr);
+  });
+  return reads;
+}
+
+void write_loop(Text& text, const Record& record) {
+  const bool reads = reads_attributes(record);
+  text.line("void {}(const void*{}, const Row<{}>& row) {{", cpp_name(record.name), reads ? " function" : "",
+            record.inputs.size());
+  if (reads)
+    text.line("  const auto& f = *static_cast<const arith::functions::{}*>(function);", pascal_case(record.name));
+  text.line("  map(row, [{}]({}) HWY_ATTR {{", reads ? "&f" : "",
+            "[[maybe_unused]] Tag d, " + parameters(record, "Vector"));
+  text.line("    return {};", simd_cpp(record.compute->expr, record));
+  text.line("  }});");
+  text.line("}}");
+}
+
+/// The synthesized gradient of a unary operator; null when there is none.
+const Record* slope_of(const Record& record, const Records& records) {
+  if (record.gradient.inputs.size() != 1) return nullptr;
+  const Expr& call = record.gradient.inputs[0].expr;
+  const Record* gradient = call.is(Expr::Kind::call) ? find(records, call.text) : nullptr;
+  return gradient != nullptr && gradient->compute && gradient->name == record.name + "_grad_" + record.inputs[0].name
+             ? gradient
+             : nullptr;
+}
+
+void write_slope(Text& text, const Record& record, const Record& gradient) {
+  std::vector<std::string> args;
+  for (const Port& port : gradient.inputs) {
+    const bool is_output = record.output(port.name) != nullptr;
+    args.push_back(record.input(port.name) != nullptr ? "x"
+                   : is_output                        ? record.name + "_value(x, attributes)"
+                                                      : "1.0");
+  }
+  text.line("double {}_slope(double x, const Attributes& attributes) {{", record.name);
+  text.line("  return functions::{}(attributes)({});", pascal_case(gradient.name), join(args, ", "));
+  text.line("}}");
+}
+
+}  // namespace
+
+std::string emit_pointwise_functions(const Records& records) {
+  Text text;
+  text.add(generated_by("Pointwise operators as function objects."));
+  text.line("#pragma once\n");
+  text.line("#include <limits>\n");
+  text.line("#include \"halfstep/arith/scalar.h\"");
+  text.line("#include \"halfstep/base/attribute.h\"\n");
+  text.line("namespace halfstep::arith::functions {{");
+  for (const Record* record : pointwise(records)) {
+    const std::string type = pascal_case(record->name);
+    text.line("\n/// {}", record->compute->text);
+    text.line("struct {} {{", type);
+    text.add(attribute_members(*record));
+    text.line("  template <class T>");
+    text.line("  T operator()({}) const {{", parameters(*record, "T"));
+    text.line("    return {};", scalar_cpp(record->compute->expr, *record));
+    text.line("  }}");
+    text.line("}};");
+  }
+  text.line("\n}}  // namespace halfstep::arith::functions");
+  return text.str();
+}
+
+std::string emit_pointwise_kernels(const Records& records) {
+  Text text;
+  text.add(generated_by("Kernels of pointwise operators."));
+  text.add(R"(#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halfstep/kernels/pointwise.cpp"
+#include "halfstep/kernels/simd_dispatch.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#include "halfstep/arith/pointwise_functions.h"
+#include "halfstep/kernels/ops.h"
+#include "halfstep/kernels/pointwise/driver.h"
+#include "halfstep/kernels/pointwise/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::pointwise::HWY_NAMESPACE {
+#if HS_SIMD_TARGET
+)");
+  for (const Record* record : pointwise(records)) {
+    text.blank();
+    write_loop(text, *record);
+  }
+  text.add(R"(
+#endif
+}  // namespace halfstep::kernels::pointwise::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halfstep::kernels {
+namespace pointwise {
+namespace {
+
+)");
+  for (const Record* record : pointwise(records))
+    text.line("RowLoop<{}> choose_{}(CpuLevel level) {{ return HS_SIMD_CHOOSE(level, {}); }}", record->inputs.size(),
+              record->name, cpp_name(record->name));
+  text.line("\n}}  // namespace\n}}  // namespace pointwise");
+  for (const Record* record : pointwise(records)) {
+    const std::string function = "arith::functions::" + pascal_case(record->name);
+    const size_t operands = record->inputs.size();
+    text.line("\nconst Kernel reference_{} = pointwise::reference<{}, {}>();", record->name, function, operands);
+    text.line("const Kernel cpu_{}_simd = pointwise::simd<{}, {}, pointwise::choose_{}>();", record->name, function,
+              operands, record->name);
+  }
+  text.line("\n}}  // namespace halfstep::kernels\n#endif");
+  return text.str();
+}
+
+std::string emit_function_table(const Records& records) {
+  Text text;
+  text.add(generated_by("Unary pointwise operators as plain functions."));
+  text.line("#include <algorithm>\n#include <array>\n");
+  text.line("#include \"halfstep/arith/function.h\"");
+  text.line("#include \"halfstep/arith/pointwise_functions.h\"\n");
+  text.line("namespace halfstep::arith {{");
+  text.line("namespace {{\n");
+  std::vector<std::string> rows;
+  for (const Record* record : pointwise(records)) {
+    if (record->inputs.size() != 1) continue;
+    text.line("double {}_value(double x, const Attributes& attributes) {{ return functions::{}(attributes)(x); }}",
+              record->name, pascal_case(record->name));
+    const Record* gradient = slope_of(*record, records);
+    if (gradient != nullptr) write_slope(text, *record, *gradient);
+    text.blank();
+    rows.push_back(fmt::format("    {{{}, {{{}_value, {}}}}},", quoted(record->name), record->name,
+                               gradient != nullptr ? record->name + "_slope" : "nullptr"));
+  }
+  text.line("struct Row {{\n  std::string_view op;\n  PointwiseFunction function;\n}};");
+  text.line("constexpr std::array<Row, {}> kRows = {{{{", rows.size());
+  for (const std::string& row : rows) text.line("{}", row);
+  text.line("}}}};");
+  text.add(R"(
+}  // namespace
+
+const PointwiseFunction* find_function(std::string_view op) {
+  const auto found = std::find_if(kRows.begin(), kRows.end(), [op](const Row& row) { return row.op == op; });
+  return found != kRows.end() ? &found->function : nullptr;
+}
+
+}  // namespace halfstep::arith
+)");
+  return text.str();
+}
+
+}  // namespace halfstep::opgen

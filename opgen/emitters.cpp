@@ -1,0 +1,33 @@
+#include <algorithm>
+
+#include "opgen/emit.h"
+
+namespace halfstep::opgen {
+
+std::vector<const Record*> by_name(const Records& records) {
+  std::vector<const Record*> list;
+  for (const Record& record : records) list.push_back(&record);
+  std::sort(list.begin(), list.end(), [](const Record* a, const Record* b) { return a->name < b->name; });
+  return list;
+}
+
+std::vector<OutputFile> emit_all(const Records& records) {
+  std::vector<OutputFile> files = {
+      {"halfstep/ir/ops.h", emit_ops_header(records)},
+      {"halfstep/ir/ops_records.h", emit_ops_records(records)},
+      {"halfstep/ir/ops.cpp", emit_ops_table(records)},
+      {"halfstep/kernels/ops.h", emit_kernel_ops(records)},
+      {"halfstep/kernels/table.cpp", emit_kernel_table(records)},
+      {"halfstep/arith/pointwise_functions.h", emit_pointwise_functions(records)},
+      {"halfstep/kernels/pointwise.cpp", emit_pointwise_kernels(records)},
+      {"halfstep/arith/functions.cpp", emit_function_table(records)},
+      {"halfstep/passes/gradients.h", emit_gradients_header()},
+      {"halfstep/passes/gradients.cpp", emit_gradients(records)},
+      {"docs/operators.md", emit_docs(records)},
+      {"tests/op_cases.cpp", emit_op_cases(records)},
+  };
+  for (OutputFile& file : emit_ops_sources(records)) files.push_back(std::move(file));
+  return files;
+}
+
+}  // namespace halfstep::opgen

@@ -1,0 +1,181 @@
+#include "opgen/gradient_calls.h"
+
+#include <algorithm>
+
+#include "halfstep/base/nearest.h"
+
+namespace halfstep::opgen {
+namespace {
+
+using Kind = Expr::Kind;
+
+class Checker {
+ public:
+  Checker(const NamedExpr& gradient, const Record& record, const Records& records)
+      : gradient_(gradient), source_(gradient.source), record_(record), records_(records) {}
+
+  /// `taker`: the input port that takes the value; null for the gradient itself.
+  void value(Expr& expr, const Port* taker) const {
+    if (expr.is(Kind::member)) {
+      Expr& call = expr.args[0];
+      if (!call.is(Kind::call)) fail_at(source_, "'.{}' follows no call", expr.text);
+      const Record& callee = check_call(call);
+      if (callee.output(expr.text) == nullptr)
+        fail_at(source_, "{} has no output '{}'{}", callee.name, expr.text,
+                did_you_mean(expr.text, names(callee.outputs)));
+    } else if (expr.is(Kind::call)) {
+      const Record& callee = check_call(expr);
+      if (callee.outputs.size() != 1)
+        fail_at(source_, "{} has several outputs, say which: {}(...).{}", callee.name, callee.name,
+                callee.outputs[0].name);
+    } else if (expr.is(Kind::name)) {
+      check_name(expr, taker);
+    } else {
+      fail_at(source_, "'{}' is no value, expected a port or a call of an operator", to_text(expr));
+    }
+  }
+
+ private:
+  static std::vector<std::string> names(const std::vector<Port>& ports) {
+    std::vector<std::string> list;
+    for (const Port& port : ports) list.push_back(port.name);
+    return list;
+  }
+
+  bool is_output_gradient(const std::string& name) const {
+    return std::any_of(record_.outputs.begin(), record_.outputs.end(),
+                       [&name](const Port& port) { return name == port.name + "_grad"; });
+  }
+
+  void check_name(const Expr& expr, const Port* taker) const {
+    if (is_output_gradient(expr.text)) return;
+    const Port* input = record_.input(expr.text);
+    if (input == nullptr && record_.output(expr.text) == nullptr) {
+      std::vector<std::string> known = names(record_.inputs);
+      for (const Port& output : record_.outputs) {
+        known.push_back(output.name);
+        known.push_back(output.name + "_grad");
+      }
+      fail_at(source_, "unknown value '{}'{}", expr.text, did_you_mean(expr.text, known));
+    }
+    const Port& port = input != nullptr ? *input : *record_.output(expr.text);
+    if (!port.unless.empty() && port.unless != record_.gradient.unless)
+      fail_at(source_, "{} is not there when {} is true, so the gradient needs 'unless: {}'", port.name, port.unless,
+              port.unless);
+    const bool variadic = input != nullptr && input->variadic;
+    if (variadic != (taker != nullptr && taker->variadic))
+      fail_at(source_, "{} {}", expr.text,
+              variadic ? "is variadic, and only a variadic input takes it" : "is one value, expected a variadic input");
+    const bool optional = input != nullptr && input->optional && input->name != gradient_.name;
+    if (optional && taker != nullptr && !taker->optional)
+      fail_at(source_, "the input {} may be absent, and {} is not optional", expr.text, taker->name);
+  }
+
+  const Record& check_call(Expr& call) const {
+    const Record* callee = find(records_, call.text);
+    if (callee == nullptr) {
+      std::vector<std::string> known;
+      for (const Record& record : records_) known.push_back(record.name);
+      fail_at(source_, "unknown operator '{}'{}", call.text, did_you_mean(call.text, known));
+    }
+    for (size_t i = 0; i < call.args.size(); ++i) check_argument(call, i, *callee);
+    check_complete(call, *callee);
+    return *callee;
+  }
+
+  void check_argument(Expr& call, size_t i, const Record& callee) const {
+    std::string& keyword = call.keywords[i];
+    if (keyword.empty()) {
+      if (i >= callee.inputs.size())
+        fail_at(source_, "{} has {} inputs, found another positional argument '{}'", callee.name, callee.inputs.size(),
+                to_text(call.args[i]));
+      keyword = callee.inputs[i].name;
+    }
+    const auto first = std::find(call.keywords.begin(), call.keywords.end(), keyword);
+    if (first != call.keywords.begin() + static_cast<std::ptrdiff_t>(i))
+      fail_at(source_, "{} gets '{}' twice", callee.name, keyword);
+    if (const Port* port = callee.input(keyword)) return value(call.args[i], port);
+    const AttributeSpec* spec = callee.attribute(keyword);
+    if (spec == nullptr) {
+      std::vector<std::string> known = names(callee.inputs);
+      for (const std::string& name : callee.attribute_names()) known.push_back(name);
+      fail_at(source_, "{} has no input or attribute '{}'{}", callee.name, keyword, did_you_mean(keyword, known));
+    }
+    check_attribute(call.args[i], *spec, callee);
+  }
+
+  void check_complete(const Expr& call, const Record& callee) const {
+    const auto given = [&call](const std::string& name) {
+      return std::find(call.keywords.begin(), call.keywords.end(), name) != call.keywords.end();
+    };
+    for (const Port& port : callee.inputs) {
+      if (port.always_there() && !port.variadic && !given(port.name))
+        fail_at(source_, "{} needs the input {}", callee.name, port.name);
+    }
+    for (const AttributeSpec& spec : callee.attributes) {
+      if (spec.required && !given(spec.name)) fail_at(source_, "{} needs the attribute {}", callee.name, spec.name);
+    }
+  }
+
+  void check_attribute(Expr& expr, const AttributeSpec& wanted, const Record& callee) const {
+    const std::string_view found = attribute_type(expr);
+    const std::string_view expected = type_name(wanted.value);
+    if (found == "int" && expected == "float" && expr.is(Kind::integer)) {
+      expr.kind = Kind::real;
+      expr.real = static_cast<double>(expr.integer);
+    } else if (found != expected) {
+      fail_at(source_, "the attribute {} of {} is of type {}, found '{}' of type {}", wanted.name, callee.name,
+              expected, to_text(expr), found);
+    }
+  }
+
+  std::string_view attribute_type(const Expr& expr) const {
+    switch (expr.kind) {
+      case Kind::integer: return "int";
+      case Kind::real: return "float";
+      case Kind::boolean: return "bool";
+      case Kind::text: return "string";
+      case Kind::name: return attribute_name_type(expr);
+      case Kind::call: return extent_type(expr);
+      case Kind::list:
+        for (const Expr& element : expr.args) {
+          if (attribute_type(element) != "int") fail_at(source_, "'{}' is no int", to_text(element));
+        }
+        return "ints";
+      default: fail_at(source_, "'{}' is no attribute value", to_text(expr));
+    }
+  }
+
+  std::string_view attribute_name_type(const Expr& expr) const {
+    const Port* port = record_.input(gradient_.name);
+    if (expr.text == "index" && port->variadic) return "int";
+    const AttributeSpec* spec = record_.attribute(expr.text);
+    if (spec == nullptr)
+      fail_at(source_, "unknown attribute '{}'{}", expr.text, did_you_mean(expr.text, record_.attribute_names()));
+    return type_name(spec->value);
+  }
+
+  std::string_view extent_type(const Expr& call) const {
+    const bool is_dim = call.text == "dim" && call.args.size() == 2 && call.args[1].is(Kind::integer);
+    const bool is_rank = call.text == "rank" && call.args.size() == 1;
+    if (!is_dim && !is_rank)
+      fail_at(source_, "'{}' is no attribute value, expected dim(x, 2) or rank(x)", to_text(call));
+    const Expr& value = call.args[0];
+    const Port* port = value.is(Kind::name) ? record_.input(value.text) : nullptr;
+    if (port == nullptr || port->variadic) fail_at(source_, "'{}' is no input with one value", to_text(value));
+    return "int";
+  }
+
+  const NamedExpr& gradient_;
+  const Source& source_;
+  const Record& record_;
+  const Records& records_;
+};
+
+}  // namespace
+
+void check_gradient_calls(NamedExpr& gradient, const Record& record, const Records& records) {
+  Checker(gradient, record, records).value(gradient.expr, nullptr);
+}
+
+}  // namespace halfstep::opgen

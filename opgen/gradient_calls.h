@@ -1,0 +1,14 @@
+// The language of gradients: op(arg, port=arg, attribute=value).port
+//
+// Values: inputs, outputs, OUTPUT_grad, calls. Attribute values: attributes, literals, lists of ints, dim(x, i),
+// rank(x), and `index`, the position within a variadic input.
+#pragma once
+
+#include "opgen/record.h"
+
+namespace halfstep::opgen {
+
+/// Checks one gradient of `record` and names every argument.
+void check_gradient_calls(NamedExpr& gradient, const Record& record, const Records& records);
+
+}  // namespace halfstep::opgen

@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <charconv>
+
+#include "halfstep/base/nearest.h"
+#include "opgen/attribute_value.h"
+#include "opgen/load.h"
+
+namespace halfstep::opgen {
+namespace {
+
+using CaseType = std::pair<DType, std::vector<int64_t>>;
+
+/// "f32[2,3]"
+CaseType load_case_type(const Yaml& yaml) {
+  const std::string& text = yaml.text();
+  const size_t open = text.find('[');
+  const auto dtype = parse_dtype(text.substr(0, open));
+  const auto wrong = [&yaml, &text] { fail_at(yaml.source(), "found '{}', expected a type such as f32[2,3]", text); };
+  if (!yaml.is_scalar() || !dtype || open == std::string::npos || text.back() != ']') wrong();
+  CaseType type{*dtype, {}};
+  const char* at = text.data() + open + 1;
+  const char* last = text.data() + text.size() - 1;
+  while (at < last) {
+    int64_t extent = 0;
+    const auto [end, error] = std::from_chars(at, last, extent);
+    if (error != std::errc() || extent < 0) wrong();
+    type.second.push_back(extent);
+    at = end;
+    if (at < last && *at == ',') ++at;
+    while (at < last && *at == ' ') ++at;
+  }
+  return type;
+}
+
+Attribute load_choice(const Yaml& yaml, const AttributeSpec& spec) {
+  Attribute value = value_like(yaml, spec.value);
+  const auto* text = std::get_if<std::string>(&value);
+  if (text != nullptr && !spec.choices.empty() &&
+      std::find(spec.choices.begin(), spec.choices.end(), *text) == spec.choices.end())
+    fail_at(yaml.source(), "found '{}', expected one of {}{}", *text, fmt::join(spec.choices, ", "),
+            did_you_mean(*text, spec.choices));
+  return value;
+}
+
+std::vector<std::string> input_names(const Record& record) {
+  std::vector<std::string> names;
+  for (const Port& port : record.inputs) names.push_back(port.name);
+  return names;
+}
+
+/// Puts the ports and attributes of `yaml` into `one`, over what is there.
+void load_into(Case& one, const Yaml& yaml, const Record& record) {
+  for (const auto& [key, value] : yaml.items()) {
+    if (const Port* port = record.input(key)) {
+      std::vector<CaseType>& types = one.inputs[key];
+      types.clear();
+      if (port->variadic != value.is_list())
+        fail_at(value.source(), "found {}, expected {}", value.shape(), port->variadic ? "a list of types" : "a type");
+      if (!port->variadic) types.push_back(load_case_type(value));
+      for (const Yaml& element : value.elements()) {
+        if (port->variadic) types.push_back(load_case_type(element));
+      }
+    } else if (const AttributeSpec* spec = record.attribute(key)) {
+      one.attributes[key] = load_choice(value, *spec);
+    } else {
+      std::vector<std::string> known = input_names(record);
+      for (const std::string& name : record.attribute_names()) known.push_back(name);
+      fail_at(value.source(), "'{}' is neither an input nor an attribute{}", key, did_you_mean(key, known));
+    }
+  }
+}
+
+bool flag(const Case& one, const Record& record, const std::string& name) {
+  const auto given = one.attributes.find(name);
+  return std::get<bool>(given != one.attributes.end() ? given->second : record.attribute(name)->value);
+}
+
+/// Every required port and attribute is there and no port that the attributes take away.
+void check_complete(const Case& one, const Source& source, const Record& record) {
+  for (const Port& port : record.inputs) {
+    const bool given = one.inputs.contains(port.name);
+    const bool gone = !port.unless.empty() && flag(one, record, port.unless);
+    if (given && gone) fail_at(source, "the input {} is not there when {} is true", port.name, port.unless);
+    if (!given && !gone && !port.optional && !port.variadic) fail_at(source, "the input {} is missing", port.name);
+  }
+  for (const AttributeSpec& spec : record.attributes) {
+    if (spec.required && !one.attributes.contains(spec.name)) fail_at(source, "the attribute {} is missing", spec.name);
+  }
+}
+
+std::map<std::string, std::vector<double>> load_numbers(const Yaml& yaml, const char* key, const Record& record) {
+  std::map<std::string, std::vector<double>> numbers;
+  if (!yaml.has(key)) return numbers;
+  for (const auto& [port, list] : yaml.at(key).items()) {
+    if (record.input(port) == nullptr)
+      fail_at(list.source(), "'{}' is no input{}", port, did_you_mean(port, input_names(record)));
+    for (const Yaml& element : list.elements()) numbers[port].push_back(to_number(element));
+  }
+  return numbers;
+}
+
+void load_rejects(Test& test, const Yaml& yaml, const Record& record) {
+  for (const auto& [rule, changes] : yaml.items()) {
+    const auto is_rule = [&rule = rule](const NamedExpr& r) { return r.name == rule; };
+    if (std::none_of(record.rules.begin(), record.rules.end(), is_rule))
+      fail_at(changes.source(), "there is no rule {}", rule);
+    Case rejected = test.cases[0];
+    load_into(rejected, changes, record);
+    test.rejects.emplace_back(rule, std::move(rejected));
+  }
+}
+
+}  // namespace
+
+Test load_test(const Yaml& yaml, const Record& record) {
+  Test test;
+  const auto cases = yaml.at("cases").elements();
+  if (cases.empty()) fail_at(yaml.at("cases").source(), "there is no case");
+  for (const Yaml& element : cases) {
+    Case one;
+    load_into(one, element, record);
+    check_complete(one, element.source(), record);
+    test.cases.push_back(std::move(one));
+  }
+  test.domain = load_numbers(yaml, "domain", record);
+  test.special = load_numbers(yaml, "special", record);
+  test.values = load_numbers(yaml, "values", record);
+  for (const auto& [port, range] : test.domain) {
+    if (range.size() != 2 || !(range[0] <= range[1]))
+      fail_at(yaml.at("domain").at(port).source(), "expected [lowest, highest]");
+  }
+  if (yaml.has("tolerance")) test.tolerance = to_number(yaml.at("tolerance"));
+  if (yaml.has("bitwise")) {
+    for (const Yaml& element : yaml.at("bitwise").elements()) {
+      if (element.text() != "levels" && element.text() != "threads" && element.text() != "devices")
+        fail_at(element.source(), "found '{}', expected levels, threads or devices", element.text());
+      test.bitwise.push_back(element.text());
+    }
+  }
+  if (yaml.has("grad")) test.gradient = to_bool(yaml.at("grad"));
+  if (yaml.has("grad_why")) test.gradient_why = yaml.at("grad_why").text();
+  if (!test.gradient && test.gradient_why.empty())
+    fail_at(yaml.at("grad").source(), "the check is left out without a reason in 'grad_why'");
+  if (yaml.has("reject")) load_rejects(test, yaml.at("reject"), record);
+  return test;
+}
+
+}  // namespace halfstep::opgen

@@ -1,0 +1,46 @@
+// opgen --schema ops/schema.yaml --out DIR FILES.yaml...: operator records to C++, docs and tests.
+#include <fmt/format.h>
+
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "opgen/program.h"
+
+namespace {
+
+constexpr const char* kUsage = "usage: opgen --schema ops/schema.yaml --out DIR FILES.yaml...\n";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string schema, out;
+  std::vector<std::string> files;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view arg = argv[i];
+    const bool has_value = i + 1 < argc;
+    if (arg == "--schema" && has_value) {
+      schema = argv[++i];
+    } else if (arg == "--out" && has_value) {
+      out = argv[++i];
+    } else if (arg.starts_with("--")) {
+      fmt::print(stderr, "{}", kUsage);
+      return 2;
+    } else {
+      files.emplace_back(arg);
+    }
+  }
+  if (schema.empty() || out.empty() || files.empty()) {
+    fmt::print(stderr, "{}", kUsage);
+    return 2;
+  }
+  try {
+    const auto records = halfstep::opgen::load_all(schema, files);
+    halfstep::opgen::write_all(halfstep::opgen::emit_all(records), out);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  }
+  return 0;
+}

@@ -1,0 +1,89 @@
+#include "opgen/program.h"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "halfstep/base/nearest.h"
+#include "opgen/check.h"
+#include "opgen/gradient.h"
+#include "opgen/load.h"
+#include "opgen/schema.h"
+
+namespace halfstep::opgen {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Every operator and every foreign name stands for one record.
+void check_unique(const Records& records) {
+  std::map<std::string, Source> operators, foreign;
+  const auto take = [](std::map<std::string, Source>& seen, const std::string& what, const Source& source) {
+    const auto [first, is_new] = seen.emplace(what, source);
+    if (!is_new) fail_at(source, "{} is also at {}:{}", what, first->second.file, first->second.line);
+  };
+  for (const Record& record : records) {
+    take(operators, fmt::format("the operator {}", record.name), record.source);
+    for (const Foreign& name : record.foreign)
+      take(foreign, fmt::format("the {} operator {}", name.format, name.op), name.source);
+  }
+}
+
+void check_quant_references(const Records& records) {
+  std::vector<std::string> known;
+  for (const Record& record : records) known.push_back(record.name);
+  for (const Record& record : records) {
+    if (!record.quant) continue;
+    for (const std::string& name : {record.quant->quantized, record.quant->integer}) {
+      if (!name.empty() && find(records, name) == nullptr)
+        fail_at(record.quant->source, "unknown operator '{}'{}", name, did_you_mean(name, known));
+    }
+  }
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::stringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+Records load_all(const std::string& schema_file, const std::vector<std::string>& files) {
+  const fs::path root = fs::absolute(schema_file).lexically_normal().parent_path().parent_path();
+  const auto shown = [&root](const std::string& file) {
+    return fs::absolute(file).lexically_normal().lexically_relative(root).generic_string();
+  };
+  const Schema schema(load_yaml(schema_file, shown(schema_file)));
+  Records records;
+  GradientBlocks gradients;
+  for (const std::string& file : files) {
+    for (Loaded& loaded : load_records(load_yaml(file, shown(file)), schema)) {
+      check_record(loaded.record);
+      if (loaded.yaml.has("test")) loaded.record.test = load_test(loaded.yaml.at("test"), loaded.record);
+      check_rejects(loaded.record);
+      if (loaded.yaml.has("grad")) gradients.emplace(loaded.record.name, loaded.yaml.at("grad"));
+      records.push_back(std::move(loaded.record));
+    }
+  }
+  check_unique(records);
+  resolve_gradients(records, gradients);
+  check_unique(records);
+  check_quant_references(records);
+  return records;
+}
+
+void write_all(const std::vector<OutputFile>& files, const std::string& folder) {
+  for (const OutputFile& file : files) {
+    const fs::path path = fs::path(folder) / file.path;
+    if (fs::exists(path) && read_file(path) == file.text) continue;
+    fs::create_directories(path.parent_path());
+    std::ofstream stream(path, std::ios::binary);
+    stream << file.text;
+    if (!stream.flush()) fail("{}: cannot be written", path.string());
+  }
+}
+
+}  // namespace halfstep::opgen

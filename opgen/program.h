@@ -1,0 +1,19 @@
+// From files to checked records, and from records to files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "opgen/emit.h"
+#include "opgen/record.h"
+
+namespace halfstep::opgen {
+
+/// All records of `files`, checked, with the operators that opgen adds. Paths in messages and in the output are
+/// relative to the folder above the schema's.
+Records load_all(const std::string& schema, const std::vector<std::string>& files);
+
+/// Writes what changed; everything else keeps its time, so that a build stops there.
+void write_all(const std::vector<OutputFile>& files, const std::string& folder);
+
+}  // namespace halfstep::opgen

@@ -1,0 +1,50 @@
+#include "opgen/record.h"
+
+#include <algorithm>
+
+namespace halfstep::opgen {
+namespace {
+
+template <class T>
+const T* find_named(const std::vector<T>& list, std::string_view name) {
+  const auto found = std::find_if(list.begin(), list.end(), [name](const T& item) { return item.name == name; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+bool TypeClass::admits_float() const { return std::any_of(dtypes.begin(), dtypes.end(), is_float); }
+
+const Port* Record::input(std::string_view port) const { return find_named(inputs, port); }
+const Port* Record::output(std::string_view port) const { return find_named(outputs, port); }
+const AttributeSpec* Record::attribute(std::string_view wanted) const { return find_named(attributes, wanted); }
+
+std::vector<std::string> Record::attribute_names() const {
+  std::vector<std::string> names;
+  for (const AttributeSpec& spec : attributes) names.push_back(spec.name);
+  return names;
+}
+
+const Record* find(const Records& records, std::string_view name) {
+  const auto found =
+      std::find_if(records.begin(), records.end(), [name](const Record& record) { return record.name == name; });
+  return found == records.end() ? nullptr : &*found;
+}
+
+std::string record_place(const Record& record) { return fmt::format("{}:{}", record.source.file, record.source.line); }
+
+std::optional<TypeClass> find_type_class(std::string_view text) {
+  using enum DType;
+  static const std::vector<TypeClass> kClasses = {
+      {"float", {f32, f64, f16, bf16}},
+      {"int", {i4, i8, u8, i16, u16, i32, i64}},
+      {"codes", {u8, u16}},
+      {"weights", {i8, i4}},
+      {"any", {f32, f64, f16, bf16, i4, i8, u8, i16, u16, i32, i64, boolean}},
+  };
+  if (const TypeClass* found = find_named(kClasses, text)) return *found;
+  if (const auto dtype = parse_dtype(text)) return TypeClass{std::string(text), {*dtype}};
+  return std::nullopt;
+}
+
+}  // namespace halfstep::opgen

@@ -1,0 +1,177 @@
+#include "opgen/scalar.h"
+
+#include <map>
+
+#include "halfstep/base/nearest.h"
+#include "opgen/cpp.h"
+
+namespace halfstep::opgen {
+namespace {
+
+using Kind = Expr::Kind;
+
+/// Number of arguments by function.
+const std::map<std::string, size_t>& functions() {
+  static const std::map<std::string, size_t> kFunctions = {{"where", 3}, {"exp", 1}, {"sigmoid", 1}, {"abs", 1},
+                                                           {"min", 2},   {"max", 2}, {"sqrt", 1},    {"rint", 1}};
+  return kFunctions;
+}
+
+class Checker {
+ public:
+  Checker(const std::set<std::string>& values, const Record& record, const Source& source)
+      : values_(values), record_(record), source_(source) {}
+
+  void number(Expr& expr) const { check(expr, ExprType::real); }
+
+ private:
+  void check(Expr& expr, ExprType wanted) const {
+    expr.type = type(expr);
+    if (expr.type != wanted)
+      fail_at(source_, "'{}' is {}", to_text(expr),
+              wanted == ExprType::real ? "a condition, expected a number" : "a number, expected a condition");
+  }
+
+  ExprType type(Expr& expr) const {
+    switch (expr.kind) {
+      case Kind::integer:
+      case Kind::real: return ExprType::real;
+      case Kind::boolean: return ExprType::boolean;
+      case Kind::name: return name_type(expr);
+      case Kind::call: return call_type(expr);
+      case Kind::unary: return same(expr, expr.text == "not" ? ExprType::boolean : ExprType::real);
+      case Kind::binary: return binary_type(expr);
+      default: fail_at(source_, "'{}' has no meaning among scalars", to_text(expr));
+    }
+  }
+
+  ExprType same(Expr& expr, ExprType of) const {
+    for (Expr& arg : expr.args) check(arg, of);
+    return of;
+  }
+
+  ExprType binary_type(Expr& expr) const {
+    const std::string& op = expr.text;
+    if (op == "and" || op == "or") return same(expr, ExprType::boolean);
+    same(expr, ExprType::real);
+    if (op == "//" || op == "%" || op == "in") fail_at(source_, "'{}' has no meaning among scalars", op);
+    return op[0] == '<' || op[0] == '>' || op[0] == '=' || op[0] == '!' ? ExprType::boolean : ExprType::real;
+  }
+
+  ExprType name_type(const Expr& expr) const {
+    if (values_.contains(expr.text)) return ExprType::real;
+    const AttributeSpec* spec = record_.attribute(expr.text);
+    if (spec == nullptr) {
+      std::vector<std::string> known(values_.begin(), values_.end());
+      for (const std::string& name : record_.attribute_names()) known.push_back(name);
+      fail_at(source_, "unknown name '{}'{}", expr.text, did_you_mean(expr.text, known));
+    }
+    if (std::holds_alternative<bool>(spec->value)) return ExprType::boolean;
+    if (!std::holds_alternative<int64_t>(spec->value) && !std::holds_alternative<double>(spec->value))
+      fail_at(source_, "the attribute {} is no number", expr.text);
+    return ExprType::real;
+  }
+
+  ExprType call_type(Expr& expr) const {
+    const auto found = functions().find(expr.text);
+    if (found == functions().end()) {
+      std::vector<std::string> known;
+      for (const auto& [name, count] : functions()) known.push_back(name);
+      fail_at(source_, "unknown function '{}'{}", expr.text, did_you_mean(expr.text, known));
+    }
+    if (expr.args.size() != found->second)
+      fail_at(source_, "{} has {} arguments, expected {}", to_text(expr), expr.args.size(), found->second);
+    for (size_t i = 0; i < expr.args.size(); ++i)
+      check(expr.args[i], expr.text == "where" && i == 0 ? ExprType::boolean : ExprType::real);
+    return ExprType::real;
+  }
+
+  const std::set<std::string>& values_;
+  const Record& record_;
+  const Source& source_;
+};
+
+std::string number_text(const Expr& expr) {
+  return expr.is(Kind::integer) ? std::to_string(expr.integer) : double_cpp(expr.real);
+}
+
+bool is_attribute(const Expr& expr, const Record& record) {
+  return expr.is(Kind::name) && record.attribute(expr.text) != nullptr && record.input(expr.text) == nullptr;
+}
+
+std::string operator_cpp(const std::string& op) { return op == "and" ? "&&" : op == "or" ? "||" : op; }
+
+/// `text` as an operand: in parentheses unless it is an atom or a call.
+std::string operand(const Expr& expr, const std::string& text) {
+  const bool plain = !expr.is(Kind::binary) && !expr.is(Kind::unary) && !(expr.is(Kind::call) && expr.text == "where");
+  return plain ? text : "(" + text + ")";
+}
+
+}  // namespace
+
+bool is_scalar_function(const std::string& name) { return functions().contains(name); }
+
+void check_scalar(Expr& expr, const std::set<std::string>& values, const Record& record, const Source& source) {
+  Checker(values, record, source).number(expr);
+}
+
+std::string scalar_cpp(const Expr& expr, const Record& record) {
+  std::vector<std::string> args;
+  for (const Expr& arg : expr.args) args.push_back(scalar_cpp(arg, record));
+  switch (expr.kind) {
+    case Kind::integer:
+    case Kind::real: return "T(" + number_text(expr) + ")";
+    case Kind::name:
+      if (!is_attribute(expr, record) || expr.type == ExprType::boolean) return cpp_name(expr.text);
+      return "static_cast<T>(" + cpp_name(expr.text) + ")";
+    case Kind::unary: return (expr.text == "not" ? "!" : "-") + operand(expr.args[0], args[0]);
+    case Kind::binary:
+      return operand(expr.args[0], args[0]) + " " + operator_cpp(expr.text) + " " + operand(expr.args[1], args[1]);
+    case Kind::call:
+      if (expr.text != "where") return expr.text + "_of(" + join(args, ", ") + ")";
+      return operand(expr.args[0], args[0]) + " ? " + operand(expr.args[1], args[1]) + " : " +
+             operand(expr.args[2], args[2]);
+    default: return expr.text;
+  }
+}
+
+std::string simd_cpp(const Expr& expr, const Record& record) {
+  static const std::map<std::string, std::string> kNames = {{"+", "hn::Add"},
+                                                            {"-", "hn::Sub"},
+                                                            {"*", "hn::Mul"},
+                                                            {"/", "hn::Div"},
+                                                            {"<", "hn::Lt"},
+                                                            {"<=", "hn::Le"},
+                                                            {">", "hn::Gt"},
+                                                            {">=", "hn::Ge"},
+                                                            {"==", "hn::Eq"},
+                                                            {"!=", "unequal"},
+                                                            {"and", "hn::And"},
+                                                            {"or", "hn::Or"},
+                                                            {"exp", "exp_of"},
+                                                            {"abs", "hn::Abs"},
+                                                            {"min", "min_of"},
+                                                            {"max", "max_of"},
+                                                            {"sqrt", "hn::Sqrt"},
+                                                            {"rint", "hn::Round"},
+                                                            {"where", "hn::IfThenElse"},
+                                                            {"sigmoid", "sigmoid_of"}};
+  std::vector<std::string> args;
+  for (const Expr& arg : expr.args) args.push_back(simd_cpp(arg, record));
+  switch (expr.kind) {
+    case Kind::integer:
+    case Kind::real: return "number(d, " + number_text(expr) + ")";
+    case Kind::boolean: return "mask(d, " + expr.text + ")";
+    case Kind::name:
+      if (!is_attribute(expr, record)) return cpp_name(expr.text);
+      if (expr.type == ExprType::boolean) return "mask(d, f." + cpp_name(expr.text) + ")";
+      return "number(d, f." + cpp_name(expr.text) + ")";
+    case Kind::unary: return (expr.text == "not" ? "hn::Not(" : "hn::Neg(") + args[0] + ")";
+    default: {
+      const bool needs_tag = expr.is(Kind::call) && (expr.text == "exp" || expr.text == "sigmoid");
+      return kNames.at(expr.text) + "(" + (needs_tag ? "d, " : "") + join(args, ", ") + ")";
+    }
+  }
+}
+
+}  // namespace halfstep::opgen

@@ -1,0 +1,95 @@
+#include "opgen/schema.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "halfstep/base/nearest.h"
+
+namespace halfstep::opgen {
+namespace {
+
+constexpr std::string_view kListOf = "list of ", kMapOf = "map of ", kOr = " | ";
+
+std::vector<std::string_view> alternatives(std::string_view type) {
+  std::vector<std::string_view> parts;
+  for (size_t at = type.find(kOr); at != std::string_view::npos; at = type.find(kOr)) {
+    parts.push_back(type.substr(0, at));
+    type.remove_prefix(at + kOr.size());
+  }
+  parts.push_back(type);
+  return parts;
+}
+
+/// Lower case, digits and underscores, not starting with a digit.
+bool is_name(std::string_view text) {
+  const auto in_name = [](unsigned char c) { return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_'; };
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
+         std::all_of(text.begin(), text.end(), in_name);
+}
+
+}  // namespace
+
+Schema::Schema(const Yaml& page) {
+  for (const auto& [level, keys] : page.items()) {
+    for (const auto& [name, key] : keys.items()) {
+      const bool required = key.has("required") && to_bool(key.at("required"));
+      levels_[level].push_back({name, key.at("type").text(), required});
+    }
+  }
+}
+
+bool Schema::fits(const Yaml& yaml, std::string_view type) const {
+  if (type == "any") return true;
+  if (type.starts_with(kListOf)) return yaml.is_list();
+  if (type.starts_with(kMapOf)) return yaml.is_map();
+  // A port may be its type alone and an attribute its default alone, of whatever shape.
+  if (type == "port") return yaml.is_map() || yaml.is_scalar() || yaml.is_list();
+  if (type == "attribute") return true;
+  return levels_.contains(type) ? yaml.is_map() : yaml.is_scalar();
+}
+
+void Schema::check(const Yaml& yaml, std::string_view type) const {
+  for (const std::string_view part : alternatives(type)) {
+    if (!fits(yaml, part)) continue;
+    if (part.starts_with(kListOf)) {
+      for (const Yaml& element : yaml.elements()) check(element, part.substr(kListOf.size()));
+    } else if (part.starts_with(kMapOf)) {
+      for (const auto& [key, value] : yaml.items()) check(value, part.substr(kMapOf.size()));
+    } else if (levels_.contains(part)) {
+      if (yaml.is_map()) check_level(yaml, std::string(part));
+    } else {
+      check_scalar(yaml, part);
+    }
+    return;
+  }
+  fail_at(yaml.source(), "found {}, expected {}", yaml.shape(), type);
+}
+
+void Schema::check_scalar(const Yaml& yaml, std::string_view type) const {
+  if (type == "int") {
+    to_int(yaml);
+  } else if (type == "number") {
+    to_number(yaml);
+  } else if (type == "bool") {
+    to_bool(yaml);
+  } else if (type == "name" && !is_name(yaml.text())) {
+    fail_at(yaml.source(), "found '{}', expected a name in snake_case", yaml.text());
+  }
+}
+
+void Schema::check_level(const Yaml& yaml, const std::string& level) const {
+  if (!yaml.is_map()) fail_at(yaml.source(), "found {}, expected a map", yaml.shape());
+  const std::vector<Key>& keys = levels_.find(level)->second;
+  std::vector<std::string> names;
+  for (const Key& key : keys) names.push_back(key.name);
+  for (const auto& [name, value] : yaml.items()) {
+    const auto key = std::find_if(keys.begin(), keys.end(), [&name = name](const Key& k) { return k.name == name; });
+    if (key == keys.end()) fail_at(value.source(), "unknown key '{}'{}", name, did_you_mean(name, names));
+    check(value, key->type);
+  }
+  for (const Key& key : keys) {
+    if (key.required && !yaml.has(key.name)) fail_at(yaml.source(), "the key '{}' is missing", key.name);
+  }
+}
+
+}  // namespace halfstep::opgen

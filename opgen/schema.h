@@ -1,0 +1,34 @@
+// The keys that records may have, read from ops/schema.yaml.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "opgen/yaml.h"
+
+namespace halfstep::opgen {
+
+class Schema {
+ public:
+  explicit Schema(const Yaml& page);
+
+  /// Throws at the first key or value of `yaml` that its level does not allow, or at a required key that is not there.
+  void check_record(const Yaml& yaml) const { check_level(yaml, "record"); }
+
+ private:
+  struct Key {
+    std::string name, type;
+    bool required;
+  };
+
+  void check(const Yaml& yaml, std::string_view type) const;
+  void check_level(const Yaml& yaml, const std::string& level) const;
+  void check_scalar(const Yaml& yaml, std::string_view type) const;
+  bool fits(const Yaml& yaml, std::string_view type) const;
+
+  std::map<std::string, std::vector<Key>, std::less<>> levels_;
+};
+
+}  // namespace halfstep::opgen

@@ -1,0 +1,51 @@
+// YAML nodes that know where they stand.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <string>
+#include <vector>
+
+#include "opgen/source.h"
+
+namespace halfstep::opgen {
+
+class Yaml {
+ public:
+  Yaml(YAML::Node node, Source source) : node_(std::move(node)), source_(std::move(source)) {}
+
+  const Source& source() const { return source_; }
+  bool is_map() const { return node_.IsMap(); }
+  bool is_list() const { return node_.IsSequence(); }
+  bool is_scalar() const { return node_.IsScalar(); }
+  /// Written in quotes: text, whatever it looks like.
+  bool is_quoted() const { return node_.Tag() == "!"; }
+  /// "a map", "a list", "text", "nothing".
+  const char* shape() const;
+
+  /// The text of a scalar.
+  const std::string& text() const { return node_.Scalar(); }
+  bool has(const std::string& key) const;
+  /// The value of a key that is there.
+  Yaml at(const std::string& key) const;
+  /// Keys and values of a map in file order; a key given twice is an error.
+  std::vector<std::pair<std::string, Yaml>> items() const;
+  std::vector<Yaml> elements() const;
+  Yaml under(const std::string& path) const { return Yaml(node_, {source_.file, source_.line, path}); }
+
+ private:
+  Source source_of(const YAML::Node& node, const std::string& path) const;
+
+  YAML::Node node_;
+  Source source_;
+};
+
+/// The document in `file`, called `shown` in messages.
+Yaml load_yaml(const std::string& file, const std::string& shown);
+
+/// A number; also nan, inf and -inf. Throws when it is none.
+double to_number(const Yaml& yaml);
+int64_t to_int(const Yaml& yaml);
+bool to_bool(const Yaml& yaml);
+
+}  // namespace halfstep::opgen

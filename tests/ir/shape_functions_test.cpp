@@ -1,0 +1,95 @@
+#include "halfstep/ir/shape_functions.h"
+
+#include "tests/ir/ir_test.h"
+
+namespace halfstep::shapes {
+namespace {
+
+const OpInfo& toy() {
+  static const OpInfo info = [] {
+    OpInfo made;
+    made.name = "toy";
+    return made;
+  }();
+  return info;
+}
+
+/// A site for messages alone.
+const OpSite& site() {
+  static const Attributes attributes;
+  static const OpSite made{"net.ir:3: node 'n'", toy(), {}, attributes};
+  return made;
+}
+
+const std::string kWhere = "net.ir:3: node 'n': toy dims: ";
+
+TEST(Shapes, Broadcast) {
+  EXPECT_EQ(broadcast(site(), {4, 1, 7}, {3, 1}), (Dims{4, 3, 7}));
+  EXPECT_EQ(broadcast(site(), {}, {5}), (Dims{5}));
+  EXPECT_EQ(broadcast(site(), {0, 4}, {1}), (Dims{0, 4}));
+  EXPECT_EQ(broadcast(site(), {kUnknown, 4}, {3, 1}), (Dims{3, 4}));
+  EXPECT_EQ(broadcast(site(), {kUnknown}, {1}), (Dims{kUnknown}));
+  EXPECT_EQ(error_of([] { broadcast(site(), {2, 3}, {4}); }), kWhere + "[2, 3] and [4] do not broadcast");
+}
+
+TEST(Shapes, Matmul) {
+  EXPECT_EQ(matmul(site(), {37, 64}, {64, 10}, false, false), (Dims{37, 10}));
+  EXPECT_EQ(matmul(site(), {64, 37}, {10, 64}, true, true), (Dims{37, 10}));
+  EXPECT_EQ(matmul(site(), {kUnknown, 7, 5}, {3, 9, 5}, false, true), (Dims{3, 7, 9}));
+  EXPECT_EQ(error_of([] {
+              matmul(site(), {2, 3}, {2, 3}, true, true);
+            }),
+            kWhere + "[2, 3] (transposed) and [2, 3] (transposed) do not multiply");
+  EXPECT_EQ(error_of([] {
+              matmul(site(), {2, 3, 4}, {5, 4, 1}, false, false);
+            }),
+            kWhere + "[2, 3, 4] and [5, 4, 1] do not multiply");
+  EXPECT_EQ(error_of([] { matmul(site(), {3}, {3}, false, false); }),
+            kWhere + "found [3] and [3], expected as many dims, two or more");
+}
+
+TEST(Shapes, Reduce) {
+  EXPECT_EQ(reduce(site(), {4, 3, 5}, {0, -1}, false), (Dims{3}));
+  EXPECT_EQ(reduce(site(), {4, 3, 5}, {1}, true), (Dims{4, 1, 5}));
+  EXPECT_EQ(reduce(site(), {4, 3}, {}, false), (Dims{}));
+  EXPECT_EQ(error_of([] { reduce(site(), {4, 3}, {1, -1}, false); }), kWhere + "axis -1 is given twice");
+  EXPECT_EQ(error_of([] { reduce(site(), {4, 3}, {2}, false); }), kWhere + "there is no axis 2 among 2 dims");
+}
+
+TEST(Shapes, Reshape) {
+  EXPECT_EQ(reshape(site(), {2, 3, 4}, {0, -1}), (Dims{2, 12}));
+  EXPECT_EQ(reshape(site(), {2, 3, 4}, {6, 4}), (Dims{6, 4}));
+  EXPECT_EQ(reshape(site(), {kUnknown, 6}, {-1, 3}), (Dims{kUnknown, 3}));
+  EXPECT_EQ(reshape(site(), {kUnknown, 6}, {0, 2, 3}), (Dims{kUnknown, 2, 3}));
+  EXPECT_EQ(error_of([] { reshape(site(), {2, 3}, {4, -1}); }), kWhere + "[2, 3] does not fill [4, ?]");
+  EXPECT_EQ(error_of([] { reshape(site(), {2, 3}, {7}); }), kWhere + "6 elements do not fill [7]");
+  EXPECT_EQ(error_of([] { reshape(site(), {2}, {-1, -1}); }), kWhere + "[?, ?] has more than one -1");
+  EXPECT_EQ(error_of([] { reshape(site(), {2}, {2, 0}); }), kWhere + "there is no axis 1 in [2] to keep");
+  EXPECT_EQ(error_of([] { reshape(site(), {2}, {-3}); }), kWhere + "dim 0 is -3, expected an extent, 0 or -1");
+}
+
+TEST(Shapes, FlattenAndPermute) {
+  EXPECT_EQ(flatten(site(), {2, 3, 4}, 1), (Dims{2, 12}));
+  EXPECT_EQ(flatten(site(), {2, 3, 4}, 0), (Dims{1, 24}));
+  EXPECT_EQ(flatten(site(), {kUnknown, 3}, 1), (Dims{kUnknown, 3}));
+  EXPECT_EQ(permute(site(), {2, 3, 4}, {2, 0, 1}), (Dims{4, 2, 3}));
+  EXPECT_EQ(permute_back(site(), permute(site(), {2, 3, 4}, {2, 0, 1}), {2, 0, 1}), (Dims{2, 3, 4}));
+  EXPECT_EQ(error_of([] { flatten(site(), {2}, 2); }), kWhere + "axis 2 is not among 1 dims");
+  EXPECT_EQ(error_of([] { permute(site(), {2, 3}, {0, 0}); }), kWhere + "perm [0, 0] is no permutation of 2 axes");
+}
+
+TEST(Shapes, ConcatAndElement) {
+  const Type a{DType::f32, {2, 3, 4}}, b{DType::f32, {2, 1, 4}}, c{DType::f32, {kUnknown, kUnknown, 4}};
+  const Type odd{DType::f32, {2, 1, 5}};
+  const std::vector<const Type*> all = {&a, &b}, open = {&a, &c}, bad = {&a, &odd};
+  EXPECT_EQ(concat(site(), all, 1), (Dims{2, 4, 4}));
+  EXPECT_EQ(concat(site(), all, -2), (Dims{2, 4, 4}));
+  EXPECT_EQ(concat(site(), open, 1), (Dims{2, kUnknown, 4}));
+  EXPECT_EQ(element(site(), all, 1), b.dims);
+  EXPECT_EQ(error_of([&] { concat(site(), bad, 1); }), kWhere + "dim 2 of [2, 1, 5] is 5, expected 4");
+  EXPECT_EQ(error_of([&] { element(site(), all, 2); }), kWhere + "there is no value 2 among 2");
+  EXPECT_EQ(error_of([] { concat(site(), {}, 0); }), kWhere + "there is no value to start with");
+}
+
+}  // namespace
+}  // namespace halfstep::shapes
