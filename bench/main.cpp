@@ -1,0 +1,4 @@
+// The main function of the benchmarks.
+#include <benchmark/benchmark.h>
+
+BENCHMARK_MAIN();

@@ -1,0 +1,53 @@
+// Extents of a two-dimensional convolution.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "halfstep/base/shape.h"
+
+namespace halfstep::kernels {
+
+/// x[n, c, h, w], weights[o, c / groups, kh, kw], out[n, o, oh, ow]. Weight tap (ky, kx) of out pixel (oy, ox) meets x
+/// pixel (oy * stride[0] - pad[0] + ky * dilation[0], ox * stride[1] - pad[1] + kx * dilation[1]); outside of x lie
+/// zeros.
+struct ConvGeometry {
+  int64_t n, c, h, w;
+  int64_t o, oh, ow;
+  int64_t groups, kh, kw;
+  std::array<int64_t, 2> stride, dilation;
+  std::array<int64_t, 4> pad;  ///< top, left, bottom, right
+
+  int64_t group_in() const { return c / groups; }
+  int64_t group_out() const { return o / groups; }
+  int64_t x_plane() const { return h * w; }
+  int64_t out_plane() const { return oh * ow; }
+  int64_t x_image() const { return c * h * w; }
+  int64_t out_image() const { return o * oh * ow; }
+  int64_t taps() const { return kh * kw; }
+  /// Weights of one output channel.
+  int64_t filter() const { return group_in() * taps(); }
+  int64_t weights() const { return o * filter(); }
+  /// Multiplications and additions of one image, padding included.
+  int64_t image_flops() const { return 2 * out_image() * filter(); }
+};
+
+/// `Typed` is the generated attribute struct of a convolution operator: groups, stride, dilation, pad.
+template <class Typed>
+ConvGeometry conv_geometry(const Typed& a, const Dims& x, const Dims& weights, const Dims& out) {
+  return {x[0],
+          x[1],
+          x[2],
+          x[3],
+          out[1],
+          out[2],
+          out[3],
+          a.groups,
+          weights[2],
+          weights[3],
+          {a.stride[0], a.stride[1]},
+          {a.dilation[0], a.dilation[1]},
+          {a.pad[0], a.pad[1], a.pad[2], a.pad[3]}};
+}
+
+}  // namespace halfstep::kernels

@@ -1,0 +1,112 @@
+// Sum of two values of codes on vectors.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halfstep/kernels/integer/cpu/add.cpp"
+#include <algorithm>
+#include <memory>
+
+#include "halfstep/kernels/integer/step.h"
+#include "halfstep/kernels/kernel.h"
+#include "halfstep/kernels/ops.h"
+#include "halfstep/kernels/quantize/channels.h"
+#include "halfstep/kernels/simd_dispatch.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// behind Highway's own headers: it is compiled once for every target
+#include "halfstep/kernels/integer/cpu/requantize-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::integer::HWY_NAMESPACE {
+#if HS_SIMD_TARGET
+
+template <class Code>
+IntVec load_codes(const Code* src) {
+  return hn::PromoteTo(Ints(), hn::LoadU(hn::Rebind<Code, Ints>(), src));
+}
+
+/// The sum of two products is below 2^16 * 2^31 * 2 = 2^48 in magnitude.
+template <class A, class B, class Out>
+void add(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t begin, int64_t end) {
+  const Ints d;
+  const auto y_zero_point = static_cast<int32_t>(t.y_zero_point);
+  const arith::Clamp clamp{static_cast<int32_t>(t.code_min) - y_zero_point,
+                           static_cast<int32_t>(t.code_max) - y_zero_point};
+  const IntVec a_factor = hn::Set(d, static_cast<int32_t>(t.a_multiplier));
+  const IntVec b_factor = hn::Set(d, static_cast<int32_t>(t.b_multiplier));
+  const IntVec a_zero = hn::Set(d, static_cast<int32_t>(t.a_zero_point));
+  const IntVec b_zero = hn::Set(d, static_cast<int32_t>(t.b_zero_point));
+  const auto sum_at = [&](const A* a_codes, const B* b_codes, Out* dst) {
+    const Products left = multiply(load_codes(a_codes) - a_zero, a_factor);
+    const Products right = multiply(load_codes(b_codes) - b_zero, b_factor);
+    const Products sum{left.even + right.even, left.odd + right.odd};
+    const IntVec code = shift_half_up(sum, static_cast<int>(t.shift), clamp) + hn::Set(d, y_zero_point);
+    hn::StoreU(hn::DemoteTo(hn::Rebind<Out, Ints>(), code), hn::Rebind<Out, Ints>(), dst);
+  };
+  const auto* a_src = static_cast<const A*>(a);
+  const auto* b_src = static_cast<const B*>(b);
+  auto* dst = static_cast<Out*>(out);
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = begin;
+  for (; i + lanes <= end; i += lanes) sum_at(a_src + i, b_src + i, dst + i);
+  if (i == end) return;
+  constexpr size_t kMostLanes = HWY_MAX_BYTES / 4;
+  A a_rest[kMostLanes] = {};
+  B b_rest[kMostLanes] = {};
+  Out rest[kMostLanes];
+  std::copy(a_src + i, a_src + end, a_rest);
+  std::copy(b_src + i, b_src + end, b_rest);
+  sum_at(a_rest, b_rest, rest);
+  std::copy_n(rest, end - i, dst + i);
+}
+
+using Add = void (*)(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t begin, int64_t end);
+
+template <class A, class B>
+Add add_to(DType out) {
+  return out == DType::u8 ? &add<A, B, uint8_t> : &add<A, B, uint16_t>;
+}
+
+Add add_of(DType a, DType b, DType out) {
+  if (a == DType::u8) return b == DType::u8 ? add_to<uint8_t, uint8_t>(out) : add_to<uint8_t, uint16_t>(out);
+  return b == DType::u8 ? add_to<uint16_t, uint8_t>(out) : add_to<uint16_t, uint16_t>(out);
+}
+
+#endif
+}  // namespace halfstep::kernels::integer::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halfstep::kernels {
+namespace integer {
+namespace {
+
+using Add = void (*)(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t begin, int64_t end);
+
+struct AddState {
+  IntegerAdd attributes;
+  Add add;
+};
+
+Plan prepare_add(const Problem& problem) {
+  const auto add_of = HS_SIMD_CHOOSE(problem.level, add_of);
+  const Type& out = *problem.out[IntegerAdd::out::out_];
+  const Add add = add_of(problem.in[IntegerAdd::in::a]->dtype, problem.in[IntegerAdd::in::b]->dtype, out.dtype);
+  return {.state = std::make_shared<AddState>(IntegerAdd(problem.attributes), add),
+          .phases = {pieces_of(count_elements(out.dims))}};
+}
+
+Status run_add(const Call& call, int, int64_t piece) {
+  const auto& state = *static_cast<const AddState*>(call.state);
+  const View& out = call.out[IntegerAdd::out::out_];
+  const int64_t begin = piece * kPieceElements;
+  state.add(state.attributes, call.in[IntegerAdd::in::a].data, call.in[IntegerAdd::in::b].data, out.data, begin,
+            std::min(out.size(), begin + kPieceElements));
+  return {};
+}
+
+}  // namespace
+}  // namespace integer
+
+const Kernel cpu_integer_add_simd = {"simd", accept_simd, integer::prepare_add, integer::run_add};
+
+}  // namespace halfstep::kernels
+#endif

@@ -1,0 +1,70 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halfstep/kernels/integer/cpu/requantize.cpp"
+#include "halfstep/kernels/integer/cpu/requantize.h"
+#include "halfstep/kernels/simd_dispatch.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// behind Highway's own headers: it is compiled once for every target
+#include "halfstep/kernels/integer/cpu/requantize-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::integer::HWY_NAMESPACE {
+#if HS_SIMD_TARGET
+
+/// Shifts from which on the result is made of the products' upper halves alone. Then m < 2^31 <= 2^shift / 2, so the
+/// result is at most 2^30 in magnitude, and with a zero point it still fits an int32.
+constexpr int32_t kUpperHalf = 32;
+
+IntVec scale_upper(IntVec acc, arith::Multiplier step) {
+  const Products products = multiply(acc, hn::Set(Ints(), step.m));
+  const LongVec half = hn::Set(Longs(), int64_t{1} << (step.shift - 1));
+  const IntVec even = odd_to_even(hn::BitCast(Ints(), products.even + half));
+  const IntVec odd = hn::BitCast(Ints(), products.odd + half);
+  return hn::ShiftRightSame(hn::OddEven(odd, even), step.shift - kUpperHalf);
+}
+
+/// The clamp has the zero point taken off.
+IntVec scale(IntVec acc, arith::Multiplier step, arith::Clamp clamp) {
+  if (step.shift >= kUpperHalf) return scale_upper(acc, step);
+  return shift_half_up(multiply(acc, hn::Set(Ints(), step.m)), step.shift, clamp);
+}
+
+template <class Code>
+void requantize_row(const RequantizeCall& call, const ChannelStep& step, const int32_t* acc, Code* codes) {
+  const Ints d;
+  const hn::Rebind<Code, Ints> narrow;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const arith::Clamp inner{call.clamp.low - call.y_zero_point, call.clamp.high - call.y_zero_point};
+  const IntVec bias = hn::Set(d, step.bias);
+  const IntVec low = hn::Set(d, inner.low);
+  const IntVec high = hn::Set(d, inner.high);
+  const IntVec zero_point = hn::Set(d, call.y_zero_point);
+  const bool leaky = step.positive != step.negative;
+  for (int64_t i = 0; i < call.pixels; i += lanes) {
+    const IntVec sum = hn::Load(d, acc + i) + bias;
+    IntVec scaled = scale(sum, step.positive, inner);
+    if (leaky) scaled = hn::IfThenElse(hn::Lt(sum, hn::Zero(d)), scale(sum, step.negative, inner), scaled);
+    hn::StoreU(hn::DemoteTo(narrow, hn::Min(hn::Max(scaled, low), high) + zero_point), narrow, codes + i);
+  }
+}
+
+template <class Code>
+void requantize(const RequantizeCall& call) {
+  for (int64_t o = 0; o < call.outputs; ++o) {
+    requantize_row(call, call.steps[o], call.acc + o * kBlockPixels, static_cast<Code*>(call.codes) + o * kBlockPixels);
+  }
+}
+
+#endif
+}  // namespace halfstep::kernels::integer::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halfstep::kernels::integer {
+
+Requantize choose_requantize(CpuLevel level, const Layer& layer) {
+  return layer.wide_out ? HS_SIMD_CHOOSE(level, requantize<uint16_t>) : HS_SIMD_CHOOSE(level, requantize<uint8_t>);
+}
+
+}  // namespace halfstep::kernels::integer
+#endif

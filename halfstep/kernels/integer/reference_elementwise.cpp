@@ -1,0 +1,122 @@
+// Elementwise operators and the pool of the integer program as docs/arithmetic.md, section 4, states them.
+#include <algorithm>
+#include <memory>
+
+#include "halfstep/kernels/broadcast.h"
+#include "halfstep/kernels/codes.h"
+#include "halfstep/kernels/integer/step.h"
+#include "halfstep/kernels/kernel.h"
+#include "halfstep/kernels/ops.h"
+#include "halfstep/kernels/quantize/channels.h"
+
+namespace halfstep::kernels {
+namespace {
+
+Verdict accept_all(const Problem&) { return accept(); }
+
+/// Pieces of elements.
+template <class Typed>
+Plan prepare_elements(const Problem& problem) {
+  return {.state = std::make_shared<Typed>(problem.attributes),
+          .phases = {pieces_of(count_elements(problem.out[0]->dims))}};
+}
+
+/// dst[i] = code(i) for the elements of a piece; code returns int32_t.
+template <class CodeAt>
+void fill_piece(const View& out, int64_t piece, CodeAt&& code_at) {
+  visit_codes(out, [&]<class Code>(Code* dst) {
+    const int64_t end = std::min(out.size(), (piece + 1) * kPieceElements);
+    for (int64_t i = piece * kPieceElements; i < end; ++i) dst[i] = static_cast<Code>(code_at(i));
+  });
+}
+
+/// The accumulator has 32 bits: conversion proves that it fits, and what does not fit wraps around.
+template <class Typed>
+int32_t requantized(const Typed& a, int64_t acc) {
+  const arith::Multiplier factor{static_cast<int32_t>(a.multiplier), static_cast<int32_t>(a.shift)};
+  return clamp_of(a).apply(arith::scale_half_up(static_cast<int32_t>(acc), factor) + a.y_zero_point);
+}
+
+Status run_add(const Call& call, int, int64_t piece) {
+  const auto& t = *static_cast<const IntegerAdd*>(call.state);
+  const int64_t half = int64_t{1} << (t.shift - 1);
+  visit_codes(call.in[IntegerAdd::in::a], [&](const auto* a) {
+    visit_codes(call.in[IntegerAdd::in::b], [&](const auto* b) {
+      fill_piece(call.out[IntegerAdd::out::out_], piece, [&](int64_t i) {
+        const int64_t sum = (a[i] - t.a_zero_point) * t.a_multiplier + (b[i] - t.b_zero_point) * t.b_multiplier;
+        return clamp_of(t).apply(((sum + half) >> t.shift) + t.y_zero_point);
+      });
+    });
+  });
+  return {};
+}
+
+Status run_mul(const Call& call, int, int64_t piece) {
+  const auto& t = *static_cast<const IntegerMul*>(call.state);
+  const View& out = call.out[IntegerMul::out::out_];
+  const ConstView& a_view = call.in[IntegerMul::in::a];
+  const ConstView& b_view = call.in[IntegerMul::in::b];
+  visit_codes(a_view, [&](const auto* a) {
+    visit_codes(b_view, [&](const auto* b) {
+      fill_piece(out, piece, [&](int64_t i) {
+        const int64_t a_steps = a[broadcast_index(a_view.dims, out.dims, i)] - t.a_zero_point;
+        const int64_t b_steps = b[broadcast_index(b_view.dims, out.dims, i)] - t.b_zero_point;
+        return requantized(t, a_steps * b_steps);
+      });
+    });
+  });
+  return {};
+}
+
+Status run_avg_pool2d(const Call& call, int, int64_t piece) {
+  const auto& t = *static_cast<const IntegerAvgPool2d*>(call.state);
+  const View& out = call.out[IntegerAvgPool2d::out::out_];
+  const auto x = call.in[IntegerAvgPool2d::in::x].dims;
+  visit_codes(call.in[IntegerAvgPool2d::in::x], [&](const auto* src) {
+    fill_piece(out, piece, [&](int64_t i) {
+      const int64_t plane = i / (out.dims[2] * out.dims[3]);
+      const int64_t top = i / out.dims[3] % out.dims[2] * t.stride[0] - t.pad[0];
+      const int64_t left = i % out.dims[3] * t.stride[1] - t.pad[1];
+      int64_t acc = 0;
+      for (int64_t iy = std::max<int64_t>(top, 0); iy < std::min(top + t.kernel[0], x[2]); ++iy) {
+        for (int64_t ix = std::max<int64_t>(left, 0); ix < std::min(left + t.kernel[1], x[3]); ++ix)
+          acc += src[(plane * x[2] + iy) * x[3] + ix] - t.x_zero_point;
+      }
+      return requantized(t, acc);
+    });
+  });
+  return {};
+}
+
+/// A code past the table's end has its last entry.
+Status run_lookup(const Call& call, int, int64_t piece) {
+  const ConstView& table = call.in[IntegerLookup::in::table];
+  const int64_t last = table.size() - 1;
+  visit_codes(call.in[IntegerLookup::in::x], [&](const auto* src) {
+    visit_codes(table, [&](const auto* entries) {
+      fill_piece(call.out[IntegerLookup::out::out_], piece,
+                 [&](int64_t i) { return int32_t{entries[std::min<int64_t>(src[i], last)]}; });
+    });
+  });
+  return {};
+}
+
+Status run_rescale(const Call& call, int, int64_t piece) {
+  const auto& t = *static_cast<const IntegerRescale*>(call.state);
+  visit_codes(call.in[IntegerRescale::in::x], [&](const auto* src) {
+    fill_piece(call.out[IntegerRescale::out::out_], piece,
+               [&](int64_t i) { return requantized(t, src[i] - t.x_zero_point); });
+  });
+  return {};
+}
+
+}  // namespace
+
+const Kernel reference_integer_add = {"reference", accept_all, prepare_elements<IntegerAdd>, run_add};
+const Kernel reference_integer_mul = {"reference", accept_all, prepare_elements<IntegerMul>, run_mul};
+const Kernel reference_integer_avg_pool2d = {"reference", accept_all, prepare_elements<IntegerAvgPool2d>,
+                                             run_avg_pool2d};
+const Kernel reference_integer_lookup = {"reference", accept_all, prepare_elements<IntegerLookup>, run_lookup};
+const Kernel reference_integer_rescale = {"reference", accept_all, prepare_elements<IntegerRescale>, run_rescale};
+
+}  // namespace halfstep::kernels

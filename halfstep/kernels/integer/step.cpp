@@ -1,0 +1,41 @@
+#include "halfstep/kernels/integer/step.h"
+
+namespace halfstep::kernels {
+namespace {
+
+arith::Multiplier entry(const int32_t* multiplier, const int32_t* shift, int64_t i) {
+  return {multiplier != nullptr ? multiplier[i] : 0, shift[i]};
+}
+
+bool is_legal(arith::Multiplier step, arith::Requantization form) {
+  if (form == arith::Requantization::power_of_two)
+    return step.shift >= arith::kMinPowerShift && step.shift <= arith::kMaxPowerShift;
+  return step.m >= 0 && step.shift >= arith::kMinShift && step.shift <= arith::kMaxShift;
+}
+
+Status illegal(arith::Multiplier step, arith::Requantization form, int64_t channel) {
+  if (form == arith::Requantization::power_of_two)
+    return Status(fmt::format("channel {}: shift is {}, expected {} to {}", channel, step.shift, arith::kMinPowerShift,
+                              arith::kMaxPowerShift));
+  return Status(fmt::format("channel {}: multiplier is {} and shift {}, expected 0 to 2^31 - 1 and {} to {}", channel,
+                            step.m, step.shift, arith::kMinShift, arith::kMaxShift));
+}
+
+}  // namespace
+
+arith::Scaling StoredSteps::scaling(int64_t channel) const {
+  const int64_t i = count == 1 ? 0 : channel;
+  const arith::Multiplier positive = entry(multiplier, shift, i);
+  return {form, positive, negative_shift != nullptr ? entry(negative_multiplier, negative_shift, i) : positive};
+}
+
+Status StoredSteps::check() const {
+  for (int64_t i = 0; i < count; ++i) {
+    const arith::Scaling step = scaling(i);
+    if (!is_legal(step.positive, form)) return illegal(step.positive, form, i);
+    if (!is_legal(step.negative, form)) return illegal(step.negative, form, i);
+  }
+  return {};
+}
+
+}  // namespace halfstep::kernels

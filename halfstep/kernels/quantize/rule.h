@@ -1,0 +1,18 @@
+// The attributes that quantizers share, as arithmetic.
+#pragma once
+
+#include "halfstep/arith/code.h"
+#include "halfstep/base/status.h"
+
+namespace halfstep::kernels {
+
+/// `Typed` is the generated attribute struct of a quantizer: code_min, code_max, method, rounding.
+template <class Typed>
+arith::CodeRule rule_of(const Typed& attributes) {
+  const auto rounding = arith::parse_rounding(attributes.rounding);
+  HS_CHECK(rounding.has_value());
+  return {static_cast<int32_t>(attributes.code_min), static_cast<int32_t>(attributes.code_max),
+          attributes.method == "reciprocal", *rounding};
+}
+
+}  // namespace halfstep::kernels

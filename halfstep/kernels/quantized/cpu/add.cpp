@@ -1,0 +1,158 @@
+// Sum of two values of codes on vectors.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halfstep/kernels/quantized/cpu/add.cpp"
+#include <algorithm>
+#include <memory>
+
+#include "halfstep/kernels/ops.h"
+#include "halfstep/kernels/quantize/channels.h"
+#include "halfstep/kernels/quantized/cpu/rows.h"
+#include "halfstep/kernels/quantized/sum.h"
+#include "halfstep/kernels/simd_dispatch.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// behind Highway's own headers: it is compiled once for every target
+#include "halfstep/kernels/quantized/cpu/requantize-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::quantized::HWY_NAMESPACE {
+#if HS_SIMD_TARGET
+
+using Floats = hn::ScalableTag<float>;
+
+/// One of the two, element by element.
+template <class Code>
+struct Summand {
+  const Code* codes;
+  int32_t zero_point;
+  float scale;
+  int32_t multiplier;
+
+  IntVec steps(int64_t i) const {
+    const hn::Rebind<Code, Ints> narrow;
+    return hn::PromoteTo(Ints(), hn::LoadU(narrow, codes + i)) - hn::Set(Ints(), zero_point);
+  }
+};
+
+/// Steps times scale in float32: arith::real_of, as long as code and zero point are below 2^24.
+inline hn::Vec<Floats> real_of(IntVec steps, float scale) {
+  return hn::ConvertTo(Floats(), steps) * hn::Set(Floats(), scale);
+}
+
+template <class A, class B, class Out>
+void add_lanes(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i, Out* out, int32_t* unclamped,
+               float* real) {
+  const Ints d;
+  const IntVec a_steps = a.steps(i), b_steps = b.steps(i);
+  const Halves left = product(a_steps, a.multiplier), right = product(b_steps, b.multiplier);
+  const IntVec code = round_shift({left.even + right.even, left.odd + right.odd}, row.factors.shift, row.y_zero_point);
+  const IntVec clamped = hn::Min(hn::Max(code, hn::Set(d, row.clamp.low)), hn::Set(d, row.clamp.high));
+  hn::StoreU(hn::DemoteTo(hn::Rebind<Out, Ints>(), clamped), hn::Rebind<Out, Ints>(), out);
+  if (unclamped == nullptr) return;
+  hn::StoreU(code, d, unclamped);
+  hn::StoreU(real_of(a_steps, a.scale) + real_of(b_steps, b.scale), Floats(), real);
+}
+
+template <class A, class B, class Out>
+void add_row(const SumRow& row) {
+  Summand<A> a{static_cast<const A*>(row.a), row.a_zero_point, row.a_scale, row.factors.a};
+  Summand<B> b{static_cast<const B*>(row.b), row.b_zero_point, row.b_scale, row.factors.b};
+  auto* out = static_cast<Out*>(row.out);
+  const bool all = row.unclamped != nullptr;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
+  int64_t i = 0;
+  for (; i + lanes <= row.size; i += lanes)
+    add_lanes(row, a, b, i, out + i, all ? row.unclamped + i : nullptr, all ? row.real + i : nullptr);
+  const int64_t left = row.size - i;
+  if (left == 0) return;
+  constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
+  A a_rest[kMostLanes] = {};
+  B b_rest[kMostLanes] = {};
+  Out out_rest[kMostLanes];
+  int32_t unclamped_rest[kMostLanes];
+  float real_rest[kMostLanes];
+  std::copy_n(a.codes + i, left, a_rest);
+  std::copy_n(b.codes + i, left, b_rest);
+  a.codes = a_rest;
+  b.codes = b_rest;
+  add_lanes(row, a, b, 0, out_rest, unclamped_rest, real_rest);
+  std::copy_n(out_rest, left, out + i);
+  if (!all) return;
+  std::copy_n(unclamped_rest, left, row.unclamped + i);
+  std::copy_n(real_rest, left, row.real + i);
+}
+
+using AddRow = void (*)(const SumRow& row);
+
+template <class A, class B>
+AddRow add_row_to(DType out) {
+  return out == DType::u8 ? &add_row<A, B, uint8_t> : &add_row<A, B, uint16_t>;
+}
+
+AddRow add_row_of(DType a, DType b, DType out) {
+  if (a == DType::u8) return b == DType::u8 ? add_row_to<uint8_t, uint8_t>(out) : add_row_to<uint8_t, uint16_t>(out);
+  return b == DType::u8 ? add_row_to<uint16_t, uint8_t>(out) : add_row_to<uint16_t, uint16_t>(out);
+}
+
+#endif
+}  // namespace halfstep::kernels::quantized::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halfstep::kernels {
+namespace quantized {
+namespace {
+
+using In = QuantizedAdd::in;
+using Out = QuantizedAdd::out;
+
+struct AddState {
+  RequantizeRule rule;
+  void (*row)(const SumRow& row);
+};
+
+Plan prepare_add(const Problem& problem) {
+  const auto choose = HS_SIMD_CHOOSE(problem.level, add_row_of);
+  const Type& out = *problem.out[Out::out_];
+  const auto row = choose(problem.in[In::a]->dtype, problem.in[In::b]->dtype, out.dtype);
+  return {.state = std::make_shared<AddState>(requantize_rule(QuantizedAdd(problem.attributes)), row),
+          .phases = {pieces_of(count_elements(out.dims))}};
+}
+
+const void* code_at(const ConstView& view, int64_t i) {
+  return view.as<const std::byte>() + static_cast<size_t>(i) * size_of(view.dtype);
+}
+
+Status run_add(const Call& call, int, int64_t piece) {
+  const auto& state = *static_cast<const AddState*>(call.state);
+  const View& out = call.out[Out::out_];
+  const int64_t begin = piece * kPieceElements;
+  SumRow row;
+  row.size = std::min(out.size() - begin, kPieceElements);
+  row.a = code_at(call.in[In::a], begin);
+  row.b = code_at(call.in[In::b], begin);
+  row.a_scale = *call.in[In::a_scale].as<const float>();
+  row.b_scale = *call.in[In::b_scale].as<const float>();
+  row.a_zero_point = *call.in[In::a_zero_point].as<const int32_t>();
+  row.b_zero_point = *call.in[In::b_zero_point].as<const int32_t>();
+  row.y_zero_point = *call.in[In::y_zero_point].as<const int32_t>();
+  const float y_scale = *call.in[In::y_scale].as<const float>();
+  row.clamp = state.rule.clamp(y_scale, row.y_zero_point);
+  if (Status status = sum_factors(state.rule, row.a_scale, row.b_scale, y_scale, row.factors); !status.ok())
+    return status;
+  row.out = out.as<std::byte>() + static_cast<size_t>(begin) * size_of(out.dtype);
+  if (call.out[Out::unclamped].present()) {
+    row.unclamped = call.out[Out::unclamped].as<int32_t>() + begin;
+    row.real = call.out[Out::real].as<float>() + begin;
+  }
+  state.row(row);
+  return {};
+}
+
+}  // namespace
+}  // namespace quantized
+
+const Kernel cpu_quantized_add_simd = {"simd", accept_simd, quantized::prepare_add, quantized::run_add};
+
+}  // namespace halfstep::kernels
+#endif

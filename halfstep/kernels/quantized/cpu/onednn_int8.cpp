@@ -1,0 +1,100 @@
+// Codes and weights as they are through oneDNN's u8 x s8 -> s32, which is exact from VNNI on (below, 16-bit sums
+// saturate).
+#include <algorithm>
+#include <cstring>
+
+#include "halfstep/base/tensor.h"
+#include "halfstep/kernels/ops.h"
+#include "halfstep/kernels/quantized/cpu/products.h"
+
+namespace halfstep::kernels {
+namespace quantized {
+namespace {
+
+size_t aligned(int64_t bytes) { return (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// oneDNN pads with zero, which is no zero of an affine input: a padded layer's pieces are copied with margins of the
+/// zero point's code.
+class Int8Accumulator final : public Accumulator {
+ public:
+  Int8Accumulator(const Layer& layer, const Cut& cut)
+      : layer_(layer), cut_(cut), padded_(is_padded(layer.geometry)), products_(layer, cut, spec_of()) {}
+
+  size_t shared_bytes() const override { return products_.packed_bytes(); }
+  size_t worker_bytes() const override { return copy_bytes() + products_.scratch(); }
+  bool raw_codes() const override { return true; }
+
+  Status pack(const int8_t* weights, const Room& room) const override {
+    return products_.pack(weights, room.shared, room.worker + copy_bytes());
+  }
+
+  Status accumulate(const AccumulateCall& call, int64_t piece, const Room& room, int32_t* tile) const override {
+    const Piece part = cut_.piece(piece);
+    const auto* src = static_cast<const uint8_t*>(call.x) + part.first_input(layer_);
+    auto* copy = reinterpret_cast<uint8_t*>(room.worker);
+    if (padded_) copy_padded(src, part, static_cast<uint8_t>(call.x_zero_point), copy);
+    return products_.multiply(piece, 0, padded_ ? copy : src, call.weights, room.shared, tile,
+                              room.worker + copy_bytes());
+  }
+
+ private:
+  static bool is_padded(const ConvGeometry& g) {
+    return std::any_of(g.pad.begin(), g.pad.end(), [](int64_t pad) { return pad != 0; });
+  }
+  int64_t height() const { return layer_.geometry.h + layer_.geometry.pad[0] + layer_.geometry.pad[2]; }
+  int64_t width() const { return layer_.geometry.w + layer_.geometry.pad[1] + layer_.geometry.pad[3]; }
+  int64_t copied_image() const { return layer_.channels_of(cut_.outputs) * height() * width(); }
+  size_t copy_bytes() const { return padded_ ? aligned(cut_.images * copied_image()) : 0; }
+
+  ProductSpec spec_of() const {
+    ProductSpec spec;
+    spec.height = height();
+    spec.width = width();
+    spec.x_image = padded_ ? copied_image() : layer_.geometry.x_image();
+    spec.slice_channels = layer_.geometry.group_in();
+    return spec;
+  }
+
+  void copy_padded(const uint8_t* src, const Piece& part, uint8_t padding, uint8_t* copy) const {
+    const ConvGeometry& g = layer_.geometry;
+    std::memset(copy, padding, static_cast<size_t>(part.images * copied_image()));
+    for (int64_t n = 0; n < part.images; ++n) {
+      for (int64_t c = 0; c < layer_.channels_of(part.outputs); ++c) {
+        const uint8_t* from = src + (n * g.c + c) * g.x_plane();
+        uint8_t* to = copy + n * copied_image() + (c * height() + g.pad[0]) * width() + g.pad[1];
+        for (int64_t y = 0; y < g.h; ++y) std::memcpy(to + y * width(), from + y * g.w, static_cast<size_t>(g.w));
+      }
+    }
+  }
+
+  Layer layer_;
+  Cut cut_;
+  bool padded_;
+  Products products_;
+};
+
+Verdict accept_int8(const Problem& problem) {
+  if (problem.level < CpuLevel::vnni)
+    return refuse("oneDNN's int8 is not exact below vnni, and {} was asked for", name(problem.level));
+  if (Verdict verdict = onednn::accept_level(problem); !verdict) return verdict;
+  const Layer layer(problem);
+  if (layer.wide_in) return refuse("oneDNN's int8 takes u8 codes, x has u16");
+  if (layer.geometry.n == 0) return refuse("x is empty");
+  return accept();
+}
+
+Plan prepare_int8(const Problem& problem) {
+  const Layer layer(problem);
+  const Cut cut(layer);
+  return prepare_layer(problem, layer, cut, std::make_unique<Int8Accumulator>(layer, cut));
+}
+
+}  // namespace
+}  // namespace quantized
+
+const Kernel cpu_quantized_conv2d_onednn_int8 = {"onednn_int8", quantized::accept_int8, quantized::prepare_int8,
+                                                 quantized::run_layer};
+const Kernel cpu_quantized_linear_onednn_int8 = {"onednn_int8", quantized::accept_int8, quantized::prepare_int8,
+                                                 quantized::run_layer};
+
+}  // namespace halfstep::kernels

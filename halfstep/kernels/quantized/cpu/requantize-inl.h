@@ -1,0 +1,70 @@
+// scale_half_up in 64-bit lanes, as it is written. Included once for every target.
+#if defined(HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_
+#undef HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_
+#else
+#define HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_
+#endif
+
+#include <limits>
+
+#include "halfstep/arith/multiplier.h"
+#include "halfstep/kernels/quantized/cpu/rows.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::quantized::HWY_NAMESPACE {
+#if HS_SIMD_TARGET
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Ints = hn::ScalableTag<int32_t>;
+using Longs = hn::Repartition<int64_t, Ints>;
+using IntVec = hn::Vec<Ints>;
+using LongVec = hn::Vec<Longs>;
+
+/// int32 lanes as int64: those with even index, and those with odd index.
+struct Halves {
+  LongVec even, odd;
+};
+
+inline IntVec swap_down(IntVec v) {
+  return hn::BitCast(Ints(), hn::ShiftRight<32>(hn::BitCast(hn::Repartition<uint64_t, Ints>(), v)));
+}
+
+inline Halves product(IntVec a, int32_t m) {
+  const IntVec factor = hn::Set(Ints(), m);
+  return {hn::MulEven(a, factor), hn::MulEven(swap_down(a), factor)};
+}
+
+/// ((v + 2^(shift-1)) >> shift) + zero_point, saturated to int32.
+inline IntVec round_shift(Halves v, int shift, int32_t zero_point) {
+  using Limits = std::numeric_limits<int32_t>;
+  const Longs d;
+  const LongVec half = hn::Set(d, int64_t{1} << (shift - 1));
+  const LongVec offset = hn::Set(d, int64_t{zero_point});
+  const LongVec low = hn::Set(d, int64_t{Limits::min()});
+  const LongVec high = hn::Set(d, int64_t{Limits::max()});
+  const auto rounded = [&](LongVec x) {
+    return hn::Min(hn::Max(hn::ShiftRightSame(x + half, shift) + offset, low), high);
+  };
+  const IntVec odd = hn::BitCast(Ints(), hn::ShiftLeft<32>(rounded(v.odd)));
+  return hn::OddEven(odd, hn::BitCast(Ints(), rounded(v.even)));
+}
+
+inline IntVec scaled(IntVec acc, arith::Multiplier factor, int32_t zero_point) {
+  return round_shift(product(acc, factor.m), factor.shift, zero_point);
+}
+
+/// The code before the clamp, saturated to int32.
+inline IntVec unclamped_code(IntVec acc, const Step& step, int32_t zero_point) {
+  const IntVec code = scaled(acc, step.positive, zero_point);
+  if (step.positive == step.negative) return code;
+  return hn::IfThenElse(hn::Lt(acc, hn::Zero(Ints())), scaled(acc, step.negative, zero_point), code);
+}
+
+#endif
+}  // namespace halfstep::kernels::quantized::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,32 @@
+// The backward rule of a requantization. docs/arithmetic.md, section 5.
+#pragma once
+
+#include "halfstep/kernels/quantized/rule.h"
+
+namespace halfstep::kernels {
+
+/// The mask, and the slope of the dequantized output over its scale (Esser et al., "Learned step size quantization",
+/// ICLR 2020, equation 3, with the zero point taken off).
+struct BackwardRule {
+  arith::Clamp clamp;
+  int32_t zero_point = 0;
+  /// Slopes where the code is cut off: the distance of the edge from the zero point, so 0 at the low edge of relu; and
+  /// 0 at the high edge of relu6, whose value does not move with the scale.
+  double low_slope = 0.0, high_slope = 0.0;
+
+  BackwardRule(const RequantizeRule& rule, float y_scale, int32_t y_zero_point)
+      : clamp(rule.clamp(y_scale, y_zero_point)), zero_point(y_zero_point) {
+    const bool six = rule.activation == arith::Activation::relu6 && clamp.high < rule.code_max;
+    low_slope = static_cast<double>(clamp.low) - zero_point;
+    high_slope = six ? 0.0 : static_cast<double>(clamp.high) - zero_point;
+  }
+
+  /// `code` before the clamp; `r` the real value in steps of the scale.
+  double scale_slope(int64_t code, double r) const {
+    if (code < clamp.low) return low_slope;
+    if (code > clamp.high) return high_slope;
+    return static_cast<double>(code - zero_point) - r;
+  }
+};
+
+}  // namespace halfstep::kernels

@@ -1,0 +1,33 @@
+#include "halfstep/kernels/quantized/layer_parameters.h"
+
+#include "halfstep/arith/bias.h"
+
+namespace halfstep::kernels {
+namespace {
+
+using In = QuantizedConv2d::in;
+using LinearIn = QuantizedLinear::in;
+static_assert(In::x == LinearIn::x && In::x_scale == LinearIn::x_scale && In::x_zero_point == LinearIn::x_zero_point &&
+              In::w == LinearIn::w && In::w_scale == LinearIn::w_scale && In::b == LinearIn::b &&
+              In::y_scale == LinearIn::y_scale && In::y_zero_point == LinearIn::y_zero_point);
+
+}  // namespace
+
+LayerScales::LayerScales(const Call& call)
+    : x_scale(*call.in[In::x_scale].as<const float>()),
+      x_zero_point(*call.in[In::x_zero_point].as<const int32_t>()),
+      w_scale(call.in[In::w_scale].as<const float>()),
+      w_scales(call.in[In::w_scale].size()),
+      b(call.in[In::b].as<const float>()),
+      y_scale(*call.in[In::y_scale].as<const float>()),
+      y_zero_point(*call.in[In::y_zero_point].as<const int32_t>()) {}
+
+int32_t LayerScales::bias_code(int64_t channel) const {
+  return b == nullptr ? 0 : arith::bias_code(b[channel], x_scale, weight_scale(channel));
+}
+
+Status LayerScales::derive(const RequantizeRule& rule, int64_t channel, arith::Scaling& scaling) const {
+  return rule.derive(arith::product_factor(x_scale, weight_scale(channel), y_scale), channel, scaling);
+}
+
+}  // namespace halfstep::kernels

@@ -1,0 +1,26 @@
+// What a quantized layer's scales, zero points and bias make of an accumulator.
+#pragma once
+
+#include "halfstep/kernels/kernel.h"
+#include "halfstep/kernels/ops.h"
+#include "halfstep/kernels/quantized/rule.h"
+
+namespace halfstep::kernels {
+
+/// Operands of quantized_conv2d and quantized_linear, whose ports have the same positions.
+struct LayerScales {
+  float x_scale = 1.0F;
+  int32_t x_zero_point = 0;
+  const float* w_scale = nullptr;
+  int64_t w_scales = 1;  ///< one for all output channels, or one for each
+  const float* b = nullptr;
+  float y_scale = 1.0F;
+  int32_t y_zero_point = 0;
+
+  explicit LayerScales(const Call& call);
+  float weight_scale(int64_t channel) const { return w_scale[w_scales == 1 ? 0 : channel]; }
+  int32_t bias_code(int64_t channel) const;
+  Status derive(const RequantizeRule& rule, int64_t channel, arith::Scaling& scaling) const;
+};
+
+}  // namespace halfstep::kernels

@@ -1,0 +1,48 @@
+// requantization_parameters: the rule in arith, channel by channel.
+#include <memory>
+
+#include "halfstep/arith/bias.h"
+#include "halfstep/kernels/kernel.h"
+#include "halfstep/kernels/ops.h"
+#include "halfstep/kernels/quantized/rule.h"
+
+namespace halfstep::kernels {
+namespace {
+
+using Op = RequantizationParameters;
+
+Verdict accept_all(const Problem&) { return accept(); }
+
+Plan prepare(const Problem& problem) {
+  return {.state = std::make_shared<RequantizeRule>(requantize_rule(Op(problem.attributes)))};
+}
+
+Status run(const Call& call, int, int64_t) {
+  const auto& rule = *static_cast<const RequantizeRule*>(call.state);
+  const float x_scale = *call.in[Op::in::x_scale].as<const float>();
+  const float y_scale = *call.in[Op::in::y_scale].as<const float>();
+  const ConstView& w_scales = call.in[Op::in::w_scale];
+  const auto* w_scale = w_scales.as<const float>();
+  const ConstView& b = call.in[Op::in::b];
+  for (int64_t c = 0; c < call.out[Op::out::b_codes].size(); ++c) {
+    const float scale = w_scale[w_scales.size() == 1 ? 0 : c];
+    call.out[Op::out::b_codes].as<int32_t>()[c] =
+        b.present() ? arith::bias_code(b.as<const float>()[c], x_scale, scale) : 0;
+  }
+  for (int64_t c = 0; c < w_scales.size(); ++c) {
+    arith::Scaling scaling;
+    Status status = rule.derive(arith::product_factor(x_scale, w_scale[c], y_scale), c, scaling);
+    if (!status.ok()) return status;
+    call.out[Op::out::multiplier].as<int32_t>()[c] = scaling.positive.m;
+    call.out[Op::out::shift].as<int32_t>()[c] = scaling.positive.shift;
+    call.out[Op::out::negative_multiplier].as<int32_t>()[c] = scaling.negative.m;
+    call.out[Op::out::negative_shift].as<int32_t>()[c] = scaling.negative.shift;
+  }
+  return {};
+}
+
+}  // namespace
+
+const Kernel reference_requantization_parameters = {"reference", accept_all, prepare, run};
+
+}  // namespace halfstep::kernels

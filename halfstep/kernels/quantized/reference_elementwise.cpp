@@ -1,0 +1,167 @@
+// Sum, product, pool and rescaling of codes as docs/arithmetic.md, section 5, states them. `real` is in float32, left
+// to right.
+#include <algorithm>
+#include <memory>
+
+#include "halfstep/arith/code.h"
+#include "halfstep/kernels/broadcast.h"
+#include "halfstep/kernels/ops.h"
+#include "halfstep/kernels/quantized/results.h"
+#include "halfstep/kernels/quantized/rule.h"
+#include "halfstep/kernels/quantized/sum.h"
+
+namespace halfstep::kernels {
+namespace {
+
+Verdict accept_all(const Problem&) { return accept(); }
+
+template <class Typed>
+struct State {
+  explicit State(const Attributes& all) : attributes(all), rule(requantize_rule(attributes)) {}
+  Typed attributes;
+  RequantizeRule rule;
+};
+
+template <class Typed>
+Plan prepare_elements(const Problem& problem) {
+  return {.state = std::make_shared<State<Typed>>(problem.attributes),
+          .phases = {pieces_of(count_elements(problem.out[0]->dims))}};
+}
+
+/// A value of codes.
+struct Operand {
+  Operand(const Call& call, int codes, int scale_at, int zero_point_at)
+      : scale(*call.in[scale_at].as<const float>()),
+        zero_point(*call.in[zero_point_at].as<const int32_t>()),
+        view(call.in[codes]) {}
+  float scale;
+  int32_t zero_point;
+  const ConstView& view;
+
+  int64_t steps(int64_t code) const { return code - zero_point; }
+  float real(int64_t code) const { return arith::real_of(static_cast<int32_t>(code), scale, zero_point); }
+};
+
+/// The operand y_scale and y_zero_point with the rule's clamp.
+template <class Typed>
+struct Target {
+  Target(const Call& call, const RequantizeRule& rule)
+      : scale(*call.in[Typed::in::y_scale].template as<const float>()),
+        zero_point(*call.in[Typed::in::y_zero_point].template as<const int32_t>()),
+        range(rule.clamp(scale, zero_point)) {}
+  float scale;
+  int32_t zero_point;
+  arith::Clamp range;
+
+  int32_t clamp(int64_t code) const { return range.apply(code); }
+  /// The accumulator has 32 bits, as in the integer program.
+  int64_t code(const arith::Scaling& scaling, int64_t acc) const {
+    return scaling.apply(static_cast<int32_t>(acc)) + zero_point;
+  }
+};
+
+Status run_add(const Call& call, int, int64_t piece) {
+  using In = QuantizedAdd::in;
+  const auto& state = *static_cast<const State<QuantizedAdd>*>(call.state);
+  const Operand a(call, In::a, In::a_scale, In::a_zero_point);
+  const Operand b(call, In::b, In::b_scale, In::b_zero_point);
+  const Target<QuantizedAdd> y(call, state.rule);
+  arith::MultiplierPair factors;
+  if (Status status = sum_factors(state.rule, a.scale, b.scale, y.scale, factors); !status.ok()) return status;
+  const int64_t half = int64_t{1} << (factors.shift - 1);
+  visit_codes(a.view, [&](const auto* a_codes) {
+    visit_codes(b.view, [&](const auto* b_codes) {
+      const auto element = [&](int64_t i) -> Requantized {
+        const int64_t sum = a.steps(a_codes[i]) * factors.a + b.steps(b_codes[i]) * factors.b;
+        return {((sum + half) >> factors.shift) + y.zero_point, a.real(a_codes[i]) + b.real(b_codes[i])};
+      };
+      store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
+    });
+  });
+  return {};
+}
+
+Status run_mul(const Call& call, int, int64_t piece) {
+  using In = QuantizedMul::in;
+  const auto& state = *static_cast<const State<QuantizedMul>*>(call.state);
+  const Operand a(call, In::a, In::a_scale, In::a_zero_point);
+  const Operand b(call, In::b, In::b_scale, In::b_zero_point);
+  const Target<QuantizedMul> y(call, state.rule);
+  arith::Scaling scaling;
+  const double factor = arith::product_factor(a.scale, b.scale, y.scale);
+  if (Status status = state.rule.derive(factor, -1, scaling); !status.ok()) return status;
+  const auto out = call.out[QuantizedMul::out::out_].dims;
+  visit_codes(a.view, [&](const auto* a_codes) {
+    visit_codes(b.view, [&](const auto* b_codes) {
+      const auto element = [&](int64_t i) -> Requantized {
+        const int64_t a_code = a_codes[broadcast_index(a.view.dims, out, i)];
+        const int64_t b_code = b_codes[broadcast_index(b.view.dims, out, i)];
+        return {y.code(scaling, a.steps(a_code) * b.steps(b_code)), a.real(a_code) * b.real(b_code)};
+      };
+      store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
+    });
+  });
+  return {};
+}
+
+/// Sum of x - x_zero_point over the window of output element i.
+template <class Code>
+int64_t window_sum(const QuantizedAvgPool2d& a, const Operand& x, const Code* codes, std::span<const int64_t> out,
+                   int64_t i) {
+  const auto dims = x.view.dims;
+  const int64_t plane = i / (out[2] * out[3]);
+  const int64_t top = i / out[3] % out[2] * a.stride[0] - a.pad[0];
+  const int64_t left = i % out[3] * a.stride[1] - a.pad[1];
+  int64_t sum = 0;
+  for (int64_t iy = std::max<int64_t>(top, 0); iy < std::min(top + a.kernel[0], dims[2]); ++iy) {
+    for (int64_t ix = std::max<int64_t>(left, 0); ix < std::min(left + a.kernel[1], dims[3]); ++ix)
+      sum += x.steps(codes[(plane * dims[2] + iy) * dims[3] + ix]);
+  }
+  return sum;
+}
+
+Status run_avg_pool2d(const Call& call, int, int64_t piece) {
+  using In = QuantizedAvgPool2d::in;
+  const auto& state = *static_cast<const State<QuantizedAvgPool2d>*>(call.state);
+  const Operand x(call, In::x, In::x_scale, In::x_zero_point);
+  const Target<QuantizedAvgPool2d> y(call, state.rule);
+  const int64_t window = state.attributes.kernel[0] * state.attributes.kernel[1];
+  arith::Scaling scaling;
+  if (Status status = state.rule.derive(arith::pool_factor(x.scale, y.scale, window), -1, scaling); !status.ok())
+    return status;
+  visit_codes(x.view, [&](const auto* codes) {
+    const auto element = [&](int64_t i) -> Requantized {
+      const int64_t sum = window_sum(state.attributes, x, codes, call.out[QuantizedAvgPool2d::out::out_].dims, i);
+      return {y.code(scaling, sum), static_cast<float>(sum) * x.scale / static_cast<float>(window)};
+    };
+    store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
+  });
+  return {};
+}
+
+Status run_rescale(const Call& call, int, int64_t piece) {
+  using In = QuantizedRescale::in;
+  const auto& state = *static_cast<const State<QuantizedRescale>*>(call.state);
+  const Operand x(call, In::x, In::x_scale, In::x_zero_point);
+  const Target<QuantizedRescale> y(call, state.rule);
+  arith::Scaling scaling;
+  if (Status status = state.rule.derive(arith::ratio_factor(x.scale, y.scale), -1, scaling); !status.ok())
+    return status;
+  visit_codes(x.view, [&](const auto* codes) {
+    const auto element = [&](int64_t i) -> Requantized {
+      return {y.code(scaling, x.steps(codes[i])), x.real(codes[i])};
+    };
+    store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
+  });
+  return {};
+}
+
+}  // namespace
+
+const Kernel reference_quantized_add = {"reference", accept_all, prepare_elements<QuantizedAdd>, run_add};
+const Kernel reference_quantized_mul = {"reference", accept_all, prepare_elements<QuantizedMul>, run_mul};
+const Kernel reference_quantized_avg_pool2d = {"reference", accept_all, prepare_elements<QuantizedAvgPool2d>,
+                                               run_avg_pool2d};
+const Kernel reference_quantized_rescale = {"reference", accept_all, prepare_elements<QuantizedRescale>, run_rescale};
+
+}  // namespace halfstep::kernels

@@ -1,0 +1,188 @@
+// Layers on codes, as the training road and as the integer program see them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "halfstep/arith/bias.h"
+#include "halfstep/arith/requantize.h"
+#include "halfstep/kernels/ops.h"
+#include "tests/kernels/kernel_harness.h"
+
+namespace halfstep::kernels {
+
+/// How operands are filled.
+enum class Fill {
+  random,
+  extreme,  ///< every code the largest, every weight the largest with the sign of its output channel
+  ties      ///< small weights under power-of-two scales: half steps everywhere
+};
+
+struct LayerShape {
+  bool linear = false;
+  int64_t n = 1, c = 1, h = 1, w = 1, o = 1;
+  int64_t kh = 1, kw = 1, groups = 1;
+  std::vector<int64_t> stride = {1, 1}, dilation = {1, 1}, pad = {0, 0, 0, 0};
+
+  int64_t weights_of_output() const { return c / groups * kh * kw; }
+  Dims x_dims() const { return linear ? Dims{n, c} : Dims{n, c, h, w}; }
+  Dims w_dims() const { return linear ? Dims{o, c} : Dims{o, c / groups, kh, kw}; }
+  Dims out_dims() const {
+    if (linear) return {n, o};
+    const int64_t oh = (h + pad[0] + pad[2] - dilation[0] * (kh - 1) - 1) / stride[0] + 1;
+    const int64_t ow = (w + pad[1] + pad[3] - dilation[1] * (kw - 1) - 1) / stride[1] + 1;
+    return {n, o, oh, ow};
+  }
+  std::string text() const {
+    return (linear ? "linear " : "conv2d ") + to_string(x_dims()) + " " + to_string(w_dims()) + " stride " +
+           to_string(stride) + " dilation " + to_string(dilation) + " pad " + to_string(pad);
+  }
+};
+
+struct LayerRule {
+  DType x_type = DType::u8;
+  int32_t x_code_max = 255;
+  DType w_type = DType::i8;
+  DType out_type = DType::u8;
+  int32_t code_max = 255;
+  bool per_channel = true;
+  std::string activation = "none";
+  double alpha = 0.01;
+  std::string requantize = "fixed_point";
+  int64_t bits = 31;
+  bool bias = true;
+  int32_t x_zero_point = 7;
+  int32_t y_zero_point = 100;
+  Fill fill = Fill::random;
+};
+
+/// A layer with its real-valued parameters.
+struct LayerCase {
+  LayerShape shape;
+  LayerRule rule;
+  Tensor x, w;
+  float x_scale = 0.0625F, y_scale = 1.0F;
+  std::vector<float> w_scale, b;
+
+  LayerCase(const LayerShape& layer_shape, const LayerRule& layer_rule, uint64_t seed = 1)
+      : shape(layer_shape), rule(layer_rule), x(rule.x_type, shape.x_dims()), w(rule.w_type, shape.w_dims()) {
+    Random random(seed, 0);
+    const int32_t w_max = rule.fill == Fill::ties ? 2 : rule.w_type == DType::i4 ? 7 : 127;
+    rule.x_type == DType::u8 ? fill_codes(x.data<uint8_t>(), random) : fill_codes(x.data<uint16_t>(), random);
+    const auto weights = w.data<int8_t>();
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const auto drawn = static_cast<int32_t>(random.below(2 * w_max + 1)) - w_max;
+      const bool even = static_cast<int64_t>(i) / shape.weights_of_output() % 2 == 0;
+      weights[i] = static_cast<int8_t>(rule.fill == Fill::extreme ? (even ? w_max : -w_max) : drawn);
+    }
+    choose_scales(random, w_max);
+  }
+
+  std::vector<float> w_scales() const { return rule.per_channel ? w_scale : std::vector<float>{w_scale[0]}; }
+  Type out_type() const { return {rule.out_type, shape.out_dims()}; }
+  arith::Requantization form() const { return *arith::parse_requantization(rule.requantize); }
+  arith::Activation activation() const { return *arith::parse_activation(rule.activation); }
+
+  Attributes common_attributes() const {
+    Attributes a = {{"code_min", int64_t{0}},
+                    {"code_max", int64_t{rule.code_max}},
+                    {"code_type", std::string(name(rule.out_type))},
+                    {"requantize", rule.requantize}};
+    if (!shape.linear) {
+      a["groups"] = shape.groups;
+      a["stride"] = shape.stride;
+      a["dilation"] = shape.dilation;
+      a["pad"] = shape.pad;
+    }
+    return a;
+  }
+
+  /// quantized_conv2d or quantized_linear.
+  KernelCase quantized(bool is_test = false) const {
+    KernelCase use;
+    use.op = shape.linear ? "quantized_linear" : "quantized_conv2d";
+    use.attributes = common_attributes();
+    use.attributes["activation"] = rule.activation;
+    use.attributes["alpha"] = rule.alpha;
+    use.attributes["multiplier_bits"] = rule.bits;
+    use.attributes["gradient_scale"] = 1.0;
+    use.attributes["is_test"] = is_test;
+    use.in = {x,
+              Tensor::scalar(x_scale),
+              Tensor::scalar(rule.x_zero_point),
+              w,
+              floats(w_scales()),
+              rule.bias ? floats(b) : Tensor(),
+              Tensor::scalar(y_scale),
+              Tensor::scalar(rule.y_zero_point)};
+    use.out = {out_type(), is_test ? std::nullopt : std::optional(Type{DType::i32, shape.out_dims()})};
+    return use;
+  }
+
+  /// integer_conv2d or integer_linear with the parameters that arith derives.
+  KernelCase integer() const {
+    std::vector<int32_t> bias, shift, multiplier, negative_shift, negative_multiplier;
+    for (int64_t o = 0; o < shape.o; ++o)
+      bias.push_back(rule.bias ? arith::bias_code(b[o], x_scale, w_scales()[rule.per_channel ? o : 0]) : 0);
+    for (const float scale : w_scales()) {
+      const double factor = arith::product_factor(x_scale, scale, y_scale);
+      const auto scaling = arith::to_scaling(factor, form(), static_cast<int>(rule.bits), activation(), rule.alpha);
+      if (!scaling) {
+        ADD_FAILURE() << "factor " << factor << " has no shift";
+        continue;
+      }
+      shift.push_back(scaling->positive.shift);
+      multiplier.push_back(scaling->positive.m);
+      negative_shift.push_back(scaling->negative.shift);
+      negative_multiplier.push_back(scaling->negative.m);
+    }
+    const bool leaky = rule.activation == "leaky_relu";
+    const bool fixed = rule.requantize == "fixed_point";
+    const arith::Clamp clamp = arith::fused_clamp(activation(), y_scale, rule.y_zero_point, 0, rule.code_max);
+    KernelCase use;
+    use.op = shape.linear ? "integer_linear" : "integer_conv2d";
+    use.attributes = common_attributes();
+    use.attributes["x_zero_point"] = int64_t{rule.x_zero_point};
+    use.attributes["y_zero_point"] = int64_t{rule.y_zero_point};
+    use.attributes["code_min"] = int64_t{clamp.low};
+    use.attributes["code_max"] = int64_t{clamp.high};
+    use.in = {x,
+              w,
+              ints(bias),
+              ints(shift),
+              fixed ? ints(multiplier) : Tensor(),
+              leaky ? ints(negative_shift) : Tensor(),
+              leaky && fixed ? ints(negative_multiplier) : Tensor()};
+    use.out = {out_type()};
+    return use;
+  }
+
+  static Tensor ints(const std::vector<int32_t>& values) {
+    return Tensor::of<int32_t>(DType::i32, {static_cast<int64_t>(values.size())}, values);
+  }
+  static Tensor floats(const std::vector<float>& values) {
+    return Tensor::of<float>(DType::f32, {static_cast<int64_t>(values.size())}, values);
+  }
+
+ private:
+  template <class Code>
+  void fill_codes(std::span<Code> codes, Random& random) const {
+    for (Code& code : codes)
+      code = static_cast<Code>(rule.fill == Fill::extreme ? rule.x_code_max : random.below(rule.x_code_max + 1));
+  }
+
+  /// Scales under which the codes of the output spread over their range.
+  void choose_scales(Random& random, int32_t w_max) {
+    const bool powers = rule.requantize == "power_of_two" || rule.fill == Fill::ties;
+    const double spread = std::sqrt(static_cast<double>(shape.weights_of_output())) * rule.x_code_max * w_max / 4.0;
+    for (int64_t o = 0; o < shape.o; ++o) {
+      w_scale.push_back(powers ? std::ldexp(1.0F, -7 - static_cast<int>(random.below(3)))
+                               : 0.004F + 0.01F * random.uniform());
+      b.push_back(static_cast<float>(spread * x_scale * w_scale.back() * (random.uniform() - 0.5)));
+    }
+    y_scale = static_cast<float>(spread * x_scale * 0.008 / rule.code_max);
+    if (powers) y_scale = std::ldexp(1.0F, std::ilogb(y_scale));
+  }
+};
+
+}  // namespace halfstep::kernels

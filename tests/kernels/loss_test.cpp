@@ -1,0 +1,122 @@
+// softmax and softmax_cross_entropy against formulas in f64, at extremes, and with labels that are no class.
+#include "tests/kernels/float_cases.h"
+
+namespace halfstep::kernels {
+namespace {
+
+Tensor labels_tensor(const std::vector<int32_t>& labels) {
+  return Tensor::of<int32_t>(DType::i32, {static_cast<int64_t>(labels.size())}, labels);
+}
+
+KernelCase loss_case(const Tensor& logits, const std::vector<int32_t>& labels) {
+  return {"softmax_cross_entropy", {}, {logits, labels_tensor(labels)}, {Type{DType::f32, {1}}}};
+}
+
+std::vector<int32_t> some_labels(int64_t n, int64_t classes) {
+  std::vector<int32_t> labels;
+  for (int64_t i = 0; i < n; ++i) labels.push_back(static_cast<int32_t>(i * 7 % classes));
+  return labels;
+}
+
+/// Without the shift by the largest logit: for moderate logits only.
+double plain_loss(const std::vector<double>& logits, const std::vector<int32_t>& labels, int64_t classes) {
+  double total = 0;
+  for (size_t row = 0; row < labels.size(); ++row) {
+    double sum = 0;
+    for (int64_t i = 0; i < classes; ++i) sum += std::exp(logits[row * classes + i]);
+    total -= std::log(std::exp(logits[row * classes + labels[row]]) / sum);
+  }
+  return total / static_cast<double>(labels.size());
+}
+
+TEST(Softmax, RowsAddUpToOneAndFollowTheFormula) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor x = normal_tensor({3, 67, 10}, 1, dtype);
+    const Tensor out = run_every_way(reference_softmax, {"softmax", {}, {x}, {x.type()}}, CpuLevel::scalar)[0];
+    const auto at = [](const Tensor& t, int64_t i) {
+      return t.dtype() == DType::f32 ? double{t.data<float>()[i]} : t.data<double>()[i];
+    };
+    for (int64_t row = 0; row < 201; ++row) {
+      double sum = 0, total = 0;
+      for (int64_t i = 0; i < 10; ++i) sum += std::exp(at(x, row * 10 + i));
+      for (int64_t i = 0; i < 10; ++i) {
+        EXPECT_NEAR(at(out, row * 10 + i), std::exp(at(x, row * 10 + i)) / sum, dtype == DType::f32 ? 1e-7 : 1e-15);
+        total += at(out, row * 10 + i);
+      }
+      EXPECT_NEAR(total, 1.0, 1e-6);
+    }
+  }
+}
+
+TEST(Softmax, NeitherOverflowsNorTakesEmptyRows) {
+  const Tensor x = f32_values({2, 2}, {1e30F, 1e30F, -1e30F, 1e30F});
+  EXPECT_TRUE(same_bits(f32_values({2, 2}, {0.5F, 0.5F, 0, 1}),
+                        run_kernel(reference_softmax, {"softmax", {}, {x}, {x.type()}}, CpuLevel::scalar)[0]));
+  const Tensor empty(DType::f32, {3, 0});
+  EXPECT_EQ(run_kernel(reference_softmax, {"softmax", {}, {empty}, {empty.type()}}, CpuLevel::scalar)[0].size(), 0);
+}
+
+TEST(SoftmaxCrossEntropy, FollowsTheFormula) {
+  for (const int64_t n : {1, 7, 200}) {
+    const Tensor logits = normal_tensor({n, 10}, 1);
+    const auto labels = some_labels(n, 10);
+    const auto values = logits.data<float>();
+    const double want = plain_loss({values.begin(), values.end()}, labels, 10);
+    EXPECT_NEAR(
+        run_every_way(reference_softmax_cross_entropy, loss_case(logits, labels), CpuLevel::scalar)[0].data<float>()[0],
+        want, 1e-6 * want);
+  }
+}
+
+TEST(SoftmaxCrossEntropy, StaysFiniteAtLargeLogits) {
+  const Tensor out = run_kernel(reference_softmax_cross_entropy,
+                                loss_case(f32_values({2, 2}, {1000, 0, 0, 1000}), {0, 0}), CpuLevel::scalar)[0];
+  EXPECT_EQ(out.data<float>()[0], 500.0F);
+}
+
+TEST(SoftmaxCrossEntropy, GradientIsThatOfFiniteDifferences) {
+  const Tensor logits = normal_tensor({3, 5}, 1);
+  const auto labels = some_labels(3, 5);
+  const KernelCase use{
+      "softmax_cross_entropy_grad", {}, {logits, labels_tensor(labels), f32_values({1}, {2.5F})}, {logits.type()}};
+  const Tensor gradient = run_every_way(reference_softmax_cross_entropy_grad, use, CpuLevel::scalar)[0];
+  const auto values = logits.data<float>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    constexpr double kStep = 1e-5;
+    std::vector<double> up(values.begin(), values.end()), down = up;
+    up[i] += kStep;
+    down[i] -= kStep;
+    const double numeric = 2.5 * (plain_loss(up, labels, 5) - plain_loss(down, labels, 5)) / (2 * kStep);
+    EXPECT_NEAR(gradient.data<float>()[i], numeric, 1e-7);
+  }
+}
+
+/// What the first phase says; the ones after it do not run then.
+Status first_phase(const Kernel& kernel, const KernelCase& use) {
+  const harness::CaseProblem owner(use, CpuLevel::scalar);
+  const Plan plan = kernel.prepare(owner.problem());
+  const harness::CaseCall operands(use);
+  const harness::Buffer scratch(plan.scratch);
+  Call call = operands.call();
+  call.state = plan.state.get();
+  call.scratch = scratch.data();
+  EXPECT_EQ(plan.phases[0], 1);
+  return kernel.run(call, 0, 0);
+}
+
+TEST(SoftmaxCrossEntropy, NamesTheFirstLabelThatIsNoClass) {
+  const Tensor logits = normal_tensor({3, 10}, 1);
+  const auto message = [&](const std::vector<int32_t>& labels) {
+    const Status status = first_phase(reference_softmax_cross_entropy, loss_case(logits, labels));
+    const KernelCase grad{
+        "softmax_cross_entropy_grad", {}, {logits, labels_tensor(labels), f32_values({1}, {1})}, {logits.type()}};
+    EXPECT_EQ(status.message(), first_phase(reference_softmax_cross_entropy_grad, grad).message());
+    return status.message();
+  };
+  EXPECT_EQ(message({0, 9, 5}), "");
+  EXPECT_EQ(message({0, 10, -1}), "label 10 of sample 1 is not in 0..9");
+  EXPECT_EQ(message({0, 3, -1}), "label -1 of sample 2 is not in 0..9");
+}
+
+}  // namespace
+}  // namespace halfstep::kernels

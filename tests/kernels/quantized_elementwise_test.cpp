@@ -1,0 +1,226 @@
+// Sum, product, pool, rescaling and tables: candidates against the reference, and the training road against the integer
+// one.
+#include "tests/kernels/elementwise_cases.h"
+
+namespace halfstep::kernels {
+namespace {
+
+std::vector<int> codes_of(const Tensor& tensor) {
+  std::vector<int> codes;
+  if (tensor.dtype() == DType::u8) {
+    for (const uint8_t code : tensor.data<uint8_t>()) codes.push_back(code);
+  } else {
+    for (const uint16_t code : tensor.data<uint16_t>()) codes.push_back(code);
+  }
+  return codes;
+}
+
+struct SumCase {
+  CodesValue a, b;
+  CodesTarget y;
+};
+
+std::vector<SumCase> sums() {
+  const Dims dims = {2, 3, 9, 7};
+  return {
+      {{DType::u8, dims, 255, 1}, {DType::u8, dims, 255, 2, 0.03125F, 128}, {}},
+      {{DType::u8, {65537}, 255, 1, 0.07F, 0}, {DType::u8, {65537}, 255, 2, 0.0313F, 255}, {.activation = "relu"}},
+      {{DType::u16, dims, 4095, 1, 0.001F, 2000},
+       {DType::u8, dims, 255, 2, 0.02F, 3},
+       {.dtype = DType::u16, .code_max = 4095, .scale = 0.002F, .zero_point = 1999, .bits = 15}},
+      {{DType::u8, {1}, 255, 1}, {DType::u16, {1}, 65535, 2}, {.dtype = DType::u16, .code_max = 65535, .scale = 3e-5F}},
+      {{DType::u8, {40}, 255, 1, 0.5F},
+       {DType::u8, {40}, 255, 2, 0.25F},
+       {.scale = 2.0F, .activation = "relu6", .requantize = "power_of_two"}},
+      {{DType::u8, {40}, 255, 1, 1e-9F}, {DType::u8, {40}, 255, 2, 1.0F}, {.scale = 1e-6F}},
+  };
+}
+
+/// integer_add with the factors that arith derives.
+KernelCase integer_sum(const SumCase& sum) {
+  KernelCase use;
+  use.op = "integer_add";
+  use.attributes = sum.y.integer_attributes();
+  const auto pair =
+      arith::to_multiplier_pair(arith::ratio_factor(sum.a.scale, sum.y.scale),
+                                arith::ratio_factor(sum.b.scale, sum.y.scale), static_cast<int>(sum.y.bits));
+  use.attributes["a_zero_point"] = int64_t{sum.a.zero_point};
+  use.attributes["b_zero_point"] = int64_t{sum.b.zero_point};
+  use.attributes["a_multiplier"] = int64_t{pair->a};
+  use.attributes["b_multiplier"] = int64_t{pair->b};
+  use.attributes["shift"] = int64_t{pair->shift};
+  use.in = {sum.a.codes, sum.b.codes};
+  use.out = {Type{sum.y.dtype, sum.a.codes.dims()}};
+  return use;
+}
+
+TEST(quantized_elementwise, sums_agree_on_both_roads) {
+  for (const SumCase& sum : sums()) {
+    SCOPED_TRACE(to_string(sum.a.codes.type()) + " + " + to_string(sum.b.codes.type()) + " " + sum.y.requantize);
+    const KernelCase training = quantized_pair("quantized_add", sum.a, sum.b, sum.y);
+    expect_matches_reference(reference_quantized_add, cpu_quantized_add_simd, training);
+    expect_matches_reference(reference_quantized_add, cpu_quantized_add_simd,
+                             quantized_pair("quantized_add", sum.a, sum.b, sum.y, true));
+    const KernelCase integer = integer_sum(sum);
+    expect_matches_reference(reference_integer_add, cpu_integer_add_simd, integer);
+    EXPECT_TRUE(same_bits(run_kernel(reference_quantized_add, training, CpuLevel::scalar)[0],
+                          run_kernel(reference_integer_add, integer, CpuLevel::scalar)[0]));
+  }
+}
+
+/// Every shift and extreme multipliers, with sums on both sides of zero.
+TEST(quantized_elementwise, integer_sums_under_every_shift) {
+  const CodesValue a(DType::u8, {300}, 255, 1), b(DType::u16, {300}, 65535, 2, 0.0625F, 40000);
+  KernelCase use = integer_sum({a, b, {}});
+  for (int64_t shift = 1; shift <= 62; ++shift) {
+    for (const int64_t multiplier : {int64_t{0}, int64_t{1}, int64_t{1} << 30, (int64_t{1} << 31) - 1}) {
+      use.attributes["shift"] = shift;
+      use.attributes["a_multiplier"] = multiplier;
+      use.attributes["b_multiplier"] = (int64_t{1} << 31) - 1 - multiplier;
+      expect_matches_reference(reference_integer_add, cpu_integer_add_simd, use);
+    }
+  }
+}
+
+/// 3 - 1 = 2 steps of 0.5 and 10 - 4 = 6 of 0.25 are 2.5, or 1.25 steps of 2: code 1 above 20.
+TEST(quantized_elementwise, sum_by_hand) {
+  CodesValue a(DType::u8, {1}, 0, 1, 0.5F, 1), b(DType::u8, {1}, 0, 2, 0.25F, 4);
+  a.codes.data<uint8_t>()[0] = 3;
+  b.codes.data<uint8_t>()[0] = 10;
+  const auto got = run_kernel(reference_quantized_add,
+                              quantized_pair("quantized_add", a, b, {.code_max = 20, .scale = 2.0F, .zero_point = 20}),
+                              CpuLevel::scalar);
+  EXPECT_EQ(codes_of(got[0]), std::vector<int>{20});
+  EXPECT_EQ(got[1].data<int32_t>()[0], 21);
+  EXPECT_EQ(got[2].data<float>()[0], 2.5F);
+}
+
+KernelCase integer_with_factor(const std::string& op, double factor, const CodesTarget& y) {
+  KernelCase use;
+  use.op = op;
+  use.attributes = y.integer_attributes();
+  const auto multiplier = arith::to_multiplier(factor, static_cast<int>(y.bits));
+  use.attributes["multiplier"] = int64_t{multiplier->m};
+  use.attributes["shift"] = int64_t{multiplier->shift};
+  return use;
+}
+
+TEST(quantized_elementwise, products_agree_on_both_roads) {
+  for (const Dims& b_dims : {Dims{2, 3, 4, 5}, Dims{2, 3, 1, 1}, Dims{1}}) {
+    const CodesValue a(DType::u8, {2, 3, 4, 5}, 255, 1), b(DType::u16, b_dims, 4095, 2, 0.001F, 1000);
+    const CodesTarget y{.scale = 0.11F, .activation = "relu6"};
+    const auto training =
+        run_kernel(reference_quantized_mul, quantized_pair("quantized_mul", a, b, y), CpuLevel::scalar);
+    KernelCase use = integer_with_factor("integer_mul", arith::product_factor(a.scale, b.scale, y.scale), y);
+    use.attributes["a_zero_point"] = int64_t{a.zero_point};
+    use.attributes["b_zero_point"] = int64_t{b.zero_point};
+    use.in = {a.codes, b.codes};
+    use.out = {Type{y.dtype, a.codes.dims()}};
+    EXPECT_TRUE(same_bits(training[0], run_kernel(reference_integer_mul, use, CpuLevel::scalar)[0]))
+        << to_string(b_dims);
+    const int64_t last_b = b.codes.size() - 1;
+    EXPECT_EQ(training[2].data<float>()[119],
+              static_cast<float>(a.codes.data<uint8_t>()[119] - 7) * 0.0625F *
+                  (static_cast<float>(b.codes.data<uint16_t>()[last_b] - 1000) * 0.001F));
+  }
+}
+
+TEST(quantized_elementwise, pools_agree_on_both_roads) {
+  const CodesValue x(DType::u8, {2, 3, 9, 7}, 255, 1);
+  const CodesTarget y{.scale = 0.05F};
+  const Attributes window = {{"kernel", std::vector<int64_t>{3, 2}},
+                             {"stride", std::vector<int64_t>{2, 1}},
+                             {"pad", std::vector<int64_t>{1, 0, 1, 1}}};
+  KernelCase training;
+  training.op = "quantized_avg_pool2d";
+  training.attributes = y.attributes(false);
+  training.attributes.insert(window.begin(), window.end());
+  append(training.in, x);
+  append(training.in, y);
+  training.out = y.results({2, 3, 5, 7}, false);
+  KernelCase integer = integer_with_factor("integer_avg_pool2d", arith::pool_factor(x.scale, y.scale, 6), y);
+  integer.attributes.insert(window.begin(), window.end());
+  integer.attributes["x_zero_point"] = int64_t{x.zero_point};
+  integer.in = {x.codes};
+  integer.out = {training.out[0]};
+  const auto want = run_kernel(reference_quantized_avg_pool2d, training, CpuLevel::scalar);
+  EXPECT_TRUE(same_bits(want[0], run_kernel(reference_integer_avg_pool2d, integer, CpuLevel::scalar)[0]));
+  // The first window has a row of padding: four codes, divided by six.
+  const auto codes = x.codes.data<uint8_t>();
+  const float sum = static_cast<float>(codes[0] + codes[1] + codes[7] + codes[8] - 28);
+  EXPECT_EQ(want[2].data<float>()[0], sum * 0.0625F / 6.0F);
+}
+
+TEST(quantized_elementwise, rescaling_agrees_on_both_roads) {
+  const CodesValue x(DType::u8, {256}, 255, 1);
+  const CodesTarget y{
+      .dtype = DType::u16, .code_max = 4095, .scale = 0.0041F, .zero_point = 1000, .activation = "relu"};
+  KernelCase training;
+  training.op = "quantized_rescale";
+  training.attributes = y.attributes(false);
+  append(training.in, x);
+  append(training.in, y);
+  training.out = y.results({256}, false);
+  KernelCase integer = integer_with_factor("integer_rescale", arith::ratio_factor(x.scale, y.scale), y);
+  integer.attributes["x_zero_point"] = int64_t{x.zero_point};
+  integer.in = {x.codes};
+  integer.out = {training.out[0]};
+  EXPECT_TRUE(same_bits(run_kernel(reference_quantized_rescale, training, CpuLevel::scalar)[0],
+                        run_kernel(reference_integer_rescale, integer, CpuLevel::scalar)[0]));
+}
+
+KernelCase lookup(const CodesValue& x, const CodesTarget& y, const std::string& function, int64_t x_code_max) {
+  KernelCase use;
+  use.op = "quantized_lookup";
+  use.attributes = y.attributes(false);
+  use.attributes["function"] = function;
+  use.attributes["alpha"] = 0.01;
+  use.attributes["x_code_max"] = x_code_max;
+  append(use.in, x);
+  append(use.in, y);
+  use.out = y.results(x.codes.dims(), false);
+  return use;
+}
+
+TEST(quantized_elementwise, tables_hold_the_function) {
+  CodesValue x(DType::u8, {256}, 255, 1, 0.0625F, 128);
+  for (int q = 0; q < 256; ++q) x.codes.data<uint8_t>()[q] = static_cast<uint8_t>(q);
+  const auto got = run_kernel(reference_quantized_lookup,
+                              lookup(x, {.scale = 1.0F / 256.0F, .zero_point = 0}, "sigmoid", 255), CpuLevel::scalar);
+  const std::vector<int> codes = codes_of(got[0]);
+  EXPECT_EQ(codes[128], 128);  // sigmoid(0) = 1/2
+  for (int q = 0; q < 256; ++q) {
+    const double real = 1.0 / (1.0 + std::exp(-(q - 128) * 0.0625));
+    EXPECT_EQ(codes[q], std::min(255.0, std::nearbyint(real * 256.0))) << q;
+    EXPECT_EQ(got[2].data<float>()[q], static_cast<float>(real)) << q;
+  }
+  EXPECT_EQ(got[1].data<int32_t>()[255], 256);  // before the clamp
+}
+
+TEST(quantized_elementwise, codes_past_a_table_have_its_last_entry) {
+  const CodesValue x(DType::u16, {64}, 65535, 1, 0.001F, 0);
+  const auto got = run_kernel(reference_quantized_lookup, lookup(x, {.scale = 0.001F, .zero_point = 0}, "silu", 20),
+                              CpuLevel::scalar);
+  KernelCase integer;
+  integer.op = "integer_lookup";
+  integer.attributes = {{"code_type", std::string("u8")}};
+  integer.in = {x.codes, Tensor(DType::u8, {3})};
+  integer.in[1].data<uint8_t>()[2] = 9;
+  integer.out = {Type{DType::u8, {64}}};
+  const auto looked_up = run_kernel(reference_integer_lookup, integer, CpuLevel::scalar);
+  for (int i = 0; i < 64; ++i) {
+    if (x.codes.data<uint16_t>()[i] >= 20) {
+      EXPECT_EQ(codes_of(got[0])[i], 10);  // silu(0.020) = 0.0101
+      EXPECT_EQ(codes_of(looked_up[0])[i], 9);
+    }
+  }
+}
+
+TEST(quantized_elementwise, unknown_functions_are_refused) {
+  const KernelCase use = lookup({DType::u8, {4}, 255, 1}, {}, "cosine", 255);
+  EXPECT_EQ(verdict_of(reference_quantized_lookup, use, CpuLevel::scalar).reason(),
+            "there is no pointwise function 'cosine'");
+}
+
+}  // namespace
+}  // namespace halfstep::kernels

@@ -1,0 +1,203 @@
+// quantized_conv2d and quantized_linear: every candidate against plain nested loops, and the training road against the
+// integer one.
+#include "tests/kernels/layer_cases.h"
+
+namespace halfstep::kernels {
+namespace {
+
+std::vector<LayerShape> shapes() {
+  return {
+      {.n = 2, .c = 8, .h = 9, .w = 7, .o = 16, .kh = 3, .kw = 3, .groups = 2, .pad = {1, 0, 2, 1}},
+      {.n = 3, .c = 32, .h = 8, .w = 8, .o = 32, .kh = 3, .kw = 3, .groups = 32, .pad = {1, 1, 1, 1}},
+      {.n = 2,
+       .c = 64,
+       .h = 5,
+       .w = 5,
+       .o = 32,
+       .kh = 3,
+       .kw = 3,
+       .stride = {2, 1},
+       .dilation = {1, 2},
+       .pad = {1, 2, 1, 2}},
+      {.n = 1, .c = 120, .h = 14, .w = 13, .o = 96, .kh = 3, .kw = 3, .pad = {1, 1, 1, 1}},
+      {.n = 37, .c = 64, .h = 6, .w = 6, .o = 70, .kh = 3, .kw = 3, .pad = {1, 1, 1, 1}},
+      {.n = 5, .c = 8, .h = 5, .w = 5, .o = 8},
+      {.n = 2, .c = 5, .h = 9, .w = 9, .o = 7, .kh = 3, .kw = 3, .stride = {2, 2}, .pad = {0, 0, 1, 1}},
+      {.n = 40, .c = 1, .h = 8, .w = 8, .o = 32, .kh = 3, .kw = 3, .pad = {1, 1, 1, 1}},
+      {.n = 1, .c = 3, .h = 40, .w = 40, .o = 16, .kh = 7, .kw = 7, .stride = {2, 2}, .pad = {3, 3, 3, 3}},
+      {.n = 1, .c = 1, .h = 1, .w = 1, .o = 1},
+      {.n = 1, .c = 6, .h = 90, .w = 90, .o = 18, .kh = 5, .kw = 5, .groups = 3, .pad = {2, 2, 2, 2}},
+      {.linear = true, .n = 37, .c = 64, .o = 10},
+      {.linear = true, .n = 1, .c = 129, .o = 66},
+      {.linear = true, .n = 3000, .c = 100, .o = 100},
+      {.linear = true, .n = 2, .c = 1700, .o = 5},
+  };
+}
+
+std::vector<LayerRule> rules() {
+  return {
+      {},
+      {.per_channel = false, .activation = "relu", .x_zero_point = 0, .y_zero_point = 0},
+      {.activation = "leaky_relu", .bits = 15, .bias = false},
+      {.w_type = DType::i4, .activation = "relu6", .fill = Fill::extreme},
+      {.code_max = 15, .requantize = "power_of_two", .x_zero_point = 128, .y_zero_point = 8, .fill = Fill::ties},
+      {.activation = "leaky_relu", .alpha = 0.125, .requantize = "power_of_two", .fill = Fill::ties},
+      {.x_type = DType::u16, .x_code_max = 4095, .out_type = DType::u16, .code_max = 4095, .y_zero_point = 2000},
+      {.x_type = DType::u16, .x_code_max = 65535, .w_type = DType::i4, .x_zero_point = 40000, .fill = Fill::extreme},
+      {.out_type = DType::u16, .code_max = 1023, .x_zero_point = 255, .fill = Fill::extreme},
+  };
+}
+
+const Kernel& reference_of(const KernelCase& use) {
+  if (use.op == "quantized_linear") return reference_quantized_linear;
+  if (use.op == "quantized_conv2d") return reference_quantized_conv2d;
+  return use.op == "integer_linear" ? reference_integer_linear : reference_integer_conv2d;
+}
+
+std::vector<const Kernel*> candidates_of(const KernelCase& use) {
+  if (use.op == "quantized_linear") return {&cpu_quantized_linear_onednn_int8, &cpu_quantized_linear_onednn_f32};
+  if (use.op == "quantized_conv2d") return {&cpu_quantized_conv2d_onednn_int8, &cpu_quantized_conv2d_onednn_f32};
+  if (use.op == "integer_linear") return {&cpu_integer_linear_pairs, &cpu_integer_linear_vnni, &cpu_integer_linear_amx};
+  return {&cpu_integer_conv2d_pairs, &cpu_integer_conv2d_vnni, &cpu_integer_conv2d_amx};
+}
+
+/// Every candidate at every level that it takes. Returns the names of those that ran.
+std::string expect_candidates_agree(const KernelCase& use, const std::vector<Tensor>& want) {
+  std::string ran;
+  for (const Kernel* kernel : candidates_of(use)) {
+    for (const CpuLevel level : available_cpu_levels()) {
+      if (!verdict_of(*kernel, use, level)) continue;
+      ran += std::string(" ") + kernel->name;
+      const std::vector<Tensor> got = run_kernel(*kernel, use, level, PieceOrder::shuffled);
+      for (size_t port = 0; port < got.size(); ++port)
+        EXPECT_TRUE(same_bits(want[port], got[port])) << kernel->name << " at " << name(level) << ", output " << port;
+    }
+  }
+  return ran;
+}
+
+TEST(quantized_layers, both_roads_agree) {
+  const bool has_onednn = cpu_level() > CpuLevel::scalar;
+  for (const LayerShape& shape : shapes()) {
+    for (const LayerRule& rule : rules()) {
+      SCOPED_TRACE(shape.text() + " " + rule.activation + " " + rule.requantize + " " + std::string(name(rule.x_type)));
+      const LayerCase layer(shape, rule);
+      const KernelCase training = layer.quantized();
+      const std::vector<Tensor> want = run_kernel(reference_of(training), training, CpuLevel::scalar);
+      const std::string ran = expect_candidates_agree(training, want);
+      EXPECT_EQ(ran.find("onednn_f32") != std::string::npos, has_onednn) << ran;
+
+      const KernelCase evaluation = layer.quantized(true);
+      EXPECT_TRUE(same_bits(want[0], run_kernel(reference_of(evaluation), evaluation, CpuLevel::scalar)[0]));
+      expect_candidates_agree(evaluation, {want[0], Tensor()});
+
+      const KernelCase integer = layer.integer();
+      EXPECT_TRUE(same_bits(want[0], run_kernel(reference_of(integer), integer, CpuLevel::scalar)[0]))
+          << "the integer road";
+      expect_candidates_agree(integer, {want[0]});
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+/// What the codes are spread over: a test whose codes all sit at an edge of the clamp shows little.
+TEST(quantized_layers, cases_reach_many_codes) {
+  const LayerCase layer(shapes()[0], {});
+  const Tensor codes = run_kernel(reference_quantized_conv2d, layer.quantized(), CpuLevel::scalar)[0];
+  std::vector<int> seen(256);
+  for (const uint8_t code : codes.data<uint8_t>()) seen[code] = 1;
+  EXPECT_GT(std::count(seen.begin(), seen.end(), 1), 150);
+}
+
+/// Sums as large as an int32 holds, where float32 needs many slices: 255 * 127 * 65,000 is just below 2^31.
+TEST(quantized_layers, long_sums_are_exact) {
+  const LayerCase layer({.linear = true, .n = 3, .c = 65000, .o = 18},
+                        {.bias = false, .x_zero_point = 0, .fill = Fill::extreme});
+  const KernelCase use = layer.quantized();
+  const std::vector<Tensor> want = run_kernel(reference_quantized_linear, use, CpuLevel::scalar);
+  EXPECT_EQ(want[1].data<int32_t>()[0], 255 * 127 * 65000);
+  expect_candidates_agree(use, want);
+}
+
+/// By hand: (3 - 1) * 5 + (2 - 1) * -7 = 3, bias 1 / (0.5 * 0.25) = 8, factor 0.5 * 0.25 / 0.25 = 0.5, (11 * 0.5 rounds
+/// to 6) + 10.
+TEST(quantized_layers, one_element_by_hand) {
+  KernelCase use = LayerCase({.linear = true, .n = 1, .c = 2, .o = 1}, {}).quantized();
+  use.in[QuantizedLinear::in::x].data<uint8_t>()[0] = 3;
+  use.in[QuantizedLinear::in::x].data<uint8_t>()[1] = 2;
+  use.in[QuantizedLinear::in::x_scale] = Tensor::scalar(0.5F);
+  use.in[QuantizedLinear::in::x_zero_point] = Tensor::scalar(1);
+  use.in[QuantizedLinear::in::w].data<int8_t>()[0] = 5;
+  use.in[QuantizedLinear::in::w].data<int8_t>()[1] = -7;
+  use.in[QuantizedLinear::in::w_scale] = Tensor::scalar(0.25F);
+  use.in[QuantizedLinear::in::b] = Tensor::scalar(1.0F);
+  use.in[QuantizedLinear::in::y_scale] = Tensor::scalar(0.25F);
+  use.in[QuantizedLinear::in::y_zero_point] = Tensor::scalar(10);
+  const std::vector<Tensor> got = run_kernel(reference_quantized_linear, use, CpuLevel::scalar);
+  EXPECT_EQ(got[0].data<uint8_t>()[0], 16);
+  EXPECT_EQ(got[1].data<int32_t>()[0], 11);
+}
+
+/// The message of the first phase and piece that fail.
+std::string error_of(const Kernel& kernel, const KernelCase& use, CpuLevel level) {
+  const harness::CaseProblem owner(use, level);
+  const Plan plan = kernel.prepare(owner.problem());
+  const harness::CaseCall operands(use);
+  const harness::Buffer scratch(plan.scratch), worker_scratch(plan.worker_scratch);
+  Call call = operands.call();
+  call.state = plan.state.get();
+  call.scratch = scratch.data();
+  call.worker_scratch = worker_scratch.data();
+  for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
+    for (int64_t piece = 0; piece < plan.phases[phase]; ++piece) {
+      const Status status = kernel.run(call, static_cast<int>(phase), piece);
+      if (!status.ok()) return status.message();
+    }
+  }
+  return "";
+}
+
+void expect_error(const KernelCase& use, const std::string& message) {
+  EXPECT_EQ(error_of(reference_of(use), use, CpuLevel::scalar), message);
+  for (const Kernel* kernel : candidates_of(use)) {
+    if (verdict_of(*kernel, use, cpu_level())) {
+      EXPECT_EQ(error_of(*kernel, use, cpu_level()), message) << kernel->name;
+    }
+  }
+}
+
+TEST(quantized_layers, errors_name_the_channel_and_the_factor) {
+  LayerCase layer({.linear = true, .n = 1, .c = 4, .o = 5}, {});
+  layer.x_scale = layer.y_scale = 1.0F;
+  layer.w_scale[3] = 1.2e-20F;
+  expect_error(layer.quantized(), "channel 3: requantization factor 1.2e-20 needs a shift outside 1..62");
+  layer.w_scale[3] = -1.0F;
+  expect_error(layer.quantized(), "channel 3: requantization factor -1 is not a positive number");
+  layer.rule.requantize = "power_of_two";
+  layer.w_scale = {0.5F, 0.25F, 0.3F, 0.5F, 0.5F};
+  expect_error(layer.quantized(), "channel 2: requantization factor 0.3 is not a power of two from 2^-32 to 2^29");
+  layer.rule.activation = "leaky_relu";
+  layer.rule.alpha = 0.1;
+  layer.w_scale = {0.5F, 0.25F, 0.5F, 0.5F, 0.5F};
+  expect_error(
+      layer.quantized(),
+      "channel 0: requantization factor 0.05 of negative accumulators is not a power of two from 2^-32 to 2^29");
+}
+
+TEST(quantized_layers, refusals_are_sentences) {
+  const KernelCase wide = LayerCase(shapes()[0], {.x_type = DType::u16, .x_code_max = 4095}).quantized();
+  EXPECT_EQ(verdict_of(cpu_quantized_conv2d_onednn_int8, wide, CpuLevel::avx512).reason(),
+            "oneDNN's int8 is not exact below vnni, and avx512 was asked for");
+  if (cpu_level() >= CpuLevel::vnni) {
+    EXPECT_EQ(verdict_of(cpu_quantized_conv2d_onednn_int8, wide, cpu_level()).reason(),
+              "oneDNN's int8 takes u8 codes, x has u16");
+  }
+  if (cpu_level() >= CpuLevel::avx2) {
+    const KernelCase large = LayerCase({.n = 1, .c = 1, .h = 30, .w = 30, .o = 1, .kh = 23, .kw = 23}, {}).quantized();
+    EXPECT_EQ(verdict_of(cpu_quantized_conv2d_onednn_f32, large, cpu_level()).reason(),
+              "one channel's 529 products may add up to more than 2^24");
+  }
+}
+
+}  // namespace
+}  // namespace halfstep::kernels
