@@ -1,0 +1,133 @@
+#include "halfstep/passes/autodiff.h"
+
+#include <algorithm>
+#include <ranges>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "halfstep/base/nearest.h"
+#include "halfstep/ir/ops.h"
+#include "halfstep/passes/gradients.h"
+#include "halfstep/passes/tensors.h"
+
+namespace halfstep::passes {
+namespace {
+
+Value find_parameter(const Graph& graph, const std::string& name) {
+  if (const Value tensor = graph.tensor(name)) {
+    if (tensor.dtype() != DType::f32) fail("parameter '{}': found {}, expected f32", name, to_string(tensor.type()));
+    return tensor;
+  }
+  std::vector<std::string> names;
+  for (const Value tensor : graph.tensors()) names.push_back(tensor.name());
+  fail("graph '{}' has no tensor '{}'{}", graph.name(), name, did_you_mean(name, names));
+}
+
+/// The gradient of floats has their type, that of codes is f32; extents agree where both are known.
+bool fits(Value gradient, Value value) {
+  const DType dtype = is_float(value.dtype()) ? value.dtype() : DType::f32;
+  return gradient.dtype() == dtype && std::ranges::equal(gradient.dims(), value.dims(), [](int64_t a, int64_t b) {
+           return a == b || a == kUnknown || b == kUnknown;
+         });
+}
+
+class Differentiation {
+ public:
+  Differentiation(Graph& graph, const std::vector<Value>& parameters) : graph_(graph), builder_(graph) {
+    for (const Value parameter : parameters) depends_.insert(parameter.node());
+    for (const Op op : graph.ops()) {
+      const auto operands = op.operands();
+      if (!std::ranges::any_of(operands, [&](Value operand) { return depends(operand); })) continue;
+      for (const Value result : op.results()) depends_.insert(result.node());
+    }
+  }
+
+  void run(Value loss, Value seed) {
+    terms_[loss.node()].push_back(seed);
+    const std::vector<Op> ops = graph_.ops();
+    for (const Op op : ops | std::views::reverse) visit(op);
+  }
+
+  /// The sum of what the readers contribute; a null value when there is none.
+  Value gradient_of(Value value) {
+    const auto found = terms_.find(value.node());
+    if (found == terms_.end()) return {};
+    std::vector<Value>& terms = found->second;
+    for (; terms.size() > 1; terms.pop_back()) {
+      const Value first = terms.back(), second = terms[terms.size() - 2];
+      if (const Op op = second.producer()) builder_.at(op.location());
+      terms[terms.size() - 2] = ops::add(builder_, {.a = first, .b = second, .name = value.name() + ".grad"}).out();
+    }
+    return terms.front();
+  }
+
+ private:
+  bool depends(Value value) const { return value && depends_.contains(value.node()); }
+
+  void visit(Op op) {
+    std::vector<bool> wanted;
+    for (const Value operand : op.operands()) wanted.push_back(depends(operand));
+    if (std::ranges::find(wanted, true) == wanted.end()) return;
+    std::vector<Value> out_grads;
+    for (size_t port = 0; port < op.info().outputs.size(); ++port) {
+      const Value result = op.out(static_cast<int>(port));
+      out_grads.push_back(result ? gradient_of(result) : Value());
+    }
+    if (std::ranges::none_of(out_grads, [](Value gradient) { return static_cast<bool>(gradient); })) return;
+    const size_t before = graph_.ops().size();
+    const std::vector<Value> gradients = build_gradient(builder_.at(op.location()), op, out_grads, wanted);
+    give_names(op, gradients, before);
+    collect(op.operands(), gradients);
+  }
+
+  /// Terms are kept last reader first, and last operand first.
+  void collect(const std::vector<Value>& operands, const std::vector<Value>& gradients) {
+    HS_CHECK(gradients.size() == operands.size());
+    for (size_t i = gradients.size(); i-- > 0;) {
+      if (!gradients[i]) continue;
+      HS_CHECK(fits(gradients[i], operands[i]));
+      terms_[operands[i].node()].push_back(gradients[i]);
+    }
+  }
+
+  /// Names of the operations that were built for `op`, which stand behind the first `before` ones.
+  void give_names(Op op, const std::vector<Value>& gradients, size_t before) {
+    const std::vector<Op> all = graph_.ops();
+    for (const Op made : all | std::views::drop(before)) {
+      const std::vector<Value> operands = op.operands();
+      const auto found = std::ranges::find(gradients, made.out(0));
+      const std::string hint = found == gradients.end()
+                                   ? fmt::format("{}.{}", op.name(), made.info().name)
+                                   : operands[static_cast<size_t>(found - gradients.begin())].name() + ".grad";
+      graph_.rename(made, graph_.unique_name(hint));
+    }
+  }
+
+  Graph& graph_;
+  Builder builder_;
+  std::unordered_set<detail::ValueNode*> depends_;                    ///< on a wanted parameter
+  std::unordered_map<detail::ValueNode*, std::vector<Value>> terms_;  ///< gradients to sum
+};
+
+}  // namespace
+
+Gradients autodiff(Model& model, Value loss, const std::vector<std::string>& parameter_names) {
+  if (loss.dtype() != DType::f32 || !loss.type().is_static() || count_elements(loss.dims()) != 1)
+    fail("loss '{}': found {}, expected f32 with one element", loss.name(), to_string(loss.type()));
+  std::vector<Value> parameters;
+  for (const std::string& name : parameter_names) parameters.push_back(find_parameter(model.graph, name));
+  Tensor one(DType::f32, loss.dims());
+  one.data<float>()[0] = 1.0f;
+  Differentiation differentiation(model.graph, parameters);
+  differentiation.run(loss, add_tensor(model, loss.name() + ".grad", std::move(one), Role::constant));
+  Gradients gradients;
+  for (const Value parameter : parameters) {
+    const Value gradient = differentiation.gradient_of(parameter);
+    if (!gradient) fail("parameter '{}' is not reached from the loss '{}'", parameter.name(), loss.name());
+    gradients.of.insert_or_assign(parameter.name(), gradient);
+  }
+  return gradients;
+}
+
+}  // namespace halfstep::passes

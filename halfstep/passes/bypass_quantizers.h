@@ -1,0 +1,12 @@
+// The float network inside a prepared one.
+#pragma once
+
+#include "halfstep/ir/graph.h"
+
+namespace halfstep::passes {
+
+/// Readers of every operation of trait quantizer read its x instead, and the quantizer goes; observers stay. What
+/// calibration runs. Throws Error where another result of a quantizer has a reader.
+void bypass_quantizers(Graph& graph);
+
+}  // namespace halfstep::passes

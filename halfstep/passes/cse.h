@@ -1,0 +1,13 @@
+// Common subexpression elimination.
+#pragma once
+
+#include "halfstep/ir/graph.h"
+
+namespace halfstep::passes {
+
+/// Of operations in one block with the same operator, attributes and operands the first one stays and is read instead
+/// of the others. Operations that update a tensor, have regions, or produce an output of their block are not merged
+/// away.
+void cse(Graph& graph);
+
+}  // namespace halfstep::passes

@@ -1,0 +1,51 @@
+#include "halfstep/passes/fuse_activations.h"
+
+#include <algorithm>
+
+#include "halfstep/ir/ops.h"
+
+namespace halfstep::passes {
+namespace {
+
+/// nullptr for an operator without a fused form.
+const OpInfo* fused_form(const OpInfo& layer) {
+  if (&layer == &ops::Conv2d::record()) return &ops::Conv2dActivation::record();
+  if (&layer == &ops::Linear::record()) return &ops::LinearActivation::record();
+  return nullptr;
+}
+
+bool knows(const OpInfo& fused, const std::string& activation) {
+  const std::vector<std::string>& choices = fused.attribute("activation")->choices;
+  return std::ranges::find(choices, activation) != choices.end();
+}
+
+/// What the activation and the layer before it become together; nothing when they stay two.
+std::optional<OpSpec> fused(Op activation) {
+  const QuantInfo& quant = activation.info().quant;
+  if (quant.trait != "fuses_into_producer") return std::nullopt;
+  const Op layer = activation.in(0).producer();
+  const OpInfo* form = layer && activation.in(0).has_one_use() ? fused_form(layer.info()) : nullptr;
+  if (form == nullptr || !knows(*form, quant.activation)) return std::nullopt;
+  Attributes attributes = layer.attributes();
+  attributes.insert_or_assign("activation", quant.activation);
+  for (const auto& [name, value] : activation.attributes()) attributes.insert_or_assign(name, value);
+  return OpSpec{form, layer.operands(), std::move(attributes), activation.name(), layer.location()};
+}
+
+}  // namespace
+
+void fuse_activations(Graph& graph) {
+  for (const Op activation : graph.ops()) {
+    std::optional<OpSpec> spec = fused(activation);
+    if (!spec) continue;
+    const Op layer = activation.in(0).producer();
+    const std::string name = activation.name();
+    const Op made = graph.insert(std::move(*spec), nullptr, activation);
+    activation.out(0).replace_all_uses_with(made.out(0));
+    graph.erase(activation);
+    graph.erase(layer);
+    graph.rename(made, name);
+  }
+}
+
+}  // namespace halfstep::passes

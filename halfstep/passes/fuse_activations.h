@@ -1,0 +1,14 @@
+// Activations fused into the layer before them.
+#pragma once
+
+#include "halfstep/ir/graph.h"
+
+namespace halfstep::passes {
+
+/// conv2d or linear, then an activation that its fused form knows, becomes conv2d_activation or linear_activation. It
+/// has the activation's name, so fetches of that value still work; the layer's own value is gone. Left as it is where
+/// anything but the activation reads the layer's value, a graph output included. Kernels may round a fused layer
+/// differently.
+void fuse_activations(Graph& graph);
+
+}  // namespace halfstep::passes

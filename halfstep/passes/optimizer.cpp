@@ -1,0 +1,91 @@
+#include "halfstep/passes/optimizer.h"
+
+#include "halfstep/ir/ops.h"
+
+namespace halfstep::passes {
+namespace {
+
+class Steps {
+ public:
+  Steps(Model& model, const OptimizerSpec& spec)
+      : model_(model),
+        spec_(spec),
+        builder_(model.graph),
+        learning_rate_(model.graph.add_argument(kLearningRate, {DType::f32, {1}})) {}
+
+  void add(Value param, Value grad) {
+    builder_.at(grad.producer() ? grad.producer().location() : Location());
+    const double weight_decay = param.dims().size() >= 2 ? spec_.weight_decay : 0.0;
+    const Value rate = learning_rate(param);
+    const std::string name = param.name() + ".step";
+    switch (spec_.kind) {
+      case OptimizerSpec::Kind::sgd_momentum:
+        ops::sgd_momentum(builder_, {.param = param,
+                                     .grad = grad,
+                                     .velocity = state(param, "velocity", param.dims(), 0),
+                                     .learning_rate = rate,
+                                     .momentum = spec_.momentum,
+                                     .weight_decay = weight_decay,
+                                     .name = name});
+        return;
+      case OptimizerSpec::Kind::adam:
+        ops::adam(builder_, {.param = param,
+                             .grad = grad,
+                             .moment1 = state(param, "moment1", param.dims(), 0),
+                             .moment2 = state(param, "moment2", param.dims(), 0),
+                             .beta1_power = state(param, "beta1_power", {1}, 1),
+                             .beta2_power = state(param, "beta2_power", {1}, 1),
+                             .learning_rate = rate,
+                             .beta1 = spec_.beta1,
+                             .beta2 = spec_.beta2,
+                             .epsilon = spec_.epsilon,
+                             .weight_decay = weight_decay,
+                             .name = name});
+        return;
+    }
+  }
+
+ private:
+  Value declare(const std::string& name, Role role, const Dims& dims, float fill) {
+    const Value tensor = model_.graph.add_tensor(name, {DType::f32, dims}, role);
+    Tensor contents(DType::f32, dims);
+    for (float& element : contents.data<float>()) element = fill;
+    model_.tensors.insert_or_assign(name, std::move(contents));
+    return tensor;
+  }
+
+  Value state(Value param, std::string_view what, const Dims& dims, float fill) {
+    return declare(fmt::format("{}.{}", param.name(), what), Role::state, dims, fill);
+  }
+
+  /// Parameters with the same factor share one product.
+  Value learning_rate(Value param) {
+    const auto found = spec_.rate_factor.find(param.name());
+    if (found == spec_.rate_factor.end()) return learning_rate_;
+    Value& rate = scaled_[found->second];
+    if (!rate) {
+      const std::string name = fmt::format("{}.{}", kLearningRate, found->second);
+      const Value factor = declare(name, Role::constant, {1}, static_cast<float>(found->second));
+      rate = ops::mul(builder_, {.a = learning_rate_, .b = factor, .name = name}).out();
+    }
+    return rate;
+  }
+
+  Model& model_;
+  const OptimizerSpec& spec_;
+  Builder builder_;
+  Value learning_rate_;
+  std::map<double, Value> scaled_;
+};
+
+}  // namespace
+
+void add_optimizer(Model& model, const Gradients& gradients, const OptimizerSpec& spec) {
+  for (const auto& [name, factor] : spec.rate_factor) {
+    if (!gradients.of.contains(name)) fail("rate_factor: parameter '{}' has no gradient", name);
+  }
+  Steps steps(model, spec);
+  for (const auto& [name, grad] : gradients.of) steps.add(model.graph.tensor(name), grad);
+}
+
+}  // namespace halfstep::passes

@@ -1,0 +1,242 @@
+#include "halfstep/passes/quantized_patterns.h"
+
+#include <algorithm>
+#include <map>
+
+#include "halfstep/base/status.h"
+#include "halfstep/passes/quantized_steps.h"
+
+namespace halfstep::passes {
+namespace {
+
+/// A value as codes, with the scale and zero point that read them.
+struct Codes {
+  Value codes, scale, zero_point;
+};
+
+class Lowering {
+ public:
+  Lowering(const Model& source, bool training) : source_(source), training_(training || has_live_observers(source.graph)) {
+    result_.notes = source.notes;
+    result_.graph.set_name(source.graph.name());
+  }
+
+  Model run() {
+    for (const Value argument : source_.graph.arguments())
+      floats_[argument.node()] = graph().add_argument(argument.name(), argument.type());
+    for (const QuantizedStep& step : quantized_steps(source_.graph)) lower(step);
+    for (const ops::ObserveRange& observer : source_.graph.all<ops::ObserveRange>()) observe(observer);
+    lower_outputs();
+    return std::move(result_);
+  }
+
+ private:
+  static bool has_live_observers(const Graph& graph) {
+    const auto observers = graph.all<ops::ObserveRange>();
+    return std::any_of(observers.begin(), observers.end(), [](const ops::ObserveRange& o) { return !o.is_test(); });
+  }
+
+  Graph& graph() { return result_.graph; }
+
+  void lower(const QuantizedStep& step) {
+    builder_.at(step.main ? step.main.location() : step.quantizer.location());
+    switch (step.kind) {
+      case StepKind::input: return lower_input(step);
+      case StepKind::move: return lower_move(step);
+      case StepKind::compute:
+      case StepKind::rescale: return lower_compute(step);
+    }
+  }
+
+  void lower_input(const QuantizedStep& step) {
+    const ops::FakeQuantize& q = step.quantizer;
+    codes_[q.out().node()] = quantize(q, floating(q.x()), scale_of(q), q.name());
+  }
+
+  Codes quantize(const ops::FakeQuantize& q, Value x, Value scale, const std::string& name) {
+    const Value zero_point = floating(q.zero_point());
+    const auto op = ops::quantize(builder_, {.x = x, .scale = scale, .zero_point = zero_point, .axis = q.axis(), .code_min = q.code_min(),
+                                             .code_max = q.code_max(), .code_type = q.code_type(), .method = q.method(),
+                                             .rounding = q.rounding(), .gradient_scale = q.gradient_scale(), .name = name});
+    return {op.out(), scale, zero_point};
+  }
+
+  void lower_move(const QuantizedStep& step) {
+    OpSpec spec{&step.main.info(), {}, step.main.attributes(), step.main.name(), step.main.location()};
+    for (const Value input : step.main.operands()) spec.operands.push_back(codes_.at(input.node()).codes);
+    const Codes first = codes_.at(step.coded_inputs().front().node());
+    codes_[step.result().node()] = {builder_.insert(std::move(spec)).out(0), first.scale, first.zero_point};
+  }
+
+  void lower_compute(const QuantizedStep& step) {
+    const OpInfo& target = target_of(step);
+    std::map<std::string, Value> operands;
+    if (step.kind == StepKind::rescale) {
+      add_codes(operands, "x", step.quantizer.x());
+    } else {
+      const auto& ports = step.main.info().inputs;
+      for (size_t port = 0; port < ports.size(); ++port) add_operand(operands, step, static_cast<int>(port));
+      if (step.weight) add_weight(operands, step);
+    }
+    operands["y_scale"] = scale_of(step.quantizer);
+    operands["y_zero_point"] = floating(step.quantizer.zero_point());
+
+    OpSpec spec{&target, {}, attributes_of(step, target), step.name(), {}};
+    for (const PortInfo& port : target.inputs) spec.operands.push_back(operands[port.name]);
+    const Op op = builder_.insert(std::move(spec));
+    codes_[step.result().node()] = {op.out(0), operands["y_scale"], operands["y_zero_point"]};
+    if (training_) {
+      keep_real(step, op, operands);
+    } else if (step.weight) {
+      show_parameters(step, operands);
+    }
+  }
+
+  const OpInfo& target_of(const QuantizedStep& step) const {
+    if (step.kind == StepKind::rescale) return ops::QuantizedRescale::record();
+    if (step.is_lookup()) return ops::QuantizedLookup::record();
+    return require_operator(step.main.info().quant.quantized, step.main.where());
+  }
+
+  void add_codes(std::map<std::string, Value>& operands, const std::string& port, Value value) {
+    const Codes& codes = codes_.at(value.node());
+    operands[port] = codes.codes;
+    operands[port + "_scale"] = codes.scale;
+    operands[port + "_zero_point"] = codes.zero_point;
+  }
+
+  void add_operand(std::map<std::string, Value>& operands, const QuantizedStep& step, int port) {
+    const QuantInfo& quant = step.main.info().quant;
+    const Value value = step.main.in(port);
+    if (!value || port == quant.weight) return;
+    if (port == quant.bias) {
+      operands["b"] = floating(value);
+    } else {
+      add_codes(operands, step.main.info().inputs[static_cast<size_t>(port)].name, value);
+    }
+  }
+
+  void add_weight(std::map<std::string, Value>& operands, const QuantizedStep& step) {
+    const ops::FakeQuantize& q = step.weight;
+    Value scale = scale_of(q);
+    if (operands["b"]) {
+      const bool power_of_two = step.quantizer.requantize() == "power_of_two";
+      scale = ops::raise_weight_scale(builder_, {.w_scale = scale, .x_scale = operands["x_scale"], .b = operands["b"],
+                                                 .power_of_two = power_of_two, .name = q.name() + ".scale"})
+                  .out();
+    }
+    operands["w"] = quantize(q, floating(q.x()), scale, q.name()).codes;
+    operands["w_scale"] = scale;
+  }
+
+  Attributes attributes_of(const QuantizedStep& step, const OpInfo& target) const {
+    Attributes attributes;
+    const auto copy = [&](const Attributes& from) {
+      for (const auto& [key, value] : from) {
+        if (target.attribute(key) != nullptr) attributes[key] = value;
+      }
+    };
+    if (step.main) copy(step.main.attributes());
+    if (step.activation) copy(step.activation.attributes());
+    copy(step.quantizer.attributes());
+    if (target.attribute("activation") != nullptr) attributes["activation"] = step.activation_name();
+    if (target.attribute("function") != nullptr) {
+      attributes["function"] = step.main.info().name;
+      attributes["x_code_max"] = code_max_of(step.main.in(0));
+    }
+    if (target.attribute("kernel") != nullptr && !attributes.contains("kernel")) {  // a global pool is one window over everything
+      const Dims& dims = step.main.in(0).dims();
+      attributes["kernel"] = std::vector<int64_t>{dims[2], dims[3]};
+      attributes["stride"] = std::vector<int64_t>{1, 1};
+    }
+    attributes["is_test"] = !training_;
+    return attributes;
+  }
+
+  /// Largest code of a value that has codes: its quantizer's, seen through operators that move codes.
+  static int64_t code_max_of(Value value) {
+    Op op = value.producer();
+    while (op.info().quant.trait != "quantizer") op = op.operands().front().producer();
+    return ops::FakeQuantize(op.node()).code_max();
+  }
+
+  /// The derived integers as values, for whoever fetches them.
+  void show_parameters(const QuantizedStep& step, const std::map<std::string, Value>& operands) {
+    ops::RequantizationParameters::Args args{.x_scale = operands.at("x_scale"), .w_scale = operands.at("w_scale"), .y_scale = operands.at("y_scale"),
+                                             .channels = operands.at("w").dims()[0], .activation = step.activation_name(),
+                                             .requantize = step.quantizer.requantize(), .multiplier_bits = step.quantizer.multiplier_bits(),
+                                             .name = step.name() + ".parameters"};
+    if (const auto b = operands.find("b"); b != operands.end()) args.b = b->second;
+    if (step.activation_name() == "leaky_relu") args.alpha = get<double>(step.activation.attributes(), "alpha");
+    ops::requantization_parameters(builder_, args);
+  }
+
+  /// Remembers how observers see the value before the quantizer: the accumulator, or the real result, with the activation applied.
+  void keep_real(const QuantizedStep& step, Op op, const std::map<std::string, Value>& operands) {
+    const Value seen = step.quantizer.x();
+    const auto live = [](const auto& use) {
+      return use.first.info().quant.trait == "observer" && !ops::ObserveRange(use.first.node()).is_test();
+    };
+    const auto uses = seen.uses();
+    if (std::none_of(uses.begin(), uses.end(), live)) return;
+    const std::string name = step.name() + ".real";
+    if (step.weight) {
+      ops::DequantizeAccumulator::Args args{.acc = op.out(1), .x_scale = operands.at("x_scale"), .w_scale = operands.at("w_scale"),
+                                            .activation = step.activation_name(), .name = name};
+      if (step.activation_name() == "leaky_relu") args.alpha = get<double>(step.activation.attributes(), "alpha");
+      floats_[seen.node()] = ops::dequantize_accumulator(builder_, args).out();
+      return;
+    }
+    Value real = op.out(op.info().output("real"));
+    if (step.activation)
+      real = builder_.insert({&step.activation.info(), {real}, step.activation.attributes(), name, step.activation.location()}).out(0);
+    floats_[seen.node()] = real;
+  }
+
+  void observe(const ops::ObserveRange& observer) {
+    if (observer.is_test()) return;
+    OpSpec spec{&observer.info(), {}, observer.attributes(), observer.name(), observer.location()};
+    for (const Value operand : observer.operands()) spec.operands.push_back(floating(operand));
+    builder_.insert(std::move(spec));
+  }
+
+  /// The new graph's value for a float value of the old one: tensors and operators on scales are copied on demand.
+  Value floating(Value old) {
+    if (const auto found = floats_.find(old.node()); found != floats_.end()) return found->second;
+    if (old.is_tensor()) {
+      result_.tensors[old.name()] = source_.tensors.at(old.name());
+      return floats_[old.node()] = graph().add_tensor(old.name(), old.type(), old.role());
+    }
+    const Op op = old.producer();
+    OpSpec spec{&op.info(), {}, op.attributes(), op.name(), op.location()};
+    for (const Value operand : op.operands()) spec.operands.push_back(floating(operand));
+    return floats_[old.node()] = builder_.insert(std::move(spec)).out(old.port());
+  }
+
+  Value scale_of(const ops::FakeQuantize& q) { return floating(q.scale()); }
+
+  void lower_outputs() {
+    std::vector<Value> outputs;
+    for (const Value old : source_.graph.outputs()) {
+      const auto found = codes_.find(old.node());
+      if (found == codes_.end()) unsupported("output '{}' has no quantizer; a silent float layer is refused", old.name());
+      const Codes& codes = found->second;
+      outputs.push_back(
+          ops::dequantize(builder_, {.x = codes.codes, .scale = codes.scale, .zero_point = codes.zero_point, .name = old.name() + ".real"}).out());
+    }
+    graph().set_outputs(outputs, source_.graph.body().output_names());
+  }
+
+  const Model& source_;
+  bool training_;
+  Model result_;
+  Builder builder_{result_.graph};
+  std::map<const detail::ValueNode*, Codes> codes_;
+  std::map<const detail::ValueNode*, Value> floats_;
+};
+
+}  // namespace
+
+Model quantized_patterns(const Model& model, bool training) { return Lowering(model, training).run(); }
+
+}  // namespace halfstep::passes

@@ -1,0 +1,121 @@
+#include "halfstep/passes/quantized_steps.h"
+
+#include <algorithm>
+#include <set>
+
+#include "halfstep/base/status.h"
+
+namespace halfstep::passes {
+namespace {
+
+bool has_trait(Op op, std::string_view trait) { return op && op.info().quant.trait == trait; }
+
+bool accumulates(Op op) { return has_trait(op, "weighted") || has_trait(op, "accumulates"); }
+
+/// Whether nothing but observers reads `value`, `reader` apart.
+bool read_only_by(Value value, Op reader) {
+  const auto uses = value.uses();
+  return std::all_of(uses.begin(), uses.end(),
+                     [&](const auto& use) { return use.first == reader || has_trait(use.first, "observer"); });
+}
+
+bool is_weight_quantizer(Op op) { return has_trait(op, "quantizer") && ops::FakeQuantize(op.node()).x().is_tensor(); }
+
+/// Operators on scales alone, such as power_of_two_scale: they belong to the quantizer that reads them.
+bool is_scale_arithmetic(Op op) {
+  const auto operands = op.operands();
+  return op.info().quant.trait.empty() && !operands.empty() &&
+         std::all_of(operands.begin(), operands.end(), [](Value v) { return v && v.is_tensor(); });
+}
+
+class Matcher {
+ public:
+  explicit Matcher(const Graph& graph) : graph_(graph) {}
+
+  std::vector<QuantizedStep> run() {
+    for (Op op : graph_.ops()) visit(op);
+    for (Op op : waiting_) reject_float_layer(op);
+    return std::move(steps_);
+  }
+
+ private:
+  void visit(Op op) {
+    const std::string& trait = op.info().quant.trait;
+    if (trait == "observer" || is_weight_quantizer(op) || is_scale_arithmetic(op)) return;
+    if (trait == "quantizer") return close(ops::FakeQuantize(op.node()));
+    if (trait == "preserves_range" || trait == "same_scale") return add({StepKind::move, op, {}, {}, {}});
+    if (trait.empty())
+      unsupported("{}: {} cannot become integers; remove it, or move it behind the network's outputs", op.where(), op.info().name);
+    waiting_.push_back(op);  // until a quantizer closes it
+  }
+
+  void close(ops::FakeQuantize quantizer) {
+    const Value x = quantizer.x();
+    const Op producer = x.producer();
+    if (!producer) return add({StepKind::input, {}, {}, quantizer, {}});
+    if (coded_.contains(x.node())) return add({StepKind::rescale, {}, {}, quantizer, {}});
+    QuantizedStep step{StepKind::compute, producer, {}, quantizer, {}};
+    if (has_trait(producer, "fuses_into_producer") && is_waiting(producer.in(0).producer()) && accumulates(producer.in(0).producer()) &&
+        read_only_by(producer.in(0), producer)) {
+      step.main = producer.in(0).producer();
+      step.activation = producer;
+      settle(producer);
+    }
+    if (!is_waiting(step.main))
+      unsupported("{}: no pattern takes this quantizer in: its input comes from {} '{}'", quantizer.where(), producer.info().name,
+                  producer.name());
+    if (has_trait(step.main, "weighted")) step.weight = weight_of(step.main);
+    settle(step.main);
+    add(step);
+  }
+
+  ops::FakeQuantize weight_of(Op main) const {
+    const auto weight = main.in(main.info().quant.weight).producer<ops::FakeQuantize>();
+    if (!weight) unsupported("{}: the weight of this {} has no quantizer", main.where(), main.info().name);
+    return *weight;
+  }
+
+  void add(const QuantizedStep& step) {
+    for (const Value input : step.coded_inputs()) {
+      if (!coded_.contains(input.node()))
+        unsupported("{}: input '{}' has no quantizer, expected codes", step.main ? step.main.where() : step.quantizer.where(), input.name());
+    }
+    coded_.insert(step.result().node());
+    steps_.push_back(step);
+  }
+
+  [[noreturn]] void reject_float_layer(Op op) const {
+    unsupported("{}: no quantizer takes the result of this {}; a silent float layer is refused", op.where(), op.info().name);
+  }
+
+  bool is_waiting(Op op) const { return std::find(waiting_.begin(), waiting_.end(), op) != waiting_.end(); }
+  void settle(Op op) { std::erase(waiting_, op); }
+
+  const Graph& graph_;
+  std::vector<QuantizedStep> steps_;
+  std::vector<Op> waiting_;
+  std::set<const detail::ValueNode*> coded_;
+};
+
+}  // namespace
+
+std::vector<Value> QuantizedStep::coded_inputs() const {
+  if (kind == StepKind::input) return {};
+  if (kind == StepKind::rescale) return {quantizer.x()};
+  const QuantInfo& quant = main.info().quant;
+  std::vector<Value> inputs;
+  const auto operands = main.operands();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const int port = main.port_of(static_cast<int>(i));
+    if (operands[i] && port != quant.weight && port != quant.bias) inputs.push_back(operands[i]);
+  }
+  return inputs;
+}
+
+std::string QuantizedStep::activation_name() const { return activation ? activation.info().quant.activation : "none"; }
+
+bool QuantizedStep::is_lookup() const { return kind == StepKind::compute && main.info().quant.lookup; }
+
+std::vector<QuantizedStep> quantized_steps(const Graph& graph) { return Matcher(graph).run(); }
+
+}  // namespace halfstep::passes

@@ -1,0 +1,41 @@
+// Reads a prepared graph as the steps that run on codes: which quantizer closes which operator. Training and conversion build from it.
+#pragma once
+
+#include <vector>
+
+#include "halfstep/ir/graph.h"
+#include "halfstep/ir/ops.h"
+
+namespace halfstep::passes {
+
+enum class StepKind {
+  input,    ///< quantizer of a graph argument: float in, codes out
+  compute,  ///< an operator, perhaps an activation, and the quantizer of its result
+  rescale,  ///< a quantizer of a value that has codes already
+  move      ///< an operator that only moves codes; no quantizer
+};
+
+struct QuantizedStep {
+  StepKind kind;
+  Op main;                      ///< compute and move
+  Op activation;                ///< compute: fused, or null
+  ops::FakeQuantize quantizer;  ///< input, compute and rescale
+  ops::FakeQuantize weight;     ///< compute of a weighted operator: the quantizer of its weight
+
+  /// The name of the step's codes: that of the operator, or of the quantizer where there is none.
+  const std::string& name() const { return main ? main.name() : quantizer.name(); }
+  /// The float value whose codes the step gives.
+  Value result() const { return kind == StepKind::move ? main.out(0) : quantizer.out(); }
+  /// Values that must have codes: the operator's inputs without weight and bias, or what the quantizer reads.
+  std::vector<Value> coded_inputs() const;
+  /// "relu6", or "none".
+  std::string activation_name() const;
+  /// Whether the operator becomes a table.
+  bool is_lookup() const;
+};
+
+/// Steps in graph order. Every quantizer is in one step and every operator but observers too; otherwise an error (unsupported) says which
+/// node is left over and why.
+std::vector<QuantizedStep> quantized_steps(const Graph& graph);
+
+}  // namespace halfstep::passes

@@ -1,0 +1,73 @@
+#include "halfstep/passes/simplify.h"
+
+#include <algorithm>
+
+#include "halfstep/ir/ops.h"
+#include "halfstep/passes/uses.h"
+
+namespace halfstep::passes {
+namespace {
+
+using Axes = std::vector<int64_t>;
+
+template <class... Views>
+bool is_one_of(Op op) {
+  return ((&op.info() == &Views::record()) || ...);
+}
+
+Axes inverse(const Axes& axes) {
+  Axes result(axes.size());
+  for (size_t i = 0; i < axes.size(); ++i) result[static_cast<size_t>(axes[i])] = static_cast<int64_t>(i);
+  return result;
+}
+
+/// For a transpose or its inverse: output axis i is input axis [i]. Nothing for other operations.
+std::optional<Axes> permutation(Op op) {
+  if (is_one_of<ops::Transpose>(op)) return ops::Transpose(op.node()).perm();
+  if (is_one_of<ops::TransposeBack>(op)) return inverse(ops::TransposeBack(op.node()).perm());
+  return std::nullopt;
+}
+
+/// Same elements on both sides and equal types mean equal extents: at most one is unknown, and the count settles it
+/// unless it is 0.
+bool keeps_extents(Value from, Value to) {
+  const Dims& dims = to.dims();
+  return from.type() == to.type() && std::ranges::count(dims, kUnknown) <= 1 &&
+         (to.type().is_static() || std::ranges::count(dims, 0) == 0);
+}
+
+/// Whether the result is the first operand, element for element.
+bool changes_nothing(Op op) {
+  if (is_one_of<ops::Reshape, ops::ReshapeLike, ops::Flatten>(op)) return keeps_extents(op.in(0), op.out(0));
+  if (is_one_of<ops::SumTo>(op)) return op.in(0).type() == op.out(0).type() && op.out(0).type().is_static();
+  const std::optional<Axes> axes = permutation(op);
+  return axes && std::ranges::is_sorted(*axes);
+}
+
+/// A transpose of a transpose reads what the first one reads.
+void join_transposes(Op op) {
+  const std::optional<Axes> outer = permutation(op);
+  const Op before = outer ? op.in(0).producer() : Op();
+  const std::optional<Axes> inner = before ? permutation(before) : std::nullopt;
+  if (!inner) return;
+  Axes joined;
+  for (const int64_t axis : *outer) joined.push_back((*inner)[static_cast<size_t>(axis)]);
+  op.set_operand(0, before.in(0));
+  op.set_attributes({{"perm", is_one_of<ops::Transpose>(op) ? joined : inverse(joined)}});
+}
+
+void clean(Graph& graph, const Block& block) {
+  for (const Op op : block.ops()) {
+    for (const auto& region : op.regions()) clean(graph, *region);
+    join_transposes(op);
+    if (!changes_nothing(op) || is_output(op.out(0))) continue;
+    op.out(0).replace_all_uses_with(op.in(0));
+    graph.erase(op);
+  }
+}
+
+}  // namespace
+
+void simplify(Graph& graph) { clean(graph, graph.body()); }
+
+}  // namespace halfstep::passes

@@ -1,0 +1,14 @@
+// Questions about operations and values that several passes ask.
+#pragma once
+
+#include "halfstep/ir/graph.h"
+
+namespace halfstep::passes {
+
+/// Whether running the operation changes a tensor: it produces an output that is the next value of a tensor operand.
+bool updates_state(Op op);
+
+/// Whether the block of the operation that produces `value` returns it, so that its name is known outside.
+bool is_output(Value value);
+
+}  // namespace halfstep::passes

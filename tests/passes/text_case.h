@@ -1,0 +1,47 @@
+// Text tests of passes: tests/ir/*.ir.
+//
+//   # passes: NAME, NAME(ARGUMENT, ...)      starts a case
+//   graph ...                                what the passes are given
+//   # expect:                                followed by the graph that they make of it; or
+//   # expect: unchanged
+//   # values: exact                          or close: the outputs are also compared by evaluating both graphs
+//
+// A case that fails says `# expect-error: MESSAGE` instead: behind the line of the graph that the message begins with
+// (FILE:LINE: ), or on a line of its own for a message without a line. MESSAGE is part of the error's text.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace halfstep::passes {
+
+struct PassCall {
+  std::string name;
+  std::vector<std::string> arguments;
+};
+
+struct ExpectedError {
+  std::string message;
+  int line = 0;  ///< 0: the message starts with no line
+};
+
+struct TextCase {
+  std::string file;  ///< base name
+  int line = 0;
+  std::string name;  ///< of the file and the graph: "dce.chain"
+  std::vector<PassCall> passes;
+  std::string input;     ///< on the lines that it has in the file
+  std::string expected;  ///< on the lines that it has in the file; empty when unchanged
+  std::optional<ExpectedError> error;
+  std::string values;  ///< "", "exact" or "close"
+};
+
+/// Throws Error: FILE:LINE and what is wrong with the case.
+std::vector<TextCase> read_cases(const std::filesystem::path& path);
+
+/// The lines of `got` and `want`, those that differ marked - (wanted) and + (found).
+std::string line_diff(const std::string& want, const std::string& got);
+
+}  // namespace halfstep::passes

@@ -1,0 +1,200 @@
+// Runs the cases of tests/ir/*.ir, and holds every pass to what all passes promise: the graph verifies afterwards,
+// survives its text form, and a second run changes nothing.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "halfstep/compile/evaluate.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/ir/print.h"
+#include "halfstep/ir/verify.h"
+#include "halfstep/passes/autodiff.h"
+#include "halfstep/passes/bypass_quantizers.h"
+#include "halfstep/passes/cse.h"
+#include "halfstep/passes/dce.h"
+#include "halfstep/passes/fold_batch_norm.h"
+#include "halfstep/passes/fold_constants.h"
+#include "halfstep/passes/fuse_activations.h"
+#include "halfstep/passes/optimizer.h"
+#include "halfstep/passes/quantized_patterns.h"
+#include "halfstep/passes/simplify.h"
+#include "halfstep/passes/training_form.h"
+#include "tests/kernels/kernel_harness.h"
+#include "tests/passes/reference_run.h"
+#include "tests/passes/text_case.h"
+
+namespace halfstep::passes {
+namespace {
+
+/// A Model on its way through the passes of a case.
+struct Work {
+  Model model;
+  Gradients gradients = {};  ///< of the last autodiff
+};
+
+using Arguments = std::vector<std::string>;
+struct Pass {
+  std::function<void(Work&, const Arguments&)> run;
+  bool idempotent = true;  ///< false for passes that append, or that take another form than they make
+};
+
+Mode mode_of(const std::string& text) {
+  if (text == "training") return Mode::training;
+  if (text == "calibration") return Mode::calibration;
+  if (text == "evaluation") return Mode::evaluation;
+  fail("set_mode: found '{}', expected training, calibration or evaluation", text);
+}
+
+/// autodiff(LOSS, PARAMETER, ...).
+void run_autodiff(Work& work, const Arguments& arguments) {
+  work.gradients =
+      autodiff(work.model, work.model.graph.value(arguments.at(0)), {arguments.begin() + 1, arguments.end()});
+}
+
+/// add_optimizer(KIND) or add_optimizer(KIND, PARAMETER): the learning rate of PARAMETER is 0.125 of the graph's.
+void run_add_optimizer(Work& work, const Arguments& arguments) {
+  OptimizerSpec spec;
+  spec.kind = arguments.at(0) == "adam" ? OptimizerSpec::Kind::adam : OptimizerSpec::Kind::sgd_momentum;
+  spec.weight_decay = 0.25;
+  if (arguments.size() > 1) spec.rate_factor[arguments[1]] = 0.125;
+  add_optimizer(work.model, work.gradients, spec);
+}
+
+/// quantized_patterns or quantized_patterns(training).
+void run_quantized_patterns(Work& work, const Arguments& arguments) {
+  work.model = quantized_patterns(work.model, arguments == Arguments{"training"});
+}
+
+template <void (*run)(Graph&)>
+Pass on_graph() {
+  return {[](Work& work, const Arguments&) { run(work.model.graph); }};
+}
+
+template <void (*run)(Model&)>
+Pass on_model() {
+  return {[](Work& work, const Arguments&) { run(work.model); }};
+}
+
+const std::map<std::string, Pass>& all_passes() {
+  static const std::map<std::string, Pass> passes = {
+      {"add_optimizer", {run_add_optimizer, false}},
+      {"autodiff", {run_autodiff, false}},
+      {"bypass_quantizers", on_graph<bypass_quantizers>()},
+      {"cse", on_graph<cse>()},
+      {"dce", {[](Work& work, const Arguments& arguments) {
+         if (arguments.empty()) return dce(work.model);
+         dce(work.model.graph);
+       }}},
+      {"fold_batch_norm", on_model<fold_batch_norm>()},
+      {"fold_constants", {[](Work& work, const Arguments&) { fold_constants(work.model, compiler::evaluate); }}},
+      {"fuse_activations", on_graph<fuse_activations>()},
+      {"quantized_patterns", {run_quantized_patterns, false}},
+      {"set_mode",
+       {[](Work& work, const Arguments& arguments) { set_mode(work.model.graph, mode_of(arguments.at(0))); }}},
+      {"simplify", on_graph<simplify>()},
+  };
+  return passes;
+}
+
+bool same(const Model& a, const Model& b) {
+  return a.graph == b.graph && std::ranges::equal(a.tensors, b.tensors, [](const auto& x, const auto& y) {
+           return x.first == y.first && x.second.same_bits(y.second);
+         });
+}
+
+void expect_promises_kept(const Pass& pass, const PassCall& call, const Work& work) {
+  verify(work.model.graph);
+  check(work.model);
+  const std::string text = print(work.model.graph);
+  EXPECT_TRUE(parse(text) == work.model.graph) << call.name << ": parsed and printed again, the graph is\n"
+                                               << line_diff(text, print(parse(text)));
+  if (!pass.idempotent) return;
+  Work again{work.model};
+  pass.run(again, call.arguments);
+  EXPECT_TRUE(same(again.model, work.model)) << call.name << ": a second run changes the graph\n"
+                                             << line_diff(text, print(again.model.graph));
+}
+
+Model run_passes(const TextCase& text_case) {
+  const std::string place = text_case.file;
+  Work work{sample_model(parse(text_case.input, place))};
+  verify(work.model.graph);
+  for (const PassCall& call : text_case.passes) {
+    const auto found = all_passes().find(call.name);
+    if (found == all_passes().end()) fail("{}:{}: unknown pass '{}'", place, text_case.line, call.name);
+    found->second.run(work, call.arguments);
+    expect_promises_kept(found->second, call, work);
+  }
+  return work.model;
+}
+
+void expect_error(const TextCase& text_case, const ExpectedError& expected) {
+  try {
+    const Model model = run_passes(text_case);
+    FAIL() << "no error, expected: " << expected.message << "\n" << print(model.graph);
+  } catch (const Error& error) {
+    const std::string found = error.what();
+    EXPECT_NE(found.find(expected.message), std::string::npos)
+        << "found:    " << found << "\nexpected: " << expected.message;
+    const std::string line = expected.line == 0 ? "" : fmt::format("{}:{}: ", text_case.file, expected.line);
+    EXPECT_TRUE(found.starts_with(line)) << "found:    " << found << "\nexpected: " << line << expected.message;
+  }
+}
+
+testing::AssertionResult values_agree(const Tensor& before, const Tensor& after, bool exact) {
+  constexpr double kRounding = 1e-5;  // of the largest magnitude: sums of some dozen products
+  if (exact || before.dtype() != DType::f32 || before.type() != after.type()) return kernels::same_bits(before, after);
+  return kernels::harness::close_to(before, after, kRounding);
+}
+
+void expect_same_values(const TextCase& text_case, const Model& after) {
+  const auto wanted = outputs_for_samples(sample_model(parse(text_case.input, text_case.file)));
+  const auto found = outputs_for_samples(after);
+  ASSERT_EQ(wanted.size(), found.size());
+  for (const auto& [name, tensor] : wanted) {
+    ASSERT_TRUE(found.contains(name)) << name;
+    EXPECT_TRUE(values_agree(tensor, found.at(name), text_case.values == "exact")) << "output " << name;
+  }
+}
+
+std::vector<TextCase> all_cases() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(HALFSTEP_SOURCE_DIR "/tests/ir")) {
+    if (entry.path().extension() == ".ir") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  std::vector<TextCase> cases;
+  for (const auto& file : files) {
+    for (TextCase& text_case : read_cases(file)) cases.push_back(std::move(text_case));
+  }
+  return cases;
+}
+
+class PassText : public testing::Test {
+ public:
+  explicit PassText(TextCase text_case) : case_(std::move(text_case)) {}
+
+  void TestBody() override {
+    SCOPED_TRACE(fmt::format("{}:{}", case_.file, case_.line));
+    if (case_.error) return expect_error(case_, *case_.error);
+    const Model found = run_passes(case_);
+    const Graph wanted = parse(case_.expected.empty() ? case_.input : case_.expected, case_.file);
+    EXPECT_TRUE(found.graph == wanted) << line_diff(print(wanted), print(found.graph));
+    if (!case_.values.empty()) expect_same_values(case_, found);
+  }
+
+ private:
+  TextCase case_;
+};
+
+const bool kRegistered = [] {
+  for (const TextCase& text_case : all_cases()) {
+    testing::RegisterTest("PassText", text_case.name.c_str(), nullptr, nullptr, text_case.file.c_str(), text_case.line,
+                          [text_case]() -> PassText* { return new PassText(text_case); });
+  }
+  return true;
+}();
+
+}  // namespace
+}  // namespace halfstep::passes
