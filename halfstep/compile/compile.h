@@ -1,0 +1,38 @@
+// Model -> Program.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "halfstep/base/cpu.h"
+#include "halfstep/base/place.h"
+#include "halfstep/ir/model.h"
+#include "halfstep/runtime/program.h"
+
+namespace halfstep {
+
+struct CompileOptions {
+  /// Where operators run that have a kernel there; the others run on cpu. What an explicit `transfer` moves, and what
+  /// is computed from it, stays where it was moved to.
+  Place place = {};
+  /// By argument: where it is fed. Default: on the host.
+  std::map<std::string, Place> input_places = {};
+  /// By output: where it must be. Default: on the host, but the result of an explicit `transfer` stays where that put
+  /// it.
+  std::map<std::string, Place> output_places = {};
+  /// Instead of the graph's outputs: names of outputs, values or tensors.
+  std::vector<std::string> fetch = {};
+  CpuLevel level = cpu_level();
+  bool optimize = true;
+  /// Names of optimization_passes().
+  std::vector<std::string> disabled_passes = {};
+  /// Tensors that no operation updates are constants: kernels may pack them, and set_tensor refuses them.
+  bool freeze_tensors = true;
+};
+
+/// Throws Error that names what is wrong: extents that are not known (specialize the model first), a fetch of what is
+/// not produced, constraints that cannot hold together, an operator without a kernel for its types.
+runtime::Program compile(const Model& model, const CompileOptions& options = {});
+
+}  // namespace halfstep

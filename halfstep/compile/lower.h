@@ -1,0 +1,24 @@
+// A graph as instructions over slots, with the transfers that its places force.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "halfstep/compile/placement.h"
+#include "halfstep/runtime/instruction.h"
+
+namespace halfstep::compiler {
+
+/// A program in the making. Later stages fill in kernels, dependencies and offsets.
+struct Lowering {
+  runtime::ProgramSpec spec;
+  std::vector<Op> ops;  ///< by instruction; null for copies
+};
+
+/// Instructions in the graph's order. A value is transferred at most once to each place, before its first reader there.
+/// A frozen tensor is put wherever it is read and never transferred. An update of a tensor overwrites it in place, so
+/// where something later still reads the old contents, a copy NAME:old is made before it.
+Lowering lower(const Graph& graph, const Placement& placement, const std::set<std::string>& frozen);
+
+}  // namespace halfstep::compiler

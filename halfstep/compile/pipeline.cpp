@@ -1,0 +1,65 @@
+#include "halfstep/compile/pipeline.h"
+
+#include <algorithm>
+
+#include "halfstep/base/nearest.h"
+#include "halfstep/base/status.h"
+#include "halfstep/compile/evaluate.h"
+#include "halfstep/ir/verify.h"
+#include "halfstep/passes/cse.h"
+#include "halfstep/passes/dce.h"
+#include "halfstep/passes/fold_constants.h"
+#include "halfstep/passes/fuse_activations.h"
+#include "halfstep/passes/simplify.h"
+
+namespace halfstep {
+namespace {
+
+struct Pass {
+  const char* name;
+  const char* doc;
+  void (*run)(Model&);
+};
+
+constexpr Pass kPasses[] = {
+    {"fold_constants", "operations on constants become constants",
+     [](Model& model) { passes::fold_constants(model, compiler::evaluate); }},
+    {"simplify", "operations that change nothing go away", [](Model& model) { passes::simplify(model.graph); }},
+    {"cse", "operations that compute the same are done once", [](Model& model) { passes::cse(model.graph); }},
+    {"fuse_activations", "activations join the layer before them",
+     [](Model& model) { passes::fuse_activations(model.graph); }},
+    {"dce", "operations whose results nobody reads go away", [](Model& model) { passes::dce(model); }},
+    {compiler::kReuseMemory, "values share memory when they do not live at the same time", nullptr},
+};
+
+}  // namespace
+
+std::vector<PassInfo> optimization_passes() {
+  std::vector<PassInfo> infos;
+  for (const Pass& pass : kPasses) infos.push_back({pass.name, pass.doc});
+  return infos;
+}
+
+namespace compiler {
+
+void check_pass_names(const std::vector<std::string>& names) {
+  std::vector<std::string> known;
+  for (const Pass& pass : kPasses) known.emplace_back(pass.name);
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      fail("'{}' is not an optimization{}", name, did_you_mean(name, known));
+  }
+}
+
+void optimize(Model& model, const std::vector<std::string>& disabled) {
+  for (const Pass& pass : kPasses) {
+    if (pass.run == nullptr || std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
+    pass.run(model);
+#ifndef NDEBUG
+    verify(model.graph);
+#endif
+  }
+}
+
+}  // namespace compiler
+}  // namespace halfstep

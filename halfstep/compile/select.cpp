@@ -1,0 +1,77 @@
+#include "halfstep/compile/select.h"
+
+namespace halfstep::compiler {
+namespace {
+
+/// The types and constants of one operation, as kernels see them.
+class Use {
+ public:
+  Use(Op op, const runtime::Instruction& instruction, const runtime::ProgramSpec& spec, const Model& model) {
+    for (const Value operand : op.operands()) in_.push_back(operand ? &operand.type() : nullptr);
+    for (size_t port = 0; port < op.info().outputs.size(); ++port) {
+      const Value result = op.out(static_cast<int>(port));
+      out_.push_back(result ? &result.type() : nullptr);
+    }
+    for (const runtime::Operand& operand : instruction.in) {
+      const runtime::Slot* slot = operand.slot < 0 ? nullptr : &spec.slots[static_cast<size_t>(operand.slot)];
+      const bool is_tensor = slot != nullptr && slot->storage == runtime::Storage::tensor;
+      const runtime::TensorSpec* tensor = is_tensor ? &spec.tensors[static_cast<size_t>(slot->index)] : nullptr;
+      constants_.push_back(tensor != nullptr && tensor->frozen ? model.tensors.at(tensor->name).raw() : nullptr);
+    }
+  }
+
+  kernels::Problem problem(Op op, CpuLevel level) const {
+    return {op.info().name, op.attributes(), in_, out_, constants_, level};
+  }
+
+ private:
+  std::vector<const Type*> in_, out_;
+  std::vector<const void*> constants_;
+};
+
+kernels::Plan prepare(const kernels::Kernel& kernel, const kernels::Problem& problem, Op op) {
+  try {
+    return kernel.prepare(problem);
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}: {}", op.where(), op.info().name, error.what()));
+  }
+}
+
+void select(runtime::Instruction& instruction, Op op, const kernels::Problem& problem) {
+  std::string refusals;
+  for (const kernels::Kernel* kernel : candidates(instruction.place, op.info().name)) {
+    const Verdict verdict = kernel->accept(problem);
+    if (verdict) {
+      instruction.kernel = kernel;
+      instruction.plan = prepare(*kernel, problem, op);
+      return;
+    }
+    instruction.refused.push_back({kernel->name, verdict.reason()});
+    refusals += fmt::format("{}{}: {}", refusals.empty() ? "" : "; ", kernel->name, verdict.reason());
+  }
+  unsupported("{}: {}: no kernel on {} does this ({})", op.where(), op.info().name, to_string(instruction.place),
+              refusals.empty() ? "there is none" : refusals);
+}
+
+}  // namespace
+
+std::vector<const kernels::Kernel*> candidates(Place place, std::string_view op) {
+  if (place.kind == DeviceKind::cpu) {
+    const auto all = kernels::cpu_kernels(op);
+    return {all.begin(), all.end()};
+  }
+  if (place.kind == DeviceKind::sim && kernels::reference_kernel(op) != nullptr) return {kernels::reference_kernel(op)};
+  return {};
+}
+
+void select_kernels(Lowering& lowering, const Model& model, CpuLevel level) {
+  for (size_t i = 0; i < lowering.ops.size(); ++i) {
+    const Op op = lowering.ops[i];
+    if (!op) continue;
+    runtime::Instruction& instruction = lowering.spec.instructions[i];
+    const Use use(op, instruction, lowering.spec, model);
+    select(instruction, op, use.problem(op, level));
+  }
+}
+
+}  // namespace halfstep::compiler

@@ -1,0 +1,20 @@
+// Which kernel runs an operation.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "halfstep/base/place.h"
+#include "halfstep/compile/lower.h"
+#include "halfstep/ir/model.h"
+
+namespace halfstep::compiler {
+
+/// Kernels for an operator at a place, best first; empty when there are none. sim runs the reference.
+std::vector<const kernels::Kernel*> candidates(Place place, std::string_view op);
+
+/// Sets kernel, plan and refusals of every instruction that is an operation: the first candidate that accepts. Frozen
+/// tensors are constants for it. Throws Error (unsupported) with all refusals when none accepts.
+void select_kernels(Lowering& lowering, const Model& model, CpuLevel level);
+
+}  // namespace halfstep::compiler

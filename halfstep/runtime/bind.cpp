@@ -1,0 +1,97 @@
+#include "halfstep/runtime/bind.h"
+
+#include <array>
+
+namespace halfstep::runtime {
+namespace {
+
+constexpr std::array<int64_t, 1> kOnePiece = {1};
+
+}  // namespace
+
+Binding::Binding(const ProgramSpec& spec, const std::map<Place, DeviceMemory>& arenas,
+                 const std::vector<DeviceMemory>& tensors,
+                 const std::map<Place, std::vector<DeviceMemory>>& worker_scratch) {
+  for (const Slot& slot : spec.slots) {
+    switch (slot.storage) {
+      case Storage::arena: addresses_.push_back(arenas.at(slot.place).data() + slot.offset); break;
+      case Storage::tensor: addresses_.push_back(tensors.at(static_cast<size_t>(slot.index)).data()); break;
+      case Storage::input:
+      case Storage::output: addresses_.push_back(nullptr); break;
+    }
+  }
+  for (const Instruction& instruction : spec.instructions) {
+    const bool needed = instruction.plan.scratch > 0;
+    scratch_.push_back(needed ? arenas.at(instruction.place).data() + instruction.scratch_offset : nullptr);
+  }
+  bind_operands(spec);
+  bind_dependencies(spec);
+  for (const Instruction& instruction : spec.instructions)
+    tasks_.push_back(make_task(instruction, spec, worker_scratch));
+}
+
+void Binding::bind_operands(const ProgramSpec& spec) {
+  patches_.resize(spec.slots.size());
+  for (const Instruction& instruction : spec.instructions) {
+    const int task = static_cast<int>(in_.size());
+    auto& in = in_.emplace_back();
+    auto& out = out_.emplace_back();
+    const auto bind = [&](auto& views, const Operand& operand, bool is_output) {
+      auto& view = views.emplace_back();
+      if (operand.slot < 0) return;
+      const auto slot = static_cast<size_t>(operand.slot);
+      view = {addresses_[slot], spec.slots[slot].type.dtype, spec.slots[slot].type.dims};
+      if (spec.slots[slot].storage == Storage::input || spec.slots[slot].storage == Storage::output)
+        patches_[slot].push_back({task, static_cast<int>(views.size()) - 1, is_output});
+    };
+    for (const Operand& operand : instruction.in) bind(in, operand, false);
+    for (const Operand& operand : instruction.out) bind(out, operand, true);
+  }
+}
+
+void Binding::bind_dependencies(const ProgramSpec& spec) {
+  readers_.resize(spec.instructions.size());
+  followers_.resize(spec.instructions.size());
+  for (size_t i = 0; i < spec.instructions.size(); ++i) {
+    for (const int before : spec.instructions[i].data_dependencies)
+      readers_[static_cast<size_t>(before)].push_back(static_cast<int>(i));
+    for (const int before : spec.instructions[i].order_dependencies)
+      followers_[static_cast<size_t>(before)].push_back(static_cast<int>(i));
+  }
+}
+
+Task Binding::make_task(const Instruction& instruction, const ProgramSpec& spec,
+                        const std::map<Place, std::vector<DeviceMemory>>& worker_scratch) const {
+  const size_t i = tasks_.size();
+  Task task;
+  task.device = &device_at(instruction.place);
+  task.kernel = instruction.kernel;
+  task.call = {instruction.plan.state.get(), in_[i], out_[i], scratch_[i], nullptr};
+  task.phases = instruction.kernel == nullptr ? std::span<const int64_t>(kOnePiece) : instruction.plan.phases;
+  if (instruction.plan.worker_scratch > 0) task.scratch = &worker_scratch.at(instruction.place);
+  task.dependencies = static_cast<int>(instruction.data_dependencies.size() + instruction.order_dependencies.size());
+  task.readers = readers_[i];
+  task.followers = followers_[i];
+  if (instruction.kernel == nullptr) {
+    const Slot& source = spec.slots[static_cast<size_t>(instruction.in[0].slot)];
+    task.source = &device_at(source.place);
+    task.bytes = source.bytes();
+  }
+  return task;
+}
+
+void Binding::set_address(int slot, std::byte* address) {
+  for (const Patch& patch : patches_[static_cast<size_t>(slot)]) {
+    const auto task = static_cast<size_t>(patch.task);
+    const auto position = static_cast<size_t>(patch.position);
+    if (patch.is_output) {
+      out_[task][position].data = address;
+    } else {
+      in_[task][position].data = address;
+    }
+  }
+}
+
+std::byte* Binding::address(int slot) const { return addresses_[static_cast<size_t>(slot)]; }
+
+}  // namespace halfstep::runtime

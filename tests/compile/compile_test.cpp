@@ -1,0 +1,153 @@
+// Fetches, types, optimizations, kernels.
+#include "halfstep/compile/compile.h"
+
+#include <gtest/gtest.h>
+
+#include "halfstep/compile/describe.h"
+#include "halfstep/compile/pipeline.h"
+#include "tests/compile/support.h"
+
+namespace halfstep {
+namespace {
+
+using namespace testing_compile;
+
+constexpr const char* kSmall = R"(
+graph small(x: f32[2, 3]) {
+  param @w: f32[3]
+  a = add(a=x, b=@w)
+  r = relu(x=a)
+  s = mul(a=r, b=r)
+  return y = s
+})";
+
+std::map<std::string, Tensor> run(const Model& model, const CompileOptions& options = {}) {
+  ThreadPool pool(2);
+  return compile(model, options).run(inputs_of(model), pool);
+}
+
+TEST(Compile, ComputesWhatTheGraphSays) {
+  const Model model = model_of(kSmall);
+  const Tensor y = run(model).at("y");
+  const Tensor x = inputs_of(model).at("x");
+  const auto w = model.tensors.at("w").data<float>();
+  for (size_t i = 0; i < 6; ++i) {
+    const float r = std::max(x.data<float>()[i] + w[i % 3], 0.0f);
+    EXPECT_EQ(y.data<float>()[i], r * r);
+  }
+}
+
+TEST(Compile, FetchesOutputsValuesAndTensors) {
+  const Model model = model_of(kSmall);
+  CompileOptions options;
+  options.fetch = {"y", "a", "r.out", "w", "x"};
+  const auto outputs = run(model, options);
+  ASSERT_EQ(outputs.size(), 5U);
+  EXPECT_TRUE(outputs.at("y").same_bits(run(model).at("y")));
+  EXPECT_TRUE(outputs.at("w").same_bits(model.tensors.at("w")));
+  EXPECT_TRUE(outputs.at("x").same_bits(inputs_of(model).at("x")));
+  EXPECT_EQ(outputs.at("a").dims(), (Dims{2, 3}));
+}
+
+TEST(Compile, FetchingOneValueRunsOnlyWhatItNeeds) {
+  CompileOptions options;
+  options.fetch = {"a"};
+  EXPECT_EQ(listing(compile(model_of(kSmall), options)), "add a");
+}
+
+TEST(Compile, RefusesUnknownFetch) {
+  CompileOptions options;
+  options.fetch = {"rr"};
+  EXPECT_EQ(error_of([&] { compile(model_of(kSmall), options); }),
+            "graph 'small': 'rr' is no output, value or tensor, did you mean 'r'?");
+  options.fetch = {"a", "a"};
+  EXPECT_EQ(error_of([&] { compile(model_of(kSmall), options); }),
+            "graph 'small': two outputs are called 'a', expected one");
+}
+
+TEST(Compile, WantsKnownExtents) {
+  const Model model = model_of("graph g(x: f32[?, 3]) { r = relu(x=x) return r }");
+  EXPECT_EQ(error_of([&] { compile(model, {}); }),
+            "graph 'g': argument 'x' is f32[?, 3], expected all extents known: specialize the model first");
+  EXPECT_EQ(listing(compile(specialize(model, {{"x", {2, 3}}}), {})), "relu r");
+}
+
+TEST(Compile, WantsContentsOfTensors) {
+  Model model = model_of(kSmall);
+  model.tensors.at("w") = Tensor(DType::f32, {4});
+  EXPECT_EQ(error_of([&] { compile(model, {}); }), "graph 'small': tensor 'w': found f32[4], expected f32[3]");
+  model.tensors.clear();
+  EXPECT_EQ(error_of([&] { compile(model, {}); }), "graph 'small': tensor 'w': found no contents, expected f32[3]");
+}
+
+TEST(Compile, DoesNotChangeTheModel) {
+  const Model model = model_of(kSmall);
+  const Graph before = model.graph;
+  const Tensor w = model.tensors.at("w").clone();
+  CompileOptions options;
+  options.freeze_tensors = false;
+  auto program = compile(model, options);
+  program.set_tensor("w", Tensor(DType::f32, {3}));
+  EXPECT_EQ(model.graph, before);
+  EXPECT_TRUE(model.tensors.at("w").same_bits(w));
+}
+
+constexpr const char* kFoldable = R"(
+graph g(x: f32[2, 3]) {
+  const @c: f32[3]
+  const @d: f32[3]
+  cd = mul(a=@c, b=@d)
+  a = add(a=x, b=cd)
+  b = add(a=x, b=cd)
+  dead = relu(x=x)
+  y = mul(a=a, b=b)
+  return y
+})";
+
+TEST(Compile, OptimizesAndEachOptimizationCanBeOff) {
+  const Model model = model_of(kFoldable);
+  EXPECT_EQ(listing(compile(model, {})), "add a, mul y");
+  CompileOptions none;
+  none.optimize = false;
+  EXPECT_EQ(listing(compile(model, none)), "mul cd, add a, add b, relu dead, mul y");
+  const Tensor expected = run(model, none).at("y");
+  for (const PassInfo& pass : optimization_passes()) {
+    CompileOptions options;
+    options.disabled_passes = {pass.name};
+    EXPECT_TRUE(run(model, options).at("y").same_bits(expected)) << pass.name;
+  }
+  CompileOptions no_folding;
+  no_folding.disabled_passes = {"fold_constants"};
+  EXPECT_EQ(listing(compile(model, no_folding)), "mul cd, add a, mul y");
+  CompileOptions unknown;
+  unknown.disabled_passes = {"ces"};
+  EXPECT_EQ(error_of([&] { compile(model, unknown); }), "'ces' is not an optimization, did you mean 'cse'?");
+}
+
+TEST(Compile, RecordsWhyKernelsRefuse) {
+  CompileOptions options;
+  options.level = CpuLevel::scalar;
+  const auto program = compile(model_of(kSmall), options);
+  for (const runtime::Instruction& instruction : program.instructions()) {
+    EXPECT_STREQ(instruction.kernel->name, "reference") << instruction.name;
+    EXPECT_FALSE(instruction.refused.empty()) << instruction.name;
+  }
+  EXPECT_NE(describe_kernels(program).find("not simd: the scalar level was asked for"), std::string::npos);
+}
+
+TEST(Compile, SaysWhenNoKernelDoesIt) {
+  const Model model = model_of("graph g(x: f16[3]) { r = relu(x=x) return r }");
+  const std::string error = error_of([&] { compile(model, {}); });
+  EXPECT_EQ(error.rfind("test.ir:1: node 'r': relu: no kernel on cpu does this (", 0), 0U) << error;
+  EXPECT_NE(error.find("reference: "), std::string::npos) << error;
+}
+
+TEST(Compile, SameResultsOnSim) {
+  const Model model = model_of(kSmall);
+  CompileOptions options;
+  options.place = kSim;
+  EXPECT_TRUE(run(model, options).at("y").same_bits(run(model).at("y")));
+}
+
+}  // namespace
+}  // namespace halfstep

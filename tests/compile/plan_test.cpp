@@ -1,0 +1,124 @@
+// Shared memory changes no result, whatever the order of execution.
+#include "halfstep/compile/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "halfstep/base/random.h"
+#include "halfstep/compile/dependencies.h"
+#include "halfstep/ir/ops.h"
+#include "tests/compile/support.h"
+
+namespace halfstep {
+namespace {
+
+using namespace testing_compile;
+
+/// Sums, products and concats of what came before, some of it long ago.
+Model random_model(uint64_t seed) {
+  Model model{Graph("random"), {}, {}};
+  Builder builder(model.graph);
+  Random random(seed, 3);
+  std::vector<Value> values;
+  for (int i = 0; i < 3; ++i)
+    values.push_back(model.graph.add_argument(fmt::format("x{}", i), {DType::f32, {1 + i, 5}}));
+  const auto pick = [&] { return values[values.size() - 1 - random.below(std::min<uint64_t>(values.size(), 8))]; };
+  for (int i = 0; i < 60; ++i) {
+    const std::string name = fmt::format("v{}", i);
+    const Value a = pick(), b = pick();
+    if (a.dims() == b.dims()) {
+      values.push_back(i % 2 == 0 ? ops::add(builder, {.a = a, .b = b, .name = name}).out()
+                                  : ops::mul(builder, {.a = a, .b = b, .name = name}).out());
+    } else if (a.dims()[0] + b.dims()[0] < 200) {
+      values.push_back(ops::concat(builder, {.x = {a, b}, .axis = 0, .name = name}).out());
+    } else {
+      values.push_back(ops::relu(builder, {.x = a, .name = name}).out());
+    }
+  }
+  model.graph.set_outputs({values.back(), values[values.size() - 20], values[values.size() - 5]});
+  return model;
+}
+
+TEST(Plan, ReuseChangesNoResult) {
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    const Model model = random_model(seed);
+    const auto inputs = inputs_of(model);
+    CompileOptions alone;
+    alone.disabled_passes = {"reuse_memory"};
+    ThreadPool one(1), many(4);
+    auto without = compile(model, alone);
+    const auto expected = without.run(inputs, one);
+    EXPECT_EQ(without.memory().planned, without.memory().naive);
+    for (const Place place : {kCpu, kSim}) {
+      CompileOptions options;
+      options.place = place;
+      auto program = compile(model, options);
+      EXPECT_LT(program.memory().planned, program.memory().naive);
+      for (int step = 0; step < 15; ++step) {
+        const auto found = program.run(inputs, step == 0 ? one : many);
+        for (const auto& [name, tensor] : expected)
+          ASSERT_TRUE(found.at(name).same_bits(tensor)) << seed << " " << name;
+      }
+    }
+  }
+}
+
+/// Every pair of values with common memory is kept apart by dependencies: all users of the one before the writer of the
+/// other.
+TEST(Plan, DependenciesKeepSharersApart) {
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    const auto program = compile(random_model(seed), {});
+    const auto& spec = program.spec();
+    const size_t count = spec.instructions.size();
+    std::vector<std::vector<bool>> before(count, std::vector<bool>(count));
+    for (size_t i = 0; i < count; ++i) {
+      const auto include = [&](const std::vector<int>& list) {
+        for (const int j : list) {
+          before[i][static_cast<size_t>(j)] = true;
+          for (size_t k = 0; k < count; ++k) before[i][k] = before[i][k] || before[static_cast<size_t>(j)][k];
+        }
+      };
+      include(spec.instructions[i].data_dependencies);
+      include(spec.instructions[i].order_dependencies);
+    }
+    const auto uses = [&](size_t instruction, size_t slot) {
+      const auto& what = spec.instructions[instruction];
+      const auto is = [&](const runtime::Operand& operand) { return operand.slot == static_cast<int>(slot); };
+      return std::ranges::any_of(what.in, is) || std::ranges::any_of(what.out, is);
+    };
+    for (size_t a = 0; a < spec.slots.size(); ++a) {
+      for (size_t b = 0; b < spec.slots.size(); ++b) {
+        const auto &first = spec.slots[a], &second = spec.slots[b];
+        if (a == b || first.storage != runtime::Storage::arena || second.storage != runtime::Storage::arena) continue;
+        if (first.offset + first.bytes() <= second.offset || second.offset + second.bytes() <= first.offset) continue;
+        ASSERT_NE(first.first, second.first);
+        if (first.first > second.first) continue;
+        for (size_t i = 0; i < count; ++i)
+          EXPECT_TRUE(!uses(i, a) || before[static_cast<size_t>(second.first)][i])
+              << seed << " " << first.name << " " << second.name;
+      }
+    }
+  }
+}
+
+TEST(Plan, AChainNeedsTwoBuffers) {
+  std::string text = "graph g(x: f32[1024]) {\n  v0 = relu(x=x)\n";
+  for (int i = 1; i < 20; ++i) text += fmt::format("  v{} = sigmoid(x=v{})\n", i, i - 1);
+  const auto program = compile(model_of(text + "  return v19\n}"), {});
+  EXPECT_EQ(program.memory().planned, 2U * 4096);
+  EXPECT_EQ(program.memory().naive, 19U * 4096);
+}
+
+TEST(Plan, OrderThatFollowsFromOthersIsDropped) {
+  runtime::ProgramSpec spec;
+  spec.instructions.resize(4);
+  spec.instructions[1].data_dependencies = {0};
+  spec.instructions[2].order_dependencies = {1, 0, 1};
+  spec.instructions[3].data_dependencies = {1};
+  spec.instructions[3].order_dependencies = {2, 0, 1};
+  compiler::reduce_order(spec);
+  EXPECT_EQ(spec.instructions[2].order_dependencies, std::vector<int>{1});
+  EXPECT_EQ(spec.instructions[3].order_dependencies, std::vector<int>{2});
+}
+
+}  // namespace
+}  // namespace halfstep

@@ -1,0 +1,203 @@
+// Inputs, outputs, tensors and copies of a program.
+#include "halfstep/runtime/program.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/runtime/toy.h"
+
+namespace halfstep {
+namespace {
+
+using toy::f32;
+using toy::filled;
+using toy::kCpu;
+using toy::kSim;
+
+template <class Run>
+std::string error_of(Run run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// y = x + w + 1.
+runtime::Program small(bool frozen = false) {
+  toy::Builder builder;
+  const int x = builder.input("x", f32({4}));
+  const int w = builder.tensor("w", filled({4}, 10), frozen);
+  builder.op(&toy::kAddOne, "y", {x, w}, {builder.result("y", f32({4}))});
+  return builder.build();
+}
+
+TEST(Program, Runs) {
+  ThreadPool pool(1);
+  auto program = small();
+  EXPECT_TRUE(program.run({{"x", filled({4}, 2)}}, pool).at("y").same_bits(filled({4}, 13)));
+}
+
+TEST(Program, CanBeMoved) {
+  ThreadPool pool(1);
+  auto first = small();
+  runtime::Program program(std::move(first));
+  program = small();
+  EXPECT_TRUE(program.run({{"x", filled({4}, 2)}}, pool).at("y").same_bits(filled({4}, 13)));
+}
+
+TEST(Program, ChecksInputs) {
+  ThreadPool pool(1);
+  auto program = small();
+  const auto error = [&](const std::map<std::string, Tensor>& inputs) {
+    return error_of([&] { program.run(inputs, pool); });
+  };
+  EXPECT_EQ(error({}), "graph 'toy': input 'x' is missing, expected f32[4]");
+  EXPECT_EQ(error({{"x", Tensor()}}), "graph 'toy': input 'x' is missing, expected f32[4]");
+  EXPECT_EQ(error({{"x", filled({5}, 0)}}), "graph 'toy': input 'x': found f32[5], expected f32[4]");
+  EXPECT_EQ(error({{"x", Tensor(DType::i32, {4})}}), "graph 'toy': input 'x': found i32[4], expected f32[4]");
+  EXPECT_EQ(error({{"x", filled({4}, 0)}, {"xx", filled({4}, 0)}}),
+            "graph 'toy': 'xx' is not an input, did you mean 'x'?");
+}
+
+TEST(Program, SetsTensors) {
+  ThreadPool pool(1);
+  auto program = small();
+  EXPECT_TRUE(program.tensor("w").same_bits(filled({4}, 10)));
+  program.set_tensor("w", filled({4}, 20));
+  EXPECT_TRUE(program.run({{"x", filled({4}, 2)}}, pool).at("y").same_bits(filled({4}, 23)));
+  EXPECT_TRUE(program.tensors().at("w").same_bits(filled({4}, 20)));
+  EXPECT_EQ(error_of([&] { program.set_tensor("w", filled({3}, 0)); }),
+            "graph 'toy': tensor 'w': found f32[3], expected f32[4]");
+  EXPECT_EQ(error_of([&] { program.tensor("ww"); }), "graph 'toy': the program has no tensor 'ww', did you mean 'w'?");
+}
+
+TEST(Program, RefusesToSetFrozenTensor) {
+  auto program = small(true);
+  EXPECT_EQ(error_of([&] { program.set_tensor("w", filled({4}, 0)); }),
+            "graph 'toy': tensor 'w' is frozen, kernels may have packed it; compile with freeze_tensors off to set it");
+}
+
+TEST(Program, TensorsAreCopies) {
+  auto program = small();
+  program.tensor("w").data<float>()[0] = 99;
+  EXPECT_TRUE(program.tensor("w").same_bits(filled({4}, 10)));
+}
+
+TEST(Program, RunIntoWritesOverOutputs) {
+  ThreadPool pool(1);
+  auto program = small();
+  std::map<std::string, Tensor> outputs;
+  program.run_into({{"x", filled({4}, 2)}}, outputs, pool);
+  const std::byte* memory = outputs.at("y").raw();
+  program.run_into({{"x", filled({4}, 3)}}, outputs, pool);
+  EXPECT_EQ(outputs.at("y").raw(), memory);
+  EXPECT_TRUE(outputs.at("y").same_bits(filled({4}, 14)));
+
+  const std::map<std::string, Tensor> fed_back = {{"x", outputs.at("y")}};
+  program.run_into(fed_back, outputs, pool);
+  EXPECT_NE(outputs.at("y").raw(), memory);
+  EXPECT_TRUE(outputs.at("y").same_bits(filled({4}, 25)));
+  EXPECT_TRUE(fed_back.at("x").same_bits(filled({4}, 14)));
+}
+
+TEST(Program, OutputsMayBeInputsTensorsAndEachOther) {
+  ThreadPool pool(1);
+  toy::Builder builder;
+  const int x = builder.input("x", f32({4}));
+  const int w = builder.tensor("w", filled({4}, 10));
+  const int y = builder.result("y", f32({4}));
+  builder.op(&toy::kAddOne, "y", {x}, {y});
+  builder.output("again", y);
+  builder.output("same", x);
+  builder.output("weight", w);
+  auto program = builder.build();
+  const Tensor fed = filled({4}, 2);
+  const auto outputs = program.run({{"x", fed}}, pool);
+  EXPECT_TRUE(outputs.at("y").same_bits(filled({4}, 3)));
+  EXPECT_TRUE(outputs.at("again").same_bits(filled({4}, 3)));
+  EXPECT_TRUE(outputs.at("same").same_bits(fed));
+  EXPECT_TRUE(outputs.at("weight").same_bits(filled({4}, 10)));
+  EXPECT_NE(outputs.at("same").raw(), fed.raw());
+  EXPECT_NE(outputs.at("again").raw(), outputs.at("y").raw());
+}
+
+TEST(Program, StateIsUpdatedInPlace) {
+  ThreadPool pool(2);
+  toy::Builder builder;
+  const int old_state = builder.tensor("s", filled({4}, 0));
+  const int next = builder.view_of_tensor("count.s_out", 0);
+  const int reader = builder.op(&toy::kAddOne, "before", {old_state}, {builder.result("before", f32({4}))});
+  const int update = builder.op(&toy::kAddOne, "count", {old_state}, {next});
+  builder.order(reader, update);
+  builder.output("after", next);
+  auto program = builder.build();
+  for (int step = 0; step < 5; ++step) {
+    const auto outputs = program.run({}, pool);
+    EXPECT_EQ(outputs.at("before").data<float>()[0], static_cast<float>(step + 1));
+    EXPECT_EQ(outputs.at("after").data<float>()[0], static_cast<float>(step + 1));
+  }
+  EXPECT_TRUE(program.tensor("s").same_bits(filled({4}, 5)));
+}
+
+TEST(Program, ChainFromDeviceToDevice) {
+  for (const int threads : {1, 2, 4}) {
+    ThreadPool pool(threads);
+    toy::Builder builder;
+    const int x = builder.input("x", f32({33}));
+    const int on_sim = builder.arena("x:sim", f32({33}), kSim);
+    const int a = builder.arena("a", f32({33}), kSim);
+    const int on_cpu = builder.arena("a:cpu", f32({33}));
+    const int b = builder.arena("b", f32({33}));
+    const int back = builder.arena("b:sim", f32({33}), kSim);
+    const int c = builder.arena("c", f32({33}), kSim);
+    builder.copy("x", x, on_sim);
+    builder.op(&toy::kAddOne, "a", {on_sim}, {a});
+    builder.copy("a", a, on_cpu);
+    builder.op(&toy::kAddOne, "b", {on_cpu}, {b});
+    builder.copy("b", b, back);
+    builder.op(&toy::kAddOne, "c", {back}, {c});
+    builder.output("c", c);
+    auto program = builder.build();
+    for (int step = 0; step < 20; ++step) {
+      const auto outputs = program.run({{"x", filled({33}, static_cast<float>(step))}}, pool);
+      EXPECT_TRUE(outputs.at("c").same_bits(filled({33}, static_cast<float>(step + 3))));
+    }
+  }
+}
+
+TEST(Program, InputAndTensorOnADevice) {
+  ThreadPool pool(1);
+  toy::Builder builder;
+  const int x = builder.input("x", f32({4}), kSim);
+  const int w = builder.tensor("w", filled({4}, 10), false, kSim);
+  const int y = builder.arena("y", f32({4}), kSim);
+  builder.op(&toy::kAddOne, "y", {x, w}, {y});
+  builder.output("y", y);
+  auto program = builder.build();
+  EXPECT_TRUE(program.run({{"x", filled({4}, 2)}}, pool).at("y").same_bits(filled({4}, 13)));
+  program.set_tensor("w", filled({4}, 0));
+  EXPECT_TRUE(program.run({{"x", filled({4}, 2)}}, pool).at("y").same_bits(filled({4}, 3)));
+  EXPECT_TRUE(program.tensor("w").same_bits(filled({4}, 0)));
+}
+
+TEST(Program, AKernelAtTheWrongPlaceIsFound) {
+  ThreadPool pool(1);
+  toy::Builder builder;
+  const int x = builder.input("x", f32({4}));
+  builder.op(&toy::kAddOne, "y", {x}, {builder.arena("y", f32({4}), kSim)});
+  auto program = builder.build();
+  EXPECT_NE(error_of([&] {
+              program.run({{"x", filled({4}, 2)}}, pool);
+            }).find("are not memory of sim"),
+            std::string::npos);
+}
+
+TEST(Program, ReportsMemory) {
+  const auto program = small();
+  EXPECT_EQ(program.memory().planned, 0U);
+  EXPECT_EQ(program.memory().tensors, 16U);
+}
+
+}  // namespace
+}  // namespace halfstep
