@@ -1,0 +1,49 @@
+#include <fmt/format.h>
+
+#include "halfstep/quant/prepare.h"
+#include "halfstep/quant/quantizer.h"
+
+namespace halfstep::quant {
+namespace {
+
+std::string describe(const ops::FakeQuantize& quantizer) {
+  return fmt::format("{} bits{}, {}", bits_of(quantizer), quantizer.axis() >= 0 ? " per channel" : "",
+                     is_learned(quantizer) ? "learned" : "observed");
+}
+
+/// The quantizer whose codes a value has, seen through operators that move codes and through fused activations when looking down.
+std::string describe_input(Value value) {
+  Op op = value.producer();
+  while (op && (op.info().quant.trait == "preserves_range" || op.info().quant.trait == "same_scale")) op = op.operands().front().producer();
+  if (!op) return "float: nothing quantizes the network's input";
+  if (op.info().quant.trait != "quantizer") return fmt::format("float: it comes from {} '{}'", op.info().name, op.name());
+  return describe(ops::FakeQuantize(op.node()));
+}
+
+std::string describe_output(Value value) {
+  for (const auto& [user, operand] : value.uses()) {
+    if (user.info().quant.trait == "quantizer") return describe(ops::FakeQuantize(user.node()));
+    if (user.info().quant.trait == "fuses_into_producer") return describe_output(user.out(0));
+  }
+  return "float: no quantizer reads it";
+}
+
+bool is_float(const std::string& text) { return text.starts_with("float"); }
+
+}  // namespace
+
+std::vector<AuditRow> audit(const Model& model) {
+  std::vector<AuditRow> rows;
+  for (Op op : model.graph.ops()) {
+    const QuantInfo& quant = op.info().quant;
+    if (quant.trait != "weighted") continue;
+    const auto weight = op.in(quant.weight).producer<ops::FakeQuantize>();
+    AuditRow row{op.name(), op.info().name, weight ? describe(*weight) : "float: the weight has no quantizer", describe_input(op.in(0)),
+                 describe_output(op.out(0)), false};
+    row.fully_quantized = !is_float(row.weight) && !is_float(row.input) && !is_float(row.output);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace halfstep::quant

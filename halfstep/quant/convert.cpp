@@ -1,0 +1,290 @@
+#include "halfstep/quant/convert.h"
+
+#include <cmath>
+#include <map>
+
+#include "halfstep/base/status.h"
+#include "halfstep/passes/quantized_steps.h"
+#include "halfstep/quant/integer_tensors.h"
+#include "halfstep/quant/lookup_table.h"
+#include "halfstep/quant/quantizer.h"
+
+namespace halfstep::quant {
+namespace {
+
+using passes::QuantizedStep;
+using passes::StepKind;
+
+/// A value of the integer program.
+struct Codes {
+  Value value;
+  CodeFormat format;
+};
+
+class Converter {
+ public:
+  explicit Converter(const Model& source) : source_(source) {
+    result_.model.graph.set_name(source.graph.name());
+    result_.model.notes = source.notes;
+  }
+
+  Conversion run() {
+    for (const Value argument : source_.graph.arguments()) graph().add_argument(argument.name(), argument.type());
+    for (const QuantizedStep& step : passes::quantized_steps(source_.graph)) convert_step(step);
+    set_outputs();
+    return std::move(result_);
+  }
+
+ private:
+  Graph& graph() { return result_.model.graph; }
+  const Tensor& source_tensor(Value value) const { return source_.tensors.at(value.name()); }
+
+  Value add_tensor(const std::string& name, Role role, Tensor contents) {
+    if (const Value existing = graph().tensor(name)) return existing;
+    const Value value = graph().add_tensor(name, contents.type(), role);
+    result_.model.tensors[name] = std::move(contents);
+    return value;
+  }
+
+  CodeFormat format_of(const ops::FakeQuantize& q) const {
+    if (source_tensor(observed_low(q)).data<float>()[0] > source_tensor(observed_high(q)).data<float>()[0])
+      fail("{}: the quantizer has seen no data; calibrate before convert", q.where());
+    const float scale = effective_scale(source_, q);
+    if (!(scale > 0) || !std::isfinite(scale)) fail("{}: found scale {}, expected a positive number", q.where(), scale);
+    return {scale, source_tensor(q.zero_point()).data<int32_t>()[0], static_cast<int32_t>(q.code_min()), static_cast<int32_t>(q.code_max())};
+  }
+
+  Value observed_low(const ops::FakeQuantize& q) const { return observer_of(q).low(); }
+  Value observed_high(const ops::FakeQuantize& q) const { return observer_of(q).high(); }
+
+  ops::ObserveRange observer_of(const ops::FakeQuantize& q) const {
+    for (const auto& [user, operand] : scale_tensor(q).uses()) {
+      if (user.info().quant.trait == "observer") return ops::ObserveRange(user.node());
+    }
+    fail("{}: has no observer, expected a network that prepare has made", q.where());
+  }
+
+  void convert_step(const QuantizedStep& step) {
+    builder_.at(step.main ? step.main.location() : step.quantizer.location());
+    switch (step.kind) {
+      case StepKind::input: return convert_input(step);
+      case StepKind::move: return convert_move(step);
+      case StepKind::rescale: return convert_rescale(step);
+      case StepKind::compute:
+        if (step.is_lookup()) return convert_lookup(step);
+        if (step.weight) return convert_weighted(step);
+        return convert_accumulating(step);
+    }
+  }
+
+  Value scale_constant(const std::string& name, const CodeFormat& format) {
+    return add_tensor(name + ".scale", Role::constant, Tensor::scalar(format.scale));
+  }
+  Value zero_point_constant(const std::string& name, const CodeFormat& format) {
+    return add_tensor(name + ".zero_point", Role::constant, Tensor::scalar(format.zero_point));
+  }
+
+  void convert_input(const QuantizedStep& step) {
+    const ops::FakeQuantize& q = step.quantizer;
+    const CodeFormat format = format_of(q);
+    const auto op = ops::quantize(builder_, {.x = graph().value(q.x().name()), .scale = scale_constant(q.name(), format),
+                                             .zero_point = zero_point_constant(q.name(), format), .code_min = q.code_min(),
+                                             .code_max = q.code_max(), .code_type = q.code_type(), .method = q.method(),
+                                             .rounding = q.rounding(), .name = q.name()});
+    codes_[q.out().node()] = {op.out(), format};
+  }
+
+  void convert_move(const QuantizedStep& step) {
+    OpSpec spec{&step.main.info(), {}, step.main.attributes(), step.main.name(), {}};
+    for (const Value input : step.main.operands()) spec.operands.push_back(codes_.at(input.node()).value);
+    codes_[step.result().node()] = {builder_.insert(std::move(spec)).out(0), codes_.at(step.coded_inputs().front().node()).format};
+  }
+
+  /// What every integer operator that ends in codes states.
+  Attributes output_attributes(const QuantizedStep& step, const CodeFormat& y) const {
+    const auto activation = *arith::parse_activation(step.activation_name());
+    const auto clamp = arith::fused_clamp(activation, y.scale, y.zero_point, y.code_min, y.code_max);
+    return {{"y_zero_point", int64_t{y.zero_point}}, {"code_min", int64_t{clamp.low}}, {"code_max", int64_t{clamp.high}},
+            {"code_type", step.quantizer.code_type()}};
+  }
+
+  void finish(const QuantizedStep& step, const OpInfo& info, const std::map<std::string, Value>& operands, const Attributes& attributes,
+              const CodeFormat& format) {
+    OpSpec spec{&info, {}, {}, step.name(), {}};
+    for (const PortInfo& port : info.inputs) {
+      const auto found = operands.find(port.name);
+      spec.operands.push_back(found == operands.end() ? Value() : found->second);
+    }
+    for (const auto& [key, value] : attributes) {
+      if (info.attribute(key) != nullptr) spec.attributes[key] = value;
+    }
+    codes_[step.result().node()] = {builder_.insert(std::move(spec)).out(0), format};
+  }
+
+  const OpInfo& integer_operator(const QuantizedStep& step) const {
+    return require_operator(step.main.info().quant.integer, step.main.where());
+  }
+
+  void convert_weighted(const QuantizedStep& step) {
+    const Codes& x = codes_.at(step.coded_inputs().front().node());
+    const CodeFormat y = format_of(step.quantizer);
+    const IntegerTensors tensors = integer_tensors(weighted_layer(step, x.format, y));
+    result_.proofs.push_back({step.name(), tensors.accumulator_bound});
+
+    std::map<std::string, Value> operands = {{"x", x.value}};
+    operands["w"] = add_tensor(step.name() + ".w", Role::parameter, tensors.w);
+    operands["b"] = add_tensor(step.name() + ".b", Role::parameter, tensors.b);
+    operands["shift"] = add_tensor(step.name() + ".shift", Role::parameter, tensors.shift);
+    const auto add_optional = [&](const std::string& port, const Tensor& tensor) {
+      if (tensor.defined()) operands[port] = add_tensor(step.name() + "." + port, Role::parameter, tensor);
+    };
+    add_optional("multiplier", tensors.multiplier);
+    add_optional("negative_shift", tensors.negative_shift);
+    add_optional("negative_multiplier", tensors.negative_multiplier);
+
+    Attributes attributes = step.main.attributes();
+    attributes.merge(output_attributes(step, y));
+    attributes["x_zero_point"] = int64_t{x.format.zero_point};
+    attributes["requantize"] = step.quantizer.requantize();
+    finish(step, integer_operator(step), operands, attributes, y);
+  }
+
+  WeightedLayer weighted_layer(const QuantizedStep& step, const CodeFormat& x, const CodeFormat& y) const {
+    WeightedLayer layer;
+    layer.where = step.main.where();
+    layer.w = source_tensor(step.weight.x());
+    if (const Value bias = step.main.in(step.main.info().quant.bias)) layer.b = source_tensor(bias);
+    layer.w_scale = source_tensor(scale_tensor(step.weight)).clone();
+    const auto scales = layer.w_scale.data<float>();
+    for (size_t c = 0; c < scales.size(); ++c) scales[c] = effective_scale(source_, step.weight, c);
+    layer.rule = code_rule(step.weight);
+    layer.code_type = *parse_dtype(step.weight.code_type());
+    layer.x = x;
+    layer.y = y;
+    layer.form = *arith::parse_requantization(step.quantizer.requantize());
+    layer.multiplier_bits = static_cast<int>(step.quantizer.multiplier_bits());
+    layer.activation = *arith::parse_activation(step.activation_name());
+    if (layer.activation == arith::Activation::leaky_relu) layer.alpha = get<double>(step.activation.attributes(), "alpha");
+    return layer;
+  }
+
+  /// Operators without weights: one factor, or two for a sum.
+  void convert_accumulating(const QuantizedStep& step) {
+    const OpInfo& info = integer_operator(step);
+    const CodeFormat y = format_of(step.quantizer);
+    const std::vector<Value> inputs = step.coded_inputs();
+    std::map<std::string, Value> operands;
+    Attributes attributes = step.main.attributes();
+    attributes.merge(output_attributes(step, y));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Codes& codes = codes_.at(inputs[i].node());
+      operands[info.inputs[i].name] = codes.value;
+      attributes[info.inputs[i].name + "_zero_point"] = int64_t{codes.format.zero_point};
+    }
+    const CodeFormat& first = codes_.at(inputs[0].node()).format;
+    if (info.attribute("kernel") != nullptr) {
+      if (!attributes.contains("kernel")) {  // a global pool is one window over everything
+        const Dims& dims = inputs[0].dims();
+        attributes["kernel"] = std::vector<int64_t>{dims[2], dims[3]};
+        attributes["stride"] = std::vector<int64_t>{1, 1};
+      }
+      const auto& kernel = std::get<std::vector<int64_t>>(attributes.at("kernel"));
+      set_factor(step, attributes, arith::pool_factor(first.scale, y.scale, kernel[0] * kernel[1]));
+    } else if (info.attribute("a_multiplier") != nullptr) {
+      set_pair(step, attributes, first.scale, codes_.at(inputs[1].node()).format.scale, y.scale);
+    } else {
+      set_factor(step, attributes, arith::product_factor(first.scale, codes_.at(inputs[1].node()).format.scale, y.scale));
+    }
+    finish(step, info, operands, attributes, y);
+  }
+
+  void convert_rescale(const QuantizedStep& step) {
+    const Codes& x = codes_.at(step.quantizer.x().node());
+    const CodeFormat y = format_of(step.quantizer);
+    Attributes attributes = output_attributes(step, y);
+    attributes["x_zero_point"] = int64_t{x.format.zero_point};
+    set_factor(step, attributes, arith::ratio_factor(x.format.scale, y.scale));
+    finish(step, ops::IntegerRescale::record(), {{"x", x.value}}, attributes, y);
+  }
+
+  void set_factor(const QuantizedStep& step, Attributes& attributes, double factor) const {
+    const auto multiplier = arith::to_multiplier(factor, static_cast<int>(step.quantizer.multiplier_bits()));
+    const bool shifts_only = step.quantizer.requantize() == "power_of_two";
+    if (!multiplier || (shifts_only && !arith::to_shift(factor))) reject_factor(step, factor);
+    attributes["multiplier"] = int64_t{multiplier->m};
+    attributes["shift"] = int64_t{multiplier->shift};
+  }
+
+  void set_pair(const QuantizedStep& step, Attributes& attributes, float a, float b, float y) const {
+    const auto pair = arith::to_multiplier_pair(arith::ratio_factor(a, y), arith::ratio_factor(b, y),
+                                                static_cast<int>(step.quantizer.multiplier_bits()));
+    if (!pair) reject_factor(step, arith::ratio_factor(std::max(a, b), y));
+    attributes["a_multiplier"] = int64_t{pair->a};
+    attributes["b_multiplier"] = int64_t{pair->b};
+    attributes["shift"] = int64_t{pair->shift};
+  }
+
+  [[noreturn]] void reject_factor(const QuantizedStep& step, double factor) const {
+    unsupported("{}: requantization factor {} has no legal {}; calibrate again or check the layer's scales{}", step.quantizer.where(), factor,
+                step.quantizer.requantize() == "power_of_two" ? "shift" : "multiplier and shift",
+                step.quantizer.requantize() == "power_of_two" ? " (a pooling window must then hold a power of two of elements)" : "");
+  }
+
+  void convert_lookup(const QuantizedStep& step) {
+    const Codes& x = codes_.at(step.main.in(0).node());
+    const CodeFormat y = format_of(step.quantizer);
+    const DType type = *parse_dtype(step.quantizer.code_type());
+    const Value table = add_tensor(step.name() + ".table", Role::parameter, lookup_table(step.main, x.format, y, type));
+    finish(step, ops::IntegerLookup::record(), {{"x", x.value}, {"table", table}}, {{"code_type", step.quantizer.code_type()}}, y);
+  }
+
+  void set_outputs() {
+    std::vector<Value> outputs;
+    for (const Value old : source_.graph.outputs()) {
+      const auto found = codes_.find(old.node());
+      if (found == codes_.end()) unsupported("output '{}' has no quantizer; a silent float layer is refused", old.name());
+      const std::string name = old.name() + ".real";
+      const auto op = ops::dequantize(builder_, {.x = found->second.value, .scale = scale_constant(name, found->second.format),
+                                                 .zero_point = zero_point_constant(name, found->second.format), .name = name});
+      outputs.push_back(op.out());
+    }
+    graph().set_outputs(outputs, source_.graph.body().output_names());
+  }
+
+  const Model& source_;
+  Conversion result_;
+  Builder builder_{result_.model.graph};
+  std::map<const detail::ValueNode*, Codes> codes_;
+};
+
+bool touches_float(Op op) {
+  for (const Value value : op.operands()) {
+    if (value && is_float(value.dtype())) return true;
+  }
+  for (const Value value : op.results()) {
+    if (is_float(value.dtype())) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Conversion convert(const Model& prepared) {
+  Conversion conversion = Converter(prepared).run();
+  HS_CHECK(is_integer(conversion.model));
+  return conversion;
+}
+
+bool is_integer(const Model& model) {
+  const auto inputs = model.graph.all<ops::Quantize>();
+  if (inputs.empty() || !model.graph.all<ops::FakeQuantize>().empty()) return false;
+  for (Op op : model.graph.ops()) {
+    const bool enters = &op.info() == &ops::Quantize::record() && !op.in(0).producer() && !op.in(0).is_tensor();
+    const bool leaves = &op.info() == &ops::Dequantize::record();
+    if (!enters && !leaves && touches_float(op))
+      fail("{}: {} works on floats inside an integer program", op.where(), op.info().name);
+  }
+  return true;
+}
+
+}  // namespace halfstep::quant

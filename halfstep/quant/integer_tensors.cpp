@@ -1,0 +1,99 @@
+#include "halfstep/quant/integer_tensors.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "halfstep/arith/bias.h"
+#include "halfstep/base/status.h"
+
+namespace halfstep::quant {
+namespace {
+
+/// Scales raised for dead channels: each by its own bias, or the single one by all.
+std::vector<float> raised_scales(const WeightedLayer& layer) {
+  const auto given = layer.w_scale.data<float>();
+  std::vector<float> scales(given.begin(), given.end());
+  if (!layer.b.defined()) return scales;
+  const auto b = layer.b.data<float>();
+  const bool power_of_two = layer.form == arith::Requantization::power_of_two;
+  for (size_t c = 0; c < b.size(); ++c) {
+    float& scale = scales[scales.size() == 1 ? 0 : c];
+    scale = arith::raise_scale(scale, b[c], layer.x.scale, power_of_two);
+  }
+  return scales;
+}
+
+Tensor weight_codes(const WeightedLayer& layer, const std::vector<float>& scales) {
+  Tensor codes(layer.code_type, layer.w.dims());
+  const auto w = layer.w.data<float>();
+  auto q = codes.data<int8_t>();
+  const size_t per_channel = w.size() / static_cast<size_t>(layer.w.dims()[0]);
+  for (size_t i = 0; i < w.size(); ++i) {
+    const float scale = scales[scales.size() == 1 ? 0 : i / per_channel];
+    q[i] = static_cast<int8_t>(arith::code_of(w[i], scale, 0, layer.rule));
+  }
+  return codes;
+}
+
+Tensor bias_codes(const WeightedLayer& layer, const std::vector<float>& scales) {
+  Tensor codes(DType::i32, {layer.w.dims()[0]});
+  if (!layer.b.defined()) return codes;
+  const auto b = layer.b.data<float>();
+  auto q = codes.data<int32_t>();
+  for (size_t c = 0; c < b.size(); ++c) q[c] = arith::bias_code(b[c], layer.x.scale, scales[scales.size() == 1 ? 0 : c]);
+  return codes;
+}
+
+void set_factors(const WeightedLayer& layer, const std::vector<float>& scales, IntegerTensors& out) {
+  const auto count = static_cast<int64_t>(scales.size());
+  const bool multiplies = layer.form == arith::Requantization::fixed_point;
+  const bool leaky = layer.activation == arith::Activation::leaky_relu;
+  out.shift = Tensor(DType::i32, {count});
+  if (multiplies) out.multiplier = Tensor(DType::i32, {count});
+  if (leaky) out.negative_shift = Tensor(DType::i32, {count});
+  if (leaky && multiplies) out.negative_multiplier = Tensor(DType::i32, {count});
+  for (size_t c = 0; c < scales.size(); ++c) {
+    const double factor = arith::product_factor(layer.x.scale, scales[c], layer.y.scale);
+    const auto scaling = arith::to_scaling(factor, layer.form, layer.multiplier_bits, layer.activation, layer.alpha);
+    if (!scaling) unsupported("{}: channel {}: requantization factor {} has no legal shift; calibrate again or check the layer's scales", layer.where, c, factor);
+    out.shift.data<int32_t>()[c] = scaling->positive.shift;
+    if (multiplies) out.multiplier.data<int32_t>()[c] = scaling->positive.m;
+    if (leaky) out.negative_shift.data<int32_t>()[c] = scaling->negative.shift;
+    if (leaky && multiplies) out.negative_multiplier.data<int32_t>()[c] = scaling->negative.m;
+  }
+}
+
+int64_t prove_accumulator(const WeightedLayer& layer, const IntegerTensors& tensors) {
+  const auto w = tensors.w.data<int8_t>();
+  const auto b = tensors.b.data<int32_t>();
+  const size_t per_channel = b.empty() ? 0 : w.size() / b.size();
+  int64_t largest = 0;
+  for (size_t c = 0; c < b.size(); ++c) {
+    int64_t weight_sum = 0;
+    for (size_t k = 0; k < per_channel; ++k) weight_sum += std::abs(w[c * per_channel + k]);
+    const int64_t bound = arith::accumulator_bound(weight_sum, layer.x.code_min, layer.x.code_max, layer.x.zero_point, b[c]);
+    if (!arith::accumulator_fits(bound))
+      unsupported("{}: channel {}: the accumulator can reach {}, expected less than 2^31; use fewer bits or fewer input channels", layer.where, c, bound);
+    largest = std::max(largest, bound);
+  }
+  return largest;
+}
+
+}  // namespace
+
+arith::CodeRule code_rule(const ops::FakeQuantize& quantizer) {
+  return {static_cast<int32_t>(quantizer.code_min()), static_cast<int32_t>(quantizer.code_max()), quantizer.method() == "reciprocal",
+          *arith::parse_rounding(quantizer.rounding())};
+}
+
+IntegerTensors integer_tensors(const WeightedLayer& layer) {
+  IntegerTensors out;
+  const std::vector<float> scales = raised_scales(layer);
+  out.w = weight_codes(layer, scales);
+  out.b = bias_codes(layer, scales);
+  set_factors(layer, scales, out);
+  out.accumulator_bound = prove_accumulator(layer, out);
+  return out;
+}
+
+}  // namespace halfstep::quant

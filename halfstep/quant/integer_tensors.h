@@ -1,0 +1,48 @@
+// The tensors of one integer layer with weights.
+#pragma once
+
+#include <string>
+
+#include "halfstep/arith/code.h"
+#include "halfstep/arith/requantize.h"
+#include "halfstep/base/tensor.h"
+#include "halfstep/ir/ops.h"
+
+namespace halfstep::quant {
+
+/// Codes as the integer program sees them: how a value's codes read as reals.
+struct CodeFormat {
+  float scale = 1.0F;
+  int32_t zero_point = 0;
+  int32_t code_min = 0;
+  int32_t code_max = 255;
+};
+
+/// What the float side of a weighted layer says.
+struct WeightedLayer {
+  std::string where;                ///< for messages
+  Tensor w;                         ///< f32, output channels first
+  Tensor b;                         ///< f32, or undefined
+  Tensor w_scale;                   ///< f32 [1] or [channels]
+  arith::CodeRule rule;             ///< of the weight's codes
+  DType code_type = DType::i8;
+  CodeFormat x, y;
+  arith::Requantization form = arith::Requantization::fixed_point;
+  int multiplier_bits = 31;
+  arith::Activation activation = arith::Activation::none;
+  double alpha = 0.01;
+};
+
+/// What the integer side stores. The negative factors are defined for leaky_relu only, multipliers for fixed_point only.
+struct IntegerTensors {
+  Tensor w, b, shift, multiplier, negative_shift, negative_multiplier;
+  int64_t accumulator_bound = 0;
+};
+
+/// Throws unsupported with the channel when a shift or the accumulator leaves its range.
+IntegerTensors integer_tensors(const WeightedLayer& layer);
+
+/// The rule of a quantizer's codes.
+arith::CodeRule code_rule(const ops::FakeQuantize& quantizer);
+
+}  // namespace halfstep::quant

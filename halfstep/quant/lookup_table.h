@@ -1,0 +1,13 @@
+// A pointwise function as a table of codes.
+#pragma once
+
+#include "halfstep/base/tensor.h"
+#include "halfstep/ir/graph.h"
+#include "halfstep/quant/integer_tensors.h"
+
+namespace halfstep::quant {
+
+/// Entry c is the code of f((c - x.zero_point) * x.scale) for c in 0..x.code_max, in double; NaN gives y.code_min. docs/arithmetic.md, section 5.
+Tensor lookup_table(Op function, const CodeFormat& x, const CodeFormat& y, DType code_type);
+
+}  // namespace halfstep::quant

@@ -1,0 +1,185 @@
+#include "halfstep/quant/platform.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "halfstep/base/embedded.h"
+#include "halfstep/base/nearest.h"
+#include "halfstep/base/status.h"
+#include "halfstep/quant/yaml_reader.h"
+
+namespace halfstep::quant {
+namespace {
+
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::string_view kFolder = "platforms/";
+constexpr std::string_view kSuffix = ".yaml";
+
+void override_field(YAML::Node root, const std::string& path, const std::string& value) {
+  YAML::Node node = root;
+  std::istringstream keys(path);
+  for (std::string key; std::getline(keys, key, '.');) {
+    if (!node.IsMap() || !static_cast<const YAML::Node&>(node)[key].IsDefined()) {
+      std::vector<std::string> known;
+      if (node.IsMap()) {
+        for (const auto& entry : node) known.push_back(entry.first.as<std::string>());
+      }
+      fail("override '{}': the platform has no key '{}'{}", path, key, did_you_mean(key, known));
+    }
+    node.reset(node[key]);
+  }
+  node = parse_yaml(value, "override '" + path + "'");
+}
+
+BitRule read_bits(YamlReader& reader) {
+  BitRule rule;
+  rule.legal = reader.integers("legal_bits");
+  for (const int64_t bits : rule.legal) {
+    if (bits < 2 || bits > 16) fail("{}: found {}, expected 2 to 16", reader.where("legal_bits"), bits);
+  }
+  rule.default_bits = static_cast<int>(reader.integer("bits", 2, 16));
+  if (std::find(rule.legal.begin(), rule.legal.end(), rule.default_bits) == rule.legal.end())
+    fail("{}: {} is not legal here; expected one of {}", reader.where("bits"), rule.default_bits, fmt::join(rule.legal, ", "));
+  return rule;
+}
+
+const std::vector<std::string> kObservers = {"minmax", "mse"};
+
+void read_weights(Platform& platform, YamlReader reader) {
+  platform.weights = read_bits(reader);
+  if (*std::max_element(platform.weights.legal.begin(), platform.weights.legal.end()) > 8)
+    fail("{}: found more than 8 bits, expected 2 to 8 for weights", reader.where("legal_bits"));
+  platform.per_channel = reader.text("granularity", {"channel", "tensor"}) == "channel";
+  platform.weight_observer = reader.text("observer", kObservers);
+  reader.finish();
+}
+
+void read_features(Platform& platform, YamlReader reader) {
+  platform.features = read_bits(reader);
+  platform.feature_zero_points = reader.text("zero_points", {"affine", "offset"});
+  platform.feature_observer = reader.text("observer", kObservers);
+  platform.rate = reader.number("rate", 1e-6, 1.0);
+  reader.finish();
+}
+
+void read_arithmetic(Platform& platform, YamlReader& root) {
+  YamlReader low = root.map("low_bits");
+  platform.low_bits_below = static_cast<int>(low.integer("below", 0, 17));
+  platform.low_bits_observer = low.text("observer", kObservers);
+  platform.low_bits_learned = low.boolean("learned");
+  low.finish();
+  YamlReader edges = root.map("edges");
+  platform.edge_bits = static_cast<int>(edges.integer("bits", 2, 8));
+  edges.finish();
+  platform.power_of_two = root.boolean("power_of_two");
+  YamlReader requantize = root.map("requantize");
+  platform.requantize = requantize.text("form", {"fixed_point", "power_of_two"});
+  platform.multiplier_bits = static_cast<int>(requantize.integer("multiplier_bits", 15, 31));
+  if (platform.requantize == "power_of_two" && !platform.power_of_two)
+    fail("{}: power_of_two needs power_of_two scales", requantize.where("form"));
+  requantize.finish();
+  YamlReader rounding = root.map("rounding");
+  platform.method = rounding.text("method", {"divide", "reciprocal"});
+  platform.rounding = rounding.text("mode", {"half_even", "half_away", "half_up"});
+  rounding.finish();
+}
+
+void read_rules(Platform& platform, YamlReader& root) {
+  platform.share_scales = root.texts("share_scales");
+  for (const std::string& op : platform.share_scales) require_operator(op, root.where("share_scales"));
+  YamlReader activations = root.map("activations");
+  platform.weighted_activations = activations.texts("weighted");
+  platform.accumulates_activations = activations.texts("accumulates");
+  activations.finish();
+  YamlReader channels = root.map("channels");
+  platform.channel_multiple = channels.integer("multiple", 1, 4096);
+  platform.channel_above = channels.integer("above", 0, 65536);
+  channels.finish();
+  for (YamlReader& rule : root.maps("legal")) {
+    LegalRule legal;
+    if (rule.has("op")) legal.op = rule.text("op");
+    if (!legal.op.empty()) require_operator(legal.op, rule.where("op"));
+    if (rule.has("trait")) legal.trait = rule.text("trait", {"weighted", "accumulates", "pointwise", "preserves_range", "same_scale"});
+    if (rule.has("features")) legal.features = rule.integers("features");
+    if (rule.has("weights")) legal.weights = rule.integers("weights");
+    legal.reason = rule.text("reason");
+    rule.finish();
+    platform.legal.push_back(std::move(legal));
+  }
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) fail("{}: cannot be read; expected a platform file or one of {}", path, fmt::join(platform_names(), ", "));
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void require_bits(std::string_view where, std::string_view platform, std::string_view what, int bits, const std::vector<int64_t>& legal,
+                  const std::string& reason) {
+  if (legal.empty() || std::find(legal.begin(), legal.end(), bits) != legal.end()) return;
+  unsupported("{}: {} cannot have {} of {} bits, expected {}{}{}", where, platform, what, bits, fmt::join(legal, ", "),
+              reason.empty() ? "" : "; ", reason);
+}
+
+}  // namespace
+
+void Platform::require_legal(const OpInfo& op, std::string_view where, int weight_bits, int feature_bits) const {
+  require_bits(where, name, "features", feature_bits, features.legal, "");
+  if (weight_bits > 0) require_bits(where, name, "weights", weight_bits, weights.legal, "");
+  for (const LegalRule& rule : legal) {
+    if (rule.op.empty() ? rule.trait != op.quant.trait : rule.op != op.name) continue;
+    require_bits(where, name, "features", feature_bits, rule.features, rule.reason);
+    if (weight_bits > 0) require_bits(where, name, "weights", weight_bits, rule.weights, rule.reason);
+    return;
+  }
+}
+
+bool Platform::fuses(std::string_view activation, std::string_view trait) const {
+  const auto& list = trait == "weighted" ? weighted_activations : accumulates_activations;
+  return (trait == "weighted" || trait == "accumulates") && std::find(list.begin(), list.end(), activation) != list.end();
+}
+
+std::vector<std::string> platform_names() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.path.starts_with(kFolder))
+      names.emplace_back(file.path.substr(kFolder.size(), file.path.size() - kFolder.size() - kSuffix.size()));
+  }
+  return names;
+}
+
+Platform parse_platform(const std::string& text, const std::string& file, const Overrides& overrides) {
+  YAML::Node root = parse_yaml(text, file);
+  for (const auto& [path, value] : overrides) override_field(root, path, value);
+  Platform platform;
+  YamlReader reader(root, file, "");
+  platform.name = reader.text("platform");
+  platform.doc = reader.text("doc");
+  read_weights(platform, reader.map("weights"));
+  read_features(platform, reader.map("features"));
+  read_arithmetic(platform, reader);
+  read_rules(platform, reader);
+  reader.finish();
+  platform.text = YAML::Dump(root) + "\n";
+  return platform;
+}
+
+Platform load_platform(const std::string& name_or_path, const Overrides& overrides) {
+  const std::string built_in = std::string(kFolder) + name_or_path + std::string(kSuffix);
+  if (const auto bytes = find_embedded(built_in))
+    return parse_platform({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, built_in, overrides);
+  const bool is_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(kSuffix);
+  if (!is_path) {
+    const auto names = platform_names();
+    fail("platform '{}' is not known{}; expected a file or one of {}", name_or_path, did_you_mean(name_or_path, names),
+         fmt::join(names, ", "));
+  }
+  return parse_platform(read_file(name_or_path), name_or_path, overrides);
+}
+
+}  // namespace halfstep::quant

@@ -1,0 +1,208 @@
+#include "halfstep/quant/prepare.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "halfstep/base/status.h"
+#include "halfstep/passes/fold_batch_norm.h"
+#include "halfstep/quant/quantizer.h"
+
+namespace halfstep::quant {
+namespace {
+
+const QuantInfo& quant_of(Op op) { return op.info().quant; }
+
+bool computes(Op op) { return quant_of(op).trait == "weighted" || quant_of(op).trait == "accumulates"; }
+
+bool moves_codes(Op op) { return quant_of(op).trait == "preserves_range" || quant_of(op).trait == "same_scale"; }
+
+/// Decides where quantizers go and how wide they are; the graph changes only in `insert`.
+class Preparation {
+ public:
+  Preparation(Model& model, const Platform& platform, const PrepareOptions& options)
+      : model_(model),
+        platform_(platform),
+        weight_bits_(options.weight_bits.value_or(platform.weights.default_bits)),
+        feature_bits_(options.feature_bits.value_or(platform.features.default_bits)),
+        edge_bits_(options.edge_bits.value_or(platform.edge_bits)) {}
+
+  void run() {
+    if (!model_.graph.all<ops::FakeQuantize>().empty()) fail("the network is quantized already, expected a float network");
+    for (Op op : model_.graph.ops()) plan(op);
+    if (weighted_.empty()) fail("the network has no operator with weights, nothing to quantize");
+    set_widths();
+    share_scales();
+    check();
+    insert();
+  }
+
+ private:
+  void plan(Op op) {
+    for (const Value input : data_inputs(op)) {
+      if (!input.producer()) add_point(input);
+    }
+    if (moves_codes(op) || fused_.contains(op.node())) return;
+    if (computes(op)) {
+      if (quant_of(op).weight >= 0) plan_weight(op);
+      const Op activation = fusable_activation(op);
+      if (activation) fused_.insert(activation.node());
+      owner_[add_point((activation ? activation : op).out(0))] = op;
+    } else if (quant_of(op).lookup) {
+      owner_[add_point(op.out(0))] = op;
+    } else {
+      unsupported("{}: {} cannot become integers on {}; remove it, or move it behind the network's outputs{}", op.where(), op.info().name,
+                  platform_.name, op.info().name == ops::BatchNorm::record().name ? " (a batch_norm folds only into the convolution or linear it follows alone)" : "");
+    }
+  }
+
+  void plan_weight(Op op) {
+    const Value weight = op.in(quant_of(op).weight);
+    if (!weight.is_tensor()) unsupported("{}: the weight of this {} is computed, expected a parameter", op.where(), op.info().name);
+    weighted_.push_back(op);
+  }
+
+  std::vector<Value> data_inputs(Op op) const {
+    std::vector<Value> inputs;
+    const auto operands = op.operands();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const int port = op.port_of(static_cast<int>(i));
+      if (operands[i] && port != quant_of(op).weight && port != quant_of(op).bias) inputs.push_back(operands[i]);
+    }
+    return inputs;
+  }
+
+  Op fusable_activation(Op op) const {
+    if (!op.out(0).has_one_use()) return {};
+    const Op user = op.out(0).uses().front().first;
+    const bool fuses = quant_of(user).trait == "fuses_into_producer" && platform_.fuses(quant_of(user).activation, quant_of(op).trait);
+    return fuses ? user : Op();
+  }
+
+  size_t add_point(Value value) {
+    if (const auto found = point_of_.find(value.node()); found != point_of_.end()) return found->second;
+    point_of_[value.node()] = points_.size();
+    points_.push_back({{value}, value.name(), -1, feature_bits_});
+    return points_.size() - 1;
+  }
+
+  /// The point whose codes `value` has, seen through operators that move codes; several for a concat.
+  std::vector<size_t> points_behind(Value value) const {
+    if (const auto found = point_of_.find(value.node()); found != point_of_.end()) return {found->second};
+    std::vector<size_t> points;
+    for (const Value input : data_inputs(value.producer())) {
+      const auto behind = points_behind(input);
+      points.insert(points.end(), behind.begin(), behind.end());
+    }
+    return points;
+  }
+
+  void set_widths() {
+    for (size_t i = 0; i < points_.size(); ++i) {
+      if (!points_[i].values[0].producer()) points_[i].bits = edge_bits_;
+    }
+    for (const Value input : data_inputs(weighted_.back())) {
+      for (const size_t point : points_behind(input)) points_[point].bits = edge_bits_;
+    }
+    for (auto& [point, op] : owner_) {
+      if (op == weighted_.back()) points_[point].bits = edge_bits_;
+    }
+  }
+
+  int weight_bits_of(Op op) const { return op == weighted_.front() || op == weighted_.back() ? edge_bits_ : weight_bits_; }
+
+  /// Inputs of operators that need one scale become one point, as wide as the widest.
+  void share_scales() {
+    for (Op op : model_.graph.ops()) {
+      const auto& sharing = platform_.share_scales;
+      if (std::find(sharing.begin(), sharing.end(), op.info().name) == sharing.end() && quant_of(op).trait != "same_scale") continue;
+      std::set<size_t> group;
+      for (const Value input : data_inputs(op)) {
+        for (const size_t point : points_behind(input)) group.insert(point);
+      }
+      merge(group, op.name());
+    }
+  }
+
+  void merge(const std::set<size_t>& group, const std::string& name) {
+    const size_t first = *group.begin();
+    for (const size_t other : group) {
+      if (other == first) continue;
+      for (const Value value : points_[other].values) {
+        points_[first].values.push_back(value);
+        point_of_[value.node()] = first;
+      }
+      points_[first].bits = std::max(points_[first].bits, points_[other].bits);
+      points_[other].values.clear();
+      points_[first].name = name;
+    }
+  }
+
+  void check() const {
+    for (Op op : model_.graph.ops()) {
+      if (fused_.contains(op.node())) continue;
+      const int weight_bits = quant_of(op).weight >= 0 ? weight_bits_of(op) : 0;
+      for (const Value value : data_inputs(op)) check_width(op, weight_bits, value);
+      const Op activation = fusable_activation(op);
+      check_width(op, weight_bits, (computes(op) && activation ? activation : op).out(0));
+      check_channels(op);
+    }
+  }
+
+  void check_width(Op op, int weight_bits, Value value) const {
+    for (const size_t point : points_behind(value)) platform_.require_legal(op.info(), op.where(), weight_bits, points_[point].bits);
+  }
+
+  void check_channels(Op op) const {
+    const int weight_port = quant_of(op).weight;
+    if (weight_port < 0 || op.in(weight_port).dims().size() != 4) return;
+    const int64_t in = op.in(0).dims()[1];
+    const int64_t out = op.in(weight_port).dims()[0];
+    const int64_t multiple = platform_.channel_multiple;
+    if (in > platform_.channel_above && (in % multiple != 0 || out % multiple != 0))
+      unsupported("{}: {} needs channels in multiples of {} above {}: found {} in and {} out; widen the layer", op.where(), platform_.name,
+                  multiple, platform_.channel_above, in, out);
+  }
+
+  void insert() {
+    for (const QuantizerPlace& point : points_) {
+      if (!point.values.empty()) insert_quantizer(model_, platform_, point);
+    }
+    std::map<std::string, int> uses;
+    for (Op op : weighted_) {
+      const Value weight = op.in(quant_of(op).weight);
+      const int use = ++uses[weight.name()];
+      const std::string name = use == 1 ? weight.name() : weight.name() + "." + std::to_string(use);
+      insert_quantizer(model_, platform_, {{weight}, name, quant_of(op).weight_axis, weight_bits_of(op)}, op);
+    }
+  }
+
+  Model& model_;
+  const Platform& platform_;
+  int weight_bits_, feature_bits_, edge_bits_;
+  std::vector<QuantizerPlace> points_;
+  std::map<const detail::ValueNode*, size_t> point_of_;
+  std::map<size_t, Op> owner_;
+  std::vector<Op> weighted_;
+  std::set<const detail::OpNode*> fused_;
+};
+
+}  // namespace
+
+Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options) {
+  Model prepared = clone(model);
+  passes::fold_batch_norm(prepared);
+  Preparation(prepared, platform, options).run();
+  prepared.notes["platform"] = platform.text;
+  return prepared;
+}
+
+bool is_prepared(const Model& model) { return !model.graph.all<ops::FakeQuantize>().empty(); }
+
+Platform platform_of(const Model& model) {
+  const auto note = model.notes.find("platform");
+  if (note == model.notes.end() || !is_prepared(model)) fail("the network is not prepared; run quantize first");
+  return parse_platform(note->second, "note 'platform' of the network");
+}
+
+}  // namespace halfstep::quant

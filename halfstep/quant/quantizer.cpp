@@ -1,0 +1,193 @@
+#include "halfstep/quant/quantizer.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "halfstep/arith/range.h"
+#include "halfstep/base/status.h"
+
+namespace halfstep::quant {
+namespace {
+
+struct CodeRange {
+  int64_t min, max;
+  std::string type;
+};
+
+/// Weights are signed without the lowest code, features unsigned.
+CodeRange code_range(bool weight, int bits) {
+  if (weight) {
+    const int64_t max = (int64_t{1} << (bits - 1)) - 1;
+    return {-max, max, bits <= 4 ? "i4" : "i8"};
+  }
+  return {0, (int64_t{1} << bits) - 1, bits <= 8 ? "u8" : "u16"};
+}
+
+bool is_weight(const ops::FakeQuantize& quantizer) { return quantizer.x().is_tensor(); }
+
+/// 1 / sqrt(elements * largest code), the step size gradient scale of LSQ (Esser et al., ICLR 2020, section 2.2); elements of one sample or channel.
+double gradient_scale(const ops::FakeQuantize& quantizer, const CodeRange& codes) {
+  const Dims& dims = quantizer.x().dims();
+  double elements = 1;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    const bool shared = is_weight(quantizer) ? static_cast<int64_t>(axis) == quantizer.axis() : axis == 0;
+    if (!shared && dims[axis] > 0) elements *= static_cast<double>(dims[axis]);
+  }
+  return 1.0 / std::sqrt(elements * static_cast<double>(codes.max));
+}
+
+/// Every quantizer that reads `scale`, directly or through its rounding to a power of two.
+std::vector<ops::FakeQuantize> readers_of(Graph& graph, Value scale) {
+  std::vector<ops::FakeQuantize> readers;
+  for (const auto& quantizer : graph.all<ops::FakeQuantize>()) {
+    if (scale_tensor(quantizer) == scale) readers.push_back(quantizer);
+  }
+  return readers;
+}
+
+ops::ObserveRange observer_of(Graph& graph, Value scale) {
+  for (const auto& observer : graph.all<ops::ObserveRange>()) {
+    if (observer.scale() == scale) return observer;
+  }
+  fail("quantizer scale '{}': has no observer; expected a network that prepare has made", scale.name());
+}
+
+/// A learned power-of-two scale is rounded between its tensor and the quantizer; any other scale is read as it is.
+void wire_scale(Graph& graph, const ops::FakeQuantize& quantizer, Value tensor, bool rounded) {
+  const Value now = quantizer.scale();
+  const auto rounding = now.producer<ops::PowerOfTwoScale>();
+  if (rounded == rounding.has_value()) return;
+  const int port = quantizer.info().input("scale");
+  if (rounded) {
+    Builder builder = Builder::before(graph, quantizer);
+    quantizer.set_operand(port, ops::power_of_two_scale(builder, {.scale = tensor, .name = quantizer.name() + ".power"}).out());
+    return;
+  }
+  quantizer.set_operand(port, tensor);
+  if (rounding->out().unused()) graph.erase(*rounding);
+}
+
+void configure_observer(const ops::ObserveRange& observer, const Platform& platform, const CodeRange& codes, bool weight, bool low_bits) {
+  const std::string& usual = weight ? platform.weight_observer : platform.feature_observer;
+  observer.set_attributes({{"method", low_bits ? platform.low_bits_observer : usual},
+                           {"rate", weight ? 1.0 : platform.rate},
+                           {"code_min", codes.min},
+                           {"code_max", codes.max},
+                           {"zero_points", weight ? std::string("symmetric") : platform.feature_zero_points},
+                           {"power_of_two", platform.power_of_two}});
+}
+
+/// Scale and zero point from the range that the observer holds, channel by channel; nothing changes where nothing was seen.
+void derive_parameters(Model& model, const ops::ObserveRange& observer) {
+  const arith::CodeGrid grid{static_cast<int32_t>(observer.code_min()), static_cast<int32_t>(observer.code_max()),
+                             *arith::parse_zero_points(observer.zero_points()), observer.power_of_two()};
+  const auto low = model.tensors.at(observer.low().name()).data<float>();
+  const auto high = model.tensors.at(observer.high().name()).data<float>();
+  auto scale = model.tensors.at(observer.scale().name()).data<float>();
+  auto zero_point = model.tensors.at(observer.zero_point().name()).data<int32_t>();
+  for (size_t c = 0; c < scale.size(); ++c) {
+    if (low[c] > high[c]) continue;
+    const auto parameters = arith::parameters_of(low[c], high[c], grid);
+    scale[c] = parameters.scale;
+    zero_point[c] = parameters.zero_point;
+  }
+}
+
+Value add_tensor(Model& model, const std::string& name, Role role, Tensor contents) {
+  const Value value = model.graph.add_tensor(name, contents.type(), role);
+  model.tensors[name] = std::move(contents);
+  return value;
+}
+
+Tensor filled(int64_t count, float with) {
+  Tensor tensor(DType::f32, {count});
+  for (float& element : tensor.data<float>()) element = with;
+  return tensor;
+}
+
+/// The operation in front of which something that follows `value` goes; null for the end.
+Op successor_of(const Graph& graph, Value value) {
+  const auto ops = graph.ops();
+  const Op producer = value.producer();
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (!producer) return ops[i];
+    if (ops[i] == producer) return i + 1 < ops.size() ? ops[i + 1] : Op();
+  }
+  return {};
+}
+
+Builder builder_behind(Graph& graph, Value value) {
+  const Op next = successor_of(graph, value);
+  return next ? Builder::before(graph, next) : Builder(graph);
+}
+
+}  // namespace
+
+int bits_of(const ops::FakeQuantize& quantizer) {
+  const auto codes = static_cast<uint64_t>(quantizer.code_max() - quantizer.code_min());
+  return static_cast<int>(std::bit_width(codes));
+}
+
+Value scale_tensor(const ops::FakeQuantize& quantizer) {
+  const auto rounding = quantizer.scale().producer<ops::PowerOfTwoScale>();
+  return rounding ? rounding->scale() : quantizer.scale();
+}
+
+float effective_scale(const Model& model, const ops::FakeQuantize& quantizer, size_t channel) {
+  const Value tensor = scale_tensor(quantizer);
+  const float scale = model.tensors.at(tensor.name()).data<float>()[channel];
+  return quantizer.scale() == tensor ? scale : arith::nearest_power_of_two(scale);
+}
+
+bool is_learned(const ops::FakeQuantize& quantizer) { return scale_tensor(quantizer).role() == Role::parameter; }
+
+void insert_quantizer(Model& model, const Platform& platform, const QuantizerPlace& place, Op reader) {
+  Graph& graph = model.graph;
+  const bool weight = place.weight_axis >= 0;
+  const int64_t axis = weight && platform.per_channel ? place.weight_axis : -1;
+  const int64_t count = axis < 0 ? 1 : place.values[0].dims()[static_cast<size_t>(axis)];
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Value scale = add_tensor(model, place.name + ".scale", Role::state, filled(count, 1.0F));
+  const Value zero_point = add_tensor(model, place.name + ".zero_point", Role::state, Tensor(DType::i32, {count}));
+  const Value low = add_tensor(model, place.name + ".low", Role::state, filled(count, infinity));
+  const Value high = add_tensor(model, place.name + ".high", Role::state, filled(count, -infinity));
+
+  ops::FakeQuantize quantizer;
+  for (const Value value : place.values) {
+    Builder builder = weight ? Builder::before(graph, reader) : builder_behind(graph, value);
+    builder.at((weight ? reader : value.producer() ? value.producer() : graph.ops().front()).location());
+    quantizer = ops::fake_quantize(builder, {.x = value, .scale = scale, .zero_point = zero_point, .axis = axis, .method = platform.method,
+                                             .rounding = platform.rounding, .requantize = platform.requantize,
+                                             .multiplier_bits = platform.multiplier_bits, .name = value.name() + ".q"});
+    if (weight) {
+      reader.set_operand(reader.info().quant.weight, quantizer.out());
+    } else {
+      value.replace_all_uses_with(quantizer.out());
+      quantizer.set_operand(0, value);
+    }
+  }
+  Builder builder = weight ? Builder::before(graph, quantizer) : builder_behind(graph, quantizer.out());
+  ops::observe_range(builder, {.low = low, .high = high, .scale = scale, .zero_point = zero_point, .x = place.values, .axis = axis,
+                               .name = place.name + ".observer"});
+  set_quantizer_bits(model, platform, quantizer, place.bits);
+}
+
+void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits) {
+  const Value scale = scale_tensor(quantizer);
+  const bool weight = is_weight(quantizer);
+  const CodeRange codes = code_range(weight, bits);
+  const bool low_bits = bits < platform.low_bits_below;
+  const bool learned = low_bits && platform.low_bits_learned;
+  for (const auto& reader : readers_of(model.graph, scale)) {
+    wire_scale(model.graph, reader, scale, learned && platform.power_of_two);
+    reader.set_attributes({{"code_min", codes.min}, {"code_max", codes.max}, {"code_type", codes.type},
+                           {"gradient_scale", gradient_scale(reader, codes)}});
+  }
+  scale.node()->role = learned ? Role::parameter : Role::state;
+  const ops::ObserveRange observer = observer_of(model.graph, scale);
+  configure_observer(observer, platform, codes, weight, low_bits);
+  derive_parameters(model, observer);
+}
+
+}  // namespace halfstep::quant

@@ -1,0 +1,40 @@
+// One quantizer of a prepared network: its widths, its tensors, its observer.
+#pragma once
+
+#include <vector>
+
+#include "halfstep/ir/model.h"
+#include "halfstep/ir/ops.h"
+#include "halfstep/quant/platform.h"
+
+namespace halfstep::quant {
+
+/// Where a quantizer goes.
+struct QuantizerPlace {
+  std::vector<Value> values;  ///< one value, or several that share a scale; a weight tensor alone
+  std::string name;           ///< its tensors are NAME.scale, NAME.zero_point, NAME.low, NAME.high
+  int weight_axis = -1;       ///< axis of output channels; -1 for features
+  int bits = 8;
+};
+
+/// Inserts a quantizer behind every value of `place` (for a weight: in front of `reader`, for it alone) and one observer for them all.
+/// The scale has seen nothing yet.
+void insert_quantizer(Model& model, const Platform& platform, const QuantizerPlace& place, Op reader = {});
+
+/// Gives a quantizer (and whatever shares its scale) another width: codes, observer, learned or observed scale. The scale and zero point
+/// are derived anew from the range that the observer has seen.
+void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits);
+
+/// Width in bits of a quantizer's codes.
+int bits_of(const ops::FakeQuantize& quantizer);
+
+/// The tensor behind a quantizer's scale operand, seen through the power-of-two rounding of a learned scale.
+Value scale_tensor(const ops::FakeQuantize& quantizer);
+
+/// The scale that the quantizer applies, of a channel: the tensor's contents, rounded where it is a learned power of two.
+float effective_scale(const Model& model, const ops::FakeQuantize& quantizer, size_t channel = 0);
+
+/// Whether the scale is a parameter.
+bool is_learned(const ops::FakeQuantize& quantizer);
+
+}  // namespace halfstep::quant

@@ -1,0 +1,37 @@
+#include "halfstep/train/calibrate.h"
+
+#include <algorithm>
+
+#include "halfstep/base/random.h"
+#include "halfstep/base/status.h"
+#include "halfstep/compile/compile.h"
+#include "halfstep/passes/bypass_quantizers.h"
+#include "halfstep/passes/training_form.h"
+#include "halfstep/quant/prepare.h"
+
+namespace halfstep::train {
+
+void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool, const ProgressCallback& progress) {
+  if (!quant::is_prepared(prepared)) fail("calibration needs a prepared network; run quantize first");
+  if (samples.size() == 0) fail("calibration needs at least one sample, found none");
+  Model observing = prepared;
+  passes::set_mode(observing.graph, passes::Mode::calibration);
+  passes::bypass_quantizers(observing.graph);
+  const std::string& input = observing.graph.arguments().front().name();
+  const int64_t batch = std::min(options.batch, samples.size());
+  const int64_t batches = std::min(options.batches, samples.size() / batch);
+  Dims dims = samples.data->sample_dims();
+  dims.insert(dims.begin(), batch);
+
+  CompileOptions compile_options;
+  compile_options.freeze_tensors = false;
+  runtime::Program program = compile(specialize(observing, {{input, dims}}), compile_options);
+  const auto order = Random(options.seed, 0).permutation(samples.size());
+  for (int64_t i = 0; i < batches; ++i) {
+    program.run({{input, samples.x(i * batch, batch, &order)}}, pool);
+    if (progress) progress({"calibration", static_cast<double>(i + 1), static_cast<double>(batches), ""});
+  }
+  for (auto& [name, tensor] : program.tensors()) prepared.tensors[name] = tensor;
+}
+
+}  // namespace halfstep::train

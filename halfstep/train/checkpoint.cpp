@@ -1,0 +1,97 @@
+#include "halfstep/train/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "halfstep/base/status.h"
+#include "halfstep/ir/print.h"
+
+namespace halfstep::train {
+namespace {
+
+constexpr std::string_view kPrefix = "checkpoint_";
+constexpr std::string_view kSuffix = ".safetensors";
+constexpr std::string_view kAverage = ".average";
+constexpr const char* kEpochNote = "train.epoch";
+constexpr const char* kSettingsNote = "train.settings";
+constexpr const char* kNetworkNote = "train.network";
+
+std::optional<int64_t> epoch_of(const std::string& name) {
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) || name.size() <= kPrefix.size() + kSuffix.size()) return std::nullopt;
+  const char* begin = name.data() + kPrefix.size();
+  const char* end = name.data() + name.size() - kSuffix.size();
+  int64_t epoch = 0;
+  const auto [stop, error] = std::from_chars(begin, end, epoch);
+  return error == std::errc() && stop == end ? std::optional(epoch) : std::nullopt;
+}
+
+void add_state(Model& model, const std::string& name, const Tensor& tensor) {
+  if (!model.graph.tensor(name)) model.graph.add_tensor(name, tensor.type(), Role::state);
+  model.tensors[name] = tensor;
+}
+
+std::string note(const Model& model, const char* key) {
+  const auto found = model.notes.find(key);
+  return found == model.notes.end() ? std::string() : found->second;
+}
+
+void require_same(const std::filesystem::path& path, const char* what, const std::string& found, const std::string& expected) {
+  if (found == expected) return;
+  const auto [a, b] = std::mismatch(found.begin(), found.end(), expected.begin(), expected.end());
+  const auto excerpt = [](const std::string& text, std::string::const_iterator at) {
+    const auto begin = text.begin() + std::max<std::ptrdiff_t>(0, at - text.begin() - 20);
+    return std::string(begin, begin + std::min<std::ptrdiff_t>(60, text.end() - begin));
+  };
+  fail("{}: is of another {}: found '{}', expected '{}'", path.string(), what, excerpt(found, a), excerpt(expected, b));
+}
+
+}  // namespace
+
+std::filesystem::path checkpoint_path(const std::filesystem::path& folder, int64_t epoch) {
+  return folder / fmt::format("{}{:04}{}", kPrefix, epoch, kSuffix);
+}
+
+std::optional<std::filesystem::path> last_checkpoint(const std::filesystem::path& folder) {
+  std::optional<std::filesystem::path> last;
+  int64_t highest = -1;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const auto epoch = epoch_of(entry.path().filename().string());
+    if (!epoch || *epoch <= highest) continue;
+    highest = *epoch;
+    last = entry.path();
+  }
+  return last;
+}
+
+void save_checkpoint(const std::filesystem::path& path, const Model& network, const TrainingState& state, const std::string& settings) {
+  Model file = network;
+  file.notes[kNetworkNote] = print(network.graph);
+  for (const auto& [name, tensor] : state.tensors) add_state(file, name, tensor);
+  for (const auto& [name, tensor] : state.average) add_state(file, name + std::string(kAverage), tensor);
+  file.notes[kEpochNote] = std::to_string(state.epoch);
+  file.notes[kSettingsNote] = settings;
+  save_model(file, path);
+}
+
+TrainingState load_checkpoint(const std::filesystem::path& path, const Model& network, const std::string& settings) {
+  const Model file = load_model(path);
+  if (!file.notes.contains(kEpochNote)) fail("{}: is a model without training state, expected a checkpoint", path.string());
+  require_same(path, "network", note(file, kNetworkNote), print(network.graph));
+  require_same(path, "run", note(file, kSettingsNote), settings);
+  TrainingState state;
+  const std::string epoch = note(file, kEpochNote);
+  std::from_chars(epoch.data(), epoch.data() + epoch.size(), state.epoch);
+  for (const auto& [name, tensor] : file.tensors) {
+    if (name.ends_with(kAverage)) {
+      state.average[name.substr(0, name.size() - kAverage.size())] = tensor;
+    } else {
+      state.tensors[name] = tensor;
+    }
+  }
+  return state;
+}
+
+}  // namespace halfstep::train

@@ -1,0 +1,35 @@
+// A Model of any stage (float, prepared, integer) as something that runs.
+#pragma once
+
+#include "halfstep/base/parallel.h"
+#include "halfstep/ir/model.h"
+#include "halfstep/runtime/program.h"
+#include "halfstep/train/samples.h"
+
+namespace halfstep::train {
+
+/// The graph that evaluates: a prepared Model lowered to operators on codes, any other in evaluation form.
+Model evaluation_form(const Model& model);
+
+/// Runs a Model over samples in batches, the last one smaller; programs are compiled once for each batch size.
+class BatchRunner {
+ public:
+  /// `model` as evaluation_form gives it; `fetch` as in CompileOptions.
+  BatchRunner(Model model, std::vector<std::string> fetch, ThreadPool& pool);
+  /// The model's one argument is `x`; throws when it has another number of arguments or takes other samples.
+  std::map<std::string, Tensor> run(const Tensor& x);
+
+ private:
+  Model model_;
+  std::vector<std::string> fetch_;
+  ThreadPool& pool_;
+  std::map<int64_t, runtime::Program> programs_;
+};
+
+/// Share of samples whose largest output (the first of equals) is their label.
+double accuracy(const Model& model, const Samples& samples, ThreadPool& pool);
+
+/// Position of the largest element of each row; the first of equals.
+std::vector<int64_t> largest_of_rows(const Tensor& logits);
+
+}  // namespace halfstep::train

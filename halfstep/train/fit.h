@@ -1,0 +1,63 @@
+// The training loop: float networks, and prepared ones on codes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "halfstep/base/log.h"
+#include "halfstep/base/parallel.h"
+#include "halfstep/ir/model.h"
+#include "halfstep/passes/optimizer.h"
+#include "halfstep/train/samples.h"
+
+namespace halfstep::train {
+
+struct FitOptions {
+  int64_t epochs = 20;
+  int64_t batch = 32;
+  double learning_rate = 0.05;  ///< peak of a cosine schedule
+  double warmup = 0.05;         ///< share of all steps with a rising rate
+  passes::OptimizerSpec optimizer;
+  double average_decay = 0.0;   ///< exponential moving average of the parameters, kept as the result; 0: none
+  uint64_t seed = 0;            ///< shuffling
+};
+
+/// What a run needs to go on: parameters, state, what the optimizer keeps, and the moving average, by name.
+struct TrainingState {
+  std::map<std::string, Tensor> tensors;
+  std::map<std::string, Tensor> average;  ///< of parameters; empty without averaging
+  int64_t epoch = 0;                      ///< epochs done
+};
+
+/// A training run that can stop and go on after any epoch with the same bits.
+class Fit {
+ public:
+  /// `model` (float or prepared) is the network and its contents at the start; both it and `samples` must outlive the run.
+  Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool);
+  ~Fit();
+
+  /// One epoch: shuffles by (seed, epoch), drops the samples of an incomplete last batch. Returns the mean loss. `progress` may throw.
+  double run_epoch(const ProgressCallback& progress = {}, std::string_view stage = "training");
+  bool finished() const { return state_.epoch >= options_.epochs; }
+  const TrainingState& state() const { return state_; }
+  /// Continues from a state of the same network and options.
+  void restore(TrainingState state);
+  /// The network with what was learned so far: the moving average where there is one, quantizer state as it is now.
+  Model result() const;
+
+ private:
+  struct Running;
+  void average_parameters(int64_t step);
+
+  const Model& model_;
+  const Samples& samples_;
+  FitOptions options_;
+  ThreadPool& pool_;
+  int64_t batch_, steps_per_epoch_;
+  std::unique_ptr<Running> running_;
+  TrainingState state_;
+};
+
+}  // namespace halfstep::train
