@@ -1,0 +1,47 @@
+// What the subcommands share. Each lives in a file of its own and adds itself to the program with one function.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "halfstep/halfstep.h"
+
+namespace halfstep::cli {
+
+/// Exit codes of the program.
+enum Exit : int { kDone = 0, kDifference = 1, kBadInput = 2, kUnsupported = 3, kInterrupted = 130 };
+
+/// Options that every subcommand has.
+struct Common {
+  int threads = 0;
+  uint64_t seed = 0;
+  bool json = false;
+
+  /// For the library: progress goes to standard error, unless JSON is asked for.
+  Settings settings() const;
+};
+
+/// A subcommand's work; returns the exit code.
+using Work = std::function<int()>;
+
+/// Makes a subcommand with --threads, --seed and --json and an example in its help; `work` is what it does.
+CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& summary, const std::string& example, Common& common);
+
+/// The options of a Target.
+void add_target(CLI::App& command, Target& target, std::vector<std::string>& overrides);
+/// "KEY=VALUE" texts as pairs.
+PlatformOverrides split_overrides(const std::vector<std::string>& texts);
+
+// One for each file of this folder.
+void add_quickstart(CLI::App& program, Work& work);
+void add_train(CLI::App& program, Work& work);
+void add_eval(CLI::App& program, Work& work);
+void add_run(CLI::App& program, Work& work);
+void add_quantize(CLI::App& program, Work& work);
+void add_convert(CLI::App& program, Work& work);
+void add_verify(CLI::App& program, Work& work);
+void add_inspect(CLI::App& program, Work& work);
+void add_op(CLI::App& program, Work& work);
+
+}  // namespace halfstep::cli

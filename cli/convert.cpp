@@ -1,0 +1,44 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/table.h"
+
+namespace halfstep::cli {
+namespace {
+
+void print_report(const ConvertRequest& request, const ConvertReport& report, bool as_json) {
+  if (as_json) {
+    auto layers = nlohmann::ordered_json::array();
+    for (const auto& proof : report.proofs) layers.push_back({{"layer", proof.layer}, {"accumulator_bound", proof.bound}});
+    fmt::print("{}\n", nlohmann::ordered_json({{"accumulators", layers}}).dump(2));
+    return;
+  }
+  Table table({"layer", "accumulator at most", "share of 2^31"});
+  for (const auto& proof : report.proofs)
+    table.add({proof.layer, std::to_string(proof.bound), fmt::format("{:.3f} %", 100.0 * static_cast<double>(proof.bound) / 0x1p31)});
+  fmt::print("{}\nno float operator between quantize and dequantize\nwrote {}\n", table.text(), request.out.string());
+}
+
+}  // namespace
+
+void add_convert(CLI::App& program, Work& work) {
+  struct Options {
+    Common common;
+    ConvertRequest request;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = add_command(program, "convert", "Turn a prepared Model into an integer program",
+                                  "halfstep convert prepared.safetensors --out integer.safetensors", options->common);
+  command->add_option("model", options->request.model, "prepared Model")->required();
+  command->add_option("--out", options->request.out, "file for the integer Model")->required();
+  command->callback([options, &work] {
+    work = [options] {
+      print_report(options->request, convert_model(options->request), options->common.json);
+      return int{kDone};
+    };
+  });
+}
+
+}  // namespace halfstep::cli

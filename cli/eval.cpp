@@ -1,0 +1,32 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+
+namespace halfstep::cli {
+
+void add_eval(CLI::App& program, Work& work) {
+  struct Options {
+    Common common;
+    EvaluateRequest request;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = add_command(program, "eval", "Accuracy of a Model on the test part of a data set",
+                                  "halfstep eval --model quickstart_out/integer.safetensors", options->common);
+  command->add_option("--model", options->request.model, "Model of any stage")->required();
+  command->add_option("--data", options->request.data, "labelled samples; the embedded digits without it");
+  command->callback([options, &work] {
+    work = [options] {
+      const EvaluateReport report = evaluate_model(options->request, options->common.settings());
+      if (options->common.json) {
+        fmt::print("{}\n", nlohmann::ordered_json({{"stage", report.stage}, {"accuracy", report.accuracy}, {"samples", report.samples}}).dump(2));
+      } else {
+        fmt::print("{} network: accuracy {:.2f} % of {} test samples\n", report.stage, 100 * report.accuracy, report.samples);
+      }
+      return int{kDone};
+    };
+  });
+}
+
+}  // namespace halfstep::cli

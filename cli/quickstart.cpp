@@ -1,0 +1,59 @@
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/roads_table.h"
+#include "cli/table.h"
+
+namespace halfstep::cli {
+namespace {
+
+struct Options {
+  Common common;
+  QuickstartRequest request;
+  std::vector<std::string> overrides;
+};
+
+std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
+std::string kilobytes(int64_t bytes) { return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1000); }
+
+void print_report(const QuickstartReport& report, const std::filesystem::path& out) {
+  Table accuracy({"network", "accuracy", "file"});
+  accuracy.add({"float", percent(report.accuracy_float), kilobytes(report.float_bytes)});
+  accuracy.add({"calibrated", percent(report.accuracy_calibrated), ""});
+  accuracy.add({"fine-tuned", percent(report.accuracy_finetuned), ""});
+  accuracy.add({"integer", percent(report.accuracy_integer), kilobytes(report.integer_bytes)});
+  Table time({"stage", "seconds"});
+  for (const auto& [stage, seconds] : report.seconds) time.add({stage, fmt::format("{:.2f}", seconds)});
+  fmt::print("\n{} on {}, {} test samples\n\n{}\n{}\n{}\n{}", report.platform, report.data, report.samples, accuracy.text(), time.text(),
+             layers_table(report.roads), verdict(report.roads));
+  fmt::print("peak memory {:.0f} MB, digest of the trained weights {}\nwrote {}/float.safetensors, prepared.safetensors, integer.safetensors, report.json\n",
+             static_cast<double>(report.peak_rss_bytes) / 1e6, report.weights_digest, out.string());
+}
+
+}  // namespace
+
+void add_quickstart(CLI::App& program, Work& work) {
+  const auto options = std::make_shared<Options>();
+  QuickstartRequest& request = options->request;
+  CLI::App* command = add_command(program, "quickstart", "Train, quantize, fine-tune, convert and verify a digit classifier",
+                                  "halfstep quickstart --platform magik_t40 --weights 4 --features 4 --out magik", options->common);
+  command->add_option("--data", request.data, "labelled samples; the embedded digits without it");
+  command->add_option("--out", request.out, "folder for Models and report")->capture_default_str();
+  command->add_option("--epochs", request.float_epochs, "epochs of float training")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--tune-epochs", request.tune_epochs, "epochs of fine-tuning")->check(CLI::PositiveNumber)->capture_default_str();
+  add_target(*command, request.target, options->overrides);
+  command->callback([options, &work] {
+    work = [options] {
+      options->request.target.overrides = split_overrides(options->overrides);
+      const QuickstartReport report = quickstart(options->request, options->common.settings());
+      if (options->common.json) {
+        fmt::print("{}", report_json(report));
+      } else {
+        print_report(report, options->request.out);
+      }
+      return int{report.roads.equal() ? kDone : kDifference};
+    };
+  });
+}
+
+}  // namespace halfstep::cli

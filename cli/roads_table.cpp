@@ -1,0 +1,78 @@
+#include "cli/roads_table.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/table.h"
+
+namespace halfstep::cli {
+namespace {
+
+std::string bits(const verify::Layer& layer) {
+  return layer.weight_bits ? fmt::format("w{} f{}", *layer.weight_bits, layer.feature_bits) : fmt::format("f{}", layer.feature_bits);
+}
+
+std::string describe(const verify::LayerReport& report, const verify::Difference& difference) {
+  std::string text = fmt::format("layer '{}': {} code {} at {}: training road {}, integer program {}", report.layer.name, difference.what,
+                                 difference.index, to_string(difference.position), difference.first, difference.second);
+  if (difference.what != "feature") return text;
+  text += fmt::format(" (sample {}", difference.sample);
+  if (difference.position.size() == 3) text += fmt::format(", NCHW index {}, NHWC index {}", difference.index, difference.nhwc);
+  return text + ")";
+}
+
+nlohmann::ordered_json json_of(const verify::Difference& difference) {
+  return {{"what", difference.what},         {"index", difference.index}, {"nhwc_index", difference.nhwc},
+          {"sample", difference.sample},     {"position", difference.position},
+          {"training", difference.first},    {"integer", difference.second}};
+}
+
+}  // namespace
+
+std::string layers_table(const verify::RoadReport& report) {
+  Table table({"layer", "operator", "bits", "scale", "compared", "differing", "SQNR dB"});
+  for (const auto& layer : report.layers) {
+    table.add({layer.layer.name, layer.layer.op, bits(layer.layer), fmt::format("{:.6g}", layer.layer.scale), std::to_string(layer.compared),
+               std::to_string(layer.differing + layer.parameters_differing),
+               std::isfinite(layer.sqnr_db) ? fmt::format("{:.1f}", layer.sqnr_db) : "inf"});
+  }
+  return table.text();
+}
+
+std::string verdict(const verify::RoadReport& report) {
+  int64_t compared = 0;
+  std::string text;
+  bool features_differ = false;
+  for (const auto& layer : report.layers) {
+    compared += layer.compared + layer.parameters_compared;
+    if (layer.parameter) text += describe(layer, *layer.parameter) + "\n";
+  }
+  for (const auto& layer : report.layers) {
+    if (!layer.feature || features_differ) continue;
+    features_differ = true;
+    text += "first differing feature: " + describe(layer, *layer.feature) + "\n";
+  }
+  if (report.equal())
+    return fmt::format("equal: {} codes of {} layers over {} samples, 0 differ\n", compared, report.layers.size(), report.samples);
+  return text + (features_differ ? "" : "no feature code differs\n");
+}
+
+std::string roads_json(const verify::RoadReport& report) {
+  nlohmann::ordered_json json;
+  json["equal"] = report.equal();
+  json["samples"] = report.samples;
+  for (const auto& layer : report.layers) {
+    nlohmann::ordered_json entry = {{"name", layer.layer.name},       {"op", layer.layer.op},
+                                    {"compared", layer.compared},     {"differing", layer.differing},
+                                    {"parameters_compared", layer.parameters_compared},
+                                    {"parameters_differing", layer.parameters_differing}};
+    if (layer.parameter) entry["first_parameter"] = json_of(*layer.parameter);
+    if (layer.feature) entry["first_feature"] = json_of(*layer.feature);
+    json["layers"].push_back(std::move(entry));
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace halfstep::cli

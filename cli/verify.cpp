@@ -1,0 +1,49 @@
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/roads_table.h"
+
+namespace halfstep::cli {
+namespace {
+
+struct Options {
+  Common common;
+  std::filesystem::path folder;
+  VerifyRequest request;
+};
+
+/// The folder a user means: the one named, else the current one if it holds a report, else the default of quickstart.
+std::filesystem::path folder_of(const Options& options) {
+  if (!options.folder.empty()) return options.folder;
+  return std::filesystem::exists("report.json") ? "." : "quickstart_out";
+}
+
+int verify_and_report(Options& options) {
+  const auto folder = folder_of(options);
+  VerifyRequest& request = options.request;
+  if (request.prepared.empty()) request.prepared = folder / "prepared.safetensors";
+  if (request.integer.empty()) request.integer = folder / "integer.safetensors";
+  const auto report = verify_models(request, options.common.settings());
+  if (options.common.json) {
+    fmt::print("{}", roads_json(report));
+  } else {
+    fmt::print("{}\n{}", layers_table(report), verdict(report));
+  }
+  return report.equal() ? kDone : kDifference;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& program, Work& work) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = add_command(program, "verify", "Compare the training road with the integer program, code for code",
+                                  "halfstep verify quickstart_out --inject conv4:17", options->common);
+  command->add_option("folder", options->folder, "a quickstart folder; without it the current one if it holds a report.json, else quickstart_out");
+  command->add_option("--prepared", options->request.prepared, "prepared Model instead of the folder's");
+  command->add_option("--integer", options->request.integer, "integer Model instead of the folder's");
+  command->add_option("--data", options->request.data, "samples; the embedded digits without it");
+  command->add_option("--inject", options->request.inject, "LAYER:INDEX: flip the top bit of that weight code in the integer program first");
+  command->callback([options, &work] { work = [options] { return verify_and_report(*options); }; });
+}
+
+}  // namespace halfstep::cli

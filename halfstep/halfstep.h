@@ -1,0 +1,171 @@
+// Halfstep's C++ face: one function for each verb. The command line and Python call nothing else.
+//
+// Every function throws halfstep::Error; its kind says what an exit code should be. Nothing is printed. Files are whole or not there.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "halfstep/base/log.h"
+#include "halfstep/ir/model.h"
+#include "halfstep/quant/convert.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/verify/roads.h"
+#include "halfstep/verify/runner.h"
+
+namespace halfstep {
+
+/// What every verb takes.
+struct Settings {
+  int threads = 0;    ///< 0: one per processor
+  uint64_t seed = 0;
+  ProgressCallback progress;
+};
+
+/// Dotted keys of a platform record with their new values.
+using PlatformOverrides = std::vector<std::pair<std::string, std::string>>;
+
+/// A platform and the widths asked of it.
+struct Target {
+  std::string platform = "generic_int8";  ///< built-in name or path
+  PlatformOverrides overrides;
+  std::optional<int> weight_bits, feature_bits, edge_bits;
+};
+
+// ---- train
+
+struct TrainRequest {
+  std::string data;               ///< path; "" is the embedded digits
+  std::string network = "digits"; ///< built-in name or .ir path, used when `model` is empty
+  std::filesystem::path model;    ///< a float or prepared Model to go on from
+  int64_t epochs = 20;
+  int64_t batch = 32;
+  std::optional<double> learning_rate;  ///< without one: 0.05 for float networks, 0.01 for prepared ones
+  std::filesystem::path out;
+  bool resume = false;
+};
+struct TrainReport {
+  std::string digest;  ///< of the trained weights
+  double accuracy = 0, loss = 0;
+  int64_t samples = 0, first_epoch = 0, epochs = 0;
+  bool was_finished = false;
+};
+TrainReport train_model(const TrainRequest& request, const Settings& settings);
+
+// ---- eval
+
+struct EvaluateRequest {
+  std::filesystem::path model;
+  std::string data;
+};
+struct EvaluateReport {
+  std::string stage;  ///< float, prepared, integer
+  double accuracy = 0;
+  int64_t samples = 0;
+};
+EvaluateReport evaluate_model(const EvaluateRequest& request, const Settings& settings);
+
+// ---- run
+
+struct RunRequest {
+  std::filesystem::path model, inputs, outputs, expect;  ///< outputs and expect may be empty; tensors by name, safetensors or npz
+  double relative = 1e-3, absolute = 1e-7;
+  bool exact = false;
+  std::string place = "cpu";  ///< cpu or sim
+};
+struct RunComparison {
+  std::string tensor;
+  int64_t elements = 0, differing = 0;
+  double largest_difference = 0;
+  Dims first_position;  ///< of the first differing element; empty when none differs
+  double first_found = 0, first_expected = 0;
+};
+struct RunReport {
+  std::map<std::string, Tensor> outputs;
+  std::vector<RunComparison> comparisons;  ///< one for each tensor of `expect`
+  bool equal() const;
+};
+RunReport run_model(const RunRequest& request, const Settings& settings);
+
+// ---- quantize, convert
+
+struct QuantizeRequest {
+  std::filesystem::path model, out;
+  Target target;
+  std::string calibrate;  ///< data
+};
+struct QuantizeReport {
+  std::vector<quant::AuditRow> audit;
+  std::string platform;  ///< the resolved record
+  int64_t samples = 0;
+};
+QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& settings);
+
+struct ConvertRequest {
+  std::filesystem::path model, out;
+};
+struct ConvertReport {
+  std::vector<quant::AccumulatorProof> proofs;
+};
+ConvertReport convert_model(const ConvertRequest& request);
+
+// ---- verify
+
+struct VerifyRequest {
+  std::filesystem::path prepared, integer;
+  std::string data;
+  std::string inject;  ///< LAYER:INDEX of a weight code whose top bit is flipped in the integer program first; may be empty
+};
+verify::RoadReport verify_models(const VerifyRequest& request, const Settings& settings);
+
+/// The three forms that are compared.
+verify::Roads roads_of(const Model& prepared, const Model& integer);
+
+// ---- inspect
+
+struct InspectRequest {
+  std::filesystem::path model;
+  bool explain = false;  ///< kernels chosen, and why others refused
+  int64_t batch = 1;     ///< stands for unknown leading extents
+  std::string place = "cpu";
+};
+/// Network, instructions, values, dependencies, memory plan as text.
+std::string inspect_model(const InspectRequest& request);
+
+// ---- op
+
+struct OpRequest {
+  std::vector<std::string> problems;  ///< lines such as "relu x=f32[2,3]"; without any the cases of the records
+  std::string operators = "*";        ///< which records: a pattern of names
+  std::string mode = "check";         ///< check, bitwise, grad, reject, speed, or all but speed
+};
+verify::OpReport run_operators(const OpRequest& request, const Settings& settings);
+
+// ---- quickstart
+
+struct QuickstartRequest {
+  std::string data;
+  Target target;
+  std::filesystem::path out = "quickstart_out";
+  int64_t float_epochs = 30, tune_epochs = 12;
+};
+struct QuickstartReport {
+  std::string platform, data, weights_digest;
+  double accuracy_float = 0, accuracy_calibrated = 0, accuracy_finetuned = 0, accuracy_integer = 0;
+  int64_t samples = 0, peak_rss_bytes = 0, float_bytes = 0, integer_bytes = 0;
+  std::vector<std::pair<std::string, double>> seconds;  ///< by stage, in order
+  verify::RoadReport roads;
+  std::vector<quant::AuditRow> audit;
+};
+/// Trains a float network, prepares, calibrates, fine-tunes, converts and verifies it; writes float, prepared and integer Models and report.json.
+QuickstartReport quickstart(const QuickstartRequest& request, const Settings& settings);
+
+/// report.json of a quickstart folder.
+std::string report_json(const QuickstartReport& report);
+
+}  // namespace halfstep

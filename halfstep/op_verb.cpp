@@ -1,0 +1,18 @@
+#include "halfstep/halfstep.h"
+#include "halfstep/passes/gradients.h"
+
+namespace halfstep {
+
+verify::OpReport run_operators(const OpRequest& request, const Settings& settings) {
+  verify::OpOptions options;
+  options.modes = verify::parse_op_modes(request.mode);
+  options.problems = request.problems;
+  options.operators = request.operators;
+  options.threads = settings.threads;
+  options.seed = settings.seed;
+  options.gradient = passes::build_gradient;
+  options.progress = settings.progress;
+  return verify::run_operators(options);
+}
+
+}  // namespace halfstep

@@ -1,0 +1,79 @@
+#include <algorithm>
+
+#include "halfstep/data.h"
+#include "halfstep/halfstep.h"
+#include "halfstep/ir/ops.h"
+#include "halfstep/passes/bypass_quantizers.h"
+#include "halfstep/passes/quantized_steps.h"
+#include "halfstep/quant/quantizer.h"
+#include "halfstep/train/calibrate.h"
+#include "halfstep/train/executable.h"
+
+namespace halfstep {
+namespace {
+
+/// Bits, scale and zero point of a step's codes; a step that only moves codes has those of what it moves.
+void describe_codes(const Model& prepared, const passes::QuantizedStep& step, verify::Layer& layer) {
+  Value value = step.result();
+  while (value.producer().info().quant.trait != "quantizer") value = value.producer().operands().front();
+  const ops::FakeQuantize quantizer(value.producer().node());
+  layer.feature_bits = quant::bits_of(quantizer);
+  layer.zero_point = prepared.tensors.at(quantizer.zero_point().name()).data<int32_t>()[0];
+  layer.scale = quant::effective_scale(prepared, quantizer);
+}
+
+verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step) {
+  verify::Layer layer;
+  layer.name = step.name();
+  layer.op = step.main ? step.main.info().name : step.quantizer.info().name;
+  layer.float_value = step.kind == passes::StepKind::move ? step.result().name() : step.quantizer.x().name();
+  if (step.weight) {
+    layer.weight_bits = quant::bits_of(step.weight);
+    layer.weight_codes = step.weight.name();
+  }
+  describe_codes(prepared, step, layer);
+  return layer;
+}
+
+}  // namespace
+
+QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& settings) {
+  const Model model = load_stage(request.model, "float");
+  const quant::Platform platform = quant::load_platform(request.target.platform, request.target.overrides);
+  Model prepared = quant::prepare(model, platform, {request.target.weight_bits, request.target.feature_bits, request.target.edge_bits});
+  const io::Dataset data = open_data_for(model, request.calibrate);
+  const auto parts = parts_for(prepared, data);
+  ThreadPool pool(settings.threads);
+  train::CalibrateOptions options;
+  options.seed = settings.seed;
+  train::calibrate(prepared, parts.train, options, pool, settings.progress);
+  save_model(prepared, request.out);
+  return {quant::audit(prepared), platform.text, std::min(parts.train.size(), options.batch * options.batches)};
+}
+
+ConvertReport convert_model(const ConvertRequest& request) {
+  const Model prepared = load_stage(request.model, "prepared");
+  auto conversion = quant::convert(prepared);
+  save_model(conversion.model, request.out);
+  return {std::move(conversion.proofs)};
+}
+
+verify::Roads roads_of(const Model& prepared, const Model& integer) {
+  verify::Roads roads{train::evaluation_form(prepared), integer, prepared, {}};
+  passes::bypass_quantizers(roads.unquantized.graph);
+  for (const auto& step : passes::quantized_steps(prepared.graph)) roads.layers.push_back(layer_of(prepared, step));
+  return roads;
+}
+
+verify::RoadReport verify_models(const VerifyRequest& request, const Settings& settings) {
+  const Model prepared = load_stage(request.prepared, "prepared");
+  Model integer = load_stage(request.integer, "integer");
+  if (!request.inject.empty()) verify::inject(integer, request.inject);
+  const io::Dataset data = open_data_for(prepared, request.data);
+  const auto parts = parts_for(prepared, data);
+  ThreadPool pool(settings.threads);
+  const auto source = [&](int64_t begin, int64_t count) { return parts.test.x(begin, count); };
+  return verify::compare_roads(roads_of(prepared, integer), source, parts.test.size(), pool, settings.progress);
+}
+
+}  // namespace halfstep

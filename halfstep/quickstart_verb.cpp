@@ -1,0 +1,175 @@
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "halfstep/data.h"
+#include "halfstep/halfstep.h"
+#include "halfstep/io/atomic_file.h"
+#include "halfstep/io/file.h"
+#include "halfstep/train/calibrate.h"
+#include "halfstep/train/executable.h"
+#include "halfstep/train/fit.h"
+#include "halfstep/train/network.h"
+
+namespace halfstep {
+namespace {
+
+/// Everything one quickstart works on.
+class Quickstart {
+ public:
+  Quickstart(const QuickstartRequest& request, const Settings& settings)
+      : request_(request),
+        settings_(settings),
+        platform_(quant::load_platform(request.target.platform, request.target.overrides)),
+        data_(open_data(request.data)),
+        parts_(train::split(data_)),
+        pool_(settings.threads) {
+    report_.platform = platform_.name;
+    report_.data = data_.name;
+    report_.samples = parts_.test.size();
+  }
+
+  QuickstartReport run() {
+    Model network = fresh_network();
+    const PreparedOptions widths = widths_of();
+    quant::prepare(network, platform_, widths);  // what cannot become integers is said before any work
+    make_folder();
+    timed("float", [&] { network = fit(network, float_options(), "float training"); });
+    report_.accuracy_float = train::accuracy(network, parts_.test, pool_);
+    save_model(network, request_.out / "float.safetensors");
+
+    Model prepared;
+    timed("calibrate", [&] {
+      prepared = quant::prepare(network, platform_, widths);
+      train::calibrate(prepared, parts_.train, {.seed = settings_.seed}, pool_, settings_.progress);
+    });
+    report_.accuracy_calibrated = train::accuracy(prepared, parts_.test, pool_);
+    timed("finetune", [&] { prepared = fit(prepared, tune_options(), "fine-tuning"); });
+    report_.accuracy_finetuned = train::accuracy(prepared, parts_.test, pool_);
+    save_model(prepared, request_.out / "prepared.safetensors");
+    report_.weights_digest = digest_hex(prepared);
+    report_.audit = quant::audit(prepared);
+
+    Model integer;
+    timed("convert", [&] { integer = quant::convert(prepared).model; });
+    save_model(integer, request_.out / "integer.safetensors");
+    report_.accuracy_integer = train::accuracy(integer, parts_.test, pool_);
+    timed("verify", [&] {
+      const auto source = [&](int64_t begin, int64_t count) { return parts_.test.x(begin, count); };
+      report_.roads = verify::compare_roads(roads_of(prepared, integer), source, parts_.test.size(), pool_, settings_.progress);
+    });
+    finish();
+    return std::move(report_);
+  }
+
+ private:
+  using PreparedOptions = quant::PrepareOptions;
+
+  PreparedOptions widths_of() const {
+    return {request_.target.weight_bits, request_.target.feature_bits, request_.target.edge_bits};
+  }
+
+  Model fresh_network() {
+    require_every_class(data_);
+    Model network = train::create_network("digits", data_.sample_dims(), static_cast<int64_t>(data_.classes.size()), settings_.seed);
+    train::set_input_scale(network, train::natural_scale(parts_.train));
+    parts_.train.scale = parts_.test.scale = train::input_scale(network);
+    return network;
+  }
+
+  void make_folder() const {
+    std::error_code error;
+    std::filesystem::create_directories(request_.out, error);
+    if (error)
+      fail("{}: cannot be made a folder: {}", request_.out.string(), io::system_reason(error.value()));
+    io::write_file(request_.out / "report.json", "{}\n");  // an unwritable folder is found before the work, not after it
+    io::remove_temporaries(request_.out);
+  }
+
+  train::FitOptions float_options() const {
+    train::FitOptions options;
+    options.epochs = request_.float_epochs;
+    options.batch = 32;
+    options.learning_rate = 0.05;
+    options.optimizer.weight_decay = 5e-4;
+    options.average_decay = 0.99;
+    options.seed = settings_.seed;
+    return options;
+  }
+
+  train::FitOptions tune_options() const {
+    train::FitOptions options = float_options();
+    options.epochs = request_.tune_epochs;
+    options.learning_rate = 0.01;
+    return options;
+  }
+
+  Model fit(const Model& model, const train::FitOptions& options, std::string_view stage) {
+    train::Fit run(model, parts_.train, options, pool_);
+    while (!run.finished()) run.run_epoch(settings_.progress, stage);
+    return run.result();
+  }
+
+  template <class F>
+  void timed(const std::string& stage, F work) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    report_.seconds.emplace_back(stage, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+
+  void finish() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    report_.peak_rss_bytes = int64_t{usage.ru_maxrss} * 1024;  // Linux counts in KiB
+    report_.float_bytes = static_cast<int64_t>(std::filesystem::file_size(request_.out / "float.safetensors"));
+    report_.integer_bytes = static_cast<int64_t>(std::filesystem::file_size(request_.out / "integer.safetensors"));
+    io::write_file(request_.out / "report.json", report_json(report_));
+  }
+
+  const QuickstartRequest& request_;
+  const Settings& settings_;
+  quant::Platform platform_;
+  io::Dataset data_;
+  train::TrainTest parts_;
+  ThreadPool pool_;
+  QuickstartReport report_;
+};
+
+nlohmann::ordered_json layer_json(const verify::LayerReport& report) {
+  nlohmann::ordered_json json;
+  json["name"] = report.layer.name;
+  json["op"] = report.layer.op;
+  json["weight_bits"] = report.layer.weight_bits ? nlohmann::ordered_json(*report.layer.weight_bits) : nlohmann::ordered_json();
+  json["feature_bits"] = report.layer.feature_bits;
+  json["scale"] = static_cast<double>(report.layer.scale);
+  json["compared"] = report.compared;
+  json["differing"] = report.differing;
+  json["sqnr_db"] = std::isfinite(report.sqnr_db) ? nlohmann::ordered_json(report.sqnr_db) : nlohmann::ordered_json();
+  return json;
+}
+
+}  // namespace
+
+QuickstartReport quickstart(const QuickstartRequest& request, const Settings& settings) { return Quickstart(request, settings).run(); }
+
+std::string report_json(const QuickstartReport& report) {
+  nlohmann::ordered_json json;
+  json["platform"] = report.platform;
+  json["data"] = report.data;
+  json["accuracy"] = {{"float", report.accuracy_float},
+                      {"calibrated", report.accuracy_calibrated},
+                      {"finetuned", report.accuracy_finetuned},
+                      {"integer", report.accuracy_integer}};
+  json["samples"] = report.samples;
+  for (const auto& [stage, seconds] : report.seconds) json["seconds"][stage] = seconds;
+  json["peak_rss_bytes"] = report.peak_rss_bytes;
+  json["model_bytes"] = {{"float", report.float_bytes}, {"integer", report.integer_bytes}};
+  json["weights_digest"] = report.weights_digest;
+  json["layers"] = nlohmann::ordered_json::array();
+  for (const auto& layer : report.roads.layers) json["layers"].push_back(layer_json(layer));
+  return json.dump(2) + "\n";
+}
+
+}  // namespace halfstep

@@ -1,0 +1,17 @@
+// What came of one check.
+#pragma once
+
+#include <string>
+
+namespace halfstep::verify {
+
+struct Outcome {
+  enum class Kind { passed, failed, skipped } kind = Kind::passed;
+  std::string text = {};  ///< what failed, or why it was skipped
+};
+
+inline Outcome passed() { return {}; }
+inline Outcome failed(std::string what) { return {Outcome::Kind::failed, std::move(what)}; }
+inline Outcome skipped(std::string why) { return {Outcome::Kind::skipped, std::move(why)}; }
+
+}  // namespace halfstep::verify

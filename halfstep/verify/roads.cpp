@@ -1,0 +1,215 @@
+#include "halfstep/verify/roads.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "halfstep/base/status.h"
+#include "halfstep/compile/compile.h"
+
+namespace halfstep::verify {
+namespace {
+
+constexpr int64_t kBatch = 64;
+
+template <class F>
+auto visit_codes(const Tensor& tensor, F visit) {
+  switch (tensor.dtype()) {
+    case DType::u8: return visit(tensor.data<uint8_t>());
+    case DType::u16: return visit(tensor.data<uint16_t>());
+    case DType::i4:
+    case DType::i8: return visit(tensor.data<int8_t>());
+    case DType::i32: return visit(tensor.data<int32_t>());
+    default: break;
+  }
+  fail("type {} holds no codes", name(tensor.dtype()));
+}
+
+std::vector<int64_t> codes_of(const Tensor& tensor) {
+  return visit_codes(tensor, [](auto codes) { return std::vector<int64_t>(codes.begin(), codes.end()); });
+}
+
+int64_t nhwc_index(const Dims& position, std::span<const int64_t> dims) {
+  if (position.size() != 3) return -1;
+  return (position[1] * dims[2] + position[2]) * dims[0] + position[0];
+}
+
+struct Comparison {
+  int64_t compared = 0, differing = 0;
+  std::optional<int64_t> first;
+};
+
+Comparison compare(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  Comparison result{static_cast<int64_t>(a.size()), 0, std::nullopt};
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i]) continue;
+    ++result.differing;
+    if (!result.first) result.first = static_cast<int64_t>(i);
+  }
+  return result;
+}
+
+void compare_parameter(LayerReport& report, const std::string& what, const Tensor& a, const Tensor& b) {
+  if (a.size() != b.size())
+    fail("layer '{}': {} has {} elements on one road and {} on the other", report.layer.name, what, a.size(), b.size());
+  const auto codes_a = codes_of(a);
+  const auto codes_b = codes_of(b);
+  const Comparison result = compare(codes_a, codes_b);
+  report.parameters_compared += result.compared;
+  report.parameters_differing += result.differing;
+  if (!result.first || report.parameter) return;
+  const auto at = static_cast<size_t>(*result.first);
+  report.parameter = Difference{what, *result.first, 0, 0, position_of(*result.first, b.dims()), codes_a[at], codes_b[at]};
+}
+
+/// Name under which the training road gives a derived parameter of a layer: the first output of NAME.parameters is the bias.
+std::string derived(const Layer& layer, const std::string& port) {
+  return layer.name + (port == "b" ? ".parameters" : ".parameters." + port);
+}
+
+const std::vector<std::string> kDerivedPorts = {"b", "multiplier", "shift", "negative_multiplier", "negative_shift"};
+
+Op op_of(const Model& model, const std::string& name) {
+  const Op op = model.graph.op(name);
+  if (!op) fail("layer '{}': the integer program has no operator of that name", name);
+  return op;
+}
+
+/// Values that a run of the training road must give.
+std::vector<std::string> fetches(const Roads& roads) {
+  std::vector<std::string> names;
+  for (const Layer& layer : roads.layers) {
+    names.push_back(layer.name);
+    if (layer.weight_codes.empty()) continue;
+    names.push_back(layer.weight_codes);
+    const Op op = op_of(roads.integer, layer.name);
+    for (const std::string& port : kDerivedPorts) {
+      if (op.info().input(port) >= 0 && op.in(op.info().input(port))) names.push_back(derived(layer, port));
+    }
+  }
+  return names;
+}
+
+using Values = std::map<std::string, Tensor>;
+
+void compare_parameters(const Roads& roads, const Values& training, std::vector<LayerReport>& reports) {
+  for (LayerReport& report : reports) {
+    const Layer& layer = report.layer;
+    if (layer.weight_codes.empty()) continue;
+    const Op op = op_of(roads.integer, layer.name);
+    const auto stored = [&](const std::string& port) { return roads.integer.tensors.at(op.in(op.info().input(port)).name()); };
+    compare_parameter(report, "weight", training.at(layer.weight_codes), stored("w"));
+    for (const std::string& port : kDerivedPorts) {
+      if (op.info().input(port) >= 0 && op.in(op.info().input(port)))
+        compare_parameter(report, port == "b" ? "bias" : port, training.at(derived(layer, port)), stored(port));
+    }
+  }
+}
+
+void compare_features(LayerReport& report, const Tensor& a, const Tensor& b, int64_t first_sample) {
+  if (a.dims() != b.dims())
+    fail("layer '{}': features are {} on one road and {} on the other", report.layer.name, to_string(a.type()), to_string(b.type()));
+  const auto codes_a = codes_of(a);
+  const auto codes_b = codes_of(b);
+  const Comparison result = compare(codes_a, codes_b);
+  report.compared += result.compared;
+  report.differing += result.differing;
+  if (!result.first || report.feature) return;
+  const auto sample_dims = std::span(a.dims()).subspan(1);
+  const int64_t sample_size = count_elements(sample_dims);
+  const int64_t index = *result.first % sample_size;
+  const auto at = static_cast<size_t>(*result.first);
+  const Dims position = position_of(index, sample_dims);
+  report.feature = Difference{"feature", index, nhwc_index(position, sample_dims), first_sample + *result.first / sample_size, position,
+                              codes_a[at], codes_b[at]};
+}
+
+/// Sums for 10 log10(signal / noise).
+struct Noise {
+  double signal = 0, noise = 0;
+
+  void add(const Layer& layer, const Tensor& codes, const Tensor& real) {
+    const auto exact = real.data<float>();
+    visit_codes(codes, [&](auto span) {
+      for (size_t i = 0; i < exact.size(); ++i) {
+        const double quantized = static_cast<double>(static_cast<int64_t>(span[i]) - layer.zero_point) * static_cast<double>(layer.scale);
+        const double wanted = static_cast<double>(exact[i]);
+        signal += wanted * wanted;
+        noise += (wanted - quantized) * (wanted - quantized);
+      }
+      return 0;
+    });
+  }
+  double decibel() const {
+    return noise > 0 ? 10.0 * std::log10(signal / noise) : std::numeric_limits<double>::infinity();
+  }
+};
+
+const std::string& input_of(const Roads& roads) { return roads.training.graph.arguments().front().name(); }
+
+/// The three programs for one batch size.
+struct Programs {
+  runtime::Program training, integer, unquantized;
+};
+
+runtime::Program program_of(const Model& model, const Dims& dims, std::vector<std::string> fetch) {
+  CompileOptions options;
+  options.fetch = std::move(fetch);
+  return compile(specialize(model, {{model.graph.arguments().front().name(), dims}}), options);
+}
+
+Programs programs_of(const Roads& roads, const Dims& dims) {
+  std::vector<std::string> features, reals;
+  for (const Layer& layer : roads.layers) {
+    features.push_back(layer.name);
+    const bool known = std::find(reals.begin(), reals.end(), layer.float_value) != reals.end();
+    if (!known && layer.float_value != input_of(roads)) reals.push_back(layer.float_value);
+  }
+  return {program_of(roads.training, dims, fetches(roads)), program_of(roads.integer, dims, features),
+          program_of(roads.unquantized, dims, reals)};
+}
+
+}  // namespace
+
+Dims position_of(int64_t index, std::span<const int64_t> dims) {
+  Dims position(dims.size());
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    position[axis] = index % dims[axis];
+    index /= dims[axis];
+  }
+  return position;
+}
+
+bool RoadReport::equal() const {
+  return std::all_of(layers.begin(), layers.end(),
+                     [](const LayerReport& r) { return r.differing == 0 && r.parameters_differing == 0; });
+}
+
+RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, ThreadPool& pool, const ProgressCallback& progress) {
+  RoadReport report;
+  report.samples = samples;
+  for (const Layer& layer : roads.layers) report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}});
+  std::vector<Noise> noise(roads.layers.size());
+  std::map<int64_t, Programs> programs;
+  const std::string& input = input_of(roads);
+  for (int64_t begin = 0; begin < samples; begin += kBatch) {
+    const Tensor x = source(begin, std::min(kBatch, samples - begin));
+    const int64_t count = x.dims()[0];
+    if (!programs.contains(count)) programs.emplace(count, programs_of(roads, x.dims()));
+    Programs& now = programs.at(count);
+    const Values training = now.training.run({{input, x}}, pool);
+    const Values integer = now.integer.run({{input, x}}, pool);
+    const Values unquantized = now.unquantized.run({{input, x}}, pool);
+    if (begin == 0) compare_parameters(roads, training, report.layers);
+    for (size_t i = 0; i < roads.layers.size(); ++i) {
+      const Layer& layer = roads.layers[i];
+      compare_features(report.layers[i], training.at(layer.name), integer.at(layer.name), begin);
+      noise[i].add(layer, integer.at(layer.name), layer.float_value == input ? x : unquantized.at(layer.float_value));
+    }
+    if (progress) progress({"verification", static_cast<double>(std::min(begin + kBatch, samples)), static_cast<double>(samples), ""});
+  }
+  for (size_t i = 0; i < noise.size(); ++i) report.layers[i].sqnr_db = noise[i].decibel();
+  return report;
+}
+
+}  // namespace halfstep::verify

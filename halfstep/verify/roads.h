@@ -1,0 +1,70 @@
+// The proof: two programs that claim to be the same network, compared code for code.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halfstep/base/log.h"
+#include "halfstep/base/parallel.h"
+#include "halfstep/ir/model.h"
+
+namespace halfstep::verify {
+
+/// A layer whose codes both programs have under the same name.
+struct Layer {
+  std::string name, op;
+  std::optional<int> weight_bits;
+  int feature_bits = 8;
+  float scale = 1.0F;
+  int32_t zero_point = 0;
+  std::string weight_codes;  ///< value of the first program that holds the weight's codes; "" without weights
+  std::string float_value;   ///< value of the unquantized network that the codes stand for
+};
+
+/// Where two tensors first differ. Features have their position in both layouts (extents of one sample).
+struct Difference {
+  std::string what;      ///< "weight", "bias", "multiplier", "shift", "feature"
+  int64_t index = 0;     ///< flat, in the tensor's own row-major order (NCHW); a feature's counts from the sample's start
+  int64_t nhwc = 0;      ///< features of four axes: the flat index in NHWC order
+  int64_t sample = 0;    ///< features: which sample
+  Dims position;         ///< index in each axis
+  int64_t first = 0, second = 0;
+};
+
+struct LayerReport {
+  Layer layer;
+  int64_t compared = 0, differing = 0;                        ///< feature codes
+  int64_t parameters_compared = 0, parameters_differing = 0;  ///< weight, bias, multiplier and shift codes
+  std::optional<Difference> parameter, feature;               ///< the first of each
+  double sqnr_db = 0;  ///< signal to quantization noise against the unquantized network with the same weights; infinite where nothing differs
+};
+
+struct RoadReport {
+  std::vector<LayerReport> layers;
+  int64_t samples = 0;
+  bool equal() const;
+};
+
+/// A part of the samples, f32 [count, ...].
+using BatchSource = std::function<Tensor(int64_t begin, int64_t count)>;
+
+struct Roads {
+  Model training;     ///< evaluation-mode forward of the prepared network, on codes
+  Model integer;      ///< the integer program
+  Model unquantized;  ///< the same weights without quantizers
+  std::vector<Layer> layers;
+};
+
+/// Compares parameter codes first, then every layer's features on every sample.
+RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, ThreadPool& pool, const ProgressCallback& progress = {});
+
+/// Flips the top bit of one weight code of an integer program; `place` is LAYER:INDEX. Throws when there is no such layer or element.
+void inject(Model& integer, const std::string& place);
+
+/// Index in each axis of a flat row-major index.
+Dims position_of(int64_t index, std::span<const int64_t> dims);
+
+}  // namespace halfstep::verify

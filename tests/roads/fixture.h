@@ -1,0 +1,48 @@
+// A prepared network with the digits behind it, small enough for every test.
+#pragma once
+
+#include <string>
+
+#include "halfstep/base/random.h"
+#include "halfstep/data.h"
+#include "halfstep/halfstep.h"
+#include "halfstep/train/calibrate.h"
+#include "halfstep/train/network.h"
+
+namespace halfstep::test {
+
+/// Untrained but calibrated: the built-in network on the digits, for a platform and widths.
+struct Prepared {
+  io::Dataset data = open_data("");
+  train::TrainTest parts = train::split(data);
+  ThreadPool pool{2};
+  Model model;
+
+  explicit Prepared(const std::string& platform, quant::PrepareOptions widths = {}, const PlatformOverrides& overrides = {},
+                    const std::string& network = "digits") {
+    Model fresh = train::create_network(network, data.sample_dims(), static_cast<int64_t>(data.classes.size()), 7);
+    train::set_input_scale(fresh, 1.0F / 16);
+    parts.train.scale = parts.test.scale = 1.0F / 16;
+    disturb(fresh);
+    model = quant::prepare(fresh, quant::load_platform(platform, overrides), widths);
+    train::calibrate(model, parts.train, {.batch = 32, .batches = 2}, pool);
+  }
+
+  verify::RoadReport compare(const verify::Roads& roads, int64_t samples = 20) {
+    return verify::compare_roads(roads, [&](int64_t begin, int64_t count) { return parts.test.x(begin, count); }, samples, pool);
+  }
+
+ private:
+  /// Biases and statistics that are not zero and one, so that folding and bias codes have something to do.
+  static void disturb(Model& model) {
+    Random random(11, 3);
+    for (auto& [name, tensor] : model.tensors) {
+      if (tensor.dims().size() != 1) continue;
+      for (float& value : tensor.data<float>()) value += 0.3F * (random.uniform() - 0.4F);
+      if (name != "bn2.scale") continue;
+      for (float& value : tensor.data<float>()) value *= 8;  // so that relu6 has something to cut
+    }
+  }
+};
+
+}  // namespace halfstep::test

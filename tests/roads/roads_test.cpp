@@ -1,0 +1,166 @@
+// The promise, and that its proof can fail: every kind of corruption, in either road, must be found.
+#include <gtest/gtest.h>
+
+#include "halfstep/compile/compile.h"
+#include "tests/roads/fixture.h"
+#include "tests/roads/plain_evaluator.h"
+
+namespace halfstep::test {
+namespace {
+
+struct Widths {
+  const char* platform;
+  std::optional<int> weights, features;
+};
+
+std::string label(const testing::TestParamInfo<Widths>& info) {
+  std::string text = info.param.platform;
+  if (info.param.weights) text += "_w" + std::to_string(*info.param.weights);
+  if (info.param.features) text += "_f" + std::to_string(*info.param.features);
+  return text;
+}
+
+class EveryTarget : public testing::TestWithParam<Widths> {};
+
+INSTANTIATE_TEST_SUITE_P(Roads, EveryTarget,
+                         testing::Values(Widths{"generic_int8", {}, {}}, Widths{"generic_int8", 4, 4}, Widths{"generic_int8", 2, 3},
+                                         Widths{"pow2_int8", {}, {}}, Widths{"pow2_int8", 4, 4}, Widths{"magik_t40", {}, {}},
+                                         Widths{"magik_t40", 4, 8}, Widths{"magik_t40", 4, 4}, Widths{"magik_t40", 8, 10},
+                                         Widths{"magik_t40", {}, 12}),
+                         label);
+
+TEST_P(EveryTarget, TrainingRoadAndIntegerProgramAreEqual) {
+  Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().features, {}});
+  const auto conversion = quant::convert(prepared.model);
+  const auto report = prepared.compare(roads_of(prepared.model, conversion.model));
+  EXPECT_EQ(report.layers.size(), 11U);
+  for (const auto& layer : report.layers) {
+    EXPECT_GT(layer.compared, 0) << layer.layer.name;
+    EXPECT_EQ(layer.differing, 0) << layer.layer.name;
+    EXPECT_EQ(layer.parameters_differing, 0) << layer.layer.name;
+    EXPECT_EQ(layer.parameters_compared > 0, layer.layer.weight_bits.has_value()) << layer.layer.name;
+  }
+  EXPECT_EQ(conversion.proofs.size(), 6U);
+}
+
+/// Codes of every quantizer by the third evaluator against the training road's.
+TEST_P(EveryTarget, PlainLoopsGiveTheSameCodes) {
+  Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().features, {}});
+  const Tensor x = prepared.parts.test.x(0, 2);
+  const auto plain = plain_codes(prepared.model, x);
+  std::vector<std::string> fetch;
+  const auto roads = roads_of(prepared.model, quant::convert(prepared.model).model);
+  for (const auto& layer : roads.layers) fetch.push_back(layer.name);
+  CompileOptions options;
+  options.fetch = fetch;
+  auto program = compile(specialize(roads.integer, {{"x", x.dims()}}), options);
+  const auto codes = program.run({{"x", x}}, prepared.pool);
+  int compared = 0;
+  for (const auto& layer : roads.layers) {
+    const std::string quantizer = layer.op == "fake_quantize" ? layer.name : layer.float_value + ".q";
+    const auto expected = plain.find(quantizer);
+    if (expected == plain.end()) continue;  // a layer that only moves codes
+    ++compared;
+    const Tensor& tensor = codes.at(layer.name);
+    ASSERT_EQ(static_cast<size_t>(tensor.size()), expected->second.size()) << layer.name;
+    for (size_t i = 0; i < expected->second.size(); ++i) {
+      const int64_t code = tensor.dtype() == DType::u16 ? tensor.data<uint16_t>()[i] : tensor.data<uint8_t>()[i];
+      ASSERT_EQ(code, expected->second[i]) << layer.name << " element " << i;
+    }
+  }
+  EXPECT_EQ(compared, 9);
+}
+
+/// One thing wrong in one road.
+struct Corruption {
+  const char* name;
+  bool in_integer;  ///< else in the training road
+  const char* layer;
+  void (*apply)(Model& model);
+  const char* platform = "generic_int8";
+};
+
+void add_to(Model& model, const std::string& tensor, size_t index, int32_t by) {
+  model.tensors[tensor] = model.tensors.at(tensor).clone();
+  model.tensors[tensor].data<int32_t>()[index] += by;
+}
+
+void scale_by(Model& model, const std::string& tensor, float factor) {
+  model.tensors[tensor] = model.tensors.at(tensor).clone();
+  for (float& value : model.tensors[tensor].data<float>()) value *= factor;
+}
+
+void set(Model& model, const std::string& op, const Attributes& changed) { model.graph.op(op).set_attributes(changed); }
+
+const Corruption kCorruptions[] = {
+    {"weight", true, "conv4", [](Model& m) { verify::inject(m, "conv4:100"); }},
+    {"bias", true, "conv4", [](Model& m) { add_to(m, "conv4.b", 5, 1); }},
+    {"multiplier", true, "conv2", [](Model& m) { add_to(m, "conv2.multiplier", 3, 1); }},
+    {"shift", true, "conv3", [](Model& m) { add_to(m, "conv3.shift", 3, 1); }},
+    {"x_zero_point", true, "conv4", [](Model& m) { set(m, "conv4", {{"x_zero_point", int64_t{1}}}); }},
+    {"y_zero_point", true, "head", [](Model& m) { set(m, "head", {{"y_zero_point", int64_t{1}}}); }},
+    {"padding", true, "conv1", [](Model& m) { set(m, "conv1", {{"pad", std::vector<int64_t>{2, 1, 0, 1}}}); }},
+    {"fused_relu6", true, "conv2", [](Model& m) { set(m, "conv2", {{"code_max", int64_t{200}}}); }},
+    {"fused_relu", true, "shortcut", [](Model& m) { set(m, "shortcut", {{"y_zero_point", int64_t{9}}}); }},
+    {"add_multiplier", true, "shortcut", [](Model& m) { set(m, "shortcut", {{"a_multiplier", int64_t{1} << 29}}); }},
+    {"pool_window", true, "mean", [](Model& m) { set(m, "mean", {{"multiplier", int64_t{1} << 30}}); }},
+    {"weight", false, "conv4", [](Model& m) { scale_by(m, "conv4.w", 1.05F); }},
+    {"bias", false, "head", [](Model& m) { scale_by(m, "head.b", 3.0F); }},
+    {"multiplier", false, "conv3", [](Model& m) { scale_by(m, "relu3.scale", 1.01F); }},
+    {"shift", false, "conv3", [](Model& m) { scale_by(m, "relu3.scale", 2.0F); }},
+    {"zero_point", false, "head", [](Model& m) { add_to(m, "head.zero_point", 0, 1); }},
+    {"padding", false, "conv5", [](Model& m) { set(m, "conv5", {{"pad", std::vector<int64_t>{2, 1, 0, 1}}}); }},
+    {"fused_relu6", false, "conv2", [](Model& m) { set(m, "conv2", {{"activation", std::string("none")}}); },
+     "pow2_int8"},  // elsewhere the observed range ends at 6, where the clamp is already
+    {"fused_relu", false, "conv1", [](Model& m) { add_to(m, "relu1.zero_point", 0, 3); }},
+};
+
+class EveryCorruption : public testing::TestWithParam<Corruption> {};
+
+INSTANTIATE_TEST_SUITE_P(Roads, EveryCorruption, testing::ValuesIn(kCorruptions), [](const auto& chosen) {
+  return std::string(chosen.param.in_integer ? "integer_" : "training_") + chosen.param.name;
+});
+
+TEST_P(EveryCorruption, IsFoundAtItsLayer) {
+  Prepared prepared(GetParam().platform);
+  const Model integer = quant::convert(prepared.model).model;
+  verify::Roads roads = roads_of(prepared.model, integer);
+  ASSERT_TRUE(prepared.compare(roads).equal());
+  GetParam().apply(GetParam().in_integer ? roads.integer : roads.training);
+  const auto report = prepared.compare(roads);
+  EXPECT_FALSE(report.equal());
+  for (const auto& layer : report.layers) {
+    if (layer.differing + layer.parameters_differing == 0) continue;
+    EXPECT_EQ(layer.layer.name, GetParam().layer);
+    break;
+  }
+}
+
+/// The third evaluator is no echo of the others: it too must notice a changed network.
+TEST(Roads, PlainLoopsNoticeAChangedWeight) {
+  Prepared prepared("generic_int8");
+  const Tensor x = prepared.parts.test.x(0, 1);
+  const auto before = plain_codes(prepared.model, x);
+  prepared.model.tensors["conv4.w"].data<float>()[100] += 0.5F;
+  EXPECT_NE(before.at("conv4.w.q"), plain_codes(prepared.model, x).at("conv4.w.q"));
+}
+
+TEST(Roads, ReportNamesTheFirstDifferenceInBothLayouts) {
+  Prepared prepared("generic_int8");
+  Model integer = quant::convert(prepared.model).model;
+  verify::inject(integer, "conv1:4");
+  const auto report = prepared.compare(roads_of(prepared.model, integer));
+  const auto& layer = report.layers[1];
+  ASSERT_EQ(layer.layer.name, "conv1");
+  ASSERT_TRUE(layer.parameter.has_value());
+  EXPECT_EQ(layer.parameter->what, "weight");
+  EXPECT_EQ(layer.parameter->index, 4);
+  EXPECT_EQ(layer.parameter->first ^ layer.parameter->second, -128);
+  ASSERT_TRUE(layer.feature.has_value());
+  const auto& p = layer.feature->position;
+  EXPECT_EQ(layer.feature->index, (p[0] * 8 + p[1]) * 8 + p[2]);
+  EXPECT_EQ(layer.feature->nhwc, (p[1] * 8 + p[2]) * 32 + p[0]);
+}
+
+}  // namespace
+}  // namespace halfstep::test

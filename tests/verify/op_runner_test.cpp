@@ -1,0 +1,308 @@
+// The operator runner finds what is wrong, and finds nothing wrong with the records.
+#include "halfstep/verify/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "halfstep/passes/gradients.h"
+#include "halfstep/verify/checks.h"
+#include "halfstep/verify/compare.h"
+#include "halfstep/verify/elements.h"
+#include "tests/support/error.h"
+
+namespace halfstep::verify {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+const OpTest& record_of(std::string_view op) {
+  const auto tests = op_tests();
+  return *std::find_if(tests.begin(), tests.end(), [&](const OpTest& test) { return test.op == op; });
+}
+
+Tensor tensor_of(DType dtype, const std::vector<double>& values) {
+  Tensor tensor(dtype, {static_cast<int64_t>(values.size())});
+  for (size_t i = 0; i < values.size(); ++i) set_element(tensor, static_cast<int64_t>(i), values[i]);
+  return tensor;
+}
+
+Tensor with(const Tensor& tensor, int64_t index, double value) {
+  Tensor changed = tensor.clone();
+  set_element(changed, index, value);
+  return changed;
+}
+
+// ---- problems
+
+TEST(OpProblem, IsReadAndWritten) {
+  const char* const lines[] = {
+      "conv2d b=f32[4] w=f32[4,3,3,3] x=f32[2,6,9,7] groups=2 pad=[1,0,2,1]",
+      "concat x=[f32[2,3],f32[2,1]]",
+      "conv2d_activation x=f32[1,4,5,5] w=f32[4,4,1,1] activation=relu6 alpha=0.5",
+      "softmax x=f64[7,10]",
+      "relu x=f32[]",
+  };
+  const char* const written[] = {
+      "conv2d x=f32[2,6,9,7] w=f32[4,3,3,3] b=f32[4] groups=2 pad=[1,0,2,1]",
+      "concat x=[f32[2,3],f32[2,1]]",
+      "conv2d_activation x=f32[1,4,5,5] w=f32[4,4,1,1] activation=\"relu6\" alpha=0.5",
+      "softmax x=f64[7,10]",
+      "relu x=f32[]",
+  };
+  for (size_t i = 0; i < std::size(lines); ++i) {
+    EXPECT_EQ(to_text(parse_problem(lines[i])), written[i]);
+    EXPECT_EQ(to_text(parse_problem(written[i])), written[i]);
+  }
+}
+
+TEST(OpProblem, EveryCaseOfARecordCanBeWrittenAndReadBack) {
+  for (const OpTest& test : op_tests()) {
+    const OpInfo& info = require_operator(test.op, "table");
+    for (const OpCase& use : test.cases) {
+      const std::string text = to_text({&info, {use.in, complete_attributes(info, use.attributes, "table")}});
+      const Problem read = parse_problem(text);
+      EXPECT_EQ(to_text(read), text);
+      EXPECT_EQ(read.use.in, use.in) << text;
+    }
+  }
+}
+
+TEST(OpProblem, MistakesAreNamed) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"conv2 x=f32[1]", "problem: found 'conv2', expected an operator, did you mean 'conv2d'?"},
+      {"", "problem:1: found the end of the text, expected an operator"},
+      {"conv2d X=f32[1]", "problem: conv2d has no port or attribute 'X', did you mean 'x'?"},
+      {"conv2d x=f32[1,1,3,3] w=f32[1,1,3,3] grups=1", "problem: conv2d has no port or attribute 'grups', did you mean 'groups'?"},
+      {"relu x=f23[1]", "problem:1: found 'f23', expected a type such as f32[1, 3], did you mean 'f32'?"},
+      {"relu x=f32[?]", "problem: relu: 'x' is f32[?], expected all extents"},
+      {"relu x=f32[1] x=f32[1]", "problem: relu: 'x' is given twice"},
+      {"relu", "node 'relu': relu: input 'x' is missing"},
+      {"relu x", "problem:1: found the end of the text, expected '='"},
+      {"leaky_relu x=f32[1] alpha=\"a\"", "problem: leaky_relu: attribute 'alpha' is \"a\" (string), expected float"},
+  };
+  for (const auto& [line, message] : cases) EXPECT_EQ(test::error_of([&] { parse_problem(line); }), message) << line;
+  EXPECT_EQ(test::error_of([&] { parse_problem("conv2d x=f32[1,3,5,5] w=f32[1,2,3,3]"); }).find("node 'conv2d': conv2d c4: "), 0U);
+}
+
+TEST(OpProblem, FillsAreOfTheSeedAndTheRecord) {
+  const Problem problem = parse_problem("fake_quantize x=f32[1000] scale=f32[1] zero_point=i32[1]");
+  const OpTest& record = record_of("fake_quantize");
+  const Tensor x = fill_operands(problem, record, 3, Specials::strewn)[0];
+  EXPECT_TRUE(x.same_bits(fill_operands(problem, record, 3, Specials::strewn)[0]));
+  EXPECT_FALSE(x.same_bits(fill_operands(problem, record, 4, Specials::strewn)[0]));
+  int64_t nan = 0, infinite = 0;
+  for (const float v : x.data<float>()) {
+    nan += std::isnan(v);
+    infinite += std::isinf(v);
+    EXPECT_FALSE(std::isfinite(v) && (v < -4 || v > 6));
+  }
+  EXPECT_GE(nan, 5);
+  EXPECT_GE(infinite, 10);
+  for (const float v : fill_operands(problem, record, 3, Specials::none)[0].data<float>()) EXPECT_TRUE(v >= -4 && v <= 6);
+  EXPECT_EQ(fill_operands(problem, record, 3, Specials::strewn)[1].data<float>()[0], 0.03F);
+}
+
+TEST(OpProblem, CodesFillTheirRange) {
+  const Problem problem = parse_problem("dequantize x=i4[500] scale=f32[1] zero_point=i32[1]");
+  const Tensor x = fill_operands(problem, record_of("dequantize"), 0, Specials::none)[0];
+  const auto [low, high] = std::ranges::minmax(x.data<int8_t>());
+  EXPECT_EQ(low, -8);
+  EXPECT_EQ(high, 7);
+}
+
+// ---- the comparer
+
+TEST(OpCompare, EveryFlippedBitIsFound) {
+  const Tensor numbers[] = {tensor_of(DType::f32, {1.5, -0.25, 1e-40, 0}), tensor_of(DType::f64, {1.5, 0}),
+                            tensor_of(DType::u8, {0, 255}), tensor_of(DType::i4, {-8, 7}),
+                            tensor_of(DType::i32, {-1, 70000}), tensor_of(DType::f16, {0, 15360})};
+  for (const Tensor& expected : numbers) {
+    EXPECT_EQ(difference(expected.clone(), expected), "");
+    for (size_t bit = 0; bit < expected.bytes() * 8; ++bit) {
+      Tensor found = expected.clone();
+      found.raw()[bit / 8] ^= std::byte{1} << (bit % 8);
+      EXPECT_NE(difference(found, expected), "") << to_string(expected.type()) << " bit " << bit;
+    }
+  }
+}
+
+TEST(OpCompare, NanAndInfinityStandWhereTheyShould) {
+  const Tensor expected = tensor_of(DType::f32, {kNan, kInfinity, 1, -kInfinity});
+  for (const std::optional<double> tolerance : {std::optional<double>(), std::optional<double>(0.5)}) {
+    EXPECT_EQ(difference(with(expected, 0, -kNan), expected, tolerance), "");
+    EXPECT_NE(difference(with(expected, 0, 1), expected, tolerance), "");
+    EXPECT_NE(difference(with(expected, 1, 1e38), expected, tolerance), "");
+    EXPECT_NE(difference(with(expected, 1, -kInfinity), expected, tolerance), "");
+    EXPECT_NE(difference(with(expected, 2, kNan), expected, tolerance), "");
+    EXPECT_NE(difference(with(expected, 2, kInfinity), expected, tolerance), "");
+  }
+}
+
+TEST(OpCompare, ToleranceIsOfTheLargestMagnitudeAndOfFloatsAlone) {
+  const Tensor expected = tensor_of(DType::f32, {0, -1024, kInfinity});
+  EXPECT_EQ(difference(with(expected, 0, 0.9), expected, 1e-3), "");
+  EXPECT_EQ(difference(with(expected, 0, 1.1), expected, 1e-3), "1 of 3 elements differ, the first at [0]: found 1.100000023841858, expected 0 within 1.02");
+  EXPECT_EQ(difference(with(expected, 0, -0.0), expected, 1e-3), "");
+  EXPECT_NE(difference(with(expected, 0, -0.0), expected), "");
+  const Tensor codes = tensor_of(DType::u8, {0, 200});
+  EXPECT_NE(difference(with(codes, 0, 1), codes, 0.5), "");
+  EXPECT_EQ(difference(tensor_of(DType::u8, {0}), codes), "found u8[1], expected u8[2]");
+  EXPECT_EQ(difference(Tensor(DType::f32, {0, 3}), Tensor(DType::f32, {0, 3}), 1e-3), "");
+}
+
+TEST(OpCompare, ResultsAreComparedByPort) {
+  const OpInfo& info = require_operator("batch_norm", "test");
+  std::vector<Tensor> expected(5);
+  expected[0] = tensor_of(DType::f32, {1, 2});
+  expected[3] = tensor_of(DType::f32, {3});
+  EXPECT_EQ(compare_results(info, expected, expected, {}), "");
+  std::vector<Tensor> found = expected;
+  found[3] = Tensor();
+  EXPECT_EQ(compare_results(info, found, expected, {}), "batch_mean: is not produced");
+  found[3] = tensor_of(DType::f32, {4});
+  EXPECT_EQ(compare_results(info, found, expected, {}), "batch_mean: 1 of 1 elements differ, the first at [0]: found 4, expected 3");
+}
+
+// ---- the checks find what is wrong
+
+/// A kernel that is wrong looks like a record that promises another operator's values: the reference of one tanh-like
+/// function against another cannot be staged without a kernel, so what is corrupted is the operand of the reference.
+TEST(OpChecks, ADeviatingResultFails) {
+  const Problem problem = parse_problem("mul a=f32[40] b=f32[40]");
+  const std::vector<Tensor> operands = fill_operands(problem, record_of("mul"), 0, Specials::none);
+  std::vector<Tensor> corrupted = operands;
+  corrupted[1] = with(operands[1], 33, element(operands[1], 33) + 1e-3);
+  const Single single = make_single(problem, operands, Feeding::tensors);
+  ThreadPool pool(1);
+  const auto found = execute(single, cpu_level(), {}, pool);
+  EXPECT_EQ(compare_results(*problem.info, found, reference_results(single, operands), {}), "");
+  const std::string wrong = compare_results(*problem.info, found, reference_results(single, corrupted), {});
+  EXPECT_EQ(wrong.find("out: 1 of 40 elements differ, the first at [33]: "), 0U) << wrong;
+}
+
+std::vector<Value> scaled_gradient(Builder& builder, Op op, std::span<const Value> out_grads, const std::vector<bool>& wanted) {
+  std::vector<Value> gradients = passes::build_gradient(builder, op, out_grads, wanted);
+  for (Value& gradient : gradients) {
+    if (!gradient) continue;
+    const Op doubled = builder.insert({find_operator("add"), {gradient, gradient}, {}, "doubled", {}});
+    gradient = doubled.out(0);
+  }
+  return gradients;
+}
+
+Outcome gradient_of(const char* line, const GradientBuilder& builder) {
+  ThreadPool pool(1);
+  const Problem problem = parse_problem(line);
+  return check_gradient(problem, record_of(problem.info->name), 5, builder, cpu_level(), pool);
+}
+
+TEST(OpChecks, AWrongGradientFails) {
+  for (const char* line : {"silu x=f32[50]", "conv2d x=f32[2,3,5,5] w=f32[4,3,3,3] b=f32[4]", "max_pool2d x=f32[1,2,6,6] kernel=[2,2] stride=[2,2]",
+                           "softmax_cross_entropy logits=f32[4,10] labels=i32[4]", "batch_norm x=f32[8,3] scale=f32[3] bias=f32[3] mean=f32[3] variance=f32[3] is_test=false"}) {
+    EXPECT_EQ(gradient_of(line, passes::build_gradient).text, "") << line;
+    EXPECT_EQ(gradient_of(line, scaled_gradient).kind, Outcome::Kind::failed) << line;
+  }
+}
+
+TEST(OpChecks, AGradientOfTheWrongFormFails) {
+  const auto swapped = [](Builder& builder, Op op, std::span<const Value> out_grads, const std::vector<bool>& wanted) {
+    auto gradients = passes::build_gradient(builder, op, out_grads, wanted);
+    std::swap(gradients[0], gradients[1]);
+    return gradients;
+  };
+  EXPECT_EQ(gradient_of("linear x=f32[2,5] w=f32[3,5]", swapped).text, "gradient of x: found f32[3, 5], expected f32[2, 5]");
+  const auto nothing = [](Builder&, Op, std::span<const Value>, const std::vector<bool>& wanted) { return std::vector<Value>(wanted.size()); };
+  EXPECT_EQ(gradient_of("fake_channel_wise_quantize_dequantize_abs_max x=f32[3,5]", nothing).text, "the rule gives no operand a gradient");
+}
+
+TEST(OpChecks, WhatHasNoGradientIsSkipped) {
+  EXPECT_EQ(gradient_of("softmax x=f32[3,5]", passes::build_gradient).text, "the record declares no gradient");
+  const Outcome outcome = gradient_of("batch_norm x=f32[8,3] scale=f32[3] bias=f32[3] mean=f32[3] variance=f32[3]", passes::build_gradient);
+  EXPECT_EQ(outcome.kind, Outcome::Kind::skipped);
+  EXPECT_NE(outcome.text.find("is_test is true"), std::string::npos) << outcome.text;
+}
+
+TEST(OpChecks, ARejectThatIsAcceptedOrNamesAnotherRuleFails) {
+  const OpTest& record = record_of("conv2d");
+  const OpInfo& info = require_operator("conv2d", "test");
+  EXPECT_EQ(check_reject(info, record.rejects[0]).kind, Outcome::Kind::passed);
+  EXPECT_EQ(check_reject(info, {"c1", record.cases[0]}).kind, Outcome::Kind::failed);
+  EXPECT_EQ(check_reject(info, {"c2", record.rejects[0].refused}).kind, Outcome::Kind::failed);
+}
+
+// ---- the runner
+
+OpOptions options_of(const std::string& mode) {
+  OpOptions options;
+  options.modes = parse_op_modes(mode);
+  options.gradient = passes::build_gradient;
+  options.threads = 2;
+  return options;
+}
+
+class OpConformance : public testing::TestWithParam<const char*> {};
+
+TEST_P(OpConformance, HoldsForEveryRecord) {
+  const OpReport report = run_operators(options_of(GetParam()));
+  int64_t checked = 0;
+  for (const OpRow& row : report.rows) {
+    EXPECT_EQ(row.cases, row.checked + row.skipped) << row.op;
+    checked += row.checked;
+  }
+  EXPECT_GE(checked, 30);
+  for (const OpFailure& failure : report.failures) ADD_FAILURE() << failure.what << "\n  " << failure.reproduce;
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, OpConformance, testing::Values("check", "bitwise", "grad", "reject"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(OpRunner, CountsProblems) {
+  OpOptions options = options_of("all");
+  options.problems = {"relu x=f32[5]", "relu x=f32[2,70]"};
+  const OpReport report = run_operators(options);
+  ASSERT_EQ(report.rows.size(), 1U);
+  EXPECT_EQ(report.rows[0].op, "relu");
+  EXPECT_EQ(report.rows[0].cases, 8);
+  EXPECT_EQ(report.rows[0].checked, 6);
+  EXPECT_EQ(report.skips.at("a problem has no rejected cases; records have"), 2);
+  EXPECT_TRUE(report.passed());
+}
+
+TEST(OpRunner, AFailureSaysHowToSeeItAgain) {
+  OpOptions options = options_of("grad");
+  options.problems = {"silu x=f32[2,3]"};
+  options.gradient = scaled_gradient;
+  options.seed = 3;
+  const OpReport report = run_operators(options);
+  ASSERT_EQ(report.failures.size(), 1U);
+  EXPECT_FALSE(report.passed());
+  EXPECT_EQ(report.rows[0].failed, 1);
+  EXPECT_EQ(report.failures[0].what.find("silu: gradient of x: element "), 0U) << report.failures[0].what;
+  EXPECT_NE(report.failures[0].reproduce.find("halfstep op --mode grad 'silu x=f32[2,3]' --seed 3"), std::string::npos);
+}
+
+TEST(OpRunner, SpeedNamesTheKernel) {
+  OpOptions options = options_of("speed");
+  options.problems = {"reshape x=f32[64,64] dims=[4096]"};
+  const OpReport report = run_operators(options);
+  ASSERT_EQ(report.speeds.size(), 1U);
+  EXPECT_EQ(report.speeds[0].problem, options.problems[0]);
+  EXPECT_EQ(report.speeds[0].kernel, "copy");
+}
+
+TEST(OpRunner, WrongUseIsAnError) {
+  EXPECT_EQ(test::error_of([] { parse_op_modes("bitwize"); }),
+            "mode 'bitwize': expected one of [\"check\", \"bitwise\", \"grad\", \"reject\", \"speed\", \"all\"], did you mean 'bitwise'?");
+  OpOptions options = options_of("check");
+  options.operators = "conv3d";
+  EXPECT_EQ(test::error_of([&] { run_operators(options); }), "operator 'conv3d': no record of that name, did you mean 'conv2d'?");
+  options.operators = "*";
+  options.problems = {"relu x=f16[4]"};
+  EXPECT_EQ(test::kind_of([&] { run_operators(options); }), ErrorKind::unsupported);
+}
+
+}  // namespace
+}  // namespace halfstep::verify
