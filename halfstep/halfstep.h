@@ -94,10 +94,17 @@ RunReport run_model(const RunRequest& request, const Settings& settings);
 
 // ---- quantize, convert
 
+/// Widths for the layers that match `selector`.
+struct LayerBits {
+  std::string selector;  ///< `*` and `?` as in file names
+  std::optional<int> weights, features;
+};
+
 struct QuantizeRequest {
-  std::filesystem::path model, out;
+  std::filesystem::path model, out;  ///< a float Model, or a prepared one whose widths `bits` changes
   Target target;
-  std::string calibrate;  ///< data
+  std::string calibrate;        ///< data
+  std::vector<LayerBits> bits;  ///< applied in order, after calibration
 };
 struct QuantizeReport {
   std::vector<quant::AuditRow> audit;

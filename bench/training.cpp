@@ -1,0 +1,53 @@
+// One training step of the digit network: float beside fine-tuning on codes, in the same run.
+#include <benchmark/benchmark.h>
+
+#include <memory>
+
+#include "halfstep/compile/compile.h"
+#include "halfstep/data.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/train/calibrate.h"
+#include "halfstep/train/network.h"
+#include "halfstep/train/training_graph.h"
+
+namespace {
+
+using namespace halfstep;
+
+constexpr int64_t kBatch = 32;
+
+/// The network on the embedded digits, float, or prepared for a platform and calibrated.
+struct Step {
+  io::Dataset data = open_data("");
+  train::TrainTest parts = train::split(data);
+  ThreadPool pool;
+  std::unique_ptr<runtime::Program> program;
+
+  Step(const char* platform, int threads) : pool(threads) {
+    parts.train.scale = 1.0F / 16;
+    Model model = train::create_network("digits", data.sample_dims(), 10, 0);
+    if (platform != nullptr) {
+      model = quant::prepare(model, quant::load_platform(platform));
+      train::calibrate(model, parts.train, {}, pool);
+    }
+    CompileOptions options;
+    options.freeze_tensors = false;
+    program = std::make_unique<runtime::Program>(compile(train::training_graph(model, {kBatch, 1, 8, 8}, {}), options));
+  }
+};
+
+void training_step(benchmark::State& state, const char* platform) {
+  Step step(platform, static_cast<int>(state.range(0)));
+  const std::map<std::string, Tensor> inputs = {{"x", step.parts.train.x(0, kBatch)},
+                                                {train::kLabels, step.parts.train.labels(0, kBatch)},
+                                                {passes::kLearningRate, Tensor::scalar(0.001F)}};
+  std::map<std::string, Tensor> outputs;
+  for (auto _ : state) step.program->run_into(inputs, outputs, step.pool);
+  state.SetItemsProcessed(state.iterations() * kBatch);
+}
+
+BENCHMARK_CAPTURE(training_step, float, nullptr)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(training_step, generic_int8, "generic_int8")->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(training_step, magik_t40, "magik_t40")->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+}  // namespace
