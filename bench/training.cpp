@@ -47,7 +47,11 @@ void training_step(benchmark::State& state, const char* platform) {
 }
 
 BENCHMARK_CAPTURE(training_step, float, nullptr)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(training_step, generic_int8, "generic_int8")->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(training_step, generic_int8, "generic_int8")
+    ->Arg(1)
+    ->Arg(2)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 BENCHMARK_CAPTURE(training_step, magik_t40, "magik_t40")->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace

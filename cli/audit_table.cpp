@@ -13,7 +13,11 @@ std::string audit_table(const std::vector<quant::AuditRow>& rows) {
 nlohmann::ordered_json audit_json(const std::vector<quant::AuditRow>& rows) {
   auto json = nlohmann::ordered_json::array();
   for (const quant::AuditRow& row : rows) {
-    json.push_back({{"layer", row.layer}, {"op", row.op}, {"weight", row.weight}, {"input", row.input}, {"output", row.output},
+    json.push_back({{"layer", row.layer},
+                    {"op", row.op},
+                    {"weight", row.weight},
+                    {"input", row.input},
+                    {"output", row.output},
                     {"fully_quantized", row.fully_quantized}});
   }
   return json;

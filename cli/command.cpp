@@ -12,17 +12,21 @@ Settings Common::settings() const {
   return settings;
 }
 
-CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& summary, const std::string& example, Common& common) {
+CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& summary,
+                      const std::string& example, Common& common) {
   CLI::App* command = program.add_subcommand(name, summary);
   command->footer("Example:\n  " + example + "\n");
-  command->add_option("--threads", common.threads, "threads; 0 is one per processor")->check(CLI::Range(0, 1024))->capture_default_str();
+  command->add_option("--threads", common.threads, "threads; 0 is one per processor")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
   command->add_option("--seed", common.seed, "seed of everything random")->capture_default_str();
   command->add_flag("--json", common.json, "print JSON and no progress");
   return command;
 }
 
 void add_target(CLI::App& command, Target& target, std::vector<std::string>& overrides) {
-  command.add_option("--platform", target.platform, "built-in name or path of a platform record")->capture_default_str();
+  command.add_option("--platform", target.platform, "built-in name or path of a platform record")
+      ->capture_default_str();
   command.add_option("--weights", target.weight_bits, "bits of weights, but for the first and last layer");
   command.add_option("--features", target.feature_bits, "bits of features, but for the first and last layer");
   command.add_option("--edges", target.edge_bits, "bits of the first and last layer");

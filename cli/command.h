@@ -26,7 +26,8 @@ struct Common {
 using Work = std::function<int()>;
 
 /// Makes a subcommand with --threads, --seed and --json and an example in its help; `work` is what it does.
-CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& summary, const std::string& example, Common& common);
+CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& summary,
+                      const std::string& example, Common& common);
 
 /// The options of a Target.
 void add_target(CLI::App& command, Target& target, std::vector<std::string>& overrides);

@@ -11,13 +11,15 @@ namespace {
 void print_report(const ConvertRequest& request, const ConvertReport& report, bool as_json) {
   if (as_json) {
     auto layers = nlohmann::ordered_json::array();
-    for (const auto& proof : report.proofs) layers.push_back({{"layer", proof.layer}, {"accumulator_bound", proof.bound}});
+    for (const auto& proof : report.proofs)
+      layers.push_back({{"layer", proof.layer}, {"accumulator_bound", proof.bound}});
     fmt::print("{}\n", nlohmann::ordered_json({{"accumulators", layers}}).dump(2));
     return;
   }
   Table table({"layer", "accumulator at most", "share of 2^31"});
   for (const auto& proof : report.proofs)
-    table.add({proof.layer, std::to_string(proof.bound), fmt::format("{:.3f} %", 100.0 * static_cast<double>(proof.bound) / 0x1p31)});
+    table.add({proof.layer, std::to_string(proof.bound),
+               fmt::format("{:.3f} %", 100.0 * static_cast<double>(proof.bound) / 0x1p31)});
   fmt::print("{}\nno float operator between quantize and dequantize\nwrote {}\n", table.text(), request.out.string());
 }
 

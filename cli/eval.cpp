@@ -20,9 +20,12 @@ void add_eval(CLI::App& program, Work& work) {
     work = [options] {
       const EvaluateReport report = evaluate_model(options->request, options->common.settings());
       if (options->common.json) {
-        fmt::print("{}\n", nlohmann::ordered_json({{"stage", report.stage}, {"accuracy", report.accuracy}, {"samples", report.samples}}).dump(2));
+        fmt::print("{}\n", nlohmann::ordered_json(
+                               {{"stage", report.stage}, {"accuracy", report.accuracy}, {"samples", report.samples}})
+                               .dump(2));
       } else {
-        fmt::print("{} network: accuracy {:.2f} % of {} test samples\n", report.stage, 100 * report.accuracy, report.samples);
+        fmt::print("{} network: accuracy {:.2f} % of {} test samples\n", report.stage, 100 * report.accuracy,
+                   report.samples);
       }
       return int{kDone};
     };

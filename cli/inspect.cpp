@@ -13,14 +13,14 @@ void add_inspect(CLI::App& program, Work& work) {
   InspectRequest& request = options->request;
   CLI::App* command = add_command(program, "inspect", "List a Model's network, instructions, values and dependencies",
                                   "halfstep inspect integer.safetensors --explain", options->common);
-  command->remove_option(command->get_option("--json"));  // the listing is for people
   command->add_option("model", request.model, "Model of any stage, or an .ir text")->required();
   command->add_flag("--explain", request.explain, "also why each kernel was chosen and the others refused");
   command->add_option("--batch", request.batch, "stands for unknown leading extents")->capture_default_str();
   command->add_option("--place", request.place, "cpu or sim")->capture_default_str();
   command->callback([options, &work] {
     work = [options] {
-      fmt::print("{}", inspect_model(options->request));
+      const InspectReport report = inspect_model(options->request);
+      fmt::print("{}", options->common.json ? report.json : report.text);
       return int{kDone};
     };
   });

@@ -38,20 +38,23 @@ int report(const std::string& message, int code) {
 
 std::string unknown_command(const CLI::App& program, const std::string& word) {
   std::vector<std::string> names;
-  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
   return fmt::format("found '{}', expected a command{}; see halfstep --help", word, did_you_mean(word, names));
 }
 
 /// Names the first argument that `command` does not take; the words after an unknown option are its values.
 std::string unknown_argument(const CLI::App& command, const std::vector<std::string>& words) {
-  const auto option = std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.starts_with("-"); });
+  const auto option =
+      std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.starts_with("-"); });
   const bool found = option != words.end();
   std::vector<std::string> names;
   for (const CLI::Option* known : command.get_options()) {
     if (!known->get_lnames().empty()) names.push_back("--" + known->get_lnames().front());
   }
-  return fmt::format("{}: found '{}', expected {}{}; see halfstep {} --help", command.get_name(), found ? *option : words.front(),
-                     found ? "an option that it has" : "no further argument", found ? did_you_mean(*option, names) : "", command.get_name());
+  return fmt::format("{}: found '{}', expected {}{}; see halfstep {} --help", command.get_name(),
+                     found ? *option : words.front(), found ? "an option that it has" : "no further argument",
+                     found ? did_you_mean(*option, names) : "", command.get_name());
 }
 
 std::string lower_case_first(std::string text) {
@@ -61,22 +64,30 @@ std::string lower_case_first(std::string text) {
 }
 
 /// What is wrong with the arguments, in one line.
-std::string usage_error(const CLI::App& program, const CLI::ParseError& error, int count, const char* const* arguments) {
+std::string usage_error(const CLI::App& program, const CLI::ParseError& error, int count,
+                        const char* const* arguments) {
   const auto chosen = program.get_subcommands();
-  if (chosen.empty()) return count > 1 ? unknown_command(program, arguments[1]) : "expected a command; see halfstep --help";
+  if (chosen.empty())
+    return count > 1 ? unknown_command(program, arguments[1]) : "expected a command; see halfstep --help";
   const CLI::App& command = *chosen.front();
   const auto words = program.remaining(true);
   if (!words.empty()) return unknown_argument(command, words);
-  return fmt::format("{}: {}; see halfstep {} --help", command.get_name(), lower_case_first(error.what()), command.get_name());
+  return fmt::format("{}: {}; see halfstep {} --help", command.get_name(), lower_case_first(error.what()),
+                     command.get_name());
 }
 
 int parse_and_work(int count, const char* const* arguments) {
-  CLI::App program("Halfstep trains quantized networks and proves that the integers on the device are the same, code for code.", "halfstep");
+  CLI::App program(
+      "Halfstep trains quantized networks and proves that the integers on the device are the same, code for code.",
+      "halfstep");
   program.require_subcommand(1);
   program.set_version_flag("--version", "halfstep 0.1.0");
-  program.footer("Exit codes: 0 done, 1 a check found a difference, 2 wrong use or bad input, 3 not supported, 130 interrupted.\n");
+  program.footer(
+      "Exit codes: 0 done, 1 a check found a difference, 2 wrong use or bad input, 3 not supported, 130 "
+      "interrupted.\n");
   Work work;
-  for (const auto add : {add_quickstart, add_train, add_eval, add_run, add_quantize, add_convert, add_verify, add_inspect, add_op})
+  for (const auto add :
+       {add_quickstart, add_train, add_eval, add_run, add_quantize, add_convert, add_verify, add_inspect, add_op})
     add(program, work);
   try {
     program.parse(count, arguments);

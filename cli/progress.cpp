@@ -38,7 +38,8 @@ class Display {
     if (percent / step == shown_ && percent != 100) return;
     if (percent == 100 && shown_ == 100 / step) return;
     shown_ = percent / step;
-    const std::string line = terminal_ ? bar(percent, progress) : fmt::format("{}: {:3} %  {}", progress.stage, percent, progress.note);
+    const std::string line =
+        terminal_ ? bar(percent, progress) : fmt::format("{}: {:3} %  {}", progress.stage, percent, progress.note);
     std::fputs((terminal_ ? "\r\x1b[K" + line : line + "\n").c_str(), stderr);
     if (terminal_ && percent == 100) std::fputs("\n", stderr);
     std::fflush(stderr);

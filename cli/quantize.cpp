@@ -33,13 +33,15 @@ void add_quantize(CLI::App& program, Work& work) {
   };
   const auto options = std::make_shared<Options>();
   QuantizeRequest& request = options->request;
-  CLI::App* command = add_command(program, "quantize", "Insert and calibrate the quantizers of a platform",
-                                  "halfstep quantize float.safetensors --platform pow2_int8 --calibrate digits.csv.gz --out prepared.safetensors",
-                                  options->common);
+  CLI::App* command = add_command(
+      program, "quantize", "Insert and calibrate the quantizers of a platform",
+      "halfstep quantize float.safetensors --platform pow2_int8 --calibrate digits.csv.gz --out prepared.safetensors",
+      options->common);
   command->add_option("model", request.model, "float Model, or a prepared one with --bits")->required();
   command->add_option("--calibrate", request.calibrate, "samples to calibrate on; the embedded digits without it");
   command->add_option("--out", request.out, "file for the prepared Model")->required();
-  command->add_option("--bits", options->bits, "LAYERS=WEIGHTS/FEATURES: other widths for some layers, as in 'conv*=4/8'");
+  command->add_option("--bits", options->bits,
+                      "LAYERS=WEIGHTS/FEATURES: other widths for some layers, as in 'conv*=4/8'");
   add_target(*command, request.target, options->overrides);
   command->callback([options, &work] {
     work = [options] {
@@ -47,7 +49,10 @@ void add_quantize(CLI::App& program, Work& work) {
       for (const std::string& text : options->bits) options->request.bits.push_back(parse_bits(text));
       const QuantizeReport report = quantize_model(options->request, options->common.settings());
       if (options->common.json) {
-        fmt::print("{}\n", nlohmann::ordered_json({{"samples", report.samples}, {"audit", audit_json(report.audit)}, {"platform", report.platform}}).dump(2));
+        fmt::print("{}\n", nlohmann::ordered_json({{"samples", report.samples},
+                                                   {"audit", audit_json(report.audit)},
+                                                   {"platform", report.platform}})
+                               .dump(2));
       } else {
         fmt::print("{}\n{}\n", report.platform, audit_table(report.audit));
         if (report.samples > 0) fmt::print("calibrated on {} samples\n", report.samples);

@@ -24,10 +24,12 @@ void print_report(const QuickstartReport& report, const std::filesystem::path& o
   accuracy.add({"integer", percent(report.accuracy_integer), kilobytes(report.integer_bytes)});
   Table time({"stage", "seconds"});
   for (const auto& [stage, seconds] : report.seconds) time.add({stage, fmt::format("{:.2f}", seconds)});
-  fmt::print("\n{} on {}, {} test samples\n\n{}\n{}\n{}\n{}", report.platform, report.data, report.samples, accuracy.text(), time.text(),
-             layers_table(report.roads), verdict(report.roads));
-  fmt::print("peak memory {:.0f} MB, digest of the trained weights {}\nwrote {}/float.safetensors, prepared.safetensors, integer.safetensors, report.json\n",
-             static_cast<double>(report.peak_rss_bytes) / 1e6, report.weights_digest, out.string());
+  fmt::print("\n{} on {}, {} test samples\n\n{}\n{}\n{}\n{}", report.platform, report.data, report.samples,
+             accuracy.text(), time.text(), layers_table(report.roads), verdict(report.roads));
+  fmt::print(
+      "peak memory {:.0f} MB, digest of the trained weights {}\nwrote {}/float.safetensors, prepared.safetensors, "
+      "integer.safetensors, report.json\n",
+      static_cast<double>(report.peak_rss_bytes) / 1e6, report.weights_digest, out.string());
 }
 
 }  // namespace
@@ -35,12 +37,17 @@ void print_report(const QuickstartReport& report, const std::filesystem::path& o
 void add_quickstart(CLI::App& program, Work& work) {
   const auto options = std::make_shared<Options>();
   QuickstartRequest& request = options->request;
-  CLI::App* command = add_command(program, "quickstart", "Train, quantize, fine-tune, convert and verify a digit classifier",
-                                  "halfstep quickstart --platform magik_t40 --weights 4 --features 4 --out magik", options->common);
+  CLI::App* command =
+      add_command(program, "quickstart", "Train, quantize, fine-tune, convert and verify a digit classifier",
+                  "halfstep quickstart --platform magik_t40 --weights 4 --features 4 --out magik", options->common);
   command->add_option("--data", request.data, "labelled samples; the embedded digits without it");
   command->add_option("--out", request.out, "folder for Models and report")->capture_default_str();
-  command->add_option("--epochs", request.float_epochs, "epochs of float training")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--tune-epochs", request.tune_epochs, "epochs of fine-tuning")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--epochs", request.float_epochs, "epochs of float training")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--tune-epochs", request.tune_epochs, "epochs of fine-tuning")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   add_target(*command, request.target, options->overrides);
   command->callback([options, &work] {
     work = [options] {

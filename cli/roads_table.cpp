@@ -11,22 +11,25 @@ namespace halfstep::cli {
 namespace {
 
 std::string bits(const verify::Layer& layer) {
-  return layer.weight_bits ? fmt::format("w{} f{}", *layer.weight_bits, layer.feature_bits) : fmt::format("f{}", layer.feature_bits);
+  return layer.weight_bits ? fmt::format("w{} f{}", *layer.weight_bits, layer.feature_bits)
+                           : fmt::format("f{}", layer.feature_bits);
 }
 
 std::string describe(const verify::LayerReport& report, const verify::Difference& difference) {
-  std::string text = fmt::format("layer '{}': {} code {} at {}: training road {}, integer program {}", report.layer.name, difference.what,
-                                 difference.index, to_string(difference.position), difference.first, difference.second);
+  std::string text = fmt::format("layer '{}': {} code {} at {}: training road {}, integer program {}",
+                                 report.layer.name, difference.what, difference.index, to_string(difference.position),
+                                 difference.first, difference.second);
   if (difference.what != "feature") return text;
   text += fmt::format(" (sample {}", difference.sample);
-  if (difference.position.size() == 3) text += fmt::format(", NCHW index {}, NHWC index {}", difference.index, difference.nhwc);
+  if (difference.position.size() == 3)
+    text += fmt::format(", NCHW index {}, NHWC index {}", difference.index, difference.nhwc);
   return text + ")";
 }
 
 nlohmann::ordered_json json_of(const verify::Difference& difference) {
-  return {{"what", difference.what},         {"index", difference.index}, {"nhwc_index", difference.nhwc},
-          {"sample", difference.sample},     {"position", difference.position},
-          {"training", difference.first},    {"integer", difference.second}};
+  return {{"what", difference.what},     {"index", difference.index},       {"nhwc_index", difference.nhwc},
+          {"sample", difference.sample}, {"position", difference.position}, {"training", difference.first},
+          {"integer", difference.second}};
 }
 
 }  // namespace
@@ -34,8 +37,8 @@ nlohmann::ordered_json json_of(const verify::Difference& difference) {
 std::string layers_table(const verify::RoadReport& report) {
   Table table({"layer", "operator", "bits", "scale", "compared", "differing", "SQNR dB"});
   for (const auto& layer : report.layers) {
-    table.add({layer.layer.name, layer.layer.op, bits(layer.layer), fmt::format("{:.6g}", layer.layer.scale), std::to_string(layer.compared),
-               std::to_string(layer.differing + layer.parameters_differing),
+    table.add({layer.layer.name, layer.layer.op, bits(layer.layer), fmt::format("{:.6g}", layer.layer.scale),
+               std::to_string(layer.compared), std::to_string(layer.differing + layer.parameters_differing),
                std::isfinite(layer.sqnr_db) ? fmt::format("{:.1f}", layer.sqnr_db) : "inf"});
   }
   return table.text();
@@ -55,7 +58,8 @@ std::string verdict(const verify::RoadReport& report) {
     text += "first differing feature: " + describe(layer, *layer.feature) + "\n";
   }
   if (report.equal())
-    return fmt::format("equal: {} codes of {} layers over {} samples, 0 differ\n", compared, report.layers.size(), report.samples);
+    return fmt::format("equal: {} codes of {} layers over {} samples, 0 differ\n", compared, report.layers.size(),
+                       report.samples);
   return text + (features_differ ? "" : "no feature code differs\n");
 }
 
@@ -64,8 +68,10 @@ std::string roads_json(const verify::RoadReport& report) {
   json["equal"] = report.equal();
   json["samples"] = report.samples;
   for (const auto& layer : report.layers) {
-    nlohmann::ordered_json entry = {{"name", layer.layer.name},       {"op", layer.layer.op},
-                                    {"compared", layer.compared},     {"differing", layer.differing},
+    nlohmann::ordered_json entry = {{"name", layer.layer.name},
+                                    {"op", layer.layer.op},
+                                    {"compared", layer.compared},
+                                    {"differing", layer.differing},
                                     {"parameters_compared", layer.parameters_compared},
                                     {"parameters_differing", layer.parameters_differing}};
     if (layer.parameter) entry["first_parameter"] = json_of(*layer.parameter);

@@ -13,7 +13,10 @@ void print_json(const RunReport& report) {
   for (const auto& [name, tensor] : report.outputs) json["outputs"][name] = to_string(tensor.type());
   json["equal"] = report.equal();
   for (const RunComparison& c : report.comparisons)
-    json["comparisons"].push_back({{"tensor", c.tensor}, {"elements", c.elements}, {"differing", c.differing}, {"largest_difference", c.largest_difference}});
+    json["comparisons"].push_back({{"tensor", c.tensor},
+                                   {"elements", c.elements},
+                                   {"differing", c.differing},
+                                   {"largest_difference", c.largest_difference}});
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -24,11 +27,13 @@ void print_text(const RunReport& report) {
   if (report.comparisons.empty()) return;
   Table table({"compared", "elements", "differing", "largest difference"});
   for (const RunComparison& c : report.comparisons)
-    table.add({c.tensor, std::to_string(c.elements), std::to_string(c.differing), fmt::format("{:g}", c.largest_difference)});
+    table.add(
+        {c.tensor, std::to_string(c.elements), std::to_string(c.differing), fmt::format("{:g}", c.largest_difference)});
   fmt::print("\n{}", table.text());
   for (const RunComparison& c : report.comparisons) {
     if (c.differing > 0)
-      fmt::print("{}: first differs at {}: found {}, expected {}\n", c.tensor, to_string(c.first_position), c.first_found, c.first_expected);
+      fmt::print("{}: first differs at {}: found {}, expected {}\n", c.tensor, to_string(c.first_position),
+                 c.first_found, c.first_expected);
   }
 }
 
@@ -41,8 +46,9 @@ void add_run(CLI::App& program, Work& work) {
   };
   const auto options = std::make_shared<Options>();
   RunRequest& request = options->request;
-  CLI::App* command = add_command(program, "run", "Run a Model on named tensors and compare its outputs",
-                                  "halfstep run model.safetensors --inputs x.npz --expect y.npz --rtol 1e-4", options->common);
+  CLI::App* command =
+      add_command(program, "run", "Run a Model on named tensors and compare its outputs",
+                  "halfstep run model.safetensors --inputs x.npz --expect y.npz --rtol 1e-4", options->common);
   command->add_option("model", request.model, "Model of any stage")->required();
   command->add_option("--inputs", request.inputs, "safetensors or npz, tensors by name")->required();
   command->add_option("--outputs", request.outputs, "file for the outputs");

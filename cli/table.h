@@ -6,7 +6,8 @@
 
 namespace halfstep::cli {
 
-/// Columns as wide as their widest cell, two spaces apart; cells that start with a digit, sign or dot are set to the right.
+/// Columns as wide as their widest cell, two spaces apart; cells that start with a digit, sign or dot are set to the
+/// right.
 class Table {
  public:
   explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }

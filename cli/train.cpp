@@ -10,16 +10,20 @@ namespace {
 int train_and_report(const TrainRequest& request, const Common& common) {
   const TrainReport report = train_model(request, common.settings());
   if (common.json) {
-    const nlohmann::ordered_json json = {{"digest", report.digest},   {"accuracy", report.accuracy}, {"loss", report.loss},
-                                         {"samples", report.samples}, {"first_epoch", report.first_epoch},
-                                         {"epochs", report.epochs},   {"was_finished", report.was_finished}};
+    const nlohmann::ordered_json json = {{"digest", report.digest},
+                                         {"accuracy", report.accuracy},
+                                         {"loss", report.loss},
+                                         {"samples", report.samples},
+                                         {"first_epoch", report.first_epoch},
+                                         {"epochs", report.epochs},
+                                         {"was_finished", report.was_finished}};
     fmt::print("{}\n", json.dump(2));
   } else if (report.was_finished) {
-    fmt::print("{}: finished already after {} epochs, nothing changed; accuracy {:.2f} %, digest {}\n", request.out.string(), report.epochs,
-               100 * report.accuracy, report.digest);
+    fmt::print("{}: finished already after {} epochs, nothing changed; accuracy {:.2f} %, digest {}\n",
+               request.out.string(), report.epochs, 100 * report.accuracy, report.digest);
   } else {
-    fmt::print("accuracy {:.2f} % of {} test samples, loss {:.4f}, digest {}\nwrote {}\n", 100 * report.accuracy, report.samples, report.loss,
-               report.digest, (request.out / "model.safetensors").string());
+    fmt::print("accuracy {:.2f} % of {} test samples, loss {:.4f}, digest {}\nwrote {}\n", 100 * report.accuracy,
+               report.samples, report.loss, report.digest, (request.out / "model.safetensors").string());
   }
   return kDone;
 }
@@ -33,17 +37,20 @@ void add_train(CLI::App& program, Work& work) {
   };
   const auto options = std::make_shared<Options>();
   TrainRequest& request = options->request;
-  CLI::App* command = add_command(program, "train", "Train a network, float or prepared, on labelled samples",
-                                  "halfstep train --data digits.csv.gz --network digits --epochs 20 --out run1", options->common);
+  CLI::App* command =
+      add_command(program, "train", "Train a network, float or prepared, on labelled samples",
+                  "halfstep train --data digits.csv.gz --network digits --epochs 20 --out run1", options->common);
   command->add_option("--data", request.data, "csv[.gz], IDX, image folder or archive; the embedded digits without it");
-  auto* network = command->add_option("--network", request.network, "built-in network or .ir file")->capture_default_str();
+  auto* network =
+      command->add_option("--network", request.network, "built-in network or .ir file")->capture_default_str();
   command->add_option("--model", request.model, "float or prepared Model to go on from")->excludes(network);
   command->add_option("--epochs", request.epochs, "passes over the training part")->capture_default_str();
   command->add_option("--batch", request.batch, "samples of a step")->capture_default_str();
   command->add_option("--learning-rate", request.learning_rate, "peak of the cosine schedule");
   command->add_option("--out", request.out, "folder for checkpoints and the result")->required();
   command->add_flag("--resume", request.resume, "go on from the last checkpoint");
-  command->callback([options, &work] { work = [options] { return train_and_report(options->request, options->common); }; });
+  command->callback(
+      [options, &work] { work = [options] { return train_and_report(options->request, options->common); }; });
 }
 
 }  // namespace halfstep::cli

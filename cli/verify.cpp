@@ -36,13 +36,16 @@ int verify_and_report(Options& options) {
 
 void add_verify(CLI::App& program, Work& work) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(program, "verify", "Compare the training road with the integer program, code for code",
-                                  "halfstep verify quickstart_out --inject conv4:17", options->common);
-  command->add_option("folder", options->folder, "a quickstart folder; without it the current one if it holds a report.json, else quickstart_out");
+  CLI::App* command =
+      add_command(program, "verify", "Compare the training road with the integer program, code for code",
+                  "halfstep verify quickstart_out --inject conv4:17", options->common);
+  command->add_option("folder", options->folder,
+                      "a quickstart folder; without it the current one if it holds a report.json, else quickstart_out");
   command->add_option("--prepared", options->request.prepared, "prepared Model instead of the folder's");
   command->add_option("--integer", options->request.integer, "integer Model instead of the folder's");
   command->add_option("--data", options->request.data, "samples; the embedded digits without it");
-  command->add_option("--inject", options->request.inject, "LAYER:INDEX: flip the top bit of that weight code in the integer program first");
+  command->add_option("--inject", options->request.inject,
+                      "LAYER:INDEX: flip the top bit of that weight code in the integer program first");
   command->callback([options, &work] { work = [options] { return verify_and_report(*options); }; });
 }
 

@@ -27,25 +27,30 @@ io::Dataset open_data_for(const Model& model, const std::string& path) {
 }
 
 void require_every_class(const io::Dataset& data) {
-  const int64_t fewest = data.split ? 1 : 3;  // a stratified split leaves the test part a fifth, which rounds to none of two
+  const int64_t fewest =
+      data.split ? 1 : 3;  // a stratified split leaves the test part a fifth, which rounds to none of two
   std::vector<int64_t> samples(data.classes.size());
   for (const int32_t label : data.labels.data<int32_t>()) ++samples[static_cast<size_t>(label)];
   for (size_t label = 0; label < samples.size(); ++label) {
     if (samples[label] >= fewest) continue;
-    fail("{}: labels go up to '{}': found {} samples of class '{}', expected at least {}", data.name, data.classes.back(), samples[label],
-         data.classes[label], fewest);
+    fail("{}: labels go up to '{}': found {} samples of class '{}', expected at least {}", data.name,
+         data.classes.back(), samples[label], data.classes[label], fewest);
   }
 }
 
 train::TrainTest parts_for(const Model& model, const io::Dataset& data) {
   const auto& arguments = model.graph.arguments();
-  if (arguments.size() != 1) fail("network '{}' has {} inputs, expected one that takes samples", model.graph.name(), arguments.size());
+  if (arguments.size() != 1)
+    fail("network '{}' has {} inputs, expected one that takes samples", model.graph.name(), arguments.size());
   const Dims& expected = arguments.front().dims();
   Dims found = data.sample_dims();
   found.insert(found.begin(), kUnknown);
   bool fits = expected.size() == found.size();
-  for (size_t axis = 1; fits && axis < found.size(); ++axis) fits = expected[axis] == kUnknown || expected[axis] == found[axis];
-  if (!fits) fail("{}: samples are {}, network '{}' takes {}", data.name, to_string(found), model.graph.name(), to_string(expected));
+  for (size_t axis = 1; fits && axis < found.size(); ++axis)
+    fits = expected[axis] == kUnknown || expected[axis] == found[axis];
+  if (!fits)
+    fail("{}: samples are {}, network '{}' takes {}", data.name, to_string(found), model.graph.name(),
+         to_string(expected));
   const int64_t outputs = classes_of(model);
   const auto classes = static_cast<int64_t>(data.classes.size());
   if (outputs != kUnknown && classes > outputs)

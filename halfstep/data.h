@@ -17,10 +17,12 @@ io::Dataset open_data(const std::string& path, int64_t classes = io::kMaxClasses
 /// The data set at `path` for a network that exists: its outputs bound the labels.
 io::Dataset open_data_for(const Model& model, const std::string& path);
 
-/// Throws when a class has no sample to train on or to test on: a network with an output for each class would learn nothing of it.
+/// Throws when a class has no sample to train on or to test on: a network with an output for each class would learn
+/// nothing of it.
 void require_every_class(const io::Dataset& data);
 
-/// The parts of `data`, scaled as `model` says; throws when its samples are not what the model's one argument takes or it has more classes than outputs.
+/// The parts of `data`, scaled as `model` says; throws when its samples are not what the model's one argument takes or
+/// it has more classes than outputs.
 train::TrainTest parts_for(const Model& model, const io::Dataset& data);
 
 /// "float", "prepared" or "integer".

@@ -1,6 +1,7 @@
 // Halfstep's C++ face: one function for each verb. The command line and Python call nothing else.
 //
-// Every function throws halfstep::Error; its kind says what an exit code should be. Nothing is printed. Files are whole or not there.
+// Every function throws halfstep::Error; its kind says what an exit code should be. Nothing is printed. Files are whole
+// or not there.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ namespace halfstep {
 
 /// What every verb takes.
 struct Settings {
-  int threads = 0;    ///< 0: one per processor
+  int threads = 0;  ///< 0: one per processor
   uint64_t seed = 0;
   ProgressCallback progress;
 };
@@ -40,9 +41,9 @@ struct Target {
 // ---- train
 
 struct TrainRequest {
-  std::string data;               ///< path; "" is the embedded digits
-  std::string network = "digits"; ///< built-in name or .ir path, used when `model` is empty
-  std::filesystem::path model;    ///< a float or prepared Model to go on from
+  std::string data;                ///< path; "" is the embedded digits
+  std::string network = "digits";  ///< built-in name or .ir path, used when `model` is empty
+  std::filesystem::path model;     ///< a float or prepared Model to go on from
   int64_t epochs = 20;
   int64_t batch = 32;
   std::optional<double> learning_rate;  ///< without one: 0.05 for float networks, 0.01 for prepared ones
@@ -73,7 +74,8 @@ EvaluateReport evaluate_model(const EvaluateRequest& request, const Settings& se
 // ---- run
 
 struct RunRequest {
-  std::filesystem::path model, inputs, outputs, expect;  ///< outputs and expect may be empty; tensors by name, safetensors or npz
+  std::filesystem::path model, inputs, outputs,
+      expect;  ///< outputs and expect may be empty; tensors by name, safetensors or npz
   double relative = 1e-3, absolute = 1e-7;
   bool exact = false;
   std::string place = "cpu";  ///< cpu or sim
@@ -126,7 +128,8 @@ ConvertReport convert_model(const ConvertRequest& request);
 struct VerifyRequest {
   std::filesystem::path prepared, integer;
   std::string data;
-  std::string inject;  ///< LAYER:INDEX of a weight code whose top bit is flipped in the integer program first; may be empty
+  std::string
+      inject;  ///< LAYER:INDEX of a weight code whose top bit is flipped in the integer program first; may be empty
 };
 verify::RoadReport verify_models(const VerifyRequest& request, const Settings& settings);
 
@@ -141,8 +144,11 @@ struct InspectRequest {
   int64_t batch = 1;     ///< stands for unknown leading extents
   std::string place = "cpu";
 };
-/// Network, instructions, values, dependencies, memory plan as text.
-std::string inspect_model(const InspectRequest& request);
+struct InspectReport {
+  std::string text;  ///< network, instructions, values, dependencies, memory plan
+  std::string json;  ///< the same for programs
+};
+InspectReport inspect_model(const InspectRequest& request);
 
 // ---- op
 
@@ -169,10 +175,11 @@ struct QuickstartReport {
   verify::RoadReport roads;
   std::vector<quant::AuditRow> audit;
 };
-/// Trains a float network, prepares, calibrates, fine-tunes, converts and verifies it; writes float, prepared and integer Models and report.json.
+/// Trains a float network, prepares, calibrates, fine-tunes, converts and verifies it; writes float, prepared and
+/// integer Models and report.json.
 QuickstartReport quickstart(const QuickstartRequest& request, const Settings& settings);
 
-/// report.json of a quickstart folder.
+/// report.json of a quickstart folder. An infinite sqnr_db is written as 200.
 std::string report_json(const QuickstartReport& report);
 
 }  // namespace halfstep

@@ -38,8 +38,9 @@ verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step)
 /// Returns the number of samples that the observers saw.
 int64_t prepare_and_calibrate(Model& model, const QuantizeRequest& request, const Settings& settings) {
   const quant::Platform platform = quant::load_platform(request.target.platform, request.target.overrides);
-  model = quant::prepare(model, platform, {request.target.weight_bits, request.target.feature_bits, request.target.edge_bits});
-  const io::Dataset data = open_data(request.calibrate);
+  model = quant::prepare(model, platform,
+                         {request.target.weight_bits, request.target.feature_bits, request.target.edge_bits});
+  const io::Dataset data = open_data_for(model, request.calibrate);
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
   train::CalibrateOptions options;
@@ -53,9 +54,11 @@ int64_t prepare_and_calibrate(Model& model, const QuantizeRequest& request, cons
 QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& settings) {
   Model model = load_model(request.model);
   const std::string stage = stage_of(model);
-  if (stage == "integer") fail("{}: is an integer program, expected a float or prepared network", request.model.string());
+  if (stage == "integer")
+    fail("{}: is an integer program, expected a float or prepared network", request.model.string());
   if (stage == "prepared" && request.bits.empty())
-    fail("{}: is prepared already; name layers whose bits are to change, or start from the float network", request.model.string());
+    fail("{}: is prepared already; name layers whose bits are to change, or start from the float network",
+         request.model.string());
   int64_t samples = 0;
   if (stage == "float") samples = prepare_and_calibrate(model, request, settings);
   for (const LayerBits& bits : request.bits) quant::set_bits(model, bits.selector, bits.weights, bits.features);

@@ -1,5 +1,6 @@
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -58,7 +59,8 @@ class Quickstart {
     report_.accuracy_integer = train::accuracy(integer, parts_.test, pool_);
     timed("verify", [&] {
       const auto source = [&](int64_t begin, int64_t count) { return parts_.test.x(begin, count); };
-      report_.roads = verify::compare_roads(roads_of(prepared, integer), source, parts_.test.size(), pool_, settings_.progress);
+      report_.roads =
+          verify::compare_roads(roads_of(prepared, integer), source, parts_.test.size(), pool_, settings_.progress);
     });
     finish();
     return std::move(report_);
@@ -73,7 +75,8 @@ class Quickstart {
 
   Model fresh_network() {
     require_every_class(data_);
-    Model network = train::create_network("digits", data_.sample_dims(), static_cast<int64_t>(data_.classes.size()), settings_.seed);
+    Model network = train::create_network("digits", data_.sample_dims(), static_cast<int64_t>(data_.classes.size()),
+                                          settings_.seed);
     train::set_input_scale(network, train::natural_scale(parts_.train));
     parts_.train.scale = parts_.test.scale = train::input_scale(network);
     return network;
@@ -82,9 +85,10 @@ class Quickstart {
   void make_folder() const {
     std::error_code error;
     std::filesystem::create_directories(request_.out, error);
-    if (error)
-      fail("{}: cannot be made a folder: {}", request_.out.string(), io::system_reason(error.value()));
-    io::write_file(request_.out / "report.json", "{}\n");  // an unwritable folder is found before the work, not after it
+    if (error) fail("{}: cannot be made a folder: {}", request_.out.string(), io::system_reason(error.value()));
+    const auto probe = request_.out / "writable";  // an unwritable folder is found before the work, not after it
+    io::write_file(probe, "");
+    std::filesystem::remove(probe);
     io::remove_temporaries(request_.out);
   }
 
@@ -116,7 +120,8 @@ class Quickstart {
   void timed(const std::string& stage, F work) {
     const auto begin = std::chrono::steady_clock::now();
     work();
-    report_.seconds.emplace_back(stage, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    report_.seconds.emplace_back(stage,
+                                 std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
 
   void finish() {
@@ -137,22 +142,28 @@ class Quickstart {
   QuickstartReport report_;
 };
 
+/// Stands for an infinite ratio, which JSON lacks: the 24 bits of a float are 150 dB.
+constexpr double kLargestSqnr = 200.0;
+
 nlohmann::ordered_json layer_json(const verify::LayerReport& report) {
   nlohmann::ordered_json json;
   json["name"] = report.layer.name;
   json["op"] = report.layer.op;
-  json["weight_bits"] = report.layer.weight_bits ? nlohmann::ordered_json(*report.layer.weight_bits) : nlohmann::ordered_json();
+  json["weight_bits"] =
+      report.layer.weight_bits ? nlohmann::ordered_json(*report.layer.weight_bits) : nlohmann::ordered_json();
   json["feature_bits"] = report.layer.feature_bits;
   json["scale"] = static_cast<double>(report.layer.scale);
   json["compared"] = report.compared;
   json["differing"] = report.differing;
-  json["sqnr_db"] = std::isfinite(report.sqnr_db) ? nlohmann::ordered_json(report.sqnr_db) : nlohmann::ordered_json();
+  json["sqnr_db"] = std::clamp(report.sqnr_db, -kLargestSqnr, kLargestSqnr);
   return json;
 }
 
 }  // namespace
 
-QuickstartReport quickstart(const QuickstartRequest& request, const Settings& settings) { return Quickstart(request, settings).run(); }
+QuickstartReport quickstart(const QuickstartRequest& request, const Settings& settings) {
+  return Quickstart(request, settings).run();
+}
 
 std::string report_json(const QuickstartReport& report) {
   nlohmann::ordered_json json;

@@ -72,15 +72,18 @@ bool close(double found, double expected, const RunRequest& request) {
 
 RunComparison compare(const std::string& name, const Tensor& found, const Tensor& expected, const RunRequest& request) {
   if (found.type() != expected.type())
-    fail("{}: tensor '{}' is {}, expected {}", request.expect.string(), name, to_string(found.type()), to_string(expected.type()));
+    fail("{}: tensor '{}' is {}, expected {}", request.expect.string(), name, to_string(found.type()),
+         to_string(expected.type()));
   RunComparison result{name, found.size(), 0, 0, {}, 0, 0};
   if (request.exact && found.same_bits(expected)) return result;
   const auto a = numbers(found);
   const auto b = numbers(expected);
   const size_t width = size_of(found.dtype());
   for (size_t i = 0; i < a.size(); ++i) {
-    const bool same = request.exact ? std::memcmp(found.raw() + i * width, expected.raw() + i * width, width) == 0 : close(a[i], b[i], request);
-    if (!std::isnan(a[i]) && !std::isnan(b[i])) result.largest_difference = std::max(result.largest_difference, std::fabs(a[i] - b[i]));
+    const bool same = request.exact ? std::memcmp(found.raw() + i * width, expected.raw() + i * width, width) == 0
+                                    : close(a[i], b[i], request);
+    if (!std::isnan(a[i]) && !std::isnan(b[i]))
+      result.largest_difference = std::max(result.largest_difference, std::fabs(a[i] - b[i]));
     if (same || result.differing++ > 0) continue;
     result.first_position = verify::position_of(static_cast<int64_t>(i), found.dims());
     result.first_found = a[i];
@@ -102,13 +105,15 @@ RunReport run_model(const RunRequest& request, const Settings& settings) {
   const Tensors inputs = read_tensors(request.inputs);
   const Tensors expected = request.expect.empty() ? Tensors() : read_tensors(request.expect);
   const Model form = train::evaluation_form(model);
-  runtime::Program program = compile(specialize(form, extents_of(form.graph, inputs, request.inputs.string())), options);
+  runtime::Program program =
+      compile(specialize(form, extents_of(form.graph, inputs, request.inputs.string())), options);
   ThreadPool pool(settings.threads);
   RunReport report;
   report.outputs = program.run(inputs, pool);
   for (const auto& [name, tensor] : expected) {
     const auto found = report.outputs.find(name);
-    if (found == report.outputs.end()) fail("{}: tensor '{}' is no output of network '{}'", request.expect.string(), name, model.graph.name());
+    if (found == report.outputs.end())
+      fail("{}: tensor '{}' is no output of network '{}'", request.expect.string(), name, model.graph.name());
     report.comparisons.push_back(compare(name, found->second, tensor, request));
   }
   if (!request.outputs.empty()) write_tensors(request.outputs, report.outputs);

@@ -9,7 +9,8 @@ namespace {
 
 Model fresh_network(const TrainRequest& request, const io::Dataset& data, uint64_t seed) {
   require_every_class(data);
-  Model model = train::create_network(request.network, data.sample_dims(), static_cast<int64_t>(data.classes.size()), seed);
+  Model model =
+      train::create_network(request.network, data.sample_dims(), static_cast<int64_t>(data.classes.size()), seed);
   train::set_input_scale(model, train::natural_scale(train::split(data).train));
   return model;
 }
@@ -23,7 +24,9 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
   const io::Dataset data = request.model.empty() ? open_data(request.data) : open_data_for(model, request.data);
   if (request.model.empty()) model = fresh_network(request, data, settings.seed);
   const std::string stage = stage_of(model);
-  if (stage == "integer") fail("{}: is an integer program, which cannot be trained; train the prepared network it came from", request.model.string());
+  if (stage == "integer")
+    fail("{}: is an integer program, which cannot be trained; train the prepared network it came from",
+         request.model.string());
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
 
@@ -38,8 +41,13 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
   options.fit.optimizer.weight_decay = 1e-4;
   options.fit.average_decay = 0.99;
   const auto outcome = train::run(model, parts.train, options, pool, settings.progress);
-  return {digest_hex(outcome.model), train::accuracy(outcome.model, parts.test, pool), outcome.loss, parts.test.size(), outcome.first_epoch,
-          request.epochs, outcome.was_finished};
+  return {digest_hex(outcome.model),
+          train::accuracy(outcome.model, parts.test, pool),
+          outcome.loss,
+          parts.test.size(),
+          outcome.first_epoch,
+          request.epochs,
+          outcome.was_finished};
 }
 
 EvaluateReport evaluate_model(const EvaluateRequest& request, const Settings& settings) {

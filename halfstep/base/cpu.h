@@ -16,7 +16,8 @@ std::optional<CpuLevel> parse_cpu_level(std::string_view text);
 /// The highest level that this machine has.
 CpuLevel detected_cpu_level();
 
-/// The detected level, or the one that HALFSTEP_CPU names; throws when that is unknown (bad_input) or absent here (unsupported).
+/// The detected level, or the one that HALFSTEP_CPU names; throws when that is unknown (bad_input) or absent here
+/// (unsupported).
 CpuLevel cpu_level();
 
 /// Every level that this machine has, lowest first.

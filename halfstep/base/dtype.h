@@ -42,14 +42,41 @@ constexpr bool is_float(DType dtype) {
 /// Whether elements of `dtype` are stored in memory as `T`.
 template <class T>
 constexpr bool stored_as(DType dtype);
-template <> constexpr bool stored_as<float>(DType d) { return d == DType::f32; }
-template <> constexpr bool stored_as<double>(DType d) { return d == DType::f64; }
-template <> constexpr bool stored_as<int8_t>(DType d) { return d == DType::i8 || d == DType::i4; }
-template <> constexpr bool stored_as<uint8_t>(DType d) { return d == DType::u8; }
-template <> constexpr bool stored_as<int16_t>(DType d) { return d == DType::i16; }
-template <> constexpr bool stored_as<uint16_t>(DType d) { return d == DType::u16 || d == DType::f16 || d == DType::bf16; }
-template <> constexpr bool stored_as<int32_t>(DType d) { return d == DType::i32; }
-template <> constexpr bool stored_as<int64_t>(DType d) { return d == DType::i64; }
-template <> constexpr bool stored_as<bool>(DType d) { return d == DType::boolean; }
+template <>
+constexpr bool stored_as<float>(DType d) {
+  return d == DType::f32;
+}
+template <>
+constexpr bool stored_as<double>(DType d) {
+  return d == DType::f64;
+}
+template <>
+constexpr bool stored_as<int8_t>(DType d) {
+  return d == DType::i8 || d == DType::i4;
+}
+template <>
+constexpr bool stored_as<uint8_t>(DType d) {
+  return d == DType::u8;
+}
+template <>
+constexpr bool stored_as<int16_t>(DType d) {
+  return d == DType::i16;
+}
+template <>
+constexpr bool stored_as<uint16_t>(DType d) {
+  return d == DType::u16 || d == DType::f16 || d == DType::bf16;
+}
+template <>
+constexpr bool stored_as<int32_t>(DType d) {
+  return d == DType::i32;
+}
+template <>
+constexpr bool stored_as<int64_t>(DType d) {
+  return d == DType::i64;
+}
+template <>
+constexpr bool stored_as<bool>(DType d) {
+  return d == DType::boolean;
+}
 
 }  // namespace halfstep

@@ -11,7 +11,7 @@ struct Progress {
   std::string_view stage;  ///< "float training", "calibration"
   double done = 0;         ///< work so far and in all, in the unit of the stage
   double total = 0;
-  std::string_view note;   ///< "loss 0.031, accuracy 98.9 %"; may be empty
+  std::string_view note;  ///< "loss 0.031, accuracy 98.9 %"; may be empty
 };
 
 /// May throw Error(interrupted) to stop the work at a safe point.

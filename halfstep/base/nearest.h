@@ -7,7 +7,8 @@
 
 namespace halfstep {
 
-/// ", did you mean 'NAME'?" for the candidate at the smallest edit distance (at most a third of the word, or two letters), else "".
+/// ", did you mean 'NAME'?" for the candidate at the smallest edit distance (at most a third of the word, or two
+/// letters), else "".
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace halfstep

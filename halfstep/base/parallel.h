@@ -19,8 +19,8 @@ template <class R, class... Args>
 class FunctionRef<R(Args...)> {
  public:
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
-  FunctionRef(F&& f)  // NOLINT: implicit on purpose, as with a plain reference
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
+      FunctionRef(F&& f)  // NOLINT: implicit on purpose, as with a plain reference
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
         call_([](void* object, Args... args) -> R {
           return (*static_cast<std::remove_reference_t<F>*>(object))(static_cast<Args>(args)...);
@@ -47,7 +47,8 @@ class ThreadPool {
   /// Calls task(worker) once on every member, worker 0 being the caller, and returns when all have returned.
   void run_on_all(FunctionRef<void(int worker)> task);
 
-  /// Calls task(index) for every index in [0, count), in no particular order. The split never depends on the number of threads.
+  /// Calls task(index) for every index in [0, count), in no particular order. The split never depends on the number of
+  /// threads.
   void parallel_for(int64_t count, FunctionRef<void(int64_t index)> task);
 
  private:

@@ -74,5 +74,4 @@ inline Verdict accept() { return Verdict::accepted(); }
 }  // namespace halfstep
 
 /// States an invariant of our own code; user input never reaches it.
-#define HS_CHECK(condition) \
-  ((condition) ? void(0) : ::halfstep::internal_error(__FILE__, __LINE__, #condition))
+#define HS_CHECK(condition) ((condition) ? void(0) : ::halfstep::internal_error(__FILE__, __LINE__, #condition))

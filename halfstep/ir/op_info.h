@@ -23,8 +23,8 @@ struct PortInfo {
 
 struct AttributeInfo {
   std::string name;
-  Attribute default_value;           ///< its alternative is the attribute's type
-  bool required = false;             ///< has no default
+  Attribute default_value;                ///< its alternative is the attribute's type
+  bool required = false;                  ///< has no default
   std::vector<std::string> choices = {};  ///< for strings: the allowed values; empty for any
 };
 

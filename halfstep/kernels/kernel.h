@@ -34,23 +34,25 @@ struct BasicView {
 using View = BasicView<void>;
 using ConstView = BasicView<const void>;
 
-/// One use of an operator at compile time: static types by flat position (nullptr: absent), outputs by port (nullptr: not produced).
+/// One use of an operator at compile time: static types by flat position (nullptr: absent), outputs by port (nullptr:
+/// not produced).
 struct Problem {
   std::string_view op;
   const Attributes& attributes;
   std::span<const Type* const> in;
   std::span<const Type* const> out;
-  std::span<const void* const> constants;  ///< contents of operands that never change, by flat position; nullptr otherwise
+  std::span<const void* const>
+      constants;  ///< contents of operands that never change, by flat position; nullptr otherwise
   CpuLevel level = CpuLevel::scalar;
 };
 
-/// What prepare returns. The split into phases and pieces depends on the Problem alone, never on threads: pieces of a phase run in any
-/// order on any thread, a phase starts when the one before it is complete.
+/// What prepare returns. The split into phases and pieces depends on the Problem alone, never on threads: pieces of a
+/// phase run in any order on any thread, a phase starts when the one before it is complete.
 struct Plan {
-  std::shared_ptr<const void> state;   ///< the kernel's own, such as a packed weight; shared by all pieces, read-only
-  size_t scratch = 0;                  ///< bytes shared by all pieces of a call; contents undefined at the start
-  size_t worker_scratch = 0;           ///< bytes for each running piece
-  std::vector<int64_t> phases = {1};   ///< pieces of each phase
+  std::shared_ptr<const void> state;  ///< the kernel's own, such as a packed weight; shared by all pieces, read-only
+  size_t scratch = 0;                 ///< bytes shared by all pieces of a call; contents undefined at the start
+  size_t worker_scratch = 0;          ///< bytes for each running piece
+  std::vector<int64_t> phases = {1};  ///< pieces of each phase
 };
 
 /// One execution. Operands and results may share memory only where an output is `state_of` that input.

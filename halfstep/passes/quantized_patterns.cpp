@@ -16,7 +16,8 @@ struct Codes {
 
 class Lowering {
  public:
-  Lowering(const Model& source, bool training) : source_(source), training_(training || has_live_observers(source.graph)) {
+  Lowering(const Model& source, bool training)
+      : source_(source), training_(training || has_live_observers(source.graph)) {
     result_.notes = source.notes;
     result_.graph.set_name(source.graph.name());
   }
@@ -55,9 +56,17 @@ class Lowering {
 
   Codes quantize(const ops::FakeQuantize& q, Value x, Value scale, const std::string& name) {
     const Value zero_point = floating(q.zero_point());
-    const auto op = ops::quantize(builder_, {.x = x, .scale = scale, .zero_point = zero_point, .axis = q.axis(), .code_min = q.code_min(),
-                                             .code_max = q.code_max(), .code_type = q.code_type(), .method = q.method(),
-                                             .rounding = q.rounding(), .gradient_scale = q.gradient_scale(), .name = name});
+    const auto op = ops::quantize(builder_, {.x = x,
+                                             .scale = scale,
+                                             .zero_point = zero_point,
+                                             .axis = q.axis(),
+                                             .code_min = q.code_min(),
+                                             .code_max = q.code_max(),
+                                             .code_type = q.code_type(),
+                                             .method = q.method(),
+                                             .rounding = q.rounding(),
+                                             .gradient_scale = q.gradient_scale(),
+                                             .name = name});
     return {op.out(), scale, zero_point};
   }
 
@@ -121,8 +130,11 @@ class Lowering {
     Value scale = scale_of(q);
     if (operands["b"]) {
       const bool power_of_two = step.quantizer.requantize() == "power_of_two";
-      scale = ops::raise_weight_scale(builder_, {.w_scale = scale, .x_scale = operands["x_scale"], .b = operands["b"],
-                                                 .power_of_two = power_of_two, .name = q.name() + ".scale"})
+      scale = ops::raise_weight_scale(builder_, {.w_scale = scale,
+                                                 .x_scale = operands["x_scale"],
+                                                 .b = operands["b"],
+                                                 .power_of_two = power_of_two,
+                                                 .name = q.name() + ".scale"})
                   .out();
     }
     operands["w"] = quantize(q, floating(q.x()), scale, q.name()).codes;
@@ -144,7 +156,8 @@ class Lowering {
       attributes["function"] = step.main.info().name;
       attributes["x_code_max"] = code_max_of(step.main.in(0));
     }
-    if (target.attribute("kernel") != nullptr && !attributes.contains("kernel")) {  // a global pool is one window over everything
+    if (target.attribute("kernel") != nullptr &&
+        !attributes.contains("kernel")) {  // a global pool is one window over everything
       const Dims& dims = step.main.in(0).dims();
       attributes["kernel"] = std::vector<int64_t>{dims[2], dims[3]};
       attributes["stride"] = std::vector<int64_t>{1, 1};
@@ -162,16 +175,21 @@ class Lowering {
 
   /// The derived integers as values, for whoever fetches them.
   void show_parameters(const QuantizedStep& step, const std::map<std::string, Value>& operands) {
-    ops::RequantizationParameters::Args args{.x_scale = operands.at("x_scale"), .w_scale = operands.at("w_scale"), .y_scale = operands.at("y_scale"),
-                                             .channels = operands.at("w").dims()[0], .activation = step.activation_name(),
-                                             .requantize = step.quantizer.requantize(), .multiplier_bits = step.quantizer.multiplier_bits(),
+    ops::RequantizationParameters::Args args{.x_scale = operands.at("x_scale"),
+                                             .w_scale = operands.at("w_scale"),
+                                             .y_scale = operands.at("y_scale"),
+                                             .channels = operands.at("w").dims()[0],
+                                             .activation = step.activation_name(),
+                                             .requantize = step.quantizer.requantize(),
+                                             .multiplier_bits = step.quantizer.multiplier_bits(),
                                              .name = step.name() + ".parameters"};
     if (const auto b = operands.find("b"); b != operands.end()) args.b = b->second;
     if (step.activation_name() == "leaky_relu") args.alpha = get<double>(step.activation.attributes(), "alpha");
     ops::requantization_parameters(builder_, args);
   }
 
-  /// Remembers how observers see the value before the quantizer: the accumulator, or the real result, with the activation applied.
+  /// Remembers how observers see the value before the quantizer: the accumulator, or the real result, with the
+  /// activation applied.
   void keep_real(const QuantizedStep& step, Op op, const std::map<std::string, Value>& operands) {
     const Value seen = step.quantizer.x();
     const auto live = [](const auto& use) {
@@ -181,15 +199,21 @@ class Lowering {
     if (std::none_of(uses.begin(), uses.end(), live)) return;
     const std::string name = step.name() + ".real";
     if (step.weight) {
-      ops::DequantizeAccumulator::Args args{.acc = op.out(1), .x_scale = operands.at("x_scale"), .w_scale = operands.at("w_scale"),
-                                            .activation = step.activation_name(), .name = name};
+      ops::DequantizeAccumulator::Args args{.acc = op.out(1),
+                                            .x_scale = operands.at("x_scale"),
+                                            .w_scale = operands.at("w_scale"),
+                                            .activation = step.activation_name(),
+                                            .name = name};
       if (step.activation_name() == "leaky_relu") args.alpha = get<double>(step.activation.attributes(), "alpha");
       floats_[seen.node()] = ops::dequantize_accumulator(builder_, args).out();
       return;
     }
     Value real = op.out(op.info().output("real"));
     if (step.activation)
-      real = builder_.insert({&step.activation.info(), {real}, step.activation.attributes(), name, step.activation.location()}).out(0);
+      real =
+          builder_
+              .insert({&step.activation.info(), {real}, step.activation.attributes(), name, step.activation.location()})
+              .out(0);
     floats_[seen.node()] = real;
   }
 
@@ -219,10 +243,14 @@ class Lowering {
     std::vector<Value> outputs;
     for (const Value old : source_.graph.outputs()) {
       const auto found = codes_.find(old.node());
-      if (found == codes_.end()) unsupported("output '{}' has no quantizer; a silent float layer is refused", old.name());
+      if (found == codes_.end())
+        unsupported("output '{}' has no quantizer; a silent float layer is refused", old.name());
       const Codes& codes = found->second;
       outputs.push_back(
-          ops::dequantize(builder_, {.x = codes.codes, .scale = codes.scale, .zero_point = codes.zero_point, .name = old.name() + ".real"}).out());
+          ops::dequantize(
+              builder_,
+              {.x = codes.codes, .scale = codes.scale, .zero_point = codes.zero_point, .name = old.name() + ".real"})
+              .out());
     }
     graph().set_outputs(outputs, source_.graph.body().output_names());
   }

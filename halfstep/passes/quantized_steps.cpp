@@ -45,7 +45,8 @@ class Matcher {
     if (trait == "quantizer") return close(ops::FakeQuantize(op.node()));
     if (trait == "preserves_range" || trait == "same_scale") return add({StepKind::move, op, {}, {}, {}});
     if (trait.empty())
-      unsupported("{}: {} cannot become integers; remove it, or move it behind the network's outputs", op.where(), op.info().name);
+      unsupported("{}: {} cannot become integers; remove it, or move it behind the network's outputs", op.where(),
+                  op.info().name);
     waiting_.push_back(op);  // until a quantizer closes it
   }
 
@@ -55,15 +56,15 @@ class Matcher {
     if (!producer) return add({StepKind::input, {}, {}, quantizer, {}});
     if (coded_.contains(x.node())) return add({StepKind::rescale, {}, {}, quantizer, {}});
     QuantizedStep step{StepKind::compute, producer, {}, quantizer, {}};
-    if (has_trait(producer, "fuses_into_producer") && is_waiting(producer.in(0).producer()) && accumulates(producer.in(0).producer()) &&
-        read_only_by(producer.in(0), producer)) {
+    if (has_trait(producer, "fuses_into_producer") && is_waiting(producer.in(0).producer()) &&
+        accumulates(producer.in(0).producer()) && read_only_by(producer.in(0), producer)) {
       step.main = producer.in(0).producer();
       step.activation = producer;
       settle(producer);
     }
     if (!is_waiting(step.main))
-      unsupported("{}: no pattern takes this quantizer in: its input comes from {} '{}'", quantizer.where(), producer.info().name,
-                  producer.name());
+      unsupported("{}: no pattern takes this quantizer in: its input comes from {} '{}'", quantizer.where(),
+                  producer.info().name, producer.name());
     if (has_trait(step.main, "weighted")) step.weight = weight_of(step.main);
     settle(step.main);
     add(step);
@@ -78,14 +79,16 @@ class Matcher {
   void add(const QuantizedStep& step) {
     for (const Value input : step.coded_inputs()) {
       if (!coded_.contains(input.node()))
-        unsupported("{}: input '{}' has no quantizer, expected codes", step.main ? step.main.where() : step.quantizer.where(), input.name());
+        unsupported("{}: input '{}' has no quantizer, expected codes",
+                    step.main ? step.main.where() : step.quantizer.where(), input.name());
     }
     coded_.insert(step.result().node());
     steps_.push_back(step);
   }
 
   [[noreturn]] void reject_float_layer(Op op) const {
-    unsupported("{}: no quantizer takes the result of this {}; a silent float layer is refused", op.where(), op.info().name);
+    unsupported("{}: no quantizer takes the result of this {}; a silent float layer is refused", op.where(),
+                op.info().name);
   }
 
   bool is_waiting(Op op) const { return std::find(waiting_.begin(), waiting_.end(), op) != waiting_.end(); }

@@ -1,4 +1,5 @@
-// Reads a prepared graph as the steps that run on codes: which quantizer closes which operator. Training and conversion build from it.
+// Reads a prepared graph as the steps that run on codes: which quantizer closes which operator. Training and conversion
+// build from it.
 #pragma once
 
 #include <vector>
@@ -34,8 +35,8 @@ struct QuantizedStep {
   bool is_lookup() const;
 };
 
-/// Steps in graph order. Every quantizer is in one step and every operator but observers too; otherwise an error (unsupported) says which
-/// node is left over and why.
+/// Steps in graph order. Every quantizer is in one step and every operator but observers too; otherwise an error
+/// (unsupported) says which node is left over and why.
 std::vector<QuantizedStep> quantized_steps(const Graph& graph);
 
 }  // namespace halfstep::passes

@@ -11,12 +11,15 @@ std::string describe(const ops::FakeQuantize& quantizer) {
                      is_learned(quantizer) ? "learned" : "observed");
 }
 
-/// The quantizer whose codes a value has, seen through operators that move codes and through fused activations when looking down.
+/// The quantizer whose codes a value has, seen through operators that move codes and through fused activations when
+/// looking down.
 std::string describe_input(Value value) {
   Op op = value.producer();
-  while (op && (op.info().quant.trait == "preserves_range" || op.info().quant.trait == "same_scale")) op = op.operands().front().producer();
+  while (op && (op.info().quant.trait == "preserves_range" || op.info().quant.trait == "same_scale"))
+    op = op.operands().front().producer();
   if (!op) return "float: nothing quantizes the network's input";
-  if (op.info().quant.trait != "quantizer") return fmt::format("float: it comes from {} '{}'", op.info().name, op.name());
+  if (op.info().quant.trait != "quantizer")
+    return fmt::format("float: it comes from {} '{}'", op.info().name, op.name());
   return describe(ops::FakeQuantize(op.node()));
 }
 
@@ -38,8 +41,12 @@ std::vector<AuditRow> audit(const Model& model) {
     const QuantInfo& quant = op.info().quant;
     if (quant.trait != "weighted") continue;
     const auto weight = op.in(quant.weight).producer<ops::FakeQuantize>();
-    AuditRow row{op.name(), op.info().name, weight ? describe(*weight) : "float: the weight has no quantizer", describe_input(op.in(0)),
-                 describe_output(op.out(0)), false};
+    AuditRow row{op.name(),
+                 op.info().name,
+                 weight ? describe(*weight) : "float: the weight has no quantizer",
+                 describe_input(op.in(0)),
+                 describe_output(op.out(0)),
+                 false};
     row.fully_quantized = !is_float(row.weight) && !is_float(row.input) && !is_float(row.output);
     rows.push_back(std::move(row));
   }

@@ -51,7 +51,8 @@ class Converter {
       fail("{}: the quantizer has seen no data; calibrate before convert", q.where());
     const float scale = effective_scale(source_, q);
     if (!(scale > 0) || !std::isfinite(scale)) fail("{}: found scale {}, expected a positive number", q.where(), scale);
-    return {scale, source_tensor(q.zero_point()).data<int32_t>()[0], static_cast<int32_t>(q.code_min()), static_cast<int32_t>(q.code_max())};
+    return {scale, source_tensor(q.zero_point()).data<int32_t>()[0], static_cast<int32_t>(q.code_min()),
+            static_cast<int32_t>(q.code_max())};
   }
 
   Value observed_low(const ops::FakeQuantize& q) const { return observer_of(q).low(); }
@@ -87,29 +88,37 @@ class Converter {
   void convert_input(const QuantizedStep& step) {
     const ops::FakeQuantize& q = step.quantizer;
     const CodeFormat format = format_of(q);
-    const auto op = ops::quantize(builder_, {.x = graph().value(q.x().name()), .scale = scale_constant(q.name(), format),
-                                             .zero_point = zero_point_constant(q.name(), format), .code_min = q.code_min(),
-                                             .code_max = q.code_max(), .code_type = q.code_type(), .method = q.method(),
-                                             .rounding = q.rounding(), .name = q.name()});
+    const auto op = ops::quantize(builder_, {.x = graph().value(q.x().name()),
+                                             .scale = scale_constant(q.name(), format),
+                                             .zero_point = zero_point_constant(q.name(), format),
+                                             .code_min = q.code_min(),
+                                             .code_max = q.code_max(),
+                                             .code_type = q.code_type(),
+                                             .method = q.method(),
+                                             .rounding = q.rounding(),
+                                             .name = q.name()});
     codes_[q.out().node()] = {op.out(), format};
   }
 
   void convert_move(const QuantizedStep& step) {
     OpSpec spec{&step.main.info(), {}, step.main.attributes(), step.main.name(), {}};
     for (const Value input : step.main.operands()) spec.operands.push_back(codes_.at(input.node()).value);
-    codes_[step.result().node()] = {builder_.insert(std::move(spec)).out(0), codes_.at(step.coded_inputs().front().node()).format};
+    codes_[step.result().node()] = {builder_.insert(std::move(spec)).out(0),
+                                    codes_.at(step.coded_inputs().front().node()).format};
   }
 
   /// What every integer operator that ends in codes states.
   Attributes output_attributes(const QuantizedStep& step, const CodeFormat& y) const {
     const auto activation = *arith::parse_activation(step.activation_name());
     const auto clamp = arith::fused_clamp(activation, y.scale, y.zero_point, y.code_min, y.code_max);
-    return {{"y_zero_point", int64_t{y.zero_point}}, {"code_min", int64_t{clamp.low}}, {"code_max", int64_t{clamp.high}},
+    return {{"y_zero_point", int64_t{y.zero_point}},
+            {"code_min", int64_t{clamp.low}},
+            {"code_max", int64_t{clamp.high}},
             {"code_type", step.quantizer.code_type()}};
   }
 
-  void finish(const QuantizedStep& step, const OpInfo& info, const std::map<std::string, Value>& operands, const Attributes& attributes,
-              const CodeFormat& format) {
+  void finish(const QuantizedStep& step, const OpInfo& info, const std::map<std::string, Value>& operands,
+              const Attributes& attributes, const CodeFormat& format) {
     OpSpec spec{&info, {}, {}, step.name(), {}};
     for (const PortInfo& port : info.inputs) {
       const auto found = operands.find(port.name);
@@ -164,7 +173,8 @@ class Converter {
     layer.form = *arith::parse_requantization(step.quantizer.requantize());
     layer.multiplier_bits = static_cast<int>(step.quantizer.multiplier_bits());
     layer.activation = *arith::parse_activation(step.activation_name());
-    if (layer.activation == arith::Activation::leaky_relu) layer.alpha = get<double>(step.activation.attributes(), "alpha");
+    if (layer.activation == arith::Activation::leaky_relu)
+      layer.alpha = get<double>(step.activation.attributes(), "alpha");
     return layer;
   }
 
@@ -193,7 +203,8 @@ class Converter {
     } else if (info.attribute("a_multiplier") != nullptr) {
       set_pair(step, attributes, first.scale, codes_.at(inputs[1].node()).format.scale, y.scale);
     } else {
-      set_factor(step, attributes, arith::product_factor(first.scale, codes_.at(inputs[1].node()).format.scale, y.scale));
+      set_factor(step, attributes,
+                 arith::product_factor(first.scale, codes_.at(inputs[1].node()).format.scale, y.scale));
     }
     finish(step, info, operands, attributes, y);
   }
@@ -225,9 +236,12 @@ class Converter {
   }
 
   [[noreturn]] void reject_factor(const QuantizedStep& step, double factor) const {
-    unsupported("{}: requantization factor {} has no legal {}; calibrate again or check the layer's scales{}", step.quantizer.where(), factor,
+    unsupported("{}: requantization factor {} has no legal {}; calibrate again or check the layer's scales{}",
+                step.quantizer.where(), factor,
                 step.quantizer.requantize() == "power_of_two" ? "shift" : "multiplier and shift",
-                step.quantizer.requantize() == "power_of_two" ? " (a pooling window must then hold a power of two of elements)" : "");
+                step.quantizer.requantize() == "power_of_two"
+                    ? " (a pooling window must then hold a power of two of elements)"
+                    : "");
   }
 
   void convert_lookup(const QuantizedStep& step) {
@@ -235,17 +249,21 @@ class Converter {
     const CodeFormat y = format_of(step.quantizer);
     const DType type = *parse_dtype(step.quantizer.code_type());
     const Value table = add_tensor(step.name() + ".table", Role::parameter, lookup_table(step.main, x.format, y, type));
-    finish(step, ops::IntegerLookup::record(), {{"x", x.value}, {"table", table}}, {{"code_type", step.quantizer.code_type()}}, y);
+    finish(step, ops::IntegerLookup::record(), {{"x", x.value}, {"table", table}},
+           {{"code_type", step.quantizer.code_type()}}, y);
   }
 
   void set_outputs() {
     std::vector<Value> outputs;
     for (const Value old : source_.graph.outputs()) {
       const auto found = codes_.find(old.node());
-      if (found == codes_.end()) unsupported("output '{}' has no quantizer; a silent float layer is refused", old.name());
+      if (found == codes_.end())
+        unsupported("output '{}' has no quantizer; a silent float layer is refused", old.name());
       const std::string name = old.name() + ".real";
-      const auto op = ops::dequantize(builder_, {.x = found->second.value, .scale = scale_constant(name, found->second.format),
-                                                 .zero_point = zero_point_constant(name, found->second.format), .name = name});
+      const auto op = ops::dequantize(builder_, {.x = found->second.value,
+                                                 .scale = scale_constant(name, found->second.format),
+                                                 .zero_point = zero_point_constant(name, found->second.format),
+                                                 .name = name});
       outputs.push_back(op.out());
     }
     graph().set_outputs(outputs, source_.graph.body().output_names());

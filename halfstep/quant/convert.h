@@ -1,4 +1,5 @@
-// A prepared network becomes an integer program: stored codes and derived integers, no float between quantize and dequantize.
+// A prepared network becomes an integer program: stored codes and derived integers, no float between quantize and
+// dequantize.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +21,14 @@ struct Conversion {
   std::vector<AccumulatorProof> proofs;  ///< one for each weighted layer, in graph order
 };
 
-/// Derives codes, biases, multipliers and shifts from the float32 tensors of `prepared` (docs/arithmetic.md, section 4). It reads no platform: the rules
-/// are attributes of the quantizers. Throws unsupported, naming layer and channel, where a shift leaves its range, an accumulator could
-/// overflow, or an operator has no integer form; bad_input when the network was never calibrated.
+/// Derives codes, biases, multipliers and shifts from the float32 tensors of `prepared` (docs/arithmetic.md, section
+/// 4). It reads no platform: the rules are attributes of the quantizers. Throws unsupported, naming layer and channel,
+/// where a shift leaves its range, an accumulator could overflow, or an operator has no integer form; bad_input when
+/// the network was never calibrated.
 Conversion convert(const Model& prepared);
 
-/// Whether `model` is an integer program, and that it has no operator on floats other than quantize at its inputs and dequantize at its outputs;
-/// throws, naming the operator, when it only claims to be one.
+/// Whether `model` is an integer program, and that it has no operator on floats other than quantize at its inputs and
+/// dequantize at its outputs; throws, naming the operator, when it only claims to be one.
 bool is_integer(const Model& model);
 
 }  // namespace halfstep::quant

@@ -40,7 +40,8 @@ Tensor bias_codes(const WeightedLayer& layer, const std::vector<float>& scales) 
   if (!layer.b.defined()) return codes;
   const auto b = layer.b.data<float>();
   auto q = codes.data<int32_t>();
-  for (size_t c = 0; c < b.size(); ++c) q[c] = arith::bias_code(b[c], layer.x.scale, scales[scales.size() == 1 ? 0 : c]);
+  for (size_t c = 0; c < b.size(); ++c)
+    q[c] = arith::bias_code(b[c], layer.x.scale, scales[scales.size() == 1 ? 0 : c]);
   return codes;
 }
 
@@ -55,7 +56,10 @@ void set_factors(const WeightedLayer& layer, const std::vector<float>& scales, I
   for (size_t c = 0; c < scales.size(); ++c) {
     const double factor = arith::product_factor(layer.x.scale, scales[c], layer.y.scale);
     const auto scaling = arith::to_scaling(factor, layer.form, layer.multiplier_bits, layer.activation, layer.alpha);
-    if (!scaling) unsupported("{}: channel {}: requantization factor {} has no legal shift; calibrate again or check the layer's scales", layer.where, c, factor);
+    if (!scaling)
+      unsupported(
+          "{}: channel {}: requantization factor {} has no legal shift; calibrate again or check the layer's scales",
+          layer.where, c, factor);
     out.shift.data<int32_t>()[c] = scaling->positive.shift;
     if (multiplies) out.multiplier.data<int32_t>()[c] = scaling->positive.m;
     if (leaky) out.negative_shift.data<int32_t>()[c] = scaling->negative.shift;
@@ -71,9 +75,13 @@ int64_t prove_accumulator(const WeightedLayer& layer, const IntegerTensors& tens
   for (size_t c = 0; c < b.size(); ++c) {
     int64_t weight_sum = 0;
     for (size_t k = 0; k < per_channel; ++k) weight_sum += std::abs(w[c * per_channel + k]);
-    const int64_t bound = arith::accumulator_bound(weight_sum, layer.x.code_min, layer.x.code_max, layer.x.zero_point, b[c]);
+    const int64_t bound =
+        arith::accumulator_bound(weight_sum, layer.x.code_min, layer.x.code_max, layer.x.zero_point, b[c]);
     if (!arith::accumulator_fits(bound))
-      unsupported("{}: channel {}: the accumulator can reach {}, expected less than 2^31; use fewer bits or fewer input channels", layer.where, c, bound);
+      unsupported(
+          "{}: channel {}: the accumulator can reach {}, expected less than 2^31; use fewer bits or fewer input "
+          "channels",
+          layer.where, c, bound);
     largest = std::max(largest, bound);
   }
   return largest;
@@ -82,8 +90,8 @@ int64_t prove_accumulator(const WeightedLayer& layer, const IntegerTensors& tens
 }  // namespace
 
 arith::CodeRule code_rule(const ops::FakeQuantize& quantizer) {
-  return {static_cast<int32_t>(quantizer.code_min()), static_cast<int32_t>(quantizer.code_max()), quantizer.method() == "reciprocal",
-          *arith::parse_rounding(quantizer.rounding())};
+  return {static_cast<int32_t>(quantizer.code_min()), static_cast<int32_t>(quantizer.code_max()),
+          quantizer.method() == "reciprocal", *arith::parse_rounding(quantizer.rounding())};
 }
 
 IntegerTensors integer_tensors(const WeightedLayer& layer) {

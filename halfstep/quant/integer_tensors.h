@@ -20,11 +20,11 @@ struct CodeFormat {
 
 /// What the float side of a weighted layer says.
 struct WeightedLayer {
-  std::string where;                ///< for messages
-  Tensor w;                         ///< f32, output channels first
-  Tensor b;                         ///< f32, or undefined
-  Tensor w_scale;                   ///< f32 [1] or [channels]
-  arith::CodeRule rule;             ///< of the weight's codes
+  std::string where;     ///< for messages
+  Tensor w;              ///< f32, output channels first
+  Tensor b;              ///< f32, or undefined
+  Tensor w_scale;        ///< f32 [1] or [channels]
+  arith::CodeRule rule;  ///< of the weight's codes
   DType code_type = DType::i8;
   CodeFormat x, y;
   arith::Requantization form = arith::Requantization::fixed_point;
@@ -33,7 +33,8 @@ struct WeightedLayer {
   double alpha = 0.01;
 };
 
-/// What the integer side stores. The negative factors are defined for leaky_relu only, multipliers for fixed_point only.
+/// What the integer side stores. The negative factors are defined for leaky_relu only, multipliers for fixed_point
+/// only.
 struct IntegerTensors {
   Tensor w, b, shift, multiplier, negative_shift, negative_multiplier;
   int64_t accumulator_bound = 0;

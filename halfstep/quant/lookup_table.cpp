@@ -14,7 +14,8 @@ Tensor lookup_table(Op function, const CodeFormat& x, const CodeFormat& y, DType
   const auto store = [&](auto entries) {
     for (size_t c = 0; c < entries.size(); ++c) {
       const double real = static_cast<double>(static_cast<int64_t>(c) - x.zero_point) * static_cast<double>(x.scale);
-      const double steps = std::nearbyint(f->value(real, function.attributes()) / static_cast<double>(y.scale)) + y.zero_point;
+      const double steps =
+          std::nearbyint(f->value(real, function.attributes()) / static_cast<double>(y.scale)) + y.zero_point;
       const double code = !(steps >= y.code_min) ? y.code_min : std::min<double>(steps, y.code_max);
       entries[c] = static_cast<std::remove_reference_t<decltype(entries[c])>>(code);
     }

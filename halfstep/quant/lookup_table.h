@@ -7,7 +7,8 @@
 
 namespace halfstep::quant {
 
-/// Entry c is the code of f((c - x.zero_point) * x.scale) for c in 0..x.code_max, in double; NaN gives y.code_min. docs/arithmetic.md, section 5.
+/// Entry c is the code of f((c - x.zero_point) * x.scale) for c in 0..x.code_max, in double; NaN gives y.code_min.
+/// docs/arithmetic.md, section 5.
 Tensor lookup_table(Op function, const CodeFormat& x, const CodeFormat& y, DType code_type);
 
 }  // namespace halfstep::quant

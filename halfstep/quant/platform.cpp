@@ -44,7 +44,8 @@ BitRule read_bits(YamlReader& reader) {
   }
   rule.default_bits = static_cast<int>(reader.integer("bits", 2, 16));
   if (std::find(rule.legal.begin(), rule.legal.end(), rule.default_bits) == rule.legal.end())
-    fail("{}: {} is not legal here; expected one of {}", reader.where("bits"), rule.default_bits, fmt::join(rule.legal, ", "));
+    fail("{}: {} is not legal here; expected one of {}", reader.where("bits"), rule.default_bits,
+         fmt::join(rule.legal, ", "));
   return rule;
 }
 
@@ -104,7 +105,8 @@ void read_rules(Platform& platform, YamlReader& root) {
     LegalRule legal;
     if (rule.has("op")) legal.op = rule.text("op");
     if (!legal.op.empty()) require_operator(legal.op, rule.where("op"));
-    if (rule.has("trait")) legal.trait = rule.text("trait", {"weighted", "accumulates", "pointwise", "preserves_range", "same_scale"});
+    if (rule.has("trait"))
+      legal.trait = rule.text("trait", {"weighted", "accumulates", "pointwise", "preserves_range", "same_scale"});
     if (rule.has("features")) legal.features = rule.integers("features");
     if (rule.has("weights")) legal.weights = rule.integers("weights");
     legal.reason = rule.text("reason");
@@ -115,12 +117,13 @@ void read_rules(Platform& platform, YamlReader& root) {
 
 std::string read_file(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
-  if (!stream) fail("{}: cannot be read; expected a platform file or one of {}", path, fmt::join(platform_names(), ", "));
+  if (!stream)
+    fail("{}: cannot be read; expected a platform file or one of {}", path, fmt::join(platform_names(), ", "));
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-void require_bits(std::string_view where, std::string_view platform, std::string_view what, int bits, const std::vector<int64_t>& legal,
-                  const std::string& reason) {
+void require_bits(std::string_view where, std::string_view platform, std::string_view what, int bits,
+                  const std::vector<int64_t>& legal, const std::string& reason) {
   if (legal.empty() || std::find(legal.begin(), legal.end(), bits) != legal.end()) return;
   unsupported("{}: {} cannot have {} of {} bits, expected {}{}{}", where, platform, what, bits, fmt::join(legal, ", "),
               reason.empty() ? "" : "; ", reason);
@@ -141,7 +144,8 @@ void Platform::require_legal(const OpInfo& op, std::string_view where, int weigh
 
 bool Platform::fuses(std::string_view activation, std::string_view trait) const {
   const auto& list = trait == "weighted" ? weighted_activations : accumulates_activations;
-  return (trait == "weighted" || trait == "accumulates") && std::find(list.begin(), list.end(), activation) != list.end();
+  return (trait == "weighted" || trait == "accumulates") &&
+         std::find(list.begin(), list.end(), activation) != list.end();
 }
 
 std::vector<std::string> platform_names() {

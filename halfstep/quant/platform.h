@@ -1,4 +1,5 @@
-// A target: what its hardware can do and how Halfstep quantizes for it. platforms/*.yaml; nothing outside quant reads one.
+// A target: what its hardware can do and how Halfstep quantizes for it. platforms/*.yaml; nothing outside quant reads
+// one.
 #pragma once
 
 #include <cstdint>
@@ -26,27 +27,29 @@ struct LegalRule {
 struct Platform {
   std::string name, doc;
   BitRule weights, features;
-  bool per_channel = true;           ///< one weight scale per output channel
-  std::string weight_observer;       ///< minmax, mse
+  bool per_channel = true;      ///< one weight scale per output channel
+  std::string weight_observer;  ///< minmax, mse
   std::string feature_observer;
-  std::string feature_zero_points;   ///< affine, offset
-  double rate = 0.05;                ///< share of a new batch in a feature's range
-  int low_bits_below = 8;            ///< quantizers of fewer bits use the two fields that follow
+  std::string feature_zero_points;  ///< affine, offset
+  double rate = 0.05;               ///< share of a new batch in a feature's range
+  int low_bits_below = 8;           ///< quantizers of fewer bits use the two fields that follow
   std::string low_bits_observer;
-  bool low_bits_learned = true;      ///< scales are parameters (LSQ)
-  int edge_bits = 8;                 ///< first and last weighted layer, unless asked otherwise
+  bool low_bits_learned = true;  ///< scales are parameters (LSQ)
+  int edge_bits = 8;             ///< first and last weighted layer, unless asked otherwise
   bool power_of_two = false;
-  std::string requantize;            ///< fixed_point, power_of_two
+  std::string requantize;  ///< fixed_point, power_of_two
   int multiplier_bits = 31;
-  std::string method, rounding;      ///< of quantizers; docs/arithmetic.md, section 2
+  std::string method, rounding;                      ///< of quantizers; docs/arithmetic.md, section 2
   std::vector<std::string> share_scales;             ///< operators whose inputs must share a scale
   std::vector<std::string> weighted_activations;     ///< activations that fuse into a weighted operator
   std::vector<std::string> accumulates_activations;  ///< activations that fuse into add, mul, pools
-  int64_t channel_multiple = 1, channel_above = 0;   ///< convolutions with more than `above` input channels need multiples
+  int64_t channel_multiple = 1,
+          channel_above = 0;  ///< convolutions with more than `above` input channels need multiples
   std::vector<LegalRule> legal;
-  std::string text;                  ///< the resolved record
+  std::string text;  ///< the resolved record
 
-  /// Throws unsupported with the legal values when the operator cannot have these widths; weight_bits 0 means no weight.
+  /// Throws unsupported with the legal values when the operator cannot have these widths; weight_bits 0 means no
+  /// weight.
   void require_legal(const OpInfo& op, std::string_view where, int weight_bits, int feature_bits) const;
   /// Whether `activation` fuses into an operator of that trait.
   bool fuses(std::string_view activation, std::string_view trait) const;
@@ -55,8 +58,10 @@ struct Platform {
 /// Names of the built-in records.
 std::vector<std::string> platform_names();
 
-/// A built-in name or the path of a YAML file; `overrides` are dotted keys with their new value ("features.rate", "0.1").
-Platform load_platform(const std::string& name_or_path, const std::vector<std::pair<std::string, std::string>>& overrides = {});
+/// A built-in name or the path of a YAML file; `overrides` are dotted keys with their new value ("features.rate",
+/// "0.1").
+Platform load_platform(const std::string& name_or_path,
+                       const std::vector<std::pair<std::string, std::string>>& overrides = {});
 
 /// From the text of a record; `file` is for messages.
 Platform parse_platform(const std::string& text, const std::string& file,

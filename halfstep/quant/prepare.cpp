@@ -28,7 +28,8 @@ class Preparation {
         edge_bits_(options.edge_bits.value_or(platform.edge_bits)) {}
 
   void run() {
-    if (!model_.graph.all<ops::FakeQuantize>().empty()) fail("the network is quantized already, expected a float network");
+    if (!model_.graph.all<ops::FakeQuantize>().empty())
+      fail("the network is quantized already, expected a float network");
     for (Op op : model_.graph.ops()) plan(op);
     if (weighted_.empty()) fail("the network has no operator with weights, nothing to quantize");
     set_widths();
@@ -51,14 +52,18 @@ class Preparation {
     } else if (quant_of(op).lookup) {
       owner_[add_point(op.out(0))] = op;
     } else {
-      unsupported("{}: {} cannot become integers on {}; remove it, or move it behind the network's outputs{}", op.where(), op.info().name,
-                  platform_.name, op.info().name == ops::BatchNorm::record().name ? " (a batch_norm folds only into the convolution or linear it follows alone)" : "");
+      unsupported("{}: {} cannot become integers on {}; remove it, or move it behind the network's outputs{}",
+                  op.where(), op.info().name, platform_.name,
+                  op.info().name == ops::BatchNorm::record().name
+                      ? " (a batch_norm folds only into the convolution or linear it follows alone)"
+                      : "");
     }
   }
 
   void plan_weight(Op op) {
     const Value weight = op.in(quant_of(op).weight);
-    if (!weight.is_tensor()) unsupported("{}: the weight of this {} is computed, expected a parameter", op.where(), op.info().name);
+    if (!weight.is_tensor())
+      unsupported("{}: the weight of this {} is computed, expected a parameter", op.where(), op.info().name);
     weighted_.push_back(op);
   }
 
@@ -75,7 +80,8 @@ class Preparation {
   Op fusable_activation(Op op) const {
     if (!op.out(0).has_one_use()) return {};
     const Op user = op.out(0).uses().front().first;
-    const bool fuses = quant_of(user).trait == "fuses_into_producer" && platform_.fuses(quant_of(user).activation, quant_of(op).trait);
+    const bool fuses =
+        quant_of(user).trait == "fuses_into_producer" && platform_.fuses(quant_of(user).activation, quant_of(op).trait);
     return fuses ? user : Op();
   }
 
@@ -109,18 +115,22 @@ class Preparation {
     }
   }
 
-  int weight_bits_of(Op op) const { return op == weighted_.front() || op == weighted_.back() ? edge_bits_ : weight_bits_; }
+  int weight_bits_of(Op op) const {
+    return op == weighted_.front() || op == weighted_.back() ? edge_bits_ : weight_bits_;
+  }
 
   /// Inputs of operators that need one scale become one point, as wide as the widest.
   void share_scales() {
     for (Op op : model_.graph.ops()) {
       const auto& sharing = platform_.share_scales;
-      if (std::find(sharing.begin(), sharing.end(), op.info().name) == sharing.end() && quant_of(op).trait != "same_scale") continue;
+      if (std::find(sharing.begin(), sharing.end(), op.info().name) == sharing.end() &&
+          quant_of(op).trait != "same_scale")
+        continue;
       std::set<size_t> group;
       for (const Value input : data_inputs(op)) {
         for (const size_t point : points_behind(input)) group.insert(point);
       }
-      merge(group, op.name());
+      merge(group, moves_codes(op) ? op.name() : op.name() + ".inputs");
     }
   }
 
@@ -150,7 +160,8 @@ class Preparation {
   }
 
   void check_width(Op op, int weight_bits, Value value) const {
-    for (const size_t point : points_behind(value)) platform_.require_legal(op.info(), op.where(), weight_bits, points_[point].bits);
+    for (const size_t point : points_behind(value))
+      platform_.require_legal(op.info(), op.where(), weight_bits, points_[point].bits);
   }
 
   void check_channels(Op op) const {
@@ -160,8 +171,8 @@ class Preparation {
     const int64_t out = op.in(weight_port).dims()[0];
     const int64_t multiple = platform_.channel_multiple;
     if (in > platform_.channel_above && (in % multiple != 0 || out % multiple != 0))
-      unsupported("{}: {} needs channels in multiples of {} above {}: found {} in and {} out; widen the layer", op.where(), platform_.name,
-                  multiple, platform_.channel_above, in, out);
+      unsupported("{}: {} needs channels in multiples of {} above {}: found {} in and {} out; widen the layer",
+                  op.where(), platform_.name, multiple, platform_.channel_above, in, out);
   }
 
   void insert() {

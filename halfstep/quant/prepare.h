@@ -16,14 +16,15 @@ struct PrepareOptions {
   std::optional<int> edge_bits;  ///< first and last weighted layer: weights, inputs, and the last one's output
 };
 
-/// The float `model` with batch norms folded for good and quantizers where the platform has them, by the traits that operators state. Quantizers
-/// have seen no data yet: calibrate before use. Throws unsupported, naming the node and what to do, for what cannot become integers.
-/// The resolved platform record travels in the Model's note "platform".
+/// The float `model` with batch norms folded for good and quantizers where the platform has them, by the traits that
+/// operators state. Quantizers have seen no data yet: calibrate before use. Throws unsupported, naming the node and
+/// what to do, for what cannot become integers. The resolved platform record travels in the Model's note "platform".
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options = {});
 
-/// Changes widths of the layers whose name matches `selector` (`*` and `?` as in file names) at any time after prepare; throws when none
-/// matches, or the platform in the Model's note forbids it.
-void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits, std::optional<int> feature_bits);
+/// Changes widths of the layers whose name matches `selector` (`*` and `?` as in file names) at any time after prepare;
+/// throws when none matches, or the platform in the Model's note forbids it.
+void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
+              std::optional<int> feature_bits);
 
 /// The record that prepare left in the Model; throws for a Model that is not prepared.
 Platform platform_of(const Model& model);

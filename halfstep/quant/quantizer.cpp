@@ -26,7 +26,8 @@ CodeRange code_range(bool weight, int bits) {
 
 bool is_weight(const ops::FakeQuantize& quantizer) { return quantizer.x().is_tensor(); }
 
-/// 1 / sqrt(elements * largest code), the step size gradient scale of LSQ (Esser et al., ICLR 2020, section 2.2); elements of one sample or channel.
+/// 1 / sqrt(elements * largest code), the step size gradient scale of LSQ (Esser et al., ICLR 2020, section 2.2);
+/// elements of one sample or channel.
 double gradient_scale(const ops::FakeQuantize& quantizer, const CodeRange& codes) {
   const Dims& dims = quantizer.x().dims();
   double elements = 1;
@@ -61,14 +62,16 @@ void wire_scale(Graph& graph, const ops::FakeQuantize& quantizer, Value tensor, 
   const int port = quantizer.info().input("scale");
   if (rounded) {
     Builder builder = Builder::before(graph, quantizer);
-    quantizer.set_operand(port, ops::power_of_two_scale(builder, {.scale = tensor, .name = quantizer.name() + ".power"}).out());
+    quantizer.set_operand(
+        port, ops::power_of_two_scale(builder, {.scale = tensor, .name = quantizer.name() + ".power"}).out());
     return;
   }
   quantizer.set_operand(port, tensor);
   if (rounding->out().unused()) graph.erase(*rounding);
 }
 
-void configure_observer(const ops::ObserveRange& observer, const Platform& platform, const CodeRange& codes, bool weight, bool low_bits) {
+void configure_observer(const ops::ObserveRange& observer, const Platform& platform, const CodeRange& codes,
+                        bool weight, bool low_bits) {
   const std::string& usual = weight ? platform.weight_observer : platform.feature_observer;
   observer.set_attributes({{"method", low_bits ? platform.low_bits_observer : usual},
                            {"rate", weight ? 1.0 : platform.rate},
@@ -78,7 +81,8 @@ void configure_observer(const ops::ObserveRange& observer, const Platform& platf
                            {"power_of_two", platform.power_of_two}});
 }
 
-/// Scale and zero point from the range that the observer holds, channel by channel; nothing changes where nothing was seen.
+/// Scale and zero point from the range that the observer holds, channel by channel; nothing changes where nothing was
+/// seen.
 void derive_parameters(Model& model, const ops::ObserveRange& observer) {
   const arith::CodeGrid grid{static_cast<int32_t>(observer.code_min()), static_cast<int32_t>(observer.code_max()),
                              *arith::parse_zero_points(observer.zero_points()), observer.power_of_two()};
@@ -157,9 +161,15 @@ void insert_quantizer(Model& model, const Platform& platform, const QuantizerPla
   for (const Value value : place.values) {
     Builder builder = weight ? Builder::before(graph, reader) : builder_behind(graph, value);
     builder.at((weight ? reader : value.producer() ? value.producer() : graph.ops().front()).location());
-    quantizer = ops::fake_quantize(builder, {.x = value, .scale = scale, .zero_point = zero_point, .axis = axis, .method = platform.method,
-                                             .rounding = platform.rounding, .requantize = platform.requantize,
-                                             .multiplier_bits = platform.multiplier_bits, .name = value.name() + ".q"});
+    quantizer = ops::fake_quantize(builder, {.x = value,
+                                             .scale = scale,
+                                             .zero_point = zero_point,
+                                             .axis = axis,
+                                             .method = platform.method,
+                                             .rounding = platform.rounding,
+                                             .requantize = platform.requantize,
+                                             .multiplier_bits = platform.multiplier_bits,
+                                             .name = value.name() + ".q"});
     if (weight) {
       reader.set_operand(reader.info().quant.weight, quantizer.out());
     } else {
@@ -168,7 +178,12 @@ void insert_quantizer(Model& model, const Platform& platform, const QuantizerPla
     }
   }
   Builder builder = weight ? Builder::before(graph, quantizer) : builder_behind(graph, quantizer.out());
-  ops::observe_range(builder, {.low = low, .high = high, .scale = scale, .zero_point = zero_point, .x = place.values, .axis = axis,
+  ops::observe_range(builder, {.low = low,
+                               .high = high,
+                               .scale = scale,
+                               .zero_point = zero_point,
+                               .x = place.values,
+                               .axis = axis,
                                .name = place.name + ".observer"});
   set_quantizer_bits(model, platform, quantizer, place.bits);
 }
@@ -181,7 +196,9 @@ void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQ
   const bool learned = low_bits && platform.low_bits_learned;
   for (const auto& reader : readers_of(model.graph, scale)) {
     wire_scale(model.graph, reader, scale, learned && platform.power_of_two);
-    reader.set_attributes({{"code_min", codes.min}, {"code_max", codes.max}, {"code_type", codes.type},
+    reader.set_attributes({{"code_min", codes.min},
+                           {"code_max", codes.max},
+                           {"code_type", codes.type},
                            {"gradient_scale", gradient_scale(reader, codes)}});
   }
   scale.node()->role = learned ? Role::parameter : Role::state;

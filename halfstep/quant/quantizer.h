@@ -17,12 +17,12 @@ struct QuantizerPlace {
   int bits = 8;
 };
 
-/// Inserts a quantizer behind every value of `place` (for a weight: in front of `reader`, for it alone) and one observer for them all.
-/// The scale has seen nothing yet.
+/// Inserts a quantizer behind every value of `place` (for a weight: in front of `reader`, for it alone) and one
+/// observer for them all. The scale has seen nothing yet.
 void insert_quantizer(Model& model, const Platform& platform, const QuantizerPlace& place, Op reader = {});
 
-/// Gives a quantizer (and whatever shares its scale) another width: codes, observer, learned or observed scale. The scale and zero point
-/// are derived anew from the range that the observer has seen.
+/// Gives a quantizer (and whatever shares its scale) another width: codes, observer, learned or observed scale. The
+/// scale and zero point are derived anew from the range that the observer has seen.
 void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits);
 
 /// Width in bits of a quantizer's codes.
@@ -31,7 +31,8 @@ int bits_of(const ops::FakeQuantize& quantizer);
 /// The tensor behind a quantizer's scale operand, seen through the power-of-two rounding of a learned scale.
 Value scale_tensor(const ops::FakeQuantize& quantizer);
 
-/// The scale that the quantizer applies, of a channel: the tensor's contents, rounded where it is a learned power of two.
+/// The scale that the quantizer applies, of a channel: the tensor's contents, rounded where it is a learned power of
+/// two.
 float effective_scale(const Model& model, const ops::FakeQuantize& quantizer, size_t channel = 0);
 
 /// Whether the scale is a parameter.

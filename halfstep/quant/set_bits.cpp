@@ -19,7 +19,8 @@ std::string pattern_hint(const std::string& selector, const std::vector<passes::
 
 }  // namespace
 
-void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits, std::optional<int> feature_bits) {
+void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
+              std::optional<int> feature_bits) {
   const Platform platform = platform_of(model);
   const auto steps = passes::quantized_steps(model.graph);
   std::vector<passes::QuantizedStep> chosen;

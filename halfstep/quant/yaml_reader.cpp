@@ -20,7 +20,8 @@ YAML::Node parse_yaml(const std::string& text, const std::string& file) {
 
 YamlReader::YamlReader(const YAML::Node& node, std::string file, std::string path)
     : node_(node), file_(std::move(file)), path_(std::move(path)) {
-  if (!node_.IsMap()) fail("{}:{}: {}: found no mapping, expected keys and values", file_, node_.Mark().line + 1, path_);
+  if (!node_.IsMap())
+    fail("{}:{}: {}: found no mapping, expected keys and values", file_, node_.Mark().line + 1, path_);
 }
 
 std::string YamlReader::where(const std::string& key) const {
@@ -34,8 +35,19 @@ bool YamlReader::has(const std::string& key) {
   return static_cast<const YAML::Node&>(node_)[key].IsDefined();
 }
 
+void YamlReader::reject_misspelling(const std::string& key) const {
+  for (const auto& entry : node_) {
+    const auto found = entry.first.as<std::string>();
+    const std::string hint = known_.contains(found) ? std::string() : did_you_mean(found, {&key, 1});
+    if (!hint.empty()) fail("{}: unknown key{}", where(found), hint);
+  }
+}
+
 YAML::Node YamlReader::at(const std::string& key) {
-  if (!has(key)) fail("{}: is missing", where(key));
+  if (!has(key)) {
+    reject_misspelling(key);
+    fail("{}: is missing", where(key));
+  }
   return static_cast<const YAML::Node&>(node_)[key];
 }
 
@@ -98,8 +110,7 @@ void YamlReader::finish() const {
     const auto key = entry.first.as<std::string>();
     if (known_.contains(key)) continue;
     const std::vector<std::string> known(known_.begin(), known_.end());
-    fail("{}:{}: {}{}{}: unknown key{}", file_, entry.first.Mark().line + 1, path_, path_.empty() ? "" : ".", key,
-         did_you_mean(key, known));
+    fail("{}: unknown key{}", where(key), did_you_mean(key, known));
   }
 }
 

@@ -34,6 +34,8 @@ class YamlReader {
 
  private:
   YAML::Node at(const std::string& key);
+  /// Throws when a key that nothing has asked for looks like `key`, which is missing.
+  void reject_misspelling(const std::string& key) const;
   template <class T>
   T scalar(const std::string& key, std::string_view expected);
 

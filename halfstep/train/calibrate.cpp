@@ -11,7 +11,8 @@
 
 namespace halfstep::train {
 
-void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool, const ProgressCallback& progress) {
+void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
+               const ProgressCallback& progress) {
   if (!quant::is_prepared(prepared)) fail("calibration needs a prepared network; run quantize first");
   if (samples.size() == 0) fail("calibration needs at least one sample, found none");
   Model observing = prepared;

@@ -15,6 +15,7 @@ struct CalibrateOptions {
 };
 
 /// Sets the ranges, scales and zero points of every quantizer of `prepared` from the samples.
-void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool, const ProgressCallback& progress = {});
+void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
+               const ProgressCallback& progress = {});
 
 }  // namespace halfstep::train

@@ -19,7 +19,8 @@ constexpr const char* kSettingsNote = "train.settings";
 constexpr const char* kNetworkNote = "train.network";
 
 std::optional<int64_t> epoch_of(const std::string& name) {
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) || name.size() <= kPrefix.size() + kSuffix.size()) return std::nullopt;
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) || name.size() <= kPrefix.size() + kSuffix.size())
+    return std::nullopt;
   const char* begin = name.data() + kPrefix.size();
   const char* end = name.data() + name.size() - kSuffix.size();
   int64_t epoch = 0;
@@ -37,14 +38,16 @@ std::string note(const Model& model, const char* key) {
   return found == model.notes.end() ? std::string() : found->second;
 }
 
-void require_same(const std::filesystem::path& path, const char* what, const std::string& found, const std::string& expected) {
+void require_same(const std::filesystem::path& path, const char* what, const std::string& found,
+                  const std::string& expected) {
   if (found == expected) return;
   const auto [a, b] = std::mismatch(found.begin(), found.end(), expected.begin(), expected.end());
   const auto excerpt = [](const std::string& text, std::string::const_iterator at) {
     const auto begin = text.begin() + std::max<std::ptrdiff_t>(0, at - text.begin() - 20);
     return std::string(begin, begin + std::min<std::ptrdiff_t>(60, text.end() - begin));
   };
-  fail("{}: is of another {}: found '{}', expected '{}'", path.string(), what, excerpt(found, a), excerpt(expected, b));
+  fail("{}: is of another {}: found {}, expected {}", path.string(), what, quote(excerpt(found, a)),
+       quote(excerpt(expected, b)));
 }
 
 }  // namespace
@@ -66,7 +69,8 @@ std::optional<std::filesystem::path> last_checkpoint(const std::filesystem::path
   return last;
 }
 
-void save_checkpoint(const std::filesystem::path& path, const Model& network, const TrainingState& state, const std::string& settings) {
+void save_checkpoint(const std::filesystem::path& path, const Model& network, const TrainingState& state,
+                     const std::string& settings) {
   Model file = network;
   file.notes[kNetworkNote] = print(network.graph);
   for (const auto& [name, tensor] : state.tensors) add_state(file, name, tensor);
@@ -78,7 +82,8 @@ void save_checkpoint(const std::filesystem::path& path, const Model& network, co
 
 TrainingState load_checkpoint(const std::filesystem::path& path, const Model& network, const std::string& settings) {
   const Model file = load_model(path);
-  if (!file.notes.contains(kEpochNote)) fail("{}: is a model without training state, expected a checkpoint", path.string());
+  if (!file.notes.contains(kEpochNote))
+    fail("{}: is a model without training state, expected a checkpoint", path.string());
   require_same(path, "network", note(file, kNetworkNote), print(network.graph));
   require_same(path, "run", note(file, kSettingsNote), settings);
   TrainingState state;

@@ -15,8 +15,10 @@ std::filesystem::path checkpoint_path(const std::filesystem::path& folder, int64
 /// The checkpoint of the highest epoch in `folder`.
 std::optional<std::filesystem::path> last_checkpoint(const std::filesystem::path& folder);
 
-/// The network with the run's state as further state tensors and `settings` as a note. Deterministic to the byte; whole or not there.
-void save_checkpoint(const std::filesystem::path& path, const Model& network, const TrainingState& state, const std::string& settings);
+/// The network with the run's state as further state tensors and `settings` as a note. Deterministic to the byte; whole
+/// or not there.
+void save_checkpoint(const std::filesystem::path& path, const Model& network, const TrainingState& state,
+                     const std::string& settings);
 
 /// Throws when the file is of another network or was written with other settings, naming both.
 TrainingState load_checkpoint(const std::filesystem::path& path, const Model& network, const std::string& settings);

@@ -19,7 +19,8 @@ Model evaluation_form(const Model& model) {
 BatchRunner::BatchRunner(Model model, std::vector<std::string> fetch, ThreadPool& pool)
     : model_(std::move(model)), fetch_(std::move(fetch)), pool_(pool) {
   if (model_.graph.arguments().size() != 1)
-    fail("network '{}' has {} inputs, expected one that takes samples", model_.graph.name(), model_.graph.arguments().size());
+    fail("network '{}' has {} inputs, expected one that takes samples", model_.graph.name(),
+         model_.graph.arguments().size());
 }
 
 std::map<std::string, Tensor> BatchRunner::run(const Tensor& x) {

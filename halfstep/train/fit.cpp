@@ -59,7 +59,8 @@ double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) 
     loss_sum += loss;
     if (!state_.average.empty()) average_parameters(step);
     if (progress) {
-      const std::string note = fmt::format("epoch {}/{}, loss {:.4f}", state_.epoch + 1, options_.epochs, loss_sum / static_cast<double>(i + 1));
+      const std::string note = fmt::format("epoch {}/{}, loss {:.4f}", state_.epoch + 1, options_.epochs,
+                                           loss_sum / static_cast<double>(i + 1));
       progress({stage, static_cast<double>(step + 1), static_cast<double>(steps), note});
     }
   }
@@ -68,7 +69,8 @@ double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) 
   return loss_sum / static_cast<double>(steps_per_epoch_);
 }
 
-/// average' = average + (1 - d) * (parameter - average); d rises from small to average_decay so that the start is forgotten soon.
+/// average' = average + (1 - d) * (parameter - average); d rises from small to average_decay so that the start is
+/// forgotten soon.
 void Fit::average_parameters(int64_t step) {
   const double grown = (1.0 + static_cast<double>(step)) / (10.0 + static_cast<double>(step));
   const auto rest = static_cast<float>(1.0 - std::min(options_.average_decay, grown));
@@ -89,7 +91,8 @@ Model Fit::result() const {
   Model result = clone(model_);
   for (auto& [name, tensor] : result.tensors) {
     if (const auto live = state_.tensors.find(name); live != state_.tensors.end()) tensor = live->second.clone();
-    if (const auto average = state_.average.find(name); average != state_.average.end()) tensor = average->second.clone();
+    if (const auto average = state_.average.find(name); average != state_.average.end())
+      tensor = average->second.clone();
   }
   return result;
 }

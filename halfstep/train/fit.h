@@ -20,8 +20,8 @@ struct FitOptions {
   double learning_rate = 0.05;  ///< peak of a cosine schedule
   double warmup = 0.05;         ///< share of all steps with a rising rate
   passes::OptimizerSpec optimizer;
-  double average_decay = 0.0;   ///< exponential moving average of the parameters, kept as the result; 0: none
-  uint64_t seed = 0;            ///< shuffling
+  double average_decay = 0.0;  ///< exponential moving average of the parameters, kept as the result; 0: none
+  uint64_t seed = 0;           ///< shuffling
 };
 
 /// What a run needs to go on: parameters, state, what the optimizer keeps, and the moving average, by name.
@@ -34,11 +34,13 @@ struct TrainingState {
 /// A training run that can stop and go on after any epoch with the same bits.
 class Fit {
  public:
-  /// `model` (float or prepared) is the network and its contents at the start; both it and `samples` must outlive the run.
+  /// `model` (float or prepared) is the network and its contents at the start; both it and `samples` must outlive the
+  /// run.
   Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool);
   ~Fit();
 
-  /// One epoch: shuffles by (seed, epoch), drops the samples of an incomplete last batch. Returns the mean loss. `progress` may throw.
+  /// One epoch: shuffles by (seed, epoch), drops the samples of an incomplete last batch. Returns the mean loss.
+  /// `progress` may throw.
   double run_epoch(const ProgressCallback& progress = {}, std::string_view stage = "training");
   bool finished() const { return state_.epoch >= options_.epochs; }
   const TrainingState& state() const { return state_; }

@@ -28,7 +28,8 @@ std::string read_network(const std::string& name) {
     const std::filesystem::path path(file.path);
     if (path.extension() == kSuffix) names.push_back(path.stem().string());
   }
-  fail("network '{}' is not known{}; expected a built-in network or the path of an .ir file", name, did_you_mean(name, names));
+  fail("network '{}' is not known{}; expected a built-in network or the path of an .ir file", name,
+       did_you_mean(name, names));
 }
 
 void substitute(std::string& text, const std::string& placeholder, int64_t value) {
@@ -44,7 +45,8 @@ Fill fill_of(Value tensor) {
     const OpInfo& info = op.info();
     const int port = op.port_of(operand);
     if (info.quant.trait == "weighted" && port == info.quant.weight) return Fill::he_normal;
-    const std::string& port_name = port < static_cast<int>(info.inputs.size()) ? info.inputs[static_cast<size_t>(port)].name : std::string();
+    const std::string& port_name =
+        port < static_cast<int>(info.inputs.size()) ? info.inputs[static_cast<size_t>(port)].name : std::string();
     if (port_name == "scale" || port_name == "variance") return Fill::ones;
   }
   return Fill::zeros;
@@ -73,7 +75,8 @@ Model initialize(Graph graph, uint64_t seed) {
 
 Model create_network(const std::string& name, const Dims& sample_dims, int64_t classes, uint64_t seed) {
   std::string text = read_network(name);
-  if (sample_dims.size() != 3) fail("network '{}' takes samples of extents [channels, height, width], found {}", name, to_string(sample_dims));
+  if (sample_dims.size() != 3)
+    fail("network '{}' takes samples of extents [channels, height, width], found {}", name, to_string(sample_dims));
   substitute(text, "$channels", sample_dims[0]);
   substitute(text, "$height", sample_dims[1]);
   substitute(text, "$width", sample_dims[2]);

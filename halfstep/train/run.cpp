@@ -4,6 +4,7 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/io/atomic_file.h"
+#include "halfstep/io/file.h"
 #include "halfstep/train/checkpoint.h"
 
 namespace halfstep::train {
@@ -13,21 +14,26 @@ namespace {
 std::string settings_text(const RunOptions& options, const Samples& samples) {
   const FitOptions& fit = options.fit;
   const auto& optimizer = fit.optimizer;
-  return fmt::format("{}samples {}, scale {}, epochs {}, batch {}, learning rate {}, warmup {}, average {}, seed {}, optimizer {} {} {} {} {} {}",
-                     options.settings, samples.size(), samples.scale, fit.epochs, fit.batch, fit.learning_rate, fit.warmup,
-                     fit.average_decay, fit.seed, optimizer.kind == passes::OptimizerSpec::Kind::adam ? "adam" : "sgd", optimizer.momentum,
-                     optimizer.beta1, optimizer.beta2, optimizer.epsilon, optimizer.weight_decay);
+  return fmt::format(
+      "{}samples {}, scale {}, epochs {}, batch {}, learning rate {}, warmup {}, average {}, seed {}, optimizer {} {} "
+      "{} {} {} {}",
+      options.settings, samples.size(), samples.scale, fit.epochs, fit.batch, fit.learning_rate, fit.warmup,
+      fit.average_decay, fit.seed, optimizer.kind == passes::OptimizerSpec::Kind::adam ? "adam" : "sgd",
+      optimizer.momentum, optimizer.beta1, optimizer.beta2, optimizer.epsilon, optimizer.weight_decay);
 }
 
 void make_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error || !std::filesystem::is_directory(folder)) fail("{}: cannot be made a folder: {}", folder.string(), error.message());
+  if (error || !std::filesystem::is_directory(folder))
+    fail("{}: cannot be made a folder: {}", folder.string(),
+         error ? io::system_reason(error.value()) : "a file of that name exists");
 }
 
 }  // namespace
 
-RunOutcome run(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool, const ProgressCallback& progress) {
+RunOutcome run(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool,
+               const ProgressCallback& progress) {
   const std::string settings = settings_text(options, samples);
   const auto result_path = options.folder / "model.safetensors";
   Fit fit(model, samples, options.fit, pool);

@@ -14,7 +14,8 @@ namespace {
 
 constexpr const char* kScaleNote = "input.scale";
 
-std::vector<int64_t> chosen(const std::vector<int64_t>& indices, int64_t begin, int64_t count, const std::vector<int64_t>* order) {
+std::vector<int64_t> chosen(const std::vector<int64_t>& indices, int64_t begin, int64_t count,
+                            const std::vector<int64_t>* order) {
   std::vector<int64_t> rows;
   for (int64_t i = begin; i < begin + count; ++i)
     rows.push_back(indices[static_cast<size_t>(order == nullptr ? i : (*order)[static_cast<size_t>(i)])]);

@@ -20,7 +20,8 @@ struct Samples {
   Tensor labels(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr) const;
 };
 
-/// The data set's own split, or a fixed stratified one: in each class the first 80 % of an order that depends on the class alone train.
+/// The data set's own split, or a fixed stratified one: in each class the first 80 % of an order that depends on the
+/// class alone train.
 struct TrainTest {
   Samples train, test;
 };

@@ -12,7 +12,9 @@ namespace {
 
 Value append_loss(Graph& graph) {
   const Value logits = graph.outputs().front();
-  if (logits.dims().size() != 2) fail("network '{}': output '{}' is {}, expected [batch, classes]", graph.name(), logits.name(), to_string(logits.type()));
+  if (logits.dims().size() != 2)
+    fail("network '{}': output '{}' is {}, expected [batch, classes]", graph.name(), logits.name(),
+         to_string(logits.type()));
   const Value labels = graph.add_argument(kLabels, {DType::i32, {logits.dims()[0]}});
   Builder builder(graph);
   return ops::softmax_cross_entropy(builder, {.logits = logits, .labels = labels, .name = kLoss}).loss();
@@ -30,7 +32,8 @@ std::vector<std::string> parameters_of(const Graph& graph) {
 
 Model training_graph(const Model& model, const Dims& sample_dims, const passes::OptimizerSpec& optimizer) {
   if (model.graph.arguments().size() != 1 || model.graph.outputs().empty())
-    fail("network '{}' has {} inputs, expected one that takes samples", model.graph.name(), model.graph.arguments().size());
+    fail("network '{}' has {} inputs, expected one that takes samples", model.graph.name(),
+         model.graph.arguments().size());
   Model step = specialize(model, {{model.graph.arguments().front().name(), sample_dims}});
   passes::set_mode(step.graph, passes::Mode::training);
   if (quant::is_prepared(step)) step = passes::quantized_patterns(step, true);

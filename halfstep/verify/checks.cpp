@@ -111,8 +111,10 @@ Outcome check_reject(const OpInfo& info, const OpReject& reject) {
   try {
     check_problem({&info, reject.refused});
   } catch (const Error& error) {
-    const bool named = error.kind() == ErrorKind::bad_input && std::string_view(error.what()).find(label) != std::string_view::npos;
-    return named ? passed() : failed(fmt::format("rule {}: found '{}', expected '{}'", reject.rule, error.what(), label));
+    const bool named =
+        error.kind() == ErrorKind::bad_input && std::string_view(error.what()).find(label) != std::string_view::npos;
+    return named ? passed()
+                 : failed(fmt::format("rule {}: found '{}', expected '{}'", reject.rule, error.what(), label));
   }
   return failed(fmt::format("rule {}: '{}' is accepted", reject.rule, to_text({&info, reject.refused})));
 }

@@ -33,8 +33,7 @@ double element(const Tensor& tensor, int64_t index) {
 }
 
 void set_element(Tensor& tensor, int64_t index, double value) {
-  with_stored(tensor.dtype(),
-              [&]<class T>() { tensor.data<T>()[static_cast<size_t>(index)] = static_cast<T>(value); });
+  with_stored(tensor.dtype(), [&]<class T>() { tensor.data<T>()[static_cast<size_t>(index)] = static_cast<T>(value); });
 }
 
 std::pair<double, double> whole_range(DType dtype) {

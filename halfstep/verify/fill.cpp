@@ -24,7 +24,8 @@ std::pair<double, double> bounds(DType dtype, const std::vector<double>* domain)
   if (is_half(dtype)) return whole_range(dtype);
   if (domain == nullptr && narrow) return whole_range(dtype);
   if (domain == nullptr && dtype == DType::u16) return {0, 4095};
-  const std::pair<double, double> wanted = domain == nullptr ? std::pair(-2.0, 2.0) : std::pair((*domain)[0], (*domain)[1]);
+  const std::pair<double, double> wanted =
+      domain == nullptr ? std::pair(-2.0, 2.0) : std::pair((*domain)[0], (*domain)[1]);
   if (is_float(dtype)) return wanted;
   const auto [lowest, highest] = whole_range(dtype);
   return {std::max(std::ceil(wanted.first), lowest), std::min(std::floor(wanted.second), highest)};

@@ -30,7 +30,7 @@ void inject(Model& integer, const std::string& place) {
   if (index < 0) fail("'{}': expected LAYER:INDEX, as in conv1:17", place);
   const Value weight = weight_of(integer, place.substr(0, colon));
   Tensor changed = integer.tensors.at(weight.name()).clone();
-  if (index >= changed.size()) fail("'{}': the weight has {} codes, expected an index below", place, changed.size());
+  if (index >= changed.size()) fail("'{}': found index {}, expected 0 to {}", place, index, changed.size() - 1);
   int8_t& code = changed.data<int8_t>()[static_cast<size_t>(index)];
   // -8..7 in the low nibble, sign-extended: flipping bit 3 also flips the copies of the sign above it.
   const int flipped = changed.dtype() == DType::i4 ? code ^ 0xF8 : code ^ 0x80;

@@ -28,8 +28,8 @@ struct OpReject {
 struct OpTest {
   std::string op;
   std::vector<OpCase> cases;
-  // By input port, as the fill of its values: uniform in [lowest, highest] (default -2 and 2), special ones strewn in,
-  // or exactly these in turn.
+  // By input port, as the fill of its values (defaults: fill_operands): uniform in [lowest, highest], special ones
+  // strewn in, or exactly these in turn.
   std::map<std::string, std::vector<double>> domain, special, values;
   /// Largest error relative to the largest magnitude in the reference output; nothing asks for the same bits.
   std::optional<double> tolerance;

@@ -98,8 +98,8 @@ std::string compact(const T& value) {
 }
 
 std::string text_of(const Attribute& value) {
-  const bool has_text = std::holds_alternative<std::string>(value) ||
-                        std::holds_alternative<std::vector<std::string>>(value);
+  const bool has_text =
+      std::holds_alternative<std::string>(value) || std::holds_alternative<std::vector<std::string>>(value);
   return has_text ? to_string(value) : compact(value);
 }
 

@@ -59,10 +59,12 @@ void compare_parameter(LayerReport& report, const std::string& what, const Tenso
   report.parameters_differing += result.differing;
   if (!result.first || report.parameter) return;
   const auto at = static_cast<size_t>(*result.first);
-  report.parameter = Difference{what, *result.first, 0, 0, position_of(*result.first, b.dims()), codes_a[at], codes_b[at]};
+  report.parameter =
+      Difference{what, *result.first, 0, 0, position_of(*result.first, b.dims()), codes_a[at], codes_b[at]};
 }
 
-/// Name under which the training road gives a derived parameter of a layer: the first output of NAME.parameters is the bias.
+/// Name under which the training road gives a derived parameter of a layer: the first output of NAME.parameters is the
+/// bias.
 std::string derived(const Layer& layer, const std::string& port) {
   return layer.name + (port == "b" ? ".parameters" : ".parameters." + port);
 }
@@ -97,7 +99,9 @@ void compare_parameters(const Roads& roads, const Values& training, std::vector<
     const Layer& layer = report.layer;
     if (layer.weight_codes.empty()) continue;
     const Op op = op_of(roads.integer, layer.name);
-    const auto stored = [&](const std::string& port) { return roads.integer.tensors.at(op.in(op.info().input(port)).name()); };
+    const auto stored = [&](const std::string& port) {
+      return roads.integer.tensors.at(op.in(op.info().input(port)).name());
+    };
     compare_parameter(report, "weight", training.at(layer.weight_codes), stored("w"));
     for (const std::string& port : kDerivedPorts) {
       if (op.info().input(port) >= 0 && op.in(op.info().input(port)))
@@ -108,7 +112,8 @@ void compare_parameters(const Roads& roads, const Values& training, std::vector<
 
 void compare_features(LayerReport& report, const Tensor& a, const Tensor& b, int64_t first_sample) {
   if (a.dims() != b.dims())
-    fail("layer '{}': features are {} on one road and {} on the other", report.layer.name, to_string(a.type()), to_string(b.type()));
+    fail("layer '{}': features are {} on one road and {} on the other", report.layer.name, to_string(a.type()),
+         to_string(b.type()));
   const auto codes_a = codes_of(a);
   const auto codes_b = codes_of(b);
   const Comparison result = compare(codes_a, codes_b);
@@ -120,8 +125,9 @@ void compare_features(LayerReport& report, const Tensor& a, const Tensor& b, int
   const int64_t index = *result.first % sample_size;
   const auto at = static_cast<size_t>(*result.first);
   const Dims position = position_of(index, sample_dims);
-  report.feature = Difference{"feature", index, nhwc_index(position, sample_dims), first_sample + *result.first / sample_size, position,
-                              codes_a[at], codes_b[at]};
+  report.feature = Difference{
+      "feature",   index,      nhwc_index(position, sample_dims), first_sample + *result.first / sample_size, position,
+      codes_a[at], codes_b[at]};
 }
 
 /// Sums for 10 log10(signal / noise).
@@ -132,7 +138,8 @@ struct Noise {
     const auto exact = real.data<float>();
     visit_codes(codes, [&](auto span) {
       for (size_t i = 0; i < exact.size(); ++i) {
-        const double quantized = static_cast<double>(static_cast<int64_t>(span[i]) - layer.zero_point) * static_cast<double>(layer.scale);
+        const double quantized =
+            static_cast<double>(static_cast<int64_t>(span[i]) - layer.zero_point) * static_cast<double>(layer.scale);
         const double wanted = static_cast<double>(exact[i]);
         signal += wanted * wanted;
         noise += (wanted - quantized) * (wanted - quantized);
@@ -185,7 +192,8 @@ bool RoadReport::equal() const {
                      [](const LayerReport& r) { return r.differing == 0 && r.parameters_differing == 0; });
 }
 
-RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, ThreadPool& pool, const ProgressCallback& progress) {
+RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, ThreadPool& pool,
+                         const ProgressCallback& progress) {
   RoadReport report;
   report.samples = samples;
   for (const Layer& layer : roads.layers) report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}});
@@ -206,7 +214,9 @@ RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t 
       compare_features(report.layers[i], training.at(layer.name), integer.at(layer.name), begin);
       noise[i].add(layer, integer.at(layer.name), layer.float_value == input ? x : unquantized.at(layer.float_value));
     }
-    if (progress) progress({"verification", static_cast<double>(std::min(begin + kBatch, samples)), static_cast<double>(samples), ""});
+    if (progress)
+      progress(
+          {"verification", static_cast<double>(std::min(begin + kBatch, samples)), static_cast<double>(samples), ""});
   }
   for (size_t i = 0; i < noise.size(); ++i) report.layers[i].sqnr_db = noise[i].decibel();
   return report;

@@ -26,11 +26,11 @@ struct Layer {
 
 /// Where two tensors first differ. Features have their position in both layouts (extents of one sample).
 struct Difference {
-  std::string what;      ///< "weight", "bias", "multiplier", "shift", "feature"
-  int64_t index = 0;     ///< flat, in the tensor's own row-major order (NCHW); a feature's counts from the sample's start
-  int64_t nhwc = 0;      ///< features of four axes: the flat index in NHWC order
-  int64_t sample = 0;    ///< features: which sample
-  Dims position;         ///< index in each axis
+  std::string what;    ///< "weight", "bias", "multiplier", "shift", "feature"
+  int64_t index = 0;   ///< flat, in the tensor's own row-major order (NCHW); a feature's counts from the sample's start
+  int64_t nhwc = 0;    ///< features of four axes: the flat index in NHWC order
+  int64_t sample = 0;  ///< features: which sample
+  Dims position;       ///< index in each axis
   int64_t first = 0, second = 0;
 };
 
@@ -39,7 +39,8 @@ struct LayerReport {
   int64_t compared = 0, differing = 0;                        ///< feature codes
   int64_t parameters_compared = 0, parameters_differing = 0;  ///< weight, bias, multiplier and shift codes
   std::optional<Difference> parameter, feature;               ///< the first of each
-  double sqnr_db = 0;  ///< signal to quantization noise against the unquantized network with the same weights; infinite where nothing differs
+  double sqnr_db = 0;  ///< signal to quantization noise against the unquantized network with the same weights; infinite
+                       ///< where nothing differs
 };
 
 struct RoadReport {
@@ -59,9 +60,11 @@ struct Roads {
 };
 
 /// Compares parameter codes first, then every layer's features on every sample.
-RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, ThreadPool& pool, const ProgressCallback& progress = {});
+RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, ThreadPool& pool,
+                         const ProgressCallback& progress = {});
 
-/// Flips the top bit of one weight code of an integer program; `place` is LAYER:INDEX. Throws when there is no such layer or element.
+/// Flips the top bit of one weight code of an integer program; `place` is LAYER:INDEX. Throws when there is no such
+/// layer or element.
 void inject(Model& integer, const std::string& place);
 
 /// Index in each axis of a flat row-major index.

@@ -61,7 +61,9 @@ class Runner {
   void run_record(const OpInfo& info, const OpTest& test, OpMode mode) {
     if (mode == OpMode::reject) {
       const std::string line = fmt::format("halfstep op --mode reject --operator {}", info.name);
-      for (const OpReject& reject : test.rejects) count(info, [&] { return check_reject(info, reject); }, line);
+      for (const OpReject& reject : test.rejects)
+        count(
+            info, [&] { return check_reject(info, reject); }, line);
       return;
     }
     for (const OpCase& use : test.cases) {
@@ -86,17 +88,17 @@ class Runner {
       say(problem.info->name, i, problems.size());
       const OpTest record = test_of(problem.info->name);
       for (const OpMode mode : options_.modes)
-        count(*problem.info, [&] { return run_one(problem, record, mode); }, line_of(problem, mode));
+        count(
+            *problem.info, [&] { return run_one(problem, record, mode); }, line_of(problem, mode));
     }
   }
 
   Outcome run_one(const Problem& problem, const OpTest& record, OpMode mode) {
     if (mode == OpMode::reject) return skipped("a problem has no rejected cases; records have");
-    if (kernels::reference_kernel(problem.info->name) == nullptr) return skipped("no kernel: it runs as a copy");
     if (mode == OpMode::grad) return check_gradient(problem, record, options_.seed, options_.gradient, level_, pool_);
-    const FilledProblem filled{problem, record,
-                               fill_operands(problem, record, options_.seed,
-                                             mode == OpMode::speed ? Specials::none : Specials::strewn)};
+    const FilledProblem filled{
+        problem, record,
+        fill_operands(problem, record, options_.seed, mode == OpMode::speed ? Specials::none : Specials::strewn)};
     if (mode == OpMode::check) return check_results(filled, level_, pool_);
     if (mode == OpMode::bitwise) {
       name_missing_levels(record);
@@ -129,7 +131,8 @@ class Runner {
   }
 
   OpRow& row_of(const std::string& op) {
-    const auto found = std::find_if(report_.rows.begin(), report_.rows.end(), [&](const OpRow& r) { return r.op == op; });
+    const auto found =
+        std::find_if(report_.rows.begin(), report_.rows.end(), [&](const OpRow& r) { return r.op == op; });
     return found != report_.rows.end() ? *found : report_.rows.emplace_back(OpRow{op});
   }
 

@@ -27,7 +27,7 @@ struct OpOptions {
   std::string operators = "*";        ///< names of records, `*` and `?` standing for any letters and any letter
   int threads = 0;                    ///< of check, grad and speed; 0 is one for each processor
   uint64_t seed = 0;
-  GradientBuilder gradient;           ///< passes::build_gradient
+  GradientBuilder gradient;  ///< passes::build_gradient
   ProgressCallback progress;
 };
 

@@ -36,7 +36,9 @@ std::vector<Tensor> by_port(Op op, const std::map<std::string, Tensor>& outputs)
 
 }  // namespace
 
-std::string_view name(Feeding feeding) { return feeding == Feeding::arguments ? "operands fed" : "operands as tensors"; }
+std::string_view name(Feeding feeding) {
+  return feeding == Feeding::arguments ? "operands fed" : "operands as tensors";
+}
 
 Single make_single(const Problem& given, const std::vector<Tensor>& operands, Feeding feeding) {
   const Problem problem = completed(given);

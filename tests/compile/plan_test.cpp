@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "halfstep/base/random.h"
 #include "halfstep/compile/dependencies.h"
 #include "halfstep/ir/ops.h"

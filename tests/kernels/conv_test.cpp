@@ -1,5 +1,6 @@
 // conv2d, conv2d_activation and the two gradients: oneDNN against the reference, the reference against finite
 // differences.
+#include "halfstep/kernels/conv/cpu/cut.h"
 #include "tests/kernels/float_cases.h"
 
 namespace halfstep::kernels {
@@ -132,6 +133,58 @@ std::string name_of(const testing::TestParamInfo<Shape>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Conv, testing::ValuesIn(kShapes), name_of);
+
+ConvGeometry geometry_of(const Shape& s) {
+  return {s.n,
+          s.c,
+          s.h,
+          s.w,
+          s.o,
+          s.oh(),
+          s.ow(),
+          s.groups,
+          s.kh,
+          s.kw,
+          {1, 1},
+          {1, 1},
+          {s.pad[0], s.pad[1], s.pad[2], s.pad[3]}};
+}
+
+TEST(ConvCut, CutsTheBatchFirst) {
+  Shape s{"", 128, 16, 32, 32, 16, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+  for (const auto pass : {ConvCut::Pass::forward, ConvCut::Pass::grad_x, ConvCut::Pass::grad_w}) {
+    const ConvCut cut(pass, geometry_of(s));
+    EXPECT_GE(cut.blocks(), 8);
+    EXPECT_EQ(cut.parts(), 1);
+    EXPECT_FALSE(cut.has_tail());
+  }
+  s.n = 37;
+  EXPECT_TRUE(ConvCut(ConvCut::Pass::forward, geometry_of(s)).has_tail());
+}
+
+TEST(ConvCut, CutsTheChannelsOfOneImage) {
+  const Shape dense{"", 1, 64, 16, 16, 64, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+  const Shape depthwise{"", 1, 256, 56, 56, 256, 3, 3, 256, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+  for (const Shape& s : {dense, depthwise}) {
+    for (const auto pass : {ConvCut::Pass::forward, ConvCut::Pass::grad_x, ConvCut::Pass::grad_w})
+      EXPECT_GT(ConvCut(pass, geometry_of(s)).parts(), 1);
+  }
+}
+
+TEST(ConvCut, PlacesCoverTheOutputOnce) {
+  for (const Shape& s : kShapes) {
+    const ConvGeometry g = geometry_of(s);
+    const ConvCut cut(ConvCut::Pass::forward, g);
+    std::vector<int> written(static_cast<size_t>(g.n * g.out_image()));
+    for (int64_t piece = 0; piece < cut.pieces(); ++piece) {
+      const ConvCut::Place place = cut.place(piece);
+      for (int64_t image = 0; image < place.images; ++image) {
+        for (int64_t i = 0; i < cut.part_out() * g.out_plane(); ++i) ++written[place.out + image * g.out_image() + i];
+      }
+    }
+    EXPECT_EQ(std::count(written.begin(), written.end(), 1), static_cast<int64_t>(written.size())) << s.what;
+  }
+}
 
 TEST(ConvReference, AgreesWithATableWorkedOutByHand) {
   const Shape s{"", 1, 1, 3, 3, 1, 2, 2, 1, {2, 1}, {1, 2}, {1, 0, 0, 1}};

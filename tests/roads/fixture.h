@@ -18,8 +18,8 @@ struct Prepared {
   ThreadPool pool{2};
   Model model;
 
-  explicit Prepared(const std::string& platform, quant::PrepareOptions widths = {}, const PlatformOverrides& overrides = {},
-                    const std::string& network = "digits") {
+  explicit Prepared(const std::string& platform, quant::PrepareOptions widths = {},
+                    const PlatformOverrides& overrides = {}, const std::string& network = "digits") {
     Model fresh = train::create_network(network, data.sample_dims(), static_cast<int64_t>(data.classes.size()), 7);
     train::set_input_scale(fresh, 1.0F / 16);
     parts.train.scale = parts.test.scale = 1.0F / 16;
@@ -29,7 +29,8 @@ struct Prepared {
   }
 
   verify::RoadReport compare(const verify::Roads& roads, int64_t samples = 20) {
-    return verify::compare_roads(roads, [&](int64_t begin, int64_t count) { return parts.test.x(begin, count); }, samples, pool);
+    return verify::compare_roads(
+        roads, [&](int64_t begin, int64_t count) { return parts.test.x(begin, count); }, samples, pool);
   }
 
  private:

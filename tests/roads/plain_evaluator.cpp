@@ -12,14 +12,15 @@ namespace {
 struct Plain {
   enum class Kind { real, codes, sum } kind = Kind::real;
   Dims dims;
-  std::vector<double> reals;      ///< kind real
-  std::vector<int64_t> numbers;   ///< codes, or exact accumulators
-  double scale = 1, zero = 0;     ///< kind codes
-  std::vector<double> unit;       ///< kind sum: what one of the accumulator's steps stands for, of each channel, or one for all
-  std::vector<int64_t> other;     ///< kind sum of an add: the second term's numbers,
-  double other_unit = 0;          ///< and what they stand for
+  std::vector<double> reals;     ///< kind real
+  std::vector<int64_t> numbers;  ///< codes, or exact accumulators
+  double scale = 1, zero = 0;    ///< kind codes
+  std::vector<double>
+      unit;  ///< kind sum: what one of the accumulator's steps stands for, of each channel, or one for all
+  std::vector<int64_t> other;  ///< kind sum of an add: the second term's numbers,
+  double other_unit = 0;       ///< and what they stand for
   bool relu = false, relu6 = false;
-  double alpha = 1;               ///< slope below zero
+  double alpha = 1;  ///< slope below zero
 };
 
 int64_t size_of_dims(const Dims& dims) {
@@ -53,7 +54,8 @@ struct Factor {
 /// docs/arithmetic.md, section 4, with the exponent found by search.
 Factor factor_of(double value, int bits) {
   int shift = -1200;
-  while (value * std::ldexp(1.0, shift + 1) < std::ldexp(1.0, bits)) ++shift;  // the last shift whose product stays below 2^bits
+  while (value * std::ldexp(1.0, shift + 1) < std::ldexp(1.0, bits))
+    ++shift;  // the last shift whose product stays below 2^bits
   double m = half_even(value * std::ldexp(1.0, shift));
   if (m == std::ldexp(1.0, bits)) {
     m /= 2;
@@ -125,11 +127,13 @@ class Evaluator {
     if (rounded) scale = scale.producer().in(0);
     const auto values = tensor(scale).data<float>();
     const float s = values[values.size() == 1 ? 0 : static_cast<size_t>(channel)];
-    return rounded ? static_cast<float>(std::ldexp(1.0, static_cast<int>(half_even(std::log2(static_cast<double>(s)))))) : s;
+    return rounded ? static_cast<float>(std::ldexp(1.0, static_cast<int>(half_even(std::log2(static_cast<double>(s))))))
+                   : s;
   }
 
   /// A channel's weight scale, raised for its bias (section 4); found by search instead of a formula.
-  float raised(const ops::FakeQuantize& q, int64_t channel, double x_scale, const Tensor* bias, bool power_of_two) const {
+  float raised(const ops::FakeQuantize& q, int64_t channel, double x_scale, const Tensor* bias,
+               bool power_of_two) const {
     float s = scale_of(q, channel);
     if (bias == nullptr) return s;
     const bool shared = tensor_count(q) == 1;
@@ -155,7 +159,8 @@ class Evaluator {
     if (std::isnan(steps)) return q.code_min();
     if (std::isinf(steps)) return steps > 0 ? q.code_max() : q.code_min();
     const double code = round_as(steps, q.rounding()) + static_cast<double>(zero);
-    return static_cast<int64_t>(std::fmax(static_cast<double>(q.code_min()), std::fmin(static_cast<double>(q.code_max()), code)));
+    return static_cast<int64_t>(
+        std::fmax(static_cast<double>(q.code_min()), std::fmin(static_cast<double>(q.code_max()), code)));
   }
 
   /// The reader of a weight's codes sets x_scale and bias before the weight is quantized; see `prepare_weight`.
@@ -175,7 +180,8 @@ class Evaluator {
     for (int64_t o = 0; o < channels; ++o) {
       const float s = raised(q, o, x.scale, bias, power_of_two);
       result.unit.push_back(s);
-      for (int64_t k = 0; k < each; ++k) result.numbers.push_back(code_of(w[static_cast<size_t>(o * each + k)], s, 0, q));
+      for (int64_t k = 0; k < each; ++k)
+        result.numbers.push_back(code_of(w[static_cast<size_t>(o * each + k)], s, 0, q));
     }
     return result;
   }
@@ -291,7 +297,8 @@ class Evaluator {
     y.dims = {x.dims[0], x.dims[1], 1, 1};
     for (int64_t plane = 0; plane < x.dims[0] * x.dims[1]; ++plane) {
       int64_t sum = 0;
-      for (int64_t k = 0; k < window; ++k) sum += x.numbers[static_cast<size_t>(plane * window + k)] - static_cast<int64_t>(x.zero);
+      for (int64_t k = 0; k < window; ++k)
+        sum += x.numbers[static_cast<size_t>(plane * window + k)] - static_cast<int64_t>(x.zero);
       y.numbers.push_back(sum);
     }
     y.unit = {x.scale};
@@ -314,7 +321,8 @@ class Evaluator {
     }
     int64_t low = q.code_min(), high = q.code_max();
     if (x.relu) low = std::max(low, zero);
-    if (x.relu6) high = std::max(low, std::min(high, static_cast<int64_t>(half_even(6.0 / static_cast<double>(scale))) + zero));
+    if (x.relu6)
+      high = std::max(low, std::min(high, static_cast<int64_t>(half_even(6.0 / static_cast<double>(scale))) + zero));
     for (size_t i = 0; i < x.numbers.size(); ++i) {
       const int64_t code = requantized(q, x, i, scale) + zero;
       y.numbers.push_back(std::max(low, std::min(high, code)));
@@ -328,7 +336,8 @@ class Evaluator {
       const Factor larger = factor_of(std::max(x.unit[0], x.other_unit) / y_scale, bits);
       const double a = half_even(x.unit[0] / y_scale * std::ldexp(1.0, larger.shift));
       const double b = half_even(x.other_unit / y_scale * std::ldexp(1.0, larger.shift));
-      const __int128 sum = static_cast<__int128>(x.numbers[i]) * static_cast<int64_t>(a) + static_cast<__int128>(x.other[i]) * static_cast<int64_t>(b);
+      const __int128 sum = static_cast<__int128>(x.numbers[i]) * static_cast<int64_t>(a) +
+                           static_cast<__int128>(x.other[i]) * static_cast<int64_t>(b);
       return static_cast<int64_t>((sum + (static_cast<__int128>(1) << (larger.shift - 1))) >> larger.shift);
     }
     const bool pool = x.dims.size() == 4 && x.dims[2] == 1 && x.dims[3] == 1 && x.unit.size() == 1;
@@ -346,6 +355,8 @@ class Evaluator {
 
 }  // namespace
 
-std::map<std::string, std::vector<int64_t>> plain_codes(const Model& prepared, const Tensor& x) { return Evaluator(prepared, x).codes; }
+std::map<std::string, std::vector<int64_t>> plain_codes(const Model& prepared, const Tensor& x) {
+  return Evaluator(prepared, x).codes;
+}
 
 }  // namespace halfstep::test

@@ -1,5 +1,5 @@
-// A third evaluator of prepared networks: plain nested loops over the float graph, one operation at a time. It knows no fusion, no packing, no
-// kernels and no compiler; only docs/arithmetic.md.
+// A third evaluator of prepared networks: plain nested loops over the float graph, one operation at a time. It knows no
+// fusion, no packing, no kernels and no compiler; only docs/arithmetic.md.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "halfstep/passes/gradients.h"
 #include "halfstep/verify/checks.h"
@@ -74,8 +75,9 @@ TEST(OpProblem, MistakesAreNamed) {
   const std::pair<const char*, const char*> cases[] = {
       {"conv2 x=f32[1]", "problem: found 'conv2', expected an operator, did you mean 'conv2d'?"},
       {"", "problem:1: found the end of the text, expected an operator"},
-      {"conv2d X=f32[1]", "problem: conv2d has no port or attribute 'X', did you mean 'x'?"},
-      {"conv2d x=f32[1,1,3,3] w=f32[1,1,3,3] grups=1", "problem: conv2d has no port or attribute 'grups', did you mean 'groups'?"},
+      {"conv2d xx=f32[1]", "problem: conv2d has no port or attribute 'xx', did you mean 'x'?"},
+      {"conv2d x=f32[1,1,3,3] w=f32[1,1,3,3] grups=1",
+       "problem: conv2d has no port or attribute 'grups', did you mean 'groups'?"},
       {"relu x=f23[1]", "problem:1: found 'f23', expected a type such as f32[1, 3], did you mean 'f32'?"},
       {"relu x=f32[?]", "problem: relu: 'x' is f32[?], expected all extents"},
       {"relu x=f32[1] x=f32[1]", "problem: relu: 'x' is given twice"},
@@ -84,7 +86,9 @@ TEST(OpProblem, MistakesAreNamed) {
       {"leaky_relu x=f32[1] alpha=\"a\"", "problem: leaky_relu: attribute 'alpha' is \"a\" (string), expected float"},
   };
   for (const auto& [line, message] : cases) EXPECT_EQ(test::error_of([&] { parse_problem(line); }), message) << line;
-  EXPECT_EQ(test::error_of([&] { parse_problem("conv2d x=f32[1,3,5,5] w=f32[1,2,3,3]"); }).find("node 'conv2d': conv2d c4: "), 0U);
+  EXPECT_EQ(
+      test::error_of([&] { parse_problem("conv2d x=f32[1,3,5,5] w=f32[1,2,3,3]"); }).find("node 'conv2d': conv2d c4: "),
+      0U);
 }
 
 TEST(OpProblem, FillsAreOfTheSeedAndTheRecord) {
@@ -101,7 +105,8 @@ TEST(OpProblem, FillsAreOfTheSeedAndTheRecord) {
   }
   EXPECT_GE(nan, 5);
   EXPECT_GE(infinite, 10);
-  for (const float v : fill_operands(problem, record, 3, Specials::none)[0].data<float>()) EXPECT_TRUE(v >= -4 && v <= 6);
+  const Tensor plain = fill_operands(problem, record, 3, Specials::none)[0];
+  for (const float v : plain.data<float>()) EXPECT_TRUE(v >= -4 && v <= 6);
   EXPECT_EQ(fill_operands(problem, record, 3, Specials::strewn)[1].data<float>()[0], 0.03F);
 }
 
@@ -116,9 +121,12 @@ TEST(OpProblem, CodesFillTheirRange) {
 // ---- the comparer
 
 TEST(OpCompare, EveryFlippedBitIsFound) {
-  const Tensor numbers[] = {tensor_of(DType::f32, {1.5, -0.25, 1e-40, 0}), tensor_of(DType::f64, {1.5, 0}),
-                            tensor_of(DType::u8, {0, 255}), tensor_of(DType::i4, {-8, 7}),
-                            tensor_of(DType::i32, {-1, 70000}), tensor_of(DType::f16, {0, 15360})};
+  const Tensor numbers[] = {tensor_of(DType::f32, {1.5, -0.25, 1e-40, 0}),
+                            tensor_of(DType::f64, {1.5, 0}),
+                            tensor_of(DType::u8, {0, 255}),
+                            tensor_of(DType::i4, {-8, 7}),
+                            tensor_of(DType::i32, {-1, 70000}),
+                            tensor_of(DType::f16, {0, 15360})};
   for (const Tensor& expected : numbers) {
     EXPECT_EQ(difference(expected.clone(), expected), "");
     for (size_t bit = 0; bit < expected.bytes() * 8; ++bit) {
@@ -144,7 +152,8 @@ TEST(OpCompare, NanAndInfinityStandWhereTheyShould) {
 TEST(OpCompare, ToleranceIsOfTheLargestMagnitudeAndOfFloatsAlone) {
   const Tensor expected = tensor_of(DType::f32, {0, -1024, kInfinity});
   EXPECT_EQ(difference(with(expected, 0, 0.9), expected, 1e-3), "");
-  EXPECT_EQ(difference(with(expected, 0, 1.1), expected, 1e-3), "1 of 3 elements differ, the first at [0]: found 1.100000023841858, expected 0 within 1.02");
+  EXPECT_EQ(difference(with(expected, 0, 1.1), expected, 1e-3),
+            "1 of 3 elements differ, the first at [0]: found 1.100000023841858, expected 0 within 1.02");
   EXPECT_EQ(difference(with(expected, 0, -0.0), expected, 1e-3), "");
   EXPECT_NE(difference(with(expected, 0, -0.0), expected), "");
   const Tensor codes = tensor_of(DType::u8, {0, 200});
@@ -163,13 +172,13 @@ TEST(OpCompare, ResultsAreComparedByPort) {
   found[3] = Tensor();
   EXPECT_EQ(compare_results(info, found, expected, {}), "batch_mean: is not produced");
   found[3] = tensor_of(DType::f32, {4});
-  EXPECT_EQ(compare_results(info, found, expected, {}), "batch_mean: 1 of 1 elements differ, the first at [0]: found 4, expected 3");
+  EXPECT_EQ(compare_results(info, found, expected, {}),
+            "batch_mean: 1 of 1 elements differ, the first at [0]: found 4, expected 3");
 }
 
 // ---- the checks find what is wrong
 
-/// A kernel that is wrong looks like a record that promises another operator's values: the reference of one tanh-like
-/// function against another cannot be staged without a kernel, so what is corrupted is the operand of the reference.
+/// The reference gets another operand than the kernel: the same as a kernel that is wrong in one element.
 TEST(OpChecks, ADeviatingResultFails) {
   const Problem problem = parse_problem("mul a=f32[40] b=f32[40]");
   const std::vector<Tensor> operands = fill_operands(problem, record_of("mul"), 0, Specials::none);
@@ -183,7 +192,8 @@ TEST(OpChecks, ADeviatingResultFails) {
   EXPECT_EQ(wrong.find("out: 1 of 40 elements differ, the first at [33]: "), 0U) << wrong;
 }
 
-std::vector<Value> scaled_gradient(Builder& builder, Op op, std::span<const Value> out_grads, const std::vector<bool>& wanted) {
+std::vector<Value> scaled_gradient(Builder& builder, Op op, std::span<const Value> out_grads,
+                                   const std::vector<bool>& wanted) {
   std::vector<Value> gradients = passes::build_gradient(builder, op, out_grads, wanted);
   for (Value& gradient : gradients) {
     if (!gradient) continue;
@@ -200,8 +210,10 @@ Outcome gradient_of(const char* line, const GradientBuilder& builder) {
 }
 
 TEST(OpChecks, AWrongGradientFails) {
-  for (const char* line : {"silu x=f32[50]", "conv2d x=f32[2,3,5,5] w=f32[4,3,3,3] b=f32[4]", "max_pool2d x=f32[1,2,6,6] kernel=[2,2] stride=[2,2]",
-                           "softmax_cross_entropy logits=f32[4,10] labels=i32[4]", "batch_norm x=f32[8,3] scale=f32[3] bias=f32[3] mean=f32[3] variance=f32[3] is_test=false"}) {
+  for (const char* line :
+       {"silu x=f32[50]", "conv2d x=f32[2,3,5,5] w=f32[4,3,3,3] b=f32[4]",
+        "max_pool2d x=f32[1,2,6,6] kernel=[2,2] stride=[2,2]", "softmax_cross_entropy logits=f32[4,10] labels=i32[4]",
+        "batch_norm x=f32[8,3] scale=f32[3] bias=f32[3] mean=f32[3] variance=f32[3] is_test=false"}) {
     EXPECT_EQ(gradient_of(line, passes::build_gradient).text, "") << line;
     EXPECT_EQ(gradient_of(line, scaled_gradient).kind, Outcome::Kind::failed) << line;
   }
@@ -213,14 +225,19 @@ TEST(OpChecks, AGradientOfTheWrongFormFails) {
     std::swap(gradients[0], gradients[1]);
     return gradients;
   };
-  EXPECT_EQ(gradient_of("linear x=f32[2,5] w=f32[3,5]", swapped).text, "gradient of x: found f32[3, 5], expected f32[2, 5]");
-  const auto nothing = [](Builder&, Op, std::span<const Value>, const std::vector<bool>& wanted) { return std::vector<Value>(wanted.size()); };
-  EXPECT_EQ(gradient_of("fake_channel_wise_quantize_dequantize_abs_max x=f32[3,5]", nothing).text, "the rule gives no operand a gradient");
+  EXPECT_EQ(gradient_of("linear x=f32[2,5] w=f32[3,5]", swapped).text,
+            "gradient of x: found f32[3, 5], expected f32[2, 5]");
+  const auto nothing = [](Builder&, Op, std::span<const Value>, const std::vector<bool>& wanted) {
+    return std::vector<Value>(wanted.size());
+  };
+  EXPECT_EQ(gradient_of("fake_channel_wise_quantize_dequantize_abs_max x=f32[3,5]", nothing).text,
+            "the rule gives no operand a gradient");
 }
 
 TEST(OpChecks, WhatHasNoGradientIsSkipped) {
   EXPECT_EQ(gradient_of("softmax x=f32[3,5]", passes::build_gradient).text, "the record declares no gradient");
-  const Outcome outcome = gradient_of("batch_norm x=f32[8,3] scale=f32[3] bias=f32[3] mean=f32[3] variance=f32[3]", passes::build_gradient);
+  const Outcome outcome =
+      gradient_of("batch_norm x=f32[8,3] scale=f32[3] bias=f32[3] mean=f32[3] variance=f32[3]", passes::build_gradient);
   EXPECT_EQ(outcome.kind, Outcome::Kind::skipped);
   EXPECT_NE(outcome.text.find("is_test is true"), std::string::npos) << outcome.text;
 }
@@ -231,6 +248,25 @@ TEST(OpChecks, ARejectThatIsAcceptedOrNamesAnotherRuleFails) {
   EXPECT_EQ(check_reject(info, record.rejects[0]).kind, Outcome::Kind::passed);
   EXPECT_EQ(check_reject(info, {"c1", record.cases[0]}).kind, Outcome::Kind::failed);
   EXPECT_EQ(check_reject(info, {"c2", record.rejects[0].refused}).kind, Outcome::Kind::failed);
+}
+
+/// Domains and values of the records: a case whose codes are all saturated would pass with almost any kernel.
+TEST(OpChecks, CasesHaveResultsThatTellKernelsApart) {
+  constexpr int64_t kEnough = 32;
+  constexpr size_t kDistinct = 6;
+  for (const OpTest& test : op_tests()) {
+    for (const OpCase& use : test.cases) {
+      const Problem problem{&require_operator(test.op, "table"), use};
+      const auto operands = fill_operands(problem, test, 0, Specials::none);
+      const Single single = make_single(problem, operands, Feeding::arguments);
+      if (single.op.results().empty()) continue;
+      const Tensor result = reference_results(single, operands)[static_cast<size_t>(single.op.results()[0].port())];
+      if (is_float(result.dtype()) || result.size() < kEnough) continue;
+      std::set<double> distinct;
+      for (int64_t i = 0; i < result.size(); ++i) distinct.insert(element(result, i));
+      EXPECT_GE(distinct.size(), kDistinct) << single.op.info().name << " " << to_string(use.in[0].value());
+    }
+  }
 }
 
 // ---- the runner
@@ -257,7 +293,7 @@ TEST_P(OpConformance, HoldsForEveryRecord) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, OpConformance, testing::Values("check", "bitwise", "grad", "reject"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& mode) { return std::string(mode.param); });
 
 TEST(OpRunner, CountsProblems) {
   OpOptions options = options_of("all");
@@ -295,10 +331,12 @@ TEST(OpRunner, SpeedNamesTheKernel) {
 
 TEST(OpRunner, WrongUseIsAnError) {
   EXPECT_EQ(test::error_of([] { parse_op_modes("bitwize"); }),
-            "mode 'bitwize': expected one of [\"check\", \"bitwise\", \"grad\", \"reject\", \"speed\", \"all\"], did you mean 'bitwise'?");
+            "mode 'bitwize': expected one of [\"check\", \"bitwise\", \"grad\", \"reject\", \"speed\", \"all\"], did "
+            "you mean 'bitwise'?");
   OpOptions options = options_of("check");
   options.operators = "conv3d";
-  EXPECT_EQ(test::error_of([&] { run_operators(options); }), "operator 'conv3d': no record of that name, did you mean 'conv2d'?");
+  EXPECT_EQ(test::error_of([&] { run_operators(options); }),
+            "operator 'conv3d': no record of that name, did you mean 'conv2d'?");
   options.operators = "*";
   options.problems = {"relu x=f16[4]"};
   EXPECT_EQ(test::kind_of([&] { run_operators(options); }), ErrorKind::unsupported);

@@ -90,7 +90,7 @@ Plan prepare_add(const Problem& problem) {
   const auto add_of = HS_SIMD_CHOOSE(problem.level, add_of);
   const Type& out = *problem.out[IntegerAdd::out::out_];
   const Add add = add_of(problem.in[IntegerAdd::in::a]->dtype, problem.in[IntegerAdd::in::b]->dtype, out.dtype);
-  return {.state = std::make_shared<AddState>(IntegerAdd(problem.attributes), add),
+  return {.state = std::make_shared<AddState>(AddState{IntegerAdd(problem.attributes), add}),
           .phases = {pieces_of(count_elements(out.dims))}};
 }
 

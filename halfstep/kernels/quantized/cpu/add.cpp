@@ -115,7 +115,7 @@ Plan prepare_add(const Problem& problem) {
   const auto choose = HS_SIMD_CHOOSE(problem.level, add_row_of);
   const Type& out = *problem.out[Out::out_];
   const auto row = choose(problem.in[In::a]->dtype, problem.in[In::b]->dtype, out.dtype);
-  return {.state = std::make_shared<AddState>(requantize_rule(QuantizedAdd(problem.attributes)), row),
+  return {.state = std::make_shared<AddState>(AddState{requantize_rule(QuantizedAdd(problem.attributes)), row}),
           .phases = {pieces_of(count_elements(out.dims))}};
 }
 

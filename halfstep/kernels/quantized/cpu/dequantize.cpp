@@ -73,8 +73,9 @@ struct AccumulatorState {
 Plan prepare_dequantize_accumulator(const Problem& problem) {
   const DequantizeAccumulator attributes(problem.attributes);
   const RequantizeRule rule = requantize_rule(attributes);
-  return {.state = std::make_shared<AccumulatorState>(rule.activation, static_cast<float>(rule.alpha),
-                                                      HS_SIMD_CHOOSE(problem.level, dequantize_row)),
+  const AccumulatorState state{rule.activation, static_cast<float>(rule.alpha),
+                               HS_SIMD_CHOOSE(problem.level, dequantize_row)};
+  return {.state = std::make_shared<AccumulatorState>(state),
           .phases = {pieces_of(count_elements(problem.out[0]->dims))}};
 }
 

@@ -1,0 +1,88 @@
+// Training that is stopped and goes on ends as if it had never been stopped.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/cli/program.h"
+
+namespace halfstep {
+namespace {
+
+using test::Workspace;
+
+std::vector<std::string> train(const std::string& out, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"train", "--epochs", "6", "--seed", "5", "--json", "--out", out};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+class Resume : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    workspace = new Workspace;
+    straight = workspace->expect(0, train("straight")).json();
+  }
+  static void TearDownTestSuite() { delete workspace; }
+
+  void expect_ends_like_straight(const std::string& out, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"--resume"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto report = workspace->expect(0, train(out, arguments)).json();
+    EXPECT_EQ(report["digest"], straight["digest"]);
+    EXPECT_GT(report["first_epoch"], 0);
+    EXPECT_EQ(test::listing(*workspace / out), test::listing(*workspace / "straight"));
+  }
+
+  static inline Workspace* workspace = nullptr;
+  static inline nlohmann::json straight;
+};
+
+TEST_F(Resume, writes_a_checkpoint_every_epoch_and_the_result) {
+  std::vector<std::string> names;
+  for (const auto& [name, contents] : test::listing(*workspace / "straight")) names.push_back(name);
+  const std::vector<std::string> expected = {"checkpoint_0001.safetensors",
+                                             "checkpoint_0002.safetensors",
+                                             "checkpoint_0003.safetensors",
+                                             "checkpoint_0004.safetensors",
+                                             "checkpoint_0005.safetensors",
+                                             "checkpoint_0006.safetensors",
+                                             "model.safetensors"};
+  EXPECT_EQ(names, expected);
+}
+
+TEST_F(Resume, after_kill_ends_at_the_same_bytes_with_another_number_of_threads) {
+  const auto killed =
+      workspace->run_until(train("killed", {"--threads", "2"}), "killed/checkpoint_0002.safetensors", SIGKILL);
+  EXPECT_EQ(killed.code, -SIGKILL);
+  EXPECT_FALSE(workspace->has("killed/model.safetensors"));
+  test::write_text(*workspace / "killed/checkpoint_0003.safetensors.tmp", "half a file");
+  expect_ends_like_straight("killed", {"--threads", "1"});
+}
+
+TEST_F(Resume, after_interrupt_exits_130_and_leaves_the_last_checkpoint_usable) {
+  const auto stopped = workspace->run_until(train("stopped"), "stopped/checkpoint_0001.safetensors", SIGINT);
+  EXPECT_EQ(stopped.code, 130);
+  EXPECT_EQ(stopped.err, "halfstep: interrupted\n");
+  for (const auto& [name, contents] : test::listing(*workspace / "stopped"))
+    EXPECT_TRUE(name.starts_with("checkpoint_")) << name;
+  expect_ends_like_straight("stopped");
+}
+
+TEST_F(Resume, of_a_finished_run_says_so_and_changes_nothing) {
+  const auto before = test::listing(*workspace / "straight");
+  const auto written = std::filesystem::last_write_time(*workspace / "straight/model.safetensors");
+  const auto again = workspace->expect(0, {"train", "--epochs", "6", "--seed", "5", "--out", "straight", "--resume"});
+  EXPECT_NE(again.out.find("straight: finished already after 6 epochs, nothing changed"), std::string::npos)
+      << again.out;
+  EXPECT_EQ(test::listing(*workspace / "straight"), before);
+  EXPECT_EQ(std::filesystem::last_write_time(*workspace / "straight/model.safetensors"), written);
+}
+
+TEST_F(Resume, starts_afresh_where_there_is_no_checkpoint) {
+  const auto report = workspace->expect(0, train("fresh", {"--resume"})).json();
+  EXPECT_EQ(report["first_epoch"], 0);
+  EXPECT_EQ(report["digest"], straight["digest"]);
+}
+
+}  // namespace
+}  // namespace halfstep

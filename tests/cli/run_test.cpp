@@ -1,0 +1,92 @@
+// `halfstep run` on files of tensors, and the help of every command.
+#include <gtest/gtest.h>
+
+#include "halfstep/base/random.h"
+#include "halfstep/io/npz.h"
+#include "halfstep/io/safetensors.h"
+#include "tests/cli/program.h"
+
+namespace halfstep {
+namespace {
+
+using test::Workspace;
+using Tensors = std::map<std::string, Tensor>;
+
+/// The folder quick, and x.npz and x.safetensors with the same images.
+class Run : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    workspace = new Workspace;
+    quick_start(*workspace);
+    Tensor x(DType::f32, {5, 1, 8, 8});
+    Random random(3, 0);
+    for (float& value : x.data<float>()) value = random.uniform();
+    io::write_npz(*workspace / "x.npz", {{"x", x}});
+    io::write_safetensors(*workspace / "x.safetensors", {{{"x", x}}, {}});
+  }
+  static void TearDownTestSuite() { delete workspace; }
+
+  static test::Outcome run(int code, std::vector<std::string> more, const std::string& form = "float") {
+    more.insert(more.begin(), {"run", "quick/" + form + ".safetensors"});
+    return workspace->expect(code, more);
+  }
+  /// The outputs of the float network, those of element `index` moved by `change`.
+  static void write_changed(const std::string& file, size_t index, float change) {
+    run(0, {"--inputs", "x.npz", "--outputs", "y.npz"});
+    Tensors outputs = io::read_npz(*workspace / "y.npz");
+    outputs.at("logits").data<float>()[index] += change;
+    io::write_npz(*workspace / file, outputs);
+  }
+
+  static inline Workspace* workspace = nullptr;
+};
+
+TEST_F(Run, takes_and_writes_npz_and_safetensors_for_every_form) {
+  for (const std::string form : {"float", "prepared", "integer"}) {
+    SCOPED_TRACE(form);
+    run(0, {"--inputs", "x.npz", "--outputs", "y.safetensors"}, form);
+    run(0, {"--inputs", "x.safetensors", "--outputs", "y.npz", "--expect", "y.safetensors", "--exact"}, form);
+    run(0, {"--inputs", "x.npz", "--expect", "y.npz", "--exact"}, form);
+    const Tensors outputs = io::read_npz(*workspace / "y.npz");
+    ASSERT_TRUE(outputs.contains("logits"));
+    EXPECT_EQ(outputs.at("logits").type(), (Type{DType::f32, {5, 10}}));
+  }
+}
+
+TEST_F(Run, prepared_and_integer_networks_give_the_same_bits) {
+  run(0, {"--inputs", "x.npz", "--outputs", "codes.npz"}, "prepared");
+  run(0, {"--inputs", "x.npz", "--expect", "codes.npz", "--exact"}, "integer");
+  run(0, {"--inputs", "x.npz", "--expect", "codes.npz", "--exact", "--place", "sim"}, "integer");
+}
+
+TEST_F(Run, a_difference_exits_with_1_and_says_where) {
+  write_changed("moved.npz", 13, 0.25F);
+  const auto outcome = run(1, {"--inputs", "x.npz", "--expect", "moved.npz"});
+  EXPECT_NE(outcome.out.find("logits: first differs at [1, 3]: found "), std::string::npos) << outcome.out;
+  const auto report = run(1, {"--inputs", "x.npz", "--expect", "moved.npz", "--json"}).json();
+  EXPECT_FALSE(report["equal"].get<bool>());
+  EXPECT_EQ(report["comparisons"][0]["differing"], 1);
+  EXPECT_NEAR(report["comparisons"][0]["largest_difference"].get<double>(), 0.25, 1e-5);
+}
+
+TEST_F(Run, tolerances_decide) {
+  write_changed("near.npz", 0, 1e-2F);
+  run(1, {"--inputs", "x.npz", "--expect", "near.npz", "--rtol", "0", "--atol", "0.005"});
+  run(0, {"--inputs", "x.npz", "--expect", "near.npz", "--rtol", "0", "--atol", "0.02"});
+  run(1, {"--inputs", "x.npz", "--expect", "near.npz", "--exact"});
+  run(2, {"--inputs", "x.npz", "--expect", "near.npz", "--exact", "--rtol", "0.1"});
+}
+
+TEST_F(Run, every_command_has_help_with_an_example) {
+  for (const std::string command :
+       {"quickstart", "train", "eval", "run", "quantize", "convert", "verify", "inspect", "op"}) {
+    const auto help = workspace->expect(0, {command, "--help"});
+    EXPECT_NE(help.out.find("Example:\n  halfstep " + command), std::string::npos) << help.out;
+    EXPECT_NE(help.out.find("--threads"), std::string::npos) << command;
+    EXPECT_NE(help.out.find("--seed"), std::string::npos) << command;
+  }
+  EXPECT_NE(workspace->expect(0, {"--help"}).out.find("Exit codes: 0 done"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace halfstep

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Holds the arrows of HACKING.md ("May include") for the tree and for the code that opgen wrote.
+
+usage: tools/check_includes.py [BUILD]    (BUILD: a build folder, whose gen/ is checked too; default build/release)
+
+Prints how many includes each arrow has; an include without an arrow is a violation, and so is one of a file that does
+not exist, one by a path that is not from the root, and a header without #pragma once (Highway's *-inl.h excepted).
+"""
+import collections
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Room -> rooms it may include. "kernels/kernel.h" is that header alone.
+ARROWS = {
+    "base": "",
+    "arith": "base",
+    "io": "base",
+    "ir": "io base",
+    "kernels": "arith base",
+    "passes": "ir arith base",
+    "runtime": "kernels/kernel.h base",
+    "compile": "passes runtime kernels/kernel.h ir base",
+    "quant": "passes ir arith base",
+    "train": "compile runtime passes quant ir io base",
+    "verify": "compile runtime kernels/kernel.h ir io base",
+    # halfstep.h and the verbs behind it
+    "face": "base arith io ir passes kernels/kernel.h runtime compile quant train verify",
+    # The records' errors read like the library's.
+    "opgen": "base",
+    "cli": "face",
+    "tests": "opgen face base arith io ir kernels passes runtime compile quant train verify",
+    "bench": "face base arith io ir kernels passes runtime compile quant train verify",
+}
+# The program sees the face's one public header; these come with it and say what its signatures mean.
+CLI_HEADERS = {"halfstep/halfstep.h", "halfstep/base/nearest.h", "halfstep/base/log.h", "halfstep/base/status.h"}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+# What opgen and tests write into files is no include of theirs.
+RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
+
+
+def room_of(path):
+    parts = path.split("/")
+    if parts[0] != "halfstep":
+        return parts[0]
+    return "face" if len(parts) == 2 else parts[1]
+
+
+def allowed(room, header):
+    target = room_of(header)
+    if room == "cli" and target != "cli":
+        return header in CLI_HEADERS
+    if target == room:
+        return True
+    arrows = ARROWS.get(room, "").split()
+    return target in arrows or header.removeprefix("halfstep/") in arrows
+
+
+def arrow_of(room, header):
+    if header == "halfstep/kernels/kernel.h" and "kernels" not in ARROWS[room].split():
+        return f"{room} -> kernels/kernel.h"
+    return f"{room} -> {header.removeprefix('halfstep/') if room == 'cli' else room_of(header)}"
+
+
+class Check:
+    def __init__(self, generated):
+        self.generated = generated
+        self.arrows = collections.Counter()
+        self.inside = 0
+        self.files = 0
+        self.violations = []
+
+    def find(self, header, path):
+        """Path of an included file from the root, or None for one that is not ours."""
+        for base in (ROOT, self.generated):
+            if (base / header).is_file():
+                return header
+        if (path.parent / header).is_file():
+            return "beside"
+        first = header.split("/")[0]
+        return header if first in ("halfstep", "cli", "opgen", "tests", "bench") else None
+
+    def file(self, path, name):
+        self.files += 1
+        room = room_of(name)
+        text = RAW_STRING.sub(lambda match: "\n" * match.group(0).count("\n"), path.read_text())
+        if path.suffix == ".h" and "#pragma once" not in text and not name.endswith("-inl.h"):
+            self.violations.append(f"{name}:1: no #pragma once")
+        for number, line in enumerate(text.splitlines(), 1):
+            match = INCLUDE.match(line)
+            if match:
+                self.include(path, room, f"{name}:{number}", match.group(1))
+
+    def include(self, path, room, where, written):
+        header = self.find(written, path)
+        if header is None:
+            return
+        if header == "beside":
+            self.violations.append(f"{where}: '{written}' is not a path from the root")
+        elif not (ROOT / header).is_file() and not (self.generated / header).is_file():
+            if self.generated.is_dir():
+                self.violations.append(f"{where}: '{header}' does not exist")
+        elif not allowed(room, header):
+            may = " ".join(sorted(CLI_HEADERS)) if room == "cli" else ARROWS.get(room) or "nothing of ours"
+            self.violations.append(f"{where}: {room} includes '{header}', expected only: {may}")
+        elif room_of(header) == room:
+            self.inside += 1
+        else:
+            self.arrows[arrow_of(room, header)] += 1
+
+
+def sources(base, folders):
+    for folder in folders:
+        for path in sorted((base / folder).rglob("*")):
+            if path.suffix in (".h", ".cpp", ".cu") and path.is_file():
+                yield path, path.relative_to(base).as_posix()
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build/release"
+    check = Check(build / "gen")
+    for path, name in sources(ROOT, ["halfstep", "opgen", "cli", "tests", "bench"]):
+        check.file(path, name)
+    own = check.files
+    for path, name in sources(check.generated, ["halfstep", "tests"]):
+        check.file(path, name)
+    for arrow, count in sorted(check.arrows.items()):
+        print(f"{count:5}  {arrow}")
+    print(f"{own} files and {check.files - own} generated ones: {sum(check.arrows.values())} includes along {len(check.arrows)} arrows, "
+          f"{check.inside} inside rooms, {len(check.violations)} violations")
+    print("\n".join(check.violations), file=sys.stderr, end="\n" if check.violations else "")
+    return 1 if check.violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
