@@ -5,6 +5,7 @@
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/quantized_steps.h"
+#include "halfstep/passes/traits.h"
 #include "halfstep/quant/quantizer.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/executable.h"
@@ -14,9 +15,7 @@ namespace {
 
 /// Bits, scale and zero point of a step's codes; a step that only moves codes has those of what it moves.
 void describe_codes(const Model& prepared, const passes::QuantizedStep& step, verify::Layer& layer) {
-  Value value = step.result();
-  while (value.producer().info().quant.trait != "quantizer") value = value.producer().operands().front();
-  const ops::FakeQuantize quantizer(value.producer().node());
+  const ops::FakeQuantize quantizer(passes::unmoved(step.result()).producer().node());
   layer.feature_bits = quant::bits_of(quantizer);
   layer.zero_point = prepared.tensors.at(quantizer.zero_point().name()).data<int32_t>()[0];
   layer.scale = quant::effective_scale(prepared, quantizer);

@@ -5,6 +5,7 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/passes/quantized_steps.h"
+#include "halfstep/passes/traits.h"
 
 namespace halfstep::passes {
 namespace {
@@ -156,22 +157,12 @@ class Lowering {
       attributes["function"] = step.main.info().name;
       attributes["x_code_max"] = code_max_of(step.main.in(0));
     }
-    if (target.attribute("kernel") != nullptr &&
-        !attributes.contains("kernel")) {  // a global pool is one window over everything
-      const Dims& dims = step.main.in(0).dims();
-      attributes["kernel"] = std::vector<int64_t>{dims[2], dims[3]};
-      attributes["stride"] = std::vector<int64_t>{1, 1};
-    }
+    if (const auto window = step.global_window()) attributes["kernel"] = attributes["stride"] = *window;
     attributes["is_test"] = !training_;
     return attributes;
   }
 
-  /// Largest code of a value that has codes: its quantizer's, seen through operators that move codes.
-  static int64_t code_max_of(Value value) {
-    Op op = value.producer();
-    while (op.info().quant.trait != "quantizer") op = op.operands().front().producer();
-    return ops::FakeQuantize(op.node()).code_max();
-  }
+  static int64_t code_max_of(Value value) { return ops::FakeQuantize(unmoved(value).producer().node()).code_max(); }
 
   /// The derived integers as values, for whoever fetches them.
   void show_parameters(const QuantizedStep& step, const std::map<std::string, Value>& operands) {
@@ -180,11 +171,11 @@ class Lowering {
                                              .y_scale = operands.at("y_scale"),
                                              .channels = operands.at("w").dims()[0],
                                              .activation = step.activation_name(),
+                                             .alpha = step.alpha(),
                                              .requantize = step.quantizer.requantize(),
                                              .multiplier_bits = step.quantizer.multiplier_bits(),
                                              .name = step.name() + ".parameters"};
     if (const auto b = operands.find("b"); b != operands.end()) args.b = b->second;
-    if (step.activation_name() == "leaky_relu") args.alpha = get<double>(step.activation.attributes(), "alpha");
     ops::requantization_parameters(builder_, args);
   }
 
@@ -193,19 +184,19 @@ class Lowering {
   void keep_real(const QuantizedStep& step, Op op, const std::map<std::string, Value>& operands) {
     const Value seen = step.quantizer.x();
     const auto live = [](const auto& use) {
-      return use.first.info().quant.trait == "observer" && !ops::ObserveRange(use.first.node()).is_test();
+      return has_trait(use.first, "observer") && !ops::ObserveRange(use.first.node()).is_test();
     };
     const auto uses = seen.uses();
     if (std::none_of(uses.begin(), uses.end(), live)) return;
     const std::string name = step.name() + ".real";
     if (step.weight) {
-      ops::DequantizeAccumulator::Args args{.acc = op.out(1),
-                                            .x_scale = operands.at("x_scale"),
-                                            .w_scale = operands.at("w_scale"),
-                                            .activation = step.activation_name(),
-                                            .name = name};
-      if (step.activation_name() == "leaky_relu") args.alpha = get<double>(step.activation.attributes(), "alpha");
-      floats_[seen.node()] = ops::dequantize_accumulator(builder_, args).out();
+      floats_[seen.node()] = ops::dequantize_accumulator(builder_, {.acc = op.out(1),
+                                                                    .x_scale = operands.at("x_scale"),
+                                                                    .w_scale = operands.at("w_scale"),
+                                                                    .activation = step.activation_name(),
+                                                                    .alpha = step.alpha(),
+                                                                    .name = name})
+                                 .out();
       return;
     }
     Value real = op.out(op.info().output("real"));

@@ -4,13 +4,10 @@
 #include <set>
 
 #include "halfstep/base/status.h"
+#include "halfstep/passes/traits.h"
 
 namespace halfstep::passes {
 namespace {
-
-bool has_trait(Op op, std::string_view trait) { return op && op.info().quant.trait == trait; }
-
-bool accumulates(Op op) { return has_trait(op, "weighted") || has_trait(op, "accumulates"); }
 
 /// Whether nothing but observers reads `value`, `reader` apart.
 bool read_only_by(Value value, Op reader) {
@@ -43,7 +40,7 @@ class Matcher {
     const std::string& trait = op.info().quant.trait;
     if (trait == "observer" || is_weight_quantizer(op) || is_scale_arithmetic(op)) return;
     if (trait == "quantizer") return close(ops::FakeQuantize(op.node()));
-    if (trait == "preserves_range" || trait == "same_scale") return add({StepKind::move, op, {}, {}, {}});
+    if (moves_codes(op)) return add({StepKind::move, op, {}, {}, {}});
     if (trait.empty())
       unsupported("{}: {} cannot become integers; remove it, or move it behind the network's outputs", op.where(),
                   op.info().name);
@@ -105,17 +102,21 @@ class Matcher {
 std::vector<Value> QuantizedStep::coded_inputs() const {
   if (kind == StepKind::input) return {};
   if (kind == StepKind::rescale) return {quantizer.x()};
-  const QuantInfo& quant = main.info().quant;
-  std::vector<Value> inputs;
-  const auto operands = main.operands();
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const int port = main.port_of(static_cast<int>(i));
-    if (operands[i] && port != quant.weight && port != quant.bias) inputs.push_back(operands[i]);
-  }
-  return inputs;
+  return feature_inputs(main);
 }
 
 std::string QuantizedStep::activation_name() const { return activation ? activation.info().quant.activation : "none"; }
+
+double QuantizedStep::alpha() const {
+  if (activation_name() == "leaky_relu") return get<double>(activation.attributes(), "alpha");
+  return std::get<double>(ops::LeakyRelu::record().attribute("alpha")->default_value);
+}
+
+std::optional<std::vector<int64_t>> QuantizedStep::global_window() const {
+  if (kind != StepKind::compute || &main.info() != &ops::GlobalAvgPool::record()) return std::nullopt;
+  const Dims& dims = main.in(0).dims();
+  return std::vector<int64_t>{dims[2], dims[3]};
+}
 
 bool QuantizedStep::is_lookup() const { return kind == StepKind::compute && main.info().quant.lookup; }
 

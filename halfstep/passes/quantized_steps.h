@@ -2,6 +2,8 @@
 // build from it.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "halfstep/ir/graph.h"
@@ -31,6 +33,10 @@ struct QuantizedStep {
   std::vector<Value> coded_inputs() const;
   /// "relu6", or "none".
   std::string activation_name() const;
+  /// Slope of a fused leaky_relu below zero; without one what its record has by default, which nothing reads.
+  double alpha() const;
+  /// Height and width that a global pool averages over: to the operators on codes it is a pool of one window.
+  std::optional<std::vector<int64_t>> global_window() const;
   /// Whether the operator becomes a table.
   bool is_lookup() const;
 };

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "halfstep/passes/traits.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
 
@@ -11,22 +12,18 @@ std::string describe(const ops::FakeQuantize& quantizer) {
                      is_learned(quantizer) ? "learned" : "observed");
 }
 
-/// The quantizer whose codes a value has, seen through operators that move codes and through fused activations when
-/// looking down.
 std::string describe_input(Value value) {
-  Op op = value.producer();
-  while (op && (op.info().quant.trait == "preserves_range" || op.info().quant.trait == "same_scale"))
-    op = op.operands().front().producer();
+  const Op op = passes::unmoved(value).producer();
   if (!op) return "float: nothing quantizes the network's input";
-  if (op.info().quant.trait != "quantizer")
+  if (!passes::has_trait(op, "quantizer"))
     return fmt::format("float: it comes from {} '{}'", op.info().name, op.name());
   return describe(ops::FakeQuantize(op.node()));
 }
 
 std::string describe_output(Value value) {
   for (const auto& [user, operand] : value.uses()) {
-    if (user.info().quant.trait == "quantizer") return describe(ops::FakeQuantize(user.node()));
-    if (user.info().quant.trait == "fuses_into_producer") return describe_output(user.out(0));
+    if (passes::has_trait(user, "quantizer")) return describe(ops::FakeQuantize(user.node()));
+    if (passes::has_trait(user, "fuses_into_producer")) return describe_output(user.out(0));
   }
   return "float: no quantizer reads it";
 }

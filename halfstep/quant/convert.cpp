@@ -47,22 +47,13 @@ class Converter {
   }
 
   CodeFormat format_of(const ops::FakeQuantize& q) const {
-    if (source_tensor(observed_low(q)).data<float>()[0] > source_tensor(observed_high(q)).data<float>()[0])
+    const ops::ObserveRange observer = observer_of(q);
+    if (source_tensor(observer.low()).data<float>()[0] > source_tensor(observer.high()).data<float>()[0])
       fail("{}: the quantizer has seen no data; calibrate before convert", q.where());
     const float scale = effective_scale(source_, q);
     if (!(scale > 0) || !std::isfinite(scale)) fail("{}: found scale {}, expected a positive number", q.where(), scale);
     return {scale, source_tensor(q.zero_point()).data<int32_t>()[0], static_cast<int32_t>(q.code_min()),
             static_cast<int32_t>(q.code_max())};
-  }
-
-  Value observed_low(const ops::FakeQuantize& q) const { return observer_of(q).low(); }
-  Value observed_high(const ops::FakeQuantize& q) const { return observer_of(q).high(); }
-
-  ops::ObserveRange observer_of(const ops::FakeQuantize& q) const {
-    for (const auto& [user, operand] : scale_tensor(q).uses()) {
-      if (user.info().quant.trait == "observer") return ops::ObserveRange(user.node());
-    }
-    fail("{}: has no observer, expected a network that prepare has made", q.where());
   }
 
   void convert_step(const QuantizedStep& step) {
@@ -173,8 +164,7 @@ class Converter {
     layer.form = *arith::parse_requantization(step.quantizer.requantize());
     layer.multiplier_bits = static_cast<int>(step.quantizer.multiplier_bits());
     layer.activation = *arith::parse_activation(step.activation_name());
-    if (layer.activation == arith::Activation::leaky_relu)
-      layer.alpha = get<double>(step.activation.attributes(), "alpha");
+    layer.alpha = step.alpha();
     return layer;
   }
 
@@ -193,11 +183,7 @@ class Converter {
     }
     const CodeFormat& first = codes_.at(inputs[0].node()).format;
     if (info.attribute("kernel") != nullptr) {
-      if (!attributes.contains("kernel")) {  // a global pool is one window over everything
-        const Dims& dims = inputs[0].dims();
-        attributes["kernel"] = std::vector<int64_t>{dims[2], dims[3]};
-        attributes["stride"] = std::vector<int64_t>{1, 1};
-      }
+      if (const auto window = step.global_window()) attributes["kernel"] = attributes["stride"] = *window;
       const auto& kernel = std::get<std::vector<int64_t>>(attributes.at("kernel"));
       set_factor(step, attributes, arith::pool_factor(first.scale, y.scale, kernel[0] * kernel[1]));
     } else if (info.attribute("a_multiplier") != nullptr) {

@@ -6,6 +6,7 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/passes/fold_batch_norm.h"
+#include "halfstep/passes/traits.h"
 #include "halfstep/quant/quantizer.h"
 
 namespace halfstep::quant {
@@ -13,9 +14,9 @@ namespace {
 
 const QuantInfo& quant_of(Op op) { return op.info().quant; }
 
-bool computes(Op op) { return quant_of(op).trait == "weighted" || quant_of(op).trait == "accumulates"; }
-
-bool moves_codes(Op op) { return quant_of(op).trait == "preserves_range" || quant_of(op).trait == "same_scale"; }
+using passes::accumulates;
+using passes::feature_inputs;
+using passes::moves_codes;
 
 /// Decides where quantizers go and how wide they are; the graph changes only in `insert`.
 class Preparation {
@@ -40,11 +41,11 @@ class Preparation {
 
  private:
   void plan(Op op) {
-    for (const Value input : data_inputs(op)) {
+    for (const Value input : feature_inputs(op)) {
       if (!input.producer()) add_point(input);
     }
     if (moves_codes(op) || fused_.contains(op.node())) return;
-    if (computes(op)) {
+    if (accumulates(op)) {
       if (quant_of(op).weight >= 0) plan_weight(op);
       const Op activation = fusable_activation(op);
       if (activation) fused_.insert(activation.node());
@@ -67,16 +68,6 @@ class Preparation {
     weighted_.push_back(op);
   }
 
-  std::vector<Value> data_inputs(Op op) const {
-    std::vector<Value> inputs;
-    const auto operands = op.operands();
-    for (size_t i = 0; i < operands.size(); ++i) {
-      const int port = op.port_of(static_cast<int>(i));
-      if (operands[i] && port != quant_of(op).weight && port != quant_of(op).bias) inputs.push_back(operands[i]);
-    }
-    return inputs;
-  }
-
   Op fusable_activation(Op op) const {
     if (!op.out(0).has_one_use()) return {};
     const Op user = op.out(0).uses().front().first;
@@ -96,7 +87,7 @@ class Preparation {
   std::vector<size_t> points_behind(Value value) const {
     if (const auto found = point_of_.find(value.node()); found != point_of_.end()) return {found->second};
     std::vector<size_t> points;
-    for (const Value input : data_inputs(value.producer())) {
+    for (const Value input : feature_inputs(value.producer())) {
       const auto behind = points_behind(input);
       points.insert(points.end(), behind.begin(), behind.end());
     }
@@ -107,7 +98,7 @@ class Preparation {
     for (size_t i = 0; i < points_.size(); ++i) {
       if (!points_[i].values[0].producer()) points_[i].bits = edge_bits_;
     }
-    for (const Value input : data_inputs(weighted_.back())) {
+    for (const Value input : feature_inputs(weighted_.back())) {
       for (const size_t point : points_behind(input)) points_[point].bits = edge_bits_;
     }
     for (auto& [point, op] : owner_) {
@@ -127,7 +118,7 @@ class Preparation {
           quant_of(op).trait != "same_scale")
         continue;
       std::set<size_t> group;
-      for (const Value input : data_inputs(op)) {
+      for (const Value input : feature_inputs(op)) {
         for (const size_t point : points_behind(input)) group.insert(point);
       }
       merge(group, moves_codes(op) ? op.name() : op.name() + ".inputs");
@@ -152,9 +143,9 @@ class Preparation {
     for (Op op : model_.graph.ops()) {
       if (fused_.contains(op.node())) continue;
       const int weight_bits = quant_of(op).weight >= 0 ? weight_bits_of(op) : 0;
-      for (const Value value : data_inputs(op)) check_width(op, weight_bits, value);
+      for (const Value value : feature_inputs(op)) check_width(op, weight_bits, value);
       const Op activation = fusable_activation(op);
-      check_width(op, weight_bits, (computes(op) && activation ? activation : op).out(0));
+      check_width(op, weight_bits, (accumulates(op) && activation ? activation : op).out(0));
       check_channels(op);
     }
   }

@@ -6,6 +6,7 @@
 
 #include "halfstep/arith/range.h"
 #include "halfstep/base/status.h"
+#include "halfstep/passes/traits.h"
 
 namespace halfstep::quant {
 namespace {
@@ -45,13 +46,6 @@ std::vector<ops::FakeQuantize> readers_of(Graph& graph, Value scale) {
     if (scale_tensor(quantizer) == scale) readers.push_back(quantizer);
   }
   return readers;
-}
-
-ops::ObserveRange observer_of(Graph& graph, Value scale) {
-  for (const auto& observer : graph.all<ops::ObserveRange>()) {
-    if (observer.scale() == scale) return observer;
-  }
-  fail("quantizer scale '{}': has no observer; expected a network that prepare has made", scale.name());
 }
 
 /// A learned power-of-two scale is rounded between its tensor and the quantizer; any other scale is read as it is.
@@ -138,6 +132,13 @@ Value scale_tensor(const ops::FakeQuantize& quantizer) {
   return rounding ? rounding->scale() : quantizer.scale();
 }
 
+ops::ObserveRange observer_of(const ops::FakeQuantize& quantizer) {
+  for (const auto& [user, operand] : scale_tensor(quantizer).uses()) {
+    if (passes::has_trait(user, "observer")) return ops::ObserveRange(user.node());
+  }
+  fail("{}: has no observer, expected a network that prepare has made", quantizer.where());
+}
+
 float effective_scale(const Model& model, const ops::FakeQuantize& quantizer, size_t channel) {
   const Value tensor = scale_tensor(quantizer);
   const float scale = model.tensors.at(tensor.name()).data<float>()[channel];
@@ -202,7 +203,7 @@ void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQ
                            {"gradient_scale", gradient_scale(reader, codes)}});
   }
   scale.node()->role = learned ? Role::parameter : Role::state;
-  const ops::ObserveRange observer = observer_of(model.graph, scale);
+  const ops::ObserveRange observer = observer_of(quantizer);
   configure_observer(observer, platform, codes, weight, low_bits);
   derive_parameters(model, observer);
 }

@@ -35,6 +35,9 @@ Value scale_tensor(const ops::FakeQuantize& quantizer);
 /// two.
 float effective_scale(const Model& model, const ops::FakeQuantize& quantizer, size_t channel = 0);
 
+/// The observer of a quantizer's scale; throws for a network that prepare has not made.
+ops::ObserveRange observer_of(const ops::FakeQuantize& quantizer);
+
 /// Whether the scale is a parameter.
 bool is_learned(const ops::FakeQuantize& quantizer);
 

@@ -28,6 +28,16 @@ std::optional<int64_t> epoch_of(const std::string& name) {
   return error == std::errc() && stop == end ? std::optional(epoch) : std::nullopt;
 }
 
+/// By epoch; a folder that does not exist has none.
+std::map<int64_t, std::filesystem::path> checkpoints_in(const std::filesystem::path& folder) {
+  std::map<int64_t, std::filesystem::path> checkpoints;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (const auto epoch = epoch_of(entry.path().filename().string())) checkpoints[*epoch] = entry.path();
+  }
+  return checkpoints;
+}
+
 void add_state(Model& model, const std::string& name, const Tensor& tensor) {
   if (!model.graph.tensor(name)) model.graph.add_tensor(name, tensor.type(), Role::state);
   model.tensors[name] = tensor;
@@ -57,16 +67,14 @@ std::filesystem::path checkpoint_path(const std::filesystem::path& folder, int64
 }
 
 std::optional<std::filesystem::path> last_checkpoint(const std::filesystem::path& folder) {
-  std::optional<std::filesystem::path> last;
-  int64_t highest = -1;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const auto epoch = epoch_of(entry.path().filename().string());
-    if (!epoch || *epoch <= highest) continue;
-    highest = *epoch;
-    last = entry.path();
+  const auto checkpoints = checkpoints_in(folder);
+  return checkpoints.empty() ? std::nullopt : std::optional(checkpoints.rbegin()->second);
+}
+
+void remove_checkpoints_after(const std::filesystem::path& folder, int64_t epoch) {
+  for (const auto& [other, path] : checkpoints_in(folder)) {
+    if (other > epoch) std::filesystem::remove(path);
   }
-  return last;
 }
 
 void save_checkpoint(const std::filesystem::path& path, const Model& network, const TrainingState& state,

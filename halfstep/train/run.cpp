@@ -51,6 +51,7 @@ RunOutcome run(const Model& model, const Samples& samples, const RunOptions& opt
   while (!fit.finished()) {
     outcome.loss = fit.run_epoch(progress);
     save_checkpoint(checkpoint_path(options.folder, fit.state().epoch), model, fit.state(), settings);
+    remove_checkpoints_after(options.folder, fit.state().epoch);
   }
   outcome.model = fit.result();
   save_model(outcome.model, result_path);

@@ -23,6 +23,7 @@ struct RunOutcome {
 
 /// Trains `model` and writes checkpoint_NNNN.safetensors after each epoch and model.safetensors at the end. What a
 /// killed run left is cleared or continued; an interrupted one (progress throws) leaves its last checkpoint.
+/// A fresh run into the folder of an earlier one replaces its checkpoints as soon as it has one of its own.
 RunOutcome run(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool,
                const ProgressCallback& progress = {});
 

@@ -78,6 +78,14 @@ TEST_F(Resume, of_a_finished_run_says_so_and_changes_nothing) {
   EXPECT_EQ(std::filesystem::last_write_time(*workspace / "straight/model.safetensors"), written);
 }
 
+TEST_F(Resume, a_shorter_fresh_run_leaves_no_checkpoint_of_the_longer_one) {
+  workspace->expect(0, train("twice"));
+  workspace->expect(0, {"train", "--epochs", "2", "--seed", "9", "--out", "twice"});
+  EXPECT_TRUE(workspace->has("twice/checkpoint_0002.safetensors"));
+  EXPECT_FALSE(workspace->has("twice/checkpoint_0003.safetensors"));
+  workspace->expect(0, {"train", "--epochs", "2", "--seed", "9", "--out", "twice", "--resume"});
+}
+
 TEST_F(Resume, starts_afresh_where_there_is_no_checkpoint) {
   const auto report = workspace->expect(0, train("fresh", {"--resume"})).json();
   EXPECT_EQ(report["first_epoch"], 0);

@@ -1,0 +1,27 @@
+#include "halfstep/passes/traits.h"
+
+namespace halfstep::passes {
+
+bool has_trait(Op op, std::string_view trait) { return op && op.info().quant.trait == trait; }
+
+bool accumulates(Op op) { return has_trait(op, "weighted") || has_trait(op, "accumulates"); }
+
+bool moves_codes(Op op) { return has_trait(op, "preserves_range") || has_trait(op, "same_scale"); }
+
+std::vector<Value> feature_inputs(Op op) {
+  const QuantInfo& quant = op.info().quant;
+  std::vector<Value> inputs;
+  const auto operands = op.operands();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const int port = op.port_of(static_cast<int>(i));
+    if (operands[i] && port != quant.weight && port != quant.bias) inputs.push_back(operands[i]);
+  }
+  return inputs;
+}
+
+Value unmoved(Value value) {
+  while (moves_codes(value.producer())) value = value.producer().operands().front();
+  return value;
+}
+
+}  // namespace halfstep::passes
