@@ -8,6 +8,7 @@
 #include "halfstep/io/npz.h"
 #include "halfstep/io/safetensors.h"
 #include "halfstep/train/executable.h"
+#include "halfstep/verify/elements.h"
 #include "halfstep/verify/roads.h"
 
 namespace halfstep {
@@ -40,30 +41,6 @@ std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs
   return dims;
 }
 
-template <class T>
-std::vector<double> widened(const Tensor& tensor) {
-  const auto values = tensor.data<T>();
-  return {values.begin(), values.end()};
-}
-
-std::vector<double> numbers(const Tensor& tensor) {
-  switch (tensor.dtype()) {
-    case DType::f32: return widened<float>(tensor);
-    case DType::f64: return widened<double>(tensor);
-    case DType::i4:
-    case DType::i8: return widened<int8_t>(tensor);
-    case DType::u8: return widened<uint8_t>(tensor);
-    case DType::i16: return widened<int16_t>(tensor);
-    case DType::u16: return widened<uint16_t>(tensor);
-    case DType::i32: return widened<int32_t>(tensor);
-    case DType::i64: return widened<int64_t>(tensor);
-    case DType::boolean: return widened<bool>(tensor);
-    case DType::f16:
-    case DType::bf16: break;
-  }
-  unsupported("comparison of {} is not supported", name(tensor.dtype()));
-}
-
 bool close(double found, double expected, const RunRequest& request) {
   if (std::isnan(found) || std::isnan(expected)) return std::isnan(found) && std::isnan(expected);
   if (found == expected) return true;
@@ -76,18 +53,19 @@ RunComparison compare(const std::string& name, const Tensor& found, const Tensor
          to_string(expected.type()));
   RunComparison result{name, found.size(), 0, 0, {}, 0, 0};
   if (request.exact && found.same_bits(expected)) return result;
-  const auto a = numbers(found);
-  const auto b = numbers(expected);
-  const size_t width = size_of(found.dtype());
-  for (size_t i = 0; i < a.size(); ++i) {
-    const bool same = request.exact ? std::memcmp(found.raw() + i * width, expected.raw() + i * width, width) == 0
-                                    : close(a[i], b[i], request);
-    if (!std::isnan(a[i]) && !std::isnan(b[i]))
-      result.largest_difference = std::max(result.largest_difference, std::fabs(a[i] - b[i]));
+  const auto width = static_cast<int64_t>(size_of(found.dtype()));
+  for (int64_t i = 0; i < found.size(); ++i) {
+    const double a = verify::element(found, i);
+    const double b = verify::element(expected, i);
+    const bool same = request.exact ? std::memcmp(found.raw() + i * width, expected.raw() + i * width,
+                                                  static_cast<size_t>(width)) == 0
+                                    : close(a, b, request);
+    if (!std::isnan(a) && !std::isnan(b))
+      result.largest_difference = std::max(result.largest_difference, std::fabs(a - b));
     if (same || result.differing++ > 0) continue;
-    result.first_position = verify::position_of(static_cast<int64_t>(i), found.dims());
-    result.first_found = a[i];
-    result.first_expected = b[i];
+    result.first_position = verify::position_of(i, found.dims());
+    result.first_found = a;
+    result.first_expected = b;
   }
   return result;
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "halfstep/base/nearest.h"
+#include "opgen/presence.h"
 #include "opgen/scalar.h"
 #include "opgen/typing.h"
 
@@ -37,14 +38,7 @@ void check_names(const Record& record) {
 }
 
 void check_presence(const Port& port, const Record& record) {
-  if (port.unless.empty()) return;
-  const AttributeSpec* spec = record.attribute(port.unless);
-  if (spec == nullptr)
-    fail_at(at_key(port.source, "unless"), "there is no attribute '{}'{}", port.unless,
-            did_you_mean(port.unless, record.attribute_names()));
-  if (!std::holds_alternative<bool>(spec->value))
-    fail_at(at_key(port.source, "unless"), "the attribute {} is of type {}, expected bool", port.unless,
-            type_name(spec->value));
+  if (port.condition) check_condition(*port.condition, record, at_key(port.source, "unless"));
 }
 
 /// The port that `port` is like: an input before it, or any input where `port` is an output.

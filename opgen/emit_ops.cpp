@@ -4,6 +4,7 @@
 
 #include "opgen/cpp.h"
 #include "opgen/emit.h"
+#include "opgen/presence.h"
 #include "opgen/text.h"
 
 namespace halfstep::opgen {
@@ -88,7 +89,9 @@ void write_builder(Text& text, const Record& record) {
   text.line("}}");
 }
 
-std::string presence_cpp(const Port& port) { return port.unless.empty() ? "nullptr" : "unless_" + port.unless; }
+std::string presence_cpp(const Port& port) {
+  return port.condition ? "unless_" + condition_name(*port.condition) : "nullptr";
+}
 
 void write_ports(Text& text, const char* which, const std::vector<Port>& ports, const Record& record) {
   std::vector<std::string> infos, presence;
@@ -98,6 +101,7 @@ void write_ports(Text& text, const char* which, const std::vector<Port>& ports, 
     if (port.variadic) info += ", .variadic = true";
     if (!port.state_of.empty())
       info += fmt::format(", .state_of = {}", record.input(port.state_of) - record.inputs.data());
+    if (port.condition) info += ", .unless = " + quoted(port.unless);
     infos.push_back("{" + info + "}");
     presence.push_back(presence_cpp(port));
   }
@@ -171,19 +175,16 @@ void write_record(Text& text, const Record& record) {
 
 /// bool unless_is_test(const Attributes&) and the like, once each.
 void write_presence_functions(Text& text, const std::vector<const Record*>& records) {
-  std::vector<std::string> names;
+  std::map<std::string, std::string> functions;
   for (const Record* record : records) {
     for (const auto* ports : {&record->inputs, &record->outputs}) {
       for (const Port& port : *ports) {
-        if (!port.unless.empty()) names.push_back(port.unless);
+        if (port.condition) functions[condition_name(*port.condition)] = condition_cpp(*port.condition, *record);
       }
     }
   }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  for (const std::string& name : names)
-    text.line("bool unless_{}(const Attributes& attributes) {{ return !get<bool>(attributes, {}); }}", name,
-              quoted(name));
+  for (const auto& [name, condition] : functions)
+    text.line("bool unless_{}(const Attributes& attributes) {{ return !({}); }}", name, condition);
 }
 
 OutputFile write_source(const std::string& stem, const std::vector<const Record*>& records) {

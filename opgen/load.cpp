@@ -33,8 +33,8 @@ TypeClass load_type_class(const Yaml& yaml) {
   }
   const auto found = find_type_class(yaml.text());
   if (!found) {
-    const std::vector<std::string> known = {"float", "int", "codes", "weights", "any", "f32", "f64", "f16", "bf16",
-                                            "i8",    "u8",  "i16",   "u16",     "i32", "i64", "i4",  "bool"};
+    std::vector<std::string> known = {"float", "int", "small_float", "codes", "weights", "any"};
+    for (const DType dtype : all_dtypes()) known.emplace_back(name(dtype));
     fail_at(yaml.source(), "unknown type '{}'{}", yaml.text(), did_you_mean(yaml.text(), known));
   }
   return *found;
@@ -103,7 +103,10 @@ Port load_port(std::string name, const Yaml& yaml, const Record& record, bool is
     if (!port.dims) port.dims = {like.source(), true, like.text(), {}, {}, {}, false};
   }
   if (yaml.has("optional")) port.optional = to_bool(yaml.at("optional"));
-  if (yaml.has("unless")) port.unless = yaml.at("unless").text();
+  if (yaml.has("unless")) {
+    port.unless = yaml.at("unless").text();
+    port.condition = parse_expr(port.unless, yaml.at("unless").source());
+  }
   if (yaml.has("state_of")) port.state_of = yaml.at("state_of").text();
   return port;
 }

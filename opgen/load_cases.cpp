@@ -4,17 +4,23 @@
 #include "halfstep/base/nearest.h"
 #include "opgen/attribute_value.h"
 #include "opgen/load.h"
+#include "opgen/presence.h"
 
 namespace halfstep::opgen {
 namespace {
 
 using CaseType = std::pair<DType, std::vector<int64_t>>;
 
-/// "f32[2,3]"
-CaseType load_case_type(const Yaml& yaml) {
+/// Dtypes that stand for the type variables of a record in its cases.
+using Chosen = std::map<std::string, DType>;
+
+/// "f32[2,3]" or, with a dtype chosen for T, "T[2,3]"
+CaseType load_case_type(const Yaml& yaml, const Chosen& chosen) {
   const std::string& text = yaml.text();
   const size_t open = text.find('[');
-  const auto dtype = parse_dtype(text.substr(0, open));
+  const std::string element = text.substr(0, open);
+  const auto variable = chosen.find(element);
+  const auto dtype = variable != chosen.end() ? std::optional(variable->second) : parse_dtype(element);
   const auto wrong = [&yaml, &text] { fail_at(yaml.source(), "found '{}', expected a type such as f32[2,3]", text); };
   if (!yaml.is_scalar() || !dtype || open == std::string::npos || text.back() != ']') wrong();
   CaseType type{*dtype, {}};
@@ -49,16 +55,16 @@ std::vector<std::string> input_names(const Record& record) {
 }
 
 /// Puts the ports and attributes of `yaml` into `one`, over what is there.
-void load_into(Case& one, const Yaml& yaml, const Record& record) {
+void load_into(Case& one, const Yaml& yaml, const Record& record, const Chosen& chosen = {}) {
   for (const auto& [key, value] : yaml.items()) {
     if (const Port* port = record.input(key)) {
       std::vector<CaseType>& types = one.inputs[key];
       types.clear();
       if (port->variadic != value.is_list())
         fail_at(value.source(), "found {}, expected {}", value.shape(), port->variadic ? "a list of types" : "a type");
-      if (!port->variadic) types.push_back(load_case_type(value));
+      if (!port->variadic) types.push_back(load_case_type(value, chosen));
       for (const Yaml& element : value.elements()) {
-        if (port->variadic) types.push_back(load_case_type(element));
+        if (port->variadic) types.push_back(load_case_type(element, chosen));
       }
     } else if (const AttributeSpec* spec = record.attribute(key)) {
       one.attributes[key] = load_choice(value, *spec);
@@ -70,16 +76,11 @@ void load_into(Case& one, const Yaml& yaml, const Record& record) {
   }
 }
 
-bool flag(const Case& one, const Record& record, const std::string& name) {
-  const auto given = one.attributes.find(name);
-  return std::get<bool>(given != one.attributes.end() ? given->second : record.attribute(name)->value);
-}
-
 /// Every required port and attribute is there and no port that the attributes take away.
 void check_complete(const Case& one, const Source& source, const Record& record) {
   for (const Port& port : record.inputs) {
     const bool given = one.inputs.contains(port.name);
-    const bool gone = !port.unless.empty() && flag(one, record, port.unless);
+    const bool gone = port.condition && holds(*port.condition, one.attributes, record);
     if (given && gone) fail_at(source, "the input {} is not there when {} is true", port.name, port.unless);
     if (!given && !gone && !port.optional && !port.variadic) fail_at(source, "the input {} is missing", port.name);
   }
@@ -99,6 +100,50 @@ std::map<std::string, std::vector<double>> load_numbers(const Yaml& yaml, const 
   return numbers;
 }
 
+/// One combination of `each`.
+struct Choice {
+  Chosen dtypes;
+  Attributes attributes;
+};
+
+/// Every combination of what `each` lists, the last key changing fastest.
+std::vector<Choice> load_choices(const Yaml& yaml, const Record& record) {
+  std::vector<Choice> choices = {{}};
+  for (const auto& [key, list] : yaml.items()) {
+    const AttributeSpec* spec = record.attribute(key);
+    std::vector<Choice> longer;
+    for (const Choice& choice : choices) {
+      for (const Yaml& element : list.elements()) {
+        Choice& next = longer.emplace_back(choice);
+        if (spec != nullptr) {
+          next.attributes[key] = load_choice(element, *spec);
+        } else if (const auto dtype = parse_dtype(element.text())) {
+          next.dtypes[key] = *dtype;
+        } else {
+          fail_at(element.source(), "found '{}', expected a dtype for {}, which is no attribute", element.text(), key);
+        }
+      }
+    }
+    choices = std::move(longer);
+  }
+  return choices;
+}
+
+/// The case under every choice; an attribute that the case gives itself is not varied.
+void add_cases(Test& test, const Yaml& yaml, const std::vector<Choice>& choices, const Record& record) {
+  const auto is_new = [&test, first = test.cases.size()](const Case& one) {
+    return std::find(test.cases.begin() + static_cast<std::ptrdiff_t>(first), test.cases.end(), one) ==
+           test.cases.end();
+  };
+  for (const Choice& choice : choices) {
+    Case one;
+    one.attributes = choice.attributes;
+    load_into(one, yaml, record, choice.dtypes);
+    check_complete(one, yaml.source(), record);
+    if (is_new(one)) test.cases.push_back(std::move(one));
+  }
+}
+
 void load_rejects(Test& test, const Yaml& yaml, const Record& record) {
   for (const auto& [rule, changes] : yaml.items()) {
     const auto is_rule = [&rule = rule](const NamedExpr& r) { return r.name == rule; };
@@ -116,12 +161,8 @@ Test load_test(const Yaml& yaml, const Record& record) {
   Test test;
   const auto cases = yaml.at("cases").elements();
   if (cases.empty()) fail_at(yaml.at("cases").source(), "there is no case");
-  for (const Yaml& element : cases) {
-    Case one;
-    load_into(one, element, record);
-    check_complete(one, element.source(), record);
-    test.cases.push_back(std::move(one));
-  }
+  const std::vector<Choice> choices = yaml.has("each") ? load_choices(yaml.at("each"), record) : std::vector{Choice()};
+  for (const Yaml& element : cases) add_cases(test, element, choices, record);
   test.domain = load_numbers(yaml, "domain", record);
   test.special = load_numbers(yaml, "special", record);
   test.values = load_numbers(yaml, "values", record);

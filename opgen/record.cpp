@@ -33,14 +33,21 @@ const Record* find(const Records& records, std::string_view name) {
 
 std::string record_place(const Record& record) { return fmt::format("{}:{}", record.source.file, record.source.line); }
 
+std::vector<DType> all_dtypes() {
+  std::vector<DType> all;
+  for (int i = 0; i < kDTypeCount; ++i) all.push_back(static_cast<DType>(i));
+  return all;
+}
+
 std::optional<TypeClass> find_type_class(std::string_view text) {
   using enum DType;
   static const std::vector<TypeClass> kClasses = {
       {"float", {f32, f64, f16, bf16}},
-      {"int", {i4, i8, u8, i16, u16, i32, i64}},
+      {"int", {i2, u2, i4, u4, i8, u8, i16, u16, i32, i64}},
+      {"small_float", {f8_e4m3fn, f8_e4m3fnuz, f8_e5m2, f8_e5m2fnuz, f4_e2m1fn}},
       {"codes", {u8, u16}},
       {"weights", {i8, i4}},
-      {"any", {f32, f64, f16, bf16, i4, i8, u8, i16, u16, i32, i64, boolean}},
+      {"any", all_dtypes()},
   };
   if (const TypeClass* found = find_named(kClasses, text)) return *found;
   if (const auto dtype = parse_dtype(text)) return TypeClass{std::string(text), {*dtype}};

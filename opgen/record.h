@@ -47,8 +47,9 @@ struct Port {
   TypeSpec type;
   std::optional<DimsSpec> dims;
   bool variadic = false, optional = false;
-  std::string unless;    ///< bool attribute that takes it away; "" for none
-  std::string state_of;  ///< input port; "" for none
+  std::string unless;             ///< condition over attributes that takes it away; "" for none
+  std::optional<Expr> condition;  ///< the same, parsed
+  std::string state_of;           ///< input port; "" for none
   bool always_there() const { return !optional && unless.empty(); }
 };
 
@@ -90,6 +91,7 @@ struct Foreign {
 struct Case {
   std::map<std::string, std::vector<std::pair<DType, std::vector<int64_t>>>> inputs;
   Attributes attributes;
+  bool operator==(const Case&) const = default;
 };
 
 struct Test {
@@ -131,7 +133,10 @@ const Record* find(const Records& records, std::string_view name);
 /// "ops/conv.yaml:12", as OpInfo::record.
 std::string record_place(const Record& record);
 
-/// The dtypes of "float", "int", "codes", "weights", "any" or of one dtype's name; nothing for another text.
+std::vector<DType> all_dtypes();
+
+/// The dtypes of "float", "int", "small_float", "codes", "weights", "any" or of one dtype's name; nothing for another
+/// text.
 std::optional<TypeClass> find_type_class(std::string_view text);
 
 }  // namespace halfstep::opgen

@@ -8,10 +8,32 @@
 
 namespace halfstep {
 
-/// i4 holds one code in -8..7 per byte in memory; only files pack two to a byte.
-enum class DType : uint8_t { f32, f64, f16, bf16, i4, i8, u8, i16, u16, i32, i64, boolean };
+/// Types of fewer than 8 bits hold one code per byte in memory (signed ones sign-extended); only files pack them. The
+/// f8 and f4 types are those of ONNX (docs/arithmetic.md, section 9); see small_float.h.
+enum class DType : uint8_t {
+  f32,
+  f64,
+  f16,
+  bf16,
+  i4,
+  i8,
+  u8,
+  i16,
+  u16,
+  i32,
+  i64,
+  boolean,
+  i2,
+  u2,
+  u4,
+  f8_e4m3fn,
+  f8_e4m3fnuz,
+  f8_e5m2,
+  f8_e5m2fnuz,
+  f4_e2m1fn
+};
 
-inline constexpr int kDTypeCount = 12;
+inline constexpr int kDTypeCount = 20;
 
 std::string_view name(DType dtype);
 std::optional<DType> parse_dtype(std::string_view text);
@@ -30,11 +52,35 @@ constexpr size_t size_of(DType dtype) {
     case DType::i4:
     case DType::i8:
     case DType::u8:
-    case DType::boolean: return 1;
+    case DType::boolean:
+    case DType::i2:
+    case DType::u2:
+    case DType::u4:
+    case DType::f8_e4m3fn:
+    case DType::f8_e4m3fnuz:
+    case DType::f8_e5m2:
+    case DType::f8_e5m2fnuz:
+    case DType::f4_e2m1fn: return 1;
   }
   return 0;
 }
 
+/// Bits of one element in a file.
+constexpr int bits_of(DType dtype) {
+  switch (dtype) {
+    case DType::i2:
+    case DType::u2: return 2;
+    case DType::i4:
+    case DType::u4:
+    case DType::f4_e2m1fn: return 4;
+    default: return static_cast<int>(size_of(dtype)) * 8;
+  }
+}
+
+/// Whether elements are codes of an 8-bit or 4-bit float.
+constexpr bool is_small_float(DType dtype) { return dtype >= DType::f8_e4m3fn && dtype <= DType::f4_e2m1fn; }
+
+/// A type that networks compute in. Codes of small floats are not among them.
 constexpr bool is_float(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16;
 }
@@ -52,11 +98,11 @@ constexpr bool stored_as<double>(DType d) {
 }
 template <>
 constexpr bool stored_as<int8_t>(DType d) {
-  return d == DType::i8 || d == DType::i4;
+  return d == DType::i8 || d == DType::i4 || d == DType::i2;
 }
 template <>
 constexpr bool stored_as<uint8_t>(DType d) {
-  return d == DType::u8;
+  return d == DType::u8 || d == DType::u4 || d == DType::u2 || is_small_float(d);
 }
 template <>
 constexpr bool stored_as<int16_t>(DType d) {

@@ -19,7 +19,7 @@ struct DTypeName {
   std::string_view name;
   DType dtype;
 };
-constexpr std::array<DTypeName, 11> kDTypes = {{{"F32", DType::f32},
+constexpr std::array<DTypeName, 13> kDTypes = {{{"F32", DType::f32},
                                                 {"F64", DType::f64},
                                                 {"F16", DType::f16},
                                                 {"BF16", DType::bf16},
@@ -29,19 +29,24 @@ constexpr std::array<DTypeName, 11> kDTypes = {{{"F32", DType::f32},
                                                 {"U16", DType::u16},
                                                 {"I32", DType::i32},
                                                 {"I64", DType::i64},
-                                                {"BOOL", DType::boolean}}};
+                                                {"BOOL", DType::boolean},
+                                                {"F8_E4M3", DType::f8_e4m3fn},
+                                                {"F8_E5M2", DType::f8_e5m2}}};
+
+auto find_format_name(DType dtype) {
+  return std::find_if(kDTypes.begin(), kDTypes.end(), [&](const DTypeName& d) { return d.dtype == dtype; });
+}
 
 std::string_view format_name(DType dtype) {
-  const auto found = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const DTypeName& d) { return d.dtype == dtype; });
-  HS_CHECK(found != kDTypes.end());
-  return found->name;
+  HS_CHECK(safetensors_has(dtype));
+  return find_format_name(dtype)->name;
 }
 
 DType dtype_of(const HeaderEntry& entry, const std::string& where) {
   for (const DTypeName& known : kDTypes) {
     if (known.name == entry.dtype) return known.dtype;
   }
-  for (const std::string_view other : {"U32", "U64", "F8_E4M3", "F8_E5M2", "F8_E8M0", "F4", "C64"}) {
+  for (const std::string_view other : {"U32", "U64", "F8_E8M0", "F4", "C64"}) {
     if (other == entry.dtype) unsupported("{}: element type {} is not supported", where, entry.dtype);
   }
   fail("{}: unknown element type '{}'", where, entry.dtype);
@@ -131,6 +136,8 @@ std::string header_text(const TensorFile& file) {
 }
 
 }  // namespace
+
+bool safetensors_has(DType dtype) { return find_format_name(dtype) != kDTypes.end(); }
 
 TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name) {
   if (bytes.size() < kLengthBytes)

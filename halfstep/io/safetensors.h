@@ -28,13 +28,17 @@ TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string
 TensorFile read_safetensors(const std::filesystem::path& path);
 
 /// The same bytes for the same contents: tensors and metadata in name order, header padded to 8 bytes. Names and
-/// metadata must be UTF-8; i4 tensors must be packed first (pack_i4).
+/// metadata must be UTF-8; a dtype that the format lacks must be packed first.
 std::vector<std::byte> serialize_safetensors(const TensorFile& file);
 void write_safetensors(const std::filesystem::path& path, const TensorFile& file);
 
-/// Codes of -8..7, one a byte, as U8 with two a byte, the first in the low half; an odd count ends in a zero half.
-Tensor pack_i4(const Tensor& codes);
-/// The inverse, given the dims of the codes; bad_input when the count does not fit, `name` starting the message.
-Tensor unpack_i4(const Tensor& packed, const Dims& dims, const std::string& name);
+/// Whether tensors of the dtype stand in a file as they are.
+bool safetensors_has(DType dtype);
+
+/// One-byte elements of a dtype that the format lacks as U8: several to a byte where they have fewer bits, the first in
+/// the lowest ones, unused bits zero.
+Tensor pack(const Tensor& codes);
+/// The inverse, given the type of the codes; bad_input when the count does not fit, `name` starting the message.
+Tensor unpack(const Tensor& packed, const Type& type, const std::string& name);
 
 }  // namespace halfstep::io

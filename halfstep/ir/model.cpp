@@ -8,10 +8,22 @@
 namespace halfstep {
 namespace {
 
+template <class Code>
+void check_range(const Tensor& tensor, int lowest, int highest, const std::string& where) {
+  const auto codes = tensor.data<Code>();
+  const auto wrong =
+      std::find_if(codes.begin(), codes.end(), [&](Code code) { return code < lowest || code > highest; });
+  if (wrong != codes.end())
+    fail("{}: found code {} in an {} tensor, expected {} to {}", where, *wrong, name(tensor.dtype()), lowest, highest);
+}
+
+/// A byte holds more than a code of fewer bits may be.
 void check_codes(const Tensor& tensor, const std::string& where) {
-  const auto codes = tensor.data<int8_t>();
-  const auto wrong = std::find_if(codes.begin(), codes.end(), [](int8_t code) { return code < -8 || code > 7; });
-  if (wrong != codes.end()) fail("{}: found code {} in an i4 tensor, expected -8 to 7", where, *wrong);
+  const int bits = bits_of(tensor.dtype());
+  if (bits == 8 || size_of(tensor.dtype()) > 1 || tensor.dtype() == DType::boolean) return;
+  const int half = 1 << (bits - 1);
+  if (stored_as<int8_t>(tensor.dtype())) return check_range<int8_t>(tensor, -half, half - 1, where);
+  check_range<uint8_t>(tensor, 0, 2 * half - 1, where);
 }
 
 }  // namespace
@@ -24,7 +36,7 @@ void check(const Model& model) {
       fail("{}: found no contents, expected {}", where, to_string(declared.type()));
     if (found->second.type() != declared.type())
       fail("{}: found contents of {}, expected {}", where, to_string(found->second.type()), to_string(declared.type()));
-    if (declared.dtype() == DType::i4) check_codes(found->second, where);
+    check_codes(found->second, where);
   }
   for (const auto& [name, tensor] : model.tensors) {
     if (!model.graph.tensor(name))

@@ -75,9 +75,8 @@ void check_checksum(const Metadata& metadata, std::span<const std::byte> bytes, 
 void unpack_codes(Model& model, const std::string& name) {
   for (const Value declared : model.graph.tensors()) {
     const auto found = model.tensors.find(declared.name());
-    if (declared.dtype() != DType::i4 || found == model.tensors.end()) continue;
-    found->second =
-        io::unpack_i4(found->second, declared.dims(), fmt::format("{}: tensor '{}'", name, declared.name()));
+    if (io::safetensors_has(declared.dtype()) || found == model.tensors.end()) continue;
+    found->second = io::unpack(found->second, declared.type(), fmt::format("{}: tensor '{}'", name, declared.name()));
   }
 }
 
@@ -97,7 +96,7 @@ std::vector<std::byte> serialize(const Model& model) {
   check(model);
   io::TensorFile file;
   for (const auto& [name, tensor] : model.tensors)
-    file.tensors.emplace(name, tensor.dtype() == DType::i4 ? io::pack_i4(tensor) : tensor);
+    file.tensors.emplace(name, io::safetensors_has(tensor.dtype()) ? tensor : io::pack(tensor));
   file.metadata.emplace(kVersionKey, std::to_string(kModelFileVersion));
   file.metadata.emplace(kGraphKey, print(model.graph, {.locations = true}));
   file.metadata.emplace(kChecksumKey, kBlankChecksum);

@@ -15,9 +15,9 @@ bool present(const std::vector<Presence>& conditions, int port, const Attributes
   return condition == nullptr || condition(attributes);
 }
 
-/// Presence depends on one bool attribute (`unless`), so the reason is the attribute that brings the port back when
-/// turned over.
-std::string absence_reason(const std::vector<Presence>& conditions, int port, const Attributes& attributes) {
+/// The bool attribute that brings the port back when turned over, or the whole condition where no single one does.
+std::string absence_reason(const std::vector<Presence>& conditions, const std::vector<PortInfo>& ports, int port,
+                           const Attributes& attributes) {
   for (const auto& [name, value] : attributes) {
     const bool* setting = std::get_if<bool>(&value);
     if (setting == nullptr) continue;
@@ -25,7 +25,7 @@ std::string absence_reason(const std::vector<Presence>& conditions, int port, co
     turned.insert_or_assign(name, !*setting);
     if (present(conditions, port, turned)) return fmt::format(" when {} is {}", name, *setting);
   }
-  return {};
+  return " when " + ports.at(static_cast<size_t>(port)).unless;
 }
 
 template <class Named>
@@ -87,10 +87,10 @@ bool OpInfo::has_input(int port, const Attributes& given) const { return present
 bool OpInfo::has_output(int port, const Attributes& given) const { return present(output_present, port, given); }
 
 std::string OpInfo::absent_input_reason(int port, const Attributes& given) const {
-  return absence_reason(input_present, port, given);
+  return absence_reason(input_present, inputs, port, given);
 }
 std::string OpInfo::absent_output_reason(int port, const Attributes& given) const {
-  return absence_reason(output_present, port, given);
+  return absence_reason(output_present, outputs, port, given);
 }
 
 int OpInfo::input(std::string_view port) const { return position(inputs, port); }

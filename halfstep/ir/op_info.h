@@ -16,9 +16,10 @@ namespace halfstep {
 
 struct PortInfo {
   std::string name;
-  bool optional = false;  ///< an input that may be left out
-  bool variadic = false;  ///< the last input, any number of values
-  int state_of = -1;      ///< an output that is the next value of this input port; -1 for none
+  bool optional = false;    ///< an input that may be left out
+  bool variadic = false;    ///< the last input, any number of values
+  int state_of = -1;        ///< an output that is the next value of this input port; -1 for none
+  std::string unless = {};  ///< the condition over attributes that takes it away, as the record says it
 };
 
 struct AttributeInfo {
@@ -80,7 +81,7 @@ struct OpInfo {
 
   bool has_input(int port, const Attributes& attributes) const;
   bool has_output(int port, const Attributes& attributes) const;
-  /// " when is_test is true": the setting that takes the port away, for messages; "" when no single one does.
+  /// " when is_test is true": what takes the port away, for messages.
   std::string absent_input_reason(int port, const Attributes& attributes) const;
   std::string absent_output_reason(int port, const Attributes& attributes) const;
   bool has_variadic_input() const { return !inputs.empty() && inputs.back().variadic; }

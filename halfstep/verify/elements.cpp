@@ -2,25 +2,30 @@
 
 #include <limits>
 
+#include "halfstep/base/small_float.h"
+
 namespace halfstep::verify {
 namespace {
 
-/// Calls body.template operator()<T>() with the C++ type that stores the dtype.
+bool is_encoded(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16 || is_small_float(dtype); }
+
+/// Calls body.template operator()<T>() with the C++ type that stores the dtype, which is not encoded.
 template <class Body>
 decltype(auto) with_stored(DType dtype, Body body) {
   switch (dtype) {
     case DType::f32: return body.template operator()<float>();
     case DType::f64: return body.template operator()<double>();
+    case DType::i2:
     case DType::i4:
     case DType::i8: return body.template operator()<int8_t>();
+    case DType::u2:
+    case DType::u4:
     case DType::u8: return body.template operator()<uint8_t>();
     case DType::i16: return body.template operator()<int16_t>();
-    case DType::f16:
-    case DType::bf16:
     case DType::u16: return body.template operator()<uint16_t>();
     case DType::i32: return body.template operator()<int32_t>();
     case DType::i64: return body.template operator()<int64_t>();
-    case DType::boolean: break;
+    default: break;
   }
   return body.template operator()<bool>();
 }
@@ -28,17 +33,32 @@ decltype(auto) with_stored(DType dtype, Body body) {
 }  // namespace
 
 double element(const Tensor& tensor, int64_t index) {
-  return with_stored(tensor.dtype(),
-                     [&]<class T>() { return static_cast<double>(tensor.data<T>()[static_cast<size_t>(index)]); });
+  const auto i = static_cast<size_t>(index);
+  if (is_encoded(tensor.dtype())) {
+    const SmallFloat format = SmallFloat::of(tensor.dtype());
+    return decode(is_small_float(tensor.dtype()) ? tensor.data<uint8_t>()[i] : tensor.data<uint16_t>()[i], format);
+  }
+  return with_stored(tensor.dtype(), [&]<class T>() { return static_cast<double>(tensor.data<T>()[i]); });
 }
 
 void set_element(Tensor& tensor, int64_t index, double value) {
-  with_stored(tensor.dtype(), [&]<class T>() { tensor.data<T>()[static_cast<size_t>(index)] = static_cast<T>(value); });
+  const auto i = static_cast<size_t>(index);
+  const DType dtype = tensor.dtype();
+  if (is_small_float(dtype)) {
+    tensor.data<uint8_t>()[i] = static_cast<uint8_t>(encode(value, SmallFloat::of(dtype), true));
+  } else if (is_encoded(dtype)) {
+    tensor.data<uint16_t>()[i] = encode(value, SmallFloat::of(dtype), false);
+  } else {
+    with_stored(dtype, [&]<class T>() { tensor.data<T>()[i] = static_cast<T>(value); });
+  }
 }
 
 std::pair<double, double> whole_range(DType dtype) {
   constexpr double kExact = 0x1p53;
-  if (dtype == DType::i4) return {-8, 7};
+  if (const int bits = bits_of(dtype); bits < 8) {
+    const double codes = 1 << bits;
+    return stored_as<int8_t>(dtype) ? std::pair(-codes / 2, codes / 2 - 1) : std::pair(0.0, codes - 1);
+  }
   return with_stored(dtype, [&]<class T>() {
     return std::pair(std::max(static_cast<double>(std::numeric_limits<T>::lowest()), -kExact),
                      std::min(static_cast<double>(std::numeric_limits<T>::max()), kExact));

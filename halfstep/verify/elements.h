@@ -5,13 +5,13 @@
 
 namespace halfstep::verify {
 
-/// Element at a flat index. Of f16 and bf16, in which nothing computes, the stored bits as a whole number.
+/// Element at a flat index; codes of small floats as what they stand for.
 double element(const Tensor& tensor, int64_t index);
 
-/// Stores `value`, which the dtype must be able to hold; floats are rounded to nearest.
+/// Stores `value`, which an integer dtype must be able to hold; floats are rounded to nearest, small ones saturate.
 void set_element(Tensor& tensor, int64_t index, double value);
 
-/// Lowest and highest whole number that the dtype holds and a double has exactly; not for f32 and f64.
+/// Lowest and highest whole number that an integer dtype holds and a double has exactly.
 std::pair<double, double> whole_range(DType dtype);
 
 }  // namespace halfstep::verify

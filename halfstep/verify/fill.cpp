@@ -16,24 +16,23 @@ const std::vector<double>* entry(const std::map<std::string, std::vector<double>
   return found == table.end() || found->second.empty() ? nullptr : &found->second;
 }
 
-bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+bool is_real(DType dtype) { return is_float(dtype) || is_small_float(dtype); }
 
 /// Values of the element type that are drawn from.
 std::pair<double, double> bounds(DType dtype, const std::vector<double>* domain) {
-  const bool narrow = size_of(dtype) == 1;
-  if (is_half(dtype)) return whole_range(dtype);
+  const bool narrow = size_of(dtype) == 1 && !is_small_float(dtype);
   if (domain == nullptr && narrow) return whole_range(dtype);
   if (domain == nullptr && dtype == DType::u16) return {0, 4095};
   const std::pair<double, double> wanted =
       domain == nullptr ? std::pair(-2.0, 2.0) : std::pair((*domain)[0], (*domain)[1]);
-  if (is_float(dtype)) return wanted;
+  if (is_real(dtype)) return wanted;
   const auto [lowest, highest] = whole_range(dtype);
   return {std::max(std::ceil(wanted.first), lowest), std::min(std::floor(wanted.second), highest)};
 }
 
 double draw(Random& random, DType dtype, std::pair<double, double> range) {
   const auto [low, high] = range;
-  if (dtype == DType::f32 || dtype == DType::f64) return low + (high - low) * static_cast<double>(random.uniform());
+  if (is_real(dtype)) return low + (high - low) * static_cast<double>(random.uniform());
   return low + static_cast<double>(random.below(static_cast<uint64_t>(high - low) + 1));
 }
 
@@ -45,7 +44,7 @@ Tensor fill(const Type& type, const std::string& port, const OpTest& record, Ran
   for (int64_t i = 0; i < tensor.size(); ++i) {
     double value = draw(random, type.dtype, range);
     if (values != nullptr) value = (*values)[static_cast<size_t>(i) % values->size()];
-    if (special != nullptr && is_float(type.dtype) && !is_half(type.dtype) && i % kSpecialEvery == kFirstSpecial)
+    if (special != nullptr && is_real(type.dtype) && i % kSpecialEvery == kFirstSpecial)
       value = (*special)[static_cast<size_t>(i / kSpecialEvery) % special->size()];
     set_element(tensor, i, value);
   }

@@ -169,28 +169,48 @@ TEST(Safetensors, OverlapsAndBooleans) {
   EXPECT_EQ(error_of([&] { parse_safetensors(bytes, "m"); }), "m: tensor 'a': found a boolean that is neither 0 nor 1");
 }
 
-TEST(PackI4, EveryCodeInBothHalves) {
+TEST(Pack, EveryCodeInBothHalves) {
   Tensor codes(DType::i4, {16, 16, 2});
   for (int i = 0; i < 256; ++i) {
     codes.data<int8_t>()[static_cast<size_t>(2 * i)] = static_cast<int8_t>(i % 16 - 8);
     codes.data<int8_t>()[static_cast<size_t>(2 * i + 1)] = static_cast<int8_t>(i / 16 - 8);
   }
-  const Tensor packed = pack_i4(codes);
+  const Tensor packed = pack(codes);
   EXPECT_EQ(packed.type(), (Type{DType::u8, {256}}));
   EXPECT_EQ(packed.data<uint8_t>()[0], 0x88);
-  EXPECT_TRUE(unpack_i4(packed, codes.dims(), "w").same_bits(codes));
+  EXPECT_TRUE(unpack(packed, codes.type(), "w").same_bits(codes));
 }
 
-TEST(PackI4, OddCounts) {
+TEST(Pack, OddCounts) {
   const Tensor codes = Tensor::of<int8_t>(DType::i4, {3}, std::array<int8_t, 3>{-1, 7, -8});
-  Tensor packed = pack_i4(codes);
+  Tensor packed = pack(codes);
   EXPECT_EQ(packed.data<uint8_t>()[0], 0x7F);
   EXPECT_EQ(packed.data<uint8_t>()[1], 0x08);
-  EXPECT_TRUE(unpack_i4(packed, {3}, "w").same_bits(codes));
-  EXPECT_EQ(error_of([&] { unpack_i4(packed, {5}, "w"); }),
+  EXPECT_TRUE(unpack(packed, {DType::i4, {3}}, "w").same_bits(codes));
+  EXPECT_EQ(error_of([&] {
+              unpack(packed, {DType::i4, {5}}, "w");
+            }),
             "w: found u8[2], expected u8[3] with the 4-bit codes of [5]");
   packed.data<uint8_t>()[1] = 0x18;
-  EXPECT_EQ(error_of([&] { unpack_i4(packed, {3}, "w"); }), "w: the unused last half byte is not zero");
+  EXPECT_EQ(error_of([&] {
+              unpack(packed, {DType::i4, {3}}, "w");
+            }),
+            "w: the unused bits of the last byte are not zero");
+}
+
+TEST(Pack, TwoBitsAndUnsignedCodes) {
+  const Tensor two = Tensor::of<int8_t>(DType::i2, {5}, std::array<int8_t, 5>{-2, 1, 0, -1, 1});
+  EXPECT_EQ(pack(two).data<uint8_t>()[0], 0b11'00'01'10);
+  EXPECT_EQ(pack(two).data<uint8_t>()[1], 0b01);
+  EXPECT_TRUE(unpack(pack(two), two.type(), "w").same_bits(two));
+  const Tensor four = Tensor::of<uint8_t>(DType::u4, {3}, std::array<uint8_t, 3>{15, 8, 7});
+  EXPECT_TRUE(unpack(pack(four), four.type(), "w").same_bits(four));
+}
+
+TEST(Pack, ByteElementsStayBytes) {
+  const Tensor codes = Tensor::of<uint8_t>(DType::f8_e5m2fnuz, {3}, std::array<uint8_t, 3>{0x80, 0xFF, 0x7F});
+  EXPECT_FALSE(safetensors_has(codes.dtype()));
+  EXPECT_TRUE(unpack(pack(codes), codes.type(), "w").same_bits(codes));
 }
 
 }  // namespace

@@ -191,7 +191,15 @@ inline testing::AssertionResult same_bits(const Tensor& want, const Tensor& got)
     case DType::f32: return harness::same_elements<float>(want, got);
     case DType::f64: return harness::same_elements<double>(want, got);
     case DType::i8:
-    case DType::i4: return harness::same_elements<int8_t>(want, got);
+    case DType::i4:
+    case DType::i2: return harness::same_elements<int8_t>(want, got);
+    case DType::u2:
+    case DType::u4:
+    case DType::f8_e4m3fn:
+    case DType::f8_e4m3fnuz:
+    case DType::f8_e5m2:
+    case DType::f8_e5m2fnuz:
+    case DType::f4_e2m1fn:
     case DType::u8: return harness::same_elements<uint8_t>(want, got);
     case DType::i16: return harness::same_elements<int16_t>(want, got);
     case DType::f16:
