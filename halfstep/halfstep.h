@@ -157,6 +157,7 @@ struct OpRequest {
   std::vector<std::string> problems;  ///< lines such as "relu x=f32[2,3]"; without any the cases of the records
   std::string operators = "*";        ///< which records: a pattern of names
   std::string mode = "check";         ///< check, bitwise, grad, reject, speed, or all but speed
+  std::string device = "cpu";         ///< of check and speed: cpu, sim, cuda, cuda:N
 };
 verify::OpReport run_operators(const OpRequest& request, const Settings& settings);
 

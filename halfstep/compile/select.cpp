@@ -60,6 +60,10 @@ std::vector<const kernels::Kernel*> candidates(Place place, std::string_view op)
     const auto all = kernels::cpu_kernels(op);
     return {all.begin(), all.end()};
   }
+  if (place.kind == DeviceKind::cuda) {
+    const auto all = kernels::cuda_kernels(op);
+    return {all.begin(), all.end()};
+  }
   if (place.kind == DeviceKind::sim && kernels::reference_kernel(op) != nullptr) return {kernels::reference_kernel(op)};
   return {};
 }
