@@ -58,30 +58,110 @@ void print_text(const verify::OpReport& report) {
              total.checked, total.failed, total.skipped);
 }
 
+nlohmann::ordered_json to_json(const verify::GoldenRow& row) {
+  return {{"operator", row.op},
+          {"cases", row.cases},
+          {"elements", row.elements},
+          {"differing_bits", row.differing_bits},
+          {"errors_expected", row.errors_expected},
+          {"errors_met", row.errors_met},
+          {"deliberate", row.deliberate},
+          {"failed", row.failed}};
+}
+
+void print_json(const verify::GoldenReport& report) {
+  nlohmann::ordered_json json;
+  json["passed"] = report.passed();
+  json["operators"] = nlohmann::ordered_json::array();
+  for (const verify::GoldenRow& row : report.rows) json["operators"].push_back(to_json(row));
+  json["failures"] = nlohmann::ordered_json::array();
+  for (const verify::GoldenFailure& failure : report.failures)
+    json["failures"].push_back({{"case", failure.id}, {"what", failure.what}});
+  json["deliberate"] = report.deliberate;
+  fmt::print("{}\n", json.dump(2));
+}
+
+std::vector<std::string> cells(const verify::GoldenRow& row) {
+  return {row.op,
+          std::to_string(row.cases),
+          std::to_string(row.elements),
+          std::to_string(row.differing_bits),
+          fmt::format("{} of {}", row.errors_met, row.errors_expected),
+          std::to_string(row.deliberate),
+          std::to_string(row.failed)};
+}
+
+void print_text(const verify::GoldenReport& report) {
+  Table table({"operator", "cases", "elements", "differing bits", "errors met", "deliberate", "failed"});
+  verify::GoldenRow total{"all"};
+  for (const verify::GoldenRow& row : report.rows) {
+    table.add(cells(row));
+    total.cases += row.cases;
+    total.elements += row.elements;
+    total.differing_bits += row.differing_bits;
+    total.errors_met += row.errors_met;
+    total.errors_expected += row.errors_expected;
+    total.deliberate += row.deliberate;
+    total.failed += row.failed;
+  }
+  table.add(cells(total));
+  fmt::print("{}", table.text());
+  for (const auto& [reason, count] : report.deliberate) fmt::print("deliberate, {} cases: {}\n", count, reason);
+  for (const verify::GoldenFailure& failure : report.failures) fmt::print("FAILED {}: {}\n", failure.id, failure.what);
+}
+
+struct OpCommand {
+  Common common;
+  std::string mode;
+  std::vector<std::string> arguments;
+  std::string operators;
+  bool all = false;
+};
+
+template <class Report>
+int finish(const Report& report, bool json) {
+  json ? print_json(report) : print_text(report);
+  return report.passed() ? kDone : kDifference;
+}
+
+int run_golden_command(const OpCommand& command) {
+  if (command.arguments.size() != 1)
+    fail("op golden: found {} files, expected one: halfstep op golden FILE.json", command.arguments.size());
+  GoldenRequest request{command.arguments.front()};
+  if (!command.operators.empty()) request.operators = command.operators;
+  return finish(run_golden(request, command.common.settings()), command.common.json);
+}
+
+int run_operators_command(const OpCommand& command) {
+  OpRequest request;
+  request.mode = command.mode;
+  request.problems = command.arguments;
+  if (!command.operators.empty()) request.operators = command.operators;
+  const int ways = !command.arguments.empty() + !command.operators.empty() + command.all;
+  if (ways != 1) fail("op {}: found {} of problems, --operator and --all, expected one of them", command.mode, ways);
+  return finish(run_operators(request, command.common.settings()), command.common.json);
+}
+
 }  // namespace
 
 void add_op(CLI::App& program, Work& work) {
-  struct Options {
-    Common common;
-    OpRequest request;
-  };
-  const auto options = std::make_shared<Options>();
-  OpRequest& request = options->request;
+  const auto options = std::make_shared<OpCommand>();
   CLI::App* command = add_command(
-      program, "op", "Check operators against their references, promises, gradients and rules, or time them",
-      "halfstep op --mode all 'conv2d x=f32[2,6,9,7] w=f32[4,3,3,3] groups=2 pad=[1,0,2,1]'", options->common);
-  auto* problems = command->add_option(
-      "problems", request.problems, "OPERATOR PORT=TYPE ... ATTRIBUTE=VALUE ...; without any the cases of the records");
-  command->add_option("--operator", request.operators, "which records, as in 'conv2d*'")
-      ->capture_default_str()
-      ->excludes(problems);
-  command->add_option("--mode", request.mode, "check, bitwise, grad, reject, speed, or all but speed")
-      ->capture_default_str();
+      program, "op", "Check operators against references, promises, gradients, rules and their originals, or time them",
+      "halfstep op check 'conv2d x=f32[2,6,9,7] w=f32[4,3,3,3] groups=2 pad=[1,0,2,1]'\n"
+      "         halfstep op bitwise --all\n"
+      "         halfstep op golden golden/paddle.json",
+      options->common);
+  command
+      ->add_option("mode", options->mode,
+                   "check, bitwise, grad, reject, speed, all (but speed), or golden, which takes a file")
+      ->required();
+  command->add_option("problems", options->arguments, "OPERATOR PORT=TYPE ... ATTRIBUTE=VALUE ...; or the golden FILE");
+  command->add_option("--operator", options->operators, "which records, as in 'conv2d*', with their own cases");
+  command->add_flag("--all", options->all, "every record");
   command->callback([options, &work] {
     work = [options] {
-      const verify::OpReport report = run_operators(options->request, options->common.settings());
-      options->common.json ? print_json(report) : print_text(report);
-      return int{report.passed() ? kDone : kDifference};
+      return options->mode == "golden" ? run_golden_command(*options) : run_operators_command(*options);
     };
   });
 }

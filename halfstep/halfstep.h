@@ -16,6 +16,7 @@
 #include "halfstep/ir/model.h"
 #include "halfstep/quant/convert.h"
 #include "halfstep/quant/prepare.h"
+#include "halfstep/verify/golden.h"
 #include "halfstep/verify/roads.h"
 #include "halfstep/verify/runner.h"
 
@@ -158,6 +159,12 @@ struct OpRequest {
   std::string mode = "check";         ///< check, bitwise, grad, reject, speed, or all but speed
 };
 verify::OpReport run_operators(const OpRequest& request, const Settings& settings);
+
+struct GoldenRequest {
+  std::filesystem::path file;   ///< results of the original operators: FILE.json beside FILE.safetensors
+  std::string operators = "*";  ///< of the original operators: a pattern of names
+};
+verify::GoldenReport run_golden(const GoldenRequest& request, const Settings& settings);
 
 // ---- quickstart
 

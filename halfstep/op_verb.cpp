@@ -15,4 +15,9 @@ verify::OpReport run_operators(const OpRequest& request, const Settings& setting
   return verify::run_operators(options);
 }
 
+verify::GoldenReport run_golden(const GoldenRequest& request, const Settings& settings) {
+  return verify::run_golden(
+      {request.file, request.operators, settings.threads, passes::build_gradient, settings.progress});
+}
+
 }  // namespace halfstep

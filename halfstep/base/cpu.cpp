@@ -26,9 +26,16 @@ bool has_amx() {
   return syscall(SYS_arch_prctl, kArchReqXcompPerm, kTileData) == 0;
 }
 
+/// Conversions between f16 and f32: CPUID leaf 1, ECX bit 29.
+bool has_f16c() {
+  constexpr unsigned kF16c = 1U << 29;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & kF16c) != 0;
+}
+
 CpuLevel detect() {
   __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return CpuLevel::scalar;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !has_f16c()) return CpuLevel::scalar;
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512cd");

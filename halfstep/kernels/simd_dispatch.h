@@ -45,10 +45,10 @@
 /// one lane and lacks many of Highway's operations, so what stands inside need not compile there.
 #define HS_SIMD_TARGET (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3)
 
-/// Pointer to the instance of `function` for a level from avx2 on. To be used in the namespace around HWY_NAMESPACE,
-/// under #if HWY_ONCE.
-#define HS_SIMD_CHOOSE(level, function) \
-  ((level) >= ::halfstep::CpuLevel::avx512 ? &N_AVX3::function : &N_AVX2::function)
+/// Pointer to the instance of a function (its template arguments included) for a level from avx2 on. To be used in the
+/// namespace around HWY_NAMESPACE, under #if HWY_ONCE.
+#define HS_SIMD_CHOOSE(level, ...) \
+  ((level) >= ::halfstep::CpuLevel::avx512 ? &N_AVX3::__VA_ARGS__ : &N_AVX2::__VA_ARGS__)
 
 namespace halfstep::kernels {
 

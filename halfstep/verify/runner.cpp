@@ -60,7 +60,7 @@ class Runner {
 
   void run_record(const OpInfo& info, const OpTest& test, OpMode mode) {
     if (mode == OpMode::reject) {
-      const std::string line = fmt::format("halfstep op --mode reject --operator {}", info.name);
+      const std::string line = fmt::format("halfstep op reject --operator {}", info.name);
       for (const OpReject& reject : test.rejects)
         count(
             info, [&] { return check_reject(info, reject); }, line);
@@ -138,7 +138,7 @@ class Runner {
 
   std::string line_of(const Problem& problem, OpMode mode) const {
     const bool forced = level_ != detected_cpu_level();
-    return fmt::format("{}halfstep op --mode {} '{}' --seed {}",
+    return fmt::format("{}halfstep op {} '{}' --seed {}",
                        forced ? fmt::format("HALFSTEP_CPU={} ", halfstep::name(level_)) : "", verify::name(mode),
                        to_text(problem), options_.seed);
   }

@@ -142,9 +142,10 @@ TEST_F(BadInput, unknown_operator) {
 }
 
 TEST_F(BadInput, unknown_operator_of_the_runner) {
-  expect_error(kBadInput, "problem: found 'softmx', expected an operator, did you mean 'softmax'?", {"op", "softmx"});
+  expect_error(kBadInput, "problem: found 'softmx', expected an operator, did you mean 'softmax'?",
+               {"op", "check", "softmx"});
   expect_error(kBadInput, "operator 'conv9*': no record of that name, did you mean 'conv2d'?",
-               {"op", "--operator", "conv9*"});
+               {"op", "check", "--operator", "conv9*"});
 }
 
 TEST_F(BadInput, bits_for_an_unknown_or_illegal_layer) {

@@ -317,7 +317,7 @@ TEST(OpRunner, AFailureSaysHowToSeeItAgain) {
   EXPECT_FALSE(report.passed());
   EXPECT_EQ(report.rows[0].failed, 1);
   EXPECT_EQ(report.failures[0].what.find("silu: gradient of x: element "), 0U) << report.failures[0].what;
-  EXPECT_NE(report.failures[0].reproduce.find("halfstep op --mode grad 'silu x=f32[2,3]' --seed 3"), std::string::npos);
+  EXPECT_NE(report.failures[0].reproduce.find("halfstep op grad 'silu x=f32[2,3]' --seed 3"), std::string::npos);
 }
 
 TEST(OpRunner, SpeedNamesTheKernel) {

@@ -1,0 +1,106 @@
+// `halfstep op golden`: the committed part of the golden files (tests/golden), all of them where they are, and bad
+// ones.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/cli/program.h"
+
+namespace halfstep {
+namespace {
+
+using test::Workspace;
+
+/// Everything agrees but what is on the list of deliberate differences.
+void expect_agreement(const std::filesystem::path& file) {
+  Workspace workspace;
+  const auto report = workspace.expect(0, {"op", "golden", file.string(), "--json"}).json();
+  int64_t cases = 0, elements = 0;
+  for (const auto& row : report["operators"]) {
+    EXPECT_EQ(row["differing_bits"], 0) << row;
+    EXPECT_EQ(row["failed"], 0) << row;
+    cases += row["cases"].get<int64_t>();
+    elements += row["elements"].get<int64_t>();
+  }
+  EXPECT_GT(cases, 100);
+  EXPECT_GT(elements, 1000);
+}
+
+void expect_part_and_whole(const std::string& name) {
+  expect_agreement(std::filesystem::path(HALFSTEP_SOURCE_DIR) / "tests/golden" / name);
+  const auto whole = std::filesystem::path(HALFSTEP_TEST_DATA) / "golden" / name;
+  if (!std::filesystem::exists(whole)) GTEST_SKIP() << "no golden files in " HALFSTEP_TEST_DATA;
+  expect_agreement(whole);
+}
+
+TEST(Golden, paddle) { expect_part_and_whole("paddle.json"); }
+TEST(Golden, torch) { expect_part_and_whole("torch.json"); }
+TEST(Golden, onnx) { expect_part_and_whole("onnx.json"); }
+
+class BadGolden : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto folder = std::filesystem::path(HALFSTEP_SOURCE_DIR) / "tests/golden";
+    json_ = test::read_text(folder / "paddle.json");
+    test::write_text(workspace_ / "a.safetensors", test::read_text(folder / "paddle.safetensors"));
+  }
+  void expect_error(const std::string& json, const std::string& message) {
+    test::write_text(workspace_ / "a.json", json);
+    const auto outcome = workspace_.expect(2, {"op", "golden", "a.json"});
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+  }
+  static std::string one_case(const std::string& op, const std::string& tensor) {
+    return R"([{"id": "one", "op": ")" + op + R"(", "attr": {}, "in": {"x": ")" + tensor + R"("}, "out": {}}])";
+  }
+
+  Workspace workspace_;
+  std::string json_;
+};
+
+TEST_F(BadGolden, truncated) {
+  for (size_t size = 0; size < json_.size() - 2; size += 1024) {
+    test::write_text(workspace_ / "a.json", json_.substr(0, size));
+    const auto outcome = workspace_.expect(2, {"op", "golden", "a.json"});
+    EXPECT_NE(outcome.err.find("a.json: no JSON"), std::string::npos) << outcome.err;
+  }
+}
+
+TEST_F(BadGolden, truncated_tensors) {
+  const std::string tensors = test::read_text(workspace_ / "a.safetensors");
+  test::write_text(workspace_ / "a.safetensors", tensors.substr(0, tensors.size() / 2));
+  expect_error(json_, "a.safetensors: ");
+}
+
+TEST_F(BadGolden, no_tensors) {
+  std::filesystem::remove(workspace_ / "a.safetensors");
+  expect_error(json_, "a.safetensors");
+}
+
+TEST_F(BadGolden, missing_tensor) {
+  expect_error(one_case("fake_quantize_abs_max", "t9"),
+               "a.json: case 'one': 'x': there is no tensor 't9' in a.safetensors");
+}
+
+TEST_F(BadGolden, unknown_operator) {
+  const std::string tensors = test::read_text(workspace_ / "a.safetensors");
+  const size_t quote = tensors.find("\"t");
+  const std::string tensor = tensors.substr(quote + 1, tensors.find('"', quote + 1) - quote - 1);
+  expect_error(one_case("fake_quantize_abs_mux", tensor),
+               "a.json: case 'one': unknown operator 'fake_quantize_abs_mux', did you mean 'fake_quantize_abs_max'?");
+}
+
+TEST_F(BadGolden, no_list_of_cases) {
+  expect_error("{}", "a.json: found object, expected a list of cases");
+  expect_error(R"([{"op": "x"}])", "a.json: case 0: the key 'id' is missing");
+  expect_error(R"([{"id": 3}])", "a.json: case 0: 'id' is number, expected text");
+}
+
+TEST_F(BadGolden, two_files) {
+  const auto outcome = workspace_.expect(2, {"op", "golden", "a.json", "b.json"});
+  EXPECT_NE(outcome.err.find("op golden: found 2 files, expected one: halfstep op golden FILE.json"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace halfstep
