@@ -12,8 +12,11 @@ std::string type_text(const TypeSpec& type) {
     case TypeSpec::Kind::variable: return type.name;
     case TypeSpec::Kind::attribute: return "dtype of " + type.name;
     case TypeSpec::Kind::like: return "like " + type.name;
+    case TypeSpec::Kind::first: break;
   }
-  return {};
+  std::vector<std::string> choices;
+  for (const TypeSpec& choice : type.choices) choices.push_back(type_text(choice));
+  return join(choices, ", else ");
 }
 
 std::string port_text(const Port& port) {

@@ -28,6 +28,16 @@ const ForeignInfo& entry_of(const OpInfo& info, const std::string& op) {
   return *entry;
 }
 
+/// Our names of the element types that ONNX numbers (TensorProto.DataType); "" for 0, which stands for none.
+const std::map<int64_t, std::string>& onnx_dtypes() {
+  static const std::map<int64_t, std::string> kNames = {
+      {0, ""},           {1, "f32"},        {2, "u8"},          {3, "i8"},      {4, "u16"}, {5, "i16"}, {6, "i32"},
+      {7, "i64"},        {10, "f16"},       {11, "f64"},        {16, "bf16"},   {17, "f8_e4m3fn"},
+      {18, "f8_e4m3fnuz"}, {19, "f8_e5m2"}, {20, "f8_e5m2fnuz"}, {21, "u4"},     {22, "i4"}, {23, "f4_e2m1fn"},
+      {25, "u2"},        {26, "i2"}};
+  return kNames;
+}
+
 /// `value` in the type that the record has; what cannot be converted is left for complete_attributes to refuse.
 Attribute as_wanted(const Attribute& value, const AttributeInfo& info) {
   const Attribute& wanted = info.default_value;
@@ -37,6 +47,8 @@ Attribute as_wanted(const Attribute& value, const AttributeInfo& info) {
   }
   const auto* integer = std::get_if<int64_t>(&value);
   if (integer != nullptr && std::holds_alternative<bool>(wanted)) return *integer != 0;
+  if (integer != nullptr && std::holds_alternative<std::string>(wanted) && onnx_dtypes().contains(*integer))
+    return onnx_dtypes().at(*integer);
   if (const auto* list = std::get_if<std::vector<int64_t>>(&wanted); integer != nullptr && list != nullptr)
     return std::vector<int64_t>(std::max<size_t>(list->size(), 1), *integer);
   const auto* real = std::get_if<double>(&value);
