@@ -9,6 +9,10 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
+# One set of objects for the program and for the Python extension, which is a shared library. Our own functions are never
+# replaced from outside, so calls between them need no table.
+add_compile_options(-fPIC -fno-semantic-interposition)
+
 add_compile_options(-ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 reports these falsely inside std::string (GCC bugs 105329, 105651); the sanitizer builds look for real ones.
