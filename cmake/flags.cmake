@@ -17,7 +17,9 @@ endif()
 if(HALFSTEP_WERROR)
   list(APPEND warnings -Werror)
 endif()
-add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off;${warnings}>")
+# One set of objects for the program and for the Python extension, which is a shared library. Our own functions are never
+# replaced from outside, so calls between them need no table.
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fPIC;-fno-semantic-interposition;-ffp-contract=off;${warnings}>")
 if(HALFSTEP_SANITIZE)
   add_compile_options(-fsanitize=${HALFSTEP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${HALFSTEP_SANITIZE})

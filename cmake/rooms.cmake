@@ -66,7 +66,7 @@ function(halfstep_face)
     add_library(halfstep_lib INTERFACE)
     set(scope INTERFACE)
   endif()
-  target_link_libraries(halfstep_lib ${scope} halfstep_verify halfstep_train halfstep_quant)
+  target_link_libraries(halfstep_lib ${scope} halfstep_verify halfstep_train halfstep_quant halfstep_eager)
 
   file(GLOB sources CONFIGURE_DEPENDS cli/*.cpp)
   if(sources)

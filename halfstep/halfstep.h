@@ -1,4 +1,5 @@
-// Halfstep's C++ face: one function for each verb. The command line and Python call nothing else.
+// Halfstep's C++ face: one function for each verb, and eager::call for one operator. The command line and Python call
+// nothing else.
 //
 // Every function throws halfstep::Error; its kind says what an exit code should be. Nothing is printed. Files are whole
 // or not there.
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "halfstep/base/log.h"
+#include "halfstep/eager/call.h"
 #include "halfstep/ir/model.h"
 #include "halfstep/quant/convert.h"
 #include "halfstep/quant/prepare.h"

@@ -19,24 +19,6 @@ std::string type_text(const TypeSpec& type) {
   return join(choices, ", else ");
 }
 
-std::string port_text(const Port& port) {
-  std::string text = type_text(port.type);
-  const bool same = port.type.kind == TypeSpec::Kind::like && port.dims && port.dims->like;
-  if (port.dims && !same) {
-    if (port.dims->like)
-      text += ", dims of " + port.dims->name;
-    else if (port.dims->function)
-      text += ", dims " + port.dims->texts[0];
-    else
-      text += "[" + join(port.dims->texts, ", ") + (port.dims->open ? ", ...]" : "]");
-  }
-  if (port.variadic) text += ", any number";
-  if (port.optional) text += ", optional";
-  if (!port.unless.empty()) text += ", unless " + port.unless;
-  if (!port.state_of.empty()) text += ", next value of " + port.state_of;
-  return text;
-}
-
 void write_ports(Text& text, const char* title, const std::vector<Port>& ports) {
   for (const Port& port : ports) text.line("| {} | `{}` | {} |", title, port.name, port_text(port));
 }
@@ -98,6 +80,24 @@ void write_operator(Text& text, const Record& record) {
 }
 
 }  // namespace
+
+std::string port_text(const Port& port) {
+  std::string text = type_text(port.type);
+  const bool same = port.type.kind == TypeSpec::Kind::like && port.dims && port.dims->like;
+  if (port.dims && !same) {
+    if (port.dims->like)
+      text += ", dims of " + port.dims->name;
+    else if (port.dims->function)
+      text += ", dims " + port.dims->texts[0];
+    else
+      text += "[" + join(port.dims->texts, ", ") + (port.dims->open ? ", ...]" : "]");
+  }
+  if (port.variadic) text += ", any number";
+  if (port.optional) text += ", optional";
+  if (!port.unless.empty()) text += ", unless " + port.unless;
+  if (!port.state_of.empty()) text += ", next value of " + port.state_of;
+  return text;
+}
 
 std::string emit_docs(const Records& records) {
   Text text;
