@@ -35,9 +35,10 @@ Status run(const Call& call, int, int64_t) {
   }
   with_dequantized_types(d, [&]<class X, class T>() {
     const T* second = d.has_second ? call.in[Dequantizer::kSecond].as<const T>() : nullptr;
-    cuda::for_each_element(d.channels.size(),
-                           Dequantize<X, T>{call.in[0].as<const X>(), call.in[Dequantizer::kScale].as<const T>(), second,
-                                            call.out[0].as<T>(), d.channels, T(static_cast<Compute<T>>(d.largest))});
+    cuda::for_each_element(
+        d.channels.size(),
+        Dequantize<X, T>{call.in[0].as<const X>(), call.in[Dequantizer::kScale].as<const T>(), second,
+                         call.out[0].as<T>(), d.channels, T(static_cast<Compute<T>>(d.largest))});
   });
   return {};
 }

@@ -161,8 +161,7 @@ Status find_scale(const Call& call, const Plan& plan) {
   if (q.from == ScaleFrom::window) return step_window(call, q, take);
   if (q.from == ScaleFrom::average) {
     cuda::once(AverageStep<T>{take, call.in[q.accum].as<const T>(), call.in[q.state].as<const T>(),
-                              call.out[q.out_accum].as<T>(), call.out[q.out_state].as<T>(),
-                              static_cast<C>(q.rate)});
+                              call.out[q.out_accum].as<T>(), call.out[q.out_state].as<T>(), static_cast<C>(q.rate)});
   } else {
     cuda::for_each_element(q.channels.count, take);
   }
