@@ -26,6 +26,6 @@ if(HALFSTEP_CUDA)
   enable_language(CUDA)
   set(CMAKE_CUDA_STANDARD 20)
   # No fused multiply-add where the rule has none; fmt's checks of format strings at compile time are beyond nvcc.
-  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;-DFMT_CONSTEVAL=;-DFMT_USE_CONSTEXPR=1;-Xcompiler=-ffp-contract=off>")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;-DFMT_CONSTEVAL=;-DFMT_USE_CONSTEXPR=1;-Xcompiler=-ffp-contract=off;-Xcompiler=-fPIC>")
   find_package(CUDAToolkit REQUIRED)
 endif()
