@@ -51,17 +51,17 @@ struct Half {
       const uint32_t rounded = magnitude - 0x38000000U + 0xFFFU + (magnitude >> 13 & 1U);
       code = rounded >> 13 < 0x7C00U ? rounded >> 13 : 0x7C00U;
     }
-    bits = static_cast<uint16_t>(whole >> 16 & 0x8000U | code);
+    bits = static_cast<uint16_t>((whole >> 16 & 0x8000U) | code);
   }
   HS_HOST_DEVICE explicit operator float() const {
     const uint32_t code = bits & 0x7FFFU;
     uint32_t magnitude = (code << 13) + 0x38000000U;
     if (code >= 0x7C00U) {
-      magnitude = code << 13 | 0x7F800000U;
+      magnitude = (code << 13) | 0x7F800000U;
     } else if (code < 0x400U) {
       magnitude = std::bit_cast<uint32_t>(static_cast<float>(code) * 0x1p-24F);
     }
-    return std::bit_cast<float>(static_cast<uint32_t>(bits & 0x8000U) << 16 | magnitude);
+    return std::bit_cast<float>((static_cast<uint32_t>(bits & 0x8000U) << 16) | magnitude);
   }
 };
 
@@ -73,7 +73,7 @@ struct BFloat16 {
   HS_HOST_DEVICE explicit BFloat16(float value) {
     const auto whole = std::bit_cast<uint32_t>(value);
     const bool is_nan = (whole & 0x7FFFFFFFU) > 0x7F800000U;
-    bits = static_cast<uint16_t>(is_nan ? whole >> 16 | 0x40U : (whole + 0x7FFFU + (whole >> 16 & 1U)) >> 16);
+    bits = static_cast<uint16_t>(is_nan ? (whole >> 16) | 0x40U : (whole + 0x7FFFU + (whole >> 16 & 1U)) >> 16);
   }
   HS_HOST_DEVICE explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };
