@@ -41,10 +41,13 @@ template <class Rule, class T>
 void quantize_channel(const FusedObserver& fused, const Call& call, int64_t channel, const torch::Parameters& p) {
   const T* src = call.in[FusedObserver::In::x].as<const T>();
   T* dst = call.out[FusedObserver::Out::out_].as<T>();
-  const Channels& channels = fused.x.channels;
-  for (int64_t i = 0; i < channels.size(); ++i) {
-    if (i / channels.run % channels.count != channel) continue;
-    dst[i] = fused.quantizes ? T(torch::fake_quantize<Rule>(static_cast<Compute<T>>(src[i]), p, fused.grid)) : src[i];
+  const Blocks& blocks = fused.x.blocks;
+  for (int64_t b = channel * blocks.per_channel(); b < (channel + 1) * blocks.per_channel(); ++b) {
+    blocks.for_each_slice(b, [&](int64_t begin, int64_t size, int64_t) {
+      for (int64_t i = begin; i < begin + size; ++i)
+        dst[i] =
+            fused.quantizes ? T(torch::fake_quantize<Rule>(static_cast<Compute<T>>(src[i]), p, fused.grid)) : src[i];
+    });
   }
 }
 

@@ -198,7 +198,7 @@ constexpr int64_t kColumnPieceElements = 4 * kPieceElements;
 struct GradState {
   explicit GradState(const Problem& problem) : grad(problem) {
     const Channels& channels = grad.channels;
-    if (channels.run == 0 || channels.run >= kSumLanes || channels.count == 1) return;
+    if (channels.size() == 0 || channels.run >= kSumLanes || channels.count == 1) return;
     block_rows = std::min(channels.outer, kPieceElements / channels.run);
     const int64_t width = std::clamp(kColumnPieceElements / block_rows, kFewestColumns, kMostColumns);
     piece_channels = std::max<int64_t>(1, width / channels.run);
