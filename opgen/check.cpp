@@ -67,8 +67,7 @@ void check_first_type(const Port& port, const Record& record) {
   for (const TypeSpec& choice : choices) {
     const Port* like = choice.kind == TypeSpec::Kind::like ? record.input(choice.name) : nullptr;
     if (like != nullptr && like->variadic) fail_at(port.source, "the input {} is variadic", like->name);
-    const bool may_be_silent =
-        choice.kind == TypeSpec::Kind::attribute || (like != nullptr && !like->always_there());
+    const bool may_be_silent = choice.kind == TypeSpec::Kind::attribute || (like != nullptr && !like->always_there());
     if (may_be_silent == (&choice == &choices.back()))
       fail_at(port.source, "of a list of types the last, and no other, says a dtype in every case");
   }

@@ -216,8 +216,8 @@ Dims convolution(const OpSite& site, const Dims& x, const Dims& w, const std::ve
     const bool same = auto_pad.starts_with("same");
     if (w[i + 2] == 0 || (!same && (whole < span) == Truth::yes))
       reject(site, "axis {} of {} with its padding is shorter than the kernel {}", i + 2, to_string(x), to_string(w));
-    dims.push_back((same ? floor_div(Dim(x[i + 2]) + step - Dim(1), step) : floor_div(whole - span, step) + Dim(1))
-                       .value());
+    dims.push_back(
+        (same ? floor_div(Dim(x[i + 2]) + step - Dim(1), step) : floor_div(whole - span, step) + Dim(1)).value());
   }
   return dims;
 }
@@ -229,8 +229,7 @@ Dims concat_quantized(const OpSite& site, std::span<const Type* const> x, int64_
   const DType dtype = site.in[1]->dtype;
   for (size_t i = 0; i < x.size(); ++i) {
     const DType expected = i % 3 == 1 ? DType::f32 : dtype;
-    if (x[i]->dtype != expected)
-      reject(site, "value {} is {}, expected {}", i, to_string(*x[i]), name(expected));
+    if (x[i]->dtype != expected) reject(site, "value {} is {}, expected {}", i, to_string(*x[i]), name(expected));
     if (i % 3 == 0) {
       codes.push_back(x[i]);
     } else if (!agrees(product(x[i]->dims), 1)) {

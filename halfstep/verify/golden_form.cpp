@@ -31,10 +31,10 @@ const ForeignInfo& entry_of(const OpInfo& info, const std::string& op) {
 /// Our names of the element types that ONNX numbers (TensorProto.DataType); "" for 0, which stands for none.
 const std::map<int64_t, std::string>& onnx_dtypes() {
   static const std::map<int64_t, std::string> kNames = {
-      {0, ""},           {1, "f32"},        {2, "u8"},          {3, "i8"},      {4, "u16"}, {5, "i16"}, {6, "i32"},
-      {7, "i64"},        {10, "f16"},       {11, "f64"},        {16, "bf16"},   {17, "f8_e4m3fn"},
-      {18, "f8_e4m3fnuz"}, {19, "f8_e5m2"}, {20, "f8_e5m2fnuz"}, {21, "u4"},     {22, "i4"}, {23, "f4_e2m1fn"},
-      {25, "u2"},        {26, "i2"}};
+      {0, ""},      {1, "f32"},        {2, "u8"},           {3, "i8"},       {4, "u16"},
+      {5, "i16"},   {6, "i32"},        {7, "i64"},          {10, "f16"},     {11, "f64"},
+      {16, "bf16"}, {17, "f8_e4m3fn"}, {18, "f8_e4m3fnuz"}, {19, "f8_e5m2"}, {20, "f8_e5m2fnuz"},
+      {21, "u4"},   {22, "i4"},        {23, "f4_e2m1fn"},   {25, "u2"},      {26, "i2"}};
   return kNames;
 }
 

@@ -7,7 +7,8 @@
 
 namespace halfstep::kernels::onnx {
 
-/// x as outer by extent by run elements; element (o, a, r) has the parameters at o * outer_step + a / block * block_step
+/// x as outer by extent by run elements; element (o, a, r) has the parameters at o * outer_step + a / block *
+/// block_step
 /// + r * run_step.
 struct Spread {
   int64_t outer = 1, extent = 1, run = 1;
@@ -35,9 +36,7 @@ struct Spread {
 
   int64_t size() const { return outer * extent * run; }
   /// Of the first element of run `index`, counted through x.
-  int64_t at_run(int64_t index) const {
-    return index / extent * outer_step + index % extent / block * block_step;
-  }
+  int64_t at_run(int64_t index) const { return index / extent * outer_step + index % extent / block * block_step; }
   int64_t at(int64_t element) const { return at_run(element / run) + element % run * run_step; }
 };
 

@@ -113,12 +113,11 @@ Status run_pool(const Call& call, int, int64_t piece) {
   const float multiplier =
       scale_at(call.in[Op::in::x_scale]) / (scale_at(call.in[Op::in::y_scale]) * static_cast<float>(pool.pixels));
   with_code(y.dtype, [&]<class Code>() {
-    const Code* src =
-        call.in[Op::in::x].as<const Code>() + piece / pool.c * pool.image + piece % pool.c * pool.channel;
+    const Code* src = call.in[Op::in::x].as<const Code>() + piece / pool.c * pool.image + piece % pool.c * pool.channel;
     uint32_t sum = 0U - static_cast<uint32_t>(pool.pixels) * zero_point;
     for (int64_t p = 0; p < pool.pixels; ++p) sum += static_cast<uint32_t>(int32_t{src[p * pool.pixel]});
-    y.as<Code>()[piece] = static_cast<Code>(requantized(
-        static_cast<int32_t>(sum), multiplier, code_at(call.in[Op::in::y_zero_point]), range_of(y.dtype)));
+    y.as<Code>()[piece] = static_cast<Code>(
+        requantized(static_cast<int32_t>(sum), multiplier, code_at(call.in[Op::in::y_zero_point]), range_of(y.dtype)));
   });
   return {};
 }
@@ -127,8 +126,8 @@ Status run_pool(const Call& call, int, int64_t piece) {
 }  // namespace onnx
 
 extern const Kernel reference_qlinear_add{"reference", onnx::accept_all, onnx::prepare_add, onnx::run_add};
-extern const Kernel reference_qlinear_leaky_relu{"reference", onnx::accept_all, onnx::prepare_function<QlinearLeakyRelu>,
-                                                 onnx::run_function<QlinearLeakyRelu>};
+extern const Kernel reference_qlinear_leaky_relu{
+    "reference", onnx::accept_all, onnx::prepare_function<QlinearLeakyRelu>, onnx::run_function<QlinearLeakyRelu>};
 extern const Kernel reference_qlinear_sigmoid{"reference", onnx::accept_all, onnx::prepare_function<QlinearSigmoid>,
                                               onnx::run_function<QlinearSigmoid>};
 extern const Kernel reference_qlinear_concat{"reference", onnx::accept_all, onnx::prepare_concat, onnx::run_concat};

@@ -193,9 +193,9 @@ Status run_qlinear_conv(const Call& call, int, int64_t piece) {
   sum_piece<Op>(call, shape, piece, sums);
   const int64_t o = piece % shape.o;
   const ConstView &w_scale = call.in[Op::in::w_scale], &b = call.in[Op::in::b];
-  const float multiplier = product_multiplier(scale_at(call.in[Op::in::x_scale]),
-                                              scale_at(w_scale, w_scale.size() > 1 ? o : 0),
-                                              scale_at(call.in[Op::in::y_scale]));
+  const float multiplier =
+      product_multiplier(scale_at(call.in[Op::in::x_scale]), scale_at(w_scale, w_scale.size() > 1 ? o : 0),
+                         scale_at(call.in[Op::in::y_scale]));
   const auto bias = static_cast<uint32_t>(b.present() ? b.as<const int32_t>()[o] : 0);
   const int32_t zero_point = code_at(call.in[Op::in::y_zero_point]);
   const View& y = call.out[Op::out::y];
