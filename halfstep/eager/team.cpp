@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include "halfstep/base/status.h"
+
 namespace halfstep::eager {
 namespace {
 
@@ -33,6 +35,7 @@ Threads& process_threads() {
 }  // namespace
 
 void set_threads(int threads) {
+  if (threads < 0) fail("call: {} threads, expected 0 or more", threads);
   Threads& all = process_threads();
   const std::lock_guard lock(all.mutex);
   all.count = threads;

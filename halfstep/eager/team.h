@@ -6,7 +6,7 @@
 namespace halfstep::eager {
 
 /// How many threads a large call runs on, the caller's included; 0: one per processor, which is the default. Waits for
-/// a call that has them. Results never depend on it.
+/// a call that has them. Results never depend on it. Throws Error for a negative number.
 void set_threads(int threads);
 int threads();
 

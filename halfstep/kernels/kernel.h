@@ -58,8 +58,8 @@ struct Plan {
 /// One execution. Operands and results may share memory only where an output is `state_of` that input.
 struct Call {
   const void* state = nullptr;
-  std::span<const ConstView> in;  ///< by flat position
-  std::span<const View> out;      ///< by port
+  std::span<const ConstView> in;  ///< by flat position; aligned to their elements
+  std::span<const View> out;      ///< by port; aligned to kAlignment, as scratch is
   std::byte* scratch = nullptr;
   std::byte* worker_scratch = nullptr;
 };
