@@ -103,26 +103,6 @@ void observe(benchmark::State& state, const Setting& setting, const Kernel& kern
   time_kernel(state, kernel, std::move(use));
 }
 
-void paddle_average(benchmark::State& state, int64_t round_type, const Kernel& kernel) {
-  BenchCase use{"fake_quantize_dequantize_moving_average_abs_max",
-                {{"bit_length", int64_t{8}}, {"round_type", round_type}, {"is_test", false}, {"moving_rate", 0.9}},
-                {normal_tensor(kFeature), filled(1, 1.0F), filled(1, 1.0F), filled(1, 1.0F)},
-                {Tensor(DType::f32, kFeature), filled(1, 0.0F), filled(1, 0.0F), filled(1, 0.0F)},
-                0};
-  use.bytes = 3.0 * static_cast<double>(use.in[0].bytes());  // read twice, written once
-  time_kernel(state, kernel, std::move(use));
-}
-
-void paddle_channel_wise(benchmark::State& state, const Dims& dims, int64_t axis, const Kernel& kernel) {
-  BenchCase use{"fake_channel_wise_quantize_dequantize_abs_max",
-                {{"bit_length", int64_t{8}}, {"round_type", int64_t{1}}, {"quant_axis", axis}},
-                {normal_tensor(dims)},
-                {Tensor(DType::f32, dims), Tensor(DType::f32, {dims[axis]})},
-                0};
-  use.bytes = 3.0 * static_cast<double>(use.in[0].bytes());
-  time_kernel(state, kernel, std::move(use));
-}
-
 template <class Body, class... Args>
 void add(const std::string& name, Body body, Args... args) {
   benchmark::RegisterBenchmark(("quantizers/" + name).c_str(), [=](benchmark::State& state) {
@@ -147,16 +127,6 @@ void add(const std::string& name, Body body, Args... args) {
   }
   add("fake_quantize/reference",
       [](benchmark::State& state) { fake_quantize(state, kSettings[0], reference_fake_quantize); });
-  const Kernel& average = cpu_fake_quantize_dequantize_moving_average_abs_max_simd;
-  for (const int64_t round_type : {0, 1})
-    add("paddle_moving_average/round_type:" + std::to_string(round_type),
-        [=, &average](benchmark::State& state) { paddle_average(state, round_type, average); });
-  const Kernel& channels = cpu_fake_channel_wise_quantize_dequantize_abs_max_simd;
-  add("paddle_channel_wise/conv_axis:0",
-      [&channels](benchmark::State& state) { paddle_channel_wise(state, kWeight, 0, channels); });
-  static const Dims kLinear = {2048, 1000};
-  add("paddle_channel_wise/linear_axis:1",
-      [&channels](benchmark::State& state) { paddle_channel_wise(state, kLinear, 1, channels); });
   return true;
 }();
 

@@ -247,4 +247,24 @@ Dims global_pool(const OpSite&, const Dims& x, bool channels_last) {
   return dims;
 }
 
+Dims scaled_by_channel(const OpSite& site, const Dims& x, std::span<const Type* const> scales,
+                       const std::vector<int64_t>& bits, int64_t axis, int64_t second_axis) {
+  if (scales.empty() || scales.size() > 2) reject(site, "found {} scales, expected one or two", scales.size());
+  if (bits.size() != scales.size())
+    reject(site, "found {} numbers of bits for {} tensors of scales", bits.size(), scales.size());
+  for (const int64_t count : bits) {
+    if (count < 1 || count > 16) reject(site, "found {} bits, expected 1 to 16", count);
+  }
+  const int64_t channel_axis = scales.size() == 2 ? second_axis : axis;
+  if (channel_axis < 0 || channel_axis >= static_cast<int64_t>(x.size()))
+    reject(site, "there is no axis {} among {} dims", channel_axis, x.size());
+  const Dims& channels = scales[0]->dims;
+  if (channels.size() != 1 || !agrees(channels[0], x[static_cast<size_t>(channel_axis)]))
+    reject(site, "found scales {}, expected one for each of the {} channels of axis {}", to_string(channels),
+           x[static_cast<size_t>(channel_axis)], channel_axis);
+  if (scales.size() == 2 && !agrees(product(scales[1]->dims), 1))
+    reject(site, "found second scales {}, expected a single one", to_string(scales[1]->dims));
+  return x;
+}
+
 }  // namespace halfstep::shapes

@@ -60,4 +60,9 @@ Dims concat_quantized(const OpSite& site, std::span<const Type* const> x, int64_
 /// x[n, c, ...] or, with channels_last, x[n, ..., c] with extents of 1 for the axes between.
 Dims global_pool(const OpSite& site, const Dims& x, bool channels_last);
 
+/// x itself. One of `scales`: a scale for each channel of `axis`; two: for each of `second_axis`, then a single one.
+/// `bits` has a number of 1 to 16 for each of them.
+Dims scaled_by_channel(const OpSite& site, const Dims& x, std::span<const Type* const> scales,
+                       const std::vector<int64_t>& bits, int64_t axis, int64_t second_axis);
+
 }  // namespace halfstep::shapes

@@ -295,18 +295,39 @@ void apply(const Walk& walk, const Function& function, const std::array<const C*
       write_row(d, dst + i, size, walk.stream, row);
     }
   } else {
+    // One layout serves the same place of every period, or of every few periods, that the elements pass through.
     HWY_ALIGN C laid_out[P == 0 ? 1 : P][kExpanded + hn::MaxLanes(D())];
-    for (int64_t i = begin, size = 0; i < end; i += size) {
-      size = std::min(walk.chunk, end - i);
-      MovingRow<D, C, P, Function, T...> row{function, {}, {src + i...}};
-      for (size_t k = 0; k < P; ++k) {
-        if (i == begin || !walk.repeats) expand(channels, parameters[k], i, size, laid_out[k]);
-        row.parameters[k] = laid_out[k];
+    const int64_t stride = std::max(walk.period, walk.chunk);
+    for (int64_t first = begin; first < std::min(begin + stride, end); first += walk.chunk) {
+      const int64_t most = std::min(walk.chunk, begin + stride - first);
+      for (size_t k = 0; k < P; ++k) expand(channels, parameters[k], first, most, laid_out[k]);
+      for (int64_t i = first; i < end; i += stride) {
+        MovingRow<D, C, P, Function, T...> row{function, {}, {src + i...}};
+        for (size_t k = 0; k < P; ++k) row.parameters[k] = laid_out[k];
+        write_row(d, dst + i, std::min(most, end - i), walk.stream, row);
       }
-      write_row(d, dst + i, size, walk.stream, row);
     }
   }
   if (walk.stream) hwy::FlushStream();
+}
+
+/// The bits of `size` elements.
+template <class T>
+void copy(const T* src, T* dst, int64_t size, bool past_caches) {
+  const hn::ScalableTag<uint8_t> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto* from = reinterpret_cast<const uint8_t*>(src);
+  auto* to = reinterpret_cast<uint8_t*>(dst);
+  int64_t left = size * static_cast<int64_t>(sizeof(T));
+  if (past_caches) {
+    const auto over = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % static_cast<uintptr_t>(lanes));
+    const int64_t head = over == 0 ? 0 : std::min(left, lanes - over);
+    std::memcpy(to, from, static_cast<size_t>(head));
+    for (from += head, to += head, left -= head; left >= lanes; from += lanes, to += lanes, left -= lanes)
+      hn::Stream(hn::LoadU(d, from), d, to);
+    hwy::FlushStream();
+  }
+  if (left > 0) std::memcpy(to, from, static_cast<size_t>(left));
 }
 
 #endif  // HS_SIMD_TARGET

@@ -14,8 +14,10 @@ inline constexpr int64_t kStreamBytes = int64_t{8} << 20;
 /// From this length on, setting up the parameters of a run costs little beside its elements.
 inline constexpr int64_t kLongRun = 64;
 
-/// Elements whose parameters are laid out beside them at a time; some vectors of them lie in the first-level cache.
-inline constexpr int64_t kExpanded = 1024;
+/// Most elements whose parameters are laid out at a time; where periods are short, as many of them as kNearExpanded
+/// elements hold, so that the layout leaves room in the first-level cache.
+inline constexpr int64_t kExpanded = 4096;
+inline constexpr int64_t kNearExpanded = 1024;
 
 struct Walk {
   enum class Form {
@@ -26,25 +28,25 @@ struct Walk {
 
   Channels channels;
   Form form = Form::runs;
-  int64_t chunk = kExpanded;  ///< elements whose parameters are laid out at once
-  bool repeats = false;       ///< chunks begin at the same place of the period: one layout does for a whole piece
-  bool stream = false;        ///< results go past the caches
+  int64_t period = 0;   ///< elements after which the channels repeat
+  int64_t chunk = 0;    ///< elements whose parameters are laid out at once: some periods, or a part of one
+  bool stream = false;  ///< results go past the caches
 
   Walk() = default;
   /// `result_bytes`: of the whole result.
-  Walk(const Channels& of, int64_t result_bytes) : channels(of), stream(result_bytes > kStreamBytes) {
-    const int64_t period = channels.count * channels.run;
+  Walk(const Channels& of, int64_t result_bytes)
+      : channels(of), period(of.count * of.run), stream(result_bytes > kStreamBytes) {
     if (channels.count == 1 || channels.run >= kLongRun || period == 0) return;
-    if (channels.run == 1 && period >= kExpanded) {
+    if (channels.run == 1 && period >= kNearExpanded) {
       form = Form::columns;
       return;
     }
     form = Form::expanded;
-    if (period > kExpanded) return;
-    repeats = true;
     constexpr int64_t kLine = 64;  // chunks of whole cache lines, if they fit, keep every store aligned
     const int64_t aligned = std::lcm(period, kLine);
-    chunk = aligned <= kExpanded ? kExpanded / aligned * aligned : kExpanded / period * period;
+    chunk = aligned <= kNearExpanded  ? kNearExpanded / aligned * aligned
+            : period <= kNearExpanded ? kNearExpanded / period * period
+                                      : std::min(period, kExpanded);
   }
 
   int64_t size() const { return channels.size(); }

@@ -171,6 +171,20 @@ testing::AssertionResult same_elements(const Tensor& want, const Tensor& got) {
                                      << ": expected " << +w[first] << ", found " << +g[first];
 }
 
+/// The numbers of an f16 or bf16 as f32: equal numbers are equal bits there too.
+inline Tensor widened(const Tensor& half) {
+  Tensor wide(DType::f32, half.dims());
+  const auto to = wide.data<float>();
+  for (size_t i = 0; i < to.size(); ++i) {
+    const uint16_t bits = half.data<uint16_t>()[i];
+    Half f16;
+    BFloat16 bf16;
+    f16.bits = bf16.bits = bits;
+    to[i] = half.dtype() == DType::f16 ? static_cast<float>(f16) : static_cast<float>(bf16);
+  }
+  return wide;
+}
+
 inline testing::AssertionResult close_to(const Tensor& want, const Tensor& got, double tolerance) {
   const auto w = want.data<float>();
   const auto g = got.data<float>();
@@ -209,7 +223,7 @@ inline testing::AssertionResult same_bits(const Tensor& want, const Tensor& got)
     case DType::u8: return harness::same_elements<uint8_t>(want, got);
     case DType::i16: return harness::same_elements<int16_t>(want, got);
     case DType::f16:
-    case DType::bf16:
+    case DType::bf16: return harness::same_elements<float>(harness::widened(want), harness::widened(got));
     case DType::u16: return harness::same_elements<uint16_t>(want, got);
     case DType::i32: return harness::same_elements<int32_t>(want, got);
     case DType::i64: return harness::same_elements<int64_t>(want, got);

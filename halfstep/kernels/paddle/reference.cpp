@@ -1,90 +1,95 @@
-// Paddle's fake-quantize operators as docs/arithmetic.md, section 8, states them.
+// Paddle's quantizers as docs/arithmetic.md, section 8, states them.
+#include <cstring>
 #include <memory>
 
-#include "halfstep/kernels/kernel.h"
-#include "halfstep/kernels/ops.h"
-#include "halfstep/kernels/paddle/rule.h"
-#include "halfstep/kernels/quantize/channels.h"
+#include "halfstep/kernels/paddle/quantizer.h"
 
 namespace halfstep::kernels {
 namespace {
 
-using Average = FakeQuantizeDequantizeMovingAverageAbsMax;
-using ChannelWise = FakeChannelWiseQuantizeDequantizeAbsMax;
+using paddle::Quantizer;
+using paddle::ScaleFrom;
+using paddle::Writes;
 
 Verdict accept_all(const Problem&) { return accept(); }
 
-struct AverageState {
-  paddle::Rule rule;
-  float rate;
-  bool is_test;
-};
-
-Plan prepare_average(const Problem& problem) {
-  const Average attributes(problem.attributes);
-  return {.state = std::make_shared<AverageState>(paddle::Rule::of(attributes.bit_length, attributes.round_type),
-                                                  static_cast<float>(attributes.moving_rate), attributes.is_test)};
+template <class Op, Writes kWrites = Writes::codes>
+Plan prepare(const Problem& problem) {
+  return {.state = std::make_shared<Quantizer>(paddle::quantizer_of<Op>(problem, kWrites))};
 }
 
-/// The scale of this step; in training the new state is written.
-float step_average(const Call& call, const AverageState& state) {
-  if (state.is_test) return *call.in[Average::in::in_scale].as<const float>();
-  const ConstView& x = call.in[Average::in::x];
-  const auto next = paddle::MovingAverage::of(*call.in[Average::in::in_accum].as<const float>(),
-                                              *call.in[Average::in::in_state].as<const float>(),
-                                              paddle::abs_max(x.as<const float>(), x.size()), state.rate);
-  *call.out[Average::out::out_scale].as<float>() = next.scale;
-  *call.out[Average::out::out_state].as<float>() = next.state;
-  *call.out[Average::out::out_accum].as<float>() = next.accum;
-  return next.scale;
-}
-
-Status run_average(const Call& call, int, int64_t) {
-  const auto& state = *static_cast<const AverageState*>(call.state);
-  const ConstView& x = call.in[Average::in::x];
-  const float scale = step_average(call, state);
-  for (int64_t i = 0; i < x.size(); ++i)
-    call.out[Average::out::out_].as<float>()[i] =
-        paddle::quantize_dequantize(x.as<const float>()[i], scale, state.rule);
-  return {};
-}
-
-struct ChannelState {
-  paddle::Rule rule;
-  int64_t axis;
-};
-
-Plan prepare_channel_wise(const Problem& problem) {
-  const ChannelWise attributes(problem.attributes);
-  return {.state = std::make_shared<ChannelState>(paddle::Rule::of(attributes.bit_length, attributes.round_type),
-                                                  attributes.quant_axis)};
-}
-
-Status run_channel_wise(const Call& call, int, int64_t) {
-  const auto& state = *static_cast<const ChannelState*>(call.state);
-  const ConstView& x = call.in[ChannelWise::in::x];
-  const auto* src = x.as<const float>();
-  auto* dst = call.out[ChannelWise::out::out_].as<float>();
-  auto* scale = call.out[ChannelWise::out::out_scale].as<float>();
-  const Channels channels = Channels::of(x.dims, state.axis);
+template <class T>
+void find_channel_scales(const Call& call, const Quantizer& q) {
+  using C = Compute<T>;
+  const T* src = call.in[0].as<const T>();
+  T* scale = call.out[q.out_scale].as<T>();
+  const Channels& channels = q.channels;
   for (int64_t c = 0; c < channels.count; ++c) {
-    scale[c] = 0.0F;
+    C largest = 0;
     for (int64_t o = 0; o < channels.outer; ++o) {
-      const float top = paddle::abs_max(src + (o * channels.count + c) * channels.run, channels.run);
-      // On axis 0 the only run is the scale, NaN or not; on axis 1 a run that starts with NaN is passed over.
-      if (state.axis == 0 || scale[c] < top) scale[c] = top;
+      const C top = paddle::abs_max<C>(src + (o * channels.count + c) * channels.run, channels.run);
+      if (!q.passes_over_nan || largest < top) largest = top;
     }
+    scale[c] = T(largest);
   }
-  for (int64_t i = 0; i < channels.size(); ++i)
-    dst[i] = paddle::quantize_dequantize(src[i], scale[i / channels.run % channels.count], state.rule);
+}
+
+template <class T>
+void write_elements(const Call& call, const Quantizer& q) {
+  using C = Compute<T>;
+  const T* src = call.in[0].as<const T>();
+  const T* scales = q.scales<T>(call);
+  T* dst = call.out[0].as<T>();
+  const auto top = static_cast<C>(q.rule.q);
+  for (int64_t i = 0; i < q.channels.size(); ++i) {
+    const auto scale = static_cast<C>(scales[i / q.channels.run % q.channels.count]);
+    const C code =
+        paddle::code_of(static_cast<C>(src[i]), paddle::multiplier_of(scale, top), scale, top, q.rule.rounding);
+    dst[i] = T(q.writes == Writes::values ? paddle::value_of(code, scale, top) : code);
+  }
+}
+
+template <class T>
+Status run_as(const Call& call, const Quantizer& q) {
+  const int64_t size = q.channels.size();
+  if (q.from == ScaleFrom::largest) {
+    find_channel_scales<T>(call, q);
+  } else if (q.from != ScaleFrom::given) {
+    Status status = paddle::step<T>(call, q, paddle::abs_max<Compute<T>>(call.in[0].as<const T>(), size));
+    if (!status.ok()) return status;
+  }
+  if (q.writes != Writes::copy) {
+    write_elements<T>(call, q);
+  } else if (size > 0) {
+    std::memcpy(call.out[0].data, call.in[0].data, static_cast<size_t>(size) * sizeof(T));
+  }
   return {};
 }
+
+Status run(const Call& call, int, int64_t) {
+  const auto& q = state_of<Quantizer>(call);
+  return with_any_float(q.dtype, [&]<class T>() { return run_as<T>(call, q); });
+}
+
+Plan prepare_copy(const Problem& problem) { return {.state = std::make_shared<Quantizer>(paddle::copier_of(problem))}; }
 
 }  // namespace
 
-const Kernel reference_fake_quantize_dequantize_moving_average_abs_max = {"reference", accept_all, prepare_average,
-                                                                          run_average};
-const Kernel reference_fake_channel_wise_quantize_dequantize_abs_max = {"reference", accept_all, prepare_channel_wise,
-                                                                        run_channel_wise};
+const Kernel reference_fake_quantize_abs_max{"reference", accept_all, prepare<FakeQuantizeAbsMax>, run};
+const Kernel reference_fake_quantize_dequantize_abs_max{"reference", accept_all,
+                                                        prepare<FakeQuantizeDequantizeAbsMax, Writes::values>, run};
+const Kernel reference_fake_channel_wise_quantize_abs_max{"reference", accept_all,
+                                                          prepare<FakeChannelWiseQuantizeAbsMax>, run};
+const Kernel reference_fake_channel_wise_quantize_dequantize_abs_max{
+    "reference", accept_all, prepare<FakeChannelWiseQuantizeDequantizeAbsMax, Writes::values>, run};
+const Kernel reference_fake_quantize_range_abs_max{"reference", accept_all, prepare<FakeQuantizeRangeAbsMax>, run};
+const Kernel reference_fake_quantize_moving_average_abs_max{"reference", accept_all,
+                                                            prepare<FakeQuantizeMovingAverageAbsMax>, run};
+const Kernel reference_fake_quantize_dequantize_moving_average_abs_max{
+    "reference", accept_all, prepare<FakeQuantizeDequantizeMovingAverageAbsMax, Writes::values>, run};
+const Kernel reference_moving_average_abs_max_scale{"reference", accept_all,
+                                                    prepare<MovingAverageAbsMaxScale, Writes::copy>, run};
+const Kernel reference_straight_through_estimator_grad{"reference", accept_all, prepare_copy, run};
+const Kernel reference_quantize_linear{"reference", accept_all, prepare<QuantizeLinear>, run};
 
 }  // namespace halfstep::kernels

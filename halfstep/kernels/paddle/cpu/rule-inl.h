@@ -6,10 +6,12 @@
 #define HALFSTEP_KERNELS_PADDLE_CPU_RULE_INL_H_
 #endif
 
-#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
 
+#include "halfstep/kernels/elements-inl.h"
 #include "halfstep/kernels/paddle/rule.h"
-#include "halfstep/kernels/quantize/cpu/code-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -17,62 +19,102 @@ namespace halfstep::kernels::paddle::HWY_NAMESPACE {
 #if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
-using F32 = hn::ScalableTag<float>;
-using V32 = hn::Vec<F32>;
+namespace simd = elements::HWY_NAMESPACE;
 
-HWY_INLINE V32 clip(V32 x, V32 low, V32 high) {
+template <class V>
+HWY_INLINE V clip(V x, V low, V high) {
   return hn::IfThenElse(hn::Lt(x, low), low, hn::IfThenElse(hn::Gt(x, high), high, x));
 }
 
-/// A scale in each lane.
-template <bool kHalfEven>
-class Quantizer {
- public:
-  Quantizer(V32 scale, float q) : scale_(scale), q_(hn::Set(F32(), q)) {
-    const F32 d;
-    const auto one = hn::Set(d, 1.0F);
-    const auto padded = hn::Add(scale, hn::Set(d, 1e-6F));
-    const auto small = hn::Le(scale, hn::Set(d, 1e-30F));
-    multiplier_ = hn::Mul(q_, hn::Div(one, hn::IfThenElse(small, padded, scale)));
-    low_ = kHalfEven ? hn::Sub(hn::Neg(q_), one) : hn::Neg(scale);
-    high_ = kHalfEven ? q_ : scale;
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V round_half_away(D d, V v) {
+  const V whole = hn::Trunc(v);
+  const V next = hn::Add(whole, hn::CopySign(hn::Set(d, 1), v));
+  return hn::IfThenElse(hn::Ge(hn::Abs(hn::Sub(v, whole)), hn::Set(d, 0.5)), next, whole);
+}
+
+template <int kMantissa, int kLowest, class D, class V = hn::Vec<D>>
+HWY_INLINE V round_mantissa(D d, V v) {
+  using C = hn::TFromD<D>;
+  const V lowest = hn::Set(d, std::ldexp(C(1), kLowest));
+  // Only the exponent's bits of a normal number: the power of two at or below it. Infinity's, a NaN's, are infinity.
+  const V exponent = hn::Set(d, std::numeric_limits<C>::infinity());
+  const V magnitude = hn::Abs(v);
+  const V power = hn::And(hn::IfThenElse(hn::Ge(magnitude, lowest), magnitude, lowest), exponent);
+  const V step = hn::Mul(power, hn::Set(d, std::ldexp(C(1), -kMantissa)));
+  return hn::Mul(hn::Round(hn::Div(v, step)), step);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V to_e4m3(D d, V v, V x) {
+  using C = hn::TFromD<D>;
+  const V magnitude = hn::Abs(v);
+  const V nan = hn::Set(d, std::numeric_limits<C>::quiet_NaN());
+  const V top = hn::CopySign(hn::Set(d, 448), hn::IfThenElse(hn::IsNaN(v), x, v));
+  const V high = hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 480)), nan, top);
+  return hn::IfThenElse(hn::Le(magnitude, hn::Set(d, 464)), round_mantissa<3, -6>(d, v), high);
+}
+
+/// An element under the parameters of its channel: the multiplier, and where it is needed the scale.
+template <class C, Rounding kRounding, bool kValues>
+struct Quantize {
+  static constexpr bool kReadsScale = kValues || kRounding == Rounding::half_away;
+  static constexpr size_t kParameters = kReadsScale ? 2 : 1;
+
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D d, const std::array<V, kParameters>& parameters, V x) const {
+    const V code = code_of(d, parameters, x);
+    if constexpr (kValues) {
+      return hn::Div(hn::Mul(code, parameters[1]), hn::Set(d, q));
+    } else {
+      return code;
+    }
   }
 
-  HWY_INLINE V32 operator()(V32 x) const {
-    using arith::Rounding;
-    namespace rounding = quantize::HWY_NAMESPACE;
-    const auto code = kHalfEven
-                          ? clip(rounding::round_to<Rounding::half_even>(F32(), hn::Mul(multiplier_, x)), low_, high_)
-                          : rounding::round_to<Rounding::half_away>(F32(), hn::Mul(multiplier_, clip(x, low_, high_)));
-    return hn::Div(hn::Mul(code, scale_), q_);
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V code_of(D d, const std::array<V, kParameters>& parameters, V x) const {
+    const V top = hn::Set(d, q);
+    if constexpr (kRounding == Rounding::half_even) {
+      return clip(hn::Round(hn::Mul(parameters[0], x)), hn::Set(d, -q - C(1)), top);
+    } else if constexpr (kRounding == Rounding::half_away) {
+      return round_half_away(d, hn::Mul(parameters[0], clip(x, hn::Neg(parameters[1]), parameters[1])));
+    } else if constexpr (kRounding == Rounding::e5m2) {
+      return round_mantissa<2, -14>(d, clip(hn::Mul(parameters[0], x), hn::Neg(top), top));
+    } else {
+      return to_e4m3(d, hn::Mul(parameters[0], x), x);
+    }
+  }
+
+  C q;
+};
+
+/// Magnitudes of a vector, 0 in place of NaN, over `largest`.
+template <class V>
+HWY_INLINE V raise(V largest, V x) {
+  const V magnitude = hn::Abs(x);
+  return hn::IfThenElse(hn::Gt(magnitude, largest), magnitude, largest);
+}
+
+/// Several vectors of magnitudes, so that one comparison need not wait for the one before.
+template <class D>
+class Largest {
+ public:
+  using V = hn::Vec<D>;
+  Largest() {
+    for (V& v : parts_) v = hn::Zero(D());
+  }
+  template <size_t kPart>
+  HWY_INLINE void raise_by(V x) {
+    parts_[kPart] = raise(parts_[kPart], x);
+  }
+  HWY_INLINE hn::TFromD<D> value() const {
+    const V all = hn::Max(hn::Max(parts_[0], parts_[1]), hn::Max(parts_[2], parts_[3]));
+    return hn::GetLane(hn::MaxOfLanes(D(), all));
   }
 
  private:
-  V32 scale_, q_, multiplier_, low_, high_;
+  V parts_[4];
 };
-
-/// Largest magnitude that is not NaN; at least 0.
-HWY_INLINE float largest_magnitude(const float* src, int64_t size) {
-  const F32 d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  auto largest = hn::Zero(d);
-  for (int64_t i = 0; i < size; i += lanes) {
-    const auto x = hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(std::min(lanes, size - i))), d, src + i);
-    largest = hn::Max(largest, hn::IfThenElseZero(hn::Eq(x, x), hn::Abs(x)));
-  }
-  return hn::GetLane(hn::MaxOfLanes(d, largest));
-}
-
-template <bool kHalfEven>
-HWY_INLINE void quantize_run(const Quantizer<kHalfEven>& quantizer, const float* src, float* dst, int64_t size) {
-  const F32 d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= size; i += lanes) hn::StoreU(quantizer(hn::LoadU(d, src + i)), d, dst + i);
-  if (i == size) return;
-  const auto mask = hn::FirstN(d, static_cast<size_t>(size - i));
-  hn::BlendedStore(quantizer(hn::MaskedLoad(mask, d, src + i)), mask, d, dst + i);
-}
 
 #endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::paddle::HWY_NAMESPACE
