@@ -60,7 +60,7 @@ void with_dequantized_types(const Dequantizer& d, Body&& body) {
 
 /// x in the type of the scales; f64 goes to the half types through f32.
 template <class T, class X>
-T cast_to(X x) {
+HS_HOST_DEVICE T cast_to(X x) {
   if constexpr (std::is_same_v<X, T>) return x;
   return T(static_cast<Compute<T>>(static_cast<Compute<X>>(x)));
 }
