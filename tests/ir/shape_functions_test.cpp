@@ -91,5 +91,29 @@ TEST(Shapes, ConcatAndElement) {
   EXPECT_EQ(error_of([] { concat(site(), {}, 0); }), kWhere + "there is no value to start with");
 }
 
+TEST(Shapes, ScaledByChannel) {
+  const Type three{DType::f32, {3}}, one{DType::f32, {1}}, square{DType::f32, {3, 1}}, open{DType::f32, {kUnknown}};
+  const auto dims = [](std::vector<const Type*> scales, std::vector<int64_t> bits, int64_t axis, int64_t second_axis) {
+    return scaled_by_channel(site(), {2, 3, 5}, scales, bits, axis, second_axis);
+  };
+  EXPECT_EQ(dims({&three}, {8}, 1, 9), (Dims{2, 3, 5}));
+  EXPECT_EQ(dims({&open, &one}, {8, 4}, 9, 2), (Dims{2, 3, 5}));
+  EXPECT_EQ(error_of([&] { dims({}, {}, 0, 1); }), kWhere + "found 0 scales, expected one or two");
+  EXPECT_EQ(error_of([&] {
+              dims({&three}, {8, 8}, 1, 1);
+            }),
+            kWhere + "found 2 numbers of bits for 1 tensors of scales");
+  EXPECT_EQ(error_of([&] { dims({&three}, {17}, 1, 1); }), kWhere + "found 17 bits, expected 1 to 16");
+  EXPECT_EQ(error_of([&] { dims({&three, &one}, {8, 8}, 0, 3); }), kWhere + "there is no axis 3 among 3 dims");
+  EXPECT_EQ(error_of([&] { dims({&three}, {8}, 0, 1); }),
+            kWhere + "found scales [3], expected one for each of the 2 channels of axis 0");
+  EXPECT_EQ(error_of([&] { dims({&square}, {8}, 1, 1); }),
+            kWhere + "found scales [3, 1], expected one for each of the 3 channels of axis 1");
+  EXPECT_EQ(error_of([&] {
+              dims({&three, &three}, {8, 8}, 0, 1);
+            }),
+            kWhere + "found second scales [3], expected a single one");
+}
+
 }  // namespace
 }  // namespace halfstep::shapes

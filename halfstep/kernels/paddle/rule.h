@@ -111,8 +111,8 @@ struct Average {
 };
 
 /// The scale of step `step` >= 0, whose largest magnitude already stands in its place of the window. `last` is the
-/// scale before, `removed` what stood in that place. A sum over the window looks at its first `step` places only until
-/// it is full, and so misses the value just stored; at step 0 it looks at one place.
+/// scale before, `removed` what stood in that place. A look at a window that is not full yet sees its first `step`
+/// places alone, and so misses the value just stored; at step 0 it sees one place.
 template <class C, class T>
 HS_HOST_DEVICE inline C scale_of_window(const T* window, int64_t size, int64_t step, C last, C removed, C largest) {
   if (last < largest) return largest;
