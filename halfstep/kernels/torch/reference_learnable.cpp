@@ -27,7 +27,7 @@ LearnableGrad::LearnableGrad(const Problem& problem) {
     axis = FakeQuantizeLearnablePerChannelAffineGrad(problem.attributes).axis;
   }
   channels = Channels::of(problem.in[In::x]->dims, axis);
-  blocks = Blocks(channels);
+  blocks = SumBlocks(channels);
 }
 
 }  // namespace torch
@@ -53,7 +53,7 @@ void run_channel(const LearnableGrad& grad, const Call& call, int64_t channel) {
   for (int64_t b = 0; b < grad.blocks.per_channel(); ++b) {
     SumLanes scale_lanes{};
     SumLanes zero_lanes{};
-    grad.blocks.for_each_slice(channel * grad.blocks.per_channel() + b, [&](int64_t begin, int64_t size, int64_t) {
+    grad.blocks.for_each_slice(channel, b, [&](int64_t begin, int64_t size) {
       for (int64_t i = 0; i < size; ++i) {
         const auto terms =
             torch::learnable_terms(static_cast<Compute<T>>(src[begin + i]),

@@ -51,19 +51,19 @@ HWY_INLINE V saturate(D d, V code) {
   return hn::IfThenElse(hn::IsNaN(code), sizeof(Code) == 1 ? hn::Zero(d) : low, whole);
 }
 
+/// wrapping_code without integers: a sum with an 8-bit zero point leaves int32 at its bottom alone, where the steps are
+/// -2^31 and the zero point is negative, and comes back at the top.
 template <class Code>
 struct WrappingCodes {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const CodeVectors<V>& p, V x) const {
-    const hn::RebindToSigned<D> whole;
-    const V top = hn::Set(d, kTopSteps);
-    const V bottom = hn::Set(d, kBottomSteps);
-    const V product = hn::Mul(x, p[0]);
-    const V steps = hn::Round(hn::IfThenElse(hn::Lt(product, top), product, top));
-    const auto fitting = hn::ConvertTo(whole, hn::IfThenElse(hn::Gt(steps, bottom), steps, bottom));
-    const auto code = hn::Add(fitting, hn::ConvertTo(whole, p[1]));
-    const auto raised = hn::Max(code, hn::Set(whole, std::numeric_limits<Code>::min()));
-    return hn::ConvertTo(d, hn::Min(raised, hn::Set(whole, std::numeric_limits<Code>::max())));
+    const V low = hn::Set(d, static_cast<float>(std::numeric_limits<Code>::min()));
+    const V high = hn::Set(d, static_cast<float>(std::numeric_limits<Code>::max()));
+    const V steps = hn::Round(hn::Mul(x, p[0]));
+    const V sum = hn::Add(steps, p[1]);
+    const V lowered = hn::IfThenElse(hn::Lt(sum, high), sum, high);
+    const auto wraps = hn::And(hn::Le(steps, hn::Set(d, kBottomSteps)), hn::Lt(p[1], hn::Zero(d)));
+    return hn::IfThenElse(wraps, high, hn::IfThenElse(hn::Gt(lowered, low), lowered, low));
   }
 };
 

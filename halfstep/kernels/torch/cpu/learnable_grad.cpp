@@ -1,5 +1,5 @@
-// Gradients of PyTorch's learned quantizers on vectors, in one pass. Sums keep the order of quantize/blocks.h, so every
-// level gives the bits of the reference: along the runs of a channel, or, where runs are short, across rows, a sum for
+// Gradients of PyTorch's learned quantizers on vectors, in one pass. Sums keep the order of SumBlocks, so every level
+// gives the bits of the reference: along the runs of a channel, or, where runs are short, across rows, a sum for
 // each column, which is then the only element of its lane.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/kernels/torch/cpu/learnable_grad.cpp"
@@ -192,26 +192,23 @@ namespace torch {
 namespace {
 
 /// Columns of a piece, and a vector more.
-constexpr int64_t kFewestColumns = 32, kMostColumns = 512, kPadding = 16;
-constexpr int64_t kColumnPieceElements = 4 * kPieceElements;
+constexpr int64_t kMostColumns = 512, kPadding = 16;
 
 struct GradState {
   explicit GradState(const Problem& problem) : grad(problem) {
     const Channels& channels = grad.channels;
-    if (channels.size() == 0 || channels.run >= kSumLanes || channels.count == 1) return;
-    block_rows = std::min(channels.outer, kPieceElements / channels.run);
-    const int64_t width = std::clamp(kColumnPieceElements / block_rows, kFewestColumns, kMostColumns);
-    piece_channels = std::max<int64_t>(1, width / channels.run);
+    if (!grad.blocks.by_rows()) return;
+    piece_channels = kMostColumns / channels.run;
     chunks = (channels.count + piece_channels - 1) / piece_channels;
   }
 
   bool by_columns() const { return chunks > 0; }
   int64_t pieces() const {
-    return std::max<int64_t>(1, by_columns() ? grad.blocks.per_channel() * chunks : grad.blocks.pieces());
+    return std::max<int64_t>(1, by_columns() ? grad.blocks.per_channel() * chunks : grad.blocks.along_runs().pieces());
   }
 
   LearnableGrad grad;
-  int64_t block_rows = 0, piece_channels = 0, chunks = 0;  ///< chunks of columns; 0: along runs
+  int64_t piece_channels = 0, chunks = 0;  ///< chunks of columns; 0: along runs
   SliceFunction slice = nullptr;
   ColumnsFunction columns = nullptr;
 };
@@ -227,18 +224,20 @@ Plan prepare_grad(const Problem& problem) {
     state->columns = HS_SIMD_CHOOSE(problem.level, learnable_columns<T>);
   });
   return {.state = state,
-          .scratch = static_cast<size_t>(2 * state->grad.blocks.count()) * sizeof(double),
+          .scratch =
+              static_cast<size_t>(2 * state->grad.channels.count * state->grad.blocks.per_channel()) * sizeof(double),
           .worker_scratch = state->by_columns() ? 5 * (kMostColumns + kPadding) * sizeof(double) : 0,
           .phases = {state->pieces(), 1}};
 }
 
 void add_blocks(const Call& call, const GradState& state, int64_t piece) {
   const LearnableGrad& grad = state.grad;
-  for (int64_t block = grad.blocks.piece_begin(piece); block < grad.blocks.piece_end(piece); ++block) {
+  const Blocks& blocks = grad.blocks.along_runs();
+  for (int64_t block = blocks.piece_begin(piece); block < blocks.piece_end(piece); ++block) {
     SumLanes scale_lanes{};
     SumLanes zero_lanes{};
-    Slice slice{grad.parameters(call, grad.blocks.channel_of(block)), 0, scale_lanes.data(), zero_lanes.data()};
-    grad.blocks.for_each_slice(block, [&](int64_t begin, int64_t size, int64_t) {
+    Slice slice{grad.parameters(call, blocks.channel_of(block)), 0, scale_lanes.data(), zero_lanes.data()};
+    blocks.for_each_slice(block, [&](int64_t begin, int64_t size, int64_t) {
       slice.size = size;
       state.slice(grad, slice, call.in[LearnableGrad::In::x].data, call.in[LearnableGrad::In::out_grad].data,
                   call.out[LearnableGrad::Out::x_grad].data, begin);
@@ -268,13 +267,13 @@ void add_columns(const Call& call, const GradState& state, int64_t piece) {
   const int64_t block = piece / state.chunks;
   const int64_t first = piece % state.chunks * state.piece_channels;
   const int64_t count = std::min(state.piece_channels, channels.count - first);
-  const int64_t first_row = block * (kPieceElements / channels.run);
+  const int64_t first_row = block * grad.blocks.block_rows();
   std::fill_n(call.worker_scratch, 5 * kStride * sizeof(double), std::byte{0});
   const auto lay_out = [&]<class C>(C* arrays) {
     lay_out_columns(call, grad, first, count, arrays);
     auto* sums = reinterpret_cast<double*>(call.worker_scratch) + 3 * kStride;
     const int64_t row_size = channels.count * channels.run;
-    const Columns columns{std::min(kPieceElements / channels.run, channels.outer - first_row),
+    const Columns columns{std::min(grad.blocks.block_rows(), channels.outer - first_row),
                           row_size,
                           count * channels.run,
                           arrays,
