@@ -40,15 +40,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class V>
 using CodeVectors = std::array<V, 2>;
 
-/// A whole number, or NaN, saturated to the codes of a type.
+/// A whole number, or NaN, saturated to the codes of a type. x86's maximum and minimum give their second operand where
+/// the first is NaN.
 template <class Code, class D, class V = hn::Vec<D>>
 HWY_INLINE V saturate(D d, V code) {
   using C = hn::TFromD<D>;
   const V low = hn::Set(d, static_cast<C>(std::numeric_limits<Code>::min()));
   const V high = hn::Set(d, static_cast<C>(std::numeric_limits<Code>::max()));
-  const V raised = hn::IfThenElse(hn::Lt(code, low), low, code);
-  const V whole = hn::IfThenElse(hn::Gt(raised, high), high, raised);
-  return hn::IfThenElse(hn::IsNaN(code), sizeof(Code) == 1 ? hn::Zero(d) : low, whole);
+  const V whole = hn::Min(hn::Max(code, low), high);
+  return sizeof(Code) == 1 ? hn::IfThenElse(hn::IsNaN(code), hn::Zero(d), whole) : whole;
 }
 
 /// wrapping_code without integers: a sum with an 8-bit zero point leaves int32 at its bottom alone, where the steps are
@@ -61,9 +61,8 @@ struct WrappingCodes {
     const V high = hn::Set(d, static_cast<float>(std::numeric_limits<Code>::max()));
     const V steps = hn::Round(hn::Mul(x, p[0]));
     const V sum = hn::Add(steps, p[1]);
-    const V lowered = hn::IfThenElse(hn::Lt(sum, high), sum, high);
     const auto wraps = hn::And(hn::Le(steps, hn::Set(d, kBottomSteps)), hn::Lt(p[1], hn::Zero(d)));
-    return hn::IfThenElse(wraps, high, hn::IfThenElse(hn::Gt(lowered, low), lowered, low));
+    return hn::IfThenElse(wraps, high, hn::Max(hn::Min(sum, high), low));
   }
 };
 

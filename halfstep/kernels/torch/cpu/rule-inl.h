@@ -50,10 +50,8 @@ class Clamp {
       : low_(set_float(d, grid.low)), high_(set_float(d, grid.high)), limit_(set_float(d, kInt64Limit)) {}
 
   HWY_INLINE hn::Mask<D> inside(V code) const { return hn::And(hn::Ge(code, low_), hn::Le(code, high_)); }
-  HWY_INLINE V plain(V code) const {
-    const V raised = hn::IfThenElse(hn::Gt(code, low_), code, low_);
-    return hn::IfThenElse(hn::Lt(raised, high_), raised, high_);
-  }
+  /// The second operand of x86's maximum and minimum is the result where the first is NaN, or both are 0.
+  HWY_INLINE V plain(V code) const { return hn::Min(hn::Max(code, low_), high_); }
   HWY_INLINE V integer(V code) const {
     return hn::Add(plain(hn::IfThenElse(hn::Lt(code, limit_), code, low_)), hn::Zero(D()));
   }
