@@ -33,25 +33,40 @@ void write_function(Text& text, const Record& record) {
   std::vector<std::string> values;
   for (const Port& port : record.inputs) values.push_back(python_name(port.name));
   for (const AttributeSpec& spec : record.attributes) values.push_back(python_name(spec.name));
-  text.line("\n\ndef {}({}):", name, python_parameters(record, false));
+  text.line("\n\ndef {}({}):", name, python_parameters(record));
   text.add(docstring(record));
   text.line("    return _{}({})", record.name, join(values, ", "));
   text.line("\n\n_{} = _operator(\"{}\")", record.name, record.name);
 }
 
+/// NumPy's type of array says dtype and rank: only what is like the first operand has its type.
+bool is_like_first(const Port& port, const Record& record) {
+  return !record.inputs.empty() && port.type.kind == TypeSpec::Kind::like && port.dims && port.dims->like &&
+         port.type.name == record.inputs[0].name;
+}
+
+void write_results_class(Text& text, const Record& record) {
+  text.line("\nclass {}(Results[_T]):", python_results_class(record));
+  for (const Port& port : record.outputs)
+    text.line("    @property\n    def {}(self) -> _T: ...", python_name(port.name));
+}
+
 void write_stub(Text& text, const Record& record) {
   const bool several = record.outputs.size() > 1;
-  // Without operands nothing says what kind of tensor is wanted: then it is NumPy's.
-  const bool generic = !record.inputs.empty();
-  const std::string tensor = generic ? "_T" : "Tensor";
-  std::string result = tensor;
-  if (several) {
-    result = python_results_class(record) + (generic ? "[_T]" : "");
-    text.line("\nclass {}(Results[{}]):", python_results_class(record), tensor);
-    for (const Port& port : record.outputs)
-      text.line("    @property\n    def {}(self) -> {}: ...", python_name(port.name), tensor);
-  }
-  text.line("\ndef {}({}) -> {}: ...", python_name(record.name), python_parameters(record, true), result);
+  if (several) write_results_class(text, record);
+  const auto write = [&](const char* first) {
+    const std::string result = several ? fmt::format("{}[{}]", python_results_class(record), first) : first;
+    text.line("def {}({}) -> {}: ...", python_name(record.name), python_parameters(record, first), result);
+  };
+  text.line("");
+  const bool alike = std::all_of(record.outputs.begin(), record.outputs.end(),
+                                 [&](const Port& port) { return is_like_first(port, record); });
+  if (record.inputs.empty()) return write("NDArray[Any]");
+  if (alike) return write("_T");
+  text.line("@overload");
+  write("NDArray[Any]");
+  text.line("@overload");
+  write("_T");
 }
 
 void write_names(Text& text, const Records& records) {
@@ -77,7 +92,8 @@ std::string emit_python(const Records& records) {
 std::string emit_python_stub(const Records& records) {
   Text text;
   text.line("# Written by opgen from the records in ops/.");
-  text.line("from typing import Literal, Optional, Sequence, TypeVar\n");
+  text.line("from typing import Any, Literal, Optional, Sequence, TypeVar, overload\n");
+  text.line("from numpy.typing import NDArray\n");
   text.line("from halfstep._core import Results, Tensor\n");
   text.line("_T = TypeVar(\"_T\", bound=Tensor)\n");
   write_names(text, records);

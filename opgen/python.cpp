@@ -33,14 +33,13 @@ std::string tuple(const std::vector<T>& list) {
   return "(" + join(elements, ", ") + (list.size() == 1 ? ",)" : ")");
 }
 
-/// x: _T, scale: Tensor, b: Optional[Tensor] = None
-std::string operand_parameter(const Port& port, bool is_first, bool is_left_out, bool annotated) {
+/// x, b=None; with a type x: Tensor, b: Optional[Tensor] = None
+std::string operand_parameter(const Port& port, std::string type, bool is_left_out) {
+  const bool annotated = !type.empty();
   std::string text = python_name(port.name);
   if (annotated) {
-    std::string type = is_first ? "_T" : "Tensor";
     if (port.variadic) type = "Sequence[" + type + "]";
-    if (is_left_out) type = "Optional[" + type + "]";
-    text += ": " + type;
+    text += ": " + (is_left_out ? "Optional[" + type + "]" : type);
   }
   if (is_left_out) text += annotated ? " = None" : "=None";
   return text;
@@ -145,12 +144,13 @@ std::string python_type(const AttributeSpec& spec) {
   return std::string(type);
 }
 
-std::string python_parameters(const Record& record, bool annotated) {
+std::string python_parameters(const Record& record, const std::string& first) {
+  const bool annotated = !first.empty();
   std::vector<std::string> parameters;
   bool left_out = false;  // behind an operand that may be left out, every other one looks as if it may too
   for (const Port& port : record.inputs) {
     left_out = left_out || !port.always_there();
-    parameters.push_back(operand_parameter(port, parameters.empty(), left_out, annotated));
+    parameters.push_back(operand_parameter(port, parameters.empty() ? first : annotated ? "Tensor" : "", left_out));
   }
   if (!record.attributes.empty()) parameters.emplace_back("*");
   for (const AttributeSpec& spec : record.attributes) parameters.push_back(attribute_parameter(spec, annotated));

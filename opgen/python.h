@@ -18,8 +18,8 @@ std::string python_value(const Attribute& value);
 std::string python_type(const AttributeSpec& spec);
 
 /// The parameters of the operator's function, as between the parentheses of its definition: operands by position or
-/// keyword, attributes by keyword. Annotated for a stub.
-std::string python_parameters(const Record& record, bool annotated);
+/// keyword, attributes by keyword. With `first`, the type of the first operand, they are annotated for a stub.
+std::string python_parameters(const Record& record, const std::string& first = "");
 
 /// The lines of the docstring, without quotes and indentation.
 std::string python_doc(const Record& record);

@@ -59,7 +59,7 @@ struct Plan {
 struct Call {
   const void* state = nullptr;
   std::span<const ConstView> in;  ///< by flat position; aligned to their elements
-  std::span<const View> out;      ///< by port; aligned to kAlignment, as scratch is
+  std::span<const View> out;      ///< by port; aligned to kAlignment
   std::byte* scratch = nullptr;
   std::byte* worker_scratch = nullptr;
 };

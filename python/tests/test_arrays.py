@@ -43,6 +43,18 @@ def test_misaligned():
     assert same(halfstep.relu(x), relu(BASE.reshape(-1)))
 
 
+def test_any_address():
+    """Aligned to elements, and to nothing more."""
+    x = np.random.default_rng(1).uniform(-9, 9, 200_000).astype(np.float32)
+    scale, zero_point = np.array([0, 0.5], np.float32)[1:], np.array([0, 3], np.int32)[1:]
+    expected = halfstep.fake_quantize(x, scale, zero_point)
+    codes = halfstep.quantize(x, scale, zero_point)
+    for first in range(1, 17):
+        assert same(halfstep.fake_quantize(x[first:], scale, zero_point), expected[first:])
+        assert same(halfstep.quantize(x[first:], scale, zero_point), codes[first:])
+        assert same(halfstep.dequantize(codes[first:], scale, zero_point), expected[first:])
+
+
 def test_read_only():
     x = BASE.copy()
     x.flags.writeable = False

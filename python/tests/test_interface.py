@@ -3,13 +3,17 @@
 import ast
 import importlib.resources
 import inspect
+import re
 
 import pytest
 
 import halfstep
 
 STUB = ast.parse((importlib.resources.files("halfstep") / "ops.pyi").read_text())
-FUNCTIONS = {node.name: node for node in STUB.body if isinstance(node, ast.FunctionDef)}
+FUNCTIONS = {}  # the overloads of each
+for node in STUB.body:
+    if isinstance(node, ast.FunctionDef):
+        FUNCTIONS.setdefault(node.name, []).append(node)
 CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
 
 
@@ -33,20 +37,22 @@ def stub_parameters(arguments):
             yield argument.arg, kinds, value
 
 
+def documented_results(function):
+    section = inspect.getdoc(function).split("Returns:")[1].split("Raises:")[0]
+    return re.findall(r"^ {8}(\w+): ", section, re.M)
+
+
 @pytest.mark.parametrize("name", halfstep.ops.__all__)
 def test_stubs_match(name):
-    function, stub = getattr(halfstep.ops, name), FUNCTIONS[name]
-    signature = inspect.signature(function)
-    assert [(p.name, p.kind, p.default) for p in signature.parameters.values()] == list(stub_parameters(stub.args))
-    assert all(argument.annotation is not None for argument in stub.args.args + stub.args.kwonlyargs)
-    result = ast.unparse(stub.returns)
-    if result.startswith("_") and result.split("[")[0] in CLASSES:
-        ports = [part.name for part in CLASSES[result.split("[")[0]].body]
-        section = function.__doc__.split("Returns:")[1].split("Raises:")[0]
-        assert [line.split(":")[0].strip() for line in section.splitlines() if line.startswith(" " * 12 )
-                and not line.startswith(" " * 13)] == ports
-    else:
-        assert result in ("_T", "Tensor")
+    function = getattr(halfstep.ops, name)
+    parameters = [(p.name, p.kind, p.default) for p in inspect.signature(function).parameters.values()]
+    for stub in FUNCTIONS[name]:
+        assert parameters == list(stub_parameters(stub.args))
+        assert all(argument.annotation is not None for argument in stub.args.args + stub.args.kwonlyargs)
+        result, _, tensor = ast.unparse(stub.returns).partition("Results[")
+        if tensor:
+            assert [part.name for part in CLASSES[result + "Results"].body] == documented_results(function)
+        assert (tensor[:-1] or result) in ("_T", "NDArray[Any]")
 
 
 @pytest.mark.parametrize("name", halfstep.ops.__all__)
