@@ -115,6 +115,7 @@ struct OpCommand {
   std::string mode;
   std::vector<std::string> arguments;
   std::string operators;
+  std::string device = "cpu";
   bool all = false;
 };
 
@@ -136,6 +137,7 @@ int run_operators_command(const OpCommand& command) {
   OpRequest request;
   request.mode = command.mode;
   request.problems = command.arguments;
+  request.device = command.device;
   if (!command.operators.empty()) request.operators = command.operators;
   const int ways = !command.arguments.empty() + !command.operators.empty() + command.all;
   if (ways != 1) fail("op {}: found {} of problems, --operator and --all, expected one of them", command.mode, ways);
@@ -159,6 +161,8 @@ void add_op(CLI::App& program, Work& work) {
   command->add_option("problems", options->arguments, "OPERATOR PORT=TYPE ... ATTRIBUTE=VALUE ...; or the golden FILE");
   command->add_option("--operator", options->operators, "which records, as in 'conv2d*', with their own cases");
   command->add_flag("--all", options->all, "every record");
+  command->add_option("--device", options->device, "of check and speed: cpu, sim, cuda or cuda:N")
+      ->capture_default_str();
   command->callback([options, &work] {
     work = [options] {
       return options->mode == "golden" ? run_golden_command(*options) : run_operators_command(*options);

@@ -56,7 +56,7 @@ void add_run(CLI::App& program, Work& work) {
   auto* relative = command->add_option("--rtol", request.relative, "relative tolerance")->capture_default_str();
   auto* absolute = command->add_option("--atol", request.absolute, "absolute tolerance")->capture_default_str();
   command->add_flag("--exact", request.exact, "every bit must agree")->excludes(relative)->excludes(absolute);
-  command->add_option("--place", request.place, "cpu or sim")->capture_default_str();
+  command->add_option("--place", request.place, "cpu, sim, cuda or cuda:N")->capture_default_str();
   command->callback([options, &work] {
     work = [options] {
       const RunReport report = run_model(options->request, options->common.settings());

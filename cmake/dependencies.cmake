@@ -10,7 +10,7 @@ find_package(ZLIB REQUIRED)
 find_package(zstd REQUIRED)
 find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
-if(NOT HALFSTEP_FUZZ)
+if(HALFSTEP_TESTS AND NOT HALFSTEP_FUZZ)
   find_package(GTest REQUIRED)
   find_package(benchmark REQUIRED)
 endif()
@@ -24,5 +24,8 @@ set_target_properties(xxHash::xxhash PROPERTIES IMPORTED_LOCATION ${XXHASH_LIBRA
 
 if(HALFSTEP_CUDA)
   enable_language(CUDA)
+  set(CMAKE_CUDA_STANDARD 20)
+  # No fused multiply-add where the rule has none; fmt's checks of format strings at compile time are beyond nvcc.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;-DFMT_CONSTEVAL=;-DFMT_USE_CONSTEXPR=1;-Xcompiler=-ffp-contract=off;-Xcompiler=-fPIC>")
   find_package(CUDAToolkit REQUIRED)
 endif()

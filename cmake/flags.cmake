@@ -9,31 +9,36 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-add_compile_options(-ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+set(warnings -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 reports these falsely inside std::string (GCC bugs 105329, 105651); the sanitizer builds look for real ones.
-  add_compile_options(-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
+  list(APPEND warnings -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
 endif()
 if(HALFSTEP_WERROR)
-  add_compile_options(-Werror)
+  list(APPEND warnings -Werror)
 endif()
+# One set of objects for the program and for the Python extension, which is a shared library. Our own functions are never
+# replaced from outside, so calls between them need no table.
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fPIC;-fno-semantic-interposition;-ffp-contract=off;${warnings}>")
 if(HALFSTEP_SANITIZE)
   add_compile_options(-fsanitize=${HALFSTEP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${HALFSTEP_SANITIZE})
 endif()
 
 # ccache rewrites absolute paths to ones relative to the build folder, so that build folders and clones share results;
-# __FILE__ is mapped to a path inside the project either way.
+# __FILE__ is mapped to a path inside the project either way. Builds with and without -Werror share them too: what is kept has
+# compiled, and its warnings are shown again.
 find_program(HALFSTEP_CCACHE ccache)
 mark_as_advanced(HALFSTEP_CCACHE)
 if(HALFSTEP_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=/ CCACHE_NOHASHDIR=1
+      CCACHE_IGNOREOPTIONS=-Werror
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${HALFSTEP_CCACHE})
   cmake_path(RELATIVE_PATH CMAKE_SOURCE_DIR BASE_DIRECTORY ${CMAKE_BINARY_DIR} OUTPUT_VARIABLE relative)
-  add_compile_options(-fmacro-prefix-map=${relative}/=)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${relative}/=>)
 else()
-  add_compile_options(-fmacro-prefix-map=${CMAKE_BINARY_DIR}/= -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${CMAKE_BINARY_DIR}/=;-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=>")
 endif()
 
 # The heavy headers, compiled once for the library and once for the tests (which add GoogleTest). GCC only: clang builds
@@ -48,7 +53,7 @@ function(halfstep_precompiled TARGET)
   file(WRITE ${CMAKE_BINARY_DIR}/gen/${TARGET}.cpp.new "// Carries the precompiled headers.\n")
   file(COPY_FILE ${CMAKE_BINARY_DIR}/gen/${TARGET}.cpp.new ${CMAKE_BINARY_DIR}/gen/${TARGET}.cpp ONLY_IF_DIFFERENT)
   add_library(${TARGET} STATIC ${CMAKE_BINARY_DIR}/gen/${TARGET}.cpp)
-  target_compile_options(${TARGET} PUBLIC -fpch-preprocess)
+  target_compile_options(${TARGET} PUBLIC $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
   target_link_libraries(${TARGET} PRIVATE fmt::fmt)
   target_precompile_headers(${TARGET} PRIVATE ${HALFSTEP_HEAVY_HEADERS} ${ARGN})
 endfunction()

@@ -34,6 +34,7 @@ add_custom_command(
              ${HALFSTEP_GEN}/halfstep/ir/ops.h ${HALFSTEP_GEN}/halfstep/ir/ops_records.h
              ${HALFSTEP_GEN}/halfstep/kernels/ops.h ${HALFSTEP_GEN}/halfstep/arith/pointwise_functions.h
              ${HALFSTEP_GEN}/halfstep/passes/gradients.h ${HALFSTEP_GEN}/docs/operators.md
+             ${HALFSTEP_GEN}/python/halfstep/ops.py ${HALFSTEP_GEN}/python/halfstep/ops.pyi
   COMMAND opgen --schema ops/schema.yaml --out ${HALFSTEP_GEN} ${records}
   COMMAND ${CMAKE_COMMAND} -E touch ${HALFSTEP_GEN}/opgen.stamp
   DEPENDS opgen ops/schema.yaml ${records}

@@ -5,7 +5,7 @@ if(TARGET halfstep_test_heavy)
   target_link_libraries(halfstep_test_heavy PRIVATE GTest::gtest)
 endif()
 
-set(rooms base arith io ir kernels passes runtime compile quant train verify)
+set(rooms base arith io ir kernels passes runtime compile eager quant train verify)
 set(HALFSTEP_TEST_LINKS_kernels io)
 set(HALFSTEP_TEST_LINKS_passes compile)
 set(HALFSTEP_TEST_LINKS_runtime compile)
@@ -96,3 +96,12 @@ foreach(check IN LISTS checks)
   add_test(NAME ${name} COMMAND ${check} ${CMAKE_BINARY_DIR} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS checks SKIP_RETURN_CODE 77 TIMEOUT 900)
 endforeach()
+
+# The Python package, as it lies in gen/python.
+if(HALFSTEP_NO_PYTHON)
+  add_test(NAME python COMMAND sh -c "echo \"skipped: ${HALFSTEP_NO_PYTHON}\"; exit 77")
+else()
+  add_test(NAME python COMMAND ${Python_EXECUTABLE} -m pytest -q -rs -p no:cacheprovider ${CMAKE_SOURCE_DIR}/python/tests)
+endif()
+set_tests_properties(python PROPERTIES LABELS python SKIP_RETURN_CODE 77 TIMEOUT 900
+                                       ENVIRONMENT "PYTHONPATH=${HALFSTEP_GEN}/python;PYTHONDONTWRITEBYTECODE=1")

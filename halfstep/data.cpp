@@ -74,7 +74,7 @@ Model load_stage(const std::filesystem::path& path, std::string_view stage) {
 
 Place place_of(const std::string& text) {
   const auto place = parse_place(text);
-  if (!place || place->kind == DeviceKind::cuda) fail("place: found '{}', expected cpu or sim", text);
+  if (!place) fail("place: found '{}', expected cpu, sim, cuda or cuda:N", text);
   return *place;
 }
 

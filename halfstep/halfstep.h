@@ -1,4 +1,5 @@
-// Halfstep's C++ face: one function for each verb. The command line and Python call nothing else.
+// Halfstep's C++ face: one function for each verb, and eager::call for one operator. The command line and Python call
+// nothing else.
 //
 // Every function throws halfstep::Error; its kind says what an exit code should be. Nothing is printed. Files are whole
 // or not there.
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "halfstep/base/log.h"
+#include "halfstep/eager/call.h"
 #include "halfstep/ir/model.h"
 #include "halfstep/quant/convert.h"
 #include "halfstep/quant/prepare.h"
@@ -157,6 +159,7 @@ struct OpRequest {
   std::vector<std::string> problems;  ///< lines such as "relu x=f32[2,3]"; without any the cases of the records
   std::string operators = "*";        ///< which records: a pattern of names
   std::string mode = "check";         ///< check, bitwise, grad, reject, speed, or all but speed
+  std::string device = "cpu";         ///< of check and speed: cpu, sim, cuda, cuda:N
 };
 verify::OpReport run_operators(const OpRequest& request, const Settings& settings);
 

@@ -1,3 +1,4 @@
+#include "halfstep/data.h"
 #include "halfstep/halfstep.h"
 #include "halfstep/passes/gradients.h"
 
@@ -9,6 +10,7 @@ verify::OpReport run_operators(const OpRequest& request, const Settings& setting
   options.problems = request.problems;
   options.operators = request.operators;
   options.threads = settings.threads;
+  options.place = place_of(request.device);
   options.seed = settings.seed;
   options.gradient = passes::build_gradient;
   options.progress = settings.progress;

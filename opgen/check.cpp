@@ -61,6 +61,18 @@ void check_like(const Port& port, const Record& record) {
   if (port.dims && port.dims->like) like_port(port, port.dims->name, record);
 }
 
+/// Each choice but the last may have nothing to say, and the last one always does.
+void check_first_type(const Port& port, const Record& record) {
+  const auto& choices = port.type.choices;
+  for (const TypeSpec& choice : choices) {
+    const Port* like = choice.kind == TypeSpec::Kind::like ? record.input(choice.name) : nullptr;
+    if (like != nullptr && like->variadic) fail_at(port.source, "the input {} is variadic", like->name);
+    const bool may_be_silent = choice.kind == TypeSpec::Kind::attribute || (like != nullptr && !like->always_there());
+    if (may_be_silent == (&choice == &choices.back()))
+      fail_at(port.source, "of a list of types the last, and no other, says a dtype in every case");
+  }
+}
+
 void check_ports(const Record& record) {
   for (const Port& port : record.inputs) {
     if (port.variadic && &port != &record.inputs.back()) fail_at(port.source, "a variadic input must stand last");
@@ -77,6 +89,7 @@ void check_ports(const Record& record) {
     if (port.dims->open) fail_at(port.dims->source, "'...' leaves extents of an output unsaid");
     check_presence(port, record);
     check_like(port, record);
+    if (port.type.kind == TypeSpec::Kind::first) check_first_type(port, record);
     if (!port.state_of.empty() && record.input(port.state_of) == nullptr)
       fail_at(at_key(port.source, "state_of"), "there is no input '{}'{}", port.state_of,
               did_you_mean(port.state_of, port_names(record.inputs)));

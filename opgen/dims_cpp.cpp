@@ -67,9 +67,10 @@ std::string binary_cpp(const Expr& expr) {
 }
 
 std::string call_cpp(const Expr& expr) {
-  static const std::map<std::string, std::string> kFunctions = {{"rank", "rank_of"},   {"dim", "extent_of"},
-                                                                {"numel", "count_of"}, {"len", "length_of"},
-                                                                {"min", "smallest"},   {"max", "largest"}};
+  static const std::map<std::string, std::string> kFunctions = {
+      {"rank", "rank_of"},          {"dim", "extent_of"},   {"numel", "count_of"},
+      {"len", "length_of"},         {"min", "smallest"},    {"max", "largest"},
+      {"dtype_name", "dtype_name"}, {"per_row", "per_row"}, {"per_column", "per_column"}};
   if (expr.text == "has") return fmt::format("truth({}.type != nullptr)", cpp_name(expr.args[0].text));
   std::vector<std::string> args;
   for (const Expr& arg : expr.args) args.push_back(dims_cpp(arg));
@@ -91,6 +92,8 @@ void collect_facts(const Expr& expr, std::vector<std::string>& facts) {
     add(to_text(expr), "dtype_name(" + cpp_name(expr.args[0].text) + ")");
   } else if (expr.is(Kind::call) && expr.text == "has") {
     add(to_text(expr), cpp_name(expr.args[0].text) + ".type != nullptr");
+  } else if (expr.is(Kind::call) && expr.type == ExprType::boolean) {
+    for (const Expr& arg : expr.args) add("dims of " + arg.text, "dims_text(" + cpp_name(arg.text) + ")");
   } else if (expr.is(Kind::call) && expr.args[0].type == ExprType::port) {
     add(to_text(expr), dims_cpp(expr));
   }

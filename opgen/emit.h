@@ -30,10 +30,14 @@ std::string emit_gradients_header();
 std::string emit_gradients(const Records& records);
 std::string emit_docs(const Records& records);
 std::string emit_op_cases(const Records& records);
+std::string emit_python(const Records& records);
+std::string emit_python_stub(const Records& records);
 
 /// Records by name, the order of every table.
 std::vector<const Record*> by_name(const Records& records);
 
+/// Dtype, dims and presence of a port in words: "f32[s], unless is_test".
+std::string port_text(const Port& port);
 /// The attributes as members of a struct NAME, and its constructor from Attributes.
 std::string attribute_members(const Record& record);
 /// The whole of `std::vector<Type> infer_NAME(const OpSite& site)`.

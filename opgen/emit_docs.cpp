@@ -12,26 +12,11 @@ std::string type_text(const TypeSpec& type) {
     case TypeSpec::Kind::variable: return type.name;
     case TypeSpec::Kind::attribute: return "dtype of " + type.name;
     case TypeSpec::Kind::like: return "like " + type.name;
+    case TypeSpec::Kind::first: break;
   }
-  return {};
-}
-
-std::string port_text(const Port& port) {
-  std::string text = type_text(port.type);
-  const bool same = port.type.kind == TypeSpec::Kind::like && port.dims && port.dims->like;
-  if (port.dims && !same) {
-    if (port.dims->like)
-      text += ", dims of " + port.dims->name;
-    else if (port.dims->function)
-      text += ", dims " + port.dims->texts[0];
-    else
-      text += "[" + join(port.dims->texts, ", ") + (port.dims->open ? ", ...]" : "]");
-  }
-  if (port.variadic) text += ", any number";
-  if (port.optional) text += ", optional";
-  if (!port.unless.empty()) text += ", unless " + port.unless;
-  if (!port.state_of.empty()) text += ", next value of " + port.state_of;
-  return text;
+  std::vector<std::string> choices;
+  for (const TypeSpec& choice : type.choices) choices.push_back(type_text(choice));
+  return join(choices, ", else ");
 }
 
 void write_ports(Text& text, const char* title, const std::vector<Port>& ports) {
@@ -95,6 +80,24 @@ void write_operator(Text& text, const Record& record) {
 }
 
 }  // namespace
+
+std::string port_text(const Port& port) {
+  std::string text = type_text(port.type);
+  const bool same = port.type.kind == TypeSpec::Kind::like && port.dims && port.dims->like;
+  if (port.dims && !same) {
+    if (port.dims->like)
+      text += ", dims of " + port.dims->name;
+    else if (port.dims->function)
+      text += ", dims " + port.dims->texts[0];
+    else
+      text += "[" + join(port.dims->texts, ", ") + (port.dims->open ? ", ...]" : "]");
+  }
+  if (port.variadic) text += ", any number";
+  if (port.optional) text += ", optional";
+  if (!port.unless.empty()) text += ", unless " + port.unless;
+  if (!port.state_of.empty()) text += ", next value of " + port.state_of;
+  return text;
+}
 
 std::string emit_docs(const Records& records) {
   Text text;

@@ -161,14 +161,22 @@ class InferWriter {
     return extents;
   }
 
-  std::string result_dtype(const Port& port) const {
-    switch (port.type.kind) {
-      case TypeSpec::Kind::classed: return dtype_cpp(port.type.type_class.dtypes[0]);
-      case TypeSpec::Kind::variable: return port.type.name;
-      case TypeSpec::Kind::attribute: return "infer.named_dtype(" + quoted(port.type.name) + ")";
-      case TypeSpec::Kind::like: return "Inference::like(" + cpp_name(port.type.name) + ").dtype";
+  static std::string result_dtype(const TypeSpec& type) {
+    switch (type.kind) {
+      case TypeSpec::Kind::classed: return dtype_cpp(type.type_class.dtypes[0]);
+      case TypeSpec::Kind::variable: return type.name;
+      case TypeSpec::Kind::attribute: return "infer.named_dtype(" + quoted(type.name) + ")";
+      case TypeSpec::Kind::like: return "Inference::like(" + cpp_name(type.name) + ").dtype";
+      case TypeSpec::Kind::first: break;
     }
-    return {};
+    std::string text = result_dtype(type.choices.back());
+    for (size_t i = type.choices.size() - 1; i-- > 0;) {
+      const TypeSpec& choice = type.choices[i];
+      text = choice.kind == TypeSpec::Kind::attribute
+                 ? fmt::format("infer.named_dtype_or({}, {})", quoted(choice.name), text)
+                 : fmt::format("dtype_or({}, {})", cpp_name(choice.name), text);
+    }
+    return text;
   }
 
   std::string result_dims(const Port& port) const {
@@ -184,7 +192,7 @@ class InferWriter {
     for (const Port& port : record_.outputs) {
       const bool both = port.type.kind == TypeSpec::Kind::like && port.dims->like;
       types.push_back(both ? "Inference::like(" + cpp_name(port.type.name) + ")"
-                           : "Type{" + result_dtype(port) + ", " + result_dims(port) + "}");
+                           : "Type{" + result_dtype(port.type) + ", " + result_dims(port) + "}");
     }
     if (types.size() == 1) {
       text_.line("  return {{{}}};", types[0]);

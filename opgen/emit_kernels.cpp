@@ -25,7 +25,14 @@ void write_struct(Text& text, const Record& record) {
   text.line("}};");
 }
 
-/// Symbols of its kernels, best first.
+/// Symbols of its kernels for CUDA, best first.
+std::vector<std::string> cuda_kernels_of(const Record& record) {
+  std::vector<std::string> symbols;
+  for (const std::string& name : record.cuda_kernels) symbols.push_back("cuda_" + record.name + "_" + name);
+  return symbols;
+}
+
+/// Symbols of its kernels for the CPU, best first.
 std::vector<std::string> kernels_of(const Record& record) {
   std::vector<std::string> symbols;
   for (const std::string& name : record.cpu_kernels) symbols.push_back("cpu_" + record.name + "_" + name);
@@ -63,11 +70,34 @@ std::string emit_kernel_ops(const Records& records) {
   for (const Record* record : by_name(records)) {
     text.blank();
     write_struct(text, *record);
-    text.line("extern const Kernel {};", join(kernels_of(*record), ", "));
+    std::vector<std::string> symbols = kernels_of(*record);
+    for (std::string& symbol : cuda_kernels_of(*record)) symbols.push_back(std::move(symbol));
+    text.line("extern const Kernel {};", join(symbols, ", "));
   }
   text.line("\n}}  // namespace halfstep::kernels");
   return text.str();
 }
+
+namespace {
+
+/// An array of kernels for each operator, and the table of all that have one.
+void write_table(Text& text, const Records& records, const std::string& which,
+                 std::vector<std::string> (*symbols_of)(const Record&)) {
+  std::vector<const Record*> rows;
+  for (const Record* record : by_name(records)) {
+    const auto symbols = symbols_of(*record);
+    if (symbols.empty()) continue;
+    text.line("constexpr std::array<const Kernel*, {}> k{}{} = {{&{}}};", symbols.size(), which,
+              pascal_case(record->name), join(symbols, ", &"));
+    rows.push_back(record);
+  }
+  text.line("constexpr std::array<Row, {}> k{}Rows = {{{{", rows.size(), which);
+  for (const Record* record : rows)
+    text.line("    {{{}, k{}{}}},", quoted(record->name), which, pascal_case(record->name));
+  text.line("}}}};");
+}
+
+}  // namespace
 
 std::string emit_kernel_table(const Records& records) {
   Text text;
@@ -76,23 +106,22 @@ std::string emit_kernel_table(const Records& records) {
   text.line("#include \"halfstep/kernels/ops.h\"\n");
   text.line("namespace halfstep::kernels {{");
   text.line("namespace {{\n");
-  for (const Record* record : by_name(records)) {
-    const auto symbols = kernels_of(*record);
-    text.line("constexpr std::array<const Kernel*, {}> k{} = {{&{}}};", symbols.size(), pascal_case(record->name),
-              join(symbols, ", &"));
-  }
-  text.line("\nstruct Row {{\n  std::string_view op;\n  std::span<const Kernel* const> kernels;\n}};");
-  text.line("constexpr std::array<Row, {}> kRows = {{{{", records.size());
-  for (const Record* record : by_name(records))
-    text.line("    {{{}, k{}}},", quoted(record->name), pascal_case(record->name));
-  text.line("}}}};");
+  text.line("struct Row {{\n  std::string_view op;\n  std::span<const Kernel* const> kernels;\n}};\n");
+  write_table(text, records, "Cpu", kernels_of);
+  text.line("\n#ifdef HALFSTEP_CUDA");
+  write_table(text, records, "Cuda", cuda_kernels_of);
+  text.line("#else\nconstexpr std::array<Row, 0> kCudaRows = {{}};\n#endif");
   text.add(R"(
+std::span<const Kernel* const> find(std::span<const Row> rows, std::string_view op) {
+  const auto found = std::lower_bound(rows.begin(), rows.end(), op, [](const Row& row, std::string_view o) { return row.op < o; });
+  return found != rows.end() && found->op == op ? found->kernels : std::span<const Kernel* const>();
+}
+
 }  // namespace
 
-std::span<const Kernel* const> cpu_kernels(std::string_view op) {
-  const auto found = std::lower_bound(kRows.begin(), kRows.end(), op, [](const Row& row, std::string_view o) { return row.op < o; });
-  return found != kRows.end() && found->op == op ? found->kernels : std::span<const Kernel* const>();
-}
+std::span<const Kernel* const> cpu_kernels(std::string_view op) { return find(kCpuRows, op); }
+
+std::span<const Kernel* const> cuda_kernels(std::string_view op) { return find(kCudaRows, op); }
 
 const Kernel* reference_kernel(std::string_view op) {
   const auto kernels = cpu_kernels(op);

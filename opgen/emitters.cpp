@@ -25,6 +25,8 @@ std::vector<OutputFile> emit_all(const Records& records) {
       {"halfstep/passes/gradients.cpp", emit_gradients(records)},
       {"docs/operators.md", emit_docs(records)},
       {"tests/op_cases.cpp", emit_op_cases(records)},
+      {"python/halfstep/ops.py", emit_python(records)},
+      {"python/halfstep/ops.pyi", emit_python_stub(records)},
   };
   for (OutputFile& file : emit_ops_sources(records)) files.push_back(std::move(file));
   return files;

@@ -18,7 +18,8 @@ bool admits_float(const Port& port, const Record& record) {
       return declared == record.type_variables.end() || declared->second.admits_float();
     }
     case TypeSpec::Kind::like: return admits_float(*record.input(port.type.name), record);
-    case TypeSpec::Kind::attribute: return false;
+    case TypeSpec::Kind::attribute:
+    case TypeSpec::Kind::first: return false;
   }
   return false;
 }

@@ -44,7 +44,21 @@ bool is_type_variable(const Yaml& yaml) {
   return yaml.is_scalar() && !yaml.text().empty() && yaml.text()[0] >= 'A' && yaml.text()[0] <= 'Z';
 }
 
+TypeSpec load_type(const Yaml& yaml, const Record& record, bool is_output);
+
+/// Of an output: a string attribute that may be empty, an input that may be absent, at last what always has a dtype.
+TypeSpec load_first_type(const Yaml& yaml, const Record& record) {
+  TypeSpec first{TypeSpec::Kind::first, {}, {}};
+  for (const Yaml& element : yaml.elements()) {
+    const bool is_input = element.is_scalar() && record.input(element.text()) != nullptr;
+    first.choices.push_back(is_input ? TypeSpec{TypeSpec::Kind::like, {}, element.text()}
+                                     : load_type(element, record, true));
+  }
+  return first;
+}
+
 TypeSpec load_type(const Yaml& yaml, const Record& record, bool is_output) {
+  if (is_output && yaml.is_list()) return load_first_type(yaml, record);
   if (is_type_variable(yaml)) return {TypeSpec::Kind::variable, {}, yaml.text()};
   if (is_output && yaml.is_scalar()) {
     if (const AttributeSpec* attribute = record.attribute(yaml.text())) {

@@ -24,10 +24,11 @@ struct TypeClass {
 
 /// How a port gets its dtype.
 struct TypeSpec {
-  enum class Kind { classed, variable, attribute, like };
+  enum class Kind { classed, variable, attribute, like, first };
   Kind kind = Kind::classed;
-  TypeClass type_class;  ///< classed
-  std::string name;      ///< the variable, the attribute, or the port that it is like
+  TypeClass type_class;                ///< classed
+  std::string name;                    ///< the variable, the attribute, or the port that it is like
+  std::vector<TypeSpec> choices = {};  ///< first: of an output, those to ask in turn; the last one always answers
 };
 
 /// How a port gets its extents; an input without one may have any.

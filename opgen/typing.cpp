@@ -33,9 +33,17 @@ struct Function {
 const std::map<std::string, Function>& functions() {
   using enum ExprType;
   static const std::map<std::string, Function> kFunctions = {
-      {"rank", {{port}, integer}},    {"dim", {{port, integer}, integer}}, {"numel", {{port}, integer}},
-      {"len", {{integers}, integer}}, {"min", {{integers}, integer}},      {"max", {{integers}, integer}},
-      {"has", {{port}, boolean}},     {"dtype", {{port}, dtype}},
+      {"rank", {{port}, integer}},
+      {"dim", {{port, integer}, integer}},
+      {"numel", {{port}, integer}},
+      {"len", {{integers}, integer}},
+      {"min", {{integers}, integer}},
+      {"max", {{integers}, integer}},
+      {"has", {{port}, boolean}},
+      {"dtype", {{port}, dtype}},
+      {"dtype_name", {{port}, text}},
+      {"per_row", {{port, port}, boolean}},
+      {"per_column", {{port, port}, boolean}},
   };
   return kFunctions;
 }

@@ -23,19 +23,22 @@ ARROWS = {
     "passes": "ir arith base",
     "runtime": "kernels/kernel.h base",
     "compile": "passes runtime kernels/kernel.h ir base",
+    "eager": "compile runtime passes kernels/kernel.h ir base",
     "quant": "passes ir arith base",
     "train": "compile runtime passes quant ir io base",
     "verify": "compile runtime kernels/kernel.h ir io base",
     # halfstep.h and the verbs behind it
-    "face": "base arith io ir passes kernels/kernel.h runtime compile quant train verify",
+    "face": "base arith io ir passes kernels/kernel.h runtime compile eager quant train verify",
     # The records' errors read like the library's.
     "opgen": "base",
     "cli": "face",
-    "tests": "opgen face base arith io ir kernels passes runtime compile quant train verify",
-    "bench": "face base arith io ir kernels passes runtime compile quant train verify",
+    "python": "face",
+    "tests": "opgen face base arith io ir kernels passes runtime compile eager quant train verify",
+    "bench": "face base arith io ir kernels passes runtime compile eager quant train verify",
 }
-# The program sees the face's one public header; these come with it and say what its signatures mean.
-CLI_HEADERS = {"halfstep/halfstep.h", "halfstep/base/nearest.h", "halfstep/base/log.h", "halfstep/base/status.h"}
+# The program and the Python extension see the face's one public header; these come with it and say what its signatures mean.
+FACE_USERS = ("cli", "python")
+FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/base/few.h", "halfstep/base/nearest.h", "halfstep/base/log.h", "halfstep/base/status.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 # What opgen and tests write into files is no include of theirs.
 RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
@@ -50,8 +53,8 @@ def room_of(path):
 
 def allowed(room, header):
     target = room_of(header)
-    if room == "cli" and target != "cli":
-        return header in CLI_HEADERS
+    if room in FACE_USERS and target != room:
+        return header in FACE_HEADERS
     if target == room:
         return True
     arrows = ARROWS.get(room, "").split()
@@ -61,7 +64,7 @@ def allowed(room, header):
 def arrow_of(room, header):
     if header == "halfstep/kernels/kernel.h" and "kernels" not in ARROWS[room].split():
         return f"{room} -> kernels/kernel.h"
-    return f"{room} -> {header.removeprefix('halfstep/') if room == 'cli' else room_of(header)}"
+    return f"{room} -> {header.removeprefix('halfstep/') if room in FACE_USERS else room_of(header)}"
 
 
 class Check:
@@ -80,7 +83,7 @@ class Check:
         if (path.parent / header).is_file():
             return "beside"
         first = header.split("/")[0]
-        return header if first in ("halfstep", "cli", "opgen", "tests", "bench") else None
+        return header if first in ("halfstep", "cli", "python", "opgen", "tests", "bench") else None
 
     def file(self, path, name):
         self.files += 1
@@ -103,7 +106,7 @@ class Check:
             if self.generated.is_dir():
                 self.violations.append(f"{where}: '{header}' does not exist")
         elif not allowed(room, header):
-            may = " ".join(sorted(CLI_HEADERS)) if room == "cli" else ARROWS.get(room) or "nothing of ours"
+            may = " ".join(sorted(FACE_HEADERS)) if room in FACE_USERS else ARROWS.get(room) or "nothing of ours"
             self.violations.append(f"{where}: {room} includes '{header}', expected only: {may}")
         elif room_of(header) == room:
             self.inside += 1
@@ -121,7 +124,7 @@ def sources(base, folders):
 def main():
     build = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build/release"
     check = Check(build / "gen")
-    for path, name in sources(ROOT, ["halfstep", "opgen", "cli", "tests", "bench"]):
+    for path, name in sources(ROOT, ["halfstep", "opgen", "cli", "python", "tests", "bench"]):
         check.file(path, name)
     own = check.files
     for path, name in sources(check.generated, ["halfstep", "tests"]):

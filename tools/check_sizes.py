@@ -12,9 +12,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ["halfstep", "opgen", "cli", "tests", "bench"]
+FOLDERS = ["halfstep", "opgen", "cli", "python", "tests", "bench"]
 # Tests are tables as often as functions: their figures are printed, the limits are for what is shipped.
-LIMITED = ("halfstep/", "opgen/", "cli/")
+LIMITED = ("halfstep/", "opgen/", "cli/", "python/")
 LONGEST_FILE, LONGEST_FUNCTION, P90_FUNCTION = 500, 100, 30
 
 

@@ -2,11 +2,11 @@
 # Installs the Debian packages that the build needs and that are missing, and says which. Asks for no network when all are there.
 set -eu
 
-# python3, universal-ctags, patch: of tools/check_*.
+# python3, universal-ctags, patch: of tools/check_*. python3-dev, python3-venv: of the Python package.
 # ocl-icd-opencl-dev: what CMake finds oneDNN through asks for OpenCL, which the package only recommends.
 packages="g++ cmake ninja-build libfmt-dev libyaml-cpp-dev libdnnl-dev ocl-icd-opencl-dev libhwy-dev nlohmann-json3-dev
   libcli11-dev libxxhash-dev zlib1g-dev libzstd-dev libpng-dev libjpeg-dev libgtest-dev libbenchmark-dev
-  python3 universal-ctags patch"
+  python3 python3-dev python3-venv universal-ctags patch"
 
 if ! command -v dpkg-query > /dev/null; then
   echo "setup: this is not a Debian system, so nothing is installed; needed are:" $packages

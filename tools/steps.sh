@@ -24,7 +24,8 @@ set_up() {
 }
 
 configure() {
-  if [ -e "$tree/build.ninja" ] && [ ! CMakePresets.json -nt "$tree/build.ninja" ]; then
+  if [ -e "$tree/build.ninja" ] && [ ! CMakePresets.json -nt "$tree/build.ninja" ] &&
+    [ ! build/venv/stamp -nt "$tree/build.ninja" ]; then
     say 2 "configure: $tree is configured"
     return
   fi
@@ -55,6 +56,7 @@ quickstart() {
 }
 
 set_up
+[ "$job" != test ] || tools/python_env.sh
 if [ "$job" = lint ]; then
   configure -DCMAKE_CXX_COMPILER=clang++ -DHALFSTEP_WERROR=OFF
 else

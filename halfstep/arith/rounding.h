@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "halfstep/base/host_device.h"
+
 namespace halfstep::arith {
 
 enum class Rounding {
@@ -22,7 +24,7 @@ constexpr std::optional<Rounding> parse_rounding(std::string_view text) {
 
 /// The whole number nearest to `v`; NaN and infinities stay. Needs the environment's rounding to be to nearest.
 template <class T>
-T round_to(T v, Rounding mode) {
+HS_HOST_DEVICE T round_to(T v, Rounding mode) {
   switch (mode) {
     case Rounding::half_even: return std::nearbyint(v);
     case Rounding::half_away: return std::round(v);

@@ -1,7 +1,11 @@
 // Round to nearest, subnormals kept: set at every entry of the library and on every pool thread, restored on leaving.
 #pragma once
 
+#if defined(__x86_64__)
+#include <cstdint>
+#else
 #include <cfenv>
+#endif
 
 namespace halfstep {
 
@@ -13,7 +17,12 @@ class FloatEnvironment {
   FloatEnvironment& operator=(const FloatEnvironment&) = delete;
 
  private:
+#if defined(__x86_64__)
+  uint32_t sse_;
+  uint16_t x87_;
+#else
   std::fenv_t saved_;
+#endif
 };
 
 }  // namespace halfstep

@@ -1,13 +1,32 @@
 #include "halfstep/base/parallel.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "halfstep/base/float_environment.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace halfstep {
+namespace {
+
+/// Some times what the system needs to put a thread to sleep and to wake it.
+constexpr auto kLookOn = std::chrono::microseconds(50);
+
+int processors() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+void pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
+}
+
+}  // namespace
 
 ThreadPool::ThreadPool(int threads)
-    : threads_(threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
+    : threads_(threads > 0 ? threads : processors()), oversubscribed_(threads_ > processors()) {
   for (int worker = 1; worker < threads_; ++worker) members_.emplace_back([this, worker] { serve(worker); });
 }
 
@@ -30,9 +49,16 @@ void ThreadPool::run_on_all(FunctionRef<void(int)> task) {
   }
   start_.notify_all();
   task(0);
+  look_on([this] { return running_ == 0; });
   std::unique_lock lock(mutex_);
   finished_.wait(lock, [this] { return running_ == 0; });
   task_ = nullptr;
+}
+
+void ThreadPool::look_on(FunctionRef<bool()> ready) const {
+  if (oversubscribed_) return;
+  const auto end = std::chrono::steady_clock::now() + kLookOn;
+  while (!ready() && std::chrono::steady_clock::now() < end) pause();
 }
 
 void ThreadPool::serve(int worker) {
@@ -40,6 +66,7 @@ void ThreadPool::serve(int worker) {
   uint64_t seen = 0;
   while (true) {
     const FunctionRef<void(int)>* task = nullptr;
+    look_on([&] { return generation_ != seen; });
     {
       std::unique_lock lock(mutex_);
       start_.wait(lock, [&] { return stopping_ || generation_ != seen; });

@@ -33,7 +33,8 @@ class FunctionRef<R(Args...)> {
 };
 
 /// A fixed team of threads that includes the caller. One `run_on_all` at a time; callbacks must not throw.
-/// Every member runs with the library's floating-point environment.
+/// Every member runs with the library's floating-point environment. Whoever waits looks on for some microseconds before
+/// it sleeps, so that calls in quick succession cost no wake-up; not where members outnumber processors.
 class ThreadPool {
  public:
   /// `threads` counts the caller; 0 means one per processor.
@@ -53,13 +54,16 @@ class ThreadPool {
 
  private:
   void serve(int worker);
+  /// Until `ready`, or until it is time to sleep.
+  void look_on(FunctionRef<bool()> ready) const;
 
   int threads_;
+  bool oversubscribed_;
   std::mutex mutex_;
   std::condition_variable start_, finished_;
   const FunctionRef<void(int)>* task_ = nullptr;
-  uint64_t generation_ = 0;
-  int running_ = 0;
+  std::atomic<uint64_t> generation_{0};  ///< changed under the mutex
+  std::atomic<int> running_{0};
   bool stopping_ = false;
   std::vector<std::jthread> members_;
 };

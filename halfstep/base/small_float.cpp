@@ -9,8 +9,6 @@
 namespace halfstep {
 namespace {
 
-constexpr SmallFloat kHalf{5, 10, 15, TopCodes::ieee};
-
 uint16_t sign_bit(const SmallFloat& format) {
   return static_cast<uint16_t>(1U << (format.exponent_bits + format.mantissa_bits));
 }
@@ -44,7 +42,7 @@ uint16_t overflowed(const SmallFloat& format, bool saturate) {
 
 SmallFloat SmallFloat::of(DType dtype) {
   switch (dtype) {
-    case DType::f16: return kHalf;
+    case DType::f16: return {5, 10, 15, TopCodes::ieee};
     case DType::bf16: return {8, 7, 127, TopCodes::ieee};
     case DType::f8_e4m3fn: return {4, 3, 7, TopCodes::fn};
     case DType::f8_e4m3fnuz: return {4, 3, 8, TopCodes::fnuz};
@@ -54,7 +52,7 @@ SmallFloat SmallFloat::of(DType dtype) {
     default: break;
   }
   HS_CHECK(false);
-  return kHalf;
+  return {};
 }
 
 double SmallFloat::largest() const { return magnitude(largest_code(*this), *this); }
@@ -103,9 +101,5 @@ uint16_t encode(double value, const SmallFloat& format, bool saturate) {
   const double code = first + steps;
   return with_sign(code > largest_code(format) ? overflowed(format, saturate) : static_cast<unsigned>(code));
 }
-
-Half::Half(float value) : bits(encode(value, kHalf, false)) {}
-
-Half::operator float() const { return static_cast<float>(decode(bits, kHalf)); }
 
 }  // namespace halfstep

@@ -1,21 +1,21 @@
 #include "halfstep/base/tensor.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <new>
-
 namespace halfstep {
 
-Tensor::Tensor(DType dtype, Dims dims) : type_{dtype, std::move(dims)}, size_(count_elements(type_.dims)) {
-  const size_t padded = (std::max<size_t>(bytes(), 1) + kAlignment - 1) / kAlignment * kAlignment;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, padded));
-  if (memory == nullptr) throw std::bad_alloc();
-  storage_ = std::shared_ptr<std::byte>(memory, std::free);
-  std::memset(memory, 0, padded);
+Tensor Tensor::uninitialized(DType dtype, Dims dims) {
+  Tensor tensor;
+  tensor.size_ = count_elements(dims);
+  tensor.type_ = {dtype, std::move(dims)};
+  tensor.storage_ = allocate(tensor.bytes());
+  return tensor;
+}
+
+Tensor::Tensor(DType dtype, Dims dims) : Tensor(uninitialized(dtype, std::move(dims))) {
+  std::memset(storage_.get(), 0, bytes());
 }
 
 Tensor Tensor::clone() const {
-  Tensor copy(type_.dtype, type_.dims);
+  Tensor copy = uninitialized(type_.dtype, type_.dims);
   std::memcpy(copy.raw(), raw(), bytes());
   return copy;
 }
@@ -31,7 +31,7 @@ Tensor Tensor::rows(int64_t begin, int64_t end) const {
   HS_CHECK(!type_.dims.empty() && 0 <= begin && begin <= end && end <= type_.dims[0]);
   Dims dims = type_.dims;
   dims[0] = end - begin;
-  Tensor slice(type_.dtype, dims);
+  Tensor slice = uninitialized(type_.dtype, dims);
   const size_t row = type_.dims[0] == 0 ? 0 : bytes() / static_cast<size_t>(type_.dims[0]);
   std::memcpy(slice.raw(), raw() + static_cast<size_t>(begin) * row, slice.bytes());
   return slice;

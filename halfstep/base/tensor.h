@@ -7,11 +7,9 @@
 
 #include "halfstep/base/shape.h"
 #include "halfstep/base/status.h"
+#include "halfstep/base/storage.h"
 
 namespace halfstep {
-
-/// Alignment of every tensor and planned buffer, in bytes: one cache line, one AVX-512 vector.
-inline constexpr size_t kAlignment = 64;
 
 /// Shared ownership of aligned bytes: copies of a Tensor share storage, `clone` does not.
 class Tensor {
@@ -19,6 +17,8 @@ class Tensor {
   Tensor() = default;
   /// Zero-filled.
   Tensor(DType dtype, Dims dims);
+  /// For whoever writes every element before anything reads one.
+  static Tensor uninitialized(DType dtype, Dims dims);
 
   template <class T>
   static Tensor of(DType dtype, Dims dims, std::span<const T> values) {
@@ -32,6 +32,8 @@ class Tensor {
   static Tensor scalar(int32_t value) { return of<int32_t>(DType::i32, {1}, std::span(&value, 1)); }
 
   bool defined() const { return storage_ != nullptr; }
+  /// The owner of raw().
+  const std::shared_ptr<std::byte>& storage() const { return storage_; }
   DType dtype() const { return type_.dtype; }
   const Dims& dims() const { return type_.dims; }
   const Type& type() const { return type_; }

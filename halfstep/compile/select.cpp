@@ -29,28 +29,12 @@ class Use {
   std::vector<const void*> constants_;
 };
 
-kernels::Plan prepare(const kernels::Kernel& kernel, const kernels::Problem& problem, Op op) {
+kernels::Plan prepare(const kernels::Kernel& kernel, const kernels::Problem& problem, const std::string& where) {
   try {
     return kernel.prepare(problem);
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}: {}: {}", op.where(), op.info().name, error.what()));
+    throw Error(error.kind(), fmt::format("{}: {}: {}", where, problem.op, error.what()));
   }
-}
-
-void select(runtime::Instruction& instruction, Op op, const kernels::Problem& problem) {
-  std::string refusals;
-  for (const kernels::Kernel* kernel : candidates(instruction.place, op.info().name)) {
-    const Verdict verdict = kernel->accept(problem);
-    if (verdict) {
-      instruction.kernel = kernel;
-      instruction.plan = prepare(*kernel, problem, op);
-      return;
-    }
-    instruction.refused.push_back({kernel->name, verdict.reason()});
-    refusals += fmt::format("{}{}: {}", refusals.empty() ? "" : "; ", kernel->name, verdict.reason());
-  }
-  unsupported("{}: {}: no kernel on {} does this ({})", op.where(), op.info().name, to_string(instruction.place),
-              refusals.empty() ? "there is none" : refusals);
 }
 
 }  // namespace
@@ -60,8 +44,29 @@ std::vector<const kernels::Kernel*> candidates(Place place, std::string_view op)
     const auto all = kernels::cpu_kernels(op);
     return {all.begin(), all.end()};
   }
+  if (place.kind == DeviceKind::cuda) {
+    const auto all = kernels::cuda_kernels(op);
+    return {all.begin(), all.end()};
+  }
   if (place.kind == DeviceKind::sim && kernels::reference_kernel(op) != nullptr) return {kernels::reference_kernel(op)};
   return {};
+}
+
+Selection select_kernel(const kernels::Problem& problem, Place place, const std::string& where) {
+  Selection selection;
+  std::string refusals;
+  for (const kernels::Kernel* kernel : candidates(place, problem.op)) {
+    const Verdict verdict = kernel->accept(problem);
+    if (verdict) {
+      selection.kernel = kernel;
+      selection.plan = prepare(*kernel, problem, where);
+      return selection;
+    }
+    selection.refused.push_back({kernel->name, verdict.reason()});
+    refusals += fmt::format("{}{}: {}", refusals.empty() ? "" : "; ", kernel->name, verdict.reason());
+  }
+  unsupported("{}: {}: no kernel on {} does this ({})", where, problem.op, to_string(place),
+              refusals.empty() ? "there is none" : refusals);
 }
 
 void select_kernels(Lowering& lowering, const Model& model, CpuLevel level) {
@@ -70,7 +75,10 @@ void select_kernels(Lowering& lowering, const Model& model, CpuLevel level) {
     if (!op) continue;
     runtime::Instruction& instruction = lowering.spec.instructions[i];
     const Use use(op, instruction, lowering.spec, model);
-    select(instruction, op, use.problem(op, level));
+    Selection selection = select_kernel(use.problem(op, level), instruction.place, op.where());
+    instruction.kernel = selection.kernel;
+    instruction.plan = std::move(selection.plan);
+    instruction.refused = std::move(selection.refused);
   }
 }
 

@@ -23,8 +23,7 @@ std::string describe_users(const ValueNode& value);
 /// NAME for the first output port, NAME.PORT for any other.
 std::string result_name(const OpInfo& info, const std::string& name, size_t port);
 
-/// Presence rules of the inputs, then the record's rules and the state pairs; the type of each output port. Throws
-/// Error.
+/// halfstep::check_site for values.
 std::vector<Type> check_site(const OpInfo& info, std::span<ValueNode* const> operands, const Attributes& attributes,
                              const std::string& where);
 

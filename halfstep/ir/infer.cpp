@@ -151,6 +151,10 @@ DType Inference::named_dtype(std::string_view attribute) const {
   return *dtype;
 }
 
+DType Inference::named_dtype_or(std::string_view attribute, DType otherwise) const {
+  return get<std::string>(site_.attributes, attribute).empty() ? otherwise : named_dtype(attribute);
+}
+
 Type Inference::like(const Operand& operand) { return operand.type != nullptr ? *operand.type : Type{DType::f32, {}}; }
 
 Dim rank_of(const Operand& operand) {
@@ -181,6 +185,34 @@ Truth same_dtype(const Operand& a, const Operand& b) {
 
 std::string_view dtype_name(const Operand& operand) {
   return operand.type != nullptr ? name(operand.type->dtype) : "unknown";
+}
+
+DType dtype_or(const Operand& operand, DType otherwise) {
+  return operand.type != nullptr ? operand.type->dtype : otherwise;
+}
+
+namespace {
+
+/// `kept` is the axis that has parameters of its own, `single` the other one, from the end.
+Truth per_line(const Operand& parameters, const Operand& matrix, size_t kept, size_t single) {
+  if (parameters.type == nullptr || matrix.type == nullptr) return Truth::unknown;
+  const Dims& dims = parameters.dims();
+  const Truth is_one = count_of(parameters) == Dim(1);
+  Dims expected = matrix.dims();
+  if (expected.size() < 2) return is_one;
+  const Dim lines = expected[expected.size() - kept];
+  if (dims.size() == 1) return is_one || Dim(dims[0]) == lines;
+  expected[expected.size() - single] = 1;
+  return is_one || truth(std::equal(dims.begin(), dims.end(), expected.begin(), expected.end(), agrees));
+}
+
+}  // namespace
+
+Truth per_row(const Operand& parameters, const Operand& matrix) { return per_line(parameters, matrix, 2, 1); }
+Truth per_column(const Operand& parameters, const Operand& matrix) { return per_line(parameters, matrix, 1, 2); }
+
+Attribute dims_text(const Operand& operand) {
+  return operand.type != nullptr ? to_string(operand.dims()) : std::string("unknown");
 }
 
 Dim element(const std::vector<int64_t>& list, Dim index) {

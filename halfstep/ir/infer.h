@@ -95,6 +95,8 @@ class Inference {
   Dims dims(std::string_view port, std::initializer_list<Dim> extents) const;
   /// The dtype that a string attribute names.
   DType named_dtype(std::string_view attribute) const;
+  /// The same; `otherwise` where the attribute is empty.
+  DType named_dtype_or(std::string_view attribute, DType otherwise) const;
   /// The type of the operand; of an absent one, a placeholder for an output that is absent too.
   static Type like(const Operand& operand);
 
@@ -111,8 +113,15 @@ Dim extent_of(const Operand& operand, Dim axis);
 Dim count_of(const Operand& operand);
 Truth has_dtype(const Operand& operand, DType dtype);
 Truth same_dtype(const Operand& a, const Operand& b);
-/// For messages.
 std::string_view dtype_name(const Operand& operand);
+/// `otherwise` for an absent operand.
+DType dtype_or(const Operand& operand, DType otherwise);
+/// Whether the parameters suit the rows (columns) of a matrix, or of a batch of them: one element, a list of one for
+/// each, or the matrix's own extents with 1 in place of its columns (rows).
+Truth per_row(const Operand& parameters, const Operand& matrix);
+Truth per_column(const Operand& parameters, const Operand& matrix);
+/// For messages.
+Attribute dims_text(const Operand& operand);
 Dim element(const std::vector<int64_t>& list, Dim index);
 Dim smallest(const std::vector<int64_t>& list);
 Dim largest(const std::vector<int64_t>& list);

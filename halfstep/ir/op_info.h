@@ -38,6 +38,10 @@ struct OpSite {
   const Attributes& attributes;
 };
 
+/// The type of each output port (of absent ones too, unread), after every check: which inputs are there, the rules of
+/// the record, the state pairs. `shown` says what stands at a flat position, for messages. Throws Error.
+std::vector<Type> check_site(const OpSite& site, const std::function<std::string(size_t)>& shown);
+
 enum class GradientKind {
   none,             ///< no gradient; asking for one is an error
   derivative,       ///< the true derivative, checked by finite differences

@@ -177,6 +177,76 @@ Dims element(const OpSite& site, std::span<const Type* const> x, int64_t index) 
   return x[static_cast<size_t>(index)]->dims;
 }
 
+Dims scaled(const OpSite& site, const Dims& x, const Dims& scale, int64_t axis, int64_t block_size) {
+  if (scale.size() <= 1 && std::all_of(scale.begin(), scale.end(), [](int64_t e) { return e == 1; })) return x;
+  const size_t at = normal_axis(site, axis, x.size());
+  Dims expected = {x[at]};
+  if (block_size > 0) {
+    expected = x;
+    expected[at] = floor_div(Dim(x[at]) + Dim(block_size) - Dim(1), Dim(block_size)).value();
+  }
+  if (!std::equal(scale.begin(), scale.end(), expected.begin(), expected.end(), agrees))
+    reject(site, "the scale of {} has dims {}, expected one element or {} for axis {}{}", to_string(x),
+           to_string(scale), to_string(expected), axis,
+           block_size > 0 ? fmt::format(" in blocks of {}", block_size) : "");
+  return x;
+}
+
+Dims broadcast_matmul(const OpSite& site, const Dims& a, const Dims& b) {
+  const bool row = a.size() == 1, column = b.size() == 1;
+  if (a.empty() || b.empty()) reject(site, "found {} and {}, expected one axis or more", to_string(a), to_string(b));
+  const size_t a_batch = row ? 0 : a.size() - 2, b_batch = column ? 0 : b.size() - 2;
+  if (!agrees(a.back(), b[b_batch])) reject(site, "{} and {} do not multiply", to_string(a), to_string(b));
+  Dims dims = broadcast(site, Dims(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(a_batch)),
+                        Dims(b.begin(), b.begin() + static_cast<std::ptrdiff_t>(b_batch)));
+  if (!row) dims.push_back(a[a_batch]);
+  if (!column) dims.push_back(b.back());
+  return dims;
+}
+
+Dims convolution(const OpSite& site, const Dims& x, const Dims& w, const std::vector<int64_t>& stride,
+                 const std::vector<int64_t>& dilation, const std::vector<int64_t>& pad, const std::string& auto_pad) {
+  const size_t spatial = x.size() - 2;
+  Dims dims = {x[0], w[0]};
+  for (size_t i = 0; i < spatial; ++i) {
+    const Dim step = stride.empty() ? 1 : stride[i];
+    const Dim span = (Dim(w[i + 2]) - Dim(1)) * Dim(dilation.empty() ? 1 : dilation[i]) + Dim(1);
+    const Dim padding = pad.empty() ? Dim(0) : Dim(pad[i]) + Dim(pad[spatial + i]);
+    const Dim whole = Dim(x[i + 2]) + padding;
+    const bool same = auto_pad.starts_with("same");
+    if (w[i + 2] == 0 || (!same && (whole < span) == Truth::yes))
+      reject(site, "axis {} of {} with its padding is shorter than the kernel {}", i + 2, to_string(x), to_string(w));
+    dims.push_back(
+        (same ? floor_div(Dim(x[i + 2]) + step - Dim(1), step) : floor_div(whole - span, step) + Dim(1)).value());
+  }
+  return dims;
+}
+
+Dims concat_quantized(const OpSite& site, std::span<const Type* const> x, int64_t axis) {
+  if (x.empty() || x.size() % 3 != 0)
+    reject(site, "found {} values, expected triples of codes, scale and zero point", x.size());
+  std::vector<const Type*> codes;
+  const DType dtype = site.in[1]->dtype;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const DType expected = i % 3 == 1 ? DType::f32 : dtype;
+    if (x[i]->dtype != expected) reject(site, "value {} is {}, expected {}", i, to_string(*x[i]), name(expected));
+    if (i % 3 == 0) {
+      codes.push_back(x[i]);
+    } else if (!agrees(product(x[i]->dims), 1)) {
+      reject(site, "value {} is {}, expected one element", i, to_string(*x[i]));
+    }
+  }
+  return concat(site, codes, axis);
+}
+
+Dims global_pool(const OpSite&, const Dims& x, bool channels_last) {
+  Dims dims(x.size(), 1);
+  dims[0] = x[0];
+  const size_t channels = channels_last ? x.size() - 1 : 1;
+  dims[channels] = x[channels];
+  return dims;
+}
+
 Dims scaled_by_channel(const OpSite& site, const Dims& x, std::span<const Type* const> scales,
                        const std::vector<int64_t>& bits, int64_t axis, int64_t second_axis) {
   if (scales.empty() || scales.size() > 2) reject(site, "found {} scales, expected one or two", scales.size());

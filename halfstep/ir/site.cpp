@@ -3,25 +3,24 @@
 
 #include "halfstep/ir/detail.h"
 
-namespace halfstep::detail {
+namespace halfstep {
 namespace {
 
-void check_presence(const OpInfo& info, std::span<ValueNode* const> operands, const Attributes& attributes,
-                    const std::string& where) {
+void check_presence(const OpSite& site, const std::function<std::string(size_t)>& shown) {
+  const OpInfo& info = site.info;
   const size_t ports = info.inputs.size();
-  if (operands.size() > ports && !info.has_variadic_input())
-    fail("{}: {}: found {} inputs, expected at most {}", where, info.name, operands.size(), ports);
-  for (size_t i = 0; i < std::max(ports, operands.size()); ++i) {
+  if (site.in.size() > ports && !info.has_variadic_input())
+    fail("{}: {}: found {} inputs, expected at most {}", site.where, info.name, site.in.size(), ports);
+  for (size_t i = 0; i < std::max(ports, site.in.size()); ++i) {
     const size_t port = std::min(i, ports - 1);
     const PortInfo& input = info.inputs[port];
-    const bool given = i < operands.size() && operands[i] != nullptr;
-    if (!info.has_input(static_cast<int>(port), attributes)) {
-      if (given) {
-        fail("{}: {}: input '{}' is not taken{}, found '{}'", where, info.name, input.name,
-             info.absent_input_reason(static_cast<int>(port), attributes), operands[i]->name);
-      }
+    const bool given = i < site.in.size() && site.in[i] != nullptr;
+    if (!info.has_input(static_cast<int>(port), site.attributes)) {
+      if (given)
+        fail("{}: {}: input '{}' is not taken{}, found {}", site.where, info.name, input.name,
+             info.absent_input_reason(static_cast<int>(port), site.attributes), shown(i));
     } else if (!given && (!input.optional || i >= ports)) {
-      fail("{}: {}: input '{}' is missing", where, info.name, input.name);
+      fail("{}: {}: input '{}' is missing", site.where, info.name, input.name);
     }
   }
 }
@@ -39,17 +38,21 @@ void check_state_pairs(const OpSite& site, const std::vector<Type>& results) {
 
 }  // namespace
 
-std::vector<Type> check_site(const OpInfo& info, std::span<ValueNode* const> operands, const Attributes& attributes,
-                             const std::string& where) {
-  check_presence(info, operands, attributes, where);
-  std::vector<const Type*> types;
-  for (const ValueNode* operand : operands) types.push_back(operand == nullptr ? nullptr : &operand->type);
-  if (info.infer == nullptr) return {};
-  const OpSite site{where, info, types, attributes};
-  std::vector<Type> results = info.infer(site);
-  HS_CHECK(results.size() == info.outputs.size());
+std::vector<Type> check_site(const OpSite& site, const std::function<std::string(size_t)>& shown) {
+  check_presence(site, shown);
+  if (site.info.infer == nullptr) return {};
+  std::vector<Type> results = site.info.infer(site);
+  HS_CHECK(results.size() == site.info.outputs.size());
   check_state_pairs(site, results);
   return results;
 }
 
-}  // namespace halfstep::detail
+std::vector<Type> detail::check_site(const OpInfo& info, std::span<ValueNode* const> operands,
+                                     const Attributes& attributes, const std::string& where) {
+  std::vector<const Type*> types;
+  for (const ValueNode* operand : operands) types.push_back(operand == nullptr ? nullptr : &operand->type);
+  return halfstep::check_site({where, info, types, attributes},
+                              [operands](size_t i) { return "'" + operands[i]->name + "'"; });
+}
+
+}  // namespace halfstep

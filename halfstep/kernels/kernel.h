@@ -58,8 +58,8 @@ struct Plan {
 /// One execution. Operands and results may share memory only where an output is `state_of` that input.
 struct Call {
   const void* state = nullptr;
-  std::span<const ConstView> in;  ///< by flat position
-  std::span<const View> out;      ///< by port
+  std::span<const ConstView> in;  ///< by flat position; aligned to their elements
+  std::span<const View> out;      ///< by port; aligned to kAlignment
   std::byte* scratch = nullptr;
   std::byte* worker_scratch = nullptr;
 };
@@ -76,6 +76,8 @@ struct Kernel {
 
 /// The candidates for an operator, best first, the reference last; empty for an unknown operator. Written by opgen.
 std::span<const Kernel* const> cpu_kernels(std::string_view op);
+/// The same for a CUDA device, where the reference is not among them; empty in a build without CUDA.
+std::span<const Kernel* const> cuda_kernels(std::string_view op);
 /// The plain reference: oracle and fallback; nullptr for an unknown operator.
 const Kernel* reference_kernel(std::string_view op);
 

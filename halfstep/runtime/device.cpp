@@ -2,6 +2,9 @@
 
 #include "halfstep/runtime/device/cpu/cpu_device.h"
 #include "halfstep/runtime/device/sim/sim_device.h"
+#ifdef HALFSTEP_CUDA
+#include "halfstep/runtime/device/cuda/cuda_device.h"
+#endif
 
 namespace halfstep::runtime {
 
@@ -11,7 +14,12 @@ Device& device_at(Place place) {
   switch (place.kind) {
     case DeviceKind::cpu: return cpu;
     case DeviceKind::sim: return sim;
-    case DeviceKind::cuda: break;
+    case DeviceKind::cuda:
+#ifdef HALFSTEP_CUDA
+      return CudaDevice::at(place.index);
+#else
+      break;
+#endif
   }
   unsupported("device {}: this build has cpu and sim", to_string(place));
 }

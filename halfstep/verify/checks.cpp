@@ -85,10 +85,10 @@ std::string compare_results(const OpInfo& info, const std::vector<Tensor>& found
   return {};
 }
 
-Outcome check_results(const FilledProblem& filled, CpuLevel level, ThreadPool& pool) {
+Outcome check_results(const FilledProblem& filled, CpuLevel level, Place place, ThreadPool& pool) {
   for (const Feeding feeding : kFeedings) {
     const Single single = make_single(filled.problem, filled.operands, feeding);
-    const auto found = execute(single, level, kCpu, pool);
+    const auto found = execute(single, level, place, pool);
     const auto expected = reference_results(single, filled.operands);
     const auto wrong = compare_results(*filled.problem.info, found, expected, filled.record.tolerance);
     if (!wrong.empty()) return failed(fmt::format("{} ({})", wrong, name(feeding)));

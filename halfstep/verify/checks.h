@@ -20,8 +20,8 @@ struct FilledProblem {
   std::vector<Tensor> operands;
 };
 
-/// OpMode::check, with the operands fed and as tensors.
-Outcome check_results(const FilledProblem& filled, CpuLevel level, ThreadPool& pool);
+/// OpMode::check on the device at `place`, with the operands fed and as tensors.
+Outcome check_results(const FilledProblem& filled, CpuLevel level, Place place, ThreadPool& pool);
 
 /// OpMode::bitwise; the pools have 1, 2 and 4 threads. Results of the device sim, which runs the reference, are held
 /// against those of `level` where the record has no tolerance, else against the reference.

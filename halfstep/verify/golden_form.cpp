@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <set>
 
 #include "halfstep/base/nearest.h"
@@ -13,7 +15,10 @@ namespace {
 /// Golden files use the names of these.
 constexpr std::array<std::string_view, 3> kFormats = {"pir", "torch", "onnx"};
 /// What a file says of a case in `attr` that is no attribute of the operator.
-const std::set<std::string, std::less<>> kRemarks = {"opset", "domain", "batch"};
+const std::set<std::string, std::less<>> kRemarks = {"opset", "domain", "batch", "reduce_range"};
+/// Element types as PyTorch names those of codes.
+const std::map<std::string, std::string, std::less<>> kCodeTypes = {
+    {"quint8", "u8"}, {"qint8", "i8"}, {"qint32", "i32"}};
 
 const ForeignInfo& entry_of(const OpInfo& info, const std::string& op) {
   const auto entry = std::find_if(info.foreign.begin(), info.foreign.end(), [&](const ForeignInfo& candidate) {
@@ -23,10 +28,27 @@ const ForeignInfo& entry_of(const OpInfo& info, const std::string& op) {
   return *entry;
 }
 
+/// Our names of the element types that ONNX numbers (TensorProto.DataType); "" for 0, which stands for none.
+const std::map<int64_t, std::string>& onnx_dtypes() {
+  static const std::map<int64_t, std::string> kNames = {
+      {0, ""},      {1, "f32"},        {2, "u8"},           {3, "i8"},       {4, "u16"},
+      {5, "i16"},   {6, "i32"},        {7, "i64"},          {10, "f16"},     {11, "f64"},
+      {16, "bf16"}, {17, "f8_e4m3fn"}, {18, "f8_e4m3fnuz"}, {19, "f8_e5m2"}, {20, "f8_e5m2fnuz"},
+      {21, "u4"},   {22, "i4"},        {23, "f4_e2m1fn"},   {25, "u2"},      {26, "i2"}};
+  return kNames;
+}
+
 /// `value` in the type that the record has; what cannot be converted is left for complete_attributes to refuse.
-Attribute as_wanted(const Attribute& value, const Attribute& wanted) {
+Attribute as_wanted(const Attribute& value, const AttributeInfo& info) {
+  const Attribute& wanted = info.default_value;
+  if (const auto* text = std::get_if<std::string>(&value); text != nullptr && kCodeTypes.contains(*text)) {
+    const std::string& ours = kCodeTypes.find(*text)->second;
+    if (std::find(info.choices.begin(), info.choices.end(), ours) != info.choices.end()) return ours;
+  }
   const auto* integer = std::get_if<int64_t>(&value);
   if (integer != nullptr && std::holds_alternative<bool>(wanted)) return *integer != 0;
+  if (integer != nullptr && std::holds_alternative<std::string>(wanted) && onnx_dtypes().contains(*integer))
+    return onnx_dtypes().at(*integer);
   if (const auto* list = std::get_if<std::vector<int64_t>>(&wanted); integer != nullptr && list != nullptr)
     return std::vector<int64_t>(std::max<size_t>(list->size(), 1), *integer);
   const auto* real = std::get_if<double>(&value);
@@ -63,12 +85,34 @@ class Former {
       const auto ours = std::find_if(info_.attributes.begin(), info_.attributes.end(),
                                      [&, key = &name](const AttributeInfo& a) { return theirs(a.name) == *key; });
       if (ours != info_.attributes.end()) {
-        given[ours->name] = as_wanted(value, ours->default_value);
+        given[ours->name] = as_wanted(value, *ours);
       } else if (!kRemarks.contains(name)) {
         fail("{}: {} has no attribute '{}'", where_, info_.name, name);
       }
     }
+    for (const AttributeInfo& attribute : info_.attributes) {
+      const Tensor* stored = result_named_by(attribute.name);
+      if (stored != nullptr && !given.contains(attribute.name))
+        given[attribute.name] = std::string(name(stored->dtype()));
+    }
     form_.problem.use.attributes = complete_attributes(info_, std::move(given), where_);
+  }
+
+  /// The attribute zero_point_type says which type the result zero_point has.
+  const Tensor* result_named_by(const std::string& attribute) const {
+    if (!attribute.ends_with("_type")) return nullptr;
+    const std::string port = attribute.substr(0, attribute.size() - std::string_view("_type").size());
+    return info_.output(port) < 0 ? nullptr : find(golden_.out, theirs(port));
+  }
+
+  /// A state that is empty before and not after has seen nothing: its extremes are infinite.
+  Tensor unseen(const std::string& port, const Tensor& tensor) const {
+    const Tensor* after = find(golden_.out, port);
+    if (tensor.size() > 0 || after == nullptr || after->size() == 0 || tensor.dtype() != DType::f32) return tensor;
+    Tensor state(DType::f32, after->dims());
+    const float infinity = std::numeric_limits<float>::infinity();
+    std::ranges::fill(state.data<float>(), port.starts_with("min") ? infinity : -infinity);
+    return state;
   }
 
   void add_operand(const Tensor& tensor) {
@@ -87,7 +131,7 @@ class Former {
         if (list == nullptr) take_rest(taken);
       } else {
         const bool there = list != nullptr && info_.has_input(static_cast<int>(i), form_.problem.use.attributes);
-        add_operand(there ? list->front() : Tensor());
+        add_operand(there ? unseen(theirs(port.name), list->front()) : Tensor());
       }
     }
     for (const auto& [name, tensors] : golden_.in) {

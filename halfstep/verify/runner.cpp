@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "halfstep/base/nearest.h"
+#include "halfstep/compile/select.h"
+#include "halfstep/runtime/device.h"
 #include "halfstep/verify/checks.h"
 
 namespace halfstep::verify {
@@ -40,6 +42,7 @@ class Runner {
       : options_(options), level_(cpu_level()), pool_(options.threads), one_(1), two_(2), four_(4) {}
 
   OpReport run() {
+    runtime::device_at(options_.place);
     if (options_.problems.empty()) {
       run_records();
     } else {
@@ -95,16 +98,18 @@ class Runner {
 
   Outcome run_one(const Problem& problem, const OpTest& record, OpMode mode) {
     if (mode == OpMode::reject) return skipped("a problem has no rejected cases; records have");
+    if (compiler::candidates(options_.place, problem.info->name).empty())
+      return skipped(fmt::format("there is no kernel on {}", to_string(options_.place)));
     if (mode == OpMode::grad) return check_gradient(problem, record, options_.seed, options_.gradient, level_, pool_);
     const FilledProblem filled{
         problem, record,
         fill_operands(problem, record, options_.seed, mode == OpMode::speed ? Specials::none : Specials::strewn)};
-    if (mode == OpMode::check) return check_results(filled, level_, pool_);
+    if (mode == OpMode::check) return check_results(filled, level_, options_.place, pool_);
     if (mode == OpMode::bitwise) {
       name_missing_levels(record);
       return check_bitwise(filled, level_, {&one_, &two_, &four_});
     }
-    report_.speeds.push_back(measure(problem, filled.operands, pool_));
+    report_.speeds.push_back(measure(problem, filled.operands, options_.place, pool_));
     return passed();
   }
 
@@ -138,9 +143,10 @@ class Runner {
 
   std::string line_of(const Problem& problem, OpMode mode) const {
     const bool forced = level_ != detected_cpu_level();
-    return fmt::format("{}halfstep op {} '{}' --seed {}",
+    const std::string device = options_.place == Place() ? "" : " --device " + to_string(options_.place);
+    return fmt::format("{}halfstep op {} '{}' --seed {}{}",
                        forced ? fmt::format("HALFSTEP_CPU={} ", halfstep::name(level_)) : "", verify::name(mode),
-                       to_text(problem), options_.seed);
+                       to_text(problem), options_.seed, device);
   }
 
   void say(const std::string& op, size_t done, size_t total) const {

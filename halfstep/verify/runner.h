@@ -26,6 +26,7 @@ struct OpOptions {
   std::vector<std::string> problems;  ///< lines, see parse_problem; without any the cases of the records
   std::string operators = "*";        ///< names of records, `*` and `?` standing for any letters and any letter
   int threads = 0;                    ///< of check, grad and speed; 0 is one for each processor
+  Place place;                        ///< the device of check and speed
   uint64_t seed = 0;
   GradientBuilder gradient;  ///< passes::build_gradient
   ProgressCallback progress;
@@ -56,11 +57,12 @@ struct OpReport {
   bool passed() const { return failures.empty(); }
 };
 
-/// Throws Error where a problem is wrong (bad_input) or no kernel takes its types (unsupported), and where no record
-/// has the name asked for. What goes wrong with a case of a record is a failure in the report.
+/// An operator without a kernel for the place is skipped. Throws Error where there is no device at the place, where a
+/// problem is wrong (bad_input) or no kernel takes its types (unsupported), and where no record has the name asked for.
+/// What goes wrong with a case of a record is a failure in the report.
 OpReport run_operators(const OpOptions& options);
 
-/// Median time of the operator's kernel at the current CPU level, operands as tensors.
-OpSpeed measure(const Problem& problem, const std::vector<Tensor>& operands, ThreadPool& pool);
+/// Median time of the operator's kernel at the current CPU level on the device at `place`, operands as tensors.
+OpSpeed measure(const Problem& problem, const std::vector<Tensor>& operands, Place place, ThreadPool& pool);
 
 }  // namespace halfstep::verify

@@ -36,10 +36,11 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-OpSpeed measure(const Problem& problem, const std::vector<Tensor>& operands, ThreadPool& pool) {
+OpSpeed measure(const Problem& problem, const std::vector<Tensor>& operands, Place place, ThreadPool& pool) {
   const Single single = make_single(problem, operands, Feeding::tensors);
   CompileOptions options;
   options.optimize = false;
+  options.place = place;
   runtime::Program program = compile(single.model, options);
   const size_t instruction = instruction_of(single, program);
   std::map<std::string, Tensor> outputs;

@@ -68,14 +68,35 @@ TEST(SmallFloat, BeyondTheLargest) {
   EXPECT_FALSE(std::signbit(round_trip(-0.0, DType::f8_e4m3fnuz, false)));
 }
 
-TEST(SmallFloat, BFloat16IsTheSameFormat) {
-  const SmallFloat format = SmallFloat::of(DType::bf16);
-  for (const float value : {1.0F, -0.0F, 1.00390625F, 1.01171875F, 3.4e38F, 1e-40F, -65519.9F}) {
-    EXPECT_EQ(BFloat16(value).bits, encode(value, format, false));
-    EXPECT_EQ(static_cast<float>(BFloat16(value)), decode(BFloat16(value).bits, format));
+/// `Narrow` and the format of the dtype, for a number and its neighbours.
+template <class Narrow>
+void expect_same_conversion(float value, DType dtype) {
+  const SmallFloat format = SmallFloat::of(dtype);
+  for (const float x : {std::nextafter(value, -INFINITY), value, std::nextafter(value, INFINITY)}) {
+    EXPECT_EQ(Narrow(x).bits, encode(x, format, false)) << x;
+    EXPECT_EQ(static_cast<float>(Narrow(x)), decode(Narrow(x).bits, format)) << x;
   }
-  EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(std::numeric_limits<float>::quiet_NaN()))));
 }
+
+template <class Narrow>
+void expect_same_conversions(DType dtype) {
+  const SmallFloat format = SmallFloat::of(dtype);
+  for (uint32_t code = 0; code < 0x10000; ++code) {
+    const auto value = static_cast<float>(decode(static_cast<uint16_t>(code), format));
+    const auto next = static_cast<float>(decode(static_cast<uint16_t>(code + 1), format));
+    if (!std::isfinite(value) || !std::isfinite(next)) continue;
+    expect_same_conversion<Narrow>(value, dtype);
+    expect_same_conversion<Narrow>(value / 2 + next / 2, dtype);
+  }
+  expect_same_conversion<Narrow>(std::numeric_limits<float>::max(), dtype);
+  expect_same_conversion<Narrow>(-65520.0F, dtype);
+  expect_same_conversion<Narrow>(std::numeric_limits<float>::denorm_min(), dtype);
+  EXPECT_EQ(static_cast<float>(Narrow(-INFINITY)), -INFINITY);
+  EXPECT_TRUE(std::isnan(static_cast<float>(Narrow(NAN))));
+}
+
+TEST(SmallFloat, InlineConversionsOfHalfAreTheSame) { expect_same_conversions<Half>(DType::f16); }
+TEST(SmallFloat, InlineConversionsOfBFloat16AreTheSame) { expect_same_conversions<BFloat16>(DType::bf16); }
 
 }  // namespace
 }  // namespace halfstep

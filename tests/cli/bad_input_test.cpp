@@ -314,7 +314,7 @@ TEST_F(BadInput, tensors_that_the_network_does_not_take) {
   io::write_npz(*workspace / "x.npz", {{"x", x}});
   expect_error(kBadInput, "x.npz: tensor 'x' is no output of network 'digits'",
                {"run", "quick/float.safetensors", "--inputs", "x.npz", "--expect", "x.npz", "--outputs", "new.npz"});
-  expect_error(kBadInput, "place: found 'moon', expected cpu or sim",
+  expect_error(kBadInput, "place: found 'moon', expected cpu, sim, cuda or cuda:N",
                {"run", "quick/float.safetensors", "--inputs", "x.npz", "--place", "moon"});
 }
 

@@ -115,5 +115,73 @@ TEST(Shapes, ScaledByChannel) {
             kWhere + "found second scales [3], expected a single one");
 }
 
+TEST(Shapes, Scaled) {
+  const Dims x = {4, 10, 3};
+  EXPECT_EQ(scaled(site(), x, {}, 7, 0), x);
+  EXPECT_EQ(scaled(site(), x, {1}, 1, 4), x);
+  EXPECT_EQ(scaled(site(), x, {3}, -1, 0), x);
+  EXPECT_EQ(scaled(site(), x, {4, 3, 3}, 1, 4), x);
+  EXPECT_EQ(scaled(site(), {4, kUnknown, 3}, {4, 3, 3}, 1, 4), (Dims{4, kUnknown, 3}));
+  EXPECT_EQ(
+      error_of([&] {
+        scaled(site(), x, {4, 2, 3}, 1, 4);
+      }),
+      kWhere +
+          "the scale of [4, 10, 3] has dims [4, 2, 3], expected one element or [4, 3, 3] for axis 1 in blocks of 4");
+  EXPECT_EQ(error_of([&] { scaled(site(), x, {4}, 1, 0); }),
+            kWhere + "the scale of [4, 10, 3] has dims [4], expected one element or [10] for axis 1");
+  EXPECT_EQ(error_of([&] { scaled(site(), x, {4}, 3, 0); }), kWhere + "there is no axis 3 among 3 dims");
+}
+
+TEST(Shapes, BroadcastMatmul) {
+  EXPECT_EQ(broadcast_matmul(site(), {5, 9}, {9, 7}), (Dims{5, 7}));
+  EXPECT_EQ(broadcast_matmul(site(), {2, 1, 5, 9}, {4, 9, 7}), (Dims{2, 4, 5, 7}));
+  EXPECT_EQ(broadcast_matmul(site(), {9}, {4, 9, 7}), (Dims{4, 7}));
+  EXPECT_EQ(broadcast_matmul(site(), {2, 5, 9}, {9}), (Dims{2, 5}));
+  EXPECT_EQ(broadcast_matmul(site(), {9}, {9}), (Dims{}));
+  EXPECT_EQ(broadcast_matmul(site(), {3, 0}, {0, kUnknown}), (Dims{3, kUnknown}));
+  EXPECT_EQ(error_of([] { broadcast_matmul(site(), {5, 9}, {8, 7}); }), kWhere + "[5, 9] and [8, 7] do not multiply");
+  EXPECT_EQ(error_of([] { broadcast_matmul(site(), {2, 5, 9}, {3, 9, 7}); }), kWhere + "[2] and [3] do not broadcast");
+}
+
+TEST(Shapes, Convolution) {
+  EXPECT_EQ(convolution(site(), {2, 3, 9, 7}, {4, 3, 3, 3}, {}, {}, {1, 0, 2, 1}, "notset"), (Dims{2, 4, 10, 6}));
+  EXPECT_EQ(convolution(site(), {2, 3, 9}, {4, 3, 2}, {2}, {3}, {}, "notset"), (Dims{2, 4, 3}));
+  EXPECT_EQ(convolution(site(), {2, 3, 9}, {4, 3, 2}, {2}, {3}, {}, "same_lower"), (Dims{2, 4, 5}));
+  EXPECT_EQ(convolution(site(), {2, 3, kUnknown}, {4, 3, 2}, {2}, {}, {}, "valid"), (Dims{2, 4, kUnknown}));
+  EXPECT_EQ(error_of([] {
+              convolution(site(), {2, 3, 9}, {4, 3, 11}, {}, {}, {}, "notset");
+            }),
+            kWhere + "axis 2 of [2, 3, 9] with its padding is shorter than the kernel [4, 3, 11]");
+  EXPECT_EQ(error_of([] {
+              convolution(site(), {2, 3, 9}, {4, 3, 0}, {}, {}, {}, "same_upper");
+            }),
+            kWhere + "axis 2 of [2, 3, 9] with its padding is shorter than the kernel [4, 3, 0]");
+}
+
+TEST(Shapes, ConcatQuantized) {
+  const Type scale = {DType::f32, {}}, zero_point = {DType::u8, {}};
+  const Type a = {DType::u8, {2, 3}}, b = {DType::u8, {2, 4}};
+  const std::vector<const Type*> in = {&scale, &zero_point, &a, &scale, &zero_point, &b, &scale, &zero_point};
+  const Attributes attributes;
+  const OpSite joined{site().where, toy(), in, attributes};
+  const std::span<const Type* const> x = std::span(in).subspan(2);
+  EXPECT_EQ(concat_quantized(joined, x, -1), (Dims{2, 7}));
+  EXPECT_EQ(error_of([&] { concat_quantized(joined, x.first(4), 1); }),
+            kWhere + "found 4 values, expected triples of codes, scale and zero point");
+  EXPECT_EQ(error_of([&] { concat_quantized(joined, std::span(in).first(3), 1); }),
+            kWhere + "value 0 is f32[], expected u8");
+  EXPECT_EQ(error_of([&] {
+              const std::vector<const Type*> wrong = {&a, &scale, &b};
+              concat_quantized(joined, wrong, 1);
+            }),
+            kWhere + "value 2 is u8[2, 4], expected one element");
+}
+
+TEST(Shapes, GlobalPool) {
+  EXPECT_EQ(global_pool(site(), {2, 5, 7, 6}, false), (Dims{2, 5, 1, 1}));
+  EXPECT_EQ(global_pool(site(), {2, 7, 6, 5}, true), (Dims{2, 1, 1, 5}));
+}
+
 }  // namespace
 }  // namespace halfstep::shapes

@@ -158,6 +158,11 @@ testing::AssertionResult same_elements(const Tensor& want, const Tensor& got) {
     if (std::memcmp(&w[i], &g[i], sizeof(T)) == 0) continue;
     if constexpr (std::is_floating_point_v<T>) {
       if (std::isnan(w[i]) && std::isnan(g[i])) continue;
+    } else if (want.dtype() == DType::f16 || want.dtype() == DType::bf16) {
+      const SmallFloat format = SmallFloat::of(want.dtype());
+      if (std::isnan(decode(static_cast<uint16_t>(w[i]), format)) &&
+          std::isnan(decode(static_cast<uint16_t>(g[i]), format)))
+        continue;
     }
     if (differing++ == 0) first = i;
   }

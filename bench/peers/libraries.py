@@ -1,0 +1,124 @@
+"""The copy that bounds memory-bound operators, and the peers, each with a reason where it is not there."""
+
+import ctypes
+import importlib
+import pathlib
+import subprocess
+import tempfile
+import time
+
+IN_CACHE = 4 << 20  # a copy of up to so many bytes stays in cache and is made with ordinary stores
+
+
+class Roofline:
+    """Seconds of a copy whose reads and writes are so many bytes; compiled by this machine's compiler."""
+
+    def __init__(self, threads, samples):
+        self.threads, self.samples = threads, max(9, samples)
+        source = pathlib.Path(__file__).with_name("roofline.cpp")
+        self.folder = tempfile.TemporaryDirectory()
+        library = pathlib.Path(self.folder.name) / "roofline.so"
+        command = ["c++", "-std=c++20", "-O2", "-march=native", "-shared", "-fPIC", "-pthread", str(source), "-o", str(library)]
+        subprocess.run(command, check=True, capture_output=True)
+        self.copy_seconds = ctypes.CDLL(str(library)).copy_seconds
+        self.copy_seconds.restype = ctypes.c_double
+        self.copy_seconds.argtypes = [ctypes.c_int64, ctypes.c_int, ctypes.c_int, ctypes.c_bool]
+
+    def seconds(self, traffic):
+        size = max(int(traffic) // 2, 64 * self.threads)
+        rounds = self.samples if size > IN_CACHE else 200
+        return self.copy_seconds(size, self.threads, rounds, size > IN_CACHE)
+
+
+class NoRoofline:
+    def seconds(self, traffic):
+        return None
+
+
+class Peer:
+    """`call` gives a function that computes the case, or None where the library does not have it."""
+
+    def __init__(self, name, threads):
+        self.name = name
+
+
+class Torch(Peer):
+    def __init__(self, name, threads):
+        super().__init__(name, threads)
+        self.torch = importlib.import_module("torch")
+        self.torch.set_num_threads(threads)
+
+    def call(self, case, data):
+        return case.torch(self.torch, data) if case.torch else None
+
+
+class Compiled(Torch):
+    def call(self, case, data):
+        if not case.formula:
+            return None
+        self.torch._dynamo.reset()
+        function, arguments = case.formula(self.torch, data)
+        compiled = self.torch.compile(function)
+        return lambda: compiled(*arguments)
+
+
+class Paddle(Peer):
+    def __init__(self, name, threads):
+        super().__init__(name, threads)
+        self.paddle = importlib.import_module("paddle")
+
+    def call(self, case, data):
+        return case.paddle(self.paddle, data) if case.paddle else None
+
+
+class OnnxRuntime(Peer):
+    def __init__(self, name, threads):
+        super().__init__(name, threads)
+        self.runtime = importlib.import_module("onnxruntime")
+        self.onnx = importlib.import_module("onnx")
+        self.numpy = importlib.import_module("numpy")
+        self.threads = threads
+
+    def call(self, case, data):
+        if not case.onnx:
+            return None
+        operator, values, attributes, outputs = case.onnx(data)
+        feeds = {name: self.numpy.asarray(value) for name, value in values.items()}
+        domain = attributes.pop("domain", "")
+        helper = self.onnx.helper
+        node = helper.make_node(operator, list(feeds), [f"y{i}" for i in range(outputs)], domain=domain, **attributes)
+        inputs = [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+            for name, value in feeds.items()
+        ]
+        results = [self.onnx.ValueInfoProto(name=f"y{i}") for i in range(outputs)]
+        graph = helper.make_graph([node], "peer", inputs, results)
+        opsets = [helper.make_opsetid("", 21)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+        settings = self.runtime.SessionOptions()
+        settings.intra_op_num_threads = self.threads
+        session = self.runtime.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"])
+        return lambda: session.run(None, feeds)
+
+
+KINDS = {"torch": Torch, "compile": Compiled, "paddle": Paddle, "onnxruntime": OnnxRuntime}
+
+
+class Tools:
+    def __init__(self, wanted, threads, samples):
+        self.peers, self.notes = [], []
+        for name in wanted:
+            try:
+                self.peers.append(KINDS[name](name, threads))
+            except ImportError as error:
+                self.notes.append(f"no {name}: {error}")
+        try:
+            self.roofline = Roofline(threads, samples)
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.roofline = NoRoofline()
+            self.notes.append(f"no share of a copy: {error}")
+
+    @staticmethod
+    def rest():
+        """Threads of other libraries go on spinning for a while after a call."""
+        time.sleep(0.2)

@@ -1,0 +1,125 @@
+#include "halfstep/base/storage.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace halfstep {
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+size_t rounded(size_t bytes, size_t unit) {
+  if (bytes > SIZE_MAX - unit) throw std::bad_alloc();
+  return (bytes + unit - 1) / unit * unit;
+}
+
+std::byte* from_system(size_t bytes, size_t alignment) {
+  auto* memory = static_cast<std::byte*>(std::aligned_alloc(alignment, bytes));
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+/// Large blocks without an owner, oldest first.
+class KeptBlocks {
+ public:
+  /// The smallest block of at least `bytes`, unless more than a quarter of it would be idle.
+  std::byte* take(size_t& bytes) {
+    const std::lock_guard lock(mutex_);
+    auto best = blocks_.end();
+    for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
+      if (block->bytes < bytes || block->bytes - bytes > block->bytes / 4) continue;
+      if (best == blocks_.end() || block->bytes <= best->bytes) best = block;
+    }
+    if (best == blocks_.end()) return nullptr;
+    std::byte* memory = best->memory;
+    bytes = best->bytes;
+    held_ -= bytes;
+    blocks_.erase(best);
+    return memory;
+  }
+
+  void give(std::byte* memory, size_t bytes) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (bytes > limit_ || blocks_.size() == blocks_.capacity()) return std::free(memory);
+    size_t gone = 0;
+    for (; held_ + bytes > limit_; ++gone) {
+      held_ -= blocks_[gone].bytes;
+      std::free(blocks_[gone].memory);
+    }
+    blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<ptrdiff_t>(gone));
+    blocks_.push_back({memory, bytes});
+    held_ += bytes;
+  }
+
+  void release() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (const Block& block : blocks_) std::free(block.memory);
+    blocks_.clear();
+    held_ = 0;
+  }
+
+ private:
+  struct Block {
+    std::byte* memory;
+    size_t bytes;
+  };
+  static constexpr size_t kMostBlocks = 64;
+
+  const size_t limit_ = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE)) / 8;
+
+  std::mutex mutex_;
+  std::vector<Block> blocks_ = [] {
+    std::vector<Block> none;
+    none.reserve(kMostBlocks);
+    return none;
+  }();
+  size_t held_ = 0;
+};
+
+/// Never destroyed: tensors that outlive static objects come back to it.
+KeptBlocks& kept() {
+  static auto* blocks = new KeptBlocks;
+  return *blocks;
+}
+
+std::shared_ptr<std::byte> allocate_large(size_t bytes) {
+  size_t held = rounded(bytes, kHugePage / 8);
+  std::byte* memory = kept().take(held);
+  if (memory == nullptr) {
+    const bool huge = held >= 2 * kHugePage;
+    memory = from_system(held, huge ? kHugePage : kAlignment);
+    if (huge) madvise(memory, held, MADV_HUGEPAGE);  // advice: without it the block works as well
+  }
+  return {memory, [held](std::byte* block) { kept().give(block, held); }};
+}
+
+/// One block with its owner, from the part of malloc that keeps blocks at hand; aligned_alloc takes several times as
+/// long.
+std::shared_ptr<std::byte> allocate_small(size_t bytes) {
+  auto block = std::make_shared_for_overwrite<std::byte[]>(bytes + kAlignment - 1);
+  void* memory = block.get();
+  size_t space = bytes + kAlignment - 1;
+  auto* aligned = static_cast<std::byte*>(std::align(kAlignment, bytes, memory, space));
+  return {std::move(block), aligned};
+}
+
+}  // namespace
+
+std::shared_ptr<std::byte> allocate(size_t bytes) {
+#if !defined(__SANITIZE_ADDRESS__)  // which watches over the bounds and the time of malloc's blocks alone
+  constexpr size_t kSmallBlock = 512;
+  if (bytes >= kLargeBlock) return allocate_large(bytes);
+  if (bytes <= kSmallBlock) return allocate_small(std::max<size_t>(bytes, 1));
+#endif
+  return {from_system(rounded(std::max<size_t>(bytes, 1), kAlignment), kAlignment), std::free};
+}
+
+void release_kept_memory() { kept().release(); }
+
+}  // namespace halfstep

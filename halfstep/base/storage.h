@@ -1,0 +1,23 @@
+// Memory of tensors.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace halfstep {
+
+/// Alignment of every tensor and planned buffer, in bytes: one cache line, one AVX-512 vector.
+inline constexpr size_t kAlignment = 64;
+
+/// Blocks of this many bytes and more are kept when they are let go of.
+inline constexpr size_t kLargeBlock = size_t{1} << 20;
+
+/// `bytes` of memory, aligned to kAlignment, contents undefined; throws std::bad_alloc. Touching fresh memory of the
+/// system costs as much as a pass over it, so large blocks that are let go of serve later calls of about their size: at
+/// most an eighth of the machine's memory is kept, the longest unused goes first.
+std::shared_ptr<std::byte> allocate(size_t bytes);
+
+/// Gives what is kept back to the system.
+void release_kept_memory();
+
+}  // namespace halfstep

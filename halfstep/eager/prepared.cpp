@@ -1,0 +1,116 @@
+#include "halfstep/eager/prepared.h"
+
+#include "halfstep/base/float_environment.h"
+#include "halfstep/base/storage.h"
+#include "halfstep/compile/select.h"
+#include "halfstep/eager/team.h"
+
+namespace halfstep::eager {
+namespace {
+
+/// Below it another thread takes longer to begin than this one to finish.
+constexpr size_t kSpreadBytes = size_t{64} << 10;
+/// Scratch up to this size stays with its thread.
+constexpr size_t kKeptScratch = size_t{256} << 10;
+
+size_t padded(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+size_t bytes_of(const Type& type) { return static_cast<size_t>(count_elements(type.dims)) * size_of(type.dtype); }
+
+std::shared_ptr<std::byte> scratch(size_t bytes) {
+  if (bytes == 0) return nullptr;
+  if (bytes > kKeptScratch) return allocate(bytes);
+  static thread_local std::shared_ptr<std::byte> kept;
+  static thread_local size_t kept_bytes = 0;
+  if (kept_bytes < bytes) {
+    kept = allocate(bytes);
+    kept_bytes = bytes;
+  }
+  return kept;
+}
+
+Status run_alone(const kernels::Kernel& kernel, const kernels::Plan& plan, const kernels::Call& call) {
+  for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
+    for (int64_t piece = 0; piece < plan.phases[phase]; ++piece) {
+      if (Status status = kernel.run(call, static_cast<int>(phase), piece); !status.ok()) return status;
+    }
+  }
+  return {};
+}
+
+/// Each worker has its part of `worker_scratch`. The failure of the lowest piece is the one that is told.
+Status run_spread(const kernels::Kernel& kernel, const kernels::Plan& plan, const kernels::Call& call,
+                  ThreadPool& pool) {
+  Status failure;
+  int64_t failed = INT64_MAX;
+  std::mutex failure_mutex;
+  for (size_t phase = 0; phase < plan.phases.size() && failure.ok(); ++phase) {
+    std::atomic<int64_t> next{0};
+    const int64_t pieces = plan.phases[phase];
+    const auto work = [&](int worker) {
+      kernels::Call mine = call;
+      mine.worker_scratch += static_cast<size_t>(worker) * padded(plan.worker_scratch);
+      for (int64_t piece = next.fetch_add(1); piece < pieces; piece = next.fetch_add(1)) {
+        Status status = kernel.run(mine, static_cast<int>(phase), piece);
+        if (status.ok()) continue;
+        const std::lock_guard lock(failure_mutex);
+        if (piece < failed) failure = std::move(status);
+        failed = std::min(failed, piece);
+      }
+    };
+    if (pieces == 1) {
+      work(0);
+    } else {
+      pool.run_on_all(work);
+    }
+  }
+  return failure;
+}
+
+}  // namespace
+
+Prepared::Prepared(const OpInfo& info, const Attributes& attributes, std::span<const kernels::ConstView> operands)
+    : info_(&info), attributes_(complete_attributes(info, attributes, "call")) {
+  std::vector<Type> types;
+  for (const kernels::ConstView& operand : operands) {
+    types.push_back({operand.dtype, Dims(operand.dims.begin(), operand.dims.end())});
+    if (operand.present()) bytes_ += bytes_of(types.back());
+  }
+  std::vector<const Type*> in;
+  for (size_t i = 0; i < operands.size(); ++i) in.push_back(operands[i].present() ? &types[i] : nullptr);
+  const size_t fixed = info.inputs.size() - (info.has_variadic_input() ? 1 : 0);
+  if (in.size() < fixed) in.resize(fixed);
+
+  const std::vector<Type> inferred =
+      check_site({"call", info, in, attributes_}, [&](size_t i) { return to_string(types[i]); });
+  for (size_t port = 0; port < inferred.size(); ++port) {
+    const bool produced = info.has_output(static_cast<int>(port), attributes_);
+    results_.push_back(produced ? std::optional(inferred[port]) : std::nullopt);
+  }
+  std::vector<const Type*> out;
+  for (const std::optional<Type>& result : results_) {
+    out.push_back(result ? &*result : nullptr);
+    if (result) bytes_ += bytes_of(*result);
+  }
+  const std::vector<const void*> constants(in.size());
+  const kernels::Problem problem{info.name, attributes_, in, out, constants, cpu_level()};
+  compiler::Selection selection = compiler::select_kernel(problem, Place{}, "call");
+  kernel_ = selection.kernel;
+  plan_ = std::move(selection.plan);
+  const bool divided = std::any_of(plan_.phases.begin(), plan_.phases.end(), [](int64_t pieces) { return pieces > 1; });
+  spreads_ = divided && bytes_ >= kSpreadBytes;
+}
+
+void Prepared::run(std::span<const kernels::ConstView> in, std::span<const kernels::View> out) const {
+  const FloatEnvironment environment;
+  const Team team(spreads_);
+  const auto workers = static_cast<size_t>(team.pool() != nullptr ? team.pool()->threads() : 1);
+  const size_t shared = padded(plan_.scratch);
+  const std::shared_ptr<std::byte> memory = scratch(shared + workers * padded(plan_.worker_scratch));
+  const kernels::Call call{plan_.state.get(), in, out, memory.get(), memory.get() + shared};
+  const Status status =
+      team.pool() != nullptr ? run_spread(*kernel_, plan_, call, *team.pool()) : run_alone(*kernel_, plan_, call);
+  if (!status.ok()) fail("call: {}: {}", info_->name, status.message());
+}
+
+}  // namespace halfstep::eager

@@ -1,0 +1,86 @@
+// How the CUDA kernels of all families are launched: one function object called for each element or each block.
+// Launches go to the default stream; the device waits for them and reports their errors.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "halfstep/kernels/float_types.h"
+
+namespace halfstep::kernels::cuda {
+
+inline constexpr int kThreads = 256;
+/// Enough blocks to fill every multiprocessor of today's devices several times over; larger work loops.
+inline constexpr int64_t kMostBlocks = 132 * 32;
+/// Elements that a thread has in flight at once, so that memory's latency is covered.
+inline constexpr int kUnroll = 4;
+
+template <class Work>
+__global__ void __launch_bounds__(kThreads) elements_kernel(Work work, int64_t size) {
+  const int64_t stride = int64_t{gridDim.x} * kThreads;
+  int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  for (; i + (kUnroll - 1) * stride < size; i += kUnroll * stride) {
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) work(i + u * stride);
+  }
+  for (; i < size; i += stride) work(i);
+}
+
+/// work(i) for every i below size, in any order.
+template <class Work>
+void for_each_element(int64_t size, const Work& work) {
+  if (size == 0) return;
+  const int64_t blocks = std::clamp<int64_t>((size + kThreads * kUnroll - 1) / (kThreads * kUnroll), 1, kMostBlocks);
+  elements_kernel<<<static_cast<unsigned>(blocks), kThreads>>>(work, size);
+}
+
+template <class Work>
+__global__ void __launch_bounds__(kThreads) blocks_kernel(Work work, int64_t size) {
+  for (int64_t block = blockIdx.x; block < size; block += gridDim.x) work(block);
+}
+
+/// work(b) for every b below size by a whole block of kThreads threads.
+template <class Work>
+void for_each_block(int64_t size, const Work& work) {
+  if (size == 0) return;
+  blocks_kernel<<<static_cast<unsigned>(std::min(size, kMostBlocks)), kThreads>>>(work, size);
+}
+
+template <class Work>
+__global__ void once_kernel(Work work) {
+  work();
+}
+
+/// work() by one thread.
+template <class Work>
+void once(const Work& work) {
+  once_kernel<<<1, 1>>>(work);
+}
+
+/// Magnitudes as whole numbers: those of numbers that are not NaN are ordered as the numbers are.
+inline __device__ unsigned magnitude_bits(float x) { return __float_as_uint(x) & 0x7FFFFFFFU; }
+inline __device__ unsigned long long magnitude_bits(double x) {
+  return static_cast<unsigned long long>(__double_as_longlong(x)) & 0x7FFFFFFFFFFFFFFFULL;
+}
+inline __device__ float magnitude_of(unsigned bits) { return __uint_as_float(bits); }
+inline __device__ double magnitude_of(unsigned long long bits) {
+  return __longlong_as_double(static_cast<long long>(bits));
+}
+template <class C>
+using MagnitudeBits = std::conditional_t<std::is_same_v<C, double>, unsigned long long, unsigned>;
+
+/// The largest of what the threads of a block give, for thread 0.
+template <class Bits>
+__device__ Bits largest_of_block(Bits mine) {
+  __shared__ Bits of_warps[kThreads / 32];
+  for (int offset = 16; offset > 0; offset /= 2) mine = max(mine, __shfl_down_sync(0xFFFFFFFFU, mine, offset));
+  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = mine;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int warp = 1; warp < kThreads / 32; ++warp) mine = max(mine, of_warps[warp]);
+  }
+  __syncthreads();
+  return mine;
+}
+
+}  // namespace halfstep::kernels::cuda

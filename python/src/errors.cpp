@@ -1,0 +1,52 @@
+#include "python/src/errors.h"
+
+#include <new>
+
+namespace halfstep::python {
+namespace {
+
+PyObject* error_type = nullptr;
+PyObject* absent_type = nullptr;
+
+PyObject* new_exception(nb::module_& module, const char* name, const char* doc, PyObject* base) {
+  PyObject* type = PyErr_NewExceptionWithDoc((std::string("halfstep.") + name).c_str(), doc, base, nullptr);
+  if (type == nullptr) nb::raise_python_error();
+  module.attr(name) = nb::borrow(type);
+  return type;
+}
+
+[[noreturn]] void throw_exception(PyObject* type, const std::string& message) {
+  PyErr_SetString(type, message.c_str());
+  throw nb::python_error();
+}
+
+}  // namespace
+
+void define_errors(nb::module_& module) {
+  error_type = new_exception(module, "Error",
+                             "A rule does not hold, a dtype or dims do not fit, or nothing here can do it; the message "
+                             "says what, where, found and expected.",
+                             PyExc_ValueError);
+  absent_type =
+      new_exception(module, "AbsentResultError", "The attributes of the call switch off the result that was asked for.",
+                    PyExc_AttributeError);
+}
+
+void set_exception() {
+  try {
+    throw;
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const Error& error) {
+    PyErr_SetString(error.kind() == ErrorKind::internal ? PyExc_RuntimeError : error_type, error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+}
+
+void throw_absent(const std::string& message) { throw_exception(absent_type, message); }
+void throw_type_error(const std::string& message) { throw_exception(PyExc_TypeError, message); }
+
+}  // namespace halfstep::python

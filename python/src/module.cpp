@@ -1,0 +1,38 @@
+// The extension halfstep._core.
+#include <nanobind/stl/string.h>
+
+#define HALFSTEP_IMPORTS_NUMPY
+#include "python/src/errors.h"
+#include "python/src/named.h"
+#include "python/src/operator.h"
+
+namespace halfstep::python {
+namespace {
+
+void import_numpy() {
+  if (PyArray_ImportNumPyAPI() < 0) nb::raise_python_error();
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  import_numpy();
+  define_errors(module);
+  define_named(module);
+  define_operator();
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error&) {
+      set_exception();
+    }
+  });
+  module.attr("__version__") = HALFSTEP_VERSION;
+  module.def("operator", &make_operator, nb::arg("name"));
+  module.def("threads", &eager::threads, "How many threads a large call runs on.");
+  module.def("set_threads", &eager::set_threads, nb::arg("count"),
+             "How many threads a large call runs on; 0: one per processor, as it is at the start. Results never depend "
+             "on it.");
+}
+
+}  // namespace halfstep::python

@@ -1,0 +1,155 @@
+#include "python/src/named.h"
+
+#include <new>
+
+#include "python/src/errors.h"
+
+namespace halfstep::python {
+namespace {
+
+PyTypeObject* named_type = nullptr;
+
+/// Attributes by port name, and a sequence of what was produced.
+struct Named {
+  PyObject_VAR_HEAD  // NOLINT: ob_size counts the ports
+      std::shared_ptr<const eager::Prepared>
+          prepared;
+  PyObject* names;
+  PyObject* items[1];  ///< by port; nullptr where not produced
+};
+
+Named* as_named(PyObject* self) { return reinterpret_cast<Named*>(self); }
+
+template <class Visit>
+void for_produced(PyObject* self, const Visit& visit) {
+  for (Py_ssize_t port = 0; port < Py_SIZE(self); ++port) {
+    if (as_named(self)->items[port] != nullptr) visit(port, as_named(self)->items[port]);
+  }
+}
+
+void deallocate(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  for_produced(self, [](Py_ssize_t, PyObject* item) { Py_DECREF(item); });
+  Py_XDECREF(as_named(self)->names);
+  as_named(self)->prepared.~shared_ptr();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+Py_ssize_t length(PyObject* self) {
+  Py_ssize_t count = 0;
+  for_produced(self, [&](Py_ssize_t, PyObject*) { ++count; });
+  return count;
+}
+
+PyObject* item(PyObject* self, Py_ssize_t index) {
+  PyObject* found = nullptr;
+  for_produced(self, [&](Py_ssize_t, PyObject* object) {
+    if (index-- == 0) found = object;
+  });
+  if (found == nullptr) {
+    PyErr_SetString(PyExc_IndexError, "there are not that many results");
+    return nullptr;
+  }
+  Py_INCREF(found);
+  return found;
+}
+
+/// Names come interned, so the loop compares addresses; other strings are compared in a second one.
+Py_ssize_t port_of(PyObject* self, PyObject* name) {
+  PyObject* names = as_named(self)->names;
+  for (Py_ssize_t port = 0; port < Py_SIZE(self); ++port) {
+    if (PyTuple_GET_ITEM(names, port) == name) return port;
+  }
+  for (Py_ssize_t port = 0; port < Py_SIZE(self); ++port) {
+    if (PyUnicode_Compare(PyTuple_GET_ITEM(names, port), name) == 0) return port;
+  }
+  return -1;
+}
+
+PyObject* attribute(PyObject* self, PyObject* name) {
+  const Py_ssize_t port = port_of(self, name);
+  if (port < 0) return PyObject_GenericGetAttr(self, name);
+  PyObject* found = as_named(self)->items[port];
+  if (found != nullptr) {
+    Py_INCREF(found);
+    return found;
+  }
+  try {
+    const eager::Prepared& prepared = *as_named(self)->prepared;
+    const auto number = static_cast<int>(port);
+    throw_absent(fmt::format("{} is not produced{}", prepared.info().outputs[static_cast<size_t>(port)].name,
+                             prepared.info().absent_output_reason(number, prepared.attributes())));
+  } catch (...) {
+    set_exception();
+    return nullptr;
+  }
+}
+
+PyObject* represent(PyObject* self) {
+  try {
+    nb::str text(as_named(self)->prepared->info().name.c_str());
+    const char* separator = "(";
+    for_produced(self, [&](Py_ssize_t port, PyObject* object) {
+      const nb::handle name = PyTuple_GET_ITEM(as_named(self)->names, port);
+      text = nb::str("{}{}{}={}").format(text, separator, name, nb::repr(nb::handle(object)));
+      separator = ", ";
+    });
+    return nb::str("{})").format(text).release().ptr();
+  } catch (...) {
+    set_exception();
+    return nullptr;
+  }
+}
+
+PyObject* list_names(PyObject* self, PyObject*) {
+  try {
+    nb::list names;
+    for_produced(self, [&](Py_ssize_t port, PyObject*) {
+      names.append(nb::handle(PyTuple_GET_ITEM(as_named(self)->names, port)));
+    });
+    return names.release().ptr();
+  } catch (...) {
+    set_exception();
+    return nullptr;
+  }
+}
+
+PyMethodDef methods[] = {{"__dir__", list_names, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+PyType_Slot slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+    {Py_tp_getattro, reinterpret_cast<void*>(attribute)},
+    {Py_tp_repr, reinterpret_cast<void*>(represent)},
+    {Py_tp_methods, methods},
+    {Py_sq_length, reinterpret_cast<void*>(length)},
+    {Py_sq_item, reinterpret_cast<void*>(item)},
+    {Py_tp_doc, const_cast<char*>("The results of an operator by name, and in order: those that its attributes do not "
+                                  "switch off. Asking for another one raises AbsentResultError.")},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {"halfstep.Results", sizeof(Named) - sizeof(PyObject*), sizeof(PyObject*),
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+}  // namespace
+
+void define_named(nb::module_& module) {
+  const nb::object type = owned(PyType_FromSpec(&spec));
+  named_type = reinterpret_cast<PyTypeObject*>(type.ptr());
+  Py_INCREF(named_type);
+  module.attr("Results") = type;
+}
+
+nb::object named_results(Results& results, nb::handle names, std::shared_ptr<const eager::Prepared> prepared) {
+  const Py_ssize_t ports = PyTuple_GET_SIZE(names.ptr());
+  nb::object object = owned(named_type->tp_alloc(named_type, ports));
+  Named* named = as_named(object.ptr());
+  new (&named->prepared) std::shared_ptr<const eager::Prepared>(std::move(prepared));
+  named->names = names.inc_ref().ptr();
+  for (Py_ssize_t port = 0; port < ports; ++port)
+    named->items[port] = results.object(static_cast<size_t>(port)).release().ptr();
+  return object;
+}
+
+}  // namespace halfstep::python

@@ -1,0 +1,143 @@
+#include "python/src/operator.h"
+
+#include <structmember.h>
+
+#include "python/src/attributes.h"
+#include "python/src/errors.h"
+#include "python/src/named.h"
+#include "python/src/operands.h"
+#include "python/src/results.h"
+
+namespace halfstep::python {
+namespace {
+
+/// From this many bytes on the kernel runs long enough to let other threads of Python in.
+constexpr size_t kReleaseBytes = size_t{32} << 10;
+
+PyTypeObject* operator_type = nullptr;
+
+struct OperatorObject {
+  PyObject_HEAD  // NOLINT
+      vectorcallfunc call;
+  const OpInfo* info;
+  PyObject* names;  ///< of the output ports, interned
+};
+
+using Arguments = std::span<PyObject* const>;
+
+/// The operands by flat position.
+void read_operands(Operands& operands, const OpInfo& info, Arguments given, nb::handle variadic) {
+  const size_t fixed = info.inputs.size() - (info.has_variadic_input() ? 1 : 0);
+  for (size_t i = 0; i < fixed; ++i) operands.set(i, given[i]);
+  if (!variadic.is_valid()) return;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(variadic.ptr());
+  for (Py_ssize_t i = 0; i < count; ++i)
+    operands.set(fixed + static_cast<size_t>(i), PySequence_Fast_GET_ITEM(variadic.ptr(), i));
+}
+
+/// The values of the variadic port as a list or tuple; invalid when there is no such port.
+nb::object variadic_values(const OpInfo& info, Arguments given) {
+  if (!info.has_variadic_input()) return {};
+  PyObject* values = given[info.inputs.size() - 1];
+  if (PyList_Check(values) || PyTuple_Check(values)) return nb::borrow(values);
+  throw_type_error(fmt::format("call: {}: {} is of type {}, expected a list of tensors", info.name,
+                               info.inputs.back().name, Py_TYPE(values)->tp_name));
+}
+
+std::shared_ptr<const eager::Prepared> prepare(const OpInfo& info, Arguments attributes, Operands& operands) {
+  eager::Signature signature(info);
+  for (size_t i = 0; i < attributes.size(); ++i)
+    signature.attribute(i, attribute_of(attributes[i], info, info.attributes[i]));
+  for (const kernels::ConstView& view : operands.views()) signature.operand(view);
+  if (auto known = eager::remembered(signature)) return known;
+  Attributes named;
+  for (size_t i = 0; i < attributes.size(); ++i)
+    named.emplace(info.attributes[i].name, attribute_of(attributes[i], info, info.attributes[i]));
+  return eager::prepare(signature, info, named, operands.views());
+}
+
+nb::object call(const OperatorObject& self, Arguments given) {
+  const OpInfo& info = *self.info;
+  const size_t ports = info.inputs.size();
+  if (given.size() != ports + info.attributes.size()) {
+    throw_type_error(
+        fmt::format("call: {} takes {} values, found {}", info.name, ports + info.attributes.size(), given.size()));
+  }
+  const nb::object variadic = variadic_values(info, given);
+  const size_t count =
+      variadic.is_valid() ? ports - 1 + static_cast<size_t>(PySequence_Fast_GET_SIZE(variadic.ptr())) : ports;
+  Operands operands(info, count);
+  read_operands(operands, info, given, variadic);
+  auto prepared = prepare(info, given.subspan(ports), operands);
+  Results results(*prepared, operands.foreign());
+  if (prepared->bytes() >= kReleaseBytes) {
+    const nb::gil_scoped_release release;
+    prepared->run(operands.views(), results.views());
+  } else {
+    prepared->run(operands.views(), results.views());
+  }
+  if (info.outputs.size() == 1) return results.object(0);
+  return named_results(results, self.names, std::move(prepared));
+}
+
+PyObject* vectorcall(PyObject* self, PyObject* const* arguments, size_t count, PyObject* keywords) {
+  try {
+    if (keywords != nullptr && PyTuple_GET_SIZE(keywords) != 0) throw_type_error("call: expected no keywords");
+    const Arguments given(arguments, static_cast<size_t>(PyVectorcall_NARGS(count)));
+    return call(*reinterpret_cast<OperatorObject*>(self), given).release().ptr();
+  } catch (...) {
+    set_exception();
+    return nullptr;
+  }
+}
+
+void deallocate(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  Py_XDECREF(reinterpret_cast<OperatorObject*>(self)->names);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(OperatorObject, call), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_members, members},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {"halfstep._core.Operator", sizeof(OperatorObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+nb::object port_names(const OpInfo& info) {
+  nb::object names = owned(PyTuple_New(static_cast<Py_ssize_t>(info.outputs.size())));
+  for (size_t port = 0; port < info.outputs.size(); ++port) {
+    PyObject* name = PyUnicode_InternFromString(info.outputs[port].name.c_str());
+    if (name == nullptr) nb::raise_python_error();
+    PyTuple_SET_ITEM(names.ptr(), static_cast<Py_ssize_t>(port), name);
+  }
+  return names;
+}
+
+}  // namespace
+
+void define_operator() {
+  operator_type = reinterpret_cast<PyTypeObject*>(owned(PyType_FromSpec(&spec)).release().ptr());
+}
+
+nb::object make_operator(const std::string& name) {
+  const OpInfo& info = require_operator(name, "call");
+  nb::object names = port_names(info);
+  nb::object object = owned(operator_type->tp_alloc(operator_type, 0));
+  auto* made = reinterpret_cast<OperatorObject*>(object.ptr());
+  made->call = vectorcall;
+  made->info = &info;
+  made->names = names.release().ptr();
+  return object;
+}
+
+}  // namespace halfstep::python

@@ -1,0 +1,16 @@
+// An operator as a Python callable.
+#pragma once
+
+#include "python/src/python.h"
+
+namespace halfstep::python {
+
+/// Makes the type of operators; once.
+void define_operator();
+
+/// Called with one value for each input port (None: absent; a sequence for a variadic port), then one for each
+/// attribute, in the order of the record. Gives the result, or Results by name where the record has several. Throws
+/// Error for an unknown name.
+nb::object make_operator(const std::string& name);
+
+}  // namespace halfstep::python

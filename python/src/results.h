@@ -1,0 +1,43 @@
+// Results of the library as Python objects.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "python/src/python.h"
+
+#include "halfstep/base/few.h"
+
+namespace halfstep::python {
+
+/// Memory for the results of one call, and the objects that they become: NumPy arrays, or with `like` tensors of its
+/// library (where that has a from_dlpack), else tensors that speak DLPack.
+class Results {
+ public:
+  /// Throws where an array or the memory cannot be had.
+  Results(const eager::Prepared& prepared, PyObject* like);
+
+  /// By port, aligned as kernels expect.
+  std::span<const kernels::View> views() { return views_.all(); }
+  /// After the call; null where the attributes switch the result off.
+  nb::object object(size_t port);
+
+ private:
+  /// Results of so few bytes are copied into memory of NumPy's, which costs less than an owner.
+  static constexpr size_t kSmall = 512, kMostSmall = 4;
+
+  void make_small(size_t port, const Type& type);
+  void make(size_t port, const Type& type);
+  nb::object foreign(size_t port) const;
+
+  const eager::Prepared& prepared_;
+  PyObject* like_;
+  Few<kernels::View> views_;
+  Few<nb::object> arrays_;
+  std::vector<Tensor> tensors_;  ///< by port; empty for NumPy
+  size_t small_ = 0;
+  alignas(kAlignment) std::byte memory_[kMostSmall][kSmall];
+};
+
+}  // namespace halfstep::python
