@@ -113,16 +113,15 @@ HWY_INLINE hn::Vec<D> widen(D d, hn::Vec<Packed<T, D>> v) {
   }
 }
 
-/// The upper halves of floats, rounded half to even; Highway's own conversion truncates.
+/// Words whose upper halves are the floats of v, rounded half to even; Highway's own conversion truncates.
 template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> narrow_to_bfloat16(D, hn::Vec<D> v) {
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> bfloat16_words(D, hn::Vec<D> v) {
   const hn::RebindToUnsigned<D> d;
   const auto bits = hn::BitCast(d, v);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1U));
   const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(d, 0x7FFFU)));
   const auto quiet = hn::Or(bits, hn::Set(d, 0x400000U));
-  const auto chosen = hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(v)), quiet, rounded);
-  return hn::TruncateTo(hn::Rebind<uint16_t, D>(), hn::ShiftRight<16>(chosen));
+  return hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(v)), quiet, rounded);
 }
 
 /// The lanes of D as elements of type T. Float types are rounded half to even (base/small_float.h; NaN may differ in
@@ -144,7 +143,7 @@ HWY_INLINE hn::Vec<Packed<T, D>> narrow(D d, hn::Vec<D> v) {
     // F16C, which every AVX2 target has: rounds as asked whatever the environment, subnormals kept.
     return hn::BitCast(packed, hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v));
   } else if constexpr (std::is_same_v<T, BFloat16>) {
-    return narrow_to_bfloat16(d, v);
+    return hn::TruncateTo(packed, hn::ShiftRight<16>(bfloat16_words(d, v)));
   } else if constexpr (std::is_same_v<T, int32_t>) {
     return hn::ConvertTo(packed, v);
   } else {
@@ -209,27 +208,84 @@ HWY_INLINE void stream(D d, hn::Vec<D> v, T* dst) {
   }
 }
 
-/// dst[i] = value(i, lanes) for i in [0, size), vector by vector; `value` is called with Whole or with Part.
-template <class D, class T, class Value>
-HWY_INLINE void write_row(D d, T* dst, int64_t size, bool past_caches, const Value& value) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  if (past_caches) {
-    const size_t over = reinterpret_cast<uintptr_t>(dst) % packed_bytes<T>(d);
-    if (over != 0) {
-      i = std::min(size, static_cast<int64_t>((packed_bytes<T>(d) - over) / sizeof(T)));
-      store(d, value(0, Part{i}), dst, Part{i});
-    }
-    for (; i + lanes <= size; i += lanes) stream(d, value(i, Whole()), dst + i);
+/// dst[0], dst[1], ... = the block of the row that starts at element i. A block is a vector, or two of elements of two
+/// bytes.
+template <bool kStream, class D, class T, class Row>
+HWY_INLINE void write_block(D d, T* dst, const Row& row, int64_t i) {
+  if constexpr (Row::kInterleaves) {
+    const hn::RebindToUnsigned<D> words;
+    const auto [even, odd] = row.interleaved(i);
+    const auto upper = hn::And(bfloat16_words(d, odd), hn::Set(words, 0xFFFF0000U));
+    const auto both = hn::Or(upper, hn::ShiftRight<16>(bfloat16_words(d, even)));
+    auto* to = reinterpret_cast<uint32_t*>(dst);
+    kStream ? hn::Stream(both, words, to) : hn::StoreU(both, words, to);
+  } else if constexpr (kStream) {
+    stream(d, row(i, Whole()), dst);
   } else {
-    for (; i + lanes <= size; i += lanes) store(d, value(i, Whole()), dst + i);
+    store(d, row(i, Whole()), dst);
   }
-  if (i < size) store(d, value(i, Part{size - i}), dst + i, Part{size - i});
 }
 
-/// function(d, parameters, elements...) where the parameters stand still.
-template <class D, size_t P, class Function, class... T>
+/// Writes halves past the caches by way of a small buffer, as far as whole buffers go; returns the element after them.
+/// They need more arithmetic for each cache line, and stores past the caches that come singly in between are slow.
+template <class D, class T, class Row>
+HWY_INLINE int64_t write_bursts(D d, T* dst, const Row& row, int64_t begin, int64_t end) {
+  constexpr int64_t kBurst = 2048 / sizeof(T);
+  constexpr int64_t kBlock = (Row::kInterleaves ? 2 : 1) * hn::MaxLanes(D());
+  using Words = hn::ScalableTag<uint16_t>;
+  constexpr int64_t kWords = hn::MaxLanes(Words());
+  HWY_ALIGN T burst[kBurst];
+  const auto* from = reinterpret_cast<const uint16_t*>(burst);
+  for (; begin + kBurst <= end; begin += kBurst) {
+    for (int64_t i = 0; i < kBurst; i += kBlock) write_block<false>(d, burst + i, row, begin + i);
+    auto* to = reinterpret_cast<uint16_t*>(dst + begin);
+    for (int64_t i = 0; i < kBurst; i += kWords) hn::Stream(hn::Load(Words(), from + i), Words(), to + i);
+  }
+  return begin;
+}
+
+/// dst[i] = row(i, lanes) for i in [0, size), block by block; `row` is called with Whole or with Part.
+template <class D, class T, class Row>
+HWY_INLINE void write_row(D d, T* dst, int64_t size, bool past_caches, const Row& row) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t block = Row::kInterleaves ? 2 * lanes : lanes;
+  int64_t i = 0;
+  const auto write_rest = [&](int64_t end) HWY_ATTR {
+    for (; i + lanes <= end; i += lanes) store(d, row(i, Whole()), dst + i);
+    if (i < end) store(d, row(i, Part{end - i}), dst + i, Part{end - i});
+    i = end;
+  };
+  if (past_caches) {
+    const int64_t block_bytes = (Row::kBursts ? 2 * lanes : block) * static_cast<int64_t>(sizeof(T));
+    const auto over = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % static_cast<uintptr_t>(block_bytes));
+    if (over != 0) write_rest(std::min(size, (block_bytes - over) / static_cast<int64_t>(sizeof(T))));
+    if constexpr (Row::kBursts) i = write_bursts(d, dst, row, i, size);
+    for (; i + block <= size; i += block) write_block<true>(d, dst + i, row, i);
+  } else {
+    for (; i + block <= size; i += block) write_block<false>(d, dst + i, row, i);
+  }
+  write_rest(size);
+}
+
+/// function(d, parameters, elements...) where the parameters stand still. From bf16 to bf16 (U) two vectors are taken
+/// out of words: the even elements, then the odd ones, which costs less than to keep the order.
+template <class D, class U, size_t P, class Function, class... T>
 struct StillRow {
+  static constexpr bool kInterleaves = (std::is_same_v<U, BFloat16> && ... && std::is_same_v<T, BFloat16>);
+  static constexpr bool kBursts = kIsHalf<U>;
+
+  HWY_INLINE std::pair<hn::Vec<D>, hn::Vec<D>> interleaved(int64_t i) const {
+    return interleaved(i, std::index_sequence_for<T...>());
+  }
+  template <size_t... I>
+  HWY_INLINE std::pair<hn::Vec<D>, hn::Vec<D>> interleaved(int64_t i, std::index_sequence<I...>) const {
+    const D d;
+    const hn::RebindToUnsigned<D> u;
+    const hn::Vec<decltype(u)> words[] = {hn::LoadU(u, reinterpret_cast<const uint32_t*>(std::get<I>(src) + i))...};
+    return {function(d, parameters, hn::BitCast(d, hn::ShiftLeft<16>(words[I]))...),
+            function(d, parameters, hn::BitCast(d, hn::And(words[I], hn::Set(u, 0xFFFF0000U)))...)};
+  }
+
   template <class Lanes>
   HWY_INLINE hn::Vec<D> operator()(int64_t i, Lanes lanes) const {
     return call(i, lanes, std::index_sequence_for<T...>());
@@ -246,6 +302,8 @@ struct StillRow {
 /// The same where each element has its own.
 template <class D, class C, size_t P, class Function, class... T>
 struct MovingRow {
+  static constexpr bool kInterleaves = false, kBursts = false;
+
   template <class Lanes>
   HWY_INLINE hn::Vec<D> operator()(int64_t i, Lanes lanes) const {
     return call(i, lanes, std::index_sequence_for<T...>(), std::make_index_sequence<P>());
@@ -282,7 +340,7 @@ void apply(const Walk& walk, const Function& function, const std::array<const C*
   const Channels& channels = walk.channels;
   if (walk.form == Walk::Form::runs) {
     for (RunWalk run(channels, begin, end); run.next();) {
-      StillRow<D, P, Function, T...> row{function, {}, {src + run.begin()...}};
+      StillRow<D, U, P, Function, T...> row{function, {}, {src + run.begin()...}};
       for (size_t k = 0; k < P; ++k) row.parameters[k] = hn::Set(d, parameters[k][run.channel()]);
       write_row(d, dst + run.begin(), run.size(), walk.stream, row);
     }

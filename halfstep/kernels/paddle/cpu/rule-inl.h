@@ -26,6 +26,12 @@ HWY_INLINE V clip(V x, V low, V high) {
   return hn::IfThenElse(hn::Lt(x, low), low, hn::IfThenElse(hn::Gt(x, high), high, x));
 }
 
+/// The same where low <= high: on x86 the second operand of a minimum or maximum is the result when one is NaN.
+template <class V>
+HWY_INLINE V clip_ordered(V x, V low, V high) {
+  return hn::Min(high, hn::Max(low, x));
+}
+
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V round_half_away(D d, V v) {
   const V whole = hn::Trunc(v);
@@ -75,7 +81,7 @@ struct Quantize {
   HWY_INLINE V code_of(D d, const std::array<V, kParameters>& parameters, V x) const {
     const V top = hn::Set(d, q);
     if constexpr (kRounding == Rounding::half_even) {
-      return clip(hn::Round(hn::Mul(parameters[0], x)), hn::Set(d, -q - C(1)), top);
+      return clip_ordered(hn::Round(hn::Mul(parameters[0], x)), hn::Set(d, -q - C(1)), top);
     } else if constexpr (kRounding == Rounding::half_away) {
       return round_half_away(d, hn::Mul(parameters[0], clip(x, hn::Neg(parameters[1]), parameters[1])));
     } else if constexpr (kRounding == Rounding::e5m2) {
