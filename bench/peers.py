@@ -13,10 +13,7 @@ import fnmatch
 import json
 import os
 import pathlib
-import sys
 import time
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 
 def options():
@@ -73,7 +70,7 @@ def shown(row, peers):
 def main():
     given = options()
     os.environ.setdefault("OMP_NUM_THREADS", str(given.threads))  # read when a peer is imported
-    from peers import cases, libraries
+    from family import cases, libraries
 
     import halfstep
 

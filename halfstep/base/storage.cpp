@@ -46,22 +46,15 @@ class KeptBlocks {
 
   void give(std::byte* memory, size_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
-    if (bytes > limit_ || blocks_.size() == blocks_.capacity()) return std::free(memory);
+    if (bytes > limit_) return std::free(memory);
     size_t gone = 0;
-    for (; held_ + bytes > limit_; ++gone) {
+    for (; held_ + bytes > limit_ || blocks_.size() - gone == kMostBlocks; ++gone) {
       held_ -= blocks_[gone].bytes;
       std::free(blocks_[gone].memory);
     }
     blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<ptrdiff_t>(gone));
     blocks_.push_back({memory, bytes});
     held_ += bytes;
-  }
-
-  void release() noexcept {
-    const std::lock_guard lock(mutex_);
-    for (const Block& block : blocks_) std::free(block.memory);
-    blocks_.clear();
-    held_ = 0;
   }
 
  private:
@@ -119,7 +112,5 @@ std::shared_ptr<std::byte> allocate(size_t bytes) {
 #endif
   return {from_system(rounded(std::max<size_t>(bytes, 1), kAlignment), kAlignment), std::free};
 }
-
-void release_kept_memory() { kept().release(); }
 
 }  // namespace halfstep

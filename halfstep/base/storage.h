@@ -17,7 +17,4 @@ inline constexpr size_t kLargeBlock = size_t{1} << 20;
 /// most an eighth of the machine's memory is kept, the longest unused goes first.
 std::shared_ptr<std::byte> allocate(size_t bytes);
 
-/// Gives what is kept back to the system.
-void release_kept_memory();
-
 }  // namespace halfstep

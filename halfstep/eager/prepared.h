@@ -22,7 +22,6 @@ class Prepared {
   const Attributes& attributes() const { return attributes_; }
   /// By port; nothing where the attributes switch it off.
   const std::vector<std::optional<Type>>& results() const { return results_; }
-  const kernels::Kernel& kernel() const { return *kernel_; }
   /// Of operands and results together: how much there is to do.
   size_t bytes() const { return bytes_; }
 

@@ -29,6 +29,19 @@ TEST(Tensor, StartsAsAlignedZeros) {
   }
 }
 
+TEST(Tensor, StartsAsZerosInMemoryThatWasUsedBefore) {
+  constexpr int64_t kSize = kLargeBlock + 5;
+  for (int64_t round = 0; round < 100; ++round) {
+    Tensor tensor(DType::u8, {kSize + round * 1000});
+    const auto bytes = tensor.data<uint8_t>();
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.raw()) % kAlignment, 0U);
+    EXPECT_EQ(std::count(bytes.begin(), bytes.end(), 0), tensor.size());
+    std::memset(tensor.raw(), 7, tensor.bytes());
+    const Tensor other = Tensor::uninitialized(DType::u8, {kSize});
+    EXPECT_NE(other.raw(), tensor.raw());
+  }
+}
+
 TEST(Tensor, CopiesShareAndClonesDoNot) {
   Tensor tensor = counting({4});
   Tensor copy = tensor, clone = tensor.clone();
