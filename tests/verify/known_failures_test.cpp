@@ -1,0 +1,90 @@
+// Five ways in which systems of fake-quantize operators are known to fail at run time, and what stands here in their
+// place: an error before anything runs, or nothing that could go wrong.
+#include <gtest/gtest.h>
+
+#include "halfstep/compile/compile.h"
+#include "halfstep/passes/gradients.h"
+#include "halfstep/verify/single.h"
+#include "tests/support/error.h"
+
+namespace halfstep::verify {
+namespace {
+
+using test::error_of;
+
+/// "round_type is not found": an attribute that one of two definitions lacks. There is one definition, so every
+/// operator has each of its attributes with its default, and one that it lacks is refused by name.
+TEST(KnownFailures, AttributeMissingInOneOfTwoDefinitions) {
+  const OpInfo& info = require_operator("fake_quantize_range_abs_max", "test");
+  const Attributes complete = complete_attributes(info, {}, "test");
+  for (const AttributeInfo& attribute : info.attributes) EXPECT_TRUE(complete.contains(attribute.name));
+  EXPECT_EQ(get<int64_t>(complete, "round_type"), 1);
+  EXPECT_EQ(error_of([&] {
+              complete_attributes(info, {{"round_typ", int64_t{0}}}, "node 'q'");
+            }),
+            "node 'q': fake_quantize_range_abs_max has no attribute 'round_typ', did you mean 'round_type'?");
+}
+
+/// "kernel output args defs should equal op outputs": the kernels of every operator give exactly the results that its
+/// record says are there.
+TEST(KnownFailures, KernelAndOperatorDisagreeOnResults) {
+  ThreadPool pool(1);
+  for (const OpTest& test : op_tests()) {
+    const OpInfo& info = require_operator(test.op, "table");
+    const Problem problem{&info, test.cases.front()};
+    const auto operands = fill_operands(problem, test, 0, Specials::none);
+    const Single single = make_single(problem, operands, Feeding::arguments);
+    const auto results = execute(single, cpu_level(), {}, pool);
+    ASSERT_EQ(results.size(), info.outputs.size()) << test.op;
+    for (size_t port = 0; port < results.size(); ++port)
+      EXPECT_EQ(results[port].defined(), info.has_output(static_cast<int>(port), single.op.attributes()))
+          << test.op << " " << info.outputs[port].name;
+  }
+}
+
+/// A gradient found by cutting a name at "_grad": the operator that legacy programs call
+/// straight_through_estimator_grad belongs to none by name. Gradients are references here, and each legacy spelling is
+/// a name of that one operator.
+TEST(KnownFailures, GradientNameNotDerivable) {
+  for (const char* name :
+       {"straight_through_estimator_grad", "stright_throuth_estimator_grad", "fake_quantize_dequantize_abs_max_grad",
+        "fake_channel_wise_quantize_dequantize_abs_max_grad", "fake_quantize_dequantize_moving_average_abs_max_grad"}) {
+    const OpInfo* info = find_foreign_operator("paddle", name);
+    ASSERT_NE(info, nullptr) << name;
+    EXPECT_EQ(info->name, "straight_through_estimator_grad") << name;
+  }
+  const Problem problem = parse_problem("moving_average_abs_max_scale x=f32[4] in_accum=f32[1] in_state=f32[1]");
+  Single single =
+      make_single(problem, {Tensor(DType::f32, {4}), Tensor::scalar(1.0F), Tensor::scalar(1.0F)}, Feeding::arguments);
+  Builder at_end(single.model.graph);
+  std::vector<Value> out_grads(problem.info->outputs.size());
+  out_grads[0] = single.model.graph.add_argument("out_grad", {DType::f32, {4}});
+  EXPECT_EQ(passes::build_gradient(at_end, single.op, out_grads, {true, false, false}).front(), out_grads[0]);
+}
+
+/// A window of a shape that the kernel would write past.
+TEST(KnownFailures, WrongStateShape) {
+  const std::string error = error_of([] {
+    parse_problem("fake_quantize_range_abs_max x=f32[4] in_scale=f32[1] iter=i64[1] in_window=f32[2] window_size=3");
+  });
+  EXPECT_NE(error.find("fake_quantize_range_abs_max c4: is_test or w == window_size is false"), std::string::npos)
+      << error;
+}
+
+/// Fetching a result that test mode does not make.
+TEST(KnownFailures, FetchOfAnOutputOfTestMode) {
+  const Problem problem = parse_problem("fake_quantize_moving_average_abs_max x=f32[4] in_scale=f32[1] is_test=true");
+  Single single = make_single(problem, {Tensor(DType::f32, {4}), Tensor::scalar(1.0F)}, Feeding::arguments);
+  for (const char* name : {"out_scale", "out_state", "out_accum"}) {
+    CompileOptions options;
+    options.fetch = {fmt::format("{}.{}", single.op.name(), name)};
+    EXPECT_NE(error_of([&] {
+                compile(single.model, options);
+              }).find(fmt::format("{} is not produced when is_test is true", name)),
+              std::string::npos)
+        << error_of([&] { compile(single.model, options); });
+  }
+}
+
+}  // namespace
+}  // namespace halfstep::verify
