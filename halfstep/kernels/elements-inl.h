@@ -183,34 +183,17 @@ HWY_INLINE void store(D d, hn::Vec<D> v, T* dst, Lanes lanes = {}) {
   store_packed(narrow<T>(d, v), Packed<T, D>(), dst, lanes);
 }
 
-/// Bytes of a vector of elements of type T.
-template <class T, class D>
-constexpr size_t packed_bytes(D) {
-  return hn::MaxLanes(D()) * sizeof(T);
-}
-
-/// A whole vector past the caches. dst is aligned to packed_bytes; hwy::FlushStream() must follow before others may
-/// look.
+/// A vector of elements of four or eight bytes past the caches. dst is aligned to the vector; hwy::FlushStream() must
+/// follow before others may look.
 template <class D, class T>
 HWY_INLINE void stream(D d, hn::Vec<D> v, T* dst) {
-  const Packed<T, D> packed;
-  const auto elements = narrow<T>(d, v);
-  if constexpr (packed_bytes<T>(D()) >= 16) {
-    hn::Stream(elements, packed, reinterpret_cast<Lane<T>*>(dst));
-  } else if constexpr (packed_bytes<T>(D()) == 8) {
-    HWY_ALIGN Lane<T> lanes[hn::MaxLanes(D())];
-    hn::Store(elements, packed, lanes);
-    long long word = 0;
-    std::memcpy(&word, lanes, sizeof(word));
-    _mm_stream_si64(reinterpret_cast<long long*>(dst), word);
-  } else {
-    hn::StoreU(elements, packed, reinterpret_cast<Lane<T>*>(dst));
-  }
+  static_assert(sizeof(T) == sizeof(hn::TFromD<D>));
+  hn::Stream(narrow<T>(d, v), Packed<T, D>(), dst);
 }
 
 /// dst[0], dst[1], ... = the block of the row that starts at element i. A block is a vector, or two of elements of two
 /// bytes.
-template <bool kStream, class D, class T, class Row>
+template <class D, class T, class Row>
 HWY_INLINE void write_block(D d, T* dst, const Row& row, int64_t i) {
   if constexpr (Row::kInterleaves) {
     const hn::RebindToUnsigned<D> words;
@@ -218,28 +201,28 @@ HWY_INLINE void write_block(D d, T* dst, const Row& row, int64_t i) {
     const auto upper = hn::And(bfloat16_words(d, odd), hn::Set(words, 0xFFFF0000U));
     const auto both = hn::Or(upper, hn::ShiftRight<16>(bfloat16_words(d, even)));
     auto* to = reinterpret_cast<uint32_t*>(dst);
-    kStream ? hn::Stream(both, words, to) : hn::StoreU(both, words, to);
-  } else if constexpr (kStream) {
-    stream(d, row(i, Whole()), dst);
+    hn::StoreU(both, words, to);
   } else {
     store(d, row(i, Whole()), dst);
   }
 }
 
-/// Writes halves past the caches by way of a small buffer, as far as whole buffers go; returns the element after them.
-/// They need more arithmetic for each cache line, and stores past the caches that come singly in between are slow.
+/// Writes small elements past the caches by way of a small buffer, as far as whole buffers go; returns the element
+/// after them. There is more arithmetic for each cache line, and stores past the caches that come singly in between are
+/// slower than plain ones.
 template <class D, class T, class Row>
 HWY_INLINE int64_t write_bursts(D d, T* dst, const Row& row, int64_t begin, int64_t end) {
-  constexpr int64_t kBurst = 2048 / sizeof(T);
+  constexpr int64_t kBytes = 2048;
+  constexpr int64_t kBurst = kBytes / sizeof(T);
   constexpr int64_t kBlock = (Row::kInterleaves ? 2 : 1) * hn::MaxLanes(D());
-  using Words = hn::ScalableTag<uint16_t>;
-  constexpr int64_t kWords = hn::MaxLanes(Words());
-  HWY_ALIGN T burst[kBurst];
-  const auto* from = reinterpret_cast<const uint16_t*>(burst);
+  using Bytes = hn::ScalableTag<uint8_t>;
+  HWY_ALIGN uint8_t burst[kBytes];  // not of T, which may start as zeros for each row
+  auto* elements = reinterpret_cast<T*>(burst);
   for (; begin + kBurst <= end; begin += kBurst) {
-    for (int64_t i = 0; i < kBurst; i += kBlock) write_block<false>(d, burst + i, row, begin + i);
-    auto* to = reinterpret_cast<uint16_t*>(dst + begin);
-    for (int64_t i = 0; i < kBurst; i += kWords) hn::Stream(hn::Load(Words(), from + i), Words(), to + i);
+    for (int64_t i = 0; i < kBurst; i += kBlock) write_block(d, elements + i, row, begin + i);
+    auto* to = reinterpret_cast<uint8_t*>(dst + begin);
+    for (int64_t i = 0; i < kBytes; i += hn::MaxLanes(Bytes()))
+      hn::Stream(hn::Load(Bytes(), burst + i), Bytes(), to + i);
   }
   return begin;
 }
@@ -255,15 +238,18 @@ HWY_INLINE void write_row(D d, T* dst, int64_t size, bool past_caches, const Row
     if (i < end) store(d, row(i, Part{end - i}), dst + i, Part{end - i});
     i = end;
   };
-  if (past_caches) {
-    const int64_t block_bytes = (Row::kBursts ? 2 * lanes : block) * static_cast<int64_t>(sizeof(T));
-    const auto over = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % static_cast<uintptr_t>(block_bytes));
-    if (over != 0) write_rest(std::min(size, (block_bytes - over) / static_cast<int64_t>(sizeof(T))));
-    if constexpr (Row::kBursts) i = write_bursts(d, dst, row, i, size);
-    for (; i + block <= size; i += block) write_block<true>(d, dst + i, row, i);
-  } else {
-    for (; i + block <= size; i += block) write_block<false>(d, dst + i, row, i);
+  constexpr bool kSingly = sizeof(T) == sizeof(hn::TFromD<D>);
+  if (past_caches && (Row::kBursts || kSingly)) {
+    constexpr auto kVector = static_cast<int64_t>(hn::MaxLanes(D()) * sizeof(hn::TFromD<D>));
+    const auto over = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % static_cast<uintptr_t>(kVector));
+    if (over != 0) write_rest(std::min(size, (kVector - over) / static_cast<int64_t>(sizeof(T))));
+    if constexpr (Row::kBursts) {
+      i = write_bursts(d, dst, row, i, size);
+    } else if constexpr (kSingly) {
+      for (; i + block <= size; i += block) stream(d, row(i, Whole()), dst + i);
+    }
   }
+  for (; i + block <= size; i += block) write_block(d, dst + i, row, i);
   write_rest(size);
 }
 
@@ -272,7 +258,7 @@ HWY_INLINE void write_row(D d, T* dst, int64_t size, bool past_caches, const Row
 template <class D, class U, size_t P, class Function, class... T>
 struct StillRow {
   static constexpr bool kInterleaves = (std::is_same_v<U, BFloat16> && ... && std::is_same_v<T, BFloat16>);
-  static constexpr bool kBursts = kIsHalf<U>;
+  static constexpr bool kBursts = sizeof(U) < sizeof(hn::TFromD<D>);
 
   HWY_INLINE std::pair<hn::Vec<D>, hn::Vec<D>> interleaved(int64_t i) const {
     return interleaved(i, std::index_sequence_for<T...>());

@@ -163,7 +163,7 @@ TEST(Elements, EveryRunOfAChannelHasItsParameters) {
 }
 
 TEST(Elements, CodesOfOneAndTwoBytes) {
-  for (const Channels& channels : {Channels{3, 5, 7}, Channels{2, 3, 70}, Channels{1, 1, 33}}) {
+  for (const Channels& channels : {Channels{3, 5, 7}, Channels{2, 3, 70}, Channels{1, 1, 33}, Channels{1, 1, 9001}}) {
     for (const bool stream : {false, true}) {
       expect_product<float, BFloat16, int8_t>(channels, stream, true);
       expect_product<float, float, int16_t>(channels, stream, true);
