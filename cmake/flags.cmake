@@ -11,7 +11,7 @@ endif()
 
 # One set of objects for the program and for the Python extension, which is a shared library. Our own functions are never
 # replaced from outside, so calls between them need no table.
-add_compile_options(-fPIC -fno-semantic-interposition)
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fPIC;-fno-semantic-interposition>" $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fPIC>)
 
 add_compile_options(-ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
