@@ -14,6 +14,8 @@ namespace {
 
 /// Some times what the system needs to put a thread to sleep and to wake it.
 constexpr auto kLookOn = std::chrono::microseconds(50);
+/// After so long the one that is waited for may need this very processor.
+constexpr auto kLookHard = std::chrono::microseconds(5);
 
 int processors() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
@@ -57,8 +59,16 @@ void ThreadPool::run_on_all(FunctionRef<void(int)> task) {
 
 void ThreadPool::look_on(FunctionRef<bool()> ready) const {
   if (oversubscribed_) return;
-  const auto end = std::chrono::steady_clock::now() + kLookOn;
-  while (!ready() && std::chrono::steady_clock::now() < end) pause();
+  const auto start = std::chrono::steady_clock::now();
+  while (!ready()) {
+    const auto waited = std::chrono::steady_clock::now() - start;
+    if (waited > kLookOn) return;
+    if (waited > kLookHard) {
+      std::this_thread::yield();
+    } else {
+      pause();
+    }
+  }
 }
 
 void ThreadPool::serve(int worker) {

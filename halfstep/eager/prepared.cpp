@@ -38,6 +38,29 @@ Status run_alone(const kernels::Kernel& kernel, const kernels::Plan& plan, const
   return {};
 }
 
+/// Pieces [next, end) that one worker begins with. In a line of its own: another worker counts beside it.
+struct alignas(kAlignment) Share {
+  std::atomic<int64_t> next{0};
+  int64_t end = 0;
+};
+
+/// Calls task(worker, piece) for every piece. A worker has the same pieces in every call, which its cache may still
+/// hold; when it is done with them it takes those of others.
+void run_shares(ThreadPool& pool, int64_t pieces, FunctionRef<void(int, int64_t)> task) {
+  const auto workers = static_cast<size_t>(pool.threads());
+  std::vector<Share> shares(workers);
+  for (size_t i = 0; i < workers; ++i) {
+    shares[i].next = pieces * static_cast<int64_t>(i) / static_cast<int64_t>(workers);
+    shares[i].end = pieces * static_cast<int64_t>(i + 1) / static_cast<int64_t>(workers);
+  }
+  pool.run_on_all([&](int worker) {
+    for (size_t i = 0; i < workers; ++i) {
+      Share& share = shares[(static_cast<size_t>(worker) + i) % workers];
+      for (int64_t piece = share.next++; piece < share.end; piece = share.next++) task(worker, piece);
+    }
+  });
+}
+
 /// Each worker has its part of `worker_scratch`. The failure of the lowest piece is the one that is told.
 Status run_spread(const kernels::Kernel& kernel, const kernels::Plan& plan, const kernels::Call& call,
                   ThreadPool& pool) {
@@ -45,23 +68,19 @@ Status run_spread(const kernels::Kernel& kernel, const kernels::Plan& plan, cons
   int64_t failed = INT64_MAX;
   std::mutex failure_mutex;
   for (size_t phase = 0; phase < plan.phases.size() && failure.ok(); ++phase) {
-    std::atomic<int64_t> next{0};
-    const int64_t pieces = plan.phases[phase];
-    const auto work = [&](int worker) {
+    const auto work = [&](int worker, int64_t piece) {
       kernels::Call mine = call;
       mine.worker_scratch += static_cast<size_t>(worker) * padded(plan.worker_scratch);
-      for (int64_t piece = next.fetch_add(1); piece < pieces; piece = next.fetch_add(1)) {
-        Status status = kernel.run(mine, static_cast<int>(phase), piece);
-        if (status.ok()) continue;
-        const std::lock_guard lock(failure_mutex);
-        if (piece < failed) failure = std::move(status);
-        failed = std::min(failed, piece);
-      }
+      Status status = kernel.run(mine, static_cast<int>(phase), piece);
+      if (status.ok()) return;
+      const std::lock_guard lock(failure_mutex);
+      if (piece < failed) failure = std::move(status);
+      failed = std::min(failed, piece);
     };
-    if (pieces == 1) {
-      work(0);
+    if (plan.phases[phase] == 1) {
+      work(0, 0);
     } else {
-      pool.run_on_all(work);
+      run_shares(pool, plan.phases[phase], work);
     }
   }
   return failure;
