@@ -74,6 +74,9 @@ struct Kernel {
   Status (*run)(const Call& call, int phase, int64_t piece);
 };
 
+/// Of a kernel that takes every problem its record allows.
+inline Verdict accept_all(const Problem&) { return accept(); }
+
 /// The candidates for an operator, best first, the reference last; empty for an unknown operator. Written by opgen.
 std::span<const Kernel* const> cpu_kernels(std::string_view op);
 /// The same for a CUDA device, where the reference is not among them; empty in a build without CUDA.

@@ -3,32 +3,12 @@
 #include <limits>
 
 #include "halfstep/base/small_float.h"
+#include "halfstep/base/with_number_type.h"
 
 namespace halfstep::verify {
 namespace {
 
 bool is_encoded(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16 || is_small_float(dtype); }
-
-/// Calls body.template operator()<T>() with the C++ type that stores the dtype, which is not encoded.
-template <class Body>
-decltype(auto) with_stored(DType dtype, Body body) {
-  switch (dtype) {
-    case DType::f32: return body.template operator()<float>();
-    case DType::f64: return body.template operator()<double>();
-    case DType::i2:
-    case DType::i4:
-    case DType::i8: return body.template operator()<int8_t>();
-    case DType::u2:
-    case DType::u4:
-    case DType::u8: return body.template operator()<uint8_t>();
-    case DType::i16: return body.template operator()<int16_t>();
-    case DType::u16: return body.template operator()<uint16_t>();
-    case DType::i32: return body.template operator()<int32_t>();
-    case DType::i64: return body.template operator()<int64_t>();
-    default: break;
-  }
-  return body.template operator()<bool>();
-}
 
 }  // namespace
 
@@ -38,7 +18,7 @@ double element(const Tensor& tensor, int64_t index) {
     const SmallFloat format = SmallFloat::of(tensor.dtype());
     return decode(is_small_float(tensor.dtype()) ? tensor.data<uint8_t>()[i] : tensor.data<uint16_t>()[i], format);
   }
-  return with_stored(tensor.dtype(), [&]<class T>() { return static_cast<double>(tensor.data<T>()[i]); });
+  return with_number_type(tensor.dtype(), [&]<class T>() { return static_cast<double>(tensor.data<T>()[i]); });
 }
 
 void set_element(Tensor& tensor, int64_t index, double value) {
@@ -49,7 +29,7 @@ void set_element(Tensor& tensor, int64_t index, double value) {
   } else if (is_encoded(dtype)) {
     tensor.data<uint16_t>()[i] = encode(value, SmallFloat::of(dtype), false);
   } else {
-    with_stored(dtype, [&]<class T>() { tensor.data<T>()[i] = static_cast<T>(value); });
+    with_number_type(dtype, [&]<class T>() { tensor.data<T>()[i] = static_cast<T>(value); });
   }
 }
 
@@ -59,7 +39,7 @@ std::pair<double, double> whole_range(DType dtype) {
     const double codes = 1 << bits;
     return stored_as<int8_t>(dtype) ? std::pair(-codes / 2, codes / 2 - 1) : std::pair(0.0, codes - 1);
   }
-  return with_stored(dtype, [&]<class T>() {
+  return with_number_type(dtype, [&]<class T>() {
     return std::pair(std::max(static_cast<double>(std::numeric_limits<T>::lowest()), -kExact),
                      std::min(static_cast<double>(std::numeric_limits<T>::max()), kExact));
   });

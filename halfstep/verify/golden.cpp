@@ -165,12 +165,6 @@ class Run {
   Comparison comparison_;
 };
 
-std::optional<double> tolerance_of(const std::string& op) {
-  const auto tests = op_tests();
-  const auto test = std::find_if(tests.begin(), tests.end(), [&](const OpTest& t) { return t.op == op; });
-  return test == tests.end() ? std::nullopt : test->tolerance;
-}
-
 class Golden {
  public:
   explicit Golden(const GoldenOptions& options)
@@ -215,7 +209,7 @@ class Golden {
   /// Whether the error was met that the original gives.
   bool compare(const GoldenCase& one, const GoldenForm& form, Comparison& comparison) {
     try {
-      comparison = Run(form, options_.gradient, pool_).compare(tolerance_of(form.problem.info->name));
+      comparison = Run(form, options_.gradient, pool_).compare(op_test(form.problem.info->name).tolerance);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::interrupted) throw;
       comparison.what = error.what();

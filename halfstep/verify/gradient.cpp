@@ -108,9 +108,8 @@ class GradientCheck {
     const std::vector<Tensor> results = compiler::evaluate(op, operands);
     const std::vector<Value> values = op.results();
     for (size_t i = 0; i < values.size(); ++i) known_[values[i].node()] = results[i];
-    const auto tests = op_tests();
-    const auto test = std::find_if(tests.begin(), tests.end(), [&](const OpTest& t) { return t.op == op.info().name; });
-    if (test != tests.end() && test->tolerance) rule_tolerance_ = rule_tolerance_.value_or(0) + *test->tolerance;
+    if (const auto tolerance = op_test(op.info().name).tolerance)
+      rule_tolerance_ = rule_tolerance_.value_or(0) + *tolerance;
   }
 
   const Tensor& found(size_t operand) const { return found_.at(std::to_string(operand)); }

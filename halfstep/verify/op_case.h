@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "halfstep/base/attribute.h"
@@ -42,5 +43,8 @@ struct OpTest {
 
 /// In name order; operators without a `test:` block are not among them.
 std::span<const OpTest> op_tests();
+
+/// That of an operator; one that says nothing where there is none.
+const OpTest& op_test(std::string_view op);
 
 }  // namespace halfstep::verify

@@ -15,15 +15,6 @@ namespace {
 constexpr std::array<std::string_view, 5> kModeNames = {"check", "bitwise", "grad", "reject", "speed"};
 
 /// The record's, or one that says nothing.
-OpTest test_of(const std::string& op) {
-  const auto tests = op_tests();
-  const auto found = std::find_if(tests.begin(), tests.end(), [&](const OpTest& test) { return test.op == op; });
-  if (found != tests.end()) return *found;
-  OpTest empty;
-  empty.op = op;
-  return empty;
-}
-
 std::vector<const OpTest*> matching_tests(const std::string& pattern) {
   std::vector<const OpTest*> matching;
   std::vector<std::string> names;
@@ -89,7 +80,7 @@ class Runner {
     for (size_t i = 0; i < problems.size(); ++i) {
       const Problem& problem = problems[i];
       say(problem.info->name, i, problems.size());
-      const OpTest record = test_of(problem.info->name);
+      const OpTest& record = op_test(problem.info->name);
       for (const OpMode mode : options_.modes)
         count(
             *problem.info, [&] { return run_one(problem, record, mode); }, line_of(problem, mode));

@@ -8,6 +8,7 @@
 #include "halfstep/base/random.h"
 #include "halfstep/compile/compile.h"
 #include "halfstep/ir/parse.h"
+#include "tests/support/error.h"
 
 namespace halfstep::testing_compile {
 
@@ -51,14 +52,6 @@ inline std::string listing(const runtime::Program& program) {
   return text;
 }
 
-template <class Run>
-std::string error_of(Run run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using test::error_of;
 
 }  // namespace halfstep::testing_compile

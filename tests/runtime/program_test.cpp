@@ -4,24 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "tests/runtime/toy.h"
+#include "tests/support/error.h"
 
 namespace halfstep {
 namespace {
 
+using test::error_of;
 using toy::f32;
 using toy::filled;
 using toy::kCpu;
 using toy::kSim;
-
-template <class Run>
-std::string error_of(Run run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 /// y = x + w + 1.
 runtime::Program small(bool frozen = false) {

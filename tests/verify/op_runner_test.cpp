@@ -19,11 +19,6 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-const OpTest& record_of(std::string_view op) {
-  const auto tests = op_tests();
-  return *std::find_if(tests.begin(), tests.end(), [&](const OpTest& test) { return test.op == op; });
-}
-
 Tensor tensor_of(DType dtype, const std::vector<double>& values) {
   Tensor tensor(dtype, {static_cast<int64_t>(values.size())});
   for (size_t i = 0; i < values.size(); ++i) set_element(tensor, static_cast<int64_t>(i), values[i]);
@@ -93,7 +88,7 @@ TEST(OpProblem, MistakesAreNamed) {
 
 TEST(OpProblem, FillsAreOfTheSeedAndTheRecord) {
   const Problem problem = parse_problem("fake_quantize x=f32[1000] scale=f32[1] zero_point=i32[1]");
-  const OpTest& record = record_of("fake_quantize");
+  const OpTest& record = op_test("fake_quantize");
   const Tensor x = fill_operands(problem, record, 3, Specials::strewn)[0];
   EXPECT_TRUE(x.same_bits(fill_operands(problem, record, 3, Specials::strewn)[0]));
   EXPECT_FALSE(x.same_bits(fill_operands(problem, record, 4, Specials::strewn)[0]));
@@ -112,7 +107,7 @@ TEST(OpProblem, FillsAreOfTheSeedAndTheRecord) {
 
 TEST(OpProblem, CodesFillTheirRange) {
   const Problem problem = parse_problem("dequantize x=i4[500] scale=f32[1] zero_point=i32[1]");
-  const Tensor x = fill_operands(problem, record_of("dequantize"), 0, Specials::none)[0];
+  const Tensor x = fill_operands(problem, op_test("dequantize"), 0, Specials::none)[0];
   const auto [low, high] = std::ranges::minmax(x.data<int8_t>());
   EXPECT_EQ(low, -8);
   EXPECT_EQ(high, 7);
@@ -181,7 +176,7 @@ TEST(OpCompare, ResultsAreComparedByPort) {
 /// The reference gets another operand than the kernel: the same as a kernel that is wrong in one element.
 TEST(OpChecks, ADeviatingResultFails) {
   const Problem problem = parse_problem("mul a=f32[40] b=f32[40]");
-  const std::vector<Tensor> operands = fill_operands(problem, record_of("mul"), 0, Specials::none);
+  const std::vector<Tensor> operands = fill_operands(problem, op_test("mul"), 0, Specials::none);
   std::vector<Tensor> corrupted = operands;
   corrupted[1] = with(operands[1], 33, element(operands[1], 33) + 1e-3);
   const Single single = make_single(problem, operands, Feeding::tensors);
@@ -206,7 +201,7 @@ std::vector<Value> scaled_gradient(Builder& builder, Op op, std::span<const Valu
 Outcome gradient_of(const char* line, const GradientBuilder& builder) {
   ThreadPool pool(1);
   const Problem problem = parse_problem(line);
-  return check_gradient(problem, record_of(problem.info->name), 5, builder, cpu_level(), pool);
+  return check_gradient(problem, op_test(problem.info->name), 5, builder, cpu_level(), pool);
 }
 
 TEST(OpChecks, AWrongGradientFails) {
@@ -243,7 +238,7 @@ TEST(OpChecks, WhatHasNoGradientIsSkipped) {
 }
 
 TEST(OpChecks, ARejectThatIsAcceptedOrNamesAnotherRuleFails) {
-  const OpTest& record = record_of("conv2d");
+  const OpTest& record = op_test("conv2d");
   const OpInfo& info = require_operator("conv2d", "test");
   EXPECT_EQ(check_reject(info, record.rejects[0]).kind, Outcome::Kind::passed);
   EXPECT_EQ(check_reject(info, {"c1", record.cases[0]}).kind, Outcome::Kind::failed);
@@ -265,7 +260,8 @@ TEST(OpChecks, CasesHaveResultsThatTellKernelsApart) {
       std::set<double> distinct;
       for (int64_t i = 0; i < result.size(); ++i) distinct.insert(element(result, i));
       const int codes = 1 << std::min(bits_of(result.dtype()), 8);
-      EXPECT_GE(distinct.size(), static_cast<size_t>(std::min(kDistinct, codes - 1))) << single.op.info().name << " " << to_string(use.in[0].value());
+      EXPECT_GE(distinct.size(), static_cast<size_t>(std::min(kDistinct, codes - 1)))
+          << single.op.info().name << " " << to_string(use.in[0].value());
     }
   }
 }

@@ -12,8 +12,6 @@
 namespace halfstep::kernels {
 namespace {
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 /// Pieces of elements.
 template <class Typed>
 Plan prepare_elements(const Problem& problem) {

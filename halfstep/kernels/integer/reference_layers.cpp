@@ -9,8 +9,6 @@
 namespace halfstep::kernels {
 namespace {
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 template <class Typed>
 StoredSteps steps_of(const Typed& attributes, const Call& call) {
   return stored_steps(form_of(attributes), call.in[Typed::in::shift].size(),

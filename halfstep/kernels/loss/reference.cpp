@@ -36,8 +36,6 @@ Partition partition_of(const T* row, int64_t classes) {
   return p;
 }
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 Plan prepare_softmax(const Problem& problem) {
   const Rows rows = rows_of(*problem.in[Softmax::in::x]);
   return {.state = std::make_shared<Rows>(rows), .phases = {rows.pieces()}};

@@ -13,8 +13,6 @@ struct NormState {
   BatchNorm attributes;
 };
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 /// visit(element) for the elements of a channel, in the order of memory.
 template <class Visit>
 void for_each(const Channels& channels, int64_t channel, Visit&& visit) {

@@ -14,8 +14,6 @@ namespace halfstep::kernels {
 namespace onnx {
 namespace {
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 Plan prepare_add(const Problem& problem) {
   Plan plan;
   plan.phases = {pieces_of(count_elements(problem.out[QlinearAdd::out::y]->dims))};
@@ -125,13 +123,12 @@ Status run_pool(const Call& call, int, int64_t piece) {
 }  // namespace
 }  // namespace onnx
 
-extern const Kernel reference_qlinear_add{"reference", onnx::accept_all, onnx::prepare_add, onnx::run_add};
-extern const Kernel reference_qlinear_leaky_relu{
-    "reference", onnx::accept_all, onnx::prepare_function<QlinearLeakyRelu>, onnx::run_function<QlinearLeakyRelu>};
-extern const Kernel reference_qlinear_sigmoid{"reference", onnx::accept_all, onnx::prepare_function<QlinearSigmoid>,
+extern const Kernel reference_qlinear_add{"reference", accept_all, onnx::prepare_add, onnx::run_add};
+extern const Kernel reference_qlinear_leaky_relu{"reference", accept_all, onnx::prepare_function<QlinearLeakyRelu>,
+                                                 onnx::run_function<QlinearLeakyRelu>};
+extern const Kernel reference_qlinear_sigmoid{"reference", accept_all, onnx::prepare_function<QlinearSigmoid>,
                                               onnx::run_function<QlinearSigmoid>};
-extern const Kernel reference_qlinear_concat{"reference", onnx::accept_all, onnx::prepare_concat, onnx::run_concat};
-extern const Kernel reference_qlinear_global_average_pool{"reference", onnx::accept_all, onnx::prepare_pool,
-                                                          onnx::run_pool};
+extern const Kernel reference_qlinear_concat{"reference", accept_all, onnx::prepare_concat, onnx::run_concat};
+extern const Kernel reference_qlinear_global_average_pool{"reference", accept_all, onnx::prepare_pool, onnx::run_pool};
 
 }  // namespace halfstep::kernels

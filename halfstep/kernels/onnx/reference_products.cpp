@@ -11,8 +11,6 @@ namespace halfstep::kernels {
 namespace onnx {
 namespace {
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 /// Where in a scale or zero point of the lines of a matrix, or of a batch of them, line `line` is found.
 int64_t line_at(const ConstView& parameters, int64_t batch, int64_t line, int64_t lines) {
   if (!parameters.present() || parameters.size() == 1) return 0;
@@ -211,13 +209,13 @@ Status run_qlinear_conv(const Call& call, int, int64_t piece) {
 }  // namespace
 }  // namespace onnx
 
-extern const Kernel reference_matmul_integer{"reference", onnx::accept_all, onnx::prepare_matmul<MatmulInteger>,
+extern const Kernel reference_matmul_integer{"reference", accept_all, onnx::prepare_matmul<MatmulInteger>,
                                              onnx::run_matmul<MatmulInteger>};
-extern const Kernel reference_qlinear_matmul{"reference", onnx::accept_all, onnx::prepare_matmul<QlinearMatmul>,
+extern const Kernel reference_qlinear_matmul{"reference", accept_all, onnx::prepare_matmul<QlinearMatmul>,
                                              onnx::run_matmul<QlinearMatmul>};
-extern const Kernel reference_conv_integer{"reference", onnx::accept_all, onnx::prepare_conv<ConvInteger>,
+extern const Kernel reference_conv_integer{"reference", accept_all, onnx::prepare_conv<ConvInteger>,
                                            onnx::run_conv_integer};
-extern const Kernel reference_qlinear_conv{"reference", onnx::accept_all, onnx::prepare_conv<QlinearConv>,
+extern const Kernel reference_qlinear_conv{"reference", accept_all, onnx::prepare_conv<QlinearConv>,
                                            onnx::run_qlinear_conv};
 
 }  // namespace halfstep::kernels

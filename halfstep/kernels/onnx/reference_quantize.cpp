@@ -11,8 +11,6 @@ namespace halfstep::kernels {
 namespace onnx {
 namespace {
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 struct QuantizeState {
   Spread spread;
   QuantizeRule rule;
@@ -104,11 +102,10 @@ Status run_dynamic(const Call& call, int, int64_t) {
 }  // namespace
 }  // namespace onnx
 
-extern const Kernel reference_onnx_quantize_linear{"reference", onnx::accept_all, onnx::prepare_quantize,
-                                                   onnx::run_quantize};
-extern const Kernel reference_onnx_dequantize_linear{"reference", onnx::accept_all, onnx::prepare_dequantize,
+extern const Kernel reference_onnx_quantize_linear{"reference", accept_all, onnx::prepare_quantize, onnx::run_quantize};
+extern const Kernel reference_onnx_dequantize_linear{"reference", accept_all, onnx::prepare_dequantize,
                                                      onnx::run_dequantize};
-extern const Kernel reference_dynamic_quantize_linear{"reference", onnx::accept_all, onnx::prepare_dynamic,
+extern const Kernel reference_dynamic_quantize_linear{"reference", accept_all, onnx::prepare_dynamic,
                                                       onnx::run_dynamic};
 
 }  // namespace halfstep::kernels

@@ -7,8 +7,6 @@
 namespace halfstep::kernels {
 namespace {
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 Plan prepare_sgd(const Problem& problem) { return {.state = std::make_shared<SgdMomentum>(problem.attributes)}; }
 
 Status run_sgd(const Call& call, int, int64_t) {

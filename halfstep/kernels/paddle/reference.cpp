@@ -11,8 +11,6 @@ using paddle::Quantizer;
 using paddle::ScaleFrom;
 using paddle::Writes;
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 template <class Op, Writes kWrites = Writes::codes>
 Plan prepare(const Problem& problem) {
   return {.state = std::make_shared<Quantizer>(paddle::quantizer_of<Op>(problem, kWrites))};

@@ -9,8 +9,6 @@ namespace {
 
 using paddle::Dequantizer;
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 template <class Op>
 Plan prepare(const Problem& problem) {
   return {.state = std::make_shared<Dequantizer>(paddle::dequantizer_of<Op>(problem))};

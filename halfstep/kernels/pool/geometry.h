@@ -97,26 +97,4 @@ int64_t first_largest(const PoolGeometry& g, const T* plane, Span1d rows, Span1d
   return best;
 }
 
-/// Calls body.template operator()<T>() with a C++ type that orders elements of `dtype` as their values do.
-template <class Body>
-void with_ordered(DType dtype, Body&& body) {
-  switch (dtype) {
-    case DType::f32: return body.template operator()<float>();
-    case DType::f64: return body.template operator()<double>();
-    case DType::i2:
-    case DType::i4:
-    case DType::i8: return body.template operator()<int8_t>();
-    case DType::u2:
-    case DType::u4:
-    case DType::u8:
-    case DType::boolean: return body.template operator()<uint8_t>();
-    case DType::i16: return body.template operator()<int16_t>();
-    case DType::u16: return body.template operator()<uint16_t>();
-    case DType::i32: return body.template operator()<int32_t>();
-    case DType::i64: return body.template operator()<int64_t>();
-    default: break;
-  }
-  HS_CHECK(false && "floats of 16 bits and fewer are refused");
-}
-
 }  // namespace halfstep::kernels

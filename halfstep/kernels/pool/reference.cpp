@@ -1,6 +1,7 @@
 // Pooling by its definition. Averages are sums in double, row by row, divided and rounded once.
 #include <memory>
 
+#include "halfstep/base/with_number_type.h"
 #include "halfstep/kernels/float_types.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/pool/geometry.h"
@@ -47,7 +48,7 @@ void for_each_window_of(const PoolGeometry& g, int64_t at, Visit&& visit) {
 
 Status run_max(const Call& call, int, int64_t piece) {
   const auto& g = state_of<PoolGeometry>(call);
-  with_ordered(call.out[0].dtype, [&]<class T>() {
+  with_number_type(call.out[0].dtype, [&]<class T>() {
     const T* plane = call.in[MaxPool2d::in::x].as<const T>() + piece * g.plane();
     T* dst = call.out[0].as<T>() + piece * g.out_plane();
     for_each_window(g, [&](int64_t oy, int64_t ox) {
@@ -63,7 +64,7 @@ Status run_max(const Call& call, int, int64_t piece) {
 Status run_max_grad(const Call& call, int, int64_t piece) {
   using In = MaxPool2dGrad::in;
   const auto& g = state_of<PoolGeometry>(call);
-  with_ordered(call.in[In::x].dtype, [&]<class X>() {
+  with_number_type(call.in[In::x].dtype, [&]<class X>() {
     const X* plane = call.in[In::x].as<const X>() + piece * g.plane();
     with_float(call.out[0].dtype, [&]<class T>() {
       const T* out_grad = call.in[In::out_grad].as<const T>() + piece * g.out_plane();
@@ -107,8 +108,6 @@ Status run_average_grad(const Call& call, int, int64_t piece) {
   }
   return {};
 }
-
-Verdict accept_all(const Problem&) { return accept(); }
 
 }  // namespace
 

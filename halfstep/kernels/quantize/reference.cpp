@@ -24,8 +24,6 @@ void for_each_element(const Channels& channels, Function&& function) {
   for (int64_t i = 0; i < channels.size(); ++i) function(i, i / channels.run % channels.count);
 }
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 Plan prepare_nothing(const Problem&) { return {}; }
 
 template <class Typed>

@@ -12,8 +12,6 @@
 namespace halfstep::kernels {
 namespace {
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 /// Sum of term(i) over a channel's elements, block by block.
 template <class Term>
 double channel_sum(const Blocks& blocks, int64_t channel, Term&& term) {

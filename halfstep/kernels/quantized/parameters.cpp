@@ -11,8 +11,6 @@ namespace {
 
 using Op = RequantizationParameters;
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 Plan prepare(const Problem& problem) {
   return {.state = std::make_shared<RequantizeRule>(requantize_rule(Op(problem.attributes)))};
 }

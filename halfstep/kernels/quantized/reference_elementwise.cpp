@@ -13,18 +13,9 @@
 namespace halfstep::kernels {
 namespace {
 
-Verdict accept_all(const Problem&) { return accept(); }
-
-template <class Typed>
-struct State {
-  explicit State(const Attributes& all) : attributes(all), rule(requantize_rule(attributes)) {}
-  Typed attributes;
-  RequantizeRule rule;
-};
-
 template <class Typed>
 Plan prepare_elements(const Problem& problem) {
-  return {.state = std::make_shared<State<Typed>>(problem.attributes),
+  return {.state = std::make_shared<RuleState<Typed>>(problem.attributes),
           .phases = {pieces_of(count_elements(problem.out[0]->dims))}};
 }
 
@@ -62,7 +53,7 @@ struct Target {
 
 Status run_add(const Call& call, int, int64_t piece) {
   using In = QuantizedAdd::in;
-  const auto& state = *static_cast<const State<QuantizedAdd>*>(call.state);
+  const auto& state = *static_cast<const RuleState<QuantizedAdd>*>(call.state);
   const Operand a(call, In::a, In::a_scale, In::a_zero_point);
   const Operand b(call, In::b, In::b_scale, In::b_zero_point);
   const Target<QuantizedAdd> y(call, state.rule);
@@ -83,7 +74,7 @@ Status run_add(const Call& call, int, int64_t piece) {
 
 Status run_mul(const Call& call, int, int64_t piece) {
   using In = QuantizedMul::in;
-  const auto& state = *static_cast<const State<QuantizedMul>*>(call.state);
+  const auto& state = *static_cast<const RuleState<QuantizedMul>*>(call.state);
   const Operand a(call, In::a, In::a_scale, In::a_zero_point);
   const Operand b(call, In::b, In::b_scale, In::b_zero_point);
   const Target<QuantizedMul> y(call, state.rule);
@@ -122,7 +113,7 @@ int64_t window_sum(const QuantizedAvgPool2d& a, const Operand& x, const Code* co
 
 Status run_avg_pool2d(const Call& call, int, int64_t piece) {
   using In = QuantizedAvgPool2d::in;
-  const auto& state = *static_cast<const State<QuantizedAvgPool2d>*>(call.state);
+  const auto& state = *static_cast<const RuleState<QuantizedAvgPool2d>*>(call.state);
   const Operand x(call, In::x, In::x_scale, In::x_zero_point);
   const Target<QuantizedAvgPool2d> y(call, state.rule);
   const int64_t window = state.attributes.kernel[0] * state.attributes.kernel[1];
@@ -141,7 +132,7 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
 
 Status run_rescale(const Call& call, int, int64_t piece) {
   using In = QuantizedRescale::in;
-  const auto& state = *static_cast<const State<QuantizedRescale>*>(call.state);
+  const auto& state = *static_cast<const RuleState<QuantizedRescale>*>(call.state);
   const Operand x(call, In::x, In::x_scale, In::x_zero_point);
   const Target<QuantizedRescale> y(call, state.rule);
   arith::Scaling scaling;

@@ -11,20 +11,11 @@
 namespace halfstep::kernels {
 namespace {
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 Plan prepare_nothing(const Problem&) { return {}; }
 
 template <class Typed>
-struct State {
-  explicit State(const Attributes& all) : attributes(all), rule(requantize_rule(attributes)) {}
-  Typed attributes;
-  RequantizeRule rule;
-};
-
-template <class Typed>
 Plan prepare_rule(const Problem& problem) {
-  return {.state = std::make_shared<State<Typed>>(problem.attributes)};
+  return {.state = std::make_shared<RuleState<Typed>>(problem.attributes)};
 }
 
 /// Sum of term(i), chunk by chunk.
@@ -41,7 +32,7 @@ double sum_of_chunks(int64_t size, Term&& term) {
 
 Status run_requantize_grad(const Call& call, int, int64_t) {
   using In = RequantizeGrad::in;
-  const auto& state = *static_cast<const State<RequantizeGrad>*>(call.state);
+  const auto& state = *static_cast<const RuleState<RequantizeGrad>*>(call.state);
   const ConstView& acc = call.in[In::acc];
   const ConstView& w_scale = call.in[In::w_scale];
   const auto* out_grad = call.in[In::out_grad].as<const float>();
@@ -75,7 +66,7 @@ Status run_requantize_grad(const Call& call, int, int64_t) {
 
 Status run_clamp_grad(const Call& call, int, int64_t) {
   using In = ClampGrad::in;
-  const auto& state = *static_cast<const State<ClampGrad>*>(call.state);
+  const auto& state = *static_cast<const RuleState<ClampGrad>*>(call.state);
   const auto* out_grad = call.in[In::out_grad].as<const float>();
   const auto* unclamped = call.in[In::unclamped].as<const int32_t>();
   const auto* real = call.in[In::real].as<const float>();

@@ -8,15 +8,6 @@
 namespace halfstep::kernels {
 namespace {
 
-Verdict accept_all(const Problem&) { return accept(); }
-
-template <class Typed>
-struct State {
-  explicit State(const Attributes& all) : attributes(all), rule(requantize_rule(attributes)) {}
-  Typed attributes;
-  RequantizeRule rule;
-};
-
 /// What becomes of the sums of one output channel.
 struct Channel {
   int32_t bias = 0;
@@ -70,12 +61,12 @@ int64_t accumulate(const QuantizedConv2d& a, const Call& call, const Code* src, 
 
 Plan prepare_conv2d(const Problem& problem) {
   const Dims& out = problem.out[QuantizedConv2d::out::out_]->dims;
-  return {.state = std::make_shared<State<QuantizedConv2d>>(problem.attributes), .phases = {out[0] * out[1]}};
+  return {.state = std::make_shared<RuleState<QuantizedConv2d>>(problem.attributes), .phases = {out[0] * out[1]}};
 }
 
 /// One plane of the output.
 Status run_conv2d(const Call& call, int, int64_t piece) {
-  const auto& state = *static_cast<const State<QuantizedConv2d>*>(call.state);
+  const auto& state = *static_cast<const RuleState<QuantizedConv2d>*>(call.state);
   const auto out = call.out[QuantizedConv2d::out::out_].dims;
   const LayerScales scales(call);
   const int64_t n = piece / out[1];
@@ -94,13 +85,13 @@ Status run_conv2d(const Call& call, int, int64_t piece) {
 }
 
 Plan prepare_linear(const Problem& problem) {
-  return {.state = std::make_shared<State<QuantizedLinear>>(problem.attributes),
+  return {.state = std::make_shared<RuleState<QuantizedLinear>>(problem.attributes),
           .phases = {problem.out[QuantizedLinear::out::out_]->dims[1]}};
 }
 
 /// One output channel.
 Status run_linear(const Call& call, int, int64_t o) {
-  const auto& state = *static_cast<const State<QuantizedLinear>*>(call.state);
+  const auto& state = *static_cast<const RuleState<QuantizedLinear>*>(call.state);
   const auto out = call.out[QuantizedLinear::out::out_].dims;
   const ConstView& w = call.in[QuantizedLinear::in::w];
   const int64_t inputs = w.dims[1];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "halfstep/arith/requantize.h"
+#include "halfstep/base/attribute.h"
 #include "halfstep/base/status.h"
 
 namespace halfstep::kernels {
@@ -42,6 +43,14 @@ RequantizeRule requantize_rule(const Typed& attributes) {
   }
   return rule;
 }
+
+/// What a reference keeps of its attributes.
+template <class Typed>
+struct RuleState {
+  explicit RuleState(const Attributes& all) : attributes(all), rule(requantize_rule(attributes)) {}
+  Typed attributes;
+  RequantizeRule rule;
+};
 
 /// Error where a zero point is not among the codes of a tensor.
 Status check_zero_point(int32_t zero_point, bool wide_codes);

@@ -10,8 +10,6 @@ namespace {
 
 using torch::CodeChannels;
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 template <class Op>
 Plan prepare(const Problem& problem) {
   return {.state = std::make_shared<CodeChannels>(CodeChannels::of<Op>(problem))};

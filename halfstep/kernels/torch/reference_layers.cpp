@@ -10,8 +10,6 @@
 namespace halfstep::kernels {
 namespace {
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 enum class Engine { qnnpack, onednn, fbgemm };
 
 /// x86 is oneDNN where PyTorch has it.

@@ -38,8 +38,6 @@ using torch::LearnableGrad;
 using In = LearnableGrad::In;
 using Out = LearnableGrad::Out;
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 Plan prepare(const Problem& problem) { return {.state = std::make_shared<LearnableGrad>(problem)}; }
 
 template <class T>

@@ -10,8 +10,6 @@ namespace halfstep::kernels {
 namespace onnx {
 namespace {
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 /// Phase 0 fills the table.
 template <class Op>
 Plan prepare(const Problem& problem) {
@@ -38,9 +36,9 @@ Status run(const Call& call, int phase, int64_t piece) {
 }  // namespace
 }  // namespace onnx
 
-extern const Kernel cpu_qlinear_leaky_relu_table{"table", onnx::accept_all, onnx::prepare<QlinearLeakyRelu>,
+extern const Kernel cpu_qlinear_leaky_relu_table{"table", accept_all, onnx::prepare<QlinearLeakyRelu>,
                                                  onnx::run<QlinearLeakyRelu>};
-extern const Kernel cpu_qlinear_sigmoid_table{"table", onnx::accept_all, onnx::prepare<QlinearSigmoid>,
+extern const Kernel cpu_qlinear_sigmoid_table{"table", accept_all, onnx::prepare<QlinearSigmoid>,
                                               onnx::run<QlinearSigmoid>};
 
 }  // namespace halfstep::kernels

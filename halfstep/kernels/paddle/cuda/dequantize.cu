@@ -43,8 +43,6 @@ Status run(const Call& call, int, int64_t) {
   return {};
 }
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 template <class Op>
 Plan prepare(const Problem& problem) {
   return {.state = std::make_shared<Dequantizer>(dequantizer_of<Op>(problem))};
@@ -53,11 +51,11 @@ Plan prepare(const Problem& problem) {
 }  // namespace
 }  // namespace paddle
 
-const Kernel cuda_dequantize_linear_elements = {"elements", paddle::accept_all, paddle::prepare<DequantizeLinear>,
+const Kernel cuda_dequantize_linear_elements = {"elements", accept_all, paddle::prepare<DequantizeLinear>,
                                                 paddle::run};
-const Kernel cuda_fake_dequantize_max_abs_elements = {"elements", paddle::accept_all,
+const Kernel cuda_fake_dequantize_max_abs_elements = {"elements", accept_all,
                                                       paddle::prepare<FakeDequantizeMaxAbs>, paddle::run};
 const Kernel cuda_fake_channel_wise_dequantize_max_abs_elements = {
-    "elements", paddle::accept_all, paddle::prepare<FakeChannelWiseDequantizeMaxAbs>, paddle::run};
+    "elements", accept_all, paddle::prepare<FakeChannelWiseDequantizeMaxAbs>, paddle::run};
 
 }  // namespace halfstep::kernels

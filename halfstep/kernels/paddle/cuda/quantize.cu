@@ -188,8 +188,6 @@ Status run(const Call& call, int, int64_t) {
   return with_any_float(plan.quantizer.dtype, [&]<class T>() { return run_as<T>(call, plan); });
 }
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 kernels::Plan plan_of(const Quantizer& quantizer) {
   auto plan = std::make_shared<Plan>();
   plan->quantizer = quantizer;
@@ -217,27 +215,27 @@ kernels::Plan prepare_copy(const Problem& problem) {
 
 using paddle::Writes;
 
-const Kernel cuda_fake_quantize_abs_max_elements = {"elements", paddle::accept_all, paddle::prepare<FakeQuantizeAbsMax>,
+const Kernel cuda_fake_quantize_abs_max_elements = {"elements", accept_all, paddle::prepare<FakeQuantizeAbsMax>,
                                                     paddle::run};
 const Kernel cuda_fake_quantize_dequantize_abs_max_elements = {
-    "elements", paddle::accept_all, paddle::prepare<FakeQuantizeDequantizeAbsMax, Writes::values>, paddle::run};
+    "elements", accept_all, paddle::prepare<FakeQuantizeDequantizeAbsMax, Writes::values>, paddle::run};
 const Kernel cuda_fake_channel_wise_quantize_abs_max_elements = {
-    "elements", paddle::accept_all, paddle::prepare<FakeChannelWiseQuantizeAbsMax>, paddle::run};
+    "elements", accept_all, paddle::prepare<FakeChannelWiseQuantizeAbsMax>, paddle::run};
 const Kernel cuda_fake_channel_wise_quantize_dequantize_abs_max_elements = {
-    "elements", paddle::accept_all, paddle::prepare<FakeChannelWiseQuantizeDequantizeAbsMax, Writes::values>,
+    "elements", accept_all, paddle::prepare<FakeChannelWiseQuantizeDequantizeAbsMax, Writes::values>,
     paddle::run};
-const Kernel cuda_fake_quantize_range_abs_max_elements = {"elements", paddle::accept_all,
+const Kernel cuda_fake_quantize_range_abs_max_elements = {"elements", accept_all,
                                                           paddle::prepare<FakeQuantizeRangeAbsMax>, paddle::run};
 const Kernel cuda_fake_quantize_moving_average_abs_max_elements = {
-    "elements", paddle::accept_all, paddle::prepare<FakeQuantizeMovingAverageAbsMax>, paddle::run};
+    "elements", accept_all, paddle::prepare<FakeQuantizeMovingAverageAbsMax>, paddle::run};
 const Kernel cuda_fake_quantize_dequantize_moving_average_abs_max_elements = {
-    "elements", paddle::accept_all, paddle::prepare<FakeQuantizeDequantizeMovingAverageAbsMax, Writes::values>,
+    "elements", accept_all, paddle::prepare<FakeQuantizeDequantizeMovingAverageAbsMax, Writes::values>,
     paddle::run};
 const Kernel cuda_moving_average_abs_max_scale_elements = {
-    "elements", paddle::accept_all, paddle::prepare<MovingAverageAbsMaxScale, Writes::copy>, paddle::run};
-const Kernel cuda_straight_through_estimator_grad_elements = {"elements", paddle::accept_all, paddle::prepare_copy,
+    "elements", accept_all, paddle::prepare<MovingAverageAbsMaxScale, Writes::copy>, paddle::run};
+const Kernel cuda_straight_through_estimator_grad_elements = {"elements", accept_all, paddle::prepare_copy,
                                                               paddle::run};
-const Kernel cuda_quantize_linear_elements = {"elements", paddle::accept_all, paddle::prepare<QuantizeLinear>,
+const Kernel cuda_quantize_linear_elements = {"elements", accept_all, paddle::prepare<QuantizeLinear>,
                                               paddle::run};
 
 }  // namespace halfstep::kernels

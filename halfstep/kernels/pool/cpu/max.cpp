@@ -1,5 +1,6 @@
 // Largest values row by row: each row of a window is compared with all windows of a result row at once. The comparisons
 // of a window run in the order of the reference, so that equal values (0 and -0) give the same bits.
+#include "halfstep/base/with_number_type.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/pool/cpu/planes.h"
 
@@ -29,7 +30,7 @@ Plan prepare(const Problem& problem) {
 }
 
 Status run(const Call& call, int, int64_t piece) {
-  with_ordered(call.out[0].dtype, [&]<class T>() {
+  with_number_type(call.out[0].dtype, [&]<class T>() {
     const T* src = call.in[MaxPool2d::in::x].as<const T>();
     T* dst = call.out[0].as<T>();
     for_each_plane(call, piece, [&](const PoolGeometry& g, int64_t plane) {
@@ -61,7 +62,7 @@ void max_grad_plane(const PoolGeometry& g, const X* src, const T* out_grad, T* d
 
 Status run_grad(const Call& call, int, int64_t piece) {
   using In = MaxPool2dGrad::in;
-  with_ordered(call.in[In::x].dtype, [&]<class X>() {
+  with_number_type(call.in[In::x].dtype, [&]<class X>() {
     with_float(call.out[0].dtype, [&]<class T>() {
       for_each_plane(call, piece, [&](const PoolGeometry& g, int64_t plane) {
         max_grad_plane(g, call.in[In::x].as<const X>() + plane * g.plane(),

@@ -91,8 +91,6 @@ struct State {
   }
 };
 
-Verdict accept_all(const Problem&) { return accept(); }
-
 template <class Op>
 Plan prepare(const Problem& problem) {
   const Op attributes(problem.attributes);
@@ -142,13 +140,13 @@ Status run_dequantize(const Call& call, int, int64_t) {
 }  // namespace
 }  // namespace quantize
 
-const Kernel cuda_fake_quantize_elements = {"elements", quantize::accept_all, quantize::prepare<FakeQuantize>,
+const Kernel cuda_fake_quantize_elements = {"elements", accept_all, quantize::prepare<FakeQuantize>,
                                             quantize::run_fake_quantize};
-const Kernel cuda_fake_quantize_grad_elements = {"elements", quantize::accept_all, quantize::prepare<FakeQuantizeGrad>,
+const Kernel cuda_fake_quantize_grad_elements = {"elements", accept_all, quantize::prepare<FakeQuantizeGrad>,
                                                  quantize::run_grad};
-const Kernel cuda_quantize_elements = {"elements", quantize::accept_all, quantize::prepare<Quantize>,
+const Kernel cuda_quantize_elements = {"elements", accept_all, quantize::prepare<Quantize>,
                                        quantize::run_quantize};
-const Kernel cuda_dequantize_elements = {"elements", quantize::accept_all, quantize::prepare<Dequantize>,
+const Kernel cuda_dequantize_elements = {"elements", accept_all, quantize::prepare<Dequantize>,
                                          quantize::run_dequantize};
 
 }  // namespace halfstep::kernels
