@@ -16,6 +16,8 @@ namespace {
 constexpr auto kLookOn = std::chrono::microseconds(50);
 /// After so long the one that is waited for may need this very processor.
 constexpr auto kLookHard = std::chrono::microseconds(5);
+/// Between one look at the clock and the next.
+constexpr int kLooks = 8;
 
 int processors() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
@@ -33,62 +35,47 @@ ThreadPool::ThreadPool(int threads)
 }
 
 ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  start_.notify_all();
+  stopping_ = true;
+  begin();
+}
+
+void ThreadPool::begin() {
+  ++generation_;
+  generation_.notify_all();
 }
 
 void ThreadPool::run_on_all(FunctionRef<void(int)> task) {
   const FloatEnvironment environment;
   if (threads_ == 1) return task(0);
-  {
-    const std::lock_guard lock(mutex_);
-    task_ = &task;
-    running_ = threads_ - 1;
-    ++generation_;
-  }
-  start_.notify_all();
+  task_ = &task;
+  running_ = threads_ - 1;
+  begin();
   task(0);
   look_on([this] { return running_ == 0; });
-  std::unique_lock lock(mutex_);
-  finished_.wait(lock, [this] { return running_ == 0; });
-  task_ = nullptr;
+  for (int running = running_; running != 0; running = running_) running_.wait(running);
 }
 
 void ThreadPool::look_on(FunctionRef<bool()> ready) const {
   if (oversubscribed_) return;
   const auto start = std::chrono::steady_clock::now();
-  while (!ready()) {
+  while (true) {
+    for (int look = 0; look < kLooks; ++look, pause()) {
+      if (ready()) return;
+    }
     const auto waited = std::chrono::steady_clock::now() - start;
     if (waited > kLookOn) return;
-    if (waited > kLookHard) {
-      std::this_thread::yield();
-    } else {
-      pause();
-    }
+    if (waited > kLookHard) std::this_thread::yield();
   }
 }
 
 void ThreadPool::serve(int worker) {
   const FloatEnvironment environment;
-  uint64_t seen = 0;
-  while (true) {
-    const FunctionRef<void(int)>* task = nullptr;
+  for (uint32_t seen = 0;; ++seen) {
     look_on([&] { return generation_ != seen; });
-    {
-      std::unique_lock lock(mutex_);
-      start_.wait(lock, [&] { return stopping_ || generation_ != seen; });
-      if (stopping_) return;
-      seen = generation_;
-      task = task_;
-    }
-    (*task)(worker);
-    {
-      const std::lock_guard lock(mutex_);
-      if (--running_ == 0) finished_.notify_one();
-    }
+    generation_.wait(seen);
+    if (stopping_) return;
+    (*task_)(worker);
+    if (--running_ == 0) running_.notify_one();
   }
 }
 

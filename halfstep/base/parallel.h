@@ -2,10 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -57,14 +55,16 @@ class ThreadPool {
   /// Until `ready`, or until it is time to sleep.
   void look_on(FunctionRef<bool()> ready) const;
 
+  /// Lets the members at what stands in `task_` or `stopping_`.
+  void begin();
+
   int threads_;
   bool oversubscribed_;
-  std::mutex mutex_;
-  std::condition_variable start_, finished_;
+  // Written before `generation_` goes up by one, read after.
   const FunctionRef<void(int)>* task_ = nullptr;
-  std::atomic<uint64_t> generation_{0};  ///< changed under the mutex
-  std::atomic<int> running_{0};
   bool stopping_ = false;
+  std::atomic<uint32_t> generation_{0};
+  std::atomic<int> running_{0};  ///< members that have not returned from the task
   std::vector<std::jthread> members_;
 };
 
