@@ -124,8 +124,16 @@ HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> bfloat16_words(D, hn::Vec<D> v) {
   return hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(v)), quiet, rounded);
 }
 
+/// How float lanes hold codes of up to 16 bits: the whole number nearest to v (ties to even, |v| <= 2^22) as the low
+/// bits. Adding a whole number as small keeps the form.
+template <class D>
+HWY_INLINE hn::Vec<D> as_low_bits(D d, hn::Vec<D> v) {
+  return hn::Add(v, hn::Set(d, 0x1.8p23F));
+}
+
 /// The lanes of D as elements of type T. Float types are rounded half to even (base/small_float.h; NaN may differ in
-/// payload). Integers saturate; their lanes must be whole numbers of at most 31 bits, and not NaN.
+/// payload). Codes of up to 16 bits are the low bits of float lanes; int32 saturates out of double lanes that hold
+/// whole numbers and no NaN.
 template <class T, class D>
 HWY_INLINE hn::Vec<Packed<T, D>> narrow(D d, hn::Vec<D> v) {
   using C = hn::TFromD<D>;
@@ -133,22 +141,17 @@ HWY_INLINE hn::Vec<Packed<T, D>> narrow(D d, hn::Vec<D> v) {
   if constexpr (std::is_same_v<T, C>) {
     return v;
   } else if constexpr (std::is_same_v<C, double>) {
-    static_assert(!kIsHalf<T>, "rounding twice is not rounding");
-    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, int32_t>) {
-      return hn::DemoteTo(packed, v);
-    } else {
-      return hn::DemoteTo(packed, hn::DemoteTo(hn::Rebind<int32_t, D>(), v));
-    }
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, int32_t>, "rounding twice is not rounding");
+    return hn::DemoteTo(packed, v);
   } else if constexpr (std::is_same_v<T, Half>) {
     // F16C, which every AVX2 target has: rounds as asked whatever the environment, subnormals kept.
     return hn::BitCast(packed, hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v));
   } else if constexpr (std::is_same_v<T, BFloat16>) {
     return hn::TruncateTo(packed, hn::ShiftRight<16>(bfloat16_words(d, v)));
-  } else if constexpr (std::is_same_v<T, int32_t>) {
-    return hn::ConvertTo(packed, v);
   } else {
     static_assert(std::is_integral_v<T> && sizeof(T) <= 2);
-    return hn::DemoteTo(packed, hn::ConvertTo(hn::RebindToSigned<D>(), v));
+    const hn::RebindToUnsigned<decltype(packed)> bits;
+    return hn::BitCast(packed, hn::TruncateTo(bits, hn::BitCast(hn::RebindToUnsigned<D>(), v)));
   }
 }
 
@@ -183,74 +186,94 @@ HWY_INLINE void store(D d, hn::Vec<D> v, T* dst, Lanes lanes = {}) {
   store_packed(narrow<T>(d, v), Packed<T, D>(), dst, lanes);
 }
 
-/// A vector of elements of four or eight bytes past the caches. dst is aligned to the vector; hwy::FlushStream() must
-/// follow before others may look.
-template <class D, class T>
-HWY_INLINE void stream(D d, hn::Vec<D> v, T* dst) {
-  static_assert(sizeof(T) == sizeof(hn::TFromD<D>));
-  hn::Stream(narrow<T>(d, v), Packed<T, D>(), dst);
+using Bytes = hn::ScalableTag<uint8_t>;
+
+/// How many vectors of D it takes to fill one with elements of type T.
+template <class T, class D>
+inline constexpr int64_t kGroup = sizeof(T) < sizeof(hn::TFromD<D>) ? sizeof(hn::TFromD<D>) / sizeof(T) : 1;
+
+/// kGroup vectors as one; each for itself as `narrow`.
+template <class T, class D>
+HWY_INLINE hn::Vec<Bytes> pack(D d, const std::array<hn::Vec<D>, kGroup<T, D>>& v) {
+  const hn::ScalableTag<uint16_t> words;
+  if constexpr (kGroup<T, D> == 1) {
+    return hn::BitCast(Bytes(), narrow<T>(d, v[0]));
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    const auto low = hn::BitCast(words, bfloat16_words(d, v[0])), high = hn::BitCast(words, bfloat16_words(d, v[1]));
+    return hn::BitCast(Bytes(), hn::ConcatOdd(words, high, low));
+  } else if constexpr (std::is_integral_v<T> && sizeof(T) <= 2) {
+    const auto pair = [&](size_t i) HWY_ATTR {
+      return hn::ConcatEven(words, hn::BitCast(words, v[i + 1]), hn::BitCast(words, v[i]));
+    };
+    if constexpr (sizeof(T) == 2) {
+      return hn::BitCast(Bytes(), pair(0));
+    } else {
+      return hn::ConcatEven(Bytes(), hn::BitCast(Bytes(), pair(2)), hn::BitCast(Bytes(), pair(0)));
+    }
+  } else {
+    const hn::ScalableTag<Lane<T>> packed;
+    return hn::BitCast(Bytes(), hn::Combine(packed, narrow<T>(d, v[1]), narrow<T>(d, v[0])));
+  }
 }
 
-/// dst[0], dst[1], ... = the block of the row that starts at element i. A block is a vector, or two of elements of two
-/// bytes.
+/// A block of a row, a vector's worth of bytes: the elements from i on.
 template <class D, class T, class Row>
-HWY_INLINE void write_block(D d, T* dst, const Row& row, int64_t i) {
+HWY_INLINE hn::Vec<Bytes> block_of(D d, const Row& row, int64_t i) {
   if constexpr (Row::kInterleaves) {
     const hn::RebindToUnsigned<D> words;
     const auto [even, odd] = row.interleaved(i);
     const auto upper = hn::And(bfloat16_words(d, odd), hn::Set(words, 0xFFFF0000U));
-    const auto both = hn::Or(upper, hn::ShiftRight<16>(bfloat16_words(d, even)));
-    auto* to = reinterpret_cast<uint32_t*>(dst);
-    hn::StoreU(both, words, to);
+    return hn::BitCast(Bytes(), hn::Or(upper, hn::ShiftRight<16>(bfloat16_words(d, even))));
   } else {
-    store(d, row(i, Whole()), dst);
+    std::array<hn::Vec<D>, kGroup<T, D>> v;
+    for (size_t k = 0; k < v.size(); ++k) v[k] = row(i + static_cast<int64_t>(k * hn::Lanes(d)), Whole());
+    return pack<T>(d, v);
   }
 }
 
-/// Writes small elements past the caches by way of a small buffer, as far as whole buffers go; returns the element
-/// after them. There is more arithmetic for each cache line, and stores past the caches that come singly in between are
-/// slower than plain ones.
-template <class D, class T, class Row>
-HWY_INLINE int64_t write_bursts(D d, T* dst, const Row& row, int64_t begin, int64_t end) {
-  constexpr int64_t kBytes = 2048;
-  constexpr int64_t kBurst = kBytes / sizeof(T);
-  constexpr int64_t kBlock = (Row::kInterleaves ? 2 : 1) * hn::MaxLanes(D());
-  using Bytes = hn::ScalableTag<uint8_t>;
-  HWY_ALIGN uint8_t burst[kBytes];  // not of T, which may start as zeros for each row
-  auto* elements = reinterpret_cast<T*>(burst);
-  for (; begin + kBurst <= end; begin += kBurst) {
-    for (int64_t i = 0; i < kBurst; i += kBlock) write_block(d, elements + i, row, begin + i);
-    auto* to = reinterpret_cast<uint8_t*>(dst + begin);
-    for (int64_t i = 0; i < kBytes; i += hn::MaxLanes(Bytes()))
-      hn::Stream(hn::Load(Bytes(), burst + i), Bytes(), to + i);
-  }
-  return begin;
+/// Bytes between what is read and what is fetched. The machine's own prefetching begins anew on every page, and stores
+/// past the caches leave it little time.
+inline constexpr int64_t kAhead = 2048;
+
+/// Fetches what lies kAhead behind `size` bytes.
+HWY_INLINE void fetch_ahead(const void* at, size_t size) {
+  constexpr size_t kLine = 64;
+  for (size_t i = 0; i < size; i += kLine) hwy::Prefetch(static_cast<const uint8_t*>(at) + kAhead + i);
 }
 
-/// dst[i] = row(i, lanes) for i in [0, size), block by block; `row` is called with Whole or with Part.
+/// dst[i] = row(i, lanes) for i in [0, size), block by block; `row` is called with Whole or with Part. Past the caches,
+/// hwy::FlushStream() must follow before others may look.
 template <class D, class T, class Row>
 HWY_INLINE void write_row(D d, T* dst, int64_t size, bool past_caches, const Row& row) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t block = Row::kInterleaves ? 2 * lanes : lanes;
+  const int64_t block = kGroup<T, D> * lanes;
+  constexpr size_t kVector = hn::MaxLanes(Bytes());
+  auto* const bytes = reinterpret_cast<uint8_t*>(dst);
   int64_t i = 0;
   const auto write_rest = [&](int64_t end) HWY_ATTR {
     for (; i + lanes <= end; i += lanes) store(d, row(i, Whole()), dst + i);
     if (i < end) store(d, row(i, Part{end - i}), dst + i, Part{end - i});
     i = end;
   };
-  constexpr bool kSingly = sizeof(T) == sizeof(hn::TFromD<D>);
-  if (past_caches && (Row::kBursts || kSingly)) {
-    constexpr auto kVector = static_cast<int64_t>(hn::MaxLanes(D()) * sizeof(hn::TFromD<D>));
-    const auto over = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % static_cast<uintptr_t>(kVector));
-    if (over != 0) write_rest(std::min(size, (kVector - over) / static_cast<int64_t>(sizeof(T))));
-    if constexpr (Row::kBursts) {
-      i = write_bursts(d, dst, row, i, size);
-    } else if constexpr (kSingly) {
-      for (; i + block <= size; i += block) stream(d, row(i, Whole()), dst + i);
+  if (past_caches) {
+    const size_t over = reinterpret_cast<uintptr_t>(dst) % kVector;
+    if (over != 0) write_rest(std::min(size, static_cast<int64_t>((kVector - over) / sizeof(T))));
+    for (; i + block <= size; i += block) {
+      row.fetch(i, block);
+      hn::Stream(block_of<D, T>(d, row, i), Bytes(), bytes + static_cast<size_t>(i) * sizeof(T));
     }
   }
-  for (; i + block <= size; i += block) write_block(d, dst + i, row, i);
+  for (; i + block <= size; i += block) {
+    row.fetch(i, block);
+    fetch_ahead(dst + i, kVector);
+    hn::StoreU(block_of<D, T>(d, row, i), Bytes(), bytes + static_cast<size_t>(i) * sizeof(T));
+  }
   write_rest(size);
+}
+
+template <class Sources, size_t... I>
+HWY_INLINE void fetch_sources(const Sources& src, int64_t i, int64_t size, std::index_sequence<I...>) {
+  (fetch_ahead(std::get<I>(src) + i, static_cast<size_t>(size) * sizeof(*std::get<I>(src))), ...);
 }
 
 /// function(d, parameters, elements...) where the parameters stand still. From bf16 to bf16 (U) two vectors are taken
@@ -258,8 +281,8 @@ HWY_INLINE void write_row(D d, T* dst, int64_t size, bool past_caches, const Row
 template <class D, class U, size_t P, class Function, class... T>
 struct StillRow {
   static constexpr bool kInterleaves = (std::is_same_v<U, BFloat16> && ... && std::is_same_v<T, BFloat16>);
-  static constexpr bool kBursts = sizeof(U) < sizeof(hn::TFromD<D>);
 
+  HWY_INLINE void fetch(int64_t i, int64_t size) const { fetch_sources(src, i, size, std::index_sequence_for<T...>()); }
   HWY_INLINE std::pair<hn::Vec<D>, hn::Vec<D>> interleaved(int64_t i) const {
     return interleaved(i, std::index_sequence_for<T...>());
   }
@@ -280,7 +303,7 @@ struct StillRow {
   HWY_INLINE hn::Vec<D> call(int64_t i, Lanes lanes, std::index_sequence<I...>) const {
     return function(D(), parameters, load(D(), std::get<I>(src) + i, lanes)...);
   }
-  const Function& function;
+  Function function;  // by value: what it holds stays in registers
   std::array<hn::Vec<D>, P> parameters;
   std::tuple<const T*...> src;
 };
@@ -288,8 +311,9 @@ struct StillRow {
 /// The same where each element has its own.
 template <class D, class C, size_t P, class Function, class... T>
 struct MovingRow {
-  static constexpr bool kInterleaves = false, kBursts = false;
+  static constexpr bool kInterleaves = false;
 
+  HWY_INLINE void fetch(int64_t i, int64_t size) const { fetch_sources(src, i, size, std::index_sequence_for<T...>()); }
   template <class Lanes>
   HWY_INLINE hn::Vec<D> operator()(int64_t i, Lanes lanes) const {
     return call(i, lanes, std::index_sequence_for<T...>(), std::make_index_sequence<P>());
@@ -299,20 +323,24 @@ struct MovingRow {
     const std::array<hn::Vec<D>, P> now = {load(D(), parameters[K] + i, lanes)...};
     return function(D(), now, load(D(), std::get<I>(src) + i, lanes)...);
   }
-  const Function& function;
+  Function function;
   std::array<const C*, P> parameters;
   std::tuple<const T*...> src;
 };
 
-/// to[i] = the parameter of element begin + i, for i in [0, size); writes up to a vector further.
+/// to[i] = the parameter of element begin + i, for i in [0, size); writes up to a vector further. One period is made
+/// from its runs, the others are copies.
 template <class C>
 HWY_INLINE void expand(const Channels& channels, const C* parameters, int64_t begin, int64_t size, C* to) {
   const hn::ScalableTag<C> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (RunWalk run(channels, begin, begin + size); run.next();) {
+  const int64_t once = std::min(size, channels.count * channels.run);
+  for (RunWalk run(channels, begin, begin + once); run.next();) {
     const auto value = hn::Set(d, parameters[run.channel()]);
     for (int64_t i = 0; i < run.size(); i += lanes) hn::StoreU(value, d, to + (run.begin() - begin) + i);
   }
+  for (int64_t made = once; made < size; made *= 2)
+    std::memcpy(to + made, to, static_cast<size_t>(std::min(made, size - made)) * sizeof(C));
 }
 
 /// dst[i] = function(d, parameters of i's channel, src[i]...) for the elements i in [begin, end) of a tensor. C is
@@ -326,9 +354,20 @@ void apply(const Walk& walk, const Function& function, const std::array<const C*
   const Channels& channels = walk.channels;
   if (walk.form == Walk::Form::runs) {
     for (RunWalk run(channels, begin, end); run.next();) {
-      StillRow<D, U, P, Function, T...> row{function, {}, {src + run.begin()...}};
-      for (size_t k = 0; k < P; ++k) row.parameters[k] = hn::Set(d, parameters[k][run.channel()]);
-      write_row(d, dst + run.begin(), run.size(), walk.stream, row);
+      const auto write = [&]<class F, size_t Q>(const F& with, const std::array<hn::Vec<D>, Q>& still) HWY_ATTR {
+        const StillRow<D, U, Q, F, T...> row{with, still, {src + run.begin()...}};
+        write_row(d, dst + run.begin(), run.size(), walk.stream, row);
+      };
+      std::array<hn::Vec<D>, P> still;
+      for (size_t k = 0; k < P; ++k) still[k] = hn::Set(d, parameters[k][run.channel()]);
+      if constexpr (requires { typename Function::template Still<D>; }) {
+        const typename Function::template Still<D> faster(function, still);
+        if (faster.holds()) {
+          write(faster, std::array<hn::Vec<D>, 0>());
+          continue;
+        }
+      }
+      write(function, still);
     }
   } else if (walk.form == Walk::Form::columns) {
     for (int64_t i = begin, size = 0; i < end; i += size) {

@@ -10,6 +10,7 @@ namespace halfstep::kernels::elements {
 /// Results above this many bytes are stored past the caches: nobody finds them there again, and a store past the caches
 /// need not read the line first.
 inline constexpr int64_t kStreamBytes = int64_t{8} << 20;
+constexpr bool streams(int64_t result_bytes) { return result_bytes > kStreamBytes; }
 
 /// From this length on, setting up the parameters of a run costs little beside its elements.
 inline constexpr int64_t kLongRun = 64;
@@ -35,7 +36,7 @@ struct Walk {
   Walk() = default;
   /// `result_bytes`: of the whole result.
   Walk(const Channels& of, int64_t result_bytes)
-      : channels(of), period(of.count * of.run), stream(result_bytes > kStreamBytes) {
+      : channels(of), period(of.count * of.run), stream(streams(result_bytes)) {
     if (channels.count == 1 || channels.run >= kLongRun || period == 0) return;
     if (channels.run == 1 && period >= kNearExpanded) {
       form = Form::columns;

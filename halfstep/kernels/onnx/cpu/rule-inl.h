@@ -6,6 +6,7 @@
 #define HALFSTEP_KERNELS_ONNX_CPU_RULE_INL_H_
 #endif
 
+#include "halfstep/kernels/arithmetic-inl.h"
 #include "halfstep/kernels/elements-inl.h"
 #include "halfstep/kernels/onnx/parameters.h"
 #include "hwy/highway.h"
@@ -17,11 +18,23 @@ namespace halfstep::kernels::onnx::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = elements::HWY_NAMESPACE;
 
+using arithmetic::HWY_NAMESPACE::Divisor;
+
+/// Steps between the zero point and the ends of a range.
+template <class D, class V = hn::Vec<D>>
+struct StepRange {
+  StepRange(D d, V zero_point, CodeRange range)
+      : low(hn::Sub(hn::Set(d, static_cast<float>(range.low)), zero_point)),
+        high(hn::Sub(hn::Set(d, static_cast<float>(range.high)), zero_point)) {}
+  /// NaN gives the lowest; x86's maximum gives its second operand there.
+  HWY_INLINE V clamp(V steps) const { return hn::Min(hn::Max(steps, low), high); }
+  V low, high;
+};
+
+/// Codes as low bits, as all functions here give them. Clamping between whole numbers and rounding change places.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V saturated_code(D d, V steps, V zero_point, CodeRange range) {
-  const V low = hn::Set(d, static_cast<float>(range.low)), high = hn::Set(d, static_cast<float>(range.high));
-  const V code = hn::Add(hn::Round(steps), zero_point);
-  return hn::Min(hn::IfThenElse(hn::Ge(code, low), code, low), high);
+  return hn::Add(simd::as_low_bits(d, StepRange<D>(d, zero_point, range).clamp(steps)), zero_point);
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -34,7 +47,7 @@ HWY_INLINE V wrapped_code(D d, V steps, V zero_point, CodeRange range) {
                      hn::Set(whole_numbers, INT32_MIN));
   const auto code = hn::Add(count, hn::ConvertTo(whole_numbers, zero_point));
   const auto low = hn::Set(whole_numbers, range.low), high = hn::Set(whole_numbers, range.high);
-  return hn::ConvertTo(d, hn::Min(hn::Max(code, low), high));
+  return simd::as_low_bits(d, hn::ConvertTo(d, hn::Min(hn::Max(code, low), high)));
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -56,7 +69,7 @@ HWY_INLINE V small_code(D d, V value, const SmallCodes& type) {
   auto sign = hn::And(hn::BroadcastSignBit(bits), set(type.sign));
   if (!type.minus_zero) sign = hn::IfThenZeroElse(hn::Eq(code, hn::Zero(i)), sign);
   const auto is_nan = hn::Gt(magnitude, set(0x7F800000U));
-  return hn::ConvertTo(d, hn::IfThenElse(is_nan, set(type.nan), hn::Or(code, sign)));
+  return simd::as_low_bits(d, hn::ConvertTo(d, hn::IfThenElse(is_nan, set(type.nan), hn::Or(code, sign))));
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -73,6 +86,27 @@ struct SaturatedCodes {
   HWY_INLINE V operator()(D d, const std::array<V, 2>& parameters, V x) const {
     return saturated_code(d, hn::Div(x, parameters[0]), parameters[1], rule.range);
   }
+
+  /// Clamps x itself: between multiples of the scale, each of which is as many steps when divided.
+  template <class D>
+  class Still {
+   public:
+    using V = hn::Vec<D>;
+    Still(const SaturatedCodes& codes, const std::array<V, 2>& parameters)
+        : divisor_(D(), parameters[0]), zero_point_(parameters[1]), range_(D(), zero_point_, codes.rule.range) {
+      range_.low = hn::Mul(range_.low, parameters[0]);
+      range_.high = hn::Mul(range_.high, parameters[0]);
+    }
+    HWY_INLINE bool holds() const { return divisor_.holds(); }
+    HWY_INLINE V operator()(D d, const std::array<V, 0>&, V x) const {
+      return hn::Add(simd::as_low_bits(d, divisor_.quotient(range_.clamp(x))), zero_point_);
+    }
+
+   private:
+    Divisor<D> divisor_;
+    V zero_point_;
+    StepRange<D> range_;
+  };
 };
 
 #endif  // HS_SIMD_TARGET

@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "halfstep/kernels/arithmetic-inl.h"
 #include "halfstep/kernels/elements-inl.h"
 #include "halfstep/kernels/paddle/dequantizer.h"
 
@@ -36,15 +37,19 @@ namespace halfstep::kernels::paddle::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = elements::HWY_NAMESPACE;
+using arithmetic::HWY_NAMESPACE::Divisor;
 
 /// x times its scales over the largest code, each operation rounded to T. kCast: x is not a number of T yet.
 template <class T, bool kCast, bool kSecond>
 struct Dequantize {
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D d, const std::array<V, 1>& scale, V x) const {
-    V product = rounded(d, hn::Mul(kCast ? rounded(d, x) : x, scale[0]));
-    if constexpr (kSecond) product = rounded(d, hn::Mul(product, hn::Set(d, second)));
-    return hn::Div(product, hn::Set(d, largest));
+    return hn::Div(product(d, scale[0], x), hn::Set(d, largest));
+  }
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V product(D d, V scale, V x) const {
+    const V once = rounded(d, hn::Mul(kCast ? rounded(d, x) : x, scale));
+    return kSecond ? rounded(d, hn::Mul(once, hn::Set(d, second))) : once;
   }
   template <class D, class V = hn::Vec<D>>
   static HWY_INLINE V rounded(D d, V v) {
@@ -55,6 +60,24 @@ struct Dequantize {
     }
   }
   Compute<T> second, largest;
+
+  /// With the division as products.
+  template <class D>
+  class Still {
+   public:
+    using V = hn::Vec<D>;
+    Still(const Dequantize& dequantize, const std::array<V, 1>& scale)
+        : dequantize_(dequantize), scale_(scale[0]), largest_(D(), hn::Set(D(), dequantize.largest)) {}
+    HWY_INLINE bool holds() const { return largest_.holds(); }
+    HWY_INLINE V operator()(D d, const std::array<V, 0>&, V x) const {
+      return largest_.quotient_of_any(d, dequantize_.product(d, scale_, x));
+    }
+
+   private:
+    Dequantize dequantize_;
+    V scale_;
+    Divisor<D> largest_;
+  };
 };
 
 template <class X, class T, bool kSecond>

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "halfstep/kernels/arithmetic-inl.h"
 #include "halfstep/kernels/elements-inl.h"
 #include "halfstep/kernels/paddle/rule.h"
 #include "hwy/highway.h"
@@ -32,12 +33,8 @@ HWY_INLINE V clip_ordered(V x, V low, V high) {
   return hn::Min(high, hn::Max(low, x));
 }
 
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V round_half_away(D d, V v) {
-  const V whole = hn::Trunc(v);
-  const V next = hn::Add(whole, hn::CopySign(hn::Set(d, 1), v));
-  return hn::IfThenElse(hn::Ge(hn::Abs(hn::Sub(v, whole)), hn::Set(d, 0.5)), next, whole);
-}
+using arithmetic::HWY_NAMESPACE::Divisor;
+using arithmetic::HWY_NAMESPACE::round_half_away;
 
 template <int kMantissa, int kLowest, class D, class V = hn::Vec<D>>
 HWY_INLINE V round_mantissa(D d, V v) {
@@ -92,13 +89,52 @@ struct Quantize {
   }
 
   C q;
+
+  /// With the bounds in their order, and the division as products.
+  template <class D>
+  requires(kReadsScale && (kRounding == Rounding::half_even || kRounding == Rounding::half_away)) class Still {
+   public:
+    using V = hn::Vec<D>;
+    Still(const Quantize& quantize, const std::array<V, kParameters>& parameters)
+        : multiplier_(parameters[0]),
+          scale_(parameters[1]),
+          minus_scale_(hn::Neg(scale_)),
+          top_(hn::Set(D(), quantize.q)),
+          low_(hn::Set(D(), -quantize.q - C(1))),
+          q_(D(), top_) {}
+    /// Every product is 0, or at least the scale: q_ divides it to the bit.
+    HWY_INLINE bool holds() const {
+      const C scale = hn::GetLane(scale_);
+      return scale >= C(0x1p-40) && scale <= C(0x1p40);
+    }
+    HWY_INLINE V operator()(D d, const std::array<V, 0>&, V x) const {
+      const V code = code_of(d, x);
+      if constexpr (kValues) {
+        const V product = hn::Mul(code, scale_);
+        return hn::CopySign(q_.quotient(product), product);
+      } else {
+        return code;
+      }
+    }
+
+   private:
+    HWY_INLINE V code_of(D d, V x) const {
+      if constexpr (kRounding == Rounding::half_even) {
+        return clip_ordered(hn::Round(hn::Mul(multiplier_, x)), low_, top_);
+      } else {
+        return round_half_away(d, hn::Mul(multiplier_, clip_ordered(x, minus_scale_, scale_)));
+      }
+    }
+
+    V multiplier_, scale_, minus_scale_, top_, low_;
+    Divisor<D> q_;
+  };
 };
 
-/// Magnitudes of a vector, 0 in place of NaN, over `largest`.
+/// The larger of x's magnitude and `largest`; of a NaN, x86's maximum gives the second operand.
 template <class V>
 HWY_INLINE V raise(V largest, V x) {
-  const V magnitude = hn::Abs(x);
-  return hn::IfThenElse(hn::Gt(magnitude, largest), magnitude, largest);
+  return hn::Max(hn::Abs(x), largest);
 }
 
 /// Several vectors of magnitudes, so that one comparison need not wait for the one before.

@@ -6,7 +6,11 @@
 #define HALFSTEP_KERNELS_QUANTIZE_CPU_CODE_INL_H_
 #endif
 
+#include <cstdlib>
+
 #include "halfstep/arith/code.h"
+#include "halfstep/kernels/arithmetic-inl.h"
+#include "halfstep/kernels/elements-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -14,15 +18,14 @@ namespace halfstep::kernels::quantize::HWY_NAMESPACE {
 #if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
+using arithmetic::HWY_NAMESPACE::Divisor;
 
 template <arith::Rounding kMode, class D, class V = hn::Vec<D>>
 HWY_INLINE V round_to(D d, V v) {
   if constexpr (kMode == arith::Rounding::half_even) {
     return hn::Round(v);
   } else if constexpr (kMode == arith::Rounding::half_away) {
-    const V whole = hn::Trunc(v);
-    const V next = hn::Add(whole, hn::CopySign(hn::Set(d, 1.0F), v));
-    return hn::IfThenElse(hn::Ge(hn::Abs(hn::Sub(v, whole)), hn::Set(d, 0.5F)), next, whole);
+    return arithmetic::HWY_NAMESPACE::round_half_away(d, v);
   } else {
     const V whole = hn::Floor(v);
     const V next = hn::Add(whole, hn::Set(d, 1.0F));
@@ -51,8 +54,11 @@ class Coder {
     const V raised = hn::IfThenElse(hn::Ge(unclamped, low_), unclamped, low_);
     return hn::IfThenElse(hn::Gt(raised, high_), high_, raised);
   }
-  HWY_INLINE V real(V code) const { return hn::Mul(hn::Sub(code, zero_point_), scale_); }
-  HWY_INLINE hn::Mask<D> inside(V unclamped) const {
+  HWY_INLINE V real_of_code(V code) const { return hn::Mul(hn::Sub(code, zero_point_), scale_); }
+  HWY_INLINE V real(V x) const { return real_of_code(clamped(unclamped(x))); }
+  HWY_INLINE V low_bits(V x) const { return elements::HWY_NAMESPACE::as_low_bits(d_, clamped(unclamped(x))); }
+  HWY_INLINE hn::Mask<D> inside(V x) const { return inside_of_unclamped(unclamped(x)); }
+  HWY_INLINE hn::Mask<D> inside_of_unclamped(V unclamped) const {
     return hn::And(hn::Ge(unclamped, low_), hn::Le(unclamped, high_));
   }
   HWY_INLINE V zero_point() const { return zero_point_; }
@@ -60,6 +66,59 @@ class Coder {
  private:
   D d_;
   V scale_, divisor_, zero_point_, low_, high_;
+};
+
+/// The same codes as Coder's, counted in steps from the zero point, which cancels: what is clamped is the number of
+/// steps, before it is rounded, and where it comes from a division, x itself between multiples of the scale, each of
+/// which is as many steps when divided.
+template <class D, arith::Rounding kMode, bool kReciprocal>
+class SteadyCoder {
+ public:
+  using V = hn::Vec<D>;
+  SteadyCoder(D d, float scale, int32_t zero_point, const arith::CodeRule& rule)
+      : d_(d),
+        whole_(std::abs(int64_t{zero_point}) <= kWhole && rule.code_min >= -kWhole && rule.code_max <= kWhole),
+        scale_(hn::Set(d, scale)),
+        divisor_(d, scale_),
+        inverse_(hn::Set(d, 1.0F / scale)),
+        zero_point_(hn::Set(d, static_cast<float>(zero_point))),
+        low_(hn::Sub(hn::Set(d, static_cast<float>(rule.code_min)), zero_point_)),
+        high_(hn::Sub(hn::Set(d, static_cast<float>(rule.code_max)), zero_point_)) {}
+
+  /// Whether the scale is neither tiny nor huge, and all counts are exact.
+  HWY_INLINE bool holds() const { return whole_ && divisor_.holds(); }
+
+  /// Zero steps are +0, as the difference of two equal codes is.
+  HWY_INLINE V real(V x) const { return hn::MulAdd(rounded(steps(x, low_, high_)), scale_, hn::Zero(d_)); }
+  HWY_INLINE V low_bits(V x) const {
+    const V clamped = steps(x, low_, high_);
+    const V whole = kMode == arith::Rounding::half_even ? clamped : rounded(clamped);
+    return hn::Add(elements::HWY_NAMESPACE::as_low_bits(d_, whole), zero_point_);
+  }
+  HWY_INLINE hn::Mask<D> inside(V x) const {
+    const V one = hn::Set(d_, 1.0F);
+    const V whole = rounded(steps(x, hn::Sub(low_, one), hn::Add(high_, one)));
+    return hn::And(hn::Ge(whole, low_), hn::Le(whole, high_));
+  }
+
+ private:
+  static constexpr int64_t kWhole = int64_t{1} << 20;
+
+  HWY_INLINE V rounded(V steps) const { return round_to<kMode>(d_, steps); }
+  /// NaN gives `low`: x86's maximum gives its second operand then.
+  HWY_INLINE V steps(V x, V low, V high) const {
+    if constexpr (kReciprocal) {
+      return hn::Min(hn::Max(hn::Mul(x, inverse_), low), high);
+    } else {
+      return divisor_.quotient(hn::Min(hn::Max(x, hn::Mul(low, scale_)), hn::Mul(high, scale_)));
+    }
+  }
+
+  D d_;
+  bool whole_;
+  V scale_;
+  Divisor<D> divisor_;
+  V inverse_, zero_point_, low_, high_;
 };
 
 /// Work::run<mode, reciprocal> of a rule.

@@ -38,7 +38,7 @@ struct ErrorTerm {
     const auto lowest = hn::Set(d, std::numeric_limits<float>::lowest());
     const auto largest = hn::Set(d, std::numeric_limits<float>::max());
     const auto finite = hn::Min(hn::Max(x, lowest), largest);
-    const auto real = coder.real(coder.clamped(coder.unclamped(finite)));
+    const auto real = coder.real(finite);
     const auto error = hn::Sub(hn::PromoteTo(F64(), finite), hn::PromoteTo(F64(), real));
     const auto wide = hn::PromoteTo(F64(), x);
     return hn::IfThenElseZero(hn::Eq(wide, wide), hn::Mul(error, error));

@@ -5,9 +5,10 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#include <cstring>
+#include <array>
 #include <memory>
 
+#include "halfstep/kernels/elements-inl.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantize/channels.h"
 #include "halfstep/kernels/quantize/cpu/code-inl.h"
@@ -24,6 +25,7 @@ using PieceFunction = void (*)(const Elementwise& state, const Call& call, int64
 struct Elementwise {
   arith::CodeRule rule;
   Channels channels;
+  bool stream;  ///< results go past the caches
   PieceFunction piece;
 };
 
@@ -34,150 +36,109 @@ HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantize::HWY_NAMESPACE {
 #if HS_SIMD_TARGET
 
-using F32 = hn::ScalableTag<float>;
-using I32 = hn::RebindToSigned<F32>;
+namespace simd = elements::HWY_NAMESPACE;
 
-/// work.full(i) for whole vectors, then work.part(i, count) for the rest.
-template <class Work>
-HWY_INLINE void for_each_vector(int64_t size, const Work& work) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(F32()));
-  int64_t i = 0;
-  for (; i + lanes <= size; i += lanes) work.full(i);
-  if (i < size) work.part(i, size - i);
-}
+using F32 = hn::ScalableTag<float>;
+using V32 = hn::Vec<F32>;
+using NoParameters = std::array<V32, 0>;
 
 static_assert(FakeQuantizeGrad::in::scale == FakeQuantize::in::scale && Quantize::in::scale == FakeQuantize::in::scale);
 static_assert(FakeQuantizeGrad::in::zero_point == FakeQuantize::in::zero_point &&
               Quantize::in::zero_point == FakeQuantize::in::zero_point);
 
-/// Work over the runs of a piece, with a Coder for each.
-template <class Work, arith::Rounding kMode, bool kReciprocal>
-HWY_INLINE void code_runs(const Elementwise& state, const Call& call, int64_t begin, int64_t end) {
+/// What a run's elements are written by, with the codes of either coder.
+template <class Coder>
+struct FakeQuantized {
+  HWY_INLINE V32 operator()(F32, const NoParameters&, V32 x) const { return coder.real(x); }
+  Coder coder;
+};
+
+template <class Coder>
+struct MaskedGradient {
+  HWY_INLINE V32 operator()(F32, const NoParameters&, V32 x, V32 out_grad) const {
+    return hn::IfThenElseZero(coder.inside(x), out_grad);
+  }
+  Coder coder;
+};
+
+template <class Coder>
+struct Codes {
+  HWY_INLINE V32 operator()(F32, const NoParameters&, V32 x) const { return coder.low_bits(x); }
+  Coder coder;
+};
+
+struct RealValues {
+  HWY_INLINE V32 operator()(F32, const NoParameters&, V32 code) const {
+    return hn::Mul(hn::Sub(code, zero_point), scale);
+  }
+  V32 scale, zero_point;
+};
+
+/// dst = function(src...) along a run.
+template <class Function, class U, class... T>
+HWY_INLINE void write_run(const Elementwise& state, const RunWalk& run, const Function& function, U* dst,
+                          const T*... src) {
+  const simd::StillRow<F32, U, 0, Function, T...> row{function, {}, {src + run.begin()...}};
+  simd::write_row(F32(), dst + run.begin(), run.size(), state.stream, row);
+}
+
+/// The runs of a piece, each with its channel's coder: the one that holds for nearly all scales, or the plain one.
+template <template <class> class Function, arith::Rounding kMode, bool kReciprocal, class U, class... T>
+HWY_INLINE void code_runs(const Elementwise& state, const Call& call, int64_t begin, int64_t end, U* dst,
+                          const T*... src) {
   const auto* scale = call.in[FakeQuantize::in::scale].as<const float>();
   const auto* zero_point = call.in[FakeQuantize::in::zero_point].as<const int32_t>();
   for (RunWalk run(state.channels, begin, end); run.next();) {
     const int64_t c = run.channel();
-    const Coder<F32, kMode, kReciprocal> coder(F32(), scale[c], zero_point[c], state.rule.code_min,
-                                               state.rule.code_max);
-    for_each_vector(run.size(), Work(call, run.begin(), coder));
+    using Plain = Coder<F32, kMode, kReciprocal>;
+    using Steady = SteadyCoder<F32, kMode, kReciprocal>;
+    if (const Steady steady(F32(), scale[c], zero_point[c], state.rule); steady.holds()) {
+      write_run(state, run, Function<Steady>{steady}, dst, src...);
+    } else {
+      const Plain plain(F32(), scale[c], zero_point[c], state.rule.code_min, state.rule.code_max);
+      write_run(state, run, Function<Plain>{plain}, dst, src...);
+    }
   }
+  if (state.stream) hwy::FlushStream();
 }
-
-template <class Coder>
-struct FakeQuantizeRun {
-  FakeQuantizeRun(const Call& call, int64_t begin, const Coder& with)
-      : src(call.in[FakeQuantize::in::x].as<const float>() + begin),
-        dst(call.out[FakeQuantize::out::out_].as<float>() + begin),
-        coder(with) {}
-  HWY_INLINE auto value(hn::Vec<F32> x) const { return coder.real(coder.clamped(coder.unclamped(x))); }
-  HWY_INLINE void full(int64_t i) const { hn::StoreU(value(hn::LoadU(F32(), src + i)), F32(), dst + i); }
-  HWY_INLINE void part(int64_t i, int64_t count) const {
-    const auto mask = hn::FirstN(F32(), static_cast<size_t>(count));
-    hn::BlendedStore(value(hn::MaskedLoad(mask, F32(), src + i)), mask, F32(), dst + i);
-  }
-  const float* src;
-  float* dst;
-  const Coder& coder;
-};
 
 struct FakeQuantizeWork {
   template <arith::Rounding kMode, bool kReciprocal>
   static void run(const Elementwise& state, const Call& call, int64_t begin, int64_t end) {
-    code_runs<FakeQuantizeRun<Coder<F32, kMode, kReciprocal>>, kMode, kReciprocal>(state, call, begin, end);
+    code_runs<FakeQuantized, kMode, kReciprocal>(state, call, begin, end, call.out[FakeQuantize::out::out_].as<float>(),
+                                                 call.in[FakeQuantize::in::x].as<const float>());
   }
-};
-
-template <class Coder>
-struct GradRun {
-  GradRun(const Call& call, int64_t begin, const Coder& with)
-      : src(call.in[FakeQuantizeGrad::in::x].as<const float>() + begin),
-        out_grad(call.in[FakeQuantizeGrad::in::out_grad].as<const float>() + begin),
-        dst(call.out[FakeQuantizeGrad::out::out_].as<float>() + begin),
-        coder(with) {}
-  HWY_INLINE auto value(hn::Vec<F32> x, hn::Vec<F32> grad) const {
-    return hn::IfThenElseZero(coder.inside(coder.unclamped(x)), grad);
-  }
-  HWY_INLINE void full(int64_t i) const {
-    hn::StoreU(value(hn::LoadU(F32(), src + i), hn::LoadU(F32(), out_grad + i)), F32(), dst + i);
-  }
-  HWY_INLINE void part(int64_t i, int64_t count) const {
-    const auto mask = hn::FirstN(F32(), static_cast<size_t>(count));
-    const auto x = hn::MaskedLoad(mask, F32(), src + i);
-    hn::BlendedStore(value(x, hn::MaskedLoad(mask, F32(), out_grad + i)), mask, F32(), dst + i);
-  }
-  const float* src;
-  const float* out_grad;
-  float* dst;
-  const Coder& coder;
 };
 
 struct GradWork {
   template <arith::Rounding kMode, bool kReciprocal>
   static void run(const Elementwise& state, const Call& call, int64_t begin, int64_t end) {
-    code_runs<GradRun<Coder<F32, kMode, kReciprocal>>, kMode, kReciprocal>(state, call, begin, end);
+    code_runs<MaskedGradient, kMode, kReciprocal>(
+        state, call, begin, end, call.out[FakeQuantizeGrad::out::out_].as<float>(),
+        call.in[FakeQuantizeGrad::in::x].as<const float>(), call.in[FakeQuantizeGrad::in::out_grad].as<const float>());
   }
-};
-
-template <class Code, class Coder>
-struct QuantizeRun {
-  QuantizeRun(const Call& call, int64_t begin, const Coder& with)
-      : src(call.in[Quantize::in::x].as<const float>() + begin),
-        dst(call.out[Quantize::out::out_].as<Code>() + begin),
-        coder(with) {}
-  HWY_INLINE void store(hn::Vec<F32> x, Code* to) const {
-    const auto codes = hn::ConvertTo(I32(), coder.clamped(coder.unclamped(x)));
-    const hn::Rebind<Code, F32> narrow;
-    hn::StoreU(hn::DemoteTo(narrow, codes), narrow, to);
-  }
-  HWY_INLINE void full(int64_t i) const { store(hn::LoadU(F32(), src + i), dst + i); }
-  HWY_INLINE void part(int64_t i, int64_t count) const {
-    Code codes[hn::MaxLanes(F32())];
-    store(hn::MaskedLoad(hn::FirstN(F32(), static_cast<size_t>(count)), F32(), src + i), codes);
-    std::memcpy(dst + i, codes, static_cast<size_t>(count) * sizeof(Code));
-  }
-  const float* src;
-  Code* dst;
-  const Coder& coder;
 };
 
 template <class Code>
 struct QuantizeWork {
   template <arith::Rounding kMode, bool kReciprocal>
   static void run(const Elementwise& state, const Call& call, int64_t begin, int64_t end) {
-    code_runs<QuantizeRun<Code, Coder<F32, kMode, kReciprocal>>, kMode, kReciprocal>(state, call, begin, end);
+    code_runs<Codes, kMode, kReciprocal>(state, call, begin, end, call.out[Quantize::out::out_].as<Code>(),
+                                         call.in[Quantize::in::x].as<const float>());
   }
-};
-
-template <class Code>
-struct DequantizeRun {
-  HWY_INLINE void store(const Code* from, float* to, int64_t count) const {
-    const auto codes = hn::PromoteTo(I32(), hn::LoadU(hn::Rebind<Code, F32>(), from));
-    const auto value = hn::Mul(hn::Sub(hn::ConvertTo(F32(), codes), zero_point), scale);
-    if (count == static_cast<int64_t>(hn::Lanes(F32()))) return hn::StoreU(value, F32(), to);
-    hn::BlendedStore(value, hn::FirstN(F32(), static_cast<size_t>(count)), F32(), to);
-  }
-  HWY_INLINE void full(int64_t i) const { store(src + i, dst + i, static_cast<int64_t>(hn::Lanes(F32()))); }
-  HWY_INLINE void part(int64_t i, int64_t count) const {
-    Code codes[hn::MaxLanes(F32())] = {};
-    std::memcpy(codes, src + i, static_cast<size_t>(count) * sizeof(Code));
-    store(codes, dst + i, count);
-  }
-  const Code* src;
-  float* dst;
-  hn::Vec<F32> scale, zero_point;
 };
 
 template <class Code>
 void dequantize_piece(const Elementwise& state, const Call& call, int64_t begin, int64_t end) {
-  const auto* src = call.in[Dequantize::in::x].as<const Code>();
   const auto* scale = call.in[Dequantize::in::scale].as<const float>();
   const auto* zero_point = call.in[Dequantize::in::zero_point].as<const int32_t>();
-  auto* dst = call.out[Dequantize::out::out_].as<float>();
   for (RunWalk run(state.channels, begin, end); run.next();) {
     const int64_t c = run.channel();
-    for_each_vector(run.size(), DequantizeRun<Code>{src + run.begin(), dst + run.begin(), hn::Set(F32(), scale[c]),
-                                                    hn::Set(F32(), static_cast<float>(zero_point[c]))});
+    const RealValues values{hn::Set(F32(), scale[c]), hn::Set(F32(), static_cast<float>(zero_point[c]))};
+    write_run(state, run, values, call.out[Dequantize::out::out_].as<float>(),
+              call.in[Dequantize::in::x].as<const Code>());
   }
+  if (state.stream) hwy::FlushStream();
 }
 
 PieceFunction choose_fake_quantize(const arith::CodeRule& rule) { return choose_by_rule<FakeQuantizeWork>(rule); }
@@ -215,40 +176,33 @@ Verdict accept_runs(const Problem& problem) {
   return accept_run(Channels::of(problem.in[Typed::in::x]->dims, Typed(problem.attributes).axis));
 }
 
-Plan plan_of(Elementwise state) {
-  const int64_t pieces = pieces_of(state.channels.size());
-  return {.state = std::make_shared<Elementwise>(state), .phases = {pieces}};
-}
-
 template <class Typed>
-Channels channels_of(const Problem& problem, const Typed& attributes) {
-  return Channels::of(problem.in[Typed::in::x]->dims, attributes.axis);
+Plan plan_of(const Problem& problem, const arith::CodeRule& rule, PieceFunction piece) {
+  const auto channels = Channels::of(problem.in[Typed::in::x]->dims, Typed(problem.attributes).axis);
+  const int64_t size = channels.size();
+  const bool stream = elements::streams(size * static_cast<int64_t>(size_of(problem.out[0]->dtype)));
+  return {.state = std::make_shared<Elementwise>(rule, channels, stream, piece), .phases = {pieces_of(size)}};
 }
 
 Plan prepare_fake_quantize(const Problem& problem) {
-  const FakeQuantize attributes(problem.attributes);
-  const arith::CodeRule rule = rule_of(attributes);
-  return plan_of({rule, channels_of(problem, attributes), HS_SIMD_CHOOSE(problem.level, choose_fake_quantize)(rule)});
+  const arith::CodeRule rule = rule_of(FakeQuantize(problem.attributes));
+  return plan_of<FakeQuantize>(problem, rule, HS_SIMD_CHOOSE(problem.level, choose_fake_quantize)(rule));
 }
 
 Plan prepare_fake_quantize_grad(const Problem& problem) {
-  const FakeQuantizeGrad attributes(problem.attributes);
-  const arith::CodeRule rule = rule_of(attributes);
-  return plan_of(
-      {rule, channels_of(problem, attributes), HS_SIMD_CHOOSE(problem.level, choose_fake_quantize_grad)(rule)});
+  const arith::CodeRule rule = rule_of(FakeQuantizeGrad(problem.attributes));
+  return plan_of<FakeQuantizeGrad>(problem, rule, HS_SIMD_CHOOSE(problem.level, choose_fake_quantize_grad)(rule));
 }
 
 Plan prepare_quantize(const Problem& problem) {
-  const Quantize attributes(problem.attributes);
-  const arith::CodeRule rule = rule_of(attributes);
+  const arith::CodeRule rule = rule_of(Quantize(problem.attributes));
   const DType dtype = problem.out[Quantize::out::out_]->dtype;
-  return plan_of({rule, channels_of(problem, attributes), HS_SIMD_CHOOSE(problem.level, choose_quantize)(rule, dtype)});
+  return plan_of<Quantize>(problem, rule, HS_SIMD_CHOOSE(problem.level, choose_quantize)(rule, dtype));
 }
 
 Plan prepare_dequantize(const Problem& problem) {
-  const Dequantize attributes(problem.attributes);
   const DType dtype = problem.in[Dequantize::in::x]->dtype;
-  return plan_of({{}, channels_of(problem, attributes), HS_SIMD_CHOOSE(problem.level, choose_dequantize)(dtype)});
+  return plan_of<Dequantize>(problem, {}, HS_SIMD_CHOOSE(problem.level, choose_dequantize)(dtype));
 }
 
 Status run(const Call& call, int, int64_t piece) {

@@ -35,6 +35,7 @@ namespace halfstep::kernels::torch::HWY_NAMESPACE {
 #if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
+namespace simd = elements::HWY_NAMESPACE;
 
 /// Reciprocal of the scale (dequantizing: the scale), zero point.
 template <class V>
@@ -57,12 +58,13 @@ template <class Code>
 struct WrappingCodes {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const CodeVectors<V>& p, V x) const {
-    const V low = hn::Set(d, static_cast<float>(std::numeric_limits<Code>::min()));
-    const V high = hn::Set(d, static_cast<float>(std::numeric_limits<Code>::max()));
-    const V steps = hn::Round(hn::Mul(x, p[0]));
-    const V sum = hn::Add(steps, p[1]);
-    const auto wraps = hn::And(hn::Le(steps, hn::Set(d, kBottomSteps)), hn::Lt(p[1], hn::Zero(d)));
-    return hn::IfThenElse(wraps, high, hn::Max(hn::Min(sum, high), low));
+    const V low = hn::Sub(hn::Set(d, static_cast<float>(std::numeric_limits<Code>::min())), p[1]);
+    const V high = hn::Sub(hn::Set(d, static_cast<float>(std::numeric_limits<Code>::max())), p[1]);
+    const V nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
+    const V bottom = hn::IfThenElse(hn::Lt(p[1], hn::Zero(d)), hn::Set(d, kBottomSteps), nan);
+    const V steps = hn::Mul(x, p[0]);
+    const V clamped = hn::Max(hn::Min(steps, high), low);
+    return hn::Add(simd::as_low_bits(d, hn::IfThenElse(hn::Le(steps, bottom), high, clamped)), p[1]);
   }
 };
 
@@ -71,7 +73,7 @@ struct SaturatingCodes {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const CodeVectors<V>& p, V x) const {
     if constexpr (sizeof(Code) == 1) {
-      return saturate<Code>(d, steps(p[0], p[1], x));
+      return simd::as_low_bits(d, saturate<Code>(d, steps(p[0], p[1], x)));
     } else {
       const hn::Rebind<float, D> single;
       const auto inverse = hn::DemoteTo(single, p[0]);
@@ -113,8 +115,8 @@ template <class C, class Function, class U, class T>
 void code_elements(const elements::Walk& walk, const void* parameters, const void* src, void* dst, int64_t begin,
                    int64_t end) {
   const auto* first = static_cast<const C*>(parameters);
-  elements::HWY_NAMESPACE::apply<C, 2>(walk, Function(), {first, first + walk.channels.count}, begin, end,
-                                       static_cast<U*>(dst), static_cast<const T*>(src));
+  simd::apply<C, 2>(walk, Function(), {first, first + walk.channels.count}, begin, end, static_cast<U*>(dst),
+                    static_cast<const T*>(src));
 }
 
 template <class T, class Code>

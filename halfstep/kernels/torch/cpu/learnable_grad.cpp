@@ -21,7 +21,9 @@ namespace halfstep::kernels::torch {
 /// A slice of a run: parameters of its channel, kSumLanes sums each.
 struct Slice {
   Parameters parameters;
+  bool stream;  ///< results go past the caches
   int64_t size;
+  int64_t to_next;  ///< elements from its begin to the next one's
   double *scale_lanes, *zero_lanes;
 };
 using SliceFunction = void (*)(const LearnableGrad& grad, const Slice& slice, const void* src, const void* out_grad,
@@ -106,6 +108,7 @@ void learnable_slice(const LearnableGrad& grad, const Slice& slice, const void* 
   const D d;
   constexpr int64_t kLanes = hn::MaxLanes(D());
   constexpr int64_t kSums = kSumLanes / kWide;
+  constexpr int64_t kAhead = simd::kAhead / static_cast<int64_t>(sizeof(T));
   const T* src = static_cast<const T*>(src_begin) + begin;
   const T* out_grad = static_cast<const T*>(grad_begin) + begin;
   T* dst = static_cast<T*>(dst_begin) + begin;
@@ -119,15 +122,26 @@ void learnable_slice(const LearnableGrad& grad, const Slice& slice, const void* 
     scale_sums[k] = hn::LoadU(F64(), slice.scale_lanes + k * kWide);
     zero_sums[k] = hn::LoadU(F64(), slice.zero_lanes + k * kWide);
   }
+  // Half a line at a time past the caches is slower than through them.
+  const bool stream =
+      slice.stream && sizeof(T) == sizeof(Compute<T>) && reinterpret_cast<uintptr_t>(dst) % (kLanes * sizeof(T)) == 0;
   int64_t i = 0;
   for (; i + kSumLanes <= slice.size; i += kSumLanes) {
     for (int64_t k = 0; k < kSumLanes; k += kLanes) {
       const auto terms = terms_of(p, simd::load(d, src + i + k), simd::load(d, out_grad + i + k));
-      simd::store(d, terms.x, dst + i + k);
+      const int64_t ahead = i + k + (i + k + kAhead < slice.size ? 0 : slice.to_next - slice.size);
+      simd::fetch_ahead(src + ahead, kLanes * sizeof(T));
+      simd::fetch_ahead(out_grad + ahead, kLanes * sizeof(T));
+      if (stream) {
+        hn::Stream(simd::narrow<T>(d, terms.x), simd::Packed<T, D>(), reinterpret_cast<simd::Lane<T>*>(dst) + i + k);
+      } else {
+        simd::store(d, terms.x, dst + i + k);
+      }
       add_terms(d, terms.scale, scale_sums + k / kWide);
       add_terms(d, terms.zero_point, zero_sums + k / kWide);
     }
   }
+  if (stream) hwy::FlushStream();
   for (int64_t k = 0; k < kSums; ++k) {
     hn::StoreU(scale_sums[k], F64(), slice.scale_lanes + k * kWide);
     hn::StoreU(zero_sums[k], F64(), slice.zero_lanes + k * kWide);
@@ -197,6 +211,7 @@ constexpr int64_t kMostColumns = 512, kPadding = 16;
 struct GradState {
   explicit GradState(const Problem& problem) : grad(problem) {
     const Channels& channels = grad.channels;
+    stream = elements::streams(channels.size() * static_cast<int64_t>(size_of(grad.dtype)));
     if (!grad.blocks.by_rows()) return;
     piece_channels = kMostColumns / channels.run;
     chunks = (channels.count + piece_channels - 1) / piece_channels;
@@ -208,6 +223,7 @@ struct GradState {
   }
 
   LearnableGrad grad;
+  bool stream = false;
   int64_t piece_channels = 0, chunks = 0;  ///< chunks of columns; 0: along runs
   SliceFunction slice = nullptr;
   ColumnsFunction columns = nullptr;
@@ -236,9 +252,11 @@ void add_blocks(const Call& call, const GradState& state, int64_t piece) {
   for (int64_t block = blocks.piece_begin(piece); block < blocks.piece_end(piece); ++block) {
     SumLanes scale_lanes{};
     SumLanes zero_lanes{};
-    Slice slice{grad.parameters(call, blocks.channel_of(block)), 0, scale_lanes.data(), zero_lanes.data()};
+    Slice slice{
+        grad.parameters(call, blocks.channel_of(block)), state.stream, 0, 0, scale_lanes.data(), zero_lanes.data()};
     blocks.for_each_slice(block, [&](int64_t begin, int64_t size, int64_t) {
       slice.size = size;
+      slice.to_next = size < grad.channels.run ? size : grad.channels.count * grad.channels.run;
       state.slice(grad, slice, call.in[LearnableGrad::In::x].data, call.in[LearnableGrad::In::out_grad].data,
                   call.out[LearnableGrad::Out::x_grad].data, begin);
     });

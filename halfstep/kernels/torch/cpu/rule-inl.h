@@ -52,9 +52,17 @@ class Clamp {
   HWY_INLINE hn::Mask<D> inside(V code) const { return hn::And(hn::Ge(code, low_), hn::Le(code, high_)); }
   /// The second operand of x86's maximum and minimum is the result where the first is NaN, or both are 0.
   HWY_INLINE V plain(V code) const { return hn::Min(hn::Max(code, low_), high_); }
-  HWY_INLINE V integer(V code) const {
-    return hn::Add(plain(hn::IfThenElse(hn::Lt(code, limit_), code, low_)), hn::Zero(D()));
+  HWY_INLINE V integer(V code) const { return hn::Add(plain(not_above_int64(code)), hn::Zero(D())); }
+  HWY_INLINE V not_above_int64(V code) const { return hn::IfThenElse(hn::Lt(code, limit_), code, low_); }
+
+  /// For codes less `zero_point`.
+  HWY_INLINE Clamp moved_by(V zero_point) const {
+    Clamp moved = *this;
+    moved.low_ = hn::Sub(low_, zero_point);
+    moved.high_ = hn::Sub(high_, zero_point);
+    return moved;
   }
+  HWY_INLINE bool within(float limit) const { return hn::GetLane(low_) >= -limit && hn::GetLane(high_) <= limit; }
 
  private:
   V low_, high_, limit_;
@@ -131,6 +139,29 @@ struct Forward {
     return Vectors<Rule>::real(d, clamp, p, Vectors<Rule>::code(d, p, x));
   }
   Clamp<D> clamp;
+
+  /// Leaves the zero point out: added to a whole number and taken from the clamped sum it cancels, as long as every sum
+  /// within the grid is exact. What remains of it is that -0 becomes 0: the addition at the end.
+  template <class E>
+  requires(kIsFloat<E> && !std::is_same_v<Rule, FloatZeroRule>) class Still {
+   public:
+    using V = hn::Vec<E>;
+    Still(const Forward& forward, const ParameterVectors<V>& p)
+        : scale_(p[kScale]), inverse_(p[kInverse]), clamp_(forward.clamp.moved_by(p[kZeroPoint])) {}
+    HWY_INLINE bool holds() const { return hn::GetLane(scale_) > 0 && clamp_.within(0x1p24F); }
+    HWY_INLINE V operator()(E d, const std::array<V, 0>&, V x) const {
+      const V steps = hn::Round(hn::Mul(x, inverse_));
+      if constexpr (std::is_same_v<Rule, ChannelRule>) {
+        return hn::MulAdd(clamp_.plain(clamp_.not_above_int64(steps)), scale_, hn::Zero(d));
+      } else {
+        return hn::MulAdd(clamp_.plain(steps), scale_, hn::Zero(d));
+      }
+    }
+
+   private:
+    V scale_, inverse_;
+    Clamp<E> clamp_;
+  };
 };
 
 /// v where the mask is set, v times 0 elsewhere.

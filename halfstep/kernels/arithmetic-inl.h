@@ -1,0 +1,68 @@
+// Rounding and division on vectors, to the bit of the plain forms. Included once per Highway target.
+#if defined(HALFSTEP_KERNELS_ARITHMETIC_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFSTEP_KERNELS_ARITHMETIC_INL_H_
+#undef HALFSTEP_KERNELS_ARITHMETIC_INL_H_
+#else
+#define HALFSTEP_KERNELS_ARITHMETIC_INL_H_
+#endif
+
+#include <cmath>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::arithmetic::HWY_NAMESPACE {
+#if HS_SIMD_TARGET
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Half away from zero. The largest number below one half in place of one half keeps what lies just below a tie below
+/// it; a tie itself is still carried over, by the rounding of the sum.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V round_half_away(D d, V v) {
+  using C = hn::TFromD<D>;
+  const V below_half = hn::Set(d, std::nextafter(C(0.5), C(0)));
+  return hn::Trunc(hn::Add(v, hn::CopySign(below_half, v)));
+}
+
+/// x / divisor, rounded once, without a division for each x. The inverse, which is the rounded one of the divisor, and
+/// what it lacks give a quotient within one unit in the last place; the residual is then exact, and one step with it
+/// rounds as the division does (P. Markstein, Computation of elementary functions on the IBM RISC System/6000
+/// processor, 1990, theorem 8.2). For 2^-100 <= |x| <= 2^60; of a zero the sign may be lost.
+template <class D>
+class Divisor {
+ public:
+  using V = hn::Vec<D>;
+  Divisor(D d, V divisor) : divisor_(divisor), inverse_(hn::Div(hn::Set(d, 1), divisor)) {
+    rest_ = hn::Mul(hn::NegMulAdd(divisor, inverse_, hn::Set(d, 1)), inverse_);
+  }
+
+  /// Whether all lanes, which are the same, are in the range that this is proved for.
+  HWY_INLINE bool holds() const {
+    const auto divisor = hn::GetLane(divisor_);
+    return divisor >= hn::TFromD<D>(0x1p-60) && divisor <= hn::TFromD<D>(0x1p60);
+  }
+
+  HWY_INLINE V quotient(V x) const {
+    const V near = hn::MulAdd(x, inverse_, hn::Mul(x, rest_));
+    return hn::MulAdd(hn::NegMulAdd(near, divisor_, x), inverse_, near);
+  }
+
+  /// Of any x, the sign of zero too: a vector with other elements than 0 and those of the range is divided.
+  HWY_INLINE V quotient_of_any(D d, V x) const {
+    const V magnitude = hn::Abs(x);
+    const auto far_from_0 = hn::Or(hn::Ge(magnitude, hn::Set(d, 0x1p-100)), hn::Eq(magnitude, hn::Zero(d)));
+    if (HWY_LIKELY(hn::AllTrue(d, hn::And(far_from_0, hn::Le(magnitude, hn::Set(d, 0x1p60))))))
+      return hn::CopySign(quotient(x), x);
+    return hn::Div(x, divisor_);
+  }
+
+ private:
+  V divisor_, inverse_, rest_;
+};
+
+#endif  // HS_SIMD_TARGET
+}  // namespace halfstep::kernels::arithmetic::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HALFSTEP_KERNELS_ARITHMETIC_INL_H_
