@@ -5,7 +5,7 @@ usage: bench/peers.py [--operators PATTERN] [--mib 64 1] [--threads 2] [--sample
 
 For each operator and size: milliseconds, GB/s of its minimal traffic, that as a share of a copy measured just before and after, and how many
 times longer each installed peer takes (PyTorch eager, torch.compile of the formula written out, Paddle, onnxruntime). Medians of at least 5
-samples. Peers that are not installed, and operators that this Halfstep lacks, are named below the table.
+calls. Peers that are not installed, and operators that this Halfstep lacks, are named below the table.
 """
 
 import argparse
@@ -27,18 +27,14 @@ def options():
     return parser.parse_args()
 
 
-def seconds_of(call, samples, least=0.004):
-    """Median over samples, each of as many calls as take `least` seconds."""
+def seconds_of(call, samples, least=0.01, most=200):
+    """Median over single calls, as the copy is measured: at least `samples`, and as many up to `most` as take `least` seconds."""
     call()
-    start = time.perf_counter()
-    call()
-    calls = max(1, int(least / max(time.perf_counter() - start, 1e-7)))
     times = []
-    for _ in range(max(5, samples)):
+    while len(times) < max(5, samples) or (sum(times) < least and len(times) < most):
         start = time.perf_counter()
-        for _ in range(calls):
-            call()
-        times.append((time.perf_counter() - start) / calls)
+        call()
+        times.append(time.perf_counter() - start)
     return sorted(times)[len(times) // 2]
 
 
