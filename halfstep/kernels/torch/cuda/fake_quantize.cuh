@@ -1,0 +1,40 @@
+// One element of a fake quantizer, forward and backward, as cuda::map takes it.
+#pragma once
+
+#include "halfstep/kernels/cuda/map.cuh"
+#include "halfstep/kernels/torch/cuda/parameters.cuh"
+#include "halfstep/kernels/torch/fake_quantize.h"
+
+namespace halfstep::kernels::torch {
+
+using QuantizerParameters = ChannelParameters<Parameters, ParameterSource>;
+using QuantizerList = ParameterList<Parameters, ParameterSource>;
+
+template <class Rule, class T>
+struct ForwardElement {
+  using Parameters = torch::Parameters;
+  QuantizerList list;
+  Grid grid;
+
+  HS_HOST_DEVICE Parameters single() const { return list.single(); }
+  HS_HOST_DEVICE Parameters parameters(int64_t channel) const { return list.at(channel); }
+  HS_HOST_DEVICE T operator()(const Parameters& p, T x) const {
+    return cuda::narrowed<T>(fake_quantize<Rule>(cuda::widened(x), p, grid));
+  }
+};
+
+template <class Rule, class T>
+struct BackwardElement {
+  using Parameters = torch::Parameters;
+  QuantizerList list;
+  Grid grid;
+
+  HS_HOST_DEVICE Parameters single() const { return list.single(); }
+  HS_HOST_DEVICE Parameters parameters(int64_t channel) const { return list.at(channel); }
+  HS_HOST_DEVICE T operator()(const Parameters& p, T x, T out_grad) const {
+    const bool inside = is_inside(Rule::code(cuda::widened(x), p), grid);
+    return cuda::narrowed<T>(masked(cuda::widened(out_grad), inside));
+  }
+};
+
+}  // namespace halfstep::kernels::torch
