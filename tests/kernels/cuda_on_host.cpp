@@ -27,11 +27,19 @@ struct Meeting {
   unsigned members = 0, arrived = 0, generation = 0;
 };
 
+/// Runs thread after thread of a block until one waits; then another worker goes on with the rest.
+struct Worker {
+  ucontext_t context;
+  std::unique_ptr<char[]> stack = std::make_unique<char[]>(kStackBytes);
+  unsigned thread = 0;
+  bool waits = false;
+};
+
 struct Block {
   ucontext_t scheduler;
-  std::vector<ucontext_t> threads = std::vector<ucontext_t>(kMostThreads);
-  std::unique_ptr<char[]> stacks = std::make_unique<char[]>(kMostThreads * kStackBytes);
-  bool done[kMostThreads];
+  std::vector<std::unique_ptr<Worker>> workers;
+  Worker* running = nullptr;
+  unsigned threads = 0, started = 0, done = 0;
   Meeting all, warps[kMostThreads / kWarp];
   uint64_t lanes[kMostThreads];
   const std::function<void()>* work = nullptr;
@@ -46,35 +54,59 @@ Block& block() {
 void wait(Meeting& meeting) {
   Block& b = block();
   const unsigned generation = meeting.generation;
+  b.moved = true;
   if (++meeting.arrived == meeting.members) {
     meeting.arrived = 0;
     ++meeting.generation;
-    b.moved = true;
     return;
   }
-  while (meeting.generation == generation) swapcontext(&b.threads[threadIdx.x], &b.scheduler);
+  Worker& me = *b.running;
+  me.waits = true;
+  do {
+    swapcontext(&me.context, &b.scheduler);
+  } while (meeting.generation == generation);
+  me.waits = false;
   b.moved = true;
 }
 
-void thread_main() {
+void work_on() {
   Block& b = block();
-  (*b.work)();
-  b.done[threadIdx.x] = b.moved = true;
-  swapcontext(&b.threads[threadIdx.x], &b.scheduler);
+  Worker& me = *b.running;
+  for (;;) {
+    while (b.started < b.threads) {
+      me.thread = threadIdx.x = b.started++;
+      (*b.work)();
+      ++b.done;
+      b.moved = true;
+    }
+    swapcontext(&me.context, &b.scheduler);
+  }
+}
+
+Worker& add_worker() {
+  Block& b = block();
+  Worker& worker = *b.workers.emplace_back(std::make_unique<Worker>());
+  getcontext(&worker.context);
+  worker.context.uc_stack.ss_sp = worker.stack.get();
+  worker.context.uc_stack.ss_size = kStackBytes;
+  worker.context.uc_link = nullptr;
+  makecontext(&worker.context, &work_on, 0);
+  return worker;
+}
+
+void resume(Worker& worker) {
+  Block& b = block();
+  b.running = &worker;
+  threadIdx.x = worker.thread;
+  swapcontext(&b.scheduler, &worker.context);
 }
 
 void start(unsigned threads) {
   Block& b = block();
+  b.threads = threads;
+  b.started = b.done = 0;
   b.all = {threads};
-  for (unsigned t = 0; t < threads; ++t) {
-    b.done[t] = false;
-    b.warps[t / kWarp] = {std::min(kWarp, threads - t / kWarp * kWarp)};
-    getcontext(&b.threads[t]);
-    b.threads[t].uc_stack.ss_sp = b.stacks.get() + t * kStackBytes;
-    b.threads[t].uc_stack.ss_size = kStackBytes;
-    b.threads[t].uc_link = nullptr;
-    makecontext(&b.threads[t], &thread_main, 0);
-  }
+  for (unsigned t = 0; t < threads; t += kWarp) b.warps[t / kWarp] = {std::min(kWarp, threads - t)};
 }
 
 }  // namespace
@@ -85,13 +117,12 @@ void run(unsigned blocks, unsigned threads, const std::function<void()>& thread)
   gridDim.x = blocks;
   for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
     start(threads);
-    for (unsigned left = threads; left > 0;) {
+    while (b.done < threads) {
       b.moved = false;
-      for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) {
-        if (b.done[threadIdx.x]) continue;
-        swapcontext(&b.scheduler, &b.threads[threadIdx.x]);
-        if (b.done[threadIdx.x]) --left;
+      for (const auto& worker : b.workers) {
+        if (worker->waits || b.started < threads) resume(*worker);
       }
+      while (b.started < threads) resume(add_worker());
       if (b.moved) continue;
       std::fputs("cuda_on_host: threads wait for threads that do not come\n", stderr);
       std::abort();

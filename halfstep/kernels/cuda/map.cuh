@@ -55,10 +55,8 @@ struct Map {
   /// kWidth elements from element i on. `single`: all have the parameters `one`.
   HS_HOST_DEVICE void store(int64_t i, const Operand& x, const Operand& y, bool single, const Parameters& one) const {
     Result result;
-    if (single) {
-      for (int k = 0; k < kWidth; ++k) result.at[k] = element(one, x.at[k], y.at[k]);
-    } else if (layout.is_even(kWidth)) {
-      const Parameters shared = function.parameters(Cursor(layout, i).parameters());
+    if (single || layout.is_even(kWidth)) {
+      const Parameters shared = single ? one : function.parameters(Cursor(layout, i).parameters());
       for (int k = 0; k < kWidth; ++k) result.at[k] = element(shared, x.at[k], y.at[k]);
     } else {
       Cursor cursor(layout, i);

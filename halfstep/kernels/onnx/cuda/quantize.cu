@@ -103,7 +103,7 @@ struct DynamicStep {
   }
 };
 
-Plan prepare_dynamic(const Problem&) { return {.scratch = sizeof(cuda::Keys)}; }
+Plan prepare_dynamic(const Problem&) { return {.state = nullptr, .scratch = sizeof(cuda::Keys)}; }
 
 Status run_dynamic(const Call& call, int, int64_t) {
   using Op = DynamicQuantizeLinear;

@@ -1,5 +1,7 @@
-// One element of a fake quantizer, forward and backward, as cuda::map takes it.
+// Fake quantizers without observer on CUDA: their plan, and one element forward and backward as cuda::map takes it.
 #pragma once
+
+#include <memory>
 
 #include "halfstep/kernels/cuda/map.cuh"
 #include "halfstep/kernels/torch/cuda/parameters.cuh"
@@ -9,6 +11,14 @@ namespace halfstep::kernels::torch {
 
 using QuantizerParameters = ChannelParameters<Parameters, ParameterSource>;
 using QuantizerList = ParameterList<Parameters, ParameterSource>;
+
+/// `Op` is the generated struct of the operator.
+template <class Op>
+Plan prepare_quantizer(const Problem& problem) {
+  auto quantizer = std::make_shared<FakeQuantizer>(FakeQuantizer::of<Op>(problem));
+  const size_t scratch = QuantizerParameters::scratch(quantizer->channels.count);
+  return {.state = std::move(quantizer), .scratch = scratch};
+}
 
 template <class Rule, class T>
 struct ForwardElement {
