@@ -6,6 +6,7 @@
 
 #ifdef HALFSTEP_CUDA_ON_HOST
 
+#include <csetjmp>
 #include <ucontext.h>
 
 #include <cstdio>
@@ -29,14 +30,16 @@ struct Meeting {
 
 /// Runs thread after thread of a block until one waits; then another worker goes on with the rest.
 struct Worker {
-  ucontext_t context;
+  ucontext_t start;  ///< until it has run once, then `place`
+  std::jmp_buf place;
+  bool has_run = false;
   std::unique_ptr<char[]> stack = std::make_unique<char[]>(kStackBytes);
   unsigned thread = 0;
   bool waits = false;
 };
 
 struct Block {
-  ucontext_t scheduler;
+  std::jmp_buf scheduler;
   std::vector<std::unique_ptr<Worker>> workers;
   Worker* running = nullptr;
   unsigned threads = 0, started = 0, done = 0;
@@ -51,6 +54,11 @@ Block& block() {
   return one;
 }
 
+/// Switches without a call of the system, which swapcontext makes.
+void to_scheduler(Worker& me) {
+  if (setjmp(me.place) == 0) std::longjmp(block().scheduler, 1);
+}
+
 void wait(Meeting& meeting) {
   Block& b = block();
   const unsigned generation = meeting.generation;
@@ -63,7 +71,7 @@ void wait(Meeting& meeting) {
   Worker& me = *b.running;
   me.waits = true;
   do {
-    swapcontext(&me.context, &b.scheduler);
+    to_scheduler(me);
   } while (meeting.generation == generation);
   me.waits = false;
   b.moved = true;
@@ -79,18 +87,18 @@ void work_on() {
       ++b.done;
       b.moved = true;
     }
-    swapcontext(&me.context, &b.scheduler);
+    to_scheduler(me);
   }
 }
 
 Worker& add_worker() {
   Block& b = block();
   Worker& worker = *b.workers.emplace_back(std::make_unique<Worker>());
-  getcontext(&worker.context);
-  worker.context.uc_stack.ss_sp = worker.stack.get();
-  worker.context.uc_stack.ss_size = kStackBytes;
-  worker.context.uc_link = nullptr;
-  makecontext(&worker.context, &work_on, 0);
+  getcontext(&worker.start);
+  worker.start.uc_stack.ss_sp = worker.stack.get();
+  worker.start.uc_stack.ss_size = kStackBytes;
+  worker.start.uc_link = nullptr;
+  makecontext(&worker.start, &work_on, 0);
   return worker;
 }
 
@@ -98,7 +106,10 @@ void resume(Worker& worker) {
   Block& b = block();
   b.running = &worker;
   threadIdx.x = worker.thread;
-  swapcontext(&b.scheduler, &worker.context);
+  if (setjmp(b.scheduler) != 0) return;
+  if (worker.has_run) std::longjmp(worker.place, 1);
+  worker.has_run = true;
+  setcontext(&worker.start);
 }
 
 void start(unsigned threads) {

@@ -43,6 +43,20 @@ void for_each_element(int64_t size, const Work& work) {
 }
 
 template <class Work>
+__global__ void __launch_bounds__(kThreads) channels_kernel(Work work, int64_t count) {
+  const int64_t stride = int64_t{gridDim.x} * kThreads;
+#pragma unroll 1
+  for (int64_t c = int64_t{blockIdx.x} * kThreads + threadIdx.x; c < count; c += stride) work(c);
+}
+
+/// work(c) for every c below count, in any order: for work on few things that is long, and so not unrolled.
+template <class Work>
+void for_each_channel(int64_t count, const Work& work) {
+  if (count == 0) return;
+  launch(channels_kernel<Work>, std::min((count + kThreads - 1) / kThreads, kMostBlocks), kThreads, work, count);
+}
+
+template <class Work>
 __global__ void __launch_bounds__(kThreads) blocks_kernel(Work work, int64_t size) {
   for (int64_t block = blockIdx.x; block < size; block += gridDim.x) work(block);
 }

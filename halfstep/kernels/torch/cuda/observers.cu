@@ -47,7 +47,7 @@ Status run_observer(const Call& call, int, int64_t) {
   const auto& observer = state_of<RangeObserver>(call);
   auto* keys = reinterpret_cast<cuda::Keys*>(call.scratch);
   find(observer.x, call.in[RangeObserver::In::x].data, keys);
-  cuda::for_each_element(observer.x.channels.count, Observe{observer.step(call), keys});
+  cuda::for_each_channel(observer.x.channels.count, Observe{observer.step(call), keys});
   return {};
 }
 
@@ -94,7 +94,7 @@ Status run_fused(const Call& call, int, int64_t) {
   const FusedScratch scratch(fused, call.scratch);
   const ConstView& x = call.in[FusedObserver::In::x];
   if (fused.observes) find(fused.x, x.data, scratch.keys);
-  cuda::for_each_element(fused.x.channels.count, ObserveFused{fused.step(call), scratch.keys, scratch.parameters});
+  cuda::for_each_channel(fused.x.channels.count, ObserveFused{fused.step(call), scratch.keys, scratch.parameters});
   if (fused.quantizes) {
     with_any_float(fused.x.dtype, [&]<class T>() { quantize<T>(fused, call, {ParameterSource(), scratch.parameters}); });
   } else {

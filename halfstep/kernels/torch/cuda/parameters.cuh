@@ -43,7 +43,7 @@ class ChannelParameters {
       : source_(source), count_(count), scratch_(count == 1 ? nullptr : scratch) {
     if (scratch_ == nullptr || count == 0) return;
     cudaMemsetAsync(scratch_, 0x7F, kHead);
-    cuda::for_each_element(
+    cuda::for_each_channel(
         count, DeriveParameters<P, Source>{source_, derived(), reinterpret_cast<long long*>(scratch_)});
   }
 
