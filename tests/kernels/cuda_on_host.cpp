@@ -6,8 +6,8 @@
 
 #ifdef HALFSTEP_CUDA_ON_HOST
 
-#include <csetjmp>
 #include <ucontext.h>
+#include <csetjmp>
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Stands for CUDA where the sources of CUDA kernels are compiled as C++ for the host, so that machines without a GPU run
-// them: device memory is the host's, the threads of a block take turns, and a warp or block waits where CUDA says so.
-// Everything is as CUDA defines it but for speed and for races, which turns hide.
+// Stands for CUDA where the sources of CUDA kernels are compiled as C++ for the host, so that machines without a GPU
+// run them: device memory is the host's, the threads of a block take turns, and a warp or block waits where CUDA says
+// so. Everything is as CUDA defines it but for speed and for races, which turns hide.
 #pragma once
 
 #include <algorithm>

@@ -176,8 +176,7 @@ TEST(TorchTensor, LevelsAgreeWithParametersInMemory) {
   const std::pair<const char*, const Kernel*> backward[] = {
       {"fake_quantize_per_tensor_affine_tensor_qparams_grad",
        &cpu_fake_quantize_per_tensor_affine_tensor_qparams_grad_simd},
-      {"fake_quantize_learnable_per_tensor_affine_grad",
-       &cpu_fake_quantize_learnable_per_tensor_affine_grad_blocks}};
+      {"fake_quantize_learnable_per_tensor_affine_grad", &cpu_fake_quantize_learnable_per_tensor_affine_grad_blocks}};
   const Tensor scale = f32_tensor({1}, {0.5F}), zero_point = f32_tensor({1}, {-14.5F});
   for (const DType dtype : kFloats) {
     for (const Dims& dims : {Dims{0}, Dims{1}, Dims{4099}, Dims{3, 65541}}) {

@@ -105,8 +105,8 @@ __global__ void __launch_bounds__(kThreads)
     const int64_t column = (block - segment * columns.tiles) * columns.width + threadIdx.x - lane * columns.width;
     if (column >= columns.row) continue;
     const int64_t first = segment * columns.rows_per_block;
-    const int64_t end = first + columns.rows_per_block < channels.outer ? first + columns.rows_per_block
-                                                                        : channels.outer;
+    const int64_t end =
+        first + columns.rows_per_block < channels.outer ? first + columns.rows_per_block : channels.outer;
     Fold fold;
 #pragma unroll 4
     for (int64_t row = first + lane; row < end; row += columns.lanes)

@@ -77,9 +77,9 @@ struct CodeParameters {
 /// The parameters of each channel, or of all.
 struct CodeParameterSource {
   bool per_channel = false;
-  CodeParameters fixed;          ///< unless `per_channel`
-  Numbers scale, zero_point;     ///< by channel
-  bool bounded = false;          ///< zero points must lie in low..high
+  CodeParameters fixed;       ///< unless `per_channel`
+  Numbers scale, zero_point;  ///< by channel
+  bool bounded = false;       ///< zero points must lie in low..high
   double low = 0.0, high = 0.0;
 
   HS_HOST_DEVICE CodeParameters of(int64_t channel) const {

@@ -76,7 +76,8 @@ Status FakeQuantizer::check(const Call& call) const {
 }
 
 Status FakeQuantizer::refused(const ParameterSource& source, int64_t channel, double zero) const {
-  if (source.range == ZeroPointRange::numbers) return Status(fmt::format("zero_point {} is NaN, expected a number", channel));
+  if (source.range == ZeroPointRange::numbers)
+    return Status(fmt::format("zero_point {} is NaN, expected a number", channel));
   return Status(fmt::format("zero_point {} of channel {} lies outside quant_min..quant_max, {}..{}", zero, channel,
                             source.grid.low, source.grid.high));
 }

@@ -43,9 +43,9 @@ struct State {
 Plan prepare(const Problem& problem) {
   const Op attributes(problem.attributes);
   const Type& x = *problem.in[Op::in::x];
-  const Spread spread =
-      Spread::of(x.dims, problem.in[Op::in::x_scale]->dims, attributes.axis, attributes.block_size);
-  return {.state = std::make_shared<State>(spread, is_small_float(x.dtype) ? small_codes(x.dtype, false) : SmallCodes())};
+  const Spread spread = Spread::of(x.dims, problem.in[Op::in::x_scale]->dims, attributes.axis, attributes.block_size);
+  return {.state =
+              std::make_shared<State>(spread, is_small_float(x.dtype) ? small_codes(x.dtype, false) : SmallCodes())};
 }
 
 /// body.template operator()<T>() with the element type of f32, f16 or bf16.

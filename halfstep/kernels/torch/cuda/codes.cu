@@ -91,8 +91,7 @@ Status run_quantize(const Call& call, int, int64_t) {
     with_single(codes.float_type, [&]<class T>() {
       with_code(codes.code_type, [&]<class Code>() {
         cuda::map(codes.channels.size(), cuda::Layout::of(codes.channels),
-                  QuantizeElement<kForm, T, Code>{parameters.list()}, call.out[0].as<Code>(),
-                  call.in[0].as<const T>());
+                  QuantizeElement<kForm, T, Code>{parameters.list()}, call.out[0].as<Code>(), call.in[0].as<const T>());
       });
     });
   });

@@ -1,6 +1,6 @@
-// Gradients of PyTorch's learned quantizers on CUDA, in one read and one write, with the sums in the order of SumBlocks:
-// a block of threads works out the terms of some elements together and then adds them chain by chain, one thread for
-// each chain, while the other threads work out the next.
+// Gradients of PyTorch's learned quantizers on CUDA, in one read and one write, with the sums in the order of
+// SumBlocks: a block of threads works out the terms of some elements together and then adds them chain by chain, one
+// thread for each chain, while the other threads work out the next.
 #include <memory>
 
 #include "halfstep/kernels/cuda/float_types.cuh"
@@ -133,10 +133,9 @@ __device__ void work_out(const Gradient<T>& gradient, const Strip& strip, const 
       if (place >= count) break;
       C scale = -C(0), zero = -C(0);
       if (at[k] >= 0) {
-        const Parameters p =
-            strip.channels == 1 ? shared : gradient.list.at(strip.channel + offset[k] / strip.run);
-        const auto terms = learnable_terms(cuda::widened(x[k]), cuda::widened(out_grad[k]), p, gradient.grid,
-                                           gradient.factor);
+        const Parameters p = strip.channels == 1 ? shared : gradient.list.at(strip.channel + offset[k] / strip.run);
+        const auto terms =
+            learnable_terms(cuda::widened(x[k]), cuda::widened(out_grad[k]), p, gradient.grid, gradient.factor);
         gradient.dst[at[k]] = cuda::narrowed<T>(terms.x);
         scale = terms.scale;
         zero = terms.zero_point;
@@ -148,16 +147,15 @@ __device__ void work_out(const Gradient<T>& gradient, const Strip& strip, const 
 }
 
 template <class T>
-__global__ void __launch_bounds__(cuda::kThreads) strips_kernel(Gradient<T> gradient, Strips strips, int64_t count,
-                                                                int64_t per_channel, Sums* sums) {
+__global__ void __launch_bounds__(cuda::kThreads)
+    strips_kernel(Gradient<T> gradient, Strips strips, int64_t count, int64_t per_channel, Sums* sums) {
   using C = Compute<T>;
   __shared__ C stage[2][2][kStage<C>];
   __shared__ double chains[2][kMostChains];
   const int thread = static_cast<int>(threadIdx.x);
   for (int64_t index = blockIdx.x; index < count; index += gridDim.x) {
     const Strip strip = strips.at(index);
-    const Parameters shared =
-        strips.channels.count == 1 ? gradient.list.single() : gradient.list.at(strip.channel);
+    const Parameters shared = strips.channels.count == 1 ? gradient.list.single() : gradient.list.at(strip.channel);
     const int total = strip.slices * strip.padded;
     const int most = kStage<C> / strip.chains * strip.chains;
     const int which = thread >= strip.chains ? 1 : 0;
@@ -190,8 +188,8 @@ __global__ void __launch_bounds__(cuda::kThreads) strips_kernel(Gradient<T> grad
 }
 
 /// The sums of a channel's blocks, in order, by a warp: it reads many at once and adds them one by one.
-__global__ void __launch_bounds__(cuda::kThreads) finish_kernel(const Sums* sums, int64_t per_channel, int64_t channels,
-                                                                float* scale_grad, float* zero_point_grad) {
+__global__ void __launch_bounds__(cuda::kThreads)
+    finish_kernel(const Sums* sums, int64_t per_channel, int64_t channels, float* scale_grad, float* zero_point_grad) {
   constexpr int kWarp = 32;
   constexpr int64_t kWarps = cuda::kThreads / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;

@@ -25,9 +25,8 @@ HS_HOST_DEVICE Extremes extremes_of(const cuda::Keys& keys) {
 }
 
 void find(const Watched& x, const void* src, cuda::Keys* keys) {
-  with_any_float(x.dtype, [&]<class T>() {
-    cuda::find_keys<FoldExtremes>(static_cast<const T*>(src), x.channels, keys);
-  });
+  with_any_float(x.dtype,
+                 [&]<class T>() { cuda::find_keys<FoldExtremes>(static_cast<const T*>(src), x.channels, keys); });
 }
 
 struct Observe {
@@ -96,7 +95,9 @@ Status run_fused(const Call& call, int, int64_t) {
   if (fused.observes) find(fused.x, x.data, scratch.keys);
   cuda::for_each_channel(fused.x.channels.count, ObserveFused{fused.step(call), scratch.keys, scratch.parameters});
   if (fused.quantizes) {
-    with_any_float(fused.x.dtype, [&]<class T>() { quantize<T>(fused, call, {ParameterSource(), scratch.parameters}); });
+    with_any_float(fused.x.dtype, [&]<class T>() {
+      quantize<T>(fused, call, {ParameterSource(), scratch.parameters});
+    });
   } else {
     cudaMemcpyAsync(call.out[FusedObserver::Out::out_].data, x.data,
                     static_cast<size_t>(fused.x.channels.size()) * size_of(fused.x.dtype), cudaMemcpyDeviceToDevice);

@@ -1,4 +1,5 @@
-// The parameters of channels on the device: derived once by a small kernel, or, where there is one channel, by each thread.
+// The parameters of channels on the device: derived once by a small kernel, or, where there is one channel, by each
+// thread.
 #pragma once
 
 #include <array>
@@ -43,8 +44,8 @@ class ChannelParameters {
       : source_(source), count_(count), scratch_(count == 1 ? nullptr : scratch) {
     if (scratch_ == nullptr || count == 0) return;
     cudaMemsetAsync(scratch_, 0x7F, kHead);
-    cuda::for_each_channel(
-        count, DeriveParameters<P, Source>{source_, derived(), reinterpret_cast<long long*>(scratch_)});
+    cuda::for_each_channel(count,
+                           DeriveParameters<P, Source>{source_, derived(), reinterpret_cast<long long*>(scratch_)});
   }
 
   ParameterList<P, Source> list() const { return {source_, scratch_ == nullptr ? nullptr : derived()}; }
