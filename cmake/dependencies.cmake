@@ -25,6 +25,10 @@ set_target_properties(xxHash::xxhash PROPERTIES IMPORTED_LOCATION ${XXHASH_LIBRA
 if(HALFSTEP_CUDA)
   enable_language(CUDA)
   set(CMAKE_CUDA_STANDARD 20)
+  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has C++20
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+  endif()
   # No fused multiply-add where the rule has none; fmt's checks of format strings at compile time are beyond nvcc.
   add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;-DFMT_CONSTEVAL=;-DFMT_USE_CONSTEXPR=1;-Xcompiler=-ffp-contract=off;-Xcompiler=-fPIC>")
   find_package(CUDAToolkit REQUIRED)

@@ -266,12 +266,32 @@ inline std::vector<Tensor> run_kernel(const Kernel& kernel, const KernelCase& us
   return operands.results();
 }
 
+/// The CUDA kernels of an operator, compiled for the host; empty where the build has them for a device, or sanitizers,
+/// which do not follow their threads.
+std::span<const Kernel* const> cuda_kernels_on_host(std::string_view op);
+
+/// They are held against the reference wherever another kernel is, but for runs of the tests at one level alone and, as
+/// the host is slow at it, large operands: those run in one type, and not where each run has a block of threads.
+inline void expect_cuda_matches_reference(const Kernel& reference, const KernelCase& use,
+                                          const std::vector<Tensor>& want) {
+  if (reference_kernel(use.op) != &reference || std::getenv("HALFSTEP_CPU") != nullptr) return;
+  const DType type = use.in[0].dtype();
+  if (use.in[0].size() > 50000 && is_float(type) && type != DType::f32) return;
+  if (use.in[0].size() > 5000 && use.op.starts_with("fake_channel_wise_quantize")) return;
+  for (const Kernel* kernel : cuda_kernels_on_host(use.op)) {
+    const std::vector<Tensor> got = run_kernel(*kernel, use, CpuLevel::scalar);
+    for (size_t port = 0; port < want.size(); ++port)
+      EXPECT_TRUE(same_bits(want[port], got[port])) << use.op << "/" << kernel->name << " of CUDA, output " << port;
+  }
+}
+
 /// `kernel` against `reference` at every level of this machine from `lowest` on, pieces ascending and shuffled: the
 /// results of all levels equal the reference bit for bit, or (tolerance > 0) float results lie within `tolerance` times
 /// its largest magnitude.
 inline void expect_matches_reference(const Kernel& reference, const Kernel& kernel, const KernelCase& use,
                                      CpuLevel lowest = CpuLevel::avx2, double tolerance = 0) {
   const std::vector<Tensor> want = run_kernel(reference, use, CpuLevel::scalar);
+  expect_cuda_matches_reference(reference, use, want);
   for (const CpuLevel level : available_cpu_levels()) {
     if (level < lowest) continue;
     const std::vector<Tensor> got = run_kernel(kernel, use, level);

@@ -44,6 +44,20 @@ TEST(OnnxRule, CodesOfSmallFloatsAreThoseOfTheFormat) {
   }
 }
 
+TEST(OnnxRule, SmallFloatsStandForTheNumbersOfTheFormat) {
+  for (const DType dtype : kSmallFloats) {
+    const onnx::SmallCodes codes = onnx::small_codes(dtype, false);
+    const SmallFloat format = SmallFloat::of(dtype);
+    for (int code = 0; code < 1 << (1 + format.exponent_bits + format.mantissa_bits); ++code) {
+      const double expected = decode(static_cast<uint16_t>(code), format);
+      const float found = onnx::small_real(static_cast<uint8_t>(code), codes);
+      ASSERT_TRUE(std::bit_cast<uint64_t>(double{found}) == std::bit_cast<uint64_t>(expected) ||
+                  (std::isnan(found) && std::isnan(expected)))
+          << name(dtype) << " code " << code << ": " << found;
+    }
+  }
+}
+
 TEST(OnnxRule, Bfloat16IsRoundedAsItsTypeIs) {
   for (const float value : values_around(DType::f8_e5m2)) {
     const auto expected = static_cast<float>(BFloat16(value));
@@ -171,6 +185,9 @@ TEST(OnnxQuantize, InputAndScaleMayDifferInType) {
       expect_quantize_agrees(onnx_quantize(layout, x, scale, DType::f8_e5m2, false));
     }
   }
+  const KernelCase whole = onnx_quantize(layout, DType::i32, DType::f16, DType::u4, true);
+  expect_cuda_matches_reference(reference_onnx_quantize_linear, whole,
+                                run_kernel(reference_onnx_quantize_linear, whole, CpuLevel::scalar));
   EXPECT_EQ(verdict_of(cpu_onnx_quantize_linear_simd, onnx_quantize(layout, DType::i32, DType::f32, DType::i8, true),
                        CpuLevel::avx2)
                 .reason(),

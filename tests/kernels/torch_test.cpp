@@ -119,7 +119,9 @@ TEST(TorchChannels, LevelsAgreeOnOddScales) {
 TEST(TorchChannels, AZeroPointOutsideTheRangeIsAnError) {
   KernelCase use = channel_case(kChannelwise[0], {{3, 7}, 0}, DType::f32, kScales);
   use.in[2] = cyclic<int32_t>(DType::i32, {3}, {0, 128, 0});
-  for (const Kernel* kernel : {kChannelwise[0].reference, kChannelwise[0].kernel}) {
+  std::vector<const Kernel*> kernels = {kChannelwise[0].reference, kChannelwise[0].kernel};
+  for (const Kernel* kernel : cuda_kernels_on_host(use.op)) kernels.push_back(kernel);
+  for (const Kernel* kernel : kernels) {
     const harness::CaseProblem owner(use, CpuLevel::avx2);
     const Plan plan = kernel->prepare(owner.problem());
     const harness::CaseCall operands(use);
@@ -163,6 +165,32 @@ TEST(TorchTensor, LevelsAgree) {
     const Tensor x = tie_tensor({333}, 0.5F);
     expect_matches_reference(reference_fake_quantize_per_tensor_affine, cpu_fake_quantize_per_tensor_affine_simd,
                              tensor_case(x, scale, 0));
+  }
+}
+
+/// A scale and a zero point as tensors of one element; the learned quantizer of a tensor and its gradients.
+TEST(TorchTensor, LevelsAgreeWithParametersInMemory) {
+  const std::pair<const char*, const Kernel*> forward[] = {
+      {"fake_quantize_per_tensor_affine_tensor_qparams", &cpu_fake_quantize_per_tensor_affine_tensor_qparams_simd},
+      {"fake_quantize_learnable_per_tensor_affine", &cpu_fake_quantize_learnable_per_tensor_affine_simd}};
+  const std::pair<const char*, const Kernel*> backward[] = {
+      {"fake_quantize_per_tensor_affine_tensor_qparams_grad",
+       &cpu_fake_quantize_per_tensor_affine_tensor_qparams_grad_simd},
+      {"fake_quantize_learnable_per_tensor_affine_grad", &cpu_fake_quantize_learnable_per_tensor_affine_grad_blocks}};
+  const Tensor scale = f32_tensor({1}, {0.5F}), zero_point = f32_tensor({1}, {-14.5F});
+  for (const DType dtype : kFloats) {
+    for (const Dims& dims : {Dims{0}, Dims{1}, Dims{4099}, Dims{3, 65541}}) {
+      SCOPED_TRACE(std::string(name(dtype)) + to_string(dims));
+      const Tensor x = as_dtype(tie_tensor(dims, 0.5F), dtype);
+      for (const auto& [op, kernel] : forward)
+        expect_matches_reference(*reference_kernel(op), *kernel,
+                                 {op, channel_attributes(-1), {x, scale, zero_point}, {x.type()}});
+      for (const auto& [op, kernel] : backward) {
+        KernelCase use{op, channel_attributes(-1), {x, scale, zero_point, x}, {x.type()}};
+        if (use.op.starts_with("fake_quantize_learnable")) use.out.insert(use.out.end(), 2, scale.type());
+        expect_matches_reference(*reference_kernel(op), *kernel, use);
+      }
+    }
   }
 }
 
@@ -343,10 +371,29 @@ TEST(TorchObservers, LevelsAgree) {
     for (const DType dtype : kFloats) {
       for (const bool odd : {false, true}) {
         SCOPED_TRACE(std::string(name(dtype)) + to_string(layout.dims));
-        const KernelCase use = observer_case(layout, dtype, observed(layout.dims, odd));
+        KernelCase use = observer_case(layout, dtype, observed(layout.dims, odd));
         expect_matches_reference(reference_moving_average_per_channel_min_max_observer,
                                  cpu_moving_average_per_channel_min_max_observer_blocks, use);
+        use.op = "per_channel_min_max_observer";
         expect_matches_reference(reference_per_channel_min_max_observer, cpu_per_channel_min_max_observer_blocks, use);
+      }
+    }
+  }
+}
+
+TEST(TorchObservers, LevelsAgreeByTensor) {
+  for (const DType dtype : kFloats) {
+    for (const Dims& dims : {Dims{0}, Dims{1}, Dims{4099}, Dims{3, 65541}}) {
+      SCOPED_TRACE(std::string(name(dtype)) + to_string(dims));
+      for (const bool odd : {false, true}) {
+        KernelCase use = observer_case({dims, -1}, dtype, observed(dims, odd));
+        use.attributes["qscheme"] = std::string("per_tensor_symmetric");
+        for (const bool moving : {false, true}) {
+          use.op = moving ? "moving_average_min_max_observer" : "min_max_observer";
+          expect_matches_reference(*reference_kernel(use.op),
+                                   moving ? cpu_moving_average_min_max_observer_blocks : cpu_min_max_observer_blocks,
+                                   use);
+        }
       }
     }
   }

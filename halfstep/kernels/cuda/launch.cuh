@@ -1,5 +1,6 @@
 // How the CUDA kernels of all families are launched: one function object called for each element or each block.
-// Launches go to the default stream; the device waits for them and reports their errors.
+// Launches go to the default stream; the device waits for them and reports their errors. Tests compile these files for
+// the host too, where tests/kernels/cuda_on_host.h stands for CUDA.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +15,13 @@ inline constexpr int kThreads = 256;
 inline constexpr int64_t kMostBlocks = 132 * 32;
 /// Elements that a thread has in flight at once, so that memory's latency is covered.
 inline constexpr int kUnroll = 4;
+
+#ifdef __CUDACC__
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), int64_t blocks, int threads, const Arguments&... arguments) {
+  kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads)>>>(arguments...);
+}
+#endif
 
 template <class Work>
 __global__ void __launch_bounds__(kThreads) elements_kernel(Work work, int64_t size) {
@@ -31,7 +39,21 @@ template <class Work>
 void for_each_element(int64_t size, const Work& work) {
   if (size == 0) return;
   const int64_t blocks = std::clamp<int64_t>((size + kThreads * kUnroll - 1) / (kThreads * kUnroll), 1, kMostBlocks);
-  elements_kernel<<<static_cast<unsigned>(blocks), kThreads>>>(work, size);
+  launch(elements_kernel<Work>, blocks, kThreads, work, size);
+}
+
+template <class Work>
+__global__ void __launch_bounds__(kThreads) channels_kernel(Work work, int64_t count) {
+  const int64_t stride = int64_t{gridDim.x} * kThreads;
+#pragma unroll 1
+  for (int64_t c = int64_t{blockIdx.x} * kThreads + threadIdx.x; c < count; c += stride) work(c);
+}
+
+/// work(c) for every c below count, in any order: for work on few things that is long, and so not unrolled.
+template <class Work>
+void for_each_channel(int64_t count, const Work& work) {
+  if (count == 0) return;
+  launch(channels_kernel<Work>, std::min((count + kThreads - 1) / kThreads, kMostBlocks), kThreads, work, count);
 }
 
 template <class Work>
@@ -43,7 +65,7 @@ __global__ void __launch_bounds__(kThreads) blocks_kernel(Work work, int64_t siz
 template <class Work>
 void for_each_block(int64_t size, const Work& work) {
   if (size == 0) return;
-  blocks_kernel<<<static_cast<unsigned>(std::min(size, kMostBlocks)), kThreads>>>(work, size);
+  launch(blocks_kernel<Work>, std::min(size, kMostBlocks), kThreads, work, size);
 }
 
 template <class Work>
@@ -54,7 +76,7 @@ __global__ void once_kernel(Work work) {
 /// work() by one thread.
 template <class Work>
 void once(const Work& work) {
-  once_kernel<<<1, 1>>>(work);
+  launch(once_kernel<Work>, 1, 1, work);
 }
 
 /// Magnitudes as whole numbers: those of numbers that are not NaN are ordered as the numbers are.

@@ -86,6 +86,24 @@ HS_HOST_DEVICE inline uint8_t small_code(float value, const SmallCodes& type) {
   return static_cast<uint8_t>(keeps_sign ? code | type.sign : code);
 }
 
+/// What a code stands for, of a type that does not saturate.
+HS_HOST_DEVICE inline float small_real(uint8_t code, const SmallCodes& type) {
+  const bool is_negative = (code & type.sign) != 0;
+  const uint32_t magnitude = code & (type.sign - 1U);
+  const bool is_minus_nan = is_negative && magnitude == 0 && !type.minus_zero;
+  uint32_t bits = 0;
+  if (magnitude > type.largest || is_minus_nan) {
+    bits = magnitude == type.overflow && type.overflow != type.nan ? 0x7F800000U : 0x7FC00000U;
+  } else if (magnitude < 1U << type.mantissa_bits) {
+    // Below the first normal number: in steps of the smallest.
+    const float step = float_of_bits(static_cast<uint32_t>(128 - type.bias - type.mantissa_bits) << 23);
+    bits = bits_of_float(static_cast<float>(magnitude) * step);
+  } else {
+    bits = (magnitude << (23 - type.mantissa_bits)) + (static_cast<uint32_t>(127 - type.bias) << 23);
+  }
+  return float_of_bits(is_negative ? bits | 0x80000000U : bits);
+}
+
 HS_HOST_DEVICE inline float real_of(int32_t code, int32_t zero_point, float scale) {
   return (static_cast<float>(code) - static_cast<float>(zero_point)) * scale;
 }

@@ -36,6 +36,9 @@ class Blocks {
   }
 
   int64_t per_channel() const { return per_channel_; }
+  /// More than one: a block is a slice of a run; else it is some whole runs.
+  int64_t slices_per_run() const { return slices_per_run_; }
+  int64_t runs_per_block() const { return runs_per_block_; }
   int64_t count() const { return channels_.count * per_channel_; }
   /// Several small blocks make a piece of work.
   int64_t pieces() const { return (count() + per_piece_ - 1) / per_piece_; }

@@ -55,23 +55,31 @@ CodeChannels CodeChannels::of<DequantizePerChannel>(const Problem& problem) {
   return of_channels<DequantizePerChannel>(problem, problem.in[0]->dtype);
 }
 
-CodeParameters CodeChannels::parameters(const Call& call, int64_t channel) const {
-  if (!per_channel) return fixed;
-  return {number_at(call.in[QuantizePerChannel::in::scale], channel),
-          number_at(call.in[QuantizePerChannel::in::zero_point], channel)};
+CodeParameterSource CodeChannels::parameters(const Call& call) const {
+  CodeParameterSource source;
+  source.per_channel = per_channel;
+  source.fixed = fixed;
+  if (!per_channel) return source;
+  source.scale = Numbers(call.in[QuantizePerChannel::in::scale]);
+  source.zero_point = Numbers(call.in[QuantizePerChannel::in::zero_point]);
+  source.bounded = form != CodeForm::float_zero;
+  source.low = code_type == DType::u8 ? 0 : code_type == DType::i8 ? -0x1p7 : -0x1p31;
+  source.high = code_type == DType::u8 ? 255 : code_type == DType::i8 ? 127 : 0x1p31 - 1;
+  return source;
 }
 
 Status CodeChannels::check(const Call& call) const {
-  if (!per_channel || form == CodeForm::float_zero) return {};
-  const double low = code_type == DType::u8 ? 0 : code_type == DType::i8 ? -0x1p7 : -0x1p31;
-  const double high = code_type == DType::u8 ? 255 : code_type == DType::i8 ? 127 : 0x1p31 - 1;
+  const CodeParameterSource source = parameters(call);
+  if (!source.checks()) return {};
   for (int64_t c = 0; c < channels.count; ++c) {
-    const double zero = parameters(call, c).zero_point;
-    if (zero < low || zero > high)
-      return Status(
-          fmt::format("zero_point {} of channel {} is no {} code, {}..{}", zero, c, name(code_type), low, high));
+    if (!source.is_legal_at(c)) return refused(source, c, source.zero_point.at<double>(c));
   }
   return {};
+}
+
+Status CodeChannels::refused(const CodeParameterSource& source, int64_t channel, double zero) const {
+  return Status(fmt::format("zero_point {} of channel {} is no {} code, {}..{}", zero, channel, name(code_type),
+                            source.low, source.high));
 }
 
 }  // namespace halfstep::kernels::torch

@@ -15,13 +15,6 @@ enum class CodeForm {
   float_zero   ///< before rounding; dequantizing in float32
 };
 
-/// A scale and a zero point, which is whole unless the form is float_zero.
-struct CodeParameters {
-  double scale = 1.0, zero_point = 0.0;
-
-  float inverse() const { return 1.0F / static_cast<float>(scale); }
-};
-
 /// One use of such an operator. Operand 0 is x or the codes, 1 and 2 the scale and zero point of channels.
 struct CodeChannels {
   CodeForm form = CodeForm::saturating;
@@ -34,9 +27,11 @@ struct CodeChannels {
   template <class Op>
   static CodeChannels of(const Problem& problem);
 
-  CodeParameters parameters(const Call& call, int64_t channel) const;
-  /// Whether the whole zero points of 8-bit codes are codes.
+  CodeParameterSource parameters(const Call& call) const;
+  /// Whether the whole zero points of channels are codes.
   Status check(const Call& call) const;
+  /// What to say of the zero point `zero` of a channel, which is none.
+  Status refused(const CodeParameterSource& source, int64_t channel, double zero) const;
 };
 
 /// body.template operator()<Code>() with the C++ type of u8, i8 or i32.

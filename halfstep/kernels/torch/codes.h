@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "halfstep/base/host_device.h"
+#include "halfstep/kernels/numbers.h"
 
 namespace halfstep::kernels::torch {
 
@@ -65,5 +66,32 @@ HS_HOST_DEVICE inline float wide_real_of(int32_t code, double scale, double zero
 HS_HOST_DEVICE inline float single_real_of(int32_t code, float scale, float zero_point) {
   return (static_cast<float>(code) - zero_point) * scale;
 }
+
+/// A scale and a zero point, which is whole unless it is added before rounding.
+struct CodeParameters {
+  double scale = 1.0, zero_point = 0.0;
+
+  HS_HOST_DEVICE float inverse() const { return 1.0F / static_cast<float>(scale); }
+};
+
+/// The parameters of each channel, or of all.
+struct CodeParameterSource {
+  bool per_channel = false;
+  CodeParameters fixed;       ///< unless `per_channel`
+  Numbers scale, zero_point;  ///< by channel
+  bool bounded = false;       ///< zero points must lie in low..high
+  double low = 0.0, high = 0.0;
+
+  HS_HOST_DEVICE CodeParameters of(int64_t channel) const {
+    if (!per_channel) return fixed;
+    return {scale.at<double>(channel), zero_point.at<double>(channel)};
+  }
+  /// Whether a zero point may be illegal.
+  bool checks() const { return bounded; }
+  HS_HOST_DEVICE bool is_legal(double zero) const { return !bounded || !(zero < low || zero > high); }
+  HS_HOST_DEVICE bool is_legal_at(int64_t channel) const {
+    return !bounded || is_legal(zero_point.at<double>(channel));
+  }
+};
 
 }  // namespace halfstep::kernels::torch

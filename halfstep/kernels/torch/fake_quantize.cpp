@@ -5,47 +5,6 @@
 namespace halfstep::kernels::torch {
 namespace {
 
-Parameters fixed_parameters(const FakeQuantizer& quantizer, const Call&, int64_t) { return quantizer.fixed; }
-
-/// Scale and zero point as they are. Both are operands of the same position in all operators that have them.
-Parameters stored_parameters(const FakeQuantizer&, const Call& call, int64_t channel) {
-  using In = FakeQuantizePerChannelAffine::in;
-  return Parameters::of(static_cast<float>(number_at(call.in[In::scale], channel)),
-                        static_cast<float>(number_at(call.in[In::zero_point], channel)));
-}
-
-Parameters cut_parameters(const FakeQuantizer& quantizer, const Call& call, int64_t channel) {
-  Parameters parameters = stored_parameters(quantizer, call, channel);
-  parameters.zero_point = std::trunc(parameters.zero_point) + 0.0F;
-  return parameters;
-}
-
-Parameters nearest_parameters(const FakeQuantizer& quantizer, const Call& call, int64_t channel) {
-  Parameters parameters = stored_parameters(quantizer, call, channel);
-  parameters.zero_point = nearest_zero_point(parameters.zero_point, quantizer.grid);
-  return parameters;
-}
-
-Status check_zero_points(const FakeQuantizer& quantizer, const Call& call) {
-  const ConstView& zero_points = call.in[FakeQuantizePerChannelAffine::in::zero_point];
-  for (int64_t c = 0; c < zero_points.size(); ++c) {
-    const double zero = number_at(zero_points, c);
-    if (zero < quantizer.grid.low || zero > quantizer.grid.high)
-      return Status(fmt::format("zero_point {} of channel {} lies outside quant_min..quant_max, {}..{}", zero, c,
-                                quantizer.grid.low, quantizer.grid.high));
-  }
-  return {};
-}
-
-Status check_learned_zero_points(const FakeQuantizer&, const Call& call) {
-  const ConstView& zero_points = call.in[FakeQuantizePerChannelAffine::in::zero_point];
-  for (int64_t c = 0; c < zero_points.size(); ++c) {
-    if (std::isnan(zero_points.as<const float>()[c]))
-      return Status(fmt::format("zero_point {} is NaN, expected a number", c));
-  }
-  return {};
-}
-
 template <class Op>
 FakeQuantizer base_of(const Problem& problem, int64_t axis) {
   const Op attributes(problem.attributes);
@@ -63,14 +22,13 @@ FakeQuantizer fixed_quantizer(const Problem& problem) {
   const Op attributes(problem.attributes);
   FakeQuantizer quantizer = base_of<Op>(problem, -1);
   quantizer.fixed = Parameters::of(static_cast<float>(attributes.scale), static_cast<float>(attributes.zero_point));
-  quantizer.parameters = fixed_parameters;
   return quantizer;
 }
 
 template <class Op>
 FakeQuantizer tensor_quantizer(const Problem& problem) {
   FakeQuantizer quantizer = base_of<Op>(problem, -1);
-  quantizer.parameters = cut_parameters;
+  quantizer.form = ZeroPointForm::cut;
   return quantizer;
 }
 
@@ -79,13 +37,14 @@ FakeQuantizer channel_quantizer(const Problem& problem) {
   FakeQuantizer quantizer = base_of<Op>(problem, Op(problem.attributes).axis);
   const bool whole = problem.in[Op::in::zero_point]->dtype == DType::i32;
   quantizer.rule = whole ? RuleKind::channel : RuleKind::float_zero;
-  quantizer.parameters = stored_parameters;
-  if (whole) quantizer.check = check_zero_points;
+  quantizer.form = ZeroPointForm::stored;
+  if (whole) quantizer.legal = ZeroPointRange::codes;
   return quantizer;
 }
 
 }  // namespace
 
+// Both are operands of the same position in all operators that have them.
 static_assert(FakeQuantizePerChannelAffine::in::scale == FakeQuantizePerTensorAffineTensorQparams::in::scale &&
               FakeQuantizePerChannelAffine::in::scale == FakeQuantizeLearnablePerChannelAffine::in::scale &&
               FakeQuantizePerChannelAffine::in::scale == FusedMovingAvgObsFakeQuantGrad::in::scale);
@@ -94,16 +53,33 @@ static_assert(FakeQuantizePerChannelAffine::in::zero_point ==
               FakeQuantizePerChannelAffine::in::zero_point == FakeQuantizeLearnablePerChannelAffine::in::zero_point &&
               FakeQuantizePerChannelAffine::in::zero_point == FusedMovingAvgObsFakeQuantGrad::in::zero_point);
 
-double number_at(const ConstView& view, int64_t index) {
-  switch (view.dtype) {
-    case DType::f64: return view.as<const double>()[index];
-    case DType::f16: return static_cast<float>(view.as<const Half>()[index]);
-    case DType::i32: return view.as<const int32_t>()[index];
-    case DType::i64: return static_cast<double>(view.as<const int64_t>()[index]);
-    default: break;
+ParameterSource FakeQuantizer::parameters(const Call& call) const {
+  using In = FakeQuantizePerChannelAffine::in;
+  ParameterSource source;
+  source.form = form;
+  source.range = legal;
+  source.grid = grid;
+  source.fixed = fixed;
+  if (form == ZeroPointForm::fixed) return source;
+  source.scale = Numbers(call.in[In::scale]);
+  source.zero_point = Numbers(call.in[In::zero_point]);
+  return source;
+}
+
+Status FakeQuantizer::check(const Call& call) const {
+  if (legal == ZeroPointRange::any) return {};
+  const ParameterSource source = parameters(call);
+  for (int64_t c = 0; c < channels.count; ++c) {
+    if (!source.is_legal_at(c)) return refused(source, c, source.zero_point.at<double>(c));
   }
-  HS_CHECK(view.dtype == DType::f32);
-  return view.as<const float>()[index];
+  return {};
+}
+
+Status FakeQuantizer::refused(const ParameterSource& source, int64_t channel, double zero) const {
+  if (source.range == ZeroPointRange::numbers)
+    return Status(fmt::format("zero_point {} is NaN, expected a number", channel));
+  return Status(fmt::format("zero_point {} of channel {} lies outside quant_min..quant_max, {}..{}", zero, channel,
+                            source.grid.low, source.grid.high));
 }
 
 template <>
@@ -133,8 +109,8 @@ FakeQuantizer FakeQuantizer::of<FakeQuantizePerChannelAffineGrad>(const Problem&
 template <>
 FakeQuantizer FakeQuantizer::of<FakeQuantizeLearnablePerTensorAffine>(const Problem& problem) {
   FakeQuantizer quantizer = base_of<FakeQuantizeLearnablePerTensorAffine>(problem, -1);
-  quantizer.parameters = nearest_parameters;
-  quantizer.check = check_learned_zero_points;
+  quantizer.form = ZeroPointForm::nearest;
+  quantizer.legal = ZeroPointRange::numbers;
   return quantizer;
 }
 template <>
@@ -142,8 +118,8 @@ FakeQuantizer FakeQuantizer::of<FakeQuantizeLearnablePerChannelAffine>(const Pro
   using Op = FakeQuantizeLearnablePerChannelAffine;
   FakeQuantizer quantizer = base_of<Op>(problem, Op(problem.attributes).axis);
   quantizer.rule = RuleKind::channel;
-  quantizer.parameters = nearest_parameters;
-  quantizer.check = check_learned_zero_points;
+  quantizer.form = ZeroPointForm::nearest;
+  quantizer.legal = ZeroPointRange::numbers;
   return quantizer;
 }
 template <>
@@ -153,7 +129,7 @@ FakeQuantizer FakeQuantizer::of<FusedMovingAvgObsFakeQuantGrad>(const Problem& p
   FakeQuantizer quantizer = base_of<Op>(problem, attributes.per_row_fake_quant ? attributes.ch_axis : -1);
   quantizer.rule = attributes.per_row_fake_quant ? RuleKind::channel : RuleKind::tensor;
   quantizer.copies = !attributes.fake_quant_on;
-  quantizer.parameters = stored_parameters;
+  quantizer.form = ZeroPointForm::stored;
   return quantizer;
 }
 

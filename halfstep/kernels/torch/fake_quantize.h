@@ -6,14 +6,11 @@
 #include "halfstep/kernels/float_types.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantize/channels.h"
-#include "halfstep/kernels/torch/rule.h"
+#include "halfstep/kernels/torch/parameters.h"
 
 namespace halfstep::kernels::torch {
 
 enum class RuleKind { tensor, channel, float_zero };
-
-/// Element `index` of an operand of any number type.
-double number_at(const ConstView& view, int64_t index);
 
 /// One use of such an operator, forward or backward. `out_grad` is -1 forward.
 struct FakeQuantizer {
@@ -24,15 +21,18 @@ struct FakeQuantizer {
   bool copies = false;  ///< quantizes nothing: the result is x, or out_grad backward
   int x = 0, out_grad = -1;
   Parameters fixed;  ///< where they are attributes
-  Parameters (*parameters)(const FakeQuantizer& quantizer, const Call& call, int64_t channel) = nullptr;
-  /// Whether the zero points are legal; nullptr where any is.
-  Status (*check)(const FakeQuantizer& quantizer, const Call& call) = nullptr;
+  ZeroPointForm form = ZeroPointForm::fixed;
+  ZeroPointRange legal = ZeroPointRange::any;
 
   /// `Op` is the generated struct of the operator.
   template <class Op>
   static FakeQuantizer of(const Problem& problem);
 
-  Status checked(const Call& call) const { return check == nullptr ? Status() : check(*this, call); }
+  ParameterSource parameters(const Call& call) const;
+  /// Whether the zero points are legal.
+  Status check(const Call& call) const;
+  /// What to say of the zero point `zero` of a channel, which is not.
+  Status refused(const ParameterSource& source, int64_t channel, double zero) const;
 };
 
 /// body.template operator()<Rule>() with the class of a RuleKind.

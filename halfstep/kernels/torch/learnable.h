@@ -6,7 +6,7 @@
 #include "halfstep/kernels/float_types.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantize/blocks.h"
-#include "halfstep/kernels/torch/rule.h"
+#include "halfstep/kernels/torch/parameters.h"
 
 namespace halfstep::kernels::torch {
 
@@ -60,10 +60,13 @@ struct LearnableGrad {
 
   explicit LearnableGrad(const Problem& problem);
 
-  Parameters parameters(const Call& call, int64_t channel) const {
-    const float raw = call.in[In::zero_point].as<const float>()[channel];
-    const float zero_point = per_tensor ? truncated_zero_point(raw, grid) : nearest_zero_point(raw, grid);
-    return Parameters::of(call.in[In::scale].as<const float>()[channel], zero_point);
+  ParameterSource parameters(const Call& call) const {
+    ParameterSource source;
+    source.form = per_tensor ? ZeroPointForm::truncated : ZeroPointForm::nearest;
+    source.grid = grid;
+    source.scale = Numbers(call.in[In::scale]);
+    source.zero_point = Numbers(call.in[In::zero_point]);
+    return source;
   }
 };
 

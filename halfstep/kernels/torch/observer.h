@@ -33,8 +33,51 @@ ObserverGrid observer_grid(const Op& attributes) {
           attributes.dtype == "quint8", static_cast<float>(attributes.eps)};
 }
 
-/// Element `channel` of scale and zero_point, of whichever type the operator has it.
-void store_parameters(const ObserverParameters& parameters, const View& scale, const View& zero_point, int64_t channel);
+/// Where an observer's parameters go: a float scale, and a zero point of whichever type the operator has it.
+struct ParameterResults {
+  float* scale = nullptr;
+  void* zero_point = nullptr;
+  DType zero_point_type = DType::i32;
+
+  ParameterResults(const View& scales, const View& zero_points)
+      : scale(scales.as<float>()), zero_point(zero_points.data), zero_point_type(zero_points.dtype) {}
+
+  HS_HOST_DEVICE void store(const ObserverParameters& parameters, int64_t channel) const {
+    scale[channel] = parameters.scale;
+    const double zero = parameters.zero_point;
+    switch (zero_point_type) {
+      case DType::i32: static_cast<int32_t*>(zero_point)[channel] = static_cast<int32_t>(zero); return;
+      case DType::i64: static_cast<int64_t*>(zero_point)[channel] = static_cast<int64_t>(zero); return;
+      default: static_cast<float*>(zero_point)[channel] = static_cast<float>(zero);
+    }
+  }
+};
+
+/// What a batch does to the state of an observer, by channel. The results may be the operands' memory.
+struct RangeStep {
+  const float *low, *high;
+  float *low_out, *high_out;
+  ParameterResults results;
+  ObserverGrid grid;
+  bool is_empty, moving;
+  float rate;
+
+  HS_HOST_DEVICE void operator()(int64_t channel, const Extremes& batch) const {
+    Extremes state{low[channel], high[channel]};
+    if (!is_empty) {
+      if (!state.seen()) {
+        state = batch;
+      } else if (moving) {
+        state = {moved(state.low, batch.low, rate), moved(state.high, batch.high, rate)};
+      } else {
+        state = state.with(batch);
+      }
+    }
+    low_out[channel] = state.low;
+    high_out[channel] = state.high;
+    results.store(observer_parameters(state, grid), channel);
+  }
+};
 
 /// One use of a min/max observer; their operands and results have the same positions.
 struct RangeObserver {
@@ -60,8 +103,44 @@ struct RangeObserver {
     static_assert(Op::out::scale == Out::scale && Op::out::zero_point == Out::zero_point);
   }
 
-  /// Writes the state after a batch and its parameters. The outputs may be the inputs' memory.
-  void step(const Call& call, int64_t channel, const Extremes& batch) const;
+  RangeStep step(const Call& call) const {
+    return {call.in[In::min_val].as<const float>(),
+            call.in[In::max_val].as<const float>(),
+            call.out[Out::min_val_out].as<float>(),
+            call.out[Out::max_val_out].as<float>(),
+            {call.out[Out::scale], call.out[Out::zero_point]},
+            grid,
+            x.is_empty(),
+            moving,
+            rate};
+  }
+};
+
+/// What a batch does to the state of the fused operator, by channel. The results may be the operands' memory.
+struct FusedStep {
+  const float *low, *high, *scale;
+  const int32_t* zero_point;
+  float *low_out, *high_out, *scale_out;
+  int32_t* zero_point_out;
+  FusedGrid grid;
+  bool observes, quantizes;
+  float rate;
+
+  /// What the channel is then quantized with.
+  HS_HOST_DEVICE Parameters operator()(int64_t channel, const Extremes& batch) const {
+    Extremes state{low[channel], high[channel]};
+    WholeParameters parameters{scale[channel], zero_point[channel]};
+    if (observes) {
+      state.low = std::isinf(state.low) ? batch.low : moved(state.low, batch.low, rate);
+      state.high = std::isinf(state.high) ? batch.high : moved(state.high, batch.high, rate);
+    }
+    if (quantizes) parameters = fused_parameters(state, grid);
+    low_out[channel] = state.low;
+    high_out[channel] = state.high;
+    scale_out[channel] = parameters.scale;
+    zero_point_out[channel] = parameters.zero_point;
+    return Parameters::of(parameters.scale, static_cast<float>(parameters.zero_point));
+  }
 };
 
 /// One use of the fused operator.
@@ -77,8 +156,7 @@ struct FusedObserver {
 
   explicit FusedObserver(const Problem& problem);
 
-  /// Writes the state after a batch; what the channel is then quantized with.
-  Parameters step(const Call& call, int64_t channel, const Extremes& batch) const;
+  FusedStep step(const Call& call) const;
 };
 
 /// Extremes of a block, the plain way.

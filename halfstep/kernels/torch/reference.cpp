@@ -19,15 +19,16 @@ void forward(const FakeQuantizer& quantizer, const Call& call) {
   const T* src = call.in[quantizer.x].as<const T>();
   T* dst = call.out[0].as<T>();
   const Channels& channels = quantizer.channels;
+  const torch::ParameterSource parameters = quantizer.parameters(call);
   for (int64_t i = 0; i < channels.size(); ++i) {
-    const torch::Parameters p = quantizer.parameters(quantizer, call, i / channels.run % channels.count);
+    const torch::Parameters p = parameters.of(i / channels.run % channels.count);
     dst[i] = T(torch::fake_quantize<Rule>(static_cast<Compute<T>>(src[i]), p, quantizer.grid));
   }
 }
 
 Status run_forward(const Call& call, int, int64_t) {
   const auto& quantizer = state_of<FakeQuantizer>(call);
-  if (Status status = quantizer.checked(call); !status.ok()) return status;
+  if (Status status = quantizer.check(call); !status.ok()) return status;
   with_any_float(quantizer.dtype, [&]<class T>() {
     torch::with_rule(quantizer.rule, [&]<class Rule>() { forward<Rule, T>(quantizer, call); });
   });
@@ -40,8 +41,9 @@ void backward(const FakeQuantizer& quantizer, const Call& call) {
   const T* out_grad = call.in[quantizer.out_grad].as<const T>();
   T* dst = call.out[0].as<T>();
   const Channels& channels = quantizer.channels;
+  const torch::ParameterSource parameters = quantizer.parameters(call);
   for (int64_t i = 0; i < channels.size(); ++i) {
-    const torch::Parameters p = quantizer.parameters(quantizer, call, i / channels.run % channels.count);
+    const torch::Parameters p = parameters.of(i / channels.run % channels.count);
     const auto code = Rule::code(static_cast<Compute<T>>(src[i]), p);
     const bool inside = quantizer.copies || torch::is_inside(code, quantizer.grid);
     dst[i] = T(torch::masked(static_cast<Compute<T>>(out_grad[i]), inside));
@@ -50,7 +52,7 @@ void backward(const FakeQuantizer& quantizer, const Call& call) {
 
 Status run_backward(const Call& call, int, int64_t) {
   const auto& quantizer = state_of<FakeQuantizer>(call);
-  if (Status status = quantizer.checked(call); !status.ok()) return status;
+  if (Status status = quantizer.check(call); !status.ok()) return status;
   with_any_float(quantizer.dtype, [&]<class T>() {
     torch::with_rule(quantizer.rule, [&]<class Rule>() { backward<Rule, T>(quantizer, call); });
   });

@@ -20,8 +20,9 @@ void quantize(const CodeChannels& codes, const Call& call) {
   const T* src = call.in[0].as<const T>();
   Code* dst = call.out[0].as<Code>();
   const Channels& channels = codes.channels;
+  const torch::CodeParameterSource parameters = codes.parameters(call);
   for (int64_t i = 0; i < channels.size(); ++i) {
-    const torch::CodeParameters p = codes.parameters(call, i / channels.run % channels.count);
+    const torch::CodeParameters p = parameters.of(i / channels.run % channels.count);
     const auto x = static_cast<float>(src[i]);
     if (codes.form == torch::CodeForm::wrapping) {
       dst[i] = torch::wrapping_code<Code>(x, p.inverse(), static_cast<int32_t>(p.zero_point));
@@ -47,8 +48,9 @@ void dequantize(const CodeChannels& codes, const Call& call) {
   const Code* src = call.in[0].as<const Code>();
   auto* dst = call.out[0].as<float>();
   const Channels& channels = codes.channels;
+  const torch::CodeParameterSource parameters = codes.parameters(call);
   for (int64_t i = 0; i < channels.size(); ++i) {
-    const torch::CodeParameters p = codes.parameters(call, i / channels.run % channels.count);
+    const torch::CodeParameters p = parameters.of(i / channels.run % channels.count);
     if (codes.form == torch::CodeForm::wrapping) {
       dst[i] = torch::real_of(src[i], static_cast<float>(p.scale), static_cast<int32_t>(p.zero_point));
     } else if (codes.form == torch::CodeForm::float_zero) {

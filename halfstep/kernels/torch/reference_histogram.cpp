@@ -82,8 +82,8 @@ Status run(const Call& call, int, int64_t) {
   const Extremes best =
       range.seen() ? torch::best_range({call.out[Op::out::histogram_out].as<const float>(), bins}, range, cumulative)
                    : range;
-  torch::store_parameters(torch::observer_parameters(best, state.grid), call.out[Op::out::scale],
-                          call.out[Op::out::zero_point], 0);
+  torch::ParameterResults(call.out[Op::out::scale], call.out[Op::out::zero_point])
+      .store(torch::observer_parameters(best, state.grid), 0);
   return {};
 }
 

@@ -45,7 +45,7 @@ void run_channel(const LearnableGrad& grad, const Call& call, int64_t channel) {
   const T* src = call.in[In::x].as<const T>();
   const T* out_grad = call.in[In::out_grad].as<const T>();
   T* dst = call.out[Out::x_grad].as<T>();
-  const torch::Parameters p = grad.parameters(call, channel);
+  const torch::Parameters p = grad.parameters(call).of(channel);
   double scale_sum = 0.0;
   double zero_sum = 0.0;
   for (int64_t b = 0; b < grad.blocks.per_channel(); ++b) {

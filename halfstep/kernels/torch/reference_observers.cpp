@@ -28,8 +28,9 @@ Plan prepare_observer(const Problem& problem) {
 
 Status run_observer(const Call& call, int, int64_t) {
   const auto& observer = state_of<RangeObserver>(call);
+  const torch::RangeStep step = observer.step(call);
   for (int64_t c = 0; c < observer.x.channels.count; ++c)
-    observer.step(call, c, extremes_of(observer.x, call.in[RangeObserver::In::x], c));
+    step(c, extremes_of(observer.x, call.in[RangeObserver::In::x], c));
   return {};
 }
 
@@ -51,10 +52,11 @@ void quantize_channel(const FusedObserver& fused, const Call& call, int64_t chan
 
 Status run_fused(const Call& call, int, int64_t) {
   const auto& fused = state_of<FusedObserver>(call);
+  const torch::FusedStep step = fused.step(call);
   for (int64_t c = 0; c < fused.x.channels.count; ++c) {
     Extremes batch;
     if (fused.observes) batch = extremes_of(fused.x, call.in[FusedObserver::In::x], c);
-    const torch::Parameters p = fused.step(call, c, batch);
+    const torch::Parameters p = step(c, batch);
     with_any_float(fused.x.dtype, [&]<class T>() {
       if (fused.per_row) {
         quantize_channel<torch::ChannelRule, T>(fused, call, c, p);

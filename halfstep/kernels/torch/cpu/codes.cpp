@@ -198,8 +198,9 @@ Plan prepare_dequantize(const Problem& problem) {
 template <class C>
 void derive_codes(const CodeState& state, const Call& call, C* arrays) {
   const int64_t count = state.codes.channels.count;
+  const CodeParameterSource parameters = state.codes.parameters(call);
   for (int64_t c = 0; c < count; ++c) {
-    const CodeParameters p = state.codes.parameters(call, c);
+    const CodeParameters p = parameters.of(c);
     arrays[c] = state.quantizes ? static_cast<C>(p.inverse()) : static_cast<C>(p.scale);
     arrays[count + c] = static_cast<C>(p.zero_point);
   }

@@ -86,10 +86,11 @@ Plan prepare(const Problem& problem) {
 }
 
 Status derive(const FakeQuantizer& quantizer, const Call& call, std::byte* arrays) {
-  if (Status status = quantizer.checked(call); !status.ok()) return status;
+  if (Status status = quantizer.check(call); !status.ok()) return status;
   const int64_t count = quantizer.channels.count;
+  const ParameterSource parameters = quantizer.parameters(call);
   for (int64_t c = 0; c < count; ++c) {
-    const Parameters p = quantizer.parameters(quantizer, call, c);
+    const Parameters p = parameters.of(c);
     if (quantizer.dtype == DType::f64) {
       lay_out(p, c, count, reinterpret_cast<double*>(arrays));
     } else {

@@ -253,7 +253,7 @@ void add_blocks(const Call& call, const GradState& state, int64_t piece) {
     SumLanes scale_lanes{};
     SumLanes zero_lanes{};
     Slice slice{
-        grad.parameters(call, blocks.channel_of(block)), state.stream, 0, 0, scale_lanes.data(), zero_lanes.data()};
+        grad.parameters(call).of(blocks.channel_of(block)), state.stream, 0, 0, scale_lanes.data(), zero_lanes.data()};
     blocks.for_each_slice(block, [&](int64_t begin, int64_t size, int64_t) {
       slice.size = size;
       slice.to_next = size < grad.channels.run ? size : grad.channels.count * grad.channels.run;
@@ -269,7 +269,7 @@ template <class C>
 void lay_out_columns(const Call& call, const LearnableGrad& grad, int64_t first, int64_t count, C* arrays) {
   const int64_t run = grad.channels.run;
   for (int64_t c = 0; c < count; ++c) {
-    const Parameters p = grad.parameters(call, first + c);
+    const Parameters p = grad.parameters(call).of(first + c);
     for (int64_t i = c * run; i < (c + 1) * run; ++i) {
       arrays[i] = static_cast<C>(p.scale);
       arrays[kMostColumns + kPadding + i] = static_cast<C>(p.inverse);

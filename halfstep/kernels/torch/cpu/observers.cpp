@@ -31,7 +31,8 @@ Status run_observer(const Call& call, int phase, int64_t piece) {
   if (phase == 0) {
     search.search(call.in[RangeObserver::In::x].data, piece, call.scratch);
   } else {
-    for (int64_t c = 0; c < observer.x.channels.count; ++c) observer.step(call, c, search.of_channel(c, call.scratch));
+    const RangeStep step = observer.step(call);
+    for (int64_t c = 0; c < observer.x.channels.count; ++c) step(c, search.of_channel(c, call.scratch));
   }
   return {};
 }
@@ -94,12 +95,13 @@ void run_in_cache(const Call& call, const FusedState& state, int64_t piece) {
   elements::Walk one = state.walk;
   one.channels = {1, 1, channels.run};
   one.form = elements::Walk::Form::runs;
+  const FusedStep step = state.fused.step(call);
   for (int64_t c = piece * state.piece_channels; c < last; ++c) {
     const int64_t begin = c * channels.run;
     Extremes batch;
     if (state.fused.observes) batch = state.search.of_run(call.in[FusedObserver::In::x].data, begin, channels.run);
     double arrays[3];
-    lay_out_as(state.fused.x.dtype, state.fused.step(call, c, batch), 0, 1, arrays);
+    lay_out_as(state.fused.x.dtype, step(c, batch), 0, 1, arrays);
     one.channels.outer = c + 1;
     write_elements(call, state, one, arrays, begin, begin + channels.run);
   }
@@ -107,10 +109,11 @@ void run_in_cache(const Call& call, const FusedState& state, int64_t piece) {
 
 void step_channels(const Call& call, const FusedState& state) {
   const int64_t count = state.fused.x.channels.count;
+  const FusedStep step = state.fused.step(call);
   for (int64_t c = 0; c < count; ++c) {
     Extremes batch;
     if (state.fused.observes) batch = state.search.of_channel(c, call.scratch + state.arrays());
-    lay_out_as(state.fused.x.dtype, state.fused.step(call, c, batch), c, count, call.scratch);
+    lay_out_as(state.fused.x.dtype, step(c, batch), c, count, call.scratch);
   }
 }
 
