@@ -271,13 +271,12 @@ inline std::vector<Tensor> run_kernel(const Kernel& kernel, const KernelCase& us
 std::span<const Kernel* const> cuda_kernels_on_host(std::string_view op);
 
 /// They are held against the reference wherever another kernel is, but for runs of the tests at one level alone and, as
-/// the host is slow at it, large operands: those run in one type, and not where each run has a block of threads.
+/// the host is slow at it, large operands: those run in one type.
 inline void expect_cuda_matches_reference(const Kernel& reference, const KernelCase& use,
                                           const std::vector<Tensor>& want) {
   if (reference_kernel(use.op) != &reference || std::getenv("HALFSTEP_CPU") != nullptr) return;
   const DType type = use.in[0].dtype();
   if (use.in[0].size() > 50000 && is_float(type) && type != DType::f32) return;
-  if (use.in[0].size() > 5000 && use.op.starts_with("fake_channel_wise_quantize")) return;
   for (const Kernel* kernel : cuda_kernels_on_host(use.op)) {
     const std::vector<Tensor> got = run_kernel(*kernel, use, CpuLevel::scalar);
     for (size_t port = 0; port < want.size(); ++port)

@@ -1,4 +1,4 @@
-// How the CUDA kernels of all families are launched: one function object called for each element or each block.
+// How the CUDA kernels of all families are launched: one function object called for each channel or each block.
 // Launches go to the default stream; the device waits for them and reports their errors. Tests compile these files for
 // the host too, where tests/kernels/cuda_on_host.h stands for CUDA.
 #pragma once
@@ -24,32 +24,13 @@ void launch(void (*kernel)(Parameters...), int64_t blocks, int threads, const Ar
 #endif
 
 template <class Work>
-__global__ void __launch_bounds__(kThreads) elements_kernel(Work work, int64_t size) {
-  const int64_t stride = int64_t{gridDim.x} * kThreads;
-  int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  for (; i + (kUnroll - 1) * stride < size; i += kUnroll * stride) {
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) work(i + u * stride);
-  }
-  for (; i < size; i += stride) work(i);
-}
-
-/// work(i) for every i below size, in any order.
-template <class Work>
-void for_each_element(int64_t size, const Work& work) {
-  if (size == 0) return;
-  const int64_t blocks = std::clamp<int64_t>((size + kThreads * kUnroll - 1) / (kThreads * kUnroll), 1, kMostBlocks);
-  launch(elements_kernel<Work>, blocks, kThreads, work, size);
-}
-
-template <class Work>
 __global__ void __launch_bounds__(kThreads) channels_kernel(Work work, int64_t count) {
   const int64_t stride = int64_t{gridDim.x} * kThreads;
 #pragma unroll 1
   for (int64_t c = int64_t{blockIdx.x} * kThreads + threadIdx.x; c < count; c += stride) work(c);
 }
 
-/// work(c) for every c below count, in any order: for work on few things that is long, and so not unrolled.
+/// work(c) for every c below count, in any order: one after the other in a thread, not unrolled.
 template <class Work>
 void for_each_channel(int64_t count, const Work& work) {
   if (count == 0) return;

@@ -1,28 +1,28 @@
 // Paddle's dequantizers on CUDA.
 #include <memory>
 
-#include "halfstep/kernels/cuda/launch.cuh"
+#include "halfstep/kernels/cuda/map.cuh"
 #include "halfstep/kernels/paddle/dequantizer.h"
 
 namespace halfstep::kernels {
 namespace paddle {
 namespace {
 
+/// For cuda::map: one element with the scale of its channel.
 template <class X, class T>
 struct Dequantize {
   using C = Compute<T>;
-  const X* src;
+  using Parameters = T;
   const T* scales;
   const T* second;  ///< nullptr where there is none
-  T* dst;
-  Channels channels;
   T largest;
 
-  __device__ void operator()(int64_t i) const {
-    const int64_t channel = channels.count == 1 ? 0 : i / channels.run % channels.count;
-    T x = cast_to<T>(src[i]);
-    if (second != nullptr) x = T(static_cast<C>(x) * static_cast<C>(scales[channel]));
-    dst[i] = times_over<T, C>(x, second != nullptr ? *second : scales[channel], largest);
+  HS_HOST_DEVICE T single() const { return scales[0]; }
+  HS_HOST_DEVICE T parameters(int64_t channel) const { return scales[channel]; }
+  HS_HOST_DEVICE T operator()(T scale, X code) const {
+    const T x = cast_to<T>(code);
+    if (second == nullptr) return times_over<T, C>(x, scale, largest);
+    return times_over<T, C>(T(static_cast<C>(x) * static_cast<C>(scale)), *second, largest);
   }
 };
 
@@ -35,10 +35,10 @@ Status run(const Call& call, int, int64_t) {
   }
   with_dequantized_types(d, [&]<class X, class T>() {
     const T* second = d.has_second ? call.in[Dequantizer::kSecond].as<const T>() : nullptr;
-    cuda::for_each_element(
-        d.channels.size(),
-        Dequantize<X, T>{call.in[0].as<const X>(), call.in[Dequantizer::kScale].as<const T>(), second,
-                         call.out[0].as<T>(), d.channels, T(static_cast<Compute<T>>(d.largest))});
+    const Dequantize<X, T> element{call.in[Dequantizer::kScale].as<const T>(), second,
+                                   T(static_cast<Compute<T>>(d.largest))};
+    cuda::map(d.channels.size(), cuda::Layout::of(d.channels), element, call.out[0].as<T>(),
+              call.in[0].as<const X>());
   });
   return {};
 }

@@ -1,7 +1,7 @@
 // Paddle's quantizers on CUDA: the rule of paddle/rule.h, with the CPU's order of NaN and of the window.
 #include <memory>
 
-#include "halfstep/kernels/cuda/launch.cuh"
+#include "halfstep/kernels/cuda/map.cuh"
 #include "halfstep/kernels/paddle/quantizer.h"
 
 namespace halfstep::kernels {
@@ -10,6 +10,8 @@ namespace {
 
 /// Elements of a run that one block looks through.
 constexpr int64_t kSlice = 1 << 15;
+/// Runs below it are looked through by a thread each.
+constexpr int64_t kShortRun = 32;
 
 struct Plan {
   Quantizer quantizer;
@@ -42,6 +44,26 @@ struct Search {
     }
     mine = cuda::largest_of_block(mine);
     if (threadIdx.x == 0 && mine > 0) atomicMax(largest + run % channels.count, mine);
+  }
+};
+
+/// The same by one thread for each run: a block would mostly wait where runs are shorter than a warp.
+template <class T>
+struct SearchShortRuns {
+  Search<T> search;
+
+  __device__ void operator()(int64_t run) const {
+    using C = Compute<T>;
+    const T* begin = search.src + run * search.channels.run;
+    const C head = static_cast<C>(begin[0]);
+    if (search.passes_over_nan && head != head) return;
+    cuda::MagnitudeBits<C> mine = 0;
+    for (int64_t i = 0; i < search.channels.run; ++i) {
+      const C x = static_cast<C>(begin[i]);
+      if (x == x) mine = max(mine, cuda::magnitude_bits(x));
+    }
+    auto* largest = search.largest + run % search.channels.count;
+    if (mine > *largest) atomicMax(largest, mine);
   }
 };
 
@@ -96,33 +118,37 @@ struct WindowStep {
   }
 };
 
+/// For cuda::map: one element with the scale of its channel.
 template <class T, Rounding kRounding, bool kValues>
 struct Apply {
   using C = Compute<T>;
-  const T* src;
+  struct Parameters {
+    C scale, multiplier;
+  };
   const T* scales;
-  T* dst;
-  Channels channels;
   C q;
 
-  __device__ void operator()(int64_t i) const {
-    const int64_t channel = channels.count == 1 ? 0 : i / channels.run % channels.count;
-    const C scale = static_cast<C>(scales[channel]);
-    const C code = code_of(static_cast<C>(src[i]), multiplier_of(scale, q), scale, q, kRounding);
-    dst[i] = T(kValues ? value_of(code, scale, q) : code);
+  HS_HOST_DEVICE Parameters single() const { return parameters(0); }
+  HS_HOST_DEVICE Parameters parameters(int64_t channel) const {
+    const C scale = cuda::widened(scales[channel]);
+    return {scale, multiplier_of(scale, q)};
+  }
+  HS_HOST_DEVICE T operator()(const Parameters& p, T x) const {
+    const C code = code_of(cuda::widened(x), p.multiplier, p.scale, q, kRounding);
+    return cuda::narrowed<T>(kValues ? value_of(code, p.scale, q) : code);
   }
 };
 
 template <class T, Rounding kRounding>
 void apply_rounded(const Call& call, const Quantizer& q) {
-  using C = Compute<T>;
   const T* src = call.in[0].as<const T>();
   T* dst = call.out[0].as<T>();
-  const auto top = static_cast<C>(q.rule.q);
+  const auto top = static_cast<Compute<T>>(q.rule.q);
+  const auto layout = cuda::Layout::of(q.channels);
   if (q.writes == Writes::values) {
-    cuda::for_each_element(q.channels.size(), Apply<T, kRounding, true>{src, q.scales<T>(call), dst, q.channels, top});
+    cuda::map(q.channels.size(), layout, Apply<T, kRounding, true>{q.scales<T>(call), top}, dst, src);
   } else {
-    cuda::for_each_element(q.channels.size(), Apply<T, kRounding, false>{src, q.scales<T>(call), dst, q.channels, top});
+    cuda::map(q.channels.size(), layout, Apply<T, kRounding, false>{q.scales<T>(call), top}, dst, src);
   }
 }
 
@@ -156,14 +182,19 @@ Status find_scale(const Call& call, const Plan& plan) {
   const T* src = call.in[0].as<const T>();
   auto* largest = reinterpret_cast<cuda::MagnitudeBits<C>*>(call.scratch);
   cudaMemsetAsync(largest, 0, static_cast<size_t>(q.channels.count) * sizeof *largest);
-  cuda::for_each_block(plan.blocks(), Search<T>{src, largest, q.channels, plan.slices_per_run, q.passes_over_nan});
+  const Search<T> search{src, largest, q.channels, plan.slices_per_run, q.passes_over_nan};
+  if (q.channels.run < kShortRun) {
+    cuda::for_each_channel(q.channels.outer * q.channels.count, SearchShortRuns<T>{search});
+  } else {
+    cuda::for_each_block(plan.blocks(), search);
+  }
   const TakeLargest<T> take{src, largest, call.out[q.out_scale].as<T>(), q.channels.run, q.passes_over_nan};
   if (q.from == ScaleFrom::window) return step_window(call, q, take);
   if (q.from == ScaleFrom::average) {
     cuda::once(AverageStep<T>{take, call.in[q.accum].as<const T>(), call.in[q.state].as<const T>(),
                               call.out[q.out_accum].as<T>(), call.out[q.out_state].as<T>(), static_cast<C>(q.rate)});
   } else {
-    cuda::for_each_element(q.channels.count, take);
+    cuda::for_each_channel(q.channels.count, take);
   }
   return {};
 }

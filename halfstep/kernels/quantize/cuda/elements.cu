@@ -1,7 +1,7 @@
 // fake_quantize, fake_quantize_grad, quantize and dequantize on CUDA: the functions of arith/code.h for each element.
 #include <memory>
 
-#include "halfstep/kernels/cuda/launch.cuh"
+#include "halfstep/kernels/cuda/map.cuh"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantize/channels.h"
 #include "halfstep/kernels/quantize/rule.h"
@@ -10,16 +10,21 @@ namespace halfstep::kernels {
 namespace quantize {
 namespace {
 
-/// What an element is quantized with; all four operators have these operands at the same positions.
-struct Parameters {
+/// What the elements of a channel are quantized with, as cuda::map asks for it; all four operators have these operands
+/// at the same positions.
+struct ChannelParameters {
+  struct Parameters {
+    float scale;
+    int32_t zero_point;
+  };
   arith::CodeRule rule;
-  Channels channels;
-  const float* scale;
-  const int32_t* zero_point;
+  const float* scales;
+  const int32_t* zero_points;
 
-  __device__ int64_t channel(int64_t i) const { return channels.count == 1 ? 0 : i / channels.run % channels.count; }
-  __device__ float unclamped(float x, int64_t channel) const {
-    return arith::unclamped_code(x, scale[channel], zero_point[channel], rule);
+  HS_HOST_DEVICE Parameters single() const { return parameters(0); }
+  HS_HOST_DEVICE Parameters parameters(int64_t channel) const { return {scales[channel], zero_points[channel]}; }
+  HS_HOST_DEVICE float unclamped(const Parameters& p, float x) const {
+    return arith::unclamped_code(x, p.scale, p.zero_point, rule);
   }
 };
 static_assert(FakeQuantizeGrad::in::scale == FakeQuantize::in::scale &&
@@ -28,44 +33,29 @@ static_assert(FakeQuantizeGrad::in::zero_point == FakeQuantize::in::zero_point &
               Quantize::in::zero_point == FakeQuantize::in::zero_point &&
               Dequantize::in::zero_point == FakeQuantize::in::zero_point);
 
-struct FakeQuantizeElement {
-  Parameters p;
-  const float* src;
-  float* dst;
-  __device__ void operator()(int64_t i) const {
-    const int64_t c = p.channel(i);
-    const int32_t code = arith::clamp_code(p.unclamped(src[i], c), p.rule);
-    dst[i] = arith::real_of(code, p.scale[c], p.zero_point[c]);
+struct FakeQuantizeElement : ChannelParameters {
+  HS_HOST_DEVICE float operator()(const Parameters& p, float x) const {
+    return arith::real_of(arith::clamp_code(unclamped(p, x), rule), p.scale, p.zero_point);
   }
 };
 
-struct GradElement {
-  Parameters p;
-  const float *src, *out_grad;
-  float* dst;
-  __device__ void operator()(int64_t i) const {
-    dst[i] = arith::passes_gradient(p.unclamped(src[i], p.channel(i)), p.rule) ? out_grad[i] : 0.0F;
+struct GradElement : ChannelParameters {
+  HS_HOST_DEVICE float operator()(const Parameters& p, float x, float out_grad) const {
+    return arith::passes_gradient(unclamped(p, x), rule) ? out_grad : 0.0F;
   }
 };
 
 template <class Code>
-struct QuantizeElement {
-  Parameters p;
-  const float* src;
-  Code* dst;
-  __device__ void operator()(int64_t i) const {
-    dst[i] = static_cast<Code>(arith::clamp_code(p.unclamped(src[i], p.channel(i)), p.rule));
+struct QuantizeElement : ChannelParameters {
+  HS_HOST_DEVICE Code operator()(const Parameters& p, float x) const {
+    return static_cast<Code>(arith::clamp_code(unclamped(p, x), rule));
   }
 };
 
 template <class Code>
-struct DequantizeElement {
-  Parameters p;
-  const Code* src;
-  float* dst;
-  __device__ void operator()(int64_t i) const {
-    const int64_t c = p.channel(i);
-    dst[i] = arith::real_of(src[i], p.scale[c], p.zero_point[c]);
+struct DequantizeElement : ChannelParameters {
+  HS_HOST_DEVICE float operator()(const Parameters& p, Code code) const {
+    return arith::real_of(code, p.scale, p.zero_point);
   }
 };
 
@@ -85,9 +75,12 @@ struct State {
   arith::CodeRule rule;
   Channels channels;
 
-  Parameters parameters(const Call& call) const {
-    return {rule, channels, call.in[FakeQuantize::in::scale].as<const float>(),
-            call.in[FakeQuantize::in::zero_point].as<const int32_t>()};
+  /// dst[i] = Element()(parameters of i, src[i], or also second[i]).
+  template <class Element, class U, class T>
+  void map(const Call& call, U* dst, const T* src, const T* second = nullptr) const {
+    const Element element{{rule, call.in[FakeQuantize::in::scale].as<const float>(),
+                           call.in[FakeQuantize::in::zero_point].as<const int32_t>()}};
+    cuda::map(channels.size(), cuda::Layout::of(channels), element, dst, src, second);
   }
 };
 
@@ -100,39 +93,35 @@ Plan prepare(const Problem& problem) {
 }
 
 Status run_fake_quantize(const Call& call, int, int64_t) {
-  const auto& state = state_of<State>(call);
-  cuda::for_each_element(state.channels.size(),
-                         FakeQuantizeElement{state.parameters(call), call.in[FakeQuantize::in::x].as<const float>(),
-                                             call.out[FakeQuantize::out::out_].as<float>()});
+  using Op = FakeQuantize;
+  state_of<State>(call).map<FakeQuantizeElement>(call, call.out[Op::out::out_].as<float>(),
+                                                 call.in[Op::in::x].as<const float>());
   return {};
 }
 
 Status run_grad(const Call& call, int, int64_t) {
   using Op = FakeQuantizeGrad;
-  const auto& state = state_of<State>(call);
-  cuda::for_each_element(state.channels.size(),
-                         GradElement{state.parameters(call), call.in[Op::in::x].as<const float>(),
-                                     call.in[Op::in::out_grad].as<const float>(), call.out[Op::out::out_].as<float>()});
+  state_of<State>(call).map<GradElement>(call, call.out[Op::out::out_].as<float>(),
+                                         call.in[Op::in::x].as<const float>(),
+                                         call.in[Op::in::out_grad].as<const float>());
   return {};
 }
 
 Status run_quantize(const Call& call, int, int64_t) {
-  const auto& state = state_of<State>(call);
-  const View& out = call.out[Quantize::out::out_];
+  using Op = Quantize;
+  const View& out = call.out[Op::out::out_];
   with_code(out.dtype, [&]<class Code>() {
-    cuda::for_each_element(
-        state.channels.size(),
-        QuantizeElement<Code>{state.parameters(call), call.in[Quantize::in::x].as<const float>(), out.as<Code>()});
+    state_of<State>(call).map<QuantizeElement<Code>>(call, out.as<Code>(), call.in[Op::in::x].as<const float>());
   });
   return {};
 }
 
 Status run_dequantize(const Call& call, int, int64_t) {
-  const auto& state = state_of<State>(call);
-  const ConstView& x = call.in[Dequantize::in::x];
+  using Op = Dequantize;
+  const ConstView& x = call.in[Op::in::x];
   with_code(x.dtype, [&]<class Code>() {
-    cuda::for_each_element(state.channels.size(), DequantizeElement<Code>{state.parameters(call), x.as<const Code>(),
-                                                                          call.out[Dequantize::out::out_].as<float>()});
+    state_of<State>(call).map<DequantizeElement<Code>>(call, call.out[Op::out::out_].as<float>(),
+                                                       x.as<const Code>());
   });
   return {};
 }
