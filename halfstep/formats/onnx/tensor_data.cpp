@@ -87,6 +87,14 @@ Tensor from_int32s(const std::vector<int32_t>& numbers, const Type& type, const 
   return from_raw(bytes, type, nullptr, where);
 }
 
+/// uint32 and uint64 share a field.
+Tensor from_uint64s(const std::vector<uint64_t>& numbers, const Type& type, const std::string& where) {
+  const size_t width = size_of(type.dtype);
+  std::vector<std::byte> bytes(numbers.size() * width);
+  for (size_t i = 0; i < numbers.size(); ++i) std::memcpy(bytes.data() + i * width, &numbers[i], width);
+  return from_raw(bytes, type, nullptr, where);
+}
+
 /// The field that ONNX has for the elements of a type.
 uint64_t field_of(DType dtype) {
   if (dtype == DType::f32) return kFloats;
@@ -155,6 +163,7 @@ Tensor from_message(const proto::TensorData& tensor, const Type& type, std::span
     case kFloats: return converted<float>(read(float{}, kFloats, tensor.float_data()), type, where);
     case kDoubles: return converted<double>(read(double{}, kDoubles, tensor.double_data()), type, where);
     case kInt64s: return converted<int64_t>(read(int64_t{}, kInt64s, tensor.int64_data()), type, where);
+    case kUint64s: return from_uint64s(read(uint64_t{}, kUint64s, tensor.uint64_data()), type, where);
     default: return from_int32s(read(int32_t{}, kInt32s, tensor.int32_data()), type, where);
   }
 }

@@ -15,7 +15,7 @@ constexpr int kMaxDepth = 64;
 /// Nodes that are translated altogether, those of iterations counted each time.
 constexpr int64_t kMaxTranslated = 2'000'000;
 /// Versions of ONNX's own operators that the records and functions were written against.
-constexpr int64_t kOldestOpset = 7, kNewestOpset = 27;
+constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
 
 const Form* find_form(const Node& node) {
   const auto forms = all_forms();

@@ -96,6 +96,7 @@ Operand Translator::reshaped(const Node& node, const Operand& operand, Dims dims
   if (operand.known() && std::none_of(dims.begin(), dims.end(), [](int64_t d) { return d <= 0; }) &&
       count_elements(dims) == operand.tensor.size())
     return known(operand.tensor.reshaped(dims), operand.name);
+  if (operand.type().is_static() && operand.dims() == dims) return operand;
   return make_one(node, "reshape", {operand}, {{"dims", dims}});
 }
 

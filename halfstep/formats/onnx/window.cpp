@@ -28,116 +28,129 @@ std::pair<int64_t, int64_t> same_padding(const Axis& axis, bool upper) {
 /// What the last window of ceil_mode needs behind the axis; a window that would start in the padding does not count.
 int64_t ceil_padding(const Axis& axis, int64_t before, int64_t after) {
   const int64_t room = axis.extent + before + after - axis.reach();
+  if (room < 0) return 0;
   int64_t steps = (room + axis.stride - 1) / axis.stride;
   if (steps * axis.stride >= axis.extent + before) --steps;
   return std::max<int64_t>(steps * axis.stride - room, 0);
 }
 
-class Window {
+class Resolver {
  public:
-  Window(const Node& node, const Dims& dims, std::vector<int64_t> kernel)
-      : node_(node), dims_(dims), count_(dims.size() - 2), kernel_(std::move(kernel)) {
-    if (kernel_.size() != count_)
-      fail("{}: found a window over {} axes of {}", node.where(), kernel_.size(), to_string(dims));
-    strides_ = full(node, "strides", count_, 1);
-    dilations_ = full(node, "dilations", count_, 1);
-    pads_ = full(node, "pads", 2 * count_, 0);
-    for (size_t i = 0; i < count_; ++i) {
-      if (strides_[i] < 1 || dilations_[i] < 1 || kernel_[i] < 1)
-        fail("{}: found a stride, dilation or kernel below 1", node.where());
+  Resolver(const Node& node, const Dims& dims, std::vector<int64_t> kernel)
+      : node_(node), dims_(dims), count_(dims.size() - 2) {
+    constexpr int64_t kLargest = int64_t{1} << 31;
+    if (kernel.size() != count_)
+      fail("{}: found a window over {} axes of {}", node.where(), kernel.size(), to_string(dims));
+    window_ = {std::move(kernel), full(node, "strides", count_, 1), full(node, "dilations", count_, 1),
+               full(node, "pads", 2 * count_, 0), std::vector<int64_t>(count_, 0)};
+    for (const auto* list : {&window_.kernel, &window_.strides, &window_.dilations}) {
+      if (std::any_of(list->begin(), list->end(), [](int64_t v) { return v < 1 || v > kLargest; }))
+        fail("{}: found the window {}, expected numbers from 1 on", node.where(), to_string(*list));
     }
+    if (std::any_of(window_.pads.begin(), window_.pads.end(), [](int64_t v) { return v < -kLargest || v > kLargest; }))
+      fail("{}: found the padding {}", node.where(), to_string(window_.pads));
   }
 
-  Node resolved() {
+  Window resolved() {
     const std::string automatic = node_.text("auto_pad", "NOTSET");
     if (automatic == "VALID")
-      std::fill(pads_.begin(), pads_.end(), 0);
+      std::fill(window_.pads.begin(), window_.pads.end(), 0);
     else if (automatic != "NOTSET" && !automatic.empty())
       pad_same(automatic);
-    if (node_.integer("ceil_mode", 0) != 0) pad_ceil();
-    return node_.with("kernel_shape", kernel_)
-        .with("strides", strides_)
-        .with("dilations", dilations_)
-        .with("pads", pads_)
-        .without("auto_pad")
-        .without("ceil_mode");
+    if (node_.integer("ceil_mode", 0) == 0) return window_;
+    for (size_t i = 0; i < count_; ++i)
+      window_.ceil_pads[i] = ceil_padding(axis(i, "ceil_mode"), window_.pads[i], window_.pads[i + count_]);
+    return window_;
   }
 
  private:
   Axis axis(size_t i, const char* what) const {
     if (dims_[i + 2] == kUnknown)
       throw NeedsExtents(fmt::format("{}: {} depends on an open extent", node_.where(), what));
-    return {dims_[i + 2], kernel_[i], strides_[i], dilations_[i]};
+    return {dims_[i + 2], window_.kernel[i], window_.strides[i], window_.dilations[i]};
   }
 
   void pad_same(const std::string& automatic) {
     if (automatic != "SAME_UPPER" && automatic != "SAME_LOWER")
       fail("{}: found auto_pad {}", node_.where(), quote(automatic));
     for (size_t i = 0; i < count_; ++i)
-      std::tie(pads_[i], pads_[i + count_]) = same_padding(axis(i, "auto_pad"), automatic == "SAME_UPPER");
-  }
-
-  /// A mean that counts padding counts the given padding alone.
-  void pad_ceil() {
-    for (size_t i = 0; i < count_; ++i) {
-      const int64_t more = ceil_padding(axis(i, "ceil_mode"), pads_[i], pads_[i + count_]);
-      if (more > 0 && node_.integer("count_include_pad", 0) != 0)
-        Translator::refuse(node_, "ceil_mode = 1 with count_include_pad = 1 is not supported");
-      pads_[i + count_] += more;
-    }
+      std::tie(window_.pads[i], window_.pads[i + count_]) =
+          same_padding(axis(i, "auto_pad"), automatic == "SAME_UPPER");
   }
 
   const Node& node_;
   const Dims& dims_;
   size_t count_;
-  std::vector<int64_t> kernel_, strides_, dilations_, pads_;
+  Window window_;
 };
+
+bool all_are(const std::vector<int64_t>& list, int64_t value) {
+  return std::all_of(list.begin(), list.end(), [value](int64_t v) { return v == value; });
+}
+
+/// What the pools over planes can say: no dilation, and padding less than a window.
+bool fits_plane(const Window& window, bool counts_padding) {
+  const auto [low, high] = std::minmax_element(window.pads.begin(), window.pads.end());
+  const int64_t smallest = *std::min_element(window.kernel.begin(), window.kernel.end());
+  return window.kernel.size() == 2 && all_are(window.dilations, 1) && *low >= 0 && (*high < smallest || *high == 0) &&
+         (!counts_padding || all_are(window.ceil_pads, 0));
+}
+
+Window with_ceil_pads(Window window) {
+  const size_t count = window.kernel.size();
+  for (size_t i = 0; i < count; ++i) window.pads[i + count] += window.ceil_pads[i];
+  return window;
+}
 
 }  // namespace
 
-Node with_full_window(const Node& node, const Dims& dims, std::vector<int64_t> kernel) {
+Window window_of(const Node& node, const Dims& dims, std::vector<int64_t> kernel) {
   if (dims.size() < 3) fail("{}: found the extents {}, expected at least 3", node.where(), to_string(dims));
-  return Window(node, dims, std::move(kernel)).resolved();
+  return Resolver(node, dims, std::move(kernel)).resolved();
 }
 
-Node as_plane(const Node& node) {
-  Node plane = node;
-  for (const char* name : {"kernel_shape", "strides", "dilations", "output_padding"}) {
-    const auto list = node.integers(name);
-    if (list && list->size() == 1)
-      plane = plane.with(name, {std::string_view(name) == "output_padding" ? 0 : 1, (*list)[0]});
-  }
-  if (const auto pads = node.integers("pads"); pads && pads->size() == 2)
-    plane = plane.with("pads", {0, (*pads)[0], 0, (*pads)[1]});
-  return plane;
+Window as_plane(const Window& window) {
+  if (window.kernel.size() != 1) return window;
+  return {{1, window.kernel[0]},
+          {1, window.strides[0]},
+          {1, window.dilations[0]},
+          {0, window.pads[0], 0, window.pads[1]},
+          {0, window.ceil_pads[0]}};
 }
 
-std::vector<Operand> as_planes(Translator& translator, const Node& node, std::vector<Operand> inputs) {
-  for (Operand& input : inputs) {
-    if (input.there() && input.dims().size() == 3) {
-      const Dims dims = input.dims();
-      const bool open = std::count(dims.begin(), dims.end(), kUnknown) > 0;
-      input = translator.reshaped(node, input, open ? Dims{0, 0, 1, -1} : Dims{dims[0], dims[1], 1, dims[2]});
-    }
-  }
-  return inputs;
+Operand as_plane(Translator& translator, const Node& node, const Operand& line) {
+  if (!line.there() || line.dims().size() != 3) return line;
+  const Dims dims = line.dims();
+  const bool open = std::count(dims.begin(), dims.end(), kUnknown) > 0;
+  return translator.reshaped(node, line, open ? Dims{0, 0, 1, -1} : Dims{dims[0], dims[1], 1, dims[2]});
 }
 
 Operand as_line(Translator& translator, const Node& node, const Operand& plane) {
   return translator.reshaped(node, plane, {0, 0, -1});
 }
 
-void translate_pool(Translator& translator, const Node& node) {
-  std::vector<Operand> inputs = translator.inputs(node);
+void translate_pool(Translator& translator, const Node& node, std::string_view plane, std::string_view general,
+                    const Attributes& attributes, bool counts_padding) {
+  const Operand x = translator.in(node, 0);
   const auto kernel = node.integers("kernel_shape");
-  if (inputs.empty() || !kernel) fail("{}: found no input or no kernel_shape", node.where());
-  const Node whole = with_full_window(node, inputs[0].dims(), *kernel);
-  if (inputs[0].dims().size() != 3) return translator.set_all(node, translator.by_record(whole, inputs));
-  std::vector<Operand> results = translator.by_record(as_plane(whole), as_planes(translator, node, inputs));
-  for (Operand& result : results) {
-    if (result.there()) result = as_line(translator, node, result);
+  if (!x.there() || !kernel) fail("{}: found no input or no kernel_shape", node.where());
+  const Window window = window_of(node, x.dims(), *kernel);
+  const bool is_line = kernel->size() == 1;
+  const Window flat = with_ceil_pads(as_plane(window));
+  if (fits_plane(flat, false) && fits_plane(as_plane(window), counts_padding) && !node.has_output(1)) {
+    Attributes all = attributes;
+    all.insert({{"kernel", flat.kernel}, {"stride", flat.strides}, {"pad", flat.pads}});
+    const Operand y = translator.make_one(node, plane, {as_plane(translator, node, x)}, all);
+    return translator.set(node, 0, is_line ? as_line(translator, node, y) : y);
   }
-  translator.set_all(node, results);
+  Attributes all = attributes;
+  all.insert({{"kernel", window.kernel},
+              {"stride", window.strides},
+              {"pad", window.pads},
+              {"dilation", window.dilations},
+              {"ceil_mode", node.integer("ceil_mode", 0) != 0}});
+  if (node.has_output(1)) all.insert({{"with_indices", true}, {"storage_order", node.integer("storage_order", 0)}});
+  translator.set_all(node, translator.make(node, general, {x}, all));
 }
 
 }  // namespace halfstep::formats::onnx

@@ -5,17 +5,24 @@
 
 namespace halfstep::formats::onnx {
 
-/// The node with kernel_shape, strides, dilations and pads as lists of their full length, and without auto_pad and
-/// ceil_mode: these become padding. `dims` of the input, [n, c, ...]. Refuses what padding cannot say.
-Node with_full_window(const Node& node, const Dims& dims, std::vector<int64_t> kernel);
+/// Lists with a number for each spatial axis; pads holds all begins, then all ends.
+struct Window {
+  std::vector<int64_t> kernel, strides, dilations, pads;
+  /// What pads must hold besides at the ends so that no last window hangs over: 0 without ceil_mode.
+  std::vector<int64_t> ceil_pads;
+};
 
-/// A node over one spatial axis as the same over two, the first of extent 1: its lists and, of `inputs`, those with
-/// three extents. The result of the caller's translation goes back through `as_line`.
-Node as_plane(const Node& node);
-std::vector<Operand> as_planes(Translator& translator, const Node& node, std::vector<Operand> inputs);
+/// The node's window over an input of `dims`, [n, c, ...]; auto_pad becomes padding.
+Window window_of(const Node& node, const Dims& dims, std::vector<int64_t> kernel);
+
+/// A window over one axis as one over two, the first of extent 1; and values [n, c, w] as [n, c, 1, w], and back.
+Window as_plane(const Window& window);
+Operand as_plane(Translator& translator, const Node& node, const Operand& line);
 Operand as_line(Translator& translator, const Node& node, const Operand& plane);
 
-/// A pool by the record of its name, over one or two axes.
-void translate_pool(Translator& translator, const Node& node);
+/// A pool: by `plane`, which has fast kernels, where it can say it, else by `general`. `attributes` are those besides
+/// the window; with `counts_padding` padding is not free of meaning.
+void translate_pool(Translator& translator, const Node& node, std::string_view plane, std::string_view general,
+                    const Attributes& attributes, bool counts_padding);
 
 }  // namespace halfstep::formats::onnx
