@@ -92,6 +92,7 @@ void OnnxFile::check_model() {
   constexpr int64_t kLatest = 15;  // a margin above IR version 13, which is read
   if (!model_.has_graph()) fail("{}: found no graph, expected an ONNX model", name_);
   if (model_.ir_version() < 1) fail("{}: found no IR version, expected an ONNX model", name_);
+  if (model_.opset_import_size() == 0) fail("{}: found no operator set, expected an ONNX model", name_);
   if (model_.ir_version() > kLatest)
     unsupported("{}: IR version {} is not supported, the latest is {}", name_, model_.ir_version(), kLatest);
 }

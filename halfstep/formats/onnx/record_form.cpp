@@ -89,7 +89,7 @@ class RecordForm {
         return std::visit(FromTensor{translator_.contents(operand), where}, ours.default_value);
       }
     } else if (const auto* given = node_.attribute(theirs(ours.name))) {
-      named_.insert(given->name());
+      named_.insert(theirs(ours.name));
       return as_ours(*given, ours, node_.where());
     }
     const Attribute* otherwise = find(entry_.defaults, ours.name);

@@ -13,7 +13,9 @@ namespace {
 /// Graphs and functions inside each other while they are inlined: bounds our own recursion.
 constexpr int kMaxDepth = 64;
 /// Nodes that are translated altogether, those of iterations counted each time.
-constexpr int64_t kMaxTranslated = 2'000'000;
+constexpr int64_t kMaxTranslated = 200'000;
+/// Bytes of tensors that nodes without inputs make.
+constexpr size_t kMaxMade = size_t{1} << 30;
 /// Versions of ONNX's own operators that the records and functions were written against.
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
 
@@ -245,6 +247,8 @@ std::vector<Operand> Translator::inputs(const Node& node) {
 
 void Translator::set(const Node& node, size_t output, Operand operand) {
   if (!node.has_output(output)) return;
+  if (operand.known() && (made_bytes_ += operand.tensor.bytes()) > kMaxMade)
+    refuse(node, fmt::format("more than {} MiB of constants that are computed are not supported", kMaxMade >> 20));
   const std::string& name = node.output(output);
   if (operand.value) {
     const Op op = operand.value.producer();

@@ -114,6 +114,8 @@ class Translator {
   std::set<std::string> made_;                                    ///< operations that the node at hand has made
   int depth_ = 0, number_ = 0;
   int64_t translated_ = 0;
+  int64_t names_ = 0;
+  size_t made_bytes_ = 0;
 };
 
 /// A foreign entry of a record, and the record.

@@ -18,11 +18,19 @@ const Tensor& or_nothing(const Tensor* tensor) {
   return tensor == nullptr ? kNothing : *tensor;
 }
 
-/// "x.2" and so on where "x" is taken.
-std::string free_tensor_name(const Graph& graph, const std::string& hint) {
-  std::string name = hint;
-  for (int i = 2; graph.tensor(name); ++i) name = fmt::format("{}.{}", hint, i);
-  return name;
+/// Bytes of the results; 0 where they are not known before.
+size_t result_bytes(const OpInfo& info, const Attributes& attributes, const std::vector<Operand>& operands,
+                    const std::string& where) {
+  std::vector<Type> types;
+  for (const Operand& operand : operands) types.push_back(operand.there() ? operand.type() : Type{DType::f32, {}});
+  std::vector<const Type*> in(std::max(operands.size(), info.inputs.size() - (info.has_variadic_input() ? 1 : 0)));
+  for (size_t i = 0; i < operands.size(); ++i) in[i] = operands[i].there() ? &types[i] : nullptr;
+  const Attributes complete = complete_attributes(info, attributes, where);
+  const OpSite site{where, info, in, complete};
+  size_t bytes = 0;
+  for (const Type& type : check_site(site, [](size_t i) { return fmt::format("operand {}", i); }))
+    bytes += type.is_static() ? static_cast<size_t>(count_elements(type.dims)) * size_of(type.dtype) : 0;
+  return bytes;
 }
 
 }  // namespace
@@ -34,7 +42,8 @@ Value Translator::value_of(const Operand& operand) {
   const std::pair<const void*, std::string> key(tensor.raw(), to_string(tensor.type()));
   const auto known = tensors_.find(key);
   if (known != tensors_.end()) return known->second;
-  const std::string name = free_tensor_name(model_.graph, operand.name.empty() ? "constant" : operand.name);
+  std::string name = operand.name.empty() ? "constant" : operand.name;
+  for (size_t i = tensors_.size(); model_.graph.tensor(name); ++i) name = fmt::format("{}.{}", operand.name, i);
   const Role role = is_float(tensor.dtype()) && tensor.size() > 1 ? Role::parameter : Role::constant;
   const Value value = model_.graph.add_tensor(name, tensor.type(), role);
   model_.tensors[name] = tensor;
@@ -50,7 +59,10 @@ std::vector<Operand> Translator::make(const Node& node, std::string_view op, std
     size_t bytes = 0;
     for (const Operand& operand : operands) bytes += operand.known() ? operand.tensor.bytes() : 0;
     const bool all_known = std::all_of(operands.begin(), operands.end(), is_known);
-    if (all_known && binding_.evaluate && bytes <= kMaxComputed) return compute(*info, attributes, operands);
+    if (all_known && binding_.evaluate && bytes <= kMaxComputed) {
+      if (result_bytes(*info, attributes, operands, node.where()) <= kMaxComputed)
+        return compute(*info, attributes, operands);
+    }
     return insert(node, *info, operands, std::move(attributes));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::bad_input) throw;
@@ -79,7 +91,10 @@ std::vector<Operand> Translator::compute(const OpInfo& info, const Attributes& a
 
 std::vector<Operand> Translator::insert(const Node& node, const OpInfo& info, const std::vector<Operand>& operands,
                                         Attributes attributes) {
-  OpSpec spec{&info, {}, std::move(attributes), node.name() + "." + info.name, {file_.name(), number_}};
+  // Nodes of iterations come again and again: a number of their own spares the search for a free name.
+  std::string hint = node.name() + "." + info.name;
+  if (model_.graph.op(hint)) hint += fmt::format(".{}", ++names_);
+  OpSpec spec{&info, {}, std::move(attributes), hint, {file_.name(), number_}};
   for (const Operand& operand : operands) spec.operands.push_back(value_of(operand));
   const Op op = model_.graph.insert(std::move(spec));
   made_.insert(op.name());

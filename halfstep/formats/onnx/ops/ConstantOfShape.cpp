@@ -10,7 +10,7 @@ void translate_ConstantOfShape(Translator& translator, const Node& node) {
   const auto* value = node.attribute("value");
   const Tensor one = value == nullptr ? Tensor(DType::f32, {1}) : translator.file().contents(value->t(), node.where());
   if (one.size() != 1) fail("{}: found the value {}, expected one element", node.where(), to_string(one.type()));
-  constexpr int64_t kMost = int64_t{1} << 26;
+  constexpr int64_t kMost = int64_t{1} << 24;
   if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; }) || count_elements(dims) > kMost)
     Translator::refuse(node, fmt::format("the extents {} are not supported", to_string(dims)));
   Tensor result = Tensor::uninitialized(one.dtype(), dims);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halfstep/base/small_float.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -23,6 +24,16 @@ Tensor range(const Tensor& start, const Tensor& limit, const Tensor& delta, cons
   return result;
 }
 
+/// Of 16-bit floats: in float32, each number rounded once.
+Tensor small_range(const Tensor& start, const Tensor& limit, const Tensor& delta, const Node& node) {
+  const auto wide = [](const Tensor& t) { return filled(DType::f32, {}, number_at(t, 0)); };
+  const Tensor numbers = range<float>(wide(start), wide(limit), wide(delta), node);
+  Tensor result = Tensor::uninitialized(start.dtype(), numbers.dims());
+  for (size_t i = 0; i < numbers.data<float>().size(); ++i)
+    result.data<uint16_t>()[i] = encode(numbers.data<float>()[i], SmallFloat::of(start.dtype()), false);
+  return result;
+}
+
 }  // namespace
 
 void translate_Range(Translator& translator, const Node& node) {
@@ -39,6 +50,8 @@ void translate_Range(Translator& translator, const Node& node) {
     case DType::i16: return give(range<int16_t>(in[0], in[1], in[2], node));
     case DType::f32: return give(range<float>(in[0], in[1], in[2], node));
     case DType::f64: return give(range<double>(in[0], in[1], in[2], node));
+    case DType::f16:
+    case DType::bf16: return give(small_range(in[0], in[1], in[2], node));
     default: Translator::refuse(node, fmt::format("{} is not supported", name(in[0].dtype())));
   }
 }
