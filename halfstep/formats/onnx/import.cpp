@@ -10,14 +10,20 @@
 namespace halfstep::formats::onnx {
 namespace {
 
+/// "" for a tensor, and for a value whose type the file does not say.
+std::string other_type(const proto::ValueType& type) {
+  if (type.has_sequence_type()) return "sequence";
+  if (type.has_map_type()) return "map";
+  if (type.has_optional_type()) return "optional";
+  return type.has_sparse_tensor_type() ? "sparse tensor" : "";
+}
+
 Port port_of(const proto::ValueInfo& info) {
-  Port port{info.name(), "", {}, info.type().has_tensor_type(), false};
-  if (!port.is_tensor) {
-    const proto::ValueType& type = info.type();
-    port.type = type.has_sequence_type()   ? "sequence"
-                : type.has_map_type()      ? "map"
-                : type.has_optional_type() ? "optional"
-                                           : "sparse tensor";
+  Port port{info.name(), other_type(info.type()), {}, false, false};
+  port.is_tensor = port.type.empty();
+  if (!port.is_tensor) return port;
+  if (!info.type().has_tensor_type()) {
+    port.type = "of no stated type";
     return port;
   }
   const auto& tensor = info.type().tensor_type();
