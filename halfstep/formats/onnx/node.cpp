@@ -188,7 +188,16 @@ const std::string& Node::output(size_t i) const { return i < outputs() ? node_->
 
 const proto::NodeAttribute* Node::attribute(std::string_view name) const {
   const auto found = attributes_.find(name);
-  return found == attributes_.end() ? nullptr : found->second;
+  if (found == attributes_.end()) return nullptr;
+  read_->emplace(name);
+  return found->second;
+}
+
+const proto::NodeAttribute* Node::unread() const {
+  for (const auto& [name, value] : attributes_) {
+    if (!read_->contains(name) && !is_neutral(*value)) return value;
+  }
+  return nullptr;
 }
 
 int64_t Node::integer(std::string_view name, int64_t otherwise) const {
@@ -243,6 +252,7 @@ Node Node::with(const std::string& name, int64_t value) const {
 
 Node Node::without(std::string_view name) const {
   Node copy = *this;
+  read_->emplace(name);
   const auto found = copy.attributes_.find(name);
   if (found != copy.attributes_.end()) copy.attributes_.erase(found);
   return copy;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,8 +41,10 @@ class Node {
   bool has_input(size_t i) const { return !input(i).empty(); }
   bool has_output(size_t i) const { return !output(i).empty(); }
 
-  /// nullptr when it is not there.
+  /// nullptr when it is not there. From then on it counts as read.
   const proto::NodeAttribute* attribute(std::string_view name) const;
+  /// An attribute that nobody has read, of this node or of one made from it, and that says something; nullptr for none.
+  const proto::NodeAttribute* unread() const;
   int64_t integer(std::string_view name, int64_t otherwise) const;
   double real(std::string_view name, double otherwise) const;
   std::string text(std::string_view name, const std::string& otherwise) const;
@@ -60,6 +63,7 @@ class Node {
   int64_t version_;
   std::string where_;
   AttributeValues attributes_;
+  std::shared_ptr<std::set<std::string, std::less<>>> read_ = std::make_shared<std::set<std::string, std::less<>>>();
   std::map<std::string, std::shared_ptr<const proto::NodeAttribute>> made_;  ///< those that `with` added
 };
 

@@ -1,6 +1,7 @@
 #include "halfstep/formats/onnx/operand.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "halfstep/base/small_float.h"
 
@@ -119,9 +120,13 @@ Tensor filled(DType dtype, const Dims& dims, double value) {
 }
 
 std::vector<int64_t> integers_of(const Tensor& tensor, const std::string& where) {
-  if (!is_whole(tensor.dtype())) fail("{}: found {}, expected whole numbers", where, to_string(tensor.type()));
   std::vector<int64_t> list;
-  for (int64_t i = 0; i < tensor.size(); ++i) list.push_back(integer_at(tensor, i));
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    const double number = is_whole(tensor.dtype()) ? 0 : number_at(tensor, i);
+    if (number != std::trunc(number) || std::fabs(number) > 0x1p53)
+      fail("{}: found {}, expected whole numbers", where, number);
+    list.push_back(is_whole(tensor.dtype()) ? integer_at(tensor, i) : static_cast<int64_t>(number));
+  }
   return list;
 }
 

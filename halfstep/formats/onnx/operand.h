@@ -46,7 +46,7 @@ double number_at(const Tensor& tensor, int64_t i);
 /// Every element is `value`, rounded to the type.
 Tensor filled(DType dtype, const Dims& dims, double value);
 
-/// Whole numbers of any type of integers or booleans.
+/// Whole numbers, of floats too.
 std::vector<int64_t> integers_of(const Tensor& tensor, const std::string& where);
 
 }  // namespace halfstep::formats::onnx

@@ -130,6 +130,7 @@ class RecordForm {
         Translator::refuse(node_, fmt::format("input {} is not supported", i));
     }
     for (const auto& [name, value] : node_.attributes()) {
+      node_.attribute(name);
       if (!named_.contains(name) && !is_neutral(*value))
         Translator::refuse(node_, fmt::format("attribute {} = {} is not supported", name, to_text(*value)));
     }

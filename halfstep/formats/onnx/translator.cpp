@@ -195,7 +195,12 @@ void Translator::translate_one(const Node& node) {
   if (node.domain().empty() && (node.version() < kOldestOpset || node.version() > kNewestOpset))
     refuse(node, fmt::format("opset {} is not supported, only {} to {}", node.version(), kOldestOpset, kNewestOpset));
   if (inline_function(node) || translate_elements(node)) return;
-  if (const Form* form = find_form(node)) return form->translate(*this, node);
+  if (const Form* form = find_form(node)) {
+    form->translate(*this, node);
+    if (const auto* unread = node.unread())
+      refuse(node, fmt::format("attribute {} = {} is not supported", unread->name(), to_text(*unread)));
+    return;
+  }
   if (!find_entry(node) && !node.domain().empty() && !opsets_->contains(node.domain()))
     refuse(node, fmt::format("the domain {} is not supported", node.domain()));
   by_record(node);

@@ -36,6 +36,7 @@ void translate_Attention(Translator& translator, const Node& node) {
   for (size_t i = kQuery; i <= kLengths; ++i) in.push_back(translator.in(node, i));
   if (!in[kQuery].there() || !in[kKey].there() || !in[kValue].there())
     fail("{}: found no query, key or value", node.where());
+  node.attribute("softmax_precision");  // ours is double
   const bool has_present = in[kPastKey].there() || node.has_output(kPresentKey) || node.has_output(kPresentValue);
   const bool joined = in[kQuery].dims().size() == 3;
   int64_t heads = node.integer("q_num_heads", 0), kv_heads = node.integer("kv_num_heads", 0), past = 0;
@@ -53,6 +54,8 @@ void translate_Attention(Translator& translator, const Node& node) {
                                  {"softcap", node.real("softcap", 0)},
                                  {"is_causal", node.integer("is_causal", 0) != 0},
                                  {"past", past},
+                                 {"left_window", node.integer("left_window_size", -1)},
+                                 {"right_window", node.integer("right_window_size", -1)},
                                  {"with_scores", node.has_output(kScores)},
                                  {"scores_mode", node.integer("qk_matmul_output_mode", 0)}};
   const auto results =
