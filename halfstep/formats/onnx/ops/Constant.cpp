@@ -5,6 +5,7 @@ namespace halfstep::formats::onnx {
 
 void translate_Constant(Translator& translator, const Node& node) {
   for (const auto& [name, value] : node.attributes()) {
+    node.attribute(name);
     if (name == "value")
       return translator.set(node, 0,
                             Translator::known(translator.file().contents(value->t(), node.where()), node.output(0)));
