@@ -132,6 +132,7 @@ Operand as_line(Translator& translator, const Node& node, const Operand& plane) 
 void translate_pool(Translator& translator, const Node& node, std::string_view plane, std::string_view general,
                     const Attributes& attributes, bool counts_padding) {
   const Operand x = translator.in(node, 0);
+  node.attribute("storage_order");  // of indices alone
   const auto kernel = node.integers("kernel_shape");
   if (!x.there() || !kernel) fail("{}: found no input or no kernel_shape", node.where());
   const Window window = window_of(node, x.dims(), *kernel);

@@ -6,7 +6,10 @@ namespace halfstep::formats::onnx {
 void translate_ReduceMean(Translator& translator, const Node& node) {
   const Operand axes = translator.in(node, 1);
   const bool is_empty = !node.integers("axes") && (!axes.there() || axes.type().dims == Dims{0});
-  if (node.integer("noop_with_empty_axes", 0) != 0 && is_empty) return translator.set(node, 0, translator.in(node, 0));
+  if (node.integer("noop_with_empty_axes", 0) != 0 && is_empty) {
+    node.attribute("keepdims");  // of axes that there are none of
+    return translator.set(node, 0, translator.in(node, 0));
+  }
   const Node plain = node.without("noop_with_empty_axes");
   translator.set_all(node, translator.by_record(plain, translator.inputs(node)));
 }

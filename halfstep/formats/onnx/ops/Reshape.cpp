@@ -8,6 +8,7 @@ namespace halfstep::formats::onnx {
 void translate_Reshape(Translator& translator, const Node& node) {
   const Operand x = translator.in(node, 0), shape = translator.in(node, 1);
   const auto attribute = node.integers("shape");
+  const bool zero_is_zero = node.integer("allowzero", 0) != 0;
   if (!shape.there() && !attribute) fail("{}: found no extents", node.where());
   Dims dims;
   size_t open = 0;
@@ -22,7 +23,7 @@ void translate_Reshape(Translator& translator, const Node& node) {
   }
   const Dims from = x.dims();
   const bool has_zero = std::count(dims.begin(), dims.end(), 0) > 0;
-  if (has_zero && node.integer("allowzero", 0) != 0) {
+  if (has_zero && zero_is_zero) {
     // The result is empty, so x is; our 0 keeps an extent. An empty tensor of these extents is known.
     if (std::count(dims.begin(), dims.end(), -1) > 0) fail("{}: found 0 and -1 with allowzero", node.where());
     if (!x.type().is_static() || count_elements(from) != 0)

@@ -53,6 +53,7 @@ Tensor decoded(const Form& form, const Tensor& codes, const Tensor& scales, cons
 
 void translate_microsoft_MatMulNBits(Translator& translator, const Node& node) {
   const Form form = form_of(node);
+  node.attribute("accuracy_level");  // how coarse a kernel may be
   if (node.has_input(4)) Translator::refuse(node, "input 4 (g_idx) is not supported");
   const Operand a = translator.in(node, 0);
   const Tensor codes = translator.contents(translator.in(node, 1)),
