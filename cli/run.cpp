@@ -47,10 +47,17 @@ void add_run(CLI::App& program, Work& work) {
   const auto options = std::make_shared<Options>();
   RunRequest& request = options->request;
   CLI::App* command =
-      add_command(program, "run", "Run a Model on named tensors and compare its outputs",
-                  "halfstep run model.safetensors --inputs x.npz --expect y.npz --rtol 1e-4", options->common);
-  command->add_option("model", request.model, "Model of any stage")->required();
-  command->add_option("--inputs", request.inputs, "safetensors or npz, tensors by name")->required();
+      add_command(program, "run", "Run a Model or an ONNX file on named tensors and compare its outputs",
+                  "halfstep run model.safetensors --inputs x.npz --expect y.npz --rtol 1e-4\n"
+                  "         halfstep run model.onnx --test-data FOLDER",
+                  options->common);
+  command->add_option("model", request.model, "Model of any stage, or an ONNX file")->required();
+  auto* inputs = command->add_option("--inputs", request.inputs, "safetensors or npz, tensors by name");
+  command
+      ->add_option("--test-data", request.test_data,
+                   "folder with test_data_set_*/input_*.pb and output_*.pb; tolerance.json beside them comes before "
+                   "--rtol and --atol")
+      ->excludes(inputs);
   command->add_option("--outputs", request.outputs, "file for the outputs");
   command->add_option("--expect", request.expect, "file with expected outputs; a difference exits with 1");
   auto* relative = command->add_option("--rtol", request.relative, "relative tolerance")->capture_default_str();

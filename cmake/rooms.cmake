@@ -1,5 +1,27 @@
 halfstep_precompiled(halfstep_heavy)
 
+# halfstep_messages(TARGET FILES.proto...): protobuf messages, included as "NAME.pb.h". Their code is no code of ours: its
+# warnings do not count.
+function(halfstep_messages TARGET)
+  set(folder ${HALFSTEP_GEN}/proto)
+  file(MAKE_DIRECTORY ${folder})
+  foreach(file IN LISTS ARGN)
+    get_filename_component(stem ${file} NAME_WE)
+    get_filename_component(source ${file} DIRECTORY)
+    add_custom_command(
+      OUTPUT ${folder}/${stem}.pb.cc ${folder}/${stem}.pb.h
+      COMMAND ${Protobuf_PROTOC_EXECUTABLE} --proto_path=${source} --cpp_out=${folder} ${file}
+      DEPENDS ${file}
+      WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+      COMMENT "Generating messages of ${file}"
+      VERBATIM)
+    set_source_files_properties(${folder}/${stem}.pb.cc PROPERTIES COMPILE_OPTIONS -w SKIP_PRECOMPILE_HEADERS ON)
+    target_sources(${TARGET} PRIVATE ${folder}/${stem}.pb.cc ${folder}/${stem}.pb.h)
+  endforeach()
+  target_include_directories(${TARGET} SYSTEM PUBLIC ${folder})
+  target_link_libraries(${TARGET} PUBLIC protobuf::libprotobuf-lite)
+endfunction()
+
 # halfstep_room(NAME DEPS...): a static library halfstep_NAME of halfstep/NAME/*.cpp and what opgen wrote for it. DEPS are
 # rooms or imported targets. A room without sources is its headers.
 function(halfstep_room NAME)
@@ -8,6 +30,8 @@ function(halfstep_room NAME)
     list(APPEND patterns halfstep/kernels/*/*.cpp halfstep/kernels/*/cpu/*.cpp)
   elseif(NAME STREQUAL runtime)
     list(APPEND patterns halfstep/runtime/device/*/*.cpp)
+  elseif(NAME STREQUAL formats)
+    list(APPEND patterns halfstep/formats/*/*.cpp halfstep/formats/*/ops/*.cpp)
   endif()
   if(HALFSTEP_CUDA)
     list(APPEND patterns halfstep/${NAME}/*/cuda/*.cu)
@@ -45,6 +69,9 @@ function(halfstep_room NAME)
   else()
     halfstep_use_precompiled(halfstep_${NAME} halfstep_heavy)
   endif()
+  if(NAME STREQUAL formats)
+    halfstep_messages(halfstep_formats halfstep/formats/onnx/onnx.proto)
+  endif()
   if(NAME STREQUAL base)
     file(GLOB embedded CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} models/*.ir models/*.csv.gz platforms/*.yaml
          halfstep/verify/differences/*.json)
@@ -66,7 +93,7 @@ function(halfstep_face)
     add_library(halfstep_lib INTERFACE)
     set(scope INTERFACE)
   endif()
-  target_link_libraries(halfstep_lib ${scope} halfstep_verify halfstep_train halfstep_quant halfstep_eager)
+  target_link_libraries(halfstep_lib ${scope} halfstep_verify halfstep_train halfstep_quant halfstep_eager halfstep_formats)
 
   file(GLOB sources CONFIGURE_DEPENDS cli/*.cpp)
   if(sources)

@@ -77,21 +77,25 @@ EvaluateReport evaluate_model(const EvaluateRequest& request, const Settings& se
 // ---- run
 
 struct RunRequest {
-  std::filesystem::path model, inputs, outputs,
+  std::filesystem::path model;  ///< a Model of any stage, or an ONNX file
+  std::filesystem::path inputs, outputs,
       expect;  ///< outputs and expect may be empty; tensors by name, safetensors or npz
+  /// Instead of them, for an ONNX file: a folder in ONNX's test layout. The tolerance of its tolerance.json, or else
+  /// `relative` and `absolute`, holds for floats; everything else must be equal.
+  std::filesystem::path test_data;
   double relative = 1e-3, absolute = 1e-7;
   bool exact = false;
   std::string place = "cpu";  ///< cpu or sim
 };
 struct RunComparison {
-  std::string tensor;
+  std::string tensor;  ///< of test data with the name of its set before it: "test_data_set_0/y"
   int64_t elements = 0, differing = 0;
   double largest_difference = 0;
   Dims first_position;  ///< of the first differing element; empty when none differs
   double first_found = 0, first_expected = 0;
 };
 struct RunReport {
-  std::map<std::string, Tensor> outputs;
+  std::map<std::string, Tensor> outputs;   ///< of test data the last set's
   std::vector<RunComparison> comparisons;  ///< one for each tensor of `expect`
   bool equal() const;
 };
@@ -142,13 +146,14 @@ verify::Roads roads_of(const Model& prepared, const Model& integer);
 // ---- inspect
 
 struct InspectRequest {
-  std::filesystem::path model;
-  bool explain = false;  ///< kernels chosen, and why others refused
-  int64_t batch = 1;     ///< stands for unknown leading extents
+  std::filesystem::path model;  ///< a Model, an .ir text or an ONNX file
+  bool explain = false;         ///< kernels chosen, and why others refused
+  int64_t batch = 1;            ///< stands for unknown leading extents
   std::string place = "cpu";
 };
 struct InspectReport {
-  std::string text;  ///< network, instructions, values, dependencies, memory plan
+  std::string text;  ///< network, instructions, values, dependencies, memory plan; of an ONNX file what it has, and
+                     ///< what of it is not supported
   std::string json;  ///< the same for programs
 };
 InspectReport inspect_model(const InspectRequest& request);

@@ -1,29 +1,16 @@
 #include <algorithm>
-#include <cmath>
 
 #include "halfstep/base/nearest.h"
+#include "halfstep/comparison.h"
 #include "halfstep/compile/compile.h"
 #include "halfstep/data.h"
+#include "halfstep/formats/onnx/import.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/io/npz.h"
-#include "halfstep/io/safetensors.h"
+#include "halfstep/onnx_verb.h"
 #include "halfstep/train/executable.h"
-#include "halfstep/verify/elements.h"
-#include "halfstep/verify/roads.h"
 
 namespace halfstep {
 namespace {
-
-using Tensors = std::map<std::string, Tensor>;
-
-Tensors read_tensors(const std::filesystem::path& path) {
-  return path.extension() == ".npz" ? io::read_npz(path) : io::read_safetensors(path).tensors;
-}
-
-void write_tensors(const std::filesystem::path& path, const Tensors& tensors) {
-  if (path.extension() == ".npz") return io::write_npz(path, tensors);
-  io::write_safetensors(path, {tensors, {}});
-}
 
 /// The inputs' extents for the arguments; throws for a missing or unknown name.
 std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs, const std::string& file) {
@@ -41,35 +28,6 @@ std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs
   return dims;
 }
 
-bool close(double found, double expected, const RunRequest& request) {
-  if (std::isnan(found) || std::isnan(expected)) return std::isnan(found) && std::isnan(expected);
-  if (found == expected) return true;
-  return std::fabs(found - expected) <= request.absolute + request.relative * std::fabs(expected);
-}
-
-RunComparison compare(const std::string& name, const Tensor& found, const Tensor& expected, const RunRequest& request) {
-  if (found.type() != expected.type())
-    fail("{}: tensor '{}' is {}, expected {}", request.expect.string(), name, to_string(found.type()),
-         to_string(expected.type()));
-  RunComparison result{name, found.size(), 0, 0, {}, 0, 0};
-  if (request.exact && found.same_bits(expected)) return result;
-  const auto width = static_cast<int64_t>(size_of(found.dtype()));
-  for (int64_t i = 0; i < found.size(); ++i) {
-    const double a = verify::element(found, i);
-    const double b = verify::element(expected, i);
-    const bool same = request.exact ? std::memcmp(found.raw() + i * width, expected.raw() + i * width,
-                                                  static_cast<size_t>(width)) == 0
-                                    : close(a, b, request);
-    if (!std::isnan(a) && !std::isnan(b))
-      result.largest_difference = std::max(result.largest_difference, std::fabs(a - b));
-    if (same || result.differing++ > 0) continue;
-    result.first_position = verify::position_of(i, found.dims());
-    result.first_found = a;
-    result.first_expected = b;
-  }
-  return result;
-}
-
 }  // namespace
 
 bool RunReport::equal() const {
@@ -77,6 +35,9 @@ bool RunReport::equal() const {
 }
 
 RunReport run_model(const RunRequest& request, const Settings& settings) {
+  if (formats::onnx::is_onnx_file(request.model)) return run_onnx(request, settings);
+  if (!request.test_data.empty()) fail("{}: test data go with an ONNX file", request.model.string());
+  if (request.inputs.empty()) fail("{}: found no inputs for it: --inputs FILE", request.model.string());
   CompileOptions options;
   options.place = place_of(request.place);
   const Model model = load_model(request.model);
@@ -92,7 +53,11 @@ RunReport run_model(const RunRequest& request, const Settings& settings) {
     const auto found = report.outputs.find(name);
     if (found == report.outputs.end())
       fail("{}: tensor '{}' is no output of network '{}'", request.expect.string(), name, model.graph.name());
-    report.comparisons.push_back(compare(name, found->second, tensor, request));
+    if (found->second.type() != tensor.type())
+      fail("{}: tensor '{}' is {}, expected {}", request.expect.string(), name, to_string(found->second.type()),
+           to_string(tensor.type()));
+    report.comparisons.push_back(
+        compare(name, found->second, tensor, {request.relative, request.absolute, request.exact}));
   }
   if (!request.outputs.empty()) write_tensors(request.outputs, report.outputs);
   return report;

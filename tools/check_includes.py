@@ -19,6 +19,7 @@ ARROWS = {
     "arith": "base",
     "io": "base",
     "ir": "io base",
+    "formats": "ir io base",
     "kernels": "arith base",
     "passes": "ir arith base",
     "runtime": "kernels/kernel.h base",
@@ -28,13 +29,13 @@ ARROWS = {
     "train": "compile runtime passes quant ir io base",
     "verify": "compile runtime kernels/kernel.h ir io base",
     # halfstep.h and the verbs behind it
-    "face": "base arith io ir passes kernels/kernel.h runtime compile eager quant train verify",
+    "face": "base arith io ir formats passes kernels/kernel.h runtime compile eager quant train verify",
     # The records' errors read like the library's.
     "opgen": "base",
     "cli": "face",
     "python": "face",
-    "tests": "opgen face base arith io ir kernels passes runtime compile eager quant train verify",
-    "bench": "face base arith io ir kernels passes runtime compile eager quant train verify",
+    "tests": "opgen face base arith io ir formats kernels passes runtime compile eager quant train verify",
+    "bench": "face base arith io ir formats kernels passes runtime compile eager quant train verify",
 }
 # The program and the Python extension see the face's one public header; these come with it and say what its signatures mean.
 FACE_USERS = ("cli", "python")

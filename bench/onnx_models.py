@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Runs every ONNX file of the model collection on its stored inputs and compares with its maker's outputs.
+
+usage: bench/onnx_models.py FOLDER [--program build/release/halfstep] [--only TEXT] [--inspect]
+
+FOLDER holds index.json, and for each model its file and io.safetensors with tensors CASE.KIND.NAME. Prints the largest difference
+relative to the largest magnitude of each output, elements that differ for whole numbers, and seconds of the whole process.
+Needs numpy and safetensors. Exits with 1 when a file fails or differs by more than its tolerance.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+
+def split(tensors):
+    """{case: {kind: {name: tensor}}}"""
+    cases = {}
+    for key, value in tensors.items():
+        case, kind, name = key.split(".", 2)
+        cases.setdefault(case, {}).setdefault(kind, {})[name] = value
+    return cases
+
+
+def tolerance(model):
+    text = model.get("tolerance", "")
+    for word in text.replace(":", " ").split():
+        try:
+            return float(word)
+        except ValueError:
+            continue
+    return 1e-4
+
+
+def run(program, model, inputs, folder):
+    save_file({name: np.array(value, order="C") for name, value in inputs.items()}, folder / "in.safetensors")
+    outputs = folder / "out.safetensors"
+    outputs.unlink(missing_ok=True)
+    start = time.perf_counter()
+    done = subprocess.run([program, "run", str(model), "--inputs", str(folder / "in.safetensors"), "--outputs", str(outputs)],
+                          capture_output=True, text=True, errors="replace", timeout=600)
+    seconds = time.perf_counter() - start
+    if done.returncode:
+        return None, f"exit code {done.returncode}: {(done.stderr or done.stdout).strip().splitlines()[-1][:300]}", seconds
+    return load_file(outputs), "", seconds
+
+
+def difference(found, expected):
+    if found.shape != expected.shape:
+        return float("inf"), f"{found.shape}, expected {expected.shape}"
+    a, b = found.astype(np.float64), expected.astype(np.float64)
+    if a.size == 0:
+        return 0.0, ""
+    scale = np.abs(b).max() or 1.0
+    return float(np.abs(a - b).max() / scale), f"{int((a != b).sum())} of {a.size} differ" if expected.dtype.kind in "iu" else ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--program", default="build/release/halfstep")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--inspect", action="store_true", help="only what is not supported")
+    arguments = parser.parse_args()
+    models = json.loads((arguments.folder / "index.json").read_text())["models"]
+    models = [m for m in models if m["format"] == "onnx" and arguments.only in m["name"]]
+    bad = 0
+    for model in models:
+        path = arguments.folder / model["path"]
+        if arguments.inspect:
+            done = subprocess.run([arguments.program, "inspect", "--json", str(path)], capture_output=True, text=True, timeout=600)
+            issues = json.loads(done.stdout)["unsupported"] if done.returncode == 0 else [{"operator": "?", "reason": done.stderr, "count": 1}]
+            print(f"{model['name']}: {'supported' if not issues else ''}")
+            for issue in issues:
+                print(f"    {issue['count']:4} {issue['operator']}: {issue['reason']}")
+            bad += bool(issues)
+            continue
+        worst, notes, seconds = 0.0, [], 0.0
+        with tempfile.TemporaryDirectory() as folder:
+            for case, kinds in split(load_file(arguments.folder / model["io"])).items():
+                outputs, error, seconds = run(arguments.program, path, kinds.get("in", {}), pathlib.Path(folder))
+                if error:
+                    worst, notes = float("inf"), [error]
+                    break
+                for name, expected in kinds["out"].items():
+                    if name not in outputs:
+                        worst, note = float("inf"), f"no output {name}"
+                    else:
+                        value, note = difference(outputs[name], expected)
+                        worst = max(worst, value)
+                    if note:
+                        notes.append(f"{case} {name}: {note}")
+        limit = tolerance(model)
+        bad += not worst <= limit
+        print(f"{'ok  ' if worst <= limit else 'FAIL'} {model['name']:36} {worst:9.2e} of {limit:g} {seconds:6.2f} s  {'; '.join(notes)}", flush=True)
+    print(f"{len(models)} models, {bad} {'with something unsupported' if arguments.inspect else 'failed'}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,161 @@
+// Arithmetic of extents: short lists of whole numbers, element by element, where some depend on open extents. Exporters
+// wrap Shape, Gather, Unsqueeze and Concat around every reshape.
+#include <algorithm>
+#include <functional>
+
+#include "halfstep/formats/onnx/dtypes.h"
+#include "halfstep/formats/onnx/translator.h"
+
+namespace halfstep::formats::onnx {
+namespace {
+
+using Element = std::optional<int64_t>;
+using Lists = std::vector<Elements>;
+
+/// The element that an index names; `ok` becomes false where it is outside.
+const Element* at(const Elements& list, int64_t index) {
+  const auto size = static_cast<int64_t>(list.values.size());
+  if (index < -size || index >= size) return nullptr;
+  return &list.values[static_cast<size_t>(index < 0 ? index + size : index)];
+}
+
+std::optional<Elements> gather(const Node& node, const Lists& in) {
+  if (in.size() != 2 || in[0].scalar || node.integer("axis", 0) > 0) return std::nullopt;
+  Elements result{{}, in[1].scalar, in[0].dtype};
+  for (const Element& index : in[1].values) {
+    const Element* found = index ? at(in[0], *index) : nullptr;
+    if (found == nullptr) return std::nullopt;
+    result.values.push_back(*found);
+  }
+  return result;
+}
+
+std::optional<Elements> concat(const Node&, const Lists& in) {
+  Elements result{{}, false, in[0].dtype};
+  for (const Elements& list : in) {
+    if (list.scalar || list.dtype != result.dtype) return std::nullopt;
+    result.values.insert(result.values.end(), list.values.begin(), list.values.end());
+  }
+  return result;
+}
+
+/// Of a list with one element: the number, and the other way round.
+std::optional<Elements> squeeze(const Node&, const Lists& in) {
+  if (in[0].scalar || in[0].values.size() != 1) return std::nullopt;
+  return Elements{in[0].values, true, in[0].dtype};
+}
+std::optional<Elements> unsqueeze(const Node&, const Lists& in) {
+  if (!in[0].scalar) return std::nullopt;
+  return Elements{in[0].values, false, in[0].dtype};
+}
+
+std::optional<Elements> reshape(const Node&, const Lists& in) {
+  if (in.size() != 2 || in[1].scalar || in[1].values.size() > 1) return std::nullopt;
+  const auto count = static_cast<int64_t>(in[0].values.size());
+  const bool to_scalar = in[1].values.empty();
+  if (to_scalar ? count != 1 : !in[1].values[0] || (*in[1].values[0] != -1 && *in[1].values[0] != count))
+    return std::nullopt;
+  return Elements{in[0].values, to_scalar, in[0].dtype};
+}
+
+std::optional<Elements> cast(const Node& node, const Lists& in) {
+  const auto to = find_dtype(node.integer("to", 0));
+  const bool fits = to == DType::i64 || (to == DType::i32 && in[0].dtype == DType::i32);
+  return fits ? std::optional(Elements{in[0].values, in[0].scalar, *to}) : std::nullopt;
+}
+
+std::optional<Elements> same(const Node&, const Lists& in) { return in[0]; }
+
+/// Elements from `start` on in steps, before `end`, as Slice counts them.
+std::optional<Elements> sliced(const Elements& list, const Element& start, const Element& end, const Element& step) {
+  if (!start || !end || !step || *step == 0 || list.scalar) return std::nullopt;
+  const auto size = static_cast<int64_t>(list.values.size());
+  const auto from_end = [size](int64_t index) { return index < 0 ? index + size : index; };
+  Elements result{{}, false, list.dtype};
+  if (*step > 0) {
+    const int64_t last = std::clamp(from_end(*end), int64_t{0}, size);
+    for (int64_t i = std::clamp(from_end(*start), int64_t{0}, size); i < last; i += std::min(*step, size))
+      result.values.push_back(list.values[static_cast<size_t>(i)]);
+  } else {
+    const int64_t last = std::clamp(from_end(*end), int64_t{-1}, size - 1);
+    for (int64_t i = std::clamp(from_end(*start), int64_t{-1}, size - 1); i > last; i += std::max(*step, -size))
+      result.values.push_back(list.values[static_cast<size_t>(i)]);
+  }
+  return result;
+}
+
+std::optional<Elements> slice(const Node& node, const Lists& in) {
+  if (in.size() == 1) {
+    const auto starts = node.integers("starts"), ends = node.integers("ends");
+    if (!starts || !ends || starts->size() != 1 || ends->size() != 1) return std::nullopt;
+    return sliced(in[0], (*starts)[0], (*ends)[0], 1);
+  }
+  const bool each_one = std::all_of(in.begin() + 1, in.end(), [](const Elements& e) { return e.values.size() == 1; });
+  if (in.size() < 3 || !each_one) return std::nullopt;
+  return sliced(in[0], in[1].values[0], in[2].values[0], in.size() > 4 ? in[4].values[0] : Element(1));
+}
+
+/// Of whole numbers; nothing where it overflows or divides by zero.
+using Arithmetic = Element (*)(int64_t, int64_t);
+
+Element sum(int64_t a, int64_t b) {
+  int64_t result = 0;
+  return __builtin_add_overflow(a, b, &result) ? Element() : Element(result);
+}
+Element difference(int64_t a, int64_t b) {
+  int64_t result = 0;
+  return __builtin_sub_overflow(a, b, &result) ? Element() : Element(result);
+}
+Element product(int64_t a, int64_t b) {
+  int64_t result = 0;
+  return __builtin_mul_overflow(a, b, &result) ? Element() : Element(result);
+}
+Element quotient(int64_t a, int64_t b) { return b == 0 || (b == -1 && a == INT64_MIN) ? Element() : Element(a / b); }
+
+/// Only of int64: int32 would wrap.
+template <Arithmetic arithmetic>
+std::optional<Elements> pairwise(const Node&, const Lists& in) {
+  if (in.size() != 2 || in[0].dtype != DType::i64 || in[1].dtype != DType::i64) return std::nullopt;
+  const size_t size = std::max(in[0].values.size(), in[1].values.size());
+  const bool fits = std::all_of(in.begin(), in.end(),
+                                [size](const Elements& e) { return e.values.size() == size || e.values.size() == 1; });
+  if (!fits) return std::nullopt;
+  Elements result{{}, in[0].scalar && in[1].scalar, DType::i64};
+  for (size_t i = 0; i < size; ++i) {
+    const Element a = in[0].values[in[0].values.size() == 1 ? 0 : i],
+                  b = in[1].values[in[1].values.size() == 1 ? 0 : i];
+    const Element value = a && b ? arithmetic(*a, *b) : Element();
+    if (a && b && !value) return std::nullopt;
+    result.values.push_back(value);
+  }
+  return result;
+}
+
+using Fold = std::optional<Elements> (*)(const Node&, const Lists&);
+
+const std::map<std::string, Fold, std::less<>>& folds() {
+  static const std::map<std::string, Fold, std::less<>> kFolds = {
+      {"Gather", gather},         {"Concat", concat},
+      {"Squeeze", squeeze},       {"Unsqueeze", unsqueeze},
+      {"Reshape", reshape},       {"Cast", cast},
+      {"Identity", same},         {"Slice", slice},
+      {"Add", pairwise<sum>},     {"Sub", pairwise<difference>},
+      {"Mul", pairwise<product>}, {"Div", pairwise<quotient>}};
+  return kFolds;
+}
+
+}  // namespace
+
+std::optional<Elements> fold_elements(const Node& node, const std::vector<Operand>& inputs) {
+  const auto fold = node.domain().empty() ? folds().find(node.op()) : folds().end();
+  if (fold == folds().end() || inputs.empty() || node.outputs() != 1) return std::nullopt;
+  Lists lists;
+  for (const Operand& input : inputs) {
+    auto elements = elements_of(input);
+    if (!elements) return std::nullopt;
+    lists.push_back(std::move(*elements));
+  }
+  return fold->second(node, lists);
+}
+
+}  // namespace halfstep::formats::onnx

@@ -1,0 +1,65 @@
+// An ONNX file that is checked on its outside and parsed; tensors stay in the mapped file until they are asked for.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "halfstep/base/tensor.h"
+#include "halfstep/io/mapped_file.h"
+#include "onnx.pb.h"
+
+namespace halfstep::formats::onnx {
+
+class OnnxFile {
+ public:
+  /// Throws Error that starts with the path.
+  static std::shared_ptr<const OnnxFile> open(const std::filesystem::path& path);
+  /// The same for bytes in memory, which have no folder and so no external data. They must outlive the file.
+  static std::shared_ptr<const OnnxFile> parse(std::span<const std::byte> bytes, const std::string& name);
+
+  /// The path as the user gave it.
+  const std::string& name() const { return name_; }
+  const proto::Model& model() const { return model_; }
+  const proto::Graph& graph() const { return model_.graph(); }
+  size_t bytes() const { return bytes_.size(); }
+  /// Version by domain ("" is ONNX's own), as the model imports them.
+  const std::map<std::string, int64_t>& opsets() const { return opsets_; }
+
+  /// Contents, from the file where their elements lie there aligned, else as a copy. `where` starts the messages.
+  Tensor contents(const proto::TensorData& tensor, const std::string& where) const;
+
+ private:
+  OnnxFile() = default;
+  void parse_model();
+  void check_model();
+  /// The bytes of external data.
+  std::span<const std::byte> external(const proto::TensorData& tensor, const std::string& where,
+                                      std::shared_ptr<const io::MappedFile>& owner) const;
+  std::shared_ptr<const io::MappedFile> external_file(const std::string& location, const std::string& where) const;
+
+  std::string name_;
+  std::filesystem::path folder_;  ///< empty: no external data
+  std::shared_ptr<const io::MappedFile> mapped_;
+  std::span<const std::byte> bytes_;
+  proto::Model model_;
+  std::map<std::string, int64_t> opsets_;
+  mutable std::map<std::string, std::shared_ptr<const io::MappedFile>> external_files_;
+};
+
+/// Versions by domain, of a model or of a function.
+std::map<std::string, int64_t> opsets_of(const google::protobuf::RepeatedPtrField<proto::OperatorSet>& imports,
+                                         const std::string& where);
+
+/// "" for "ai.onnx", which is the same domain.
+std::string plain_domain(const std::string& domain);
+
+/// A file with one tensor, as ONNX's test data have it.
+Tensor read_tensor_file(const std::filesystem::path& path);
+
+/// Whether the file starts as an ONNX model does.
+bool is_onnx_file(const std::filesystem::path& path);
+
+}  // namespace halfstep::formats::onnx

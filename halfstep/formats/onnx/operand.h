@@ -1,0 +1,52 @@
+// What a name of an ONNX graph stands for while it is translated.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halfstep/base/tensor.h"
+#include "halfstep/ir/graph.h"
+
+namespace halfstep::formats::onnx {
+
+/// A whole number, or a list of them, of which some may depend on open extents.
+struct Elements {
+  std::vector<std::optional<int64_t>> values;
+  bool scalar = false;
+  DType dtype = DType::i64;
+
+  bool known() const;
+  Type type() const;
+  /// All must be known.
+  Tensor tensor() const;
+};
+
+/// Nothing, a value of our graph, a tensor whose contents are known, or elements of which some are known.
+struct Operand {
+  Value value = {};
+  Tensor tensor = {};
+  std::optional<Elements> elements = {};
+  std::string name = {};  ///< of a tensor: what it is called when it becomes part of the model
+  bool lost = false;      ///< of a survey: a result of what is not supported
+
+  bool there() const { return value || tensor.defined() || elements || lost; }
+  bool known() const { return tensor.defined(); }
+  /// Of anything but nothing.
+  Type type() const;
+  const Dims dims() const { return type().dims; }
+};
+
+/// The tensor as elements where it is a short list of whole numbers, or one of them.
+std::optional<Elements> elements_of(const Operand& operand);
+
+/// The element at a flat position, of any element type; exact but for whole numbers beyond 2^53.
+double number_at(const Tensor& tensor, int64_t i);
+
+/// Every element is `value`, rounded to the type.
+Tensor filled(DType dtype, const Dims& dims, double value);
+
+/// Whole numbers, of floats too.
+std::vector<int64_t> integers_of(const Tensor& tensor, const std::string& where);
+
+}  // namespace halfstep::formats::onnx

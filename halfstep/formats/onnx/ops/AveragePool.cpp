@@ -1,0 +1,11 @@
+// The mean of each window: avg_pool2d, or average_pool where that cannot say it; auto_pad becomes padding.
+#include "halfstep/formats/onnx/window.h"
+
+namespace halfstep::formats::onnx {
+
+void translate_AveragePool(Translator& translator, const Node& node) {
+  const bool counts = node.integer("count_include_pad", 0) != 0;
+  translate_pool(translator, node, "avg_pool2d", "average_pool", {{"count_include_pad", counts}}, counts);
+}
+
+}  // namespace halfstep::formats::onnx

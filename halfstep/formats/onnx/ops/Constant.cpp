@@ -1,0 +1,32 @@
+// A known tensor, in one of the forms of the attribute.
+#include "halfstep/formats/onnx/translator.h"
+
+namespace halfstep::formats::onnx {
+
+void translate_Constant(Translator& translator, const Node& node) {
+  for (const auto& [name, value] : node.attributes()) {
+    node.attribute(name);
+    if (name == "value")
+      return translator.set(node, 0,
+                            Translator::known(translator.file().contents(value->t(), node.where()), node.output(0)));
+    Operand result;
+    const std::vector<int64_t> ints(value->ints().begin(), value->ints().end());
+    const std::vector<float> floats(value->floats().begin(), value->floats().end());
+    const int64_t i = value->i();
+    const float f = value->f();
+    if (name == "value_int")
+      result.tensor = Tensor::of<int64_t>(DType::i64, {}, {&i, 1});
+    else if (name == "value_float")
+      result.tensor = Tensor::of<float>(DType::f32, {}, {&f, 1});
+    else if (name == "value_ints")
+      result.tensor = Tensor::of<int64_t>(DType::i64, {static_cast<int64_t>(ints.size())}, ints);
+    else if (name == "value_floats")
+      result.tensor = Tensor::of<float>(DType::f32, {static_cast<int64_t>(floats.size())}, floats);
+    else
+      Translator::refuse(node, fmt::format("attribute {} is not supported", name));
+    return translator.set(node, 0, result);
+  }
+  fail("{}: found no value", node.where());
+}
+
+}  // namespace halfstep::formats::onnx

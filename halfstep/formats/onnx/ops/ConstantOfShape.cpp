@@ -1,0 +1,22 @@
+// A tensor of extents that are known, filled with one value.
+#include <algorithm>
+
+#include "halfstep/formats/onnx/translator.h"
+
+namespace halfstep::formats::onnx {
+
+void translate_ConstantOfShape(Translator& translator, const Node& node) {
+  const Dims dims = translator.integers(node, translator.in(node, 0));
+  const auto* value = node.attribute("value");
+  const Tensor one = value == nullptr ? Tensor(DType::f32, {1}) : translator.file().contents(value->t(), node.where());
+  if (one.size() != 1) fail("{}: found the value {}, expected one element", node.where(), to_string(one.type()));
+  constexpr int64_t kMost = int64_t{1} << 24;
+  if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; }) || count_elements(dims) > kMost)
+    Translator::refuse(node, fmt::format("the extents {} are not supported", to_string(dims)));
+  Tensor result = Tensor::uninitialized(one.dtype(), dims);
+  const size_t width = size_of(one.dtype());
+  for (size_t at = 0; at < result.bytes(); at += width) std::copy_n(one.raw(), width, result.raw() + at);
+  translator.set(node, 0, Translator::known(result));
+}
+
+}  // namespace halfstep::formats::onnx

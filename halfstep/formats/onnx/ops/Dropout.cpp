@@ -1,0 +1,23 @@
+// The same value: outside of training nothing is dropped.
+#include <algorithm>
+
+#include "halfstep/formats/onnx/translator.h"
+
+namespace halfstep::formats::onnx {
+
+void translate_Dropout(Translator& translator, const Node& node) {
+  node.attribute("ratio"), node.attribute("seed");  // of what is dropped
+  const bool drops_none = node.has_input(1) && number_at(translator.contents(translator.in(node, 1)), 0) == 0;
+  if (!drops_none && node.has_input(2) &&
+      integers_of(translator.contents(translator.in(node, 2)), node.where()) != std::vector<int64_t>{0})
+    Translator::refuse(node, "training_mode is not supported");
+  const Operand x = translator.in(node, 0);
+  translator.set(node, 0, x);
+  if (!node.has_output(1)) return;
+  if (!x.type().is_static()) throw NeedsExtents(node.where() + ": the mask has open extents");
+  Tensor mask(DType::boolean, x.dims());
+  std::fill(mask.data<bool>().begin(), mask.data<bool>().end(), true);
+  translator.set(node, 1, Translator::known(mask));
+}
+
+}  // namespace halfstep::formats::onnx

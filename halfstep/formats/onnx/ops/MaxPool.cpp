@@ -1,0 +1,10 @@
+// The largest element of each window: max_pool2d, or max_pool where that cannot say it; auto_pad becomes padding.
+#include "halfstep/formats/onnx/window.h"
+
+namespace halfstep::formats::onnx {
+
+void translate_MaxPool(Translator& translator, const Node& node) {
+  translate_pool(translator, node, "max_pool2d", "max_pool", {}, false);
+}
+
+}  // namespace halfstep::formats::onnx

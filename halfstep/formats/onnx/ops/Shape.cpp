@@ -1,0 +1,26 @@
+// The extents from start to end, as whole numbers that are known but for open ones.
+#include <algorithm>
+
+#include "halfstep/formats/onnx/translator.h"
+
+namespace halfstep::formats::onnx {
+
+void translate_Shape(Translator& translator, const Node& node) {
+  const Dims dims = translator.in(node, 0).dims();
+  const auto rank = static_cast<int64_t>(dims.size());
+  const auto held = [rank](int64_t axis) { return std::clamp(axis < 0 ? axis + rank : axis, int64_t{0}, rank); };
+  const int64_t start = held(node.integer("start", 0)), end = held(node.integer("end", rank));
+  Elements elements;
+  for (int64_t i = start; i < end; ++i) {
+    const int64_t extent = dims[static_cast<size_t>(i)];
+    elements.values.push_back(extent == kUnknown ? std::nullopt : std::optional(extent));
+  }
+  Operand result;
+  if (elements.known())
+    result = Translator::known(elements.tensor());
+  else
+    result.elements = elements;
+  translator.set(node, 0, result);
+}
+
+}  // namespace halfstep::formats::onnx

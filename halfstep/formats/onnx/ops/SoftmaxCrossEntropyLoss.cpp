@@ -1,0 +1,14 @@
+// The loss of classes from scores, whose logarithms of probabilities are a result too.
+#include "halfstep/formats/onnx/class_loss.h"
+
+namespace halfstep::formats::onnx {
+
+void translate_SoftmaxCrossEntropyLoss(Translator& translator, const Node& node) {
+  const Operand x = translator.in(node, 0);
+  if (!x.there()) fail("{}: found no scores", node.where());
+  const Operand log_probabilities = translator.make_one(node, "log_softmax", {x}, {{"axis", int64_t{1}}});
+  translator.set(node, 0, class_loss(translator, node, log_probabilities));
+  translator.set(node, 1, log_probabilities);
+}
+
+}  // namespace halfstep::formats::onnx

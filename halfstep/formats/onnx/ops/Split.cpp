@@ -1,0 +1,43 @@
+// Parts along one axis, each a slice: of the given extents, or of equal ones of which the last may be smaller.
+#include <numeric>
+
+#include "halfstep/formats/onnx/translator.h"
+
+namespace halfstep::formats::onnx {
+namespace {
+
+std::vector<int64_t> parts_of(Translator& translator, const Node& node, int64_t extent) {
+  if (node.has_input(1)) return translator.integers(node, translator.in(node, 1));
+  if (const auto split = node.integers("split")) return *split;
+  if (extent == kUnknown) throw NeedsExtents(node.where() + ": the parts of an open extent");
+  const int64_t count = node.integer("num_outputs", static_cast<int64_t>(node.outputs()));
+  if (count < 1) fail("{}: found {} parts", node.where(), count);
+  const int64_t part = (extent + count - 1) / count;
+  std::vector<int64_t> parts(static_cast<size_t>(count), part);
+  parts.back() = extent - part * (count - 1);
+  return parts;
+}
+
+}  // namespace
+
+void translate_Split(Translator& translator, const Node& node) {
+  const Operand x = translator.in(node, 0);
+  const auto rank = static_cast<int64_t>(x.dims().size());
+  const int64_t axis = node.integer("axis", 0) + (node.integer("axis", 0) < 0 ? rank : 0);
+  if (axis < 0 || axis >= rank) fail("{}: found axis {} of {}", node.where(), axis, to_string(x.dims()));
+  const int64_t extent = x.dims()[static_cast<size_t>(axis)];
+  const std::vector<int64_t> parts = parts_of(translator, node, extent);
+  if (parts.size() != node.outputs() ||
+      (extent != kUnknown && std::accumulate(parts.begin(), parts.end(), int64_t{0}) != extent))
+    fail("{}: found the parts {} of extent {} for {} outputs", node.where(), to_string(parts), extent, node.outputs());
+  int64_t at = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Attributes attributes = {{"starts", std::vector<int64_t>{at}},
+                                   {"ends", std::vector<int64_t>{at + parts[i]}},
+                                   {"axes", std::vector<int64_t>{axis}}};
+    at += parts[i];
+    if (node.has_output(i)) translator.set(node, i, translator.make_one(node, "slice", {x}, attributes));
+  }
+}
+
+}  // namespace halfstep::formats::onnx

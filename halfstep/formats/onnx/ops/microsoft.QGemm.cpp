@@ -1,0 +1,24 @@
+// A linear layer on codes: the convolution on codes with windows of one element, whose bias is int32 too.
+#include "halfstep/formats/onnx/translator.h"
+
+namespace halfstep::formats::onnx {
+
+void translate_microsoft_QGemm(Translator& translator, const Node& node) {
+  enum { kA, kAScale, kAZero, kB, kBScale, kBZero, kC, kYScale, kYZero };
+  std::vector<Operand> in;
+  for (size_t i = kA; i <= kYZero; ++i) in.push_back(translator.in(node, i));
+  if (node.real("alpha", 1) != 1 || node.integer("transA", 0) != 0 || !in[kYScale].there() || !in[kYZero].there())
+    Translator::refuse(node, "alpha, transA and a float result are not supported");
+  if (in[kA].dims().size() != 2 || in[kB].dims().size() != 2) fail("{}: expected two matrices", node.where());
+  if (node.integer("transB", 0) == 0)
+    in[kB] = translator.make_one(node, "transpose", {in[kB]}, {{"perm", std::vector<int64_t>{1, 0}}});
+  const auto plane = [&](const Operand& x) {
+    return translator.reshaped(node, x, {x.dims()[0] == kUnknown ? 0 : x.dims()[0], x.dims()[1], 1, 1});
+  };
+  const Operand y = translator.make_one(node, "qlinear_conv",
+                                        {plane(in[kA]), in[kAScale], in[kAZero], plane(in[kB]), in[kBScale], in[kBZero],
+                                         in[kYScale], in[kYZero], in[kC]});
+  translator.set(node, 0, translator.reshaped(node, y, {0, -1}));
+}
+
+}  // namespace halfstep::formats::onnx

@@ -1,0 +1,44 @@
+// QONNX's quantizer of a width that is a tensor: codes and back, between bounds that need not be those of a type.
+#include <algorithm>
+#include <cmath>
+
+#include "halfstep/formats/onnx/translator.h"
+
+namespace halfstep::formats::onnx {
+namespace {
+
+struct Bounds {
+  double lowest, highest;
+};
+
+/// The codes of `bits` bits; a narrow range of signed ones leaves the lowest code out, of unsigned ones the highest.
+Bounds bounds_of(double bits, bool is_signed, bool is_narrow) {
+  if (!is_signed) return {0, std::exp2(bits) - 1 - (is_narrow ? 1 : 0)};
+  return {-std::exp2(bits - 1) + (is_narrow ? 1 : 0), std::exp2(bits - 1) - 1};
+}
+
+}  // namespace
+
+void translate_qonnx_Quant(Translator& translator, const Node& node) {
+  const Operand x = translator.in(node, 0), scale = translator.in(node, 1);
+  const Tensor zero = translator.contents(translator.in(node, 2)), bits = translator.contents(translator.in(node, 3));
+  if (bits.size() != 1) Translator::refuse(node, "one width for each element is not supported");
+  if (node.text("rounding_mode", "ROUND") != "ROUND")
+    Translator::refuse(node, fmt::format("rounding_mode {} is not supported", quote(node.text("rounding_mode", ""))));
+  const double width = number_at(bits, 0);
+  if (!(width >= 1 && width <= 24)) Translator::refuse(node, fmt::format("a width of {} bits is not supported", width));
+  const Bounds bounds = bounds_of(width, node.integer("signed", 1) != 0, node.integer("narrow", 0) != 0);
+  // Codes of float32: exact up to 24 bits. A zero point lies outside of the rounding.
+  const auto number = [&](double value) { return Translator::known(filled(DType::f32, {}, value)); };
+  const Operand minus = Translator::known(zero);
+  Operand codes = translator.make_one(node, "div", {x, scale});
+  const bool has_zero =
+      std::any_of(zero.raw(), zero.raw() + zero.bytes(), [](std::byte b) { return b != std::byte{0}; });
+  if (has_zero) codes = translator.make_one(node, "add", {codes, minus});
+  codes = translator.make_one(node, "clip", {codes, number(bounds.lowest), number(bounds.highest)});
+  codes = translator.make_one(node, "round", {codes});
+  if (has_zero) codes = translator.make_one(node, "sub", {codes, minus});
+  translator.set(node, 0, translator.make_one(node, "mul", {codes, scale}));
+}
+
+}  // namespace halfstep::formats::onnx

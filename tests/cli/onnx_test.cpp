@@ -1,0 +1,74 @@
+// ONNX files in the hands of a user: run on test data, inspected, refused.
+#include <gtest/gtest.h>
+
+#include "halfstep/base/tensor.h"
+#include "halfstep/io/npz.h"
+#include "tests/cli/program.h"
+#include "tests/formats/build.h"
+
+namespace halfstep {
+namespace {
+
+using formats::onnx::test::ModelText;
+using test::Workspace;
+
+/// y = relu(x), and test data in which y may be wrong.
+class Onnx : public testing::Test {
+ protected:
+  Onnx() {
+    ModelText text;
+    text.input("x", {-1, 3});
+    text.add("Relu", {"x"}, {"y"}).set_name("act");
+    text.output("y");
+    test::write_text(workspace / "relu", text.text());
+  }
+  void write_set(const std::string& folder, const std::vector<float>& y) {
+    const auto set = workspace / folder / "test_data_set_0";
+    std::filesystem::create_directories(set);
+    test::write_text(set / "input_0.pb", formats::onnx::test::floats("x", {1, 3}, {-1, 0, 2}).SerializeAsString());
+    test::write_text(set / "output_0.pb", formats::onnx::test::floats("y", {1, 3}, y).SerializeAsString());
+  }
+  Workspace workspace;
+};
+
+TEST_F(Onnx, test_data_pass_differ_or_are_refused) {
+  write_set("good", {0, 0, 2});
+  write_set("bad", {0, 0, 2.5});
+  workspace.expect(0, {"run", "relu", "--test-data", "good"});
+  const auto differs = workspace.expect(1, {"run", "relu", "--test-data", "bad"});
+  EXPECT_NE(differs.out.find("test_data_set_0/y: first differs at [0, 2]: found 2, expected 2.5"), std::string::npos);
+  test::write_text(workspace / "bad/tolerance.json", R"({"rtol": 0.5, "atol": 0})");
+  workspace.expect(0, {"run", "relu", "--test-data", "bad"});
+
+  ModelText other;
+  other.input("x", {1, 3});
+  other.add("Nonsense", {"x"}, {"y"}).set_name("it");
+  other.output("y");
+  test::write_text(workspace / "other.onnx", other.text());
+  const auto refused = workspace.expect(3, {"run", "other.onnx", "--test-data", "good"});
+  EXPECT_EQ(refused.err, "halfstep: other.onnx: node 'it': Nonsense: the operator is not supported\n");
+  const auto report = workspace.expect(0, {"inspect", "other.onnx", "--json"}).json();
+  EXPECT_FALSE(report["supported"]);
+  EXPECT_EQ(report["unsupported"][0]["nodes"][0], "it");
+}
+
+TEST_F(Onnx, runs_on_named_tensors) {
+  const std::vector<float> values = {-1, 2, 3, 4, -5, 6};
+  io::write_npz(workspace / "x.npz", {{"x", Tensor::of<float>(DType::f32, {2, 3}, values)}});
+  workspace.expect(0, {"run", "relu", "--inputs", "x.npz", "--outputs", "y.npz"});
+  EXPECT_EQ(io::read_npz(workspace / "y.npz").at("y").data<float>()[4], 0);
+  const auto missing = workspace.expect(2, {"run", "relu"});
+  EXPECT_EQ(missing.err, "halfstep: relu: input 'x' (float32[n, 3]) of the network is missing\n");
+}
+
+TEST_F(Onnx, inspection_says_what_is_in_it) {
+  const auto text = workspace.expect(0, {"inspect", "relu"}).out;
+  EXPECT_NE(text.find("ONNX file of test, IR version 10, opset ai.onnx 18"), std::string::npos);
+  EXPECT_NE(text.find("every node is supported"), std::string::npos);
+  const auto json = workspace.expect(0, {"inspect", "relu", "--json"}).json();
+  EXPECT_TRUE(json["supported"]);
+  EXPECT_EQ(json["operators"]["Relu"], 1);
+}
+
+}  // namespace
+}  // namespace halfstep

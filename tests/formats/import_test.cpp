@@ -1,0 +1,320 @@
+// From ONNX graphs to ours: entries of records, known values, control flow, and what is refused.
+#include <gtest/gtest.h>
+
+#include "halfstep/formats/onnx/node.h"
+#include "tests/formats/evaluate.h"
+#include "tests/support/error.h"
+
+namespace halfstep::formats::onnx {
+namespace {
+
+using halfstep::test::error_of;
+using halfstep::test::kind_of;
+using test::attribute;
+using test::bound;
+using test::import_text;
+using test::ModelText;
+using test::operators;
+
+Tensor condition(bool value) { return Tensor::of<bool>(DType::boolean, {}, std::span(&value, 1)); }
+Tensor count(int64_t value) { return Tensor::of<int64_t>(DType::i64, {}, std::span(&value, 1)); }
+
+std::string message(const ModelText& text, const Binding& binding = bound()) {
+  return error_of([&] { import_text(text, binding); });
+}
+
+/// x -> op -> y.
+ModelText one_node(const std::string& op, std::vector<proto::NodeAttribute> attributes = {}, int64_t opset = 18) {
+  ModelText text(opset);
+  text.input("x", {2, 3, 4, 4});
+  text.add(op, {"x"}, {"y"}, std::move(attributes)).set_name("it");
+  text.output("y");
+  return text;
+}
+
+TEST(Import, names_are_those_of_the_file) {
+  ModelText text;
+  text.input("in put", {2, 3});
+  text.add("Relu", {"in put"}, {"/a/b.c"}).set_name("first");
+  text.add("Sigmoid", {"/a/b.c"}, {"out::y"});
+  text.output("out::y");
+  const Model model = import_text(text);
+  EXPECT_EQ(operators(model), "relu sigmoid");
+  EXPECT_EQ(model.graph.arguments()[0].name(), "in put");
+  EXPECT_TRUE(model.graph.value("/a/b.c"));
+  EXPECT_EQ(model.graph.body().output_names(), std::vector<std::string>{"out::y"});
+  EXPECT_EQ(model.graph.ops()[1].location().line, 2);
+}
+
+TEST(Import, attributes_and_their_defaults) {
+  proto::NodeAttribute alpha;
+  alpha.set_name("alpha");
+  alpha.set_type(1);
+  alpha.set_f(0.25F);
+  const Model given = import_text(one_node("LeakyRelu", {alpha}));
+  EXPECT_EQ(get<double>(given.graph.ops()[0].attributes(), "alpha"), 0.25);
+  const Model left_out = import_text(one_node("LeakyRelu"));
+  EXPECT_EQ(get<double>(left_out.graph.ops()[0].attributes(), "alpha"), 0.01);
+}
+
+TEST(Import, says_what_is_not_supported) {
+  EXPECT_EQ(message(one_node("Nonsense")), "m.onnx: node 'it': Nonsense: the operator is not supported");
+  EXPECT_EQ(message(one_node("Relu", {attribute("speed", 3)})),
+            "m.onnx: node 'it': Relu: attribute speed = 3 is not supported");
+  EXPECT_EQ(kind_of([] { import_text(one_node("Nonsense")); }), ErrorKind::unsupported);
+  ModelText domain = one_node("Relu");
+  domain.graph().mutable_node(0)->set_domain("my.domain");
+  EXPECT_EQ(message(domain), "m.onnx: node 'it': Relu: the domain my.domain is not supported");
+  EXPECT_EQ(message(one_node("Relu", {}, 6)), "m.onnx: node 'it': Relu: opset 6 is not supported, only 7 to 28");
+  ModelText type(18);
+  type.input("x", {2}, 8);
+  EXPECT_EQ(message(type), "m.onnx: input 'x': element type string is not supported");
+}
+
+TEST(Import, refuses_damaged_graphs) {
+  ModelText cycle;
+  cycle.input("x", {2});
+  cycle.add("Add", {"x", "b"}, {"a"}).set_name("one");
+  cycle.add("Relu", {"a"}, {"b"});
+  cycle.output("b");
+  EXPECT_EQ(
+      message(cycle),
+      "m.onnx: node 'one': Add: 'b' is read before any node gives it: the graph has a cycle, or its nodes are out "
+      "of order");
+  EXPECT_EQ(kind_of([&] { import_text(cycle); }), ErrorKind::bad_input);
+
+  ModelText twice;
+  twice.input("x", {2});
+  twice.add("Relu", {"x"}, {"y"});
+  twice.add("Relu", {"x"}, {"y"}).set_name("again");
+  EXPECT_EQ(message(twice), "m.onnx: node 'again': Relu: the name 'y' is defined twice");
+
+  ModelText tensors;
+  tensors.add_tensor(test::floats("w", {1}, {1}));
+  tensors.add_tensor(test::floats("w", {1}, {2}));
+  EXPECT_EQ(message(tensors), "m.onnx: the tensor 'w' is there twice");
+
+  ModelText types;
+  types.input("x", {2});
+  types.input("i", {2}, 7);
+  types.add("Add", {"x", "i"}, {"y"}).set_name("sum");
+  EXPECT_NE(message(types).find("m.onnx: node 'sum': Add: add type: b is i64, expected"), std::string::npos);
+
+  ModelText large;
+  large.input("x", {2});
+  proto::TensorData tensor = test::floats("w", {}, {});
+  tensor.add_dims(int64_t{1} << 40);
+  large.add_tensor(tensor);
+  large.add("Add", {"x", "w"}, {"y"});
+  EXPECT_EQ(message(large), "m.onnx: tensor 'w': found 0 bytes, expected 4398046511104 for f32[1099511627776]");
+}
+
+TEST(Import, arithmetic_of_open_extents_disappears) {
+  ModelText text;
+  text.input("x", {-1, 4, 6});
+  text.add_tensor(test::integers("zero", {}, {0}));
+  text.add_tensor(test::integers("axis", {1}, {0}));
+  text.add_tensor(test::integers("rest", {2}, {8, 3}));
+  text.add("Shape", {"x"}, {"shape"});
+  text.add("Gather", {"shape", "zero"}, {"batch"}, {attribute("axis", 0)});
+  text.add("Unsqueeze", {"batch", "axis"}, {"list"});
+  text.add("Concat", {"list", "rest"}, {"dims"}, {attribute("axis", 0)});
+  text.add("Reshape", {"x", "dims"}, {"y"});
+  text.output("y");
+  const Model model = import_text(text);
+  EXPECT_EQ(operators(model), "reshape");
+  EXPECT_EQ(get<std::vector<int64_t>>(model.graph.ops()[0].attributes(), "dims"), (std::vector<int64_t>{-1, 8, 3}));
+}
+
+TEST(Import, slices_of_extents_as_python_counts) {
+  struct Case {
+    int64_t start, end, step;
+    std::vector<int64_t> expected;
+  };
+  for (const Case& one : std::vector<Case>{{0, 2, 1, {5, 6}},
+                                           {-2, INT64_MAX, 1, {7, 8}},
+                                           {INT64_MAX, INT64_MIN, -1, {8, 7, 6, 5}},
+                                           {3, 0, -2, {8, 6}},
+                                           {2, 1, 1, {}}}) {
+    ModelText text;
+    text.input("x", {5, 6, 7, 8});
+    text.add_tensor(test::integers("start", {1}, {one.start}));
+    text.add_tensor(test::integers("end", {1}, {one.end}));
+    text.add_tensor(test::integers("axes", {1}, {0}));
+    text.add_tensor(test::integers("step", {1}, {one.step}));
+    text.add("Shape", {"x"}, {"shape"});
+    text.add("Slice", {"shape", "start", "end", "axes", "step"}, {"y"});
+    text.output("y");
+    const Model model = import_text(text);
+    const Tensor& y = model.tensors.at("y");
+    EXPECT_EQ(std::vector<int64_t>(y.data<int64_t>().begin(), y.data<int64_t>().end()), one.expected);
+  }
+}
+
+TEST(Import, values_that_shape_a_result_are_asked_for) {
+  ModelText text;
+  text.input("x", {2, 6});
+  text.input("dims", {2}, 7);
+  text.add("Reshape", {"x", "dims"}, {"y"}).set_name("it");
+  text.output("y");
+  EXPECT_EQ(message(text), "it depends on the values of 'dims'");
+  const std::vector<int64_t> dims = {3, 4};
+  const Model model = import_text(
+      text, bound({{"dims", Tensor::of<int64_t>(DType::i64, {2}, dims)}, {"x", Tensor(DType::f32, {2, 6})}}));
+  EXPECT_EQ(model.graph.outputs()[0].dims(), (Dims{3, 4}));
+}
+
+proto::Graph branch(const std::string& op) {
+  proto::Graph graph;
+  test::Nodes(graph.mutable_node()).add(op, {"x"}, {op + "_y"});
+  graph.add_output()->set_name(op + "_y");
+  return graph;
+}
+
+TEST(Import, if_becomes_the_branch_that_is_taken) {
+  ModelText text;
+  text.input("x", {2});
+  text.input("c", {}, 9);
+  text.add("If", {"c"}, {"y"}, {attribute("then_branch", branch("Relu")), attribute("else_branch", branch("Sigmoid"))});
+  text.output("y");
+  const Tensor x(DType::f32, {2});
+  EXPECT_EQ(operators(import_text(text, bound({{"c", condition(true)}, {"x", x}}))), "relu");
+  EXPECT_EQ(operators(import_text(text, bound({{"c", condition(false)}, {"x", x}}))), "sigmoid");
+  EXPECT_EQ(kind_of([&] { import_text(text); }), ErrorKind::unsupported);
+}
+
+/// x + 1 in each iteration, which is also a scan output.
+proto::Graph loop_body() {
+  proto::Graph body;
+  test::set_type(*body.add_input(), "i", 7, {});
+  test::set_type(*body.add_input(), "go", 9, {});
+  test::set_type(*body.add_input(), "v", 1, {2});
+  test::Nodes nodes(body.mutable_node());
+  nodes.add("Identity", {"go"}, {"goes"});
+  nodes.add("Add", {"v", "one"}, {"next"});
+  for (const char* name : {"goes", "next", "next"})
+    test::set_type(*body.add_output(), name, name[0] == 'g' ? 9 : 1, {});
+  return body;
+}
+
+TEST(Import, loops_are_their_iterations) {
+  ModelText text;
+  text.input("n", {}, 7);
+  text.input("x", {2});
+  text.add_tensor(test::floats("one", {1}, {1}));
+  text.add("Loop", {"n", "", "x"}, {"last", "all"}, {attribute("body", loop_body())});
+  text.output("last");
+  text.output("all");
+  const Tensor x(DType::f32, {2});
+  const Model three = import_text(text, bound({{"n", count(3)}, {"x", x}}));
+  EXPECT_EQ(operators(three), "add reshape add reshape add reshape concat");
+  EXPECT_EQ(three.graph.outputs()[1].dims(), (Dims{3, 2}));
+  EXPECT_EQ(operators(import_text(text, bound({{"n", count(0)}, {"x", x}}))), "");
+  EXPECT_NE(message(text, bound({{"n", count(INT64_MAX)}, {"x", x}})).find("nodes with those of all iterations"),
+            std::string::npos);
+}
+
+TEST(Import, functions_are_inlined_with_their_attributes) {
+  ModelText text;
+  text.input("x", {2});
+  text.import_domain("mine", 1);
+  proto::Function& function = *text.model.add_functions();
+  function.set_name("Twice");
+  function.set_domain("mine");
+  function.add_input("a");
+  function.add_output("b");
+  function.add_attribute("slope");
+  auto& opset = *function.add_opset_import();
+  opset.set_version(18);
+  test::Nodes nodes(function.mutable_node());
+  proto::NodeAttribute reference;
+  reference.set_name("alpha");
+  reference.set_type(1);
+  reference.set_ref_attr_name("slope");
+  nodes.add("LeakyRelu", {"a"}, {"m"}, {reference});
+  nodes.add("Relu", {"m"}, {"b"});
+  proto::NodeAttribute slope;
+  slope.set_name("slope");
+  slope.set_type(1);
+  slope.set_f(0.5F);
+  text.add("Twice", {"x"}, {"y"}, {slope}).set_domain("mine");
+  text.add("Twice", {"y"}, {"z"}).set_domain("mine");
+  text.output("z");
+  const Model model = import_text(text);
+  EXPECT_EQ(operators(model), "leaky_relu relu leaky_relu relu");
+  EXPECT_EQ(get<double>(model.graph.ops()[0].attributes(), "alpha"), 0.5);
+  EXPECT_EQ(get<double>(model.graph.ops()[2].attributes(), "alpha"), 0.01);
+}
+
+TEST(Import, a_function_that_calls_itself_is_refused) {
+  ModelText text;
+  text.input("x", {2});
+  text.import_domain("mine", 1);
+  proto::Function& function = *text.model.add_functions();
+  function.set_name("Self");
+  function.set_domain("mine");
+  function.add_input("a");
+  function.add_output("b");
+  auto& opset = *function.add_opset_import();
+  opset.set_domain("mine");
+  opset.set_version(1);
+  test::Nodes(function.mutable_node()).add("Self", {"a"}, {"b"}).set_domain("mine");
+  text.add("Self", {"x"}, {"y"}).set_domain("mine");
+  EXPECT_EQ(message(text), "m.onnx: found more than 64 graphs and functions inside each other");
+}
+
+ModelText pooled(const std::string& op, std::vector<proto::NodeAttribute> attributes) {
+  attributes.push_back(attribute("kernel_shape", std::vector<int64_t>{3, 3}));
+  ModelText text;
+  text.input("x", {1, 2, 8, 7});
+  text.add(op, {"x"}, {"y"}, std::move(attributes));
+  text.output("y");
+  return text;
+}
+
+TEST(Import, windows_are_written_out) {
+  const auto pad = [](const Model& model) {
+    return get<std::vector<int64_t>>(model.graph.ops()[0].attributes(), "pad");
+  };
+  const auto strides = attribute("strides", std::vector<int64_t>{2, 2});
+  using Pads = std::vector<int64_t>;
+  EXPECT_EQ(pad(import_text(pooled("MaxPool", {}))), (Pads{0, 0, 0, 0}));
+  EXPECT_EQ(pad(import_text(pooled("MaxPool", {strides, attribute("auto_pad", "SAME_UPPER")}))), (Pads{0, 1, 1, 1}));
+  EXPECT_EQ(pad(import_text(pooled("MaxPool", {strides, attribute("auto_pad", "SAME_LOWER")}))), (Pads{1, 1, 0, 1}));
+  EXPECT_EQ(pad(import_text(pooled("MaxPool", {strides, attribute("ceil_mode", 1)}))), (Pads{0, 0, 1, 0}));
+  EXPECT_EQ(pad(import_text(pooled("AveragePool", {strides, attribute("ceil_mode", 1)}))), (Pads{0, 0, 1, 0}));
+}
+
+TEST(Coverage, lists_every_reason_once_with_its_nodes) {
+  ModelText text;
+  text.input("x", {2, 3});
+  text.add("Nonsense", {"x"}, {"a"}).set_name("n1");
+  text.add("Nonsense", {"x"}, {"b"}).set_name("n2");
+  text.add("Relu", {"a"}, {"c"});
+  text.add("Absurd", {"c"}, {"d"}).set_name("n3");
+  text.output("d");
+  const std::string bytes = text.text();
+  const Coverage found = coverage(*parse(test::bytes_of(bytes), "m.onnx"), bound());
+  ASSERT_EQ(found.issues.size(), 2u);
+  EXPECT_EQ(found.issues[0].op, "Nonsense");
+  EXPECT_EQ(found.issues[0].nodes, (std::vector<std::string>{"n1", "n2"}));
+  EXPECT_EQ(found.issues[1].op, "Absurd");
+  EXPECT_EQ(found.unchecked, 2);
+  EXPECT_FALSE(found.complete());
+}
+
+TEST(Coverage, looks_into_both_branches) {
+  ModelText text;
+  text.input("x", {2});
+  text.input("c", {}, 9);
+  text.add("If", {"c"}, {"y"}, {attribute("then_branch", branch("Relu")), attribute("else_branch", branch("Absurd"))});
+  text.output("y");
+  const std::string bytes = text.text();
+  const Coverage found = coverage(*parse(test::bytes_of(bytes), "m.onnx"), bound());
+  ASSERT_EQ(found.issues.size(), 2u);
+  EXPECT_TRUE(found.issues[0].needs_values);
+  EXPECT_EQ(found.issues[1].op, "Absurd");
+}
+
+}  // namespace
+}  // namespace halfstep::formats::onnx
