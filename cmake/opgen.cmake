@@ -17,6 +17,13 @@ target_link_libraries(opgen_lib PUBLIC halfstep_base yaml-cpp)
 add_executable(opgen opgen/main.cpp)
 target_link_libraries(opgen PRIVATE opgen_lib)
 
+# Functions that translate foreign operators: found here, listed by opgen.
+file(GLOB forms CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} halfstep/formats/onnx/ops/*.cpp)
+set(form_options "")
+foreach(form IN LISTS forms)
+  list(APPEND form_options --onnx-form ${form})
+endforeach()
+
 # One source for each record file, and the table of all.
 set(HALFSTEP_GEN_ir ${HALFSTEP_GEN}/halfstep/ir/ops.cpp)
 foreach(file IN LISTS records)
@@ -27,17 +34,18 @@ set(HALFSTEP_GEN_kernels
     ${HALFSTEP_GEN}/halfstep/kernels/table.cpp ${HALFSTEP_GEN}/halfstep/kernels/pointwise.cpp)
 set(HALFSTEP_GEN_arith ${HALFSTEP_GEN}/halfstep/arith/functions.cpp)
 set(HALFSTEP_GEN_passes ${HALFSTEP_GEN}/halfstep/passes/gradients.cpp)
+set(HALFSTEP_GEN_formats ${HALFSTEP_GEN}/halfstep/formats/onnx_forms.cpp)
 set(HALFSTEP_GEN_verify ${HALFSTEP_GEN}/tests/op_cases.cpp)
 add_custom_command(
   OUTPUT ${HALFSTEP_GEN}/opgen.stamp
-  BYPRODUCTS ${HALFSTEP_GEN_arith} ${HALFSTEP_GEN_ir} ${HALFSTEP_GEN_kernels} ${HALFSTEP_GEN_passes} ${HALFSTEP_GEN_verify}
+  BYPRODUCTS ${HALFSTEP_GEN_arith} ${HALFSTEP_GEN_ir} ${HALFSTEP_GEN_kernels} ${HALFSTEP_GEN_passes} ${HALFSTEP_GEN_formats} ${HALFSTEP_GEN_verify}
              ${HALFSTEP_GEN}/halfstep/ir/ops.h ${HALFSTEP_GEN}/halfstep/ir/ops_records.h
              ${HALFSTEP_GEN}/halfstep/kernels/ops.h ${HALFSTEP_GEN}/halfstep/arith/pointwise_functions.h
-             ${HALFSTEP_GEN}/halfstep/passes/gradients.h ${HALFSTEP_GEN}/docs/operators.md
+             ${HALFSTEP_GEN}/halfstep/passes/gradients.h ${HALFSTEP_GEN}/docs/operators.md ${HALFSTEP_GEN}/docs/onnx.md
              ${HALFSTEP_GEN}/python/halfstep/ops.py ${HALFSTEP_GEN}/python/halfstep/ops.pyi
-  COMMAND opgen --schema ops/schema.yaml --out ${HALFSTEP_GEN} ${records}
+  COMMAND opgen --schema ops/schema.yaml --out ${HALFSTEP_GEN} ${form_options} ${records}
   COMMAND ${CMAKE_COMMAND} -E touch ${HALFSTEP_GEN}/opgen.stamp
-  DEPENDS opgen ops/schema.yaml ${records}
+  DEPENDS opgen ops/schema.yaml ${records} ${forms}
   WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
   COMMENT "Generating code from the operator records"
   VERBATIM)

@@ -218,10 +218,14 @@ void check_foreign(const Record& record) {
   for (const std::string& name : port_names(record.inputs)) known.push_back(name);
   for (const std::string& name : port_names(record.outputs)) known.push_back(name);
   for (const Foreign& foreign : record.foreign) {
-    for (const auto& [ours, theirs] : foreign.names) {
-      if (std::find(known.begin(), known.end(), ours) == known.end())
-        fail_at(foreign.source, "'{}' is neither a port nor an attribute{}", ours, did_you_mean(ours, known));
-    }
+    const auto check = [&](const auto& list) {
+      for (const auto& [ours, theirs] : list) {
+        if (std::find(known.begin(), known.end(), ours) == known.end())
+          fail_at(foreign.source, "'{}' is neither a port nor an attribute{}", ours, did_you_mean(ours, known));
+      }
+    };
+    check(foreign.names);
+    check(foreign.inputs);
   }
 }
 

@@ -13,8 +13,13 @@ struct OutputFile {
   std::string text;
 };
 
+/// A foreign operator that a function of our own translates: NAME.cpp or DOMAIN.NAME.cpp, which starts with a comment.
+struct Form {
+  std::string stem, doc;
+};
+
 /// All outputs, in a fixed order.
-std::vector<OutputFile> emit_all(const Records& records);
+std::vector<OutputFile> emit_all(const Records& records, const std::vector<Form>& onnx_forms = {});
 
 std::string emit_ops_header(const Records& records);
 std::string emit_ops_records(const Records& records);
@@ -29,6 +34,10 @@ std::string emit_function_table(const Records& records);
 std::string emit_gradients_header();
 std::string emit_gradients(const Records& records);
 std::string emit_docs(const Records& records);
+/// docs/onnx.md: the ONNX operators that can be imported.
+std::string emit_onnx_docs(const Records& records, const std::vector<Form>& forms);
+/// The table of the functions in halfstep/formats/onnx/ops.
+std::string emit_onnx_forms(const std::vector<Form>& forms);
 std::string emit_op_cases(const Records& records);
 std::string emit_python(const Records& records);
 std::string emit_python_stub(const Records& records);
@@ -38,6 +47,10 @@ std::vector<const Record*> by_name(const Records& records);
 
 /// Dtype, dims and presence of a port in words: "f32[s], unless is_test".
 std::string port_text(const Port& port);
+/// " of com.microsoft, from 13 on, until 17": where a foreign name holds.
+std::string foreign_versions(const Foreign& foreign);
+/// "x = data, axes = input 1": what is called otherwise there.
+std::string foreign_names(const Foreign& foreign);
 /// The attributes as members of a struct NAME, and its constructor from Attributes.
 std::string attribute_members(const Record& record);
 /// The whole of `std::vector<Type> infer_NAME(const OpSite& site)`.

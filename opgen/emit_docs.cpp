@@ -47,9 +47,7 @@ void write_gradient(Text& text, const Record& record) {
 
 void write_foreign(Text& text, const Record& record) {
   for (const Foreign& foreign : record.foreign) {
-    std::vector<std::string> names;
-    for (const auto& [ours, theirs] : foreign.names) names.push_back(ours + " = " + theirs);
-    text.line("- {} `{}`: {}", foreign.format, foreign.op, join(names, ", "));
+    text.line("- {} `{}`{}: {}", foreign.format, foreign.op, foreign_versions(foreign), foreign_names(foreign));
   }
   if (!record.foreign.empty()) text.blank();
 }
@@ -97,6 +95,23 @@ std::string port_text(const Port& port) {
   if (!port.unless.empty()) text += ", unless " + port.unless;
   if (!port.state_of.empty()) text += ", next value of " + port.state_of;
   return text;
+}
+
+std::string foreign_versions(const Foreign& foreign) {
+  std::string text = foreign.domain.empty() ? "" : " of " + foreign.domain;
+  if (foreign.since != 1) text += fmt::format(", from {} on", foreign.since);
+  if (foreign.until) text += fmt::format(", until {}", *foreign.until);
+  return text;
+}
+
+std::string foreign_names(const Foreign& foreign) {
+  std::vector<std::string> names;
+  for (const auto& [ours, theirs] : foreign.names) names.push_back(ours + " = " + theirs);
+  for (const auto& [ours, position] : foreign.inputs) names.push_back(fmt::format("{} = input {}", ours, position));
+  for (const auto& [ours, value] : foreign.fixed) names.push_back(ours + " is `" + halfstep::to_string(value) + "`");
+  for (const auto& [ours, value] : foreign.defaults)
+    names.push_back(ours + " is `" + halfstep::to_string(value) + "` when absent");
+  return join(names, ", ");
 }
 
 std::string emit_docs(const Records& records) {

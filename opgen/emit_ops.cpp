@@ -139,14 +139,33 @@ void write_quant(Text& text, const Record& record) {
   if (quant.lookup) assign("lookup", "true");
 }
 
+std::string foreign_values(const char* field, const std::vector<std::pair<std::string, Attribute>>& values) {
+  std::vector<std::string> parts;
+  for (const auto& [ours, value] : values) parts.push_back("{" + quoted(ours) + ", " + attribute_cpp(value) + "}");
+  return parts.empty() ? "" : fmt::format(", .{} = {{{}}}", field, join(parts, ", "));
+}
+
+/// What only some foreign names have.
+std::string foreign_details(const Foreign& foreign) {
+  std::vector<std::string> inputs;
+  for (const auto& [ours, position] : foreign.inputs)
+    inputs.push_back(fmt::format("{{{}, {}}}", quoted(ours), position));
+  std::string text = inputs.empty() ? "" : ", .inputs = {" + join(inputs, ", ") + "}";
+  text += foreign_values("fixed", foreign.fixed) + foreign_values("defaults", foreign.defaults);
+  if (!foreign.domain.empty()) text += ", .domain = " + quoted(foreign.domain);
+  if (foreign.since != 1) text += fmt::format(", .since = {}", foreign.since);
+  if (foreign.until) text += fmt::format(", .until = {}", *foreign.until);
+  return text;
+}
+
 void write_foreign(Text& text, const Record& record) {
   if (record.foreign.empty()) return;
   text.line("  info.foreign = {{");
   for (const Foreign& foreign : record.foreign) {
     std::vector<std::string> names;
     for (const auto& [ours, theirs] : foreign.names) names.push_back("{" + quoted(ours) + ", " + quoted(theirs) + "}");
-    text.line("      {{.format = {}, .op = {}, .names = {{{}}}}},", quoted(foreign.format), quoted(foreign.op),
-              join(names, ", "));
+    text.line("      {{.format = {}, .op = {}, .names = {{{}}}{}}},", quoted(foreign.format), quoted(foreign.op),
+              join(names, ", "), foreign_details(foreign));
   }
   text.line("  }};");
 }

@@ -11,7 +11,7 @@ std::vector<const Record*> by_name(const Records& records) {
   return list;
 }
 
-std::vector<OutputFile> emit_all(const Records& records) {
+std::vector<OutputFile> emit_all(const Records& records, const std::vector<Form>& onnx_forms) {
   std::vector<OutputFile> files = {
       {"halfstep/ir/ops.h", emit_ops_header(records)},
       {"halfstep/ir/ops_records.h", emit_ops_records(records)},
@@ -23,7 +23,9 @@ std::vector<OutputFile> emit_all(const Records& records) {
       {"halfstep/arith/functions.cpp", emit_function_table(records)},
       {"halfstep/passes/gradients.h", emit_gradients_header()},
       {"halfstep/passes/gradients.cpp", emit_gradients(records)},
+      {"halfstep/formats/onnx_forms.cpp", emit_onnx_forms(onnx_forms)},
       {"docs/operators.md", emit_docs(records)},
+      {"docs/onnx.md", emit_onnx_docs(records, onnx_forms)},
       {"tests/op_cases.cpp", emit_op_cases(records)},
       {"python/halfstep/ops.py", emit_python(records)},
       {"python/halfstep/ops.pyi", emit_python_stub(records)},

@@ -184,16 +184,50 @@ Quant load_quant(const Yaml& yaml) {
   return quant;
 }
 
-std::vector<Foreign> load_foreign(const Yaml& yaml) {
+/// The value after "=", as one of the attribute's type.
+Attribute foreign_value(const std::string& text, const std::string& ours, const Yaml& yaml, const Record& record) {
+  const AttributeSpec* attribute = record.attribute(ours);
+  if (attribute == nullptr) fail_at(yaml.source(), "'{}' is no attribute that could have a value", ours);
+  return value_like(Yaml(YAML::Load(text.empty() ? "''" : text), yaml.source()), attribute->value);
+}
+
+/// `OURS: THEIRS`, `OURS: input.N`, both with `=VALUE` behind for an absent one; `OURS: =VALUE` alone for always.
+void load_foreign_name(Foreign& foreign, const std::string& ours, const Yaml& yaml, const Record& record) {
+  static constexpr std::string_view kInput = "input.";
+  const std::string& text = yaml.text();
+  const size_t equals = text.find('=');
+  const std::string theirs = text.substr(0, equals);
+  if (equals != std::string::npos) {
+    auto& values = theirs.empty() ? foreign.fixed : foreign.defaults;
+    values.emplace_back(ours, foreign_value(text.substr(equals + 1), ours, yaml, record));
+  }
+  if (theirs.starts_with(kInput)) {
+    foreign.inputs.emplace_back(ours, to_int(Yaml(YAML::Node(theirs.substr(kInput.size())), yaml.source())));
+  } else if (!theirs.empty()) {
+    foreign.names.emplace_back(ours, theirs);
+  }
+}
+
+Foreign load_foreign_entry(const std::string& format, const Yaml& entry, const Record& record) {
+  if (!entry.has("op")) fail_at(entry.source(), "the key 'op' is missing");
+  Foreign foreign{entry.source(), format, entry.at("op").text()};
+  if (entry.has("domain")) foreign.domain = entry.at("domain").text();
+  if (entry.has("since")) foreign.since = to_int(entry.at("since"));
+  if (entry.has("until")) foreign.until = to_int(entry.at("until"));
+  if (foreign.until && *foreign.until < foreign.since)
+    fail_at(entry.source(), "until {} comes before since {}", *foreign.until, foreign.since);
+  for (const auto& [ours, theirs] : entry.items()) {
+    if (ours != "op" && ours != "domain" && ours != "since" && ours != "until")
+      load_foreign_name(foreign, ours, theirs, record);
+  }
+  return foreign;
+}
+
+std::vector<Foreign> load_foreign(const Yaml& yaml, const Record& record) {
   std::vector<Foreign> list;
   for (const auto& [format, entries] : yaml.items()) {
     for (const Yaml& entry : entries.elements()) {
-      if (!entry.has("op")) fail_at(entry.source(), "the key 'op' is missing");
-      Foreign foreign{entry.source(), format, entry.at("op").text(), {}};
-      for (const auto& [ours, theirs] : entry.items()) {
-        if (ours != "op") foreign.names.emplace_back(ours, theirs.text());
-      }
-      list.push_back(std::move(foreign));
+      list.push_back(load_foreign_entry(format, entry, record));
     }
   }
   return list;
@@ -220,7 +254,7 @@ Record load_record(const Yaml& yaml) {
     record.compute = {compute.source(), "compute", compute.text(), parse_expr(compute.text(), compute.source())};
   }
   if (yaml.has("quant")) record.quant = load_quant(yaml.at("quant"));
-  if (yaml.has("foreign")) record.foreign = load_foreign(yaml.at("foreign"));
+  if (yaml.has("foreign")) record.foreign = load_foreign(yaml.at("foreign"), record);
   if (yaml.has("regions")) record.regions = load_texts(yaml.at("regions"));
   if (yaml.has("kernels")) {
     const Yaml kernels = yaml.at("kernels");

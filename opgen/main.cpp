@@ -1,4 +1,5 @@
-// opgen --schema ops/schema.yaml --out DIR FILES.yaml...: operator records to C++, docs and tests.
+// opgen --schema ops/schema.yaml --out DIR [--onnx-form FILE.cpp]... FILES.yaml...: operator records to C++, docs and
+// tests.
 #include <fmt/format.h>
 
 #include <exception>
@@ -10,13 +11,14 @@
 
 namespace {
 
-constexpr const char* kUsage = "usage: opgen --schema ops/schema.yaml --out DIR FILES.yaml...\n";
+constexpr const char* kUsage =
+    "usage: opgen --schema ops/schema.yaml --out DIR [--onnx-form FILE.cpp]... FILES.yaml...\n";
 
 }  // namespace
 
 int main(int argc, char** argv) {
   std::string schema, out;
-  std::vector<std::string> files;
+  std::vector<std::string> files, forms;
   for (int i = 1; i < argc; ++i) {
     const std::string_view arg = argv[i];
     const bool has_value = i + 1 < argc;
@@ -24,6 +26,8 @@ int main(int argc, char** argv) {
       schema = argv[++i];
     } else if (arg == "--out" && has_value) {
       out = argv[++i];
+    } else if (arg == "--onnx-form" && has_value) {
+      forms.emplace_back(argv[++i]);
     } else if (arg.starts_with("--")) {
       fmt::print(stderr, "{}", kUsage);
       return 2;
@@ -37,7 +41,7 @@ int main(int argc, char** argv) {
   }
   try {
     const auto records = halfstep::opgen::load_all(schema, files);
-    halfstep::opgen::write_all(halfstep::opgen::emit_all(records), out);
+    halfstep::opgen::write_all(halfstep::opgen::emit_all(records, halfstep::opgen::load_forms(forms)), out);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;

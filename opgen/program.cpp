@@ -1,9 +1,11 @@
 #include "opgen/program.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <tuple>
 
 #include "halfstep/base/nearest.h"
 #include "opgen/check.h"
@@ -16,18 +18,37 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Every operator and every foreign name stands for one record.
+bool overlap(const Foreign& a, const Foreign& b) {
+  return a.format == b.format && a.domain == b.domain && a.op == b.op && (!a.until || b.since <= *a.until) &&
+         (!b.until || a.since <= *b.until);
+}
+
+/// In the order of format, domain and name only neighbours can be of one name.
+void check_foreign_unique(std::vector<const Foreign*> foreign) {
+  const auto key = [](const Foreign* name) { return std::tie(name->format, name->domain, name->op); };
+  std::stable_sort(foreign.begin(), foreign.end(), [&](const auto* a, const auto* b) { return key(a) < key(b); });
+  for (size_t i = 0; i < foreign.size(); ++i) {
+    for (size_t k = i + 1; k < foreign.size() && key(foreign[i]) == key(foreign[k]); ++k) {
+      const Foreign &a = *foreign[i], &b = *foreign[k];
+      if (overlap(a, b))
+        fail_at(b.source, "the {} operator {} is also at {}:{}", b.format, b.op, a.source.file, a.source.line);
+    }
+  }
+}
+
+/// Every operator and, in each version, every foreign name stands for one record.
 void check_unique(const Records& records) {
-  std::map<std::string, Source> operators, foreign;
+  std::map<std::string, Source> operators;
+  std::vector<const Foreign*> foreign;
   const auto take = [](std::map<std::string, Source>& seen, const std::string& what, const Source& source) {
     const auto [first, is_new] = seen.emplace(what, source);
     if (!is_new) fail_at(source, "{} is also at {}:{}", what, first->second.file, first->second.line);
   };
   for (const Record& record : records) {
     take(operators, fmt::format("the operator {}", record.name), record.source);
-    for (const Foreign& name : record.foreign)
-      take(foreign, fmt::format("the {} operator {}", name.format, name.op), name.source);
+    for (const Foreign& name : record.foreign) foreign.push_back(&name);
   }
+  check_foreign_unique(foreign);
 }
 
 void check_quant_references(const Records& records) {
@@ -73,6 +94,22 @@ Records load_all(const std::string& schema_file, const std::vector<std::string>&
   check_unique(records);
   check_quant_references(records);
   return records;
+}
+
+std::vector<Form> load_forms(std::vector<std::string> files) {
+  std::vector<Form> forms;
+  std::sort(files.begin(), files.end());
+  for (const std::string& file : files) {
+    std::string text = read_file(file);
+    std::string doc;
+    for (size_t end = 0; text.starts_with("// ") && (end = text.find('\n')) != std::string::npos;) {
+      doc += (doc.empty() ? "" : " ") + text.substr(3, end - 3);
+      text.erase(0, end + 1);
+    }
+    if (doc.empty()) fail("{}:1: found no comment that says what the function does", file);
+    forms.push_back({fs::path(file).stem().string(), doc});
+  }
+  return forms;
 }
 
 void write_all(const std::vector<OutputFile>& files, const std::string& folder) {

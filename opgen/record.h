@@ -85,7 +85,13 @@ struct Quant {
 struct Foreign {
   Source source;
   std::string format, op;
-  std::vector<std::pair<std::string, std::string>> names;  ///< ours, theirs
+  std::vector<std::pair<std::string, std::string>> names = {};   ///< ours, theirs
+  std::vector<std::pair<std::string, int64_t>> inputs = {};      ///< ours, position of the foreign input
+  std::vector<std::pair<std::string, Attribute>> fixed = {};     ///< attributes with the value they always have
+  std::vector<std::pair<std::string, Attribute>> defaults = {};  ///< and with that for an absent foreign one
+  std::string domain = {};
+  int64_t since = 1;
+  std::optional<int64_t> until = {};
 };
 
 /// One application of the operator: dtype and dims by input port, attributes as given.

@@ -10,6 +10,15 @@ Tensor Tensor::uninitialized(DType dtype, Dims dims) {
   return tensor;
 }
 
+Tensor Tensor::over(std::shared_ptr<std::byte> memory, Type type) {
+  HS_CHECK(reinterpret_cast<uintptr_t>(memory.get()) % size_of(type.dtype) == 0);
+  Tensor tensor;
+  tensor.size_ = count_elements(type.dims);
+  tensor.type_ = std::move(type);
+  tensor.storage_ = std::move(memory);
+  return tensor;
+}
+
 Tensor::Tensor(DType dtype, Dims dims) : Tensor(uninitialized(dtype, std::move(dims))) {
   std::memset(storage_.get(), 0, bytes());
 }

@@ -20,6 +20,10 @@ class Tensor {
   /// For whoever writes every element before anything reads one.
   static Tensor uninitialized(DType dtype, Dims dims);
 
+  /// Over memory that someone else made, aligned to the elements of `type`: a mapped file. Writing to the tensor writes
+  /// there.
+  static Tensor over(std::shared_ptr<std::byte> memory, Type type);
+
   template <class T>
   static Tensor of(DType dtype, Dims dims, std::span<const T> values) {
     Tensor tensor(dtype, std::move(dims));

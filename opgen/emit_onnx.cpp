@@ -1,0 +1,94 @@
+// docs/onnx.md, and the table of the functions that translate ONNX operators which renames cannot say.
+#include <algorithm>
+#include <map>
+
+#include "opgen/cpp.h"
+#include "opgen/emit.h"
+#include "opgen/text.h"
+
+namespace halfstep::opgen {
+namespace {
+
+/// File names have the short form of a domain.
+const std::map<std::string, std::string>& domains() {
+  static const std::map<std::string, std::string> kDomains = {{"microsoft", "com.microsoft"},
+                                                              {"qonnx", "qonnx.custom_op.general"}};
+  return kDomains;
+}
+
+struct ForeignName {
+  std::string domain, op;
+};
+
+ForeignName name_of(const Form& form) {
+  const size_t dot = form.stem.find('.');
+  if (dot == std::string::npos) return {"", form.stem};
+  const std::string domain = form.stem.substr(0, dot);
+  const auto known = domains().find(domain);
+  return {known == domains().end() ? domain : known->second, form.stem.substr(dot + 1)};
+}
+
+/// "translate_Conv", "translate_microsoft_QGemm".
+std::string function_of(const Form& form) {
+  std::string name = "translate_" + form.stem;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+/// Rows by domain and foreign name.
+using Rows = std::multimap<std::pair<std::string, std::string>, std::string>;
+
+Rows rows_of(const Records& records, const std::vector<Form>& forms) {
+  Rows rows;
+  for (const Record& record : records) {
+    for (const Foreign& foreign : record.foreign) {
+      if (foreign.format != "onnx") continue;
+      std::string versions =
+          foreign_versions({.source = {}, .format = {}, .op = {}, .since = foreign.since, .until = foreign.until});
+      if (!versions.empty()) versions = versions.substr(2);
+      rows.emplace(std::pair(foreign.domain, foreign.op),
+                   fmt::format("{} | `{}` | {}", versions, record.name, foreign_names(foreign)));
+    }
+  }
+  for (const Form& form : forms) {
+    const ForeignName name = name_of(form);
+    rows.emplace(std::pair(name.domain, name.op), fmt::format(" | {} | ", form.doc));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string emit_onnx_docs(const Records& records, const std::vector<Form>& forms) {
+  Text text;
+  text.line("# ONNX operators that can be imported\n");
+  text.line(
+      "Written by opgen from the `foreign` entries of the records in ops/ and the functions in "
+      "halfstep/formats/onnx/ops/. Types");
+  text.line(
+      "and extents are those of our operators: docs/operators.md. `halfstep inspect FILE.onnx` says what of a file is "
+      "not supported.\n");
+  text.line("| operator | opset | becomes | names |\n| --- | --- | --- | --- |");
+  for (const auto& [name, row] : rows_of(records, forms))
+    text.line("| {}{} | {} |", name.first.empty() ? "" : name.first + " ", name.second, row);
+  return text.str();
+}
+
+std::string emit_onnx_forms(const std::vector<Form>& forms) {
+  Text text;
+  text.add(generated_by("The functions of halfstep/formats/onnx/ops."));
+  text.line("#include \"halfstep/formats/onnx/forms.h\"");
+  text.line("\nnamespace halfstep::formats::onnx {{\n");
+  for (const Form& form : forms) text.line("void {}(Translator&, const Node&);", function_of(form));
+  text.line("\nstd::span<const Form> all_forms() {{");
+  text.line("  static constexpr std::array<Form, {}> kForms = {{{{", forms.size());
+  for (const Form& form : forms) {
+    const ForeignName name = name_of(form);
+    text.line("      {{{}, {}, {}}},", quoted(name.domain), quoted(name.op), function_of(form));
+  }
+  text.line("  }}}};");
+  text.line("  return kForms;\n}}\n\n}}  // namespace halfstep::formats::onnx");
+  return text.str();
+}
+
+}  // namespace halfstep::opgen
