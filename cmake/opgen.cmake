@@ -49,5 +49,8 @@ add_custom_command(
   WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
   COMMENT "Generating code from the operator records"
   VERBATIM)
+# Whole numbers wrap in pointwise operators.
+set_source_files_properties(${HALFSTEP_GEN}/halfstep/kernels/pointwise.cpp PROPERTIES COMPILE_OPTIONS -fwrapv)
+
 add_custom_target(halfstep_gen_run DEPENDS ${HALFSTEP_GEN}/opgen.stamp)
 add_dependencies(halfstep_gen halfstep_gen_run)
