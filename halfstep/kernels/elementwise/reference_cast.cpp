@@ -33,14 +33,10 @@ T low_bits(uint64_t value, DType dtype) {
                              : static_cast<T>(value << shift >> shift);
 }
 
-/// A float as an element of a whole type of fewer than 8 bits or more.
+/// A float as a whole number of 8 bits or more, held to its range, or of fewer, by its low bits.
 template <class T>
-T held_in(double value, DType dtype) {
-  const int bits = bits_of(dtype);
-  if (bits >= 8) return held<T>(value);
-  const double codes = 1 << bits;
-  const double lowest = std::is_signed_v<T> ? -codes / 2 : 0, highest = lowest + codes - 1;
-  return value == value ? static_cast<T>(std::min(std::max(value, lowest), highest)) : T(0);
+T whole_of(double value, DType dtype) {
+  return bits_of(dtype) >= 8 ? held<T>(value) : low_bits<T>(static_cast<uint64_t>(held<int64_t>(value)), dtype);
 }
 
 /// Rounded once, not by way of float.
@@ -78,7 +74,7 @@ void store(const Source* src, const CastState& state, void* results, int64_t beg
       } else if constexpr (std::is_floating_point_v<T>) {
         dst[i] = static_cast<T>(src[i]);
       } else if constexpr (std::is_floating_point_v<Source>) {
-        dst[i] = held_in<T>(src[i], to);
+        dst[i] = whole_of<T>(src[i], to);
       } else {
         dst[i] = low_bits<T>(static_cast<uint64_t>(src[i]), to);
       }

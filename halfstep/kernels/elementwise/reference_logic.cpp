@@ -75,16 +75,23 @@ Status run_bits(const Call& call, int, int64_t piece) {
   return {};
 }
 
+/// In the widest type of the same sign, where only the places that it has count.
+template <class T>
+T shifted(T a, T b, bool left) {
+  using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+  constexpr Wide kBits = 8 * sizeof(T);
+  const bool beyond = b < T(0) || static_cast<Wide>(b) >= kBits;
+  if (left) return beyond ? T(0) : static_cast<T>(static_cast<uint64_t>(a) << static_cast<int>(b));
+  return static_cast<T>(static_cast<Wide>(a) >> (beyond ? static_cast<int>(kBits) - 1 : static_cast<int>(b)) >>
+                        (beyond && !std::is_signed_v<T> ? 1 : 0));
+}
+
 Status run_shift(const Call& call, int, int64_t piece) {
   const auto& walk = state_of<Walk<BitShift>>(call);
   const bool left = walk.attributes.direction == "LEFT";
-  with_bits(call.in[0].dtype, [&]<class T>() {
-    const auto shift = [left](T a, T b) {
-      const auto wide = static_cast<uint64_t>(a);
-      if (b >= 8 * sizeof(T)) return T(0);
-      return static_cast<T>(left ? wide << b : wide >> b);
-    };
-    map_two(walk.runs, call.in[0].as<const T>(), call.in[1].as<const T>(), call.out[0].as<T>(), piece, shift);
+  with_whole(call.in[0].dtype, [&]<class T>() {
+    map_two(walk.runs, call.in[0].as<const T>(), call.in[1].as<const T>(), call.out[0].as<T>(), piece,
+            [left](T a, T b) { return shifted(a, b, left); });
   });
   return {};
 }
