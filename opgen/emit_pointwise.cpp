@@ -59,15 +59,26 @@ const Record* slope_of(const Record& record, const Records& records) {
 
 void write_slope(Text& text, const Record& record, const Record& gradient) {
   std::vector<std::string> args;
+  bool reads = false;  // of neg only the gradient of the output counts
   for (const Port& port : gradient.inputs) {
     const bool is_output = record.output(port.name) != nullptr;
+    reads = reads || is_output || record.input(port.name) != nullptr;
     args.push_back(record.input(port.name) != nullptr ? "x"
                    : is_output                        ? record.name + "_value(x, attributes)"
                                                       : "1.0");
   }
-  text.line("double {}_slope(double x, const Attributes& attributes) {{", record.name);
+  text.line("double {}_slope(double{}, const Attributes& attributes) {{", record.name, reads ? " x" : "");
   text.line("  return functions::{}(attributes)({});", pascal_case(gradient.name), join(args, ", "));
   text.line("}}");
+}
+
+/// What of `Elements` in halfstep/kernels/pointwise/driver.h the types of the first input need.
+const char* elements_of(const Record& record) {
+  const TypeSpec& type = record.inputs[0].type;
+  const auto declared = record.type_variables.find(type.name);
+  const auto& dtypes = declared != record.type_variables.end() ? declared->second.dtypes : type.type_class.dtypes;
+  const auto holds = [&dtypes](DType dtype) { return std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end(); };
+  return holds(DType::u8) ? "numbers" : holds(DType::i8) ? "signed_numbers" : "floats";
 }
 
 }  // namespace
@@ -135,7 +146,8 @@ namespace {
   for (const Record* record : pointwise(records)) {
     const std::string function = "arith::functions::" + pascal_case(record->name);
     const size_t operands = record->inputs.size();
-    text.line("\nconst Kernel reference_{} = pointwise::reference<{}, {}>();", record->name, function, operands);
+    text.line("\nconst Kernel reference_{} = pointwise::reference<{}, {}, pointwise::Elements::{}>();", record->name,
+              function, operands, elements_of(*record));
     text.line("const Kernel cpu_{}_simd = pointwise::simd<{}, {}, pointwise::choose_{}>();", record->name, function,
               operands, record->name);
   }

@@ -33,7 +33,8 @@ TypeClass load_type_class(const Yaml& yaml) {
   }
   const auto found = find_type_class(yaml.text());
   if (!found) {
-    std::vector<std::string> known = {"float", "int", "small_float", "codes", "weights", "any"};
+    std::vector<std::string> known = {"float", "int",         "whole", "signed",  "number", "plain",
+                                      "index", "small_float", "codes", "weights", "any"};
     for (const DType dtype : all_dtypes()) known.emplace_back(name(dtype));
     fail_at(yaml.source(), "unknown type '{}'{}", yaml.text(), did_you_mean(yaml.text(), known));
   }

@@ -142,7 +142,7 @@ std::string record_place(const Record& record);
 
 std::vector<DType> all_dtypes();
 
-/// The dtypes of "float", "int", "small_float", "codes", "weights", "any" or of one dtype's name; nothing for another
+/// The dtypes of a class ("float", "whole", "number", ..., "any") or of one dtype's name; nothing for another
 /// text.
 std::optional<TypeClass> find_type_class(std::string_view text);
 

@@ -12,8 +12,11 @@ using Kind = Expr::Kind;
 
 /// Number of arguments by function.
 const std::map<std::string, size_t>& functions() {
-  static const std::map<std::string, size_t> kFunctions = {{"where", 3}, {"exp", 1}, {"sigmoid", 1}, {"abs", 1},
-                                                           {"min", 2},   {"max", 2}, {"sqrt", 1},    {"rint", 1}};
+  static const std::map<std::string, size_t> kFunctions = {
+      {"where", 3}, {"exp", 1},   {"sigmoid", 1}, {"abs", 1},   {"min", 2},   {"max", 2},   {"sqrt", 1},
+      {"rint", 1},  {"floor", 1}, {"ceil", 1},    {"log", 1},   {"log1p", 1}, {"expm1", 1}, {"erf", 1},
+      {"sin", 1},   {"cos", 1},   {"tan", 1},     {"asin", 1},  {"acos", 1},  {"atan", 1},  {"sinh", 1},
+      {"cosh", 1},  {"tanh", 1},  {"asinh", 1},   {"acosh", 1}, {"atanh", 1}};
   return kFunctions;
 }
 
@@ -103,7 +106,8 @@ std::string operator_cpp(const std::string& op) { return op == "and" ? "&&" : op
 
 /// `text` as an operand: in parentheses unless it is an atom or a call.
 std::string operand(const Expr& expr, const std::string& text) {
-  const bool plain = !expr.is(Kind::binary) && !expr.is(Kind::unary) && !(expr.is(Kind::call) && expr.text == "where");
+  const bool plain = !(expr.is(Kind::binary) && expr.text != "/") && !expr.is(Kind::unary) &&
+                     !(expr.is(Kind::call) && expr.text == "where");
   return plain ? text : "(" + text + ")";
 }
 
@@ -126,6 +130,7 @@ std::string scalar_cpp(const Expr& expr, const Record& record) {
       return "static_cast<T>(" + cpp_name(expr.text) + ")";
     case Kind::unary: return (expr.text == "not" ? "!" : "-") + operand(expr.args[0], args[0]);
     case Kind::binary:
+      if (expr.text == "/") return "quotient_of(" + args[0] + ", " + args[1] + ")";
       return operand(expr.args[0], args[0]) + " " + operator_cpp(expr.text) + " " + operand(expr.args[1], args[1]);
     case Kind::call:
       if (expr.text != "where") return expr.text + "_of(" + join(args, ", ") + ")";
@@ -136,26 +141,15 @@ std::string scalar_cpp(const Expr& expr, const Record& record) {
 }
 
 std::string simd_cpp(const Expr& expr, const Record& record) {
-  static const std::map<std::string, std::string> kNames = {{"+", "hn::Add"},
-                                                            {"-", "hn::Sub"},
-                                                            {"*", "hn::Mul"},
-                                                            {"/", "hn::Div"},
-                                                            {"<", "hn::Lt"},
-                                                            {"<=", "hn::Le"},
-                                                            {">", "hn::Gt"},
-                                                            {">=", "hn::Ge"},
-                                                            {"==", "hn::Eq"},
-                                                            {"!=", "unequal"},
-                                                            {"and", "hn::And"},
-                                                            {"or", "hn::Or"},
-                                                            {"exp", "exp_of"},
-                                                            {"abs", "hn::Abs"},
-                                                            {"min", "min_of"},
-                                                            {"max", "max_of"},
-                                                            {"sqrt", "hn::Sqrt"},
-                                                            {"rint", "hn::Round"},
-                                                            {"where", "hn::IfThenElse"},
-                                                            {"sigmoid", "sigmoid_of"}};
+  static const std::map<std::string, std::string> kNames = {
+      {"+", "hn::Add"},         {"-", "hn::Sub"},     {"*", "hn::Mul"},
+      {"/", "hn::Div"},         {"<", "hn::Lt"},      {"<=", "hn::Le"},
+      {">", "hn::Gt"},          {">=", "hn::Ge"},     {"==", "hn::Eq"},
+      {"!=", "unequal"},        {"and", "hn::And"},   {"or", "hn::Or"},
+      {"exp", "exp_of"},        {"abs", "hn::Abs"},   {"min", "min_of"},
+      {"max", "max_of"},        {"sqrt", "hn::Sqrt"}, {"rint", "hn::Round"},
+      {"floor", "hn::Floor"},   {"ceil", "hn::Ceil"}, {"where", "hn::IfThenElse"},
+      {"sigmoid", "sigmoid_of"}};
   std::vector<std::string> args;
   for (const Expr& arg : expr.args) args.push_back(simd_cpp(arg, record));
   switch (expr.kind) {
@@ -168,8 +162,11 @@ std::string simd_cpp(const Expr& expr, const Record& record) {
       return "number(d, f." + cpp_name(expr.text) + ")";
     case Kind::unary: return (expr.text == "not" ? "hn::Not(" : "hn::Neg(") + args[0] + ")";
     default: {
+      const auto vectorized = kNames.find(expr.text);
+      if (vectorized == kNames.end())  // number by number, as on plain numbers
+        return "each(d, " + args[0] + ", arith::" + expr.text + "_of<float>)";
       const bool needs_tag = expr.is(Kind::call) && (expr.text == "exp" || expr.text == "sigmoid");
-      return kNames.at(expr.text) + "(" + (needs_tag ? "d, " : "") + join(args, ", ") + ")";
+      return vectorized->second + "(" + (needs_tag ? "d, " : "") + join(args, ", ") + ")";
     }
   }
 }

@@ -30,10 +30,12 @@ enum class DType : uint8_t {
   f8_e4m3fnuz,
   f8_e5m2,
   f8_e5m2fnuz,
-  f4_e2m1fn
+  f4_e2m1fn,
+  u32,
+  u64
 };
 
-inline constexpr int kDTypeCount = 20;
+inline constexpr int kDTypeCount = 22;
 
 std::string_view name(DType dtype);
 std::optional<DType> parse_dtype(std::string_view text);
@@ -42,9 +44,11 @@ std::optional<DType> parse_dtype(std::string_view text);
 constexpr size_t size_of(DType dtype) {
   switch (dtype) {
     case DType::f64:
-    case DType::i64: return 8;
+    case DType::i64:
+    case DType::u64: return 8;
     case DType::f32:
-    case DType::i32: return 4;
+    case DType::i32:
+    case DType::u32: return 4;
     case DType::f16:
     case DType::bf16:
     case DType::i16:
@@ -119,6 +123,14 @@ constexpr bool stored_as<int32_t>(DType d) {
 template <>
 constexpr bool stored_as<int64_t>(DType d) {
   return d == DType::i64;
+}
+template <>
+constexpr bool stored_as<uint32_t>(DType d) {
+  return d == DType::u32;
+}
+template <>
+constexpr bool stored_as<uint64_t>(DType d) {
+  return d == DType::u64;
 }
 template <>
 constexpr bool stored_as<bool>(DType d) {

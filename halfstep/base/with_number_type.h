@@ -23,6 +23,8 @@ decltype(auto) with_number_type(DType dtype, Body&& body) {
     case DType::u16: return body.template operator()<uint16_t>();
     case DType::i32: return body.template operator()<int32_t>();
     case DType::i64: return body.template operator()<int64_t>();
+    case DType::u32: return body.template operator()<uint32_t>();
+    case DType::u64: return body.template operator()<uint64_t>();
     default: break;
   }
   HS_CHECK(dtype == DType::boolean);

@@ -16,7 +16,7 @@ struct Description {
   std::string_view text;  ///< as in `descr`, without the byte order
   DType dtype;
 };
-constexpr std::array<Description, 11> kDescriptions = {{{"f4", DType::f32},
+constexpr std::array<Description, 13> kDescriptions = {{{"f4", DType::f32},
                                                         {"f8", DType::f64},
                                                         {"f2", DType::f16},
                                                         {"i1", DType::i8},
@@ -25,6 +25,8 @@ constexpr std::array<Description, 11> kDescriptions = {{{"f4", DType::f32},
                                                         {"u2", DType::u16},
                                                         {"i4", DType::i32},
                                                         {"i8", DType::i64},
+                                                        {"u4", DType::u32},
+                                                        {"u8", DType::u64},
                                                         {"b1", DType::boolean},
                                                         {"i1", DType::i4}}};
 

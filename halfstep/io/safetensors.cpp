@@ -19,7 +19,7 @@ struct DTypeName {
   std::string_view name;
   DType dtype;
 };
-constexpr std::array<DTypeName, 13> kDTypes = {{{"F32", DType::f32},
+constexpr std::array<DTypeName, 15> kDTypes = {{{"F32", DType::f32},
                                                 {"F64", DType::f64},
                                                 {"F16", DType::f16},
                                                 {"BF16", DType::bf16},
@@ -29,6 +29,8 @@ constexpr std::array<DTypeName, 13> kDTypes = {{{"F32", DType::f32},
                                                 {"U16", DType::u16},
                                                 {"I32", DType::i32},
                                                 {"I64", DType::i64},
+                                                {"U32", DType::u32},
+                                                {"U64", DType::u64},
                                                 {"BOOL", DType::boolean},
                                                 {"F8_E4M3", DType::f8_e4m3fn},
                                                 {"F8_E5M2", DType::f8_e5m2}}};

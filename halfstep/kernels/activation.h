@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "halfstep/base/status.h"
+#include "halfstep/kernels/number_types.h"
 
 namespace halfstep::kernels {
 
@@ -23,19 +23,20 @@ struct Activation {
   /// In place on `size` elements.
   template <class T>
   void apply(T* values, int64_t size) const {
-    const T slope = static_cast<T>(alpha);
+    using W = Wide<T>;
+    const W slope = static_cast<W>(alpha);
     switch (kind) {
       case Kind::none: return;
-      case Kind::relu: return map(values, size, [](T x) { return x < 0 ? T(0) : x; });
-      case Kind::relu6: return map(values, size, [](T x) { return x < 0 ? T(0) : x > 6 ? T(6) : x; });
-      case Kind::leaky_relu: return map(values, size, [slope](T x) { return x < 0 ? slope * x : x; });
+      case Kind::relu: return map(values, size, [](W x) { return x < 0 ? W(0) : x; });
+      case Kind::relu6: return map(values, size, [](W x) { return x < 0 ? W(0) : x > 6 ? W(6) : x; });
+      case Kind::leaky_relu: return map(values, size, [slope](W x) { return x < 0 ? slope * x : x; });
     }
   }
 
  private:
   template <class T, class Function>
   static void map(T* values, int64_t size, Function function) {
-    for (int64_t i = 0; i < size; ++i) values[i] = function(values[i]);
+    for (int64_t i = 0; i < size; ++i) values[i] = narrow<T>(function(widen(values[i])));
   }
 };
 

@@ -11,10 +11,11 @@ struct NumpyType {
   int number;
 };
 constexpr std::array kNumpyTypes = {
-    NumpyType{DType::f32, NPY_FLOAT32},  NumpyType{DType::f64, NPY_FLOAT64}, NumpyType{DType::f16, NPY_FLOAT16},
-    NumpyType{DType::i8, NPY_INT8},      NumpyType{DType::u8, NPY_UINT8},    NumpyType{DType::i16, NPY_INT16},
-    NumpyType{DType::u16, NPY_UINT16},   NumpyType{DType::i32, NPY_INT32},   NumpyType{DType::i64, NPY_INT64},
-    NumpyType{DType::i64, NPY_LONGLONG}, NumpyType{DType::boolean, NPY_BOOL}};
+    NumpyType{DType::f32, NPY_FLOAT32},  NumpyType{DType::f64, NPY_FLOAT64},  NumpyType{DType::f16, NPY_FLOAT16},
+    NumpyType{DType::i8, NPY_INT8},      NumpyType{DType::u8, NPY_UINT8},     NumpyType{DType::i16, NPY_INT16},
+    NumpyType{DType::u16, NPY_UINT16},   NumpyType{DType::i32, NPY_INT32},    NumpyType{DType::i64, NPY_INT64},
+    NumpyType{DType::i64, NPY_LONGLONG}, NumpyType{DType::boolean, NPY_BOOL}, NumpyType{DType::u32, NPY_UINT32},
+    NumpyType{DType::u64, NPY_UINT64},   NumpyType{DType::u64, NPY_ULONGLONG}};
 
 struct MlType {
   DType dtype;
@@ -49,6 +50,8 @@ constexpr std::array kDlpackTypes = {dlpack_type(DType::f32, Code::Float),
                                      dlpack_type(DType::u16, Code::UInt),
                                      dlpack_type(DType::i32, Code::Int),
                                      dlpack_type(DType::i64, Code::Int),
+                                     dlpack_type(DType::u32, Code::UInt),
+                                     dlpack_type(DType::u64, Code::UInt),
                                      dlpack_type(DType::boolean, Code::Bool),
                                      dlpack_type(DType::f8_e4m3fn, Code::Float8_E4M3FN),
                                      dlpack_type(DType::f8_e4m3fnuz, Code::Float8_E4M3FNUZ),

@@ -128,7 +128,7 @@ def test_codes_of_four_bits_keep_their_sign():
     assert same(halfstep.dequantize(codes, scale, zero_point), expected)
 
 
-@pytest.mark.parametrize("name", ["complex64", "uint32", "uint64", "longdouble", "S3", "O", "datetime64[s]"])
+@pytest.mark.parametrize("name", ["complex64", "longdouble", "S3", "O", "datetime64[s]"])
 def test_foreign_dtypes(name):
     with pytest.raises(halfstep.Error, match="relu type: x is .*, which is no element type of Halfstep"):
         halfstep.relu(np.zeros(3, name))

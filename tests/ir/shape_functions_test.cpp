@@ -183,5 +183,95 @@ TEST(Shapes, GlobalPool) {
   EXPECT_EQ(global_pool(site(), {2, 7, 6, 5}, true), (Dims{2, 1, 1, 5}));
 }
 
+TEST(Shapes, SqueezeAndUnsqueeze) {
+  EXPECT_EQ(squeeze(site(), {2, 1, 3, 1}, {1, -1}), (Dims{2, 3}));
+  EXPECT_EQ(squeeze(site(), {1, 5, 1}, {}), (Dims{5}));
+  EXPECT_EQ(error_of([] { squeeze(site(), {2, 3}, {0}); }), kWhere + "axis 0 of [2, 3] is not 1");
+  EXPECT_EQ(error_of([] {
+              squeeze(site(), {kUnknown, 3}, {});
+            }),
+            kWhere + "whether axis 0 of [?, 3] is 1 is not known");
+  EXPECT_EQ(unsqueeze(site(), {2, 3}, {1, -1}), (Dims{2, 1, 3, 1}));
+  EXPECT_EQ(unsqueeze(site(), {}, {0}), (Dims{1}));
+  EXPECT_EQ(error_of([] { unsqueeze(site(), {2}, {0, -3}); }), kWhere + "axis 0 is given twice");
+}
+
+TEST(Shapes, Slice) {
+  EXPECT_EQ(slice(site(), {20, 10, 5}, {0, -3}, {3, 1000}, {}, {}), (Dims{3, 3, 5}));
+  EXPECT_EQ(slice(site(), {20, 10, 5}, {20, 10, 4}, {0, 0, 1}, {}, {-1, -3, -2}), (Dims{19, 3, 2}));
+  EXPECT_EQ(slice(site(), {4}, {-1}, {INT64_MIN}, {0}, {-1}), (Dims{4}));
+  EXPECT_EQ(slice(site(), {4}, {0}, {INT64_MAX}, {0}, {INT64_MAX}), (Dims{1}));
+  EXPECT_EQ(slice(site(), {4}, {3}, {INT64_MIN}, {0}, {INT64_MIN}), (Dims{1}));
+  EXPECT_EQ(slice(site(), {4}, {3}, {1}, {0}, {}), (Dims{0}));
+  EXPECT_EQ(slice(site(), {kUnknown, 4}, {0}, {2}, {0}, {}), (Dims{kUnknown, 4}));
+  EXPECT_EQ(error_of([] { slice(site(), {4}, {0}, {2}, {0}, {0}); }), kWhere + "step 0 is 0");
+  EXPECT_EQ(error_of([] { slice(site(), {4}, {0, 1}, {2, 2}, {}, {}); }), kWhere + "found 2 starts for 1 dims");
+}
+
+TEST(Shapes, PadAndTile) {
+  EXPECT_EQ(pad(site(), {2, 3}, {1, 0, 2, -1}, {}), (Dims{5, 2}));
+  EXPECT_EQ(pad(site(), {2, kUnknown}, {1, 2}, {-2}), (Dims{5, kUnknown}));
+  EXPECT_EQ(error_of([] { pad(site(), {2}, {-3, 0}, {}); }), kWhere + "axis 0 of [2] would have less than nothing");
+  EXPECT_EQ(error_of([] { pad(site(), {2}, {1}, {}); }), kWhere + "found 1 pads, expected 2");
+  EXPECT_EQ(tile(site(), {2, kUnknown}, {3, 2}), (Dims{6, kUnknown}));
+}
+
+TEST(Shapes, GatherAndScatter) {
+  EXPECT_EQ(gather(site(), {5, 4, 3}, {2, 6}, 1), (Dims{5, 2, 6, 3}));
+  EXPECT_EQ(gather(site(), {5}, {}, -1), (Dims{}));
+  EXPECT_EQ(gather_nd(site(), {3, 4, 5}, {3, 7, 1}, 1), (Dims{3, 7, 5}));
+  EXPECT_EQ(gather_nd(site(), {3, 4, 5}, {2, 3}, 0), (Dims{2}));
+  EXPECT_EQ(error_of([] {
+              gather_nd(site(), {3, 4}, {2, 3}, 0);
+            }),
+            kWhere + "positions of 3 axes do not fit [3, 4] after 0 of batch");
+  EXPECT_EQ(one_hot(site(), {2, 3}, 5, 0), (Dims{5, 2, 3}));
+}
+
+TEST(Shapes, Pool) {
+  EXPECT_EQ(pool(site(), {2, 3, 9, 8}, {3, 3}, {2, 2}, {}, {}, "notset", false), (Dims{2, 3, 4, 3}));
+  EXPECT_EQ(pool(site(), {2, 3, 9, 8}, {3, 3}, {2, 2}, {}, {}, "notset", true), (Dims{2, 3, 4, 4}));
+  // The last window would start in the padding behind.
+  EXPECT_EQ(pool(site(), {1, 1, 2}, {1}, {2}, {}, {0, 2}, "notset", true), (Dims{1, 1, 2}));
+  EXPECT_EQ(pool(site(), {1, 1, kUnknown}, {3}, {2}, {}, {}, "notset", true), (Dims{1, 1, kUnknown}));
+  EXPECT_EQ(pool(site(), {1, 1, 11}, {4}, {3}, {}, {}, "same_upper", false), (Dims{1, 1, 4}));
+  EXPECT_EQ(error_of([] {
+              pool(site(), {1, 1, 2}, {3}, {}, {}, {}, "notset", false);
+            }),
+            kWhere + "axis 2 of [1, 1, 2] with its padding is shorter than the kernel");
+}
+
+TEST(Shapes, ConvolutionTranspose) {
+  EXPECT_EQ(
+      convolution_transpose(site(), {1, 6, 5, 7}, {6, 2, 3, 3}, 2, {2, 2}, {}, {1, 0, 2, 1}, {1, 1}, {}, "notset"),
+      (Dims{1, 4, 9, 15}));
+  EXPECT_EQ(convolution_transpose(site(), {1, 1, 3}, {1, 1, 3}, 1, {3}, {}, {}, {}, {10}, "notset"), (Dims{1, 1, 10}));
+  EXPECT_EQ(convolution_transpose(site(), {1, 1, 3}, {1, 1, 3}, 1, {3}, {}, {}, {}, {}, "same_lower"), (Dims{1, 1, 9}));
+}
+
+TEST(Shapes, Einsum) {
+  const Type a{DType::f32, {2, 3}}, b{DType::f32, {3, 4}}, c{DType::f32, {5, 1, 3}};
+  const std::vector<const Type*> product = {&a, &b}, batch = {&c, &b}, one = {&a};
+  EXPECT_EQ(einsum(site(), product, "ij, jk -> ik"), (Dims{2, 4}));
+  EXPECT_EQ(einsum(site(), product, "ij,jk"), (Dims{2, 4}));
+  EXPECT_EQ(einsum(site(), batch, "...j,jk->...k"), (Dims{5, 1, 4}));
+  EXPECT_EQ(einsum(site(), one, "ij->"), (Dims{}));
+  EXPECT_EQ(error_of([&] { einsum(site(), product, "ij,ik->j"); }), kWhere + "'i' is 2 and 3");
+  EXPECT_EQ(error_of([&] { einsum(site(), one, "ij,jk->ik"); }), kWhere + "the equation has 2 terms for 1 values");
+  EXPECT_EQ(error_of([&] { einsum(site(), one, "i->i"); }), kWhere + "the term 'i' does not fit [2, 3]");
+  EXPECT_EQ(error_of([&] { einsum(site(), one, "ij->k"); }), kWhere + "'k' of the result stands in no term");
+}
+
+TEST(Shapes, Resize) {
+  EXPECT_EQ(resize(site(), {1, 2, 4, 5}, {}, {1.0, 1.0, 2.0, 1.6}, {}, "stretch"), (Dims{1, 2, 8, 8}));
+  EXPECT_EQ(resize(site(), {1, 2, 4, 5}, {7, 3}, {}, {2, 3}, "stretch"), (Dims{1, 2, 7, 3}));
+  EXPECT_EQ(resize(site(), {4, 5}, {7, 8}, {}, {}, "not_larger"), (Dims{6, 8}));
+  EXPECT_EQ(resize(site(), {4, 5}, {7, 8}, {}, {}, "not_smaller"), (Dims{7, 9}));
+  EXPECT_EQ(error_of([] {
+              resize(site(), {4, 5}, {7}, {}, {}, "stretch");
+            }),
+            kWhere + "found 1 sizes and 0 scales, expected 2 of one of them");
+}
+
 }  // namespace
 }  // namespace halfstep::shapes

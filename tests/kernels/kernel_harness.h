@@ -227,6 +227,8 @@ inline testing::AssertionResult same_bits(const Tensor& want, const Tensor& got)
     case DType::u16: return harness::same_elements<uint16_t>(want, got);
     case DType::i32: return harness::same_elements<int32_t>(want, got);
     case DType::i64: return harness::same_elements<int64_t>(want, got);
+    case DType::u32: return harness::same_elements<uint32_t>(want, got);
+    case DType::u64: return harness::same_elements<uint64_t>(want, got);
     case DType::boolean: return harness::same_elements<bool>(want, got);
   }
   return testing::AssertionFailure() << "unknown element type";

@@ -4,6 +4,8 @@
 namespace halfstep::kernels {
 namespace {
 
+const Attributes kAlongLast = {{"axis", int64_t{-1}}, {"flattened", false}};
+
 Tensor labels_tensor(const std::vector<int32_t>& labels) {
   return Tensor::of<int32_t>(DType::i32, {static_cast<int64_t>(labels.size())}, labels);
 }
@@ -32,7 +34,7 @@ double plain_loss(const std::vector<double>& logits, const std::vector<int32_t>&
 TEST(Softmax, RowsAddUpToOneAndFollowTheFormula) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     const Tensor x = normal_tensor({3, 67, 10}, 1, dtype);
-    const Tensor out = run_every_way(reference_softmax, {"softmax", {}, {x}, {x.type()}}, CpuLevel::scalar)[0];
+    const Tensor out = run_every_way(reference_softmax, {"softmax", kAlongLast, {x}, {x.type()}}, CpuLevel::scalar)[0];
     const auto at = [](const Tensor& t, int64_t i) {
       return t.dtype() == DType::f32 ? double{t.data<float>()[i]} : t.data<double>()[i];
     };
@@ -51,9 +53,10 @@ TEST(Softmax, RowsAddUpToOneAndFollowTheFormula) {
 TEST(Softmax, NeitherOverflowsNorTakesEmptyRows) {
   const Tensor x = f32_values({2, 2}, {1e30F, 1e30F, -1e30F, 1e30F});
   EXPECT_TRUE(same_bits(f32_values({2, 2}, {0.5F, 0.5F, 0, 1}),
-                        run_kernel(reference_softmax, {"softmax", {}, {x}, {x.type()}}, CpuLevel::scalar)[0]));
+                        run_kernel(reference_softmax, {"softmax", kAlongLast, {x}, {x.type()}}, CpuLevel::scalar)[0]));
   const Tensor empty(DType::f32, {3, 0});
-  EXPECT_EQ(run_kernel(reference_softmax, {"softmax", {}, {empty}, {empty.type()}}, CpuLevel::scalar)[0].size(), 0);
+  EXPECT_EQ(run_kernel(reference_softmax, {"softmax", kAlongLast, {empty}, {empty.type()}}, CpuLevel::scalar)[0].size(),
+            0);
 }
 
 TEST(SoftmaxCrossEntropy, FollowsTheFormula) {

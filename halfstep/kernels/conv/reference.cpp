@@ -4,7 +4,7 @@
 
 #include "halfstep/kernels/activation.h"
 #include "halfstep/kernels/conv/geometry.h"
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/kernels/number_types.h"
 #include "halfstep/kernels/ops.h"
 
 namespace halfstep::kernels {
@@ -41,10 +41,10 @@ void forward_plane(const ConvState& state, const T* src, const T* weights, const
       double sum = 0.0;
       for (int64_t i = 0; i < g.group_in(); ++i) {
         for_each_tap(g, oy, ox, [&](int64_t at, int64_t tap) {
-          sum += double{src[i * g.x_plane() + at]} * double{weights[i * g.taps() + tap]};
+          sum += to_double(src[i * g.x_plane() + at]) * to_double(weights[i * g.taps() + tap]);
         });
       }
-      dst[oy * g.ow + ox] = static_cast<T>(bias == nullptr ? sum : sum + double{bias[o]});
+      dst[oy * g.ow + ox] = from_double<T>(bias == nullptr ? sum : sum + to_double(bias[o]));
     }
   }
   state.activation.apply(dst, g.out_plane());
@@ -70,10 +70,10 @@ void grad_x_plane(const ConvGeometry& g, const T* out_grad, const T* weights, T*
         const int64_t oy = out_of_tap(at / g.w, g.pad[0], tap / g.kw, g.dilation[0], g.stride[0], g.oh);
         const int64_t ox = out_of_tap(at % g.w, g.pad[1], tap % g.kw, g.dilation[1], g.stride[1], g.ow);
         if (oy < 0 || ox < 0) continue;
-        sum += double{out_grad[o * g.out_plane() + oy * g.ow + ox]} * double{weights[o * g.filter() + tap]};
+        sum += to_double(out_grad[o * g.out_plane() + oy * g.ow + ox]) * to_double(weights[o * g.filter() + tap]);
       }
     }
-    dst[at] = static_cast<T>(sum);
+    dst[at] = from_double<T>(sum);
   }
 }
 
@@ -88,14 +88,14 @@ void grad_w_filter(const ConvGeometry& g, const T* src, const T* out_grad, T* ds
       const T* plane = src + n * g.x_image() + i * g.x_plane();
       for (int64_t oy = 0; oy < g.oh; ++oy) {
         for (int64_t ox = 0; ox < g.ow; ++ox) {
-          const double grad = double{out_grad[n * g.out_image() + oy * g.ow + ox]};
+          const double grad = to_double(out_grad[n * g.out_image() + oy * g.ow + ox]);
           for_each_tap(g, oy, ox,
-                       [&](int64_t at, int64_t tap) { sums[i * g.taps() + tap] += double{plane[at]} * grad; });
+                       [&](int64_t at, int64_t tap) { sums[i * g.taps() + tap] += to_double(plane[at]) * grad; });
         }
       }
     }
   }
-  for (int64_t i = 0; i < g.filter(); ++i) dst[o * g.filter() + i] = static_cast<T>(sums[i]);
+  for (int64_t i = 0; i < g.filter(); ++i) dst[o * g.filter() + i] = from_double<T>(sums[i]);
 }
 
 ConvGeometry forward_geometry(const Problem& problem) {
@@ -132,7 +132,7 @@ Plan prepare_grad_w(const Problem& problem) {
 Status run_forward(const Call& call, int, int64_t piece) {
   const auto& state = state_of<ConvState>(call);
   const int64_t outputs = state.geometry.o;
-  with_float(call.out[0].dtype, [&]<class T>() {
+  with_any_float(call.out[0].dtype, [&]<class T>() {
     forward_plane(state, call.in[Conv2d::in::x].as<const T>(), call.in[Conv2d::in::w].as<const T>(),
                   call.in[Conv2d::in::b].as<const T>(), call.out[0].as<T>(), piece / outputs, piece % outputs);
   });
@@ -141,7 +141,7 @@ Status run_forward(const Call& call, int, int64_t piece) {
 
 Status run_grad_x(const Call& call, int, int64_t piece) {
   const ConvGeometry& g = state_of<ConvState>(call).geometry;
-  with_float(call.out[0].dtype, [&]<class T>() {
+  with_any_float(call.out[0].dtype, [&]<class T>() {
     grad_x_plane(g, call.in[Conv2dGradX::in::out_grad].as<const T>(), call.in[Conv2dGradX::in::w].as<const T>(),
                  call.out[0].as<T>(), piece / g.c, piece % g.c);
   });
@@ -150,7 +150,7 @@ Status run_grad_x(const Call& call, int, int64_t piece) {
 
 Status run_grad_w(const Call& call, int, int64_t piece) {
   const ConvGeometry& g = state_of<ConvState>(call).geometry;
-  with_float(call.out[0].dtype, [&]<class T>() {
+  with_any_float(call.out[0].dtype, [&]<class T>() {
     grad_w_filter(g, call.in[Conv2dGradW::in::x].as<const T>(), call.in[Conv2dGradW::in::out_grad].as<const T>(),
                   call.out[0].as<T>(), piece, reinterpret_cast<double*>(call.worker_scratch));
   });
@@ -159,9 +159,9 @@ Status run_grad_w(const Call& call, int, int64_t piece) {
 
 }  // namespace
 
-extern const Kernel reference_conv2d{"reference", accept_f32_f64, prepare_forward, run_forward};
-extern const Kernel reference_conv2d_activation{"reference", accept_f32_f64, prepare_activation, run_forward};
-extern const Kernel reference_conv2d_grad_x{"reference", accept_f32_f64, prepare_grad_x, run_grad_x};
-extern const Kernel reference_conv2d_grad_w{"reference", accept_f32_f64, prepare_grad_w, run_grad_w};
+extern const Kernel reference_conv2d{"reference", accept_all, prepare_forward, run_forward};
+extern const Kernel reference_conv2d_activation{"reference", accept_all, prepare_activation, run_forward};
+extern const Kernel reference_conv2d_grad_x{"reference", accept_all, prepare_grad_x, run_grad_x};
+extern const Kernel reference_conv2d_grad_w{"reference", accept_all, prepare_grad_w, run_grad_w};
 
 }  // namespace halfstep::kernels

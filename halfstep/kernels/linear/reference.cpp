@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "halfstep/kernels/activation.h"
-#include "halfstep/kernels/float_types.h"
 #include "halfstep/kernels/linear/product.h"
+#include "halfstep/kernels/number_types.h"
 #include "halfstep/kernels/ops.h"
 
 namespace halfstep::kernels {
@@ -24,8 +24,9 @@ void multiply_row(const LinearState& state, const T* a, const T* b, const T* bia
   dst += piece * p.n;
   for (int64_t column = 0; column < p.n; ++column) {
     double sum = 0.0;
-    for (int64_t i = 0; i < p.k; ++i) sum += double{a[i * p.a_column]} * double{b[i * p.b_row + column * p.b_column]};
-    dst[column] = static_cast<T>(bias == nullptr ? sum : sum + double{bias[column]});
+    for (int64_t i = 0; i < p.k; ++i)
+      sum += to_double(a[i * p.a_column]) * to_double(b[i * p.b_row + column * p.b_column]);
+    dst[column] = from_double<T>(bias == nullptr ? sum : sum + to_double(bias[column]));
   }
   state.activation.apply(dst, p.n);
 }
@@ -43,7 +44,7 @@ Plan prepare_matmul(const Problem& problem) { return plan_of(matmul_product(prob
 
 Status run_linear(const Call& call, int, int64_t piece) {
   using In = Linear::in;
-  with_float(call.out[0].dtype, [&]<class T>() {
+  with_any_float(call.out[0].dtype, [&]<class T>() {
     multiply_row(state_of<LinearState>(call), call.in[In::x].as<const T>(), call.in[In::w].as<const T>(),
                  call.in[In::b].as<const T>(), call.out[0].as<T>(), piece);
   });
@@ -52,7 +53,7 @@ Status run_linear(const Call& call, int, int64_t piece) {
 
 Status run_matmul(const Call& call, int, int64_t piece) {
   using In = Matmul::in;
-  with_float(call.out[0].dtype, [&]<class T>() {
+  with_any_float(call.out[0].dtype, [&]<class T>() {
     multiply_row<T>(state_of<LinearState>(call), call.in[In::a].as<const T>(), call.in[In::b].as<const T>(), nullptr,
                     call.out[0].as<T>(), piece);
   });
@@ -61,8 +62,8 @@ Status run_matmul(const Call& call, int, int64_t piece) {
 
 }  // namespace
 
-extern const Kernel reference_linear{"reference", accept_f32_f64, prepare_linear, run_linear};
-extern const Kernel reference_linear_activation{"reference", accept_f32_f64, prepare_linear_activation, run_linear};
-extern const Kernel reference_matmul{"reference", accept_f32_f64, prepare_matmul, run_matmul};
+extern const Kernel reference_linear{"reference", accept_all, prepare_linear, run_linear};
+extern const Kernel reference_linear_activation{"reference", accept_all, prepare_linear_activation, run_linear};
+extern const Kernel reference_matmul{"reference", accept_all, prepare_matmul, run_matmul};
 
 }  // namespace halfstep::kernels

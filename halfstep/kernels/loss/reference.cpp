@@ -1,4 +1,4 @@
-// Softmax and its loss. Each row is computed in double from its largest element down, so that no exponential overflows.
+// The loss of softmax. Each row is computed in double from its largest element down, so that no exponential overflows.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -34,24 +34,6 @@ Partition partition_of(const T* row, int64_t classes) {
   for (int64_t i = 1; i < classes; ++i) p.largest = std::max(p.largest, double{row[i]});
   for (int64_t i = 0; i < classes; ++i) p.sum += std::exp(double{row[i]} - p.largest);
   return p;
-}
-
-Plan prepare_softmax(const Problem& problem) {
-  const Rows rows = rows_of(*problem.in[Softmax::in::x]);
-  return {.state = std::make_shared<Rows>(rows), .phases = {rows.pieces()}};
-}
-
-Status run_softmax(const Call& call, int, int64_t piece) {
-  const auto& rows = state_of<Rows>(call);
-  with_float(call.out[0].dtype, [&]<class T>() {
-    for (int64_t row = rows.begin(piece); row < rows.end(piece); ++row) {
-      const T* src = call.in[Softmax::in::x].as<const T>() + row * rows.classes;
-      T* dst = call.out[0].as<T>() + row * rows.classes;
-      const Partition p = partition_of(src, rows.classes);
-      for (int64_t i = 0; i < rows.classes; ++i) dst[i] = static_cast<T>(std::exp(double{src[i]} - p.largest) / p.sum);
-    }
-  });
-  return {};
 }
 
 /// Names the first label that is no class.
@@ -116,7 +98,6 @@ Status run_loss_grad(const Call& call, int phase, int64_t piece) {
 
 }  // namespace
 
-extern const Kernel reference_softmax{"reference", accept_f32_f64, prepare_softmax, run_softmax};
 extern const Kernel reference_softmax_cross_entropy{"reference", accept_all, prepare_loss, run_loss};
 extern const Kernel reference_softmax_cross_entropy_grad{"reference", accept_all, prepare_loss_grad, run_loss_grad};
 

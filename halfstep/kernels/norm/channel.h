@@ -3,47 +3,52 @@
 
 #include <cmath>
 
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/kernels/number_types.h"
 #include "halfstep/kernels/ops.h"
 
 namespace halfstep::kernels {
 
+/// In what T is computed in.
+template <class T = float>
 struct ChannelStatistics {
-  float mean;
-  float inverse_std;
+  Compute<T> mean;
+  Compute<T> inverse_std;
 };
 
 /// 1 / sqrt(variance + epsilon) in double, rounded once.
-inline float inverse_std(double variance, double epsilon) {
-  return static_cast<float>(1.0 / std::sqrt(variance + epsilon));
+template <class T = float>
+Compute<T> inverse_std(double variance, double epsilon) {
+  return static_cast<Compute<T>>(1.0 / std::sqrt(variance + epsilon));
 }
 
 /// What normalizes in inference: the running statistics.
-inline ChannelStatistics running_statistics(const Call& call, const BatchNorm& a, int64_t channel) {
-  return {call.in[BatchNorm::in::mean].as<const float>()[channel],
-          inverse_std(double{call.in[BatchNorm::in::variance].as<const float>()[channel]}, a.epsilon)};
+template <class T = float>
+ChannelStatistics<T> running_statistics(const Call& call, const BatchNorm& a, int64_t channel) {
+  return {widen(call.in[BatchNorm::in::mean].as<const T>()[channel]),
+          inverse_std<T>(to_double(call.in[BatchNorm::in::variance].as<const T>()[channel]), a.epsilon)};
 }
 
 /// From a batch's mean and biased variance over `count` elements: writes the outputs of the channel and gives what
 /// normalizes. The running variance takes the unbiased one, count / (count - 1) times the biased; one element alone
 /// counts as its own, and an empty batch leaves the running statistics as they are. Outputs may share memory with the
 /// inputs that they are the next state of.
-inline ChannelStatistics update_statistics(const Call& call, const BatchNorm& a, int64_t channel, double mean,
-                                           double variance, int64_t count) {
+template <class T = float>
+ChannelStatistics<T> update_statistics(const Call& call, const BatchNorm& a, int64_t channel, double mean,
+                                       double variance, int64_t count) {
   using In = BatchNorm::in;
   using Out = BatchNorm::out;
   const double unbiased =
       count > 1 ? variance * (static_cast<double>(count) / static_cast<double>(count - 1)) : variance;
-  const auto next = [&](float old, double batch) {
-    return count == 0 ? old : static_cast<float>(a.momentum * double{old} + (1.0 - a.momentum) * batch);
+  const auto next = [&](T old, double batch) {
+    return count == 0 ? old : from_double<T>(a.momentum * to_double(old) + (1.0 - a.momentum) * batch);
   };
-  const float old_mean = call.in[In::mean].as<const float>()[channel];
-  const float old_variance = call.in[In::variance].as<const float>()[channel];
-  call.out[Out::mean_out].as<float>()[channel] = next(old_mean, mean);
-  call.out[Out::variance_out].as<float>()[channel] = next(old_variance, unbiased);
-  const ChannelStatistics statistics{static_cast<float>(mean), inverse_std(variance, a.epsilon)};
-  call.out[Out::batch_mean].as<float>()[channel] = statistics.mean;
-  call.out[Out::batch_inverse_std].as<float>()[channel] = statistics.inverse_std;
+  const T old_mean = call.in[In::mean].as<const T>()[channel];
+  const T old_variance = call.in[In::variance].as<const T>()[channel];
+  call.out[Out::mean_out].as<T>()[channel] = next(old_mean, mean);
+  call.out[Out::variance_out].as<T>()[channel] = next(old_variance, unbiased);
+  const ChannelStatistics<T> statistics{static_cast<Compute<T>>(mean), inverse_std<T>(variance, a.epsilon)};
+  call.out[Out::batch_mean].as<T>()[channel] = narrow<T>(statistics.mean);
+  call.out[Out::batch_inverse_std].as<T>()[channel] = narrow<T>(statistics.inverse_std);
   return statistics;
 }
 

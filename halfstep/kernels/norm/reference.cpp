@@ -22,15 +22,16 @@ void for_each(const Channels& channels, int64_t channel, Visit&& visit) {
   }
 }
 
-ChannelStatistics batch_statistics(const Call& call, const NormState& state, int64_t channel) {
-  const auto* x = call.in[BatchNorm::in::x].as<const float>();
+template <class T>
+ChannelStatistics<T> batch_statistics(const Call& call, const NormState& state, int64_t channel) {
+  const T* x = call.in[BatchNorm::in::x].as<const T>();
   const int64_t count = state.channels.outer * state.channels.run;
   double sum = 0.0, squares = 0.0;
-  for_each(state.channels, channel, [&](int64_t i) { sum += double{x[i]}; });
+  for_each(state.channels, channel, [&](int64_t i) { sum += to_double(x[i]); });
   const double mean = count == 0 ? 0.0 : sum / static_cast<double>(count);
-  for_each(state.channels, channel, [&](int64_t i) { squares += (double{x[i]} - mean) * (double{x[i]} - mean); });
+  for_each(state.channels, channel, [&](int64_t i) { squares += (to_double(x[i]) - mean) * (to_double(x[i]) - mean); });
   const double variance = count == 0 ? 0.0 : squares / static_cast<double>(count);
-  return update_statistics(call, state.attributes, channel, mean, variance, count);
+  return update_statistics<T>(call, state.attributes, channel, mean, variance, count);
 }
 
 Plan prepare_norm(const Problem& problem) {
@@ -40,13 +41,16 @@ Plan prepare_norm(const Problem& problem) {
 
 Status run_norm(const Call& call, int, int64_t channel) {
   const auto& state = state_of<NormState>(call);
-  const auto* x = call.in[BatchNorm::in::x].as<const float>();
-  const float scale = call.in[BatchNorm::in::scale].as<const float>()[channel];
-  const float bias = call.in[BatchNorm::in::bias].as<const float>()[channel];
-  const ChannelStatistics s = state.attributes.is_test ? running_statistics(call, state.attributes, channel)
-                                                       : batch_statistics(call, state, channel);
-  auto* dst = call.out[0].as<float>();
-  for_each(state.channels, channel, [&](int64_t i) { dst[i] = (x[i] - s.mean) * (s.inverse_std * scale) + bias; });
+  with_any_float(call.out[0].dtype, [&]<class T>() {
+    const T* x = call.in[BatchNorm::in::x].as<const T>();
+    const auto scale = widen(call.in[BatchNorm::in::scale].as<const T>()[channel]);
+    const auto bias = widen(call.in[BatchNorm::in::bias].as<const T>()[channel]);
+    const ChannelStatistics<T> s = state.attributes.is_test ? running_statistics<T>(call, state.attributes, channel)
+                                                            : batch_statistics<T>(call, state, channel);
+    T* dst = call.out[0].as<T>();
+    for_each(state.channels, channel,
+             [&](int64_t i) { dst[i] = narrow<T>((widen(x[i]) - s.mean) * (s.inverse_std * scale) + bias); });
+  });
   return {};
 }
 

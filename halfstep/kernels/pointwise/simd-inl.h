@@ -43,6 +43,14 @@ inline Vector sigmoid_of(Tag d, Vector x) {
   return hn::Div(one, hn::Add(one, exp_of(d, hn::Neg(x))));
 }
 
+/// A function that there is on numbers alone.
+inline Vector each(Tag d, Vector x, float (*function)(float)) {
+  float lanes[kMostLanes];
+  hn::StoreU(x, d, lanes);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = function(lanes[i]);
+  return hn::LoadU(d, lanes);
+}
+
 template <size_t N, class Function, size_t... I>
 void map_row(const Row<N>& row, const Function& function, std::index_sequence<I...>) {
   const Tag d;

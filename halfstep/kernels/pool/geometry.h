@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "halfstep/kernels/kernel.h"
+#include "halfstep/kernels/number_types.h"
 
 namespace halfstep::kernels {
 
@@ -90,8 +90,8 @@ int64_t first_largest(const PoolGeometry& g, const T* plane, Span1d rows, Span1d
   for (int64_t y = rows.begin; y < rows.end; ++y) {
     for (int64_t x = columns.begin; x < columns.end; ++x) {
       const int64_t at = y * g.w + x;
-      best += (at - best) *
-              static_cast<int64_t>(beats(plane[at], plane[best]));  // a branch would be mispredicted half the time
+      best += (at - best) * static_cast<int64_t>(beats(
+                                widen(plane[at]), widen(plane[best])));  // a branch would be mispredicted half the time
     }
   }
   return best;

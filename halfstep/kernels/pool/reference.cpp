@@ -46,16 +46,22 @@ void for_each_window_of(const PoolGeometry& g, int64_t at, Visit&& visit) {
   }
 }
 
+template <class T>
+void max_plane(const PoolGeometry& g, const T* plane, T* dst) {
+  for_each_window(g, [&](int64_t oy, int64_t ox) {
+    const int64_t best = first_largest(g, plane, g.rows(oy), g.columns(ox));
+    dst[oy * g.ow + ox] = best < 0 ? static_cast<T>(lowest<Wide<T>>()) : plane[best];
+  });
+}
+
 Status run_max(const Call& call, int, int64_t piece) {
   const auto& g = state_of<PoolGeometry>(call);
-  with_number_type(call.out[0].dtype, [&]<class T>() {
-    const T* plane = call.in[MaxPool2d::in::x].as<const T>() + piece * g.plane();
-    T* dst = call.out[0].as<T>() + piece * g.out_plane();
-    for_each_window(g, [&](int64_t oy, int64_t ox) {
-      const int64_t best = first_largest(g, plane, g.rows(oy), g.columns(ox));
-      dst[oy * g.ow + ox] = best < 0 ? lowest<T>() : plane[best];
-    });
-  });
+  const auto run = [&]<class T>() {
+    max_plane(g, call.in[MaxPool2d::in::x].as<const T>() + piece * g.plane(),
+              call.out[0].as<T>() + piece * g.out_plane());
+  };
+  const DType dtype = call.out[0].dtype;
+  is_float(dtype) ? with_any_float(dtype, run) : with_number_type(dtype, run);
   return {};
 }
 
@@ -83,15 +89,17 @@ Status run_max_grad(const Call& call, int, int64_t piece) {
 
 Status run_average(const Call& call, int, int64_t piece) {
   const auto& g = state_of<PoolGeometry>(call);
-  const float* plane = call.in[AvgPool2d::in::x].as<const float>() + piece * g.plane();
-  float* dst = call.out[0].as<float>() + piece * g.out_plane();
-  for_each_window(g, [&](int64_t oy, int64_t ox) {
-    const Span1d rows = g.rows(oy), columns = g.columns(ox);
-    double sum = 0.0;
-    for (int64_t y = rows.begin; y < rows.end; ++y) {
-      for (int64_t x = columns.begin; x < columns.end; ++x) sum += double{plane[y * g.w + x]};
-    }
-    dst[oy * g.ow + ox] = static_cast<float>(sum / g.divisor(oy, ox));
+  with_any_float(call.out[0].dtype, [&]<class T>() {
+    const T* plane = call.in[AvgPool2d::in::x].as<const T>() + piece * g.plane();
+    T* dst = call.out[0].as<T>() + piece * g.out_plane();
+    for_each_window(g, [&](int64_t oy, int64_t ox) {
+      const Span1d rows = g.rows(oy), columns = g.columns(ox);
+      double sum = 0.0;
+      for (int64_t y = rows.begin; y < rows.end; ++y) {
+        for (int64_t x = columns.begin; x < columns.end; ++x) sum += to_double(plane[y * g.w + x]);
+      }
+      dst[oy * g.ow + ox] = from_double<T>(sum / g.divisor(oy, ox));
+    });
   });
   return {};
 }
@@ -109,9 +117,16 @@ Status run_average_grad(const Call& call, int, int64_t piece) {
   return {};
 }
 
+/// Codes of small floats have no order of their own.
+Verdict accept_numbers(const Problem& problem) {
+  const DType dtype = problem.in[0]->dtype;
+  if (is_small_float(dtype)) return refuse("{} is stored but not compared", name(dtype));
+  return accept();
+}
+
 }  // namespace
 
-extern const Kernel reference_max_pool2d{"reference", accept_f32_f64, prepare_forward<MaxPool2d>, run_max};
+extern const Kernel reference_max_pool2d{"reference", accept_numbers, prepare_forward<MaxPool2d>, run_max};
 extern const Kernel reference_max_pool2d_grad{"reference", accept_f32_f64, prepare_max_grad, run_max_grad};
 extern const Kernel reference_avg_pool2d{"reference", accept_all, prepare_forward<AvgPool2d>, run_average};
 extern const Kernel reference_avg_pool2d_grad{"reference", accept_all, prepare_average_grad, run_average_grad};

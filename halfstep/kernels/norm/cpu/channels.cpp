@@ -185,7 +185,7 @@ Plan prepare(const Problem& problem) {
 
 /// Sums of x - x[0] lose nothing that double could keep: float32 has 24 bits of its 53, and the first element is about
 /// as far from the mean as any other.
-ChannelStatistics batch_statistics(const Call& call, const NormState& state, int64_t channel) {
+ChannelStatistics<> batch_statistics(const Call& call, const NormState& state, int64_t channel) {
   const Channels& channels = state.channels;
   const int64_t count = channels.outer * channels.run;
   if (count == 0) return update_statistics(call, state.attributes, channel, 0.0, 0.0, 0);
@@ -197,8 +197,8 @@ ChannelStatistics batch_statistics(const Call& call, const NormState& state, int
 }
 
 void normalize_channel(const Call& call, const NormState& state, int64_t channel) {
-  const ChannelStatistics s = state.attributes.is_test ? running_statistics(call, state.attributes, channel)
-                                                       : batch_statistics(call, state, channel);
+  const ChannelStatistics<> s = state.attributes.is_test ? running_statistics(call, state.attributes, channel)
+                                                         : batch_statistics(call, state, channel);
   const float scale = call.in[BatchNorm::in::scale].as<const float>()[channel];
   const float bias = call.in[BatchNorm::in::bias].as<const float>()[channel];
   const int64_t begin = channel * state.channels.run;
@@ -247,10 +247,16 @@ Status run_grad(const Call& call, int, int64_t piece) {
   return {};
 }
 
+Verdict accept_f32(const Problem& problem) {
+  const DType dtype = problem.in[0]->dtype;
+  if (dtype != DType::f32) return refuse("x is {}, and this kernel normalizes f32", name(dtype));
+  return accept_simd(problem);
+}
+
 }  // namespace
 }  // namespace norm
 
-extern const Kernel cpu_batch_norm_channels{"channels", accept_simd, norm::prepare, norm::run};
+extern const Kernel cpu_batch_norm_channels{"channels", norm::accept_f32, norm::prepare, norm::run};
 extern const Kernel cpu_batch_norm_grad_channels{"channels", accept_simd, norm::prepare_grad, norm::run_grad};
 
 }  // namespace halfstep::kernels

@@ -84,10 +84,16 @@ Status run_global(const Call& call, int, int64_t piece) {
   return {};
 }
 
+Verdict accept_f32(const Problem& problem) {
+  if (problem.in[0]->dtype != DType::f32)
+    return refuse("x is {}, and this kernel averages f32", name(problem.in[0]->dtype));
+  return accept();
+}
+
 }  // namespace
 
-extern const Kernel cpu_avg_pool2d_planes{"planes", accept_all, prepare, run};
+extern const Kernel cpu_avg_pool2d_planes{"planes", accept_f32, prepare, run};
 extern const Kernel cpu_avg_pool2d_grad_planes{"planes", accept_all, prepare_grad, run_grad};
-extern const Kernel cpu_global_avg_pool_planes{"planes", accept_all, prepare_global, run_global};
+extern const Kernel cpu_global_avg_pool_planes{"planes", accept_f32, prepare_global, run_global};
 
 }  // namespace halfstep::kernels

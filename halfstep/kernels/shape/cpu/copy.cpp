@@ -55,6 +55,9 @@ Status run_concat(const Call& call, int, int64_t piece) {
 extern const Kernel cpu_reshape_copy{"copy", accept_all, prepare_copy, run_copy};
 extern const Kernel cpu_reshape_like_copy{"copy", accept_all, prepare_copy, run_copy};
 extern const Kernel cpu_flatten_copy{"copy", accept_all, prepare_copy, run_copy};
+extern const Kernel cpu_identity_copy{"copy", accept_all, prepare_copy, run_copy};
+extern const Kernel cpu_squeeze_copy{"copy", accept_all, prepare_copy, run_copy};
+extern const Kernel cpu_unsqueeze_copy{"copy", accept_all, prepare_copy, run_copy};
 extern const Kernel cpu_concat_copy{"copy", accept_all, prepare_concat, run_concat};
 
 }  // namespace halfstep::kernels
