@@ -30,7 +30,7 @@ class Descriptor {
 /// O_NONBLOCK: a pipe without a writer is refused, not waited for.
 int open_for_reading(const std::filesystem::path& path) {
   const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (number < 0) fail("{}: cannot be read: {}", path.string(), system_reason(errno));
+  if (number < 0) fail("{}: {}", path.string(), system_reason(errno));
   return number;
 }
 
@@ -38,7 +38,7 @@ int open_for_reading(const std::filesystem::path& path) {
 std::filesystem::path location_of(const Descriptor& file, const std::string& shown) {
   std::error_code failed;
   auto place = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file.number()), failed);
-  if (failed) fail("{}: cannot be read: {}", shown, system_reason(failed.value()));
+  if (failed) fail("{}: {}", shown, system_reason(failed.value()));
   return place;
 }
 
@@ -46,8 +46,8 @@ std::filesystem::path location_of(const Descriptor& file, const std::string& sho
 
 std::shared_ptr<const MappedFile> MappedFile::map(int descriptor, const std::string& shown) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) fail("{}: cannot be read: {}", shown, system_reason(errno));
-  if (!S_ISREG(status.st_mode)) fail("{}: cannot be read: not a regular file", shown);
+  if (::fstat(descriptor, &status) != 0) fail("{}: {}", shown, system_reason(errno));
+  if (!S_ISREG(status.st_mode)) fail("{}: is not a regular file", shown);
   std::shared_ptr<MappedFile> file(new MappedFile);
   file->size_ = static_cast<size_t>(status.st_size);
   if (file->size_ == 0) return file;

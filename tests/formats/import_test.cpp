@@ -100,6 +100,10 @@ TEST(Import, refuses_damaged_graphs) {
   types.add("Add", {"x", "i"}, {"y"}).set_name("sum");
   EXPECT_NE(message(types).find("m.onnx: node 'sum': Add: add type: b is i64, expected"), std::string::npos);
 
+  ModelText wide;
+  wide.add("Sum", std::vector<std::string>(70'000), {"y"}).set_name("sum");
+  EXPECT_EQ(message(wide), "m.onnx: node 'sum': Sum: found 70000 inputs and 1 outputs, expected at most 65536");
+
   ModelText large;
   large.input("x", {2});
   proto::TensorData tensor = test::floats("w", {}, {});

@@ -146,6 +146,9 @@ Tensor read_tensor_file(const std::filesystem::path& path) {
   return from_message(tensor, type_of(tensor, name), mapped->bytes(), mapped, name);
 }
 
-bool is_onnx_file(const std::filesystem::path& path) { return looks_like_model(io::MappedFile::open(path)->bytes()); }
+bool is_onnx_file(const std::filesystem::path& path) {
+  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) return false;
+  return looks_like_model(io::MappedFile::open(path)->bytes());
+}
 
 }  // namespace halfstep::formats::onnx

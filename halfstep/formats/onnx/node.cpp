@@ -168,6 +168,10 @@ Node::Node(const proto::Node& node, int64_t version, std::string where, const At
       domain_(node.domain() == "ai.onnx" ? "" : node.domain()),
       version_(version),
       where_(std::move(where)) {
+  constexpr int kMaxOperands = 65'536;
+  if (node.input_size() > kMaxOperands || node.output_size() > kMaxOperands)
+    fail("{}: found {} inputs and {} outputs, expected at most {}", where_, node.input_size(), node.output_size(),
+         kMaxOperands);
   for (const proto::NodeAttribute& a : node.attribute()) {
     const proto::NodeAttribute* value = &a;
     if (!a.ref_attr_name().empty()) {

@@ -13,7 +13,7 @@ namespace {
 /// Graphs and functions inside each other while they are inlined: bounds our own recursion.
 constexpr int kMaxDepth = 64;
 /// Nodes that are translated altogether, those of iterations counted each time.
-constexpr int64_t kMaxTranslated = 200'000;
+constexpr int64_t kMaxTranslated = 400'000;
 /// Bytes of tensors that nodes without inputs make.
 constexpr size_t kMaxMade = size_t{1} << 30;
 /// Versions of ONNX's own operators that the records and functions were written against.
