@@ -135,5 +135,15 @@ Dims recurrent_state(const OpSite& site, const Dims& x, const Dims& r, int64_t l
 Dims attention(const OpSite& site, const Dims& q, const Dims& v, int64_t heads, int64_t kv_heads);
 /// [batch, heads, length, kv_length]
 Dims attention_scores(const OpSite& site, const Dims& q, const Dims& k, int64_t heads);
+/// [n, c] and the axes of grid between the first and the last.
+Dims grid_sample(const OpSite& site, const Dims& x, const Dims& grid);
+/// [n, ..., r] for theta[n, r, r + 1] and a result of `dims` [n, c, ...].
+Dims affine_grid(const OpSite& site, const Dims& theta, const std::vector<int64_t>& dims);
+/// [n, c] and `image` for x[n, c * elements of a block, blocks].
+Dims col2im(const OpSite& site, const Dims& x, const std::vector<int64_t>& image, const std::vector<int64_t>& block);
+/// x without its last two axes.
+Dims batch_axes(const OpSite& site, const Dims& x);
+/// Those of target, or none when the losses are reduced to one.
+Dims reduced_loss(const OpSite& site, const Dims& target, const std::string& reduction);
 
 }  // namespace halfstep::shapes

@@ -220,4 +220,32 @@ Dims attention_scores(const OpSite&, const Dims& q, const Dims& k, int64_t heads
   return q.size() == 4 ? Dims{q[0], q[1], q[2], k[2]} : Dims{q[0], heads, q[1], k[1]};
 }
 
+Dims grid_sample(const OpSite&, const Dims& x, const Dims& grid) {
+  Dims dims = {either(x[0], grid[0]), x[1]};
+  dims.insert(dims.end(), grid.begin() + 1, grid.end() - 1);
+  return dims;
+}
+
+Dims affine_grid(const OpSite&, const Dims& theta, const std::vector<int64_t>& dims) {
+  Dims grid = {theta[0]};
+  grid.insert(grid.end(), dims.begin() + 2, dims.end());
+  grid.push_back(theta[1]);
+  return grid;
+}
+
+Dims col2im(const OpSite& site, const Dims& x, const std::vector<int64_t>& image, const std::vector<int64_t>& block) {
+  const Dim taps = product(block);
+  if ((Dim(x[1]) % taps == Dim(0)) == Truth::no)
+    reject(site, "{} rows are no blocks of {} elements", x[1], taps.value());
+  Dims dims = {x[0], floor_div(Dim(x[1]), taps).value()};
+  dims.insert(dims.end(), image.begin(), image.end());
+  return dims;
+}
+
+Dims batch_axes(const OpSite&, const Dims& x) { return {x.begin(), x.end() - 2}; }
+
+Dims reduced_loss(const OpSite&, const Dims& target, const std::string& reduction) {
+  return reduction == "none" ? target : Dims();
+}
+
 }  // namespace halfstep::shapes

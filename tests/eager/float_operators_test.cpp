@@ -235,5 +235,31 @@ TEST(FloatOperators, NonMaximumSuppression) {
   EXPECT_EQ(values_of<int64_t>(out[0]), (Wholes{0, 0, 3, 0, 0, 0, -1, -1, -1}));
 }
 
+TEST(FloatOperators, SamplingAndDeterminants) {
+  expect_floats(run("determinant", {floats({2, 2, 2}, {1, 2, 3, 4, 0, 2, 3, 0})})[0], {2}, {-2, -6}, 1e-6F);
+  const Tensor x = floats({1, 1, 2, 2}, {1, 2, 3, 4});
+  const Tensor grid = floats({1, 1, 3, 2}, {0, 0, -1, -1, 3, 0});
+  expect_floats(run("grid_sample", {x, grid}, {{"align_corners", true}})[0], {1, 1, 1, 3}, {2.5F, 1, 0});
+  expect_floats(run("grid_sample", {x, grid}, {{"align_corners", true}, {"padding", std::string("border")}})[0],
+                {1, 1, 1, 3}, {2.5F, 1, 3});
+  expect_floats(run("space_to_depth", {floats({1, 1, 2, 2}, {1, 2, 3, 4})}, {{"block_size", int64_t{2}}})[0],
+                {1, 4, 1, 1}, {1, 2, 3, 4});
+}
+
+TEST(FloatOperators, LossesLeaveOutWhatIsIgnored) {
+  const Tensor x = floats({3, 2}, {-1, -2, -3, -4, -5, -6}), target = wholes({3}, {0, 1, 1});
+  const Tensor weight = floats({2}, {1, 3});
+  expect_floats(run("negative_log_likelihood", {x, target, weight})[0], {}, {(1 + 12 + 18) / 7.0F}, 1e-6F);
+  expect_floats(run("negative_log_likelihood", {x, target, weight}, {{"ignore_index", int64_t{1}}})[0], {}, {1});
+  EXPECT_NE(error_of([&] {
+              run("negative_log_likelihood", {x, wholes({3}, {0, 2, 0})});
+            }).find("target 2 at 1"),
+            std::string::npos);
+  const auto both =
+      run("softmax_cross_entropy_loss", {floats({1, 2}, {0, 0}), wholes({1}, {1})}, {{"with_log_probabilities", true}});
+  expect_floats(both[0], {}, {std::log(2.0F)}, 1e-6F);
+  expect_floats(both[1], {1, 2}, {-std::log(2.0F), -std::log(2.0F)}, 1e-6F);
+}
+
 }  // namespace
 }  // namespace halfstep::eager

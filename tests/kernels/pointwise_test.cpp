@@ -99,7 +99,10 @@ TEST(Pointwise, Refusals) {
   const KernelCase halves = unary("relu", Tensor(DType::f16, {3}));
   EXPECT_EQ(verdict_of(cpu_relu_simd, floats, CpuLevel::scalar).reason(), "the scalar level was asked for");
   EXPECT_EQ(verdict_of(cpu_relu_simd, doubles, CpuLevel::avx2).reason(), "it computes f32, not f64");
-  EXPECT_EQ(verdict_of(reference_relu, halves, CpuLevel::avx2).reason(), "it computes f32 and f64, not f16");
+  EXPECT_EQ(verdict_of(cpu_relu_simd, halves, CpuLevel::avx2).reason(), "it computes f32, not f16");
+  const KernelCase codes = unary("relu", Tensor(DType::u8, {3}));
+  EXPECT_EQ(verdict_of(reference_relu, codes, CpuLevel::avx2).reason(), "it does not compute u8");
+  EXPECT_TRUE(verdict_of(reference_relu, halves, CpuLevel::scalar));
   EXPECT_TRUE(verdict_of(reference_relu, doubles, CpuLevel::scalar));
 }
 

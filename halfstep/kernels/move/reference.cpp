@@ -138,12 +138,15 @@ Plan prepare_depth_to_space(const Problem& problem) {
                   whole(b, block)});
 }
 
-/// The result as [n, block, block, c, h, w].
+/// The result as [n, block, block, c, h, w], or with the channels before the blocks.
 Plan prepare_space_to_depth(const Problem& problem) {
-  const int64_t b = SpaceToDepth(problem.attributes).block_size;
+  const SpaceToDepth a(problem.attributes);
+  const int64_t b = a.block_size;
   const Dims& x = problem.in[0]->dims;
-  return plan_of({whole(x[0], x[1] * x[2] * x[3]), whole(b, x[3]), whole(b, 1), whole(x[1], x[2] * x[3]),
-                  whole(x[2] / b, b * x[3]), whole(x[3] / b, b)});
+  Tables tables = {whole(x[0], x[1] * x[2] * x[3]), whole(b, x[3]),    whole(b, 1), whole(x[1], x[2] * x[3]),
+                   whole(x[2] / b, b * x[3]),       whole(x[3] / b, b)};
+  if (a.mode == "CRD") std::rotate(tables.begin() + 1, tables.begin() + 3, tables.begin() + 4);
+  return plan_of(std::move(tables));
 }
 
 Status run_maps(const Call& call, int, int64_t piece) {
