@@ -5,7 +5,7 @@
 
 #include "halfstep/io/npz.h"
 #include "halfstep/io/safetensors.h"
-#include "halfstep/verify/elements.h"
+#include "halfstep/base/elements.h"
 
 namespace halfstep {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "halfstep/verify/elements.h"
+#include "halfstep/base/elements.h"
 #include "halfstep/verify/roads.h"
 
 namespace halfstep::verify {

@@ -1,6 +1,6 @@
 #include "halfstep/verify/differences.h"
 
-#include "halfstep/verify/elements.h"
+#include "halfstep/base/elements.h"
 
 namespace halfstep::verify {
 namespace {

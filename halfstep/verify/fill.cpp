@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "halfstep/base/random.h"
-#include "halfstep/verify/elements.h"
+#include "halfstep/base/elements.h"
 #include "halfstep/verify/problem.h"
 
 namespace halfstep::verify {

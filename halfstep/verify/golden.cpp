@@ -9,7 +9,7 @@
 #include "halfstep/compile/compile.h"
 #include "halfstep/verify/compare.h"
 #include "halfstep/verify/deliberate.h"
-#include "halfstep/verify/elements.h"
+#include "halfstep/base/elements.h"
 #include "halfstep/verify/golden_form.h"
 #include "halfstep/verify/single.h"
 

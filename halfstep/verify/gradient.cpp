@@ -7,7 +7,7 @@
 #include "halfstep/compile/evaluate.h"
 #include "halfstep/verify/compare.h"
 #include "halfstep/verify/differences.h"
-#include "halfstep/verify/elements.h"
+#include "halfstep/base/elements.h"
 
 namespace halfstep::verify {
 namespace {

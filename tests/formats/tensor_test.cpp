@@ -28,7 +28,7 @@ proto::TensorData empty(int type, std::vector<int64_t> dims) {
 
 std::vector<double> numbers(const Tensor& tensor) {
   std::vector<double> list;
-  for (int64_t i = 0; i < tensor.size(); ++i) list.push_back(number_at(tensor, i));
+  for (int64_t i = 0; i < tensor.size(); ++i) list.push_back(element(tensor, i));
   return list;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/base/elements.h"
 #include "halfstep/base/tensor.h"
 #include "halfstep/ir/graph.h"
 
@@ -39,9 +40,6 @@ struct Operand {
 
 /// The tensor as elements where it is a short list of whole numbers, or one of them.
 std::optional<Elements> elements_of(const Operand& operand);
-
-/// The element at a flat position, of any element type; exact but for whole numbers beyond 2^53.
-double number_at(const Tensor& tensor, int64_t i);
 
 /// Every element is `value`, rounded to the type.
 Tensor filled(DType dtype, const Dims& dims, double value);

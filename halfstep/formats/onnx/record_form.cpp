@@ -36,7 +36,7 @@ struct FromTensor {
 
   double one() const {
     if (tensor.size() != 1) unsupported("{}: found {}, expected one element", where, to_string(tensor.type()));
-    return number_at(tensor, 0);
+    return element(tensor, 0);
   }
   Attribute operator()(bool) const { return one() != 0; }
   Attribute operator()(int64_t) const {
@@ -48,7 +48,7 @@ struct FromTensor {
   Attribute operator()(const std::vector<int64_t>&) const { return integers_of(tensor, where); }
   Attribute operator()(const std::vector<double>&) const {
     std::vector<double> list;
-    for (int64_t i = 0; i < tensor.size(); ++i) list.push_back(number_at(tensor, i));
+    for (int64_t i = 0; i < tensor.size(); ++i) list.push_back(element(tensor, i));
     return list;
   }
   Attribute operator()(const std::vector<std::string>&) const { return (*this)(std::string()); }

@@ -7,7 +7,7 @@ namespace halfstep::formats::onnx {
 
 void translate_Dropout(Translator& translator, const Node& node) {
   node.attribute("ratio"), node.attribute("seed");  // of what is dropped
-  const bool drops_none = node.has_input(1) && number_at(translator.contents(translator.in(node, 1)), 0) == 0;
+  const bool drops_none = node.has_input(1) && element(translator.contents(translator.in(node, 1)), 0) == 0;
   if (!drops_none && node.has_input(2) &&
       integers_of(translator.contents(translator.in(node, 2)), node.where()) != std::vector<int64_t>{0})
     Translator::refuse(node, "training_mode is not supported");

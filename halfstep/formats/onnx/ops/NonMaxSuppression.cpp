@@ -60,7 +60,7 @@ double number_in(Translator& translator, const Node& node, size_t input, double 
   if (!node.has_input(input)) return otherwise;
   const Tensor tensor = translator.contents(translator.in(node, input));
   if (tensor.size() != 1) fail("{}: input {} has {} elements, expected one", node.where(), input, tensor.size());
-  return number_at(tensor, 0);
+  return element(tensor, 0);
 }
 
 }  // namespace

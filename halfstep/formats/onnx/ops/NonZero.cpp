@@ -9,7 +9,7 @@ void translate_NonZero(Translator& translator, const Node& node) {
   if (dims.empty()) Translator::refuse(node, "a single number is not supported");
   std::vector<int64_t> found;
   for (int64_t i = 0; i < x.size(); ++i) {
-    if (number_at(x, i) != 0) found.push_back(i);
+    if (element(x, i) != 0) found.push_back(i);
   }
   const auto count = static_cast<int64_t>(found.size());
   Tensor places(DType::i64, {static_cast<int64_t>(dims.size()), count});

@@ -26,7 +26,7 @@ Tensor range(const Tensor& start, const Tensor& limit, const Tensor& delta, cons
 
 /// Of 16-bit floats: in float32, each number rounded once.
 Tensor small_range(const Tensor& start, const Tensor& limit, const Tensor& delta, const Node& node) {
-  const auto wide = [](const Tensor& t) { return filled(DType::f32, {}, number_at(t, 0)); };
+  const auto wide = [](const Tensor& t) { return filled(DType::f32, {}, element(t, 0)); };
   const Tensor numbers = range<float>(wide(start), wide(limit), wide(delta), node);
   Tensor result = Tensor::uninitialized(start.dtype(), numbers.dims());
   for (size_t i = 0; i < numbers.data<float>().size(); ++i)

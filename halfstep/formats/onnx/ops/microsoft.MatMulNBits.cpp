@@ -43,7 +43,7 @@ Tensor decoded(const Form& form, const Tensor& codes, const Tensor& scales, cons
       const int zero =
           zeros.defined() ? code_at(zeros.data<uint8_t>(), row * zero_bytes, block, form.bits) : 1 << (form.bits - 1);
       out[static_cast<size_t>(row * form.k + i)] =
-          static_cast<float>(code - zero) * static_cast<float>(number_at(scales, at));
+          static_cast<float>(code - zero) * static_cast<float>(element(scales, at));
     }
   }
   return weights;

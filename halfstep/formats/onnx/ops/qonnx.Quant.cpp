@@ -25,7 +25,7 @@ void translate_qonnx_Quant(Translator& translator, const Node& node) {
   if (bits.size() != 1) Translator::refuse(node, "one width for each element is not supported");
   if (node.text("rounding_mode", "ROUND") != "ROUND")
     Translator::refuse(node, fmt::format("rounding_mode {} is not supported", quote(node.text("rounding_mode", ""))));
-  const double width = number_at(bits, 0);
+  const double width = element(bits, 0);
   if (!(width >= 1 && width <= 24)) Translator::refuse(node, fmt::format("a width of {} bits is not supported", width));
   const Bounds bounds = bounds_of(width, node.integer("signed", 1) != 0, node.integer("narrow", 0) != 0);
   // Codes of float32: exact up to 24 bits. A zero point lies outside of the rounding.

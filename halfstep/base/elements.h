@@ -3,7 +3,7 @@
 
 #include "halfstep/base/tensor.h"
 
-namespace halfstep::verify {
+namespace halfstep {
 
 /// Element at a flat index; codes of small floats as what they stand for.
 double element(const Tensor& tensor, int64_t index);
@@ -14,4 +14,4 @@ void set_element(Tensor& tensor, int64_t index, double value);
 /// Lowest and highest whole number that an integer dtype holds and a double has exactly.
 std::pair<double, double> whole_range(DType dtype);
 
-}  // namespace halfstep::verify
+}  // namespace halfstep

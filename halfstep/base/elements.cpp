@@ -1,11 +1,11 @@
-#include "halfstep/verify/elements.h"
+#include "halfstep/base/elements.h"
 
 #include <limits>
 
 #include "halfstep/base/small_float.h"
 #include "halfstep/base/with_number_type.h"
 
-namespace halfstep::verify {
+namespace halfstep {
 namespace {
 
 bool is_encoded(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16 || is_small_float(dtype); }
@@ -45,4 +45,4 @@ std::pair<double, double> whole_range(DType dtype) {
   });
 }
 
-}  // namespace halfstep::verify
+}  // namespace halfstep
