@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halfstep/base/elements.h"
 #include "halfstep/io/npz.h"
 #include "halfstep/io/safetensors.h"
-#include "halfstep/base/elements.h"
 
 namespace halfstep {
 namespace {
@@ -33,8 +33,8 @@ RunComparison compare(const std::string& name, const Tensor& found, const Tensor
   if (tolerance.exact && found.same_bits(expected)) return result;
   const auto width = static_cast<int64_t>(size_of(found.dtype()));
   for (int64_t i = 0; i < found.size(); ++i) {
-    const double a = verify::element(found, i);
-    const double b = verify::element(expected, i);
+    const double a = element(found, i);
+    const double b = element(expected, i);
     const bool same = tolerance.exact ? std::memcmp(found.raw() + i * width, expected.raw() + i * width,
                                                     static_cast<size_t>(width)) == 0
                                       : close(a, b, tolerance);

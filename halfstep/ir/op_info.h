@@ -66,9 +66,9 @@ struct QuantInfo {
 struct ForeignInfo {
   std::string format;  ///< "paddle", "onnx"
   std::string op;
-  std::vector<std::pair<std::string, std::string>> names;  ///< ours -> theirs, for ports and attributes
-  std::vector<std::pair<std::string, int>> inputs = {};    ///< ours, a port or attribute -> the foreign input it is
-  std::vector<std::pair<std::string, Attribute>> fixed = {};     ///< ours -> its value for this foreign operator
+  std::vector<std::pair<std::string, std::string>> names;     ///< ours -> theirs, for ports and attributes
+  std::vector<std::pair<std::string, int>> inputs = {};       ///< ours, a port or attribute -> the foreign input it is
+  std::vector<std::pair<std::string, Attribute>> fixed = {};  ///< ours -> its value for this foreign operator
   std::vector<std::pair<std::string, Attribute>> defaults = {};  ///< ours -> its value where the foreign one is absent
   std::string domain = {};                                       ///< of the foreign operator; "" is the format's own
   int64_t since = 1, until = std::numeric_limits<int64_t>::max();  ///< versions of the domain that it holds for

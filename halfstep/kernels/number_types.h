@@ -39,6 +39,12 @@ T from_double(double value) {
   return static_cast<T>(static_cast<Wide<T>>(value));
 }
 
+/// What stays of a step between, in an operator that ONNX defines as a function of others: half precision is rounded.
+template <class T>
+double kept(double value) {
+  return sizeof(T) == 2 ? to_double(from_double<T>(value)) : value;
+}
+
 /// Sum and product in the type of the operands; of whole numbers modulo 2^bits.
 template <class T>
 T plus(T a, T b) {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halfstep/base/random.h"
 #include "halfstep/base/elements.h"
+#include "halfstep/base/random.h"
 #include "halfstep/verify/problem.h"
 
 namespace halfstep::verify {

@@ -6,10 +6,10 @@
 #include <bit>
 #include <cmath>
 
+#include "halfstep/base/elements.h"
 #include "halfstep/compile/compile.h"
 #include "halfstep/verify/compare.h"
 #include "halfstep/verify/deliberate.h"
-#include "halfstep/base/elements.h"
 #include "halfstep/verify/golden_form.h"
 #include "halfstep/verify/single.h"
 

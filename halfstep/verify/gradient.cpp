@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halfstep/base/elements.h"
 #include "halfstep/base/random.h"
 #include "halfstep/compile/evaluate.h"
 #include "halfstep/verify/compare.h"
 #include "halfstep/verify/differences.h"
-#include "halfstep/base/elements.h"
 
 namespace halfstep::verify {
 namespace {

@@ -7,10 +7,10 @@
 #include <limits>
 #include <set>
 
+#include "halfstep/base/elements.h"
 #include "halfstep/passes/gradients.h"
 #include "halfstep/verify/checks.h"
 #include "halfstep/verify/compare.h"
-#include "halfstep/base/elements.h"
 #include "tests/support/error.h"
 
 namespace halfstep::verify {

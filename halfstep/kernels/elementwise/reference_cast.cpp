@@ -48,6 +48,12 @@ T half_of(double value, const SmallFloat& format) {
   return half;
 }
 
+/// NaN becomes -0 where the format has no NaN, as onnx.reference has it.
+uint8_t small_of(double value, const SmallFloat& format, bool saturate) {
+  if (value != value && format.quiet_nan() == 0) value = -0.0;
+  return static_cast<uint8_t>(encode(value, format, saturate));
+}
+
 /// double, int64_t or uint64_t to elements.
 template <class Source>
 void store(const Source* src, const CastState& state, void* results, int64_t begin, int64_t count) {
@@ -61,7 +67,7 @@ void store(const Source* src, const CastState& state, void* results, int64_t beg
       } else if (to == DType::bf16) {
         static_cast<BFloat16*>(results)[begin + i] = half_of<BFloat16>(value, format);
       } else {
-        static_cast<uint8_t*>(results)[begin + i] = static_cast<uint8_t>(encode(value, format, state.saturate));
+        static_cast<uint8_t*>(results)[begin + i] = small_of(value, format, state.saturate);
       }
     }
     return;

@@ -377,7 +377,8 @@ extern const Kernel reference_gather{"reference", accept_all, prepare_gather, ru
 extern const Kernel reference_gather_elements{"reference", accept_elements, prepare_gather_elements,
                                               run_gather_elements};
 extern const Kernel reference_gather_nd{"reference", accept_all, prepare_gather_nd, run_gather_nd};
-extern const Kernel reference_scatter_elements{"reference", accept_elements, prepare_scatter_elements, run_scatter_elements};
+extern const Kernel reference_scatter_elements{"reference", accept_elements, prepare_scatter_elements,
+                                               run_scatter_elements};
 extern const Kernel reference_scatter_nd{"reference", accept_all, prepare_scatter_nd, run_scatter_nd};
 extern const Kernel reference_one_hot{"reference", accept_all, prepare_one_hot, run_one_hot};
 extern const Kernel reference_trilu{"reference", accept_all, prepare_attributes<Trilu>, run_trilu};

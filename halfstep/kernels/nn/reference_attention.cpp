@@ -1,10 +1,11 @@
-// Attention and rotary position embedding, in double, rounded once.
+// Attention and rotary position embedding. Attention is a function of other operators: in half precision each of its
+// steps is rounded.
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "halfstep/kernels/broadcast.h"
-#include "halfstep/kernels/number_types.h"
+#include "halfstep/kernels/nn/softmax.h"
 #include "halfstep/kernels/ops.h"
 
 namespace halfstep::kernels {
@@ -102,16 +103,14 @@ void write_scores(const View& out, int64_t row, const double* values, int64_t co
 }
 
 /// In place; a query that sees nothing gets zeros.
-void softmax(double* scores, const double* bias, int64_t count) {
+template <class T>
+void softmax_of_seen(double* scores, const double* bias, int64_t count) {
   const bool blind = std::all_of(bias, bias + count, [](double b) { return std::isinf(b) && b < 0; });
   if (blind) {
     std::fill_n(scores, count, 0.0);
-    return;
+  } else {
+    softmax<T>(scores, count);
   }
-  const double largest = *std::max_element(scores, scores + count);
-  double sum = 0;
-  for (int64_t i = 0; i < count; ++i) sum += scores[i] = std::exp(scores[i] - largest);
-  for (int64_t i = 0; i < count; ++i) scores[i] /= sum;
 }
 
 template <class T, class V>
@@ -126,11 +125,12 @@ void attend(const AttentionState& s, const Call& call, int64_t piece) {
   double* bias = scores + keys;
   double* sums = bias + keys;
   const T* q = call.in[In::q].as<const T>() + s.q.begin(batch, head, query);
+  const double root = kept<T>(std::sqrt(s.scale));
   for (int64_t key = 0; key < keys; ++key) {
     const T* k = call.in[In::k].as<const T>() + s.k.begin(batch, shared, key);
     double sum = 0;
-    for (int64_t i = 0; i < s.q.size; ++i) sum += to_double(q[i]) * to_double(k[i]);
-    scores[key] = sum * s.scale;
+    for (int64_t i = 0; i < s.q.size; ++i) sum += kept<T>(to_double(q[i]) * root) * kept<T>(to_double(k[i]) * root);
+    scores[key] = kept<T>(sum);
   }
   const View& wanted = call.out[Out::scores];
   const auto show = [&](int64_t mode) {
@@ -138,13 +138,14 @@ void attend(const AttentionState& s, const Call& call, int64_t piece) {
   };
   show(0);
   if (a.softcap > 0) {
-    for (int64_t key = 0; key < keys; ++key) scores[key] = a.softcap * std::tanh(scores[key] / a.softcap);
+    for (int64_t key = 0; key < keys; ++key)
+      scores[key] = kept<T>(a.softcap * kept<T>(std::tanh(kept<T>(scores[key] / a.softcap))));
   }
   show(1);
   write_bias(s, call, batch, head, query, bias);
-  for (int64_t key = 0; key < keys; ++key) scores[key] += bias[key];
+  for (int64_t key = 0; key < keys; ++key) scores[key] = kept<T>(scores[key] + bias[key]);
   show(2);
-  softmax(scores, bias, keys);
+  softmax_of_seen<T>(scores, bias, keys);
   show(3);
   std::fill_n(sums, s.v.size, 0.0);
   for (int64_t key = 0; key < keys; ++key) {

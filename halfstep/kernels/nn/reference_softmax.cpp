@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "halfstep/kernels/axis.h"
-#include "halfstep/kernels/number_types.h"
+#include "halfstep/kernels/nn/softmax.h"
 #include "halfstep/kernels/ops.h"
 
 namespace halfstep::kernels {
@@ -30,7 +30,7 @@ Plan prepare_lines(const Problem& problem) {
           .phases = {(count + lines.per_piece() - 1) / lines.per_piece()}};
 }
 
-/// `rule(values, count)` changes each line of doubles into its result.
+/// `rule.operator()<T>(values, count)` changes each line of doubles into its result.
 template <class Rule>
 Status run_lines(const Call& call, int64_t piece, const Rule& rule) {
   const auto& lines = state_of<Lines>(call);
@@ -42,31 +42,20 @@ Status run_lines(const Call& call, int64_t piece, const Rule& rule) {
       const T* src = call.in[0].as<const T>() + axis.begin(line);
       T* dst = call.out[0].as<T>() + axis.begin(line);
       for (int64_t i = 0; i < axis.extent; ++i) values[i] = to_double(src[i * axis.inner]);
-      rule(values, axis.extent);
+      rule.template operator()<T>(values, axis.extent);
       for (int64_t i = 0; i < axis.extent; ++i) dst[i * axis.inner] = from_double<T>(values[i]);
     }
   });
   return {};
 }
 
-double largest_of(const double* values, int64_t count) {
-  double largest = values[0];
-  for (int64_t i = 1; i < count; ++i) largest = std::max(largest, values[i]);
-  return largest;
-}
-
 Status run_softmax(const Call& call, int, int64_t piece) {
-  return run_lines(call, piece, [](double* values, int64_t count) {
-    const double largest = largest_of(values, count);
-    double sum = 0;
-    for (int64_t i = 0; i < count; ++i) sum += values[i] = std::exp(values[i] - largest);
-    for (int64_t i = 0; i < count; ++i) values[i] /= sum;
-  });
+  return run_lines(call, piece, []<class T>(double* values, int64_t count) { nn::softmax<T>(values, count); });
 }
 
 Status run_log_softmax(const Call& call, int, int64_t piece) {
-  return run_lines(call, piece, [](double* values, int64_t count) {
-    const double largest = largest_of(values, count);
+  return run_lines(call, piece, []<class T>(double* values, int64_t count) {
+    const double largest = *std::max_element(values, values + count);
     double sum = 0;
     for (int64_t i = 0; i < count; ++i) sum += std::exp(values[i] - largest);
     const double partition = largest + std::log(sum);
@@ -75,7 +64,7 @@ Status run_log_softmax(const Call& call, int, int64_t piece) {
 }
 
 Status run_hardmax(const Call& call, int, int64_t piece) {
-  return run_lines(call, piece, [](double* values, int64_t count) {
+  return run_lines(call, piece, []<class T>(double* values, int64_t count) {
     const auto place = std::max_element(values, values + count) - values;
     std::fill_n(values, count, 0.0);
     values[place] = 1;
