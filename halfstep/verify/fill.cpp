@@ -23,8 +23,9 @@ std::pair<double, double> bounds(DType dtype, const std::vector<double>* domain)
   const bool narrow = size_of(dtype) == 1 && !is_small_float(dtype);
   if (domain == nullptr && narrow) return whole_range(dtype);
   if (domain == nullptr && dtype == DType::u16) return {0, 4095};
+  const double widest = is_real(dtype) ? 2 : 9;
   const std::pair<double, double> wanted =
-      domain == nullptr ? std::pair(-2.0, 2.0) : std::pair((*domain)[0], (*domain)[1]);
+      domain == nullptr ? std::pair(-widest, widest) : std::pair((*domain)[0], (*domain)[1]);
   if (is_real(dtype)) return wanted;
   const auto [lowest, highest] = whole_range(dtype);
   return {std::max(std::ceil(wanted.first), lowest), std::min(std::floor(wanted.second), highest)};

@@ -144,8 +144,8 @@ TEST_F(BadInput, unknown_operator) {
 TEST_F(BadInput, unknown_operator_of_the_runner) {
   expect_error(kBadInput, "problem: found 'softmx', expected an operator, did you mean 'softmax'?",
                {"op", "check", "softmx"});
-  expect_error(kBadInput, "operator 'conv9*': no record of that name, did you mean 'conv2d'?",
-               {"op", "check", "--operator", "conv9*"});
+  expect_error(kBadInput, "operator 'conv3d*': no record of that name, did you mean 'conv2d'?",
+               {"op", "check", "--operator", "conv3d*"});
 }
 
 TEST_F(BadInput, bits_for_an_unknown_or_illegal_layer) {
