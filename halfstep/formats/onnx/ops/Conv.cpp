@@ -1,6 +1,7 @@
 // A convolution: conv2d over one or two axes, conv over three; auto_pad becomes padding.
 #include <algorithm>
 
+#include "halfstep/formats/onnx/shared_forms.h"
 #include "halfstep/formats/onnx/window.h"
 
 namespace halfstep::formats::onnx {
@@ -14,10 +15,7 @@ void translate_Conv(Translator& translator, const Node& node) {
   const Operand x = translator.in(node, 0), w = translator.in(node, 1), b = translator.in(node, 2);
   if (!x.there() || !w.there() || w.dims().size() < 3 || w.dims().size() != x.dims().size())
     fail("{}: expected an input and weights of as many extents, at least 3", node.where());
-  const Dims weight = w.dims();
-  const std::vector<int64_t> kernel(weight.begin() + 2, weight.end());
-  if (const auto said = node.integers("kernel_shape"); said && *said != kernel)
-    fail("{}: kernel_shape is {}, but the weights have {}", node.where(), to_string(*said), to_string(kernel));
+  const std::vector<int64_t> kernel = kernel_of(node, w);
   const Window window = window_of(node, x.dims(), kernel);
   if (std::any_of(window.pads.begin(), window.pads.end(), is_negative))
     Translator::refuse(node, fmt::format("attribute pads = {} is not supported", to_string(window.pads)));

@@ -5,18 +5,7 @@ namespace halfstep::kernels {
 namespace torch {
 namespace {
 
-Status run(const Call& call, int, int64_t) {
-  const auto& quantizer = state_of<FakeQuantizer>(call);
-  const Channels& channels = quantizer.channels;
-  const QuantizerParameters parameters(quantizer.parameters(call), channels.count, call.scratch);
-  with_any_float(quantizer.dtype, [&]<class T>() {
-    with_rule(quantizer.rule, [&]<class Rule>() {
-      cuda::map(channels.size(), cuda::Layout::of(channels), ForwardElement<Rule, T>{parameters.list(), quantizer.grid},
-                call.out[0].as<T>(), call.in[quantizer.x].as<const T>());
-    });
-  });
-  return parameters.check(quantizer);
-}
+Status run(const Call& call, int, int64_t) { return run_elements<ForwardElement>(call); }
 
 }  // namespace
 }  // namespace torch

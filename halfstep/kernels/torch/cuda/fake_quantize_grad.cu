@@ -7,21 +7,10 @@ namespace {
 
 Status run(const Call& call, int, int64_t) {
   const auto& quantizer = state_of<FakeQuantizer>(call);
-  const Channels& channels = quantizer.channels;
-  if (quantizer.copies) {
-    cudaMemcpyAsync(call.out[0].data, call.in[quantizer.out_grad].data,
-                    static_cast<size_t>(channels.size()) * size_of(quantizer.dtype), cudaMemcpyDeviceToDevice);
-    return {};
-  }
-  const QuantizerParameters parameters(quantizer.parameters(call), channels.count, call.scratch);
-  with_any_float(quantizer.dtype, [&]<class T>() {
-    with_rule(quantizer.rule, [&]<class Rule>() {
-      cuda::map(channels.size(), cuda::Layout::of(channels),
-                BackwardElement<Rule, T>{parameters.list(), quantizer.grid}, call.out[0].as<T>(),
-                call.in[quantizer.x].as<const T>(), call.in[quantizer.out_grad].as<const T>());
-    });
-  });
-  return parameters.check(quantizer);
+  if (!quantizer.copies) return run_elements<BackwardElement>(call);
+  cudaMemcpyAsync(call.out[0].data, call.in[quantizer.out_grad].data,
+                  static_cast<size_t>(quantizer.channels.size()) * size_of(quantizer.dtype), cudaMemcpyDeviceToDevice);
+  return {};
 }
 
 }  // namespace

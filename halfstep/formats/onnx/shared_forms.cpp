@@ -1,0 +1,49 @@
+#include "halfstep/formats/onnx/shared_forms.h"
+
+namespace halfstep::formats::onnx {
+
+std::vector<int64_t> kernel_of(const Node& node, const Operand& weights) {
+  if (!weights.there() || weights.dims().size() < 3) fail("{}: found no weights of at least 3 extents", node.where());
+  const Dims weight = weights.dims();
+  const std::vector<int64_t> kernel(weight.begin() + 2, weight.end());
+  if (const auto said = node.integers("kernel_shape"); said && *said != kernel)
+    fail("{}: kernel_shape is {}, but the weights have {}", node.where(), to_string(*said), to_string(kernel));
+  return kernel;
+}
+
+void translate_convolution(Translator& translator, const Node& node, size_t weights) {
+  kernel_of(node, translator.in(node, weights));
+  translator.set_all(node, translator.by_record(node.without("kernel_shape"), translator.inputs(node)));
+}
+
+void translate_recurrent(Translator& translator, const Node& node) {
+  constexpr size_t kRecurrentWeights = 2;
+  const Operand r = translator.in(node, kRecurrentWeights);
+  if (!r.there() || r.dims().size() != 3) fail("{}: found no recurrent weights of 3 extents", node.where());
+  const int64_t hidden = r.dims()[2];
+  if (node.integer("hidden_size", hidden) != hidden)
+    fail("{}: hidden_size is {}, but the weights have {}", node.where(), node.integer("hidden_size", hidden), hidden);
+  translator.set_all(node, translator.by_record(node.without("hidden_size"), translator.inputs(node)));
+}
+
+void translate_affine(Translator& translator, const Node& node) {
+  std::vector<Operand> inputs = translator.inputs(node);
+  if (inputs.size() < 2 || !inputs[1].there()) fail("{}: found no scale", node.where());
+  const Dims scale = inputs[1].dims();
+  const auto is_one = [](const Dims& dims) { return dims.empty() || dims == Dims{1}; };
+  if (inputs.size() > 2 && inputs[2].there() && is_one(scale) && is_one(inputs[2].dims()) && inputs[2].dims() != scale)
+    inputs[2] = translator.reshaped(node, inputs[2], scale);
+  translator.set_all(node, translator.by_record(node, inputs));
+}
+
+void translate_reduction(Translator& translator, const Node& node) {
+  const Operand axes = translator.in(node, 1);
+  const bool is_empty = !node.integers("axes") && (!axes.there() || axes.type().dims == Dims{0});
+  if (node.integer("noop_with_empty_axes", 0) != 0 && is_empty) {
+    node.attribute("keepdims");  // of axes that there are none of
+    return translator.set(node, 0, translator.in(node, 0));
+  }
+  translator.set_all(node, translator.by_record(node.without("noop_with_empty_axes"), translator.inputs(node)));
+}
+
+}  // namespace halfstep::formats::onnx
