@@ -63,6 +63,28 @@ T times(T a, T b) {
   }
 }
 
+/// What sums and products of many elements are kept in: floats as doubles, whole numbers modulo 2^64.
+template <class T>
+using Total = std::conditional_t<kIsFloat<T>, double, uint64_t>;
+
+template <class T>
+Total<T> total_of(T value) {
+  if constexpr (kIsFloat<T>) {
+    return to_double(value);
+  } else {
+    return static_cast<uint64_t>(value);
+  }
+}
+/// A total as an element: floats are rounded once, whole numbers keep their low bits.
+template <class T>
+T of_total(Total<T> total) {
+  if constexpr (kIsFloat<T>) {
+    return from_double<T>(total);
+  } else {
+    return static_cast<T>(total);
+  }
+}
+
 /// A double as a whole number: towards zero, held to the range of the type; NaN is 0.
 template <class T>
 T held(double value) {

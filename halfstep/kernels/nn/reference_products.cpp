@@ -13,27 +13,6 @@ namespace halfstep::kernels {
 namespace nn {
 namespace {
 
-template <class T>
-using Total = std::conditional_t<kIsFloat<T>, double, uint64_t>;
-
-template <class T>
-Total<T> total_of(T value) {
-  if constexpr (kIsFloat<T>) {
-    return to_double(value);
-  } else {
-    return static_cast<uint64_t>(value);
-  }
-}
-
-template <class T>
-T rounded(Total<T> total) {
-  if constexpr (kIsFloat<T>) {
-    return from_double<T>(total);
-  } else {
-    return static_cast<T>(total);
-  }
-}
-
 /// Strides of a matrix, in elements.
 struct Strides {
   int64_t row, column;
@@ -138,7 +117,7 @@ Status run_matmul(const Call& call, int, int64_t piece) {
     T* dst = call.out[0].as<T>() + static_cast<int64_t>(batch) * s.rows * s.columns;
     for (int64_t row = first; row < last; ++row) {
       multiply_row(a + row * s.inner, 1, b, {s.columns, 1}, s.inner, s.columns, sums);
-      for (int64_t j = 0; j < s.columns; ++j) dst[row * s.columns + j] = rounded<T>(sums[j]);
+      for (int64_t j = 0; j < s.columns; ++j) dst[row * s.columns + j] = of_total<T>(sums[j]);
     }
   });
   return {};
@@ -275,7 +254,7 @@ Status run_einsum(const Call& call, int, int64_t piece) {
   const int64_t end = std::min(call.out[0].size(), (piece + 1) * kResultsPerPiece);
   with_number(call.out[0].dtype, [&]<class T>() {
     for (int64_t i = piece * kResultsPerPiece; i < end; ++i)
-      call.out[0].as<T>()[i] = rounded<T>(einsum_element<T>(state, call, i));
+      call.out[0].as<T>()[i] = of_total<T>(einsum_element<T>(state, call, i));
   });
   return {};
 }

@@ -12,18 +12,6 @@
 namespace halfstep::kernels {
 namespace {
 
-/// What sums and products are kept in: whole numbers wrap at the end.
-template <class T>
-using Total = std::conditional_t<kIsFloat<T>, double, uint64_t>;
-
-template <class T>
-Total<T> total_of(T value) {
-  if constexpr (kIsFloat<T>) {
-    return to_double(value);
-  } else {
-    return static_cast<Total<T>>(value);
-  }
-}
 template <class T>
 T rounded(double value) {
   if constexpr (kIsFloat<T>) {
@@ -45,13 +33,7 @@ template <class T>
 struct SumFold {
   Total<T> total = 0;
   void add(T value) { total += total_of(value); }
-  T finish(int64_t) const {
-    if constexpr (kIsFloat<T>) {
-      return from_double<T>(total);
-    } else {
-      return static_cast<T>(total);
-    }
-  }
+  T finish(int64_t) const { return of_total<T>(total); }
 };
 
 template <class T>
@@ -71,13 +53,7 @@ template <class T>
 struct ProductFold {
   Total<T> total = 1;
   void add(T value) { total *= total_of(value); }
-  T finish(int64_t) const {
-    if constexpr (kIsFloat<T>) {
-      return from_double<T>(total);
-    } else {
-      return static_cast<T>(total);
-    }
-  }
+  T finish(int64_t) const { return of_total<T>(total); }
 };
 
 template <class T>
