@@ -3,9 +3,9 @@
 
 usage: bench/peers.py [--operators PATTERN] [--mib 64 1] [--threads 2] [--samples 7] [--json FILE]
 
-For each operator and size: milliseconds, GB/s of its minimal traffic, that as a share of a copy measured just before and after, and how many
-times longer each installed peer takes (PyTorch eager, torch.compile of the formula written out, Paddle, onnxruntime). Medians of at least 5
-calls. Peers that are not installed, and operators that this Halfstep lacks, are named below the table.
+For each operator and size: milliseconds, GB/s of its minimal traffic, that as a share of a copy of as many bytes measured in turn with it, and
+how many times longer each installed peer takes (PyTorch eager, torch.compile of the formula written out, Paddle, onnxruntime). Medians of at least
+5 samples. Peers that are not installed, and operators that this Halfstep lacks, are named below the table.
 """
 
 import argparse
@@ -13,7 +13,10 @@ import fnmatch
 import json
 import os
 import pathlib
+import statistics
 import time
+
+IN_CACHE = 8 << 20  # bytes read and written that stay in cache
 
 
 def options():
@@ -27,33 +30,38 @@ def options():
     return parser.parse_args()
 
 
-def seconds_of(call, samples, least=0.01, most=200):
-    """Median over single calls, as the copy is measured: at least `samples`, and as many up to `most` as take `least` seconds."""
+def seconds_of(call, times=5):
+    """Median of so many calls after one that nobody times, so that what can lie in a cache lies there."""
     call()
-    times = []
-    while len(times) < max(5, samples) or (sum(times) < least and len(times) < most):
+    seconds = []
+    for _ in range(times):
         start = time.perf_counter()
         call()
-        times.append(time.perf_counter() - start)
-    return sorted(times)[len(times) // 2]
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
 
 
 def measure(case, data, tools, given):
-    """One row: figures of Halfstep and of each peer that has the operator."""
+    """One row: figures of Halfstep and of each peer that has the operator. Each sample is a pair, our calls and copies
+    right after them: the speed of memory changes from moment to moment, what the other tenants of a machine do it does to both."""
     traffic = case.traffic(data)
-    rest = tools.rest
-    before = tools.roofline.seconds(traffic)
-    own = seconds_of(case.own(data), given.samples)
-    after = tools.roofline.seconds(traffic)
+    times = 3 if traffic > IN_CACHE else 60
+    tools.rest()
+    call, own, shares = case.own(data), [], []
+    for _ in range(max(5, given.samples)):
+        own.append(seconds_of(call, times))
+        copy = tools.roofline.seconds(traffic, times)
+        if case.is_memory_bound and copy:
+            shares.append(copy / own[-1])
+    own = statistics.median(own)
     row = {"operator": case.title, "mib": data.mib, "ms": own * 1e3, "gb_per_s": traffic / own / 1e9}
-    if case.is_memory_bound and before:
-        row["of_copy"] = min(before, after) / own
+    if shares:
+        row["of_copy"] = statistics.median(shares)
     for peer in tools.peers:
         call = peer.call(case, data)
         if call is not None:
-            rest()
-            row[peer.name] = seconds_of(call, given.samples) / own
-    rest()
+            tools.rest()
+            row[peer.name] = statistics.median(seconds_of(call) for _ in range(3)) / own
     return row
 
 
@@ -71,7 +79,7 @@ def main():
     import halfstep
 
     halfstep.set_threads(given.threads)
-    tools = libraries.Tools(given.peers, given.threads, given.samples)
+    tools = libraries.Tools(given.peers, given.threads)
     print(f"{given.threads} threads, medians of {max(5, given.samples)}; peers as multiples of our time")
     print(f"{'operator':<58}{'MiB':>7}{'ms':>10}{'GB/s':>9}{'of copy':>8}" + "".join(f"{p.name:>13}" for p in tools.peers))
     rows, missing = [], []

@@ -13,8 +13,8 @@ IN_CACHE = 4 << 20  # a copy of up to so many bytes stays in cache and is made w
 class Roofline:
     """Seconds of a copy whose reads and writes are so many bytes; compiled by this machine's compiler."""
 
-    def __init__(self, threads, samples):
-        self.threads, self.samples = threads, max(9, samples)
+    def __init__(self, threads):
+        self.threads = threads
         source = pathlib.Path(__file__).with_name("roofline.cpp")
         self.folder = tempfile.TemporaryDirectory()
         library = pathlib.Path(self.folder.name) / "roofline.so"
@@ -24,14 +24,13 @@ class Roofline:
         self.copy_seconds.restype = ctypes.c_double
         self.copy_seconds.argtypes = [ctypes.c_int64, ctypes.c_int, ctypes.c_int, ctypes.c_bool]
 
-    def seconds(self, traffic):
+    def seconds(self, traffic, rounds):
         size = max(int(traffic) // 2, 64 * self.threads)
-        rounds = self.samples if size > IN_CACHE else 200
         return self.copy_seconds(size, self.threads, rounds, size > IN_CACHE)
 
 
 class NoRoofline:
-    def seconds(self, traffic):
+    def seconds(self, traffic, rounds):
         return None
 
 
@@ -105,7 +104,7 @@ KINDS = {"torch": Torch, "compile": Compiled, "paddle": Paddle, "onnxruntime": O
 
 
 class Tools:
-    def __init__(self, wanted, threads, samples):
+    def __init__(self, wanted, threads):
         self.peers, self.notes = [], []
         for name in wanted:
             try:
@@ -113,7 +112,7 @@ class Tools:
             except ImportError as error:
                 self.notes.append(f"no {name}: {error}")
         try:
-            self.roofline = Roofline(threads, samples)
+            self.roofline = Roofline(threads)
         except (OSError, subprocess.CalledProcessError) as error:
             self.roofline = NoRoofline()
             self.notes.append(f"no share of a copy: {error}")

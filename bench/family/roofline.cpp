@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <immintrin.h>
@@ -44,13 +46,18 @@ struct Rounds {
   std::atomic<int> begun{0}, finished{0};
 };
 
-std::byte* new_memory(size_t bytes) {
+/// Kept from call to call: the system takes longer to give memory than a copy takes.
+std::byte* kept_memory(size_t which, size_t bytes) {
   constexpr size_t kHugePage = size_t{2} << 20;
-  const size_t padded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-  void* memory = std::aligned_alloc(kHugePage, padded);
-  madvise(memory, padded, MADV_HUGEPAGE);
-  std::memset(memory, 1, padded);
-  return static_cast<std::byte*>(memory);
+  static std::map<std::pair<size_t, size_t>, std::byte*> kept;
+  std::byte*& memory = kept[{which, bytes}];
+  if (memory == nullptr) {
+    const size_t padded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+    memory = static_cast<std::byte*>(std::aligned_alloc(kHugePage, padded));
+    madvise(memory, padded, MADV_HUGEPAGE);
+    std::memset(memory, 1, padded);
+  }
+  return memory;
 }
 
 }  // namespace
@@ -58,8 +65,8 @@ std::byte* new_memory(size_t bytes) {
 /// Median seconds of a copy of `bytes` (a multiple of 64 for each thread), split over threads that are awake.
 extern "C" double copy_seconds(int64_t bytes, int threads, int rounds, bool streaming) {
   const auto part = static_cast<size_t>(bytes) / static_cast<size_t>(threads) / 64 * 64;
-  std::byte* from = new_memory(static_cast<size_t>(bytes));
-  std::byte* to = new_memory(static_cast<size_t>(bytes));
+  std::byte* from = kept_memory(0, static_cast<size_t>(bytes));
+  std::byte* to = kept_memory(1, static_cast<size_t>(bytes));
   Rounds state;
   const auto work = [&](int worker) {
     for (int round = 0; round < rounds; ++round) {
@@ -81,8 +88,6 @@ extern "C" double copy_seconds(int64_t bytes, int threads, int rounds, bool stre
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   for (std::thread& member : members) member.join();
-  std::free(from);
-  std::free(to);
   std::nth_element(seconds.begin(), seconds.begin() + rounds / 2, seconds.end());
   return seconds[static_cast<size_t>(rounds / 2)];
 }
