@@ -5,11 +5,11 @@
 #include "halfstep/compile/compile.h"
 #include "halfstep/compile/describe.h"
 #include "halfstep/data.h"
-#include "halfstep/formats/onnx/import.h"
+#include "halfstep/foreign_verb.h"
+#include "halfstep/formats/import.h"
 #include "halfstep/halfstep.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
-#include "halfstep/onnx_verb.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/train/network.h"
 
@@ -79,7 +79,7 @@ std::string program_json(const Model& model, const runtime::Program& program) {
 }  // namespace
 
 InspectReport inspect_model(const InspectRequest& request) {
-  if (request.model.extension() != ".ir" && formats::onnx::is_onnx_file(request.model)) return inspect_onnx(request);
+  if (request.model.extension() != ".ir" && formats::is_foreign(request.model)) return inspect_foreign(request);
   CompileOptions options;
   options.place = place_of(request.place);
   const Model model = open_model(request.model);

@@ -4,9 +4,9 @@
 #include "halfstep/comparison.h"
 #include "halfstep/compile/compile.h"
 #include "halfstep/data.h"
-#include "halfstep/formats/onnx/import.h"
+#include "halfstep/foreign_verb.h"
+#include "halfstep/formats/import.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/onnx_verb.h"
 #include "halfstep/train/executable.h"
 
 namespace halfstep {
@@ -35,8 +35,8 @@ bool RunReport::equal() const {
 }
 
 RunReport run_model(const RunRequest& request, const Settings& settings) {
-  if (formats::onnx::is_onnx_file(request.model)) return run_onnx(request, settings);
-  if (!request.test_data.empty()) fail("{}: test data go with an ONNX file", request.model.string());
+  if (formats::is_foreign(request.model)) return run_foreign(request, settings);
+  if (!request.test_data.empty()) fail("{}: test data go with a foreign file", request.model.string());
   if (request.inputs.empty()) fail("{}: found no inputs for it: --inputs FILE", request.model.string());
   CompileOptions options;
   options.place = place_of(request.place);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/formats/onnx/import.h"
+#include "halfstep/formats/onnx/file.h"
 #include "onnx.pb.h"
 
 namespace halfstep::formats::onnx::test {

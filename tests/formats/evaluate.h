@@ -17,7 +17,7 @@ inline Binding bound(std::map<std::string, Tensor> values = {}) {
 
 inline Model import_text(const ModelText& text, const Binding& binding = bound()) {
   const std::string bytes = text.text();
-  return import(*parse(bytes_of(bytes), "m.onnx"), binding);
+  return parse(bytes_of(bytes), "m.onnx")->import(binding);
 }
 
 /// The graph's operators, "conv2d relu".

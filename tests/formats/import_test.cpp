@@ -298,7 +298,7 @@ TEST(Coverage, lists_every_reason_once_with_its_nodes) {
   text.add("Absurd", {"c"}, {"d"}).set_name("n3");
   text.output("d");
   const std::string bytes = text.text();
-  const Coverage found = coverage(*parse(test::bytes_of(bytes), "m.onnx"), bound());
+  const Coverage found = parse(test::bytes_of(bytes), "m.onnx")->coverage(bound());
   ASSERT_EQ(found.issues.size(), 2u);
   EXPECT_EQ(found.issues[0].op, "Nonsense");
   EXPECT_EQ(found.issues[0].nodes, (std::vector<std::string>{"n1", "n2"}));
@@ -314,7 +314,7 @@ TEST(Coverage, looks_into_both_branches) {
   text.add("If", {"c"}, {"y"}, {attribute("then_branch", branch("Relu")), attribute("else_branch", branch("Absurd"))});
   text.output("y");
   const std::string bytes = text.text();
-  const Coverage found = coverage(*parse(test::bytes_of(bytes), "m.onnx"), bound());
+  const Coverage found = parse(test::bytes_of(bytes), "m.onnx")->coverage(bound());
   ASSERT_EQ(found.issues.size(), 2u);
   EXPECT_TRUE(found.issues[0].needs_values);
   EXPECT_EQ(found.issues[1].op, "Absurd");

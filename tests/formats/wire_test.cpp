@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "halfstep/formats/onnx/import.h"
+#include "halfstep/formats/onnx/file.h"
 #include "tests/formats/build.h"
 #include "tests/support/error.h"
 

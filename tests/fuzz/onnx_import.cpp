@@ -1,15 +1,15 @@
 #include "halfstep/eager/call.h"
-#include "halfstep/formats/onnx/import.h"
+#include "halfstep/formats/onnx/file.h"
 #include "tests/fuzz/target.h"
 
 HS_FUZZ_TARGET(bytes) {
   using namespace halfstep;
   const auto file = formats::onnx::parse(bytes, "fuzz");
-  formats::onnx::Binding binding;
+  formats::Binding binding;
   binding.evaluate = [](const OpInfo& info, const Attributes& attributes, const std::vector<Tensor>& operands) {
     return eager::call(info, attributes, operands);
   };
-  formats::onnx::summarize(*file);
-  formats::onnx::coverage(*file, binding);
-  formats::onnx::import(*file, binding);
+  file->summary();
+  file->coverage(binding);
+  file->import(binding);
 }

@@ -15,7 +15,7 @@ constexpr int kExternal = 1;      // TensorProto.DataLocation
 constexpr int kParseDepth = 200;  // more than the wire walker lets through
 
 template <class Message>
-void parse(Message& message, const std::string& text, const std::string& name) {
+void parse_message(Message& message, const std::string& text, const std::string& name) {
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(text.data()),
                                                 static_cast<int>(text.size()));
   stream.SetRecursionLimit(kParseDepth);
@@ -82,7 +82,7 @@ std::shared_ptr<const OnnxFile> OnnxFile::parse(std::span<const std::byte> bytes
 void OnnxFile::parse_model() {
   {
     const std::string text = short_form(bytes_, WireRoot::model, name_);
-    onnx::parse(model_, text, name_);
+    parse_message(model_, text, name_);
   }
   check_model();
   opsets_ = opsets_of(model_.opset_import(), name_);
@@ -141,7 +141,7 @@ Tensor read_tensor_file(const std::filesystem::path& path) {
   const auto mapped = io::MappedFile::open(path);
   const std::string name = path.string();
   proto::TensorData tensor;
-  parse(tensor, short_form(mapped->bytes(), WireRoot::tensor, name), name);
+  parse_message(tensor, short_form(mapped->bytes(), WireRoot::tensor, name), name);
   if (tensor.data_location() == kExternal) fail("{}: found external data, expected the elements", name);
   return from_message(tensor, type_of(tensor, name), mapped->bytes(), mapped, name);
 }

@@ -8,17 +8,22 @@
 #include <string>
 
 #include "halfstep/base/tensor.h"
+#include "halfstep/formats/import.h"
 #include "halfstep/io/mapped_file.h"
 #include "onnx.pb.h"
 
 namespace halfstep::formats::onnx {
 
-class OnnxFile {
+class OnnxFile : public File {
  public:
   /// Throws Error that starts with the path.
   static std::shared_ptr<const OnnxFile> open(const std::filesystem::path& path);
   /// The same for bytes in memory, which have no folder and so no external data. They must outlive the file.
   static std::shared_ptr<const OnnxFile> parse(std::span<const std::byte> bytes, const std::string& name);
+
+  Summary summary() const override;
+  Coverage coverage(const Binding& binding) const override;
+  Model import(const Binding& binding) const override;
 
   /// The path as the user gave it.
   const std::string& name() const { return name_; }
@@ -48,6 +53,10 @@ class OnnxFile {
   std::map<std::string, int64_t> opsets_;
   mutable std::map<std::string, std::shared_ptr<const io::MappedFile>> external_files_;
 };
+
+/// The same as File, and bytes in memory; see OnnxFile.
+std::shared_ptr<const File> open(const std::filesystem::path& path);
+std::shared_ptr<const File> parse(std::span<const std::byte> bytes, const std::string& name);
 
 /// Versions by domain, of a model or of a function.
 std::map<std::string, int64_t> opsets_of(const google::protobuf::RepeatedPtrField<proto::OperatorSet>& imports,

@@ -1,11 +1,10 @@
-#include "halfstep/formats/onnx/import.h"
+// What an ONNX file says of itself, and it as a Model.
+#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <set>
 
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/translator.h"
-#include "halfstep/ir/verify.h"
 
 namespace halfstep::formats::onnx {
 namespace {
@@ -63,60 +62,56 @@ void count_parameters(const proto::Graph& graph, Summary& summary) {
   }
 }
 
-void erase_unused_tensors(Model& model) {
-  for (const Value tensor : model.graph.tensors()) {
-    if (!tensor.unused()) continue;
-    model.tensors.erase(tensor.name());
-    model.graph.erase_tensor(tensor.name());
-  }
+std::string title_of(const Summary& summary, int64_t ir_version) {
+  std::vector<std::string> parts;
+  for (const auto& [domain, version] : summary.opsets)
+    parts.push_back(fmt::format("{} {}", domain.empty() ? "ai.onnx" : domain, version));
+  return fmt::format("ONNX file of {}, IR version {}, opset {}",
+                     summary.producer.empty() ? "an unnamed producer" : summary.producer, ir_version,
+                     fmt::join(parts, ", "));
 }
 
 }  // namespace
 
-std::shared_ptr<const OnnxFile> open(const std::filesystem::path& path) { return OnnxFile::open(path); }
+std::shared_ptr<const File> open(const std::filesystem::path& path) { return OnnxFile::open(path); }
 
-std::shared_ptr<const OnnxFile> parse(std::span<const std::byte> bytes, const std::string& name) {
+std::shared_ptr<const File> parse(std::span<const std::byte> bytes, const std::string& name) {
   return OnnxFile::parse(bytes, name);
 }
 
-bool Coverage::complete() const {
-  return std::all_of(issues.begin(), issues.end(), [](const Issue& i) { return i.needs_values; });
-}
-
-Summary summarize(const OnnxFile& file) {
-  const proto::Model& model = file.model();
+Summary OnnxFile::summary() const {
   Summary summary;
-  summary.producer = model.producer_name() + (model.producer_version().empty() ? "" : " " + model.producer_version());
-  summary.ir_version = model.ir_version();
-  summary.opsets = file.opsets();
+  summary.format = "onnx";
+  summary.producer =
+      model_.producer_name() + (model_.producer_version().empty() ? "" : " " + model_.producer_version());
+  summary.versions = {{"ir_version", model_.ir_version()}};
+  summary.opsets = opsets_;
+  summary.title = title_of(summary, model_.ir_version());
   std::set<std::string> initialized;
-  for (const proto::TensorData& tensor : file.graph().initializer()) initialized.insert(tensor.name());
-  for (const proto::ValueInfo& input : file.graph().input()) {
+  for (const proto::TensorData& tensor : graph().initializer()) initialized.insert(tensor.name());
+  for (const proto::ValueInfo& input : graph().input()) {
     summary.inputs.push_back(port_of(input));
     summary.inputs.back().has_default = initialized.contains(input.name());
   }
-  for (const proto::ValueInfo& output : file.graph().output()) summary.outputs.push_back(port_of(output));
-  count_nodes(file.graph().node(), summary);
-  for (const proto::Function& function : model.functions()) count_nodes(function.node(), summary);
-  count_parameters(file.graph(), summary);
+  for (const proto::ValueInfo& output : graph().output()) summary.outputs.push_back(port_of(output));
+  count_nodes(graph().node(), summary);
+  for (const proto::Function& function : model_.functions()) count_nodes(function.node(), summary);
+  count_parameters(graph(), summary);
   return summary;
 }
 
-Coverage coverage(const OnnxFile& file, const Binding& binding) {
+Coverage OnnxFile::coverage(const Binding& binding) const {
   Model model;
   Coverage found;
-  Translator(file, binding, model, &found).run();
+  Translator(*this, binding, model, &found).run();
   return found;
 }
 
-Model import(const OnnxFile& file, const Binding& binding) {
+Model OnnxFile::import(const Binding& binding) const {
   Model model;
-  const std::string& name = file.graph().name();
-  model.graph.set_name(name.empty() ? "graph" : name);
-  Translator(file, binding, model, nullptr).run();
-  erase_unused_tensors(model);
-  verify(model.graph);
-  check(model);
+  model.graph.set_name(graph().name().empty() ? "graph" : graph().name());
+  Translator(*this, binding, model, nullptr).run();
+  finish(model);
   return model;
 }
 

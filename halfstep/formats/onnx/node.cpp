@@ -197,11 +197,22 @@ const proto::NodeAttribute* Node::attribute(std::string_view name) const {
   return found->second;
 }
 
-const proto::NodeAttribute* Node::unread() const {
+std::string Node::title() const { return domain_.empty() ? op() : domain_ + "." + op(); }
+
+std::optional<Attribute> Node::attribute_as(const AttributeInfo& ours, const std::string& theirs) const {
+  const auto* a = attribute(theirs);
+  if (a == nullptr) return std::nullopt;
+  return std::visit(Converter{*a, ours, where_}, ours.default_value);
+}
+
+std::string Node::left_over(const Names& taken) const {
+  std::string rest;
   for (const auto& [name, value] : attributes_) {
-    if (!read_->contains(name) && !is_neutral(*value)) return value;
+    if (rest.empty() && !taken.contains(name) && !is_neutral(*value))
+      rest = fmt::format("{} = {}", name, to_text(*value));
   }
-  return nullptr;
+  for (const auto& [name, value] : attributes_) read_->insert(name);
+  return rest;
 }
 
 int64_t Node::integer(std::string_view name, int64_t otherwise) const {
@@ -280,10 +291,6 @@ std::string to_text(const proto::NodeAttribute& a) {
     case kStrings: return to_string(Attribute(std::vector<std::string>(a.strings().begin(), a.strings().end())));
     default: return "of an unknown kind";
   }
-}
-
-Attribute as_ours(const proto::NodeAttribute& attribute, const AttributeInfo& ours, const std::string& where) {
-  return std::visit(Converter{attribute, ours, where}, ours.default_value);
 }
 
 bool is_neutral(const proto::NodeAttribute& a) {

@@ -5,13 +5,11 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "halfstep/base/attribute.h"
-#include "halfstep/ir/op_info.h"
+#include "halfstep/formats/node.h"
 #include "onnx.pb.h"
 
 namespace halfstep::formats::onnx {
@@ -19,7 +17,7 @@ namespace halfstep::formats::onnx {
 /// Attributes of a call by name, for nodes of a function that refer to them.
 using AttributeValues = std::map<std::string, const proto::NodeAttribute*, std::less<>>;
 
-class Node {
+class Node : public formats::Node {
  public:
   /// `version` is that of the node's domain. What refers to an attribute of the function around is looked up in
   /// `outer`; throws where it is not there and not optional.
@@ -29,9 +27,12 @@ class Node {
   const std::string& domain() const { return domain_; }
   int64_t version() const { return version_; }
   /// "model.onnx: node 'conv_3': Conv"
-  const std::string& where() const { return where_; }
+  const std::string& where() const override { return where_; }
   /// The node's name, or that of its first output.
-  const std::string& name() const;
+  const std::string& name() const override;
+  std::string title() const override;
+  std::optional<Attribute> attribute_as(const AttributeInfo& ours, const std::string& theirs) const override;
+  std::string left_over(const Names& taken) const override;
 
   size_t inputs() const { return static_cast<size_t>(node_->input_size()); }
   size_t outputs() const { return static_cast<size_t>(node_->output_size()); }
@@ -43,8 +44,8 @@ class Node {
 
   /// nullptr when it is not there. From then on it counts as read.
   const proto::NodeAttribute* attribute(std::string_view name) const;
-  /// An attribute that nobody has read, of this node or of one made from it, and that says something; nullptr for none.
-  const proto::NodeAttribute* unread() const;
+  /// Of attributes that nobody has read, of this node or of one made from it: as left_over.
+  std::string unread() const { return left_over(*read_); }
   int64_t integer(std::string_view name, int64_t otherwise) const;
   double real(std::string_view name, double otherwise) const;
   std::string text(std::string_view name, const std::string& otherwise) const;
@@ -63,16 +64,12 @@ class Node {
   int64_t version_;
   std::string where_;
   AttributeValues attributes_;
-  std::shared_ptr<std::set<std::string, std::less<>>> read_ = std::make_shared<std::set<std::string, std::less<>>>();
+  std::shared_ptr<Names> read_ = std::make_shared<Names>();
   std::map<std::string, std::shared_ptr<const proto::NodeAttribute>> made_;  ///< those that `with` added
 };
 
 /// "3", "[1, 2]", "'same_upper'", "a tensor": for messages.
 std::string to_text(const proto::NodeAttribute& attribute);
-
-/// The value as `ours` wants it: a number as a bool or as the name of an element type, a word in the spelling of our
-/// choices, one number as a list. Throws `unsupported` where it cannot be one; `where` starts the message.
-Attribute as_ours(const proto::NodeAttribute& attribute, const AttributeInfo& ours, const std::string& where);
 
 /// Whether it says nothing: it has the value that every ONNX operator with such an attribute takes without it.
 bool is_neutral(const proto::NodeAttribute& attribute);

@@ -1,7 +1,7 @@
 #include "halfstep/formats/onnx/translator.h"
 
 #include <algorithm>
-#include <tuple>
+#include <set>
 #include <utility>
 
 #include "halfstep/formats/onnx/dtypes.h"
@@ -11,11 +11,7 @@ namespace halfstep::formats::onnx {
 namespace {
 
 /// Graphs and functions inside each other while they are inlined: bounds our own recursion.
-constexpr int kMaxDepth = 64;
-/// Nodes that are translated altogether, those of iterations counted each time.
-constexpr int64_t kMaxTranslated = 400'000;
-/// Bytes of tensors that nodes without inputs make.
-constexpr size_t kMaxMade = size_t{1} << 30;
+constexpr size_t kMaxDepth = 64;
 /// Versions of ONNX's own operators that the records and functions were written against.
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
 
@@ -26,57 +22,56 @@ const Form* find_form(const Node& node) {
   return found == forms.end() ? nullptr : &*found;
 }
 
-/// The message without where it happened, which the node's own place says better.
-std::string reason_of(const std::string& message, const std::string& where) {
-  if (message.starts_with(where + ": ")) return message.substr(where.size() + 2);
-  const size_t quoted = message.find("': ");
-  if (message.find("node '") != std::string::npos && quoted != std::string::npos) return message.substr(quoted + 3);
-  return message;
+ForeignOp foreign_op(const Node& node) { return {"onnx", node.domain(), node.op(), node.version()}; }
+
+bool is_there(const Node& node) { return find_form(node) != nullptr || find_entry(foreign_op(node)).has_value(); }
+
+/// Of an input; throws for what is no tensor.
+Type declared_type(const proto::ValueInfo& input, const std::string& where) {
+  if (!input.type().has_tensor_type())
+    unsupported("{}: only tensors are supported, no sequences, maps or optionals", where);
+  const auto& declared = input.type().tensor_type();
+  Type type{dtype_of(declared.elem_type(), where), {}};
+  for (const proto::Shape::Dimension& dim : declared.shape().dim())
+    type.dims.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : kUnknown);
+  return type;
 }
 
 }  // namespace
 
 Translator::Translator(const OnnxFile& file, const Binding& binding, Model& model, Coverage* survey)
-    : file_(file), binding_(binding), model_(model), survey_(survey), opsets_(&file.opsets()) {
+    : Builder(file.name(), binding, model, survey), file_(file), opsets_(&file.opsets()) {
   for (const proto::Function& function : file.model().functions())
     functions_.emplace(std::pair(plain_domain(function.domain()), function.name()), &function);
 }
 
 void Translator::run() {
   const proto::Graph& graph = file_.graph();
-  scopes_.emplace_back();
+  const Inside inside(scopes_);
   add_initializers(graph);
   add_inputs(graph);
   translate_all(graph.node());
-  if (survey_ == nullptr) set_outputs(graph);
+  if (!surveys()) set_outputs(graph);
 }
 
 // ---- names
 
 void Translator::define(const std::string& name, Operand operand, const std::string& where) {
-  if (!scopes_.back().names.emplace(name, Entry{std::move(operand)}).second)
-    fail("{}: the name '{}' is defined twice", where, name);
+  if (!scopes_.define(name, std::move(operand))) fail("{}: the name '{}' is defined twice", where, name);
 }
 
 Operand Translator::lookup(const std::string& name, const std::string& where) {
-  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    const auto found = scope->names.find(name);
-    if (found != scope->names.end()) {
-      Entry& entry = found->second;
-      if (entry.pending != nullptr)
-        entry = {known(file_.contents(*entry.pending, fmt::format("{}: tensor '{}'", file_.name(), name)), name)};
-      return entry.operand;
-    }
-    if (scope->closed) break;
-  }
+  if (const Operand* operand = scopes_.find(name)) return *operand;
   fail("{}: '{}' is read before any node gives it: the graph has a cycle, or its nodes are out of order", where, name);
 }
 
 void Translator::add_initializers(const proto::Graph& graph) {
   for (const proto::TensorData& tensor : graph.initializer()) {
-    if (binding_.values.contains(tensor.name()) && scopes_.size() == 1) continue;
-    if (!scopes_.back().names.emplace(tensor.name(), Entry{{}, &tensor}).second)
-      fail("{}: the tensor '{}' is there twice", file_.name(), tensor.name());
+    if (binding().values.contains(tensor.name()) && scopes_.depth() == 1) continue;
+    const auto load = [this, &tensor] {
+      return file_.contents(tensor, fmt::format("{}: tensor '{}'", file_.name(), tensor.name()));
+    };
+    if (!scopes_.define(tensor.name(), load)) fail("{}: the tensor '{}' is there twice", file_.name(), tensor.name());
   }
   if (graph.sparse_initializer_size() > 0) unsupported("{}: sparse initializers are not supported", file_.name());
 }
@@ -85,49 +80,15 @@ void Translator::add_inputs(const proto::Graph& graph) {
   std::set<std::string> seen;
   for (const proto::ValueInfo& input : graph.input()) {
     if (!seen.insert(input.name()).second) fail("{}: the input '{}' is there twice", file_.name(), input.name());
-    if (scopes_.back().names.contains(input.name())) continue;  // an initializer, its default
-    try {
-      add_input(input);
-    } catch (const Error& error) {
-      if (survey_ == nullptr || error.kind() != ErrorKind::unsupported) throw;
-      survey_->issues.push_back({"input", reason_of(error.what(), file_.name()), false, false, {input.name()}});
-      Operand lost;
-      lost.lost = true;
-      define(input.name(), lost, file_.name());
-    }
+    if (scopes_.has(input.name())) continue;  // an initializer, its default
+    const std::string where = fmt::format("{}: input '{}'", file_.name(), input.name());
+    const bool has_rank = input.type().tensor_type().has_shape();
+    define(input.name(), add_input(input.name(), has_rank, [&] { return declared_type(input, where); }), file_.name());
   }
-}
-
-void Translator::add_input(const proto::ValueInfo& input) {
-  const std::string where = fmt::format("{}: input '{}'", file_.name(), input.name());
-  const auto value = binding_.values.find(input.name());
-  if (!input.type().has_tensor_type())
-    unsupported("{}: only tensors are supported, no sequences, maps or optionals", where);
-  const auto& declared = input.type().tensor_type();
-  Type type{dtype_of(declared.elem_type(), where), {}};
-  for (const proto::Shape::Dimension& dim : declared.shape().dim())
-    type.dims.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : kUnknown);
-  const auto given = binding_.dims.find(input.name());
-  const Dims* dims = value != binding_.values.end() ? &value->second.dims()
-                     : given != binding_.dims.end() ? &given->second
-                                                    : nullptr;
-  if (dims != nullptr) {
-    const auto fits = [](int64_t a, int64_t b) { return a == b || a == kUnknown || b == kUnknown; };
-    if (declared.has_shape() && !std::equal(type.dims.begin(), type.dims.end(), dims->begin(), dims->end(), fits))
-      fail("{}: found the extents {}, expected {}", where, to_string(*dims), to_string(type.dims));
-    type.dims = *dims;
-  } else if (!declared.has_shape()) {
-    throw NeedsExtents(where + ": the file does not say how many extents it has");
-  }
-  if (value != binding_.values.end() && value->second.dtype() != type.dtype)
-    fail("{}: found {}, expected {}", where, to_string(value->second.type()), to_string(type));
-  Operand operand;
-  operand.value = model_.graph.add_argument(input.name(), type);
-  define(input.name(), operand, file_.name());
 }
 
 void Translator::set_outputs(const proto::Graph& graph) {
-  std::vector<Value> values;
+  std::vector<Operand> operands;
   std::vector<std::string> names;
   for (const proto::ValueInfo& output : graph.output()) {
     const std::string where = fmt::format("{}: output '{}'", file_.name(), output.name());
@@ -136,21 +97,18 @@ void Translator::set_outputs(const proto::Graph& graph) {
         dtype_of(output.type().tensor_type().elem_type(), where) != operand.type().dtype)
       fail("{}: found {}, expected {}", where, to_string(operand.type()),
            onnx_type_name(output.type().tensor_type().elem_type()));
-    values.push_back(value_of(operand));
+    operands.push_back(operand);
     names.push_back(output.name());
   }
-  model_.graph.set_outputs(std::move(values), std::move(names));
+  Builder::set_outputs(operands, std::move(names));
 }
 
 // ---- nodes
 
 void Translator::translate_all(const google::protobuf::RepeatedPtrField<proto::Node>& nodes) {
-  if (++depth_ > kMaxDepth)
+  if (scopes_.depth() > kMaxDepth)
     unsupported("{}: found more than {} graphs and functions inside each other", file_.name(), kMaxDepth);
   for (const proto::Node& node : nodes) {
-    if (++translated_ > kMaxTranslated)
-      unsupported("{}: found more than {} nodes with those of all iterations", file_.name(), kMaxTranslated);
-    if (scopes_.size() == 1) ++number_;
     const std::string domain = plain_domain(node.domain());
     const auto version = opsets_->find(domain);
     const std::string& name = !node.name().empty() || node.output_size() == 0 ? node.name() : node.output(0);
@@ -159,7 +117,6 @@ void Translator::translate_all(const google::protobuf::RepeatedPtrField<proto::N
       fail("{}: the file does not say which opset it uses", file_.name());
     translate(Node(node, version == opsets_->end() ? 1 : version->second, where, call_));
   }
-  --depth_;
 }
 
 bool Translator::lost_input(const Node& node) {
@@ -169,26 +126,13 @@ bool Translator::lost_input(const Node& node) {
   return false;
 }
 
-bool Translator::is_supported(const Node& node) const {
-  return functions_.contains({node.domain(), node.op()}) || find_form(node) != nullptr || find_entry(node).has_value();
-}
-
 void Translator::translate(const Node& node) {
-  made_.clear();
-  if (survey_ == nullptr) return translate_one(node);
-  const size_t scopes = scopes_.size();
-  const auto state = std::tuple(depth_, opsets_, call_);
-  try {
-    if (!lost_input(node)) return translate_one(node);
-    ++survey_->unchecked;
-    if (!is_supported(node)) require_entry(node);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::unsupported) throw;
-    scopes_.resize(scopes);
-    std::tie(depth_, opsets_, call_) = state;
-    note(node, error);
-  }
-  lose(node);
+  const auto look_up = [&] {
+    if (!functions_.contains({node.domain(), node.op()}) && !is_there(node)) require_entry(node, foreign_op(node));
+  };
+  const bool done = attempt(
+      node, scopes_.depth() == 1, [&] { translate_one(node); }, [&] { return lost_input(node); }, look_up);
+  if (!done) lose(node);
 }
 
 void Translator::translate_one(const Node& node) {
@@ -197,11 +141,11 @@ void Translator::translate_one(const Node& node) {
   if (inline_function(node) || translate_elements(node)) return;
   if (const Form* form = find_form(node)) {
     form->translate(*this, node);
-    if (const auto* unread = node.unread())
-      refuse(node, fmt::format("attribute {} = {} is not supported", unread->name(), to_text(*unread)));
+    if (const std::string unread = node.unread(); !unread.empty())
+      refuse(node, fmt::format("attribute {} is not supported", unread));
     return;
   }
-  if (!find_entry(node) && !node.domain().empty() && !opsets_->contains(node.domain()))
+  if (!find_entry(foreign_op(node)) && !node.domain().empty() && !opsets_->contains(node.domain()))
     refuse(node, fmt::format("the domain {} is not supported", node.domain()));
   by_record(node);
 }
@@ -218,27 +162,11 @@ bool Translator::translate_elements(const Node& node) {
   return true;
 }
 
-void Translator::note(const Node& node, const Error& error) {
-  const std::string op = node.domain().empty() ? node.op() : node.domain() + "." + node.op();
-  const std::string reason = reason_of(error.what(), node.where());
-  const bool values = dynamic_cast<const NeedsValues*>(&error) != nullptr;
-  const bool extents = dynamic_cast<const NeedsExtents*>(&error) != nullptr;
-  auto& issues = survey_->issues;
-  auto issue =
-      std::find_if(issues.begin(), issues.end(), [&](const Issue& i) { return i.op == op && i.reason == reason; });
-  if (issue == issues.end()) issue = issues.insert(issue, {op, reason, values, extents, {}});
-  issue->nodes.push_back(node.name());
-}
-
 void Translator::lose(const Node& node) {
-  Operand lost;
-  lost.lost = true;
   for (size_t i = 0; i < node.outputs(); ++i) {
-    if (node.has_output(i)) scopes_.back().names[node.output(i)] = {lost};
+    if (node.has_output(i)) scopes_.set(node.output(i), lost());
   }
 }
-
-void Translator::refuse(const Node& node, const std::string& reason) { unsupported("{}: {}", node.where(), reason); }
 
 Operand Translator::in(const Node& node, size_t i) {
   return node.has_input(i) ? lookup(node.input(i), node.where()) : Operand();
@@ -252,18 +180,8 @@ std::vector<Operand> Translator::inputs(const Node& node) {
 
 void Translator::set(const Node& node, size_t output, Operand operand) {
   if (!node.has_output(output)) return;
-  if (operand.known() && (made_bytes_ += operand.tensor.bytes()) > kMaxMade)
-    refuse(node, fmt::format("more than {} MiB of constants that are computed are not supported", kMaxMade >> 20));
-  const std::string& name = node.output(output);
-  if (operand.value) {
-    const Op op = operand.value.producer();
-    const Graph& graph = model_.graph;
-    const bool free = !graph.op(name) && !graph.value(name);
-    if (op && operand.value.port() == 0 && free && made_.erase(op.name()) > 0) model_.graph.rename(op, name);
-  } else if (operand.name.empty()) {
-    operand.name = name;
-  }
-  define(name, std::move(operand), node.where());
+  name_result(node, node.output(output), operand);
+  define(node.output(output), std::move(operand), node.where());
 }
 
 void Translator::set_all(const Node& node, const std::vector<Operand>& operands) {
@@ -274,11 +192,8 @@ void Translator::set_all(const Node& node, const std::vector<Operand>& operands)
   }
 }
 
-Operand Translator::known(Tensor tensor, std::string name) {
-  Operand operand;
-  operand.tensor = std::move(tensor);
-  operand.name = std::move(name);
-  return operand;
+std::vector<Operand> Translator::by_record(const Node& node, const std::vector<Operand>& inputs) {
+  return by_entry(node, inputs, require_entry(node, foreign_op(node)));
 }
 
 // ---- graphs inside
@@ -293,29 +208,55 @@ std::vector<Operand> Translator::inline_graph(const Node& node, const proto::Gra
                                               const std::vector<Operand>& arguments) {
   if (static_cast<size_t>(graph.input_size()) != arguments.size())
     fail("{}: its graph has {} inputs, expected {}", node.where(), graph.input_size(), arguments.size());
-  scopes_.emplace_back();
+  const Inside inside(scopes_);
   add_initializers(graph);
   for (size_t i = 0; i < arguments.size(); ++i)
     define(graph.input(static_cast<int>(i)).name(), arguments[i], node.where());
   translate_all(graph.node());
   std::vector<Operand> outputs;
   for (const proto::ValueInfo& output : graph.output()) outputs.push_back(lookup(output.name(), node.where()));
-  scopes_.pop_back();
   return outputs;
 }
+
+/// What holds inside of a function, as long as it lives.
+class Translator::Call {
+ public:
+  Call(Translator& translator, AttributeValues attributes, const std::map<std::string, int64_t>& opsets)
+      : translator_(translator),
+        inside_(translator.scopes_, true),
+        attributes_(std::exchange(translator.call_, std::move(attributes))),
+        opsets_(std::exchange(translator.opsets_, &opsets)) {}
+  ~Call() {
+    translator_.call_ = std::move(attributes_);
+    translator_.opsets_ = opsets_;
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  Translator& translator_;
+  Inside inside_;
+  AttributeValues attributes_;
+  const std::map<std::string, int64_t>* opsets_;
+};
 
 bool Translator::inline_function(const Node& node) {
   const auto found = functions_.find({node.domain(), node.op()});
   if (found == functions_.end()) return false;
-  const proto::Function& function = *found->second;
-  const std::vector<Operand> arguments = inputs(node);
-  AttributeValues call = node.attributes();
-  for (const proto::NodeAttribute& otherwise : function.attribute_proto()) call.emplace(otherwise.name(), &otherwise);
-  const auto opsets = opsets_of(function.opset_import(), node.where());
+  const std::vector<Operand> outputs = results_of(node, *found->second);
+  for (size_t i = 0; i < node.outputs() && i < outputs.size(); ++i) {
+    if (node.has_output(i)) set(node, i, outputs[i]);
+  }
+  return true;
+}
 
-  std::swap(call, call_);
-  const auto* outer = std::exchange(opsets_, &opsets);
-  scopes_.push_back({{}, true});
+std::vector<Operand> Translator::results_of(const Node& node, const proto::Function& function) {
+  const std::vector<Operand> arguments = inputs(node);
+  AttributeValues attributes = node.attributes();
+  for (const proto::NodeAttribute& otherwise : function.attribute_proto())
+    attributes.emplace(otherwise.name(), &otherwise);
+  const auto opsets = opsets_of(function.opset_import(), node.where());
+  const Call call(*this, std::move(attributes), opsets);
   for (int i = 0; i < function.input_size(); ++i) {
     const auto position = static_cast<size_t>(i);
     define(function.input(i), position < arguments.size() ? arguments[position] : Operand(), node.where());
@@ -323,13 +264,7 @@ bool Translator::inline_function(const Node& node) {
   translate_all(function.node());
   std::vector<Operand> outputs;
   for (const std::string& output : function.output()) outputs.push_back(lookup(output, node.where()));
-  scopes_.pop_back();
-  opsets_ = outer;
-  std::swap(call, call_);
-  for (size_t i = 0; i < node.outputs() && i < outputs.size(); ++i) {
-    if (node.has_output(i)) set(node, i, outputs[i]);
-  }
-  return true;
+  return outputs;
 }
 
 }  // namespace halfstep::formats::onnx

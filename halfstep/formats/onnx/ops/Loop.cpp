@@ -45,9 +45,7 @@ class Loop {
 
   /// For a survey: the operators of the body.
   void look_inside() {
-    Operand lost;
-    lost.lost = true;
-    std::vector<Operand> arguments = {lost, lost};
+    std::vector<Operand> arguments = {Translator::lost(), Translator::lost()};
     arguments.insert(arguments.end(), carried_.begin(), carried_.end());
     translator_.inline_graph(node_, body_, arguments);
   }

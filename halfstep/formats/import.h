@@ -1,4 +1,4 @@
-// ONNX files as Models.
+// Files of other systems as Models.
 //
 // Translation specializes: what is known when it happens (constants, shape arithmetic, values that the caller has) is
 // computed at once, so that the Model has operators on data alone. docs/formats.md says more.
@@ -8,16 +8,14 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "halfstep/base/tensor.h"
 #include "halfstep/ir/model.h"
 
-namespace halfstep::formats::onnx {
-
-class OnnxFile;
+namespace halfstep::formats {
 
 /// Runs one operator: operands by flat position (undefined where absent), results by port.
 using Evaluate =
@@ -36,21 +34,23 @@ struct Port {
   std::string type;  ///< "float32[batch, 3, 32, 32]", "sequence": as the file has it
   Dims dims;         ///< open extents are kUnknown
   bool is_tensor = false;
-  bool has_default = false;  ///< an input that is also an initializer
+  bool has_default = false;  ///< an input that the file has contents for
 };
 
 struct Summary {
+  std::string format;    ///< "onnx"
+  std::string title;     ///< "ONNX file of pytorch 2.1, IR version 8, opset ai.onnx 13"
   std::string producer;  ///< name and version
-  int64_t ir_version = 0;
-  std::map<std::string, int64_t> opsets;     ///< by domain, "" is ONNX's own
-  std::map<std::string, int64_t> operators;  ///< nodes by operator, those of graphs inside included
+  std::vector<std::pair<std::string, int64_t>> versions;  ///< of the file's parts: "ir_version"
+  std::map<std::string, int64_t> opsets;                  ///< versions of sets of operators, by domain
+  std::map<std::string, int64_t> operators;               ///< nodes by operator, those of graphs inside included
   std::vector<Port> inputs, outputs;
   int64_t nodes = 0, parameters = 0, parameter_bytes = 0;
 };
 
 /// Nodes that cannot be translated for one reason.
 struct Issue {
-  std::string op;              ///< with its domain where that is not ONNX's own
+  std::string op;              ///< with its domain where that is not the format's own
   std::string reason;          ///< type, attribute or form that is missing
   bool needs_values = false;   ///< only without inputs: `run` can do it
   bool needs_extents = false;  ///< only with open extents
@@ -64,22 +64,23 @@ struct Coverage {
   bool complete() const;
 };
 
-/// Opens and checks the outside of a file: wire format, limits, operator sets. Throws Error.
-std::shared_ptr<const OnnxFile> open(const std::filesystem::path& path);
-/// The same for bytes in memory; see OnnxFile::parse.
-std::shared_ptr<const OnnxFile> parse(std::span<const std::byte> bytes, const std::string& name);
-bool is_onnx_file(const std::filesystem::path& path);
+/// A file whose outside is checked: format, limits, versions.
+class File {
+ public:
+  virtual ~File() = default;
 
-Summary summarize(const OnnxFile& file);
+  virtual Summary summary() const = 0;
+  /// Everything that `import` would refuse with this binding. Throws for a damaged file.
+  virtual Coverage coverage(const Binding& binding) const = 0;
+  /// A verified Model: arguments and outputs have the names of the file, values those of the nodes' outputs, locations
+  /// say which node of the file. Throws Error; `unsupported` names node, operator and what of it.
+  virtual Model import(const Binding& binding) const = 0;
+};
 
-/// Everything that `import` would refuse with this binding. Throws for a damaged file.
-Coverage coverage(const OnnxFile& file, const Binding& binding = {});
+/// Opens a file of whichever format its content shows. Throws Error that starts with the path.
+std::shared_ptr<const File> open(const std::filesystem::path& path);
 
-/// A verified Model: arguments and outputs have the names of the file, values those of the nodes' outputs, locations
-/// say which node of the file. Throws Error; `unsupported` names node, operator and what of it.
-Model import(const OnnxFile& file, const Binding& binding = {});
+/// Whether `path` has a format that `open` knows, by its content.
+bool is_foreign(const std::filesystem::path& path);
 
-/// A tensor of ONNX's test data.
-Tensor read_tensor_file(const std::filesystem::path& path);
-
-}  // namespace halfstep::formats::onnx
+}  // namespace halfstep::formats

@@ -1,10 +1,10 @@
-#include "halfstep/formats/onnx/operand.h"
+#include "halfstep/formats/operand.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-namespace halfstep::formats::onnx {
+namespace halfstep::formats {
 namespace {
 
 constexpr int64_t kMaxElementsList = 4096;
@@ -75,4 +75,4 @@ std::vector<int64_t> integers_of(const Tensor& tensor, const std::string& where)
   return list;
 }
 
-}  // namespace halfstep::formats::onnx
+}  // namespace halfstep::formats

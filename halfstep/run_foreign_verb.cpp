@@ -6,25 +6,23 @@
 #include "halfstep/compile/compile.h"
 #include "halfstep/data.h"
 #include "halfstep/eager/call.h"
-#include "halfstep/formats/onnx/import.h"
+#include "halfstep/foreign_verb.h"
+#include "halfstep/formats/onnx/file.h"
 #include "halfstep/io/file.h"
-#include "halfstep/onnx_verb.h"
 #include "halfstep/train/executable.h"
 
 namespace halfstep {
 namespace {
 
-namespace onnx = formats::onnx;
-
 /// Inputs that the file does not name, and those without a default that are missing.
-void check_inputs(const onnx::Summary& summary, const Tensors& inputs, const std::string& where) {
+void check_inputs(const formats::Summary& summary, const Tensors& inputs, const std::string& where) {
   std::vector<std::string> names;
-  for (const onnx::Port& port : summary.inputs) names.push_back(port.name);
+  for (const formats::Port& port : summary.inputs) names.push_back(port.name);
   for (const auto& [name, tensor] : inputs) {
     if (std::find(names.begin(), names.end(), name) == names.end())
       fail("{}: tensor '{}' is no input of the network{}", where, name, did_you_mean(name, names));
   }
-  for (const onnx::Port& port : summary.inputs) {
+  for (const formats::Port& port : summary.inputs) {
     if (!port.is_tensor) unsupported("{}: input '{}' is a {}, only tensors are supported", where, port.name, port.type);
     if (!port.has_default && !inputs.contains(port.name))
       fail("{}: input '{}' ({}) of the network is missing", where, port.name, port.type);
@@ -35,28 +33,28 @@ void check_inputs(const onnx::Summary& summary, const Tensors& inputs, const std
 class Runner {
  public:
   Runner(const RunRequest& request, const Settings& settings)
-      : file_(onnx::open(request.model)), summary_(onnx::summarize(*file_)), pool_(settings.threads) {
+      : file_(formats::open(request.model)), summary_(file_->summary()), pool_(settings.threads) {
     options_.place = place_of(request.place);
   }
 
-  const onnx::Summary& summary() const { return summary_; }
+  const formats::Summary& summary() const { return summary_; }
 
   Tensors run(const Tensors& inputs, const std::string& where) {
     check_inputs(summary_, inputs, where);
-    onnx::Binding binding;
+    formats::Binding binding;
     binding.values = inputs;
     binding.evaluate = [](const OpInfo& info, const Attributes& attributes, const std::vector<Tensor>& operands) {
       return eager::call(info, attributes, operands);
     };
-    const Model model = onnx::import(*file_, binding);
+    const Model model = file_->import(binding);
     Tensors fed;
     for (const Value argument : model.graph.arguments()) fed.emplace(argument.name(), inputs.at(argument.name()));
     return compile(train::evaluation_form(model), options_).run(fed, pool_);
   }
 
  private:
-  std::shared_ptr<const onnx::OnnxFile> file_;
-  onnx::Summary summary_;
+  std::shared_ptr<const formats::File> file_;
+  formats::Summary summary_;
   CompileOptions options_;
   ThreadPool pool_;
 };
@@ -86,15 +84,16 @@ Tolerance tolerance_of(const RunRequest& request) {
   return {number("rtol", request.relative), number("atol", request.absolute), request.exact};
 }
 
-/// PREFIX_K.pb by name of port K; what has no file is left out.
-Tensors read_set(const std::filesystem::path& folder, const std::string& prefix, const std::vector<onnx::Port>& ports) {
+/// PREFIX_K.pb, as ONNX has tensors, by name of port K; what has no file is left out.
+Tensors read_set(const std::filesystem::path& folder, const std::string& prefix,
+                 const std::vector<formats::Port>& ports) {
   Tensors tensors;
   for (size_t i = 0; i < ports.size(); ++i) {
     const auto path = folder / fmt::format("{}_{}.pb", prefix, i);
     if (!std::filesystem::exists(path) || ports[i].name.empty()) continue;
     if (!ports[i].is_tensor)
       unsupported("{}: '{}' is a {}, only tensors are supported", path.string(), ports[i].name, ports[i].type);
-    tensors[ports[i].name] = onnx::read_tensor_file(path);
+    tensors[ports[i].name] = formats::onnx::read_tensor_file(path);
   }
   return tensors;
 }
@@ -126,7 +125,7 @@ void run_test_data(Runner& runner, const RunRequest& request, RunReport& report)
 
 }  // namespace
 
-RunReport run_onnx(const RunRequest& request, const Settings& settings) {
+RunReport run_foreign(const RunRequest& request, const Settings& settings) {
   Runner runner(request, settings);
   RunReport report;
   if (!request.test_data.empty()) {

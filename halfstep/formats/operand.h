@@ -1,4 +1,4 @@
-// What a name of an ONNX graph stands for while it is translated.
+// What a name of a foreign graph stands for while it is translated.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 #include "halfstep/base/tensor.h"
 #include "halfstep/ir/graph.h"
 
-namespace halfstep::formats::onnx {
+namespace halfstep::formats {
 
 /// A whole number, or a list of them, of which some may depend on open extents.
 struct Elements {
@@ -47,4 +47,4 @@ Tensor filled(DType dtype, const Dims& dims, double value);
 /// Whole numbers, of floats too.
 std::vector<int64_t> integers_of(const Tensor& tensor, const std::string& where);
 
-}  // namespace halfstep::formats::onnx
+}  // namespace halfstep::formats

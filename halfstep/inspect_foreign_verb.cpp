@@ -7,27 +7,25 @@
 #include "halfstep/compile/describe.h"
 #include "halfstep/data.h"
 #include "halfstep/eager/call.h"
-#include "halfstep/formats/onnx/import.h"
-#include "halfstep/onnx_verb.h"
+#include "halfstep/foreign_verb.h"
+#include "halfstep/formats/import.h"
 
 namespace halfstep {
 namespace {
-
-namespace onnx = formats::onnx;
 
 /// Stands for open extents that are not the first, in an inspection alone: an image, or a sentence.
 constexpr int64_t kAssumedExtent = 64;
 
 struct Findings {
-  onnx::Summary summary;
-  onnx::Coverage coverage;
+  formats::Summary summary;
+  formats::Coverage coverage;
   std::map<std::string, Dims> dims;  ///< of inputs with open extents, as they were taken
   std::optional<Model> model;        ///< where it can be had without inputs
   int64_t products = 0;              ///< multiplications and additions of weights with values
 };
 
-onnx::Binding binding_of(const std::map<std::string, Dims>& dims) {
-  onnx::Binding binding;
+formats::Binding binding_of(const std::map<std::string, Dims>& dims) {
+  formats::Binding binding;
   binding.dims = dims;
   binding.evaluate = [](const OpInfo& info, const Attributes& attributes, const std::vector<Tensor>& operands) {
     return eager::call(info, attributes, operands);
@@ -35,9 +33,9 @@ onnx::Binding binding_of(const std::map<std::string, Dims>& dims) {
   return binding;
 }
 
-std::map<std::string, Dims> closed_extents(const onnx::Summary& summary, int64_t batch) {
+std::map<std::string, Dims> closed_extents(const formats::Summary& summary, int64_t batch) {
   std::map<std::string, Dims> all;
-  for (const onnx::Port& port : summary.inputs) {
+  for (const formats::Port& port : summary.inputs) {
     Dims dims = port.dims;
     if (port.has_default || std::count(dims.begin(), dims.end(), kUnknown) == 0) continue;
     if (dims[0] == kUnknown) dims[0] = batch;
@@ -65,39 +63,30 @@ int64_t products_of(const Graph& graph) {
 }
 
 Findings look_at(const InspectRequest& request) {
-  const auto file = onnx::open(request.model);
-  Findings found{onnx::summarize(*file), {}, {}, {}, 0};
+  const auto file = formats::open(request.model);
+  Findings found{file->summary(), {}, {}, {}, 0};
   found.dims = closed_extents(found.summary, request.batch);
-  const onnx::Binding binding = binding_of(found.dims);
-  found.coverage = onnx::coverage(*file, binding);
+  const formats::Binding binding = binding_of(found.dims);
+  found.coverage = file->coverage(binding);
   if (!found.coverage.issues.empty()) return found;
-  found.model = onnx::import(*file, binding);
+  found.model = file->import(binding);
   found.products = products_of(found.model->graph);
   return found;
 }
 
 // ---- text
 
-std::string ports_text(const char* title, const std::vector<onnx::Port>& ports) {
+std::string ports_text(const char* title, const std::vector<formats::Port>& ports) {
   std::string text;
-  for (const onnx::Port& port : ports) {
+  for (const formats::Port& port : ports) {
     if (!port.has_default) text += fmt::format("{:8}{}: {}\n", title, port.name, port.type);
   }
   return text;
 }
 
-std::string opsets_text(const onnx::Summary& summary) {
-  std::vector<std::string> parts;
-  for (const auto& [domain, version] : summary.opsets)
-    parts.push_back(fmt::format("{} {}", domain.empty() ? "ai.onnx" : domain, version));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 std::string summary_text(const Findings& found) {
-  const onnx::Summary& summary = found.summary;
-  std::string text = fmt::format("ONNX file of {}, IR version {}, opset {}\n\n",
-                                 summary.producer.empty() ? "an unnamed producer" : summary.producer,
-                                 summary.ir_version, opsets_text(summary));
+  const formats::Summary& summary = found.summary;
+  std::string text = summary.title + "\n\n";
   text += ports_text("input", summary.inputs) + ports_text("output", summary.outputs);
   for (const auto& [name, dims] : found.dims) text += fmt::format("{:8}{} taken as {}\n", "", name, to_string(dims));
   text += fmt::format("\n{} parameters, {} bytes\n", summary.parameters, summary.parameter_bytes);
@@ -114,9 +103,9 @@ std::string names_text(const std::vector<std::string>& names) {
   return names.size() > shown ? fmt::format("{} and {} more", text, names.size() - shown) : text;
 }
 
-std::string issues_text(const onnx::Coverage& coverage, bool values) {
+std::string issues_text(const formats::Coverage& coverage, bool values) {
   std::string text;
-  for (const onnx::Issue& issue : coverage.issues) {
+  for (const formats::Issue& issue : coverage.issues) {
     if (issue.needs_values == values)
       text +=
           fmt::format("{:5}  {}: {}\n       {}\n", issue.nodes.size(), issue.op, issue.reason, names_text(issue.nodes));
@@ -124,7 +113,7 @@ std::string issues_text(const onnx::Coverage& coverage, bool values) {
   return text;
 }
 
-std::string coverage_text(const onnx::Coverage& coverage) {
+std::string coverage_text(const formats::Coverage& coverage) {
   if (coverage.issues.empty()) return "\nevery node is supported\n";
   std::string text;
   if (!coverage.complete()) text += "\nnot supported\n" + issues_text(coverage, false);
@@ -137,18 +126,18 @@ std::string coverage_text(const onnx::Coverage& coverage) {
 
 // ---- JSON
 
-nlohmann::ordered_json ports_json(const std::vector<onnx::Port>& ports) {
+nlohmann::ordered_json ports_json(const std::vector<formats::Port>& ports) {
   auto json = nlohmann::ordered_json::array();
-  for (const onnx::Port& port : ports) {
+  for (const formats::Port& port : ports) {
     if (!port.has_default) json.push_back({{"name", port.name}, {"type", port.type}});
   }
   return json;
 }
 
 nlohmann::ordered_json findings_json(const Findings& found) {
-  const onnx::Summary& summary = found.summary;
-  nlohmann::ordered_json json = {
-      {"format", "onnx"}, {"producer", summary.producer}, {"ir_version", summary.ir_version}};
+  const formats::Summary& summary = found.summary;
+  nlohmann::ordered_json json = {{"format", summary.format}, {"producer", summary.producer}};
+  for (const auto& [part, version] : summary.versions) json[part] = version;
   for (const auto& [domain, version] : summary.opsets) json["opsets"][domain.empty() ? "ai.onnx" : domain] = version;
   json["inputs"] = ports_json(summary.inputs);
   json["outputs"] = ports_json(summary.outputs);
@@ -158,7 +147,7 @@ nlohmann::ordered_json findings_json(const Findings& found) {
   json["operators"] = summary.operators;
   json["supported"] = found.coverage.complete();
   json["unsupported"] = nlohmann::ordered_json::array();
-  for (const onnx::Issue& issue : found.coverage.issues)
+  for (const formats::Issue& issue : found.coverage.issues)
     json["unsupported"].push_back({{"operator", issue.op},
                                    {"reason", issue.reason},
                                    {"count", issue.nodes.size()},
@@ -170,7 +159,7 @@ nlohmann::ordered_json findings_json(const Findings& found) {
 
 }  // namespace
 
-InspectReport inspect_onnx(const InspectRequest& request) {
+InspectReport inspect_foreign(const InspectRequest& request) {
   const Findings found = look_at(request);
   std::string text = summary_text(found) + coverage_text(found.coverage);
   nlohmann::ordered_json json = findings_json(found);

@@ -1,27 +1,31 @@
-// Translation by the `foreign` entries of the records.
+#include "halfstep/formats/record_form.h"
+
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
-#include "halfstep/formats/onnx/dtypes.h"
-#include "halfstep/formats/onnx/translator.h"
+#include "halfstep/formats/builder.h"
 
-namespace halfstep::formats::onnx {
+namespace halfstep::formats {
 namespace {
 
-using Key = std::pair<std::string, std::string>;
+/// Format, domain and operator.
+using Key = std::tuple<std::string, std::string, std::string>;
 
 const std::multimap<Key, RecordEntry>& entries() {
   static const std::multimap<Key, RecordEntry> kEntries = [] {
     std::multimap<Key, RecordEntry> all;
     for (const OpInfo& info : all_operators()) {
-      for (const ForeignInfo& entry : info.foreign) {
-        if (entry.format == "onnx") all.emplace(Key{entry.domain, entry.op}, RecordEntry{&info, &entry});
-      }
+      for (const ForeignInfo& entry : info.foreign)
+        all.emplace(Key{entry.format, entry.domain, entry.op}, RecordEntry{&info, &entry});
     }
     return all;
   }();
   return kEntries;
 }
+
+auto entries_of(const ForeignOp& op) { return entries().equal_range(Key{op.format, op.domain, op.op}); }
 
 template <class T>
 const T* find(const std::vector<std::pair<std::string, T>>& list, const std::string& ours) {
@@ -57,16 +61,14 @@ struct FromTensor {
 /// One node and the entry that it is translated by.
 class RecordForm {
  public:
-  RecordForm(Translator& translator, const Node& node, const std::vector<Operand>& inputs, RecordEntry chosen)
-      : translator_(translator), node_(node), inputs_(inputs), info_(*chosen.info), entry_(*chosen.entry) {}
+  RecordForm(Builder& builder, const Node& node, const std::vector<Operand>& inputs, const RecordEntry& chosen)
+      : builder_(builder), node_(node), inputs_(inputs), info_(*chosen.info), entry_(*chosen.entry) {}
 
   std::vector<Operand> translate() {
     Attributes attributes = take_attributes();
     std::vector<Operand> operands = take_operands();
     check_left_over();
-    std::vector<Operand> results = translator_.make(node_, info_.name, std::move(operands), std::move(attributes));
-    check_outputs(results);
-    return results;
+    return builder_.make(node_, info_.name, std::move(operands), std::move(attributes));
   }
 
  private:
@@ -75,22 +77,17 @@ class RecordForm {
     return i < inputs_.size() ? inputs_[i] : Operand();
   }
 
-  std::string theirs(const std::string& ours) const {
-    const std::string* name = find(entry_.names, ours);
-    return name == nullptr ? ours : *name;
-  }
-
   std::optional<Attribute> attribute(const AttributeInfo& ours) {
     if (const Attribute* fixed = find(entry_.fixed, ours.name)) return *fixed;
     if (const int* position = find(entry_.inputs, ours.name)) {
       const Operand operand = input(static_cast<size_t>(*position));
       if (operand.there()) {
         const std::string where = fmt::format("{}: input {}", node_.where(), *position);
-        return std::visit(FromTensor{translator_.contents(operand), where}, ours.default_value);
+        return std::visit(FromTensor{builder_.contents(operand), where}, ours.default_value);
       }
-    } else if (const auto* given = node_.attribute(theirs(ours.name))) {
-      named_.insert(theirs(ours.name));
-      return as_ours(*given, ours, node_.where());
+    } else if (auto given = node_.attribute_as(ours, foreign_name(entry_, ours.name))) {
+      named_.insert(foreign_name(entry_, ours.name));
+      return given;
     }
     const Attribute* otherwise = find(entry_.defaults, ours.name);
     return otherwise == nullptr ? std::nullopt : std::optional(*otherwise);
@@ -102,7 +99,8 @@ class RecordForm {
       if (const auto value = attribute(ours))
         attributes[ours.name] = *value;
       else if (ours.required)
-        Translator::refuse(node_, fmt::format("without the attribute {} it is not supported", theirs(ours.name)));
+        Builder::refuse(node_,
+                        fmt::format("without the attribute {} it is not supported", foreign_name(entry_, ours.name)));
     }
     return attributes;
   }
@@ -126,45 +124,39 @@ class RecordForm {
 
   void check_left_over() const {
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (inputs_[i].there() && !used_.contains(i))
-        Translator::refuse(node_, fmt::format("input {} is not supported", i));
+      if (inputs_[i].there() && !used_.contains(i)) Builder::refuse(node_, fmt::format("input {} is not supported", i));
     }
-    for (const auto& [name, value] : node_.attributes()) {
-      node_.attribute(name);
-      if (!named_.contains(name) && !is_neutral(*value))
-        Translator::refuse(node_, fmt::format("attribute {} = {} is not supported", name, to_text(*value)));
-    }
+    if (const std::string rest = node_.left_over(named_); !rest.empty())
+      Builder::refuse(node_, fmt::format("attribute {} is not supported", rest));
   }
 
-  void check_outputs(const std::vector<Operand>& results) const {
-    for (size_t i = 0; i < node_.outputs(); ++i) {
-      if (node_.has_output(i) && (i >= results.size() || !results[i].there()))
-        Translator::refuse(node_, fmt::format("output {} is not supported", i));
-    }
-  }
-
-  Translator& translator_;
+  Builder& builder_;
   const Node& node_;
   const std::vector<Operand>& inputs_;
   const OpInfo& info_;
   const ForeignInfo& entry_;
   std::set<size_t> used_;
-  std::set<std::string, std::less<>> named_;
+  Names named_;
 };
 
 }  // namespace
 
-std::optional<RecordEntry> find_entry(const Node& node) {
-  const auto [begin, end] = entries().equal_range(Key{node.domain(), node.op()});
+const std::string& foreign_name(const ForeignInfo& entry, const std::string& ours) {
+  const std::string* name = find(entry.names, ours);
+  return name == nullptr ? ours : *name;
+}
+
+std::optional<RecordEntry> find_entry(const ForeignOp& op) {
+  const auto [begin, end] = entries_of(op);
   for (auto at = begin; at != end; ++at) {
-    if (node.version() >= at->second.entry->since && node.version() <= at->second.entry->until) return at->second;
+    if (op.version >= at->second.entry->since && op.version <= at->second.entry->until) return at->second;
   }
   return std::nullopt;
 }
 
-RecordEntry require_entry(const Node& node) {
-  if (const auto found = find_entry(node)) return *found;
-  const auto [begin, end] = entries().equal_range(Key{node.domain(), node.op()});
+RecordEntry require_entry(const Node& node, const ForeignOp& op) {
+  if (const auto found = find_entry(op)) return *found;
+  const auto [begin, end] = entries_of(op);
   std::string known;
   for (auto at = begin; at != end; ++at) {
     const ForeignInfo& entry = *at->second.entry;
@@ -172,12 +164,12 @@ RecordEntry require_entry(const Node& node) {
         fmt::format("{} {}{}", known.empty() ? ", but" : " and", entry.since,
                     entry.until == std::numeric_limits<int64_t>::max() ? " on" : fmt::format(" to {}", entry.until));
   }
-  Translator::refuse(node, fmt::format("the operator is not supported{}",
-                                       known.empty() ? known : fmt::format(" in opset {}{}", node.version(), known)));
+  Builder::refuse(node, fmt::format("the operator is not supported{}",
+                                    known.empty() ? known : fmt::format(" in opset {}{}", op.version, known)));
 }
 
-std::vector<Operand> Translator::by_record(const Node& node, const std::vector<Operand>& inputs) {
-  return RecordForm(*this, node, inputs, require_entry(node)).translate();
+std::vector<Operand> Builder::by_entry(const Node& node, const std::vector<Operand>& inputs, const RecordEntry& entry) {
+  return RecordForm(*this, node, inputs, entry).translate();
 }
 
-}  // namespace halfstep::formats::onnx
+}  // namespace halfstep::formats

@@ -1,0 +1,301 @@
+#include "halfstep/formats/builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "halfstep/ir/infer.h"
+#include "halfstep/ir/verify.h"
+
+namespace halfstep::formats {
+namespace {
+
+/// Operands and results together: larger ones stay operations of the model.
+constexpr size_t kMaxComputed = size_t{4} << 20;
+/// Nodes that are translated altogether, those of iterations counted each time.
+constexpr int64_t kMaxTranslated = 400'000;
+/// Bytes of tensors that nodes without inputs make.
+constexpr size_t kMaxMade = size_t{1} << 30;
+
+/// The message without where it happened, which the node's own place says better.
+std::string reason_of(const std::string& message, const std::string& where) {
+  if (message.starts_with(where + ": ")) return message.substr(where.size() + 2);
+  const size_t quoted = message.find("': ");
+  if (message.find("node '") != std::string::npos && quoted != std::string::npos) return message.substr(quoted + 3);
+  return message;
+}
+
+bool is_known(const Operand& operand) {
+  return !operand.there() || operand.known() || (operand.elements && operand.elements->known());
+}
+
+const Tensor& or_nothing(const Tensor* tensor) {
+  static const Tensor kNothing;
+  return tensor == nullptr ? kNothing : *tensor;
+}
+
+/// Bytes of the results; 0 where they are not known before.
+size_t result_bytes(const OpInfo& info, const Attributes& attributes, const std::vector<Operand>& operands,
+                    const std::string& where) {
+  std::vector<Type> types;
+  for (const Operand& operand : operands) types.push_back(operand.there() ? operand.type() : Type{DType::f32, {}});
+  std::vector<const Type*> in(std::max(operands.size(), info.inputs.size() - (info.has_variadic_input() ? 1 : 0)));
+  for (size_t i = 0; i < operands.size(); ++i) in[i] = operands[i].there() ? &types[i] : nullptr;
+  const Attributes complete = complete_attributes(info, attributes, where);
+  const OpSite site{where, info, in, complete};
+  size_t bytes = 0;
+  for (const Type& type : check_site(site, [](size_t i) { return fmt::format("operand {}", i); }))
+    bytes += type.is_static() ? static_cast<size_t>(count_elements(type.dims)) * size_of(type.dtype) : 0;
+  return bytes;
+}
+
+}  // namespace
+
+Builder::Builder(std::string file, const Binding& binding, Model& model, Coverage* survey)
+    : file_(std::move(file)), binding_(binding), model_(model), survey_(survey) {}
+
+Operand Builder::known(Tensor tensor, std::string name) {
+  Operand operand;
+  operand.tensor = std::move(tensor);
+  operand.name = std::move(name);
+  return operand;
+}
+
+Operand Builder::lost() {
+  Operand operand;
+  operand.lost = true;
+  return operand;
+}
+
+void Builder::refuse(const Node& node, const std::string& reason) { unsupported("{}: {}", node.where(), reason); }
+
+// ---- inputs and outputs
+
+Operand Builder::add_input(const std::string& name, bool has_rank, const std::function<Type()>& declared) {
+  try {
+    return make_input(name, has_rank, declared);
+  } catch (const Error& error) {
+    if (!surveys() || error.kind() != ErrorKind::unsupported) throw;
+    survey_->issues.push_back({"input", reason_of(error.what(), file_), false, false, {name}});
+    return lost();
+  }
+}
+
+Operand Builder::make_input(const std::string& name, bool has_rank, const std::function<Type()>& declared) {
+  const std::string where = fmt::format("{}: input '{}'", file_, name);
+  Type type = declared();
+  const auto value = binding_.values.find(name);
+  const auto given = binding_.dims.find(name);
+  const Dims* dims = value != binding_.values.end() ? &value->second.dims()
+                     : given != binding_.dims.end() ? &given->second
+                                                    : nullptr;
+  if (dims != nullptr) {
+    const auto fits = [](int64_t a, int64_t b) { return a == b || a == kUnknown || b == kUnknown; };
+    if (has_rank && !std::equal(type.dims.begin(), type.dims.end(), dims->begin(), dims->end(), fits))
+      fail("{}: found the extents {}, expected {}", where, to_string(*dims), to_string(type.dims));
+    type.dims = *dims;
+  } else if (!has_rank) {
+    throw NeedsExtents(where + ": the file does not say how many extents it has");
+  }
+  if (value != binding_.values.end() && value->second.dtype() != type.dtype)
+    fail("{}: found {}, expected {}", where, to_string(value->second.type()), to_string(type));
+  Operand operand;
+  operand.value = model_.graph.add_argument(name, type);
+  return operand;
+}
+
+void Builder::set_outputs(const std::vector<Operand>& operands, std::vector<std::string> names) {
+  std::vector<Value> values;
+  for (const Operand& operand : operands) values.push_back(value_of(operand));
+  model_.graph.set_outputs(std::move(values), std::move(names));
+}
+
+// ---- nodes
+
+bool Builder::attempt(const Node& node, bool is_outermost, const std::function<void()>& translate,
+                      const std::function<bool()>& is_lost, const std::function<void()>& look_up) {
+  if (++translated_ > kMaxTranslated)
+    unsupported("{}: found more than {} nodes with those of all iterations", file_, kMaxTranslated);
+  if (is_outermost) ++number_;
+  made_.clear();
+  try {
+    if (!surveys() || !is_lost()) {
+      translate();
+      return true;
+    }
+    ++survey_->unchecked;
+    look_up();
+  } catch (const Error& error) {
+    if (!surveys() || error.kind() != ErrorKind::unsupported) throw;
+    note(node, error);
+  }
+  return false;
+}
+
+void Builder::note(const Node& node, const Error& error) {
+  const std::string op = node.title(), reason = reason_of(error.what(), node.where());
+  const bool values = dynamic_cast<const NeedsValues*>(&error) != nullptr;
+  const bool extents = dynamic_cast<const NeedsExtents*>(&error) != nullptr;
+  auto& issues = survey_->issues;
+  auto issue =
+      std::find_if(issues.begin(), issues.end(), [&](const Issue& i) { return i.op == op && i.reason == reason; });
+  if (issue == issues.end()) issue = issues.insert(issue, {op, reason, values, extents, {}});
+  issue->nodes.push_back(node.name());
+}
+
+void Builder::name_result(const Node& node, const std::string& name, Operand& operand) {
+  if (operand.known() && (made_bytes_ += operand.tensor.bytes()) > kMaxMade)
+    refuse(node, fmt::format("more than {} MiB of constants that are computed are not supported", kMaxMade >> 20));
+  if (operand.value) {
+    const Op op = operand.value.producer();
+    const bool free = !model_.graph.op(name) && !model_.graph.value(name);
+    if (op && operand.value.port() == 0 && free && made_.erase(op.name()) > 0) model_.graph.rename(op, name);
+  } else if (operand.name.empty()) {
+    operand.name = name;
+  }
+}
+
+// ---- our graph
+
+Value Builder::value_of(const Operand& operand) {
+  if (!operand.there() || operand.value) return operand.value;
+  HS_CHECK(!operand.lost);
+  const Tensor tensor = operand.known() ? operand.tensor : contents(operand);
+  const std::pair<const void*, std::string> key(tensor.raw(), to_string(tensor.type()));
+  const auto known = tensors_.find(key);
+  if (known != tensors_.end()) return known->second;
+  std::string name = operand.name.empty() ? "constant" : operand.name;
+  for (size_t i = tensors_.size(); model_.graph.tensor(name); ++i) name = fmt::format("{}.{}", operand.name, i);
+  const Role role = is_float(tensor.dtype()) && tensor.size() > 1 ? Role::parameter : Role::constant;
+  const Value value = model_.graph.add_tensor(name, tensor.type(), role);
+  model_.tensors[name] = tensor;
+  tensors_[key] = value;
+  return value;
+}
+
+std::vector<Operand> Builder::make(const Node& node, std::string_view op, std::vector<Operand> operands,
+                                   Attributes attributes) {
+  const OpInfo* info = find_operator(op);
+  if (info == nullptr) refuse(node, fmt::format("it needs the operator {}, which is not there", op));
+  try {
+    size_t bytes = 0;
+    for (const Operand& operand : operands) bytes += operand.known() ? operand.tensor.bytes() : 0;
+    const bool all_known = std::all_of(operands.begin(), operands.end(), is_known);
+    if (all_known && binding_.evaluate && bytes <= kMaxComputed) {
+      if (result_bytes(*info, attributes, operands, node.where()) <= kMaxComputed)
+        return compute(*info, attributes, operands);
+    }
+    return insert(node, *info, operands, std::move(attributes));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::bad_input) throw;
+    // What our operator's rules refuse, a type above all, may be right in the file's format.
+    const std::string message = error.what();
+    const size_t quoted = message.find("': ");
+    const bool has_place = message.find("node '") != std::string::npos && quoted != std::string::npos;
+    const bool has_call = message.starts_with("call: ");
+    refuse(node, has_place ? message.substr(quoted + 3) : has_call ? message.substr(6) : message);
+  }
+}
+
+Operand Builder::make_one(const Node& node, std::string_view op, std::vector<Operand> operands, Attributes attributes) {
+  return make(node, op, std::move(operands), std::move(attributes)).at(0);
+}
+
+std::vector<Operand> Builder::compute(const OpInfo& info, const Attributes& attributes,
+                                      const std::vector<Operand>& operands) {
+  std::vector<Tensor> tensors;
+  for (const Operand& operand : operands) tensors.push_back(operand.there() ? contents(operand) : Tensor());
+  std::vector<Operand> results;
+  for (Tensor& tensor : binding_.evaluate(info, attributes, tensors)) results.push_back(known(std::move(tensor)));
+  return results;
+}
+
+std::vector<Operand> Builder::insert(const Node& node, const OpInfo& info, const std::vector<Operand>& operands,
+                                     Attributes attributes) {
+  // Nodes of iterations come again and again: a number of their own spares the search for a free name.
+  std::string hint = node.name() + "." + info.name;
+  if (model_.graph.op(hint)) hint += fmt::format(".{}", ++names_);
+  OpSpec spec{&info, {}, std::move(attributes), hint, {file_, number_}};
+  for (const Operand& operand : operands) spec.operands.push_back(value_of(operand));
+  const Op op = model_.graph.insert(std::move(spec));
+  made_.insert(op.name());
+  std::vector<Operand> results;
+  for (size_t port = 0; port < info.outputs.size(); ++port) {
+    Operand result;
+    result.value = op.out(static_cast<int>(port));
+    results.push_back(result);
+  }
+  return results;
+}
+
+Operand Builder::reshaped(const Node& node, const Operand& operand, Dims dims) {
+  if (operand.known() && std::none_of(dims.begin(), dims.end(), [](int64_t d) { return d <= 0; }) &&
+      count_elements(dims) == operand.tensor.size())
+    return known(operand.tensor.reshaped(dims), operand.name);
+  if (operand.type().is_static() && operand.dims() == dims) return operand;
+  return make_one(node, "reshape", {operand}, {{"dims", dims}});
+}
+
+// ---- contents
+
+Tensor Builder::contents(const Operand& operand) {
+  if (operand.known()) return operand.tensor;
+  if (operand.elements) {
+    if (operand.elements->known()) return operand.elements->tensor();
+    throw NeedsExtents("it depends on open extents of the inputs");
+  }
+  if (operand.lost) throw NeedsValues("it depends on what is not supported");
+  HS_CHECK(operand.value);
+  return evaluated(operand.value);
+}
+
+std::vector<int64_t> Builder::integers(const Node& node, const Operand& operand) {
+  return integers_of(contents(operand), node.where());
+}
+
+Tensor Builder::leaf_contents(Value value) const {
+  if (value.is_tensor()) return model_.tensors.at(value.name());
+  const auto given = binding_.values.find(value.name());
+  if (given == binding_.values.end()) throw NeedsValues(fmt::format("it depends on the values of '{}'", value.name()));
+  return given->second;
+}
+
+Tensor Builder::evaluated(Value wanted) {
+  if (!binding_.evaluate) throw NeedsValues(fmt::format("it depends on the values of '{}'", wanted.name()));
+  std::vector<Value> open = {wanted};
+  while (!open.empty()) {
+    const Value value = open.back();
+    const Op op = value.producer();
+    if (contents_.contains(value.node())) {
+      open.pop_back();
+    } else if (!op) {
+      contents_[value.node()] = leaf_contents(value);
+    } else {
+      const size_t before = open.size();
+      for (const Value operand : op.operands()) {
+        if (operand && !contents_.contains(operand.node())) open.push_back(operand);
+      }
+      if (open.size() == before) evaluate_op(op);
+    }
+  }
+  return contents_.at(wanted.node());
+}
+
+void Builder::evaluate_op(Op op) {
+  std::vector<Tensor> operands;
+  for (const Value operand : op.operands())
+    operands.push_back(or_nothing(operand ? &contents_.at(operand.node()) : nullptr));
+  const std::vector<Tensor> results = binding_.evaluate(op.info(), op.attributes(), operands);
+  for (const Value result : op.results()) contents_[result.node()] = results[static_cast<size_t>(result.port())];
+}
+
+void finish(Model& model) {
+  for (const Value tensor : model.graph.tensors()) {
+    if (!tensor.unused()) continue;
+    model.tensors.erase(tensor.name());
+    model.graph.erase_tensor(tensor.name());
+  }
+  verify(model.graph);
+  check(model);
+}
+
+}  // namespace halfstep::formats

@@ -1,0 +1,100 @@
+// Builds our graph while a foreign one is translated, and runs it where a value is asked for.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halfstep/formats/import.h"
+#include "halfstep/formats/node.h"
+#include "halfstep/formats/operand.h"
+
+namespace halfstep::formats {
+
+/// What is missing can be had: by giving inputs, or extents.
+class NeedsValues : public Error {
+ public:
+  explicit NeedsValues(const std::string& message) : Error(ErrorKind::unsupported, message) {}
+};
+class NeedsExtents : public Error {
+ public:
+  explicit NeedsExtents(const std::string& message) : Error(ErrorKind::unsupported, message) {}
+};
+
+struct RecordEntry;
+
+class Builder {
+ public:
+  /// With `survey` nothing is refused but noted there, and the model is worthless. `file` is its name.
+  Builder(std::string file, const Binding& binding, Model& model, Coverage* survey);
+
+  const Binding& binding() const { return binding_; }
+  bool surveys() const { return survey_ != nullptr; }
+
+  /// One of our operators on operands by flat position; results by port. Computed at once where all is known.
+  std::vector<Operand> make(const Node& node, std::string_view op, std::vector<Operand> operands,
+                            Attributes attributes = {});
+  /// The only result.
+  Operand make_one(const Node& node, std::string_view op, std::vector<Operand> operands, Attributes attributes = {});
+  /// As a `foreign` entry of a record says; results by port.
+  std::vector<Operand> by_entry(const Node& node, const std::vector<Operand>& inputs, const RecordEntry& entry);
+  /// Under other extents; 0 keeps one, -1 is worked out.
+  Operand reshaped(const Node& node, const Operand& operand, Dims dims);
+  static Operand known(Tensor tensor, std::string name = {});
+  static Operand lost();
+
+  /// Contents, computed where they are not known. Throws NeedsValues, NeedsExtents.
+  Tensor contents(const Operand& operand);
+  std::vector<int64_t> integers(const Node& node, const Operand& operand);
+
+  [[noreturn]] static void refuse(const Node& node, const std::string& reason);
+  /// In a survey: what a node lacks. Rethrows what is no lack.
+  void note(const Node& node, const Error& error);
+
+ protected:
+  const std::string& file_name() const { return file_; }
+  Model& model() { return model_; }
+
+  /// An argument of the model: `declared`, under what the binding says. Without `has_rank` the file leaves open how
+  /// many extents there are. In a survey an input that is not supported is noted and lost.
+  Operand add_input(const std::string& name, bool has_rank, const std::function<Type()>& declared);
+  void set_outputs(const std::vector<Operand>& operands, std::vector<std::string> names);
+
+  /// Translates one node; false where it is refused in a survey, or `is_lost` says that it needs what was. Then
+  /// `look_up` refuses an operator that is not there.
+  bool attempt(const Node& node, bool is_outermost, const std::function<void()>& translate,
+               const std::function<bool()>& is_lost, const std::function<void()>& look_up);
+  /// `operand` as the node's output `name`: what made it is called so.
+  void name_result(const Node& node, const std::string& name, Operand& operand);
+
+ private:
+  Operand make_input(const std::string& name, bool has_rank, const std::function<Type()>& declared);
+  Value value_of(const Operand& operand);
+  std::vector<Operand> compute(const OpInfo& info, const Attributes& attributes, const std::vector<Operand>& operands);
+  std::vector<Operand> insert(const Node& node, const OpInfo& info, const std::vector<Operand>& operands,
+                              Attributes attributes);
+  /// Contents of a value of our graph, by running what it comes from, each operation once.
+  Tensor evaluated(Value value);
+  Tensor leaf_contents(Value value) const;
+  void evaluate_op(Op op);
+
+  std::string file_;
+  const Binding& binding_;
+  Model& model_;
+  Coverage* survey_;
+  std::map<std::pair<const void*, std::string>, Value> tensors_;  ///< by memory and type
+  std::map<const detail::ValueNode*, Tensor> contents_;           ///< of values that were computed
+  std::set<std::string> made_;                                    ///< operations that the node at hand has made
+  int number_ = 0;                                                ///< of the outermost node at hand, from 1
+  int64_t translated_ = 0;
+  int64_t names_ = 0;
+  size_t made_bytes_ = 0;
+};
+
+/// Takes away the tensors that nothing uses, and checks the rest.
+void finish(Model& model);
+
+}  // namespace halfstep::formats

@@ -1,0 +1,37 @@
+#include "halfstep/formats/import.h"
+
+#include <algorithm>
+#include <array>
+
+#include "halfstep/formats/onnx/file.h"
+
+namespace halfstep::formats {
+namespace {
+
+struct Format {
+  bool (*is_one)(const std::filesystem::path&);
+  std::shared_ptr<const File> (*open)(const std::filesystem::path&);
+};
+
+constexpr std::array kFormats = {Format{onnx::is_onnx_file, onnx::open}};
+
+const Format* find_format(const std::filesystem::path& path) {
+  const auto found = std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& f) { return f.is_one(path); });
+  return found == kFormats.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+bool Coverage::complete() const {
+  return std::all_of(issues.begin(), issues.end(), [](const Issue& i) { return i.needs_values; });
+}
+
+std::shared_ptr<const File> open(const std::filesystem::path& path) {
+  const Format* format = find_format(path);
+  if (format == nullptr) fail("{}: found no file of a known format", path.string());
+  return format->open(path);
+}
+
+bool is_foreign(const std::filesystem::path& path) { return find_format(path) != nullptr; }
+
+}  // namespace halfstep::formats

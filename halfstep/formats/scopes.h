@@ -1,0 +1,63 @@
+// The names of a graph and of those inside it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halfstep/formats/operand.h"
+
+namespace halfstep::formats {
+
+class Scopes {
+ public:
+  /// Reads contents, when they are asked for.
+  using Load = std::function<Tensor()>;
+
+  /// How many graphs are inside each other.
+  size_t depth() const { return scopes_.size(); }
+  /// A graph inside. From a `closed` one the names around are not seen: a function's.
+  void enter(bool closed = false) { scopes_.push_back({{}, closed}); }
+  void leave() { scopes_.pop_back(); }
+
+  bool has(const std::string& name) const { return scopes_.back().names.contains(name); }
+  /// In the innermost graph; false where the name is there already.
+  bool define(const std::string& name, Operand operand);
+  bool define(const std::string& name, Load load);
+  /// The same, whatever is there.
+  void set(const std::string& name, Operand operand);
+  /// In the innermost graph that has the name; false where none has.
+  bool assign(const std::string& name, Operand operand);
+  /// nullptr for none.
+  const Operand* find(const std::string& name);
+
+ private:
+  struct Entry {
+    Operand operand;
+    Load load = nullptr;  ///< of contents that nobody has read yet
+  };
+  struct Scope {
+    std::map<std::string, Entry, std::less<>> names;
+    bool closed;
+  };
+
+  Entry* entry(const std::string& name);
+
+  std::vector<Scope> scopes_;
+};
+
+/// One graph inside, as long as it lives.
+class Inside {
+ public:
+  explicit Inside(Scopes& scopes, bool closed = false) : scopes_(scopes) { scopes_.enter(closed); }
+  ~Inside() { scopes_.leave(); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  Scopes& scopes_;
+};
+
+}  // namespace halfstep::formats
