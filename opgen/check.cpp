@@ -207,7 +207,7 @@ void check_quant(const Record& record) {
   const Quant& quant = *record.quant;
   if (std::find(kTraits.begin(), kTraits.end(), quant.trait) == kTraits.end())
     fail_at(quant.source, "unknown trait '{}'{}", quant.trait, did_you_mean(quant.trait, kTraits));
-  for (const std::string& port : {quant.weight, quant.bias}) {
+  for (const std::string& port : {quant.weight, quant.bias, quant.fill}) {
     if (!port.empty() && record.input(port) == nullptr)
       fail_at(quant.source, "there is no input '{}'{}", port, did_you_mean(port, port_names(record.inputs)));
   }

@@ -175,6 +175,7 @@ Quant load_quant(const Yaml& yaml) {
               text("trait"),
               text("weight"),
               text("bias"),
+              text("fill"),
               text("quantized"),
               text("integer"),
               text("activation"),

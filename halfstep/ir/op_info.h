@@ -56,6 +56,7 @@ struct QuantInfo {
   int weight = -1;         ///< input port of the weight
   int weight_axis = 0;     ///< axis of output channels in the weight
   int bias = -1;           ///< input port of the bias
+  int fill = -1;           ///< input port of what stands in empty places; on codes the zero point
   std::string quantized;   ///< the operator on codes that training runs
   std::string integer;     ///< the operator that the integer program runs
   std::string activation;  ///< fuses_into_producer: name of the fused activation

@@ -72,10 +72,20 @@ class Lowering {
   }
 
   void lower_move(const QuantizedStep& step) {
-    OpSpec spec{&step.main.info(), {}, step.main.attributes(), step.main.name(), step.main.location()};
-    for (const Value input : step.main.operands()) spec.operands.push_back(codes_.at(input.node()).codes);
     const Codes first = codes_.at(step.coded_inputs().front().node());
+    OpSpec spec{&step.main.info(), {}, step.main.attributes(), step.main.name(), step.main.location()};
+    const auto operands = step.main.operands();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const bool fills = step.main.port_of(static_cast<int>(i)) == step.main.info().quant.fill;
+      spec.operands.push_back(fills ? code_of_zero(first, step) : codes_.at(operands[i].node()).codes);
+    }
     codes_[step.result().node()] = {builder_.insert(std::move(spec)).out(0), first.scale, first.zero_point};
+  }
+
+  /// What stands for 0 among `codes`.
+  Value code_of_zero(const Codes& codes, const QuantizedStep& step) {
+    const auto type = std::string(name(codes.codes.dtype()));
+    return ops::cast(builder_, {.x = codes.zero_point, .to = type, .name = step.name() + ".fill"}).out();
   }
 
   void lower_compute(const QuantizedStep& step) {

@@ -14,7 +14,7 @@ std::vector<Value> feature_inputs(Op op) {
   const auto operands = op.operands();
   for (size_t i = 0; i < operands.size(); ++i) {
     const int port = op.port_of(static_cast<int>(i));
-    if (operands[i] && port != quant.weight && port != quant.bias) inputs.push_back(operands[i]);
+    if (operands[i] && port != quant.weight && port != quant.bias && port != quant.fill) inputs.push_back(operands[i]);
   }
   return inputs;
 }

@@ -17,7 +17,7 @@ bool accumulates(Op op);
 /// Gives out the codes that it takes in, in other places or fewer.
 bool moves_codes(Op op);
 
-/// Operands that carry features: all but the weight and the bias, and none that is absent.
+/// Operands that carry features: all but the weight, the bias and what fills empty places, and none that is absent.
 std::vector<Value> feature_inputs(Op op);
 
 /// The value whose codes `value` has, seen through operators that move codes (the first of several).

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/quant/integer_tensors.h"
@@ -92,10 +93,21 @@ class Converter {
   }
 
   void convert_move(const QuantizedStep& step) {
+    const Codes& first = codes_.at(step.coded_inputs().front().node());
     OpSpec spec{&step.main.info(), {}, step.main.attributes(), step.main.name(), {}};
-    for (const Value input : step.main.operands()) spec.operands.push_back(codes_.at(input.node()).value);
-    codes_[step.result().node()] = {builder_.insert(std::move(spec)).out(0),
-                                    codes_.at(step.coded_inputs().front().node()).format};
+    const auto operands = step.main.operands();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const bool fills = step.main.port_of(static_cast<int>(i)) == step.main.info().quant.fill;
+      spec.operands.push_back(fills ? code_of_zero(first, step) : codes_.at(operands[i].node()).value);
+    }
+    codes_[step.result().node()] = {builder_.insert(std::move(spec)).out(0), first.format};
+  }
+
+  /// What stands for 0 among `codes`.
+  Value code_of_zero(const Codes& codes, const QuantizedStep& step) {
+    Tensor zero(codes.value.dtype(), {1});
+    set_element(zero, 0, codes.format.zero_point);
+    return add_tensor(step.name() + ".fill", Role::constant, zero);
   }
 
   /// What every integer operator that ends in codes states.

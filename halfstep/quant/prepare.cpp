@@ -4,8 +4,10 @@
 #include <map>
 #include <set>
 
+#include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
 #include "halfstep/passes/fold_batch_norm.h"
+#include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/quant/quantizer.h"
 
@@ -44,7 +46,8 @@ class Preparation {
     for (const Value input : feature_inputs(op)) {
       if (!input.producer()) add_point(input);
     }
-    if (moves_codes(op) || fused_.contains(op.node())) return;
+    if (moves_codes(op)) return require_zero_fill(op);
+    if (fused_.contains(op.node())) return;
     if (accumulates(op)) {
       if (quant_of(op).weight >= 0) plan_weight(op);
       const Op activation = fusable_activation(op);
@@ -59,6 +62,16 @@ class Preparation {
                       ? " (a batch_norm folds only into the convolution or linear it follows alone)"
                       : "");
     }
+  }
+
+  /// 0 has a code whatever the scale; another number may lie between two.
+  void require_zero_fill(Op op) const {
+    const Value fill = quant_of(op).fill < 0 ? Value() : op.in(quant_of(op).fill);
+    if (!fill) return;
+    if (!fill.is_tensor())
+      unsupported("{}: what fills this {} is computed, expected the constant 0", op.where(), op.info().name);
+    const double found = element(model_.tensors.at(fill.name()), 0);
+    if (found != 0) unsupported("{}: this {} fills with {}, expected 0", op.where(), op.info().name, found);
   }
 
   void plan_weight(Op op) {
@@ -193,6 +206,7 @@ class Preparation {
 
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options) {
   Model prepared = clone(model);
+  passes::layer_forms(prepared);
   passes::fold_batch_norm(prepared);
   Preparation(prepared, platform, options).run();
   prepared.notes["platform"] = platform.text;

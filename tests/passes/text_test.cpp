@@ -16,6 +16,7 @@
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/fold_constants.h"
 #include "halfstep/passes/fuse_activations.h"
+#include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/optimizer.h"
 #include "halfstep/passes/quantized_patterns.h"
 #include "halfstep/passes/simplify.h"
@@ -89,6 +90,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"fold_batch_norm", on_model<fold_batch_norm>()},
       {"fold_constants", {[](Work& work, const Arguments&) { fold_constants(work.model, compiler::evaluate); }}},
       {"fuse_activations", on_graph<fuse_activations>()},
+      {"layer_forms", on_model<layer_forms>()},
       {"quantized_patterns", {run_quantized_patterns, false}},
       {"set_mode",
        {[](Work& work, const Arguments& arguments) { set_mode(work.model.graph, mode_of(arguments.at(0))); }}},

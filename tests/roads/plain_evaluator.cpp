@@ -112,6 +112,10 @@ class Evaluator {
       result.relu = name != "leaky_relu";
       result.relu6 = name == "relu6";
       if (name == "leaky_relu") result.alpha = ops::LeakyRelu(op.node()).alpha();
+    } else if (name == "slice") {
+      result = slice(ops::Slice(op.node()));
+    } else if (name == "pad") {
+      result = pad(ops::Pad(op.node()));
     } else if (name == "flatten" || name == "reshape") {
       result = at(op.in(0));
       result.dims = {result.dims[0], size_of_dims(result.dims) / result.dims[0]};
@@ -286,6 +290,45 @@ class Evaluator {
             }
           y.numbers.push_back(best);
         }
+    return y;
+  }
+
+  /// On all four axes in order, forwards.
+  Plain slice(const ops::Slice& op) {
+    const Plain& x = at(op.x());
+    Plain y = x;
+    y.dims = op.out().dims();
+    y.dims[0] = x.dims[0];
+    y.numbers.clear();
+    std::vector<int64_t> first(4, 0), step(4, 1);
+    for (size_t i = 0; i < op.axes().size(); ++i) {
+      first[static_cast<size_t>(op.axes()[i])] = op.starts()[i];
+      step[static_cast<size_t>(op.axes()[i])] = op.steps()[i];
+    }
+    for (int64_t i = 0; i < size_of_dims(y.dims); ++i) {
+      int64_t rest = i, from = 0, stride = 1;
+      for (size_t axis = 4; axis-- > 0;) {
+        from += (first[axis] + rest % y.dims[axis] * step[axis]) * stride;
+        rest /= y.dims[axis];
+        stride *= x.dims[axis];
+      }
+      y.numbers.push_back(x.numbers[static_cast<size_t>(from)]);
+    }
+    return y;
+  }
+
+  /// Channels before and after.
+  Plain pad(const ops::Pad& op) {
+    const Plain& x = at(op.x());
+    const int64_t before = op.pads()[1], after = op.pads()[5], plane = x.dims[2] * x.dims[3];
+    Plain y = x;
+    y.dims[1] += before + after;
+    y.numbers.assign(static_cast<size_t>(size_of_dims(y.dims)), static_cast<int64_t>(x.zero));
+    for (int64_t n = 0; n < x.dims[0]; ++n) {
+      for (int64_t k = 0; k < x.dims[1] * plane; ++k)
+        y.numbers[static_cast<size_t>((n * y.dims[1] + before) * plane + k)] =
+            x.numbers[static_cast<size_t>(n * x.dims[1] * plane + k)];
+    }
     return y;
   }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "halfstep/kernels/float_types.h"
 #include "halfstep/kernels/move/maps.h"
 #include "halfstep/kernels/number_types.h"
 #include "halfstep/kernels/ops.h"
@@ -39,14 +40,6 @@ size_t axis_of(const std::vector<int64_t>& axes, size_t i, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
 }
 
-/// Every axis read from start to end.
-Tables whole_tables(const Dims& x) {
-  const std::vector<int64_t> strides = dense_strides(x);
-  Tables tables;
-  for (size_t i = 0; i < x.size(); ++i) tables.push_back(whole(x[i], strides[i]));
-  return tables;
-}
-
 Plan prepare_expand(const Problem& problem) {
   const Dims& x = problem.in[0]->dims;
   const Dims& out = problem.out[0]->dims;
@@ -69,19 +62,59 @@ Plan prepare_tile(const Problem& problem) {
   return plan_of(std::move(tables));
 }
 
-Plan prepare_slice(const Problem& problem) {
-  const Slice a(problem.attributes);
-  const Dims& x = problem.in[0]->dims;
-  const std::vector<int64_t> strides = dense_strides(x);
-  Tables tables = whole_tables(x);
+/// By axis and place of a result the place of the operand that is read, or kOutside.
+using Places = std::vector<std::vector<int64_t>>;
+
+Plan plan_of_places(Places places, const Dims& operand) {
+  const std::vector<int64_t> strides = dense_strides(operand);
+  for (size_t axis = 0; axis < places.size(); ++axis) {
+    for (int64_t& place : places[axis]) place = place == kOutside ? kOutside : place * strides[axis];
+  }
+  return plan_of(std::move(places));
+}
+
+/// Which place of the result reads a place of the operand of extents `x`; kOutside where none does. None may be read
+/// twice.
+Places inverse(const Places& places, const Dims& x) {
+  Places result;
+  for (size_t axis = 0; axis < places.size(); ++axis) {
+    auto& back = result.emplace_back(static_cast<size_t>(x[axis]), kOutside);
+    for (size_t at = 0; at < places[axis].size(); ++at) {
+      if (places[axis][at] != kOutside) back[static_cast<size_t>(places[axis][at])] = static_cast<int64_t>(at);
+    }
+  }
+  return result;
+}
+
+Places all_places(const Dims& dims) {
+  Places places;
+  for (const int64_t extent : dims) places.push_back(whole(extent, 1));
+  return places;
+}
+
+/// Of a slice of an operand of extents `x` with a result of extents `out`.
+template <class Attributes>
+Places slice_places(const Attributes& a, const Dims& x, const Dims& out) {
+  Places places = all_places(x);
   for (size_t i = 0; i < a.starts.size(); ++i) {
     const size_t axis = axis_of(a.axes, i, x.size());
     const int64_t step = a.steps.empty() ? 1 : a.steps[i], extent = x[axis];
     const int64_t start = a.starts[i] < 0 ? std::max(a.starts[i], -extent - 1) + extent : a.starts[i];
     const int64_t first = step > 0 ? std::clamp<int64_t>(start, 0, extent) : std::clamp<int64_t>(start, -1, extent - 1);
-    tables[axis] = table(problem.out[0]->dims[axis], strides[axis], [&](int64_t at) { return first + at * step; });
+    places[axis] = table(out[axis], 1, [&](int64_t at) { return first + at * step; });
   }
-  return plan_of(std::move(tables));
+  return places;
+}
+
+Plan prepare_slice(const Problem& problem) {
+  const Dims& x = problem.in[0]->dims;
+  return plan_of_places(slice_places(Slice(problem.attributes), x, problem.out[0]->dims), x);
+}
+
+Plan prepare_slice_grad(const Problem& problem) {
+  const Dims& x = problem.out[0]->dims;
+  const Dims& out_grad = problem.in[SliceGrad::in::out_grad]->dims;
+  return plan_of_places(inverse(slice_places(SliceGrad(problem.attributes), x, out_grad), x), out_grad);
 }
 
 /// Where place `at` before or after an axis of `extent` elements is read.
@@ -95,23 +128,73 @@ int64_t padded_place(const std::string& mode, int64_t at, int64_t extent) {
   return place < extent ? place : period - place;
 }
 
-Plan prepare_pad(const Problem& problem) {
-  const Pad a(problem.attributes);
-  const Dims& x = problem.in[Pad::in::x]->dims;
-  const std::vector<int64_t> strides = dense_strides(x);
-  Tables tables = whole_tables(x);
+template <class Attributes>
+Places pad_places(const Attributes& a, const std::string& mode, const Dims& x, const Dims& out) {
+  Places places = all_places(x);
   const size_t count = a.axes.empty() ? x.size() : a.axes.size();
   for (size_t i = 0; i < count; ++i) {
     const size_t axis = axis_of(a.axes, i, x.size());
     // What a negative amount cuts is gone before the other side is padded.
     const int64_t begin = std::max<int64_t>(0, -a.pads[i]), end = x[axis] - std::max<int64_t>(0, -a.pads[count + i]);
     const int64_t before = std::max<int64_t>(0, a.pads[i]);
-    tables[axis] = table(problem.out[0]->dims[axis], strides[axis], [&](int64_t at) {
-      const int64_t place = end <= begin ? kOutside : padded_place(a.mode, at - before, end - begin);
+    places[axis] = table(out[axis], 1, [&](int64_t at) {
+      const int64_t place = end <= begin ? kOutside : padded_place(mode, at - before, end - begin);
       return place == kOutside ? kOutside : place + begin;
     });
   }
-  return plan_of(std::move(tables));
+  return places;
+}
+
+Plan prepare_pad(const Problem& problem) {
+  const Pad a(problem.attributes);
+  const Dims& x = problem.in[Pad::in::x]->dims;
+  return plan_of_places(pad_places(a, a.mode, x, problem.out[0]->dims), x);
+}
+
+/// For each element of the gradient of the result where it goes.
+struct PadSums {
+  Places places;
+  std::vector<int64_t> strides;  ///< of x
+};
+
+Plan prepare_pad_grad(const Problem& problem) {
+  const PadGrad a(problem.attributes);
+  const Dims& x = problem.out[0]->dims;
+  const Dims& out_grad = problem.in[PadGrad::in::out_grad]->dims;
+  return {.state = std::make_shared<PadSums>(pad_places(a, a.mode, x, out_grad), dense_strides(x)), .phases = {1}};
+}
+
+/// In the order of out_grad's elements, rounded to the type at each addition.
+Status run_pad_grad(const Call& call, int, int64_t) {
+  const auto& [places, strides] = state_of<PadSums>(call);
+  const ConstView& src = call.in[PadGrad::in::out_grad];
+  with_any_float(src.dtype, [&]<class T>() {
+    T* dst = call.out[0].as<T>();
+    std::fill_n(dst, call.out[0].size(), T(0));
+    for (int64_t i = 0; i < src.size(); ++i) {
+      int64_t at = 0, rest = i;
+      for (size_t axis = places.size(); axis-- > 0 && at != kOutside;) {
+        const auto& table = places[axis];
+        const int64_t place = table[static_cast<size_t>(rest % static_cast<int64_t>(table.size()))];
+        rest /= static_cast<int64_t>(table.size());
+        at = place == kOutside ? kOutside : at + place * strides[axis];
+      }
+      if (at == kOutside) continue;
+      dst[at] = static_cast<T>(static_cast<Compute<T>>(dst[at]) + static_cast<Compute<T>>(src.as<const T>()[i]));
+    }
+  });
+  return {};
+}
+
+Verdict accept_pad_grad_copy(const Problem& problem) {
+  const PadGrad a(problem.attributes);
+  return a.mode == "constant" ? accept() : refuse("mode is {}, elements are read more than once", a.mode);
+}
+
+Plan prepare_pad_grad_copy(const Problem& problem) {
+  const Dims& x = problem.out[0]->dims;
+  const Dims& out_grad = problem.in[PadGrad::in::out_grad]->dims;
+  return plan_of_places(inverse(pad_places(PadGrad(problem.attributes), "constant", x, out_grad), x), out_grad);
 }
 
 Plan prepare_center_crop_pad(const Problem& problem) {
@@ -178,6 +261,9 @@ extern const Kernel reference_unsqueeze{"reference", accept_all, prepare_copy, r
 extern const Kernel reference_expand{"reference", accept_all, prepare_expand, run_maps};
 extern const Kernel reference_tile{"reference", accept_all, prepare_tile, run_maps};
 extern const Kernel reference_slice{"reference", accept_all, prepare_slice, run_maps};
+extern const Kernel reference_slice_grad{"reference", accept_all, prepare_slice_grad, run_maps};
+extern const Kernel reference_pad_grad{"reference", accept_all, prepare_pad_grad, run_pad_grad};
+extern const Kernel cpu_pad_grad_copy{"copy", accept_pad_grad_copy, prepare_pad_grad_copy, run_maps};
 extern const Kernel reference_pad{"reference", accept_all, prepare_pad, run_pad};
 extern const Kernel reference_center_crop_pad{"reference", accept_all, prepare_center_crop_pad, run_maps};
 extern const Kernel reference_depth_to_space{"reference", accept_all, prepare_depth_to_space, run_maps};

@@ -1,0 +1,129 @@
+#include "halfstep/passes/layer_forms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "halfstep/ir/ops.h"
+#include "halfstep/passes/tensors.h"
+
+namespace halfstep::passes {
+namespace {
+
+/// Contents of a value that is one f32 number; `otherwise` for an absent one.
+std::optional<float> number(const Model& model, Value value, float otherwise) {
+  if (!value) return otherwise;
+  if (!value.is_tensor() || value.dtype() != DType::f32) return std::nullopt;
+  return model.tensors.at(value.name()).data<float>()[0];
+}
+
+bool is_weight(Value value) {
+  return value && value.is_tensor() && value.dtype() == DType::f32 && value.dims().size() == 2;
+}
+
+/// Whether `value` can be the bias of a linear layer with so many outputs.
+bool is_bias(Value value, int64_t outputs) {
+  return value && value.is_tensor() && value.dtype() == DType::f32 && count_elements(value.dims()) == outputs &&
+         (value.dims().empty() || value.dims().back() == outputs);
+}
+
+Tensor transposed(const Tensor& matrix) {
+  const int64_t rows = matrix.dims()[0], columns = matrix.dims()[1];
+  Tensor result(matrix.dtype(), {columns, rows});
+  const auto src = matrix.data<float>();
+  const auto dst = result.data<float>();
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c)
+      dst[static_cast<size_t>(c * rows + r)] = src[static_cast<size_t>(r * columns + c)];
+  }
+  return result;
+}
+
+class Rewrite {
+ public:
+  explicit Rewrite(Model& model) : model_(model) {}
+
+  void run() {
+    for (const Op op : model_.graph.ops()) {
+      if (&op.info() == &ops::Clip::record()) rewrite_clip(ops::Clip(op.node()));
+      if (&op.info() == &ops::Gemm::record()) rewrite_gemm(ops::Gemm(op.node()));
+      if (&op.info() == &ops::Matmul::record()) rewrite_matmul(ops::Matmul(op.node()));
+      if (&op.info() == &ops::ReduceMean::record()) rewrite_mean(ops::ReduceMean(op.node()));
+    }
+    for (const Value tensor : model_.graph.tensors()) {
+      if (tensor.unused()) erase_tensor(model_, tensor);
+    }
+  }
+
+ private:
+  /// `made` under the name of `old`, which goes.
+  void replace(Op old, Op made) {
+    const std::string name = old.name();
+    old.out(0).replace_all_uses_with(made.out(0));
+    model_.graph.erase(old);
+    model_.graph.rename(made, name);
+  }
+
+  Op insert(Op before, const OpInfo& info, std::vector<Value> operands, Attributes attributes = {}) {
+    return model_.graph.insert({&info, std::move(operands), std::move(attributes), before.name(), before.location()},
+                               nullptr, before);
+  }
+
+  void rewrite_clip(ops::Clip clip) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    if (number(model_, clip.lowest(), -kInfinity) != 0.0F || !is_float(clip.x().dtype())) return;
+    const auto highest = number(model_, clip.highest(), kInfinity);
+    if (highest == 6.0F) replace(clip, insert(clip, ops::Relu6::record(), {clip.x()}));
+    if (highest == kInfinity || highest == std::numeric_limits<float>::max())
+      replace(clip, insert(clip, ops::Relu::record(), {clip.x()}));
+  }
+
+  void rewrite_gemm(ops::Gemm gemm) {
+    if (gemm.alpha() != 1 || gemm.transpose_a() || !is_weight(gemm.b()) || gemm.a().dtype() != DType::f32) return;
+    const int64_t outputs = gemm.b().dims()[gemm.transpose_b() ? 0 : 1];
+    if (gemm.c() && (gemm.beta() != 1 || !is_bias(gemm.c(), outputs))) return;
+    replace(gemm, linear(gemm, gemm.a(), gemm.b(), gemm.transpose_b(), gemm.c()));
+  }
+
+  /// Alone, or with the addition of a bias that follows.
+  void rewrite_matmul(ops::Matmul matmul) {
+    if (!is_weight(matmul.b()) || matmul.a().dtype() != DType::f32 || matmul.transpose_a()) return;
+    const int64_t outputs = matmul.out().dims()[1];
+    const auto uses = matmul.out().uses();
+    const Op next = uses.size() == 1 ? uses.front().first : Op();
+    const bool adds = next && &next.info() == &ops::Add::record();
+    const Value bias = adds ? (next.in(0) == matmul.out() ? next.in(1) : next.in(0)) : Value();
+    if (!is_bias(bias, outputs))
+      return replace(matmul, linear(matmul, matmul.a(), matmul.b(), matmul.transpose_b(), {}));
+    replace(next, linear(next, matmul.a(), matmul.b(), matmul.transpose_b(), bias));
+    model_.graph.erase(matmul);
+  }
+
+  Op linear(Op before, Value x, Value w, bool is_transposed, Value b) {
+    if (!is_transposed)
+      w = add_tensor(model_, w.name() + ".transposed", transposed(model_.tensors.at(w.name())), w.role());
+    const int64_t outputs = w.dims()[0];
+    if (b && b.dims() != Dims{outputs})
+      b = add_tensor(model_, b.name() + ".flat", model_.tensors.at(b.name()).reshaped({outputs}), b.role());
+    return insert(before, ops::Linear::record(), {x, w, b});
+  }
+
+  void rewrite_mean(ops::ReduceMean mean) {
+    const Value x = mean.x();
+    std::vector<int64_t> axes = mean.axes();
+    for (int64_t& axis : axes) axis += axis < 0 ? 4 : 0;
+    std::ranges::sort(axes);
+    if (!is_float(x.dtype()) || x.dims().size() != 4 || axes != std::vector<int64_t>{2, 3}) return;
+    const Op pool = insert(mean, ops::GlobalAvgPool::record(), {x});
+    replace(mean, mean.keep_dims() ? pool : insert(mean, ops::Flatten::record(), {pool.out(0)}));
+  }
+
+  Model& model_;
+};
+
+}  // namespace
+
+void layer_forms(Model& model) { Rewrite(model).run(); }
+
+}  // namespace halfstep::passes

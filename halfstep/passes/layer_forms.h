@@ -1,0 +1,15 @@
+// Layers as exporters write them, turned into the operators that platforms know.
+#pragma once
+
+#include "halfstep/ir/model.h"
+
+namespace halfstep::passes {
+
+/// The same numbers, but for the order of additions:
+///   clip to [0, 6], [0, infinity)             -> relu6, relu
+///   gemm, matmul with a weight, + a bias      -> linear
+///   a mean over height and width of a picture -> global_avg_pool
+/// What has other operands or attributes stays as it is.
+void layer_forms(Model& model);
+
+}  // namespace halfstep::passes
