@@ -24,7 +24,8 @@ struct Step {
   std::unique_ptr<runtime::Program> program;
 
   Step(const char* platform, int threads) : pool(threads) {
-    parts.train.scale = 1.0F / 16;
+    parts.train.argument = "x";
+    parts.train.preprocess.scale = 1.0F / 16;
     Model model = train::create_network("digits", data.sample_dims(), 10, 0);
     if (platform != nullptr) {
       model = quant::prepare(model, quant::load_platform(platform));
@@ -32,16 +33,17 @@ struct Step {
     }
     CompileOptions options;
     options.freeze_tensors = false;
-    program = std::make_unique<runtime::Program>(compile(train::training_graph(model, {kBatch, 1, 8, 8}, {}), options));
+    program = std::make_unique<runtime::Program>(
+        compile(train::training_graph(model, {{"x", {kBatch, 1, 8, 8}}}, train::Loss::labels, {}), options));
   }
 };
 
 void training_step(benchmark::State& state, const char* platform) {
   Step step(platform, static_cast<int>(state.range(0)));
-  const std::map<std::string, Tensor> inputs = {{"x", step.parts.train.x(0, kBatch)},
-                                                {train::kLabels, step.parts.train.labels(0, kBatch)},
-                                                {passes::kLearningRate, Tensor::scalar(0.001F)}};
-  std::map<std::string, Tensor> outputs;
+  Tensors inputs = step.parts.train.inputs(0, kBatch);
+  inputs.emplace(train::kLabels, step.parts.train.labels(0, kBatch));
+  inputs.emplace(passes::kLearningRate, Tensor::scalar(0.001F));
+  Tensors outputs;
   for (auto _ : state) step.program->run_into(inputs, outputs, step.pool);
   state.SetItemsProcessed(state.iterations() * kBatch);
 }

@@ -1,5 +1,7 @@
 #include "cli/command.h"
 
+#include <algorithm>
+
 #include "cli/progress.h"
 
 namespace halfstep::cli {
@@ -22,6 +24,24 @@ CLI::App* add_command(CLI::App& program, const std::string& name, const std::str
   command->add_option("--seed", common.seed, "seed of everything random")->capture_default_str();
   command->add_flag("--json", common.json, "print JSON and no progress");
   return command;
+}
+
+std::optional<train::Preprocess> PreprocessOptions::given() const {
+  const bool any = std::ranges::any_of(options, [](const CLI::Option* option) { return option->count() > 0; });
+  return any ? std::optional(preprocess) : std::nullopt;
+}
+
+void add_preprocess(CLI::App& command, PreprocessOptions& to) {
+  train::Preprocess& p = to.preprocess;
+  to.options = {
+      command.add_option("--scale", p.scale, "factor of raw values (images, csv), as in 0.00392156862745098"),
+      command
+          .add_option("--mean", p.mean, "subtracted after it, one number or one for each channel: 0.485,0.456,0.406")
+          ->delimiter(','),
+      command.add_option("--std", p.deviation, "divided by after that, as --mean")->delimiter(','),
+      command.add_flag("--bgr", p.reverses_channels,
+                       "the network takes blue, green, red; images have red, green, blue"),
+      command.add_flag("--channels-last", p.channels_last, "the network takes [n, height, width, channels]")};
 }
 
 void add_target(CLI::App& command, Target& target, std::vector<std::string>& overrides) {

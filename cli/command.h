@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "halfstep/halfstep.h"
 
@@ -28,6 +30,15 @@ using Work = std::function<int()>;
 /// Makes a subcommand with --threads, --seed and --json and an example in its help; `work` is what it does.
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& summary,
                       const std::string& example, Common& common);
+
+/// What the options of preprocessing say.
+struct PreprocessOptions {
+  train::Preprocess preprocess;
+  std::vector<CLI::Option*> options;
+  /// Nothing when the user gave none.
+  std::optional<train::Preprocess> given() const;
+};
+void add_preprocess(CLI::App& command, PreprocessOptions& options);
 
 /// The options of a Target.
 void add_target(CLI::App& command, Target& target, std::vector<std::string>& overrides);

@@ -29,6 +29,7 @@ void add_quantize(CLI::App& program, Work& work) {
   struct Options {
     Common common;
     QuantizeRequest request;
+    PreprocessOptions preprocess;
     std::vector<std::string> overrides, bits;
   };
   const auto options = std::make_shared<Options>();
@@ -37,25 +38,30 @@ void add_quantize(CLI::App& program, Work& work) {
       program, "quantize", "Insert and calibrate the quantizers of a platform",
       "halfstep quantize float.safetensors --platform pow2_int8 --calibrate digits.csv.gz --out prepared.safetensors",
       options->common);
-  command->add_option("model", request.model, "float Model, or a prepared one with --bits")->required();
+  command->add_option("model", request.model, "float Model or ONNX file, or a prepared Model with --bits")->required();
   command->add_option("--calibrate", request.calibrate, "samples to calibrate on; the embedded digits without it");
   command->add_option("--out", request.out, "file for the prepared Model")->required();
   command->add_option("--bits", options->bits,
                       "LAYERS=WEIGHTS/FEATURES: other widths for some layers, as in 'conv*=4/8'");
+  add_preprocess(*command, options->preprocess);
   add_target(*command, request.target, options->overrides);
   command->callback([options, &work] {
     work = [options] {
+      options->request.preprocess = options->preprocess.given();
       options->request.target.overrides = split_overrides(options->overrides);
       for (const std::string& text : options->bits) options->request.bits.push_back(parse_bits(text));
       const QuantizeReport report = quantize_model(options->request, options->common.settings());
       if (options->common.json) {
         fmt::print("{}\n", nlohmann::ordered_json({{"samples", report.samples},
                                                    {"audit", audit_json(report.audit)},
+                                                   {"preprocess", report.preprocess},
                                                    {"platform", report.platform}})
                                .dump(2));
       } else {
         fmt::print("{}\n{}\n", report.platform, audit_table(report.audit));
-        if (report.samples > 0) fmt::print("calibrated on {} samples\n", report.samples);
+        if (report.samples > 0)
+          fmt::print("calibrated on {} samples; raw values are preprocessed by {}\n", report.samples,
+                     report.preprocess);
         fmt::print("wrote {}\n", options->request.out.string());
       }
       return int{kDone};

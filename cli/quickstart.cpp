@@ -10,6 +10,7 @@ namespace {
 struct Options {
   Common common;
   QuickstartRequest request;
+  PreprocessOptions preprocess;
   std::vector<std::string> overrides;
 };
 
@@ -17,11 +18,12 @@ std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share);
 std::string kilobytes(int64_t bytes) { return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1000); }
 
 void print_report(const QuickstartReport& report, const std::filesystem::path& out) {
+  const auto shown = [&](double share) { return report.has_accuracy ? percent(share) : std::string("no labels"); };
   Table accuracy({"network", "accuracy", "file"});
-  accuracy.add({"float", percent(report.accuracy_float), kilobytes(report.float_bytes)});
-  accuracy.add({"calibrated", percent(report.accuracy_calibrated), ""});
-  accuracy.add({"fine-tuned", percent(report.accuracy_finetuned), ""});
-  accuracy.add({"integer", percent(report.accuracy_integer), kilobytes(report.integer_bytes)});
+  accuracy.add({"float", shown(report.accuracy_float), kilobytes(report.float_bytes)});
+  accuracy.add({"calibrated", shown(report.accuracy_calibrated), ""});
+  accuracy.add({"fine-tuned", shown(report.accuracy_finetuned), ""});
+  accuracy.add({"integer", shown(report.accuracy_integer), kilobytes(report.integer_bytes)});
   Table time({"stage", "seconds"});
   for (const auto& [stage, seconds] : report.seconds) time.add({stage, fmt::format("{:.2f}", seconds)});
   fmt::print("\n{} on {}, {} test samples\n\n{}\n{}\n{}\n{}", report.platform, report.data, report.samples,
@@ -38,19 +40,27 @@ void add_quickstart(CLI::App& program, Work& work) {
   const auto options = std::make_shared<Options>();
   QuickstartRequest& request = options->request;
   CLI::App* command =
-      add_command(program, "quickstart", "Train, quantize, fine-tune, convert and verify a digit classifier",
-                  "halfstep quickstart --platform magik_t40 --weights 4 --features 4 --out magik", options->common);
-  command->add_option("--data", request.data, "labelled samples; the embedded digits without it");
+      add_command(program, "quickstart",
+                  "Quantize, fine-tune, convert and verify: a digit classifier that it trains first, or your network",
+                  "halfstep quickstart --platform magik_t40 --weights 4 --features 4 --out magik\n"
+                  "         halfstep quickstart --model resnet.onnx --data cifar10.tar.zst --scale 0.00392156863",
+                  options->common);
+  command->add_option("--data", request.data, "samples; the embedded digits without it");
+  command->add_option("--model", request.model, "float Model or ONNX file instead of training one");
   command->add_option("--out", request.out, "folder for Models and report")->capture_default_str();
   command->add_option("--epochs", request.float_epochs, "epochs of float training")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--tune-epochs", request.tune_epochs, "epochs of fine-tuning")
-      ->check(CLI::PositiveNumber)
+  command->add_option("--tune-epochs", request.tune_epochs, "epochs of fine-tuning; 0: calibration alone")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  command->add_option("--batch", request.batch, "samples of a step")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--learning-rate", request.tune_rate, "peak rate of fine-tuning")->capture_default_str();
+  add_preprocess(*command, options->preprocess);
   add_target(*command, request.target, options->overrides);
   command->callback([options, &work] {
     work = [options] {
+      options->request.preprocess = options->preprocess.given();
       options->request.target.overrides = split_overrides(options->overrides);
       const QuickstartReport report = quickstart(options->request, options->common.settings());
       if (options->common.json) {

@@ -8,19 +8,23 @@ namespace {
 
 struct Options {
   Common common;
-  std::filesystem::path folder;
+  std::vector<std::filesystem::path> paths;
   VerifyRequest request;
 };
 
 /// The folder a user means: the one named, else the current one if it holds a report, else the default of quickstart.
 std::filesystem::path folder_of(const Options& options) {
-  if (!options.folder.empty()) return options.folder;
+  if (options.paths.size() == 1) return options.paths.front();
   return std::filesystem::exists("report.json") ? "." : "quickstart_out";
 }
 
 int verify_and_report(Options& options) {
   const auto folder = folder_of(options);
   VerifyRequest& request = options.request;
+  if (options.paths.size() == 2) {
+    request.prepared = options.paths[0];
+    request.integer = options.paths[1];
+  }
   if (request.prepared.empty()) request.prepared = folder / "prepared.safetensors";
   if (request.integer.empty()) request.integer = folder / "integer.safetensors";
   const auto report = verify_models(request, options.common.settings());
@@ -38,9 +42,14 @@ void add_verify(CLI::App& program, Work& work) {
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       add_command(program, "verify", "Compare the training road with the integer program, code for code",
-                  "halfstep verify quickstart_out --inject conv4:17", options->common);
-  command->add_option("folder", options->folder,
-                      "a quickstart folder; without it the current one if it holds a report.json, else quickstart_out");
+                  "halfstep verify quickstart_out --inject conv4:17\n"
+                  "         halfstep verify prepared.safetensors integer.safetensors --data samples.npz",
+                  options->common);
+  command
+      ->add_option("paths", options->paths,
+                   "prepared and integer Model; or a quickstart folder; without it the current one if it holds a "
+                   "report.json, else quickstart_out")
+      ->expected(0, 2);
   command->add_option("--prepared", options->request.prepared, "prepared Model instead of the folder's");
   command->add_option("--integer", options->request.integer, "integer Model instead of the folder's");
   command->add_option("--data", options->request.data, "samples; the embedded digits without it");

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <string>
 
 #include "halfstep/halfstep.h"
 
 namespace halfstep {
-
-using Tensors = std::map<std::string, Tensor>;
 
 /// npz by the name of the file, else safetensors.
 Tensors read_tensors(const std::filesystem::path& path);

@@ -14,6 +14,33 @@ int64_t classes_of(const Model& model) {
   return logits.size() == 2 ? logits[1] : kUnknown;
 }
 
+/// Throws where the samples are not what the arguments take.
+void require_fit(const Model& model, const io::Dataset& data) {
+  const Graph& graph = model.graph;
+  const train::Samples samples{&data, {}, graph.arguments().front().name(), train::preprocess_of(model)};
+  const auto extents = samples.extents(kUnknown);
+  for (const Value argument : graph.arguments()) {
+    const auto found = extents.find(argument.name());
+    if (found == extents.end())
+      fail("{}: has nothing for input '{}' ({}) of network '{}'", data.name, argument.name(),
+           to_string(argument.type()), graph.name());
+    const Dims& expected = argument.dims();
+    bool fits = expected.size() == found->second.size();
+    for (size_t axis = 1; fits && axis < expected.size(); ++axis)
+      fits = expected[axis] == kUnknown || expected[axis] == found->second[axis];
+    if (!fits)
+      fail("{}: samples are {}, network '{}' takes {}", data.name, to_string(found->second), graph.name(),
+           to_string(expected));
+    if (const auto named = data.inputs.find(argument.name());
+        named != data.inputs.end() && named->second.dtype() != argument.dtype())
+      fail("{}: '{}' is {}, network '{}' takes {}", data.name, argument.name(), name(named->second.dtype()),
+           graph.name(), name(argument.dtype()));
+  }
+  for (const auto& [name, dims] : extents) {
+    if (!graph.value(name)) fail("{}: tensor '{}' is no input of network '{}'", data.name, name, graph.name());
+  }
+}
+
 }  // namespace
 
 io::Dataset open_data(const std::string& path, int64_t classes) {
@@ -39,24 +66,13 @@ void require_every_class(const io::Dataset& data) {
 }
 
 train::TrainTest parts_for(const Model& model, const io::Dataset& data) {
-  const auto& arguments = model.graph.arguments();
-  if (arguments.size() != 1)
-    fail("network '{}' has {} inputs, expected one that takes samples", model.graph.name(), arguments.size());
-  const Dims& expected = arguments.front().dims();
-  Dims found = data.sample_dims();
-  found.insert(found.begin(), kUnknown);
-  bool fits = expected.size() == found.size();
-  for (size_t axis = 1; fits && axis < found.size(); ++axis)
-    fits = expected[axis] == kUnknown || expected[axis] == found[axis];
-  if (!fits)
-    fail("{}: samples are {}, network '{}' takes {}", data.name, to_string(found), model.graph.name(),
-         to_string(expected));
+  require_fit(model, data);
+  train::TrainTest parts = train::split(data);
+  parts.feed(model);
   const int64_t outputs = classes_of(model);
   const auto classes = static_cast<int64_t>(data.classes.size());
-  if (outputs != kUnknown && classes > outputs)
+  if (data.has_labels() && outputs != kUnknown && classes > outputs)
     fail("{}: found {} classes, network '{}' tells {} apart", data.name, classes, model.graph.name(), outputs);
-  train::TrainTest parts = train::split(data);
-  parts.train.scale = parts.test.scale = train::input_scale(model);
   return parts;
 }
 

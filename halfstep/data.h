@@ -8,6 +8,7 @@
 #include "halfstep/base/place.h"
 #include "halfstep/io/dataset.h"
 #include "halfstep/train/samples.h"
+#include "halfstep/verify/roads.h"
 
 namespace halfstep {
 
@@ -21,9 +22,13 @@ io::Dataset open_data_for(const Model& model, const std::string& path);
 /// nothing of it.
 void require_every_class(const io::Dataset& data);
 
-/// The parts of `data`, scaled as `model` says; throws when its samples are not what the model's one argument takes or
-/// it has more classes than outputs.
+/// The parts of `data` for `model`; throws when its samples are not what the model's arguments take or it has more
+/// classes than outputs.
 train::TrainTest parts_for(const Model& model, const io::Dataset& data);
+
+/// The prepared network and the integer program on samples, layer by layer.
+verify::RoadReport compare_on(const Model& prepared, const Model& integer, const train::Samples& samples,
+                              ThreadPool& pool, const ProgressCallback& progress);
 
 /// "float", "prepared" or "integer".
 std::string stage_of(const Model& model);

@@ -18,6 +18,7 @@
 #include "halfstep/ir/model.h"
 #include "halfstep/quant/convert.h"
 #include "halfstep/quant/prepare.h"
+#include "halfstep/train/preprocess.h"
 #include "halfstep/verify/golden.h"
 #include "halfstep/verify/roads.h"
 #include "halfstep/verify/runner.h"
@@ -46,7 +47,8 @@ struct Target {
 struct TrainRequest {
   std::string data;                ///< path; "" is the embedded digits
   std::string network = "digits";  ///< built-in name or .ir path, used when `model` is empty
-  std::filesystem::path model;     ///< a float or prepared Model to go on from
+  /// A float or prepared Model to go on from. A prepared one learns from its own float form where data has no labels.
+  std::filesystem::path model;
   int64_t epochs = 20;
   int64_t batch = 32;
   std::optional<double> learning_rate;  ///< without one: 0.05 for float networks, 0.01 for prepared ones
@@ -54,8 +56,9 @@ struct TrainRequest {
   bool resume = false;
 };
 struct TrainReport {
-  std::string digest;  ///< of the trained weights
-  double accuracy = 0, loss = 0;
+  std::string digest;              ///< of the trained weights
+  std::optional<double> accuracy;  ///< with labels
+  double loss = 0;
   int64_t samples = 0, first_epoch = 0, epochs = 0;
   bool was_finished = false;
 };
@@ -64,8 +67,9 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings);
 // ---- eval
 
 struct EvaluateRequest {
-  std::filesystem::path model;
+  std::filesystem::path model;  ///< a Model of any stage or a foreign file
   std::string data;
+  std::optional<train::Preprocess> preprocess;  ///< of raw values; without one the Model's own
 };
 struct EvaluateReport {
   std::string stage;  ///< float, prepared, integer
@@ -110,14 +114,18 @@ struct LayerBits {
 };
 
 struct QuantizeRequest {
-  std::filesystem::path model, out;  ///< a float Model, or a prepared one whose widths `bits` changes
+  /// A float Model or a foreign file; or a prepared Model whose widths `bits` changes.
+  std::filesystem::path model, out;
   Target target;
-  std::string calibrate;        ///< data
+  std::string calibrate;  ///< data
+  /// From raw values (images, csv) to what the network takes; it travels with the Model. Without one the Model's own.
+  std::optional<train::Preprocess> preprocess;
   std::vector<LayerBits> bits;  ///< applied in order, after calibration
 };
 struct QuantizeReport {
   std::vector<quant::AuditRow> audit;
-  std::string platform;  ///< the resolved record
+  std::string platform;    ///< the resolved record
+  std::string preprocess;  ///< what is done to raw values, as JSON
   int64_t samples = 0;
 };
 QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& settings);
@@ -178,20 +186,25 @@ verify::GoldenReport run_golden(const GoldenRequest& request, const Settings& se
 
 struct QuickstartRequest {
   std::string data;
+  std::filesystem::path model;  ///< a float Model or a foreign file, which is then not trained; "": a fresh network
+  std::optional<train::Preprocess> preprocess;  ///< of raw values, for `model`; without one the Model's own
   Target target;
   std::filesystem::path out = "quickstart_out";
   int64_t float_epochs = 30, tune_epochs = 12;
+  int64_t batch = 32;
+  double tune_rate = 0.01;  ///< peak learning rate of fine-tuning
 };
 struct QuickstartReport {
   std::string platform, data, weights_digest;
+  bool has_accuracy = true;  ///< false for data without labels
   double accuracy_float = 0, accuracy_calibrated = 0, accuracy_finetuned = 0, accuracy_integer = 0;
   int64_t samples = 0, peak_rss_bytes = 0, float_bytes = 0, integer_bytes = 0;
   std::vector<std::pair<std::string, double>> seconds;  ///< by stage, in order
   verify::RoadReport roads;
   std::vector<quant::AuditRow> audit;
 };
-/// Trains a float network, prepares, calibrates, fine-tunes, converts and verifies it; writes float, prepared and
-/// integer Models and report.json.
+/// Trains a float network or takes a given one, prepares, calibrates, fine-tunes, converts and verifies it; writes
+/// float, prepared and integer Models and report.json.
 QuickstartReport quickstart(const QuickstartRequest& request, const Settings& settings);
 
 /// report.json of a quickstart folder. An infinite sqnr_db is written as 200.

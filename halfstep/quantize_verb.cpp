@@ -3,6 +3,7 @@
 #include "halfstep/data.h"
 #include "halfstep/halfstep.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/network.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
@@ -51,18 +52,19 @@ int64_t prepare_and_calibrate(Model& model, const QuantizeRequest& request, cons
 }  // namespace
 
 QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& settings) {
-  Model model = load_model(request.model);
+  Model model = load_network(request.model);
   const std::string stage = stage_of(model);
   if (stage == "integer")
     fail("{}: is an integer program, expected a float or prepared network", request.model.string());
   if (stage == "prepared" && request.bits.empty())
     fail("{}: is prepared already; name layers whose bits are to change, or start from the float network",
          request.model.string());
+  if (request.preprocess) train::set_preprocess(model, *request.preprocess);
   int64_t samples = 0;
   if (stage == "float") samples = prepare_and_calibrate(model, request, settings);
   for (const LayerBits& bits : request.bits) quant::set_bits(model, bits.selector, bits.weights, bits.features);
   save_model(model, request.out);
-  return {quant::audit(model), quant::platform_of(model).text, samples};
+  return {quant::audit(model), quant::platform_of(model).text, train::to_text(train::preprocess_of(model)), samples};
 }
 
 ConvertReport convert_model(const ConvertRequest& request) {
@@ -79,6 +81,14 @@ verify::Roads roads_of(const Model& prepared, const Model& integer) {
   return roads;
 }
 
+verify::RoadReport compare_on(const Model& prepared, const Model& integer, const train::Samples& samples,
+                              ThreadPool& pool, const ProgressCallback& progress) {
+  const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
+  const int64_t usable = train::usable(prepared, samples.size());
+  return verify::compare_roads(roads_of(prepared, integer), source, usable, train::batch_of(prepared, 64), pool,
+                               progress);
+}
+
 verify::RoadReport verify_models(const VerifyRequest& request, const Settings& settings) {
   const Model prepared = load_stage(request.prepared, "prepared");
   Model integer = load_stage(request.integer, "integer");
@@ -86,8 +96,7 @@ verify::RoadReport verify_models(const VerifyRequest& request, const Settings& s
   const io::Dataset data = open_data_for(prepared, request.data);
   const auto parts = parts_for(prepared, data);
   ThreadPool pool(settings.threads);
-  const auto source = [&](int64_t begin, int64_t count) { return parts.test.x(begin, count); };
-  return verify::compare_roads(roads_of(prepared, integer), source, parts.test.size(), pool, settings.progress);
+  return compare_on(prepared, integer, parts.test, pool, settings.progress);
 }
 
 }  // namespace halfstep

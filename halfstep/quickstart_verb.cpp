@@ -9,6 +9,7 @@
 #include "halfstep/halfstep.h"
 #include "halfstep/io/atomic_file.h"
 #include "halfstep/io/file.h"
+#include "halfstep/network.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/train/fit.h"
@@ -24,21 +25,23 @@ class Quickstart {
       : request_(request),
         settings_(settings),
         platform_(quant::load_platform(request.target.platform, request.target.overrides)),
-        data_(open_data(request.data)),
-        parts_(train::split(data_)),
+        given_(request.model.empty() ? Model() : load_given(request)),
+        data_(request.model.empty() ? open_data(request.data) : open_data_for(given_, request.data)),
+        parts_(request.model.empty() ? train::split(data_) : parts_for(given_, data_)),
         pool_(settings.threads) {
+    report_.has_accuracy = data_.has_labels();
     report_.platform = platform_.name;
     report_.data = data_.name;
     report_.samples = parts_.test.size();
   }
 
   QuickstartReport run() {
-    Model network = fresh_network();
+    Model network = request_.model.empty() ? fresh_network() : given_;
     const PreparedOptions widths = widths_of();
     quant::prepare(network, platform_, widths);  // what cannot become integers is said before any work
     make_folder();
-    timed("float", [&] { network = fit(network, float_options(), "float training"); });
-    report_.accuracy_float = train::accuracy(network, parts_.test, pool_);
+    if (request_.model.empty()) timed("float", [&] { network = fit(network, float_options(), "float training"); });
+    report_.accuracy_float = accuracy(network);
     save_model(network, request_.out / "float.safetensors");
 
     Model prepared;
@@ -46,9 +49,9 @@ class Quickstart {
       prepared = quant::prepare(network, platform_, widths);
       train::calibrate(prepared, parts_.train, {.seed = settings_.seed}, pool_, settings_.progress);
     });
-    report_.accuracy_calibrated = train::accuracy(prepared, parts_.test, pool_);
-    timed("finetune", [&] { prepared = fit(prepared, tune_options(), "fine-tuning"); });
-    report_.accuracy_finetuned = train::accuracy(prepared, parts_.test, pool_);
+    report_.accuracy_calibrated = accuracy(prepared);
+    if (request_.tune_epochs > 0) timed("finetune", [&] { prepared = fit(prepared, tune_options(), "fine-tuning"); });
+    report_.accuracy_finetuned = accuracy(prepared);
     save_model(prepared, request_.out / "prepared.safetensors");
     report_.weights_digest = digest_hex(prepared);
     report_.audit = quant::audit(prepared);
@@ -56,12 +59,8 @@ class Quickstart {
     Model integer;
     timed("convert", [&] { integer = quant::convert(prepared).model; });
     save_model(integer, request_.out / "integer.safetensors");
-    report_.accuracy_integer = train::accuracy(integer, parts_.test, pool_);
-    timed("verify", [&] {
-      const auto source = [&](int64_t begin, int64_t count) { return parts_.test.x(begin, count); };
-      report_.roads =
-          verify::compare_roads(roads_of(prepared, integer), source, parts_.test.size(), pool_, settings_.progress);
-    });
+    report_.accuracy_integer = accuracy(integer);
+    timed("verify", [&] { report_.roads = compare_on(prepared, integer, parts_.test, pool_, settings_.progress); });
     finish();
     return std::move(report_);
   }
@@ -73,12 +72,23 @@ class Quickstart {
     return {request_.target.weight_bits, request_.target.feature_bits, request_.target.edge_bits};
   }
 
+  static Model load_given(const QuickstartRequest& request) {
+    Model model = load_network(request.model);
+    if (const std::string stage = stage_of(model); stage != "float")
+      fail("{}: found a network of stage {}, expected float", request.model.string(), stage);
+    if (request.preprocess) train::set_preprocess(model, *request.preprocess);
+    return model;
+  }
+
+  /// 0 without labels.
+  double accuracy(const Model& model) { return data_.has_labels() ? train::accuracy(model, parts_.test, pool_) : 0; }
+
   Model fresh_network() {
     require_every_class(data_);
     Model network = train::create_network("digits", data_.sample_dims(), static_cast<int64_t>(data_.classes.size()),
                                           settings_.seed);
-    train::set_input_scale(network, train::natural_scale(parts_.train));
-    parts_.train.scale = parts_.test.scale = train::input_scale(network);
+    train::set_preprocess(network, train::natural_scale(parts_.train));
+    parts_.feed(network);
     return network;
   }
 
@@ -95,7 +105,7 @@ class Quickstart {
   train::FitOptions float_options() const {
     train::FitOptions options;
     options.epochs = request_.float_epochs;
-    options.batch = 32;
+    options.batch = request_.batch;
     options.learning_rate = 0.05;
     options.optimizer.weight_decay = 5e-4;
     options.average_decay = 0.99;
@@ -106,7 +116,7 @@ class Quickstart {
   train::FitOptions tune_options() const {
     train::FitOptions options = float_options();
     options.epochs = request_.tune_epochs;
-    options.learning_rate = 0.01;
+    options.learning_rate = request_.tune_rate;
     return options;
   }
 
@@ -136,6 +146,7 @@ class Quickstart {
   const QuickstartRequest& request_;
   const Settings& settings_;
   quant::Platform platform_;
+  Model given_;
   io::Dataset data_;
   train::TrainTest parts_;
   ThreadPool pool_;
@@ -169,10 +180,11 @@ std::string report_json(const QuickstartReport& report) {
   nlohmann::ordered_json json;
   json["platform"] = report.platform;
   json["data"] = report.data;
-  json["accuracy"] = {{"float", report.accuracy_float},
-                      {"calibrated", report.accuracy_calibrated},
-                      {"finetuned", report.accuracy_finetuned},
-                      {"integer", report.accuracy_integer}};
+  if (report.has_accuracy)
+    json["accuracy"] = {{"float", report.accuracy_float},
+                        {"calibrated", report.accuracy_calibrated},
+                        {"finetuned", report.accuracy_finetuned},
+                        {"integer", report.accuracy_integer}};
   json["samples"] = report.samples;
   for (const auto& [stage, seconds] : report.seconds) json["seconds"][stage] = seconds;
   json["peak_rss_bytes"] = report.peak_rss_bytes;

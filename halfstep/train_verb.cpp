@@ -1,5 +1,6 @@
 #include "halfstep/data.h"
 #include "halfstep/halfstep.h"
+#include "halfstep/network.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/train/network.h"
 #include "halfstep/train/run.h"
@@ -11,7 +12,7 @@ Model fresh_network(const TrainRequest& request, const io::Dataset& data, uint64
   require_every_class(data);
   Model model =
       train::create_network(request.network, data.sample_dims(), static_cast<int64_t>(data.classes.size()), seed);
-  train::set_input_scale(model, train::natural_scale(train::split(data).train));
+  train::set_preprocess(model, train::natural_scale(train::split(data).train));
   return model;
 }
 
@@ -20,7 +21,7 @@ Model fresh_network(const TrainRequest& request, const io::Dataset& data, uint64
 TrainReport train_model(const TrainRequest& request, const Settings& settings) {
   if (request.epochs < 1) fail("epochs: found {}, expected at least 1", request.epochs);
   if (request.batch < 1) fail("batch: found {}, expected at least 1", request.batch);
-  Model model = request.model.empty() ? Model() : load_model(request.model);
+  Model model = request.model.empty() ? Model() : load_network(request.model);
   const io::Dataset data = request.model.empty() ? open_data(request.data) : open_data_for(model, request.data);
   if (request.model.empty()) model = fresh_network(request, data, settings.seed);
   const std::string stage = stage_of(model);
@@ -42,7 +43,7 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
   options.fit.average_decay = 0.99;
   const auto outcome = train::run(model, parts.train, options, pool, settings.progress);
   return {digest_hex(outcome.model),
-          train::accuracy(outcome.model, parts.test, pool),
+          data.has_labels() ? std::optional(train::accuracy(outcome.model, parts.test, pool)) : std::nullopt,
           outcome.loss,
           parts.test.size(),
           outcome.first_epoch,
@@ -51,11 +52,12 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
 }
 
 EvaluateReport evaluate_model(const EvaluateRequest& request, const Settings& settings) {
-  const Model model = load_model(request.model);
+  Model model = load_network(request.model);
+  if (request.preprocess) train::set_preprocess(model, *request.preprocess);
   const io::Dataset data = open_data_for(model, request.data);
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
-  return {stage_of(model), train::accuracy(model, parts.test, pool), parts.test.size()};
+  return {stage_of(model), train::accuracy(model, parts.test, pool), train::usable(model, parts.test.size())};
 }
 
 }  // namespace halfstep

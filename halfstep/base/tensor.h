@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstring>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "halfstep/base/shape.h"
 #include "halfstep/base/status.h"
@@ -71,5 +73,8 @@ class Tensor {
   Type type_{DType::f32, {0}};
   int64_t size_ = 0;
 };
+
+/// By name.
+using Tensors = std::map<std::string, Tensor>;
 
 }  // namespace halfstep

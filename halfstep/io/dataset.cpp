@@ -31,7 +31,7 @@ Dataset from_csv(Source& source, int64_t classes) {
   const int64_t columns = data.x.dims()[1];
   const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(columns))));
   if (side * side == columns) data.x = data.x.reshaped({data.x.dims()[0], 1, side, side});
-  return {{}, data.x, data.labels, number_names(data.labels, classes), std::nullopt};
+  return {.x = data.x, .labels = data.labels, .classes = number_names(data.labels, classes)};
 }
 
 Tensor to_labels(const Tensor& raw, int64_t classes, const std::string& where) {
@@ -48,22 +48,49 @@ Tensor to_labels(const Tensor& raw, int64_t classes, const std::string& where) {
   return labels;
 }
 
+void require_finite(const Tensor& tensor, const std::string& name, const std::string& where) {
+  if (tensor.dtype() != DType::f32) return;
+  const auto values = tensor.data<float>();
+  if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
+    fail("{}: {}: found a value that is not finite", where, name);
+}
+
+/// Throws where the first axes, which count samples, differ.
+void require_equal_counts(const Dataset& data, const std::string& where) {
+  if (data.size() == 0) fail("{}: found no sample", where);
+  for (const auto& [name, tensor] : data.inputs) {
+    if (tensor.dims()[0] != data.size())
+      fail("{}: found {} samples of '{}' and {} of '{}'", where, tensor.dims()[0], name, data.size(),
+           data.inputs.begin()->first);
+  }
+  if (data.has_labels() && data.labels.size() != data.size())
+    fail("{}: found {} labels for {} samples", where, data.labels.size(), data.size());
+}
+
 Dataset from_tensors(const std::map<std::string, Tensor>& tensors, const std::string& where, int64_t classes) {
-  for (const char* name : {"x", "labels"}) {
-    if (!tensors.contains(name)) fail("{}: found no tensor '{}', expected 'x' and 'labels'", where, name);
+  Dataset data;
+  if (const auto labels = tensors.find("labels"); labels != tensors.end()) {
+    data.labels = to_labels(labels->second, classes, where);
+    data.classes = number_names(data.labels, classes);
   }
-  const Tensor& x = tensors.at("x");
-  if ((x.dtype() != DType::f32 && x.dtype() != DType::u8) || x.dims().size() < 2)
-    fail("{}: x: found {}, expected f32 or u8 with two dims or more", where, to_string(x.type()));
-  if (x.dtype() == DType::f32) {
-    const auto values = x.data<float>();
-    if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
-      fail("{}: x: found a value that is not finite", where);
+  for (const auto& [name, tensor] : tensors) {
+    if (name == "labels") continue;
+    if (tensor.dims().empty())
+      fail("{}: {}: found {}, expected samples along a first axis", where, name, to_string(tensor.type()));
+    require_finite(tensor, name, where);
+    data.inputs[name] = tensor;
   }
-  const Tensor labels = to_labels(tensors.at("labels"), classes, where);
-  if (labels.size() != x.dims()[0]) fail("{}: found {} labels for {} samples", where, labels.size(), x.dims()[0]);
-  if (labels.size() == 0) fail("{}: found no sample", where);
-  return {{}, x, labels, number_names(labels, classes), std::nullopt};
+  if (data.inputs.empty())
+    fail("{}: found no tensor of samples, expected 'x' and 'labels' or the inputs of a network", where);
+  require_equal_counts(data, where);
+  const Tensor& first = data.inputs.begin()->second;
+  if (!data.has_labels() || data.inputs.size() > 1 || !data.inputs.contains("x")) return data;
+  if ((first.dtype() != DType::f32 && first.dtype() != DType::u8) || first.dims().size() < 2)
+    fail("{}: x: found {}, expected f32 or u8 with two dims or more", where, to_string(first.type()));
+  data.x = first;
+  data.raw = first.dtype() == DType::u8;
+  data.inputs.clear();
+  return data;
 }
 
 Dataset from_folder(const Path& path, int64_t classes) {
@@ -100,6 +127,7 @@ Dataset from_single_file(const Open& open, const std::string& name, int64_t clas
 }  // namespace
 
 Tensor Dataset::batch(std::span<const int64_t> indices) const {
+  if (x.dtype() == DType::f32) return rows_of(x, indices);
   Dims dims = x.dims();
   dims[0] = static_cast<int64_t>(indices.size());
   Tensor out(DType::f32, dims);
@@ -108,11 +136,21 @@ Tensor Dataset::batch(std::span<const int64_t> indices) const {
   for (const int64_t index : indices) {
     HS_CHECK(0 <= index && index < size());
     const size_t from = static_cast<size_t>(index) * each;
-    if (x.dtype() == DType::u8) {
-      to = std::copy_n(x.data<uint8_t>().data() + from, each, to);
-    } else {
-      to = std::copy_n(x.data<float>().data() + from, each, to);
-    }
+    to = std::copy_n(x.data<uint8_t>().data() + from, each, to);
+  }
+  return out;
+}
+
+Tensor rows_of(const Tensor& tensor, std::span<const int64_t> indices) {
+  Dims dims = tensor.dims();
+  const int64_t rows = dims[0];
+  dims[0] = static_cast<int64_t>(indices.size());
+  Tensor out(tensor.dtype(), dims);
+  const size_t each = rows == 0 ? 0 : tensor.bytes() / static_cast<size_t>(rows);
+  std::byte* to = out.raw();
+  for (const int64_t index : indices) {
+    HS_CHECK(0 <= index && index < rows);
+    to = std::copy_n(tensor.raw() + static_cast<size_t>(index) * each, each, to);
   }
   return out;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,27 +16,33 @@ struct Split {
   std::vector<int64_t> train, test;
 };
 
-/// Raw values: no scale or mean is applied. Images stay u8, a quarter of the memory of f32.
+/// As the source has them: no scale or mean is applied. Images stay u8, a quarter of the memory of f32.
 struct Dataset {
-  std::string name;                  ///< file or folder name without endings: "optdigits"
-  Tensor x;                          ///< u8 or f32, [n, c, h, w] or [n, columns]
-  Tensor labels;                     ///< i32 [n], each in [0, classes.size())
-  std::vector<std::string> classes;  ///< names; "0", "1", ... where the source has numbers
-  std::optional<Split> split;
+  std::string name = {};  ///< file or folder name without endings: "optdigits"
+  Tensor x = {};          ///< u8 or f32, [n, c, h, w] or [n, columns]; undefined where there are `inputs`
+  std::map<std::string, Tensor> inputs = {};  ///< of a network, by name, [n, ...]; empty where there is `x`
+  Tensor labels = {};                         ///< i32 [n], each in [0, classes.size()); undefined where there are none
+  std::vector<std::string> classes = {};      ///< names; "0", "1", ... where the source has numbers
+  std::optional<Split> split = {};
+  bool raw = true;  ///< what a network's preprocessing is for: not tensors of floats, which a network takes as they are
 
-  int64_t size() const { return labels.size(); }
-  /// Extents of one sample, without the leading n.
+  bool has_labels() const { return labels.defined(); }
+  int64_t size() const { return (x.defined() ? x : inputs.begin()->second).dims()[0]; }
+  /// Extents of one sample of x, without the leading n.
   Dims sample_dims() const { return {x.dims().begin() + 1, x.dims().end()}; }
-  /// f32 [indices.size(), sample_dims...].
+  /// Of x: f32 [indices.size(), sample_dims...].
   Tensor batch(std::span<const int64_t> indices) const;
   /// i32 [indices.size()].
   Tensor batch_labels(std::span<const int64_t> indices) const;
 };
 
+/// Those rows of a tensor, of its type.
+Tensor rows_of(const Tensor& tensor, std::span<const int64_t> indices);
+
 /// By the name of `path`: .csv[.gz] (a square count of columns becomes [n, 1, side, side]); IDX, as a folder with
 /// MNIST's file names or as the images file; an image folder CLASS/NAME.png, with train/ and test/ above the classes or
-/// not, or a .tar[.gz|.zst] of one; .safetensors or .npz with tensors `x` and `labels`. Labels lie in [0, classes);
-/// kMaxClasses: as many as the data has.
+/// not, or a .tar[.gz|.zst] of one; .safetensors or .npz with tensors `x` and `labels`, or with the inputs of a network
+/// by name and perhaps `labels`. Labels lie in [0, classes); kMaxClasses: as many as the data has.
 Dataset load_dataset(const std::filesystem::path& path, int64_t classes = kMaxClasses);
 
 /// The same from memory, for every form that is one file; `name` decides as a path would.

@@ -66,7 +66,7 @@ std::optional<std::filesystem::path> find_idx_images(const std::filesystem::path
 Dataset load_idx_file(const std::filesystem::path& images, int64_t classes) {
   const LabelledData data = read_pair(images, classes);
   if (data.labels.size() == 0) fail("{}: found no sample", images.string());
-  return {{}, with_channel(data.x), data.labels, number_names(data.labels, classes), std::nullopt};
+  return {.x = with_channel(data.x), .labels = data.labels, .classes = number_names(data.labels, classes)};
 }
 
 Dataset load_idx_folder(const std::filesystem::path& train_images, int64_t classes) {

@@ -18,18 +18,18 @@ void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& 
   Model observing = prepared;
   passes::set_mode(observing.graph, passes::Mode::calibration);
   passes::bypass_quantizers(observing.graph);
-  const std::string& input = observing.graph.arguments().front().name();
-  const int64_t batch = std::min(options.batch, samples.size());
-  const int64_t batches = std::min(options.batches, samples.size() / batch);
-  Dims dims = samples.data->sample_dims();
-  dims.insert(dims.begin(), batch);
+  const int64_t batch = batch_of(prepared, std::min(options.batch, samples.size()));
+  const int64_t batches =
+      std::min(std::max<int64_t>(1, options.batch * options.batches / batch), samples.size() / batch);
+  if (batches == 0)
+    fail("calibration needs {} samples, which the network takes at once; found {}", batch, samples.size());
 
   CompileOptions compile_options;
   compile_options.freeze_tensors = false;
-  runtime::Program program = compile(specialize(observing, {{input, dims}}), compile_options);
+  runtime::Program program = compile(specialize(observing, samples.extents(batch)), compile_options);
   const auto order = Random(options.seed, 0).permutation(samples.size());
   for (int64_t i = 0; i < batches; ++i) {
-    program.run({{input, samples.x(i * batch, batch, &order)}}, pool);
+    program.run(samples.inputs(i * batch, batch, &order), pool);
     if (progress) progress({"calibration", static_cast<double>(i + 1), static_cast<double>(batches), ""});
   }
   for (auto& [name, tensor] : program.tensors()) prepared.tensors[name] = tensor;

@@ -17,22 +17,19 @@ Model evaluation_form(const Model& model) {
 }
 
 BatchRunner::BatchRunner(Model model, std::vector<std::string> fetch, ThreadPool& pool)
-    : model_(std::move(model)), fetch_(std::move(fetch)), pool_(pool) {
-  if (model_.graph.arguments().size() != 1)
-    fail("network '{}' has {} inputs, expected one that takes samples", model_.graph.name(),
-         model_.graph.arguments().size());
-}
+    : model_(std::move(model)), fetch_(std::move(fetch)), pool_(pool) {}
 
-std::map<std::string, Tensor> BatchRunner::run(const Tensor& x) {
-  const std::string& input = model_.graph.arguments().front().name();
-  const int64_t batch = x.dims()[0];
-  auto found = programs_.find(batch);
+Tensors BatchRunner::run(const Tensors& inputs) {
+  const Dims& first = inputs.at(model_.graph.arguments().front().name()).dims();
+  auto found = programs_.find(first);
   if (found == programs_.end()) {
     CompileOptions options;
     options.fetch = fetch_;
-    found = programs_.emplace(batch, compile(specialize(model_, {{input, x.dims()}}), options)).first;
+    std::map<std::string, Dims> extents;
+    for (const auto& [name, tensor] : inputs) extents.emplace(name, tensor.dims());
+    found = programs_.emplace(first, compile(specialize(model_, extents), options)).first;
   }
-  return found->second.run({{input, x}}, pool_);
+  return found->second.run(inputs, pool_);
 }
 
 std::vector<int64_t> largest_of_rows(const Tensor& logits) {
@@ -48,17 +45,18 @@ std::vector<int64_t> largest_of_rows(const Tensor& logits) {
 }
 
 double accuracy(const Model& model, const Samples& samples, ThreadPool& pool) {
-  constexpr int64_t kBatch = 128;
+  if (!samples.data->has_labels()) fail("{}: has no labels, accuracy needs them", samples.data->name);
+  const int64_t batch = batch_of(model, 128), end = usable(model, samples.size());
   BatchRunner runner(evaluation_form(model), {}, pool);
   const std::string& output = model.graph.body().output_names().front();
   int64_t right = 0;
-  for (int64_t begin = 0; begin < samples.size(); begin += kBatch) {
-    const int64_t count = std::min(kBatch, samples.size() - begin);
-    const auto predicted = largest_of_rows(runner.run(samples.x(begin, count)).at(output));
+  for (int64_t begin = 0; begin < end; begin += batch) {
+    const int64_t count = std::min(batch, end - begin);
+    const auto predicted = largest_of_rows(runner.run(samples.inputs(begin, count)).at(output));
     const Tensor labels = samples.labels(begin, count);
     for (size_t i = 0; i < predicted.size(); ++i) right += predicted[i] == labels.data<int32_t>()[i] ? 1 : 0;
   }
-  return samples.size() == 0 ? 0.0 : static_cast<double>(right) / static_cast<double>(samples.size());
+  return end == 0 ? 0.0 : static_cast<double>(right) / static_cast<double>(end);
 }
 
 }  // namespace halfstep::train

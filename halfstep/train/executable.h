@@ -16,17 +16,17 @@ class BatchRunner {
  public:
   /// `model` as evaluation_form gives it; `fetch` as in CompileOptions.
   BatchRunner(Model model, std::vector<std::string> fetch, ThreadPool& pool);
-  /// The model's one argument is `x`; throws when it has another number of arguments or takes other samples.
-  std::map<std::string, Tensor> run(const Tensor& x);
+  /// Throws when they are not the model's arguments.
+  Tensors run(const Tensors& inputs);
 
  private:
   Model model_;
   std::vector<std::string> fetch_;
   ThreadPool& pool_;
-  std::map<int64_t, runtime::Program> programs_;
+  std::map<Dims, runtime::Program> programs_;  ///< by the extents of the first argument
 };
 
-/// Share of samples whose largest output (the first of equals) is their label.
+/// Share of samples whose largest output (the first of equals) is their label. Throws without labels.
 double accuracy(const Model& model, const Samples& samples, ThreadPool& pool);
 
 /// Position of the largest element of each row; the first of equals.

@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
 #include "halfstep/compile/compile.h"
+#include "halfstep/passes/bypass_quantizers.h"
+#include "halfstep/passes/training_form.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/train/executable.h"
 #include "halfstep/train/schedule.h"
 #include "halfstep/train/training_graph.h"
 
@@ -15,22 +20,39 @@ namespace halfstep::train {
 
 struct Fit::Running {
   runtime::Program program;
+  std::optional<BatchRunner> teacher;  ///< where there are no labels
 };
+
+namespace {
+
+/// The float form of a prepared network, as it is before training.
+Model teacher_of(const Model& model, const Samples& samples) {
+  if (!quant::is_prepared(model))
+    fail("{}: has no labels; only a prepared network, which learns from its float form, is trained without",
+         samples.data->name);
+  Model teacher = clone(model);
+  passes::set_mode(teacher.graph, passes::Mode::evaluation);
+  passes::bypass_quantizers(teacher.graph);
+  return teacher;
+}
+
+}  // namespace
 
 Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool)
     : model_(model),
       samples_(samples),
       options_(options),
       pool_(pool),
-      batch_(std::min(options.batch, samples.size())),
+      batch_(batch_of(model, std::min(options.batch, samples.size()))),
       steps_per_epoch_(batch_ == 0 ? 0 : samples.size() / batch_) {
-  if (steps_per_epoch_ == 0) fail("training needs at least one sample, found none");
-  Dims dims = samples.data->sample_dims();
-  dims.insert(dims.begin(), batch_);
-  const Model step = training_graph(model, dims, options.optimizer);
+  if (steps_per_epoch_ == 0)
+    fail("training needs at least {} samples, found {}", std::max<int64_t>(1, batch_), samples.size());
+  const Loss loss = samples.data->has_labels() ? Loss::labels : Loss::teacher;
+  const Model step = training_graph(model, samples.extents(batch_), loss, options.optimizer);
   CompileOptions compile_options;
   compile_options.freeze_tensors = false;
-  running_ = std::make_unique<Running>(Running{compile(step, compile_options)});
+  running_ = std::make_unique<Running>(Running{compile(step, compile_options), {}});
+  if (loss == Loss::teacher) running_->teacher.emplace(teacher_of(model, samples), std::vector<std::string>(), pool);
   state_.tensors = running_->program.tensors();
   if (options.average_decay > 0) {
     for (const Value tensor : model.graph.tensors()) {
@@ -41,19 +63,28 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
 
 Fit::~Fit() = default;
 
+/// Of the step on the samples from `begin` on in `order`, but for the learning rate.
+Tensors Fit::step_inputs(int64_t begin, const std::vector<int64_t>& order) {
+  Tensors inputs = samples_.inputs(begin, batch_, &order);
+  if (!running_->teacher) {
+    inputs.emplace(kLabels, samples_.labels(begin, batch_, &order));
+    return inputs;
+  }
+  for (auto& [name, tensor] : running_->teacher->run(inputs)) inputs.emplace(teacher_argument(name), tensor);
+  return inputs;
+}
+
 double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) {
   const int64_t steps = steps_per_epoch_ * options_.epochs;
   const auto warmup = static_cast<int64_t>(options_.warmup * static_cast<double>(steps));
   const auto order = Random(options_.seed, static_cast<uint64_t>(state_.epoch)).permutation(samples_.size());
-  const std::string& input = model_.graph.arguments().front().name();
   double loss_sum = 0;
   for (int64_t i = 0; i < steps_per_epoch_; ++i) {
     const int64_t step = state_.epoch * steps_per_epoch_ + i;
     const auto rate = static_cast<float>(cosine_rate(options_.learning_rate, step, steps, warmup));
-    const auto outputs = running_->program.run({{input, samples_.x(i * batch_, batch_, &order)},
-                                                {kLabels, samples_.labels(i * batch_, batch_, &order)},
-                                                {passes::kLearningRate, Tensor::scalar(rate)}},
-                                               pool_);
+    Tensors inputs = step_inputs(i * batch_, order);
+    inputs.emplace(passes::kLearningRate, Tensor::scalar(rate));
+    const Tensors outputs = running_->program.run(inputs, pool_);
     const float loss = outputs.at(kLoss).data<float>()[0];
     if (!std::isfinite(loss)) fail("{}: the loss is {} at step {}; lower the learning rate", stage, loss, step);
     loss_sum += loss;

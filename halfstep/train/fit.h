@@ -36,6 +36,7 @@ class Fit {
  public:
   /// `model` (float or prepared) is the network and its contents at the start; both it and `samples` must outlive the
   /// run.
+  /// Where the samples have no labels, `model` must be prepared and learns from its own float form.
   Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool);
   ~Fit();
 
@@ -52,6 +53,7 @@ class Fit {
  private:
   struct Running;
   void average_parameters(int64_t step);
+  Tensors step_inputs(int64_t begin, const std::vector<int64_t>& order);
 
   const Model& model_;
   const Samples& samples_;

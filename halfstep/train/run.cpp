@@ -15,10 +15,11 @@ std::string settings_text(const RunOptions& options, const Samples& samples) {
   const FitOptions& fit = options.fit;
   const auto& optimizer = fit.optimizer;
   return fmt::format(
-      "{}samples {}, scale {}, epochs {}, batch {}, learning rate {}, warmup {}, average {}, seed {}, optimizer {} {} "
+      "{}samples {}, preprocessing {}, epochs {}, batch {}, learning rate {}, warmup {}, average {}, seed {}, "
+      "optimizer {} {} "
       "{} {} {} {}",
-      options.settings, samples.size(), samples.scale, fit.epochs, fit.batch, fit.learning_rate, fit.warmup,
-      fit.average_decay, fit.seed, optimizer.kind == passes::OptimizerSpec::Kind::adam ? "adam" : "sgd",
+      options.settings, samples.size(), to_text(samples.preprocess), fit.epochs, fit.batch, fit.learning_rate,
+      fit.warmup, fit.average_decay, fit.seed, optimizer.kind == passes::OptimizerSpec::Kind::adam ? "adam" : "sgd",
       optimizer.momentum, optimizer.beta1, optimizer.beta2, optimizer.epsilon, optimizer.weight_decay);
 }
 

@@ -1,18 +1,14 @@
 #include "halfstep/train/samples.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <numeric>
 
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
 
 namespace halfstep::train {
 namespace {
-
-constexpr const char* kScaleNote = "input.scale";
 
 std::vector<int64_t> chosen(const std::vector<int64_t>& indices, int64_t begin, int64_t count,
                             const std::vector<int64_t>* order) {
@@ -41,10 +37,25 @@ io::Split stratified(const io::Dataset& data) {
 
 }  // namespace
 
-Tensor Samples::x(int64_t begin, int64_t count, const std::vector<int64_t>* order) const {
-  Tensor batch = data->batch(chosen(indices, begin, count, order));
-  for (float& value : batch.data<float>()) value *= scale;
-  return batch;
+Tensors Samples::inputs(int64_t begin, int64_t count, const std::vector<int64_t>* order) const {
+  const std::vector<int64_t> rows = chosen(indices, begin, count, order);
+  Tensors inputs;
+  for (const auto& [name, tensor] : data->inputs) inputs.emplace(name, io::rows_of(tensor, rows));
+  if (!data->x.defined()) return inputs;
+  Tensor x = data->batch(rows);
+  inputs.emplace(argument, data->raw ? preprocess.apply(std::move(x)) : std::move(x));
+  return inputs;
+}
+
+std::map<std::string, Dims> Samples::extents(int64_t count) const {
+  std::map<std::string, Dims> extents;
+  const auto add = [&](const std::string& name, Dims sample) {
+    sample.insert(sample.begin(), count);
+    extents.emplace(name, std::move(sample));
+  };
+  for (const auto& [name, tensor] : data->inputs) add(name, {tensor.dims().begin() + 1, tensor.dims().end()});
+  if (data->x.defined()) add(argument, data->raw ? preprocess.sample_dims(data->sample_dims()) : data->sample_dims());
+  return extents;
 }
 
 Tensor Samples::labels(int64_t begin, int64_t count, const std::vector<int64_t>* order) const {
@@ -52,27 +63,46 @@ Tensor Samples::labels(int64_t begin, int64_t count, const std::vector<int64_t>*
 }
 
 TrainTest split(const io::Dataset& data) {
+  if (!data.has_labels()) {
+    std::vector<int64_t> all(static_cast<size_t>(data.size()));
+    std::iota(all.begin(), all.end(), int64_t{0});
+    return {{&data, all, {}, {}}, {&data, all, {}, {}}};
+  }
   io::Split parts = data.split ? *data.split : stratified(data);
   if (parts.train.empty() || parts.test.empty())
     fail("{}: {} samples cannot be split into a training and a test part", data.name, data.size());
-  return {{&data, std::move(parts.train)}, {&data, std::move(parts.test)}};
+  return {{&data, std::move(parts.train), {}, {}}, {&data, std::move(parts.test), {}, {}}};
 }
 
-float natural_scale(const Samples& train) {
+void TrainTest::feed(const Model& model) {
+  for (Samples* samples : {&train, &test}) {
+    samples->argument = model.graph.arguments().front().name();
+    samples->preprocess = preprocess_of(model);
+  }
+}
+
+Preprocess natural_scale(const Samples& train) {
+  Preprocess preprocess;
+  if (!train.data->raw) return preprocess;
   constexpr int64_t kChunk = 1024;
   float largest = 0;
   for (int64_t begin = 0; begin < train.size(); begin += kChunk) {
-    const Tensor chunk = train.x(begin, std::min(kChunk, train.size() - begin));
+    const Tensor chunk =
+        train.data->batch(chosen(train.indices, begin, std::min(kChunk, train.size() - begin), nullptr));
     for (const float value : chunk.data<float>()) largest = std::max(largest, std::fabs(value));
   }
-  return largest > 0 ? 1.0F / largest : 1.0F;
+  if (largest > 0) preprocess.scale = 1.0F / largest;
+  return preprocess;
 }
 
-void set_input_scale(Model& model, float scale) { model.notes[kScaleNote] = fmt::format("{}", scale); }
+int64_t batch_of(const Model& model, int64_t wanted) {
+  const Dims& dims = model.graph.arguments().front().dims();
+  return dims.empty() || dims[0] == kUnknown ? wanted : dims[0];
+}
 
-float input_scale(const Model& model) {
-  const auto note = model.notes.find(kScaleNote);
-  return note == model.notes.end() ? 1.0F : std::strtof(note->second.c_str(), nullptr);
+int64_t usable(const Model& model, int64_t samples) {
+  const int64_t fixed = batch_of(model, 1);
+  return samples / fixed * fixed;
 }
 
 }  // namespace halfstep::train

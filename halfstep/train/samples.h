@@ -5,34 +5,44 @@
 
 #include "halfstep/io/dataset.h"
 #include "halfstep/ir/model.h"
+#include "halfstep/train/preprocess.h"
 
 namespace halfstep::train {
 
-/// Chosen samples of a data set; values are multiplied by `scale` on the way to the network.
+/// Chosen samples of a data set, on the way to a network.
 struct Samples {
   const io::Dataset* data = nullptr;
   std::vector<int64_t> indices;
-  float scale = 1.0F;
+  std::string argument;   ///< of the network: what a data set's x becomes
+  Preprocess preprocess;  ///< of raw values
 
   int64_t size() const { return static_cast<int64_t>(indices.size()); }
-  /// f32 [count, ...] of the samples at positions [begin, begin + count) of `order`, or of `indices` itself.
-  Tensor x(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr) const;
+  /// For the network's arguments, by name: the samples at positions [begin, begin + count) of `order`, or of `indices`
+  /// itself.
+  Tensors inputs(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr) const;
+  /// i32 [count].
   Tensor labels(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr) const;
+  /// Extents of the network's arguments for so many samples.
+  std::map<std::string, Dims> extents(int64_t count) const;
 };
 
 /// The data set's own split, or a fixed stratified one: in each class the first 80 % of an order that depends on the
-/// class alone train.
+/// class alone train. Without labels all samples are in both parts.
 struct TrainTest {
   Samples train, test;
+
+  /// For this network.
+  void feed(const Model& model);
 };
 TrainTest split(const io::Dataset& data);
 
-/// 1 / (largest magnitude in the training part): what brings raw values to -1..1.
-float natural_scale(const Samples& train);
+/// What brings raw values to -1..1: 1 / (largest magnitude in the training part).
+Preprocess natural_scale(const Samples& train);
 
-/// The scale travels with a Model as a note.
-void set_input_scale(Model& model, float scale);
-/// 1 when the Model has no note.
-float input_scale(const Model& model);
+/// How many samples a network takes at once: `wanted`, or the extent that its first argument is fixed to.
+int64_t batch_of(const Model& model, int64_t wanted);
+
+/// How many of so many samples it can take: all, or whole batches where its batch is fixed.
+int64_t usable(const Model& model, int64_t samples);
 
 }  // namespace halfstep::train

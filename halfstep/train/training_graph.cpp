@@ -10,7 +10,7 @@
 namespace halfstep::train {
 namespace {
 
-Value append_loss(Graph& graph) {
+Value label_loss(Graph& graph) {
   const Value logits = graph.outputs().front();
   if (logits.dims().size() != 2)
     fail("network '{}': output '{}' is {}, expected [batch, classes]", graph.name(), logits.name(),
@@ -18,6 +18,26 @@ Value append_loss(Graph& graph) {
   const Value labels = graph.add_argument(kLabels, {DType::i32, {logits.dims()[0]}});
   Builder builder(graph);
   return ops::softmax_cross_entropy(builder, {.logits = logits, .labels = labels, .name = kLoss}).loss();
+}
+
+/// mean((output - teacher)^2) as f32 [1].
+Value squared_distance(Builder& builder, Value output, Value teacher) {
+  const Value difference = ops::sub(builder, {.a = output, .b = teacher}).out();
+  const Value square = ops::mul(builder, {.a = difference, .b = difference}).out();
+  const Value flat = ops::reshape(builder, {.x = square, .dims = {1, -1}}).out();
+  return ops::reduce_mean(builder, {.x = flat, .axes = {1}, .name = kLoss}).out();
+}
+
+Value teacher_loss(Graph& graph) {
+  Builder builder(graph);
+  Value loss;
+  const std::vector<Value> outputs = graph.outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string name = teacher_argument(graph.body().output_names()[i]);
+    const Value distance = squared_distance(builder, outputs[i], graph.add_argument(name, outputs[i].type()));
+    loss = loss ? ops::add(builder, {.a = loss, .b = distance, .name = kLoss}).out() : distance;
+  }
+  return loss;
 }
 
 std::vector<std::string> parameters_of(const Graph& graph) {
@@ -30,16 +50,16 @@ std::vector<std::string> parameters_of(const Graph& graph) {
 
 }  // namespace
 
-Model training_graph(const Model& model, const Dims& sample_dims, const passes::OptimizerSpec& optimizer) {
-  if (model.graph.arguments().size() != 1 || model.graph.outputs().empty())
-    fail("network '{}' has {} inputs, expected one that takes samples", model.graph.name(),
-         model.graph.arguments().size());
-  Model step = specialize(model, {{model.graph.arguments().front().name(), sample_dims}});
+std::string teacher_argument(const std::string& output) { return "teacher." + output; }
+
+Model training_graph(const Model& model, const std::map<std::string, Dims>& extents, Loss loss,
+                     const passes::OptimizerSpec& optimizer) {
+  Model step = specialize(model, extents);
   passes::set_mode(step.graph, passes::Mode::training);
   if (quant::is_prepared(step)) step = passes::quantized_patterns(step, true);
-  const Value loss = append_loss(step.graph);
-  const auto gradients = passes::autodiff(step, loss, parameters_of(step.graph));
-  step.graph.set_outputs({loss}, {kLoss});
+  const Value value = loss == Loss::labels ? label_loss(step.graph) : teacher_loss(step.graph);
+  const auto gradients = passes::autodiff(step, value, parameters_of(step.graph));
+  step.graph.set_outputs({value}, {kLoss});
   passes::add_optimizer(step, gradients, optimizer);
   return step;
 }

@@ -10,8 +10,6 @@
 namespace halfstep::verify {
 namespace {
 
-constexpr int64_t kBatch = 64;
-
 template <class F>
 auto visit_codes(const Tensor& tensor, F visit) {
   switch (tensor.dtype()) {
@@ -152,28 +150,30 @@ struct Noise {
   }
 };
 
-const std::string& input_of(const Roads& roads) { return roads.training.graph.arguments().front().name(); }
-
 /// The three programs for one batch size.
 struct Programs {
   runtime::Program training, integer, unquantized;
 };
 
-runtime::Program program_of(const Model& model, const Dims& dims, std::vector<std::string> fetch) {
+runtime::Program program_of(const Model& model, const Tensors& inputs, std::vector<std::string> fetch) {
   CompileOptions options;
   options.fetch = std::move(fetch);
-  return compile(specialize(model, {{model.graph.arguments().front().name(), dims}}), options);
+  std::map<std::string, Dims> extents;
+  for (const auto& [name, tensor] : inputs) extents.emplace(name, tensor.dims());
+  Model sized = specialize(model, extents);
+  sized.graph.set_outputs(sized.graph.outputs());  // an output may be called as the layer whose codes are meant
+  return compile(sized, options);
 }
 
-Programs programs_of(const Roads& roads, const Dims& dims) {
+Programs programs_of(const Roads& roads, const Tensors& inputs) {
   std::vector<std::string> features, reals;
   for (const Layer& layer : roads.layers) {
     features.push_back(layer.name);
     const bool known = std::find(reals.begin(), reals.end(), layer.float_value) != reals.end();
-    if (!known && layer.float_value != input_of(roads)) reals.push_back(layer.float_value);
+    if (!known && !inputs.contains(layer.float_value)) reals.push_back(layer.float_value);
   }
-  return {program_of(roads.training, dims, fetches(roads)), program_of(roads.integer, dims, features),
-          program_of(roads.unquantized, dims, reals)};
+  return {program_of(roads.training, inputs, fetches(roads)), program_of(roads.integer, inputs, features),
+          program_of(roads.unquantized, inputs, reals)};
 }
 
 }  // namespace
@@ -192,31 +192,32 @@ bool RoadReport::equal() const {
                      [](const LayerReport& r) { return r.differing == 0 && r.parameters_differing == 0; });
 }
 
-RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, ThreadPool& pool,
-                         const ProgressCallback& progress) {
+RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, int64_t batch,
+                         ThreadPool& pool, const ProgressCallback& progress) {
   RoadReport report;
   report.samples = samples;
   for (const Layer& layer : roads.layers) report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}});
   std::vector<Noise> noise(roads.layers.size());
   std::map<int64_t, Programs> programs;
-  const std::string& input = input_of(roads);
-  for (int64_t begin = 0; begin < samples; begin += kBatch) {
-    const Tensor x = source(begin, std::min(kBatch, samples - begin));
-    const int64_t count = x.dims()[0];
-    if (!programs.contains(count)) programs.emplace(count, programs_of(roads, x.dims()));
+  for (int64_t begin = 0; begin < samples; begin += batch) {
+    const int64_t count = std::min(batch, samples - begin);
+    const Tensors inputs = source(begin, count);
+    if (!programs.contains(count)) programs.emplace(count, programs_of(roads, inputs));
     Programs& now = programs.at(count);
-    const Values training = now.training.run({{input, x}}, pool);
-    const Values integer = now.integer.run({{input, x}}, pool);
-    const Values unquantized = now.unquantized.run({{input, x}}, pool);
+    const Values training = now.training.run(inputs, pool);
+    const Values integer = now.integer.run(inputs, pool);
+    const Values unquantized = now.unquantized.run(inputs, pool);
     if (begin == 0) compare_parameters(roads, training, report.layers);
     for (size_t i = 0; i < roads.layers.size(); ++i) {
       const Layer& layer = roads.layers[i];
       compare_features(report.layers[i], training.at(layer.name), integer.at(layer.name), begin);
-      noise[i].add(layer, integer.at(layer.name), layer.float_value == input ? x : unquantized.at(layer.float_value));
+      const auto input = inputs.find(layer.float_value);
+      noise[i].add(layer, integer.at(layer.name),
+                   input != inputs.end() ? input->second : unquantized.at(layer.float_value));
     }
     if (progress)
       progress(
-          {"verification", static_cast<double>(std::min(begin + kBatch, samples)), static_cast<double>(samples), ""});
+          {"verification", static_cast<double>(std::min(begin + batch, samples)), static_cast<double>(samples), ""});
   }
   for (size_t i = 0; i < noise.size(); ++i) report.layers[i].sqnr_db = noise[i].decibel();
   return report;

@@ -49,8 +49,8 @@ struct RoadReport {
   bool equal() const;
 };
 
-/// A part of the samples, f32 [count, ...].
-using BatchSource = std::function<Tensor(int64_t begin, int64_t count)>;
+/// A part of the samples: tensors [count, ...] for the network's arguments.
+using BatchSource = std::function<Tensors(int64_t begin, int64_t count)>;
 
 struct Roads {
   Model training;     ///< evaluation-mode forward of the prepared network, on codes
@@ -59,9 +59,9 @@ struct Roads {
   std::vector<Layer> layers;
 };
 
-/// Compares parameter codes first, then every layer's features on every sample.
-RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, ThreadPool& pool,
-                         const ProgressCallback& progress = {});
+/// Compares parameter codes first, then every layer's features on every sample, `batch` at a time.
+RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, int64_t batch,
+                         ThreadPool& pool, const ProgressCallback& progress = {});
 
 /// Flips the top bit of one weight code of an integer program; `place` is LAYER:INDEX. Throws when there is no such
 /// layer or element.

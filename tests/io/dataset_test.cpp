@@ -171,7 +171,10 @@ TEST(Dataset, NamedTensors) {
   const auto error = [](const std::map<std::string, Tensor>& tensors) {
     return error_of([&] { load_dataset(serialize_npz(tensors), "d.npz", 10); });
   };
-  EXPECT_EQ(error({{"x", x}}), "d.npz: found no tensor 'labels', expected 'x' and 'labels'");
+  EXPECT_EQ(error({{"labels", labels}}),
+            "d.npz: found no tensor of samples, expected 'x' and 'labels' or the inputs of a network");
+  EXPECT_EQ(error({{"a", x}, {"b", Tensor(DType::f32, {3, 2})}}), "d.npz: found 3 samples of 'b' and 2 of 'a'");
+  EXPECT_EQ(error({{"a", Tensor(DType::f32, {})}}), "d.npz: a: found f32[], expected samples along a first axis");
   EXPECT_EQ(error({{"x", labels}, {"labels", labels}}),
             "d.npz: x: found i64[2], expected f32 or u8 with two dims or more");
   EXPECT_EQ(error({{"x", x}, {"labels", x}}), "d.npz: labels: found f32[2, 2], expected i32[n], i64[n] or u8[n]");

@@ -21,8 +21,8 @@ struct Prepared {
   explicit Prepared(const std::string& platform, quant::PrepareOptions widths = {},
                     const PlatformOverrides& overrides = {}, const std::string& network = "digits") {
     Model fresh = train::create_network(network, data.sample_dims(), static_cast<int64_t>(data.classes.size()), 7);
-    train::set_input_scale(fresh, 1.0F / 16);
-    parts.train.scale = parts.test.scale = 1.0F / 16;
+    train::set_preprocess(fresh, {.scale = 1.0F / 16});
+    parts.feed(fresh);
     disturb(fresh);
     model = quant::prepare(fresh, quant::load_platform(platform, overrides), widths);
     train::calibrate(model, parts.train, {.batch = 32, .batches = 2}, pool);
@@ -30,7 +30,7 @@ struct Prepared {
 
   verify::RoadReport compare(const verify::Roads& roads, int64_t samples = 20) {
     return verify::compare_roads(
-        roads, [&](int64_t begin, int64_t count) { return parts.test.x(begin, count); }, samples, pool);
+        roads, [&](int64_t begin, int64_t count) { return parts.test.inputs(begin, count); }, samples, 64, pool);
   }
 
  private:

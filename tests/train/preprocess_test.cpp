@@ -1,0 +1,83 @@
+#include "halfstep/train/preprocess.h"
+
+#include <gtest/gtest.h>
+
+#include "halfstep/train/samples.h"
+#include "tests/support/error.h"
+
+namespace halfstep::train {
+using test::error_of;
+
+namespace {
+
+Tensor floats(Dims dims, std::vector<float> values) {
+  return Tensor::of<float>(DType::f32, std::move(dims), std::span<const float>(values));
+}
+
+TEST(Preprocess, ScalesThenSubtractsThenDividesByChannel) {
+  const Preprocess p{.scale = 0.5F, .mean = {1, 2}, .deviation = {4, 0.25F}};
+  const Tensor x = p.apply(floats({1, 2, 1, 2}, {2, 10, 4, 6}));
+  EXPECT_TRUE(x.same_bits(floats({1, 2, 1, 2}, {0, 1, 0, 4})));
+}
+
+TEST(Preprocess, OneNumberServesAllChannels) {
+  const Preprocess p{.mean = {1}, .deviation = {2}};
+  EXPECT_TRUE(p.apply(floats({1, 3}, {1, 3, 5})).same_bits(floats({1, 3}, {0, 1, 2})));
+}
+
+TEST(Preprocess, MeansCountTheNetworksChannels) {
+  const Preprocess p{.mean = {3, 2, 1}, .reverses_channels = true};
+  EXPECT_TRUE(p.apply(floats({1, 3, 1, 1}, {1, 2, 3})).same_bits(floats({1, 3, 1, 1}, {0, 0, 0})));
+}
+
+TEST(Preprocess, ChannelsGoLast) {
+  const Preprocess p{.channels_last = true};
+  EXPECT_EQ(p.sample_dims({2, 3, 5}), (Dims{3, 5, 2}));
+  EXPECT_TRUE(p.apply(floats({1, 2, 1, 3}, {1, 2, 3, 4, 5, 6})).same_bits(floats({1, 1, 3, 2}, {1, 4, 2, 5, 3, 6})));
+}
+
+TEST(Preprocess, TravelsWithAModel) {
+  Model model;
+  EXPECT_EQ(preprocess_of(model), Preprocess());
+  const Preprocess p{
+      .scale = 1.0F / 255, .mean = {0.1F, 0.2F}, .deviation = {0.3F}, .reverses_channels = true, .channels_last = true};
+  set_preprocess(model, p);
+  EXPECT_EQ(preprocess_of(model), p);
+}
+
+TEST(Preprocess, RefusesWhatIsNoPreprocessing) {
+  const auto error = [](const std::string& text) { return error_of([&] { parse_preprocess(text, "note"); }); };
+  EXPECT_EQ(error("scale"), "note: found no JSON object");
+  EXPECT_EQ(error(R"({"scale": "big"})"), "note: scale: expected a number");
+  EXPECT_EQ(error(R"({"scale": 0})"), "note: found scale 0, expected a number that is not 0");
+  EXPECT_EQ(error(R"({"mean": [1, "x"]})"), "note: mean: expected a list of numbers");
+  EXPECT_EQ(error(R"({"std": [0]})"), "note: std: expected numbers above 0");
+  EXPECT_EQ(error(R"({"mean": [1, 2], "std": [1, 2, 3]})"), "note: found 2 numbers for mean and 3 for std");
+  EXPECT_EQ(error_of([] {
+              Preprocess{.mean = {1, 2}}.apply(floats({1, 3}, {1, 2, 3}));
+            }),
+            "preprocessing has numbers for 2 channels, samples have 3");
+}
+
+/// Samples of a data set with raw values are preprocessed, tensors of a file are not.
+TEST(Samples, OnlyRawValuesArePreprocessed) {
+  io::Dataset data{.x = floats({2, 1}, {2, 4}), .labels = Tensor(DType::i32, {2})};
+  Samples samples{&data, {1, 0}, "image", {.scale = 0.5F}};
+  EXPECT_TRUE(samples.inputs(0, 2).at("image").same_bits(floats({2, 1}, {2, 1})));
+  data.raw = false;
+  EXPECT_TRUE(samples.inputs(0, 2).at("image").same_bits(floats({2, 1}, {4, 2})));
+}
+
+TEST(Samples, NamedInputsKeepTheirTypes) {
+  io::Dataset data;
+  data.inputs["ids"] = Tensor(DType::i64, {3, 2});
+  data.inputs["ids"].data<int64_t>()[4] = 7;
+  const TrainTest parts = split(data);
+  EXPECT_EQ(parts.test.size(), 3);
+  const Tensors inputs = parts.train.inputs(2, 1);
+  EXPECT_EQ(inputs.at("ids").data<int64_t>()[0], 7);
+  EXPECT_EQ(parts.train.extents(5).at("ids"), (Dims{5, 2}));
+}
+
+}  // namespace
+}  // namespace halfstep::train
