@@ -239,29 +239,37 @@ void Translator::lose(const Node& node) {
   }
 }
 
-void Translator::by_record(const Node& node) {
-  const RecordEntry chosen = require_entry(node, foreign_op(node));
-  const auto port_of = [&](const PortInfo& port, size_t position) {
-    return Port{foreign_name(*chosen.entry, port.name), position};
-  };
+std::vector<Operand> Translator::numbered_inputs(const Node& node, size_t count) {
   std::vector<Operand> inputs;
-  if (node.numbers_slots()) {
-    for (size_t i = 0; i < node.inputs().size(); ++i) {
-      const std::vector<Operand> list = in_list(node, {"", i});
-      if (list.empty()) inputs.emplace_back();
-      inputs.insert(inputs.end(), list.begin(), list.end());
-    }
-  } else {
-    for (const PortInfo& port : chosen.info->inputs) {
-      std::vector<Operand> list = in_list(node, port_of(port, 0));
-      if (list.empty() && !port.variadic) list.push_back(former(node, port_of(port, 0)));
-      inputs.insert(inputs.end(), list.begin(), list.end());
-    }
-    if (const std::string unread = node.unread_input(); !unread.empty())
-      refuse(node, fmt::format("input {} is not supported", unread));
+  for (size_t i = 0; i < std::min(count, node.inputs().size()); ++i) {
+    const std::vector<Operand> list = in_list(node, {"", i});
+    if (list.empty()) inputs.emplace_back();
+    inputs.insert(inputs.end(), list.begin(), list.end());
   }
-  const std::vector<Operand> results = by_entry(node, inputs, chosen);
-  for (size_t i = 0; i < results.size(); ++i) set(node, port_of(chosen.info->outputs[i], i), results[i]);
+  return inputs;
+}
+
+std::vector<Operand> Translator::named_inputs(const Node& node, const RecordEntry& entry, size_t count) {
+  std::vector<Operand> inputs;
+  const std::vector<PortInfo>& ports = entry.info->inputs;
+  for (size_t i = 0; i < std::min(count, ports.size()); ++i) {
+    const Port port{foreign_name(*entry.entry, ports[i].name), 0};
+    std::vector<Operand> list = in_list(node, port);
+    if (list.empty() && !ports[i].variadic) list.push_back(former(node, port));
+    inputs.insert(inputs.end(), list.begin(), list.end());
+  }
+  if (const std::string unread = node.unread_input(); !unread.empty())
+    refuse(node, fmt::format("input {} is not supported", unread));
+  return inputs;
+}
+
+void Translator::by_record(const Node& node, size_t inputs) {
+  const RecordEntry chosen = require_entry(node, foreign_op(node));
+  const std::vector<Operand> operands =
+      node.numbers_slots() ? numbered_inputs(node, inputs) : named_inputs(node, chosen, inputs);
+  const std::vector<Operand> results = by_entry(node, operands, chosen);
+  for (size_t i = 0; i < results.size(); ++i)
+    set(node, {foreign_name(*chosen.entry, chosen.info->outputs[i].name), i}, results[i]);
 }
 
 // ---- blocks inside
