@@ -29,7 +29,7 @@ struct Importer {
 std::vector<Importer> importers();
 
 /// All outputs, in a fixed order.
-std::vector<OutputFile> emit_all(const Records& records, const std::vector<Importer>& importers = importers());
+std::vector<OutputFile> emit_all(const Records& records, const std::vector<Importer>& all = importers());
 
 std::string emit_ops_header(const Records& records);
 std::string emit_ops_records(const Records& records);

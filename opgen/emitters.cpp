@@ -13,7 +13,7 @@ std::vector<const Record*> by_name(const Records& records) {
 
 std::vector<Importer> importers() { return {{"onnx", "ONNX", {"onnx"}}, {"paddle", "Paddle", {"paddle", "pir"}}}; }
 
-std::vector<OutputFile> emit_all(const Records& records, const std::vector<Importer>& importers) {
+std::vector<OutputFile> emit_all(const Records& records, const std::vector<Importer>& all) {
   std::vector<OutputFile> files = {
       {"halfstep/ir/ops.h", emit_ops_header(records)},
       {"halfstep/ir/ops_records.h", emit_ops_records(records)},
@@ -30,7 +30,7 @@ std::vector<OutputFile> emit_all(const Records& records, const std::vector<Impor
       {"python/halfstep/ops.py", emit_python(records)},
       {"python/halfstep/ops.pyi", emit_python_stub(records)},
   };
-  for (const Importer& importer : importers) {
+  for (const Importer& importer : all) {
     files.push_back({fmt::format("halfstep/formats/{}_forms.cpp", importer.folder), emit_foreign_forms(importer)});
     files.push_back({fmt::format("docs/{}.md", importer.folder), emit_foreign_docs(records, importer)});
   }

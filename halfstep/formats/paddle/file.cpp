@@ -82,28 +82,34 @@ std::string release_text(int64_t version) {
 
 std::shared_ptr<const PaddleFile> PaddleFile::open(const fs::path& path) {
   const fs::path program = program_at(path);
-  std::shared_ptr<PaddleFile> file(new PaddleFile);
-  file->name_ = program.string();
-  file->program_ = read_program(io::MappedFile::open(program)->bytes(), file->name_);
+  const std::string name = program.string();
+  Program read = read_program(io::MappedFile::open(program)->bytes(), name);
   fs::path parameters = program;
   parameters.replace_extension(".pdiparams");
   if (!fs::exists(parameters)) {
-    if (!file->program_.parameters.empty())
-      fail("{}: the file is missing, which has the {} parameters of {}", parameters.string(),
-           file->program_.parameters.size(), program.filename().string());
-    return file;
+    if (!read.parameters.empty())
+      fail("{}: the file is missing, which has the {} parameters of {}", parameters.string(), read.parameters.size(),
+           program.filename().string());
+    return of(std::move(read), {}, name);
   }
   const auto mapped = io::MappedFile::open(parameters);
-  file->parameters_ = read_parameters(mapped, mapped->bytes(), file->program_.parameters, parameters.string());
-  return file;
+  auto contents = read_parameters(mapped, mapped->bytes(), read.parameters, parameters.string());
+  return of(std::move(read), std::move(contents), name);
 }
 
 std::shared_ptr<const PaddleFile> PaddleFile::parse(std::span<const std::byte> program,
                                                     std::span<const std::byte> parameters, const std::string& name) {
+  Program read = read_program(program, name);
+  auto contents = read_parameters(nullptr, parameters, read.parameters, name + ".pdiparams");
+  return of(std::move(read), std::move(contents), name);
+}
+
+std::shared_ptr<const PaddleFile> PaddleFile::of(Program program, std::map<std::string, Tensor> parameters,
+                                                 const std::string& name) {
   std::shared_ptr<PaddleFile> file(new PaddleFile);
   file->name_ = name;
-  file->program_ = read_program(program, name);
-  file->parameters_ = read_parameters(nullptr, parameters, file->program_.parameters, name + ".pdiparams");
+  file->program_ = std::move(program);
+  file->parameters_ = std::move(parameters);
   return file;
 }
 

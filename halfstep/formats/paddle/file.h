@@ -20,6 +20,10 @@ class PaddleFile : public File {
   static std::shared_ptr<const PaddleFile> parse(std::span<const std::byte> program,
                                                  std::span<const std::byte> parameters, const std::string& name);
 
+  /// A program that was read, with the contents of its parameters.
+  static std::shared_ptr<const PaddleFile> of(Program program, std::map<std::string, Tensor> parameters,
+                                              const std::string& name);
+
   Summary summary() const override;
   Coverage coverage(const Binding& binding) const override;
   Model import(const Binding& binding) const override;
