@@ -123,6 +123,22 @@ TEST(Pir, operators_in_place_are_the_same_operators) {
   EXPECT_EQ(operators(import_pir(test::pir(test::data() + "," + test::op("1.relu_") + "," + test::fetch(2)))), "relu");
 }
 
+TEST(PaddleProgram, the_axes_of_a_second_operand_stand_at_axis) {
+  ProgramText text;
+  text.var("c", {2}, 5, true);
+  text.var("y", {2, 3});
+  auto& op = text.op("elementwise_add", {{"X", "x"}, {"Y", "c"}}, {{"Out", "y"}});
+  ProgramText::integer(op, "axis", 0);
+  text.fetch("y");
+  const Model model = import_program(text, bound(), test::record({1, 2}, {2}));
+  EXPECT_EQ(model.graph.ops()[0].in(1).dims(), (Dims{2, 1}));
+  op.mutable_attrs(0)->set_i(2);
+  EXPECT_EQ(error_of([&] {
+              import_program(text, bound(), test::record({1, 2}, {2}));
+            }),
+            "m.pdmodel: node 'y': elementwise_add: found axis 2 for f32[2, 3] and f32[2]");
+}
+
 // ---- bad files
 
 TEST(Pir, refuses_what_it_does_not_know) {

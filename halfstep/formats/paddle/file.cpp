@@ -27,26 +27,33 @@ const Format* format_of(std::span<const std::byte> bytes) {
 }
 
 bool is_program(const fs::path& path) {
-  return fs::is_regular_file(path) && format_of(io::MappedFile::open(path)->bytes()) != nullptr;
+  std::error_code failed;
+  return fs::is_regular_file(path, failed) && format_of(io::MappedFile::open(path)->bytes()) != nullptr;
+}
+
+std::vector<fs::path> programs_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    const auto extension = entry.path().extension();
+    const bool may_be = std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
+    if (may_be && is_program(entry.path())) found.push_back(entry.path());
+  }
+  if (failed) fail("{}: the folder cannot be read: {}", folder.string(), failed.message());
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 /// The programs that `path` may stand for.
 std::vector<fs::path> programs_at(const fs::path& path) {
+  std::error_code failed;
+  if (fs::is_directory(path, failed)) return programs_in(path);
+  if (is_program(path)) return {path};
   std::vector<fs::path> found;
-  if (is_program(path)) found.push_back(path);
-  if (fs::is_directory(path)) {
-    for (const auto& entry : fs::directory_iterator(path)) {
-      const auto extension = entry.path().extension();
-      const bool may_be = std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
-      if (may_be && is_program(entry.path())) found.push_back(entry.path());
-    }
-  } else if (found.empty()) {
-    for (const char* extension : kExtensions) {
-      const fs::path program = path.string() + extension;
-      if (is_program(program)) found.push_back(program);
-    }
+  for (const char* extension : kExtensions) {
+    const fs::path program = path.string() + extension;
+    if (is_program(program)) found.push_back(program);
   }
-  std::sort(found.begin(), found.end());
   return found;
 }
 
@@ -86,7 +93,8 @@ std::shared_ptr<const PaddleFile> PaddleFile::open(const fs::path& path) {
   Program read = read_program(io::MappedFile::open(program)->bytes(), name);
   fs::path parameters = program;
   parameters.replace_extension(".pdiparams");
-  if (!fs::exists(parameters)) {
+  std::error_code failed;
+  if (!fs::exists(parameters, failed)) {
     if (!read.parameters.empty())
       fail("{}: the file is missing, which has the {} parameters of {}", parameters.string(), read.parameters.size(),
            program.filename().string());

@@ -13,7 +13,6 @@ namespace {
 /// Operators of a ProgramDesc that PIR calls otherwise, as far as functions translate them.
 const std::map<std::string, std::string, std::less<>>& plain_names() {
   static const std::map<std::string, std::string, std::less<>> kNames = {{"bilinear_interp_v2", "bilinear_interp"},
-                                                                         {"expand_v2", "expand"},
                                                                          {"fill_constant", "full"},
                                                                          {"flatten_contiguous_range", "flatten"},
                                                                          {"lookup_table_v2", "embedding"},

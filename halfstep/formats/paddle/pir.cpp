@@ -201,7 +201,6 @@ class Reader {
  private:
   /// What stands for a value: its name, or those of the elements of a list.
   using Values = std::vector<std::string>;
-  using Names = std::map<int64_t, Values>;
 
   Item only(const Item& items, const char* what) const {
     const std::vector<Item> list = items.list("a list");
@@ -214,7 +213,7 @@ class Reader {
   /// The position of its block.
   size_t read_region(const Item& region) {
     if (++depth_ > kMaxRegions) fail("{}: found more than {} regions inside each other", region.where(), kMaxRegions);
-    const Names outside = names_;
+    const size_t outside = defined_.size();
     const size_t number = program_.blocks.size();
     program_.blocks.emplace_back();
     const Item inside = only(region["blocks"], "block");
@@ -224,7 +223,7 @@ class Reader {
       block(number).arguments.push_back(name);
     }
     for (const Item& op : inside["ops"].list("a list")) read_op(op, number);
-    names_ = outside;
+    for (; defined_.size() > outside; defined_.pop_back()) names_.erase(defined_.back());
     --depth_;
     return number;
   }
@@ -232,7 +231,7 @@ class Reader {
   /// Names value `id` of an operator `op`; of a list its elements.
   std::string define(int64_t id, const std::string& op, const Item& type, size_t number) {
     std::string name = fmt::format("{}_{}", op, id);
-    while (program_.parameters.contains(name)) name += "_";
+    while (!taken_.insert(name).second) name += "_";
     Values values;
     if (type["#"].text("the tag of a type") == "0.t_vec") {
       for (const Item& element : type["D"].list("types")) {
@@ -243,8 +242,19 @@ class Reader {
       values = {name};
       block(number).values[name] = claim_of(type);
     }
-    if (!names_.emplace(id, std::move(values)).second) fail("{}: the value {} is defined twice", type.where(), id);
+    bind(id, std::move(values), type.where());
     return name;
+  }
+
+  /// As long as the region at hand lasts.
+  void bind(int64_t id, Values values, const std::string& where) {
+    if (!names_.emplace(id, std::move(values)).second) fail("{}: value {} is defined twice", where, id);
+    defined_.push_back(id);
+  }
+
+  /// Of a name that the file gives.
+  void take(const std::string& name, const std::string& where) {
+    if (!taken_.insert(name).second) fail("{}: the name '{}' is there twice", where, name);
   }
 
   const Values& values(const Item& operand) const {
@@ -295,10 +305,9 @@ class Reader {
     const std::vector<Item> flags = op["OA"].list("the flags of a parameter");
     if (flags.size() != 3) fail("{}: found {} flags, expected 3", op.where(), flags.size());
     const bool is_saved = flags[0].integer("a flag") != 0;
-    if (is_saved && !program_.parameters.emplace(name, claim_of(result["TT"])).second)
-      fail("{}: the parameter '{}' is there twice", op.where(), name);
-    if (!names_.emplace(result["%"].integer("the number of a value"), Values{name}).second)
-      fail("{}: its value is defined twice", op.where());
+    take(name, op.where());
+    if (is_saved) program_.parameters.emplace(name, claim_of(result["TT"]));
+    bind(result["%"].integer("the number of a value"), {name}, op.where());
   }
 
   void read_results(const Item& op, Operator& read, size_t number) {
@@ -334,8 +343,7 @@ class Reader {
   }
 
   void rename(const Item& result, Values values) {
-    if (!names_.emplace(result["%"].integer("the number of a value"), std::move(values)).second)
-      fail("{}: its value is defined twice", result.where());
+    bind(result["%"].integer("the number of a value"), std::move(values), result.where());
   }
 
   static int64_t index_of(const Item& op) {
@@ -364,7 +372,8 @@ class Reader {
     const std::string fed = std::get<std::string>(name->second);
     const int64_t id = result["%"].integer("the number of a value");
     const Claim claim = claim_of(result["TT"]);
-    block(number).values.erase(names_[id].at(0));
+    take(fed, op.where());
+    for (const std::string& value : names_[id]) block(number).values.erase(value);
     names_[id] = {fed};
     if (is_persistable(op)) {
       program_.parameters.emplace(fed, claim);
@@ -396,7 +405,9 @@ class Reader {
 
   const std::string& name_;
   Program program_;
-  Names names_;
+  std::map<int64_t, Values> names_;  ///< of values that are seen where the reader is
+  std::vector<int64_t> defined_;     ///< those of names_, in order
+  std::set<std::string> taken_;
   std::map<int64_t, std::string> fetches_;
   int depth_ = 0;
   int64_t count_ = 0;

@@ -53,6 +53,21 @@ void translate_convolution(Translator& translator, const Node& node) {
   translator.set(node, {node.numbers_slots() ? "" : "Output", 0}, y);
 }
 
+void translate_elementwise(Translator& translator, const Node& node) {
+  const Operand x = translator.require(node, {"X", 0});
+  Operand y = translator.require(node, {"Y", 1});
+  const int64_t axis = node.integer("axis", -1);
+  const auto rank = static_cast<int64_t>(x.dims().size()), taken = static_cast<int64_t>(y.dims().size());
+  if (axis < -1 || (axis != -1 && axis + taken > rank))
+    fail("{}: found axis {} for {} and {}", node.where(), axis, to_string(x.type()), to_string(y.type()));
+  if (axis != -1 && axis + taken < rank) {
+    Dims dims = y.dims();
+    dims.resize(static_cast<size_t>(rank - axis), 1);
+    y = translator.reshaped(node, y, dims);
+  }
+  translator.by_record(node.without("axis"), {x, y});
+}
+
 void translate_reduction(Translator& translator, const Node& node, std::string_view op) {
   Operand x = translator.require(node, {"X", 0});
   std::vector<int64_t> axes = translator.integers(node, node.numbers_slots() ? "axis" : "dim", 1);

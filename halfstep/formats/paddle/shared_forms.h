@@ -22,6 +22,9 @@ WindowSpec window_spec(const Node& node, std::vector<int64_t> kernel, bool ceil_
 
 void translate_convolution(Translator& translator, const Node& node);
 
+/// By the record; of a ProgramDesc, where y may have its axes in the middle of those of x.
+void translate_elementwise(Translator& translator, const Node& node);
+
 /// By our operator `op` over the axes that the node says; without any over all.
 void translate_reduction(Translator& translator, const Node& node, std::string_view op);
 

@@ -214,9 +214,10 @@ void Translator::translate(const Operator& op) {
 }
 
 void Translator::translate_one(const Node& node) {
-  const Form* form = find_form(node);
-  if (form == nullptr) return by_record(node);
-  form->translate(*this, node);
+  if (const Form* form = find_form(node))
+    form->translate(*this, node);
+  else
+    by_record(node);
   if (const std::string unread = node.unread(); !unread.empty())
     refuse(node, fmt::format("attribute {} is not supported", unread));
   if (const std::string unread = node.unread_input(); !unread.empty())
@@ -239,34 +240,30 @@ void Translator::lose(const Node& node) {
   }
 }
 
-std::vector<Operand> Translator::numbered_inputs(const Node& node, size_t count) {
-  std::vector<Operand> inputs;
-  for (size_t i = 0; i < std::min(count, node.inputs().size()); ++i) {
+std::vector<Operand> Translator::inputs(const Node& node, const RecordEntry& entry) {
+  std::vector<Operand> all;
+  for (size_t i = 0; node.numbers_slots() && i < node.inputs().size(); ++i) {
     const std::vector<Operand> list = in_list(node, {"", i});
-    if (list.empty()) inputs.emplace_back();
-    inputs.insert(inputs.end(), list.begin(), list.end());
+    if (list.empty()) all.emplace_back();
+    all.insert(all.end(), list.begin(), list.end());
   }
-  return inputs;
-}
-
-std::vector<Operand> Translator::named_inputs(const Node& node, const RecordEntry& entry, size_t count) {
-  std::vector<Operand> inputs;
-  const std::vector<PortInfo>& ports = entry.info->inputs;
-  for (size_t i = 0; i < std::min(count, ports.size()); ++i) {
-    const Port port{foreign_name(*entry.entry, ports[i].name), 0};
+  if (node.numbers_slots()) return all;
+  for (const PortInfo& ours : entry.info->inputs) {
+    const Port port{foreign_name(*entry.entry, ours.name), 0};
     std::vector<Operand> list = in_list(node, port);
-    if (list.empty() && !ports[i].variadic) list.push_back(former(node, port));
-    inputs.insert(inputs.end(), list.begin(), list.end());
+    if (list.empty() && !ours.variadic) list.push_back(former(node, port));
+    all.insert(all.end(), list.begin(), list.end());
   }
-  if (const std::string unread = node.unread_input(); !unread.empty())
-    refuse(node, fmt::format("input {} is not supported", unread));
-  return inputs;
+  return all;
 }
 
-void Translator::by_record(const Node& node, size_t inputs) {
+void Translator::by_record(const Node& node) {
   const RecordEntry chosen = require_entry(node, foreign_op(node));
-  const std::vector<Operand> operands =
-      node.numbers_slots() ? numbered_inputs(node, inputs) : named_inputs(node, chosen, inputs);
+  by_record(node, inputs(node, chosen));
+}
+
+void Translator::by_record(const Node& node, const std::vector<Operand>& operands) {
+  const RecordEntry chosen = require_entry(node, foreign_op(node));
   const std::vector<Operand> results = by_entry(node, operands, chosen);
   for (size_t i = 0; i < results.size(); ++i)
     set(node, {foreign_name(*chosen.entry, chosen.info->outputs[i].name), i}, results[i]);

@@ -44,8 +44,9 @@ class Translator : public Builder {
   double number(const Node& node, const std::string& name, size_t position, double otherwise);
   using Builder::integers;
 
-  /// As the `foreign` entries of the records say, with the first `inputs` of our ports alone.
-  void by_record(const Node& node, size_t inputs = SIZE_MAX);
+  /// As the `foreign` entries of the records say; on other operands, by our ports.
+  void by_record(const Node& node);
+  void by_record(const Node& node, const std::vector<Operand>& operands);
 
   /// The operators of block `i` of those inside the node, whose arguments stand for `arguments`; what it gives.
   std::vector<Operand> run_block(const Node& node, size_t i, const std::vector<Operand>& arguments);
@@ -60,8 +61,8 @@ class Translator : public Builder {
 
   void add_parameters();
   void add_inputs();
-  std::vector<Operand> numbered_inputs(const Node& node, size_t count);
-  std::vector<Operand> named_inputs(const Node& node, const RecordEntry& entry, size_t count);
+  /// By port of the entry's operator.
+  std::vector<Operand> inputs(const Node& node, const RecordEntry& entry);
   void translate_block(const Block& block);
   void translate(const Operator& op);
   void translate_one(const Node& node);

@@ -4,9 +4,9 @@
 namespace halfstep::formats::paddle {
 
 void translate_dequantize_linear(Translator& translator, const Node& node) {
-  constexpr size_t kRead = 3;  // x, scale, zero_point
   node.input({"InAccum", 3}), node.input({"InState", 4});
-  translator.by_record(node, kRead);
+  translator.by_record(node, {translator.require(node, {"X", 0}), translator.require(node, {"Scale", 1}),
+                              translator.in(node, {"ZeroPoint", 2})});
 }
 
 }  // namespace halfstep::formats::paddle

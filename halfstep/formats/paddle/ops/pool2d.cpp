@@ -25,7 +25,9 @@ WindowSpec adaptive(const Node& node, const Dims& dims, const std::vector<int64_
 void translate_pool2d(Translator& translator, const Node& node) {
   const Operand x = translator.require(node, {"X", 0});
   const Dims dims = x.dims();
-  const bool is_max = node.text("pooling_type", "max") == "max", ceil_mode = node.flag("ceil_mode", false);
+  const std::string type = node.text("pooling_type", "max");
+  if (type != "max" && type != "avg") fail("{}: found pooling_type {}", node.where(), quote(type));
+  const bool is_max = type == "max", ceil_mode = node.flag("ceil_mode", false);
   const bool counts = !node.flag("exclusive", true), is_adaptive = node.flag("adaptive", false);
   const bool all = node.flag("global_pooling", false);
   std::vector<int64_t> kernel = translator.integers(node, node.numbers_slots() ? "kernel_size" : "ksize", 1);
