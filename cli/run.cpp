@@ -47,11 +47,11 @@ void add_run(CLI::App& program, Work& work) {
   const auto options = std::make_shared<Options>();
   RunRequest& request = options->request;
   CLI::App* command =
-      add_command(program, "run", "Run a Model or an ONNX file on named tensors and compare its outputs",
+      add_command(program, "run", "Run a Model, or a file of ONNX or Paddle, on named tensors and compare its outputs",
                   "halfstep run model.safetensors --inputs x.npz --expect y.npz --rtol 1e-4\n"
                   "         halfstep run model.onnx --test-data FOLDER",
                   options->common);
-  command->add_option("model", request.model, "Model of any stage, or an ONNX file")->required();
+  command->add_option("model", request.model, "Model of any stage, or a file of ONNX or Paddle")->required();
   auto* inputs = command->add_option("--inputs", request.inputs, "safetensors or npz, tensors by name");
   command
       ->add_option("--test-data", request.test_data,

@@ -18,10 +18,10 @@ add_executable(opgen opgen/main.cpp)
 target_link_libraries(opgen PRIVATE opgen_lib)
 
 # Functions that translate foreign operators: found here, listed by opgen.
-file(GLOB forms CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} halfstep/formats/onnx/ops/*.cpp)
+file(GLOB forms CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} halfstep/formats/*/ops/*.cpp)
 set(form_options "")
 foreach(form IN LISTS forms)
-  list(APPEND form_options --onnx-form ${form})
+  list(APPEND form_options --form ${form})
 endforeach()
 
 # One source for each record file, and the table of all.
@@ -34,14 +34,14 @@ set(HALFSTEP_GEN_kernels
     ${HALFSTEP_GEN}/halfstep/kernels/table.cpp ${HALFSTEP_GEN}/halfstep/kernels/pointwise.cpp)
 set(HALFSTEP_GEN_arith ${HALFSTEP_GEN}/halfstep/arith/functions.cpp)
 set(HALFSTEP_GEN_passes ${HALFSTEP_GEN}/halfstep/passes/gradients.cpp)
-set(HALFSTEP_GEN_formats ${HALFSTEP_GEN}/halfstep/formats/onnx_forms.cpp)
+set(HALFSTEP_GEN_formats ${HALFSTEP_GEN}/halfstep/formats/onnx_forms.cpp ${HALFSTEP_GEN}/halfstep/formats/paddle_forms.cpp)
 set(HALFSTEP_GEN_verify ${HALFSTEP_GEN}/tests/op_cases.cpp)
 add_custom_command(
   OUTPUT ${HALFSTEP_GEN}/opgen.stamp
   BYPRODUCTS ${HALFSTEP_GEN_arith} ${HALFSTEP_GEN_ir} ${HALFSTEP_GEN_kernels} ${HALFSTEP_GEN_passes} ${HALFSTEP_GEN_formats} ${HALFSTEP_GEN_verify}
              ${HALFSTEP_GEN}/halfstep/ir/ops.h ${HALFSTEP_GEN}/halfstep/ir/ops_records.h
              ${HALFSTEP_GEN}/halfstep/kernels/ops.h ${HALFSTEP_GEN}/halfstep/arith/pointwise_functions.h
-             ${HALFSTEP_GEN}/halfstep/passes/gradients.h ${HALFSTEP_GEN}/docs/operators.md ${HALFSTEP_GEN}/docs/onnx.md
+             ${HALFSTEP_GEN}/halfstep/passes/gradients.h ${HALFSTEP_GEN}/docs/operators.md ${HALFSTEP_GEN}/docs/onnx.md ${HALFSTEP_GEN}/docs/paddle.md
              ${HALFSTEP_GEN}/python/halfstep/ops.py ${HALFSTEP_GEN}/python/halfstep/ops.pyi
   COMMAND opgen --schema ops/schema.yaml --out ${HALFSTEP_GEN} ${form_options} ${records}
   COMMAND ${CMAKE_COMMAND} -E touch ${HALFSTEP_GEN}/opgen.stamp

@@ -70,7 +70,7 @@ function(halfstep_room NAME)
     halfstep_use_precompiled(halfstep_${NAME} halfstep_heavy)
   endif()
   if(NAME STREQUAL formats)
-    halfstep_messages(halfstep_formats halfstep/formats/onnx/onnx.proto)
+    halfstep_messages(halfstep_formats halfstep/formats/onnx/onnx.proto halfstep/formats/paddle/program.proto)
   endif()
   if(NAME STREQUAL base)
     file(GLOB embedded CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} models/*.ir models/*.csv.gz platforms/*.yaml

@@ -9,7 +9,6 @@
 #include "halfstep/foreign_verb.h"
 #include "halfstep/formats/onnx/file.h"
 #include "halfstep/io/file.h"
-#include "halfstep/train/executable.h"
 
 namespace halfstep {
 namespace {
@@ -29,7 +28,7 @@ void check_inputs(const formats::Summary& summary, const Tensors& inputs, const 
   }
 }
 
-/// One file, opened once, run on inputs of any extents.
+/// One file, opened once, run on inputs of any extents. It runs in the mode that it says, be it training.
 class Runner {
  public:
   Runner(const RunRequest& request, const Settings& settings)
@@ -49,7 +48,7 @@ class Runner {
     const Model model = file_->import(binding);
     Tensors fed;
     for (const Value argument : model.graph.arguments()) fed.emplace(argument.name(), inputs.at(argument.name()));
-    return compile(train::evaluation_form(model), options_).run(fed, pool_);
+    return compile(model, options_).run(fed, pool_);
   }
 
  private:

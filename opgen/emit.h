@@ -18,8 +18,18 @@ struct Form {
   std::string stem, doc;
 };
 
+/// A folder in halfstep/formats and what it imports.
+struct Importer {
+  std::string folder, title;
+  std::vector<std::string> formats;  ///< of `foreign` entries
+  std::vector<Form> forms = {};
+};
+
+/// All of them, without functions.
+std::vector<Importer> importers();
+
 /// All outputs, in a fixed order.
-std::vector<OutputFile> emit_all(const Records& records, const std::vector<Form>& onnx_forms = {});
+std::vector<OutputFile> emit_all(const Records& records, const std::vector<Importer>& all = importers());
 
 std::string emit_ops_header(const Records& records);
 std::string emit_ops_records(const Records& records);
@@ -34,10 +44,10 @@ std::string emit_function_table(const Records& records);
 std::string emit_gradients_header();
 std::string emit_gradients(const Records& records);
 std::string emit_docs(const Records& records);
-/// docs/onnx.md: the ONNX operators that can be imported.
-std::string emit_onnx_docs(const Records& records, const std::vector<Form>& forms);
-/// The table of the functions in halfstep/formats/onnx/ops.
-std::string emit_onnx_forms(const std::vector<Form>& forms);
+/// docs/FOLDER.md: the operators that can be imported.
+std::string emit_foreign_docs(const Records& records, const Importer& importer);
+/// The table of the functions in halfstep/formats/FOLDER/ops.
+std::string emit_foreign_forms(const Importer& importer);
 std::string emit_op_cases(const Records& records);
 std::string emit_python(const Records& records);
 std::string emit_python_stub(const Records& records);

@@ -11,7 +11,9 @@ std::vector<const Record*> by_name(const Records& records) {
   return list;
 }
 
-std::vector<OutputFile> emit_all(const Records& records, const std::vector<Form>& onnx_forms) {
+std::vector<Importer> importers() { return {{"onnx", "ONNX", {"onnx"}}, {"paddle", "Paddle", {"paddle", "pir"}}}; }
+
+std::vector<OutputFile> emit_all(const Records& records, const std::vector<Importer>& all) {
   std::vector<OutputFile> files = {
       {"halfstep/ir/ops.h", emit_ops_header(records)},
       {"halfstep/ir/ops_records.h", emit_ops_records(records)},
@@ -23,13 +25,15 @@ std::vector<OutputFile> emit_all(const Records& records, const std::vector<Form>
       {"halfstep/arith/functions.cpp", emit_function_table(records)},
       {"halfstep/passes/gradients.h", emit_gradients_header()},
       {"halfstep/passes/gradients.cpp", emit_gradients(records)},
-      {"halfstep/formats/onnx_forms.cpp", emit_onnx_forms(onnx_forms)},
       {"docs/operators.md", emit_docs(records)},
-      {"docs/onnx.md", emit_onnx_docs(records, onnx_forms)},
       {"tests/op_cases.cpp", emit_op_cases(records)},
       {"python/halfstep/ops.py", emit_python(records)},
       {"python/halfstep/ops.pyi", emit_python_stub(records)},
   };
+  for (const Importer& importer : all) {
+    files.push_back({fmt::format("halfstep/formats/{}_forms.cpp", importer.folder), emit_foreign_forms(importer)});
+    files.push_back({fmt::format("docs/{}.md", importer.folder), emit_foreign_docs(records, importer)});
+  }
   for (OutputFile& file : emit_ops_sources(records)) files.push_back(std::move(file));
   return files;
 }

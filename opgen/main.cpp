@@ -1,4 +1,4 @@
-// opgen --schema ops/schema.yaml --out DIR [--onnx-form FILE.cpp]... FILES.yaml...: operator records to C++, docs and
+// opgen --schema ops/schema.yaml --out DIR [--form FILE.cpp]... FILES.yaml...: operator records to C++, docs and
 // tests.
 #include <fmt/format.h>
 
@@ -11,8 +11,7 @@
 
 namespace {
 
-constexpr const char* kUsage =
-    "usage: opgen --schema ops/schema.yaml --out DIR [--onnx-form FILE.cpp]... FILES.yaml...\n";
+constexpr const char* kUsage = "usage: opgen --schema ops/schema.yaml --out DIR [--form FILE.cpp]... FILES.yaml...\n";
 
 }  // namespace
 
@@ -26,7 +25,7 @@ int main(int argc, char** argv) {
       schema = argv[++i];
     } else if (arg == "--out" && has_value) {
       out = argv[++i];
-    } else if (arg == "--onnx-form" && has_value) {
+    } else if (arg == "--form" && has_value) {
       forms.emplace_back(argv[++i]);
     } else if (arg.starts_with("--")) {
       fmt::print(stderr, "{}", kUsage);
@@ -41,7 +40,7 @@ int main(int argc, char** argv) {
   }
   try {
     const auto records = halfstep::opgen::load_all(schema, files);
-    halfstep::opgen::write_all(halfstep::opgen::emit_all(records, halfstep::opgen::load_forms(forms)), out);
+    halfstep::opgen::write_all(halfstep::opgen::emit_all(records, halfstep::opgen::load_importers(forms)), out);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;

@@ -70,6 +70,18 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
+/// The lines of comment that a file starts with.
+std::string first_comment(const std::string& file) {
+  std::string text = read_file(file);
+  std::string comment;
+  for (size_t end = 0; text.starts_with("// ") && (end = text.find('\n')) != std::string::npos;) {
+    comment += (comment.empty() ? "" : " ") + text.substr(3, end - 3);
+    text.erase(0, end + 1);
+  }
+  if (comment.empty()) fail("{}:1: found no comment that says what the function does", file);
+  return comment;
+}
+
 }  // namespace
 
 Records load_all(const std::string& schema_file, const std::vector<std::string>& files) {
@@ -96,20 +108,16 @@ Records load_all(const std::string& schema_file, const std::vector<std::string>&
   return records;
 }
 
-std::vector<Form> load_forms(std::vector<std::string> files) {
-  std::vector<Form> forms;
+std::vector<Importer> load_importers(std::vector<std::string> files) {
+  std::vector<Importer> all = importers();
   std::sort(files.begin(), files.end());
   for (const std::string& file : files) {
-    std::string text = read_file(file);
-    std::string doc;
-    for (size_t end = 0; text.starts_with("// ") && (end = text.find('\n')) != std::string::npos;) {
-      doc += (doc.empty() ? "" : " ") + text.substr(3, end - 3);
-      text.erase(0, end + 1);
-    }
-    if (doc.empty()) fail("{}:1: found no comment that says what the function does", file);
-    forms.push_back({fs::path(file).stem().string(), doc});
+    const std::string folder = fs::path(file).parent_path().parent_path().filename().string();
+    const auto importer = std::find_if(all.begin(), all.end(), [&](const Importer& i) { return i.folder == folder; });
+    if (importer == all.end()) fail("{}: there is no importer '{}'", file, folder);
+    importer->forms.push_back({fs::path(file).stem().string(), first_comment(file)});
   }
-  return forms;
+  return all;
 }
 
 void write_all(const std::vector<OutputFile>& files, const std::string& folder) {

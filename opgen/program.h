@@ -16,7 +16,8 @@ Records load_all(const std::string& schema, const std::vector<std::string>& file
 /// Writes what changed; everything else keeps its time, so that a build stops there.
 void write_all(const std::vector<OutputFile>& files, const std::string& folder);
 
-/// The functions of these files, in the order of their names; each file starts with a comment that says what it does.
-std::vector<Form> load_forms(std::vector<std::string> files);
+/// The importers with the functions of these files, halfstep/formats/FOLDER/ops/NAME.cpp, in the order of their names;
+/// each file starts with a comment that says what it does.
+std::vector<Importer> load_importers(std::vector<std::string> files);
 
 }  // namespace halfstep::opgen

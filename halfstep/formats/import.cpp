@@ -4,6 +4,7 @@
 #include <array>
 
 #include "halfstep/formats/onnx/file.h"
+#include "halfstep/formats/paddle/file.h"
 
 namespace halfstep::formats {
 namespace {
@@ -13,7 +14,7 @@ struct Format {
   std::shared_ptr<const File> (*open)(const std::filesystem::path&);
 };
 
-constexpr std::array kFormats = {Format{onnx::is_onnx_file, onnx::open}};
+constexpr std::array kFormats = {Format{paddle::is_paddle_file, paddle::open}, Format{onnx::is_onnx_file, onnx::open}};
 
 const Format* find_format(const std::filesystem::path& path) {
   const auto found = std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& f) { return f.is_one(path); });

@@ -23,9 +23,6 @@ class Node {
   /// "model.onnx: node 'conv_3': Conv"
   virtual const std::string& where() const = 0;
 
-  virtual size_t outputs() const = 0;
-  virtual bool has_output(size_t i) const = 0;
-
   /// The attribute `theirs` as `ours` wants it: a number as a bool or as the name of an element type, a word in the
   /// spelling of our choices, one number as a list. Nothing where it is absent. Throws `unsupported` where it cannot be
   /// one. From then on it counts as read.

@@ -66,7 +66,7 @@ class RecordForm {
 
   std::vector<Operand> translate() {
     Attributes attributes = take_attributes();
-    std::vector<Operand> operands = take_operands();
+    std::vector<Operand> operands = take_operands(attributes);
     check_left_over();
     return builder_.make(node_, info_.name, std::move(operands), std::move(attributes));
   }
@@ -105,7 +105,9 @@ class RecordForm {
     return attributes;
   }
 
-  std::vector<Operand> take_operands() {
+  /// Without those of ports that the attributes switch off.
+  std::vector<Operand> take_operands(const Attributes& attributes) {
+    const Attributes complete = complete_attributes(info_, attributes, node_.where());
     std::set<size_t> taken;
     for (const auto& [ours, position] : entry_.inputs) taken.insert(static_cast<size_t>(position));
     std::vector<Operand> operands;
@@ -117,7 +119,8 @@ class RecordForm {
       }
       const int* position = find(entry_.inputs, port.name);
       while (position == nullptr && taken.contains(next)) ++next;
-      operands.push_back(input(position != nullptr ? static_cast<size_t>(*position) : next++));
+      const Operand operand = input(position != nullptr ? static_cast<size_t>(*position) : next++);
+      operands.push_back(info_.has_input(static_cast<int>(operands.size()), complete) ? operand : Operand());
     }
     return operands;
   }

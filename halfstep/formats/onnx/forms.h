@@ -3,20 +3,15 @@
 
 #include <array>
 #include <span>
-#include <string_view>
+
+#include "halfstep/formats/form.h"
 
 namespace halfstep::formats::onnx {
 
 class Node;
 class Translator;
 
-/// Gives every output of the node that has a name.
-using Translate = void (*)(Translator&, const Node&);
-
-struct Form {
-  std::string_view domain, op;
-  Translate translate;
-};
+using Form = formats::Form<Translator, Node>;
 
 /// Written by opgen from the names of the files.
 std::span<const Form> all_forms();

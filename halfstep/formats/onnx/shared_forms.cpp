@@ -1,6 +1,18 @@
 #include "halfstep/formats/onnx/shared_forms.h"
 
 namespace halfstep::formats::onnx {
+namespace {
+
+Padding padding_of(const Node& node) {
+  const std::string automatic = node.text("auto_pad", "NOTSET");
+  if (automatic == "NOTSET" || automatic.empty()) return Padding::given;
+  if (automatic == "VALID") return Padding::none;
+  if (automatic == "SAME_UPPER") return Padding::same_upper;
+  if (automatic == "SAME_LOWER") return Padding::same_lower;
+  fail("{}: found auto_pad {}", node.where(), quote(automatic));
+}
+
+}  // namespace
 
 std::vector<int64_t> kernel_of(const Node& node, const Operand& weights) {
   if (!weights.there() || weights.dims().size() < 3) fail("{}: found no weights of at least 3 extents", node.where());
@@ -9,6 +21,24 @@ std::vector<int64_t> kernel_of(const Node& node, const Operand& weights) {
   if (const auto said = node.integers("kernel_shape"); said && *said != kernel)
     fail("{}: kernel_shape is {}, but the weights have {}", node.where(), to_string(*said), to_string(kernel));
   return kernel;
+}
+
+Window window_of(const Node& node, const Dims& dims, std::vector<int64_t> kernel) {
+  const auto list = [&](const char* name) { return node.integers(name).value_or(std::vector<int64_t>()); };
+  return window_of(node, dims,
+                   {std::move(kernel), list("strides"), list("dilations"), list("pads"), padding_of(node),
+                    node.integer("ceil_mode", 0) != 0});
+}
+
+void translate_pool(Translator& translator, const Node& node, std::string_view plane, std::string_view general,
+                    const Attributes& attributes, bool counts_padding) {
+  const Operand x = translator.in(node, 0);
+  const int64_t order = node.integer("storage_order", 0);  // of indices alone
+  const auto kernel = node.integers("kernel_shape");
+  if (!x.there() || !kernel) fail("{}: found no input or no kernel_shape", node.where());
+  Pool pool{plane, general, attributes, {}, counts_padding, node.integer("ceil_mode", 0) != 0};
+  if (node.has_output(1)) pool.indices = {{"with_indices", true}, {"storage_order", order}};
+  translator.set_all(node, pooled(translator, node, x, window_of(node, x.dims(), *kernel), pool));
 }
 
 void translate_convolution(Translator& translator, const Node& node, size_t weights) {

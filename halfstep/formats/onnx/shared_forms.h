@@ -2,11 +2,20 @@
 #pragma once
 
 #include "halfstep/formats/onnx/translator.h"
+#include "halfstep/formats/window.h"
 
 namespace halfstep::formats::onnx {
 
 /// The spatial extents of a convolution's weights, [o, i, ...]; kernel_shape may only repeat them.
 std::vector<int64_t> kernel_of(const Node& node, const Operand& weights);
+
+/// The node's window over an input of `dims`, [n, c, ...]; auto_pad becomes padding.
+Window window_of(const Node& node, const Dims& dims, std::vector<int64_t> kernel);
+
+/// A pool by the node's window. `attributes` are those besides it; with `counts_padding` padding is not free of
+/// meaning.
+void translate_pool(Translator& translator, const Node& node, std::string_view plane, std::string_view general,
+                    const Attributes& attributes, bool counts_padding);
 
 /// By the record, without kernel_shape. `weights`: their input.
 void translate_convolution(Translator& translator, const Node& node, size_t weights);

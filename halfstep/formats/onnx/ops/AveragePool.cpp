@@ -1,5 +1,5 @@
 // The mean of each window: avg_pool2d, or average_pool where that cannot say it; auto_pad becomes padding.
-#include "halfstep/formats/onnx/window.h"
+#include "halfstep/formats/onnx/shared_forms.h"
 
 namespace halfstep::formats::onnx {
 

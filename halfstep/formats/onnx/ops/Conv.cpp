@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "halfstep/formats/onnx/shared_forms.h"
-#include "halfstep/formats/onnx/window.h"
 
 namespace halfstep::formats::onnx {
 namespace {
@@ -19,17 +18,7 @@ void translate_Conv(Translator& translator, const Node& node) {
   const Window window = window_of(node, x.dims(), kernel);
   if (std::any_of(window.pads.begin(), window.pads.end(), is_negative))
     Translator::refuse(node, fmt::format("attribute pads = {} is not supported", to_string(window.pads)));
-
-  const bool is_flat = kernel.size() <= 2;
-  const Window shown = is_flat ? as_plane(window) : window;
-  const Attributes attributes = {{"groups", node.integer("group", 1)},
-                                 {"stride", shown.strides},
-                                 {"dilation", shown.dilations},
-                                 {"pad", shown.pads}};
-  if (!is_flat) return translator.set(node, 0, translator.make_one(node, "conv", {x, w, b}, attributes));
-  const Operand y = translator.make_one(node, "conv2d",
-                                        {as_plane(translator, node, x), as_plane(translator, node, w), b}, attributes);
-  translator.set(node, 0, kernel.size() == 1 ? as_line(translator, node, y) : y);
+  translator.set(node, 0, convolution(translator, node, {x, w, b}, window, node.integer("group", 1)));
 }
 
 }  // namespace halfstep::formats::onnx

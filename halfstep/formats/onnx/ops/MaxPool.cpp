@@ -1,5 +1,5 @@
 // The largest element of each window: max_pool2d, or max_pool where that cannot say it; auto_pad becomes padding.
-#include "halfstep/formats/onnx/window.h"
+#include "halfstep/formats/onnx/shared_forms.h"
 
 namespace halfstep::formats::onnx {
 

@@ -1,8 +1,10 @@
-#include "halfstep/formats/onnx/window.h"
+#include "halfstep/formats/window.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
-namespace halfstep::formats::onnx {
+namespace halfstep::formats {
 namespace {
 
 struct Axis {
@@ -10,12 +12,12 @@ struct Axis {
   int64_t reach() const { return (kernel - 1) * dilation + 1; }
 };
 
-std::vector<int64_t> full(const Node& node, const char* name, size_t count, int64_t otherwise) {
-  const auto given = node.integers(name);
-  if (!given || given->empty()) return std::vector<int64_t>(count, otherwise);
-  if (given->size() != count)
-    fail("{}: attribute {} has {} numbers, expected {}", node.where(), name, given->size(), count);
-  return *given;
+std::vector<int64_t> full(const Node& node, const char* name, std::vector<int64_t> given, size_t count,
+                          int64_t otherwise) {
+  if (given.empty()) return std::vector<int64_t>(count, otherwise);
+  if (given.size() != count)
+    fail("{}: attribute {} has {} numbers, expected {}", node.where(), name, given.size(), count);
+  return given;
 }
 
 /// Padding of one axis so that the result is ceil(extent / stride); the odd element comes last with same_upper.
@@ -36,13 +38,14 @@ int64_t ceil_padding(const Axis& axis, int64_t before, int64_t after) {
 
 class Resolver {
  public:
-  Resolver(const Node& node, const Dims& dims, std::vector<int64_t> kernel)
-      : node_(node), dims_(dims), count_(dims.size() - 2) {
+  Resolver(const Node& node, const Dims& dims, WindowSpec spec)
+      : node_(node), dims_(dims), count_(dims.size() - 2), padding_(spec.padding), ceil_mode_(spec.ceil_mode) {
     constexpr int64_t kLargest = int64_t{1} << 31;
-    if (kernel.size() != count_)
-      fail("{}: found a window over {} axes of {}", node.where(), kernel.size(), to_string(dims));
-    window_ = {std::move(kernel), full(node, "strides", count_, 1), full(node, "dilations", count_, 1),
-               full(node, "pads", 2 * count_, 0), std::vector<int64_t>(count_, 0)};
+    if (spec.kernel.size() != count_)
+      fail("{}: found a window over {} axes of {}", node.where(), spec.kernel.size(), to_string(dims));
+    window_ = {std::move(spec.kernel), full(node, "strides", std::move(spec.strides), count_, 1),
+               full(node, "dilations", std::move(spec.dilations), count_, 1),
+               full(node, "pads", std::move(spec.pads), 2 * count_, 0), std::vector<int64_t>(count_, 0)};
     for (const auto* list : {&window_.kernel, &window_.strides, &window_.dilations}) {
       if (std::any_of(list->begin(), list->end(), [](int64_t v) { return v < 1 || v > kLargest; }))
         fail("{}: found the window {}, expected numbers from 1 on", node.where(), to_string(*list));
@@ -52,12 +55,9 @@ class Resolver {
   }
 
   Window resolved() {
-    const std::string automatic = node_.text("auto_pad", "NOTSET");
-    if (automatic == "VALID")
-      std::fill(window_.pads.begin(), window_.pads.end(), 0);
-    else if (automatic != "NOTSET" && !automatic.empty())
-      pad_same(automatic);
-    if (node_.integer("ceil_mode", 0) == 0) return window_;
+    if (padding_ == Padding::none) std::fill(window_.pads.begin(), window_.pads.end(), 0);
+    if (padding_ == Padding::same_upper || padding_ == Padding::same_lower) pad_same();
+    if (!ceil_mode_) return window_;
     for (size_t i = 0; i < count_; ++i)
       window_.ceil_pads[i] = ceil_padding(axis(i, "ceil_mode"), window_.pads[i], window_.pads[i + count_]);
     return window_;
@@ -70,17 +70,17 @@ class Resolver {
     return {dims_[i + 2], window_.kernel[i], window_.strides[i], window_.dilations[i]};
   }
 
-  void pad_same(const std::string& automatic) {
-    if (automatic != "SAME_UPPER" && automatic != "SAME_LOWER")
-      fail("{}: found auto_pad {}", node_.where(), quote(automatic));
+  void pad_same() {
     for (size_t i = 0; i < count_; ++i)
       std::tie(window_.pads[i], window_.pads[i + count_]) =
-          same_padding(axis(i, "auto_pad"), automatic == "SAME_UPPER");
+          same_padding(axis(i, "automatic padding"), padding_ == Padding::same_upper);
   }
 
   const Node& node_;
   const Dims& dims_;
   size_t count_;
+  Padding padding_;
+  bool ceil_mode_;
   Window window_;
 };
 
@@ -102,13 +102,7 @@ Window with_ceil_pads(Window window) {
   return window;
 }
 
-}  // namespace
-
-Window window_of(const Node& node, const Dims& dims, std::vector<int64_t> kernel) {
-  if (dims.size() < 3) fail("{}: found the extents {}, expected at least 3", node.where(), to_string(dims));
-  return Resolver(node, dims, std::move(kernel)).resolved();
-}
-
+/// A window over one axis as one over two, the first of extent 1; and values [n, c, w] as [n, c, 1, w], and back.
 Window as_plane(const Window& window) {
   if (window.kernel.size() != 1) return window;
   return {{1, window.kernel[0]},
@@ -118,40 +112,54 @@ Window as_plane(const Window& window) {
           {0, window.ceil_pads[0]}};
 }
 
-Operand as_plane(Translator& translator, const Node& node, const Operand& line) {
+Operand as_plane(Builder& builder, const Node& node, const Operand& line) {
   if (!line.there() || line.dims().size() != 3) return line;
   const Dims dims = line.dims();
   const bool open = std::count(dims.begin(), dims.end(), kUnknown) > 0;
-  return translator.reshaped(node, line, open ? Dims{0, 0, 1, -1} : Dims{dims[0], dims[1], 1, dims[2]});
+  return builder.reshaped(node, line, open ? Dims{0, 0, 1, -1} : Dims{dims[0], dims[1], 1, dims[2]});
 }
 
-Operand as_line(Translator& translator, const Node& node, const Operand& plane) {
-  return translator.reshaped(node, plane, {0, 0, -1});
+Operand as_line(Builder& builder, const Node& node, const Operand& plane) {
+  return builder.reshaped(node, plane, {0, 0, -1});
 }
 
-void translate_pool(Translator& translator, const Node& node, std::string_view plane, std::string_view general,
-                    const Attributes& attributes, bool counts_padding) {
-  const Operand x = translator.in(node, 0);
-  node.attribute("storage_order");  // of indices alone
-  const auto kernel = node.integers("kernel_shape");
-  if (!x.there() || !kernel) fail("{}: found no input or no kernel_shape", node.where());
-  const Window window = window_of(node, x.dims(), *kernel);
-  const bool is_line = kernel->size() == 1;
+}  // namespace
+
+Window window_of(const Node& node, const Dims& dims, WindowSpec spec) {
+  if (dims.size() < 3) fail("{}: found the extents {}, expected at least 3", node.where(), to_string(dims));
+  return Resolver(node, dims, std::move(spec)).resolved();
+}
+
+Operand convolution(Builder& builder, const Node& node, const std::vector<Operand>& operands, const Window& window,
+                    int64_t groups) {
+  const bool is_flat = window.kernel.size() <= 2;
+  const Window shown = is_flat ? as_plane(window) : window;
+  const Attributes attributes = {
+      {"groups", groups}, {"stride", shown.strides}, {"dilation", shown.dilations}, {"pad", shown.pads}};
+  if (!is_flat) return builder.make_one(node, "conv", operands, attributes);
+  std::vector<Operand> planes = operands;
+  planes[0] = as_plane(builder, node, planes[0]);
+  planes[1] = as_plane(builder, node, planes[1]);
+  const Operand y = builder.make_one(node, "conv2d", planes, attributes);
+  return window.kernel.size() == 1 ? as_line(builder, node, y) : y;
+}
+
+std::vector<Operand> pooled(Builder& builder, const Node& node, const Operand& x, const Window& window,
+                            const Pool& pool) {
+  Attributes all = pool.attributes;
   const Window flat = with_ceil_pads(as_plane(window));
-  if (fits_plane(flat, false) && fits_plane(as_plane(window), counts_padding) && !node.has_output(1)) {
-    Attributes all = attributes;
+  if (fits_plane(flat, false) && fits_plane(as_plane(window), pool.counts_padding) && pool.indices.empty()) {
     all.insert({{"kernel", flat.kernel}, {"stride", flat.strides}, {"pad", flat.pads}});
-    const Operand y = translator.make_one(node, plane, {as_plane(translator, node, x)}, all);
-    return translator.set(node, 0, is_line ? as_line(translator, node, y) : y);
+    const Operand y = builder.make_one(node, pool.plane, {as_plane(builder, node, x)}, all);
+    return {window.kernel.size() == 1 ? as_line(builder, node, y) : y};
   }
-  Attributes all = attributes;
   all.insert({{"kernel", window.kernel},
               {"stride", window.strides},
               {"pad", window.pads},
               {"dilation", window.dilations},
-              {"ceil_mode", node.integer("ceil_mode", 0) != 0}});
-  if (node.has_output(1)) all.insert({{"with_indices", true}, {"storage_order", node.integer("storage_order", 0)}});
-  translator.set_all(node, translator.make(node, general, {x}, all));
+              {"ceil_mode", pool.ceil_mode}});
+  all.insert(pool.indices.begin(), pool.indices.end());
+  return builder.make(node, pool.general, {x}, all);
 }
 
-}  // namespace halfstep::formats::onnx
+}  // namespace halfstep::formats

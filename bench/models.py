@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every ONNX file of the model collection on its stored inputs and compares with its maker's outputs.
 
-usage: bench/onnx_models.py FOLDER [--program build/release/halfstep] [--only TEXT] [--inspect]
+usage: bench/models.py FOLDER [--program build/release/halfstep] [--only TEXT] [--inspect]
 
 FOLDER holds index.json, and for each model its file and io.safetensors with tensors CASE.KIND.NAME. Prints the largest difference
 relative to the largest magnitude of each output, elements that differ for whole numbers, and seconds of the whole process.
@@ -58,7 +58,9 @@ def difference(found, expected):
     if a.size == 0:
         return 0.0, ""
     scale = np.abs(b).max() or 1.0
-    return float(np.abs(a - b).max() / scale), f"{int((a != b).sum())} of {a.size} differ" if expected.dtype.kind in "iu" else ""
+    if not np.array_equal(np.isfinite(a), np.isfinite(b)):
+        return float("inf"), "not finite where the other is"
+    return float(np.nanmax(np.abs(a - b), initial=0) / scale), f"{int((a != b).sum())} of {a.size} differ" if expected.dtype.kind in "iu" else ""
 
 
 def main():
@@ -66,10 +68,11 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--program", default="build/release/halfstep")
     parser.add_argument("--only", default="")
+    parser.add_argument("--format", default="", help="of the index: onnx, paddle")
     parser.add_argument("--inspect", action="store_true", help="only what is not supported")
     arguments = parser.parse_args()
     models = json.loads((arguments.folder / "index.json").read_text())["models"]
-    models = [m for m in models if m["format"] == "onnx" and arguments.only in m["name"]]
+    models = [m for m in models if arguments.only in m["name"] and m["format"].startswith(arguments.format)]
     bad = 0
     for model in models:
         path = arguments.folder / model["path"]

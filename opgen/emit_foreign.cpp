@@ -1,4 +1,4 @@
-// docs/onnx.md, and the table of the functions that translate ONNX operators which renames cannot say.
+// For each importer: docs/NAME.md, and the table of the functions that translate operators which renames cannot say.
 #include <algorithm>
 #include <map>
 
@@ -35,22 +35,27 @@ std::string function_of(const Form& form) {
   return name;
 }
 
+bool is_of(const std::string& format, const Importer& importer) {
+  return std::find(importer.formats.begin(), importer.formats.end(), format) != importer.formats.end();
+}
+
 /// Rows by domain and foreign name.
 using Rows = std::multimap<std::pair<std::string, std::string>, std::string>;
 
-Rows rows_of(const Records& records, const std::vector<Form>& forms) {
+Rows rows_of(const Records& records, const Importer& importer) {
   Rows rows;
   for (const Record& record : records) {
     for (const Foreign& foreign : record.foreign) {
-      if (foreign.format != "onnx") continue;
+      if (!is_of(foreign.format, importer)) continue;
       std::string versions =
           foreign_versions({.source = {}, .format = {}, .op = {}, .since = foreign.since, .until = foreign.until});
       if (!versions.empty()) versions = versions.substr(2);
+      const std::string scope = importer.formats.size() > 1 ? foreign.format : versions;
       rows.emplace(std::pair(foreign.domain, foreign.op),
-                   fmt::format("{} | `{}` | {}", versions, record.name, foreign_names(foreign)));
+                   fmt::format("{} | `{}` | {}", scope, record.name, foreign_names(foreign)));
     }
   }
-  for (const Form& form : forms) {
+  for (const Form& form : importer.forms) {
     const ForeignName name = name_of(form);
     rows.emplace(std::pair(name.domain, name.op), fmt::format(" | {} | ", form.doc));
   }
@@ -59,26 +64,29 @@ Rows rows_of(const Records& records, const std::vector<Form>& forms) {
 
 }  // namespace
 
-std::string emit_onnx_docs(const Records& records, const std::vector<Form>& forms) {
+std::string emit_foreign_docs(const Records& records, const Importer& importer) {
   Text text;
-  text.line("# ONNX operators that can be imported\n");
+  text.line("# {} operators that can be imported\n", importer.title);
   text.line(
       "Written by opgen from the `foreign` entries of the records in ops/ and the functions in "
-      "halfstep/formats/onnx/ops/. Types");
+      "halfstep/formats/{}/ops/. Types",
+      importer.folder);
   text.line(
-      "and extents are those of our operators: docs/operators.md. `halfstep inspect FILE.onnx` says what of a file is "
-      "not supported.\n");
-  text.line("| operator | opset | becomes | names |\n| --- | --- | --- | --- |");
-  for (const auto& [name, row] : rows_of(records, forms))
+      "and extents are those of our operators: docs/operators.md. `halfstep inspect FILE` says what of a file is not "
+      "supported.\n");
+  text.line("| operator | {} | becomes | names |\n| --- | --- | --- | --- |",
+            importer.formats.size() > 1 ? "format" : "opset");
+  for (const auto& [name, row] : rows_of(records, importer))
     text.line("| {}{} | {} |", name.first.empty() ? "" : name.first + " ", name.second, row);
   return text.str();
 }
 
-std::string emit_onnx_forms(const std::vector<Form>& forms) {
+std::string emit_foreign_forms(const Importer& importer) {
+  const std::vector<Form>& forms = importer.forms;
   Text text;
-  text.add(generated_by("The functions of halfstep/formats/onnx/ops."));
-  text.line("#include \"halfstep/formats/onnx/forms.h\"");
-  text.line("\nnamespace halfstep::formats::onnx {{\n");
+  text.add(generated_by(fmt::format("The functions of halfstep/formats/{}/ops.", importer.folder)));
+  text.line("#include \"halfstep/formats/{}/forms.h\"", importer.folder);
+  text.line("\nnamespace halfstep::formats::{} {{\n", importer.folder);
   for (const Form& form : forms) text.line("void {}(Translator&, const Node&);", function_of(form));
   text.line("\nstd::span<const Form> all_forms() {{");
   text.line("  static constexpr std::array<Form, {}> kForms = {{{{", forms.size());
@@ -87,7 +95,7 @@ std::string emit_onnx_forms(const std::vector<Form>& forms) {
     text.line("      {{{}, {}, {}}},", quoted(name.domain), quoted(name.op), function_of(form));
   }
   text.line("  }}}};");
-  text.line("  return kForms;\n}}\n\n}}  // namespace halfstep::formats::onnx");
+  text.line("  return kForms;\n}}\n\n}}  // namespace halfstep::formats::{}", importer.folder);
   return text.str();
 }
 

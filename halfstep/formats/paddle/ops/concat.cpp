@@ -1,0 +1,14 @@
+// Values one after the other along an axis.
+#include "halfstep/formats/paddle/translator.h"
+
+namespace halfstep::formats::paddle {
+
+void translate_concat(Translator& translator, const Node& node) {
+  const std::vector<Operand> list = translator.in_list(node, {"X", 0});
+  if (list.empty()) fail("{}: found no values", node.where());
+  const auto axis = static_cast<int64_t>(translator.number(node, "axis", 1, 0));
+  const Operand result = list.size() == 1 ? list[0] : translator.make_one(node, "concat", list, {{"axis", axis}});
+  translator.set(node, {"Out", 0}, result);
+}
+
+}  // namespace halfstep::formats::paddle

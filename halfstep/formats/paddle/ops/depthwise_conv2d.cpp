@@ -1,0 +1,8 @@
+// A convolution of each channel; padding_algorithm becomes padding.
+#include "halfstep/formats/paddle/shared_forms.h"
+
+namespace halfstep::formats::paddle {
+
+void translate_depthwise_conv2d(Translator& translator, const Node& node) { translate_convolution(translator, node); }
+
+}  // namespace halfstep::formats::paddle

@@ -1,0 +1,28 @@
+// A constant.
+#include <charconv>
+
+#include "halfstep/formats/paddle/shared_forms.h"
+
+namespace halfstep::formats::paddle {
+
+namespace {
+
+/// A ProgramDesc has the value as a word too, which float32 need not have exactly.
+double number_of(const std::string& text, const std::string& where) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    fail("{}: attribute str_value is {}, expected a number", where, quote(text));
+  return value;
+}
+
+}  // namespace
+
+void translate_full(Translator& translator, const Node& node) {
+  const std::vector<int64_t> dims = translator.integers(node, "shape", kNoPosition);
+  double value = translator.number(node, "value", kNoPosition, 0);
+  if (const std::string text = node.text("str_value", ""); !text.empty()) value = number_of(text, node.where());
+  translator.set(node, {"Out", 0}, constant(node, dtype_of(node, "dtype"), dims, value));
+}
+
+}  // namespace halfstep::formats::paddle

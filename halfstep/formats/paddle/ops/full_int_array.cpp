@@ -1,0 +1,14 @@
+// A list of whole numbers.
+#include "halfstep/formats/paddle/translator.h"
+
+namespace halfstep::formats::paddle {
+
+void translate_full_int_array(Translator& translator, const Node& node) {
+  const std::vector<int64_t> values = node.integers("value");
+  Tensor tensor(dtype_of(node, "dtype"), {static_cast<int64_t>(values.size())});
+  for (size_t i = 0; i < values.size(); ++i)
+    set_element(tensor, static_cast<int64_t>(i), static_cast<double>(values[i]));
+  translator.set(node, {"Out", 0}, Translator::known(tensor));
+}
+
+}  // namespace halfstep::formats::paddle

@@ -1,0 +1,18 @@
+// The same elements under other extents; 0 keeps one, -1 is worked out.
+#include "halfstep/formats/paddle/translator.h"
+
+namespace halfstep::formats::paddle {
+
+void translate_reshape(Translator& translator, const Node& node) {
+  const Operand x = translator.require(node, {"X", 0});
+  Dims dims = translator.integers(node, "shape", 1);
+  const Dims from = x.dims();
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] != 0) continue;
+    if (i >= from.size()) fail("{}: extent {} is 0, but the input has {}", node.where(), i, to_string(from));
+    if (from[i] != kUnknown && from[i] != 0) dims[i] = from[i];
+  }
+  translator.set(node, {"Out", 0}, translator.reshaped(node, x, dims));
+}
+
+}  // namespace halfstep::formats::paddle

@@ -1,0 +1,12 @@
+// x without extents of 1 at axes.
+#include "halfstep/formats/paddle/translator.h"
+
+namespace halfstep::formats::paddle {
+
+void translate_squeeze(Translator& translator, const Node& node) {
+  const Operand x = translator.require(node, {"X", 0});
+  const Attributes attributes = {{"axes", translator.integers(node, "axes", 1)}};
+  translator.set(node, {"Out", 0}, translator.make_one(node, "squeeze", {x}, attributes));
+}
+
+}  // namespace halfstep::formats::paddle

@@ -1,0 +1,121 @@
+#include "halfstep/formats/paddle/parameters.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "halfstep/base/status.h"
+#include "halfstep/formats/paddle/types.h"
+#include "program.pb.h"
+
+namespace halfstep::formats::paddle {
+namespace {
+
+/// Of a TensorDesc, which has a type and extents: far above any real one.
+constexpr size_t kMaxDescription = 4096;
+constexpr int kMaxRank = 64;
+
+class Reader {
+ public:
+  Reader(const std::shared_ptr<const io::MappedFile>& owner, std::span<const std::byte> bytes, const std::string& name)
+      : owner_(owner), bytes_(bytes), name_(name) {}
+
+  bool ended() const { return at_ == bytes_.size(); }
+  size_t left() const { return bytes_.size() - at_; }
+
+  /// The next tensor, which `where` names.
+  Tensor tensor(const std::string& where) {
+    expect_version(where, "a list of tensors");
+    for (uint64_t levels = number<uint64_t>(where); levels > 0; --levels) take(number<uint64_t>(where), where);
+    expect_version(where, "a tensor");
+    const Type type = type_of(take(static_cast<uint64_t>(std::max(number<int32_t>(where), 0)), where), where);
+    const auto count = static_cast<uint64_t>(count_elements(type.dims));
+    const auto elements = take(count > left() ? count : count * size_of(type.dtype), where);
+    const bool aligned = reinterpret_cast<uintptr_t>(elements.data()) % size_of(type.dtype) == 0;
+    if (owner_ != nullptr && aligned && !elements.empty()) return Tensor::over(io::memory_of(owner_, elements), type);
+    Tensor tensor = Tensor::uninitialized(type.dtype, type.dims);
+    std::copy(elements.begin(), elements.end(), tensor.raw());
+    return tensor;
+  }
+
+ private:
+  std::span<const std::byte> take(uint64_t size, const std::string& where) {
+    if (size > left())
+      fail("{}: byte {}: found {} bytes where {} are left: the file is too short, or of another model", where, at_,
+           size, left());
+    const auto part = bytes_.subspan(at_, static_cast<size_t>(size));
+    at_ += static_cast<size_t>(size);
+    return part;
+  }
+
+  template <class T>
+  T number(const std::string& where) {
+    T value{};
+    std::memcpy(&value, take(sizeof value, where).data(), sizeof value);
+    return value;
+  }
+
+  void expect_version(const std::string& where, const char* what) {
+    const size_t start = at_;
+    if (const auto version = number<uint32_t>(where); version != 0)
+      fail("{}: byte {}: found version {} of {}, expected 0", where, start, version, what);
+  }
+
+  Type type_of(std::span<const std::byte> description, const std::string& where) const {
+    proto::TensorDesc desc;
+    if (description.size() > kMaxDescription ||
+        !desc.ParseFromArray(description.data(), static_cast<int>(description.size())))
+      fail("{}: byte {}: found no description of a tensor", where, at_);
+    const ElementType* element = find_type_by_number(desc.data_type());
+    const auto dtype = dtype_of(element);
+    if (element == nullptr) fail("{}: found element type {}", where, desc.data_type());
+    if (!dtype) unsupported("{}: element type {} is not supported", where, element->name);
+    const Dims dims(desc.dims().begin(), desc.dims().end());
+    if (desc.dims_size() > kMaxRank || std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; }))
+      fail("{}: found the extents {}", where, to_string(dims));
+    try {
+      count_elements(dims);
+    } catch (const Error& error) {
+      fail("{}: {}", where, error.what());
+    }
+    return {*dtype, dims};
+  }
+
+  const std::shared_ptr<const io::MappedFile>& owner_;
+  std::span<const std::byte> bytes_;
+  const std::string& name_;
+  size_t at_ = 0;
+};
+
+void check_claim(const Tensor& tensor, const Claim& claim, const std::string& where) {
+  const bool same_dims = std::equal(claim.dims.begin(), claim.dims.end(), tensor.dims().begin(), tensor.dims().end(),
+                                    [](int64_t a, int64_t b) { return a == kUnknown || a == b; });
+  // Paddle stores weights as int8 under a program that still says float32.
+  const bool is_code = tensor.dtype() == DType::i8 && claim.dtype == DType::f32;
+  if ((claim.dtype != tensor.dtype() && !is_code) || !same_dims)
+    fail("{}: found {}, the program has {}{}: the file is of another model", where, to_string(tensor.type()),
+         claim.type_name, to_string(claim.dims));
+}
+
+}  // namespace
+
+std::map<std::string, Tensor> read_parameters(const std::shared_ptr<const io::MappedFile>& owner,
+                                              std::span<const std::byte> bytes,
+                                              const std::map<std::string, Claim>& claims, const std::string& name) {
+  Reader reader(owner, bytes, name);
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [parameter, claim] : claims) {
+    const std::string where = fmt::format("{}: parameter '{}'", name, parameter);
+    if (reader.ended())
+      fail("{}: the file ends behind {} of {} tensors: it is too short, or of another model", where, tensors.size(),
+           claims.size());
+    const Tensor tensor = reader.tensor(where);
+    check_claim(tensor, claim, where);
+    tensors.emplace(parameter, tensor);
+  }
+  if (!reader.ended())
+    fail("{}: found {} bytes behind the last of {} tensors: the file is of another model", name, reader.left(),
+         claims.size());
+  return tensors;
+}
+
+}  // namespace halfstep::formats::paddle

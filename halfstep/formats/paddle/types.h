@@ -1,0 +1,28 @@
+// Paddle's names and numbers of element types.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "halfstep/base/dtype.h"
+
+namespace halfstep::formats::paddle {
+
+struct ElementType {
+  int64_t number;         ///< VarType.Type of a ProgramDesc
+  std::string_view tag;   ///< of a type in PIR: "t_f32"
+  std::string_view name;  ///< "float32"
+  std::string_view ours;  ///< what parse_dtype may know
+};
+
+/// nullptr for none.
+const ElementType* find_type_by_number(int64_t number);
+const ElementType* find_type_by_tag(std::string_view tag);
+const ElementType* find_type_by_name(std::string_view name);
+
+/// Nothing where Halfstep lacks the type, or where there is none.
+std::optional<DType> dtype_of(const ElementType* type);
+
+}  // namespace halfstep::formats::paddle
