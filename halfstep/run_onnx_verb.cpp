@@ -136,7 +136,8 @@ RunReport run_onnx(const RunRequest& request, const Settings& settings) {
   } else {
     const Tensors inputs = request.inputs.empty() ? Tensors() : read_tensors(request.inputs);
     const Tensors expected = request.expect.empty() ? Tensors() : read_tensors(request.expect);
-    runner.run(inputs, request.inputs.empty() ? request.model.string() : request.inputs.string(), request.repeat, report);
+    runner.run(inputs, request.inputs.empty() ? request.model.string() : request.inputs.string(), request.repeat,
+               report);
     for (const auto& [name, tensor] : expected) {
       const auto found = report.outputs.find(name);
       if (found == report.outputs.end())

@@ -4,8 +4,8 @@
 
 namespace halfstep {
 
-void run_timed(runtime::Program& program, const std::map<std::string, Tensor>& inputs, int64_t repeat,
-               ThreadPool& pool, RunReport& report) {
+void run_timed(runtime::Program& program, const std::map<std::string, Tensor>& inputs, int64_t repeat, ThreadPool& pool,
+               RunReport& report) {
   using Clock = std::chrono::steady_clock;
   report.outputs = program.run(inputs, pool);
   report.milliseconds.clear();

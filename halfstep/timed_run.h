@@ -7,7 +7,7 @@
 namespace halfstep {
 
 /// Outputs, and milliseconds of `repeat` further runs into the same tensors.
-void run_timed(runtime::Program& program, const std::map<std::string, Tensor>& inputs, int64_t repeat,
-               ThreadPool& pool, RunReport& report);
+void run_timed(runtime::Program& program, const std::map<std::string, Tensor>& inputs, int64_t repeat, ThreadPool& pool,
+               RunReport& report);
 
 }  // namespace halfstep

@@ -66,7 +66,7 @@ void optimize(Model& model, const CompileOptions& options) {
   const std::vector<std::string>& disabled = options.disabled_passes;
   const std::vector<Op> ops = model.graph.ops();
   const bool is_inference = options.freeze_tensors && options.place.kind == DeviceKind::cpu &&
-                               std::ranges::none_of(ops, passes::decides_codes);
+                            std::ranges::none_of(ops, passes::decides_codes);
   for (const Pass& pass : kPasses) {
     if (pass.run == nullptr || std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
     if (pass.for_inference && !is_inference) continue;

@@ -66,11 +66,14 @@ class Rewriter {
   /// What the operation becomes; nothing where it stays.
   std::optional<OpSpec> last_form(Op op) {
     if (is_one_of<ops::Conv2d, ops::Conv2dActivation>(op)) return convolution(op);
+    if (is_one_of<ops::Linear, ops::LinearActivation>(op)) return head(op);
     if (op.operands().empty() || !op.in(0) || !last_.contains(op.in(0).node())) {
       return is_elementwise(op) ? elementwise(op) : std::nullopt;
     }
-    if (is_one_of<ops::MaxPool2d>(op)) return form(ops::ChannelsLastMaxPool2d::record(), {last(op.in(0), op)}, op.attributes());
-    if (is_one_of<ops::AvgPool2d>(op)) return form(ops::ChannelsLastAvgPool2d::record(), {last(op.in(0), op)}, op.attributes());
+    if (is_one_of<ops::MaxPool2d>(op))
+      return form(ops::ChannelsLastMaxPool2d::record(), {last(op.in(0), op)}, op.attributes());
+    if (is_one_of<ops::AvgPool2d>(op))
+      return form(ops::ChannelsLastAvgPool2d::record(), {last(op.in(0), op)}, op.attributes());
     if (is_one_of<ops::GlobalAvgPool>(op)) return average(op);
     if (is_one_of<ops::ReduceMean>(op)) return mean(op);
     if (is_one_of<ops::Concat, ops::Slice, ops::Pad>(op)) return moved(op);
@@ -82,6 +85,23 @@ class Rewriter {
     if (!is_image(op.in(0)) || !is_image(op.out(0)) || !w.is_tensor() || updater_of(w)) return std::nullopt;
     std::vector<Value> operands = op.operands();
     operands[0] = last(operands[0], op);
+    operands.resize(ops::ChannelsLastConv2d::record().inputs.size());
+    return form(ops::ChannelsLastConv2d::record(), std::move(operands), op.attributes());
+  }
+
+  /// A linear layer on images of one pixel is a convolution.
+  std::optional<OpSpec> head(Op op) {
+    const Op rows = op.in(0).producer();
+    const Value w = op.in(ops::Linear::record().input("w"));
+    if (!rows || !is_one_of<ops::Flatten, ops::Reshape>(rows) || !last_.contains(rows.in(0).node()))
+      return std::nullopt;
+    const Dims& image = rows.in(0).dims();
+    if (image[2] != 1 || image[3] != 1 || image[1] != w.dims()[1] || !w.is_tensor() || updater_of(w))
+      return std::nullopt;
+    std::vector<Value> operands = op.operands();
+    operands[0] = last(rows.in(0), op);
+    operands[1] = add_tensor(model_, w.name() + ".channels_last",
+                             model_.tensors.at(w.name()).reshaped({w.dims()[0], w.dims()[1], 1, 1}), w.role());
     operands.resize(ops::ChannelsLastConv2d::record().inputs.size());
     return form(ops::ChannelsLastConv2d::record(), std::move(operands), op.attributes());
   }
@@ -103,7 +123,8 @@ class Rewriter {
     std::vector<Value> operands = op.operands();
     Attributes attributes = op.attributes();
     if (is_one_of<ops::Concat>(op)) {
-      if (!std::ranges::all_of(operands, [&](Value value) { return last_.contains(value.node()); })) return std::nullopt;
+      if (!std::ranges::all_of(operands, [&](Value value) { return last_.contains(value.node()); }))
+        return std::nullopt;
       for (Value& operand : operands) operand = last(operand, op);
       attributes["axis"] = moved_axes({ops::Concat(op.node()).axis()}).front();
     } else {
@@ -127,7 +148,8 @@ class Rewriter {
       if (!operand) continue;
       const bool known = last_.contains(operand.node());
       any = any || known;
-      if (!known && !(is_number(operand) && operand.dims().size() <= kRank) && !is_by_channel(operand)) return std::nullopt;
+      if (!known && !(is_number(operand) && operand.dims().size() <= kRank) && !is_by_channel(operand))
+        return std::nullopt;
     }
     if (!any) return std::nullopt;
     for (Value& operand : operands) {
@@ -135,7 +157,9 @@ class Rewriter {
       if (last_.contains(operand.node())) {
         operand = last(operand, op);
       } else if (!is_number(operand)) {
-        operand = add_tensor(model_, operand.name() + ".channels_last", by_channel(operand), operand.role());
+        operand =
+            add_tensor(model_, operand.name() + ".channels_last",
+                       model_.tensors.at(operand.name()).reshaped({count_elements(operand.dims())}), operand.role());
       }
     }
     return form(op.info(), std::move(operands), op.attributes());
@@ -147,18 +171,13 @@ class Rewriter {
     if (!value.is_tensor() || updater_of(value) || dims.size() < kRank - 1 || dims.size() > kRank) return false;
     return count_elements(dims) == dims[dims.size() - 3];
   }
-  Tensor by_channel(Value value) const {
-    const Tensor& from = model_.tensors.at(value.name());
-    Tensor to(from.dtype(), {from.size()});
-    std::copy_n(from.raw(), from.bytes(), to.raw());
-    return to;
-  }
 
   /// The image of that name with its channels last, to be read by `reader`.
   Value last(Value image, Op reader) {
     const auto found = last_.find(image.node());
     if (found != last_.end()) return found->second;
-    return last_.emplace(image.node(), transposed(image, kToLast, image.name() + ".channels_last", reader)).first->second;
+    return last_.emplace(image.node(), transposed(image, kToLast, image.name() + ".channels_last", reader))
+        .first->second;
   }
 
   Value transposed(Value image, const std::vector<int64_t>& perm, const std::string& name, Op before) {
@@ -173,9 +192,16 @@ class Rewriter {
     spec.name = name;
     spec.location = op.location();
     const Op made = model_.graph.insert(std::move(spec), nullptr, op);
-    const Value first = transposed(made.out(0), kToFirst, name + ".channels_first", op);
-    op.out(0).replace_all_uses_with(first);
-    last_.emplace(first.node(), made.out(0));
+    if (op.out(0).dims().size() == kRank) {
+      const Value first = transposed(made.out(0), kToFirst, name + ".channels_first", op);
+      op.out(0).replace_all_uses_with(first);
+      last_.emplace(first.node(), made.out(0));
+    } else {
+      const Op rows = model_.graph.insert(
+          {&ops::Reshape::record(), {made.out(0)}, {{"dims", op.out(0).dims()}}, name + ".rows", op.location()},
+          nullptr, op);
+      op.out(0).replace_all_uses_with(rows.out(0));
+    }
     model_.graph.erase(op);
     model_.graph.rename(made, name);
   }

@@ -5,10 +5,6 @@
 #include <set>
 #include <tuple>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace halfstep::runtime {
 namespace {
 
@@ -21,18 +17,8 @@ constexpr uint64_t first_piece(int phase) { return static_cast<uint64_t>(phase) 
 constexpr int phase_of(uint64_t claim) { return static_cast<int>(claim >> kPieceBits); }
 constexpr int64_t piece_of(uint64_t claim) { return static_cast<int64_t>(claim & kPieceMask); }
 
-// Some 10 us on current processors: as long as a wake-up costs, so that waiting never costs more than twice what was
-// needed.
-constexpr int kSpins = 250;
-
 constexpr int kNone = -1;
 constexpr int kHelped = -2;
-
-void relax() {
-#if defined(__x86_64__)
-  _mm_pause();
-#endif
-}
 
 int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -61,7 +47,7 @@ std::optional<Failure> Interpreter::run(ThreadPool& pool, Trace* trace) {
     trace_start_ = now_ns();
   }
   reset(pool.threads());
-  pool.run_on_all([this](int worker) { threads_ == 1 ? run_serial() : work(worker); });
+  pool.run_on_all([&](int worker) { threads_ == 1 ? run_serial() : work(worker, pool); });
   return failures_.empty() ? std::nullopt : first_failure();
 }
 
@@ -106,22 +92,17 @@ void Interpreter::run_serial() {
   }
 }
 
-void Interpreter::work(int worker) {
-  int idle = 0;
+void Interpreter::work(int worker, const ThreadPool& pool) {
+  const auto stay_awake = [this] { return unfinished_.value.load() == 0 || work_in_sight(); };
   while (true) {
     int task = ready_.pop();
     if (task == kNone) task = help(worker);
     if (task == kNone) {
       if (unfinished_.value.load() == 0) return;
-      if (++idle < kSpins) {
-        relax();
-      } else {
-        ready_.sleep_unless([this] { return unfinished_.value.load() == 0 || work_in_sight(); });
-        idle = 0;
-      }
+      pool.look_on(stay_awake);
+      ready_.sleep_unless(stay_awake);
       continue;
     }
-    idle = 0;
     while (task >= 0) task = execute(task, worker);
   }
 }

@@ -31,8 +31,8 @@ struct ImagePool {
 template <class Typed>
 ImagePool pool_of(const Problem& problem) {
   const Dims& x = problem.in[0]->dims;
-  ImagePool pool{
-      pool_geometry(Typed(problem.attributes), channels_first(x), channels_first(problem.out[0]->dims)), x[3]};
+  ImagePool pool{pool_geometry(Typed(problem.attributes), channels_first(x), channels_first(problem.out[0]->dims)),
+                 x[3]};
   pool.geometry.planes = x[0];
   return pool;
 }

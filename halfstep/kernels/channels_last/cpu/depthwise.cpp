@@ -41,7 +41,6 @@ struct DepthwiseSpan {
   const float* weights;  ///< of tap (0, 0)
   Span1d rows, columns;  ///< taps
   int64_t out;           ///< offset of the first pixel
-  int64_t channels;      ///< of the vector
 };
 
 }  // namespace halfstep::kernels::channels_last
@@ -51,27 +50,29 @@ HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::channels_last::HWY_NAMESPACE {
 #if HS_SIMD_TARGET
 
-template <int kPixels>
-HWY_INLINE void compute(const ConvGeometry& g, const Finish& how, const DepthwiseSpan& span, FloatVector bias) {
+template <int kPixels, class Extent>
+HWY_INLINE void compute(const ConvGeometry& g, const Finish& how, const DepthwiseSpan& span, FloatVector bias,
+                        Extent extent) {
   FloatVector sums[kPixels];
 #pragma GCC unroll 8
   for (int p = 0; p < kPixels; ++p) sums[p] = bias;
   const int64_t pixel_step = g.stride[1] * g.c;
   for (int64_t ky = span.rows.begin; ky < span.rows.end; ++ky) {
     for (int64_t kx = span.columns.begin; kx < span.columns.end; ++kx) {
-      const FloatVector w = load(span.weights + (ky * g.kw + kx) * g.c, span.channels);
+      const FloatVector w = load(span.weights + (ky * g.kw + kx) * g.c, extent);
       const float* x = span.x + (ky * g.dilation[0] * g.w + kx * g.dilation[1]) * g.c;
 #pragma GCC unroll 8
-      for (int p = 0; p < kPixels; ++p) sums[p] = hn::MulAdd(load(x + p * pixel_step, span.channels), w, sums[p]);
+      for (int p = 0; p < kPixels; ++p) sums[p] = hn::MulAdd(load(x + p * pixel_step, extent), w, sums[p]);
     }
   }
 #pragma GCC unroll 8
-  for (int p = 0; p < kPixels; ++p) finish(how, sums[p], span.out + p * g.c, span.channels);
+  for (int p = 0; p < kPixels; ++p) finish(how, sums[p], span.out + p * g.c, extent);
 }
 
 /// Pixels [begin, end) of a line for a vector of channels; `span` is that of pixel 0.
-void pixels(const ConvGeometry& g, const Finish& how, DepthwiseSpan span, FloatVector bias, int64_t begin,
-            int64_t end) {
+template <class Extent>
+HWY_INLINE void pixels(const ConvGeometry& g, const Finish& how, DepthwiseSpan span, FloatVector bias, Extent extent,
+                       int64_t begin, int64_t end) {
   span.x += begin * g.stride[1] * g.c;
   span.out += begin * g.c;
   const auto advance = [&](int64_t count) {
@@ -79,9 +80,9 @@ void pixels(const ConvGeometry& g, const Finish& how, DepthwiseSpan span, FloatV
     span.x += count * g.stride[1] * g.c;
     span.out += count * g.c;
   };
-  for (; begin + 8 <= end; advance(8)) compute<8>(g, how, span, bias);
-  for (; begin + 4 <= end; advance(4)) compute<4>(g, how, span, bias);
-  for (; begin < end; advance(1)) compute<1>(g, how, span, bias);
+  for (; begin + 8 <= end; advance(8)) compute<8>(g, how, span, bias, extent);
+  for (; begin + 4 <= end; advance(4)) compute<4>(g, how, span, bias, extent);
+  for (; begin < end; advance(1)) compute<1>(g, how, span, bias, extent);
 }
 
 /// A line of the result: pixels whose windows lie inside x from left to right together, those at the edges one by one.
@@ -99,18 +100,19 @@ void line(const DepthwiseState& state, const Call& call, const float* weights, i
         .weights = weights + c,
         .rows = taps_inside(y, g.dilation[0], g.kh, g.h),
         .columns = {0, g.kw},
-        .out = line * g.ow * g.c + c,
-        .channels = g.c - c};
-    const FloatVector start = bias == nullptr ? hn::Zero(Float()) : load(bias + c, span.channels);
-    pixels(g, how, span, start, first, last);
-    const auto edge = [&](int64_t begin, int64_t end) {
-      for (int64_t x = begin; x < end; ++x) {
-        span.columns = taps_inside(x * g.stride[1] - g.pad[1], g.dilation[1], g.kw, g.w);
-        pixels(g, how, span, start, x, x + 1);
-      }
-    };
-    edge(0, first);
-    edge(last, g.ow);
+        .out = line * g.ow * g.c + c};
+    with_extent(g.c - c, [&](auto extent) {
+      const FloatVector start = bias == nullptr ? hn::Zero(Float()) : load(bias + c, extent);
+      pixels(g, how, span, start, extent, first, last);
+      const auto edge = [&](int64_t begin, int64_t end) {
+        for (int64_t x = begin; x < end; ++x) {
+          span.columns = taps_inside(x * g.stride[1] - g.pad[1], g.dilation[1], g.kw, g.w);
+          pixels(g, how, span, start, extent, x, x + 1);
+        }
+      };
+      edge(0, first);
+      edge(last, g.ow);
+    });
   }
 }
 #endif
@@ -143,7 +145,8 @@ void pack(const ConvGeometry& g, const float* weights, float* packed) {
 Plan prepare(const Problem& problem) {
   const ConvGeometry g = conv_geometry_of(problem);
   const int64_t line_bytes = (g.ow + g.stride[0] * g.w) * g.c * static_cast<int64_t>(sizeof(float));
-  auto state = std::make_shared<DepthwiseState>(g, activation_of(problem), std::max<int64_t>(1, kPieceBytes / line_bytes));
+  auto state =
+      std::make_shared<DepthwiseState>(g, activation_of(problem), std::max<int64_t>(1, kPieceBytes / line_bytes));
   state->line = HS_SIMD_CHOOSE(problem.level, line);
   Plan plan{.state = state, .phases = {state->pieces()}};
   if (const void* weights = problem.constants[In::w]; weights != nullptr) {

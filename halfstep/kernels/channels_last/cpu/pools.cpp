@@ -72,13 +72,16 @@ void largest(const ImagePool& pool, const Call& call, const PoolPiece& piece) {
   auto* out = call.out[0].as<float>();
   for_each_window(pool, call, piece, kLanes,
                   [&](const float* image, int64_t oy, int64_t ox, int64_t channels, int64_t at) {
-                    FloatVector best = hn::Set(Float(), lowest<float>());
-                    for_each_pixel(pool, image, oy, ox, [&](const float* pixel) {
-                      const FloatVector value = load(pixel, channels);
-                      const auto wins = hn::Or(hn::Gt(value, best), hn::AndNot(hn::IsNaN(best), hn::IsNaN(value)));
-                      best = hn::IfThenElse(wins, value, best);
+                    with_extent(channels, [&](auto extent) {
+                      FloatVector best = hn::Set(Float(), lowest<float>());
+                      for_each_pixel(pool, image, oy, ox, [&](const float* pixel) {
+                        const FloatVector value = load(pixel, extent);
+                        // As beats() has it: a NaN wins but against a NaN.
+                        const auto wins = hn::AndNot(hn::IsNaN(best), hn::Not(hn::Le(value, best)));
+                        best = hn::IfThenElse(wins, value, best);
+                      });
+                      store(best, out + at, extent);
                     });
-                    store(best, out + at, channels);
                   });
 }
 

@@ -22,7 +22,7 @@ namespace halfstep::kernels::channels_last {
 
 /// Neighbouring pixels of a line by the channels of a block.
 struct Tile {
-  const float* x;  ///< of the first pixel
+  const float* x;        ///< of the first pixel
   const float* weights;  ///< packed
   const float* bias;     ///< of the block; may be null
   int64_t out;           ///< offset of the first pixel and channel
@@ -48,10 +48,11 @@ constexpr int kMostPixels = HWY_TARGET == HWY_AVX3 ? 14 : 6;
 /// Steps of the sum by which weights are fetched ahead from the second-level cache.
 constexpr int64_t kAhead = 24;
 
-template <int kPixels, int kVectors>
+template <int kPixels, int kVectors, int kLines>
 HWY_INLINE void add_runs(const Tiling& tiling, const Tile& tile, FloatVector (&sums)[kPixels][kVectors]) {
   const Float d;
-  const int64_t pixel_step = tiling.pixel_step(), run = tiling.run();
+  constexpr int kWidth = kPixels / kLines;
+  const int64_t pixel_step = tiling.pixel_step(), line_step = tiling.line_step(), run = tiling.run();
   const float* weights = tile.weights;
   for (const int64_t offset : tiling.runs()) {
     const float* x = tile.x + offset;
@@ -64,7 +65,7 @@ HWY_INLINE void add_runs(const Tiling& tiling, const Tile& tile, FloatVector (&s
       }
 #pragma GCC unroll 14
       for (int p = 0; p < kPixels; ++p) {
-        const FloatVector value = hn::Set(d, x[p * pixel_step]);
+        const FloatVector value = hn::Set(d, x[p / kWidth * line_step + p % kWidth * pixel_step]);
 #pragma GCC unroll 2
         for (int v = 0; v < kVectors; ++v) sums[p][v] = hn::MulAdd(value, w[v], sums[p][v]);
       }
@@ -72,39 +73,51 @@ HWY_INLINE void add_runs(const Tiling& tiling, const Tile& tile, FloatVector (&s
   }
 }
 
-template <int kPixels, int kVectors>
+/// Pixels of one line, or as many of each of two whole lines.
+template <int kPixels, int kVectors, int kLines>
 void compute(const Tiling& tiling, const Finish& how, const Tile& tile) {
   FloatVector sums[kPixels][kVectors];
 #pragma GCC unroll 2
   for (int v = 0; v < kVectors; ++v) {
-    const FloatVector first =
-        tile.bias == nullptr ? hn::Zero(Float()) : load(tile.bias + v * kLanes, tile.channels - v * kLanes);
+    FloatVector first = hn::Zero(Float());
+    with_extent(tile.channels - v * kLanes, [&](auto extent) {
+      if (tile.bias != nullptr) first = load(tile.bias + v * kLanes, extent);
+    });
 #pragma GCC unroll 14
     for (int p = 0; p < kPixels; ++p) sums[p][v] = first;
   }
-  add_runs(tiling, tile, sums);
-#pragma GCC unroll 14
-  for (int p = 0; p < kPixels; ++p) {
+  add_runs<kPixels, kVectors, kLines>(tiling, tile, sums);
+  const int64_t out_step = tiling.geometry().o;
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v)
-      finish(how, sums[p][v], tile.out + p * tiling.geometry().o + v * kLanes, tile.channels - v * kLanes);
+  for (int v = 0; v < kVectors; ++v) {
+    with_extent(tile.channels - v * kLanes, [&](auto extent) {
+#pragma GCC unroll 14
+      for (int p = 0; p < kPixels; ++p) finish(how, sums[p][v], tile.out + p * out_step + v * kLanes, extent);
+    });
   }
 }
 
 using Compute = void (*)(const Tiling&, const Finish&, const Tile&);
 using ByPixels = std::array<Compute, kMostPixels>;
 
-template <int kVectors, int... kBefore>
+template <int kVectors, int kLines, int... kBefore>
 constexpr ByPixels tiles_of(std::integer_sequence<int, kBefore...>) {
-  return {compute<kBefore + 1, kVectors>...};
+  return {compute<(kBefore + 1) * kLines, kVectors, kLines>...};
 }
 
-/// By vectors and pixels, each less one.
-constexpr std::array<ByPixels, 2> kTiles = {tiles_of<1>(std::make_integer_sequence<int, kMostPixels>()),
-                                            tiles_of<2>(std::make_integer_sequence<int, kMostPixels>())};
+template <int kVectors>
+constexpr ByPixels kLineTiles = tiles_of<kVectors, 1>(std::make_integer_sequence<int, kMostPixels>());
+template <int kVectors>
+constexpr ByPixels kPairTiles = tiles_of<kVectors, 2>(std::make_integer_sequence<int, kMostPixels / 2>());
+
+/// Two short lines in one tile.
+void pair(const Tiling& tiling, const Finish& how, const Tile& tile, bool wide, int64_t pixels) {
+  (wide ? kPairTiles<2> : kPairTiles<1>)[static_cast<size_t>(pixels - 1)](tiling, how, tile);
+}
 
 /// A line in tiles as equal as they go; `tile` stands at its first pixel.
-void line(const Tiling& tiling, const Finish& how, const ByPixels& tiles, Tile tile, int64_t pixels) {
+void line(const Tiling& tiling, const Finish& how, Tile tile, bool wide, int64_t pixels) {
+  const ByPixels& tiles = wide ? kLineTiles<2> : kLineTiles<1>;
   const int64_t count = (pixels + kMostPixels - 1) / kMostPixels;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t size = (i + 1) * pixels / count - i * pixels / count;
@@ -129,14 +142,16 @@ void piece(const TileState& state, const Call& call, const float* weights, int64
     for (int64_t begin = 0; begin < piece.lines; begin += step) {
       for (int64_t b = piece.block; b < piece.last_block; ++b) {
         const Tiling::Block& block = tiling.blocks()[static_cast<size_t>(b)];
-        const ByPixels& tiles = kTiles[static_cast<size_t>(block.width / kLanes - 1)];
-        for (int64_t y = begin; y < begin + step; ++y) {
+        const bool wide = block.width > kLanes;
+        for (int64_t y = begin, done = 1; y < begin + step; y += done) {
           const Tile tile{.x = x + y * tiling.line_step() + block.x,
                           .weights = weights + block.weights,
                           .bias = bias == nullptr ? nullptr : bias + block.channel,
                           .out = out + y * g.ow * g.o + block.channel,
                           .channels = block.channels};
-          line(tiling, how, tiles, tile, tiling.pixels(piece.first + y));
+          const bool paired = 2 * g.ow <= kMostPixels && y + 1 < begin + step;
+          done = paired ? 2 : 1;
+          paired ? pair(tiling, how, tile, wide, g.ow) : line(tiling, how, tile, wide, tiling.pixels(piece.first + y));
         }
       }
     }
@@ -153,8 +168,8 @@ namespace {
 using In = ChannelsLastConv2d::in;
 
 Plan prepare(const Problem& problem) {
-  auto state = std::make_shared<TileState>(Tiling(conv_geometry_of(problem), lanes_of(problem.level)),
-                                           activation_of(problem));
+  auto state =
+      std::make_shared<TileState>(Tiling(conv_geometry_of(problem), lanes_of(problem.level)), activation_of(problem));
   state->piece = HS_SIMD_CHOOSE(problem.level, piece);
   const Tiling& tiling = state->tiling;
   Plan plan{.state = state,

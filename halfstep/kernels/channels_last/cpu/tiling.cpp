@@ -5,14 +5,15 @@
 namespace halfstep::kernels::channels_last {
 namespace {
 
-/// A piece of about 80 us on one core at 200 GFLOP/s: a hundred times what starting it costs.
-constexpr int64_t kPieceFlops = 16'000'000;
-/// Below some 10 us a piece is not cut further.
-constexpr int64_t kLeastFlops = 2'000'000;
-/// Pieces that keep a large machine busy.
-constexpr int64_t kWantedPieces = 16;
-/// What a piece reads again and again stays in half of a second-level cache: its weights, and its lines of x.
-constexpr int64_t kWeightBytes = int64_t{512} << 10, kLineBytes = int64_t{512} << 10;
+/// What work beside the sums costs, in multiplications and additions: starting a piece, bringing a byte of x to where
+/// it is padded, reading a byte of weights from the second-level cache and from behind it.
+constexpr double kPieceCost = 100'000, kCopyCost = 8, kNearCost = 1, kFarCost = 6;
+/// Weights that stay in the second-level cache.
+constexpr int64_t kNearBytes = int64_t{1} << 20;
+/// Worker scratch for lines of x.
+constexpr int64_t kLineBytes = int64_t{1} << 20;
+/// A small and a large machine, both of which should have no thread without work.
+constexpr int64_t kThreads[] = {2, 8};
 /// Half of a first-level cache.
 constexpr int64_t kSmallWeightBytes = int64_t{24} << 10;
 
@@ -55,20 +56,32 @@ void Tiling::add_blocks(int64_t lanes) {
   }
 }
 
-/// Bands of lines first, since each reads all weights; large weights are cut into parts instead, and lines only as far
-/// as they must. Small images go several to a piece.
+/// Of all cuts the one that takes the least time, with pieces in turns on a number of threads.
 void Tiling::cut() {
-  const int64_t line_flops = std::max<int64_t>(1, 2 * g_.ow * g_.o * g_.filter());
-  const int64_t line_bytes = g_.stride[0] * padded_width() * g_.c * kFloat;
   const auto blocks = static_cast<int64_t>(blocks_.size());
-  parts_ = std::min(blocks, ceil_div(packed_size_ * kFloat, kWeightBytes));
-  const int64_t by_work = parts_ > 1 ? g_.oh : kPieceFlops / line_flops;
-  lines_ = std::clamp<int64_t>(std::min(by_work, kLineBytes / line_bytes), 1, g_.oh);
-  const int64_t flops = g_.n * g_.oh * line_flops;
-  const int64_t wanted = std::clamp<int64_t>(flops / kLeastFlops, 1, kWantedPieces);
-  const int64_t wanted_bands = std::min(g_.oh, ceil_div(wanted, g_.n * parts_));
-  lines_ = ceil_div(g_.oh, std::max(wanted_bands, bands()));
-  if (bands() == 1) images_ = std::clamp<int64_t>(kLeastFlops * parts_ / (g_.oh * line_flops), 1, g_.n);
+  Tiling best = *this;
+  for (parts_ = 1; parts_ <= blocks; parts_ *= 2) {
+    for (lines_ = g_.oh; lines_ >= 1; lines_ = std::min(lines_ - 1, ceil_div(g_.oh, bands() + 1))) {
+      if (lines_ > 1 && line_bytes() > kLineBytes) continue;
+      for (images_ = 1; images_ <= (bands() == 1 ? g_.n : 1); images_ *= 2) {
+        if (cost() < best.cost()) best = *this;
+      }
+      images_ = 1;
+    }
+  }
+  *this = best;
+}
+
+int64_t Tiling::line_bytes() const { return x_lines(lines_) * padded_width() * g_.c * kFloat; }
+
+double Tiling::cost() const {
+  const int64_t weight_bytes = packed_size_ * kFloat / parts_;
+  const auto flops = static_cast<double>(images_ * lines_ * 2 * g_.ow * packed_size_ / parts_);
+  const double copy = is_padded() ? kCopyCost * static_cast<double>(images_ * line_bytes()) : 0;
+  const double weights = (weight_bytes <= kNearBytes ? kNearCost : kFarCost) * static_cast<double>(weight_bytes);
+  double turns = 0;
+  for (const int64_t threads : kThreads) turns += static_cast<double>(ceil_div(pieces(), threads) * threads);
+  return turns * (kPieceCost + flops + copy + weights);
 }
 
 Tiling::Piece Tiling::piece(int64_t number) const {
@@ -96,7 +109,7 @@ void Tiling::pack(const Block& block, const float* weights, float* packed) const
   }
 }
 
-int64_t Tiling::padded_size() const { return is_padded() ? x_lines(lines_) * padded_width() * g_.c : 0; }
+int64_t Tiling::padded_size() const { return is_padded() ? line_bytes() / kFloat : 0; }
 
 const float* Tiling::enter(const float* image, const Piece& piece, float* padded) const {
   const int64_t first = piece.first * g_.stride[0] - g_.pad[0];

@@ -65,6 +65,8 @@ class Tiling {
   void flatten();
   void add_blocks(int64_t lanes);
   void cut();
+  int64_t line_bytes() const;
+  double cost() const;
 
   ConvGeometry g_;
   int64_t pixels_;  ///< of an image of the result

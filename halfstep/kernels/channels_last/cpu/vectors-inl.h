@@ -18,25 +18,33 @@ using Float = hn::ScalableTag<float>;
 using FloatVector = hn::Vec<Float>;
 constexpr int64_t kLanes = hn::MaxLanes(Float());
 
-/// At most a vector of `elements`; memory behind them is neither read nor written.
-HWY_INLINE FloatVector load(const float* from, int64_t elements) {
-  const Float d;
-  if (elements >= kLanes) return hn::LoadU(d, from);
-  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(elements)), d, from);
+/// What a vector holds: all lanes, or the first `count`; memory behind them is neither read nor written.
+struct Whole {};
+struct Part {
+  int64_t count;
+};
+HWY_INLINE FloatVector load(const float* from, Whole) { return hn::LoadU(Float(), from); }
+HWY_INLINE FloatVector load(const float* from, Part part) {
+  return hn::MaskedLoad(hn::FirstN(Float(), static_cast<size_t>(part.count)), Float(), from);
 }
-HWY_INLINE void store(FloatVector value, float* to, int64_t elements) {
-  const Float d;
-  if (elements >= kLanes) return hn::StoreU(value, d, to);
-  hn::BlendedStore(value, hn::FirstN(d, static_cast<size_t>(elements)), d, to);
+HWY_INLINE void store(FloatVector value, float* to, Whole) { hn::StoreU(value, Float(), to); }
+HWY_INLINE void store(FloatVector value, float* to, Part part) {
+  hn::BlendedStore(value, hn::FirstN(Float(), static_cast<size_t>(part.count)), Float(), to);
+}
+/// body(Whole or Part) for a vector of up to `elements`.
+template <class Body>
+HWY_INLINE void with_extent(int64_t elements, Body&& body) {
+  elements >= kLanes ? body(Whole()) : body(Part{elements});
 }
 
 /// A sum with what the layer adds to it, to `at` of the result. A NaN stays: x86's instructions for the larger and the
 /// smaller of two give their second operand then.
-HWY_INLINE void finish(const Finish& how, FloatVector sum, int64_t at, int64_t elements) {
+template <class Extent>
+HWY_INLINE void finish(const Finish& how, FloatVector sum, int64_t at, Extent extent) {
   const Float d;
-  if (how.residual != nullptr) sum = hn::Add(sum, load(how.residual + at, elements));
+  if (how.residual != nullptr) sum = hn::Add(sum, load(how.residual + at, extent));
   sum = hn::Min(hn::Set(d, how.highest), hn::Max(hn::Set(d, how.lowest), sum));
-  store(sum, how.out + at, elements);
+  store(sum, how.out + at, extent);
 }
 
 #endif  // HS_SIMD_TARGET
