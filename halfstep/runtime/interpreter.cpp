@@ -8,14 +8,22 @@
 namespace halfstep::runtime {
 namespace {
 
-// A claim is the phase and the next piece of it in one word, so that one increment takes a piece of whatever phase is
-// open.
-constexpr int kPieceBits = 40;
+// A claim is the phase and how many of its pieces were taken from the front and from the back, in one word, so that one
+// increment takes a piece of whatever phase is open. Even workers take from the front and odd ones from the back: pieces
+// are parts of an image in order, so that a worker tends to read what it wrote itself, from its own cache.
+constexpr int kPieceBits = 25;
+constexpr int64_t kMostPieces = int64_t{1} << (kPieceBits - 1);  // the rest is for claims that find nothing
 constexpr uint64_t kPieceMask = (uint64_t{1} << kPieceBits) - 1;
-constexpr uint64_t kNothingToClaim = uint64_t{1} << (kPieceBits - 1);
-constexpr uint64_t first_piece(int phase) { return static_cast<uint64_t>(phase) << kPieceBits; }
-constexpr int phase_of(uint64_t claim) { return static_cast<int>(claim >> kPieceBits); }
-constexpr int64_t piece_of(uint64_t claim) { return static_cast<int64_t>(claim & kPieceMask); }
+constexpr uint64_t kNothingToClaim = kMostPieces;
+constexpr uint64_t first_piece(int phase) { return static_cast<uint64_t>(phase) << (2 * kPieceBits); }
+constexpr uint64_t claim_of(int worker) { return worker % 2 == 0 ? 1 : uint64_t{1} << kPieceBits; }
+constexpr int phase_of(uint64_t claim) { return static_cast<int>(claim >> (2 * kPieceBits)); }
+constexpr int64_t from_front(uint64_t claim) { return static_cast<int64_t>(claim & kPieceMask); }
+constexpr int64_t from_back(uint64_t claim) { return static_cast<int64_t>(claim >> kPieceBits & kPieceMask); }
+constexpr int64_t taken(uint64_t claim) { return from_front(claim) + from_back(claim); }
+constexpr int64_t piece_of(uint64_t claim, int worker, int64_t pieces) {
+  return worker % 2 == 0 ? from_front(claim) : pieces - 1 - from_back(claim);
+}
 
 constexpr int kNone = -1;
 constexpr int kHelped = -2;
@@ -36,7 +44,11 @@ struct Interpreter::Progress {
 };
 
 Interpreter::Interpreter(std::vector<Task> tasks)
-    : tasks_(std::move(tasks)), progress_(std::make_unique<Progress[]>(tasks_.size())), ready_(tasks_.size()) {}
+    : tasks_(std::move(tasks)), progress_(std::make_unique<Progress[]>(tasks_.size())), ready_(tasks_.size()) {
+  for (const Task& task : tasks_) {
+    for (const int64_t pieces : task.phases) HS_CHECK(pieces <= kMostPieces);
+  }
+}
 
 Interpreter::~Interpreter() = default;
 
@@ -137,10 +149,11 @@ int Interpreter::drive(int task, int worker) {
   Progress& progress = progress_[static_cast<size_t>(task)];
   const auto phases = tasks_[static_cast<size_t>(task)].phases;
   while (true) {
-    const uint64_t claim = progress.next.fetch_add(1, std::memory_order_acq_rel);
+    const uint64_t claim = progress.next.fetch_add(claim_of(worker), std::memory_order_acq_rel);
     const int phase = phase_of(claim);
-    if (piece_of(claim) >= phases[static_cast<size_t>(phase)]) break;
-    run_piece(task, worker, phase, piece_of(claim));
+    const int64_t pieces = phases[static_cast<size_t>(phase)];
+    if (taken(claim) >= pieces) break;
+    run_piece(task, worker, phase, piece_of(claim, worker, pieces));
     if (progress.left.fetch_sub(1, std::memory_order_acq_rel) > 1) continue;
     open_[static_cast<size_t>(worker)].value.store(kNone);
     return progress.failed.load(std::memory_order_relaxed) ? complete(task, worker)
@@ -157,7 +170,7 @@ int Interpreter::help(int worker) {
     if (task == kNone) continue;
     const uint64_t claim = progress_[static_cast<size_t>(task)].next.load(std::memory_order_acquire);
     const auto phases = tasks_[static_cast<size_t>(task)].phases;
-    if (piece_of(claim) >= phases[static_cast<size_t>(phase_of(claim))]) continue;
+    if (taken(claim) >= phases[static_cast<size_t>(phase_of(claim))]) continue;
     const int next = drive(task, worker);
     return next == kNone ? kHelped : next;
   }
@@ -170,7 +183,7 @@ bool Interpreter::work_in_sight() const {
     const int task = open_[static_cast<size_t>(worker)].value.load();
     if (task == kNone) continue;
     const uint64_t claim = progress_[static_cast<size_t>(task)].next.load();
-    if (piece_of(claim) < tasks_[static_cast<size_t>(task)].phases[static_cast<size_t>(phase_of(claim))]) return true;
+    if (taken(claim) < tasks_[static_cast<size_t>(task)].phases[static_cast<size_t>(phase_of(claim))]) return true;
   }
   return false;
 }

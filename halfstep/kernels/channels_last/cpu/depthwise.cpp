@@ -35,10 +35,11 @@ struct DepthwiseState {
   int64_t pieces() const { return (geometry.n * geometry.oh + lines - 1) / lines; }
 };
 
-/// Neighbouring pixels by a vector of channels, all with the same taps.
+/// Neighbouring pixels, all with the same taps.
 struct DepthwiseSpan {
   const float* x;        ///< of the first pixel: tap (0, 0), which may lie outside
   const float* weights;  ///< of tap (0, 0)
+  const float* bias;     ///< may be null
   Span1d rows, columns;  ///< taps
   int64_t out;           ///< offset of the first pixel
 };
@@ -51,69 +52,62 @@ namespace halfstep::kernels::channels_last::HWY_NAMESPACE {
 #if HS_SIMD_TARGET
 
 template <int kPixels, class Extent>
-HWY_INLINE void compute(const ConvGeometry& g, const Finish& how, const DepthwiseSpan& span, FloatVector bias,
-                        Extent extent) {
+HWY_INLINE void compute(const ConvGeometry& g, const Finish& how, const DepthwiseSpan& span, int64_t c, Extent extent) {
   FloatVector sums[kPixels];
+  const FloatVector first = span.bias == nullptr ? hn::Zero(Float()) : load(span.bias + c, extent);
 #pragma GCC unroll 8
-  for (int p = 0; p < kPixels; ++p) sums[p] = bias;
+  for (int p = 0; p < kPixels; ++p) sums[p] = first;
   const int64_t pixel_step = g.stride[1] * g.c;
   for (int64_t ky = span.rows.begin; ky < span.rows.end; ++ky) {
     for (int64_t kx = span.columns.begin; kx < span.columns.end; ++kx) {
-      const FloatVector w = load(span.weights + (ky * g.kw + kx) * g.c, extent);
-      const float* x = span.x + (ky * g.dilation[0] * g.w + kx * g.dilation[1]) * g.c;
+      const FloatVector w = load(span.weights + (ky * g.kw + kx) * g.c + c, extent);
+      const float* x = span.x + (ky * g.dilation[0] * g.w + kx * g.dilation[1]) * g.c + c;
 #pragma GCC unroll 8
       for (int p = 0; p < kPixels; ++p) sums[p] = hn::MulAdd(load(x + p * pixel_step, extent), w, sums[p]);
     }
   }
 #pragma GCC unroll 8
-  for (int p = 0; p < kPixels; ++p) finish(how, sums[p], span.out + p * g.c, extent);
+  for (int p = 0; p < kPixels; ++p) finish(how, sums[p], span.out + p * g.c + c, extent);
 }
 
-/// Pixels [begin, end) of a line for a vector of channels; `span` is that of pixel 0.
-template <class Extent>
-HWY_INLINE void pixels(const ConvGeometry& g, const Finish& how, DepthwiseSpan span, FloatVector bias, Extent extent,
-                       int64_t begin, int64_t end) {
-  span.x += begin * g.stride[1] * g.c;
-  span.out += begin * g.c;
-  const auto advance = [&](int64_t count) {
-    begin += count;
-    span.x += count * g.stride[1] * g.c;
-    span.out += count * g.c;
-  };
-  for (; begin + 8 <= end; advance(8)) compute<8>(g, how, span, bias, extent);
-  for (; begin + 4 <= end; advance(4)) compute<4>(g, how, span, bias, extent);
-  for (; begin < end; advance(1)) compute<1>(g, how, span, bias, extent);
+/// All channels of some pixels, and on to the pixels behind them.
+template <int kPixels>
+void step(const ConvGeometry& g, const Finish& how, DepthwiseSpan& span) {
+  int64_t c = 0;
+  for (; c + kLanes <= g.c; c += kLanes) compute<kPixels>(g, how, span, c, Whole());
+  if (c < g.c) compute<kPixels>(g, how, span, c, Part{g.c - c});
+  span.x += kPixels * g.stride[1] * g.c;
+  span.out += kPixels * g.c;
 }
 
 /// A line of the result: pixels whose windows lie inside x from left to right together, those at the edges one by one.
 void line(const DepthwiseState& state, const Call& call, const float* weights, int64_t line) {
+  using In = ChannelsLastConv2d::in;
   const ConvGeometry& g = state.geometry;
   const Finish how = finish_of(state.activation, call);
-  const auto* bias = call.in[ChannelsLastConv2d::in::b].as<const float>();
   const int64_t n = line / g.oh, y = line % g.oh * g.stride[0] - g.pad[0];
   const int64_t last_inside = g.w - 1 - (g.kw - 1) * g.dilation[1] + g.pad[1];
   const int64_t first = std::min(g.ow, (g.pad[1] + g.stride[1] - 1) / g.stride[1]);
   const int64_t last = std::clamp(last_inside < 0 ? 0 : last_inside / g.stride[1] + 1, first, g.ow);
-  for (int64_t c = 0; c < g.c; c += kLanes) {
-    DepthwiseSpan span{
-        .x = call.in[ChannelsLastConv2d::in::x].as<const float>() + n * g.x_image() + (y * g.w - g.pad[1]) * g.c + c,
-        .weights = weights + c,
-        .rows = taps_inside(y, g.dilation[0], g.kh, g.h),
-        .columns = {0, g.kw},
-        .out = line * g.ow * g.c + c};
-    with_extent(g.c - c, [&](auto extent) {
-      const FloatVector start = bias == nullptr ? hn::Zero(Float()) : load(bias + c, extent);
-      pixels(g, how, span, start, extent, first, last);
-      const auto edge = [&](int64_t begin, int64_t end) {
-        for (int64_t x = begin; x < end; ++x) {
-          span.columns = taps_inside(x * g.stride[1] - g.pad[1], g.dilation[1], g.kw, g.w);
-          pixels(g, how, span, start, extent, x, x + 1);
-        }
-      };
-      edge(0, first);
-      edge(last, g.ow);
-    });
-  }
+  DepthwiseSpan span{.x = call.in[In::x].as<const float>() + n * g.x_image() + (y * g.w - g.pad[1]) * g.c,
+                     .weights = weights,
+                     .bias = call.in[In::b].as<const float>(),
+                     .rows = taps_inside(y, g.dilation[0], g.kh, g.h),
+                     .columns = {0, g.kw},
+                     .out = line * g.ow * g.c};
+  const auto edge = [&](int64_t begin, int64_t end) {
+    for (int64_t x = begin; x < end; ++x) {
+      span.columns = taps_inside(x * g.stride[1] - g.pad[1], g.dilation[1], g.kw, g.w);
+      step<1>(g, how, span);
+    }
+  };
+  edge(0, first);
+  span.columns = {0, g.kw};
+  int64_t x = first;
+  for (; x + 8 <= last; x += 8) step<8>(g, how, span);
+  for (; x + 4 <= last; x += 4) step<4>(g, how, span);
+  for (; x < last; ++x) step<1>(g, how, span);
+  edge(last, g.ow);
 }
 #endif
 }  // namespace halfstep::kernels::channels_last::HWY_NAMESPACE
@@ -125,8 +119,8 @@ namespace {
 
 using In = ChannelsLastConv2d::in;
 
-/// Some 10 us of reading and writing.
-constexpr int64_t kPieceBytes = int64_t{128} << 10;
+/// Some 4 us of reading and writing.
+constexpr int64_t kPieceBytes = int64_t{64} << 10;
 
 Verdict accept_depthwise(const Problem& problem) {
   if (Verdict verdict = accept_f32_images(problem); !verdict) return verdict;

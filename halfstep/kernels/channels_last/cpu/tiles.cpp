@@ -45,14 +45,17 @@ namespace halfstep::kernels::channels_last::HWY_NAMESPACE {
 
 /// Of 32 or 16 registers, two for each pixel and three for what is multiplied.
 constexpr int kMostPixels = HWY_TARGET == HWY_AVX3 ? 14 : 6;
+/// Lines that go through small weights together.
+constexpr int64_t kTogether = 4;
 /// Steps of the sum by which weights are fetched ahead from the second-level cache.
-constexpr int64_t kAhead = 24;
+constexpr int64_t kAhead = 40;
 
 template <int kPixels, int kVectors, int kLines>
 HWY_INLINE void add_runs(const Tiling& tiling, const Tile& tile, FloatVector (&sums)[kPixels][kVectors]) {
   const Float d;
   constexpr int kWidth = kPixels / kLines;
   const int64_t pixel_step = tiling.pixel_step(), line_step = tiling.line_step(), run = tiling.run();
+  const int64_t ahead = tiling.has_small_weights() ? 0 : kAhead * kVectors * kLanes;
   const float* weights = tile.weights;
   for (const int64_t offset : tiling.runs()) {
     const float* x = tile.x + offset;
@@ -61,7 +64,7 @@ HWY_INLINE void add_runs(const Tiling& tiling, const Tile& tile, FloatVector (&s
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) {
         w[v] = hn::LoadU(d, weights + v * kLanes);
-        hwy::Prefetch(weights + (kAhead * kVectors + v) * kLanes);
+        hwy::Prefetch(weights + ahead + v * kLanes);
       }
 #pragma GCC unroll 14
       for (int p = 0; p < kPixels; ++p) {
@@ -134,22 +137,23 @@ void piece(const TileState& state, const Call& call, const float* weights, int64
   const Tiling::Piece piece = tiling.piece(number);
   const Finish how = finish_of(state.activation, call);
   const auto* bias = call.in[In::b].as<const float>();
-  const int64_t step = tiling.has_small_weights() ? 1 : piece.lines;
+  const int64_t most = tiling.has_small_weights() ? kTogether : piece.lines;
   for (int64_t n = piece.image; n < piece.image + piece.images; ++n) {
     const float* x = tiling.enter(call.in[In::x].as<const float>() + n * g.x_image(), piece,
                                   reinterpret_cast<float*>(call.worker_scratch));
     const int64_t out = n * g.out_image() + piece.first * g.ow * g.o;
-    for (int64_t begin = 0; begin < piece.lines; begin += step) {
+    for (int64_t begin = 0; begin < piece.lines; begin += most) {
+      const int64_t end = std::min(piece.lines, begin + most);
       for (int64_t b = piece.block; b < piece.last_block; ++b) {
         const Tiling::Block& block = tiling.blocks()[static_cast<size_t>(b)];
         const bool wide = block.width > kLanes;
-        for (int64_t y = begin, done = 1; y < begin + step; y += done) {
+        for (int64_t y = begin, done = 1; y < end; y += done) {
           const Tile tile{.x = x + y * tiling.line_step() + block.x,
                           .weights = weights + block.weights,
                           .bias = bias == nullptr ? nullptr : bias + block.channel,
                           .out = out + y * g.ow * g.o + block.channel,
                           .channels = block.channels};
-          const bool paired = 2 * g.ow <= kMostPixels && y + 1 < begin + step;
+          const bool paired = 2 * g.ow <= kMostPixels && y + 1 < end;
           done = paired ? 2 : 1;
           paired ? pair(tiling, how, tile, wide, g.ow) : line(tiling, how, tile, wide, tiling.pixels(piece.first + y));
         }
