@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -12,6 +13,7 @@ void print_json(const RunReport& report) {
   nlohmann::ordered_json json;
   for (const auto& [name, tensor] : report.outputs) json["outputs"][name] = to_string(tensor.type());
   json["equal"] = report.equal();
+  if (!report.milliseconds.empty()) json["milliseconds"] = report.milliseconds;
   for (const RunComparison& c : report.comparisons)
     json["comparisons"].push_back({{"tensor", c.tensor},
                                    {"elements", c.elements},
@@ -24,6 +26,11 @@ void print_text(const RunReport& report) {
   Table outputs({"output", "type"});
   for (const auto& [name, tensor] : report.outputs) outputs.add({name, to_string(tensor.type())});
   fmt::print("{}", outputs.text());
+  if (!report.milliseconds.empty()) {
+    std::vector<double> sorted = report.milliseconds;
+    std::sort(sorted.begin(), sorted.end());
+    fmt::print("\n{} runs: median {:.3f} ms, fastest {:.3f} ms\n", sorted.size(), sorted[sorted.size() / 2], sorted[0]);
+  }
   if (report.comparisons.empty()) return;
   Table table({"compared", "elements", "differing", "largest difference"});
   for (const RunComparison& c : report.comparisons)
@@ -63,6 +70,7 @@ void add_run(CLI::App& program, Work& work) {
   auto* relative = command->add_option("--rtol", request.relative, "relative tolerance")->capture_default_str();
   auto* absolute = command->add_option("--atol", request.absolute, "absolute tolerance")->capture_default_str();
   command->add_flag("--exact", request.exact, "every bit must agree")->excludes(relative)->excludes(absolute);
+  command->add_option("--repeat", request.repeat, "time so many further runs")->check(CLI::Range(0, 1'000'000));
   command->add_option("--place", request.place, "cpu, sim, cuda or cuda:N")->capture_default_str();
   command->callback([options, &work] {
     work = [options] {

@@ -90,6 +90,7 @@ struct RunRequest {
   double relative = 1e-3, absolute = 1e-7;
   bool exact = false;
   std::string place = "cpu";  ///< cpu or sim
+  int64_t repeat = 0;         ///< runs that are timed, after the one that gives the outputs
 };
 struct RunComparison {
   std::string tensor;  ///< of test data with the name of its set before it: "test_data_set_0/y"
@@ -101,6 +102,7 @@ struct RunComparison {
 struct RunReport {
   std::map<std::string, Tensor> outputs;   ///< of test data the last set's
   std::vector<RunComparison> comparisons;  ///< one for each tensor of `expect`
+  std::vector<double> milliseconds;        ///< of each repeated run, of test data with its last set
   bool equal() const;
 };
 RunReport run_model(const RunRequest& request, const Settings& settings);

@@ -9,6 +9,7 @@
 #include "halfstep/foreign_verb.h"
 #include "halfstep/formats/onnx/file.h"
 #include "halfstep/io/file.h"
+#include "halfstep/timed_run.h"
 
 namespace halfstep {
 namespace {
@@ -38,7 +39,7 @@ class Runner {
 
   const formats::Summary& summary() const { return summary_; }
 
-  Tensors run(const Tensors& inputs, const std::string& where) {
+  void run(const Tensors& inputs, const std::string& where, int64_t repeat, RunReport& report) {
     check_inputs(summary_, inputs, where);
     formats::Binding binding;
     binding.values = inputs;
@@ -48,7 +49,8 @@ class Runner {
     const Model model = file_->import(binding);
     Tensors fed;
     for (const Value argument : model.graph.arguments()) fed.emplace(argument.name(), inputs.at(argument.name()));
-    return compile(model, options_).run(fed, pool_);
+    runtime::Program program = compile(model, options_);
+    run_timed(program, fed, repeat, pool_, report);
   }
 
  private:
@@ -115,7 +117,7 @@ void run_test_data(Runner& runner, const RunRequest& request, RunReport& report)
     const Tensors inputs = read_set(set, "input", runner.summary().inputs);
     const Tensors expected = read_set(set, "output", runner.summary().outputs);
     if (expected.empty()) fail("{}: found no output_*.pb", set.string());
-    report.outputs = runner.run(inputs, set.string());
+    runner.run(inputs, set.string(), request.repeat, report);
     for (const auto& [name, tensor] : expected)
       report.comparisons.push_back(
           compare_typed(set.filename().string() + "/" + name, report.outputs.at(name), tensor, tolerance));
@@ -132,7 +134,8 @@ RunReport run_foreign(const RunRequest& request, const Settings& settings) {
   } else {
     const Tensors inputs = request.inputs.empty() ? Tensors() : read_tensors(request.inputs);
     const Tensors expected = request.expect.empty() ? Tensors() : read_tensors(request.expect);
-    report.outputs = runner.run(inputs, request.inputs.empty() ? request.model.string() : request.inputs.string());
+    runner.run(inputs, request.inputs.empty() ? request.model.string() : request.inputs.string(), request.repeat,
+               report);
     for (const auto& [name, tensor] : expected) {
       const auto found = report.outputs.find(name);
       if (found == report.outputs.end())

@@ -7,6 +7,7 @@
 #include "halfstep/foreign_verb.h"
 #include "halfstep/formats/import.h"
 #include "halfstep/halfstep.h"
+#include "halfstep/timed_run.h"
 #include "halfstep/train/executable.h"
 
 namespace halfstep {
@@ -48,7 +49,7 @@ RunReport run_model(const RunRequest& request, const Settings& settings) {
       compile(specialize(form, extents_of(form.graph, inputs, request.inputs.string())), options);
   ThreadPool pool(settings.threads);
   RunReport report;
-  report.outputs = program.run(inputs, pool);
+  run_timed(program, inputs, request.repeat, pool, report);
   for (const auto& [name, tensor] : expected) {
     const auto found = report.outputs.find(name);
     if (found == report.outputs.end())

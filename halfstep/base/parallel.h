@@ -50,10 +50,11 @@ class ThreadPool {
   /// threads.
   void parallel_for(int64_t count, FunctionRef<void(int64_t index)> task);
 
+  /// For a member with nothing to do: returns once `ready`, or when it is time to sleep.
+  void look_on(FunctionRef<bool()> ready) const;
+
  private:
   void serve(int worker);
-  /// Until `ready`, or until it is time to sleep.
-  void look_on(FunctionRef<bool()> ready) const;
 
   /// Lets the members at what stands in `task_` or `stopping_`.
   void begin();

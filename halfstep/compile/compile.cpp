@@ -52,7 +52,7 @@ runtime::Program compile(const Model& model, const CompileOptions& options) {
   compiler::set_fetches(work.graph, options.fetch);
   check_static(work.graph);
   check_contents(work);
-  if (options.optimize) compiler::optimize(work, options.disabled_passes);
+  if (options.optimize) compiler::optimize(work, options);
 
   const auto frozen = compiler::frozen_tensors(work.graph, options.freeze_tensors);
   compiler::Lowering lowering = compiler::lower(work.graph, compiler::place(work.graph, options), frozen);

@@ -8,9 +8,6 @@
 
 namespace halfstep::compiler {
 
-/// The operation that updates `tensor`; null when there is none. Throws when there are two, naming both.
-Op updater_of(Value tensor);
-
 /// Names of the tensors that no operation updates; none of them unless `freeze`.
 std::set<std::string> frozen_tensors(const Graph& graph, bool freeze);
 

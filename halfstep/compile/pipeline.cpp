@@ -6,11 +6,16 @@
 #include "halfstep/base/status.h"
 #include "halfstep/compile/evaluate.h"
 #include "halfstep/ir/verify.h"
+#include "halfstep/passes/channels_last.h"
 #include "halfstep/passes/cse.h"
 #include "halfstep/passes/dce.h"
+#include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/fold_constants.h"
 #include "halfstep/passes/fuse_activations.h"
+#include "halfstep/passes/fuse_residuals.h"
+#include "halfstep/passes/name_clips.h"
 #include "halfstep/passes/simplify.h"
+#include "halfstep/passes/traits.h"
 
 namespace halfstep {
 namespace {
@@ -19,6 +24,7 @@ struct Pass {
   const char* name;
   const char* doc;
   void (*run)(Model&);
+  bool for_inference = false;  ///< moves float results by rounding, or reads tensors that must not change
 };
 
 constexpr Pass kPasses[] = {
@@ -26,6 +32,11 @@ constexpr Pass kPasses[] = {
      [](Model& model) { passes::fold_constants(model, compiler::evaluate); }},
     {"simplify", "operations that change nothing go away", [](Model& model) { passes::simplify(model.graph); }},
     {"cse", "operations that compute the same are done once", [](Model& model) { passes::cse(model.graph); }},
+    {"fold_batch_norm", "normalizations join the layer before them", passes::fold_batch_norm, true},
+    {"name_clips", "bounds that are an activation become one", passes::name_clips, true},
+    {"channels_last", "images keep their channels as the last axis from layer to layer", passes::channels_last, true},
+    {"fuse_residuals", "sums join the convolution before them",
+     [](Model& model) { passes::fuse_residuals(model.graph); }},
     {"fuse_activations", "activations join the layer before them",
      [](Model& model) { passes::fuse_activations(model.graph); }},
     {"dce", "operations whose results nobody reads go away", [](Model& model) { passes::dce(model); }},
@@ -51,9 +62,14 @@ void check_pass_names(const std::vector<std::string>& names) {
   }
 }
 
-void optimize(Model& model, const std::vector<std::string>& disabled) {
+void optimize(Model& model, const CompileOptions& options) {
+  const std::vector<std::string>& disabled = options.disabled_passes;
+  const std::vector<Op> ops = model.graph.ops();
+  const bool is_inference = options.freeze_tensors && options.place.kind == DeviceKind::cpu &&
+                            std::ranges::none_of(ops, passes::decides_codes);
   for (const Pass& pass : kPasses) {
     if (pass.run == nullptr || std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
+    if (pass.for_inference && !is_inference) continue;
     pass.run(model);
 #ifndef NDEBUG
     verify(model.graph);

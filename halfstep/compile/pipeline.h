@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/compile/compile.h"
 #include "halfstep/ir/model.h"
 
 namespace halfstep {
@@ -23,8 +24,9 @@ inline constexpr const char* kReuseMemory = "reuse_memory";
 /// Throws when a name is unknown.
 void check_pass_names(const std::vector<std::string>& names);
 
-/// Runs the passes on graphs that are not disabled.
-void optimize(Model& model, const std::vector<std::string>& disabled);
+/// Runs the passes on graphs that are not disabled. Those that let float results move by rounding, or change tensors,
+/// only where these are frozen, on the CPU, and where nothing decides codes.
+void optimize(Model& model, const CompileOptions& options);
 
 }  // namespace compiler
 }  // namespace halfstep

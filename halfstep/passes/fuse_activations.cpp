@@ -7,11 +7,13 @@
 namespace halfstep::passes {
 namespace {
 
-/// nullptr for an operator without a fused form.
-const OpInfo* fused_form(const OpInfo& layer) {
-  if (&layer == &ops::Conv2d::record()) return &ops::Conv2dActivation::record();
-  if (&layer == &ops::Linear::record()) return &ops::LinearActivation::record();
-  return nullptr;
+/// nullptr for an operation without a fused form.
+const OpInfo* fused_form(Op layer) {
+  if (&layer.info() == &ops::Conv2d::record()) return &ops::Conv2dActivation::record();
+  if (&layer.info() == &ops::Linear::record()) return &ops::LinearActivation::record();
+  const bool is_open = &layer.info() == &ops::ChannelsLastConv2d::record() &&
+                       ops::ChannelsLastConv2d(layer.node()).activation() == "none";
+  return is_open ? &layer.info() : nullptr;
 }
 
 bool knows(const OpInfo& fused, const std::string& activation) {
@@ -24,7 +26,7 @@ std::optional<OpSpec> fused(Op activation) {
   const QuantInfo& quant = activation.info().quant;
   if (quant.trait != "fuses_into_producer") return std::nullopt;
   const Op layer = activation.in(0).producer();
-  const OpInfo* form = layer && activation.in(0).has_one_use() ? fused_form(layer.info()) : nullptr;
+  const OpInfo* form = layer && activation.in(0).has_one_use() ? fused_form(layer) : nullptr;
   if (form == nullptr || !knows(*form, quant.activation)) return std::nullopt;
   Attributes attributes = layer.attributes();
   attributes.insert_or_assign("activation", quant.activation);

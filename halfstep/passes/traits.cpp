@@ -4,6 +4,13 @@ namespace halfstep::passes {
 
 bool has_trait(Op op, std::string_view trait) { return op && op.info().quant.trait == trait; }
 
+bool decides_codes(Op op) {
+  // The records' names say so, foreign ones too: fake_quantize_abs_max, qlinear_conv, integer_add, fake_quant.
+  const std::string& name = op.info().name;
+  return name.find("quant") != std::string::npos || name.find("qlinear") != std::string::npos ||
+         name.find("integer") != std::string::npos;
+}
+
 bool accumulates(Op op) { return has_trait(op, "weighted") || has_trait(op, "accumulates"); }
 
 bool moves_codes(Op op) { return has_trait(op, "preserves_range") || has_trait(op, "same_scale"); }

@@ -11,6 +11,9 @@ namespace halfstep::passes {
 /// False for a null Op.
 bool has_trait(Op op, std::string_view trait);
 
+/// Makes codes of real numbers, or computes on codes: a rounding before it can change a code.
+bool decides_codes(Op op);
+
 /// Makes an accumulator that needs a requantization: an operator with weights, a sum, a product, a mean.
 bool accumulates(Op op);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "halfstep/base/status.h"
+
 namespace halfstep::passes {
 
 bool updates_state(Op op) {
@@ -10,6 +12,21 @@ bool updates_state(Op op) {
     if (state >= 0 && op.in(state) && op.in(state).is_tensor()) return true;
   }
   return false;
+}
+
+Op updater_of(Value tensor) {
+  Op updater;
+  for (const auto& [op, operand] : tensor.uses()) {
+    for (const Value result : op.results()) {
+      if (op.info().outputs[static_cast<size_t>(result.port())].state_of != operand) continue;
+      if (updater) {
+        fail("{}: tensor '{}' is updated by node '{}' and by node '{}', expected one", op.where(), tensor.name(),
+             updater.name(), op.name());
+      }
+      updater = op;
+    }
+  }
+  return updater;
 }
 
 bool is_output(Value value) {

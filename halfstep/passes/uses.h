@@ -8,6 +8,9 @@ namespace halfstep::passes {
 /// Whether running the operation changes a tensor: it produces an output that is the next value of a tensor operand.
 bool updates_state(Op op);
 
+/// The operation that updates `tensor`; null when there is none. Throws when there are two, naming both.
+Op updater_of(Value tensor);
+
 /// Whether the block of the operation that produces `value` returns it, so that its name is known outside.
 bool is_output(Value value);
 

@@ -5,34 +5,28 @@
 #include <set>
 #include <tuple>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace halfstep::runtime {
 namespace {
 
-// A claim is the phase and the next piece of it in one word, so that one increment takes a piece of whatever phase is
-// open.
-constexpr int kPieceBits = 40;
+// A claim is the phase and how many of its pieces were taken from the front and from the back, in one word, so that one
+// increment takes a piece of whatever phase is open. Even workers take from the front and odd ones from the back: pieces
+// are parts of an image in order, so that a worker tends to read what it wrote itself, from its own cache.
+constexpr int kPieceBits = 25;
+constexpr int64_t kMostPieces = int64_t{1} << (kPieceBits - 1);  // the rest is for claims that find nothing
 constexpr uint64_t kPieceMask = (uint64_t{1} << kPieceBits) - 1;
-constexpr uint64_t kNothingToClaim = uint64_t{1} << (kPieceBits - 1);
-constexpr uint64_t first_piece(int phase) { return static_cast<uint64_t>(phase) << kPieceBits; }
-constexpr int phase_of(uint64_t claim) { return static_cast<int>(claim >> kPieceBits); }
-constexpr int64_t piece_of(uint64_t claim) { return static_cast<int64_t>(claim & kPieceMask); }
-
-// Some 10 us on current processors: as long as a wake-up costs, so that waiting never costs more than twice what was
-// needed.
-constexpr int kSpins = 250;
+constexpr uint64_t kNothingToClaim = kMostPieces;
+constexpr uint64_t first_piece(int phase) { return static_cast<uint64_t>(phase) << (2 * kPieceBits); }
+constexpr uint64_t claim_of(int worker) { return worker % 2 == 0 ? 1 : uint64_t{1} << kPieceBits; }
+constexpr int phase_of(uint64_t claim) { return static_cast<int>(claim >> (2 * kPieceBits)); }
+constexpr int64_t from_front(uint64_t claim) { return static_cast<int64_t>(claim & kPieceMask); }
+constexpr int64_t from_back(uint64_t claim) { return static_cast<int64_t>(claim >> kPieceBits & kPieceMask); }
+constexpr int64_t taken(uint64_t claim) { return from_front(claim) + from_back(claim); }
+constexpr int64_t piece_of(uint64_t claim, int worker, int64_t pieces) {
+  return worker % 2 == 0 ? from_front(claim) : pieces - 1 - from_back(claim);
+}
 
 constexpr int kNone = -1;
 constexpr int kHelped = -2;
-
-void relax() {
-#if defined(__x86_64__)
-  _mm_pause();
-#endif
-}
 
 int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -50,7 +44,11 @@ struct Interpreter::Progress {
 };
 
 Interpreter::Interpreter(std::vector<Task> tasks)
-    : tasks_(std::move(tasks)), progress_(std::make_unique<Progress[]>(tasks_.size())), ready_(tasks_.size()) {}
+    : tasks_(std::move(tasks)), progress_(std::make_unique<Progress[]>(tasks_.size())), ready_(tasks_.size()) {
+  for (const Task& task : tasks_) {
+    for (const int64_t pieces : task.phases) HS_CHECK(pieces <= kMostPieces);
+  }
+}
 
 Interpreter::~Interpreter() = default;
 
@@ -61,7 +59,7 @@ std::optional<Failure> Interpreter::run(ThreadPool& pool, Trace* trace) {
     trace_start_ = now_ns();
   }
   reset(pool.threads());
-  pool.run_on_all([this](int worker) { threads_ == 1 ? run_serial() : work(worker); });
+  pool.run_on_all([&](int worker) { threads_ == 1 ? run_serial() : work(worker, pool); });
   return failures_.empty() ? std::nullopt : first_failure();
 }
 
@@ -106,22 +104,17 @@ void Interpreter::run_serial() {
   }
 }
 
-void Interpreter::work(int worker) {
-  int idle = 0;
+void Interpreter::work(int worker, const ThreadPool& pool) {
+  const auto stay_awake = [this] { return unfinished_.value.load() == 0 || work_in_sight(); };
   while (true) {
     int task = ready_.pop();
     if (task == kNone) task = help(worker);
     if (task == kNone) {
       if (unfinished_.value.load() == 0) return;
-      if (++idle < kSpins) {
-        relax();
-      } else {
-        ready_.sleep_unless([this] { return unfinished_.value.load() == 0 || work_in_sight(); });
-        idle = 0;
-      }
+      pool.look_on(stay_awake);
+      ready_.sleep_unless(stay_awake);
       continue;
     }
-    idle = 0;
     while (task >= 0) task = execute(task, worker);
   }
 }
@@ -156,10 +149,11 @@ int Interpreter::drive(int task, int worker) {
   Progress& progress = progress_[static_cast<size_t>(task)];
   const auto phases = tasks_[static_cast<size_t>(task)].phases;
   while (true) {
-    const uint64_t claim = progress.next.fetch_add(1, std::memory_order_acq_rel);
+    const uint64_t claim = progress.next.fetch_add(claim_of(worker), std::memory_order_acq_rel);
     const int phase = phase_of(claim);
-    if (piece_of(claim) >= phases[static_cast<size_t>(phase)]) break;
-    run_piece(task, worker, phase, piece_of(claim));
+    const int64_t pieces = phases[static_cast<size_t>(phase)];
+    if (taken(claim) >= pieces) break;
+    run_piece(task, worker, phase, piece_of(claim, worker, pieces));
     if (progress.left.fetch_sub(1, std::memory_order_acq_rel) > 1) continue;
     open_[static_cast<size_t>(worker)].value.store(kNone);
     return progress.failed.load(std::memory_order_relaxed) ? complete(task, worker)
@@ -176,7 +170,7 @@ int Interpreter::help(int worker) {
     if (task == kNone) continue;
     const uint64_t claim = progress_[static_cast<size_t>(task)].next.load(std::memory_order_acquire);
     const auto phases = tasks_[static_cast<size_t>(task)].phases;
-    if (piece_of(claim) >= phases[static_cast<size_t>(phase_of(claim))]) continue;
+    if (taken(claim) >= phases[static_cast<size_t>(phase_of(claim))]) continue;
     const int next = drive(task, worker);
     return next == kNone ? kHelped : next;
   }
@@ -189,7 +183,7 @@ bool Interpreter::work_in_sight() const {
     const int task = open_[static_cast<size_t>(worker)].value.load();
     if (task == kNone) continue;
     const uint64_t claim = progress_[static_cast<size_t>(task)].next.load();
-    if (piece_of(claim) < tasks_[static_cast<size_t>(task)].phases[static_cast<size_t>(phase_of(claim))]) return true;
+    if (taken(claim) < tasks_[static_cast<size_t>(task)].phases[static_cast<size_t>(phase_of(claim))]) return true;
   }
   return false;
 }

@@ -65,7 +65,7 @@ class Interpreter {
 
   void reset(int threads);
   void run_serial();
-  void work(int worker);
+  void work(int worker, const ThreadPool& pool);
   int execute(int task, int worker);
   int execute_from(int task, int phase, int worker);
   int drive(int task, int worker);

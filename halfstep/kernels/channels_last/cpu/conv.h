@@ -1,0 +1,39 @@
+// What the fast kernels of channels_last_conv2d share.
+#pragma once
+
+#include <limits>
+
+#include "halfstep/kernels/channels_last/geometry.h"
+#include "halfstep/kernels/simd_dispatch.h"
+
+namespace halfstep::kernels::channels_last {
+
+/// What becomes of sums: residual added, held between bounds, written to out.
+struct Finish {
+  const float* residual;  ///< laid out as out; may be null
+  float* out;
+  float lowest, highest;
+};
+
+/// Whatever is no bound (none, leaky_relu) leaves the sums as they are.
+inline Finish finish_of(const Activation& activation, const Call& call) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  using Kind = Activation::Kind;
+  const bool bounded = activation.kind == Kind::relu || activation.kind == Kind::relu6;
+  return {.residual = call.in[ChannelsLastConv2d::in::residual].as<const float>(),
+          .out = call.out[0].as<float>(),
+          .lowest = bounded ? 0.0F : -kInfinity,
+          .highest = activation.kind == Kind::relu6 ? 6.0F : kInfinity};
+}
+
+inline Verdict accept_f32_images(const Problem& problem) {
+  if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
+  const Type& x = *problem.in[0];
+  if (x.dtype != DType::f32) return refuse("x is {}, and this kernel computes in f32", name(x.dtype));
+  if (count_elements(problem.out[0]->dims) == 0 || count_elements(x.dims) == 0) return refuse("an operand is empty");
+  return accept();
+}
+
+inline int64_t lanes_of(CpuLevel level) { return level >= CpuLevel::avx512 ? 16 : 8; }
+
+}  // namespace halfstep::kernels::channels_last

@@ -1,0 +1,218 @@
+#include "halfstep/passes/channels_last.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "halfstep/ir/ops.h"
+#include "halfstep/passes/tensors.h"
+#include "halfstep/passes/traits.h"
+#include "halfstep/passes/uses.h"
+
+namespace halfstep::passes {
+namespace {
+
+constexpr size_t kRank = 4;
+const std::vector<int64_t> kToLast = {0, 2, 3, 1}, kToFirst = {0, 3, 1, 2};
+/// Where each axis of [n, c, h, w] stands in [n, h, w, c].
+constexpr int64_t kAxis[] = {0, 3, 1, 2};
+
+template <class... Views>
+bool is_one_of(Op op) {
+  return ((&op.info() == &Views::record()) || ...);
+}
+
+bool is_image(Value value) {
+  return value.dtype() == DType::f32 && value.dims().size() == kRank && value.type().is_static();
+}
+
+/// Each element of the result comes from elements at the same place, extents of 1 repeating.
+bool is_elementwise(Op op) {
+  return has_trait(op, "pointwise") || has_trait(op, "fuses_into_producer") ||
+         is_one_of<ops::Add, ops::Sub, ops::Mul, ops::Div, ops::Clip, ops::Prelu>(op);
+}
+
+std::vector<int64_t> moved_axes(std::vector<int64_t> axes) {
+  if (axes.empty()) axes = {0, 1, 2, 3};
+  for (int64_t& axis : axes) axis = kAxis[axis < 0 ? axis + static_cast<int64_t>(kRank) : axis];
+  return axes;
+}
+
+bool is_spatial(std::vector<int64_t> axes) {
+  for (int64_t& axis : axes) axis += axis < 0 ? static_cast<int64_t>(kRank) : 0;
+  std::ranges::sort(axes);
+  return axes == std::vector<int64_t>{2, 3};
+}
+
+/// Name and location are the replaced operation's.
+OpSpec form(const OpInfo& info, std::vector<Value> operands, Attributes attributes) {
+  return {&info, std::move(operands), std::move(attributes), {}, {}};
+}
+
+class Rewriter {
+ public:
+  explicit Rewriter(Model& model) : model_(model) {}
+
+  void run() {
+    for (const Op op : model_.graph.ops()) {
+      if (op.results().size() != 1 || !op.regions().empty()) continue;
+      if (std::optional<OpSpec> spec = last_form(op)) replace(op, std::move(*spec));
+    }
+    for (auto made = transposes_.rbegin(); made != transposes_.rend(); ++made) {
+      if (made->out(0).unused()) model_.graph.erase(*made);
+    }
+  }
+
+ private:
+  /// What the operation becomes; nothing where it stays.
+  std::optional<OpSpec> last_form(Op op) {
+    if (is_one_of<ops::Conv2d, ops::Conv2dActivation>(op)) return convolution(op);
+    if (is_one_of<ops::Linear, ops::LinearActivation>(op)) return head(op);
+    if (op.operands().empty() || !op.in(0) || !last_.contains(op.in(0).node())) {
+      return is_elementwise(op) ? elementwise(op) : std::nullopt;
+    }
+    if (is_one_of<ops::MaxPool2d>(op))
+      return form(ops::ChannelsLastMaxPool2d::record(), {last(op.in(0), op)}, op.attributes());
+    if (is_one_of<ops::AvgPool2d>(op))
+      return form(ops::ChannelsLastAvgPool2d::record(), {last(op.in(0), op)}, op.attributes());
+    if (is_one_of<ops::GlobalAvgPool>(op)) return average(op);
+    if (is_one_of<ops::ReduceMean>(op)) return mean(op);
+    if (is_one_of<ops::Concat, ops::Slice, ops::Pad>(op)) return moved(op);
+    return is_elementwise(op) ? elementwise(op) : std::nullopt;
+  }
+
+  std::optional<OpSpec> convolution(Op op) {
+    const Value w = op.in(ops::Conv2d::record().input("w"));
+    if (!is_image(op.in(0)) || !is_image(op.out(0)) || !w.is_tensor() || updater_of(w)) return std::nullopt;
+    std::vector<Value> operands = op.operands();
+    operands[0] = last(operands[0], op);
+    operands.resize(ops::ChannelsLastConv2d::record().inputs.size());
+    return form(ops::ChannelsLastConv2d::record(), std::move(operands), op.attributes());
+  }
+
+  /// A linear layer on images of one pixel is a convolution.
+  std::optional<OpSpec> head(Op op) {
+    const Op rows = op.in(0).producer();
+    const Value w = op.in(ops::Linear::record().input("w"));
+    if (!rows || !is_one_of<ops::Flatten, ops::Reshape>(rows) || !last_.contains(rows.in(0).node()))
+      return std::nullopt;
+    const Dims& image = rows.in(0).dims();
+    if (image[2] != 1 || image[3] != 1 || image[1] != w.dims()[1] || !w.is_tensor() || updater_of(w))
+      return std::nullopt;
+    std::vector<Value> operands = op.operands();
+    operands[0] = last(rows.in(0), op);
+    operands[1] = add_tensor(model_, w.name() + ".channels_last",
+                             model_.tensors.at(w.name()).reshaped({w.dims()[0], w.dims()[1], 1, 1}), w.role());
+    operands.resize(ops::ChannelsLastConv2d::record().inputs.size());
+    return form(ops::ChannelsLastConv2d::record(), std::move(operands), op.attributes());
+  }
+
+  std::optional<OpSpec> average(Op op) {
+    const Dims& x = op.in(0).dims();
+    return form(ops::ChannelsLastAvgPool2d::record(), {last(op.in(0), op)},
+                {{"kernel", std::vector<int64_t>{x[2], x[3]}}, {"stride", std::vector<int64_t>{1, 1}}});
+  }
+
+  std::optional<OpSpec> mean(Op op) {
+    const ops::ReduceMean mean(op.node());
+    if (!mean.keep_dims() || !is_spatial(mean.axes())) return std::nullopt;
+    return average(op);
+  }
+
+  /// The same operation along other axes.
+  std::optional<OpSpec> moved(Op op) {
+    std::vector<Value> operands = op.operands();
+    Attributes attributes = op.attributes();
+    if (is_one_of<ops::Concat>(op)) {
+      if (!std::ranges::all_of(operands, [&](Value value) { return last_.contains(value.node()); }))
+        return std::nullopt;
+      for (Value& operand : operands) operand = last(operand, op);
+      attributes["axis"] = moved_axes({ops::Concat(op.node()).axis()}).front();
+    } else {
+      operands[0] = last(operands[0], op);
+      std::vector<int64_t> axes = get<std::vector<int64_t>>(attributes, "axes");
+      if (axes.empty() && is_one_of<ops::Slice>(op)) {
+        for (size_t i = 0; i < ops::Slice(op.node()).starts().size(); ++i) axes.push_back(static_cast<int64_t>(i));
+      }
+      attributes["axes"] = moved_axes(axes);
+    }
+    return form(op.info(), std::move(operands), std::move(attributes));
+  }
+
+  /// Operands are images of this layout, single numbers, or constants with a number for each channel.
+  std::optional<OpSpec> elementwise(Op op) {
+    if (!is_image(op.out(0))) return std::nullopt;
+    std::vector<Value> operands = op.operands();
+    const auto is_number = [](Value value) { return value.type().is_static() && count_elements(value.dims()) == 1; };
+    bool any = false;
+    for (const Value operand : operands) {
+      if (!operand) continue;
+      const bool known = last_.contains(operand.node());
+      any = any || known;
+      if (!known && !(is_number(operand) && operand.dims().size() <= kRank) && !is_by_channel(operand))
+        return std::nullopt;
+    }
+    if (!any) return std::nullopt;
+    for (Value& operand : operands) {
+      if (!operand) continue;
+      if (last_.contains(operand.node())) {
+        operand = last(operand, op);
+      } else if (!is_number(operand)) {
+        operand =
+            add_tensor(model_, operand.name() + ".channels_last",
+                       model_.tensors.at(operand.name()).reshaped({count_elements(operand.dims())}), operand.role());
+      }
+    }
+    return form(op.info(), std::move(operands), op.attributes());
+  }
+
+  /// [c, 1, 1] or [1, c, 1, 1].
+  static bool is_by_channel(Value value) {
+    const Dims& dims = value.dims();
+    if (!value.is_tensor() || updater_of(value) || dims.size() < kRank - 1 || dims.size() > kRank) return false;
+    return count_elements(dims) == dims[dims.size() - 3];
+  }
+
+  /// The image of that name with its channels last, to be read by `reader`.
+  Value last(Value image, Op reader) {
+    const auto found = last_.find(image.node());
+    if (found != last_.end()) return found->second;
+    return last_.emplace(image.node(), transposed(image, kToLast, image.name() + ".channels_last", reader))
+        .first->second;
+  }
+
+  Value transposed(Value image, const std::vector<int64_t>& perm, const std::string& name, Op before) {
+    transposes_.push_back(model_.graph.insert(
+        {&ops::Transpose::record(), {image}, {{"perm", perm}}, name, before.location()}, nullptr, before));
+    return transposes_.back().out(0);
+  }
+
+  /// Readers that stay get the image in its old layout.
+  void replace(Op op, OpSpec spec) {
+    const std::string name = op.name();
+    spec.name = name;
+    spec.location = op.location();
+    const Op made = model_.graph.insert(std::move(spec), nullptr, op);
+    if (op.out(0).dims().size() == kRank) {
+      const Value first = transposed(made.out(0), kToFirst, name + ".channels_first", op);
+      op.out(0).replace_all_uses_with(first);
+      last_.emplace(first.node(), made.out(0));
+    } else {
+      const Op rows = model_.graph.insert(
+          {&ops::Reshape::record(), {made.out(0)}, {{"dims", op.out(0).dims()}}, name + ".rows", op.location()},
+          nullptr, op);
+      op.out(0).replace_all_uses_with(rows.out(0));
+    }
+    model_.graph.erase(op);
+    model_.graph.rename(made, name);
+  }
+
+  Model& model_;
+  std::map<const detail::ValueNode*, Value> last_;  ///< of images
+  std::vector<Op> transposes_;
+};
+
+}  // namespace
+
+void channels_last(Model& model) { Rewriter(model).run(); }
+
+}  // namespace halfstep::passes

@@ -1,0 +1,14 @@
+// One layout for a whole network: images with their channels as the last axis.
+#pragma once
+
+#include "halfstep/ir/model.h"
+
+namespace halfstep::passes {
+
+/// Every float convolution with constant weights becomes a channels_last_conv2d, and pools, pointwise operations,
+/// concatenations, slices and paddings that read such images follow, so that images change their layout where a chain
+/// of such operations begins and ends, and nowhere else. Values keep their names; float results move by rounding. For
+/// inference: nothing may change the weights afterwards.
+void channels_last(Model& model);
+
+}  // namespace halfstep::passes
