@@ -15,7 +15,7 @@ namespace halfstep::kernels::channels_last {
 class Tiling {
  public:
   /// Pixels that tiles of 1x1 convolutions take as a line: all of them lie one behind the other.
-  static constexpr int64_t kFlatLine = 14;
+  static constexpr int64_t kFlatLine = 56;
 
   /// Out channels of one group that a tile computes: at most two vectors of them.
   struct Block {
