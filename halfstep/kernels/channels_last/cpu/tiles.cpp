@@ -45,8 +45,6 @@ namespace halfstep::kernels::channels_last::HWY_NAMESPACE {
 
 /// Of 32 or 16 registers, two for each pixel and three for what is multiplied.
 constexpr int kMostPixels = HWY_TARGET == HWY_AVX3 ? 14 : 6;
-/// Lines that go through small weights together.
-constexpr int64_t kTogether = 1;
 /// Steps of the sum by which weights are fetched ahead from the second-level cache.
 constexpr int64_t kAhead = 40;
 
@@ -149,7 +147,7 @@ void piece(const TileState& state, const Call& call, const float* weights, int64
   const Tiling::Piece piece = tiling.piece(number);
   const Finish how = finish_of(state.activation, call);
   const auto* bias = call.in[In::b].as<const float>();
-  const int64_t most = tiling.has_small_weights() ? kTogether : piece.lines;
+  const int64_t most = tiling.together();
   for (int64_t n = piece.image; n < piece.image + piece.images; ++n) {
     const float* x = tiling.enter(call.in[In::x].as<const float>() + n * g.x_image(), piece,
                                   reinterpret_cast<float*>(call.worker_scratch));
