@@ -52,7 +52,7 @@ namespace halfstep::kernels::channels_last::HWY_NAMESPACE {
 #if HS_SIMD_TARGET
 
 template <int kPixels, class Extent>
-HWY_INLINE void compute(const ConvGeometry& g, const Finish& how, const DepthwiseSpan& span, int64_t c, Extent extent) {
+HWY_INLINE void compute(const ConvGeometry& g, const Bounds& how, const DepthwiseSpan& span, int64_t c, Extent extent) {
   FloatVector sums[kPixels];
   const FloatVector first = span.bias == nullptr ? hn::Zero(Float()) : load(span.bias + c, extent);
 #pragma GCC unroll 8
@@ -72,7 +72,8 @@ HWY_INLINE void compute(const ConvGeometry& g, const Finish& how, const Depthwis
 
 /// All channels of some pixels, and on to the pixels behind them.
 template <int kPixels>
-void step(const ConvGeometry& g, const Finish& how, DepthwiseSpan& span) {
+void step(const ConvGeometry& g, const Finish& layer, DepthwiseSpan& span) {
+  const Bounds how(layer);
   int64_t c = 0;
   for (; c + kLanes <= g.c; c += kLanes) compute<kPixels>(g, how, span, c, Whole());
   if (c < g.c) compute<kPixels>(g, how, span, c, Part{g.c - c});

@@ -45,8 +45,6 @@ namespace halfstep::kernels::channels_last::HWY_NAMESPACE {
 
 /// Of 32 or 16 registers, two for each pixel and three for what is multiplied.
 constexpr int kMostPixels = HWY_TARGET == HWY_AVX3 ? 14 : 6;
-/// Lines that go through small weights together.
-constexpr int64_t kTogether = 4;
 /// Steps of the sum by which weights are fetched ahead from the second-level cache.
 constexpr int64_t kAhead = 40;
 
@@ -76,28 +74,39 @@ HWY_INLINE void add_runs(const Tiling& tiling, const Tile& tile, FloatVector (&s
   }
 }
 
+/// `last` is what the last vector of channels holds; the others are whole.
+template <int kPixels, int kVectors, class Extent>
+HWY_INLINE void start(const Tile& tile, FloatVector (&sums)[kPixels][kVectors], Extent last) {
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) {
+    FloatVector first = hn::Zero(Float());
+    const float* bias = tile.bias + v * kLanes;
+    if (tile.bias != nullptr) first = v + 1 < kVectors ? load(bias, Whole()) : load(bias, last);
+#pragma GCC unroll 14
+    for (int p = 0; p < kPixels; ++p) sums[p][v] = first;
+  }
+}
+
+template <int kPixels, int kVectors, class Extent>
+HWY_INLINE void finish_all(const Finish& layer, const Tile& tile, int64_t out_step,
+                           const FloatVector (&sums)[kPixels][kVectors], Extent last) {
+  const Bounds how(layer);
+#pragma GCC unroll 14
+  for (int p = 0; p < kPixels; ++p) {
+    const int64_t at = tile.out + p * out_step;
+    if constexpr (kVectors == 2) finish(how, sums[p][0], at, Whole());
+    finish(how, sums[p][kVectors - 1], at + (kVectors - 1) * kLanes, last);
+  }
+}
+
 /// Pixels of one line, or as many of each of two whole lines.
 template <int kPixels, int kVectors, int kLines>
 void compute(const Tiling& tiling, const Finish& how, const Tile& tile) {
   FloatVector sums[kPixels][kVectors];
-#pragma GCC unroll 2
-  for (int v = 0; v < kVectors; ++v) {
-    FloatVector first = hn::Zero(Float());
-    with_extent(tile.channels - v * kLanes, [&](auto extent) {
-      if (tile.bias != nullptr) first = load(tile.bias + v * kLanes, extent);
-    });
-#pragma GCC unroll 14
-    for (int p = 0; p < kPixels; ++p) sums[p][v] = first;
-  }
+  const int64_t last = tile.channels - (kVectors - 1) * kLanes, out_step = tiling.geometry().o;
+  last >= kLanes ? start(tile, sums, Whole()) : start(tile, sums, Part{last});
   add_runs<kPixels, kVectors, kLines>(tiling, tile, sums);
-  const int64_t out_step = tiling.geometry().o;
-#pragma GCC unroll 2
-  for (int v = 0; v < kVectors; ++v) {
-    with_extent(tile.channels - v * kLanes, [&](auto extent) {
-#pragma GCC unroll 14
-      for (int p = 0; p < kPixels; ++p) finish(how, sums[p][v], tile.out + p * out_step + v * kLanes, extent);
-    });
-  }
+  last >= kLanes ? finish_all(how, tile, out_step, sums, Whole()) : finish_all(how, tile, out_step, sums, Part{last});
 }
 
 using Compute = void (*)(const Tiling&, const Finish&, const Tile&);
@@ -122,8 +131,9 @@ void pair(const Tiling& tiling, const Finish& how, const Tile& tile, bool wide, 
 void line(const Tiling& tiling, const Finish& how, Tile tile, bool wide, int64_t pixels) {
   const ByPixels& tiles = wide ? kLineTiles<2> : kLineTiles<1>;
   const int64_t count = (pixels + kMostPixels - 1) / kMostPixels;
+  const int64_t least = pixels / count, more = pixels % count;
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t size = (i + 1) * pixels / count - i * pixels / count;
+    const int64_t size = least + (i < more ? 1 : 0);
     tiles[static_cast<size_t>(size - 1)](tiling, how, tile);
     tile.x += size * tiling.pixel_step();
     tile.out += size * tiling.geometry().o;
@@ -137,7 +147,7 @@ void piece(const TileState& state, const Call& call, const float* weights, int64
   const Tiling::Piece piece = tiling.piece(number);
   const Finish how = finish_of(state.activation, call);
   const auto* bias = call.in[In::b].as<const float>();
-  const int64_t most = tiling.has_small_weights() ? kTogether : piece.lines;
+  const int64_t most = tiling.together();
   for (int64_t n = piece.image; n < piece.image + piece.images; ++n) {
     const float* x = tiling.enter(call.in[In::x].as<const float>() + n * g.x_image(), piece,
                                   reinterpret_cast<float*>(call.worker_scratch));

@@ -96,6 +96,10 @@ Tiling::Piece Tiling::piece(int64_t number) const {
           .last_block = (part + 1) * blocks / parts_};
 }
 
+int64_t Tiling::together() const {
+  return packed_size_ * kFloat / parts_ <= kNearBytes ? std::max<int64_t>(1, kFlatLine / g_.ow) : lines_;
+}
+
 bool Tiling::has_small_weights() const { return packed_size_ * kFloat <= kSmallWeightBytes; }
 
 void Tiling::pack(const Block& block, const float* weights, float* packed) const {

@@ -15,7 +15,7 @@ namespace halfstep::kernels::channels_last {
 class Tiling {
  public:
   /// Pixels that tiles of 1x1 convolutions take as a line: all of them lie one behind the other.
-  static constexpr int64_t kFlatLine = 14;
+  static constexpr int64_t kFlatLine = 56;
 
   /// Out channels of one group that a tile computes: at most two vectors of them.
   struct Block {
@@ -41,7 +41,10 @@ class Tiling {
   int64_t line_step() const { return g_.stride[0] * padded_width() * g_.c; }
   /// Pixels of a line: fewer in the last one of a 1x1 convolution.
   int64_t pixels(int64_t line) const { return std::min(g_.ow, pixels_ - line * g_.ow); }
-  /// Whether the weights of all blocks stay in the first-level cache, so that a line goes through them at once.
+  /// Lines that go through the blocks of a piece together: few where the weights are near, so that what they read and
+  /// write stays nearer still.
+  int64_t together() const;
+  /// Whether the weights of all blocks stay in the first-level cache.
   bool has_small_weights() const;
 
   /// Floats of packed weights.

@@ -37,14 +37,24 @@ HWY_INLINE void with_extent(int64_t elements, Body&& body) {
   elements >= kLanes ? body(Whole()) : body(Part{elements});
 }
 
+/// Finish in registers: stores to `out` could change it in memory, as far as a compiler knows.
+struct Bounds {
+  explicit Bounds(const Finish& how)
+      : residual(how.residual),
+        out(how.out),
+        lowest(hn::Set(Float(), how.lowest)),
+        highest(hn::Set(Float(), how.highest)) {}
+  const float* residual;
+  float* out;
+  FloatVector lowest, highest;
+};
+
 /// A sum with what the layer adds to it, to `at` of the result. A NaN stays: x86's instructions for the larger and the
 /// smaller of two give their second operand then.
 template <class Extent>
-HWY_INLINE void finish(const Finish& how, FloatVector sum, int64_t at, Extent extent) {
-  const Float d;
+HWY_INLINE void finish(const Bounds& how, FloatVector sum, int64_t at, Extent extent) {
   if (how.residual != nullptr) sum = hn::Add(sum, load(how.residual + at, extent));
-  sum = hn::Min(hn::Set(d, how.highest), hn::Max(hn::Set(d, how.lowest), sum));
-  store(sum, how.out + at, extent);
+  store(hn::Min(how.highest, hn::Max(how.lowest, sum)), how.out + at, extent);
 }
 
 #endif  // HS_SIMD_TARGET
