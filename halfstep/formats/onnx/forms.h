@@ -16,6 +16,7 @@ using Translate = void (*)(Translator&, const Node&);
 struct Form {
   std::string_view domain, op;
   Translate translate;
+  std::string_view doc;  ///< the comment that its file starts with
 };
 
 /// Written by opgen from the names of the files.
