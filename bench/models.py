@@ -4,7 +4,8 @@
 usage: bench/models.py FOLDER [--program build/release/halfstep] [--only TEXT] [--inspect]
 
 FOLDER holds index.json, and for each model its file and io.safetensors with tensors CASE.KIND.NAME. Prints the largest difference
-relative to the largest magnitude of each output, elements that differ for whole numbers, and seconds of the whole process.
+relative to the largest magnitude of each output, elements that differ for whole numbers, and seconds of the whole process. Of a quantized
+file one code on the other side of a tie may carry on; onnx_codes.py judges those, layer by layer.
 Needs numpy and safetensors. Exits with 1 when a file fails or differs by more than its tolerance.
 """
 import argparse
@@ -29,13 +30,13 @@ def split(tensors):
 
 
 def tolerance(model):
-    text = model.get("tolerance", "")
-    for word in text.replace(":", " ").split():
+    """Infinite where the collection says none: codes may differ by whole steps."""
+    for word in model["tolerance"].replace(":", " ").split():
         try:
             return float(word)
         except ValueError:
             continue
-    return 1e-4
+    return float("inf")
 
 
 def run(program, model, inputs, folder):
@@ -100,8 +101,9 @@ def main():
                     if note:
                         notes.append(f"{case} {name}: {note}")
         limit = tolerance(model)
-        bad += not worst <= limit
-        print(f"{'ok  ' if worst <= limit else 'FAIL'} {model['name']:36} {worst:9.2e} of {limit:g} {seconds:6.2f} s  {'; '.join(notes)}", flush=True)
+        good = worst <= limit and worst < float("inf")
+        bad += not good
+        print(f"{'ok  ' if good else 'FAIL'} {model['name']:36} {worst:9.2e} of {limit:g} {seconds:6.2f} s  {'; '.join(notes)}", flush=True)
     print(f"{len(models)} models, {bad} {'with something unsupported' if arguments.inspect else 'failed'}")
     return 1 if bad else 0
 

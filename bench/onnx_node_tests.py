@@ -4,7 +4,8 @@
 usage: bench/onnx_node_tests.py FOLDER [--program build/release/halfstep] [--jobs 2] [--only TEXT] [--json FILE]
 
 FOLDER holds one folder for each case in ONNX's test layout (../shared/data/onnx_node_tests.py writes them). A case passes
-with exit code 0, is unsupported with 3, and is wrong with anything else. Exits with 1 when one is wrong.
+with exit code 0, is unsupported with 3, and is wrong with anything else; so is one that `inspect` called supported and `run` refuses. Exits with 1
+when one is wrong.
 """
 import argparse
 import collections
@@ -18,10 +19,18 @@ import sys
 OPERATOR = re.compile(r"node '[^']*': ([A-Za-z0-9_]+): (.*)")
 
 
+def foretold(program, folder):
+    """Whether `inspect` names something that is not supported, or only with inputs."""
+    done = subprocess.run([program, "inspect", "--json", str(folder / "model.onnx")], capture_output=True, text=True, errors="replace", timeout=300)
+    return done.returncode != 0 or bool(json.loads(done.stdout)["unsupported"])
+
+
 def run(program, folder):
     command = [program, "run", str(folder / "model.onnx"), "--test-data", str(folder), "--threads", "1"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=300)
+        if done.returncode == 3 and not foretold(program, folder):
+            return 1, "inspect calls it supported: " + done.stderr.strip()
         return done.returncode, (done.stdout + done.stderr).strip()
     except subprocess.TimeoutExpired:
         return 124, "no end after 300 s"

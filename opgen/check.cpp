@@ -199,6 +199,19 @@ void check_compute(Record& record) {
   check_scalar(compute.expr, values, record, compute.source);
 }
 
+/// It is asked for where the types of operands and results are known, and nothing else.
+void check_flops(Record& record) {
+  if (!record.flops) return;
+  NamedExpr& flops = *record.flops;
+  Scope scope(record);
+  scope.add_outputs();
+  scope.check_as(flops.expr, ExprType::integer, flops.source);
+  walk(flops.expr, [&flops](const Expr& part) {
+    if (part.is(Expr::Kind::name) && part.type != ExprType::port)
+      fail_at(flops.source, "'{}' is no port, as flops needs", part.text);
+  });
+}
+
 void check_quant(const Record& record) {
   if (!record.quant) return;
   static const std::vector<std::string> kTraits = {"weighted",   "pointwise",   "preserves_range",
@@ -237,6 +250,7 @@ void check_record(Record& record) {
   check_type_variables(record);
   ExtentChecker(record).check();
   check_compute(record);
+  check_flops(record);
   check_quant(record);
   check_foreign(record);
 }

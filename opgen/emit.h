@@ -55,6 +55,8 @@ std::string emit_python_stub(const Records& records);
 /// Records by name, the order of every table.
 std::vector<const Record*> by_name(const Records& records);
 
+/// The dtype of a port in words: "float", "T", "like x".
+std::string type_text(const TypeSpec& type);
 /// Dtype, dims and presence of a port in words: "f32[s], unless is_test".
 std::string port_text(const Port& port);
 /// " of com.microsoft, from 13 on, until 17": where a foreign name holds.
@@ -65,6 +67,8 @@ std::string foreign_names(const Foreign& foreign);
 std::string attribute_members(const Record& record);
 /// The whole of `std::vector<Type> infer_NAME(const OpSite& site)`.
 std::string infer_function(const Record& record);
+/// The whole of `int64_t flops_NAME(const OpTypes& types)` for a record that says its operations.
+std::string flops_function(const Record& record);
 /// The constants kFloat and so on that the inference functions of these records use.
 std::string type_class_constants(const std::vector<const Record*>& records);
 

@@ -6,19 +6,6 @@
 namespace halfstep::opgen {
 namespace {
 
-std::string type_text(const TypeSpec& type) {
-  switch (type.kind) {
-    case TypeSpec::Kind::classed: return type.type_class.name;
-    case TypeSpec::Kind::variable: return type.name;
-    case TypeSpec::Kind::attribute: return "dtype of " + type.name;
-    case TypeSpec::Kind::like: return "like " + type.name;
-    case TypeSpec::Kind::first: break;
-  }
-  std::vector<std::string> choices;
-  for (const TypeSpec& choice : type.choices) choices.push_back(type_text(choice));
-  return join(choices, ", else ");
-}
-
 void write_ports(Text& text, const char* title, const std::vector<Port>& ports) {
   for (const Port& port : ports) text.line("| {} | `{}` | {} |", title, port.name, port_text(port));
 }
@@ -69,6 +56,7 @@ void write_operator(Text& text, const Record& record) {
   write_ports(text, "out", record.outputs);
   text.blank();
   if (record.compute) text.line("Computes `{}`.\n", record.compute->text);
+  if (record.flops) text.line("Operations: `{}`.\n", record.flops->text);
   for (const NamedExpr& let : record.lets) text.line("- {} = `{}`", let.name, let.text);
   for (const NamedExpr& rule : record.rules) text.line("- rule {}: `{}`", rule.name, rule.text);
   if (!record.lets.empty() || !record.rules.empty()) text.blank();
@@ -78,6 +66,19 @@ void write_operator(Text& text, const Record& record) {
 }
 
 }  // namespace
+
+std::string type_text(const TypeSpec& type) {
+  switch (type.kind) {
+    case TypeSpec::Kind::classed: return type.type_class.name;
+    case TypeSpec::Kind::variable: return type.name;
+    case TypeSpec::Kind::attribute: return "dtype of " + type.name;
+    case TypeSpec::Kind::like: return "like " + type.name;
+    case TypeSpec::Kind::first: break;
+  }
+  std::vector<std::string> choices;
+  for (const TypeSpec& choice : type.choices) choices.push_back(type_text(choice));
+  return join(choices, ", else ");
+}
 
 std::string port_text(const Port& port) {
   std::string text = type_text(port.type);

@@ -209,6 +209,25 @@ class InferWriter {
 
 std::string infer_function(const Record& record) { return InferWriter(record).write(); }
 
+std::string flops_function(const Record& record) {
+  std::set<std::string> used;
+  walk(record.flops->expr, [&used](const Expr& part) {
+    if (part.is(Expr::Kind::name)) used.insert(part.text);
+  });
+  Text text;
+  text.line("int64_t flops_{}([[maybe_unused]] const OpTypes& types) {{", record.name);
+  for (const auto& [ports, from] : {std::pair(&record.inputs, "in"), std::pair(&record.outputs, "out")}) {
+    for (size_t i = 0; i < ports->size(); ++i) {
+      const std::string& name = (*ports)[i].name;
+      if (used.contains(name))
+        text.line("  const Operand {}{{{}, types.{}[{}]}};", cpp_name(name), quoted(name), from, i);
+    }
+  }
+  text.line("  return Dim({}).value();", dims_cpp(record.flops->expr));
+  text.line("}}");
+  return text.str();
+}
+
 std::string type_class_constants(const std::vector<const Record*>& records) {
   std::map<std::string, TypeClass> used;
   const auto use = [&used](const TypeClass& type_class) { used.emplace(class_constant(type_class), type_class); };

@@ -93,10 +93,18 @@ std::string presence_cpp(const Port& port) {
   return port.condition ? "unless_" + condition_name(*port.condition) : "nullptr";
 }
 
+/// "float", "u8 or i8": the element types that a port may have.
+std::string port_class(const Port& port, const Record& record) {
+  if (port.type.kind == TypeSpec::Kind::like) return port_class(*record.input(port.type.name), record);
+  if (port.type.kind != TypeSpec::Kind::variable) return type_text(port.type);
+  const auto declared = record.type_variables.find(port.type.name);
+  return declared == record.type_variables.end() ? "any" : declared->second.name;
+}
+
 void write_ports(Text& text, const char* which, const std::vector<Port>& ports, const Record& record) {
   std::vector<std::string> infos, presence;
   for (const Port& port : ports) {
-    std::string info = ".name = " + quoted(port.name);
+    std::string info = ".name = " + quoted(port.name) + ", .type = " + quoted(port_class(port, record));
     if (port.optional) info += ", .optional = true";
     if (port.variadic) info += ", .variadic = true";
     if (!port.state_of.empty())
@@ -185,6 +193,7 @@ void write_record(Text& text, const Record& record) {
   if (!regions.empty()) text.line("  info.regions = {{{}}};", join(regions, ", "));
   write_attributes(text, record);
   text.line("  info.infer = infer_{};", record.name);
+  if (record.flops) text.line("  info.flops = flops_{};", record.name);
   if (record.gradient.rule != Gradient::Rule::none)
     text.line("  info.gradient = GradientKind::{};", kRules[static_cast<size_t>(record.gradient.rule)]);
   write_quant(text, record);
@@ -221,6 +230,7 @@ OutputFile write_source(const std::string& stem, const std::vector<const Record*
   for (const Record* record : records) {
     text.blank();
     text.add(infer_function(*record));
+    if (record->flops) text.add("\n" + flops_function(*record));
   }
   text.line("\n}}  // namespace");
   for (const Record* record : records) {

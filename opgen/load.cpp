@@ -255,6 +255,10 @@ Record load_record(const Yaml& yaml) {
     const Yaml compute = yaml.at("compute");
     record.compute = {compute.source(), "compute", compute.text(), parse_expr(compute.text(), compute.source())};
   }
+  if (yaml.has("flops")) {
+    const Yaml flops = yaml.at("flops");
+    record.flops = {flops.source(), "flops", flops.text(), parse_expr(flops.text(), flops.source())};
+  }
   if (yaml.has("quant")) record.quant = load_quant(yaml.at("quant"));
   if (yaml.has("foreign")) record.foreign = load_foreign(yaml.at("foreign"), record);
   if (yaml.has("regions")) record.regions = load_texts(yaml.at("regions"));

@@ -120,6 +120,7 @@ struct Record {
   std::vector<std::string> extents;  ///< names that the dims of inputs bind, in order
   std::vector<NamedExpr> lets, rules;
   std::optional<NamedExpr> compute;
+  std::optional<NamedExpr> flops;  ///< of ports alone
   Gradient gradient;
   std::optional<Quant> quant;
   std::vector<Foreign> foreign;

@@ -63,6 +63,15 @@ Scope::Scope(const Record& record) : record_(record) {
   for (const AttributeSpec& spec : record.attributes) names_[spec.name] = type_of(spec.value);
 }
 
+void Scope::add_outputs() {
+  for (const Port& port : record_.outputs) names_[port.name] = ExprType::port;
+}
+
+const Port& Scope::port(const std::string& name) const {
+  const Port* input = record_.input(name);
+  return input != nullptr ? *input : *record_.output(name);
+}
+
 void Scope::check_as(Expr& expr, ExprType type, const Source& source) const {
   check(expr, source);
   if (expr.type != type) fail_at(source, "'{}' is {}, expected {}", to_text(expr), name(expr.type), name(type));
@@ -120,9 +129,9 @@ void Scope::check_call(Expr& expr, const Source& source) const {
   }
   for (size_t i = 0; i < parameters.size(); ++i) check_as(expr.args[i], parameters[i], source);
   if (parameters[0] != ExprType::port) return;
-  const Port& port = *record_.input(expr.args[0].text);
-  if (port.variadic) fail_at(source, "{} takes one value, and {} is variadic", expr.text, port.name);
-  if (expr.text == "has" && port.always_there()) fail_at(source, "the input {} is always there", port.name);
+  const Port& first = port(expr.args[0].text);
+  if (first.variadic) fail_at(source, "{} takes one value, and {} is variadic", expr.text, first.name);
+  if (expr.text == "has" && first.always_there()) fail_at(source, "the input {} is always there", first.name);
 }
 
 void Scope::check_shape_function(Expr& call, const Source& source) const {

@@ -14,6 +14,8 @@ class Scope {
   /// Ports and attributes of `record`, which must outlive the scope.
   explicit Scope(const Record& record);
   void add_extent(const std::string& name) { names_[name] = ExprType::integer; }
+  /// The outputs as ports too, for expressions of what is computed when the results are known.
+  void add_outputs();
   bool contains(const std::string& name) const { return names_.contains(name); }
 
   /// Sets the type of every part of `expr`; throws where a name is unknown, a function misused, or types do not fit.
@@ -24,6 +26,7 @@ class Scope {
   void check_shape_function(Expr& call, const Source& source) const;
 
  private:
+  const Port& port(const std::string& name) const;
   void check_name(Expr& expr, const Source& source) const;
   void check_call(Expr& expr, const Source& source) const;
   void check_unary(Expr& expr, const Source& source) const;

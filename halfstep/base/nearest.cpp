@@ -24,9 +24,9 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+const std::string* nearest_word(std::string_view word, std::span<const std::string> candidates) {
   constexpr size_t kLongestWord = 64;  // bounds the time spent on hostile input
-  if (word.empty() || word.size() > kLongestWord) return {};
+  if (word.empty() || word.size() > kLongestWord) return nullptr;
   const std::string* best = nullptr;
   // One more than is allowed: at least one letter must be right.
   size_t best_distance = std::min(std::max<size_t>(2, word.size() / 3), word.size() - 1) + 1;
@@ -37,6 +37,11 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
       best_distance = distance;
     }
   }
+  return best;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+  const std::string* best = nearest_word(word, candidates);
   return best == nullptr ? std::string() : ", did you mean '" + *best + "'?";
 }
 

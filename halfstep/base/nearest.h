@@ -7,8 +7,10 @@
 
 namespace halfstep {
 
-/// ", did you mean 'NAME'?" for the candidate at the smallest edit distance (at most a third of the word, or two
-/// letters), else "".
+/// The candidate at the smallest edit distance (at most a third of the word, or two letters); nullptr for none.
+const std::string* nearest_word(std::string_view word, std::span<const std::string> candidates);
+
+/// ", did you mean 'NAME'?" for the nearest word, else "".
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace halfstep

@@ -136,10 +136,9 @@ void Builder::note(const Node& node, const Error& error) {
   const bool values = dynamic_cast<const NeedsValues*>(&error) != nullptr;
   const bool extents = dynamic_cast<const NeedsExtents*>(&error) != nullptr;
   auto& issues = survey_->issues;
-  auto issue =
-      std::find_if(issues.begin(), issues.end(), [&](const Issue& i) { return i.op == op && i.reason == reason; });
-  if (issue == issues.end()) issue = issues.insert(issue, {op, reason, values, extents, {}});
-  issue->nodes.push_back(node.name());
+  const auto [known, is_new] = noted_.emplace(std::pair(op, reason), issues.size());
+  if (is_new) issues.push_back({op, reason, values, extents, {}});
+  issues[known->second].nodes.push_back(node.name());
 }
 
 void Builder::name_result(const Node& node, const std::string& name, Operand& operand) {

@@ -87,6 +87,7 @@ class Builder {
   Coverage* survey_;
   std::map<std::pair<const void*, std::string>, Value> tensors_;  ///< by memory and type
   std::map<const detail::ValueNode*, Tensor> contents_;           ///< of values that were computed
+  std::map<std::pair<std::string, std::string>, size_t> noted_;   ///< issues of the survey by operator and reason
   std::set<std::string> made_;                                    ///< operations that the node at hand has made
   int number_ = 0;                                                ///< of the outermost node at hand, from 1
   int64_t translated_ = 0;

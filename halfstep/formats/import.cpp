@@ -29,10 +29,12 @@ bool Coverage::complete() const {
 
 std::shared_ptr<const File> open(const std::filesystem::path& path) {
   const Format* format = find_format(path);
-  if (format == nullptr) fail("{}: found no file of a known format", path.string());
+  if (format == nullptr) fail("{}: found neither an ONNX model nor another format that is known", path.string());
   return format->open(path);
 }
 
-bool is_foreign(const std::filesystem::path& path) { return find_format(path) != nullptr; }
+bool is_foreign(const std::filesystem::path& path) {
+  return path.extension() == ".onnx" || find_format(path) != nullptr;
+}
 
 }  // namespace halfstep::formats

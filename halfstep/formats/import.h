@@ -55,6 +55,7 @@ struct Issue {
   bool needs_values = false;   ///< only without inputs: `run` can do it
   bool needs_extents = false;  ///< only with open extents
   std::vector<std::string> nodes;
+  std::string nearest = {};  ///< the supported form that comes nearest, in words; "" for none
 };
 
 struct Coverage {
@@ -80,7 +81,7 @@ class File {
 /// Opens a file of whichever format its content shows. Throws Error that starts with the path.
 std::shared_ptr<const File> open(const std::filesystem::path& path);
 
-/// Whether `path` has a format that `open` knows, by its content.
+/// Whether `path` has a format that `open` knows, by its content, or is called .onnx, which no file of our own is.
 bool is_foreign(const std::filesystem::path& path);
 
 }  // namespace halfstep::formats

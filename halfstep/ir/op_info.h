@@ -17,6 +17,7 @@ namespace halfstep {
 
 struct PortInfo {
   std::string name;
+  std::string type = {};    ///< the element types that it may have, "float", "u8 or i8"
   bool optional = false;    ///< an input that may be left out
   bool variadic = false;    ///< the last input, any number of values
   int state_of = -1;        ///< an output that is the next value of this input port; -1 for none
@@ -42,6 +43,11 @@ struct OpSite {
 /// The type of each output port (of absent ones too, unread), after every check: which inputs are there, the rules of
 /// the record, the state pairs. `shown` says what stands at a flat position, for messages. Throws Error.
 std::vector<Type> check_site(const OpSite& site, const std::function<std::string(size_t)>& shown);
+
+/// Types of an application: operands by flat position, results by port; nullptr for an absent one.
+struct OpTypes {
+  std::vector<const Type*> in, out;
+};
 
 enum class GradientKind {
   none,             ///< no gradient; asking for one is an error
@@ -86,6 +92,9 @@ struct OpInfo {
   /// Checks every rule and returns the type of each output port (of absent ones too, unread); throws Error with the
   /// rule's label.
   std::vector<Type> (*infer)(const OpSite& site) = nullptr;
+  /// Operations of one application, a multiplication and an addition being two; kUnknown where an extent is. nullptr:
+  /// one for each element of the largest operand or result.
+  int64_t (*flops)(const OpTypes& types) = nullptr;
   GradientKind gradient = GradientKind::none;
   QuantInfo quant;
   std::vector<ForeignInfo> foreign;

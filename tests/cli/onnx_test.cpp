@@ -52,6 +52,12 @@ TEST_F(Onnx, test_data_pass_differ_or_are_refused) {
   EXPECT_EQ(report["unsupported"][0]["nodes"][0], "it");
 }
 
+TEST_F(Onnx, what_is_called_so_and_is_none_is_refused_as_that) {
+  test::write_text(workspace / "no.onnx", "PK\x03\x04");
+  EXPECT_EQ(workspace.expect(2, {"inspect", "no.onnx"}).err,
+            "halfstep: no.onnx: found neither an ONNX model nor another format that is known\n");
+}
+
 TEST_F(Onnx, runs_on_named_tensors) {
   const std::vector<float> values = {-1, 2, 3, 4, -5, 6};
   io::write_npz(workspace / "x.npz", {{"x", Tensor::of<float>(DType::f32, {2, 3}, values)}});
@@ -65,9 +71,33 @@ TEST_F(Onnx, inspection_says_what_is_in_it) {
   const auto text = workspace.expect(0, {"inspect", "relu"}).out;
   EXPECT_NE(text.find("ONNX file of test, IR version 10, opset ai.onnx 18"), std::string::npos);
   EXPECT_NE(text.find("every node is supported"), std::string::npos);
+  EXPECT_NE(text.find("input       x: float32[n, 3], here [1, 3]\n"), std::string::npos);
   const auto json = workspace.expect(0, {"inspect", "relu", "--json"}).json();
   EXPECT_TRUE(json["supported"]);
   EXPECT_EQ(json["operators"]["Relu"], 1);
+  EXPECT_EQ(json["inputs"][0]["taken_as"], (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(json["flops"], 3);
+  EXPECT_TRUE(json["memory"].contains("planned"));
+}
+
+TEST_F(Onnx, inspection_counts_operations_and_says_what_is_nearest) {
+  ModelText text;
+  text.input("x", {1, 2, 5, 5});
+  text.add_tensor(formats::onnx::test::floats("w", {4, 2, 3, 3}, std::vector<float>(72)));
+  text.add("Conv", {"x", "w"}, {"y"});
+  text.output("y");
+  test::write_text(workspace / "conv.onnx", text.text());
+  const auto json = workspace.expect(0, {"inspect", "conv.onnx", "--json"}).json();
+  EXPECT_EQ(json["flops"], 2 * (4 * 3 * 3) * (2 * 3 * 3));
+  EXPECT_EQ(json["memory"]["tensors"], 72 * 4);
+
+  text.add("Convo", {"y", "w"}, {"z"}).set_name("it");
+  test::write_text(workspace / "other.onnx", text.text());
+  const auto shown = workspace.expect(0, {"inspect", "other.onnx"}).out;
+  EXPECT_NE(
+      shown.find(
+          "  Convo: the operator is not supported\n    1 node: it\n    nearest supported: Conv (conv2d): X float,"),
+      std::string::npos);
 }
 
 }  // namespace

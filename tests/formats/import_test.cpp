@@ -307,6 +307,41 @@ TEST(Coverage, lists_every_reason_once_with_its_nodes) {
   EXPECT_FALSE(found.complete());
 }
 
+std::string nearest(const std::string& op, const std::string& domain = "") {
+  ModelText text;
+  text.input("x", {2, 3}, 7);
+  text.add(op, {"x"}, {"y"}).set_domain(domain);
+  const std::string bytes = text.text();
+  const Coverage found = parse(test::bytes_of(bytes), "m.onnx")->coverage(bound());
+  return found.issues.empty() ? "supported" : found.issues.at(0).nearest;
+}
+
+TEST(Coverage, says_what_is_supported_instead) {
+  EXPECT_EQ(nearest("Selu"), "Selu (selu): X float; alpha, gamma");
+  EXPECT_EQ(nearest("Sellu"), nearest("Selu"));
+  EXPECT_EQ(nearest("FusedMatMul", "com.microsoft").substr(0, 8), "MatMul (");
+  EXPECT_EQ(nearest("FusedCompress"),
+            "Compress: The slices for which a condition that is known holds; without an axis, "
+            "elements of all axes together.");
+  EXPECT_EQ(nearest("ReduceSum").substr(0, 33), "supported");
+  EXPECT_EQ(nearest("Wxyz"), "");
+}
+
+TEST(Import, refuses_what_is_not_there_before_anything_is_computed) {
+  ModelText text;
+  text.input("x", {2});
+  text.input("c", {}, 9);
+  text.add("If", {"c"}, {"a"}, {attribute("then_branch", branch("Relu")), attribute("else_branch", branch("Relu"))});
+  text.add("Absurd", {"a"}, {"y"}).set_name("last");
+  text.output("y");
+  Binding binding = bound();
+  binding.values = {{"c", condition(true)}};
+  binding.evaluate = [](const OpInfo&, const Attributes&, const std::vector<Tensor>&) -> std::vector<Tensor> {
+    fail("something was computed");
+  };
+  EXPECT_EQ(message(text, binding), "m.onnx: node 'last': Absurd: the operator is not supported");
+}
+
 TEST(Coverage, looks_into_both_branches) {
   ModelText text;
   text.input("x", {2});

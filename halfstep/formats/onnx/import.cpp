@@ -3,7 +3,9 @@
 
 #include <set>
 
+#include "halfstep/formats/nearest_form.h"
 #include "halfstep/formats/onnx/dtypes.h"
+#include "halfstep/formats/onnx/forms.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -71,6 +73,23 @@ std::string title_of(const Summary& summary, int64_t ir_version) {
                      fmt::join(parts, ", "));
 }
 
+/// Of what neither inputs nor extents would help. An issue names the domain before the operator.
+void add_nearest(Coverage& coverage) {
+  std::vector<FormText> forms;
+  for (const Form& form : all_forms()) forms.push_back({form.domain, form.op, form.doc});
+  const SupportedForms supported("onnx", forms);
+  std::map<std::string, std::string> known;
+  for (Issue& issue : coverage.issues) {
+    if (issue.needs_values || issue.needs_extents) continue;
+    const auto [nearest, is_new] = known.emplace(issue.op, "");
+    const size_t dot = issue.op.rfind('.');
+    if (is_new)
+      nearest->second = dot == std::string::npos ? supported.nearest("", issue.op)
+                                                 : supported.nearest(issue.op.substr(0, dot), issue.op.substr(dot + 1));
+    issue.nearest = nearest->second;
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const File> open(const std::filesystem::path& path) { return OnnxFile::open(path); }
@@ -104,6 +123,7 @@ Coverage OnnxFile::coverage(const Binding& binding) const {
   Model model;
   Coverage found;
   Translator(*this, binding, model, &found).run();
+  add_nearest(found);
   return found;
 }
 

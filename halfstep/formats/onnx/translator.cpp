@@ -50,6 +50,10 @@ void Translator::run() {
   const Inside inside(scopes_);
   add_initializers(graph);
   add_inputs(graph);
+  if (!surveys()) {
+    // What is not there is refused before anything is computed for what is.
+    for (const proto::Node& node : graph.node()) look_up(node_of(node));
+  }
   translate_all(graph.node());
   if (!surveys()) set_outputs(graph);
 }
@@ -108,15 +112,23 @@ void Translator::set_outputs(const proto::Graph& graph) {
 void Translator::translate_all(const google::protobuf::RepeatedPtrField<proto::Node>& nodes) {
   if (scopes_.depth() > kMaxDepth)
     unsupported("{}: found more than {} graphs and functions inside each other", file_.name(), kMaxDepth);
-  for (const proto::Node& node : nodes) {
-    const std::string domain = plain_domain(node.domain());
-    const auto version = opsets_->find(domain);
-    const std::string& name = !node.name().empty() || node.output_size() == 0 ? node.name() : node.output(0);
-    const std::string where = fmt::format("{}: node '{}': {}", file_.name(), name, node.op_type());
-    if (version == opsets_->end() && domain.empty())
-      fail("{}: the file does not say which opset it uses", file_.name());
-    translate(Node(node, version == opsets_->end() ? 1 : version->second, where, call_));
-  }
+  for (const proto::Node& node : nodes) translate(node_of(node));
+}
+
+Node Translator::node_of(const proto::Node& node) const {
+  const std::string domain = plain_domain(node.domain());
+  const auto version = opsets_->find(domain);
+  const std::string& name = !node.name().empty() || node.output_size() == 0 ? node.name() : node.output(0);
+  const std::string where = fmt::format("{}: node '{}': {}", file_.name(), name, node.op_type());
+  if (version == opsets_->end() && domain.empty()) fail("{}: the file does not say which opset it uses", file_.name());
+  return {node, version == opsets_->end() ? 1 : version->second, where, call_};
+}
+
+void Translator::look_up(const Node& node) const {
+  if (functions_.contains({node.domain(), node.op()}) || is_there(node)) return;
+  if (!node.domain().empty() && !opsets_->contains(node.domain()))
+    refuse(node, fmt::format("the domain {} is not supported", node.domain()));
+  require_entry(node, foreign_op(node));
 }
 
 bool Translator::lost_input(const Node& node) {
@@ -127,11 +139,9 @@ bool Translator::lost_input(const Node& node) {
 }
 
 void Translator::translate(const Node& node) {
-  const auto look_up = [&] {
-    if (!functions_.contains({node.domain(), node.op()}) && !is_there(node)) require_entry(node, foreign_op(node));
-  };
   const bool done = attempt(
-      node, scopes_.depth() == 1, [&] { translate_one(node); }, [&] { return lost_input(node); }, look_up);
+      node, scopes_.depth() == 1, [&] { translate_one(node); }, [&] { return lost_input(node); },
+      [&] { look_up(node); });
   if (!done) lose(node);
 }
 
@@ -145,8 +155,7 @@ void Translator::translate_one(const Node& node) {
       refuse(node, fmt::format("attribute {} is not supported", unread));
     return;
   }
-  if (!find_entry(foreign_op(node)) && !node.domain().empty() && !opsets_->contains(node.domain()))
-    refuse(node, fmt::format("the domain {} is not supported", node.domain()));
+  look_up(node);
   by_record(node);
 }
 

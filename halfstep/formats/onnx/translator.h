@@ -50,6 +50,9 @@ class Translator : public Builder {
   void add_initializers(const proto::Graph& graph);
   void set_outputs(const proto::Graph& graph);
   void translate_all(const google::protobuf::RepeatedPtrField<proto::Node>& nodes);
+  Node node_of(const proto::Node& node) const;
+  /// Refuses a node whose operator is not there.
+  void look_up(const Node& node) const;
   void translate(const Node& node);
   void translate_one(const Node& node);
   bool translate_elements(const Node& node);
