@@ -3,6 +3,7 @@
 #include "halfstep/data.h"
 #include "halfstep/halfstep.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/onnxruntime_road.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
@@ -79,15 +80,31 @@ verify::Roads roads_of(const Model& prepared, const Model& integer) {
   return roads;
 }
 
+namespace {
+
+/// The third road that `name` asks for.
+void add_engine(verify::Roads& roads, const std::string& name) {
+  if (name.empty()) return;
+  if (name != "onnxruntime") fail("with: found '{}', expected onnxruntime", name);
+  std::vector<std::string> layers;
+  for (const verify::Layer& layer : roads.layers) layers.push_back(layer.name);
+  const auto road = std::make_shared<OnnxruntimeRoad>(roads.integer, std::move(layers));
+  roads.engine = [road](const Tensor& x) { return road->run(x); };
+}
+
+}  // namespace
+
 verify::RoadReport verify_models(const VerifyRequest& request, const Settings& settings) {
   const Model prepared = load_stage(request.prepared, "prepared");
-  Model integer = load_stage(request.integer, "integer");
-  if (!request.inject.empty()) verify::inject(integer, request.inject);
+  const Model integer = load_stage(request.integer, "integer");
+  verify::Roads roads = roads_of(prepared, integer);
+  add_engine(roads, request.with);
+  if (!request.inject.empty()) verify::inject(roads.integer, request.inject);
   const io::Dataset data = open_data_for(prepared, request.data);
   const auto parts = parts_for(prepared, data);
   ThreadPool pool(settings.threads);
   const auto source = [&](int64_t begin, int64_t count) { return parts.test.x(begin, count); };
-  return verify::compare_roads(roads_of(prepared, integer), source, parts.test.size(), pool, settings.progress);
+  return verify::compare_roads(roads, source, parts.test.size(), pool, settings.progress);
 }
 
 }  // namespace halfstep
