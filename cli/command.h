@@ -52,6 +52,7 @@ void add_eval(CLI::App& program, Work& work);
 void add_run(CLI::App& program, Work& work);
 void add_quantize(CLI::App& program, Work& work);
 void add_convert(CLI::App& program, Work& work);
+void add_export(CLI::App& program, Work& work);
 void add_verify(CLI::App& program, Work& work);
 void add_inspect(CLI::App& program, Work& work);
 void add_op(CLI::App& program, Work& work);

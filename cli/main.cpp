@@ -86,8 +86,8 @@ int parse_and_work(int count, const char* const* arguments) {
       "Exit codes: 0 done, 1 a check found a difference, 2 wrong use or bad input, 3 not supported, 130 "
       "interrupted.\n");
   Work work;
-  for (const auto add :
-       {add_quickstart, add_train, add_eval, add_run, add_quantize, add_convert, add_verify, add_inspect, add_op})
+  for (const auto add : {add_quickstart, add_train, add_eval, add_run, add_quantize, add_convert, add_export,
+                         add_verify, add_inspect, add_op})
     add(program, work);
   try {
     program.parse(count, arguments);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -15,10 +16,21 @@ std::string bits(const verify::Layer& layer) {
                            : fmt::format("f{}", layer.feature_bits);
 }
 
-std::string describe(const verify::LayerReport& report, const verify::Difference& difference) {
-  std::string text = fmt::format("layer '{}': {} code {} at {}: training road {}, integer program {}",
-                                 report.layer.name, difference.what, difference.index, to_string(difference.position),
-                                 difference.first, difference.second);
+/// Whether a third road was there.
+bool has_engine(const verify::RoadReport& report) {
+  return !report.layers.empty() && report.layers.front().engine_compared > 0;
+}
+
+/// The roads that differ, in the order of their codes.
+struct Pair {
+  const char* first = "training road";
+  const char* second = "integer program";
+};
+
+std::string describe(const verify::LayerReport& report, const verify::Difference& difference, const Pair& pair = {}) {
+  std::string text =
+      fmt::format("layer '{}': {} code {} at {}: {} {}, {} {}", report.layer.name, difference.what, difference.index,
+                  to_string(difference.position), pair.first, difference.first, pair.second, difference.second);
   if (difference.what != "feature") return text;
   text += fmt::format(" (sample {}", difference.sample);
   if (difference.position.size() == 3)
@@ -26,20 +38,30 @@ std::string describe(const verify::LayerReport& report, const verify::Difference
   return text + ")";
 }
 
-nlohmann::ordered_json json_of(const verify::Difference& difference) {
+nlohmann::ordered_json json_of(const verify::Difference& difference, const char* first = "training",
+                               const char* second = "integer") {
   return {{"what", difference.what},     {"index", difference.index},       {"nhwc_index", difference.nhwc},
-          {"sample", difference.sample}, {"position", difference.position}, {"training", difference.first},
-          {"integer", difference.second}};
+          {"sample", difference.sample}, {"position", difference.position}, {first, difference.first},
+          {second, difference.second}};
 }
 
 }  // namespace
 
 std::string layers_table(const verify::RoadReport& report) {
-  Table table({"layer", "operator", "bits", "scale", "compared", "differing", "SQNR dB"});
+  const bool engine = has_engine(report);
+  std::vector<std::string> columns = {"layer", "operator", "bits", "scale", "compared", "differing", "SQNR dB"};
+  if (engine) columns.push_back("engine differing");
+  Table table(columns);
   for (const auto& layer : report.layers) {
-    table.add({layer.layer.name, layer.layer.op, bits(layer.layer), fmt::format("{:.6g}", layer.layer.scale),
-               std::to_string(layer.compared), std::to_string(layer.differing + layer.parameters_differing),
-               std::isfinite(layer.sqnr_db) ? fmt::format("{:.1f}", layer.sqnr_db) : "inf"});
+    std::vector<std::string> row = {layer.layer.name,
+                                    layer.layer.op,
+                                    bits(layer.layer),
+                                    fmt::format("{:.6g}", layer.layer.scale),
+                                    std::to_string(layer.compared),
+                                    std::to_string(layer.differing + layer.parameters_differing),
+                                    std::isfinite(layer.sqnr_db) ? fmt::format("{:.1f}", layer.sqnr_db) : "inf"};
+    if (engine) row.push_back(std::to_string(layer.engine_differing));
+    table.add(row);
   }
   return table.text();
 }
@@ -57,10 +79,13 @@ std::string verdict(const verify::RoadReport& report) {
     features_differ = true;
     text += "first differing feature: " + describe(layer, *layer.feature) + "\n";
   }
+  const auto at = std::find_if(report.layers.begin(), report.layers.end(), [](const auto& l) { return l.engine; });
+  if (at != report.layers.end())
+    text += "first differing feature: " + describe(*at, *at->engine, {"integer program", "engine"}) + "\n";
   if (report.equal())
-    return fmt::format("equal: {} codes of {} layers over {} samples, 0 differ\n", compared, report.layers.size(),
-                       report.samples);
-  return text + (features_differ ? "" : "no feature code differs\n");
+    return fmt::format("equal: {} codes of {} layers over {} samples, 0 differ{}\n", compared, report.layers.size(),
+                       report.samples, has_engine(report) ? " on three roads" : "");
+  return text + (features_differ || at != report.layers.end() ? "" : "no feature code differs\n");
 }
 
 std::string roads_json(const verify::RoadReport& report) {
@@ -74,8 +99,13 @@ std::string roads_json(const verify::RoadReport& report) {
                                     {"differing", layer.differing},
                                     {"parameters_compared", layer.parameters_compared},
                                     {"parameters_differing", layer.parameters_differing}};
+    if (has_engine(report)) {
+      entry["engine_compared"] = layer.engine_compared;
+      entry["engine_differing"] = layer.engine_differing;
+    }
     if (layer.parameter) entry["first_parameter"] = json_of(*layer.parameter);
     if (layer.feature) entry["first_feature"] = json_of(*layer.feature);
+    if (layer.engine) entry["first_engine"] = json_of(*layer.engine, "integer", "engine");
     json["layers"].push_back(std::move(entry));
   }
   return json.dump(2) + "\n";

@@ -55,6 +55,8 @@ void add_verify(CLI::App& program, Work& work) {
   command->add_option("--data", options->request.data, "samples; the embedded digits without it");
   command->add_option("--inject", options->request.inject,
                       "LAYER:INDEX: flip the top bit of that weight code in the integer program first");
+  command->add_option("--with", options->request.with,
+                      "onnxruntime: run the integer program there too and compare every layer's codes");
   command->callback([options, &work] { work = [options] { return verify_and_report(*options); }; });
 }
 

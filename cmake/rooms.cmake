@@ -74,7 +74,7 @@ function(halfstep_room NAME)
   endif()
   if(NAME STREQUAL base)
     file(GLOB embedded CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} models/*.ir models/*.csv.gz platforms/*.yaml
-         halfstep/verify/differences/*.json)
+         halfstep/verify/differences/*.json python/halfstep/onnxruntime_codes.py)
     halfstep_embed(halfstep_base ${embedded})
   elseif(NOT NAME MATCHES "^(io|runtime)$")
     add_dependencies(halfstep_${NAME} halfstep_gen)

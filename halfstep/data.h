@@ -26,9 +26,9 @@ void require_every_class(const io::Dataset& data);
 /// classes than outputs.
 train::TrainTest parts_for(const Model& model, const io::Dataset& data);
 
-/// The prepared network and the integer program on samples, layer by layer.
-verify::RoadReport compare_on(const Model& prepared, const Model& integer, const train::Samples& samples,
-                              ThreadPool& pool, const ProgressCallback& progress);
+/// The roads on samples, layer by layer.
+verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& samples, ThreadPool& pool,
+                              const ProgressCallback& progress);
 
 /// "float", "prepared" or "integer".
 std::string stage_of(const Model& model);

@@ -140,6 +140,21 @@ struct ConvertReport {
 };
 ConvertReport convert_model(const ConvertRequest& request);
 
+// ---- export
+
+struct ExportRequest {
+  std::filesystem::path model, out;  ///< `out` is an ONNX file
+  std::string format = "float";      ///< float, qdq, qoperator
+  int64_t opset = 21;                ///< 13 to 25
+  bool approximate = false;          ///< instead of refusing what the form has no arithmetic for
+};
+struct ExportReport {
+  int64_t nodes = 0;
+  std::vector<std::string> approximated;  ///< layers whose codes may differ from the Model's
+};
+/// A float or prepared Model as a float ONNX file, a prepared or integer one as one on codes.
+ExportReport export_model(const ExportRequest& request);
+
 // ---- verify
 
 struct VerifyRequest {
@@ -147,6 +162,7 @@ struct VerifyRequest {
   std::string data;
   std::string
       inject;  ///< LAYER:INDEX of a weight code whose top bit is flipped in the integer program first; may be empty
+  std::string with;  ///< "onnxruntime": a third road, that engine on the integer program as it was before; may be empty
 };
 verify::RoadReport verify_models(const VerifyRequest& request, const Settings& settings);
 

@@ -4,6 +4,7 @@
 #include "halfstep/halfstep.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/network.h"
+#include "halfstep/onnxruntime_road.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
@@ -81,22 +82,38 @@ verify::Roads roads_of(const Model& prepared, const Model& integer) {
   return roads;
 }
 
-verify::RoadReport compare_on(const Model& prepared, const Model& integer, const train::Samples& samples,
+verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& samples,
                               ThreadPool& pool, const ProgressCallback& progress) {
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
-  const int64_t usable = train::usable(prepared, samples.size());
-  return verify::compare_roads(roads_of(prepared, integer), source, usable, train::batch_of(prepared, 64), pool,
+  const int64_t usable = train::usable(roads.unquantized, samples.size());
+  return verify::compare_roads(roads, source, usable, train::batch_of(roads.unquantized, 64), pool,
                                progress);
 }
 
+namespace {
+
+/// The third road that `name` asks for.
+void add_engine(verify::Roads& roads, const std::string& name) {
+  if (name.empty()) return;
+  if (name != "onnxruntime") fail("with: found '{}', expected onnxruntime", name);
+  std::vector<std::string> layers;
+  for (const verify::Layer& layer : roads.layers) layers.push_back(layer.name);
+  const auto road = std::make_shared<OnnxruntimeRoad>(roads.integer, std::move(layers));
+  roads.engine = [road](const Tensors& inputs) { return road->run(inputs); };
+}
+
+}  // namespace
+
 verify::RoadReport verify_models(const VerifyRequest& request, const Settings& settings) {
   const Model prepared = load_stage(request.prepared, "prepared");
-  Model integer = load_stage(request.integer, "integer");
-  if (!request.inject.empty()) verify::inject(integer, request.inject);
+  const Model integer = load_stage(request.integer, "integer");
+  verify::Roads roads = roads_of(prepared, integer);
+  add_engine(roads, request.with);
+  if (!request.inject.empty()) verify::inject(roads.integer, request.inject);
   const io::Dataset data = open_data_for(prepared, request.data);
   const auto parts = parts_for(prepared, data);
   ThreadPool pool(settings.threads);
-  return compare_on(prepared, integer, parts.test, pool, settings.progress);
+  return compare_on(roads, parts.test, pool, settings.progress);
 }
 
 }  // namespace halfstep

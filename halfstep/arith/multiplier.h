@@ -15,15 +15,16 @@ struct Multiplier {
 };
 
 /// Forms of requantization that a platform can name.
-enum class Requantization { fixed_point, power_of_two };
+enum class Requantization { fixed_point, power_of_two, float32 };
 
 constexpr std::optional<Requantization> parse_requantization(std::string_view text) {
   if (text == "fixed_point") return Requantization::fixed_point;
   if (text == "power_of_two") return Requantization::power_of_two;
+  if (text == "float32") return Requantization::float32;
   return std::nullopt;
 }
 
-/// Shifts that every form accepts.
+/// Shifts that every form with shifts accepts.
 inline constexpr int32_t kMinShift = 1;
 inline constexpr int32_t kMaxShift = 62;
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "halfstep/arith/float_requantize.h"
 #include "halfstep/arith/multiplier.h"
 
 namespace halfstep::arith {
@@ -43,32 +44,46 @@ inline Clamp fused_clamp(Activation activation, float scale, int32_t zero_point,
   return clamp;
 }
 
-/// One channel's step from accumulator to code. power_of_two keeps k in `shift` and leaves m alone.
+/// One channel's step from accumulator to code. power_of_two keeps k in `shift` and leaves m alone; float32 has the
+/// factor alone.
 struct Scaling {
   Requantization form = Requantization::fixed_point;
   Multiplier positive;
   Multiplier negative;  ///< for acc < 0; the same as positive but for leaky_relu
+  float factor = 0.0F;  ///< float32 only
 
-  /// Before the zero point and the clamp.
+  /// Before the zero point and the clamp. The accumulator has 32 bits.
   int64_t apply(int64_t acc) const {
-    const Multiplier& factor = acc < 0 ? negative : positive;
-    return form == Requantization::fixed_point ? scale_half_up(acc, factor) : shift_half_up(acc, factor.shift);
+    if (form == Requantization::float32) return scale_float(static_cast<int32_t>(acc), factor);
+    const Multiplier& step = acc < 0 ? negative : positive;
+    return form == Requantization::fixed_point ? scale_half_up(acc, step) : shift_half_up(acc, step.shift);
+  }
+  /// The code of a product of two values of codes, before the clamp: float32 adds the zero point before it rounds.
+  int64_t product_code(int64_t acc, int32_t zero_point) const {
+    if (form == Requantization::float32) return float_product_code(static_cast<int32_t>(acc), factor, zero_point);
+    return apply(acc) + zero_point;
   }
 };
 
 /// The Scaling of `factor` (s_x * s_w / s_y); nothing where a shift would leave its range. alpha matters for leaky_relu
-/// only, and must then be a power of two in the power_of_two form.
+/// only, and must then be a power of two in the power_of_two form; float32 has no leaky_relu.
 std::optional<Scaling> to_scaling(double factor, Requantization form, int bits, Activation activation, double alpha);
 
-/// Products of float32 scales, in double, left to right.
-inline double product_factor(float x_scale, float w_scale, float y_scale) {
+/// Factors from float32 scales, left to right: in float32 for the form of that name, else in double.
+inline double product_factor(float x_scale, float w_scale, float y_scale,
+                             Requantization form = Requantization::fixed_point) {
+  if (form == Requantization::float32) return static_cast<double>(float_product_factor(x_scale, w_scale, y_scale));
   return static_cast<double>(x_scale) * static_cast<double>(w_scale) / static_cast<double>(y_scale);
 }
 /// Factor of a sum over a window of `count` elements.
-inline double pool_factor(float x_scale, float y_scale, int64_t count) {
+inline double pool_factor(float x_scale, float y_scale, int64_t count,
+                          Requantization form = Requantization::fixed_point) {
+  if (form == Requantization::float32)
+    return static_cast<double>(float_pool_factor(x_scale, y_scale, static_cast<float>(count)));
   return static_cast<double>(x_scale) / (static_cast<double>(y_scale) * static_cast<double>(count));
 }
-inline double ratio_factor(float x_scale, float y_scale) {
+inline double ratio_factor(float x_scale, float y_scale, Requantization form = Requantization::fixed_point) {
+  if (form == Requantization::float32) return static_cast<double>(x_scale / y_scale);
   return static_cast<double>(x_scale) / static_cast<double>(y_scale);
 }
 

@@ -146,18 +146,20 @@ class Converter {
     std::map<std::string, Value> operands = {{"x", x.value}};
     operands["w"] = add_tensor(step.name() + ".w", Role::parameter, tensors.w);
     operands["b"] = add_tensor(step.name() + ".b", Role::parameter, tensors.b);
-    operands["shift"] = add_tensor(step.name() + ".shift", Role::parameter, tensors.shift);
     const auto add_optional = [&](const std::string& port, const Tensor& tensor) {
       if (tensor.defined()) operands[port] = add_tensor(step.name() + "." + port, Role::parameter, tensor);
     };
+    add_optional("shift", tensors.shift);
     add_optional("multiplier", tensors.multiplier);
     add_optional("negative_shift", tensors.negative_shift);
     add_optional("negative_multiplier", tensors.negative_multiplier);
+    add_optional("w_scale", tensors.w_scale);
 
     Attributes attributes = step.main.attributes();
     attributes.merge(output_attributes(step, y));
     attributes["x_zero_point"] = int64_t{x.format.zero_point};
     attributes["requantize"] = step.quantizer.requantize();
+    if (in_float(step)) set_scales(attributes, {{"x_scale", x.format.scale}, {"y_scale", y.scale}});
     finish(step, integer_operator(step), operands, attributes, y);
   }
 
@@ -194,8 +196,11 @@ class Converter {
       attributes[info.inputs[i].name + "_zero_point"] = int64_t{codes.format.zero_point};
     }
     const CodeFormat& first = codes_.at(inputs[0].node()).format;
-    if (info.attribute("kernel") != nullptr) {
-      if (const auto window = step.global_window()) attributes["kernel"] = attributes["stride"] = *window;
+    const auto window = step.global_window();
+    if (window) attributes["kernel"] = attributes["stride"] = *window;
+    if (in_float(step)) {
+      set_float_scales(step, info, attributes, y);
+    } else if (info.attribute("kernel") != nullptr) {
       const auto& kernel = std::get<std::vector<int64_t>>(attributes.at("kernel"));
       set_factor(step, attributes, arith::pool_factor(first.scale, y.scale, kernel[0] * kernel[1]));
     } else if (info.attribute("a_multiplier") != nullptr) {
@@ -207,9 +212,31 @@ class Converter {
     finish(step, info, operands, attributes, y);
   }
 
+  static bool in_float(const QuantizedStep& step) { return step.quantizer.requantize() == "float32"; }
+
+  static void set_scales(Attributes& attributes, const std::map<std::string, float>& scales) {
+    for (const auto& [name, scale] : scales) attributes[name] = static_cast<double>(scale);
+  }
+
+  /// The scales that an operator without weights computes with.
+  void set_float_scales(const QuantizedStep& step, const OpInfo& info, Attributes& attributes, const CodeFormat& y) {
+    std::map<std::string, float> scales = {{"y_scale", y.scale}};
+    const std::vector<Value> inputs = step.coded_inputs();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const float scale = codes_.at(inputs[i].node()).format.scale;
+      scales[info.inputs[i].name + "_scale"] = scale;
+      const double factor = arith::ratio_factor(scale, y.scale, arith::Requantization::float32);
+      if (!(factor > 0.0) || !std::isfinite(factor)) reject_factor(step, factor);
+    }
+    set_scales(attributes, scales);
+    attributes["requantize"] = step.quantizer.requantize();
+  }
+
   void convert_rescale(const QuantizedStep& step) {
     const Codes& x = codes_.at(step.quantizer.x().node());
     const CodeFormat y = format_of(step.quantizer);
+    if (in_float(step))
+      return finish_table(step, x, float_rescale_table(x.format, y, *parse_dtype(step.quantizer.code_type())), y);
     Attributes attributes = output_attributes(step, y);
     attributes["x_zero_point"] = int64_t{x.format.zero_point};
     set_factor(step, attributes, arith::ratio_factor(x.format.scale, y.scale));
@@ -246,7 +273,11 @@ class Converter {
     const Codes& x = codes_.at(step.main.in(0).node());
     const CodeFormat y = format_of(step.quantizer);
     const DType type = *parse_dtype(step.quantizer.code_type());
-    const Value table = add_tensor(step.name() + ".table", Role::parameter, lookup_table(step.main, x.format, y, type));
+    finish_table(step, x, lookup_table(step.main, x.format, y, type), y);
+  }
+
+  void finish_table(const QuantizedStep& step, const Codes& x, Tensor contents, const CodeFormat& y) {
+    const Value table = add_tensor(step.name() + ".table", Role::parameter, std::move(contents));
     finish(step, ops::IntegerLookup::record(), {{"x", x.value}, {"table", table}},
            {{"code_type", step.quantizer.code_type()}}, y);
   }
@@ -273,9 +304,10 @@ class Converter {
   std::map<const detail::ValueNode*, Codes> codes_;
 };
 
+/// Scales that a program stores do not count: what flows are codes.
 bool touches_float(Op op) {
   for (const Value value : op.operands()) {
-    if (value && is_float(value.dtype())) return true;
+    if (value && !value.is_tensor() && is_float(value.dtype())) return true;
   }
   for (const Value value : op.results()) {
     if (is_float(value.dtype())) return true;

@@ -23,8 +23,8 @@ struct Conversion {
 
 /// Derives codes, biases, multipliers and shifts from the float32 tensors of `prepared` (docs/arithmetic.md, section
 /// 4). It reads no platform: the rules are attributes of the quantizers. Throws unsupported, naming layer and channel,
-/// where a shift leaves its range, an accumulator could overflow, or an operator has no integer form; bad_input when
-/// the network was never calibrated.
+/// where a shift or factor leaves its range, an accumulator could overflow, or an operator has no integer form;
+/// bad_input when the network was never calibrated.
 Conversion convert(const Model& prepared);
 
 /// Whether `model` is an integer program, and that it has no operator on floats other than quantize at its inputs and

@@ -47,19 +47,22 @@ Tensor bias_codes(const WeightedLayer& layer, const std::vector<float>& scales) 
 
 void set_factors(const WeightedLayer& layer, const std::vector<float>& scales, IntegerTensors& out) {
   const auto count = static_cast<int64_t>(scales.size());
+  const bool in_float = layer.form == arith::Requantization::float32;
+  if (in_float) out.w_scale = Tensor::of<float>(DType::f32, {count}, scales);
   const bool multiplies = layer.form == arith::Requantization::fixed_point;
   const bool leaky = layer.activation == arith::Activation::leaky_relu;
-  out.shift = Tensor(DType::i32, {count});
+  if (!in_float) out.shift = Tensor(DType::i32, {count});
   if (multiplies) out.multiplier = Tensor(DType::i32, {count});
   if (leaky) out.negative_shift = Tensor(DType::i32, {count});
   if (leaky && multiplies) out.negative_multiplier = Tensor(DType::i32, {count});
   for (size_t c = 0; c < scales.size(); ++c) {
-    const double factor = arith::product_factor(layer.x.scale, scales[c], layer.y.scale);
+    const double factor = arith::product_factor(layer.x.scale, scales[c], layer.y.scale, layer.form);
     const auto scaling = arith::to_scaling(factor, layer.form, layer.multiplier_bits, layer.activation, layer.alpha);
     if (!scaling)
       unsupported(
           "{}: channel {}: requantization factor {} has no legal shift; calibrate again or check the layer's scales",
           layer.where, c, factor);
+    if (in_float) continue;
     out.shift.data<int32_t>()[c] = scaling->positive.shift;
     if (multiplies) out.multiplier.data<int32_t>()[c] = scaling->positive.m;
     if (leaky) out.negative_shift.data<int32_t>()[c] = scaling->negative.shift;

@@ -34,13 +34,13 @@ struct WeightedLayer {
 };
 
 /// What the integer side stores. The negative factors are defined for leaky_relu only, multipliers for fixed_point
-/// only.
+/// only; float32 has the weights' scales in place of all of them.
 struct IntegerTensors {
-  Tensor w, b, shift, multiplier, negative_shift, negative_multiplier;
+  Tensor w, b, shift, multiplier, negative_shift, negative_multiplier, w_scale;
   int64_t accumulator_bound = 0;
 };
 
-/// Throws unsupported with the channel when a shift or the accumulator leaves its range.
+/// Throws unsupported with the channel when a shift, a factor or the accumulator leaves its range.
 IntegerTensors integer_tensors(const WeightedLayer& layer);
 
 /// The rule of a quantizer's codes.

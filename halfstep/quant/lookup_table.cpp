@@ -1,24 +1,22 @@
 #include "halfstep/quant/lookup_table.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "halfstep/arith/function.h"
 #include "halfstep/base/status.h"
 
 namespace halfstep::quant {
+namespace {
 
-Tensor lookup_table(Op function, const CodeFormat& x, const CodeFormat& y, DType code_type) {
-  const arith::PointwiseFunction* f = arith::find_function(function.info().name);
-  HS_CHECK(f != nullptr && x.code_min == 0);
+/// Entry c is code_of(c - x.zero_point).
+template <class CodeOf>
+Tensor table_of(const CodeFormat& x, DType code_type, CodeOf&& code_of) {
+  HS_CHECK(x.code_min == 0);
   Tensor table(code_type, {int64_t{x.code_max} + 1});
-  const auto store = [&](auto entries) {
-    for (size_t c = 0; c < entries.size(); ++c) {
-      const double real = static_cast<double>(static_cast<int64_t>(c) - x.zero_point) * static_cast<double>(x.scale);
-      const double steps =
-          std::nearbyint(f->value(real, function.attributes()) / static_cast<double>(y.scale)) + y.zero_point;
-      const double code = !(steps >= y.code_min) ? y.code_min : std::min<double>(steps, y.code_max);
-      entries[c] = static_cast<std::remove_reference_t<decltype(entries[c])>>(code);
-    }
+  const auto store = [&]<class Code>(std::span<Code> entries) {
+    for (size_t c = 0; c < entries.size(); ++c)
+      entries[c] = static_cast<Code>(code_of(static_cast<int32_t>(c) - x.zero_point));
   };
   if (code_type == DType::u8) {
     store(table.data<uint8_t>());
@@ -26,6 +24,25 @@ Tensor lookup_table(Op function, const CodeFormat& x, const CodeFormat& y, DType
     store(table.data<uint16_t>());
   }
   return table;
+}
+
+}  // namespace
+
+Tensor lookup_table(Op function, const CodeFormat& x, const CodeFormat& y, DType code_type) {
+  const arith::PointwiseFunction* f = arith::find_function(function.info().name);
+  HS_CHECK(f != nullptr);
+  return table_of(x, code_type, [&](int32_t steps_of_x) {
+    const double real = f->value(steps_of_x * static_cast<double>(x.scale), function.attributes());
+    const double steps = std::nearbyint(real / static_cast<double>(y.scale)) + y.zero_point;
+    return !(steps >= y.code_min) ? y.code_min : std::min<double>(steps, y.code_max);
+  });
+}
+
+Tensor float_rescale_table(const CodeFormat& x, const CodeFormat& y, DType code_type) {
+  const auto factor = static_cast<float>(arith::ratio_factor(x.scale, y.scale, arith::Requantization::float32));
+  return table_of(x, code_type, [&](int32_t steps) {
+    return std::clamp(arith::scale_float(steps, factor) + y.zero_point, y.code_min, y.code_max);
+  });
 }
 
 }  // namespace halfstep::quant

@@ -1,4 +1,4 @@
-// A pointwise function as a table of codes.
+// A function of one code as a table of codes.
 #pragma once
 
 #include "halfstep/base/tensor.h"
@@ -10,5 +10,8 @@ namespace halfstep::quant {
 /// Entry c is the code of f((c - x.zero_point) * x.scale) for c in 0..x.code_max, in double; NaN gives y.code_min.
 /// docs/arithmetic.md, section 5.
 Tensor lookup_table(Op function, const CodeFormat& x, const CodeFormat& y, DType code_type);
+
+/// Entry c is the code of (c - x.zero_point) * x.scale under y, by the float32 form of requantization.
+Tensor float_rescale_table(const CodeFormat& x, const CodeFormat& y, DType code_type);
 
 }  // namespace halfstep::quant

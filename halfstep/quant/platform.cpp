@@ -79,7 +79,7 @@ void read_arithmetic(Platform& platform, YamlReader& root) {
   edges.finish();
   platform.power_of_two = root.boolean("power_of_two");
   YamlReader requantize = root.map("requantize");
-  platform.requantize = requantize.text("form", {"fixed_point", "power_of_two"});
+  platform.requantize = requantize.text("form", {"fixed_point", "power_of_two", "float32"});
   platform.multiplier_bits = static_cast<int>(requantize.integer("multiplier_bits", 15, 31));
   if (platform.requantize == "power_of_two" && !platform.power_of_two)
     fail("{}: power_of_two needs power_of_two scales", requantize.where("form"));
@@ -96,6 +96,10 @@ void read_rules(Platform& platform, YamlReader& root) {
   YamlReader activations = root.map("activations");
   platform.weighted_activations = activations.texts("weighted");
   platform.accumulates_activations = activations.texts("accumulates");
+  const auto& weighted = platform.weighted_activations;
+  if (platform.requantize == "float32" && std::find(weighted.begin(), weighted.end(), "leaky_relu") != weighted.end())
+    fail("{}: found leaky_relu, which the float32 form of requantization does not take in",
+         activations.where("weighted"));
   activations.finish();
   YamlReader channels = root.map("channels");
   platform.channel_multiple = channels.integer("multiple", 1, 4096);
@@ -109,6 +113,7 @@ void read_rules(Platform& platform, YamlReader& root) {
       legal.trait = rule.text("trait", {"weighted", "accumulates", "pointwise", "preserves_range", "same_scale"});
     if (rule.has("features")) legal.features = rule.integers("features");
     if (rule.has("weights")) legal.weights = rule.integers("weights");
+    if (rule.has("refused")) legal.refused = rule.boolean("refused");
     legal.reason = rule.text("reason");
     rule.finish();
     platform.legal.push_back(std::move(legal));
@@ -136,6 +141,7 @@ void Platform::require_legal(const OpInfo& op, std::string_view where, int weigh
   if (weight_bits > 0) require_bits(where, name, "weights", weight_bits, weights.legal, "");
   for (const LegalRule& rule : legal) {
     if (rule.op.empty() ? rule.trait != op.quant.trait : rule.op != op.name) continue;
+    if (rule.refused) unsupported("{}: {} has no {}: {}", where, name, op.name, rule.reason);
     require_bits(where, name, "features", feature_bits, rule.features, rule.reason);
     if (weight_bits > 0) require_bits(where, name, "weights", weight_bits, rule.weights, rule.reason);
     return;

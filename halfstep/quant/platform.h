@@ -18,9 +18,11 @@ struct BitRule {
   std::vector<int64_t> legal;
 };
 
-/// What is legal for a kind of operator beyond the general rule; `op` names one operator, else `trait` a kind.
+/// What is legal for a kind of operator beyond the general rule; `op` names one operator, else `trait` a kind. The
+/// first that holds for an operator decides.
 struct LegalRule {
   std::string op, trait, reason;
+  bool refused = false;                    ///< the target has no such operator at all
   std::vector<int64_t> features, weights;  ///< empty: as the general rule
 };
 
@@ -37,7 +39,7 @@ struct Platform {
   bool low_bits_learned = true;  ///< scales are parameters (LSQ)
   int edge_bits = 8;             ///< first and last weighted layer, unless asked otherwise
   bool power_of_two = false;
-  std::string requantize;  ///< fixed_point, power_of_two
+  std::string requantize;  ///< fixed_point, power_of_two, float32
   int multiplier_bits = 31;
   std::string method, rounding;                      ///< of quantizers; docs/arithmetic.md, section 2
   std::vector<std::string> share_scales;             ///< operators whose inputs must share a scale
@@ -48,8 +50,8 @@ struct Platform {
   std::vector<LegalRule> legal;
   std::string text;  ///< the resolved record
 
-  /// Throws unsupported with the legal values when the operator cannot have these widths; weight_bits 0 means no
-  /// weight.
+  /// Throws unsupported, with the reason, when the operator is refused or cannot have these widths; weight_bits 0 means
+  /// no weight.
   void require_legal(const OpInfo& op, std::string_view where, int weight_bits, int feature_bits) const;
   /// Whether `activation` fuses into an operator of that trait.
   bool fuses(std::string_view activation, std::string_view trait) const;

@@ -10,6 +10,11 @@
 namespace halfstep::verify {
 namespace {
 
+/// Scales are compared by their bits.
+std::span<const int32_t> bits_of(const Tensor& tensor) {
+  return {reinterpret_cast<const int32_t*>(tensor.data<float>().data()), static_cast<size_t>(tensor.size())};
+}
+
 template <class F>
 auto visit_codes(const Tensor& tensor, F visit) {
   switch (tensor.dtype()) {
@@ -18,6 +23,7 @@ auto visit_codes(const Tensor& tensor, F visit) {
     case DType::i4:
     case DType::i8: return visit(tensor.data<int8_t>());
     case DType::i32: return visit(tensor.data<int32_t>());
+    case DType::f32: return visit(bits_of(tensor));
     default: break;
   }
   fail("type {} holds no codes", name(tensor.dtype()));
@@ -64,10 +70,12 @@ void compare_parameter(LayerReport& report, const std::string& what, const Tenso
 /// Name under which the training road gives a derived parameter of a layer: the first output of NAME.parameters is the
 /// bias.
 std::string derived(const Layer& layer, const std::string& port) {
-  return layer.name + (port == "b" ? ".parameters" : ".parameters." + port);
+  if (port == "b") return layer.name + ".parameters";
+  return layer.name + ".parameters." + (port == "w_scale" ? "weight_scale" : port);
 }
 
-const std::vector<std::string> kDerivedPorts = {"b", "multiplier", "shift", "negative_multiplier", "negative_shift"};
+const std::vector<std::string> kDerivedPorts = {
+    "b", "multiplier", "shift", "negative_multiplier", "negative_shift", "w_scale"};
 
 Op op_of(const Model& model, const std::string& name) {
   const Op op = model.graph.op(name);
@@ -108,22 +116,29 @@ void compare_parameters(const Roads& roads, const Values& training, std::vector<
   }
 }
 
-void compare_features(LayerReport& report, const Tensor& a, const Tensor& b, int64_t first_sample) {
+/// What a comparison of features adds to.
+struct FeatureCount {
+  int64_t& compared;
+  int64_t& differing;
+  std::optional<Difference>& first;
+};
+
+void compare_features(const Layer& layer, FeatureCount count, const Tensor& a, const Tensor& b, int64_t first_sample) {
   if (a.dims() != b.dims())
-    fail("layer '{}': features are {} on one road and {} on the other", report.layer.name, to_string(a.type()),
+    fail("layer '{}': features are {} on one road and {} on the other", layer.name, to_string(a.type()),
          to_string(b.type()));
   const auto codes_a = codes_of(a);
   const auto codes_b = codes_of(b);
   const Comparison result = compare(codes_a, codes_b);
-  report.compared += result.compared;
-  report.differing += result.differing;
-  if (!result.first || report.feature) return;
+  count.compared += result.compared;
+  count.differing += result.differing;
+  if (!result.first || count.first) return;
   const auto sample_dims = std::span(a.dims()).subspan(1);
   const int64_t sample_size = count_elements(sample_dims);
   const int64_t index = *result.first % sample_size;
   const auto at = static_cast<size_t>(*result.first);
   const Dims position = position_of(index, sample_dims);
-  report.feature = Difference{
+  count.first = Difference{
       "feature",   index,      nhwc_index(position, sample_dims), first_sample + *result.first / sample_size, position,
       codes_a[at], codes_b[at]};
 }
@@ -188,15 +203,17 @@ Dims position_of(int64_t index, std::span<const int64_t> dims) {
 }
 
 bool RoadReport::equal() const {
-  return std::all_of(layers.begin(), layers.end(),
-                     [](const LayerReport& r) { return r.differing == 0 && r.parameters_differing == 0; });
+  return std::all_of(layers.begin(), layers.end(), [](const LayerReport& r) {
+    return r.differing + r.engine_differing + r.parameters_differing == 0;
+  });
 }
 
 RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, int64_t batch,
                          ThreadPool& pool, const ProgressCallback& progress) {
   RoadReport report;
   report.samples = samples;
-  for (const Layer& layer : roads.layers) report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}});
+  for (const Layer& layer : roads.layers)
+    report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}, .engine = {}});
   std::vector<Noise> noise(roads.layers.size());
   std::map<int64_t, Programs> programs;
   for (int64_t begin = 0; begin < samples; begin += batch) {
@@ -207,10 +224,16 @@ RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t 
     const Values training = now.training.run(inputs, pool);
     const Values integer = now.integer.run(inputs, pool);
     const Values unquantized = now.unquantized.run(inputs, pool);
+    const Values engine = roads.engine ? roads.engine(inputs) : Values();
     if (begin == 0) compare_parameters(roads, training, report.layers);
     for (size_t i = 0; i < roads.layers.size(); ++i) {
       const Layer& layer = roads.layers[i];
-      compare_features(report.layers[i], training.at(layer.name), integer.at(layer.name), begin);
+      LayerReport& layer_report = report.layers[i];
+      compare_features(layer, {layer_report.compared, layer_report.differing, layer_report.feature},
+                       training.at(layer.name), integer.at(layer.name), begin);
+      if (roads.engine)
+        compare_features(layer, {layer_report.engine_compared, layer_report.engine_differing, layer_report.engine},
+                         integer.at(layer.name), engine.at(layer.name), begin);
       const auto input = inputs.find(layer.float_value);
       noise[i].add(layer, integer.at(layer.name),
                    input != inputs.end() ? input->second : unquantized.at(layer.float_value));

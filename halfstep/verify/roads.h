@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +27,7 @@ struct Layer {
 
 /// Where two tensors first differ. Features have their position in both layouts (extents of one sample).
 struct Difference {
-  std::string what;    ///< "weight", "bias", "multiplier", "shift", "feature"
+  std::string what;    ///< "weight", "bias", "multiplier", "shift", "w_scale" (by its bits), "feature"
   int64_t index = 0;   ///< flat, in the tensor's own row-major order (NCHW); a feature's counts from the sample's start
   int64_t nhwc = 0;    ///< features of four axes: the flat index in NHWC order
   int64_t sample = 0;  ///< features: which sample
@@ -37,8 +38,9 @@ struct Difference {
 struct LayerReport {
   Layer layer;
   int64_t compared = 0, differing = 0;                        ///< feature codes
+  int64_t engine_compared = 0, engine_differing = 0;          ///< feature codes of the integer program and the engine
   int64_t parameters_compared = 0, parameters_differing = 0;  ///< weight, bias, multiplier and shift codes
-  std::optional<Difference> parameter, feature;               ///< the first of each
+  std::optional<Difference> parameter, feature, engine;       ///< the first of each
   double sqnr_db = 0;  ///< signal to quantization noise against the unquantized network with the same weights; infinite
                        ///< where nothing differs
 };
@@ -52,11 +54,15 @@ struct RoadReport {
 /// A part of the samples: tensors [count, ...] for the network's arguments.
 using BatchSource = std::function<Tensors(int64_t begin, int64_t count)>;
 
+/// The codes of every layer, by its name, for a batch.
+using Engine = std::function<Tensors(const Tensors& inputs)>;
+
 struct Roads {
   Model training;     ///< evaluation-mode forward of the prepared network, on codes
   Model integer;      ///< the integer program
   Model unquantized;  ///< the same weights without quantizers
   std::vector<Layer> layers;
+  Engine engine = {};  ///< a third road, of another house: compared with the integer program where it is there
 };
 
 /// Compares parameter codes first, then every layer's features on every sample, `batch` at a time.

@@ -65,6 +65,8 @@ TEST(Factors, AreProductsInDoubleFromTheLeft) {
   EXPECT_EQ(product_factor(x, w, y), static_cast<double>(x) * static_cast<double>(w) / static_cast<double>(y));
   EXPECT_EQ(pool_factor(x, y, 49), static_cast<double>(x) / (static_cast<double>(y) * 49.0));
   EXPECT_EQ(ratio_factor(x, y), static_cast<double>(x) / static_cast<double>(y));
+  EXPECT_EQ(product_factor(x, w, y, Requantization::float32), static_cast<double>(x * w / y));
+  EXPECT_EQ(pool_factor(x, y, 49, Requantization::float32), static_cast<double>(x / (y * 49.0F)));
 }
 
 }  // namespace

@@ -87,7 +87,9 @@ struct LayerCase {
     Attributes a = {{"code_min", int64_t{0}},
                     {"code_max", int64_t{rule.code_max}},
                     {"code_type", std::string(name(rule.out_type))},
-                    {"requantize", rule.requantize}};
+                    {"requantize", rule.requantize},
+                    {"x_scale", 1.0},
+                    {"y_scale", 1.0}};
     if (!shape.linear) {
       a["groups"] = shape.groups;
       a["stride"] = shape.stride;
@@ -122,10 +124,11 @@ struct LayerCase {
   /// integer_conv2d or integer_linear with the parameters that arith derives.
   KernelCase integer() const {
     std::vector<int32_t> bias, shift, multiplier, negative_shift, negative_multiplier;
+    const bool in_float = form() == arith::Requantization::float32;
     for (int64_t o = 0; o < shape.o; ++o)
       bias.push_back(rule.bias ? arith::bias_code(b[o], x_scale, w_scales()[rule.per_channel ? o : 0]) : 0);
     for (const float scale : w_scales()) {
-      const double factor = arith::product_factor(x_scale, scale, y_scale);
+      const double factor = arith::product_factor(x_scale, scale, y_scale, form());
       const auto scaling = arith::to_scaling(factor, form(), static_cast<int>(rule.bits), activation(), rule.alpha);
       if (!scaling) {
         ADD_FAILURE() << "factor " << factor << " has no shift";
@@ -146,13 +149,18 @@ struct LayerCase {
     use.attributes["y_zero_point"] = int64_t{rule.y_zero_point};
     use.attributes["code_min"] = int64_t{clamp.low};
     use.attributes["code_max"] = int64_t{clamp.high};
+    if (in_float) {
+      use.attributes["x_scale"] = static_cast<double>(x_scale);
+      use.attributes["y_scale"] = static_cast<double>(y_scale);
+    }
     use.in = {x,
               w,
               ints(bias),
-              ints(shift),
+              in_float ? Tensor() : ints(shift),
               fixed ? ints(multiplier) : Tensor(),
               leaky ? ints(negative_shift) : Tensor(),
-              leaky && fixed ? ints(negative_multiplier) : Tensor()};
+              leaky && fixed ? ints(negative_multiplier) : Tensor(),
+              in_float ? floats(w_scales()) : Tensor()};
     use.out = {out_type()};
     return use;
   }

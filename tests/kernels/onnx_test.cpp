@@ -346,8 +346,8 @@ TEST(OnnxRule, ZeroPointsAndTies) {
   const onnx::CodeRange range = {-128, 127};
   EXPECT_EQ(onnx::requantized(5, 0.5F, 1, range), 3);  // rint(2.5) + 1
   EXPECT_EQ(onnx::requantized(-5, 0.5F, 1, range), -1);
-  const auto add = onnx::AddRule::of(0.5F, 0, 0.5F, 0, 1.0F, 1);
-  EXPECT_EQ(add.code(5, 0, range), 4);  // rint(3.5)
+  const auto add = arith::FloatSum::of(0.5F, 0, 0.5F, 0, 1.0F, 1);
+  EXPECT_EQ(arith::whole_steps(add.steps(5, 0)), 4);  // rint(3.5)
 }
 
 }  // namespace

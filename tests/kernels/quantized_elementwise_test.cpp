@@ -33,7 +33,17 @@ std::vector<SumCase> sums() {
        {DType::u8, {40}, 255, 2, 0.25F},
        {.scale = 2.0F, .activation = "relu6", .requantize = "power_of_two"}},
       {{DType::u8, {40}, 255, 1, 1e-9F}, {DType::u8, {40}, 255, 2, 1.0F}, {.scale = 1e-6F}},
+      {{DType::u8, {65537}, 255, 1, 0.07F, 3},
+       {DType::u8, {65537}, 255, 2, 0.0313F, 131},
+       {.scale = 0.1F, .activation = "relu", .requantize = "float32"}},
+      {{DType::u16, {40}, 4095, 1, 0.5F},
+       {DType::u8, {40}, 255, 2, 0.25F},
+       {.dtype = DType::u16, .code_max = 4095, .requantize = "float32"}},
   };
+}
+
+void set_scales(KernelCase& use, const std::map<std::string, float>& scales) {
+  for (const auto& [attribute, scale] : scales) use.attributes[attribute] = static_cast<double>(scale);
 }
 
 /// integer_add with the factors that arith derives.
@@ -41,16 +51,20 @@ KernelCase integer_sum(const SumCase& sum) {
   KernelCase use;
   use.op = "integer_add";
   use.attributes = sum.y.integer_attributes();
+  use.attributes["a_zero_point"] = int64_t{sum.a.zero_point};
+  use.attributes["b_zero_point"] = int64_t{sum.b.zero_point};
+  use.in = {sum.a.codes, sum.b.codes};
+  use.out = {Type{sum.y.dtype, sum.a.codes.dims()}};
+  if (sum.y.requantize == "float32") {
+    set_scales(use, {{"a_scale", sum.a.scale}, {"b_scale", sum.b.scale}, {"y_scale", sum.y.scale}});
+    return use;
+  }
   const auto pair =
       arith::to_multiplier_pair(arith::ratio_factor(sum.a.scale, sum.y.scale),
                                 arith::ratio_factor(sum.b.scale, sum.y.scale), static_cast<int>(sum.y.bits));
-  use.attributes["a_zero_point"] = int64_t{sum.a.zero_point};
-  use.attributes["b_zero_point"] = int64_t{sum.b.zero_point};
   use.attributes["a_multiplier"] = int64_t{pair->a};
   use.attributes["b_multiplier"] = int64_t{pair->b};
   use.attributes["shift"] = int64_t{pair->shift};
-  use.in = {sum.a.codes, sum.b.codes};
-  use.out = {Type{sum.y.dtype, sum.a.codes.dims()}};
   return use;
 }
 
@@ -95,6 +109,18 @@ TEST(quantized_elementwise, sum_by_hand) {
   EXPECT_EQ(got[2].data<float>()[0], 2.5F);
 }
 
+/// 17 * 9 = 153 steps of 0.125 are 38.25 of 0.5, where the zero point 3 does not matter; 17 * 10 give 42.5 and the odd
+/// zero point goes inside the rounding: rint(45.5) = 46, while rint(42.5) + 3 = 45.
+TEST(quantized_elementwise, float_product_by_hand) {
+  CodesValue a(DType::u8, {2}, 0, 1, 0.25F, 0), b(DType::u8, {2}, 0, 2, 0.5F, 0);
+  a.codes.data<uint8_t>()[0] = a.codes.data<uint8_t>()[1] = 17;
+  b.codes.data<uint8_t>()[0] = 9;
+  b.codes.data<uint8_t>()[1] = 10;
+  const CodesTarget y{.scale = 0.5F, .zero_point = 3, .requantize = "float32"};
+  const auto got = run_kernel(reference_quantized_mul, quantized_pair("quantized_mul", a, b, y), CpuLevel::scalar);
+  EXPECT_EQ(codes_of(got[0]), (std::vector<int>{41, 46}));
+}
+
 KernelCase integer_with_factor(const std::string& op, double factor, const CodesTarget& y) {
   KernelCase use;
   use.op = op;
@@ -123,6 +149,43 @@ TEST(quantized_elementwise, products_agree_on_both_roads) {
               static_cast<float>(a.codes.data<uint8_t>()[119] - 7) * 0.0625F *
                   (static_cast<float>(b.codes.data<uint16_t>()[last_b] - 1000) * 0.001F));
   }
+}
+
+TEST(quantized_elementwise, float_products_and_pools_agree_on_both_roads) {
+  const CodesValue a(DType::u8, {2, 3, 4, 5}, 255, 1), b(DType::u8, {2, 3, 1, 1}, 255, 2, 0.01F, 100);
+  const CodesTarget y{.scale = 0.11F, .activation = "relu6", .requantize = "float32"};
+  KernelCase product;
+  product.op = "integer_mul";
+  product.attributes = y.integer_attributes();
+  set_scales(product, {{"a_scale", a.scale}, {"b_scale", b.scale}, {"y_scale", y.scale}});
+  product.attributes["a_zero_point"] = int64_t{a.zero_point};
+  product.attributes["b_zero_point"] = int64_t{b.zero_point};
+  product.in = {a.codes, b.codes};
+  product.out = {Type{y.dtype, a.codes.dims()}};
+  EXPECT_TRUE(
+      same_bits(run_kernel(reference_quantized_mul, quantized_pair("quantized_mul", a, b, y), CpuLevel::scalar)[0],
+                run_kernel(reference_integer_mul, product, CpuLevel::scalar)[0]));
+
+  const Attributes window = {{"kernel", std::vector<int64_t>{4, 5}},
+                             {"stride", std::vector<int64_t>{1, 1}},
+                             {"pad", std::vector<int64_t>{0, 0, 0, 0}}};
+  KernelCase training;
+  training.op = "quantized_avg_pool2d";
+  training.attributes = y.attributes(true);
+  training.attributes.insert(window.begin(), window.end());
+  append(training.in, a);
+  append(training.in, y);
+  training.out = y.results({2, 3, 1, 1}, true);
+  KernelCase integer;
+  integer.op = "integer_avg_pool2d";
+  integer.attributes = y.integer_attributes();
+  set_scales(integer, {{"x_scale", a.scale}, {"y_scale", y.scale}});
+  integer.attributes.insert(window.begin(), window.end());
+  integer.attributes["x_zero_point"] = int64_t{a.zero_point};
+  integer.in = {a.codes};
+  integer.out = {training.out[0]};
+  EXPECT_TRUE(same_bits(run_kernel(reference_quantized_avg_pool2d, training, CpuLevel::scalar)[0],
+                        run_kernel(reference_integer_avg_pool2d, integer, CpuLevel::scalar)[0]));
 }
 
 TEST(quantized_elementwise, pools_agree_on_both_roads) {

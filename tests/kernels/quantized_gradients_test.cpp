@@ -114,6 +114,7 @@ std::vector<GradientRule> rules() {
           {.activation = "relu6"},
           {.activation = "leaky_relu"},
           {.activation = "leaky_relu", .requantize = "power_of_two"},
+          {.activation = "relu", .requantize = "float32"},
           {.activation = "relu6", .code_max = 15, .y_zero_point = 0}};
 }
 

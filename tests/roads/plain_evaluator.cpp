@@ -19,6 +19,7 @@ struct Plain {
       unit;  ///< kind sum: what one of the accumulator's steps stands for, of each channel, or one for all
   std::vector<int64_t> other;  ///< kind sum of an add: the second term's numbers,
   double other_unit = 0;       ///< and what they stand for
+  int64_t zero_a = 0, zero_b = 0;
   bool relu = false, relu6 = false;
   double alpha = 1;  ///< slope below zero
 };
@@ -69,6 +70,15 @@ int64_t scaled(int64_t number, Factor factor) {
   __int128 product = static_cast<__int128>(number) * factor.m;
   product += static_cast<__int128>(1) << (factor.shift - 1);
   return static_cast<int64_t>(product >> factor.shift);
+}
+
+/// The one rounding of a float32 operation, behind a sum and product without any.
+float once(__float128 exact) { return static_cast<float>(exact); }
+
+/// docs/arithmetic.md, section 4, `float32`, with every operation rounded by itself.
+int64_t scaled_in_float(int64_t number, float factor) {
+  const float acc = once(number);
+  return static_cast<int64_t>(half_even(once(static_cast<__float128>(acc) * factor)));
 }
 
 class Evaluator {
@@ -268,6 +278,8 @@ class Evaluator {
     for (const int64_t code : b.numbers) y.other.push_back(code - static_cast<int64_t>(b.zero));
     y.unit = {a.scale};
     y.other_unit = b.scale;
+    y.zero_a = static_cast<int64_t>(a.zero);
+    y.zero_b = static_cast<int64_t>(b.zero);
     return y;
   }
 
@@ -375,6 +387,11 @@ class Evaluator {
 
   int64_t requantized(const ops::FakeQuantize& q, const Plain& x, size_t i, double y_scale) const {
     const int bits = static_cast<int>(q.multiplier_bits());
+    const bool in_float = q.requantize() == "float32";
+    if (!x.other.empty() && in_float) {
+      const int64_t zero = tensor(q.zero_point()).data<int32_t>()[0];
+      return sum_in_float(x, i, static_cast<float>(y_scale), zero) - zero;
+    }
     if (!x.other.empty()) {
       const Factor larger = factor_of(std::max(x.unit[0], x.other_unit) / y_scale, bits);
       const double a = half_even(x.unit[0] / y_scale * std::ldexp(1.0, larger.shift));
@@ -386,9 +403,25 @@ class Evaluator {
     const bool pool = x.dims.size() == 4 && x.dims[2] == 1 && x.dims[3] == 1 && x.unit.size() == 1;
     const auto per_channel = static_cast<size_t>(size_of_dims(x.dims) / (x.dims[0] * x.dims[1]));
     const size_t channel = x.unit.size() == 1 ? 0 : i / per_channel % static_cast<size_t>(x.dims[1]);
+    if (in_float) {
+      const auto unit = static_cast<float>(x.unit[channel]);  // the product of two scales, or one of them
+      const float divisor = pool ? once(static_cast<__float128>(y_scale) * pool_window_) : static_cast<float>(y_scale);
+      return scaled_in_float(x.numbers[i], once(static_cast<__float128>(unit) / divisor));
+    }
     double factor = pool ? x.unit[0] / (y_scale * static_cast<double>(pool_window_)) : x.unit[channel] / y_scale;
     if (x.numbers[i] < 0) factor *= x.alpha;
     return scaled(x.numbers[i], factor_of(factor, q.requantize() == "power_of_two" ? 31 : bits));
+  }
+
+  /// The sum of docs/arithmetic.md, section 9, qlinear_add, before the clamp.
+  static int64_t sum_in_float(const Plain& x, size_t i, float y_scale, int64_t zero) {
+    const float ra = once(static_cast<__float128>(x.unit[0]) / y_scale);
+    const float rb = once(static_cast<__float128>(x.other_unit) / y_scale);
+    const float b_zero = once(static_cast<__float128>(rb) * x.zero_b);
+    const float zeros = once(static_cast<__float128>(ra) * x.zero_a + b_zero);
+    const float fixed = once(static_cast<__float128>(zero) - zeros);
+    const float inner = once(static_cast<__float128>(x.other[i] + x.zero_b) * rb + fixed);
+    return static_cast<int64_t>(half_even(once(static_cast<__float128>(x.numbers[i] + x.zero_a) * ra + inner)));
   }
 
   const Model& model_;

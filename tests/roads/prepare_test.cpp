@@ -130,6 +130,14 @@ TEST(Prepare, ChannelMultiplesOfTheChip) {
       "layer");
 }
 
+TEST(Prepare, RefusesOperatorsThatTheTargetLacks) {
+  EXPECT_EQ(error_of([] {
+              prepared("  c = conv2d(x=x, w=@w)\n  p = avg_pool2d(x=c) {kernel: [2, 2], stride: [2, 2]}\n  return p\n",
+                       "onnxruntime_int8");
+            }).substr(0, 58),
+            "g.ir:5: node 'p': onnxruntime_int8 has no avg_pool2d: QLin");
+}
+
 TEST(SetBits, ChangesWidthsAtAnyTime) {
   Prepared p("generic_int8");
   quant::set_bits(p.model, "conv[345]", 4, 4);
@@ -174,9 +182,11 @@ TEST(Platform, ErrorsNameFileLineAndKey) {
   EXPECT_NE(with("power_of_two: false", "power_of_two: false\npower_of_tow: 1")
                 .find("power_of_tow: unknown key, did you mean 'power_of_two'?"),
             std::string::npos);
+  EXPECT_NE(with("form: fixed_point", "form: float32").find("float32 form of requantization does not take in"),
+            std::string::npos);
   EXPECT_EQ(error_of([] { quant::load_platform("generic_int9"); }),
             "platform 'generic_int9' is not known, did you mean 'generic_int8'?; expected a file or one of "
-            "generic_int8, magik_t40, pow2_int8");
+            "generic_int8, magik_t40, onnxruntime_int8, pow2_int8");
 }
 
 TEST(Platform, OverridesReachEveryField) {

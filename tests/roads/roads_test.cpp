@@ -27,7 +27,8 @@ INSTANTIATE_TEST_SUITE_P(Roads, EveryTarget,
                                          Widths{"generic_int8", 2, 3}, Widths{"pow2_int8", {}, {}},
                                          Widths{"pow2_int8", 4, 4}, Widths{"magik_t40", {}, {}},
                                          Widths{"magik_t40", 4, 8}, Widths{"magik_t40", 4, 4},
-                                         Widths{"magik_t40", 8, 10}, Widths{"magik_t40", {}, 12}),
+                                         Widths{"magik_t40", 8, 10}, Widths{"magik_t40", {}, 12},
+                                         Widths{"onnxruntime_int8", {}, {}}, Widths{"onnxruntime_int8", 4, 4}),
                          label);
 
 TEST_P(EveryTarget, TrainingRoadAndIntegerProgramAreEqual) {
@@ -138,7 +139,25 @@ const Corruption kCorruptions[] = {
      [](Model& m) {
        set(m, "mean", {{"multiplier", int64_t{1} << 30}});
      }},
+    {"float_factor", true, "conv2", [](Model& m) { scale_by(m, "conv2.w_scale", 1.000001F); }, "onnxruntime_int8"},
+    {"float_bias", true, "conv4", [](Model& m) { add_to(m, "conv4.b", 5, 1); }, "onnxruntime_int8"},
+    {"float_y_scale", true, "conv4",
+     [](Model& m) {
+       set(m, "conv4", {{"y_scale", 0.5}});
+     },
+     "onnxruntime_int8"},
+    {"float_add_scale", true, "shortcut",
+     [](Model& m) {
+       set(m, "shortcut", {{"a_scale", 0.5}});
+     },
+     "onnxruntime_int8"},
+    {"float_pool_window", true, "mean",
+     [](Model& m) {
+       set(m, "mean", {{"x_scale", 0.5}});
+     },
+     "onnxruntime_int8"},
     {"weight", false, "conv4", [](Model& m) { scale_by(m, "conv4.w", 1.05F); }},
+    {"float_factor", false, "conv3", [](Model& m) { scale_by(m, "relu3.scale", 1.01F); }, "onnxruntime_int8"},
     {"bias", false, "head", [](Model& m) { scale_by(m, "head.b", 3.0F); }},
     {"multiplier", false, "conv3", [](Model& m) { scale_by(m, "relu3.scale", 1.01F); }},
     {"shift", false, "conv3", [](Model& m) { scale_by(m, "relu3.scale", 2.0F); }},

@@ -28,15 +28,46 @@ void fill_piece(const View& out, int64_t piece, CodeAt&& code_at) {
   });
 }
 
+/// The step that an operator with one factor states.
+template <class Typed>
+arith::Scaling stored_scaling(const Typed& a) {
+  const arith::Multiplier step{static_cast<int32_t>(a.multiplier), static_cast<int32_t>(a.shift)};
+  return {arith::Requantization::fixed_point, step, step};
+}
+arith::Scaling scaling_of(const IntegerRescale& a) { return stored_scaling(a); }
+arith::Scaling scaling_of(const IntegerMul& a) {
+  const auto form = form_of(a);
+  if (form != arith::Requantization::float32) return stored_scaling(a);
+  return {form, {}, {}, arith::float_product_factor(float_of(a.a_scale), float_of(a.b_scale), float_of(a.y_scale))};
+}
+arith::Scaling scaling_of(const IntegerAvgPool2d& a) {
+  const auto form = form_of(a);
+  if (form != arith::Requantization::float32) return stored_scaling(a);
+  const auto count = static_cast<float>(a.kernel[0] * a.kernel[1]);
+  return {form, {}, {}, arith::float_pool_factor(float_of(a.x_scale), float_of(a.y_scale), count)};
+}
+
 /// The accumulator has 32 bits: conversion proves that it fits, and what does not fit wraps around.
 template <class Typed>
-int32_t requantized(const Typed& a, int64_t acc) {
-  const arith::Multiplier factor{static_cast<int32_t>(a.multiplier), static_cast<int32_t>(a.shift)};
-  return clamp_of(a).apply(arith::scale_half_up(static_cast<int32_t>(acc), factor) + a.y_zero_point);
+int32_t requantized(const Typed& a, const arith::Scaling& scaling, int64_t acc) {
+  return clamp_of(a).apply(scaling.apply(static_cast<int32_t>(acc)) + a.y_zero_point);
+}
+
+Status run_float_add(const Call& call, int64_t piece) {
+  const auto& t = *static_cast<const IntegerAdd*>(call.state);
+  const arith::FloatSum sum = float_sum_of(t);
+  visit_codes(call.in[IntegerAdd::in::a], [&](const auto* a) {
+    visit_codes(call.in[IntegerAdd::in::b], [&](const auto* b) {
+      fill_piece(call.out[IntegerAdd::out::out_], piece,
+                 [&](int64_t i) { return clamp_of(t).apply(arith::whole_steps(sum.steps(a[i], b[i]))); });
+    });
+  });
+  return {};
 }
 
 Status run_add(const Call& call, int, int64_t piece) {
   const auto& t = *static_cast<const IntegerAdd*>(call.state);
+  if (form_of(t) == arith::Requantization::float32) return run_float_add(call, piece);
   const int64_t half = int64_t{1} << (t.shift - 1);
   visit_codes(call.in[IntegerAdd::in::a], [&](const auto* a) {
     visit_codes(call.in[IntegerAdd::in::b], [&](const auto* b) {
@@ -51,6 +82,7 @@ Status run_add(const Call& call, int, int64_t piece) {
 
 Status run_mul(const Call& call, int, int64_t piece) {
   const auto& t = *static_cast<const IntegerMul*>(call.state);
+  const arith::Scaling scaling = scaling_of(t);
   const View& out = call.out[IntegerMul::out::out_];
   const ConstView& a_view = call.in[IntegerMul::in::a];
   const ConstView& b_view = call.in[IntegerMul::in::b];
@@ -59,7 +91,8 @@ Status run_mul(const Call& call, int, int64_t piece) {
       fill_piece(out, piece, [&](int64_t i) {
         const int64_t a_steps = a[broadcast_index(a_view.dims, out.dims, i)] - t.a_zero_point;
         const int64_t b_steps = b[broadcast_index(b_view.dims, out.dims, i)] - t.b_zero_point;
-        return requantized(t, a_steps * b_steps);
+        return clamp_of(t).apply(
+            scaling.product_code(static_cast<int32_t>(a_steps * b_steps), static_cast<int32_t>(t.y_zero_point)));
       });
     });
   });
@@ -68,6 +101,7 @@ Status run_mul(const Call& call, int, int64_t piece) {
 
 Status run_avg_pool2d(const Call& call, int, int64_t piece) {
   const auto& t = *static_cast<const IntegerAvgPool2d*>(call.state);
+  const arith::Scaling scaling = scaling_of(t);
   const View& out = call.out[IntegerAvgPool2d::out::out_];
   const auto x = call.in[IntegerAvgPool2d::in::x].dims;
   visit_codes(call.in[IntegerAvgPool2d::in::x], [&](const auto* src) {
@@ -80,7 +114,7 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
         for (int64_t ix = std::max<int64_t>(left, 0); ix < std::min(left + t.kernel[1], x[3]); ++ix)
           acc += src[(plane * x[2] + iy) * x[3] + ix] - t.x_zero_point;
       }
-      return requantized(t, acc);
+      return requantized(t, scaling, acc);
     });
   });
   return {};
@@ -101,9 +135,10 @@ Status run_lookup(const Call& call, int, int64_t piece) {
 
 Status run_rescale(const Call& call, int, int64_t piece) {
   const auto& t = *static_cast<const IntegerRescale*>(call.state);
+  const arith::Scaling scaling = scaling_of(t);
   visit_codes(call.in[IntegerRescale::in::x], [&](const auto* src) {
     fill_piece(call.out[IntegerRescale::out::out_], piece,
-               [&](int64_t i) { return requantized(t, src[i] - t.x_zero_point); });
+               [&](int64_t i) { return requantized(t, scaling, src[i] - t.x_zero_point); });
   });
   return {};
 }

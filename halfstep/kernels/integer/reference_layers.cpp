@@ -11,8 +11,8 @@ namespace {
 
 template <class Typed>
 StoredSteps steps_of(const Typed& attributes, const Call& call) {
-  return stored_steps(form_of(attributes), call.in[Typed::in::shift].size(),
-                      [&](int position) { return call.in[position].data; });
+  const StepForm form = step_form(attributes);
+  return stored_steps(form, call.in[step_port(form.form)].size(), [&](int position) { return call.in[position].data; });
 }
 
 /// One output code. The accumulator has 32 bits: conversion proves that it fits, and what does not fit wraps around.

@@ -1,5 +1,7 @@
 #include "halfstep/kernels/integer/step.h"
 
+#include <cmath>
+
 namespace halfstep::kernels {
 namespace {
 
@@ -25,6 +27,8 @@ Status illegal(arith::Multiplier step, arith::Requantization form, int64_t chann
 
 arith::Scaling StoredSteps::scaling(int64_t channel) const {
   const int64_t i = count == 1 ? 0 : channel;
+  if (form == arith::Requantization::float32)
+    return {form, {}, {}, arith::float_product_factor(x_scale, w_scale[i], y_scale)};
   const arith::Multiplier positive = entry(multiplier, shift, i);
   return {form, positive, negative_shift != nullptr ? entry(negative_multiplier, negative_shift, i) : positive};
 }
@@ -32,6 +36,10 @@ arith::Scaling StoredSteps::scaling(int64_t channel) const {
 Status StoredSteps::check() const {
   for (int64_t i = 0; i < count; ++i) {
     const arith::Scaling step = scaling(i);
+    if (form == arith::Requantization::float32) {
+      if (std::isfinite(step.factor) && step.factor > 0.0F) continue;
+      return Status(fmt::format("channel {}: factor is {}, expected a positive number", i, step.factor));
+    }
     if (!is_legal(step.positive, form)) return illegal(step.positive, form, i);
     if (!is_legal(step.negative, form)) return illegal(step.negative, form, i);
   }

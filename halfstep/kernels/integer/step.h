@@ -7,6 +7,11 @@
 
 namespace halfstep::kernels {
 
+/// The port that all the others that scale accumulators have the extents of.
+inline int step_port(arith::Requantization form) {
+  return form == arith::Requantization::float32 ? IntegerConv2d::in::w_scale : IntegerConv2d::in::shift;
+}
+
 /// The operands that scale a layer's accumulators. Each has `count` entries: one for all channels, or one for each.
 struct StoredSteps {
   arith::Requantization form = arith::Requantization::fixed_point;
@@ -15,20 +20,13 @@ struct StoredSteps {
   const int32_t* multiplier = nullptr;           ///< fixed_point only
   const int32_t* negative_shift = nullptr;       ///< for acc < 0 where present, as leaky_relu needs it
   const int32_t* negative_multiplier = nullptr;  ///< likewise, fixed_point only
+  const float* w_scale = nullptr;                ///< float32 alone has scales
+  float x_scale = 1.0F, y_scale = 1.0F;
 
   arith::Scaling scaling(int64_t channel) const;
-  /// Names the first channel whose shift or multiplier no requantization has.
+  /// Names the first channel whose shift, multiplier or factor no requantization has.
   Status check() const;
 };
-
-/// data(position) is the operand's contents or null. integer_conv2d and integer_linear have their ports at the same
-/// positions.
-template <class Data>
-StoredSteps stored_steps(arith::Requantization form, int64_t count, Data&& data) {
-  using In = IntegerConv2d::in;
-  const auto at = [&](int position) { return static_cast<const int32_t*>(data(position)); };
-  return {form, count, at(In::shift), at(In::multiplier), at(In::negative_shift), at(In::negative_multiplier)};
-}
 
 /// The form and the clamp of either operator's attributes.
 template <class Attributes>
@@ -40,6 +38,43 @@ arith::Requantization form_of(const Attributes& attributes) {
 template <class Attributes>
 arith::Clamp clamp_of(const Attributes& attributes) {
   return {static_cast<int32_t>(attributes.code_min), static_cast<int32_t>(attributes.code_max)};
+}
+
+/// A scale that an attribute holds: float32 contents in a double.
+inline float float_of(double scale) { return static_cast<float>(scale); }
+
+/// The sum of integer_add in float32.
+inline arith::FloatSum float_sum_of(const IntegerAdd& a) {
+  return arith::FloatSum::of(float_of(a.a_scale), static_cast<int32_t>(a.a_zero_point), float_of(a.b_scale),
+                             static_cast<int32_t>(a.b_zero_point), float_of(a.y_scale),
+                             static_cast<int32_t>(a.y_zero_point));
+}
+
+/// Form and scales of the attributes.
+struct StepForm {
+  arith::Requantization form = arith::Requantization::fixed_point;
+  float x_scale = 1.0F, y_scale = 1.0F;
+};
+template <class Attributes>
+StepForm step_form(const Attributes& attributes) {
+  return {form_of(attributes), float_of(attributes.x_scale), float_of(attributes.y_scale)};
+}
+
+/// data(position) is the operand's contents or null. integer_conv2d and integer_linear have their ports at the same
+/// positions.
+template <class Data>
+StoredSteps stored_steps(const StepForm& form, int64_t count, Data&& data) {
+  using In = IntegerConv2d::in;
+  const auto at = [&](int position) { return static_cast<const int32_t*>(data(position)); };
+  return {form.form,
+          count,
+          at(In::shift),
+          at(In::multiplier),
+          at(In::negative_shift),
+          at(In::negative_multiplier),
+          static_cast<const float*>(data(In::w_scale)),
+          form.x_scale,
+          form.y_scale};
 }
 
 }  // namespace halfstep::kernels

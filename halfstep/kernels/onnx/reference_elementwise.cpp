@@ -24,13 +24,13 @@ Status run_add(const Call& call, int, int64_t piece) {
   using Op = QlinearAdd;
   const ConstView &a = call.in[Op::in::a], &b = call.in[Op::in::b];
   const View& y = call.out[Op::out::y];
-  const AddRule rule = add_rule(call);
+  const arith::FloatSum rule = add_rule(call);
   const int64_t begin = piece * kPieceElements, end = std::min(begin + kPieceElements, y.size());
   with_code(y.dtype, [&]<class Code>() {
     for (int64_t i = begin; i < end; ++i) {
       const int32_t left = a.as<const Code>()[broadcast_index(a.dims, y.dims, i)];
       const int32_t right = b.as<const Code>()[broadcast_index(b.dims, y.dims, i)];
-      y.as<Code>()[i] = static_cast<Code>(rule.code(left, right, range_of(y.dtype)));
+      y.as<Code>()[i] = static_cast<Code>(saturated_code(rule.steps(left, right), 0, range_of(y.dtype)));
     }
   });
   return {};
@@ -108,8 +108,8 @@ Status run_pool(const Call& call, int, int64_t piece) {
   const auto& pool = state_of<GlobalPool>(call);
   const View& y = call.out[Op::out::y];
   const auto zero_point = static_cast<uint32_t>(code_at(call.in[Op::in::x_zero_point]));
-  const float multiplier =
-      scale_at(call.in[Op::in::x_scale]) / (scale_at(call.in[Op::in::y_scale]) * static_cast<float>(pool.pixels));
+  const float multiplier = arith::float_pool_factor(
+      scale_at(call.in[Op::in::x_scale]), scale_at(call.in[Op::in::y_scale]), static_cast<float>(pool.pixels));
   with_code(y.dtype, [&]<class Code>() {
     const Code* src = call.in[Op::in::x].as<const Code>() + piece / pool.c * pool.image + piece % pool.c * pool.channel;
     uint32_t sum = 0U - static_cast<uint32_t>(pool.pixels) * zero_point;

@@ -75,7 +75,7 @@ void requantize_row(const MatmulOperands& in, const MatmulShape& shape, int64_t 
     auto* dst = y.as<Code>() + (batch * shape.rows + row) * shape.columns;
     for (int64_t j = 0; j < shape.columns; ++j) {
       const float b_scale = scale_at(in.b_scale, line_at(in.b_scale, b_batch, j, shape.columns));
-      const float multiplier = product_multiplier(a_scale, b_scale, y_scale);
+      const float multiplier = arith::float_product_factor(a_scale, b_scale, y_scale);
       dst[j] = static_cast<Code>(requantized(static_cast<int32_t>(sums[j]), multiplier, y_zero_point, range));
     }
   });
@@ -192,8 +192,8 @@ Status run_qlinear_conv(const Call& call, int, int64_t piece) {
   const int64_t o = piece % shape.o;
   const ConstView &w_scale = call.in[Op::in::w_scale], &b = call.in[Op::in::b];
   const float multiplier =
-      product_multiplier(scale_at(call.in[Op::in::x_scale]), scale_at(w_scale, w_scale.size() > 1 ? o : 0),
-                         scale_at(call.in[Op::in::y_scale]));
+      arith::float_product_factor(scale_at(call.in[Op::in::x_scale]), scale_at(w_scale, w_scale.size() > 1 ? o : 0),
+                                  scale_at(call.in[Op::in::y_scale]));
   const auto bias = static_cast<uint32_t>(b.present() ? b.as<const int32_t>()[o] : 0);
   const int32_t zero_point = code_at(call.in[Op::in::y_zero_point]);
   const View& y = call.out[Op::out::y];

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "halfstep/arith/float_requantize.h"
 #include "halfstep/base/host_device.h"
 
 namespace halfstep::kernels::onnx {
@@ -121,30 +122,9 @@ struct DynamicParameters {
   }
 };
 
-/// What an exact sum of products of codes is multiplied with.
-HS_HOST_DEVICE inline float product_multiplier(float x_scale, float w_scale, float y_scale) {
-  return x_scale * w_scale / y_scale;
-}
-
 HS_HOST_DEVICE inline int32_t requantized(int32_t sum, float multiplier, int32_t zero_point, CodeRange range) {
   return saturated_code(static_cast<float>(sum) * multiplier, zero_point, range);
 }
-
-/// The sum of two values in codes, with everything that does not depend on the element worked out.
-struct AddRule {
-  float a_ratio, b_ratio, offset;
-
-  HS_HOST_DEVICE static AddRule of(float a_scale, int32_t a_zero_point, float b_scale, int32_t b_zero_point,
-                                   float y_scale, int32_t y_zero_point) {
-    const float a_ratio = a_scale / y_scale, b_ratio = b_scale / y_scale;
-    const float zero = std::fma(a_ratio, static_cast<float>(a_zero_point), b_ratio * static_cast<float>(b_zero_point));
-    return {a_ratio, b_ratio, static_cast<float>(y_zero_point) - zero};
-  }
-  HS_HOST_DEVICE int32_t code(int32_t a, int32_t b, CodeRange range) const {
-    const float sum = std::fma(static_cast<float>(a), a_ratio, std::fma(static_cast<float>(b), b_ratio, offset));
-    return saturated_code(sum, 0, range);
-  }
-};
 
 HS_HOST_DEVICE inline float leaky_relu(float x, float alpha) { return x >= 0.0F ? x : x * alpha; }
 

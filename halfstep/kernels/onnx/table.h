@@ -49,11 +49,11 @@ void fill_table(const CodeFunction& function, const CodeScales& scales, Code (&t
     table[i] = static_cast<Code>(function.code(static_cast<Code>(static_cast<uint8_t>(i)), scales));
 }
 
-inline AddRule add_rule(const Call& call) {
+inline arith::FloatSum add_rule(const Call& call) {
   using In = QlinearAdd::in;
-  return AddRule::of(scale_at(call.in[In::a_scale]), code_at(call.in[In::a_zero_point]), scale_at(call.in[In::b_scale]),
-                     code_at(call.in[In::b_zero_point]), scale_at(call.in[In::y_scale]),
-                     code_at(call.in[In::y_zero_point]));
+  return arith::FloatSum::of(scale_at(call.in[In::a_scale]), code_at(call.in[In::a_zero_point]),
+                             scale_at(call.in[In::b_scale]), code_at(call.in[In::b_zero_point]),
+                             scale_at(call.in[In::y_scale]), code_at(call.in[In::y_zero_point]));
 }
 
 }  // namespace halfstep::kernels::onnx

@@ -27,7 +27,7 @@ int32_t LayerScales::bias_code(int64_t channel) const {
 }
 
 Status LayerScales::derive(const RequantizeRule& rule, int64_t channel, arith::Scaling& scaling) const {
-  return rule.derive(arith::product_factor(x_scale, weight_scale(channel), y_scale), channel, scaling);
+  return rule.derive(arith::product_factor(x_scale, weight_scale(channel), y_scale, rule.form), channel, scaling);
 }
 
 }  // namespace halfstep::kernels

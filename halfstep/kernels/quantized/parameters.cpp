@@ -29,8 +29,9 @@ Status run(const Call& call, int, int64_t) {
   }
   for (int64_t c = 0; c < w_scales.size(); ++c) {
     arith::Scaling scaling;
-    Status status = rule.derive(arith::product_factor(x_scale, w_scale[c], y_scale), c, scaling);
+    Status status = rule.derive(arith::product_factor(x_scale, w_scale[c], y_scale, rule.form), c, scaling);
     if (!status.ok()) return status;
+    call.out[Op::out::weight_scale].as<float>()[c] = w_scale[c];
     call.out[Op::out::multiplier].as<int32_t>()[c] = scaling.positive.m;
     call.out[Op::out::shift].as<int32_t>()[c] = scaling.positive.shift;
     call.out[Op::out::negative_multiplier].as<int32_t>()[c] = scaling.negative.m;

@@ -51,6 +51,18 @@ struct Target {
   }
 };
 
+void run_float_add(const Call& call, int64_t piece, const Operand& a, const Operand& b, const Target<QuantizedAdd>& y) {
+  const auto sum = arith::FloatSum::of(a.scale, a.zero_point, b.scale, b.zero_point, y.scale, y.zero_point);
+  visit_codes(a.view, [&](const auto* a_codes) {
+    visit_codes(b.view, [&](const auto* b_codes) {
+      const auto element = [&](int64_t i) -> Requantized {
+        return {arith::whole_steps(sum.steps(a_codes[i], b_codes[i])), a.real(a_codes[i]) + b.real(b_codes[i])};
+      };
+      store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
+    });
+  });
+}
+
 Status run_add(const Call& call, int, int64_t piece) {
   using In = QuantizedAdd::in;
   const auto& state = *static_cast<const RuleState<QuantizedAdd>*>(call.state);
@@ -59,6 +71,10 @@ Status run_add(const Call& call, int, int64_t piece) {
   const Target<QuantizedAdd> y(call, state.rule);
   arith::MultiplierPair factors;
   if (Status status = sum_factors(state.rule, a.scale, b.scale, y.scale, factors); !status.ok()) return status;
+  if (state.rule.form == arith::Requantization::float32) {
+    run_float_add(call, piece, a, b, y);
+    return {};
+  }
   const int64_t half = int64_t{1} << (factors.shift - 1);
   visit_codes(a.view, [&](const auto* a_codes) {
     visit_codes(b.view, [&](const auto* b_codes) {
@@ -79,7 +95,7 @@ Status run_mul(const Call& call, int, int64_t piece) {
   const Operand b(call, In::b, In::b_scale, In::b_zero_point);
   const Target<QuantizedMul> y(call, state.rule);
   arith::Scaling scaling;
-  const double factor = arith::product_factor(a.scale, b.scale, y.scale);
+  const double factor = arith::product_factor(a.scale, b.scale, y.scale, state.rule.form);
   if (Status status = state.rule.derive(factor, -1, scaling); !status.ok()) return status;
   const auto out = call.out[QuantizedMul::out::out_].dims;
   visit_codes(a.view, [&](const auto* a_codes) {
@@ -87,7 +103,8 @@ Status run_mul(const Call& call, int, int64_t piece) {
       const auto element = [&](int64_t i) -> Requantized {
         const int64_t a_code = a_codes[broadcast_index(a.view.dims, out, i)];
         const int64_t b_code = b_codes[broadcast_index(b.view.dims, out, i)];
-        return {y.code(scaling, a.steps(a_code) * b.steps(b_code)), a.real(a_code) * b.real(b_code)};
+        const auto acc = static_cast<int32_t>(a.steps(a_code) * b.steps(b_code));
+        return {scaling.product_code(acc, y.zero_point), a.real(a_code) * b.real(b_code)};
       };
       store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
     });
@@ -118,8 +135,8 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
   const Target<QuantizedAvgPool2d> y(call, state.rule);
   const int64_t window = state.attributes.kernel[0] * state.attributes.kernel[1];
   arith::Scaling scaling;
-  if (Status status = state.rule.derive(arith::pool_factor(x.scale, y.scale, window), -1, scaling); !status.ok())
-    return status;
+  const double factor = arith::pool_factor(x.scale, y.scale, window, state.rule.form);
+  if (Status status = state.rule.derive(factor, -1, scaling); !status.ok()) return status;
   visit_codes(x.view, [&](const auto* codes) {
     const auto element = [&](int64_t i) -> Requantized {
       const int64_t sum = window_sum(state.attributes, x, codes, call.out[QuantizedAvgPool2d::out::out_].dims, i);
@@ -136,8 +153,8 @@ Status run_rescale(const Call& call, int, int64_t piece) {
   const Operand x(call, In::x, In::x_scale, In::x_zero_point);
   const Target<QuantizedRescale> y(call, state.rule);
   arith::Scaling scaling;
-  if (Status status = state.rule.derive(arith::ratio_factor(x.scale, y.scale), -1, scaling); !status.ok())
-    return status;
+  const double factor = arith::ratio_factor(x.scale, y.scale, state.rule.form);
+  if (Status status = state.rule.derive(factor, -1, scaling); !status.ok()) return status;
   visit_codes(x.view, [&](const auto* codes) {
     const auto element = [&](int64_t i) -> Requantized {
       return {y.code(scaling, x.steps(codes[i])), x.real(codes[i])};

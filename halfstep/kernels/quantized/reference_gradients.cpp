@@ -49,7 +49,8 @@ Status run_requantize_grad(const Call& call, int, int64_t) {
   const double sum = sum_of_chunks(acc.size(), [&](int64_t i) {
     const int64_t channel = i / channels.run % channels.count;
     if (channel != derived && status.ok()) {
-      factor = arith::product_factor(x_scale, w_scale.as<const float>()[w_scale.size() == 1 ? 0 : channel], y_scale);
+      factor = arith::product_factor(x_scale, w_scale.as<const float>()[w_scale.size() == 1 ? 0 : channel], y_scale,
+                                     state.rule.form);
       status = state.rule.derive(factor, channel, scaling);
       derived = channel;
     }

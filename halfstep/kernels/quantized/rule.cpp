@@ -7,6 +7,7 @@ namespace {
 
 std::string reason(double factor, arith::Requantization form) {
   if (!std::isfinite(factor) || factor <= 0.0) return "is not a positive number";
+  if (form == arith::Requantization::float32) return "has no leaky_relu in float32";
   if (form == arith::Requantization::fixed_point)
     return fmt::format("needs a shift outside {}..{}", arith::kMinShift, arith::kMaxShift);
   return fmt::format("is not a power of two from 2^{} to 2^{}", -arith::kMaxPowerShift, -arith::kMinPowerShift);

@@ -23,28 +23,56 @@ IntVec load_codes(const Code* src) {
   return hn::PromoteTo(Ints(), hn::LoadU(hn::Rebind<Code, Ints>(), src));
 }
 
-/// The sum of two products is below 2^16 * 2^31 * 2 = 2^48 in magnitude.
-template <class A, class B, class Out>
+/// Codes of a sum, clamped. The sum of two products is below 2^16 * 2^31 * 2 = 2^48 in magnitude.
+class FixedSum {
+ public:
+  explicit FixedSum(const IntegerAdd& t)
+      : y_zero_point_(hn::Set(Ints(), static_cast<int32_t>(t.y_zero_point))),
+        a_factor_(hn::Set(Ints(), static_cast<int32_t>(t.a_multiplier))),
+        b_factor_(hn::Set(Ints(), static_cast<int32_t>(t.b_multiplier))),
+        a_zero_(hn::Set(Ints(), static_cast<int32_t>(t.a_zero_point))),
+        b_zero_(hn::Set(Ints(), static_cast<int32_t>(t.b_zero_point))),
+        shift_(static_cast<int>(t.shift)),
+        clamp_{static_cast<int32_t>(t.code_min - t.y_zero_point), static_cast<int32_t>(t.code_max - t.y_zero_point)} {}
+
+  IntVec operator()(IntVec a, IntVec b) const {
+    const Products left = multiply(a - a_zero_, a_factor_);
+    const Products right = multiply(b - b_zero_, b_factor_);
+    return shift_half_up({left.even + right.even, left.odd + right.odd}, shift_, clamp_) + y_zero_point_;
+  }
+
+ private:
+  IntVec y_zero_point_, a_factor_, b_factor_, a_zero_, b_zero_;
+  int shift_;
+  arith::Clamp clamp_;
+};
+
+/// The same in float32: arith::FloatSum.
+class FloatSum {
+ public:
+  explicit FloatSum(const IntegerAdd& t)
+      : sum_(float_sum_of(t)),
+        low_(hn::Set(Ints(), static_cast<int32_t>(t.code_min))),
+        high_(hn::Set(Ints(), static_cast<int32_t>(t.code_max))) {}
+
+  IntVec operator()(IntVec a, IntVec b) const { return hn::Min(hn::Max(float_sum(sum_, a, b), low_), high_); }
+
+ private:
+  arith::FloatSum sum_;
+  IntVec low_, high_;
+};
+
+template <class Sum, class A, class B, class Out>
 void add(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t begin, int64_t end) {
-  const Ints d;
-  const auto y_zero_point = static_cast<int32_t>(t.y_zero_point);
-  const arith::Clamp clamp{static_cast<int32_t>(t.code_min) - y_zero_point,
-                           static_cast<int32_t>(t.code_max) - y_zero_point};
-  const IntVec a_factor = hn::Set(d, static_cast<int32_t>(t.a_multiplier));
-  const IntVec b_factor = hn::Set(d, static_cast<int32_t>(t.b_multiplier));
-  const IntVec a_zero = hn::Set(d, static_cast<int32_t>(t.a_zero_point));
-  const IntVec b_zero = hn::Set(d, static_cast<int32_t>(t.b_zero_point));
+  const Sum sum(t);
   const auto sum_at = [&](const A* a_codes, const B* b_codes, Out* dst) {
-    const Products left = multiply(load_codes(a_codes) - a_zero, a_factor);
-    const Products right = multiply(load_codes(b_codes) - b_zero, b_factor);
-    const Products sum{left.even + right.even, left.odd + right.odd};
-    const IntVec code = shift_half_up(sum, static_cast<int>(t.shift), clamp) + hn::Set(d, y_zero_point);
-    hn::StoreU(hn::DemoteTo(hn::Rebind<Out, Ints>(), code), hn::Rebind<Out, Ints>(), dst);
+    const hn::Rebind<Out, Ints> narrow;
+    hn::StoreU(hn::DemoteTo(narrow, sum(load_codes(a_codes), load_codes(b_codes))), narrow, dst);
   };
   const auto* a_src = static_cast<const A*>(a);
   const auto* b_src = static_cast<const B*>(b);
   auto* dst = static_cast<Out*>(out);
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
   int64_t i = begin;
   for (; i + lanes <= end; i += lanes) sum_at(a_src + i, b_src + i, dst + i);
   if (i == end) return;
@@ -60,14 +88,19 @@ void add(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t b
 
 using Add = void (*)(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t begin, int64_t end);
 
-template <class A, class B>
+template <class Sum, class A, class B>
 Add add_to(DType out) {
-  return out == DType::u8 ? &add<A, B, uint8_t> : &add<A, B, uint16_t>;
+  return out == DType::u8 ? &add<Sum, A, B, uint8_t> : &add<Sum, A, B, uint16_t>;
 }
 
-Add add_of(DType a, DType b, DType out) {
-  if (a == DType::u8) return b == DType::u8 ? add_to<uint8_t, uint8_t>(out) : add_to<uint8_t, uint16_t>(out);
-  return b == DType::u8 ? add_to<uint16_t, uint8_t>(out) : add_to<uint16_t, uint16_t>(out);
+template <class Sum>
+Add add_from(DType a, DType b, DType out) {
+  if (a == DType::u8) return b == DType::u8 ? add_to<Sum, uint8_t, uint8_t>(out) : add_to<Sum, uint8_t, uint16_t>(out);
+  return b == DType::u8 ? add_to<Sum, uint16_t, uint8_t>(out) : add_to<Sum, uint16_t, uint16_t>(out);
+}
+
+Add add_of(bool in_float, DType a, DType b, DType out) {
+  return in_float ? add_from<FloatSum>(a, b, out) : add_from<FixedSum>(a, b, out);
 }
 
 #endif
@@ -88,9 +121,11 @@ struct AddState {
 
 Plan prepare_add(const Problem& problem) {
   const auto add_of = HS_SIMD_CHOOSE(problem.level, add_of);
+  const IntegerAdd attributes(problem.attributes);
   const Type& out = *problem.out[IntegerAdd::out::out_];
-  const Add add = add_of(problem.in[IntegerAdd::in::a]->dtype, problem.in[IntegerAdd::in::b]->dtype, out.dtype);
-  return {.state = std::make_shared<AddState>(AddState{IntegerAdd(problem.attributes), add}),
+  const Add add = add_of(form_of(attributes) == arith::Requantization::float32, problem.in[IntegerAdd::in::a]->dtype,
+                         problem.in[IntegerAdd::in::b]->dtype, out.dtype);
+  return {.state = std::make_shared<AddState>(AddState{attributes, add}),
           .phases = {pieces_of(count_elements(out.dims))}};
 }
 

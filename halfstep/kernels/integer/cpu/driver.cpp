@@ -17,7 +17,8 @@ using In = IntegerConv2d::in;
 static_assert(In::x == IntegerLinear::in::x && In::w == IntegerLinear::in::w && In::b == IntegerLinear::in::b &&
               In::shift == IntegerLinear::in::shift && In::multiplier == IntegerLinear::in::multiplier &&
               In::negative_shift == IntegerLinear::in::negative_shift &&
-              In::negative_multiplier == IntegerLinear::in::negative_multiplier);
+              In::negative_multiplier == IntegerLinear::in::negative_multiplier &&
+              In::w_scale == IntegerLinear::in::w_scale);
 
 /// Output channels of the largest block of any engine.
 constexpr int64_t kMostOutputs = 32;

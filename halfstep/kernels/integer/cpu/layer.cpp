@@ -12,8 +12,8 @@ void read_attributes(const Typed& attributes, const Problem& problem, Layer& lay
   layer.x_zero_point = static_cast<int32_t>(attributes.x_zero_point);
   layer.y_zero_point = static_cast<int32_t>(attributes.y_zero_point);
   layer.clamp = clamp_of(attributes);
-  layer.form = form_of(attributes);
-  layer.step_count = problem.in[Typed::in::shift]->dims[0];
+  layer.form = step_form(attributes);
+  layer.step_count = problem.in[static_cast<size_t>(step_port(layer.form.form))]->dims[0];
 }
 
 Layer conv2d_layer(const Problem& problem) {

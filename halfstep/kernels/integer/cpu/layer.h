@@ -30,8 +30,8 @@ struct Layer {
   int32_t x_zero_point = 0;
   int32_t y_zero_point = 0;
   arith::Clamp clamp;
-  arith::Requantization form = arith::Requantization::fixed_point;
-  int64_t step_count = 1;  ///< entries of the shifts and multipliers
+  StepForm form;
+  int64_t step_count = 1;  ///< entries of the shifts and multipliers, or of the weights' scales
 
   int64_t weights_of_output() const { return channels * kernel[0] * kernel[1]; }
 };

@@ -90,8 +90,10 @@ Status pack(const Layer& layer, const Tiling& tiling, const Engine& engine, cons
     auto& step = const_cast<ChannelStep&>(packing.steps(packed, group, block)[slot]);
     step.bias =
         static_cast<int32_t>(static_cast<uint32_t>(parameters.bias[o]) + shift * static_cast<uint32_t>(from.sum()));
-    step.positive = multiplier_of(scaling.positive, layer.form);
-    step.negative = multiplier_of(scaling.negative, layer.form);
+    step.factor = scaling.factor;
+    if (scaling.form == arith::Requantization::float32) continue;
+    step.positive = multiplier_of(scaling.positive, scaling.form);
+    step.negative = multiplier_of(scaling.negative, scaling.form);
   }
   return {};
 }

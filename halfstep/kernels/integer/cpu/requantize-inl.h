@@ -1,4 +1,4 @@
-// scale_half_up on vectors. Included once for every target.
+// scale_half_up and scale_float on vectors. Included once for every target.
 #if defined(HALFSTEP_KERNELS_INTEGER_REQUANTIZE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_INTEGER_REQUANTIZE_INL_H_
 #undef HALFSTEP_KERNELS_INTEGER_REQUANTIZE_INL_H_
@@ -19,6 +19,28 @@ using Ints = hn::ScalableTag<int32_t>;
 using Longs = hn::Repartition<int64_t, Ints>;
 using IntVec = hn::Vec<Ints>;
 using LongVec = hn::Vec<Longs>;
+
+using Floats = hn::ScalableTag<float>;
+using FloatVec = hn::Vec<Floats>;
+
+/// arith::whole_steps.
+inline IntVec whole_steps(FloatVec steps) {
+  const Floats d;
+  const FloatVec most = hn::Set(d, arith::kMostSteps);
+  return hn::NearestInt(hn::Max(hn::Min(steps, most), hn::Neg(most)));
+}
+
+/// arith::scale_float.
+inline IntVec scale_float(IntVec acc, float factor) {
+  return whole_steps(hn::ConvertTo(Floats(), acc) * hn::Set(Floats(), factor));
+}
+
+/// The codes of arith::FloatSum, rounded. HS_SIMD_TARGETs have fused multiply-add.
+inline IntVec float_sum(const arith::FloatSum& sum, IntVec a, IntVec b) {
+  const Floats d;
+  const FloatVec inner = hn::MulAdd(hn::ConvertTo(d, b), hn::Set(d, sum.b_ratio), hn::Set(d, sum.offset));
+  return whole_steps(hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_ratio), inner));
+}
 
 /// Each int64 of `v` moved by 32 bits: what stands in odd int32 lanes comes to even ones.
 inline IntVec odd_to_even(IntVec v) {

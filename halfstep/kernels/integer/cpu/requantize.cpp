@@ -49,10 +49,31 @@ void requantize_row(const RequantizeCall& call, const ChannelStep& step, const i
 }
 
 template <class Code>
-void requantize(const RequantizeCall& call) {
-  for (int64_t o = 0; o < call.outputs; ++o) {
-    requantize_row(call, call.steps[o], call.acc + o * kBlockPixels, static_cast<Code*>(call.codes) + o * kBlockPixels);
+void requantize_float_row(const RequantizeCall& call, const ChannelStep& step, const int32_t* acc, Code* codes) {
+  const Ints d;
+  const hn::Rebind<Code, Ints> narrow;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const IntVec bias = hn::Set(d, step.bias);
+  const IntVec low = hn::Set(d, call.clamp.low);
+  const IntVec high = hn::Set(d, call.clamp.high);
+  const IntVec zero_point = hn::Set(d, call.y_zero_point);
+  for (int64_t i = 0; i < call.pixels; i += lanes) {
+    const IntVec code = scale_float(hn::Load(d, acc + i) + bias, step.factor) + zero_point;
+    hn::StoreU(hn::DemoteTo(narrow, hn::Min(hn::Max(code, low), high)), narrow, codes + i);
   }
+}
+
+template <class Code, bool kFloat>
+void requantize(const RequantizeCall& call) {
+  const auto row = kFloat ? &requantize_float_row<Code> : &requantize_row<Code>;
+  for (int64_t o = 0; o < call.outputs; ++o) {
+    row(call, call.steps[o], call.acc + o * kBlockPixels, static_cast<Code*>(call.codes) + o * kBlockPixels);
+  }
+}
+
+Requantize requantize_of(bool wide, bool in_float) {
+  if (wide) return in_float ? &requantize<uint16_t, true> : &requantize<uint16_t, false>;
+  return in_float ? &requantize<uint8_t, true> : &requantize<uint8_t, false>;
 }
 
 #endif
@@ -63,7 +84,8 @@ HWY_AFTER_NAMESPACE();
 namespace halfstep::kernels::integer {
 
 Requantize choose_requantize(CpuLevel level, const Layer& layer) {
-  return layer.wide_out ? HS_SIMD_CHOOSE(level, requantize<uint16_t>) : HS_SIMD_CHOOSE(level, requantize<uint8_t>);
+  const bool in_float = layer.form.form == arith::Requantization::float32;
+  return HS_SIMD_CHOOSE(level, requantize_of)(layer.wide_out, in_float);
 }
 
 }  // namespace halfstep::kernels::integer

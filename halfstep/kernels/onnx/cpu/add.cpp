@@ -23,8 +23,8 @@ namespace halfstep::kernels::onnx {
 enum class Repeated { neither, a, b };
 
 /// Elements [begin, end).
-using AddElements = void (*)(const elements::Walk& walk, const AddRule& rule, const float* by_channel, const void* a,
-                             const void* b, void* y, int64_t begin, int64_t end);
+using AddElements = void (*)(const elements::Walk& walk, const arith::FloatSum& rule, const float* by_channel,
+                             const void* a, const void* b, void* y, int64_t begin, int64_t end);
 
 }  // namespace halfstep::kernels::onnx
 #endif
@@ -36,7 +36,7 @@ namespace halfstep::kernels::onnx::HWY_NAMESPACE {
 template <class Code>
 struct CodeSum {
   static constexpr CodeRange kRange = {std::numeric_limits<Code>::min(), std::numeric_limits<Code>::max()};
-  AddRule rule;
+  arith::FloatSum rule;
 
   /// b and the zero points, in steps of the result.
   template <class D, class V = hn::Vec<D>>
@@ -70,7 +70,7 @@ struct CodeSumByB : CodeSum<Code> {
 };
 
 template <class Code, Repeated kRepeated>
-void add_elements(const elements::Walk& walk, const AddRule& rule, const float* by_channel, const void* a,
+void add_elements(const elements::Walk& walk, const arith::FloatSum& rule, const float* by_channel, const void* a,
                   const void* b, void* y, int64_t begin, int64_t end) {
   const auto *left = static_cast<const Code*>(a), *right = static_cast<const Code*>(b);
   auto* dst = static_cast<Code*>(y);
@@ -162,7 +162,7 @@ Plan prepare(const Problem& problem) {
           .phases = repeats ? std::vector{int64_t{1}, walk.pieces()} : std::vector{walk.pieces()}};
 }
 
-void find_contributions(const Call& call, const AddState& state, const AddRule& rule, float* by_channel) {
+void find_contributions(const Call& call, const AddState& state, const arith::FloatSum& rule, float* by_channel) {
   const ConstView& codes = call.in[state.repeated == Repeated::a ? Op::in::a : Op::in::b];
   for (int64_t c = 0; c < state.walk.channels.count; ++c) {
     const auto code = static_cast<float>(code_at(codes, c));
@@ -172,7 +172,7 @@ void find_contributions(const Call& call, const AddState& state, const AddRule& 
 
 Status run(const Call& call, int phase, int64_t piece) {
   const auto& state = state_of<AddState>(call);
-  const AddRule rule = add_rule(call);
+  const arith::FloatSum rule = add_rule(call);
   auto* by_channel = reinterpret_cast<float*>(call.scratch);
   if (state.repeated != Repeated::neither && phase == 0) {
     find_contributions(call, state, rule, by_channel);

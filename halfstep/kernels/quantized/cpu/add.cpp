@@ -18,8 +18,6 @@ HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantized::HWY_NAMESPACE {
 #if HS_SIMD_TARGET
 
-using Floats = hn::ScalableTag<float>;
-
 /// One of the two, element by element.
 template <class Code>
 struct Summand {
@@ -28,10 +26,8 @@ struct Summand {
   float scale;
   int32_t multiplier;
 
-  IntVec steps(int64_t i) const {
-    const hn::Rebind<Code, Ints> narrow;
-    return hn::PromoteTo(Ints(), hn::LoadU(narrow, codes + i)) - hn::Set(Ints(), zero_point);
-  }
+  IntVec code(int64_t i) const { return hn::PromoteTo(Ints(), hn::LoadU(hn::Rebind<Code, Ints>(), codes + i)); }
+  IntVec steps(int64_t i) const { return code(i) - hn::Set(Ints(), zero_point); }
 };
 
 /// Steps times scale in float32: arith::real_of, as long as code and zero point are below 2^24.
@@ -39,18 +35,29 @@ inline hn::Vec<Floats> real_of(IntVec steps, float scale) {
   return hn::ConvertTo(Floats(), steps) * hn::Set(Floats(), scale);
 }
 
+/// arith::FloatSum; every target has fused multiply-add.
+inline IntVec float_code(const arith::FloatSum& sum, IntVec a, IntVec b) {
+  const Floats d;
+  const FloatVec inner = hn::MulAdd(hn::ConvertTo(d, b), hn::Set(d, sum.b_ratio), hn::Set(d, sum.offset));
+  return rounded(hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_ratio), inner));
+}
+
+template <class A, class B>
+IntVec fixed_code(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i) {
+  const Halves left = product(a.steps(i), a.multiplier), right = product(b.steps(i), b.multiplier);
+  return round_shift({left.even + right.even, left.odd + right.odd}, row.factors.shift, row.y_zero_point);
+}
+
 template <class A, class B, class Out>
 void add_lanes(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i, Out* out, int32_t* unclamped,
                float* real) {
   const Ints d;
-  const IntVec a_steps = a.steps(i), b_steps = b.steps(i);
-  const Halves left = product(a_steps, a.multiplier), right = product(b_steps, b.multiplier);
-  const IntVec code = round_shift({left.even + right.even, left.odd + right.odd}, row.factors.shift, row.y_zero_point);
+  const IntVec code = row.in_float ? float_code(*row.in_float, a.code(i), b.code(i)) : fixed_code(row, a, b, i);
   const IntVec clamped = hn::Min(hn::Max(code, hn::Set(d, row.clamp.low)), hn::Set(d, row.clamp.high));
   hn::StoreU(hn::DemoteTo(hn::Rebind<Out, Ints>(), clamped), hn::Rebind<Out, Ints>(), out);
   if (unclamped == nullptr) return;
   hn::StoreU(code, d, unclamped);
-  hn::StoreU(real_of(a_steps, a.scale) + real_of(b_steps, b.scale), Floats(), real);
+  hn::StoreU(real_of(a.steps(i), a.scale) + real_of(b.steps(i), b.scale), Floats(), real);
 }
 
 template <class A, class B, class Out>
@@ -140,6 +147,9 @@ Status run_add(const Call& call, int, int64_t piece) {
   row.clamp = state.rule.clamp(y_scale, row.y_zero_point);
   if (Status status = sum_factors(state.rule, row.a_scale, row.b_scale, y_scale, row.factors); !status.ok())
     return status;
+  if (state.rule.form == arith::Requantization::float32)
+    row.in_float =
+        arith::FloatSum::of(row.a_scale, row.a_zero_point, row.b_scale, row.b_zero_point, y_scale, row.y_zero_point);
   row.out = out.as<std::byte>() + static_cast<size_t>(begin) * size_of(out.dtype);
   if (call.out[Out::unclamped].present()) {
     row.unclamped = call.out[Out::unclamped].as<int32_t>() + begin;

@@ -19,8 +19,6 @@ HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantized::HWY_NAMESPACE {
 #if HS_SIMD_TARGET
 
-using Floats = hn::ScalableTag<float>;
-using FloatVec = hn::Vec<Floats>;
 using Doubles = hn::Repartition<double, Ints>;
 using DoubleVec = hn::Vec<Doubles>;
 
@@ -170,8 +168,8 @@ Status derive_channels(const Call& call, const RequantizeRule& rule, int64_t cha
   const ConstView& w_scale = call.in[In::w_scale];
   for (int64_t c = 0; c < channels; ++c) {
     const float scale = w_scale.as<const float>()[w_scale.size() == 1 ? 0 : c];
-    factors[c].factor =
-        arith::product_factor(*call.in[In::x_scale].as<const float>(), scale, *call.in[In::y_scale].as<const float>());
+    factors[c].factor = arith::product_factor(*call.in[In::x_scale].as<const float>(), scale,
+                                              *call.in[In::y_scale].as<const float>(), rule.form);
     arith::Scaling scaling;
     if (Status status = rule.derive(factors[c].factor, c, scaling); !status.ok()) return status;
     factors[c].step = step_of(scaling, 0);

@@ -1,4 +1,4 @@
-// scale_half_up in 64-bit lanes, as it is written. Included once for every target.
+// scale_half_up in 64-bit lanes, as it is written, and the float32 form. Included once for every target.
 #if defined(HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_
 #undef HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_
@@ -8,7 +8,7 @@
 
 #include <limits>
 
-#include "halfstep/arith/multiplier.h"
+#include "halfstep/arith/requantize.h"
 #include "halfstep/kernels/quantized/cpu/rows.h"
 #include "hwy/highway.h"
 
@@ -22,6 +22,8 @@ using Ints = hn::ScalableTag<int32_t>;
 using Longs = hn::Repartition<int64_t, Ints>;
 using IntVec = hn::Vec<Ints>;
 using LongVec = hn::Vec<Longs>;
+using Floats = hn::ScalableTag<float>;
+using FloatVec = hn::Vec<Floats>;
 
 /// int32 lanes as int64: those with even index, and those with odd index.
 struct Halves {
@@ -56,8 +58,16 @@ inline IntVec scaled(IntVec acc, arith::Multiplier factor, int32_t zero_point) {
   return round_shift(product(acc, factor.m), factor.shift, zero_point);
 }
 
+/// rint(steps), held to kMostSteps.
+inline IntVec rounded(FloatVec steps) {
+  const FloatVec limit = hn::Set(Floats(), arith::kMostSteps);
+  return hn::NearestInt(hn::Min(hn::Max(steps, hn::Neg(limit)), limit));
+}
+
 /// The code before the clamp, saturated to int32.
 inline IntVec unclamped_code(IntVec acc, const Step& step, int32_t zero_point) {
+  if (step.factor > 0.0F)
+    return rounded(hn::ConvertTo(Floats(), acc) * hn::Set(Floats(), step.factor)) + hn::Set(Ints(), zero_point);
   const IntVec code = scaled(acc, step.positive, zero_point);
   if (step.positive == step.negative) return code;
   return hn::IfThenElse(hn::Lt(acc, hn::Zero(Ints())), scaled(acc, step.negative, zero_point), code);

@@ -14,8 +14,6 @@ HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantized::HWY_NAMESPACE {
 #if HS_SIMD_TARGET
 
-using Floats = hn::ScalableTag<float>;
-
 int64_t lanes() { return static_cast<int64_t>(hn::Lanes(Ints())); }
 
 template <class Code>
@@ -103,6 +101,7 @@ arith::Multiplier multiplier_of(arith::Requantization form, arith::Multiplier fa
 }  // namespace
 
 Step step_of(const arith::Scaling& scaling, int32_t bias) {
+  if (scaling.form == arith::Requantization::float32) return {bias, {}, {}, scaling.factor};
   return {bias, multiplier_of(scaling.form, scaling.positive), multiplier_of(scaling.form, scaling.negative)};
 }
 

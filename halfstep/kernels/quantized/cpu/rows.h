@@ -1,15 +1,18 @@
 // Rows of accumulators, codes and gradients on vectors.
 #pragma once
 
+#include <optional>
+
 #include "halfstep/arith/requantize.h"
 #include "halfstep/base/cpu.h"
 
 namespace halfstep::kernels::quantized {
 
-/// From a sum to a code, for one output channel; both multipliers are for scale_half_up.
+/// From a sum to a code, for one output channel: by scale_float where there is a factor, else by scale_half_up.
 struct Step {
   int32_t bias = 0;
   arith::Multiplier positive, negative;
+  float factor = 0.0F;
 };
 
 /// The Step of a Scaling.
@@ -55,6 +58,7 @@ struct SumRow {
   float a_scale = 1.0F, b_scale = 1.0F;
   int32_t a_zero_point = 0, b_zero_point = 0, y_zero_point = 0;
   arith::MultiplierPair factors;
+  std::optional<arith::FloatSum> in_float;  ///< in place of the factors
   arith::Clamp clamp;
   void* out = nullptr;
   int32_t* unclamped = nullptr;  ///< with `real`, or neither

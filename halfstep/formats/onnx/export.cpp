@@ -1,0 +1,77 @@
+#include "halfstep/formats/onnx/export.h"
+
+#include <set>
+
+#include "halfstep/base/status.h"
+#include "halfstep/formats/onnx/export_nodes.h"
+#include "halfstep/io/atomic_file.h"
+
+namespace halfstep::formats::onnx {
+namespace {
+
+const std::string& trait_of(Op op) { return op.info().quant.trait; }
+
+/// Operators that outputs depend on, as they are without quantizers: scales and observers hang on nothing.
+std::set<const detail::OpNode*> needed(const Graph& graph) {
+  std::set<const detail::OpNode*> found;
+  std::vector<Value> waiting = graph.outputs();
+  while (!waiting.empty()) {
+    const Value value = waiting.back();
+    waiting.pop_back();
+    const Op op = value ? value.producer() : Op();
+    if (!op || !found.insert(op.node()).second) continue;
+    if (trait_of(op) == "quantizer") {
+      waiting.push_back(op.in(0));
+    } else {
+      for (const Value operand : op.operands()) waiting.push_back(operand);
+    }
+  }
+  return found;
+}
+
+void add_float_network(NodeExporter& nodes) {
+  const Graph& graph = nodes.model().graph;
+  const auto used = needed(graph);
+  for (Op op : graph.ops()) {
+    if (!used.contains(op.node())) continue;
+    if (trait_of(op) == "quantizer") {
+      nodes.alias(op.out(0), op.in(0));
+    } else {
+      nodes.add(op);
+    }
+  }
+}
+
+void check_opset(const ExportOptions& options) {
+  const bool newest_is_known = options.opset <= kNewestExportOpset;
+  if (options.opset < kOldestExportOpset || !newest_is_known)
+    fail("opset: found {}, expected {} to {}", options.opset, kOldestExportOpset, kNewestExportOpset);
+}
+
+}  // namespace
+
+ExportedFile export_model(const Model& model, const ExportOptions& options, const std::string& data_name) {
+  check_opset(options);
+  NodeExporter nodes(model, options);
+  ExportedFile file;
+  if (options.form == ExportForm::floats) {
+    add_float_network(nodes);
+  } else {
+    file.report.approximated = add_integer_program(nodes, options);
+  }
+  nodes.add_outputs();
+  file.report.nodes = nodes.writer().nodes();
+  file.message = nodes.writer().finish(options.external_above, data_name, file.data);
+  return file;
+}
+
+ExportReport export_file(const Model& model, const ExportOptions& options, const std::filesystem::path& path) {
+  std::filesystem::path data_path = path;
+  data_path += ".data";
+  const ExportedFile file = export_model(model, options, data_path.filename().string());
+  if (!file.data.empty()) io::write_file(data_path, file.data);  // first: the message must not point to nothing
+  io::write_file(path, file.message);
+  return file.report;
+}
+
+}  // namespace halfstep::formats::onnx

@@ -1,0 +1,50 @@
+// The message of an ONNX model while it is being made.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "halfstep/base/attribute.h"
+#include "halfstep/base/tensor.h"
+#include "onnx.pb.h"
+
+namespace halfstep::formats::onnx {
+
+/// A node as its maker says it.
+struct NodeText {
+  std::string op, name;
+  std::vector<std::string> inputs, outputs;
+  Attributes attributes = {};
+  std::string domain = {};  ///< "" is ONNX's own
+};
+
+class GraphWriter {
+ public:
+  GraphWriter(const std::string& name, int64_t opset);
+
+  int64_t opset() const { return opset_; }
+  int64_t nodes() const { return model_.graph().node_size(); }
+
+  /// `hint`, or with a number behind it where that is taken; taken from then on.
+  std::string unique(const std::string& hint);
+  void add_input(const std::string& name, const Type& type);
+  void add_output(const std::string& name, const Type& type);
+  /// Returns its name.
+  std::string add_tensor(const std::string& hint, const Tensor& contents);
+  void add_node(const NodeText& node);
+
+  /// The file. Tensors go to `data` when they have more than `external_above` bytes together; the message then calls
+  /// it `data_name`.
+  std::string finish(size_t external_above, const std::string& data_name, std::vector<std::byte>& data);
+
+ private:
+  void move_tensors(const std::string& data_name, std::vector<std::byte>& data);
+  proto::Model model_;
+  int64_t opset_;
+  std::set<std::string> names_;
+  std::set<std::string> domains_;
+  size_t tensor_bytes_ = 0;
+};
+
+}  // namespace halfstep::formats::onnx

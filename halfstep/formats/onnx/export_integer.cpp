@@ -1,0 +1,374 @@
+// An integer program in operators that ONNX runtimes have: those on codes, or float ones between codes.
+#include <cmath>
+
+#include "halfstep/base/status.h"
+#include "halfstep/formats/onnx/export_nodes.h"
+#include "halfstep/ir/ops.h"
+
+namespace halfstep::formats::onnx {
+namespace {
+
+constexpr const char* kMicrosoft = "com.microsoft";
+/// int4 came with this opset.
+constexpr int64_t kNarrowTypes = 21;
+
+/// How the codes of a value read as reals.
+struct Scale {
+  float scale = 1.0F;
+  int64_t zero_point = 0;
+};
+
+/// m * 2^-shift in float32.
+float ratio(int64_t m, int64_t shift) {
+  return static_cast<float>(std::ldexp(static_cast<double>(m), -static_cast<int>(shift)));
+}
+
+bool in_float(Op op) { return get<std::string>(op.attributes(), "requantize") == "float32"; }
+
+class IntegerExporter {
+ public:
+  IntegerExporter(NodeExporter& nodes, const ExportOptions& options) : nodes_(nodes), options_(options) {}
+
+  std::vector<std::string> run() {
+    for (Op op : nodes_.model().graph.ops()) add(op);
+    return std::move(approximated_);
+  }
+
+ private:
+  GraphWriter& writer() { return nodes_.writer(); }
+  bool as_floats() const { return options_.form == ExportForm::qdq; }
+
+  void add(Op op) {
+    const OpInfo& info = op.info();
+    if (&info == &ops::Quantize::record()) return add_quantize(ops::Quantize(op.node()));
+    if (&info == &ops::Dequantize::record()) return add_dequantize(ops::Dequantize(op.node()));
+    if (&info == &ops::IntegerConv2d::record() || &info == &ops::IntegerLinear::record()) return add_layer(op);
+    if (&info == &ops::IntegerAdd::record()) return add_sum(ops::IntegerAdd(op.node()));
+    if (&info == &ops::IntegerMul::record()) return add_product(ops::IntegerMul(op.node()));
+    if (&info == &ops::IntegerAvgPool2d::record()) return add_pool(ops::IntegerAvgPool2d(op.node()));
+    if (&info == &ops::IntegerRescale::record()) return add_rescale(ops::IntegerRescale(op.node()));
+    if (&info == &ops::IntegerLookup::record()) return add_lookup(ops::IntegerLookup(op.node()));
+    nodes_.add(op);  // what moves codes
+  }
+
+  /// The form cannot say what this operator computes.
+  void approximate(Op op, const std::string& reason) {
+    if (!options_.approximate)
+      unsupported(
+          "{}: {}; the form has no such arithmetic, and codes may differ: ask for an approximation, or convert "
+          "for onnxruntime_int8",
+          op.where(), reason);
+    approximated_.push_back(op.name());
+  }
+  /// Whether the operator has scales; without them its accumulators count, in steps of the results.
+  bool has_scales(Op op) {
+    if (in_float(op)) return true;
+    approximate(op, "requantizes by " + get<std::string>(op.attributes(), "requantize"));
+    return false;
+  }
+
+  // ---- codes and scales
+
+  std::string scalar(const std::string& hint, float value) {
+    return writer().add_tensor(hint, Tensor::of<float>(DType::f32, {}, {&value, 1}));
+  }
+  std::string code(const std::string& hint, int64_t value) {
+    const auto narrow = static_cast<uint8_t>(value);
+    return writer().add_tensor(hint, Tensor::of<uint8_t>(DType::u8, {}, {&narrow, 1}));
+  }
+  /// Scale and zero point, as ONNX's operators take them one behind the other.
+  void append(std::vector<std::string>& inputs, const std::string& hint, const Scale& scale) {
+    inputs.push_back(scalar(hint + "_scale", scale.scale));
+    inputs.push_back(code(hint + "_zero_point", scale.zero_point));
+  }
+  void append_codes(std::vector<std::string>& inputs, Op op, Value codes, const std::string& port, const Scale& scale) {
+    inputs.push_back(nodes_.name(codes));
+    append(inputs, op.name() + "." + port, scale);
+  }
+
+  static void require_u8(Op op, Value value) {
+    if (value.dtype() != DType::u8)
+      unsupported("{}: found {} codes, and the operators of ONNX on codes take u8", op.where(),
+                  halfstep::name(value.dtype()));
+  }
+
+  /// The name for a node's codes, which have all of u8; where the operator's clamp ends earlier, a node limits them.
+  /// `emit(name)` makes the node.
+  template <class Emit>
+  void with_clamp(Op op, int64_t low, int64_t high, Emit&& emit) {
+    require_u8(op, op.out(0));
+    const std::string result = nodes_.name(op.out(0));
+    if (low == 0 && high == 255) return emit(result);
+    const std::string all = writer().unique(op.name() + ".unclamped");
+    emit(all);
+    const std::string clamp = op.name() + ".clamp";
+    writer().add_node({"Clip", clamp, {all, code(clamp + ".min", low), code(clamp + ".max", high)}, {result}});
+  }
+
+  // ---- reals between codes, for the form that has them
+
+  /// DequantizeLinear of codes, once for each value and scale.
+  std::string real(Op op, Value codes, const std::string& port, const Scale& scale) {
+    const auto key = std::pair(codes.node(), std::pair(scale.scale, scale.zero_point));
+    if (const auto found = reals_.find(key); found != reals_.end()) return found->second;
+    const std::string name = writer().unique(codes.name() + ".real");
+    NodeText node{"DequantizeLinear", name, {}, {name}};
+    append_codes(node.inputs, op, codes, port, scale);
+    writer().add_node(node);
+    return reals_[key] = name;
+  }
+
+  /// A float node whose result becomes codes again.
+  void add_float(Op op, NodeText node, const Scale& y, const std::string& codes) {
+    const std::string result = writer().unique(op.name() + ".value");
+    node.name = op.name();
+    node.outputs = {result};
+    writer().add_node(node);
+    NodeText quantize{"QuantizeLinear", writer().unique(op.name() + ".codes"), {result}, {codes}};
+    append(quantize.inputs, op.name() + ".y", y);
+    writer().add_node(quantize);
+  }
+
+  // ---- the ends
+
+  void add_quantize(const ops::Quantize& op) {
+    if (op.method() != "divide" || op.rounding() != "half_even")
+      approximate(op, "quantizes by " + op.method() + " and " + op.rounding());
+    const Scale scale{nodes_.contents(op.scale()).data<float>()[0],
+                      nodes_.contents(op.zero_point()).data<int32_t>()[0]};
+    with_clamp(op, op.code_min(), op.code_max(), [&](const std::string& result) {
+      NodeText node{"QuantizeLinear", op.name(), {nodes_.name(op.x())}, {result}};
+      append(node.inputs, op.name(), scale);
+      writer().add_node(node);
+    });
+  }
+
+  void add_dequantize(const ops::Dequantize& op) {
+    require_u8(op, op.x());
+    const Scale scale{nodes_.contents(op.scale()).data<float>()[0],
+                      nodes_.contents(op.zero_point()).data<int32_t>()[0]};
+    NodeText node{"DequantizeLinear", op.name(), {}, {nodes_.name(op.out())}};
+    append_codes(node.inputs, op, op.x(), "x", scale);
+    writer().add_node(node);
+  }
+
+  // ---- layers with weights
+
+  /// integer_conv2d or integer_linear: their ports and attributes have the same names.
+  struct Layer {
+    Op op;
+    Value x, w, b;
+    Scale x_scale, y_scale;
+    Tensor w_scale;
+    int64_t code_min = 0, code_max = 255;
+  };
+
+  Value port(Op op, const char* port) const { return op.in(op.info().input(port)); }
+
+  Layer layer_of(Op op) {
+    const Attributes& all = op.attributes();
+    Layer layer{op, port(op, "x"), port(op, "w"), port(op, "b"), {}, {}, {}};
+    layer.x_scale.zero_point = get<int64_t>(all, "x_zero_point");
+    layer.y_scale.zero_point = get<int64_t>(all, "y_zero_point");
+    layer.code_min = get<int64_t>(all, "code_min");
+    layer.code_max = get<int64_t>(all, "code_max");
+    if (has_scales(op)) {
+      layer.x_scale.scale = static_cast<float>(get<double>(all, "x_scale"));
+      layer.y_scale.scale = static_cast<float>(get<double>(all, "y_scale"));
+      layer.w_scale = nodes_.contents(port(op, "w_scale"));
+    } else {
+      layer.w_scale = integer_factors(op);
+    }
+    return layer;
+  }
+
+  /// The factors of multipliers and shifts.
+  Tensor integer_factors(Op op) const {
+    if (port(op, "negative_shift"))
+      unsupported("{}: a leaky_relu inside a layer has no form in ONNX's operators on codes", op.where());
+    const auto shift = nodes_.contents(port(op, "shift")).data<int32_t>();
+    const Value multiplier = port(op, "multiplier");
+    Tensor factors(DType::f32, {static_cast<int64_t>(shift.size())});
+    for (size_t c = 0; c < shift.size(); ++c)
+      factors.data<float>()[c] = ratio(multiplier ? nodes_.contents(multiplier).data<int32_t>()[c] : 1, shift[c]);
+    return factors;
+  }
+
+  static Attributes window_of(const ops::IntegerConv2d& conv) {
+    const Dims& w = conv.w().dims();
+    return {{"group", conv.groups()},
+            {"strides", conv.stride()},
+            {"dilations", conv.dilation()},
+            {"pads", conv.pad()},
+            {"kernel_shape", std::vector<int64_t>(w.begin() + 2, w.end())}};
+  }
+
+  /// One scale for all, or one for each channel.
+  Tensor per_channel_or_scalar(const Tensor& scales) const { return scales.size() == 1 ? scales.reshaped({}) : scales; }
+
+  std::string weights(const Layer& layer) {
+    const Tensor& codes = nodes_.contents(layer.w);
+    const bool narrow = as_floats() && codes.dtype() == DType::i4 && writer().opset() >= kNarrowTypes;
+    if (narrow || codes.dtype() == DType::i8) return nodes_.name(layer.w);
+    return writer().add_tensor(layer.w.name(), Tensor::of<int8_t>(DType::i8, codes.dims(), codes.data<int8_t>()));
+  }
+
+  void add_layer(Op op) {
+    const Layer layer = layer_of(op);
+    require_u8(op, layer.x);
+    with_clamp(op, layer.code_min, layer.code_max, [&](const std::string& codes) {
+      as_floats() ? add_float_layer(layer, codes) : add_code_layer(layer, codes);
+    });
+  }
+
+  void add_code_layer(const Layer& layer, const std::string& codes) {
+    const bool conv = &layer.op.info() == &ops::IntegerConv2d::record();
+    const std::string& name = layer.op.name();
+    const Tensor w_scale = per_channel_or_scalar(layer.w_scale);
+    NodeText node{conv ? "QLinearConv" : "QGemm", name, {}, {codes}};
+    append_codes(node.inputs, layer.op, layer.x, "x", layer.x_scale);
+    node.inputs.push_back(weights(layer));
+    node.inputs.push_back(writer().add_tensor(name + ".w_scale", w_scale));
+    node.inputs.push_back(writer().add_tensor(name + ".w_zero_point", Tensor(DType::i8, w_scale.dims())));
+    if (conv) {
+      append(node.inputs, name + ".y", layer.y_scale);
+      node.inputs.push_back(nodes_.name(layer.b));
+      node.attributes = window_of(ops::IntegerConv2d(layer.op.node()));
+    } else {
+      node.inputs.push_back(nodes_.name(layer.b));
+      append(node.inputs, name + ".y", layer.y_scale);
+      node.attributes = {{"transB", int64_t{1}}};
+      node.domain = kMicrosoft;
+    }
+    writer().add_node(node);
+  }
+
+  /// DequantizeLinear of a stored tensor along its first axis.
+  std::string real_tensor(const std::string& codes, const Tensor& scales, const std::string& hint) {
+    const std::string name = writer().unique(hint + ".real");
+    NodeText node{
+        "DequantizeLinear", name, {codes, writer().add_tensor(hint + "_scale", per_channel_or_scalar(scales))}, {name}};
+    if (scales.size() > 1) node.attributes = {{"axis", int64_t{0}}};
+    writer().add_node(node);
+    return name;
+  }
+
+  void add_float_layer(const Layer& layer, const std::string& codes) {
+    const bool conv = &layer.op.info() == &ops::IntegerConv2d::record();
+    const std::string& name = layer.op.name();
+    Tensor b_scale = layer.w_scale.clone();
+    for (float& scale : b_scale.data<float>()) scale *= layer.x_scale.scale;
+    NodeText node{conv ? "Conv" : "Gemm", "", {real(layer.op, layer.x, "x", layer.x_scale)}, {}};
+    node.inputs.push_back(real_tensor(weights(layer), layer.w_scale, name + ".w"));
+    node.inputs.push_back(real_tensor(nodes_.name(layer.b), b_scale, name + ".b"));
+    node.attributes = conv ? window_of(ops::IntegerConv2d(layer.op.node())) : Attributes{{"transB", int64_t{1}}};
+    add_float(layer.op, std::move(node), layer.y_scale, codes);
+  }
+
+  // ---- layers without weights
+
+  /// A node of two values of codes.
+  template <class Typed>
+  void add_pair(const Typed& op, const char* name, Scale a, Scale b, Scale y) {
+    require_u8(op, op.a());
+    require_u8(op, op.b());
+    with_clamp(op, op.code_min(), op.code_max(), [&](const std::string& codes) {
+      if (as_floats())
+        return add_float(op, {name, "", {real(op, op.a(), "a", a), real(op, op.b(), "b", b)}, {}}, y, codes);
+      NodeText node{std::string("QLinear") + name, op.name(), {}, {codes}, {}, kMicrosoft};
+      append_codes(node.inputs, op, op.a(), "a", a);
+      append_codes(node.inputs, op, op.b(), "b", b);
+      append(node.inputs, op.name() + ".y", y);
+      writer().add_node(node);
+    });
+  }
+
+  void add_sum(const ops::IntegerAdd& op) {
+    Scale a{1.0F, op.a_zero_point()}, b{1.0F, op.b_zero_point()}, y{1.0F, op.y_zero_point()};
+    if (has_scales(op)) {
+      a.scale = static_cast<float>(op.a_scale());
+      b.scale = static_cast<float>(op.b_scale());
+      y.scale = static_cast<float>(op.y_scale());
+    } else {
+      a.scale = ratio(op.a_multiplier(), op.shift());
+      b.scale = ratio(op.b_multiplier(), op.shift());
+    }
+    add_pair(op, "Add", a, b, y);
+  }
+
+  void add_product(const ops::IntegerMul& op) {
+    Scale a{1.0F, op.a_zero_point()}, b{1.0F, op.b_zero_point()}, y{1.0F, op.y_zero_point()};
+    if (has_scales(op)) {
+      a.scale = static_cast<float>(op.a_scale());
+      b.scale = static_cast<float>(op.b_scale());
+      y.scale = static_cast<float>(op.y_scale());
+    } else {
+      a.scale = ratio(op.multiplier(), op.shift());
+    }
+    add_pair(op, "Mul", a, b, y);
+  }
+
+  void add_pool(const ops::IntegerAvgPool2d& op) {
+    require_u8(op, op.x());
+    const Dims& x = op.x().dims();
+    const bool global = op.kernel() == std::vector<int64_t>{x[2], x[3]} && op.pad() == std::vector<int64_t>(4, 0);
+    Scale from{1.0F, op.x_zero_point()}, y{1.0F, op.y_zero_point()};
+    if (has_scales(op)) {
+      from.scale = static_cast<float>(op.x_scale());
+      y.scale = static_cast<float>(op.y_scale());
+      if (!global) approximate(op, "sums the codes of a window");
+    } else {
+      from.scale = ratio(op.multiplier() * op.kernel()[0] * op.kernel()[1], op.shift());
+    }
+    Attributes window;
+    if (!global)
+      window = {{"kernel_shape", op.kernel()},
+                {"strides", op.stride()},
+                {"pads", op.pad()},
+                {"count_include_pad", int64_t{1}}};
+    with_clamp(op, op.code_min(), op.code_max(), [&](const std::string& codes) {
+      const std::string name = global ? "GlobalAveragePool" : "AveragePool";
+      if (as_floats()) return add_float(op, {name, "", {real(op, op.x(), "x", from)}, {}, window}, y, codes);
+      NodeText node{"QLinear" + name, op.name(), {}, {codes}, window, kMicrosoft};
+      append_codes(node.inputs, op, op.x(), "x", from);
+      append(node.inputs, op.name() + ".y", y);
+      writer().add_node(node);
+    });
+  }
+
+  void add_rescale(const ops::IntegerRescale& op) {
+    require_u8(op, op.x());
+    approximate(op, "rescales codes by a multiplier");
+    const Scale from{ratio(op.multiplier(), op.shift()), op.x_zero_point()}, y{1.0F, op.y_zero_point()};
+    with_clamp(op, op.code_min(), op.code_max(), [&](const std::string& codes) {
+      NodeText node{"QuantizeLinear", op.name(), {real(op, op.x(), "x", from)}, {codes}};
+      append(node.inputs, op.name() + ".y", y);
+      writer().add_node(node);
+    });
+  }
+
+  /// A table stays one: the functions of runtimes on codes are approximations of their own.
+  void add_lookup(const ops::IntegerLookup& op) {
+    require_u8(op, op.x());
+    require_u8(op, op.out());
+    constexpr int64_t kInt32 = 6;  // TensorProto.DataType
+    const std::string index = writer().unique(op.name() + ".index");
+    writer().add_node({"Cast", index, {nodes_.name(op.x())}, {index}, {{"to", kInt32}}});
+    writer().add_node({"Gather", op.name(), {nodes_.name(op.table()), index}, {nodes_.name(op.out())}});
+  }
+
+  NodeExporter& nodes_;
+  const ExportOptions& options_;
+  std::vector<std::string> approximated_;
+  std::map<std::pair<const detail::ValueNode*, std::pair<float, int64_t>>, std::string> reals_;
+};
+
+}  // namespace
+
+std::vector<std::string> add_integer_program(NodeExporter& nodes, const ExportOptions& options) {
+  if (nodes.model().graph.all<ops::Quantize>().empty())
+    fail("network '{}' is no integer program, expected one for a form on codes", nodes.model().graph.name());
+  return IntegerExporter(nodes, options).run();
+}
+
+}  // namespace halfstep::formats::onnx

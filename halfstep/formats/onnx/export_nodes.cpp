@@ -1,0 +1,204 @@
+#include "halfstep/formats/onnx/export_nodes.h"
+
+#include <algorithm>
+
+#include "halfstep/base/status.h"
+#include "halfstep/formats/onnx/dtypes.h"
+#include "halfstep/formats/record_form.h"
+#include "halfstep/ir/ops.h"
+
+namespace halfstep::formats::onnx {
+namespace {
+
+template <class T>
+const T* find(const std::vector<std::pair<std::string, T>>& list, const std::string& ours) {
+  const auto found = std::find_if(list.begin(), list.end(), [&](const auto& item) { return item.first == ours; });
+  return found == list.end() ? nullptr : &found->second;
+}
+
+/// Whether the foreign operator is this one with these attributes.
+bool stands_for(const ForeignInfo& entry, const Attributes& attributes, int64_t opset) {
+  const int64_t version = entry.domain.empty() ? opset : 1;
+  if (entry.format != "onnx" || version < entry.since || version > entry.until) return false;
+  return std::all_of(entry.fixed.begin(), entry.fixed.end(),
+                     [&](const auto& fixed) { return attributes.at(fixed.first) == fixed.second; });
+}
+
+/// ONNX's own operators before those of other domains.
+const ForeignInfo* entry_of(const OpInfo& info, const Attributes& attributes, int64_t opset) {
+  const ForeignInfo* found = nullptr;
+  for (const ForeignInfo& entry : info.foreign) {
+    if (!stands_for(entry, attributes, opset)) continue;
+    if (entry.domain.empty()) return &entry;
+    if (found == nullptr) found = &entry;
+  }
+  return found;
+}
+
+/// Whether ONNX means this value where the attribute is not there. What the entry renames is always written: a function
+/// that translates the operator may know another default.
+bool is_understood(const ForeignInfo& entry, const AttributeInfo& ours, const Attribute& value) {
+  if (find(entry.names, ours.name) != nullptr || ours.required) return false;
+  const Attribute* otherwise = find(entry.defaults, ours.name);
+  return value == (otherwise != nullptr ? *otherwise : ours.default_value);
+}
+
+/// The name of an element type as ONNX's number of it; anything else as it is.
+Attribute foreign_value(const Attribute& ours) {
+  if (const auto* text = std::get_if<std::string>(&ours)) {
+    if (const auto dtype = parse_dtype(*text)) return onnx_type_of(*dtype);
+  }
+  return ours;
+}
+
+Tensor tensor_of(const Attribute& value, const std::string& where) {
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&value))
+    return Tensor::of<int64_t>(DType::i64, {static_cast<int64_t>(list->size())}, *list);
+  if (const auto* number = std::get_if<int64_t>(&value)) return Tensor::of<int64_t>(DType::i64, {}, {number, 1});
+  if (const auto* real = std::get_if<double>(&value)) {
+    const auto element = static_cast<float>(*real);
+    return Tensor::of<float>(DType::f32, {}, {&element, 1});
+  }
+  unsupported("{}: {} cannot be an input of ONNX's operator", where, to_string(value));
+}
+
+/// What a quantizer quantizes.
+Value behind_quantizers(Value value) {
+  while (value.producer() && value.producer().info().quant.trait == "quantizer") value = value.producer().in(0);
+  return value;
+}
+
+void set_input(std::vector<std::string>& inputs, size_t position, std::string name) {
+  if (inputs.size() <= position) inputs.resize(position + 1);
+  inputs[position] = std::move(name);
+}
+
+}  // namespace
+
+NodeExporter::NodeExporter(const Model& model, const ExportOptions& options)
+    : model_(model), options_(options), writer_(model.graph.name(), options.opset) {
+  reserve_names();
+}
+
+void NodeExporter::reserve_names() {
+  for (const Value argument : model_.graph.arguments()) {
+    names_[argument.node()] = writer_.unique(argument.name());
+    writer_.add_input(names_[argument.node()], argument.type());
+  }
+  const auto outputs = model_.graph.outputs();
+  const auto& output_names = model_.graph.body().output_names();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string name = writer_.unique(output_names[i].empty() ? outputs[i].name() : output_names[i]);
+    const Value value = options_.form == ExportForm::floats ? behind_quantizers(outputs[i]) : outputs[i];
+    if (value.producer()) reserved_.emplace(value.node(), name);
+  }
+}
+
+std::string NodeExporter::name(Value value) {
+  if (!value) return "";
+  if (const auto found = names_.find(value.node()); found != names_.end()) return found->second;
+  if (const auto own = reserved_.find(value.node()); own != reserved_.end()) return names_[value.node()] = own->second;
+  return names_[value.node()] =
+             value.is_tensor() ? writer_.add_tensor(value.name(), contents(value)) : writer_.unique(value.name());
+}
+
+void NodeExporter::alias(Value value, Value same) { names_[value.node()] = name(same); }
+
+std::string NodeExporter::integers(const std::string& hint, const std::vector<int64_t>& values) {
+  return writer_.add_tensor(hint, tensor_of(values, hint));
+}
+
+NodeText NodeExporter::node_of(Op op, const std::string& foreign) {
+  return {foreign, op.name(), {name(op.in(0))}, {name(op.out(0))}};
+}
+
+void NodeExporter::add(Op op) {
+  const OpInfo& info = op.info();
+  if (&info == &ops::Linear::record()) return add_linear(op);
+  if (&info == &ops::Reshape::record()) return add_reshape(op);
+  if (&info == &ops::Relu6::record()) return add_relu6(op);
+  if (&info == &ops::Silu::record()) return add_silu(op);
+  add_by_record(op);
+}
+
+void NodeExporter::add_by_record(Op op) {
+  const ForeignInfo* entry = entry_of(op.info(), op.attributes(), writer_.opset());
+  if (entry == nullptr)
+    unsupported("{}: {} has no form in opset {} of ONNX", op.where(), op.info().name, writer_.opset());
+  NodeText node{entry->op, op.name(), {}, {}, {}, entry->domain};
+  std::vector<size_t> taken;
+  for (const auto& [ours, position] : entry->inputs) taken.push_back(static_cast<size_t>(position));
+  size_t next = 0;
+  for (size_t port = 0; port < op.info().inputs.size(); ++port) {
+    const PortInfo& input = op.info().inputs[port];
+    if (input.variadic) {
+      for (const Value value : op.variadic()) set_input(node.inputs, next++, name(value));
+      break;
+    }
+    const int* position = find(entry->inputs, input.name);
+    while (position == nullptr && std::find(taken.begin(), taken.end(), next) != taken.end()) ++next;
+    set_input(node.inputs, position != nullptr ? static_cast<size_t>(*position) : next++,
+              name(op.in(static_cast<int>(port))));
+  }
+  for (const AttributeInfo& ours : op.info().attributes) {
+    const Attribute& value = op.attributes().at(ours.name);
+    if (find(entry->fixed, ours.name) != nullptr || is_understood(*entry, ours, value)) continue;
+    if (const int* position = find(entry->inputs, ours.name)) {
+      set_input(node.inputs, static_cast<size_t>(*position),
+                writer_.add_tensor(op.name() + "." + ours.name, tensor_of(value, op.where())));
+    } else {
+      node.attributes[foreign_name(*entry, ours.name)] = foreign_value(value);
+    }
+  }
+  while (!node.inputs.empty() && node.inputs.back().empty()) node.inputs.pop_back();
+  for (size_t port = 0; port < op.info().outputs.size(); ++port)
+    node.outputs.push_back(name(op.out(static_cast<int>(port))));
+  while (!node.outputs.empty() && node.outputs.back().empty()) node.outputs.pop_back();
+  writer_.add_node(node);
+}
+
+void NodeExporter::add_linear(Op op) {
+  const ops::Linear linear(op.node());
+  NodeText node = node_of(op, "Gemm");
+  node.inputs.push_back(name(linear.w()));
+  if (linear.b()) node.inputs.push_back(name(linear.b()));
+  node.attributes = {{"transB", int64_t{1}}};
+  writer_.add_node(node);
+}
+
+void NodeExporter::add_reshape(Op op) {
+  NodeText node = node_of(op, "Reshape");
+  node.inputs.push_back(integers(op.name() + ".dims", ops::Reshape(op.node()).dims()));
+  writer_.add_node(node);
+}
+
+void NodeExporter::add_relu6(Op op) {
+  NodeText node = node_of(op, "Clip");
+  for (const float bound : {0.0F, 6.0F})
+    node.inputs.push_back(writer_.add_tensor(op.name() + (bound == 0.0F ? ".min" : ".max"),
+                                             Tensor::of<float>(DType::f32, {}, {&bound, 1})));
+  writer_.add_node(node);
+}
+
+void NodeExporter::add_silu(Op op) {
+  const std::string gate = writer_.unique(op.name() + ".gate");
+  writer_.add_node({"Sigmoid", gate, {name(op.in(0))}, {gate}});
+  writer_.add_node({"Mul", op.name(), {name(op.in(0)), gate}, {name(op.out(0))}});
+}
+
+void NodeExporter::add_outputs() {
+  const auto outputs = model_.graph.outputs();
+  const auto& output_names = model_.graph.body().output_names();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string wanted = output_names[i].empty() ? outputs[i].name() : output_names[i];
+    if (name(outputs[i]) != wanted) writer_.add_node({"Identity", wanted, {name(outputs[i])}, {wanted}});
+    writer_.add_output(wanted, outputs[i].type());
+  }
+  for (const std::string& extra : options_.outputs) {
+    const Value value = model_.graph.value(extra);
+    if (!value || !value.producer()) fail("output '{}': the network has no value of that name", extra);
+    writer_.add_output(name(value), value.type());
+  }
+}
+
+}  // namespace halfstep::formats::onnx

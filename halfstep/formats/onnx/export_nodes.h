@@ -1,0 +1,54 @@
+// Operators of our graph as nodes of an ONNX graph.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "halfstep/formats/onnx/export.h"
+#include "halfstep/formats/onnx/export_graph.h"
+
+namespace halfstep::formats::onnx {
+
+/// Names of values, and nodes for operators that ONNX has as they are: by the `foreign` entries of their records, read
+/// backwards, or by a function where those cannot say it.
+class NodeExporter {
+ public:
+  NodeExporter(const Model& model, const ExportOptions& options);
+
+  GraphWriter& writer() { return writer_; }
+  const Tensor& contents(Value tensor) const { return model_.tensors.at(tensor.name()); }
+  const Model& model() const { return model_; }
+
+  /// The name of a value in the file; a tensor becomes an initializer when it is asked for first.
+  std::string name(Value value);
+  /// `value` is what `same` is: a quantizer that is left out.
+  void alias(Value value, Value same);
+  /// The node for `op`, and for what the record has as attributes and ONNX as inputs.
+  void add(Op op);
+  /// Whole numbers as an initializer.
+  std::string integers(const std::string& hint, const std::vector<int64_t>& values);
+  /// Nodes for outputs that have no name of their own, and the outputs themselves.
+  void add_outputs();
+
+ private:
+  void reserve_names();
+  void add_by_record(Op op);
+  void add_linear(Op op);
+  void add_reshape(Op op);
+  void add_relu6(Op op);
+  void add_silu(Op op);
+  /// With the first input and the first output.
+  NodeText node_of(Op op, const std::string& foreign);
+
+  const Model& model_;
+  const ExportOptions& options_;
+  GraphWriter writer_;
+  std::map<const detail::ValueNode*, std::string> names_;
+  std::map<const detail::ValueNode*, std::string> reserved_;  ///< outputs that give their value its name
+};
+
+/// An integer program in either form on codes; returns the operators that it approximated.
+std::vector<std::string> add_integer_program(NodeExporter& nodes, const ExportOptions& options);
+
+}  // namespace halfstep::formats::onnx

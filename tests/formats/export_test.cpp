@@ -1,0 +1,119 @@
+// From our graphs to ONNX: what comes back when the file is read again, and what is refused.
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "halfstep/compile/compile.h"
+#include "halfstep/formats/onnx/export.h"
+#include "halfstep/formats/onnx/file.h"
+#include "halfstep/ir/parse.h"
+#include "tests/formats/evaluate.h"
+#include "tests/support/error.h"
+#include "tests/support/files.h"
+
+namespace halfstep::formats::onnx {
+namespace {
+
+using halfstep::test::error_of;
+using halfstep::test::kind_of;
+using test::bound;
+
+/// A network with tensors that count up, a fraction of one apart.
+Model network(const std::string& text) {
+  Model model;
+  model.graph = halfstep::parse(text, "network.ir");
+  float next = -1.0F;
+  for (const Value value : model.graph.tensors()) {
+    Tensor tensor(value.dtype(), value.dims());
+    for (float& element : tensor.data<float>()) element = next = next > 1.0F ? -1.0F : next + 0.0625F;
+    model.tensors[value.name()] = tensor;
+  }
+  return model;
+}
+
+const char* const kNetwork = R"(
+graph small(picture: f32[?, 2, 6, 6]) {
+  param @conv.w: f32[4, 2, 3, 3]
+  param @conv.b: f32[4]
+  param @head.w: f32[3, 4]
+  conv = conv2d(x=picture, w=@conv.w, b=@conv.b) {pad: [1, 1, 1, 1], stride: [2, 2]}
+  act = relu6(x=conv)
+  gate = sigmoid(x=act)
+  both = mul(a=act, b=gate)
+  pool = avg_pool2d(x=both) {kernel: [3, 3], stride: [1, 1], pad: [1, 1, 1, 1]}
+  mean = reduce_mean(x=pool) {axes: [2, 3]}
+  head = linear(x=mean, w=@head.w)
+  flat = reshape(x=head) {dims: [-1, 3]}
+  return scores = flat
+}
+)";
+
+Model reimported(const Model& model, const ExportOptions& options) {
+  static std::deque<std::string> kept;  // parsed files do not own their bytes
+  kept.push_back(export_model(model, options, "none").message);
+  return parse(std::as_bytes(std::span(kept.back())), "m.onnx")->import(bound());
+}
+
+std::map<std::string, Tensor> run(const Model& model, const Tensor& x) {
+  const std::string& input = model.graph.arguments().front().name();
+  ThreadPool pool(1);
+  return compile(specialize(model, {{input, x.dims()}}), {}).run({{input, x}}, pool);
+}
+
+Tensor picture() {
+  Tensor x(DType::f32, {3, 2, 6, 6});
+  float next = 0.0F;
+  for (float& element : x.data<float>()) element = next = next > 2.0F ? -2.0F : next + 0.37F;
+  return x;
+}
+
+class EveryOpset : public testing::TestWithParam<int64_t> {};
+INSTANTIATE_TEST_SUITE_P(Export, EveryOpset, testing::Range<int64_t>(kOldestExportOpset, 22));
+
+TEST_P(EveryOpset, a_float_network_comes_back) {
+  const Model model = network(kNetwork);
+  const Model back = reimported(model, {.opset = GetParam()});
+  EXPECT_EQ(back.graph.arguments().front().name(), "picture");
+  EXPECT_EQ(back.graph.body().output_names().front(), "scores");
+  EXPECT_TRUE(back.graph.op("conv") && back.graph.op("gate"));
+  EXPECT_TRUE(run(back, picture()).at("scores").same_bits(run(model, picture()).at("scores")));
+}
+
+TEST(Export, is_the_same_to_the_byte) {
+  const Model model = network(kNetwork);
+  EXPECT_EQ(export_model(model, {}, "d").message, export_model(model, {}, "d").message);
+}
+
+TEST(Export, an_output_that_is_an_input_or_stands_twice_gets_a_node) {
+  const Model model = network("graph g(x: f32[2]) {\n  y = relu(x=x)\n  return same = x, a = y, b = y\n}\n");
+  const auto file = export_model(model, {}, "d");
+  EXPECT_EQ(file.report.nodes, 3);
+  const Model back = reimported(model, {});
+  EXPECT_EQ(back.graph.body().output_names(), (std::vector<std::string>{"same", "a", "b"}));
+}
+
+TEST(Export, large_tensors_get_a_file_of_their_own) {
+  const halfstep::test::TemporaryFolder folder;
+  Model model =
+      network("graph g(x: f32[2, 300]) {\n  param @w: f32[4, 300]\n  y = linear(x=x, w=@w)\n  return y = y\n}\n");
+  const auto path = folder.path() / "m.onnx";
+  export_file(model, {.external_above = 4000}, path);
+  EXPECT_LT(std::filesystem::file_size(path), 1000U);
+  EXPECT_EQ(std::filesystem::file_size(folder.path() / "m.onnx.data"), 4800U);
+  const Model back = open(path)->import(bound());
+  EXPECT_EQ(back.graph.arguments().size(), 1U);
+  ASSERT_EQ(back.tensors.size(), 1U);
+  EXPECT_TRUE(back.tensors.begin()->second.same_bits(model.tensors.at("w")));
+}
+
+TEST(Export, what_it_cannot_say_is_refused) {
+  const Model other = network("graph g(x: f32[2, 3]) {\n  y = reshape_like(x=x, like=x)\n  return y = y\n}\n");
+  EXPECT_EQ(kind_of([&] { export_model(other, {}, "d"); }), ErrorKind::unsupported);
+  const Model model = network(kNetwork);
+  EXPECT_EQ(error_of([&] { export_model(model, {.opset = 12}, "d"); }), "opset: found 12, expected 13 to 25");
+  EXPECT_EQ(error_of([&] { export_model(model, {.form = ExportForm::qdq}, "d"); }),
+            "network 'small' is no integer program, expected one for a form on codes");
+}
+
+}  // namespace
+}  // namespace halfstep::formats::onnx

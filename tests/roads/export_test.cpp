@@ -1,0 +1,162 @@
+// Integer programs as ONNX files: read again, they give the program's codes.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "halfstep/compile/compile.h"
+#include "halfstep/eager/call.h"
+#include "halfstep/formats/onnx/export.h"
+#include "halfstep/formats/onnx/file.h"
+#include "halfstep/ir/ops.h"
+#include "tests/roads/fixture.h"
+#include "tests/support/error.h"
+#include "tests/support/files.h"
+
+namespace halfstep::test {
+namespace {
+
+using formats::onnx::ExportForm;
+using formats::onnx::ExportOptions;
+
+std::vector<std::string> layers_of(const verify::Roads& roads) {
+  std::vector<std::string> names;
+  for (const auto& layer : roads.layers) names.push_back(layer.name);
+  return names;
+}
+
+/// The values of a network by name.
+std::map<std::string, Tensor> run(const Model& model, const std::vector<std::string>& fetch, const Tensor& x) {
+  CompileOptions options;
+  options.fetch = fetch;
+  ThreadPool pool(2);
+  return compile(specialize(model, {{"x", x.dims()}}), options).run({{"x", x}}, pool);
+}
+
+/// The file read again, run on x: every output.
+std::map<std::string, Tensor> run_exported(const formats::onnx::ExportedFile& file, const Tensor& x) {
+  formats::Binding binding;
+  binding.evaluate = [](const OpInfo& info, const Attributes& attributes, const std::vector<Tensor>& operands) {
+    return eager::call(info, attributes, operands);
+  };
+  return run(formats::onnx::parse(std::as_bytes(std::span(file.message)), "m.onnx")->import(binding), {}, x);
+}
+
+int64_t differing(const Tensor& a, const Tensor& b) {
+  EXPECT_EQ(a.dims(), b.dims());
+  int64_t count = 0;
+  for (size_t i = 0; i < a.data<uint8_t>().size(); ++i) count += a.data<uint8_t>()[i] != b.data<uint8_t>()[i] ? 1 : 0;
+  return count;
+}
+
+class EveryWidth : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Export, EveryWidth, testing::Values(8, 4));
+
+TEST_P(EveryWidth, OperatorsOnCodesGiveTheCodesOfEveryLayer) {
+  Prepared prepared("onnxruntime_int8", {GetParam(), GetParam(), {}});
+  const Model integer = quant::convert(prepared.model).model;
+  const auto layers = layers_of(roads_of(prepared.model, integer));
+  ExportOptions options{.form = ExportForm::qoperator, .opset = 13};
+  options.outputs = layers;
+  const auto file = formats::onnx::export_model(integer, options, "");
+  EXPECT_TRUE(file.report.approximated.empty());
+  const Tensor x = prepared.parts.test.inputs(0, 50).at("x");
+  const auto codes = run(integer, layers, x);
+  const auto again = run_exported(file, x);
+  ASSERT_EQ(again.size(), layers.size() + 1);
+  for (const std::string& layer : layers) EXPECT_EQ(differing(codes.at(layer), again.at(layer)), 0) << layer;
+}
+
+TEST_P(EveryWidth, FloatOperatorsBetweenCodesGiveNearlyThoseCodes) {
+  Prepared prepared("onnxruntime_int8", {GetParam(), GetParam(), {}});
+  const Model integer = quant::convert(prepared.model).model;
+  const Tensor x = prepared.parts.test.inputs(0, 50).at("x");
+  const auto codes = run(integer, {"conv1", "head"}, x);
+  for (const int64_t opset : {13, 19, 21, 25}) {
+    ExportOptions options{.form = ExportForm::qdq, .opset = opset};
+    options.outputs = {"conv1", "head"};
+    const auto again = run_exported(formats::onnx::export_model(integer, options, ""), x);
+    EXPECT_LE(differing(codes.at("conv1"), again.at("conv1")), codes.at("conv1").size() / 1000) << opset;
+    EXPECT_LE(differing(codes.at("head"), again.at("head")), codes.at("head").size() / 10) << opset;
+  }
+}
+
+/// Tables, a shared scale, a clamp that saturation does not give.
+TEST(Export, TablesAndMovesStayExact) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "n.ir").string();
+  std::ofstream(path) << R"(
+graph n(x: f32[?, $channels, $height, $width]) {
+  param @a.w: f32[8, $channels, 3, 3]
+  param @b.w: f32[8, 8, 1, 1]
+  param @head.w: f32[$classes, 16]
+  a = conv2d(x=x, w=@a.w) {pad: [1, 1, 1, 1]}
+  six = relu6(x=a)
+  gate = sigmoid(x=six)
+  b = conv2d(x=gate, w=@b.w)
+  leaky = leaky_relu(x=b)
+  both = concat(x=[leaky, six])
+  pool = max_pool2d(x=both) {kernel: [3, 3], stride: [2, 2], pad: [1, 1, 1, 1]}
+  mean = global_avg_pool(x=pool)
+  flat = flatten(x=mean)
+  head = linear(x=flat, w=@head.w)
+  return logits = head
+}
+)";
+  Prepared prepared("onnxruntime_int8", {}, {}, path);
+  const Model integer = quant::convert(prepared.model).model;
+  const auto roads = roads_of(prepared.model, integer);
+  EXPECT_TRUE(prepared.compare(roads).equal());
+  ExportOptions options{.form = ExportForm::qoperator};
+  options.outputs = layers_of(roads);
+  const Tensor x = prepared.parts.test.inputs(0, 20).at("x");
+  const auto codes = run(integer, options.outputs, x);
+  const auto again = run_exported(formats::onnx::export_model(integer, options, ""), x);
+  for (const std::string& layer : options.outputs) EXPECT_EQ(differing(codes.at(layer), again.at(layer)), 0) << layer;
+}
+
+TEST(Export, AChangedWeightCodeIsFound) {
+  Prepared prepared("onnxruntime_int8");
+  Model integer = quant::convert(prepared.model).model;
+  const Tensor x = prepared.parts.test.inputs(0, 20).at("x");
+  const auto codes = run(integer, {"conv4"}, x);
+  verify::inject(integer, "conv4:17");
+  ExportOptions options{.form = ExportForm::qoperator};
+  options.outputs = {"conv4"};
+  EXPECT_GT(
+      differing(codes.at("conv4"), run_exported(formats::onnx::export_model(integer, options, ""), x).at("conv4")), 0);
+}
+
+TEST(Export, AnotherArithmeticIsRefusedUnlessApproximated) {
+  Prepared prepared("generic_int8");
+  const Model integer = quant::convert(prepared.model).model;
+  ExportOptions options{.form = ExportForm::qoperator};
+  EXPECT_NE(error_of([&] { formats::onnx::export_model(integer, options, ""); }).find("requantizes by fixed_point"),
+            std::string::npos);
+  options.approximate = true;
+  options.outputs = {"head"};
+  const auto file = formats::onnx::export_model(integer, options, "");
+  EXPECT_EQ(file.report.approximated.size(), 8U);  // five convolutions, the sum, the mean, the head
+  const Tensor x = prepared.parts.test.inputs(0, 50).at("x");
+  const auto codes = run(integer, {"head"}, x);
+  EXPECT_LE(differing(codes.at("head"), run_exported(file, x).at("head")), codes.at("head").size() / 20);
+}
+
+TEST(Export, TheVerbChoosesByTheStageOfTheModel) {
+  const TemporaryFolder folder;
+  Prepared prepared("generic_int8");
+  save_model(prepared.model, folder / "prepared");
+  save_model(quant::convert(prepared.model).model, folder / "integer");
+  const auto request = [&](const std::string& model, const std::string& format, bool approximate = false) {
+    return ExportRequest{folder / model, folder / "m.onnx", format, 21, approximate};
+  };
+  EXPECT_TRUE(export_model(request("prepared", "float")).approximated.empty());
+  EXPECT_NE(error_of([&] { export_model(request("integer", "float")); }).find("has no float weights"),
+            std::string::npos);
+  EXPECT_EQ(kind_of([&] { export_model(request("prepared", "qdq")); }), ErrorKind::unsupported);
+  EXPECT_EQ(export_model(request("prepared", "qdq", true)).approximated.size(), 8U);
+  EXPECT_NE(error_of([&] { export_model(request("prepared", "quantized")); }).find("expected float, qdq or qoperator"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace halfstep::test
