@@ -272,7 +272,10 @@ class Names {
 
 /// The network after the passes that do not change what it computes, without names.
 std::string plain_text(Model model) {
-  compiler::optimize(model, {"fuse_activations"});
+  CompileOptions options;
+  options.freeze_tensors = false;
+  options.disabled_passes = {"fuse_activations", "fuse_residuals"};
+  compiler::optimize(model, options);
   Names names;
   std::string text;
   for (const Value argument : model.graph.arguments()) text += argument.name() + " " + names.of(argument, model) + "\n";
