@@ -57,6 +57,16 @@ TEST(Import, attributes_and_their_defaults) {
   EXPECT_EQ(get<double>(left_out.graph.ops()[0].attributes(), "alpha"), 0.01);
 }
 
+/// As torch writes the first block of a DenseNet.
+TEST(Import, a_list_of_one_value_is_that_value) {
+  ModelText text;
+  text.input("x", {2, 3});
+  text.add("Concat", {"x"}, {"joined"}, {attribute("axis", 1)});
+  text.add("Relu", {"joined"}, {"y"});
+  text.output("y");
+  EXPECT_EQ(operators(import_text(text)), "relu");
+}
+
 TEST(Import, says_what_is_not_supported) {
   EXPECT_EQ(message(one_node("Nonsense")), "m.onnx: node 'it': Nonsense: the operator is not supported");
   EXPECT_EQ(message(one_node("Relu", {attribute("speed", 3)})),

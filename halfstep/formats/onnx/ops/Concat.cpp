@@ -4,7 +4,10 @@
 namespace halfstep::formats::onnx {
 
 void translate_Concat(Translator& translator, const Node& node) {
-  if (node.inputs() == 1) return translator.set(node, 0, translator.in(node, 0));
+  if (node.inputs() == 1) {
+    node.attribute("axis");  // any will do
+    return translator.set(node, 0, translator.in(node, 0));
+  }
   translator.by_record(node);
 }
 
