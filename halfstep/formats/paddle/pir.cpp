@@ -230,12 +230,11 @@ class Reader {
 
   /// Names value `id` of an operator `op`; of a list its elements.
   std::string define(int64_t id, const std::string& op, const Item& type, size_t number) {
-    std::string name = fmt::format("{}_{}", op, id);
-    while (!taken_.insert(name).second) name += "_";
+    const std::string name = unique(fmt::format("{}_{}", op, id));
     Values values;
     if (type["#"].text("the tag of a type") == "0.t_vec") {
       for (const Item& element : type["D"].list("types")) {
-        values.push_back(fmt::format("{}.{}", name, values.size()));
+        values.push_back(unique(fmt::format("{}.{}", name, values.size())));
         block(number).values[values.back()] = claim_of(element);
       }
     } else {
@@ -243,6 +242,12 @@ class Reader {
       block(number).values[name] = claim_of(type);
     }
     bind(id, std::move(values), type.where());
+    return name;
+  }
+
+  std::string unique(const std::string& hint) {
+    std::string name = hint;
+    while (!taken_.insert(name).second) name = fmt::format("{}_{}", hint, ++spare_);
     return name;
   }
 
@@ -410,7 +415,7 @@ class Reader {
   std::set<std::string> taken_;
   std::map<int64_t, std::string> fetches_;
   int depth_ = 0;
-  int64_t count_ = 0;
+  int64_t count_ = 0, spare_ = 0;
 };
 
 }  // namespace

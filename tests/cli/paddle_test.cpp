@@ -1,0 +1,40 @@
+// Paddle models in the hands of a user: run, inspected, refused.
+#include <gtest/gtest.h>
+
+#include "halfstep/io/npz.h"
+#include "halfstep/io/safetensors.h"
+#include "tests/cli/program.h"
+
+namespace halfstep {
+namespace {
+
+using test::Workspace;
+
+const std::filesystem::path kModels = std::filesystem::path(HALFSTEP_SOURCE_DIR) / "tests/formats/paddle";
+
+TEST(Paddle, runs_on_named_tensors_as_paddle_does) {
+  Workspace workspace;
+  const auto stored = io::read_safetensors(kModels / "control.safetensors").tensors;
+  io::write_npz(workspace / "x.npz", {{"x", stored.at("b3.in.x")}});
+  io::write_npz(workspace / "y.npz", {{"out0", stored.at("b3.out.out0")}, {"out1", stored.at("b3.out.out1")}});
+  for (const char* program : {"control.json", "control.pdmodel"})
+    workspace.expect(0, {"run", (kModels / program).string(), "--inputs", "x.npz", "--expect", "y.npz", "--rtol",
+                         "1e-5", "--atol", "1e-6"});
+  const auto two = workspace.expect(2, {"run", (kModels / "control").string(), "--inputs", "x.npz"});
+  EXPECT_NE(two.err.find("found 2 Paddle programs, control.pdmodel and control.json, expected one"), std::string::npos);
+}
+
+TEST(Paddle, is_inspected) {
+  Workspace workspace;
+  const auto qat = workspace.expect(0, {"inspect", (kModels / "qat.pdmodel").string(), "--json"}).json();
+  EXPECT_EQ(qat["format"], "paddle");
+  EXPECT_EQ(qat["producer"], "paddle 3.3.1");
+  EXPECT_EQ(qat["inputs"][0]["type"], "float32[?, 1, 28, 28]");
+  EXPECT_EQ(qat["operators"]["fake_quantize_dequantize_moving_average_abs_max"], 23);
+  EXPECT_TRUE(qat["supported"]);
+  const auto control = workspace.expect(0, {"inspect", (kModels / "control.json").string()});
+  EXPECT_NE(control.out.find("supported by `run` alone, which has the inputs"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace halfstep
