@@ -11,11 +11,13 @@
 #include "halfstep/ir/verify.h"
 #include "halfstep/passes/autodiff.h"
 #include "halfstep/passes/bypass_quantizers.h"
+#include "halfstep/passes/channels_last.h"
 #include "halfstep/passes/cse.h"
 #include "halfstep/passes/dce.h"
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/fold_constants.h"
 #include "halfstep/passes/fuse_activations.h"
+#include "halfstep/passes/fuse_residuals.h"
 #include "halfstep/passes/optimizer.h"
 #include "halfstep/passes/quantized_patterns.h"
 #include "halfstep/passes/simplify.h"
@@ -81,6 +83,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"add_optimizer", {run_add_optimizer, false}},
       {"autodiff", {run_autodiff, false}},
       {"bypass_quantizers", on_graph<bypass_quantizers>()},
+      {"channels_last", on_model<channels_last>()},
       {"cse", on_graph<cse>()},
       {"dce", {[](Work& work, const Arguments& arguments) {
          if (arguments.empty()) return dce(work.model);
@@ -89,6 +92,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"fold_batch_norm", on_model<fold_batch_norm>()},
       {"fold_constants", {[](Work& work, const Arguments&) { fold_constants(work.model, compiler::evaluate); }}},
       {"fuse_activations", on_graph<fuse_activations>()},
+      {"fuse_residuals", on_graph<fuse_residuals>()},
       {"quantized_patterns", {run_quantized_patterns, false}},
       {"set_mode",
        {[](Work& work, const Arguments& arguments) { set_mode(work.model.graph, mode_of(arguments.at(0))); }}},
