@@ -11,11 +11,13 @@
 #include "halfstep/ir/verify.h"
 #include "halfstep/passes/autodiff.h"
 #include "halfstep/passes/bypass_quantizers.h"
+#include "halfstep/passes/channels_last.h"
 #include "halfstep/passes/cse.h"
 #include "halfstep/passes/dce.h"
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/fold_constants.h"
 #include "halfstep/passes/fuse_activations.h"
+#include "halfstep/passes/fuse_residuals.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/optimizer.h"
 #include "halfstep/passes/quantized_patterns.h"
@@ -82,6 +84,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"add_optimizer", {run_add_optimizer, false}},
       {"autodiff", {run_autodiff, false}},
       {"bypass_quantizers", on_graph<bypass_quantizers>()},
+      {"channels_last", on_model<channels_last>()},
       {"cse", on_graph<cse>()},
       {"dce", {[](Work& work, const Arguments& arguments) {
          if (arguments.empty()) return dce(work.model);
@@ -90,6 +93,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"fold_batch_norm", on_model<fold_batch_norm>()},
       {"fold_constants", {[](Work& work, const Arguments&) { fold_constants(work.model, compiler::evaluate); }}},
       {"fuse_activations", on_graph<fuse_activations>()},
+      {"fuse_residuals", on_graph<fuse_residuals>()},
       {"layer_forms", on_model<layer_forms>()},
       {"quantized_patterns", {run_quantized_patterns, false}},
       {"set_mode",
