@@ -48,7 +48,7 @@ std::vector<Type> infer_observe(const OpSite& site) {
 std::vector<Type> infer_nothing(const OpSite& /*site*/) { return {}; }
 
 PortInfo port(std::string name, bool optional = false, bool variadic = false, int state_of = -1) {
-  return {std::move(name), optional, variadic, state_of};
+  return {.name = std::move(name), .optional = optional, .variadic = variadic, .state_of = state_of};
 }
 
 OpInfo concat() {
