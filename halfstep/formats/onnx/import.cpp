@@ -64,10 +64,15 @@ void count_parameters(const proto::Graph& graph, Summary& summary) {
   }
 }
 
+/// With the domains that nodes use: exporters declare others too.
 std::string title_of(const Summary& summary, int64_t ir_version) {
   std::vector<std::string> parts;
-  for (const auto& [domain, version] : summary.opsets)
-    parts.push_back(fmt::format("{} {}", domain.empty() ? "ai.onnx" : domain, version));
+  for (const auto& [domain, version] : summary.opsets) {
+    const auto first = summary.operators.lower_bound(domain + ".");
+    const bool used = first != summary.operators.end() && first->first.starts_with(domain + ".");
+    if (domain.empty() || used)
+      parts.push_back(fmt::format("{} {}", domain.empty() ? "ai.onnx" : domain, version));
+  }
   return fmt::format("ONNX file of {}, IR version {}, opset {}",
                      summary.producer.empty() ? "an unnamed producer" : summary.producer, ir_version,
                      fmt::join(parts, ", "));
@@ -75,12 +80,14 @@ std::string title_of(const Summary& summary, int64_t ir_version) {
 
 /// Of what neither inputs nor extents would help. An issue names the domain before the operator.
 void add_nearest(Coverage& coverage) {
+  constexpr size_t kMostOperators = 1000;  // bounds the time spent on hostile files
   std::vector<FormText> forms;
   for (const Form& form : all_forms()) forms.push_back({form.domain, form.op, form.doc});
   const SupportedForms supported("onnx", forms);
   std::map<std::string, std::string> known;
   for (Issue& issue : coverage.issues) {
-    if (issue.needs_values || issue.needs_extents) continue;
+    const bool too_many = known.size() == kMostOperators && !known.contains(issue.op);
+    if (issue.needs_values || issue.needs_extents || too_many) continue;
     const auto [nearest, is_new] = known.emplace(issue.op, "");
     const size_t dot = issue.op.rfind('.');
     if (is_new)
@@ -105,7 +112,6 @@ Summary OnnxFile::summary() const {
       model_.producer_name() + (model_.producer_version().empty() ? "" : " " + model_.producer_version());
   summary.versions = {{"ir_version", model_.ir_version()}};
   summary.opsets = opsets_;
-  summary.title = title_of(summary, model_.ir_version());
   std::set<std::string> initialized;
   for (const proto::TensorData& tensor : graph().initializer()) initialized.insert(tensor.name());
   for (const proto::ValueInfo& input : graph().input()) {
@@ -116,6 +122,7 @@ Summary OnnxFile::summary() const {
   count_nodes(graph().node(), summary);
   for (const proto::Function& function : model_.functions()) count_nodes(function.node(), summary);
   count_parameters(graph(), summary);
+  summary.title = title_of(summary, model_.ir_version());
   return summary;
 }
 
