@@ -82,12 +82,11 @@ verify::Roads roads_of(const Model& prepared, const Model& integer) {
   return roads;
 }
 
-verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& samples,
-                              ThreadPool& pool, const ProgressCallback& progress) {
+verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& samples, ThreadPool& pool,
+                              const ProgressCallback& progress) {
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
   const int64_t usable = train::usable(roads.unquantized, samples.size());
-  return verify::compare_roads(roads, source, usable, train::batch_of(roads.unquantized, 64), pool,
-                               progress);
+  return verify::compare_roads(roads, source, usable, train::batch_of(roads.unquantized, 64), pool, progress);
 }
 
 namespace {

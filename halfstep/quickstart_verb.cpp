@@ -60,7 +60,8 @@ class Quickstart {
     timed("convert", [&] { integer = quant::convert(prepared).model; });
     save_model(integer, request_.out / "integer.safetensors");
     report_.accuracy_integer = accuracy(integer);
-    timed("verify", [&] { report_.roads = compare_on(roads_of(prepared, integer), parts_.test, pool_, settings_.progress); });
+    timed("verify",
+          [&] { report_.roads = compare_on(roads_of(prepared, integer), parts_.test, pool_, settings_.progress); });
     finish();
     return std::move(report_);
   }

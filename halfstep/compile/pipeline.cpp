@@ -13,7 +13,7 @@
 #include "halfstep/passes/fold_constants.h"
 #include "halfstep/passes/fuse_activations.h"
 #include "halfstep/passes/fuse_residuals.h"
-#include "halfstep/passes/name_clips.h"
+#include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/simplify.h"
 #include "halfstep/passes/traits.h"
 
@@ -33,7 +33,7 @@ constexpr Pass kPasses[] = {
     {"simplify", "operations that change nothing go away", [](Model& model) { passes::simplify(model.graph); }},
     {"cse", "operations that compute the same are done once", [](Model& model) { passes::cse(model.graph); }},
     {"fold_batch_norm", "normalizations join the layer before them", passes::fold_batch_norm, true},
-    {"name_clips", "bounds that are an activation become one", passes::name_clips, true},
+    {"layer_forms", "layers as exporters write them become the operators that have kernels", passes::layer_forms, true},
     {"channels_last", "images keep their channels as the last axis from layer to layer", passes::channels_last, true},
     {"fuse_residuals", "sums join the convolution before them",
      [](Model& model) { passes::fuse_residuals(model.graph); }},

@@ -37,12 +37,6 @@ std::vector<int64_t> moved_axes(std::vector<int64_t> axes) {
   return axes;
 }
 
-bool is_spatial(std::vector<int64_t> axes) {
-  for (int64_t& axis : axes) axis += axis < 0 ? static_cast<int64_t>(kRank) : 0;
-  std::ranges::sort(axes);
-  return axes == std::vector<int64_t>{2, 3};
-}
-
 /// Name and location are the replaced operation's.
 OpSpec form(const OpInfo& info, std::vector<Value> operands, Attributes attributes) {
   return {&info, std::move(operands), std::move(attributes), {}, {}};
@@ -75,7 +69,6 @@ class Rewriter {
     if (is_one_of<ops::AvgPool2d>(op))
       return form(ops::ChannelsLastAvgPool2d::record(), {last(op.in(0), op)}, op.attributes());
     if (is_one_of<ops::GlobalAvgPool>(op)) return average(op);
-    if (is_one_of<ops::ReduceMean>(op)) return mean(op);
     if (is_one_of<ops::Concat, ops::Slice, ops::Pad>(op)) return moved(op);
     return is_elementwise(op) ? elementwise(op) : std::nullopt;
   }
@@ -110,12 +103,6 @@ class Rewriter {
     const Dims& x = op.in(0).dims();
     return form(ops::ChannelsLastAvgPool2d::record(), {last(op.in(0), op)},
                 {{"kernel", std::vector<int64_t>{x[2], x[3]}}, {"stride", std::vector<int64_t>{1, 1}}});
-  }
-
-  std::optional<OpSpec> mean(Op op) {
-    const ops::ReduceMean mean(op.node());
-    if (!mean.keep_dims() || !is_spatial(mean.axes())) return std::nullopt;
-    return average(op);
   }
 
   /// The same operation along other axes.

@@ -7,19 +7,20 @@
 
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/tensors.h"
+#include "halfstep/passes/uses.h"
 
 namespace halfstep::passes {
 namespace {
 
-/// Contents of a value that is one f32 number; `otherwise` for an absent one.
+/// Contents of a value that is one f32 number for good; `otherwise` for an absent one.
 std::optional<float> number(const Model& model, Value value, float otherwise) {
   if (!value) return otherwise;
-  if (!value.is_tensor() || value.dtype() != DType::f32) return std::nullopt;
+  if (!value.is_tensor() || updater_of(value) || value.dtype() != DType::f32) return std::nullopt;
   return model.tensors.at(value.name()).data<float>()[0];
 }
 
 bool is_weight(Value value) {
-  return value && value.is_tensor() && value.dtype() == DType::f32 && value.dims().size() == 2;
+  return value && value.is_tensor() && !updater_of(value) && value.dtype() == DType::f32 && value.dims().size() == 2;
 }
 
 /// Whether `value` can be the bias of a linear layer with so many outputs.
