@@ -90,6 +90,10 @@ bool is_neutral(std::string_view op, std::string_view name, const Attribute& val
                                                 {"hard_swish", "offset", 3.0},
                                                 {"hard_swish", "scale", 6.0},
                                                 {"hard_swish", "threshold", 6.0},
+                                                {"mish", "lambda", 20.0},
+                                                {"mish", "threshold", 20.0},
+                                                {"softplus", "beta", 1.0},
+                                                {"softplus", "threshold", 20.0},
                                                 {"relu6", "threshold", 6.0},
                                                 {"swish", "beta", 1.0}};
   if (is_of_engine(name)) return true;

@@ -1,6 +1,7 @@
 #include "halfstep/formats/paddle/shared_forms.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace halfstep::formats::paddle {
 
@@ -130,6 +131,40 @@ void translate_slice(Translator& translator, const Node& node, const std::vector
   Operand part = translator.make_one(node, "slice", {x}, attributes);
   if (!gone.empty()) part = translator.make_one(node, "squeeze", {part}, {{"axes", gone}});
   translator.set(node, {"Out", 0}, part);
+}
+
+void translate_split(Translator& translator, const Node& node, int64_t axis, std::vector<int64_t> parts,
+                     int64_t count) {
+  const Operand x = translator.require(node, {"X", 0});
+  const auto rank = static_cast<int64_t>(x.dims().size());
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) fail("{}: found axis {} of {}", node.where(), axis, to_string(x.dims()));
+  const int64_t extent = x.dims()[static_cast<size_t>(axis)];
+  if (extent == kUnknown) throw NeedsExtents(node.where() + ": the parts of an open extent");
+  if (parts.empty() && count > 0 && count <= extent && extent % count == 0)
+    parts.assign(static_cast<size_t>(count), extent / count);
+  const std::string said = to_string(parts);
+  int64_t rest = extent, *open = nullptr;
+  for (int64_t& part : parts) {
+    if (part < -1 || part > rest || (part == -1 && open != nullptr))
+      fail("{}: found the parts {} of extent {}", node.where(), said, extent);
+    if (part == -1)
+      open = &part;
+    else
+      rest -= part;
+  }
+  if (open != nullptr) *open = std::exchange(rest, 0);
+  if (rest != 0) fail("{}: found the parts {} of extent {}", node.where(), said, extent);
+  std::vector<Operand> results;
+  int64_t at = 0;
+  for (const int64_t part : parts) {
+    const Attributes attributes = {{"starts", std::vector<int64_t>{at}},
+                                   {"ends", std::vector<int64_t>{at + part}},
+                                   {"axes", std::vector<int64_t>{axis}}};
+    results.push_back(translator.make_one(node, "slice", {x}, attributes));
+    at += part;
+  }
+  translator.set_list(node, {"Out", 0}, results);
 }
 
 }  // namespace halfstep::formats::paddle

@@ -31,6 +31,9 @@ void translate_reduction(Translator& translator, const Node& node, std::string_v
 /// To another height and width.
 void translate_resize(Translator& translator, const Node& node);
 
+/// Slices of the input along `axis`: of the extents `parts`, of which one may be -1, or `count` equal ones.
+void translate_split(Translator& translator, const Node& node, int64_t axis, std::vector<int64_t> parts, int64_t count);
+
 /// The part of the input from `starts` to `ends` along attribute axes; those of decrease_axis go.
 void translate_slice(Translator& translator, const Node& node, const std::vector<int64_t>& starts,
                      const std::vector<int64_t>& ends, const std::vector<int64_t>& steps);

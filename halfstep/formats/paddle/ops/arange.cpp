@@ -5,10 +5,14 @@
 namespace halfstep::formats::paddle {
 
 void translate_arange(Translator& translator, const Node& node) {
-  node.attribute("dtype");  // that of the inputs
-  const Tensor start = translator.contents(translator.require(node, {"Start", 0}));
-  const Tensor end = translator.contents(translator.require(node, {"End", 1}));
-  const Tensor step = translator.contents(translator.require(node, {"Step", 2}));
+  // In the type of the result, which PIR says.
+  const bool has_type = node.attribute("dtype") != nullptr;
+  const auto number = [&](const Port& port) {
+    const Tensor tensor = translator.contents(translator.require(node, port));
+    if (!has_type || tensor.size() != 1) return tensor;
+    return filled(dtype_of(node, "dtype"), tensor.dims(), element(tensor, 0));
+  };
+  const Tensor start = number({"Start", 0}), end = number({"End", 1}), step = number({"Step", 2});
   translator.set(node, {"Out", 0}, Translator::known(range(node, start, end, step)));
 }
 

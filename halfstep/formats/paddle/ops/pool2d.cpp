@@ -33,8 +33,8 @@ void translate_pool2d(Translator& translator, const Node& node) {
   std::vector<int64_t> kernel = translator.integers(node, node.numbers_slots() ? "kernel_size" : "ksize", 1);
   if (dims.size() != 4 || kernel.size() != 2)
     fail("{}: found a window {} over {}", node.where(), to_string(kernel), to_string(dims));
+  if (is_adaptive || all) node.integers("strides"), node.integers("paddings"), node.text("padding_algorithm", "");
   if ((is_adaptive && kernel == std::vector<int64_t>{1, 1}) || all) {
-    node.integers("strides"), node.integers("paddings"), node.text("padding_algorithm", "");
     if (!is_max) return translator.set(node, {"Out", 0}, translator.make_one(node, "global_avg_pool", {x}));
     kernel = {1, 1};
   }

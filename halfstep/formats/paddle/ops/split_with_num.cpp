@@ -1,0 +1,11 @@
+// Equal parts along one axis, each a slice.
+#include "halfstep/formats/paddle/shared_forms.h"
+
+namespace halfstep::formats::paddle {
+
+void translate_split_with_num(Translator& translator, const Node& node) {
+  const auto axis = static_cast<int64_t>(translator.number(node, "axis", 1, 0));
+  translate_split(translator, node, axis, {}, node.integer("num", 0));
+}
+
+}  // namespace halfstep::formats::paddle
