@@ -9,8 +9,8 @@ namespace halfstep::runtime {
 namespace {
 
 // A claim is the phase and how many of its pieces were taken from the front and from the back, in one word, so that one
-// increment takes a piece of whatever phase is open. Even workers take from the front and odd ones from the back: pieces
-// are parts of an image in order, so that a worker tends to read what it wrote itself, from its own cache.
+// increment takes a piece of whatever phase is open. Even workers take from the front and odd ones from the back:
+// pieces are parts of an image in order, so that a worker tends to read what it wrote itself, from its own cache.
 constexpr int kPieceBits = 25;
 constexpr int64_t kMostPieces = int64_t{1} << (kPieceBits - 1);  // the rest is for claims that find nothing
 constexpr uint64_t kPieceMask = (uint64_t{1} << kPieceBits) - 1;

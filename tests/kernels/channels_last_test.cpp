@@ -18,7 +18,18 @@ struct Shape {
   Dims out_dims() const { return {n, oh(), ow(), o}; }
   int64_t terms() const { return c / groups * kh * kw; }
   ConvGeometry geometry() const {
-    return {n, c, h, w, o, oh(), ow(), groups, kh, kw, {stride[0], stride[1]}, {dilation[0], dilation[1]},
+    return {n,
+            c,
+            h,
+            w,
+            o,
+            oh(),
+            ow(),
+            groups,
+            kh,
+            kw,
+            {stride[0], stride[1]},
+            {dilation[0], dilation[1]},
             {pad[0], pad[1], pad[2], pad[3]}};
   }
 };
@@ -50,7 +61,8 @@ KernelCase case_of(const Shape& s, const std::string& activation = "none") {
            {"pad", s.pad},
            {"activation", activation},
            {"alpha", 0.125}},
-          {normal_tensor({s.n, s.h, s.w, s.c}, 1, DType::f32), normal_tensor({s.o, s.c / s.groups, s.kh, s.kw}, 2, DType::f32),
+          {normal_tensor({s.n, s.h, s.w, s.c}, 1, DType::f32),
+           normal_tensor({s.o, s.c / s.groups, s.kh, s.kw}, 2, DType::f32),
            s.bias ? normal_tensor({s.o}, 3, DType::f32) : Tensor(),
            s.residual ? normal_tensor(s.out_dims(), 4, DType::f32) : Tensor()},
           {Type{DType::f32, s.out_dims()}}};
