@@ -70,8 +70,7 @@ std::string title_of(const Summary& summary, int64_t ir_version) {
   for (const auto& [domain, version] : summary.opsets) {
     const auto first = summary.operators.lower_bound(domain + ".");
     const bool used = first != summary.operators.end() && first->first.starts_with(domain + ".");
-    if (domain.empty() || used)
-      parts.push_back(fmt::format("{} {}", domain.empty() ? "ai.onnx" : domain, version));
+    if (domain.empty() || used) parts.push_back(fmt::format("{} {}", domain.empty() ? "ai.onnx" : domain, version));
   }
   return fmt::format("ONNX file of {}, IR version {}, opset {}",
                      summary.producer.empty() ? "an unnamed producer" : summary.producer, ir_version,
