@@ -3,7 +3,7 @@
 
 usage: bench/onnx_codes.py FOLDER [--program build/release/halfstep] [--only TEXT] [--layers]
 
-FOLDER is the model collection of onnx_models.py. Every node that gives codes (QuantizeLinear, QLinearConv, ...) is compared twice:
+FOLDER is the model collection of models.py. Every node that gives codes (QuantizeLinear, QLinearConv, ...) is compared twice:
 
   layers   each layer gets the codes that onnxruntime gave to it, so that one difference makes no other. Codes may differ by one, where
            a float sum in another order lies on the other side of a tie; `tie` is the largest distance from a tie, in steps, at which that
