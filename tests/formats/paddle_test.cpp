@@ -123,6 +123,36 @@ TEST(Pir, operators_in_place_are_the_same_operators) {
   EXPECT_EQ(operators(import_pir(test::pir(test::data() + "," + test::op("1.relu_") + "," + test::fetch(2)))), "relu");
 }
 
+TEST(PaddleProgram, parts_along_an_axis) {
+  ProgramText text;
+  text.var("a", {2, 1}), text.var("b", {2, 2});
+  auto& op = text.op("split", {{"X", "x"}}, {{"Out", "a"}});
+  op.mutable_outputs(0)->add_arguments("b");
+  ProgramText::integer(op, "axis", -1);
+  auto& sections = ProgramText::integer(op, "sections", 0);
+  sections.set_type(3);
+  sections.add_ints(1), sections.add_ints(-1);
+  text.fetch("b");
+  const Model model = import_program(text);
+  EXPECT_EQ(operators(model), "slice slice");
+  EXPECT_EQ(model.graph.outputs()[0].dims(), (Dims{2, 2}));
+  sections.set_ints(0, 4);
+  EXPECT_EQ(error_of([&] { import_program(text); }), "m.pdmodel: node 'a': split: found the parts [4, ?] of extent 3");
+}
+
+TEST(Pir, constants_that_stand_in_the_program) {
+  const std::string list =
+      R"({"#":"0.a_array","D":[{"#":"0.a_f64","D":1.5},{"#":"0.a_f64","D":-2.0},{"#":"0.a_f64","D":0.25}]})";
+  const std::string value =
+      R"({"#":"1.assign_value","A":[{"N":"shape","AT":{"#":"1.a_intarray","D":[3]}},{"N":"dtype","AT":{"#":"1.a_dtype","D":"float32"}},)"
+      R"({"N":"values","AT":)" +
+      list + R"(}],"I":[],"O":[{"%":5,"TT":)" + test::type_text("3") + "}]}";
+  const std::string sum = test::op("1.add", "", R"({"%":1},{"%":5})");
+  const Model model = import_pir(test::pir(test::data() + "," + value + "," + sum + "," + test::fetch(2)));
+  EXPECT_EQ(operators(model), "add");
+  EXPECT_EQ(model.tensors.at("assign_value_5").data<float>()[1], -2);
+}
+
 TEST(PaddleProgram, the_axes_of_a_second_operand_stand_at_axis) {
   ProgramText text;
   text.var("c", {2}, 5, true);

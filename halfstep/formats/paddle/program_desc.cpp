@@ -42,7 +42,8 @@ constexpr std::array kOpAttr = {WireField{1, name},
                                 WireField{15, numbers},
                                 WireField{16, numbers, 0, Wire::fixed64},
                                 WireField{19, number, 0, Wire::fixed64},
-                                WireField{20, message, Kind::scalar}};
+                                WireField{20, message, Kind::scalar},
+                                WireField{21, message, Kind::scalar}};
 constexpr std::array kScalar = {WireField{1, number}, WireField{2, number}, WireField{3, number},
                                 WireField{4, number, 0, Wire::fixed64}};
 constexpr std::array<WireMessage, 11> kSchema = {{{kProgram},
@@ -72,7 +73,8 @@ enum AttrType : int {
   kLongs = 11,
   kFloat64s = 12,
   kFloat64 = 15,
-  kScalarValue = 16
+  kScalarValue = 16,
+  kScalarValues = 17
 };
 enum ScalarType : int { kScalarBoolean = 1, kScalarLong = 2, kScalarFloat64 = 3 };
 
@@ -189,13 +191,28 @@ class Reader {
       case kFloats: return std::vector<double>(a.floats().begin(), a.floats().end());
       case kFloat64s: return std::vector<double>(a.float64s().begin(), a.float64s().end());
       case kStrings: return std::vector<std::string>(a.strings().begin(), a.strings().end());
-      case kScalarValue: return scalar_of(op, a);
+      case kScalarValue: return scalar_of(op, a, a.scalar());
+      case kScalarValues: return scalars_of(op, a);
       default: return fmt::format("of type {}", a.type());
     }
   }
 
-  Attribute scalar_of(const Operator& op, const proto::OpDesc::Attr& a) const {
-    const proto::OpDesc::Scalar& scalar = a.scalar();
+  /// Numbers, whatever each of them is.
+  Attribute scalars_of(const Operator& op, const proto::OpDesc::Attr& a) const {
+    std::vector<double> numbers;
+    for (const proto::OpDesc::Scalar& scalar : a.scalars()) {
+      const Attribute value = scalar_of(op, a, scalar);
+      if (std::holds_alternative<std::string>(value)) return value;
+      const auto* flag = std::get_if<bool>(&value);
+      const auto* whole = std::get_if<int64_t>(&value);
+      numbers.push_back(flag != nullptr    ? (*flag ? 1.0 : 0.0)
+                        : whole != nullptr ? static_cast<double>(*whole)
+                                           : std::get<double>(value));
+    }
+    return numbers;
+  }
+
+  Attribute scalar_of(const Operator& op, const proto::OpDesc::Attr& a, const proto::OpDesc::Scalar& scalar) const {
     switch (scalar.type()) {
       case kScalarBoolean: return require(op, a, scalar.has_b(), scalar.b(), "boolean");
       case kScalarLong: return require(op, a, scalar.has_i(), int64_t{scalar.i()}, "whole number");
