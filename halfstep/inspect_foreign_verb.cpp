@@ -144,8 +144,8 @@ std::string program_text(const Findings& found) {
   const runtime::MemoryReport memory = found.program->memory();
   return fmt::format("{:12}{} for one run, a multiplication and an addition being two\n", "operations",
                      grouped(flops(found.model->graph))) +
-         fmt::format("{:12}{} of activations at their peak ({} without sharing), {} of weights as they are run\n", "memory",
-                     bytes_text(memory.planned), bytes_text(memory.naive), bytes_text(memory.tensors));
+         fmt::format("{:12}{} of activations at their peak ({} without sharing), {} of weights as they are run\n",
+                     "memory", bytes_text(memory.planned), bytes_text(memory.naive), bytes_text(memory.tensors));
 }
 
 std::string names_text(const std::vector<std::string>& names) {
