@@ -26,7 +26,7 @@ import onnxruntime
 from onnx import helper, numpy_helper
 from safetensors.numpy import load_file, save_file
 
-from onnx_models import split
+from models import split
 
 CODES = (np.uint8, np.int8, np.uint16, np.int16)
 # Distances from a tie, in steps, that float32 sums in another order explain: 2^-24 of the largest code, times some.

@@ -142,6 +142,7 @@ void write_quant(Text& text, const Record& record) {
   if (!quant.weight.empty()) assign("weight_axis", std::to_string(quant.axis));
   if (!quant.bias.empty()) assign("bias", std::to_string(port(quant.bias)));
   if (!quant.fill.empty()) assign("fill", std::to_string(port(quant.fill)));
+  if (!quant.magnitude.empty()) assign("magnitude", std::to_string(port(quant.magnitude)));
   if (!quant.quantized.empty()) assign("quantized", quoted(quant.quantized));
   if (!quant.integer.empty()) assign("integer", quoted(quant.integer));
   if (!quant.activation.empty()) assign("activation", quoted(quant.activation));

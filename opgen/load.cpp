@@ -176,6 +176,7 @@ Quant load_quant(const Yaml& yaml) {
               text("weight"),
               text("bias"),
               text("fill"),
+              text("magnitude"),
               text("quantized"),
               text("integer"),
               text("activation"),

@@ -77,7 +77,7 @@ struct Gradient {
 
 struct Quant {
   Source source;
-  std::string trait, weight, bias, fill, quantized, integer, activation;
+  std::string trait, weight, bias, fill, magnitude, quantized, integer, activation;
   int64_t axis = 0;
   bool lookup = false;
 };

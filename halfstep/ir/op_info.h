@@ -58,11 +58,12 @@ enum class GradientKind {
 /// The record's `quant:` block: facts that prepare and convert read, never operator names.
 struct QuantInfo {
   std::string trait;       ///< weighted, pointwise, preserves_range, same_scale, accumulates, fuses_into_producer,
-                           ///< quantizer, observer; "" when none
+                           ///< quantizer, observer, to_codes, from_codes, to_codes_and_back; "" when none
   int weight = -1;         ///< input port of the weight
   int weight_axis = 0;     ///< axis of output channels in the weight
   int bias = -1;           ///< input port of the bias
   int fill = -1;           ///< input port of what stands in empty places; on codes the zero point
+  int magnitude = -1;      ///< input port of the largest magnitude that another framework's quantizer learned
   std::string quantized;   ///< the operator on codes that training runs
   std::string integer;     ///< the operator that the integer program runs
   std::string activation;  ///< fuses_into_producer: name of the fused activation

@@ -9,6 +9,7 @@
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/traits.h"
+#include "halfstep/quant/foreign_quantizers.h"
 #include "halfstep/quant/quantizer.h"
 
 namespace halfstep::quant {
@@ -206,9 +207,11 @@ class Preparation {
 
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options) {
   Model prepared = clone(model);
+  const LearnedMagnitudes learned = take_out_quantizers(prepared);
   passes::layer_forms(prepared);
   passes::fold_batch_norm(prepared);
   Preparation(prepared, platform, options).run();
+  keep_learned_ranges(prepared, learned);
   prepared.notes["platform"] = platform.text;
   return prepared;
 }

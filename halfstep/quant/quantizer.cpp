@@ -189,6 +189,14 @@ void insert_quantizer(Model& model, const Platform& platform, const QuantizerPla
   set_quantizer_bits(model, platform, quantizer, place.bits);
 }
 
+void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, float high) {
+  const ops::ObserveRange observer = observer_of(quantizer);
+  model.tensors.at(observer.low().name()).data<float>()[0] = low;
+  model.tensors.at(observer.high().name()).data<float>()[0] = high;
+  observer.set_attributes({{"rate", 0.0}});
+  derive_parameters(model, observer);
+}
+
 void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits) {
   const Value scale = scale_tensor(quantizer);
   const bool weight = is_weight(quantizer);

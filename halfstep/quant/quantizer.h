@@ -25,6 +25,9 @@ void insert_quantizer(Model& model, const Platform& platform, const QuantizerPla
 /// scale and zero point are derived anew from the range that the observer has seen.
 void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits);
 
+/// A feature quantizer's range for good: its observer leaves it as it is.
+void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, float high);
+
 /// Width in bits of a quantizer's codes.
 int bits_of(const ops::FakeQuantize& quantizer);
 

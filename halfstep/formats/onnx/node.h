@@ -35,12 +35,12 @@ class Node : public formats::Node {
   std::string left_over(const Names& taken) const override;
 
   size_t inputs() const { return static_cast<size_t>(node_->input_size()); }
-  size_t outputs() const override { return static_cast<size_t>(node_->output_size()); }
+  size_t outputs() const { return static_cast<size_t>(node_->output_size()); }
   /// "" for an input that is left out.
   const std::string& input(size_t i) const;
   const std::string& output(size_t i) const;
   bool has_input(size_t i) const { return !input(i).empty(); }
-  bool has_output(size_t i) const override { return !output(i).empty(); }
+  bool has_output(size_t i) const { return !output(i).empty(); }
 
   /// nullptr when it is not there. From then on it counts as read.
   const proto::NodeAttribute* attribute(std::string_view name) const;

@@ -1,0 +1,88 @@
+#include "halfstep/quant/foreign_quantizers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "halfstep/base/elements.h"
+#include "halfstep/base/status.h"
+#include "halfstep/ir/ops.h"
+#include "halfstep/passes/traits.h"
+#include "halfstep/quant/quantizer.h"
+
+namespace halfstep::quant {
+namespace {
+
+using passes::has_trait;
+
+/// Nothing where it has not learned one number.
+std::optional<float> learned_magnitude(const Model& model, Op quantizer) {
+  const int port = quantizer.info().quant.magnitude;
+  const Value scale = port < 0 ? Value() : quantizer.in(port);
+  if (!scale || !scale.is_tensor()) return std::nullopt;
+  const Tensor& tensor = model.tensors.at(scale.name());
+  if (tensor.size() != 1) return std::nullopt;
+  const auto magnitude = static_cast<float>(element(tensor, 0));
+  return magnitude > 0 && std::isfinite(magnitude) ? std::optional(magnitude) : std::nullopt;
+}
+
+/// Normalizations are folded: what stood before them is no value of the network that we quantize.
+bool is_only_normalized(Value value) {
+  const auto uses = value.uses();
+  return std::ranges::all_of(uses, [](const auto& use) { return &use.first.info() == &ops::BatchNorm::record(); });
+}
+
+void bypass(Graph& graph, Op op) {
+  op.out(0).replace_all_uses_with(op.in(0));
+  graph.erase(op);
+}
+
+void require_pair(Op quantizer) {
+  for (const auto& [user, operand] : quantizer.out(0).uses()) {
+    if (!has_trait(user, "from_codes"))
+      unsupported("{}: its codes go into {} '{}': the network is converted already; start from its form before",
+                  quantizer.where(), user.info().name, user.name());
+  }
+}
+
+}  // namespace
+
+LearnedMagnitudes take_out_quantizers(Model& model) {
+  LearnedMagnitudes learned;
+  std::vector<Op> back;
+  for (const Op op : model.graph.ops()) {
+    const bool to_codes = has_trait(op, "to_codes");
+    if (!to_codes && !has_trait(op, "to_codes_and_back")) continue;
+    if (to_codes) require_pair(op);
+    const Value x = op.in(0);
+    const auto magnitude = learned_magnitude(model, op);
+    for (const auto& [user, operand] : op.out(0).uses()) {
+      if (to_codes) back.push_back(user);
+    }
+    bypass(model.graph, op);
+    if (magnitude) learned[x.name()] = *magnitude;
+  }
+  for (const Op op : back) bypass(model.graph, op);
+  std::erase_if(learned, [&](const auto& entry) { return is_only_normalized(model.graph.value(entry.first)); });
+  for (const Op op : model.graph.ops()) {
+    if (has_trait(op, "from_codes"))
+      unsupported(
+          "{}: reads codes that no quantizer gives: the network is converted already; start from its form before",
+          op.where());
+  }
+  return learned;
+}
+
+void keep_learned_ranges(Model& prepared, const LearnedMagnitudes& learned) {
+  for (const ops::FakeQuantize& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
+    const auto found = learned.find(quantizer.x().name());
+    if (found == learned.end() || quantizer.x().is_tensor()) continue;
+    const Op producer = quantizer.x().producer();
+    const bool positive =
+        producer && (&producer.info() == &ops::Relu::record() || &producer.info() == &ops::Relu6::record());
+    fix_range(prepared, quantizer, positive ? 0 : -found->second, found->second);
+  }
+}
+
+}  // namespace halfstep::quant

@@ -1,0 +1,86 @@
+// Quantizers of another framework become ours, with what they had learned.
+#include "halfstep/quant/foreign_quantizers.h"
+
+#include <gtest/gtest.h>
+
+#include "halfstep/ir/ops.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/quant/quantizer.h"
+#include "halfstep/train/network.h"
+#include "tests/support/error.h"
+
+namespace halfstep::test {
+namespace {
+
+Model network(const std::string& operations) {
+  Model model = train::initialize(parse("graph net(x: f32[?, 3, 8, 8]) {\n"
+                                        "  param @w: f32[4, 3, 3, 3]\n"
+                                        "  const @sx: f32[1]\n"
+                                        "  const @sy: f32[1]\n"
+                                        "  const @z: f32[1]\n" +
+                                        operations + "}\n"),
+                                  1);
+  model.tensors["sx"] = Tensor::scalar(2.54F);
+  model.tensors["sy"] = Tensor::scalar(5.1F);
+  model.tensors["z"] = Tensor::scalar(0.0F);
+  return model;
+}
+
+const char* const kQat =
+    "  xq = fake_quantize_dequantize_moving_average_abs_max(x, in_scale=@sx) {is_test: true}\n"
+    "  c = conv2d(x=xq, w=@w)\n"
+    "  r = relu(c)\n"
+    "  q = quantize_linear(x=r, scale=@sy, zero_point=@z)\n"
+    "  d = dequantize_linear(x=q, scale=@sy, zero_point=@z)\n"
+    "  y = max_pool2d(x=d) {kernel: [2, 2], stride: [2, 2]}\n"
+    "  return y\n";
+
+TEST(ForeignQuantizers, GoAndLeaveWhatTheyLearned) {
+  Model model = network(kQat);
+  const auto learned = quant::take_out_quantizers(model);
+  EXPECT_EQ(learned, (quant::LearnedMagnitudes{{"x", 2.54F}, {"r", 5.1F}}));
+  EXPECT_EQ(model.graph.ops().size(), 3U);
+}
+
+TEST(ForeignQuantizers, RangesStayAsTheyWereLearned) {
+  const Model prepared = quant::prepare(network(kQat), quant::load_platform("generic_int8"));
+  const auto quantizer = [&](const std::string& name) { return ops::FakeQuantize(prepared.graph.op(name).node()); };
+  const auto range = [&](const std::string& name) {
+    const ops::ObserveRange observer = quant::observer_of(quantizer(name));
+    EXPECT_EQ(observer.rate(), 0.0) << name;
+    return std::pair(prepared.tensors.at(observer.low().name()).data<float>()[0],
+                     prepared.tensors.at(observer.high().name()).data<float>()[0]);
+  };
+  EXPECT_EQ(range("x.q"), std::pair(-2.54F, 2.54F));
+  EXPECT_EQ(range("r.q"), std::pair(0.0F, 5.1F));
+  EXPECT_EQ(quant::effective_scale(prepared, quantizer("r.q")), static_cast<float>(5.1F / 255.0));
+}
+
+TEST(ForeignQuantizers, WhatStoodBeforeANormalizationIsNoFeature) {
+  Model model = network(
+      "  param @g: f32[4]\n  param @h: f32[4]\n  state @m: f32[4]\n  state @variance: f32[4]\n"
+      "  c = conv2d(x=x, w=@w)\n"
+      "  o = fake_quantize_dequantize_moving_average_abs_max(c, in_scale=@sy) {is_test: true}\n"
+      "  y = batch_norm(x=o, scale=@g, bias=@h, mean=@m, variance=@variance)\n"
+      "  return y\n");
+  EXPECT_TRUE(quant::take_out_quantizers(model).empty());
+}
+
+TEST(ForeignQuantizers, ConvertedNetworksAreRefused) {
+  Model codes = network(
+      "  q = quantize_linear(x=x, scale=@sx, zero_point=@z)\n"
+      "  y = conv2d(x=q, w=@w)\n"
+      "  return y\n");
+  EXPECT_NE(error_of([&] { quant::take_out_quantizers(codes); }).find("its codes go into conv2d 'y'"),
+            std::string::npos);
+  Model reals = network(
+      "  c = conv2d(x=x, w=@w)\n"
+      "  y = dequantize_linear(x=c, scale=@sx, zero_point=@z)\n"
+      "  return y\n");
+  EXPECT_NE(error_of([&] { quant::take_out_quantizers(reals); }).find("reads codes that no quantizer gives"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace halfstep::test
