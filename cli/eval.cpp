@@ -15,7 +15,7 @@ void add_eval(CLI::App& program, Work& work) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = add_command(program, "eval", "Accuracy of a Model on the test part of a data set",
                                   "halfstep eval --model quickstart_out/integer.safetensors", options->common);
-  command->add_option("--model", options->request.model, "Model of any stage, or an ONNX file")->required();
+  command->add_option("--model", options->request.model, "Model of any stage, or an ONNX or Paddle file")->required();
   command->add_option("--data", options->request.data, "labelled samples; the embedded digits without it");
   add_preprocess(*command, options->preprocess);
   command->callback([options, &work] {

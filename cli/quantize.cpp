@@ -38,7 +38,8 @@ void add_quantize(CLI::App& program, Work& work) {
       program, "quantize", "Insert and calibrate the quantizers of a platform",
       "halfstep quantize float.safetensors --platform pow2_int8 --calibrate digits.csv.gz --out prepared.safetensors",
       options->common);
-  command->add_option("model", request.model, "float Model or ONNX file, or a prepared Model with --bits")->required();
+  command->add_option("model", request.model, "float Model, ONNX or Paddle file, or a prepared Model with --bits")
+      ->required();
   command->add_option("--calibrate", request.calibrate, "samples to calibrate on; the embedded digits without it");
   command->add_option("--out", request.out, "file for the prepared Model")->required();
   command->add_option("--bits", options->bits,

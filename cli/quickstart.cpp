@@ -46,7 +46,7 @@ void add_quickstart(CLI::App& program, Work& work) {
                   "         halfstep quickstart --model resnet.onnx --data cifar10.tar.zst --scale 0.00392156863",
                   options->common);
   command->add_option("--data", request.data, "samples; the embedded digits without it");
-  command->add_option("--model", request.model, "float Model or ONNX file instead of training one");
+  command->add_option("--model", request.model, "float Model, ONNX or Paddle file instead of training one");
   command->add_option("--out", request.out, "folder for Models and report")->capture_default_str();
   command->add_option("--epochs", request.float_epochs, "epochs of float training")
       ->check(CLI::PositiveNumber)

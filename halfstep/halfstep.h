@@ -81,7 +81,7 @@ EvaluateReport evaluate_model(const EvaluateRequest& request, const Settings& se
 // ---- run
 
 struct RunRequest {
-  std::filesystem::path model;  ///< a Model of any stage, or an ONNX file
+  std::filesystem::path model;  ///< a Model of any stage, or a foreign file (ONNX, Paddle)
   std::filesystem::path inputs, outputs,
       expect;  ///< outputs and expect may be empty; tensors by name, safetensors or npz
   /// Instead of them, for an ONNX file: a folder in ONNX's test layout. The tolerance of its tolerance.json, or else
@@ -172,13 +172,13 @@ verify::Roads roads_of(const Model& prepared, const Model& integer);
 // ---- inspect
 
 struct InspectRequest {
-  std::filesystem::path model;  ///< a Model, an .ir text or an ONNX file
+  std::filesystem::path model;  ///< a Model, an .ir text or a foreign file
   bool explain = false;         ///< kernels chosen, and why others refused
   int64_t batch = 1;            ///< stands for unknown leading extents
   std::string place = "cpu";
 };
 struct InspectReport {
-  std::string text;  ///< network, instructions, values, dependencies, memory plan; of an ONNX file what it has, and
+  std::string text;  ///< network, instructions, values, dependencies, memory plan; of a foreign file what it has, and
                      ///< what of it is not supported
   std::string json;  ///< the same for programs
 };
