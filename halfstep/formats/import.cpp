@@ -34,7 +34,9 @@ std::shared_ptr<const File> open(const std::filesystem::path& path) {
 }
 
 bool is_foreign(const std::filesystem::path& path) {
-  return path.extension() == ".onnx" || find_format(path) != nullptr;
+  constexpr std::array kEndings = {".onnx", ".pdmodel", ".json"};
+  const bool claims = std::find(kEndings.begin(), kEndings.end(), path.extension()) != kEndings.end();
+  return find_format(path) != nullptr || (claims && !is_model_file(path));
 }
 
 }  // namespace halfstep::formats
