@@ -1,6 +1,7 @@
 #include "halfstep/verify/roads.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -10,11 +11,6 @@
 namespace halfstep::verify {
 namespace {
 
-/// Scales are compared by their bits.
-std::span<const int32_t> bits_of(const Tensor& tensor) {
-  return {reinterpret_cast<const int32_t*>(tensor.data<float>().data()), static_cast<size_t>(tensor.size())};
-}
-
 template <class F>
 auto visit_codes(const Tensor& tensor, F visit) {
   switch (tensor.dtype()) {
@@ -23,7 +19,6 @@ auto visit_codes(const Tensor& tensor, F visit) {
     case DType::i4:
     case DType::i8: return visit(tensor.data<int8_t>());
     case DType::i32: return visit(tensor.data<int32_t>());
-    case DType::f32: return visit(bits_of(tensor));
     default: break;
   }
   fail("type {} holds no codes", name(tensor.dtype()));
@@ -31,6 +26,14 @@ auto visit_codes(const Tensor& tensor, F visit) {
 
 std::vector<int64_t> codes_of(const Tensor& tensor) {
   return visit_codes(tensor, [](auto codes) { return std::vector<int64_t>(codes.begin(), codes.end()); });
+}
+
+/// Scales are compared by their bits.
+std::vector<int64_t> parameters_of(const Tensor& tensor) {
+  if (tensor.dtype() != DType::f32) return codes_of(tensor);
+  std::vector<int64_t> bits;
+  for (const float scale : tensor.data<float>()) bits.push_back(std::bit_cast<int32_t>(scale));
+  return bits;
 }
 
 int64_t nhwc_index(const Dims& position, std::span<const int64_t> dims) {
@@ -56,8 +59,8 @@ Comparison compare(const std::vector<int64_t>& a, const std::vector<int64_t>& b)
 void compare_parameter(LayerReport& report, const std::string& what, const Tensor& a, const Tensor& b) {
   if (a.size() != b.size())
     fail("layer '{}': {} has {} elements on one road and {} on the other", report.layer.name, what, a.size(), b.size());
-  const auto codes_a = codes_of(a);
-  const auto codes_b = codes_of(b);
+  const auto codes_a = parameters_of(a);
+  const auto codes_b = parameters_of(b);
   const Comparison result = compare(codes_a, codes_b);
   report.parameters_compared += result.compared;
   report.parameters_differing += result.differing;

@@ -88,18 +88,19 @@ TEST(Export, TablesAndMovesStayExact) {
 graph n(x: f32[?, $channels, $height, $width]) {
   param @a.w: f32[8, $channels, 3, 3]
   param @b.w: f32[8, 8, 1, 1]
-  param @head.w: f32[$classes, 16]
+  param @head.w: f32[$classes, 18]
   a = conv2d(x=x, w=@a.w) {pad: [1, 1, 1, 1]}
   six = relu6(x=a)
   gate = sigmoid(x=six)
   b = conv2d(x=gate, w=@b.w)
-  leaky = leaky_relu(x=b)
-  both = concat(x=[leaky, six])
+  leaky = leaky_relu(x=b) {alpha: 0.5}
+  padded = pad(x=leaky) {pads: [0, 1, 0, 0, 0, 1, 0, 0]}
+  both = concat(x=[padded, six])
   pool = max_pool2d(x=both) {kernel: [3, 3], stride: [2, 2], pad: [1, 1, 1, 1]}
   mean = global_avg_pool(x=pool)
   flat = flatten(x=mean)
   head = linear(x=flat, w=@head.w)
-  return logits = head
+  return head
 }
 )";
   Prepared prepared("onnxruntime_int8", {}, {}, path);
@@ -108,8 +109,12 @@ graph n(x: f32[?, $channels, $height, $width]) {
   EXPECT_TRUE(prepared.compare(roads).equal());
   ExportOptions options{.form = ExportForm::qoperator};
   options.outputs = layers_of(roads);
+  options.outputs.pop_back();  // the network's output, whose reals have its name
   const Tensor x = prepared.parts.test.inputs(0, 20).at("x");
   const auto codes = run(integer, options.outputs, x);
+  const auto zero = integer.tensors.at("padded.fill").data<uint8_t>()[0];
+  EXPECT_GT(zero, 0);
+  EXPECT_EQ(codes.at("padded").data<uint8_t>()[0], zero);
   const auto again = run_exported(formats::onnx::export_model(integer, options, ""), x);
   for (const std::string& layer : options.outputs) EXPECT_EQ(differing(codes.at(layer), again.at(layer)), 0) << layer;
 }

@@ -35,12 +35,19 @@ const ForeignInfo* entry_of(const OpInfo& info, const Attributes& attributes, in
   return found;
 }
 
-/// Whether ONNX means this value where the attribute is not there. What the entry renames is always written: a function
-/// that translates the operator may know another default.
+bool is_empty(const Attribute& value) {
+  return std::visit(
+      [](const auto& held) {
+        if constexpr (requires { held.empty(); }) return held.empty();
+        return false;
+      },
+      value);
+}
+
+/// Whether the record means this value where ONNX's attribute is not there.
 bool is_understood(const ForeignInfo& entry, const AttributeInfo& ours, const Attribute& value) {
-  if (find(entry.names, ours.name) != nullptr || ours.required) return false;
-  const Attribute* otherwise = find(entry.defaults, ours.name);
-  return value == (otherwise != nullptr ? *otherwise : ours.default_value);
+  if (const Attribute* otherwise = find(entry.defaults, ours.name)) return value == *otherwise;
+  return is_empty(value) || (!ours.required && value == ours.default_value);
 }
 
 /// The name of an element type as ONNX's number of it; anything else as it is.
@@ -58,6 +65,10 @@ Tensor tensor_of(const Attribute& value, const std::string& where) {
   if (const auto* real = std::get_if<double>(&value)) {
     const auto element = static_cast<float>(*real);
     return Tensor::of<float>(DType::f32, {}, {&element, 1});
+  }
+  if (const auto* reals = std::get_if<std::vector<double>>(&value)) {
+    const std::vector<float> elements(reals->begin(), reals->end());
+    return Tensor::of<float>(DType::f32, {static_cast<int64_t>(elements.size())}, elements);
   }
   unsupported("{}: {} cannot be an input of ONNX's operator", where, to_string(value));
 }
@@ -118,10 +129,14 @@ void NodeExporter::add(Op op) {
   if (&info == &ops::Reshape::record()) return add_reshape(op);
   if (&info == &ops::Relu6::record()) return add_relu6(op);
   if (&info == &ops::Silu::record()) return add_silu(op);
+  if (&info == &ops::Gelu::record()) return add_gelu(op);
+  // What ONNX wants to be said, or takes otherwise where nothing is said.
+  if (&info == &ops::Concat::record()) return add_by_record(op, "axis");
+  if (&info == &ops::AvgPool2d::record()) return add_by_record(op, "count_include_pad");
   add_by_record(op);
 }
 
-void NodeExporter::add_by_record(Op op) {
+void NodeExporter::add_by_record(Op op, std::string_view always) {
   const ForeignInfo* entry = entry_of(op.info(), op.attributes(), writer_.opset());
   if (entry == nullptr)
     unsupported("{}: {} has no form in opset {} of ONNX", op.where(), op.info().name, writer_.opset());
@@ -142,7 +157,8 @@ void NodeExporter::add_by_record(Op op) {
   }
   for (const AttributeInfo& ours : op.info().attributes) {
     const Attribute& value = op.attributes().at(ours.name);
-    if (find(entry->fixed, ours.name) != nullptr || is_understood(*entry, ours, value)) continue;
+    const bool understood = ours.name != always && is_understood(*entry, ours, value);
+    if (understood || find(entry->fixed, ours.name) != nullptr) continue;
     if (const int* position = find(entry->inputs, ours.name)) {
       set_input(node.inputs, static_cast<size_t>(*position),
                 writer_.add_tensor(op.name() + "." + ours.name, tensor_of(value, op.where())));
@@ -184,6 +200,17 @@ void NodeExporter::add_silu(Op op) {
   const std::string gate = writer_.unique(op.name() + ".gate");
   writer_.add_node({"Sigmoid", gate, {name(op.in(0))}, {gate}});
   writer_.add_node({"Mul", op.name(), {name(op.in(0)), gate}, {name(op.out(0))}});
+}
+
+/// ONNX's own since opset 20, where its approximation is a word.
+void NodeExporter::add_gelu(Op op) {
+  constexpr int64_t kOwnGelu = 20;
+  const bool approximate = ops::Gelu(op.node()).approximate();
+  const bool own = writer_.opset() >= kOwnGelu;
+  NodeText node = node_of(op, approximate && !own ? "FastGelu" : "Gelu");
+  if (!own) node.domain = "com.microsoft";
+  if (own && approximate) node.attributes = {{"approximate", std::string("tanh")}};
+  writer_.add_node(node);
 }
 
 void NodeExporter::add_outputs() {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "halfstep/formats/onnx/export.h"
@@ -33,11 +34,13 @@ class NodeExporter {
 
  private:
   void reserve_names();
-  void add_by_record(Op op);
+  /// `always`: an attribute that is written whatever it is.
+  void add_by_record(Op op, std::string_view always = {});
   void add_linear(Op op);
   void add_reshape(Op op);
   void add_relu6(Op op);
   void add_silu(Op op);
+  void add_gelu(Op op);
   /// With the first input and the first output.
   NodeText node_of(Op op, const std::string& foreign);
 
