@@ -46,9 +46,7 @@ class Clock {
 formats::Binding binding_of(const std::map<std::string, Dims>& dims) {
   formats::Binding binding;
   binding.dims = dims;
-  binding.evaluate = [](const OpInfo& info, const Attributes& attributes, const std::vector<Tensor>& operands) {
-    return eager::call(info, attributes, operands);
-  };
+  binding.evaluate = eager::call;
   return binding;
 }
 

@@ -8,9 +8,7 @@ namespace halfstep {
 Model load_network(const std::filesystem::path& path) {
   if (!formats::is_foreign(path)) return load_model(path);
   formats::Binding binding;
-  binding.evaluate = [](const OpInfo& info, const Attributes& attributes, const std::vector<Tensor>& operands) {
-    return eager::call(info, attributes, operands);
-  };
+  binding.evaluate = eager::call;
   return formats::open(path)->import(binding);
 }
 

@@ -43,9 +43,7 @@ class Runner {
     check_inputs(summary_, inputs, where);
     formats::Binding binding;
     binding.values = inputs;
-    binding.evaluate = [](const OpInfo& info, const Attributes& attributes, const std::vector<Tensor>& operands) {
-      return eager::call(info, attributes, operands);
-    };
+    binding.evaluate = eager::call;
     const Model model = file_->import(binding);
     Tensors fed;
     for (const Value argument : model.graph.arguments()) fed.emplace(argument.name(), inputs.at(argument.name()));

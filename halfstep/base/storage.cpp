@@ -1,6 +1,5 @@
 #include "halfstep/base/storage.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,20 +8,14 @@
 #include <new>
 #include <vector>
 
+#include "halfstep/base/system_memory.h"
+
 namespace halfstep {
 namespace {
-
-constexpr size_t kHugePage = size_t{2} << 20;
 
 size_t rounded(size_t bytes, size_t unit) {
   if (bytes > SIZE_MAX - unit) throw std::bad_alloc();
   return (bytes + unit - 1) / unit * unit;
-}
-
-std::byte* from_system(size_t bytes, size_t alignment) {
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(alignment, bytes));
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
 }
 
 /// Large blocks without an owner, oldest first.
@@ -82,13 +75,10 @@ KeptBlocks& kept() {
 }
 
 std::shared_ptr<std::byte> allocate_large(size_t bytes) {
-  size_t held = rounded(bytes, kHugePage / 8);
+  constexpr size_t kStep = size_t{256} << 10;  // blocks of a few sizes serve more calls
+  size_t held = rounded(bytes, kStep);
   std::byte* memory = kept().take(held);
-  if (memory == nullptr) {
-    const bool huge = held >= 2 * kHugePage;
-    memory = from_system(held, huge ? kHugePage : kAlignment);
-    if (huge) madvise(memory, held, MADV_HUGEPAGE);  // advice: without it the block works as well
-  }
+  if (memory == nullptr) memory = system_memory(held);
   return {memory, [held](std::byte* block) { kept().give(block, held); }};
 }
 
@@ -110,7 +100,7 @@ std::shared_ptr<std::byte> allocate(size_t bytes) {
   if (bytes >= kLargeBlock) return allocate_large(bytes);
   if (bytes <= kSmallBlock) return allocate_small(std::max<size_t>(bytes, 1));
 #endif
-  return {from_system(rounded(std::max<size_t>(bytes, 1), kAlignment), kAlignment), std::free};
+  return {system_memory(std::max<size_t>(bytes, 1)), std::free};
 }
 
 }  // namespace halfstep

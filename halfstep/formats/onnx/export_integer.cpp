@@ -267,9 +267,15 @@ class IntegerExporter {
 
   // ---- layers without weights
 
-  /// A node of two values of codes.
+  /// A node of two values of codes; without scales their steps count as `a_factor` and `b_factor` of the result's.
   template <class Typed>
-  void add_pair(const Typed& op, const char* name, Scale a, Scale b, Scale y) {
+  void add_pair(const Typed& op, const char* name, float a_factor, float b_factor) {
+    Scale a{a_factor, op.a_zero_point()}, b{b_factor, op.b_zero_point()}, y{1.0F, op.y_zero_point()};
+    if (has_scales(op)) {
+      a.scale = static_cast<float>(op.a_scale());
+      b.scale = static_cast<float>(op.b_scale());
+      y.scale = static_cast<float>(op.y_scale());
+    }
     require_u8(op, op.a());
     require_u8(op, op.b());
     with_clamp(op, op.code_min(), op.code_max(), [&](const std::string& codes) {
@@ -284,29 +290,9 @@ class IntegerExporter {
   }
 
   void add_sum(const ops::IntegerAdd& op) {
-    Scale a{1.0F, op.a_zero_point()}, b{1.0F, op.b_zero_point()}, y{1.0F, op.y_zero_point()};
-    if (has_scales(op)) {
-      a.scale = static_cast<float>(op.a_scale());
-      b.scale = static_cast<float>(op.b_scale());
-      y.scale = static_cast<float>(op.y_scale());
-    } else {
-      a.scale = ratio(op.a_multiplier(), op.shift());
-      b.scale = ratio(op.b_multiplier(), op.shift());
-    }
-    add_pair(op, "Add", a, b, y);
+    add_pair(op, "Add", ratio(op.a_multiplier(), op.shift()), ratio(op.b_multiplier(), op.shift()));
   }
-
-  void add_product(const ops::IntegerMul& op) {
-    Scale a{1.0F, op.a_zero_point()}, b{1.0F, op.b_zero_point()}, y{1.0F, op.y_zero_point()};
-    if (has_scales(op)) {
-      a.scale = static_cast<float>(op.a_scale());
-      b.scale = static_cast<float>(op.b_scale());
-      y.scale = static_cast<float>(op.y_scale());
-    } else {
-      a.scale = ratio(op.multiplier(), op.shift());
-    }
-    add_pair(op, "Mul", a, b, y);
-  }
+  void add_product(const ops::IntegerMul& op) { add_pair(op, "Mul", ratio(op.multiplier(), op.shift()), 1.0F); }
 
   void add_pool(const ops::IntegerAvgPool2d& op) {
     require_u8(op, op.x());

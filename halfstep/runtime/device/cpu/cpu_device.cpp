@@ -1,26 +1,17 @@
 #include "halfstep/runtime/device/cpu/cpu_device.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 
-#include "halfstep/base/tensor.h"
+#include "halfstep/base/system_memory.h"
 
 namespace halfstep::runtime {
 
 std::byte* CpuDevice::allocate(size_t bytes) {
-  constexpr size_t kHugePage = size_t{2} << 20;
-  const bool huge = bytes >= 2 * kHugePage;
-  const size_t unit = huge ? kHugePage : kAlignment;
-  const size_t padded = (std::max<size_t>(bytes, 1) + unit - 1) / unit * unit;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(unit, padded));
-  if (memory == nullptr) throw std::bad_alloc();
-  // Arenas live long and are walked over in wide steps; advice: without it the memory works as well.
-  if (huge) madvise(memory, padded, MADV_HUGEPAGE);
-  std::memset(memory, 0, padded);
+  const size_t size = std::max<size_t>(bytes, 1);
+  std::byte* memory = system_memory(size);
+  std::memset(memory, 0, size);
   return memory;
 }
 
