@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/islands.h"
 #include "cli/table.h"
 
 namespace halfstep::cli {
@@ -13,14 +14,19 @@ void print_report(const ConvertRequest& request, const ConvertReport& report, bo
     auto layers = nlohmann::ordered_json::array();
     for (const auto& proof : report.proofs)
       layers.push_back({{"layer", proof.layer}, {"accumulator_bound", proof.bound}});
-    fmt::print("{}\n", nlohmann::ordered_json({{"accumulators", layers}}).dump(2));
+    fmt::print(
+        "{}\n",
+        nlohmann::ordered_json({{"accumulators", layers}, {"float_islands", islands_json(report.islands)}}).dump(2));
     return;
   }
   Table table({"layer", "accumulator at most", "share of 2^31"});
   for (const auto& proof : report.proofs)
     table.add({proof.layer, std::to_string(proof.bound),
                fmt::format("{:.3f} %", 100.0 * static_cast<double>(proof.bound) / 0x1p31)});
-  fmt::print("{}\nno float operator between quantize and dequantize\nwrote {}\n", table.text(), request.out.string());
+  fmt::print(
+      "{}\n{}\nwrote {}\n", table.text(),
+      report.islands.empty() ? "no float operator between quantize and dequantize" : islands_text(report.islands),
+      request.out.string());
 }
 
 }  // namespace
@@ -35,6 +41,7 @@ void add_convert(CLI::App& program, Work& work) {
                                   "halfstep convert prepared.safetensors --out integer.safetensors", options->common);
   command->add_option("model", options->request.model, "prepared Model")->required();
   command->add_option("--out", options->request.out, "file for the integer Model")->required();
+  add_islands_option(*command, options->request.options);
   command->callback([options, &work] {
     work = [options] {
       print_report(options->request, convert_model(options->request), options->common.json);

@@ -4,6 +4,7 @@
 
 #include "cli/audit_table.h"
 #include "cli/command.h"
+#include "cli/islands.h"
 
 namespace halfstep::cli {
 namespace {
@@ -55,6 +56,7 @@ void add_quantize(CLI::App& program, Work& work) {
       if (options->common.json) {
         fmt::print("{}\n", nlohmann::ordered_json({{"samples", report.samples},
                                                    {"audit", audit_json(report.audit)},
+                                                   {"float_islands", islands_json(report.islands)},
                                                    {"preprocess", report.preprocess},
                                                    {"platform", report.platform}})
                                .dump(2));
@@ -63,6 +65,8 @@ void add_quantize(CLI::App& program, Work& work) {
         if (report.samples > 0)
           fmt::print("calibrated on {} samples; raw values are preprocessed by {}\n", report.samples,
                      report.preprocess);
+        if (!report.islands.empty())
+          fmt::print("{}convert needs --float-islands to keep them\n", islands_text(report.islands));
         fmt::print("wrote {}\n", options->request.out.string());
       }
       return int{kDone};

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/islands.h"
 #include "cli/roads_table.h"
 #include "cli/table.h"
 
@@ -55,7 +56,9 @@ void add_quickstart(CLI::App& program, Work& work) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_option("--batch", request.batch, "samples of a step")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--learning-rate", request.tune_rate, "peak rate of fine-tuning")->capture_default_str();
+  command->add_option("--learning-rate", request.tune_rate,
+                      "peak rate of fine-tuning; 0.001 for your network, 0.01 for a fresh one");
+  add_islands_option(*command, request.convert);
   add_preprocess(*command, options->preprocess);
   add_target(*command, request.target, options->overrides);
   command->callback([options, &work] {

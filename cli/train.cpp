@@ -53,7 +53,8 @@ void add_train(CLI::App& program, Work& work) {
   command->add_option("--model", request.model, "float or prepared Model to go on from")->excludes(network);
   command->add_option("--epochs", request.epochs, "passes over the training part")->capture_default_str();
   command->add_option("--batch", request.batch, "samples of a step")->capture_default_str();
-  command->add_option("--learning-rate", request.learning_rate, "peak of the cosine schedule");
+  command->add_option("--learning-rate", request.learning_rate,
+                      "peak of the cosine schedule; 0.05 for float networks, 0.001 for prepared ones");
   command->add_option("--out", request.out, "folder for checkpoints and the result")->required();
   command->add_flag("--resume", request.resume, "go on from the last checkpoint");
   command->callback(

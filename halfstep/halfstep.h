@@ -51,7 +51,7 @@ struct TrainRequest {
   std::filesystem::path model;
   int64_t epochs = 20;
   int64_t batch = 32;
-  std::optional<double> learning_rate;  ///< without one: 0.05 for float networks, 0.01 for prepared ones
+  std::optional<double> learning_rate;  ///< without one: 0.05 for float networks, 0.001 for prepared ones
   std::filesystem::path out;
   bool resume = false;
 };
@@ -126,17 +126,20 @@ struct QuantizeRequest {
 };
 struct QuantizeReport {
   std::vector<quant::AuditRow> audit;
-  std::string platform;    ///< the resolved record
-  std::string preprocess;  ///< what is done to raw values, as JSON
+  std::vector<quant::FloatIsland> islands;  ///< operators that stay in float: conversion must be told to keep them
+  std::string platform;                     ///< the resolved record
+  std::string preprocess;                   ///< what is done to raw values, as JSON
   int64_t samples = 0;
 };
 QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& settings);
 
 struct ConvertRequest {
   std::filesystem::path model, out;
+  quant::ConvertOptions options;
 };
 struct ConvertReport {
   std::vector<quant::AccumulatorProof> proofs;
+  std::vector<quant::FloatIsland> islands;
 };
 ConvertReport convert_model(const ConvertRequest& request);
 
@@ -210,7 +213,9 @@ struct QuickstartRequest {
   std::filesystem::path out = "quickstart_out";
   int64_t float_epochs = 30, tune_epochs = 12;
   int64_t batch = 32;
-  double tune_rate = 0.01;  ///< peak learning rate of fine-tuning
+  std::optional<double>
+      tune_rate;  ///< peak of fine-tuning; without one 0.001 for a given network, 0.01 for a fresh one
+  quant::ConvertOptions convert;
 };
 struct QuickstartReport {
   std::string platform, data, weights_digest;

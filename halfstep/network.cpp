@@ -1,15 +1,58 @@
 #include "halfstep/network.h"
 
+#include <algorithm>
+
+#include "halfstep/data.h"
 #include "halfstep/eager/call.h"
 #include "halfstep/formats/import.h"
 
 namespace halfstep {
+namespace {
 
-Model load_network(const std::filesystem::path& path) {
+/// The open extents of the inputs as the samples have them; the first is `batch`.
+std::map<std::string, Dims> closed_extents(const formats::Summary& summary, const train::Samples& samples,
+                                           int64_t batch) {
+  std::map<std::string, Dims> closed;
+  const auto found = samples.extents(batch);
+  for (const formats::Port& port : summary.inputs) {
+    const auto at = found.find(port.name);
+    if (at == found.end() || at->second.size() != port.dims.size()) continue;
+    Dims dims = port.dims;
+    for (size_t axis = 0; axis < dims.size(); ++axis)
+      dims[axis] = dims[axis] == kUnknown ? at->second[axis] : dims[axis];
+    closed.emplace(port.name, std::move(dims));
+  }
+  return closed;
+}
+
+/// The Model, or nothing where it cannot be translated with these extents.
+std::optional<Model> try_import(const formats::File& file, formats::Binding binding) {
+  try {
+    return file.import(binding);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Model load_network(const std::filesystem::path& path, const std::string& data,
+                   const std::optional<train::Preprocess>& preprocess) {
   if (!formats::is_foreign(path)) return load_model(path);
+  const auto file = formats::open(path);
   formats::Binding binding;
   binding.evaluate = eager::call;
-  return formats::open(path)->import(binding);
+  if (auto model = try_import(*file, binding)) return std::move(*model);
+  const formats::Summary summary = file->summary();
+  const io::Dataset samples = open_data(data);
+  const auto first = std::ranges::find_if(summary.inputs, [](const auto& port) { return !port.has_default; });
+  if (first == summary.inputs.end()) return file->import(binding);
+  const train::Samples all{&samples, {}, first->name, preprocess.value_or(train::Preprocess())};
+  binding.dims = closed_extents(summary, all, kUnknown);
+  if (auto model = try_import(*file, binding)) return std::move(*model);
+  binding.dims = closed_extents(summary, all, std::min(kFixedBatch, samples.size()));
+  return file->import(binding);
 }
 
 }  // namespace halfstep

@@ -2,12 +2,20 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "halfstep/ir/model.h"
+#include "halfstep/train/preprocess.h"
 
 namespace halfstep {
 
-/// A Model of any stage: one of our files, or what another framework exported.
-Model load_network(const std::filesystem::path& path);
+/// A Model of any stage: one of our files, or what another framework exported. Extents that such a file leaves open
+/// stay open; where it cannot be translated so, those of a sample of `data` are taken, and if need be a batch of at
+/// most kFixedBatch samples, which is then the only one that the Model takes.
+Model load_network(const std::filesystem::path& path, const std::string& data,
+                   const std::optional<train::Preprocess>& preprocess = {});
+
+inline constexpr int64_t kFixedBatch = 16;
 
 }  // namespace halfstep

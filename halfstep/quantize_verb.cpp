@@ -17,6 +17,10 @@ namespace {
 
 /// Bits, scale and zero point of a step's codes; a step that only moves codes has those of what it moves.
 void describe_codes(const Model& prepared, const passes::QuantizedStep& step, verify::Layer& layer) {
+  if (step.kind == passes::StepKind::real) {
+    layer.feature_bits = 32;
+    return;
+  }
   const ops::FakeQuantize quantizer(passes::unmoved(step.result()).producer().node());
   layer.feature_bits = quant::bits_of(quantizer);
   layer.zero_point = prepared.tensors.at(quantizer.zero_point().name()).data<int32_t>()[0];
@@ -27,7 +31,7 @@ verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step)
   verify::Layer layer;
   layer.name = step.name();
   layer.op = step.main ? step.main.info().name : step.quantizer.info().name;
-  layer.float_value = step.kind == passes::StepKind::move ? step.result().name() : step.quantizer.x().name();
+  layer.float_value = step.quantizer ? step.quantizer.x().name() : step.result().name();
   if (step.weight) {
     layer.weight_bits = quant::bits_of(step.weight);
     layer.weight_codes = step.weight.name();
@@ -53,7 +57,7 @@ int64_t prepare_and_calibrate(Model& model, const QuantizeRequest& request, cons
 }  // namespace
 
 QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& settings) {
-  Model model = load_network(request.model);
+  Model model = load_network(request.model, request.calibrate, request.preprocess);
   const std::string stage = stage_of(model);
   if (stage == "integer")
     fail("{}: is an integer program, expected a float or prepared network", request.model.string());
@@ -65,20 +69,23 @@ QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& se
   if (stage == "float") samples = prepare_and_calibrate(model, request, settings);
   for (const LayerBits& bits : request.bits) quant::set_bits(model, bits.selector, bits.weights, bits.features);
   save_model(model, request.out);
-  return {quant::audit(model), quant::platform_of(model).text, train::to_text(train::preprocess_of(model)), samples};
+  return {quant::audit(model), quant::float_islands(model), quant::platform_of(model).text,
+          train::to_text(train::preprocess_of(model)), samples};
 }
 
 ConvertReport convert_model(const ConvertRequest& request) {
   const Model prepared = load_stage(request.model, "prepared");
-  auto conversion = quant::convert(prepared);
+  auto conversion = quant::convert(prepared, request.options);
   save_model(conversion.model, request.out);
-  return {std::move(conversion.proofs)};
+  return {std::move(conversion.proofs), std::move(conversion.islands)};
 }
 
 verify::Roads roads_of(const Model& prepared, const Model& integer) {
   verify::Roads roads{train::evaluation_form(prepared), integer, prepared, {}};
   passes::bypass_quantizers(roads.unquantized.graph);
-  for (const auto& step : passes::quantized_steps(prepared.graph)) roads.layers.push_back(layer_of(prepared, step));
+  for (const auto& step : passes::quantized_steps(prepared.graph)) {
+    if (step.result().dtype() == DType::f32) roads.layers.push_back(layer_of(prepared, step));
+  }
   return roads;
 }
 

@@ -38,7 +38,8 @@ class Quickstart {
   QuickstartReport run() {
     Model network = request_.model.empty() ? fresh_network() : given_;
     const PreparedOptions widths = widths_of();
-    quant::prepare(network, platform_, widths);  // what cannot become integers is said before any work
+    // What cannot become integers is said before any work.
+    quant::require_integers(quant::prepare(network, platform_, widths), request_.convert);
     make_folder();
     if (request_.model.empty()) timed("float", [&] { network = fit(network, float_options(), "float training"); });
     report_.accuracy_float = accuracy(network);
@@ -57,7 +58,7 @@ class Quickstart {
     report_.audit = quant::audit(prepared);
 
     Model integer;
-    timed("convert", [&] { integer = quant::convert(prepared).model; });
+    timed("convert", [&] { integer = quant::convert(prepared, request_.convert).model; });
     save_model(integer, request_.out / "integer.safetensors");
     report_.accuracy_integer = accuracy(integer);
     timed("verify",
@@ -74,7 +75,7 @@ class Quickstart {
   }
 
   static Model load_given(const QuickstartRequest& request) {
-    Model model = load_network(request.model);
+    Model model = load_network(request.model, request.data, request.preprocess);
     if (const std::string stage = stage_of(model); stage != "float")
       fail("{}: found a network of stage {}, expected float", request.model.string(), stage);
     if (request.preprocess) train::set_preprocess(model, *request.preprocess);
@@ -117,7 +118,7 @@ class Quickstart {
   train::FitOptions tune_options() const {
     train::FitOptions options = float_options();
     options.epochs = request_.tune_epochs;
-    options.learning_rate = request_.tune_rate;
+    options.learning_rate = request_.tune_rate.value_or(request_.model.empty() ? 0.01 : 0.001);
     return options;
   }
 

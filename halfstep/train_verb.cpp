@@ -21,7 +21,7 @@ Model fresh_network(const TrainRequest& request, const io::Dataset& data, uint64
 TrainReport train_model(const TrainRequest& request, const Settings& settings) {
   if (request.epochs < 1) fail("epochs: found {}, expected at least 1", request.epochs);
   if (request.batch < 1) fail("batch: found {}, expected at least 1", request.batch);
-  Model model = request.model.empty() ? Model() : load_network(request.model);
+  Model model = request.model.empty() ? Model() : load_network(request.model, request.data);
   const io::Dataset data = request.model.empty() ? open_data(request.data) : open_data_for(model, request.data);
   if (request.model.empty()) model = fresh_network(request, data, settings.seed);
   const std::string stage = stage_of(model);
@@ -38,7 +38,7 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
   options.fit.epochs = request.epochs;
   options.fit.batch = request.batch;
   options.fit.seed = settings.seed;
-  options.fit.learning_rate = request.learning_rate.value_or(stage == "float" ? 0.05 : 0.01);
+  options.fit.learning_rate = request.learning_rate.value_or(stage == "float" ? 0.05 : 0.001);
   options.fit.optimizer.weight_decay = 1e-4;
   options.fit.average_decay = 0.99;
   const auto outcome = train::run(model, parts.train, options, pool, settings.progress);
@@ -52,7 +52,7 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
 }
 
 EvaluateReport evaluate_model(const EvaluateRequest& request, const Settings& settings) {
-  Model model = load_network(request.model);
+  Model model = load_network(request.model, request.data, request.preprocess);
   if (request.preprocess) train::set_preprocess(model, *request.preprocess);
   const io::Dataset data = open_data_for(model, request.data);
   const auto parts = parts_for(model, data);

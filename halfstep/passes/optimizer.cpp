@@ -16,14 +16,14 @@ class Steps {
   void add(Value param, Value grad) {
     builder_.at(grad.producer() ? grad.producer().location() : Location());
     const double weight_decay = param.dims().size() >= 2 ? spec_.weight_decay : 0.0;
-    const Value rate = learning_rate(param);
+    grad = factored(param, grad);
     const std::string name = param.name() + ".step";
     switch (spec_.kind) {
       case OptimizerSpec::Kind::sgd_momentum:
         ops::sgd_momentum(builder_, {.param = param,
                                      .grad = grad,
                                      .velocity = state(param, "velocity", param.dims(), 0),
-                                     .learning_rate = rate,
+                                     .learning_rate = learning_rate_,
                                      .momentum = spec_.momentum,
                                      .weight_decay = weight_decay,
                                      .name = name});
@@ -35,7 +35,7 @@ class Steps {
                              .moment2 = state(param, "moment2", param.dims(), 0),
                              .beta1_power = state(param, "beta1_power", {1}, 1),
                              .beta2_power = state(param, "beta2_power", {1}, 1),
-                             .learning_rate = rate,
+                             .learning_rate = learning_rate_,
                              .beta1 = spec_.beta1,
                              .beta2 = spec_.beta2,
                              .epsilon = spec_.epsilon,
@@ -58,31 +58,26 @@ class Steps {
     return declare(fmt::format("{}.{}", param.name(), what), Role::state, dims, fill);
   }
 
-  /// Parameters with the same factor share one product.
-  Value learning_rate(Value param) {
-    const auto found = spec_.rate_factor.find(param.name());
-    if (found == spec_.rate_factor.end()) return learning_rate_;
-    Value& rate = scaled_[found->second];
-    if (!rate) {
-      const std::string name = fmt::format("{}.{}", kLearningRate, found->second);
-      const Value factor = declare(name, Role::constant, {1}, static_cast<float>(found->second));
-      rate = ops::mul(builder_, {.a = learning_rate_, .b = factor, .name = name}).out();
-    }
-    return rate;
+  Value factored(Value param, Value grad) {
+    const auto found = spec_.gradient_factor.find(param.name());
+    if (found == spec_.gradient_factor.end()) return grad;
+    const std::string name = param.name() + ".gradient_factor";
+    const Value factor = model_.graph.add_tensor(name, found->second.type(), Role::constant);
+    model_.tensors.insert_or_assign(name, found->second);
+    return ops::mul(builder_, {.a = grad, .b = factor, .name = param.name() + ".factored"}).out();
   }
 
   Model& model_;
   const OptimizerSpec& spec_;
   Builder builder_;
   Value learning_rate_;
-  std::map<double, Value> scaled_;
 };
 
 }  // namespace
 
 void add_optimizer(Model& model, const Gradients& gradients, const OptimizerSpec& spec) {
-  for (const auto& [name, factor] : spec.rate_factor) {
-    if (!gradients.of.contains(name)) fail("rate_factor: parameter '{}' has no gradient", name);
+  for (const auto& [name, factor] : spec.gradient_factor) {
+    if (!gradients.of.contains(name)) fail("gradient_factor: parameter '{}' has no gradient", name);
   }
   Steps steps(model, spec);
   for (const auto& [name, grad] : gradients.of) steps.add(model.graph.tensor(name), grad);

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "halfstep/base/tensor.h"
 #include "halfstep/passes/autodiff.h"
 
 namespace halfstep::passes {
@@ -15,8 +16,9 @@ struct OptimizerSpec {
   double beta1 = 0.9, beta2 = 0.999;  ///< adam
   double epsilon = 1e-8;              ///< adam
   double weight_decay = 0;            ///< of parameters with two axes or more: biases and scales have none
-  std::map<std::string, double> rate_factor =
-      {};  ///< by parameter: its learning rate is this times the graph's; 1 where it has none
+  /// By parameter, f32 of its rank and extents or 1: what its gradient is multiplied by before the step, element by
+  /// element; to sgd_momentum a learning rate of its own. Those not named have 1.
+  std::map<std::string, Tensor> gradient_factor = {};
 };
 
 /// Name of the graph argument, f32[1].
@@ -25,7 +27,8 @@ inline constexpr const char* kLearningRate = "learning_rate";
 /// Appends an operation PARAM.step for each gradient, in name order, and the argument `learning_rate`. What the
 /// optimizer keeps are tensors of Role::state, zero but for the powers of beta, which start at 1: PARAM.velocity, or
 /// PARAM.moment1, PARAM.moment2, PARAM.beta1_power and PARAM.beta2_power. A factor is a constant tensor
-/// learning_rate.FACTOR. Throws Error where a name is taken, or rate_factor names no parameter that has a gradient.
+/// PARAM.gradient_factor. Throws Error where a name is taken, or gradient_factor names no parameter that has a
+/// gradient.
 void add_optimizer(Model& model, const Gradients& gradients, const OptimizerSpec& spec);
 
 }  // namespace halfstep::passes

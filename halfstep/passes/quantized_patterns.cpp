@@ -45,6 +45,7 @@ class Lowering {
     switch (step.kind) {
       case StepKind::input: return lower_input(step);
       case StepKind::move: return lower_move(step);
+      case StepKind::real: return lower_real(step.main);
       case StepKind::compute:
       case StepKind::rescale: return lower_compute(step);
     }
@@ -110,6 +111,27 @@ class Lowering {
     } else if (step.weight) {
       show_parameters(step, operands);
     }
+  }
+
+  void lower_real(Op op) {
+    OpSpec spec{&op.info(), {}, op.attributes(), op.name(), op.location()};
+    for (const Value operand : op.operands()) spec.operands.push_back(operand ? real(operand) : Value());
+    const Op copy = builder_.insert(std::move(spec));
+    for (const Value result : op.results()) floats_[result.node()] = copy.out(result.port());
+  }
+
+  /// A value as a real operator reads it: codes are dequantized, once.
+  Value real(Value old) {
+    const auto found = codes_.find(old.node());
+    if (found == codes_.end()) return floating(old);
+    Value& real = floats_[old.node()];
+    if (!real) {
+      const auto& [codes, scale, zero_point] = found->second;
+      real = ops::dequantize(builder_,
+                             {.x = codes, .scale = scale, .zero_point = zero_point, .name = old.name() + ".real"})
+                 .out();
+    }
+    return real;
   }
 
   const OpInfo& target_of(const QuantizedStep& step) const {
@@ -242,17 +264,7 @@ class Lowering {
 
   void lower_outputs() {
     std::vector<Value> outputs;
-    for (const Value old : source_.graph.outputs()) {
-      const auto found = codes_.find(old.node());
-      if (found == codes_.end())
-        unsupported("output '{}' has no quantizer; a silent float layer is refused", old.name());
-      const Codes& codes = found->second;
-      outputs.push_back(
-          ops::dequantize(
-              builder_,
-              {.x = codes.codes, .scale = codes.scale, .zero_point = codes.zero_point, .name = old.name() + ".real"})
-              .out());
-    }
+    for (const Value old : source_.graph.outputs()) outputs.push_back(real(old));
     graph().set_outputs(outputs, source_.graph.body().output_names());
   }
 

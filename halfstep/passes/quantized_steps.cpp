@@ -31,7 +31,7 @@ class Matcher {
 
   std::vector<QuantizedStep> run() {
     for (Op op : graph_.ops()) visit(op);
-    for (Op op : waiting_) reject_float_layer(op);
+    while (!waiting_.empty()) add_real(waiting_.front());
     return std::move(steps_);
   }
 
@@ -40,31 +40,36 @@ class Matcher {
     const std::string& trait = op.info().quant.trait;
     if (trait == "observer" || is_weight_quantizer(op) || is_scale_arithmetic(op)) return;
     if (trait == "quantizer") return close(ops::FakeQuantize(op.node()));
-    if (moves_codes(op)) return add({StepKind::move, op, {}, {}, {}});
-    if (trait.empty())
-      unsupported("{}: {} cannot become integers; remove it, or move it behind the network's outputs", op.where(),
-                  op.info().name);
-    waiting_.push_back(op);  // until a quantizer closes it
+    if (moves_codes(op) && have_codes(feature_inputs(op))) return add({StepKind::move, op, {}, {}, {}});
+    waiting_.push_back(op);  // until a quantizer closes it, or it turns out to be a real operator
   }
 
   void close(ops::FakeQuantize quantizer) {
     const Value x = quantizer.x();
     const Op producer = x.producer();
-    if (!producer) return add({StepKind::input, {}, {}, quantizer, {}});
+    if (!producer || is_real(x)) return add({StepKind::input, {}, {}, quantizer, {}});
     if (coded_.contains(x.node())) return add({StepKind::rescale, {}, {}, quantizer, {}});
     QuantizedStep step{StepKind::compute, producer, {}, quantizer, {}};
     if (has_trait(producer, "fuses_into_producer") && is_waiting(producer.in(0).producer()) &&
         accumulates(producer.in(0).producer()) && read_only_by(producer.in(0), producer)) {
       step.main = producer.in(0).producer();
       step.activation = producer;
-      settle(producer);
     }
     if (!is_waiting(step.main))
       unsupported("{}: no pattern takes this quantizer in: its input comes from {} '{}'", quantizer.where(),
                   producer.info().name, producer.name());
+    if (!computes_on_codes(step.main)) {
+      add_real(producer);
+      return add({StepKind::input, {}, {}, quantizer, {}});
+    }
     if (has_trait(step.main, "weighted")) step.weight = weight_of(step.main);
+    if (step.activation) settle(step.activation);
     settle(step.main);
     add(step);
+  }
+
+  bool computes_on_codes(Op op) const {
+    return (accumulates(op) || op.info().quant.lookup) && have_codes(feature_inputs(op));
   }
 
   ops::FakeQuantize weight_of(Op main) const {
@@ -74,33 +79,52 @@ class Matcher {
   }
 
   void add(const QuantizedStep& step) {
-    for (const Value input : step.coded_inputs()) {
-      if (!coded_.contains(input.node()))
-        unsupported("{}: input '{}' has no quantizer, expected codes",
-                    step.main ? step.main.where() : step.quantizer.where(), input.name());
-    }
     coded_.insert(step.result().node());
     steps_.push_back(step);
   }
 
-  [[noreturn]] void reject_float_layer(Op op) const {
+  /// With the real operators in front of it.
+  void add_real(Op op) {
+    reject_layer_with_weights(op);
+    settle(op);
+    for (const Value operand : op.operands()) {
+      const Op producer = operand ? operand.producer() : Op();
+      if (producer && is_waiting(producer)) add_real(producer);
+      if (producer && !is_real(operand) && !coded_.contains(operand.node()))
+        unsupported("{}: reads '{}', which is nowhere but as codes behind its quantizer", op.where(), operand.name());
+    }
+    for (const Value result : op.results()) real_.insert(result.node());
+    steps_.push_back({StepKind::real, op, {}, {}, {}});
+  }
+
+  void reject_layer_with_weights(Op op) const {
+    const Value weight = has_trait(op, "weighted") ? op.in(op.info().quant.weight) : Value();
+    if (!weight || !(weight.is_tensor() || has_trait(weight.producer(), "quantizer"))) return;
+    for (const Value input : feature_inputs(op)) {
+      if (!coded_.contains(input.node()))
+        unsupported("{}: input '{}' has no quantizer, expected codes", op.where(), input.name());
+    }
     unsupported("{}: no quantizer takes the result of this {}; a silent float layer is refused", op.where(),
                 op.info().name);
   }
 
+  bool is_real(Value value) const { return real_.contains(value.node()); }
+  bool have_codes(const std::vector<Value>& values) const {
+    return !values.empty() && std::ranges::all_of(values, [&](Value v) { return coded_.contains(v.node()); });
+  }
   bool is_waiting(Op op) const { return std::find(waiting_.begin(), waiting_.end(), op) != waiting_.end(); }
   void settle(Op op) { std::erase(waiting_, op); }
 
   const Graph& graph_;
   std::vector<QuantizedStep> steps_;
   std::vector<Op> waiting_;
-  std::set<const detail::ValueNode*> coded_;
+  std::set<const detail::ValueNode*> coded_, real_;
 };
 
 }  // namespace
 
 std::vector<Value> QuantizedStep::coded_inputs() const {
-  if (kind == StepKind::input) return {};
+  if (kind == StepKind::input || kind == StepKind::real) return {};
   if (kind == StepKind::rescale) return {quantizer.x()};
   return feature_inputs(main);
 }

@@ -6,6 +6,7 @@
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
 #include "halfstep/passes/quantized_steps.h"
+#include "halfstep/passes/training_form.h"
 #include "halfstep/quant/integer_tensors.h"
 #include "halfstep/quant/lookup_table.h"
 #include "halfstep/quant/quantizer.h"
@@ -33,6 +34,7 @@ class Converter {
     for (const Value argument : source_.graph.arguments()) graph().add_argument(argument.name(), argument.type());
     for (const QuantizedStep& step : passes::quantized_steps(source_.graph)) convert_step(step);
     set_outputs();
+    set_islands(result_.model, result_.islands);
     return std::move(result_);
   }
 
@@ -63,6 +65,7 @@ class Converter {
       case StepKind::input: return convert_input(step);
       case StepKind::move: return convert_move(step);
       case StepKind::rescale: return convert_rescale(step);
+      case StepKind::real: return convert_real(step.main);
       case StepKind::compute:
         if (step.is_lookup()) return convert_lookup(step);
         if (step.weight) return convert_weighted(step);
@@ -80,7 +83,7 @@ class Converter {
   void convert_input(const QuantizedStep& step) {
     const ops::FakeQuantize& q = step.quantizer;
     const CodeFormat format = format_of(q);
-    const auto op = ops::quantize(builder_, {.x = graph().value(q.x().name()),
+    const auto op = ops::quantize(builder_, {.x = real(q.x()),
                                              .scale = scale_constant(q.name(), format),
                                              .zero_point = zero_point_constant(q.name(), format),
                                              .code_min = q.code_min(),
@@ -90,6 +93,32 @@ class Converter {
                                              .rounding = q.rounding(),
                                              .name = q.name()});
     codes_[q.out().node()] = {op.out(), format};
+  }
+
+  /// An island: the operator as it is.
+  void convert_real(Op op) {
+    OpSpec spec{&op.info(), {}, op.attributes(), op.name(), op.location()};
+    for (const Value operand : op.operands()) spec.operands.push_back(operand ? real(operand) : Value());
+    const Op copy = builder_.insert(std::move(spec));
+    for (const Value result : op.results()) reals_[result.node()] = copy.out(result.port());
+    result_.islands.push_back({op.name(), op.info().name});
+  }
+
+  /// A value as reals: codes are dequantized, once.
+  Value real(Value old) {
+    if (old.is_tensor()) return add_tensor(old.name(), old.role(), source_tensor(old));
+    Value& real = reals_[old.node()];
+    if (!real)
+      real = old.producer() ? dequantize(codes_.at(old.node()), old.name() + ".real") : graph().value(old.name());
+    return real;
+  }
+
+  Value dequantize(const Codes& codes, const std::string& name) {
+    return ops::dequantize(builder_, {.x = codes.value,
+                                      .scale = scale_constant(name, codes.format),
+                                      .zero_point = zero_point_constant(name, codes.format),
+                                      .name = name})
+        .out();
   }
 
   void convert_move(const QuantizedStep& step) {
@@ -284,17 +313,7 @@ class Converter {
 
   void set_outputs() {
     std::vector<Value> outputs;
-    for (const Value old : source_.graph.outputs()) {
-      const auto found = codes_.find(old.node());
-      if (found == codes_.end())
-        unsupported("output '{}' has no quantizer; a silent float layer is refused", old.name());
-      const std::string name = old.name() + ".real";
-      const auto op = ops::dequantize(builder_, {.x = found->second.value,
-                                                 .scale = scale_constant(name, found->second.format),
-                                                 .zero_point = zero_point_constant(name, found->second.format),
-                                                 .name = name});
-      outputs.push_back(op.out());
-    }
+    for (const Value old : source_.graph.outputs()) outputs.push_back(real(old));
     graph().set_outputs(outputs, source_.graph.body().output_names());
   }
 
@@ -302,6 +321,7 @@ class Converter {
   Conversion result_;
   Builder builder_{result_.model.graph};
   std::map<const detail::ValueNode*, Codes> codes_;
+  std::map<const detail::ValueNode*, Value> reals_;
 };
 
 /// Scales that a program stores do not count: what flows are codes.
@@ -317,8 +337,20 @@ bool touches_float(Op op) {
 
 }  // namespace
 
-Conversion convert(const Model& prepared) {
-  Conversion conversion = Converter(prepared).run();
+void require_integers(const Model& prepared, const ConvertOptions& options) {
+  const auto islands = float_islands(prepared);
+  if (islands.empty() || options.float_islands) return;
+  unsupported(
+      "network '{}': {} cannot become integers; keep them in float (--float-islands), or remove them or move them "
+      "behind the network's outputs",
+      prepared.graph.name(), describe(islands));
+}
+
+Conversion convert(const Model& prepared, const ConvertOptions& options) {
+  require_integers(prepared, options);
+  Model evaluated = prepared;
+  passes::set_mode(evaluated.graph, passes::Mode::evaluation);
+  Conversion conversion = Converter(evaluated).run();
   HS_CHECK(is_integer(conversion.model));
   return conversion;
 }
@@ -326,10 +358,13 @@ Conversion convert(const Model& prepared) {
 bool is_integer(const Model& model) {
   const auto inputs = model.graph.all<ops::Quantize>();
   if (inputs.empty() || !model.graph.all<ops::FakeQuantize>().empty()) return false;
+  const std::set<std::string> islands = islands_of(model);
+  const auto is_island = [&](Op op) { return op && islands.contains(op.name()); };
   for (Op op : model.graph.ops()) {
-    const bool enters = &op.info() == &ops::Quantize::record() && !op.in(0).producer() && !op.in(0).is_tensor();
+    const bool enters = &op.info() == &ops::Quantize::record() && !op.in(0).is_tensor() &&
+                        (!op.in(0).producer() || is_island(op.in(0).producer()));
     const bool leaves = &op.info() == &ops::Dequantize::record();
-    if (!enters && !leaves && touches_float(op))
+    if (!enters && !leaves && !is_island(op) && touches_float(op))
       fail("{}: {} works on floats inside an integer program", op.where(), op.info().name);
   }
   return true;

@@ -1,5 +1,5 @@
 // A prepared network becomes an integer program: stored codes and derived integers, no float between quantize and
-// dequantize.
+// dequantize but for the islands that are asked for.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "halfstep/ir/model.h"
+#include "halfstep/quant/float_islands.h"
 
 namespace halfstep::quant {
 
@@ -19,16 +20,24 @@ struct AccumulatorProof {
 struct Conversion {
   Model model;
   std::vector<AccumulatorProof> proofs;  ///< one for each weighted layer, in graph order
+  std::vector<FloatIsland> islands;
+};
+
+struct ConvertOptions {
+  bool float_islands = false;  ///< keep operators without a form on codes in float, instead of refusing them
 };
 
 /// Derives codes, biases, multipliers and shifts from the float32 tensors of `prepared` (docs/arithmetic.md, section
 /// 4). It reads no platform: the rules are attributes of the quantizers. Throws unsupported, naming layer and channel,
 /// where a shift or factor leaves its range, an accumulator could overflow, or an operator has no integer form;
-/// bad_input when the network was never calibrated.
-Conversion convert(const Model& prepared);
+/// bad_input when the network was never calibrated. Islands are named in the Model's note "float_islands".
+Conversion convert(const Model& prepared, const ConvertOptions& options = {});
 
-/// Whether `model` is an integer program, and that it has no operator on floats other than quantize at its inputs and
-/// dequantize at its outputs; throws, naming the operator, when it only claims to be one.
+/// Throws unsupported, naming them, for operators of a prepared network that convert would refuse to leave in float.
+void require_integers(const Model& prepared, const ConvertOptions& options);
+
+/// Whether `model` is an integer program, and that it has no operator on floats other than its islands, quantize at its
+/// inputs and behind islands, and dequantize; throws, naming the operator, when it only claims to be one.
 bool is_integer(const Model& model);
 
 }  // namespace halfstep::quant

@@ -32,8 +32,7 @@ class Preparation {
         edge_bits_(options.edge_bits.value_or(platform.edge_bits)) {}
 
   void run() {
-    if (!model_.graph.all<ops::FakeQuantize>().empty())
-      fail("the network is quantized already, expected a float network");
+    require_float();
     for (Op op : model_.graph.ops()) plan(op);
     if (weighted_.empty()) fail("the network has no operator with weights, nothing to quantize");
     set_widths();
@@ -43,43 +42,52 @@ class Preparation {
   }
 
  private:
-  void plan(Op op) {
-    for (const Value input : feature_inputs(op)) {
-      if (!input.producer()) add_point(input);
+  void require_float() const {
+    for (Op op : model_.graph.ops()) {
+      if (passes::decides_codes(op))
+        fail("{}: {}: the network is quantized already, expected its float form", op.where(), op.info().name);
     }
-    if (moves_codes(op)) return require_zero_fill(op);
+  }
+
+  void plan(Op op) {
     if (fused_.contains(op.node())) return;
+    if (stays_float(op)) {
+      float_.insert(op.node());
+      return;
+    }
+    for (const Value input : feature_inputs(op)) {
+      if (!input.producer() || is_real(input)) add_point(input);
+    }
+    if (moves_codes(op)) return;
     if (accumulates(op)) {
-      if (quant_of(op).weight >= 0) plan_weight(op);
+      if (quant_of(op).weight >= 0) weighted_.push_back(op);
       const Op activation = fusable_activation(op);
       if (activation) fused_.insert(activation.node());
       owner_[add_point((activation ? activation : op).out(0))] = op;
-    } else if (quant_of(op).lookup) {
-      owner_[add_point(op.out(0))] = op;
     } else {
-      unsupported("{}: {} cannot become integers on {}; remove it, or move it behind the network's outputs{}",
-                  op.where(), op.info().name, platform_.name,
-                  op.info().name == ops::BatchNorm::record().name
-                      ? " (a batch_norm folds only into the convolution or linear it follows alone)"
-                      : "");
+      owner_[add_point(op.out(0))] = op;
     }
   }
 
-  /// 0 has a code whatever the scale; another number may lie between two.
-  void require_zero_fill(Op op) const {
-    const Value fill = quant_of(op).fill < 0 ? Value() : op.in(quant_of(op).fill);
-    if (!fill) return;
-    if (!fill.is_tensor())
-      unsupported("{}: what fills this {} is computed, expected the constant 0", op.where(), op.info().name);
-    const double found = element(model_.tensors.at(fill.name()), 0);
-    if (found != 0) unsupported("{}: this {} fills with {}, expected 0", op.where(), op.info().name, found);
+  bool is_real(Value value) const { return value.producer() && float_.contains(value.producer().node()); }
+
+  /// Whether `op` computes on reals: it has no form on codes that takes these operands, or nothing but reals comes to
+  /// it.
+  bool stays_float(Op op) const {
+    const auto inputs = feature_inputs(op);
+    if (!(moves_codes(op) || accumulates(op) || quant_of(op).lookup) || inputs.empty()) return true;
+    const auto no_feature = [](Value v) { return v.is_tensor() || v.dtype() != DType::f32; };
+    if (std::ranges::any_of(inputs, no_feature)) return true;
+    if (quant_of(op).weight >= 0) return !op.in(quant_of(op).weight).is_tensor();
+    const bool broadcasts = inputs.size() == 2 && inputs[0].dims() != inputs[1].dims();
+    if (broadcasts && quant_of(op).integer == ops::IntegerAdd::record().name) return true;
+    return fills_with_a_number(op) || std::ranges::all_of(inputs, [&](Value v) { return is_real(v); });
   }
 
-  void plan_weight(Op op) {
-    const Value weight = op.in(quant_of(op).weight);
-    if (!weight.is_tensor())
-      unsupported("{}: the weight of this {} is computed, expected a parameter", op.where(), op.info().name);
-    weighted_.push_back(op);
+  /// 0 has a code whatever the scale; another number may lie between two.
+  bool fills_with_a_number(Op op) const {
+    const Value fill = quant_of(op).fill < 0 ? Value() : op.in(quant_of(op).fill);
+    return fill && !(fill.is_tensor() && element(model_.tensors.at(fill.name()), 0) == 0);
   }
 
   Op fusable_activation(Op op) const {
@@ -127,6 +135,7 @@ class Preparation {
   /// Inputs of operators that need one scale become one point, as wide as the widest.
   void share_scales() {
     for (Op op : model_.graph.ops()) {
+      if (float_.contains(op.node())) continue;
       const auto& sharing = platform_.share_scales;
       if (std::find(sharing.begin(), sharing.end(), op.info().name) == sharing.end() &&
           quant_of(op).trait != "same_scale")
@@ -155,7 +164,7 @@ class Preparation {
 
   void check() const {
     for (Op op : model_.graph.ops()) {
-      if (fused_.contains(op.node())) continue;
+      if (fused_.contains(op.node()) || float_.contains(op.node())) continue;
       const int weight_bits = quant_of(op).weight >= 0 ? weight_bits_of(op) : 0;
       for (const Value value : feature_inputs(op)) check_width(op, weight_bits, value);
       const Op activation = fusable_activation(op);
@@ -201,6 +210,7 @@ class Preparation {
   std::map<size_t, Op> owner_;
   std::vector<Op> weighted_;
   std::set<const detail::OpNode*> fused_;
+  std::set<const detail::OpNode*> float_;  ///< operators that stay in float
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "halfstep/passes/quantized_patterns.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/prepare.h"
+#include "halfstep/train/channel_rates.h"
 
 namespace halfstep::train {
 namespace {
@@ -60,7 +61,9 @@ Model training_graph(const Model& model, const std::map<std::string, Dims>& exte
   const Value value = loss == Loss::labels ? label_loss(step.graph) : teacher_loss(step.graph);
   const auto gradients = passes::autodiff(step, value, parameters_of(step.graph));
   step.graph.set_outputs({value}, {kLoss});
-  passes::add_optimizer(step, gradients, optimizer);
+  passes::OptimizerSpec spec = optimizer;
+  spec.gradient_factor = channel_rates(model);
+  passes::add_optimizer(step, gradients, spec);
   return step;
 }
 

@@ -24,15 +24,12 @@ auto visit_codes(const Tensor& tensor, F visit) {
   fail("type {} holds no codes", name(tensor.dtype()));
 }
 
+/// Of reals, such as scales and what operators in float give, the bits.
 std::vector<int64_t> codes_of(const Tensor& tensor) {
-  return visit_codes(tensor, [](auto codes) { return std::vector<int64_t>(codes.begin(), codes.end()); });
-}
-
-/// Scales are compared by their bits.
-std::vector<int64_t> parameters_of(const Tensor& tensor) {
-  if (tensor.dtype() != DType::f32) return codes_of(tensor);
+  if (tensor.dtype() != DType::f32)
+    return visit_codes(tensor, [](auto codes) { return std::vector<int64_t>(codes.begin(), codes.end()); });
   std::vector<int64_t> bits;
-  for (const float scale : tensor.data<float>()) bits.push_back(std::bit_cast<int32_t>(scale));
+  for (const float real : tensor.data<float>()) bits.push_back(std::bit_cast<int32_t>(real));
   return bits;
 }
 
@@ -59,8 +56,8 @@ Comparison compare(const std::vector<int64_t>& a, const std::vector<int64_t>& b)
 void compare_parameter(LayerReport& report, const std::string& what, const Tensor& a, const Tensor& b) {
   if (a.size() != b.size())
     fail("layer '{}': {} has {} elements on one road and {} on the other", report.layer.name, what, a.size(), b.size());
-  const auto codes_a = parameters_of(a);
-  const auto codes_b = parameters_of(b);
+  const auto codes_a = codes_of(a);
+  const auto codes_b = codes_of(b);
   const Comparison result = compare(codes_a, codes_b);
   report.parameters_compared += result.compared;
   report.parameters_differing += result.differing;
@@ -150,18 +147,22 @@ void compare_features(const Layer& layer, FeatureCount count, const Tensor& a, c
 struct Noise {
   double signal = 0, noise = 0;
 
-  void add(const Layer& layer, const Tensor& codes, const Tensor& real) {
-    const auto exact = real.data<float>();
-    visit_codes(codes, [&](auto span) {
-      for (size_t i = 0; i < exact.size(); ++i) {
-        const double quantized =
-            static_cast<double>(static_cast<int64_t>(span[i]) - layer.zero_point) * static_cast<double>(layer.scale);
-        const double wanted = static_cast<double>(exact[i]);
-        signal += wanted * wanted;
-        noise += (wanted - quantized) * (wanted - quantized);
-      }
+  void add(const Layer& layer, const Tensor& values, const Tensor& real) {
+    if (values.dtype() == DType::f32) return add(layer, values.data<float>(), real.data<float>());
+    visit_codes(values, [&](auto codes) {
+      add(layer, codes, real.data<float>());
       return 0;
     });
+  }
+  template <class T>
+  void add(const Layer& layer, std::span<const T> values, std::span<const float> exact) {
+    for (size_t i = 0; i < exact.size(); ++i) {
+      const double steps = static_cast<double>(values[i]) - static_cast<double>(layer.zero_point);
+      const double wanted = static_cast<double>(exact[i]);
+      const double error = wanted - steps * static_cast<double>(layer.scale);
+      signal += wanted * wanted;
+      noise += error * error;
+    }
   }
   double decibel() const {
     return noise > 0 ? 10.0 * std::log10(signal / noise) : std::numeric_limits<double>::infinity();

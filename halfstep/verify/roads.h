@@ -14,11 +14,12 @@
 
 namespace halfstep::verify {
 
-/// A layer whose codes both programs have under the same name.
+/// A layer whose codes both programs have under the same name; of an operator that stays in float its results, which
+/// are compared by their bits.
 struct Layer {
   std::string name, op;
   std::optional<int> weight_bits;
-  int feature_bits = 8;
+  int feature_bits = 8;  ///< 32 of an operator in float
   float scale = 1.0F;
   int32_t zero_point = 0;
   std::string weight_codes;  ///< value of the first program that holds the weight's codes; "" without weights

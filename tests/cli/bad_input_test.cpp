@@ -199,10 +199,13 @@ TEST_F(BadInput, an_operator_that_cannot_become_integers) {
   put("soft.ir", replaced(test::linear_network("soft"), "x=flat,", "x=share,"));
   put("soft.ir", replaced(test::read_text(*workspace / "soft.ir"), "  head =", "  share = softmax(x=flat)\n  head ="));
   workspace->expect(0, {"train", "--data", "good.csv", "--network", "soft.ir", "--epochs", "1", "--out", "soft"});
+  workspace->expect(0, {"quantize", "soft/model.safetensors", "--calibrate", "good.csv", "--out", "soft.safetensors"});
   expect_error(kUnsupported,
-               "soft.ir:5: node 'share': softmax cannot become integers on generic_int8; remove it, or move it behind "
-               "the network's outputs",
-               {"quantize", "soft/model.safetensors", "--calibrate", "good.csv", "--out", "new.safetensors"});
+               "network 'soft': 1 operator (softmax 'share') cannot become integers; keep them in float "
+               "(--float-islands), or remove them or move them behind the network's outputs",
+               {"convert", "soft.safetensors", "--out", "new.safetensors"});
+  workspace->expect(0, {"convert", "soft.safetensors", "--float-islands", "--out", "soft.integer"});
+  workspace->expect(0, {"verify", "soft.safetensors", "soft.integer", "--data", "good.csv"});
 }
 
 TEST_F(BadInput, a_network_of_the_wrong_stage) {

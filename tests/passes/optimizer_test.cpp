@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "halfstep/ir/parse.h"
 #include "tests/passes/reference_run.h"
 
@@ -39,12 +41,16 @@ TEST(Optimizer, AdamStartsAtZeroMomentsAndPowersOfOne) {
 }
 
 TEST(Optimizer, AttributesAndFactorArriveAtTheStep) {
-  const Model model = with_optimizer({.momentum = 0.5, .weight_decay = 0.125, .rate_factor = {{"w", 0.25}}});
+  const Model model =
+      with_optimizer({.momentum = 0.5,
+                      .weight_decay = 0.125,
+                      .gradient_factor = {{"w", Tensor::of<float>(DType::f32, {1, 1}, std::array{0.25F})}}});
   const Op step = model.graph.op("w.step");
   ASSERT_TRUE(step);
   EXPECT_EQ(get<double>(step.attributes(), "momentum"), 0.5);
   EXPECT_EQ(get<double>(step.attributes(), "weight_decay"), 0.125);
-  expect_filled(model, "learning_rate.0.25", 0.25f);
+  expect_filled(model, "w.gradient_factor", 0.25f);
+  EXPECT_EQ(step.in(step.info().input("grad")).name(), "w.factored");
 }
 
 }  // namespace

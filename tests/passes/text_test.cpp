@@ -55,12 +55,12 @@ void run_autodiff(Work& work, const Arguments& arguments) {
       autodiff(work.model, work.model.graph.value(arguments.at(0)), {arguments.begin() + 1, arguments.end()});
 }
 
-/// add_optimizer(KIND) or add_optimizer(KIND, PARAMETER): the learning rate of PARAMETER is 0.125 of the graph's.
+/// add_optimizer(KIND) or add_optimizer(KIND, PARAMETER): the gradient of PARAMETER is multiplied by 0.125.
 void run_add_optimizer(Work& work, const Arguments& arguments) {
   OptimizerSpec spec;
   spec.kind = arguments.at(0) == "adam" ? OptimizerSpec::Kind::adam : OptimizerSpec::Kind::sgd_momentum;
   spec.weight_decay = 0.25;
-  if (arguments.size() > 1) spec.rate_factor[arguments[1]] = 0.125;
+  if (arguments.size() > 1) spec.gradient_factor[arguments[1]] = Tensor::scalar(0.125F);
   add_optimizer(work.model, work.gradients, spec);
 }
 

@@ -94,15 +94,6 @@ TEST(Prepare, AuditNamesEveryLayerAndFindsAFloatOne) {
   EXPECT_EQ(error_of([&] { quant::convert(model); }), "g.ir:6: node 'd': the weight of this conv2d has no quantizer");
 }
 
-TEST(Prepare, RefusesWhatCannotBecomeIntegers) {
-  EXPECT_EQ(
-      error_of([] { prepared("  c = conv2d(x=x, w=@w)\n  s = softmax(x=c)\n  d = conv2d(x=s, w=@v)\n  return d\n"); }),
-      "g.ir:5: node 's': softmax cannot become integers on generic_int8; remove it, or move it behind the network's "
-      "outputs");
-  EXPECT_EQ(kind_of([] { prepared("  c = conv2d(x=x, w=@w)\n  s = softmax(x=c)\n  return s\n"); }),
-            ErrorKind::unsupported);
-}
-
 TEST(Prepare, RefusesIllegalWidths) {
   const std::string body = "  c = conv2d(x=x, w=@w)\n  d = conv2d(x=c, w=@v)\n  e = conv2d(x=d, w=@v)\n  return e\n";
   EXPECT_EQ(error_of([&] {
@@ -118,7 +109,7 @@ TEST(Prepare, RefusesIllegalWidths) {
 TEST(Prepare, RefusesAQuantizedNetwork) {
   const Model once = prepared("  c = conv2d(x=x, w=@w)\n  return c\n");
   EXPECT_EQ(error_of([&] { quant::prepare(once, quant::load_platform("generic_int8")); }),
-            "the network is quantized already, expected a float network");
+            "g.ir:4: node 'x.q': fake_quantize: the network is quantized already, expected its float form");
 }
 
 TEST(Prepare, ChannelMultiplesOfTheChip) {

@@ -1,0 +1,90 @@
+// Operators that stay in float inside a quantized network: where quantizers go around them, conversion with and without
+// leave, and the proof on networks that have them.
+#include <gtest/gtest.h>
+
+#include "halfstep/ir/ops.h"
+#include "tests/roads/fixture.h"
+#include "tests/support/error.h"
+
+namespace halfstep::test {
+namespace {
+
+Prepared with_islands(const std::string& platform = "generic_int8") {
+  return Prepared(platform, {}, {}, HALFSTEP_SOURCE_DIR "/tests/roads/islands.ir");
+}
+
+std::vector<std::string> names_of(const std::vector<quant::FloatIsland>& islands) {
+  std::vector<std::string> names;
+  for (const auto& island : islands) names.push_back(island.layer);
+  return names;
+}
+
+TEST(Islands, AreTheOperatorsWithoutAFormOnCodes) {
+  EXPECT_EQ(names_of(quant::float_islands(with_islands().model)),
+            (std::vector<std::string>{"placed", "norm", "scores", "shares", "mixed", "answer"}));
+}
+
+TEST(Islands, GetQuantizersWhereCodesBegin) {
+  const Prepared prepared = with_islands();
+  std::vector<std::string> quantized;
+  for (const auto& q : prepared.model.graph.all<ops::FakeQuantize>()) {
+    if (!q.x().is_tensor()) quantized.push_back(q.x().name());
+  }
+  EXPECT_EQ(quantized, (std::vector<std::string>{"x", "act", "mixed", "sum", "logits"}));
+}
+
+TEST(Islands, AreRefusedByNameWithoutLeave) {
+  const Prepared prepared = with_islands();
+  EXPECT_EQ(error_of([&] { quant::convert(prepared.model); }),
+            "network 'islands': 6 operators (add 'placed', layer_norm 'norm', matmul 'scores', softmax 'shares', "
+            "matmul 'mixed', softmax 'answer') cannot become integers; keep them in float (--float-islands), or remove "
+            "them or move them behind the network's outputs");
+  EXPECT_EQ(kind_of([&] { quant::convert(prepared.model); }), ErrorKind::unsupported);
+}
+
+TEST(Islands, AreTheOnlyFloatsOfAnIntegerProgram) {
+  const auto conversion = quant::convert(with_islands().model, {.float_islands = true});
+  EXPECT_EQ(conversion.islands.size(), 6U);
+  EXPECT_TRUE(quant::is_integer(conversion.model));
+  Model without = conversion.model;
+  without.notes["float_islands"] = R"(["placed", "norm", "scores", "shares", "mixed"])";
+  EXPECT_EQ(error_of([&] { quant::is_integer(without); }).substr(0, 13), "islands.ir:21");
+  without.notes["float_islands"] = "{}";
+  EXPECT_EQ(error_of([&] { quant::is_integer(without); }),
+            "network 'islands': note 'float_islands' is no list of names");
+}
+
+class IslandsOn : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Roads, IslandsOn,
+                         testing::Values("generic_int8", "pow2_int8", "magik_t40", "onnxruntime_int8"),
+                         [](const auto& name) { return std::string(name.param); });
+
+TEST_P(IslandsOn, BothRoadsAreEqual) {
+  Prepared prepared = with_islands(GetParam());
+  const auto conversion = quant::convert(prepared.model, {.float_islands = true});
+  const auto report = prepared.compare(roads_of(prepared.model, conversion.model));
+  EXPECT_EQ(report.layers.size(), 14U);
+  for (const auto& layer : report.layers) {
+    EXPECT_GT(layer.compared, 0) << layer.layer.name;
+    EXPECT_EQ(layer.differing + layer.parameters_differing, 0) << layer.layer.name;
+  }
+}
+
+TEST(Islands, ACorruptedConstantOfOneIsFound) {
+  Prepared prepared = with_islands();
+  auto conversion = quant::convert(prepared.model, {.float_islands = true});
+  Tensor& scale = conversion.model.tensors.at("norm.scale");
+  scale = scale.clone();
+  scale.data<float>()[3] *= 1.0001F;
+  const auto report = prepared.compare(roads_of(prepared.model, conversion.model));
+  EXPECT_FALSE(report.equal());
+  for (const auto& layer : report.layers) {
+    if (!layer.feature) continue;
+    EXPECT_EQ(layer.layer.name, "norm");
+    EXPECT_EQ(layer.feature->position.back(), 3);
+    break;
+  }
+}
+
+}  // namespace
+}  // namespace halfstep::test
