@@ -51,6 +51,8 @@ struct FloatSum {
   HS_HOST_DEVICE float steps(int32_t a, int32_t b) const {
     return std::fma(static_cast<float>(a), a_ratio, std::fma(static_cast<float>(b), b_ratio, offset));
   }
+  /// The code before the clamp.
+  HS_HOST_DEVICE int32_t code(int32_t a, int32_t b) const { return whole_steps(steps(a, b)); }
 };
 
 }  // namespace halfstep::arith

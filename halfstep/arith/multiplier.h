@@ -14,13 +14,20 @@ struct Multiplier {
   bool operator==(const Multiplier&) const = default;
 };
 
-/// Forms of requantization that a platform can name.
-enum class Requantization { fixed_point, power_of_two, float32 };
+/// Forms of requantization that a platform can name; fbgemm and x86 are those of PyTorch's engines.
+enum class Requantization { fixed_point, power_of_two, float32, fbgemm, x86 };
+
+constexpr bool is_engine(Requantization form) { return form == Requantization::fbgemm || form == Requantization::x86; }
+
+/// Whether scales take the place of multipliers and shifts.
+constexpr bool keeps_scales(Requantization form) { return form == Requantization::float32 || is_engine(form); }
 
 constexpr std::optional<Requantization> parse_requantization(std::string_view text) {
   if (text == "fixed_point") return Requantization::fixed_point;
   if (text == "power_of_two") return Requantization::power_of_two;
   if (text == "float32") return Requantization::float32;
+  if (text == "fbgemm") return Requantization::fbgemm;
+  if (text == "x86") return Requantization::x86;
   return std::nullopt;
 }
 

@@ -22,7 +22,11 @@ std::string describe_input(Value value) {
 
 std::string describe_output(Value value) {
   for (const auto& [user, operand] : value.uses()) {
-    if (passes::has_trait(user, "quantizer")) return describe(ops::FakeQuantize(user.node()));
+    if (passes::has_trait(user, "quantizer")) {
+      const ops::FakeQuantize quantizer(user.node());
+      const std::string form = quantizer.requantize() == "fixed_point" ? "" : ", " + quantizer.requantize();
+      return describe(quantizer) + form;
+    }
     if (passes::has_trait(user, "fuses_into_producer")) return describe_output(user.out(0));
   }
   return "float: no quantizer reads it";

@@ -142,7 +142,7 @@ class Converter {
   /// What every integer operator that ends in codes states.
   Attributes output_attributes(const QuantizedStep& step, const CodeFormat& y) const {
     const auto activation = *arith::parse_activation(step.activation_name());
-    const auto clamp = arith::fused_clamp(activation, y.scale, y.zero_point, y.code_min, y.code_max);
+    const auto clamp = arith::fused_clamp(activation, y.scale, y.zero_point, y.code_min, y.code_max, form_of(step));
     return {{"y_zero_point", int64_t{y.zero_point}},
             {"code_min", int64_t{clamp.low}},
             {"code_max", int64_t{clamp.high}},
@@ -188,7 +188,7 @@ class Converter {
     attributes.merge(output_attributes(step, y));
     attributes["x_zero_point"] = int64_t{x.format.zero_point};
     attributes["requantize"] = step.quantizer.requantize();
-    if (in_float(step)) set_scales(attributes, {{"x_scale", x.format.scale}, {"y_scale", y.scale}});
+    if (keeps_scales(step)) set_scales(attributes, {{"x_scale", x.format.scale}, {"y_scale", y.scale}});
     finish(step, integer_operator(step), operands, attributes, y);
   }
 
@@ -204,7 +204,7 @@ class Converter {
     layer.code_type = *parse_dtype(step.weight.code_type());
     layer.x = x;
     layer.y = y;
-    layer.form = *arith::parse_requantization(step.quantizer.requantize());
+    layer.form = form_of(step);
     layer.multiplier_bits = static_cast<int>(step.quantizer.multiplier_bits());
     layer.activation = *arith::parse_activation(step.activation_name());
     layer.alpha = step.alpha();
@@ -227,7 +227,7 @@ class Converter {
     const CodeFormat& first = codes_.at(inputs[0].node()).format;
     const auto window = step.global_window();
     if (window) attributes["kernel"] = attributes["stride"] = *window;
-    if (in_float(step)) {
+    if (keeps_scales(step)) {
       set_float_scales(step, info, attributes, y);
     } else if (info.attribute("kernel") != nullptr) {
       const auto& kernel = std::get<std::vector<int64_t>>(attributes.at("kernel"));
@@ -241,7 +241,10 @@ class Converter {
     finish(step, info, operands, attributes, y);
   }
 
-  static bool in_float(const QuantizedStep& step) { return step.quantizer.requantize() == "float32"; }
+  static arith::Requantization form_of(const QuantizedStep& step) {
+    return *arith::parse_requantization(step.quantizer.requantize());
+  }
+  static bool keeps_scales(const QuantizedStep& step) { return arith::keeps_scales(form_of(step)); }
 
   static void set_scales(Attributes& attributes, const std::map<std::string, float>& scales) {
     for (const auto& [name, scale] : scales) attributes[name] = static_cast<double>(scale);
@@ -264,8 +267,9 @@ class Converter {
   void convert_rescale(const QuantizedStep& step) {
     const Codes& x = codes_.at(step.quantizer.x().node());
     const CodeFormat y = format_of(step.quantizer);
-    if (in_float(step))
-      return finish_table(step, x, float_rescale_table(x.format, y, *parse_dtype(step.quantizer.code_type())), y);
+    if (keeps_scales(step))
+      return finish_table(
+          step, x, rescale_table(x.format, y, *parse_dtype(step.quantizer.code_type()), form_of(step)), y);
     Attributes attributes = output_attributes(step, y);
     attributes["x_zero_point"] = int64_t{x.format.zero_point};
     set_factor(step, attributes, arith::ratio_factor(x.format.scale, y.scale));

@@ -45,13 +45,18 @@ Tensor bias_codes(const WeightedLayer& layer, const std::vector<float>& scales) 
   return codes;
 }
 
+/// Of engines, which add the bias as it is.
+Tensor real_biases(const WeightedLayer& layer) {
+  return layer.b.defined() ? layer.b.clone() : Tensor(DType::f32, {layer.w.dims()[0]});
+}
+
 void set_factors(const WeightedLayer& layer, const std::vector<float>& scales, IntegerTensors& out) {
   const auto count = static_cast<int64_t>(scales.size());
-  const bool in_float = layer.form == arith::Requantization::float32;
-  if (in_float) out.w_scale = Tensor::of<float>(DType::f32, {count}, scales);
+  const bool keeps_scales = arith::keeps_scales(layer.form);
+  if (keeps_scales) out.w_scale = Tensor::of<float>(DType::f32, {count}, scales);
   const bool multiplies = layer.form == arith::Requantization::fixed_point;
   const bool leaky = layer.activation == arith::Activation::leaky_relu;
-  if (!in_float) out.shift = Tensor(DType::i32, {count});
+  if (!keeps_scales) out.shift = Tensor(DType::i32, {count});
   if (multiplies) out.multiplier = Tensor(DType::i32, {count});
   if (leaky) out.negative_shift = Tensor(DType::i32, {count});
   if (leaky && multiplies) out.negative_multiplier = Tensor(DType::i32, {count});
@@ -62,7 +67,7 @@ void set_factors(const WeightedLayer& layer, const std::vector<float>& scales, I
       unsupported(
           "{}: channel {}: requantization factor {} has no legal shift; calibrate again or check the layer's scales",
           layer.where, c, factor);
-    if (in_float) continue;
+    if (keeps_scales) continue;
     out.shift.data<int32_t>()[c] = scaling->positive.shift;
     if (multiplies) out.multiplier.data<int32_t>()[c] = scaling->positive.m;
     if (leaky) out.negative_shift.data<int32_t>()[c] = scaling->negative.shift;
@@ -70,9 +75,10 @@ void set_factors(const WeightedLayer& layer, const std::vector<float>& scales, I
   }
 }
 
-int64_t prove_accumulator(const WeightedLayer& layer, const IntegerTensors& tensors) {
+/// `biases` in codes: of an engine they are part of what the training road observes.
+int64_t prove_accumulator(const WeightedLayer& layer, const IntegerTensors& tensors, const Tensor& biases) {
   const auto w = tensors.w.data<int8_t>();
-  const auto b = tensors.b.data<int32_t>();
+  const auto b = biases.data<int32_t>();
   const size_t per_channel = b.empty() ? 0 : w.size() / b.size();
   int64_t largest = 0;
   for (size_t c = 0; c < b.size(); ++c) {
@@ -101,9 +107,10 @@ IntegerTensors integer_tensors(const WeightedLayer& layer) {
   IntegerTensors out;
   const std::vector<float> scales = raised_scales(layer);
   out.w = weight_codes(layer, scales);
-  out.b = bias_codes(layer, scales);
+  const Tensor biases = bias_codes(layer, scales);
+  out.b = arith::is_engine(layer.form) ? real_biases(layer) : biases;
   set_factors(layer, scales, out);
-  out.accumulator_bound = prove_accumulator(layer, out);
+  out.accumulator_bound = prove_accumulator(layer, out, biases);
   return out;
 }
 

@@ -34,7 +34,7 @@ struct WeightedLayer {
 };
 
 /// What the integer side stores. The negative factors are defined for leaky_relu only, multipliers for fixed_point
-/// only; float32 has the weights' scales in place of all of them.
+/// only; forms that keep scales have the weights' in place of all of them. Biases are codes, and real for an engine.
 struct IntegerTensors {
   Tensor w, b, shift, multiplier, negative_shift, negative_multiplier, w_scale;
   int64_t accumulator_bound = 0;

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "halfstep/arith/multiplier.h"
 #include "halfstep/base/embedded.h"
 #include "halfstep/base/nearest.h"
 #include "halfstep/base/status.h"
@@ -79,7 +80,7 @@ void read_arithmetic(Platform& platform, YamlReader& root) {
   edges.finish();
   platform.power_of_two = root.boolean("power_of_two");
   YamlReader requantize = root.map("requantize");
-  platform.requantize = requantize.text("form", {"fixed_point", "power_of_two", "float32"});
+  platform.requantize = requantize.text("form", {"fixed_point", "power_of_two", "float32", "fbgemm", "x86"});
   platform.multiplier_bits = static_cast<int>(requantize.integer("multiplier_bits", 15, 31));
   if (platform.requantize == "power_of_two" && !platform.power_of_two)
     fail("{}: power_of_two needs power_of_two scales", requantize.where("form"));
@@ -93,13 +94,16 @@ void read_arithmetic(Platform& platform, YamlReader& root) {
 void read_rules(Platform& platform, YamlReader& root) {
   platform.share_scales = root.texts("share_scales");
   for (const std::string& op : platform.share_scales) require_operator(op, root.where("share_scales"));
+  if (root.has("keep_scales")) platform.keep_scales = root.texts("keep_scales");
+  for (const std::string& op : platform.keep_scales) require_operator(op, root.where("keep_scales"));
   YamlReader activations = root.map("activations");
   platform.weighted_activations = activations.texts("weighted");
   platform.accumulates_activations = activations.texts("accumulates");
   const auto& weighted = platform.weighted_activations;
-  if (platform.requantize == "float32" && std::find(weighted.begin(), weighted.end(), "leaky_relu") != weighted.end())
-    fail("{}: found leaky_relu, which the float32 form of requantization does not take in",
-         activations.where("weighted"));
+  if (arith::keeps_scales(*arith::parse_requantization(platform.requantize)) &&
+      std::find(weighted.begin(), weighted.end(), "leaky_relu") != weighted.end())
+    fail("{}: found leaky_relu, which the {} form of requantization does not take in", activations.where("weighted"),
+         platform.requantize);
   activations.finish();
   YamlReader channels = root.map("channels");
   platform.channel_multiple = channels.integer("multiple", 1, 4096);

@@ -39,10 +39,11 @@ struct Platform {
   bool low_bits_learned = true;  ///< scales are parameters (LSQ)
   int edge_bits = 8;             ///< first and last weighted layer, unless asked otherwise
   bool power_of_two = false;
-  std::string requantize;  ///< fixed_point, power_of_two, float32
+  std::string requantize;  ///< fixed_point, power_of_two, float32, fbgemm, x86
   int multiplier_bits = 31;
   std::string method, rounding;                      ///< of quantizers; docs/arithmetic.md, section 2
   std::vector<std::string> share_scales;             ///< operators whose inputs must share a scale
+  std::vector<std::string> keep_scales;              ///< operators whose result has the scale of what they read
   std::vector<std::string> weighted_activations;     ///< activations that fuse into a weighted operator
   std::vector<std::string> accumulates_activations;  ///< activations that fuse into add, mul, pools
   int64_t channel_multiple = 1,

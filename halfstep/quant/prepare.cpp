@@ -29,7 +29,8 @@ class Preparation {
         platform_(platform),
         weight_bits_(options.weight_bits.value_or(platform.weights.default_bits)),
         feature_bits_(options.feature_bits.value_or(platform.features.default_bits)),
-        edge_bits_(options.edge_bits.value_or(platform.edge_bits)) {}
+        edge_bits_(options.edge_bits.value_or(platform.edge_bits)),
+        edge_weight_bits_(options.edge_bits.value_or(std::min(platform.edge_bits, widest(platform.weights)))) {}
 
   void run() {
     require_float();
@@ -47,6 +48,10 @@ class Preparation {
       if (passes::decides_codes(op))
         fail("{}: {}: the network is quantized already, expected its float form", op.where(), op.info().name);
     }
+  }
+
+  static int widest(const BitRule& rule) {
+    return static_cast<int>(*std::max_element(rule.legal.begin(), rule.legal.end()));
   }
 
   void plan(Op op) {
@@ -129,22 +134,26 @@ class Preparation {
   }
 
   int weight_bits_of(Op op) const {
-    return op == weighted_.front() || op == weighted_.back() ? edge_bits_ : weight_bits_;
+    return op == weighted_.front() || op == weighted_.back() ? edge_weight_bits_ : weight_bits_;
   }
 
-  /// Inputs of operators that need one scale become one point, as wide as the widest.
+  static bool lists(const std::vector<std::string>& names, Op op) {
+    return std::find(names.begin(), names.end(), op.info().name) != names.end();
+  }
+
+  /// Values of operators that need one scale become one point, as wide as the widest.
   void share_scales() {
     for (Op op : model_.graph.ops()) {
       if (float_.contains(op.node())) continue;
-      const auto& sharing = platform_.share_scales;
-      if (std::find(sharing.begin(), sharing.end(), op.info().name) == sharing.end() &&
-          quant_of(op).trait != "same_scale")
-        continue;
+      const bool keeps = lists(platform_.keep_scales, op);
+      if (!keeps && !lists(platform_.share_scales, op) && quant_of(op).trait != "same_scale") continue;
       std::set<size_t> group;
       for (const Value input : feature_inputs(op)) {
         for (const size_t point : points_behind(input)) group.insert(point);
       }
-      merge(group, moves_codes(op) ? op.name() : op.name() + ".inputs");
+      const Op activation = fusable_activation(op);
+      if (keeps) group.insert(point_of_.at((activation ? activation : op).out(0).node()));
+      merge(group, keeps || moves_codes(op) ? op.name() : op.name() + ".inputs");
     }
   }
 
@@ -204,7 +213,7 @@ class Preparation {
 
   Model& model_;
   const Platform& platform_;
-  int weight_bits_, feature_bits_, edge_bits_;
+  int weight_bits_, feature_bits_, edge_bits_, edge_weight_bits_;
   std::vector<QuantizerPlace> points_;
   std::map<const detail::ValueNode*, size_t> point_of_;
   std::map<size_t, Op> owner_;

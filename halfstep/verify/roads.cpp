@@ -69,8 +69,8 @@ void compare_parameter(LayerReport& report, const std::string& what, const Tenso
 
 /// Name under which the training road gives a derived parameter of a layer: the first output of NAME.parameters is the
 /// bias.
-std::string derived(const Layer& layer, const std::string& port) {
-  if (port == "b") return layer.name + ".parameters";
+std::string derived(const Layer& layer, const Op& op, const std::string& port) {
+  if (port == "b") return layer.name + (op.in(op.info().input("b")).dtype() == DType::f32 ? ".parameters.bias" : ".parameters");
   return layer.name + ".parameters." + (port == "w_scale" ? "weight_scale" : port);
 }
 
@@ -92,7 +92,7 @@ std::vector<std::string> fetches(const Roads& roads) {
     names.push_back(layer.weight_codes);
     const Op op = op_of(roads.integer, layer.name);
     for (const std::string& port : kDerivedPorts) {
-      if (op.info().input(port) >= 0 && op.in(op.info().input(port))) names.push_back(derived(layer, port));
+      if (op.info().input(port) >= 0 && op.in(op.info().input(port))) names.push_back(derived(layer, op, port));
     }
   }
   return names;
@@ -111,7 +111,7 @@ void compare_parameters(const Roads& roads, const Values& training, std::vector<
     compare_parameter(report, "weight", training.at(layer.weight_codes), stored("w"));
     for (const std::string& port : kDerivedPorts) {
       if (op.info().input(port) >= 0 && op.in(op.info().input(port)))
-        compare_parameter(report, port == "b" ? "bias" : port, training.at(derived(layer, port)), stored(port));
+        compare_parameter(report, port == "b" ? "bias" : port, training.at(derived(layer, op, port)), stored(port));
     }
   }
 }

@@ -69,5 +69,40 @@ TEST(Factors, AreProductsInDoubleFromTheLeft) {
   EXPECT_EQ(pool_factor(x, y, 49, Requantization::float32), static_cast<double>(x / (y * 49.0F)));
 }
 
+/// Scales of 0.5 give sums in quarters. Half steps go to even before the zero point in FBGEMM, with it in oneDNN.
+TEST(Engines, LayersByHand) {
+  const auto code = [](Requantization form, const EngineLayer& layer, int32_t acc, float bias) {
+    return engine_layer_step(form, layer, 0.5F, 0.5F, 0.5F, bias).code(acc, 3);
+  };
+  const EngineLayer dense{1, false}, many{101, true}, matrix{};
+  EXPECT_EQ(code(Requantization::fbgemm, dense, 5, 0.0F), 2 + 3);
+  EXPECT_EQ(code(Requantization::x86, dense, 5, 0.0F), 6);
+  EXPECT_EQ(code(Requantization::x86, {7, true}, 5, 0.0F), 6);
+  EXPECT_EQ(code(Requantization::x86, many, 5, 0.0F), 2 + 3);
+  EXPECT_EQ(code(Requantization::x86, matrix, 5, 0.0F), 2 + 3);
+  EXPECT_EQ(code(Requantization::fbgemm, dense, 3, 0.25F), 2 + 3);
+  EXPECT_EQ(code(Requantization::x86, dense, -30, 0.25F), -12);
+}
+
+TEST(Engines, TakeNoLayerBeyondNumbers) {
+  EXPECT_TRUE(fbgemm_step(0.5F, 0.5F, 0.5F, 1.0F).is_legal());
+  EXPECT_FALSE(fbgemm_step(0.5F, 0.5F, 0.0F, 1.0F).is_legal());
+  EXPECT_FALSE(fbgemm_step(0.5F, 0.0F, 0.5F, 1.0F).is_legal());
+  EXPECT_FALSE(onednn_step({1, false}, 0.5F, 0.5F, 0.5F, NAN).is_legal());
+}
+
+TEST(Engines, SixIsRoundedInFloat32) {
+  const auto high = [](Requantization form) { return fused_clamp(Activation::relu6, 0.1F, 10, 0, 255, form).high; };
+  EXPECT_EQ(high(Requantization::fbgemm), 70);
+  int differing = 0;
+  for (int k = 10; k < 200; ++k) {
+    const auto scale = static_cast<float>(6.0 / (k + 0.5));
+    const Clamp engine = fused_clamp(Activation::relu6, scale, 10, 0, 255, Requantization::x86);
+    EXPECT_EQ(engine.high, static_cast<int32_t>(std::nearbyint(6.0F * (1.0F / scale))) + 10);
+    differing += engine.high != fused_clamp(Activation::relu6, scale, 10, 0, 255).high ? 1 : 0;
+  }
+  EXPECT_GT(differing, 0);
+}
+
 }  // namespace
 }  // namespace halfstep::arith

@@ -41,12 +41,14 @@ struct CodesTarget {
   }
   /// The clamp and zero point of an integer operator.
   Attributes integer_attributes() const {
-    const arith::Clamp clamp = arith::fused_clamp(*arith::parse_activation(activation), scale, zero_point, 0, code_max);
+    const auto form = *arith::parse_requantization(requantize);
+    const arith::Clamp clamp =
+        arith::fused_clamp(*arith::parse_activation(activation), scale, zero_point, 0, code_max, form);
     Attributes all = {{"y_zero_point", int64_t{zero_point}},
                       {"code_min", int64_t{clamp.low}},
                       {"code_max", int64_t{clamp.high}},
                       {"code_type", std::string(name(dtype))},
-                      {"requantize", requantize == "float32" ? requantize : std::string("fixed_point")}};
+                      {"requantize", arith::keeps_scales(form) ? requantize : std::string("fixed_point")}};
     for (const char* unused : {"a_multiplier", "b_multiplier", "multiplier", "shift"}) all[unused] = int64_t{0};
     for (const char* unused : {"a_scale", "b_scale", "x_scale", "y_scale"}) all[unused] = 1.0;
     return all;

@@ -124,7 +124,7 @@ struct LayerCase {
   /// integer_conv2d or integer_linear with the parameters that arith derives.
   KernelCase integer() const {
     std::vector<int32_t> bias, shift, multiplier, negative_shift, negative_multiplier;
-    const bool in_float = form() == arith::Requantization::float32;
+    const bool in_float = arith::keeps_scales(form());
     for (int64_t o = 0; o < shape.o; ++o)
       bias.push_back(rule.bias ? arith::bias_code(b[o], x_scale, w_scales()[rule.per_channel ? o : 0]) : 0);
     for (const float scale : w_scales()) {
@@ -141,7 +141,7 @@ struct LayerCase {
     }
     const bool leaky = rule.activation == "leaky_relu";
     const bool fixed = rule.requantize == "fixed_point";
-    const arith::Clamp clamp = arith::fused_clamp(activation(), y_scale, rule.y_zero_point, 0, rule.code_max);
+    const arith::Clamp clamp = arith::fused_clamp(activation(), y_scale, rule.y_zero_point, 0, rule.code_max, form());
     KernelCase use;
     use.op = shape.linear ? "integer_linear" : "integer_conv2d";
     use.attributes = common_attributes();
@@ -155,7 +155,7 @@ struct LayerCase {
     }
     use.in = {x,
               w,
-              ints(bias),
+              arith::is_engine(form()) ? floats(rule.bias ? b : std::vector<float>(b.size())) : ints(bias),
               in_float ? Tensor() : ints(shift),
               fixed ? ints(multiplier) : Tensor(),
               leaky ? ints(negative_shift) : Tensor(),

@@ -39,6 +39,12 @@ std::vector<SumCase> sums() {
       {{DType::u16, {40}, 4095, 1, 0.5F},
        {DType::u8, {40}, 255, 2, 0.25F},
        {.dtype = DType::u16, .code_max = 4095, .requantize = "float32"}},
+      {{DType::u8, {65537}, 255, 1, 0.05F, 3},
+       {DType::u8, {65537}, 255, 2, 0.1F, 131},
+       {.scale = 0.2F, .activation = "relu", .requantize = "fbgemm"}},
+      {{DType::u16, {40}, 4095, 1, 0.5F},
+       {DType::u8, {40}, 255, 2, 0.25F},
+       {.dtype = DType::u16, .code_max = 4095, .requantize = "x86"}},
   };
 }
 
@@ -55,7 +61,7 @@ KernelCase integer_sum(const SumCase& sum) {
   use.attributes["b_zero_point"] = int64_t{sum.b.zero_point};
   use.in = {sum.a.codes, sum.b.codes};
   use.out = {Type{sum.y.dtype, sum.a.codes.dims()}};
-  if (sum.y.requantize == "float32") {
+  if (arith::keeps_scales(*arith::parse_requantization(sum.y.requantize))) {
     set_scales(use, {{"a_scale", sum.a.scale}, {"b_scale", sum.b.scale}, {"y_scale", sum.y.scale}});
     return use;
   }
@@ -80,6 +86,13 @@ TEST(quantized_elementwise, sums_agree_on_both_roads) {
     EXPECT_TRUE(same_bits(run_kernel(reference_quantized_add, training, CpuLevel::scalar)[0],
                           run_kernel(reference_integer_add, integer, CpuLevel::scalar)[0]));
   }
+}
+
+/// PyTorch's sum by hand: fma(0.1, 24, -f32(0.1 * 19)) is 0.50000006 and goes up, where 0.1 * 5 would be a tie and go to
+/// 0; the zero point is outside of the rounding.
+TEST(quantized_elementwise, engine_sum_by_hand) {
+  EXPECT_EQ(arith::EngineSum::of(0.1F, 19, 1.0F, 0, 1.0F, 21).code(24, 0), 22);
+  EXPECT_EQ(arith::EngineSum::of(0.5F, 0, 1.0F, 0, 1.0F, 21).code(5, 0), 23);
 }
 
 /// Every shift and extreme multipliers, with sums on both sides of zero.
@@ -151,9 +164,13 @@ TEST(quantized_elementwise, products_agree_on_both_roads) {
   }
 }
 
-TEST(quantized_elementwise, float_products_and_pools_agree_on_both_roads) {
+class ScaledForms : public testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(quantized_elementwise, ScaledForms, testing::Values("float32", "fbgemm", "x86"));
+
+TEST_P(ScaledForms, products_and_pools_agree_on_both_roads) {
   const CodesValue a(DType::u8, {2, 3, 4, 5}, 255, 1), b(DType::u8, {2, 3, 1, 1}, 255, 2, 0.01F, 100);
-  const CodesTarget y{.scale = 0.11F, .activation = "relu6", .requantize = "float32"};
+  const CodesTarget y{.scale = 0.11F, .activation = "relu6", .requantize = GetParam()};
   KernelCase product;
   product.op = "integer_mul";
   product.attributes = y.integer_attributes();

@@ -45,6 +45,11 @@ std::vector<LayerRule> rules() {
       {.requantize = "float32"},
       {.activation = "relu6", .requantize = "float32", .x_zero_point = 128, .y_zero_point = 7, .fill = Fill::ties},
       {.w_type = DType::i4, .per_channel = false, .activation = "relu", .requantize = "float32", .fill = Fill::extreme},
+      {.requantize = "fbgemm"},
+      {.per_channel = false, .activation = "relu6", .requantize = "fbgemm", .x_zero_point = 128, .y_zero_point = 7, .fill = Fill::ties},
+      {.requantize = "x86", .bias = false},
+      {.activation = "relu6", .requantize = "x86", .x_zero_point = 128, .y_zero_point = 7, .fill = Fill::ties},
+      {.w_type = DType::i4, .per_channel = false, .activation = "relu", .requantize = "x86", .fill = Fill::extreme},
       {.x_type = DType::u16, .x_code_max = 4095, .out_type = DType::u16, .code_max = 4095, .y_zero_point = 2000},
       {.x_type = DType::u16, .x_code_max = 65535, .w_type = DType::i4, .x_zero_point = 40000, .fill = Fill::extreme},
       {.out_type = DType::u16, .code_max = 1023, .x_zero_point = 255, .fill = Fill::extreme},
@@ -173,6 +178,15 @@ void expect_error(const KernelCase& use, const std::string& message) {
       EXPECT_EQ(error_of(*kernel, use, cpu_level()), message) << kernel->name;
     }
   }
+}
+
+TEST(quantized_layers, an_engine_adds_finite_biases_alone) {
+  LayerCase layer({.linear = true, .n = 1, .c = 4, .o = 5}, {.requantize = "fbgemm"});
+  layer.x_scale = layer.y_scale = layer.w_scale[3] = 1.0F;
+  layer.b[3] = std::numeric_limits<float>::infinity();
+  expect_error(layer.quantized(),
+               "channel 3: requantization factor 1 with bias inf, expected a positive number and a finite one");
+  expect_error(layer.integer(), "channel 3: w_scale is 1 and the bias inf, expected a positive number and a finite one");
 }
 
 TEST(quantized_layers, errors_name_the_channel_and_the_factor) {

@@ -11,8 +11,8 @@ namespace {
 
 std::vector<const OpInfo*> functions() {
   std::vector<const OpInfo*> all;
-  for (const OpInfo* info : operators()) {
-    if (info->quant.lookup) all.push_back(info);
+  for (const OpInfo& info : all_operators()) {
+    if (info.quant.lookup) all.push_back(&info);
   }
   return all;
 }

@@ -20,6 +20,9 @@ struct Plain {
   std::vector<int64_t> other;  ///< kind sum of an add: the second term's numbers,
   double other_unit = 0;       ///< and what they stand for
   int64_t zero_a = 0, zero_b = 0;
+  std::vector<float> x_scale, w_scale, bias;  ///< kind sum of a layer for an engine, by channel
+  int64_t groups = 0;                         ///< 0: a matrix product
+  bool depthwise = false;
   bool relu = false, relu6 = false;
   double alpha = 1;  ///< slope below zero
 };
@@ -79,6 +82,38 @@ float once(__float128 exact) { return static_cast<float>(exact); }
 int64_t scaled_in_float(int64_t number, float factor) {
   const float acc = once(number);
   return static_cast<int64_t>(half_even(once(static_cast<__float128>(acc) * factor)));
+}
+
+bool is_engine(const std::string& form) { return form == "fbgemm" || form == "x86"; }
+
+/// float32 operations, each rounded by itself.
+float product(float a, float b) { return once(static_cast<__float128>(a) * b); }
+float quotient(float a, float b) { return once(static_cast<__float128>(a) / b); }
+float total(float a, float b) { return once(static_cast<__float128>(a) + b); }
+
+/// docs/arithmetic.md, section 10, integer layers; the code before the clamp.
+int64_t engine_code(const Plain& y, const std::string& form, size_t channel, int64_t number, float y_scale,
+                    int64_t zero) {
+  const float x = y.x_scale[channel], w = y.w_scale[channel], b = y.bias[channel], acc = once(number);
+  if (form == "fbgemm" || y.groups == 0 || y.groups > 100) {
+    const float s = product(x, w);
+    return static_cast<int64_t>(half_even(product(total(acc, quotient(b, s)), quotient(s, y_scale)))) + zero;
+  }
+  const float twice = quotient(1.0F, quotient(1.0F, x));
+  const float real = y.depthwise ? product(product(acc, twice), w) : product(acc, product(twice, w));
+  const float steps = product(total(real, b), quotient(1.0F, y_scale));
+  return static_cast<int64_t>(half_even(total(steps, once(zero))));
+}
+
+/// The sum of section 10.
+int64_t engine_sum(const Plain& x, size_t i, float y_scale, int64_t zero) {
+  const auto real = [](int64_t code, float scale, int64_t zero_point) {
+    const __float128 offset = product(scale, once(zero_point));
+    return once(static_cast<__float128>(once(code)) * scale - offset);
+  };
+  const float a = real(x.numbers[i] + x.zero_a, static_cast<float>(x.unit[0]), x.zero_a);
+  const float b = real(x.other[i] + x.zero_b, static_cast<float>(x.other_unit), x.zero_b);
+  return static_cast<int64_t>(half_even(product(total(a, b), quotient(1.0F, y_scale)))) + zero;
 }
 
 class Evaluator {
@@ -241,7 +276,23 @@ class Evaluator {
             y.numbers.push_back(sum);
           }
     for (const double s : w.unit) y.unit.push_back(x.scale * s);
+    y.groups = op.groups();
+    y.depthwise = op.groups() > 1 && i == 1 && o == op.groups();
+    keep_for_engine(op, op.b(), x, w, y);
     return y;
+  }
+
+  /// An engine adds the bias behind the sum: the numbers lose it again.
+  void keep_for_engine(Op op, Value bias, const Plain& x, const Plain& w, Plain& y) {
+    if (!is_engine(closing_quantizer(op).requantize())) return;
+    const int64_t channels = y.dims[1], each = size_of_dims(y.dims) / (y.dims[0] * channels);
+    for (int64_t c = 0; c < channels; ++c) {
+      y.x_scale.push_back(static_cast<float>(x.scale));
+      y.w_scale.push_back(static_cast<float>(w.unit[static_cast<size_t>(c)]));
+      y.bias.push_back(bias ? tensor(bias).data<float>()[static_cast<size_t>(c)] : 0.0F);
+    }
+    for (int64_t k = 0; k < size_of_dims(y.dims); ++k)
+      y.numbers[static_cast<size_t>(k)] -= bias_code(bias, x, w, k / each % channels);
   }
 
   Plain multiply(const ops::Linear& op) {
@@ -259,6 +310,7 @@ class Evaluator {
         y.numbers.push_back(sum);
       }
     for (const double s : w.unit) y.unit.push_back(x.scale * s);
+    keep_for_engine(op, op.b(), x, w, y);
     return y;
   }
 
@@ -376,8 +428,11 @@ class Evaluator {
     }
     int64_t low = q.code_min(), high = q.code_max();
     if (x.relu) low = std::max(low, zero);
-    if (x.relu6)
-      high = std::max(low, std::min(high, static_cast<int64_t>(half_even(6.0 / static_cast<double>(scale))) + zero));
+    if (x.relu6) {
+      const double six = is_engine(q.requantize()) ? static_cast<double>(product(6.0F, quotient(1.0F, scale)))
+                                                   : 6.0 / static_cast<double>(scale);
+      high = std::max(low, std::min(high, static_cast<int64_t>(half_even(six)) + zero));
+    }
     for (size_t i = 0; i < x.numbers.size(); ++i) {
       const int64_t code = requantized(q, x, i, scale) + zero;
       y.numbers.push_back(std::max(low, std::min(high, code)));
@@ -388,8 +443,10 @@ class Evaluator {
   int64_t requantized(const ops::FakeQuantize& q, const Plain& x, size_t i, double y_scale) const {
     const int bits = static_cast<int>(q.multiplier_bits());
     const bool in_float = q.requantize() == "float32";
+    const int64_t zero = tensor(q.zero_point()).data<int32_t>()[0];
+    if (!x.other.empty() && is_engine(q.requantize()))
+      return engine_sum(x, i, static_cast<float>(y_scale), zero) - zero;
     if (!x.other.empty() && in_float) {
-      const int64_t zero = tensor(q.zero_point()).data<int32_t>()[0];
       return sum_in_float(x, i, static_cast<float>(y_scale), zero) - zero;
     }
     if (!x.other.empty()) {
@@ -403,6 +460,12 @@ class Evaluator {
     const bool pool = x.dims.size() == 4 && x.dims[2] == 1 && x.dims[3] == 1 && x.unit.size() == 1;
     const auto per_channel = static_cast<size_t>(size_of_dims(x.dims) / (x.dims[0] * x.dims[1]));
     const size_t channel = x.unit.size() == 1 ? 0 : i / per_channel % static_cast<size_t>(x.dims[1]);
+    if (!x.bias.empty())
+      return engine_code(x, q.requantize(), channel, x.numbers[i], static_cast<float>(y_scale), zero) - zero;
+    if (is_engine(q.requantize())) {  // a mean
+      const float ratio = quotient(static_cast<float>(x.unit[0]), static_cast<float>(y_scale));
+      return scaled_in_float(x.numbers[i], quotient(ratio, once(pool_window_)));
+    }
     if (in_float) {
       const auto unit = static_cast<float>(x.unit[channel]);  // the product of two scales, or one of them
       const float divisor = pool ? once(static_cast<__float128>(y_scale) * pool_window_) : static_cast<float>(y_scale);

@@ -121,6 +121,19 @@ TEST(Prepare, ChannelMultiplesOfTheChip) {
       "layer");
 }
 
+/// A mean has the quantizer of what it reads, and so the same scale; edges have no more weight bits than are legal.
+TEST(Prepare, MeansKeepTheirScale) {
+  const std::string body = "  c = conv2d(x=x, w=@w)\n  p = global_avg_pool(x=c)\n  return p\n";
+  const Model kept = prepared(body, "pytorch_x86"), apart = prepared(body, "onnxruntime_int8");
+  const auto scale = [](const Model& model, const char* name) {
+    return quant::scale_tensor(ops::FakeQuantize(model.graph.op(name).node())).name();
+  };
+  EXPECT_EQ(scale(kept, "p.q"), scale(kept, "c.q"));
+  EXPECT_NE(scale(apart, "p.q"), scale(apart, "c.q"));
+  EXPECT_EQ(quant::bits_of(ops::FakeQuantize(kept.graph.op("w.q").node())), 7);
+  EXPECT_EQ(quant::bits_of(ops::FakeQuantize(kept.graph.op("c.q").node())), 8);
+}
+
 TEST(Prepare, RefusesOperatorsThatTheTargetLacks) {
   EXPECT_EQ(error_of([] {
               prepared("  c = conv2d(x=x, w=@w)\n  p = avg_pool2d(x=c) {kernel: [2, 2], stride: [2, 2]}\n  return p\n",
@@ -177,7 +190,7 @@ TEST(Platform, ErrorsNameFileLineAndKey) {
             std::string::npos);
   EXPECT_EQ(error_of([] { quant::load_platform("generic_int9"); }),
             "platform 'generic_int9' is not known, did you mean 'generic_int8'?; expected a file or one of "
-            "generic_int8, magik_t40, onnxruntime_int8, pow2_int8");
+            "generic_int8, magik_t40, onnxruntime_int8, pow2_int8, pytorch_fbgemm, pytorch_x86");
 }
 
 TEST(Platform, OverridesReachEveryField) {

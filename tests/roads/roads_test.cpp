@@ -28,7 +28,9 @@ INSTANTIATE_TEST_SUITE_P(Roads, EveryTarget,
                                          Widths{"pow2_int8", 4, 4}, Widths{"magik_t40", {}, {}},
                                          Widths{"magik_t40", 4, 8}, Widths{"magik_t40", 4, 4},
                                          Widths{"magik_t40", 8, 10}, Widths{"magik_t40", {}, 12},
-                                         Widths{"onnxruntime_int8", {}, {}}, Widths{"onnxruntime_int8", 4, 4}),
+                                         Widths{"onnxruntime_int8", {}, {}}, Widths{"onnxruntime_int8", 4, 4},
+                                         Widths{"pytorch_fbgemm", {}, {}}, Widths{"pytorch_fbgemm", 4, {}},
+                                         Widths{"pytorch_x86", {}, {}}, Widths{"pytorch_x86", 4, {}}),
                          label);
 
 TEST_P(EveryTarget, TrainingRoadAndIntegerProgramAreEqual) {

@@ -23,7 +23,8 @@ float ratio(int64_t m, int64_t shift) {
   return static_cast<float>(std::ldexp(static_cast<double>(m), -static_cast<int>(shift)));
 }
 
-bool in_float(Op op) { return get<std::string>(op.attributes(), "requantize") == "float32"; }
+/// How the operator requantizes.
+const std::string& form_of(Op op) { return get<std::string>(op.attributes(), "requantize"); }
 
 class IntegerExporter {
  public:
@@ -62,9 +63,9 @@ class IntegerExporter {
   }
   /// Whether the operator has scales; without them its accumulators count, in steps of the results.
   bool has_scales(Op op) {
-    if (in_float(op)) return true;
-    approximate(op, "requantizes by " + get<std::string>(op.attributes(), "requantize"));
-    return false;
+    if (form_of(op) == "float32") return true;
+    approximate(op, "requantizes by " + form_of(op));
+    return form_of(op) != "fixed_point" && form_of(op) != "power_of_two";
   }
 
   // ---- codes and scales
@@ -203,6 +204,19 @@ class IntegerExporter {
             {"kernel_shape", std::vector<int64_t>(w.begin() + 2, w.end())}};
   }
 
+  /// The bias in codes; one that is real has the nearest.
+  std::string bias_codes(const Layer& layer) {
+    if (layer.b.dtype() == DType::i32) return nodes_.name(layer.b);
+    const auto b = nodes_.contents(layer.b).data<float>();
+    const auto w_scale = layer.w_scale.data<float>();
+    Tensor codes(DType::i32, layer.b.dims());
+    for (size_t c = 0; c < b.size(); ++c) {
+      const double scale = static_cast<double>(layer.x_scale.scale) * w_scale[w_scale.size() == 1 ? 0 : c];
+      codes.data<int32_t>()[c] = static_cast<int32_t>(std::nearbyint(b[c] / scale));
+    }
+    return writer().add_tensor(layer.b.name(), codes);
+  }
+
   /// One scale for all, or one for each channel.
   Tensor per_channel_or_scalar(const Tensor& scales) const { return scales.size() == 1 ? scales.reshaped({}) : scales; }
 
@@ -232,10 +246,10 @@ class IntegerExporter {
     node.inputs.push_back(writer().add_tensor(name + ".w_zero_point", Tensor(DType::i8, w_scale.dims())));
     if (conv) {
       append(node.inputs, name + ".y", layer.y_scale);
-      node.inputs.push_back(nodes_.name(layer.b));
+      node.inputs.push_back(bias_codes(layer));
       node.attributes = window_of(ops::IntegerConv2d(layer.op.node()));
     } else {
-      node.inputs.push_back(nodes_.name(layer.b));
+      node.inputs.push_back(bias_codes(layer));
       append(node.inputs, name + ".y", layer.y_scale);
       node.attributes = {{"transB", int64_t{1}}};
       node.domain = kMicrosoft;
@@ -260,7 +274,8 @@ class IntegerExporter {
     for (float& scale : b_scale.data<float>()) scale *= layer.x_scale.scale;
     NodeText node{conv ? "Conv" : "Gemm", "", {real(layer.op, layer.x, "x", layer.x_scale)}, {}};
     node.inputs.push_back(real_tensor(weights(layer), layer.w_scale, name + ".w"));
-    node.inputs.push_back(real_tensor(nodes_.name(layer.b), b_scale, name + ".b"));
+    const bool real_bias = layer.b.dtype() == DType::f32;
+    node.inputs.push_back(real_bias ? nodes_.name(layer.b) : real_tensor(nodes_.name(layer.b), b_scale, name + ".b"));
     node.attributes = conv ? window_of(ops::IntegerConv2d(layer.op.node())) : Attributes{{"transB", int64_t{1}}};
     add_float(layer.op, std::move(node), layer.y_scale, codes);
   }

@@ -32,34 +32,39 @@ void fill_piece(const View& out, int64_t piece, CodeAt&& code_at) {
 template <class Typed>
 arith::Scaling stored_scaling(const Typed& a) {
   const arith::Multiplier step{static_cast<int32_t>(a.multiplier), static_cast<int32_t>(a.shift)};
-  return {arith::Requantization::fixed_point, step, step};
+  return {arith::Requantization::fixed_point, step, step, 0.0F, {}};
 }
 arith::Scaling scaling_of(const IntegerRescale& a) { return stored_scaling(a); }
 arith::Scaling scaling_of(const IntegerMul& a) {
   const auto form = form_of(a);
+  const float a_scale = float_of(a.a_scale), b_scale = float_of(a.b_scale), y_scale = float_of(a.y_scale);
+  if (arith::is_engine(form)) return arith::Scaling::of(form, arith::engine_product_step(a_scale, b_scale, y_scale));
   if (form != arith::Requantization::float32) return stored_scaling(a);
-  return {form, {}, {}, arith::float_product_factor(float_of(a.a_scale), float_of(a.b_scale), float_of(a.y_scale))};
+  return {form, {}, {}, arith::float_product_factor(a_scale, b_scale, y_scale), {}};
 }
 arith::Scaling scaling_of(const IntegerAvgPool2d& a) {
   const auto form = form_of(a);
-  if (form != arith::Requantization::float32) return stored_scaling(a);
+  const float x_scale = float_of(a.x_scale), y_scale = float_of(a.y_scale);
   const auto count = static_cast<float>(a.kernel[0] * a.kernel[1]);
-  return {form, {}, {}, arith::float_pool_factor(float_of(a.x_scale), float_of(a.y_scale), count)};
+  if (arith::is_engine(form)) return arith::Scaling::of(form, arith::engine_pool_step(x_scale, y_scale, count));
+  if (form != arith::Requantization::float32) return stored_scaling(a);
+  return {form, {}, {}, arith::float_pool_factor(x_scale, y_scale, count), {}};
 }
 
 /// The accumulator has 32 bits: conversion proves that it fits, and what does not fit wraps around.
 template <class Typed>
 int32_t requantized(const Typed& a, const arith::Scaling& scaling, int64_t acc) {
-  return clamp_of(a).apply(scaling.apply(static_cast<int32_t>(acc)) + a.y_zero_point);
+  return clamp_of(a).apply(scaling.code(static_cast<int32_t>(acc), static_cast<int32_t>(a.y_zero_point)));
 }
 
-Status run_float_add(const Call& call, int64_t piece) {
+template <class Sum>
+Status run_scaled_add(const Call& call, int64_t piece) {
   const auto& t = *static_cast<const IntegerAdd*>(call.state);
-  const arith::FloatSum sum = float_sum_of(t);
+  const auto sum = scaled_sum_of<Sum>(t);
   visit_codes(call.in[IntegerAdd::in::a], [&](const auto* a) {
     visit_codes(call.in[IntegerAdd::in::b], [&](const auto* b) {
       fill_piece(call.out[IntegerAdd::out::out_], piece,
-                 [&](int64_t i) { return clamp_of(t).apply(arith::whole_steps(sum.steps(a[i], b[i]))); });
+                 [&](int64_t i) { return clamp_of(t).apply(sum.code(a[i], b[i])); });
     });
   });
   return {};
@@ -67,7 +72,8 @@ Status run_float_add(const Call& call, int64_t piece) {
 
 Status run_add(const Call& call, int, int64_t piece) {
   const auto& t = *static_cast<const IntegerAdd*>(call.state);
-  if (form_of(t) == arith::Requantization::float32) return run_float_add(call, piece);
+  if (arith::is_engine(form_of(t))) return run_scaled_add<arith::EngineSum>(call, piece);
+  if (form_of(t) == arith::Requantization::float32) return run_scaled_add<arith::FloatSum>(call, piece);
   const int64_t half = int64_t{1} << (t.shift - 1);
   visit_codes(call.in[IntegerAdd::in::a], [&](const auto* a) {
     visit_codes(call.in[IntegerAdd::in::b], [&](const auto* b) {

@@ -11,14 +11,21 @@ namespace {
 
 template <class Typed>
 StoredSteps steps_of(const Typed& attributes, const Call& call) {
-  const StepForm form = step_form(attributes);
+  const StepForm form = step_form(attributes, call.in[Typed::in::w].dims);
   return stored_steps(form, call.in[step_port(form.form)].size(), [&](int position) { return call.in[position].data; });
 }
 
 /// One output code. The accumulator has 32 bits: conversion proves that it fits, and what does not fit wraps around.
 template <class Typed>
 int32_t code_of(const Typed& attributes, const StoredSteps& steps, int64_t channel, int64_t acc) {
-  return clamp_of(attributes).apply(steps.scaling(channel).apply(static_cast<int32_t>(acc)) + attributes.y_zero_point);
+  return clamp_of(attributes).apply(
+      steps.scaling(channel).code(static_cast<int32_t>(acc), static_cast<int32_t>(attributes.y_zero_point)));
+}
+
+/// What a channel's accumulators have from the start.
+template <class Typed>
+int64_t whole_bias(const StoredSteps& steps, const Call& call, int64_t channel) {
+  return steps.bias != nullptr ? 0 : call.in[Typed::in::b].template as<const int32_t>()[channel];
 }
 
 /// sum (x - x_zero_point) * w for one output; padding adds nothing.
@@ -54,10 +61,10 @@ Status run_conv2d(const Call& call, int, int64_t piece) {
   const auto& a = *static_cast<const IntegerConv2d*>(call.state);
   const View& out = call.out[IntegerConv2d::out::out_];
   const StoredSteps steps = steps_of(a, call);
-  if (Status status = steps.check(); !status.ok()) return status;
+  if (Status status = steps.check(out.dims[1]); !status.ok()) return status;
   const int64_t n = piece / out.dims[1];
   const int64_t o = piece % out.dims[1];
-  const int64_t bias = call.in[IntegerConv2d::in::b].as<const int32_t>()[o];
+  const int64_t bias = whole_bias<IntegerConv2d>(steps, call, o);
   visit_codes(call.in[IntegerConv2d::in::x], [&](const auto* src) {
     visit_codes(out, [&]<class Code>(Code* dst) {
       for (int64_t oy = 0; oy < out.dims[2]; ++oy) {
@@ -83,11 +90,11 @@ Status run_linear(const Call& call, int, int64_t n) {
   const ConstView& w = call.in[IntegerLinear::in::w];
   const int64_t inputs = w.dims[1];
   const StoredSteps steps = steps_of(a, call);
-  if (Status status = steps.check(); !status.ok()) return status;
+  if (Status status = steps.check(out.dims[1]); !status.ok()) return status;
   visit_codes(call.in[IntegerLinear::in::x], [&](const auto* src) {
     visit_codes(out, [&]<class Code>(Code* dst) {
       for (int64_t o = 0; o < out.dims[1]; ++o) {
-        int64_t acc = call.in[IntegerLinear::in::b].as<const int32_t>()[o];
+        int64_t acc = whole_bias<IntegerLinear>(steps, call, o);
         for (int64_t i = 0; i < inputs; ++i)
           acc += (int64_t{src[n * inputs + i]} - a.x_zero_point) * w.as<const int8_t>()[o * inputs + i];
         dst[n * out.dims[1] + o] = static_cast<Code>(code_of(a, steps, o, acc));

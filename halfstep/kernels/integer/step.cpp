@@ -28,14 +28,22 @@ Status illegal(arith::Multiplier step, arith::Requantization form, int64_t chann
 arith::Scaling StoredSteps::scaling(int64_t channel) const {
   const int64_t i = count == 1 ? 0 : channel;
   if (form == arith::Requantization::float32)
-    return {form, {}, {}, arith::float_product_factor(x_scale, w_scale[i], y_scale)};
+    return {form, {}, {}, arith::float_product_factor(x_scale, w_scale[i], y_scale), {}};
+  if (arith::is_engine(form))
+    return arith::Scaling::of(
+        form, arith::engine_layer_step(form, engine_layer, x_scale, w_scale[i], y_scale, bias[channel]));
   const arith::Multiplier positive = entry(multiplier, shift, i);
-  return {form, positive, negative_shift != nullptr ? entry(negative_multiplier, negative_shift, i) : positive};
+  return {form, positive, negative_shift != nullptr ? entry(negative_multiplier, negative_shift, i) : positive, 0.0F, {}};
 }
 
-Status StoredSteps::check() const {
-  for (int64_t i = 0; i < count; ++i) {
+Status StoredSteps::check(int64_t channels) const {
+  for (int64_t i = 0; i < (bias != nullptr ? channels : count); ++i) {
     const arith::Scaling step = scaling(i);
+    if (arith::is_engine(form)) {
+      if (step.engine.is_legal()) continue;
+      return Status(fmt::format("channel {}: w_scale is {} and the bias {}, expected a positive number and a finite one", i,
+                                w_scale[count == 1 ? 0 : i], bias[i]));
+    }
     if (form == arith::Requantization::float32) {
       if (std::isfinite(step.factor) && step.factor > 0.0F) continue;
       return Status(fmt::format("channel {}: factor is {}, expected a positive number", i, step.factor));

@@ -1,6 +1,8 @@
 // From accumulator to codes with the integers that a program stores.
 #pragma once
 
+#include <span>
+
 #include "halfstep/arith/requantize.h"
 #include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
@@ -9,7 +11,7 @@ namespace halfstep::kernels {
 
 /// The port that all the others that scale accumulators have the extents of.
 inline int step_port(arith::Requantization form) {
-  return form == arith::Requantization::float32 ? IntegerConv2d::in::w_scale : IntegerConv2d::in::shift;
+  return arith::keeps_scales(form) ? IntegerConv2d::in::w_scale : IntegerConv2d::in::shift;
 }
 
 /// The operands that scale a layer's accumulators. Each has `count` entries: one for all channels, or one for each.
@@ -20,12 +22,14 @@ struct StoredSteps {
   const int32_t* multiplier = nullptr;           ///< fixed_point only
   const int32_t* negative_shift = nullptr;       ///< for acc < 0 where present, as leaky_relu needs it
   const int32_t* negative_multiplier = nullptr;  ///< likewise, fixed_point only
-  const float* w_scale = nullptr;                ///< float32 alone has scales
+  const float* w_scale = nullptr;                ///< of forms that keep scales
   float x_scale = 1.0F, y_scale = 1.0F;
+  arith::EngineLayer engine_layer;
+  const float* bias = nullptr;  ///< of every channel, where an engine adds it; whole biases are part of accumulators
 
   arith::Scaling scaling(int64_t channel) const;
-  /// Names the first channel whose shift, multiplier or factor no requantization has.
-  Status check() const;
+  /// Names the first of `channels` whose shift, multiplier, factor or bias no requantization has.
+  Status check(int64_t channels) const;
 };
 
 /// The form and the clamp of either operator's attributes.
@@ -43,21 +47,26 @@ arith::Clamp clamp_of(const Attributes& attributes) {
 /// A scale that an attribute holds: float32 contents in a double.
 inline float float_of(double scale) { return static_cast<float>(scale); }
 
-/// The sum of integer_add in float32.
-inline arith::FloatSum float_sum_of(const IntegerAdd& a) {
-  return arith::FloatSum::of(float_of(a.a_scale), static_cast<int32_t>(a.a_zero_point), float_of(a.b_scale),
+/// The sum of integer_add in a form that keeps scales: arith::FloatSum or arith::EngineSum.
+template <class Sum>
+Sum scaled_sum_of(const IntegerAdd& a) {
+  return Sum::of(float_of(a.a_scale), static_cast<int32_t>(a.a_zero_point), float_of(a.b_scale),
                              static_cast<int32_t>(a.b_zero_point), float_of(a.y_scale),
                              static_cast<int32_t>(a.y_zero_point));
 }
 
-/// Form and scales of the attributes.
+/// Form and scales of the attributes, and what the weights' extents say of the layer.
 struct StepForm {
   arith::Requantization form = arith::Requantization::fixed_point;
   float x_scale = 1.0F, y_scale = 1.0F;
+  arith::EngineLayer engine_layer;
 };
 template <class Attributes>
-StepForm step_form(const Attributes& attributes) {
-  return {form_of(attributes), float_of(attributes.x_scale), float_of(attributes.y_scale)};
+StepForm step_form(const Attributes& attributes, std::span<const int64_t> weights) {
+  StepForm form{form_of(attributes), float_of(attributes.x_scale), float_of(attributes.y_scale), {}};
+  if constexpr (requires { attributes.groups; })
+    form.engine_layer = arith::EngineLayer::convolution(attributes.groups, weights[1], weights[0]);
+  return form;
 }
 
 /// data(position) is the operand's contents or null. integer_conv2d and integer_linear have their ports at the same
@@ -74,7 +83,9 @@ StoredSteps stored_steps(const StepForm& form, int64_t count, Data&& data) {
           at(In::negative_multiplier),
           static_cast<const float*>(data(In::w_scale)),
           form.x_scale,
-          form.y_scale};
+          form.y_scale,
+          form.engine_layer,
+          arith::is_engine(form.form) ? static_cast<const float*>(data(In::b)) : nullptr};
 }
 
 }  // namespace halfstep::kernels

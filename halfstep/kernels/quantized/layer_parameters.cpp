@@ -26,7 +26,13 @@ int32_t LayerScales::bias_code(int64_t channel) const {
   return b == nullptr ? 0 : arith::bias_code(b[channel], x_scale, weight_scale(channel));
 }
 
-Status LayerScales::derive(const RequantizeRule& rule, int64_t channel, arith::Scaling& scaling) const {
+Status LayerScales::derive(const RequantizeRule& rule, const arith::EngineLayer& layer, int64_t channel,
+                           arith::Scaling& scaling) const {
+  if (arith::is_engine(rule.form)) {
+    const float bias = b == nullptr ? 0.0F : b[channel];
+    return rule.derive(arith::engine_layer_step(rule.form, layer, x_scale, weight_scale(channel), y_scale, bias),
+                       channel, scaling);
+  }
   return rule.derive(arith::product_factor(x_scale, weight_scale(channel), y_scale, rule.form), channel, scaling);
 }
 

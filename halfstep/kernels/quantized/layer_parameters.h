@@ -20,7 +20,9 @@ struct LayerScales {
   explicit LayerScales(const Call& call);
   float weight_scale(int64_t channel) const { return w_scale[w_scales == 1 ? 0 : channel]; }
   int32_t bias_code(int64_t channel) const;
-  Status derive(const RequantizeRule& rule, int64_t channel, arith::Scaling& scaling) const;
+  /// Where the rule is an engine's, the bias is in the Scaling, and `layer` says which kernel it would run.
+  Status derive(const RequantizeRule& rule, const arith::EngineLayer& layer, int64_t channel,
+                arith::Scaling& scaling) const;
 };
 
 }  // namespace halfstep::kernels

@@ -24,8 +24,9 @@ Status run(const Call& call, int, int64_t) {
   const ConstView& b = call.in[Op::in::b];
   for (int64_t c = 0; c < call.out[Op::out::b_codes].size(); ++c) {
     const float scale = w_scale[w_scales.size() == 1 ? 0 : c];
-    call.out[Op::out::b_codes].as<int32_t>()[c] =
-        b.present() ? arith::bias_code(b.as<const float>()[c], x_scale, scale) : 0;
+    const float bias = b.present() ? b.as<const float>()[c] : 0.0F;
+    call.out[Op::out::b_codes].as<int32_t>()[c] = arith::bias_code(bias, x_scale, scale);
+    call.out[Op::out::bias].as<float>()[c] = bias;
   }
   for (int64_t c = 0; c < w_scales.size(); ++c) {
     arith::Scaling scaling;

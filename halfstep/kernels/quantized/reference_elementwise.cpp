@@ -47,16 +47,18 @@ struct Target {
   int32_t clamp(int64_t code) const { return range.apply(code); }
   /// The accumulator has 32 bits, as in the integer program.
   int64_t code(const arith::Scaling& scaling, int64_t acc) const {
-    return scaling.apply(static_cast<int32_t>(acc)) + zero_point;
+    return scaling.code(static_cast<int32_t>(acc), zero_point);
   }
 };
 
-void run_float_add(const Call& call, int64_t piece, const Operand& a, const Operand& b, const Target<QuantizedAdd>& y) {
-  const auto sum = arith::FloatSum::of(a.scale, a.zero_point, b.scale, b.zero_point, y.scale, y.zero_point);
+/// The sum of a form that keeps scales.
+template <class Sum>
+void run_scaled_add(const Call& call, int64_t piece, const Operand& a, const Operand& b, const Target<QuantizedAdd>& y) {
+  const auto sum = Sum::of(a.scale, a.zero_point, b.scale, b.zero_point, y.scale, y.zero_point);
   visit_codes(a.view, [&](const auto* a_codes) {
     visit_codes(b.view, [&](const auto* b_codes) {
       const auto element = [&](int64_t i) -> Requantized {
-        return {arith::whole_steps(sum.steps(a_codes[i], b_codes[i])), a.real(a_codes[i]) + b.real(b_codes[i])};
+        return {sum.code(a_codes[i], b_codes[i]), a.real(a_codes[i]) + b.real(b_codes[i])};
       };
       store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
     });
@@ -71,8 +73,9 @@ Status run_add(const Call& call, int, int64_t piece) {
   const Target<QuantizedAdd> y(call, state.rule);
   arith::MultiplierPair factors;
   if (Status status = sum_factors(state.rule, a.scale, b.scale, y.scale, factors); !status.ok()) return status;
-  if (state.rule.form == arith::Requantization::float32) {
-    run_float_add(call, piece, a, b, y);
+  if (arith::keeps_scales(state.rule.form)) {
+    const bool engine = arith::is_engine(state.rule.form);
+    (engine ? run_scaled_add<arith::EngineSum> : run_scaled_add<arith::FloatSum>)(call, piece, a, b, y);
     return {};
   }
   const int64_t half = int64_t{1} << (factors.shift - 1);
@@ -95,8 +98,11 @@ Status run_mul(const Call& call, int, int64_t piece) {
   const Operand b(call, In::b, In::b_scale, In::b_zero_point);
   const Target<QuantizedMul> y(call, state.rule);
   arith::Scaling scaling;
-  const double factor = arith::product_factor(a.scale, b.scale, y.scale, state.rule.form);
-  if (Status status = state.rule.derive(factor, -1, scaling); !status.ok()) return status;
+  Status status =
+      arith::is_engine(state.rule.form)
+          ? state.rule.derive(arith::engine_product_step(a.scale, b.scale, y.scale), -1, scaling)
+          : state.rule.derive(arith::product_factor(a.scale, b.scale, y.scale, state.rule.form), -1, scaling);
+  if (!status.ok()) return status;
   const auto out = call.out[QuantizedMul::out::out_].dims;
   visit_codes(a.view, [&](const auto* a_codes) {
     visit_codes(b.view, [&](const auto* b_codes) {
@@ -135,8 +141,11 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
   const Target<QuantizedAvgPool2d> y(call, state.rule);
   const int64_t window = state.attributes.kernel[0] * state.attributes.kernel[1];
   arith::Scaling scaling;
-  const double factor = arith::pool_factor(x.scale, y.scale, window, state.rule.form);
-  if (Status status = state.rule.derive(factor, -1, scaling); !status.ok()) return status;
+  Status status =
+      arith::is_engine(state.rule.form)
+          ? state.rule.derive(arith::engine_pool_step(x.scale, y.scale, static_cast<float>(window)), -1, scaling)
+          : state.rule.derive(arith::pool_factor(x.scale, y.scale, window, state.rule.form), -1, scaling);
+  if (!status.ok()) return status;
   visit_codes(x.view, [&](const auto* codes) {
     const auto element = [&](int64_t i) -> Requantized {
       const int64_t sum = window_sum(state.attributes, x, codes, call.out[QuantizedAvgPool2d::out::out_].dims, i);
@@ -153,8 +162,10 @@ Status run_rescale(const Call& call, int, int64_t piece) {
   const Operand x(call, In::x, In::x_scale, In::x_zero_point);
   const Target<QuantizedRescale> y(call, state.rule);
   arith::Scaling scaling;
-  const double factor = arith::ratio_factor(x.scale, y.scale, state.rule.form);
-  if (Status status = state.rule.derive(factor, -1, scaling); !status.ok()) return status;
+  Status status = arith::is_engine(state.rule.form)
+                      ? state.rule.derive(arith::engine_rescale_step(x.scale, y.scale), -1, scaling)
+                      : state.rule.derive(arith::ratio_factor(x.scale, y.scale, state.rule.form), -1, scaling);
+  if (!status.ok()) return status;
   visit_codes(x.view, [&](const auto* codes) {
     const auto element = [&](int64_t i) -> Requantized {
       return {y.code(scaling, x.steps(codes[i])), x.real(codes[i])};

@@ -10,30 +10,31 @@ namespace {
 
 /// What becomes of the sums of one output channel.
 struct Channel {
-  int32_t bias = 0;
+  int32_t bias = 0;  ///< in codes; an engine's codes are made without it
   int32_t y_zero_point = 0;
   arith::Scaling scaling;
   arith::Clamp clamp;
 
-  Status derive(const RequantizeRule& rule, const LayerScales& scales, int64_t o) {
+  Status derive(const RequantizeRule& rule, const LayerScales& scales, const arith::EngineLayer& layer, int64_t o) {
     bias = scales.bias_code(o);
     y_zero_point = scales.y_zero_point;
     clamp = rule.clamp(scales.y_scale, y_zero_point);
-    if (Status status = scales.derive(rule, o, scaling); !status.ok()) return status;
-    return {};
+    return scales.derive(rule, layer, o, scaling);
   }
   /// The accumulator has 32 bits: conversion proves that it fits, and what does not fit wraps around.
   int32_t accumulator(int64_t sum) const { return static_cast<int32_t>(sum + bias); }
-  int32_t code(int32_t acc) const { return clamp.apply(scaling.apply(acc) + y_zero_point); }
+  int32_t code(int64_t sum) const {
+    const int32_t acc = arith::is_engine(scaling.form) ? static_cast<int32_t>(sum) : accumulator(sum);
+    return clamp.apply(scaling.code(acc, y_zero_point));
+  }
 };
 
 /// Stores the accumulator, where it is asked for, and the code.
 void store(const Call& call, const Channel& channel, int64_t index, int64_t sum) {
   const View& acc = call.out[QuantizedConv2d::out::acc];
-  const int32_t accumulator = channel.accumulator(sum);
-  if (acc.present()) acc.as<int32_t>()[index] = accumulator;
+  if (acc.present()) acc.as<int32_t>()[index] = channel.accumulator(sum);
   visit_codes(call.out[QuantizedConv2d::out::out_],
-              [&]<class Code>(Code* dst) { dst[index] = static_cast<Code>(channel.code(accumulator)); });
+              [&]<class Code>(Code* dst) { dst[index] = static_cast<Code>(channel.code(sum)); });
 }
 
 /// sum (x - x_zero_point) * w for one output; padding adds nothing.
@@ -71,8 +72,10 @@ Status run_conv2d(const Call& call, int, int64_t piece) {
   const LayerScales scales(call);
   const int64_t n = piece / out[1];
   const int64_t o = piece % out[1];
+  const auto layer =
+      arith::EngineLayer::convolution(state.attributes.groups, call.in[QuantizedConv2d::in::w].dims[1], out[1]);
   Channel channel;
-  if (Status status = channel.derive(state.rule, scales, o); !status.ok()) return status;
+  if (Status status = channel.derive(state.rule, scales, layer, o); !status.ok()) return status;
   visit_codes(call.in[QuantizedConv2d::in::x], [&](const auto* src) {
     for (int64_t oy = 0; oy < out[2]; ++oy) {
       for (int64_t ox = 0; ox < out[3]; ++ox) {
@@ -97,7 +100,7 @@ Status run_linear(const Call& call, int, int64_t o) {
   const int64_t inputs = w.dims[1];
   const LayerScales scales(call);
   Channel channel;
-  if (Status status = channel.derive(state.rule, scales, o); !status.ok()) return status;
+  if (Status status = channel.derive(state.rule, scales, {}, o); !status.ok()) return status;
   visit_codes(call.in[QuantizedLinear::in::x], [&](const auto* src) {
     for (int64_t n = 0; n < out[0]; ++n) {
       int64_t sum = 0;

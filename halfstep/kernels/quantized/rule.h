@@ -17,10 +17,12 @@ struct RequantizeRule {
   int32_t code_max = 255;
 
   arith::Clamp clamp(float y_scale, int32_t y_zero_point) const {
-    return arith::fused_clamp(activation, y_scale, y_zero_point, code_min, code_max);
+    return arith::fused_clamp(activation, y_scale, y_zero_point, code_min, code_max, form);
   }
   /// The Scaling of `factor`, or why there is none; `channel` -1: of the whole tensor.
   Status derive(double factor, int64_t channel, arith::Scaling& scaling) const;
+  /// The Scaling of an engine's step, or what is wrong with it.
+  Status derive(const arith::EngineStep& step, int64_t channel, arith::Scaling& scaling) const;
 };
 
 /// `Typed` is the generated attribute struct of an operator that requantizes.

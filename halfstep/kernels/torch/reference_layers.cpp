@@ -3,19 +3,13 @@
 #include <limits>
 #include <memory>
 
+#include "halfstep/arith/engine_requantize.h"
 #include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/torch/rule.h"
 
 namespace halfstep::kernels {
 namespace {
-
-enum class Engine { qnnpack, onednn, fbgemm };
-
-/// x86 is oneDNN where PyTorch has it.
-Engine engine_of(const std::string& name) {
-  return name == "qnnpack" ? Engine::qnnpack : name == "fbgemm" ? Engine::fbgemm : Engine::onednn;
-}
 
 /// A bias in steps of the sum; NaN gives 0.
 int64_t whole_bias(float steps) {
@@ -26,23 +20,33 @@ int64_t whole_bias(float steps) {
                                             : 0;
 }
 
+/// Of the engines that keep the bias real.
+arith::EngineStep step_of(const std::string& engine, const arith::EngineLayer& layer, float x_scale, float w_scale,
+                          float y_scale, float bias) {
+  if (engine == "fbgemm") return arith::fbgemm_step(x_scale, w_scale, y_scale, bias);
+  if (engine == "onednn") return arith::onednn_step(layer, x_scale, w_scale, y_scale, bias);
+  return arith::x86_step(layer, x_scale, w_scale, y_scale, bias);
+}
+
 /// The code of a sum.
 template <class Op>
-uint8_t code_of(const Op& a, const Call& call, int64_t o, int64_t sum) {
+uint8_t code_of(const Op& a, const Call& call, const arith::EngineLayer& layer, int64_t o, int64_t sum) {
   const ConstView& w_scale = call.in[Op::in::w_scale];
   const ConstView& bias = call.in[Op::in::b];
-  const float s = static_cast<float>(a.x_scale) * w_scale.as<const float>()[w_scale.size() == 1 ? 0 : o];
-  const auto y_scale = static_cast<float>(a.y_scale);
+  const auto x_scale = static_cast<float>(a.x_scale), y_scale = static_cast<float>(a.y_scale);
+  const float w = w_scale.as<const float>()[w_scale.size() == 1 ? 0 : o];
   const float b = bias.present() ? bias.as<const float>()[o] : 0.0F;
-  float value = 0.0F;
-  switch (engine_of(a.engine)) {
-    case Engine::qnnpack:
-      value = static_cast<float>(sum + (bias.present() ? whole_bias(b / s) : 0)) * (s / y_scale);
-      break;
-    case Engine::onednn: value = (static_cast<float>(sum) * s + b) * (1.0F / y_scale); break;
-    case Engine::fbgemm: value = (static_cast<float>(sum) + (bias.present() ? b / s : 0.0F)) * (s / y_scale); break;
+  const auto zero_point = static_cast<float>(a.y_zero_point);
+  float code = 0.0F;
+  if (a.engine == "qnnpack") {
+    const float s = x_scale * w;
+    const int64_t whole = bias.present() ? whole_bias(b / s) : 0;
+    code = std::nearbyint(static_cast<float>(sum + whole) * (s / y_scale)) + zero_point;
+  } else {
+    const arith::EngineStep step = step_of(a.engine, layer, x_scale, w, y_scale, b);
+    const float steps = step.steps(static_cast<int32_t>(sum));
+    code = step.zero_inside ? std::nearbyint(steps + zero_point) : std::nearbyint(steps) + zero_point;
   }
-  const float code = std::nearbyint(value) + static_cast<float>(a.y_zero_point);
   return static_cast<uint8_t>(torch::clamp(code, {0.0F, 255.0F}));
 }
 
@@ -80,9 +84,10 @@ Status run_conv2d(const Call& call, int, int64_t piece) {
   const View& out = call.out[TorchQuantizedConv2d::out::out_];
   const int64_t n = piece / out.dims[1];
   const int64_t o = piece % out.dims[1];
+  const auto layer = arith::EngineLayer::convolution(a.groups, call.in[TorchQuantizedConv2d::in::w].dims[1], out.dims[1]);
   auto* dst = out.as<uint8_t>() + piece * out.dims[2] * out.dims[3];
   for (int64_t oy = 0; oy < out.dims[2]; ++oy) {
-    for (int64_t ox = 0; ox < out.dims[3]; ++ox) *dst++ = code_of(a, call, o, sum_of(a, call, n, o, oy, ox));
+    for (int64_t ox = 0; ox < out.dims[3]; ++ox) *dst++ = code_of(a, call, layer, o, sum_of(a, call, n, o, oy, ox));
   }
   return {};
 }
@@ -103,7 +108,7 @@ Status run_linear(const Call& call, int, int64_t n) {
   for (int64_t o = 0; o < out.dims[1]; ++o) {
     int64_t sum = 0;
     for (int64_t i = 0; i < inputs; ++i) sum += (int64_t{src[i]} - a.x_zero_point) * weights[o * inputs + i];
-    out.as<uint8_t>()[n * out.dims[1] + o] = code_of(a, call, o, sum);
+    out.as<uint8_t>()[n * out.dims[1] + o] = code_of(a, call, {}, o, sum);
   }
   return {};
 }

@@ -47,18 +47,19 @@ class FixedSum {
   arith::Clamp clamp_;
 };
 
-/// The same in float32: arith::FloatSum.
-class FloatSum {
+/// The same in a form that keeps scales: arith::FloatSum or arith::EngineSum.
+template <class Sum>
+class ScaledSum {
  public:
-  explicit FloatSum(const IntegerAdd& t)
-      : sum_(float_sum_of(t)),
+  explicit ScaledSum(const IntegerAdd& t)
+      : sum_(scaled_sum_of<Sum>(t)),
         low_(hn::Set(Ints(), static_cast<int32_t>(t.code_min))),
         high_(hn::Set(Ints(), static_cast<int32_t>(t.code_max))) {}
 
-  IntVec operator()(IntVec a, IntVec b) const { return hn::Min(hn::Max(float_sum(sum_, a, b), low_), high_); }
+  IntVec operator()(IntVec a, IntVec b) const { return hn::Min(hn::Max(scaled_sum(sum_, a, b), low_), high_); }
 
  private:
-  arith::FloatSum sum_;
+  Sum sum_;
   IntVec low_, high_;
 };
 
@@ -99,8 +100,10 @@ Add add_from(DType a, DType b, DType out) {
   return b == DType::u8 ? add_to<Sum, uint16_t, uint8_t>(out) : add_to<Sum, uint16_t, uint16_t>(out);
 }
 
-Add add_of(bool in_float, DType a, DType b, DType out) {
-  return in_float ? add_from<FloatSum>(a, b, out) : add_from<FixedSum>(a, b, out);
+Add add_of(arith::Requantization form, DType a, DType b, DType out) {
+  if (arith::is_engine(form)) return add_from<ScaledSum<arith::EngineSum>>(a, b, out);
+  if (form == arith::Requantization::float32) return add_from<ScaledSum<arith::FloatSum>>(a, b, out);
+  return add_from<FixedSum>(a, b, out);
 }
 
 #endif
@@ -123,7 +126,7 @@ Plan prepare_add(const Problem& problem) {
   const auto add_of = HS_SIMD_CHOOSE(problem.level, add_of);
   const IntegerAdd attributes(problem.attributes);
   const Type& out = *problem.out[IntegerAdd::out::out_];
-  const Add add = add_of(form_of(attributes) == arith::Requantization::float32, problem.in[IntegerAdd::in::a]->dtype,
+  const Add add = add_of(form_of(attributes), problem.in[IntegerAdd::in::a]->dtype,
                          problem.in[IntegerAdd::in::b]->dtype, out.dtype);
   return {.state = std::make_shared<AddState>(AddState{attributes, add}),
           .phases = {pieces_of(count_elements(out.dims))}};

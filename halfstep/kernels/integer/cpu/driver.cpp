@@ -43,7 +43,8 @@ struct State {
 
 template <class Data>
 LayerParameters parameters_of(const Layer& layer, Data&& data) {
-  return {static_cast<const int8_t*>(data(In::w)), static_cast<const int32_t*>(data(In::b)),
+  const bool whole = !arith::is_engine(layer.form.form);
+  return {static_cast<const int8_t*>(data(In::w)), whole ? static_cast<const int32_t*>(data(In::b)) : nullptr,
           stored_steps(layer.form, layer.step_count, data)};
 }
 

@@ -12,7 +12,7 @@ void read_attributes(const Typed& attributes, const Problem& problem, Layer& lay
   layer.x_zero_point = static_cast<int32_t>(attributes.x_zero_point);
   layer.y_zero_point = static_cast<int32_t>(attributes.y_zero_point);
   layer.clamp = clamp_of(attributes);
-  layer.form = step_form(attributes);
+  layer.form = step_form(attributes, problem.in[Typed::in::w]->dims);
   layer.step_count = problem.in[static_cast<size_t>(step_port(layer.form.form))]->dims[0];
 }
 

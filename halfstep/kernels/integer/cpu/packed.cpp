@@ -75,7 +75,7 @@ Packing::Packing(const Layer& layer, const Tiling& tiling, const Engine& engine)
 
 Status pack(const Layer& layer, const Tiling& tiling, const Engine& engine, const LayerParameters& parameters,
             std::byte* packed) {
-  if (Status status = parameters.steps.check(); !status.ok()) return status;
+  if (Status status = parameters.steps.check(layer.groups * layer.outputs); !status.ok()) return status;
   const Packing packing(layer, tiling, engine);
   std::memset(packed, 0, packing.bytes());
   // acc = sum (code - offset) * w + (offset - zero point) * sum w + b, all modulo 2^32.
@@ -88,10 +88,11 @@ Status pack(const Layer& layer, const Tiling& tiling, const Engine& engine, cons
     pack_output(from, tiling, engine, slot, const_cast<std::byte*>(packing.weights(packed, group, block)));
     const arith::Scaling scaling = parameters.steps.scaling(o);
     auto& step = const_cast<ChannelStep&>(packing.steps(packed, group, block)[slot]);
-    step.bias =
-        static_cast<int32_t>(static_cast<uint32_t>(parameters.bias[o]) + shift * static_cast<uint32_t>(from.sum()));
+    const int32_t bias = parameters.bias == nullptr ? 0 : parameters.bias[o];
+    step.bias = static_cast<int32_t>(static_cast<uint32_t>(bias) + shift * static_cast<uint32_t>(from.sum()));
     step.factor = scaling.factor;
-    if (scaling.form == arith::Requantization::float32) continue;
+    step.engine = scaling.engine;
+    if (arith::keeps_scales(scaling.form)) continue;
     step.positive = multiplier_of(scaling.positive, scaling.form);
     step.negative = multiplier_of(scaling.negative, scaling.form);
   }

@@ -12,6 +12,7 @@ struct ChannelStep {
   /// Both for scale_half_up, with multipliers as large as they can be made; equal but for leaky_relu.
   arith::Multiplier positive, negative;
   float factor = 0.0F;  ///< of float32, which has no multipliers
+  arith::EngineStep engine;
 };
 
 /// Where a layer's packed parts lie: weights [group][block][row / row_tile][output][row % row_tile] of units, then
@@ -37,7 +38,7 @@ struct Packing {
 /// Operands of a layer as the program stores them.
 struct LayerParameters {
   const int8_t* weights = nullptr;
-  const int32_t* bias = nullptr;
+  const int32_t* bias = nullptr;  ///< null where an engine adds it
   StoredSteps steps;
 };
 

@@ -1,4 +1,4 @@
-// scale_half_up and scale_float on vectors. Included once for every target.
+// scale_half_up and the forms in float32 on vectors. Included once for every target.
 #if defined(HALFSTEP_KERNELS_INTEGER_REQUANTIZE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_INTEGER_REQUANTIZE_INL_H_
 #undef HALFSTEP_KERNELS_INTEGER_REQUANTIZE_INL_H_
@@ -35,8 +35,25 @@ inline IntVec scale_float(IntVec acc, float factor) {
   return whole_steps(hn::ConvertTo(Floats(), acc) * hn::Set(Floats(), factor));
 }
 
+/// arith::EngineStep::code.
+inline IntVec engine_code(IntVec acc, const arith::EngineStep& step, int32_t zero_point) {
+  const Floats d;
+  const FloatVec real = hn::ConvertTo(d, acc) * hn::Set(d, step.scale) * hn::Set(d, step.channel_scale);
+  const FloatVec steps = (real + hn::Set(d, step.bias)) * hn::Set(d, step.factor);
+  if (step.zero_inside) return whole_steps(steps + hn::Set(d, static_cast<float>(zero_point)));
+  return whole_steps(steps) + hn::Set(Ints(), zero_point);
+}
+
+/// arith::EngineSum::code.
+inline IntVec scaled_sum(const arith::EngineSum& sum, IntVec a, IntVec b) {
+  const Floats d;
+  const FloatVec left = hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_scale), hn::Set(d, sum.a_offset));
+  const FloatVec right = hn::MulAdd(hn::ConvertTo(d, b), hn::Set(d, sum.b_scale), hn::Set(d, sum.b_offset));
+  return whole_steps((left + right) * hn::Set(d, sum.inverse)) + hn::Set(Ints(), sum.zero_point);
+}
+
 /// The codes of arith::FloatSum, rounded. HS_SIMD_TARGETs have fused multiply-add.
-inline IntVec float_sum(const arith::FloatSum& sum, IntVec a, IntVec b) {
+inline IntVec scaled_sum(const arith::FloatSum& sum, IntVec a, IntVec b) {
   const Floats d;
   const FloatVec inner = hn::MulAdd(hn::ConvertTo(d, b), hn::Set(d, sum.b_ratio), hn::Set(d, sum.offset));
   return whole_steps(hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_ratio), inner));

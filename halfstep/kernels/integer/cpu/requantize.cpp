@@ -63,17 +63,39 @@ void requantize_float_row(const RequantizeCall& call, const ChannelStep& step, c
   }
 }
 
-template <class Code, bool kFloat>
+template <class Code>
+void requantize_engine_row(const RequantizeCall& call, const ChannelStep& step, const int32_t* acc, Code* codes) {
+  const Ints d;
+  const hn::Rebind<Code, Ints> narrow;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const IntVec bias = hn::Set(d, step.bias);
+  const IntVec low = hn::Set(d, call.clamp.low);
+  const IntVec high = hn::Set(d, call.clamp.high);
+  for (int64_t i = 0; i < call.pixels; i += lanes) {
+    const IntVec code = engine_code(hn::Load(d, acc + i) + bias, step.engine, call.y_zero_point);
+    hn::StoreU(hn::DemoteTo(narrow, hn::Min(hn::Max(code, low), high)), narrow, codes + i);
+  }
+}
+
+template <class Code>
+using Row = void (*)(const RequantizeCall& call, const ChannelStep& step, const int32_t* acc, Code* codes);
+
+template <class Code, Row<Code> row>
 void requantize(const RequantizeCall& call) {
-  const auto row = kFloat ? &requantize_float_row<Code> : &requantize_row<Code>;
   for (int64_t o = 0; o < call.outputs; ++o) {
     row(call, call.steps[o], call.acc + o * kBlockPixels, static_cast<Code*>(call.codes) + o * kBlockPixels);
   }
 }
 
-Requantize requantize_of(bool wide, bool in_float) {
-  if (wide) return in_float ? &requantize<uint16_t, true> : &requantize<uint16_t, false>;
-  return in_float ? &requantize<uint8_t, true> : &requantize<uint8_t, false>;
+template <class Code>
+Requantize requantize_to(arith::Requantization form) {
+  if (arith::is_engine(form)) return &requantize<Code, requantize_engine_row<Code>>;
+  if (form == arith::Requantization::float32) return &requantize<Code, requantize_float_row<Code>>;
+  return &requantize<Code, requantize_row<Code>>;
+}
+
+Requantize requantize_of(bool wide, arith::Requantization form) {
+  return wide ? requantize_to<uint16_t>(form) : requantize_to<uint8_t>(form);
 }
 
 #endif
@@ -84,8 +106,7 @@ HWY_AFTER_NAMESPACE();
 namespace halfstep::kernels::integer {
 
 Requantize choose_requantize(CpuLevel level, const Layer& layer) {
-  const bool in_float = layer.form.form == arith::Requantization::float32;
-  return HS_SIMD_CHOOSE(level, requantize_of)(layer.wide_out, in_float);
+  return HS_SIMD_CHOOSE(level, requantize_of)(layer.wide_out, layer.form.form);
 }
 
 }  // namespace halfstep::kernels::integer

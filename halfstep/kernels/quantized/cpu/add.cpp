@@ -36,23 +36,38 @@ inline hn::Vec<Floats> real_of(IntVec steps, float scale) {
 }
 
 /// arith::FloatSum; every target has fused multiply-add.
-inline IntVec float_code(const arith::FloatSum& sum, IntVec a, IntVec b) {
+inline IntVec scaled_code(const arith::FloatSum& sum, IntVec a, IntVec b) {
   const Floats d;
   const FloatVec inner = hn::MulAdd(hn::ConvertTo(d, b), hn::Set(d, sum.b_ratio), hn::Set(d, sum.offset));
   return rounded(hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_ratio), inner));
 }
 
+/// arith::EngineSum.
+inline IntVec scaled_code(const arith::EngineSum& sum, IntVec a, IntVec b) {
+  const Floats d;
+  const FloatVec left = hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_scale), hn::Set(d, sum.a_offset));
+  const FloatVec right = hn::MulAdd(hn::ConvertTo(d, b), hn::Set(d, sum.b_scale), hn::Set(d, sum.b_offset));
+  return rounded((left + right) * hn::Set(d, sum.inverse)) + hn::Set(Ints(), sum.zero_point);
+}
+
 template <class A, class B>
 IntVec fixed_code(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i) {
   const Halves left = product(a.steps(i), a.multiplier), right = product(b.steps(i), b.multiplier);
-  return round_shift({left.even + right.even, left.odd + right.odd}, row.factors.shift, row.y_zero_point);
+  return round_shift({left.even + right.even, left.odd + right.odd}, std::get<arith::MultiplierPair>(row.sum).shift, row.y_zero_point);
+}
+
+template <class A, class B>
+IntVec unclamped_sum(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i) {
+  if (const auto* sum = std::get_if<arith::FloatSum>(&row.sum)) return scaled_code(*sum, a.code(i), b.code(i));
+  if (const auto* sum = std::get_if<arith::EngineSum>(&row.sum)) return scaled_code(*sum, a.code(i), b.code(i));
+  return fixed_code(row, a, b, i);
 }
 
 template <class A, class B, class Out>
 void add_lanes(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i, Out* out, int32_t* unclamped,
                float* real) {
   const Ints d;
-  const IntVec code = row.in_float ? float_code(*row.in_float, a.code(i), b.code(i)) : fixed_code(row, a, b, i);
+  const IntVec code = unclamped_sum(row, a, b, i);
   const IntVec clamped = hn::Min(hn::Max(code, hn::Set(d, row.clamp.low)), hn::Set(d, row.clamp.high));
   hn::StoreU(hn::DemoteTo(hn::Rebind<Out, Ints>(), clamped), hn::Rebind<Out, Ints>(), out);
   if (unclamped == nullptr) return;
@@ -62,8 +77,10 @@ void add_lanes(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int6
 
 template <class A, class B, class Out>
 void add_row(const SumRow& row) {
-  Summand<A> a{static_cast<const A*>(row.a), row.a_zero_point, row.a_scale, row.factors.a};
-  Summand<B> b{static_cast<const B*>(row.b), row.b_zero_point, row.b_scale, row.factors.b};
+  const auto* pair = std::get_if<arith::MultiplierPair>(&row.sum);
+  const auto [a_multiplier, b_multiplier] = pair == nullptr ? std::pair(0, 0) : std::pair(pair->a, pair->b);
+  Summand<A> a{static_cast<const A*>(row.a), row.a_zero_point, row.a_scale, a_multiplier};
+  Summand<B> b{static_cast<const B*>(row.b), row.b_zero_point, row.b_scale, b_multiplier};
   auto* out = static_cast<Out*>(row.out);
   const bool all = row.unclamped != nullptr;
   const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
@@ -145,11 +162,16 @@ Status run_add(const Call& call, int, int64_t piece) {
   row.y_zero_point = *call.in[In::y_zero_point].as<const int32_t>();
   const float y_scale = *call.in[In::y_scale].as<const float>();
   row.clamp = state.rule.clamp(y_scale, row.y_zero_point);
-  if (Status status = sum_factors(state.rule, row.a_scale, row.b_scale, y_scale, row.factors); !status.ok())
-    return status;
-  if (state.rule.form == arith::Requantization::float32)
-    row.in_float =
+  arith::MultiplierPair factors;
+  if (Status status = sum_factors(state.rule, row.a_scale, row.b_scale, y_scale, factors); !status.ok()) return status;
+  row.sum = factors;
+  if (arith::is_engine(state.rule.form)) {
+    row.sum =
+        arith::EngineSum::of(row.a_scale, row.a_zero_point, row.b_scale, row.b_zero_point, y_scale, row.y_zero_point);
+  } else if (state.rule.form == arith::Requantization::float32) {
+    row.sum =
         arith::FloatSum::of(row.a_scale, row.a_zero_point, row.b_scale, row.b_zero_point, y_scale, row.y_zero_point);
+  }
   row.out = out.as<std::byte>() + static_cast<size_t>(begin) * size_of(out.dtype);
   if (call.out[Out::unclamped].present()) {
     row.unclamped = call.out[Out::unclamped].as<int32_t>() + begin;

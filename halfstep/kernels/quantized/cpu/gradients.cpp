@@ -172,7 +172,7 @@ Status derive_channels(const Call& call, const RequantizeRule& rule, int64_t cha
                                               *call.in[In::y_scale].as<const float>(), rule.form);
     arith::Scaling scaling;
     if (Status status = rule.derive(factors[c].factor, c, scaling); !status.ok()) return status;
-    factors[c].step = step_of(scaling, 0);
+    factors[c].step = step_of(scaling, 0, 0);
   }
   return {};
 }

@@ -61,15 +61,16 @@ Status derive(const State& state, const Call& call) {
   if (Status status = check_zero_point(scales.x_zero_point, state.layer.wide_in); !status.ok()) return status;
   const auto* weights = call.in[In::w].as<const int8_t>();
   const int64_t filter = state.layer.geometry.filter();
+  const arith::EngineLayer engine_layer = state.layer.engine_layer();
   auto* steps = reinterpret_cast<Step*>(call.scratch);
   for (int64_t o = 0; o < state.layer.geometry.o; ++o) {
     arith::Scaling scaling;
-    if (Status status = scales.derive(state.layer.rule, o, scaling); !status.ok()) return status;
-    auto bias = static_cast<uint32_t>(scales.bias_code(o));
+    if (Status status = scales.derive(state.layer.rule, engine_layer, o, scaling); !status.ok()) return status;
+    uint32_t correction = 0;
     if (state.accumulator->raw_codes())
-      bias -=
+      correction -=
           static_cast<uint32_t>(scales.x_zero_point) * static_cast<uint32_t>(weight_sum(weights + o * filter, filter));
-    steps[o] = step_of(scaling, static_cast<int32_t>(bias));
+    steps[o] = step_of(scaling, static_cast<int32_t>(correction), scales.bias_code(o));
   }
   return state.accumulator->pack(weights, state.room(call));
 }

@@ -25,6 +25,10 @@ struct Layer {
   RequantizeRule rule;
 
   int64_t pixels() const { return geometry.out_plane(); }
+  arith::EngineLayer engine_layer() const {
+    if (linear) return {};
+    return arith::EngineLayer::convolution(geometry.groups, geometry.c / geometry.groups, geometry.o);
+  }
   /// Input channels that so many outputs read: those of their groups, or all.
   int64_t channels_of(int64_t outputs) const {
     return geometry.groups > 1 ? outputs / geometry.group_out() * geometry.group_in() : geometry.c;

@@ -1,4 +1,4 @@
-// scale_half_up in 64-bit lanes, as it is written, and the float32 form. Included once for every target.
+// scale_half_up in 64-bit lanes, as it is written, and the forms in float32. Included once for every target.
 #if defined(HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_
 #undef HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_
@@ -64,8 +64,18 @@ inline IntVec rounded(FloatVec steps) {
   return hn::NearestInt(hn::Min(hn::Max(steps, hn::Neg(limit)), limit));
 }
 
+/// arith::EngineStep::code.
+inline IntVec engine_code(IntVec acc, const arith::EngineStep& step, int32_t zero_point) {
+  const Floats d;
+  const FloatVec real = hn::ConvertTo(d, acc) * hn::Set(d, step.scale) * hn::Set(d, step.channel_scale);
+  const FloatVec steps = (real + hn::Set(d, step.bias)) * hn::Set(d, step.factor);
+  if (step.zero_inside) return rounded(steps + hn::Set(d, static_cast<float>(zero_point)));
+  return rounded(steps) + hn::Set(Ints(), zero_point);
+}
+
 /// The code before the clamp, saturated to int32.
 inline IntVec unclamped_code(IntVec acc, const Step& step, int32_t zero_point) {
+  if (step.by_engine) return engine_code(acc, step.engine, zero_point);
   if (step.factor > 0.0F)
     return rounded(hn::ConvertTo(Floats(), acc) * hn::Set(Floats(), step.factor)) + hn::Set(Ints(), zero_point);
   const IntVec code = scaled(acc, step.positive, zero_point);

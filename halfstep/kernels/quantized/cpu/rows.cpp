@@ -21,7 +21,7 @@ void requantize_lanes(const RequantizeRow& row, const int32_t* sums, int32_t* ac
   const Ints d;
   const hn::Rebind<Code, Ints> narrow;
   const IntVec sum = hn::LoadU(d, sums) + hn::Set(d, row.step.bias);
-  if (acc != nullptr) hn::StoreU(sum, d, acc);
+  if (acc != nullptr) hn::StoreU(sum + hn::Set(d, row.step.shown_bias), d, acc);
   const IntVec code = unclamped_code(sum, row.step, row.zero_point);
   const IntVec clamped = hn::Min(hn::Max(code, hn::Set(d, row.clamp.low)), hn::Set(d, row.clamp.high));
   hn::StoreU(hn::DemoteTo(narrow, clamped), narrow, codes);
@@ -100,9 +100,21 @@ arith::Multiplier multiplier_of(arith::Requantization form, arith::Multiplier fa
 
 }  // namespace
 
-Step step_of(const arith::Scaling& scaling, int32_t bias) {
-  if (scaling.form == arith::Requantization::float32) return {bias, {}, {}, scaling.factor};
-  return {bias, multiplier_of(scaling.form, scaling.positive), multiplier_of(scaling.form, scaling.negative)};
+Step step_of(const arith::Scaling& scaling, int32_t correction, int32_t bias) {
+  Step step;
+  if (arith::is_engine(scaling.form)) {
+    step.bias = correction;
+    step.shown_bias = bias;
+    step.by_engine = true;
+    step.engine = scaling.engine;
+    return step;
+  }
+  step.bias = static_cast<int32_t>(static_cast<uint32_t>(correction) + static_cast<uint32_t>(bias));
+  step.factor = scaling.factor;
+  if (scaling.form == arith::Requantization::float32) return step;
+  step.positive = multiplier_of(scaling.form, scaling.positive);
+  step.negative = multiplier_of(scaling.form, scaling.negative);
+  return step;
 }
 
 const RowFunctions& row_functions(CpuLevel level) { return HS_SIMD_CHOOSE(level, functions)(); }

@@ -1,22 +1,26 @@
 // Rows of accumulators, codes and gradients on vectors.
 #pragma once
 
-#include <optional>
+#include <variant>
 
 #include "halfstep/arith/requantize.h"
 #include "halfstep/base/cpu.h"
 
 namespace halfstep::kernels::quantized {
 
-/// From a sum to a code, for one output channel: by scale_float where there is a factor, else by scale_half_up.
+/// From a sum to a code, for one output channel: by scale_float where there is a factor, by an engine where there is
+/// one, else by scale_half_up.
 struct Step {
   int32_t bias = 0;
   arith::Multiplier positive, negative;
   float factor = 0.0F;
+  bool by_engine = false;
+  arith::EngineStep engine;
+  int32_t shown_bias = 0;  ///< of engines: what the accumulator has and the sum that makes the code has not
 };
 
-/// The Step of a Scaling.
-Step step_of(const arith::Scaling& scaling, int32_t bias);
+/// The Step of a Scaling. `correction` is what a sum needs beside the bias.
+Step step_of(const arith::Scaling& scaling, int32_t correction, int32_t bias);
 
 struct RequantizeRow {
   const int32_t* sums = nullptr;
@@ -57,8 +61,7 @@ struct SumRow {
   const void* b = nullptr;
   float a_scale = 1.0F, b_scale = 1.0F;
   int32_t a_zero_point = 0, b_zero_point = 0, y_zero_point = 0;
-  arith::MultiplierPair factors;
-  std::optional<arith::FloatSum> in_float;  ///< in place of the factors
+  std::variant<arith::MultiplierPair, arith::FloatSum, arith::EngineSum> sum;
   arith::Clamp clamp;
   void* out = nullptr;
   int32_t* unclamped = nullptr;  ///< with `real`, or neither
