@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Exports a network in every form and opset, and holds the files against onnx.checker and onnxruntime.
 
-usage: bench/onnx_exports.py [--program build/release/halfstep] [--folder FOLDER] [--samples 300]
+usage: bench/onnx_exports.py [--program build/release/halfstep] [--float FILE --integer FILE] [--samples 300]
 
-FOLDER is that of a quickstart with --platform onnxruntime_int8; without it one is made on the embedded digits. For each file prints
-whether the checker takes it and how many of onnxruntime's outputs differ from ours: floats by more than 1e-4 of the largest, an integer
-program's by anything. Files of operators on codes must not differ without graph optimizations; the rest is reported. Needs numpy, onnx
-and onnxruntime, and says so and ends with 0 without them. Exits with 1 when a file is refused or differs that must not.
+FILEs are a float network, as a Model or an ONNX file, and an integer Model for onnxruntime_int8 (either may be left out); without them
+quickstarts on the embedded digits make them, with weights of 8, 4 and 2 bits. For each file prints the checker's verdict, the narrowest type
+of its weights, and how many of onnxruntime's outputs differ from ours: floats by more than 1e-4 of the largest, an integer program's by
+anything. Files of operators on codes must not differ without graph optimizations; the rest is reported. Needs numpy, onnx and onnxruntime, and
+says so and ends with 0 without them. Exits with 1 when a file is refused or differs that must not.
 """
 import argparse
 import pathlib
@@ -22,9 +23,8 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(0)
 
-FORMS = [("float", "float.safetensors", range(13, 22)),
-         ("qdq", "integer.safetensors", (13, 19, 21, 25)),
-         ("qoperator", "integer.safetensors", (13, 17, 21))]
+FLOAT_FORMS = {"float": (13, 19, 21, 25)}
+INTEGER_FORMS = {"qdq": (13, 19, 21, 25), "qoperator": (13, 17, 21, 25)}
 
 
 def call(program, *words):
@@ -48,45 +48,61 @@ def differing(found, expected, exact):
     return int((np.abs(found - expected) > 1e-4 * np.abs(expected).max()).sum())
 
 
-def check(program, folder, form, model, opset, x):
+def narrowest(path):
+    types = {tensor.data_type for tensor in onnx.load(path).graph.initializer if len(tensor.dims) > 1}
+    names = [onnx.TensorProto.DataType.Name(t) for t in types]
+    return min(names, key=lambda name: int("".join(filter(str.isdigit, name)) or 32))
+
+
+def check(program, folder, form, model, opset, samples):
     path = folder / f"{form}{opset}.onnx"
-    call(program, "export", folder / model, "--format", form, "--opset", opset, "--out", path)
+    call(program, "export", model, "--format", form, "--opset", opset, "--out", path)
     onnx.checker.check_model(str(path), full_check=True)
-    np.savez(folder / "x.npz", x=x)
-    call(program, "run", folder / model, "--inputs", folder / "x.npz", "--outputs", folder / "y.npz")
+    given = session(path, False).get_inputs()[0]
+    x = np.random.default_rng(0).uniform(0, 1, [samples, *given.shape[1:]]).astype(np.float32)
+    np.savez(folder / "x.npz", **{given.name: x})
+    call(program, "run", model, "--inputs", folder / "x.npz", "--outputs", folder / "y.npz")
     expected = np.load(folder / "y.npz")
     good = True
     for optimized in (False, True):
         engine = session(path, optimized)
-        results = engine.run(None, {engine.get_inputs()[0].name: x})
+        results = engine.run(None, {given.name: x})
         names = [output.name for output in engine.get_outputs()]
         count = sum(differing(result, expected[name], form != "float") for name, result in zip(names, results))
         must = form == "float" or form == "qoperator" and not optimized
         good &= count == 0 or not must
-        print(f"{form:10} opset {opset:2} optimized {optimized!s:5} checker ok, {count} of {sum(r.size for r in results)} differ", flush=True)
+        print(f"{form:10} opset {opset:2} {narrowest(path):6} optimized {optimized!s:5} checker ok, {count} of {sum(r.size for r in results)} differ", flush=True)
     return good
+
+
+def check_network(program, folder, floats, integer, samples):
+    forms = [(form, floats, opset) for form, opsets in FLOAT_FORMS.items() for opset in opsets if floats]
+    forms += [(form, integer, opset) for form, opsets in INTEGER_FORMS.items() for opset in opsets if integer]
+    return all([check(program, folder, form, model, opset, samples) for form, model, opset in forms])
+
+
+def digits(program, folder, bits):
+    call(program, "quickstart", "--platform", "onnxruntime_int8", "--weights", bits, "--out", folder / bits)
+    return folder / bits / "float.safetensors", folder / bits / "integer.safetensors"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default="build/release/halfstep")
-    parser.add_argument("--folder", type=pathlib.Path)
+    parser.add_argument("--float", type=pathlib.Path)
+    parser.add_argument("--integer", type=pathlib.Path)
     parser.add_argument("--samples", type=int, default=300)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = arguments.folder or pathlib.Path(temporary)
-        if arguments.folder is None:
-            call(arguments.program, "quickstart", "--platform", "onnxruntime_int8", "--out", folder)
-        dims = [1 if type(d) is str else d for d in session_dims(arguments.program, folder)]
-        x = np.random.default_rng(0).uniform(0, 1, [arguments.samples, *dims[1:]]).astype(np.float32)
-        good = [check(arguments.program, folder, form, model, opset, x) for form, model, opsets in FORMS for opset in opsets]
-    return 0 if all(good) else 1
-
-
-def session_dims(program, folder):
-    path = folder / "dims.onnx"
-    call(program, "export", folder / "float.safetensors", "--out", path)
-    return session(path, False).get_inputs()[0].shape
+        folder = pathlib.Path(temporary)
+        networks = {"": (arguments.float, arguments.integer)}
+        if not arguments.float and not arguments.integer:
+            networks = {f"digits, weights of {bits} bits": digits(arguments.program, folder, bits) for bits in "842"}
+        good = True
+        for title, (floats, integer) in networks.items():
+            print(title)
+            good &= check_network(arguments.program, folder, floats, integer, arguments.samples)
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

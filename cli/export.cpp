@@ -31,7 +31,7 @@ void add_export(CLI::App& program, Work& work) {
   CLI::App* command =
       add_command(program, "export", "Write a Model as an ONNX file",
                   "halfstep export integer.safetensors --format qoperator --out model.onnx", options->common);
-  command->add_option("model", options->request.model, "Model")->required();
+  command->add_option("model", options->request.model, "Model, or of --format float a foreign file")->required();
   command->add_option("--format", options->request.format, "float, qdq or qoperator")->capture_default_str();
   command->add_option("--opset", options->request.opset, "version of ONNX's operators, 13 to 25")
       ->capture_default_str();

@@ -19,6 +19,7 @@ void add_inspect(CLI::App& program, Work& work) {
                                   options->common);
   command->add_option("model", request.model, "Model of any stage, an .ir text, or an ONNX or Paddle file")->required();
   command->add_flag("--explain", request.explain, "also why each kernel was chosen and the others refused");
+  command->add_flag("--nodes", request.nodes, "of an ONNX or Paddle file also every node, its inputs and its outputs");
   command->add_option("--batch", request.batch, "stands for unknown leading extents")->capture_default_str();
   command->add_option("--place", request.place, "cpu or sim")->capture_default_str();
   command->callback([options, &work] {

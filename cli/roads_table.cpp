@@ -1,6 +1,7 @@
 #include "cli/roads_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -43,6 +44,27 @@ nlohmann::ordered_json json_of(const verify::Difference& difference, const char*
   return {{"what", difference.what},     {"index", difference.index},       {"nhwc_index", difference.nhwc},
           {"sample", difference.sample}, {"position", difference.position}, {first, difference.first},
           {second, difference.second}};
+}
+
+/// "add3 (412 samples), conv7 (3 samples) and 5 more".
+std::string beginnings(const verify::VariantReport& variant) {
+  constexpr size_t kShown = 3;
+  std::vector<std::string> shown;
+  for (const auto& [layer, samples] : variant.begins) {
+    if (shown.size() < kShown) shown.push_back(fmt::format("{} ({} samples)", layer, samples));
+  }
+  const std::string text = fmt::format("{}", fmt::join(shown, ", "));
+  return variant.begins.size() > kShown ? fmt::format("{} and {} more", text, variant.begins.size() - kShown) : text;
+}
+
+nlohmann::ordered_json json_of(const verify::VariantReport& variant) {
+  auto begins = nlohmann::ordered_json::array();
+  for (const auto& [layer, samples] : variant.begins) begins.push_back({{"layer", layer}, {"samples", samples}});
+  return {{"name", variant.name},
+          {"compared", variant.compared},
+          {"differing", variant.differing},
+          {"largest", variant.largest},
+          {"begins", std::move(begins)}};
 }
 
 }  // namespace
@@ -88,6 +110,19 @@ std::string verdict(const verify::RoadReport& report) {
   return text + (features_differ || at != report.layers.end() ? "" : "no feature code differs\n");
 }
 
+std::string variants_table(const verify::RoadReport& report) {
+  if (report.variants.empty()) return "";
+  Table table({"engine's variant", "codes", "differing", "share", "largest", "first in"});
+  for (const auto& variant : report.variants) {
+    const double share = variant.compared > 0
+                             ? 100.0 * static_cast<double>(variant.differing) / static_cast<double>(variant.compared)
+                             : 0.0;
+    table.add({variant.name, std::to_string(variant.compared), std::to_string(variant.differing),
+               fmt::format("{:.4f} %", share), std::to_string(variant.largest), beginnings(variant)});
+  }
+  return "\n" + table.text();
+}
+
 std::string roads_json(const verify::RoadReport& report) {
   nlohmann::ordered_json json;
   json["equal"] = report.equal();
@@ -108,6 +143,7 @@ std::string roads_json(const verify::RoadReport& report) {
     if (layer.engine) entry["first_engine"] = json_of(*layer.engine, "integer", "engine");
     json["layers"].push_back(std::move(entry));
   }
+  for (const auto& variant : report.variants) json["variants"].push_back(json_of(variant));
   return json.dump(2) + "\n";
 }
 

@@ -13,6 +13,9 @@ std::string layers_table(const verify::RoadReport& report);
 /// What differs first in each layer, or the statement that nothing does.
 std::string verdict(const verify::RoadReport& report);
 
+/// What differs on roads that may; "" without them.
+std::string variants_table(const verify::RoadReport& report);
+
 /// The same as JSON.
 std::string roads_json(const verify::RoadReport& report);
 

@@ -31,7 +31,7 @@ int verify_and_report(Options& options) {
   if (options.common.json) {
     fmt::print("{}", roads_json(report));
   } else {
-    fmt::print("{}\n{}", layers_table(report), verdict(report));
+    fmt::print("{}\n{}{}", layers_table(report), verdict(report), variants_table(report));
   }
   return report.equal() ? kDone : kDifference;
 }
@@ -56,7 +56,14 @@ void add_verify(CLI::App& program, Work& work) {
   command->add_option("--inject", options->request.inject,
                       "LAYER:INDEX: flip the top bit of that weight code in the integer program first");
   command->add_option("--with", options->request.with,
-                      "onnxruntime: run the integer program there too and compare every layer's codes");
+                      "onnxruntime: run the integer program there too, without graph optimizations, and compare every "
+                      "layer's codes");
+  command->add_option("--exported", options->request.exported,
+                      "with onnxruntime: an ONNX file that the integer program was exported to, instead of a new one");
+  command->add_flag(
+      "--variants", options->request.variants,
+      "with onnxruntime: report what differs with its graph optimizations and in the QDQ form, with every "
+      "layer as an output, which limits what can be fused, and with the network's outputs alone; no failure");
   command->callback([options, &work] { work = [options] { return verify_and_report(*options); }; });
 }
 

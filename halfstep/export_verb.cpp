@@ -1,7 +1,9 @@
 #include "halfstep/data.h"
+#include "halfstep/eager/call.h"
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/halfstep.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/network.h"
 
 namespace halfstep {
 namespace {
@@ -33,7 +35,7 @@ Model converted(Model prepared, const ExportRequest& request, std::vector<std::s
 
 /// The Model that the form is made of.
 Model source_of(const ExportRequest& request, ExportForm form, std::vector<std::string>& approximated) {
-  Model model = load_model(request.model);
+  Model model = load_network(request.model);
   const std::string stage = stage_of(model);
   if (form == ExportForm::floats) {
     if (stage == "integer")
@@ -52,7 +54,8 @@ ExportReport export_model(const ExportRequest& request) {
   const ExportForm form = form_of(request.format);
   ExportReport report;
   const Model model = source_of(request, form, report.approximated);
-  const formats::onnx::ExportOptions options{.form = form, .opset = request.opset, .approximate = request.approximate};
+  const formats::onnx::ExportOptions options{
+      .form = form, .opset = request.opset, .approximate = request.approximate, .evaluate = eager::call};
   const auto written = formats::onnx::export_file(model, options, request.out);
   report.nodes = written.nodes;
   report.approximated.insert(report.approximated.end(), written.approximated.begin(), written.approximated.end());

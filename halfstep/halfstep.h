@@ -155,7 +155,8 @@ struct ExportReport {
   int64_t nodes = 0;
   std::vector<std::string> approximated;  ///< layers whose codes may differ from the Model's
 };
-/// A float or prepared Model as a float ONNX file, a prepared or integer one as one on codes.
+/// A float network (a Model or a foreign file) or a prepared Model as a float ONNX file, a prepared or integer one as
+/// one on codes.
 ExportReport export_model(const ExportRequest& request);
 
 // ---- verify
@@ -166,6 +167,8 @@ struct VerifyRequest {
   std::string
       inject;  ///< LAYER:INDEX of a weight code whose top bit is flipped in the integer program first; may be empty
   std::string with;  ///< "onnxruntime": a third road, that engine on the integer program as it was before; may be empty
+  std::filesystem::path exported;  ///< the engine runs this ONNX file, exported from the integer program; may be empty
+  bool variants = false;           ///< also other forms of the file and the engine's optimizations; never a failure
 };
 verify::RoadReport verify_models(const VerifyRequest& request, const Settings& settings);
 
@@ -177,6 +180,7 @@ verify::Roads roads_of(const Model& prepared, const Model& integer);
 struct InspectRequest {
   std::filesystem::path model;  ///< a Model, an .ir text or a foreign file
   bool explain = false;         ///< kernels chosen, and why others refused
+  bool nodes = false;           ///< of a foreign file also every node, with the names of its values
   int64_t batch = 1;            ///< stands for unknown leading extents
   std::string place = "cpu";
 };

@@ -11,6 +11,7 @@
 #include "halfstep/eager/call.h"
 #include "halfstep/foreign_verb.h"
 #include "halfstep/formats/import.h"
+#include "halfstep/formats/node_list.h"
 #include "halfstep/ir/flops.h"
 #include "halfstep/train/executable.h"
 
@@ -26,6 +27,7 @@ struct Findings {
   std::map<std::string, Dims> dims;         ///< of inputs with open extents, as they were taken
   std::optional<Model> model;               ///< where it can be had without inputs
   std::optional<runtime::Program> program;  ///< of the model, as `run` makes it
+  std::vector<formats::NodeLine> nodes;     ///< where they are asked for
   std::map<std::string, double> seconds;    ///< that each step took
 };
 
@@ -84,6 +86,7 @@ Findings look_at(const InspectRequest& request) {
   const auto file = formats::open(request.model);
   clock.end_of("open");
   found.summary = file->summary();
+  if (request.nodes) found.nodes = formats::node_list(*file);
   found.dims = closed_extents(found.summary, request.batch);
   const formats::Binding binding = binding_of(found.dims);
   found.coverage = file->coverage(binding);
@@ -134,6 +137,14 @@ std::string summary_text(const Findings& found) {
          ports_text("output", summary.outputs, {}) +
          fmt::format("{:12}{}, {}\n", "parameters", grouped(summary.parameters),
                      bytes_text(static_cast<size_t>(summary.parameter_bytes)));
+}
+
+std::string nodes_text(const std::vector<formats::NodeLine>& nodes) {
+  std::string text = nodes.empty() ? "" : "\n";
+  for (const formats::NodeLine& node : nodes)
+    text += fmt::format("{}{}: {} -> {}\n", node.op, node.name.empty() ? "" : " '" + node.name + "'",
+                        fmt::join(node.inputs, ", "), fmt::join(node.outputs, ", "));
+  return text;
 }
 
 /// Of what can be had without inputs.
@@ -203,6 +214,8 @@ nlohmann::ordered_json findings_json(const Findings& found) {
   json["parameter_bytes"] = summary.parameter_bytes;
   json["nodes"] = summary.nodes;
   json["operators"] = summary.operators;
+  for (const formats::NodeLine& node : found.nodes)
+    json["graph"].push_back({{"op", node.op}, {"name", node.name}, {"inputs", node.inputs}, {"outputs", node.outputs}});
   json["supported"] = found.coverage.complete();
   json["unsupported"] = nlohmann::ordered_json::array();
   for (const formats::Issue& issue : found.coverage.issues)
@@ -228,7 +241,7 @@ InspectReport inspect_foreign(const InspectRequest& request) {
   const Findings found = look_at(request);
   std::string text = summary_text(found) + program_text(found) +
                      fmt::format("{:12}{}\n", "nodes", found.summary.nodes) + operators_text(found.summary.operators) +
-                     coverage_text(found.coverage);
+                     nodes_text(found.nodes) + coverage_text(found.coverage);
   if (found.program && request.explain) text += "\n" + describe(found.model->graph, *found.program, true);
   return {text, findings_json(found).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};
 }

@@ -1,23 +1,25 @@
 #include "halfstep/onnxruntime_road.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <memory>
 
 #include "halfstep/base/cpu.h"
 #include "halfstep/base/embedded.h"
 #include "halfstep/base/status.h"
 #include "halfstep/comparison.h"
+#include "halfstep/eager/call.h"
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/io/atomic_file.h"
+#include "halfstep/io/child_process.h"
 #include "halfstep/io/file.h"
-
-extern char** environ;
+#include "halfstep/ir/ops.h"
 
 namespace halfstep {
 namespace {
+
+using formats::onnx::ExportForm;
 
 /// The version that docs/arithmetic.md, section 9, was measured on.
 constexpr std::string_view kVersion = "1.31.";
@@ -29,31 +31,27 @@ std::string interpreter() {
   return chosen != nullptr && *chosen != '\0' ? chosen : "python3";
 }
 
-std::filesystem::path make_folder() {
-  std::string name = (std::filesystem::temp_directory_path() / "halfstep-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) fail("{}: cannot be made a folder: {}", name, io::system_reason(errno));
-  return name;
-}
-
-/// Exit status of a program whose output goes to `log`; -1 where it cannot be started.
-int run_program(std::vector<std::string> words, const std::filesystem::path& log) {
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, arguments[0], &files, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  if (error != 0) return -1;
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return -1;
+/// A folder for this object's time.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "halfstep-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) fail("{}: cannot be made a folder: {}", name, io::system_reason(errno));
+    path_ = name;
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
 
 /// The last line, which says why Python ended.
 std::string last_line(std::string text) {
@@ -62,50 +60,150 @@ std::string last_line(std::string text) {
   return end == std::string::npos ? text : text.substr(end + 1);
 }
 
+/// A Python process with sessions of onnxruntime.
+class Engine {
+ public:
+  Engine() {
+    if (detected_cpu_level() < CpuLevel::vnni)
+      unsupported("onnxruntime's sums are exact on processors with VNNI, this one has {}", name(detected_cpu_level()));
+    const auto script = find_embedded(kScript);
+    HS_CHECK(script.has_value());
+    io::write_file(folder_ / "codes.py", *script);
+    python_ = start();
+    const auto version = python_->read_line();
+    if (!version) refuse();
+    if (!version->starts_with(kVersion))
+      unsupported("{}: found onnxruntime {}, expected {}*: the arithmetic of others was not measured", interpreter(),
+                  *version, kVersion);
+  }
+
+  /// The file of the next session.
+  std::filesystem::path next_file() const { return folder_ / next_name(); }
+  /// Makes a session of that file, and returns its number.
+  size_t load(bool optimized) {
+    ask("load " + next_name() + (optimized ? " on" : " off"));
+    return sessions_++;
+  }
+
+  /// Every output of a session, by its number.
+  Tensors run(size_t session, const Tensors& inputs) {
+    write_tensors(folder_ / "inputs.npz", inputs);
+    ask("run " + std::to_string(session));
+    return read_tensors(folder_ / "outputs.npz");
+  }
+
+ private:
+  std::unique_ptr<io::ChildProcess> start() const {
+    try {
+      return std::make_unique<io::ChildProcess>(
+          std::vector<std::string>{interpreter(), (folder_ / "codes.py").string(), folder_.path().string()},
+          folder_ / "errors");
+    } catch (const Error& error) {
+      unsupported("{}; name a Python that has onnxruntime in HALFSTEP_PYTHON", error.what());
+    }
+  }
+  std::string next_name() const { return "model" + std::to_string(sessions_) + ".onnx"; }
+  void ask(const std::string& request) {
+    if (python_->ask(request) != "ok") refuse();
+  }
+  [[noreturn]] void refuse() const {
+    const std::string reason = last_line(io::read_text_file(folder_ / "errors"));
+    unsupported("{}: {}; name a Python that has onnxruntime in HALFSTEP_PYTHON", interpreter(),
+                reason.empty() ? "ended without a word" : reason);
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<io::ChildProcess> python_;
+  size_t sessions_ = 0;
+};
+
+std::vector<std::string> names_of(const std::vector<verify::Layer>& layers) {
+  std::vector<std::string> names;
+  for (const verify::Layer& layer : layers) names.push_back(layer.name);
+  return names;
+}
+
+size_t load_program(Engine& engine, const Model& integer, const formats::onnx::ExportOptions& options, bool optimized) {
+  formats::onnx::export_file(integer, options, engine.next_file());
+  return engine.load(optimized);
+}
+
+/// The layers' codes, which a file gives behind the network's outputs.
+verify::Engine every_layer(const std::shared_ptr<Engine>& engine, size_t session, const verify::Roads& roads) {
+  return [=, first = roads.integer.graph.outputs().size(), layers = names_of(roads.layers)](const Tensors& inputs) {
+    const Tensors all = engine->run(session, inputs);
+    Tensors codes;
+    for (size_t i = 0; i < layers.size(); ++i) codes[layers[i]] = all.at(std::to_string(first + i));
+    return codes;
+  };
+}
+
+/// An output of the network that is a layer's codes as reals.
+struct RealOutput {
+  std::string layer, output;
+  float scale;
+  int32_t zero_point;
+
+  Tensor codes(const Tensor& reals) const {
+    Tensor result(DType::i32, reals.dims());
+    const auto from = reals.data<float>();
+    std::transform(from.begin(), from.end(), result.data<int32_t>().begin(),
+                   [&](float real) { return static_cast<int32_t>(std::nearbyint(real / scale)) + zero_point; });
+    return result;
+  }
+};
+
+std::vector<RealOutput> real_outputs(const Model& integer) {
+  std::vector<RealOutput> found;
+  const auto outputs = integer.graph.outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Op op = outputs[i].producer();
+    if (!op || &op.info() != &ops::Dequantize::record()) continue;
+    const ops::Dequantize end(op.node());
+    found.push_back({end.x().name(), std::to_string(i), integer.tensors.at(end.scale().name()).data<float>()[0],
+                     integer.tensors.at(end.zero_point().name()).data<int32_t>()[0]});
+  }
+  return found;
+}
+
+/// The codes that the network's outputs stand for.
+verify::Engine outputs_alone(const std::shared_ptr<Engine>& engine, size_t session, const verify::Roads& roads) {
+  return [=, outputs = real_outputs(roads.integer)](const Tensors& inputs) {
+    const Tensors all = engine->run(session, inputs);
+    Tensors codes;
+    for (const RealOutput& output : outputs) codes[output.layer] = output.codes(all.at(output.output));
+    return codes;
+  };
+}
+
+/// Optimizations fuse what lies between outputs, so a file with every layer as an output shows where codes begin to
+/// differ, and one without what a user of the network gets.
+void add_variants(verify::Roads& roads, const std::shared_ptr<Engine>& engine) {
+  const auto layers = names_of(roads.layers);
+  const auto add = [&](const std::string& name, ExportForm form, bool optimized, bool inner) {
+    formats::onnx::ExportOptions options{.form = form, .evaluate = eager::call};
+    if (inner) options.outputs = layers;
+    const size_t session = load_program(*engine, roads.integer, options, optimized);
+    roads.variants.push_back(
+        {name, inner ? every_layer(engine, session, roads) : outputs_alone(engine, session, roads)});
+  };
+  add("qoperator, optimized, every layer", ExportForm::qoperator, true, true);
+  add("qoperator, optimized, outputs", ExportForm::qoperator, true, false);
+  add("qdq, as it stands, every layer", ExportForm::qdq, false, true);
+  add("qdq, optimized, every layer", ExportForm::qdq, true, true);
+  add("qdq, optimized, outputs", ExportForm::qdq, true, false);
+}
+
 }  // namespace
 
-OnnxruntimeRoad::OnnxruntimeRoad(const Model& integer, std::vector<std::string> layers)
-    : layers_(std::move(layers)), network_outputs_(integer.graph.outputs().size()), folder_(make_folder()) {
-  if (detected_cpu_level() < CpuLevel::vnni)
-    unsupported("onnxruntime's sums are exact on processors with VNNI, this one has {}", name(detected_cpu_level()));
-  const auto script = find_embedded(kScript);
-  HS_CHECK(script.has_value());
-  io::write_file(folder_ / "codes.py", *script);
-  const std::string version = last_line(python({"version"}));
-  if (!version.starts_with(kVersion))
-    unsupported("{}: found onnxruntime {}, expected {}*: the arithmetic of others was not measured", interpreter(),
-                version, kVersion);
-  formats::onnx::ExportOptions options{.form = formats::onnx::ExportForm::qoperator};
-  options.outputs = layers_;
-  formats::onnx::export_file(integer, options, folder_ / "model.onnx");
-}
-
-OnnxruntimeRoad::~OnnxruntimeRoad() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
-std::string OnnxruntimeRoad::python(const std::vector<std::string>& arguments) const {
-  std::vector<std::string> words = {interpreter(), (folder_ / "codes.py").string()};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  const auto log = folder_ / "log";
-  const int status = run_program(words, log);
-  if (status < 0)
-    unsupported("{}: cannot be run; name a Python that has onnxruntime in HALFSTEP_PYTHON", interpreter());
-  const std::string said = io::read_text_file(log);
-  if (status != 0)
-    unsupported("{}: {}; name a Python that has onnxruntime in HALFSTEP_PYTHON", interpreter(), last_line(said));
-  return said;
-}
-
-Tensors OnnxruntimeRoad::run(const Tensors& tensors) const {
-  const auto inputs = folder_ / "inputs.npz", outputs = folder_ / "outputs.npz";
-  write_tensors(inputs, tensors);
-  python({(folder_ / "model.onnx").string(), inputs.string(), outputs.string()});
-  const Tensors all = read_tensors(outputs);
-  Tensors codes;
-  for (size_t i = 0; i < layers_.size(); ++i) codes[layers_[i]] = all.at(std::to_string(network_outputs_ + i));
-  return codes;
+void add_onnxruntime(verify::Roads& roads, const OnnxruntimeOptions& options) {
+  const auto engine = std::make_shared<Engine>();
+  formats::onnx::ExportOptions form{
+      .form = ExportForm::qoperator, .outputs = names_of(roads.layers), .evaluate = eager::call};
+  formats::onnx::export_file(roads.integer, form, engine->next_file());
+  if (!options.exported.empty()) formats::onnx::add_outputs(options.exported, engine->next_file());
+  roads.engine = every_layer(engine, engine->load(false), roads);
+  if (options.variants) add_variants(roads, engine);
 }
 
 }  // namespace halfstep

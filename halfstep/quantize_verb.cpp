@@ -98,14 +98,12 @@ verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& 
 
 namespace {
 
-/// The third road that `name` asks for.
-void add_engine(verify::Roads& roads, const std::string& name) {
-  if (name.empty()) return;
-  if (name != "onnxruntime") fail("with: found '{}', expected onnxruntime", name);
-  std::vector<std::string> layers;
-  for (const verify::Layer& layer : roads.layers) layers.push_back(layer.name);
-  const auto road = std::make_shared<OnnxruntimeRoad>(roads.integer, std::move(layers));
-  roads.engine = [road](const Tensors& inputs) { return road->run(inputs); };
+void add_engine(verify::Roads& roads, const VerifyRequest& request) {
+  const bool asks_of_it = request.variants || !request.exported.empty();
+  if (request.with.empty() && asks_of_it) fail("with: found nothing, expected onnxruntime for its files and variants");
+  if (request.with.empty()) return;
+  if (request.with != "onnxruntime") fail("with: found '{}', expected onnxruntime", request.with);
+  add_onnxruntime(roads, {request.exported, request.variants});
 }
 
 }  // namespace
@@ -114,7 +112,7 @@ verify::RoadReport verify_models(const VerifyRequest& request, const Settings& s
   const Model prepared = load_stage(request.prepared, "prepared");
   const Model integer = load_stage(request.integer, "integer");
   verify::Roads roads = roads_of(prepared, integer);
-  add_engine(roads, request.with);
+  add_engine(roads, request);
   if (!request.inject.empty()) verify::inject(roads.integer, request.inject);
   const io::Dataset data = open_data_for(prepared, request.data);
   const auto parts = parts_for(prepared, data);

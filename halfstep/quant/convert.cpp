@@ -5,6 +5,7 @@
 
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
+#include "halfstep/ir/table_origin.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/integer_tensors.h"
@@ -307,6 +308,10 @@ class Converter {
     const CodeFormat y = format_of(step.quantizer);
     const DType type = *parse_dtype(step.quantizer.code_type());
     finish_table(step, x, lookup_table(step.main, x.format, y, type), y);
+    const bool has_alpha = step.main.info().attribute("alpha") != nullptr;
+    set_table_origin(result_.model.notes, step.name(),
+                     {step.main.info().name, has_alpha ? get<double>(step.main.attributes(), "alpha") : 0.0,
+                      x.format.scale, x.format.zero_point, y.scale, y.zero_point});
   }
 
   void finish_table(const QuantizedStep& step, const Codes& x, Tensor contents, const CodeFormat& y) {

@@ -127,6 +127,10 @@ void compare_features(const Layer& layer, FeatureCount count, const Tensor& a, c
   if (a.dims() != b.dims())
     fail("layer '{}': features are {} on one road and {} on the other", layer.name, to_string(a.type()),
          to_string(b.type()));
+  if (a.same_bits(b)) {
+    count.compared += a.size();
+    return;
+  }
   const auto codes_a = codes_of(a);
   const auto codes_b = codes_of(b);
   const Comparison result = compare(codes_a, codes_b);
@@ -141,6 +145,45 @@ void compare_features(const Layer& layer, FeatureCount count, const Tensor& a, c
   count.first = Difference{
       "feature",   index,      nhwc_index(position, sample_dims), first_sample + *result.first / sample_size, position,
       codes_a[at], codes_b[at]};
+}
+
+/// Adds a layer's codes; `begun` has the samples that differed before it, and those that do now. Returns how many of
+/// these are new.
+int64_t compare_layer(VariantReport& report, const Tensor& a, const Tensor& b, std::vector<bool>& begun) {
+  HS_CHECK(a.dims() == b.dims());
+  report.compared += a.size();
+  if (a.same_bits(b)) return 0;
+  const auto codes_a = codes_of(a);
+  const auto codes_b = codes_of(b);
+  const size_t sample_size = codes_a.size() / static_cast<size_t>(a.dims()[0]);
+  begun.resize(static_cast<size_t>(a.dims()[0]));
+  int64_t fresh = 0;
+  for (size_t i = 0; i < codes_a.size(); ++i) {
+    if (codes_a[i] == codes_b[i]) continue;
+    ++report.differing;
+    report.largest = std::max(report.largest, std::abs(codes_a[i] - codes_b[i]));
+    if (!begun[i / sample_size]) ++fresh;
+    begun[i / sample_size] = true;
+  }
+  return fresh;
+}
+
+void compare_variant(VariantReport& report, const std::vector<Layer>& layers, const Values& integer,
+                     const Values& variant) {
+  std::vector<bool> begun;
+  for (const Layer& layer : layers) {
+    const auto shown = variant.find(layer.name);
+    if (shown == variant.end()) continue;
+    const int64_t fresh = compare_layer(report, integer.at(layer.name), shown->second, begun);
+    if (fresh == 0) continue;
+    const auto known = std::find_if(report.begins.begin(), report.begins.end(),
+                                    [&](const auto& place) { return place.first == layer.name; });
+    if (known != report.begins.end()) {
+      known->second += fresh;
+    } else {
+      report.begins.emplace_back(layer.name, fresh);
+    }
+  }
 }
 
 /// Sums for 10 log10(signal / noise).
@@ -218,6 +261,7 @@ RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t 
   report.samples = samples;
   for (const Layer& layer : roads.layers)
     report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}, .engine = {}});
+  for (const Variant& variant : roads.variants) report.variants.push_back({.name = variant.name});
   std::vector<Noise> noise(roads.layers.size());
   std::map<int64_t, Programs> programs;
   for (int64_t begin = 0; begin < samples; begin += batch) {
@@ -242,6 +286,8 @@ RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t 
       noise[i].add(layer, integer.at(layer.name),
                    input != inputs.end() ? input->second : unquantized.at(layer.float_value));
     }
+    for (size_t i = 0; i < roads.variants.size(); ++i)
+      compare_variant(report.variants[i], roads.layers, integer, roads.variants[i].engine(inputs));
     if (progress)
       progress(
           {"verification", static_cast<double>(std::min(begin + batch, samples)), static_cast<double>(samples), ""});

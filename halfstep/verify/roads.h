@@ -46,17 +46,34 @@ struct LayerReport {
                        ///< where nothing differs
 };
 
+/// A road that may differ: how much, and where it begins.
+struct VariantReport {
+  std::string name;
+  int64_t compared = 0, differing = 0;  ///< feature codes of the integer program and the variant
+  int64_t largest = 0;                  ///< of the differences between two codes
+  /// Layers in network order and the number of samples whose first differing layer each is.
+  std::vector<std::pair<std::string, int64_t>> begins = {};
+};
+
 struct RoadReport {
   std::vector<LayerReport> layers;
+  std::vector<VariantReport> variants;
   int64_t samples = 0;
+  /// Whatever the variants are.
   bool equal() const;
 };
 
 /// A part of the samples: tensors [count, ...] for the network's arguments.
 using BatchSource = std::function<Tensors(int64_t begin, int64_t count)>;
 
-/// The codes of every layer, by its name, for a batch.
+/// The codes of every layer, by its name, for a batch; of a variant, of those that it shows.
 using Engine = std::function<Tensors(const Tensors& inputs)>;
+
+/// A further road of which nobody says that it is equal.
+struct Variant {
+  std::string name;
+  Engine engine;
+};
 
 struct Roads {
   Model training;     ///< evaluation-mode forward of the prepared network, on codes
@@ -64,6 +81,7 @@ struct Roads {
   Model unquantized;  ///< the same weights without quantizers
   std::vector<Layer> layers;
   Engine engine = {};  ///< a third road, of another house: compared with the integer program where it is there
+  std::vector<Variant> variants = {};
 };
 
 /// Compares parameter codes first, then every layer's features on every sample, `batch` at a time.

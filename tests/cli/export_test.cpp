@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "halfstep/base/cpu.h"
+#include "onnx.pb.h"
 #include "tests/cli/program.h"
 
 namespace halfstep {
@@ -28,7 +30,8 @@ const char* const kKinds = R"(graph kinds(x: f32[?, $channels, $height, $width])
   t = add(a=l, b=g)
   k = concat(x=[t, l])
   p = max_pool2d(x=k) {kernel: [3, 3], stride: [2, 2], pad: [1, 1, 1, 1]}
-  e = global_avg_pool(x=p)
+  a = avg_pool2d(x=p) {kernel: [3, 2], stride: [1, 2], pad: [1, 0, 1, 0]}
+  e = global_avg_pool(x=a)
   f = flatten(x=e)
   head = linear(x=f, w=@head.w, b=@head.b)
   return logits = head
@@ -69,6 +72,38 @@ TEST_F(Export, without_onnxruntime_verify_says_so) {
   workspace->expect(2, {"verify", "quick", "--with", "openvino"});
 }
 
+/// A Python of that script.
+std::string fake_python(Workspace& workspace, const std::string& name, const std::string& script) {
+  test::write_text(workspace / name, "#!/bin/sh\n" + script);
+  std::filesystem::permissions(workspace / name, std::filesystem::perms::owner_all);
+  return (workspace / name).string();
+}
+
+TEST_F(Export, another_onnxruntime_or_one_that_ends_is_said) {
+  if (detected_cpu_level() < CpuLevel::vnni) GTEST_SKIP() << "no VNNI";
+  const auto said = [&](const std::string& name, const std::string& script) {
+    return workspace
+        ->expect(3, {"verify", "quick", "--with", "onnxruntime"},
+                 {{"HALFSTEP_PYTHON", fake_python(*workspace, name, script)}})
+        .err;
+  };
+  EXPECT_NE(said("old", "echo 1.30.0").find("old: found onnxruntime 1.30.0, expected 1.31.*"), std::string::npos);
+  EXPECT_NE(said("absent", "echo \"No module named 'onnxruntime'\" >&2; exit 1").find("absent: No module named 'onnx"),
+            std::string::npos);
+  EXPECT_NE(said("dies", "echo 1.31.1; read line; echo boom >&2").find("dies: boom; name a Python"), std::string::npos);
+  EXPECT_NE(said("silent", "echo 1.31.1").find("silent: ended without a word"), std::string::npos);
+  workspace->expect(2, {"verify", "quick", "--variants"});
+}
+
+TEST_F(Export, nodes_are_listed) {
+  workspace->expect(0, {"export", "quick/integer.safetensors", "--format", "qoperator", "--out", "list.onnx"});
+  const auto text = workspace->expect(0, {"inspect", "list.onnx", "--nodes"}).out;
+  EXPECT_NE(text.find("QLinearConv 'conv1': "), std::string::npos) << text;
+  const auto json = workspace->expect(0, {"inspect", "list.onnx", "--nodes", "--json"}).json();
+  EXPECT_EQ(json["graph"][0]["op"], "QuantizeLinear");
+  EXPECT_EQ(json["graph"][0]["inputs"][0], "x");
+}
+
 #define NEEDS_ONNXRUNTIME()                      \
   if (std::getenv("HALFSTEP_PYTHON") == nullptr) \
   GTEST_SKIP() << "no HALFSTEP_PYTHON: name a Python that has onnxruntime there"
@@ -83,7 +118,7 @@ TEST_F(Export, onnxruntime_gives_every_code_of_every_kind_of_layer) {
     workspace->expect(0, {"convert", "kinds_prepared", "--out", "kinds_integer"});
     const auto outcome = workspace->expect(
         0, {"verify", "--prepared", "kinds_prepared", "--integer", "kinds_integer", "--with", "onnxruntime", "--json"});
-    EXPECT_EQ(outcome.json()["layers"].size(), 14U);
+    EXPECT_EQ(outcome.json()["layers"].size(), 15U);
   }
 }
 
@@ -96,6 +131,45 @@ TEST_F(Export, onnxruntime_gives_every_code) {
   }
   const auto changed = workspace->expect(1, {"verify", "quick", "--with", "onnxruntime", "--inject", "conv4:17"});
   EXPECT_NE(changed.out.find("layer 'conv4': weight code 17"), std::string::npos) << changed.out;
+}
+
+/// Flips the top bit of a weight code in an exported file.
+void flip(const std::filesystem::path& path, const std::string& layer, size_t index) {
+  formats::onnx::proto::Model model;
+  ASSERT_TRUE(model.ParseFromString(test::read_text(path)));
+  constexpr int kWeight = 3;  // of QLinearConv's inputs
+  std::string weight;
+  for (const auto& node : model.graph().node()) {
+    if (node.name() == layer) weight = node.input(kWeight);
+  }
+  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    if (tensor.name() == weight) tensor.mutable_raw_data()->at(index) ^= char{-128};
+  }
+  test::write_text(path, model.SerializeAsString());
+}
+
+TEST_F(Export, one_changed_code_of_an_exported_file_is_found) {
+  NEEDS_ONNXRUNTIME();
+  workspace->expect(0, {"export", "quick/integer.safetensors", "--format", "qoperator", "--out", "given.onnx"});
+  const std::vector<std::string> verify = {"verify", "quick", "--with", "onnxruntime", "--exported", "given.onnx"};
+  workspace->expect(0, verify);
+  flip(*workspace / "given.onnx", "conv4", 17);
+  const auto changed = workspace->expect(1, verify);
+  EXPECT_NE(changed.out.find("first differing feature: layer 'conv4': feature code "), std::string::npos)
+      << changed.out;
+  EXPECT_NE(changed.out.find(", engine "), std::string::npos) << changed.out;
+  workspace->expect(0, {"export", "quick/float.safetensors", "--out", "given.onnx"});
+  EXPECT_NE(workspace->expect(2, verify).err.find("given.onnx: found no value 'x.q'"), std::string::npos);
+}
+
+TEST_F(Export, variants_are_reported) {
+  NEEDS_ONNXRUNTIME();
+  const auto report = workspace->expect(0, {"verify", "quick", "--with", "onnxruntime", "--variants", "--json"}).json();
+  ASSERT_EQ(report["variants"].size(), 5U);
+  for (const auto& variant : report["variants"]) {
+    EXPECT_GT(variant["compared"], 0);
+    EXPECT_LT(variant["differing"], variant["compared"].get<int64_t>() / 100) << variant["name"];
+  }
 }
 
 }  // namespace

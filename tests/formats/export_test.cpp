@@ -123,6 +123,40 @@ TEST(Export, large_tensors_get_a_file_of_their_own) {
   EXPECT_TRUE(back.tensors.begin()->second.same_bits(model.tensors.at("w")));
 }
 
+/// By name, and with the first opset that has it.
+TEST(Export, an_operator_newer_than_the_opset_is_refused) {
+  const auto refusal = [](const std::string& line, int64_t opset) {
+    const Model model =
+        network("graph g(x: f32[2, 4, 3], s: f32[4], p: f32[2]) {\n  y = " + line + "\n  return y\n}\n");
+    return error_of([&] { export_model(model, {.opset = opset}, "d"); });
+  };
+  const std::string where = "network.ir:2: node 'y': ";
+  EXPECT_EQ(refusal("hard_swish(x=x)", 13), where + "hard_swish has no form in opset 13 of ONNX, but from opset 14 on");
+  EXPECT_EQ(refusal("hard_swish(x=x)", 14), "no error");
+  EXPECT_EQ(refusal("mish(x=x)", 17), where + "mish has no form in opset 17 of ONNX, but from opset 18 on");
+  const std::string group = "group_norm(x=x, scale=s, bias=s) {num_groups: 2}";
+  EXPECT_EQ(refusal(group, 20), where + "group_norm has no form in opset 20 of ONNX, but from opset 21 on");
+  EXPECT_EQ(refusal(group, 21), "no error");
+  const std::string groups = "group_norm(x=x, scale=p, bias=p) {num_groups: 2}";
+  EXPECT_EQ(refusal(groups, 20), "no error");
+  EXPECT_EQ(refusal(groups, 21), where +
+                                     "group_norm with a scale for each group has no form in opset 21 of ONNX, but "
+                                     "until opset 20");
+}
+
+TEST(Export, outputs_are_added_to_a_file) {
+  const halfstep::test::TemporaryFolder folder;
+  const Model model = network("graph g(x: f32[2]) {\n  a = relu(x=x)\n  b = sigmoid(x=a)\n  return b\n}\n");
+  export_file(model, {}, folder / "plain.onnx");
+  export_file(model, {.outputs = {"a"}}, folder / "more.onnx");
+  add_outputs(folder / "plain.onnx", folder / "more.onnx");
+  EXPECT_EQ(open(folder / "more.onnx")->import(bound()).graph.body().output_names(),
+            (std::vector<std::string>{"b", "a"}));
+  export_file(network("graph g(x: f32[2]) {\n  b = relu(x=x)\n  return b\n}\n"), {}, folder / "other.onnx");
+  EXPECT_EQ(error_of([&] { add_outputs(folder / "other.onnx", folder / "more.onnx"); }),
+            (folder / "other.onnx").string() + ": found no value 'a', expected an export of the integer program");
+}
+
 TEST(Export, what_it_cannot_say_is_refused) {
   const Model other = network("graph g(x: f32[2, 3]) {\n  y = reshape_like(x=x, like=x)\n  return y = y\n}\n");
   EXPECT_EQ(kind_of([&] { export_model(other, {}, "d"); }), ErrorKind::unsupported);

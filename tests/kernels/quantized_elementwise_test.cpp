@@ -205,6 +205,36 @@ TEST_P(ScaledForms, products_and_pools_agree_on_both_roads) {
                         run_kernel(reference_integer_avg_pool2d, integer, CpuLevel::scalar)[0]));
 }
 
+/// Codes of onnxruntime's QLinearAveragePool. The sum of codes would give others at three places.
+TEST(quantized_elementwise, float_windows_are_those_of_the_engine) {
+  CodesValue x(DType::u8, {1, 1, 4, 5}, 255, 1, 0.068F, 171);
+  const std::vector<uint8_t> codes = {219, 141, 8,  195, 186, 216, 44, 22, 220, 5,
+                                      138, 20,  76, 123, 108, 103, 7,  1,  31,  2};
+  std::copy(codes.begin(), codes.end(), x.codes.data<uint8_t>().begin());
+  const CodesTarget y{.scale = 0.068F, .zero_point = 123, .requantize = "float32"};
+  const Attributes window = {{"kernel", std::vector<int64_t>{3, 2}},
+                             {"stride", std::vector<int64_t>{1, 1}},
+                             {"pad", std::vector<int64_t>{1, 0, 1, 1}}};
+  KernelCase training;
+  training.op = "quantized_avg_pool2d";
+  training.attributes = y.attributes(true);
+  training.attributes.insert(window.begin(), window.end());
+  append(training.in, x);
+  append(training.in, y);
+  training.out = y.results({1, 1, 4, 5}, true);
+  KernelCase integer;
+  integer.op = "integer_avg_pool2d";
+  integer.attributes = y.integer_attributes();
+  set_scales(integer, {{"x_scale", x.scale}, {"y_scale", y.scale}});
+  integer.attributes.insert(window.begin(), window.end());
+  integer.attributes["x_zero_point"] = int64_t{x.zero_point};
+  integer.in = {x.codes};
+  integer.out = {training.out[0]};
+  const std::vector<int> engine = {112, 45, 83, 110, 98, 82, 4, 59, 92, 87, 40, 0, 31, 34, 57, 54, 26, 48, 53, 84};
+  EXPECT_EQ(codes_of(run_kernel(reference_quantized_avg_pool2d, training, CpuLevel::scalar)[0]), engine);
+  EXPECT_EQ(codes_of(run_kernel(reference_integer_avg_pool2d, integer, CpuLevel::scalar)[0]), engine);
+}
+
 TEST(quantized_elementwise, pools_agree_on_both_roads) {
   const CodesValue x(DType::u8, {2, 3, 9, 7}, 255, 1);
   const CodesTarget y{.scale = 0.05F};

@@ -119,6 +119,70 @@ graph n(x: f32[?, $channels, $height, $width]) {
   for (const std::string& layer : options.outputs) EXPECT_EQ(differing(codes.at(layer), again.at(layer)), 0) << layer;
 }
 
+const char* const kFunctions = R"(
+graph n(x: f32[?, $channels, $height, $width]) {
+  param @a.w: f32[8, $channels, 3, 3]
+  param @b.w: f32[8, 8, 1, 1]
+  param @head.w: f32[$classes, 8]
+  a = conv2d(x=x, w=@a.w) {pad: [1, 1, 1, 1]}
+  gate = sigmoid(x=a)
+  b = conv2d(x=gate, w=@b.w)
+  leaky = leaky_relu(x=b) {alpha: 0.125}
+  mean = global_avg_pool(x=leaky)
+  flat = flatten(x=mean)
+  head = linear(x=flat, w=@head.w)
+  return head
+}
+)";
+
+int64_t count(const formats::onnx::ExportedFile& file, const std::string& op) {
+  const auto operators = formats::onnx::parse(std::as_bytes(std::span(file.message)), "m.onnx")->summary().operators;
+  return operators.contains(op) ? operators.at(op) : 0;
+}
+
+/// Functions on codes where they give the table, which they do not where one code of it is another.
+TEST(Export, ATableOfAFunctionIsThatFunctionOfTheEngine) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "n.ir").string();
+  std::ofstream(path) << kFunctions;
+  Prepared prepared("onnxruntime_int8", {}, {}, path);
+  Model integer = quant::convert(prepared.model).model;
+  ExportOptions options{.form = ExportForm::qoperator, .outputs = {"gate", "leaky"}, .evaluate = eager::call};
+  const Tensor x = prepared.parts.test.inputs(0, 20).at("x");
+  for (const bool changed : {false, true}) {
+    if (changed) integer.tensors.at("gate.table").data<uint8_t>()[9] ^= 1U;
+    const auto file = formats::onnx::export_model(integer, options, "");
+    EXPECT_EQ(count(file, "com.microsoft.QLinearSigmoid"), changed ? 0 : 1);
+    EXPECT_EQ(count(file, "Gather"), changed ? 1 : 0);
+    EXPECT_EQ(count(file, "com.microsoft.QLinearLeakyRelu"), 1);
+    const auto codes = run(integer, options.outputs, x);
+    const auto again = run_exported(file, x);
+    for (const std::string& layer : options.outputs) EXPECT_EQ(differing(codes.at(layer), again.at(layer)), 0) << layer;
+  }
+  options.form = ExportForm::qdq;
+  EXPECT_EQ(count(formats::onnx::export_model(integer, options, ""), "LeakyRelu"), 1);
+  options.evaluate = nullptr;
+  EXPECT_EQ(count(formats::onnx::export_model(integer, options, ""), "Gather"), 2);
+}
+
+/// In the narrowest type that the opset has.
+TEST(Export, NarrowWeightsArePacked) {
+  Prepared prepared("onnxruntime_int8", {2, 8, {}});
+  const Model integer = quant::convert(prepared.model).model;
+  const Tensor x = prepared.parts.test.inputs(0, 50).at("x");
+  const auto codes = run(integer, {"conv2"}, x);
+  std::vector<size_t> sizes;
+  for (const int64_t opset : {19, 21, 25}) {
+    const ExportOptions options{.form = ExportForm::qdq, .opset = opset, .outputs = {"conv2"}};
+    const auto file = formats::onnx::export_model(integer, options, "");
+    sizes.push_back(file.message.size());
+    EXPECT_LE(differing(codes.at("conv2"), run_exported(file, x).at("conv2")), codes.at("conv2").size() / 1000)
+        << opset;
+  }
+  EXPECT_GT(sizes[0], sizes[1]);
+  EXPECT_GT(sizes[1], sizes[2]);
+}
+
 TEST(Export, AChangedWeightCodeIsFound) {
   Prepared prepared("onnxruntime_int8");
   Model integer = quant::convert(prepared.model).model;

@@ -206,6 +206,40 @@ TEST(Roads, PlainLoopsNoticeAChangedWeight) {
   EXPECT_NE(before.at("conv4.w.q"), plain_codes(prepared.model, x).at("conv4.w.q"));
 }
 
+/// A variant may differ: what it lacks is not compared, and a sample counts where it differs first.
+TEST(Roads, AVariantIsAReportAndNoFailure) {
+  Prepared prepared("generic_int8");
+  const Model integer = quant::convert(prepared.model).model;
+  verify::Roads roads = roads_of(prepared.model, integer);
+  roads.variants.push_back(
+      {"off", [&](const Tensors& inputs) {
+         CompileOptions options;
+         options.fetch = {"conv2", "head"};
+         const Tensor& x = inputs.at("x");
+         Tensors codes = compile(specialize(integer, {{"x", x.dims()}}), options).run({{"x", x}}, prepared.pool);
+         for (auto& [name, tensor] : codes) tensor = tensor.clone();
+         const auto head = codes.at("head").data<uint8_t>();
+         head[0] = static_cast<uint8_t>(head[0] ^ 64U);  // of the first sample
+         for (size_t sample : {0, 2, 3}) {
+           const auto conv = codes.at("conv2").data<uint8_t>();
+           conv[sample * conv.size() / 20] ^= 1U;
+         }
+         head[head.size() - 1] = static_cast<uint8_t>(head[head.size() - 1] ^ 1U);
+         return codes;
+       }});
+  const auto report = prepared.compare(roads);
+  EXPECT_TRUE(report.equal());
+  const verify::VariantReport& variant = report.variants.at(0);
+  const auto& layers = report.layers;
+  const auto compared = [&](const std::string& name) {
+    return std::find_if(layers.begin(), layers.end(), [&](const auto& l) { return l.layer.name == name; })->compared;
+  };
+  EXPECT_EQ(variant.compared, compared("conv2") + compared("head"));
+  EXPECT_EQ(variant.differing, 5);
+  EXPECT_EQ(variant.largest, 64);
+  EXPECT_EQ(variant.begins, (std::vector<std::pair<std::string, int64_t>>{{"conv2", 3}, {"head", 1}}));
+}
+
 TEST(Roads, ReportNamesTheFirstDifferenceInBothLayouts) {
   Prepared prepared("generic_int8");
   Model integer = quant::convert(prepared.model).model;

@@ -5,6 +5,8 @@
 #include "halfstep/base/status.h"
 #include "halfstep/formats/onnx/export_nodes.h"
 #include "halfstep/io/atomic_file.h"
+#include "halfstep/io/file.h"
+#include "onnx.pb.h"
 
 namespace halfstep::formats::onnx {
 namespace {
@@ -48,6 +50,21 @@ void check_opset(const ExportOptions& options) {
     fail("opset: found {}, expected {} to {}", options.opset, kOldestExportOpset, kNewestExportOpset);
 }
 
+proto::Model message_at(const std::filesystem::path& path) {
+  proto::Model model;
+  if (!model.ParseFromString(io::read_text_file(path)) || !model.has_graph())
+    fail("{}: found no ONNX model", path.string());
+  return model;
+}
+
+std::set<std::string> results_of(const proto::Graph& graph) {
+  std::set<std::string> names;
+  for (const proto::Node& node : graph.node()) names.insert(node.output().begin(), node.output().end());
+  return names;
+}
+
+constexpr int32_t kExternal = 1;  // TensorProto.DataLocation
+
 }  // namespace
 
 ExportedFile export_model(const Model& model, const ExportOptions& options, const std::string& data_name) {
@@ -72,6 +89,25 @@ ExportReport export_file(const Model& model, const ExportOptions& options, const
   if (!file.data.empty()) io::write_file(data_path, file.data);  // first: the message must not point to nothing
   io::write_file(path, file.message);
   return file.report;
+}
+
+void add_outputs(const std::filesystem::path& path, const std::filesystem::path& like) {
+  proto::Model model = message_at(path);
+  proto::Graph& graph = *model.mutable_graph();
+  for (const proto::TensorData& tensor : graph.initializer()) {
+    if (tensor.data_location() == kExternal)
+      unsupported("{}: tensor '{}' lies in a file of its own, expected one file", path.string(), tensor.name());
+  }
+  const std::set<std::string> results = results_of(graph);
+  std::set<std::string> present;
+  for (const proto::ValueInfo& output : graph.output()) present.insert(output.name());
+  const proto::Model wanted = message_at(like);
+  for (const proto::ValueInfo& output : wanted.graph().output()) {
+    if (!results.contains(output.name()))
+      fail("{}: found no value '{}', expected an export of the integer program", path.string(), output.name());
+    if (!present.contains(output.name())) *graph.add_output() = output;
+  }
+  io::write_file(like, model.SerializeAsString());
 }
 
 }  // namespace halfstep::formats::onnx

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/formats/import.h"
 #include "halfstep/ir/model.h"
 
 namespace halfstep::formats::onnx {
@@ -25,6 +26,8 @@ struct ExportOptions {
   bool approximate = false;
   /// Values by name that become outputs beside those of the model: the codes of a layer NAME are its value NAME.
   std::vector<std::string> outputs = {};
+  /// Runs operators, to see which tables are those of a runtime's functions on codes; without it tables stay tables.
+  Evaluate evaluate = {};
   /// Tensors go to a file of their own when they have more bytes together: protobuf ends at 2 GiB.
   size_t external_above = size_t{1} << 30;
 };
@@ -48,5 +51,9 @@ ExportedFile export_model(const Model& model, const ExportOptions& options, cons
 
 /// The same to `path`, and tensors that are too large for it to PATH.data: files are whole or not there.
 ExportReport export_file(const Model& model, const ExportOptions& options, const std::filesystem::path& path);
+
+/// Writes the file at `path` over `like`, with the outputs that this one has and it lacks. `like` is the same program
+/// exported with outputs; throws where a value of these is missing.
+void add_outputs(const std::filesystem::path& path, const std::filesystem::path& like);
 
 }  // namespace halfstep::formats::onnx

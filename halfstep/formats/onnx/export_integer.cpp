@@ -1,16 +1,20 @@
 // An integer program in operators that ONNX runtimes have: those on codes, or float ones between codes.
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 #include "halfstep/base/status.h"
 #include "halfstep/formats/onnx/export_nodes.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/ir/table_origin.h"
 
 namespace halfstep::formats::onnx {
 namespace {
 
 constexpr const char* kMicrosoft = "com.microsoft";
-/// int4 came with this opset.
-constexpr int64_t kNarrowTypes = 21;
+/// int4 and int2 came with these opsets.
+constexpr int64_t kFourBits = 21, kTwoBits = 25;
 
 /// How the codes of a value read as reals.
 struct Scale {
@@ -23,8 +27,33 @@ float ratio(int64_t m, int64_t shift) {
   return static_cast<float>(std::ldexp(static_cast<double>(m), -static_cast<int>(shift)));
 }
 
+bool fits_two_bits(const Tensor& codes) {
+  const auto all = codes.data<int8_t>();
+  return std::all_of(all.begin(), all.end(), [](int8_t code) { return code >= -2 && code <= 1; });
+}
+
+/// Every code that a table is asked for.
+Tensor all_codes(const Tensor& table) {
+  Tensor codes(DType::u8, table.dims());
+  std::iota(codes.data<uint8_t>().begin(), codes.data<uint8_t>().end(), uint8_t{0});
+  return codes;
+}
+
+Tensor code_of(int64_t value) {
+  const auto narrow = static_cast<uint8_t>(value);
+  return Tensor::of<uint8_t>(DType::u8, {}, {&narrow, 1});
+}
+
+/// Functions that ONNX has in float and com.microsoft on codes, there by the rule of one of our operators.
+struct CodeFunction {
+  const char *ours, *onnx, *on_codes;
+};
+constexpr std::array<CodeFunction, 2> kCodeFunctions = {
+    {{"sigmoid", "Sigmoid", "qlinear_sigmoid"}, {"leaky_relu", "LeakyRelu", "qlinear_leaky_relu"}}};
+
 /// How the operator requantizes.
 const std::string& form_of(Op op) { return get<std::string>(op.attributes(), "requantize"); }
+bool in_float(Op op) { return form_of(op) == "float32"; }
 
 class IntegerExporter {
  public:
@@ -73,10 +102,7 @@ class IntegerExporter {
   std::string scalar(const std::string& hint, float value) {
     return writer().add_tensor(hint, Tensor::of<float>(DType::f32, {}, {&value, 1}));
   }
-  std::string code(const std::string& hint, int64_t value) {
-    const auto narrow = static_cast<uint8_t>(value);
-    return writer().add_tensor(hint, Tensor::of<uint8_t>(DType::u8, {}, {&narrow, 1}));
-  }
+  std::string code(const std::string& hint, int64_t value) { return writer().add_tensor(hint, code_of(value)); }
   /// Scale and zero point, as ONNX's operators take them one behind the other.
   void append(std::vector<std::string>& inputs, const std::string& hint, const Scale& scale) {
     inputs.push_back(scalar(hint + "_scale", scale.scale));
@@ -222,9 +248,12 @@ class IntegerExporter {
 
   std::string weights(const Layer& layer) {
     const Tensor& codes = nodes_.contents(layer.w);
-    const bool narrow = as_floats() && codes.dtype() == DType::i4 && writer().opset() >= kNarrowTypes;
-    if (narrow || codes.dtype() == DType::i8) return nodes_.name(layer.w);
-    return writer().add_tensor(layer.w.name(), Tensor::of<int8_t>(DType::i8, codes.dims(), codes.data<int8_t>()));
+    const bool may_be_narrow = as_floats() && codes.dtype() == DType::i4;
+    DType type = DType::i8;
+    if (may_be_narrow && writer().opset() >= kFourBits) type = DType::i4;
+    if (may_be_narrow && writer().opset() >= kTwoBits && fits_two_bits(codes)) type = DType::i2;
+    if (type == codes.dtype()) return nodes_.name(layer.w);
+    return writer().add_tensor(layer.w.name(), Tensor::of<int8_t>(type, codes.dims(), codes.data<int8_t>()));
   }
 
   void add_layer(Op op) {
@@ -317,7 +346,6 @@ class IntegerExporter {
     if (has_scales(op)) {
       from.scale = static_cast<float>(op.x_scale());
       y.scale = static_cast<float>(op.y_scale());
-      if (!global) approximate(op, "sums the codes of a window");
     } else {
       from.scale = ratio(op.multiplier() * op.kernel()[0] * op.kernel()[1], op.shift());
     }
@@ -348,10 +376,46 @@ class IntegerExporter {
     });
   }
 
-  /// A table stays one: the functions of runtimes on codes are approximations of their own.
+  /// Whether the runtime's own function gives this very table.
+  bool gives_table(const CodeFunction& function, const TableOrigin& origin, const Tensor& table) const {
+    Attributes attributes;
+    if (origin.alpha != 0) attributes = {{"alpha", origin.alpha}};
+    const auto results =
+        options_.evaluate(*find_operator(function.on_codes), attributes,
+                          {all_codes(table), Tensor::scalar(origin.x_scale), code_of(origin.x_zero_point),
+                           Tensor::scalar(origin.y_scale), code_of(origin.y_zero_point)});
+    return results.front().same_bits(table);
+  }
+
+  bool add_function(const ops::IntegerLookup& op) {
+    const auto origin = table_origin(nodes_.model().notes, op.name());
+    if (!origin || !options_.evaluate) return false;
+    const Tensor& table = nodes_.contents(op.table());
+    const Scale x{origin->x_scale, origin->x_zero_point}, y{origin->y_scale, origin->y_zero_point};
+    for (const CodeFunction& function : kCodeFunctions) {
+      if (origin->function != function.ours || !gives_table(function, *origin, table)) continue;
+      NodeText node{function.onnx, op.name(), {}, {nodes_.name(op.out())}};
+      if (origin->alpha != 0) node.attributes = {{"alpha", origin->alpha}};
+      if (as_floats()) {
+        node.inputs = {real(op, op.x(), "x", x)};
+        add_float(op, std::move(node), y, nodes_.name(op.out()));
+      } else {
+        node.op = std::string("QLinear") + function.onnx;
+        node.domain = kMicrosoft;
+        append_codes(node.inputs, op, op.x(), "x", x);
+        append(node.inputs, op.name() + ".y", y);
+        writer().add_node(node);
+      }
+      return true;
+    }
+    return false;
+  }
+
+  /// A table stays one where no function of the runtime gives its codes.
   void add_lookup(const ops::IntegerLookup& op) {
     require_u8(op, op.x());
     require_u8(op, op.out());
+    if (add_function(op)) return;
     constexpr int64_t kInt32 = 6;  // TensorProto.DataType
     const std::string index = writer().unique(op.name() + ".index");
     writer().add_node({"Cast", index, {nodes_.name(op.x())}, {index}, {{"to", kInt32}}});

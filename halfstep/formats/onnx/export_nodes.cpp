@@ -35,6 +35,14 @@ const ForeignInfo* entry_of(const OpInfo& info, const Attributes& attributes, in
   return found;
 }
 
+/// ", but from opset 14 on": for a message.
+std::string later_form(Op op, int64_t opset) {
+  for (int64_t later = opset + 1; later <= kNewestExportOpset; ++later) {
+    if (entry_of(op.info(), op.attributes(), later) != nullptr) return fmt::format(", but from opset {} on", later);
+  }
+  return "";
+}
+
 bool is_empty(const Attribute& value) {
   return std::visit(
       [](const auto& held) {
@@ -130,6 +138,8 @@ void NodeExporter::add(Op op) {
   if (&info == &ops::Relu6::record()) return add_relu6(op);
   if (&info == &ops::Silu::record()) return add_silu(op);
   if (&info == &ops::Gelu::record()) return add_gelu(op);
+  if (&info == &ops::LayerNorm::record()) return add_layer_norm(op);
+  if (&info == &ops::GroupNorm::record()) return add_group_norm(op);
   // What ONNX wants to be said, or takes otherwise where nothing is said.
   if (&info == &ops::Concat::record()) return add_by_record(op, "axis");
   if (&info == &ops::AvgPool2d::record()) return add_by_record(op, "count_include_pad");
@@ -139,7 +149,8 @@ void NodeExporter::add(Op op) {
 void NodeExporter::add_by_record(Op op, std::string_view always) {
   const ForeignInfo* entry = entry_of(op.info(), op.attributes(), writer_.opset());
   if (entry == nullptr)
-    unsupported("{}: {} has no form in opset {} of ONNX", op.where(), op.info().name, writer_.opset());
+    unsupported("{}: {} has no form in opset {} of ONNX{}", op.where(), op.info().name, writer_.opset(),
+                later_form(op, writer_.opset()));
   NodeText node{entry->op, op.name(), {}, {}, {}, entry->domain};
   std::vector<size_t> taken;
   for (const auto& [ours, position] : entry->inputs) taken.push_back(static_cast<size_t>(position));
@@ -211,6 +222,30 @@ void NodeExporter::add_gelu(Op op) {
   if (!own) node.domain = "com.microsoft";
   if (own && approximate) node.attributes = {{"approximate", std::string("tanh")}};
   writer_.add_node(node);
+}
+
+void NodeExporter::require_opset(Op op, int64_t since) const {
+  if (writer_.opset() >= since) return;
+  unsupported("{}: {} has no form in opset {} of ONNX, but from opset {} on", op.where(), op.info().name,
+              writer_.opset(), since);
+}
+
+/// Its record has no first version: onnxruntime's tools write it into older files, which must be read.
+void NodeExporter::add_layer_norm(Op op) {
+  require_opset(op, 17);
+  add_by_record(op);
+}
+
+/// Before opset 21 with a scale for each group, from then on for each channel.
+void NodeExporter::add_group_norm(Op op) {
+  const ops::GroupNorm norm(op.node());
+  const int64_t scales = norm.scale().dims()[0];
+  constexpr int64_t kByChannel = 21;
+  if (scales != norm.num_groups()) require_opset(op, kByChannel);
+  if (scales != norm.x().dims()[1] && writer_.opset() >= kByChannel)
+    unsupported("{}: group_norm with a scale for each group has no form in opset {} of ONNX, but until opset {}",
+                op.where(), writer_.opset(), kByChannel - 1);
+  add_by_record(op);
 }
 
 void NodeExporter::add_outputs() {

@@ -41,6 +41,10 @@ class NodeExporter {
   void add_relu6(Op op);
   void add_silu(Op op);
   void add_gelu(Op op);
+  void add_layer_norm(Op op);
+  void add_group_norm(Op op);
+  /// Throws where the opset is older than ONNX's operator.
+  void require_opset(Op op, int64_t since) const;
   /// With the first input and the first output.
   NodeText node_of(Op op, const std::string& foreign);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "halfstep/kernels/average_window.h"
 #include "halfstep/kernels/broadcast.h"
 #include "halfstep/kernels/codes.h"
 #include "halfstep/kernels/integer/step.h"
@@ -105,21 +106,29 @@ Status run_mul(const Call& call, int, int64_t piece) {
   return {};
 }
 
-Status run_avg_pool2d(const Call& call, int, int64_t piece) {
-  const auto& t = *static_cast<const IntegerAvgPool2d*>(call.state);
-  const arith::Scaling scaling = scaling_of(t);
+void run_float_avg_pool2d(const Call& call, const IntegerAvgPool2d& t, int64_t piece) {
   const View& out = call.out[IntegerAvgPool2d::out::out_];
   const auto x = call.in[IntegerAvgPool2d::in::x].dims;
+  const FloatMean mean{static_cast<float>(t.kernel[0] * t.kernel[1]), float_of(t.x_scale), float_of(t.y_scale),
+                       static_cast<int32_t>(t.x_zero_point), static_cast<int32_t>(t.y_zero_point)};
+  visit_codes(call.in[IntegerAvgPool2d::in::x], [&](const auto* src) {
+    fill_piece(out, piece, [&](int64_t i) { return clamp_of(t).apply(mean.code(mean.of(t, src, x, out.dims, i))); });
+  });
+}
+
+Status run_avg_pool2d(const Call& call, int, int64_t piece) {
+  const auto& t = *static_cast<const IntegerAvgPool2d*>(call.state);
+  const View& out = call.out[IntegerAvgPool2d::out::out_];
+  const auto x = call.in[IntegerAvgPool2d::in::x].dims;
+  if (form_of(t) == arith::Requantization::float32 && !covers_image(t, x)) {
+    run_float_avg_pool2d(call, t, piece);
+    return {};
+  }
+  const arith::Scaling scaling = scaling_of(t);
   visit_codes(call.in[IntegerAvgPool2d::in::x], [&](const auto* src) {
     fill_piece(out, piece, [&](int64_t i) {
-      const int64_t plane = i / (out.dims[2] * out.dims[3]);
-      const int64_t top = i / out.dims[3] % out.dims[2] * t.stride[0] - t.pad[0];
-      const int64_t left = i % out.dims[3] * t.stride[1] - t.pad[1];
       int64_t acc = 0;
-      for (int64_t iy = std::max<int64_t>(top, 0); iy < std::min(top + t.kernel[0], x[2]); ++iy) {
-        for (int64_t ix = std::max<int64_t>(left, 0); ix < std::min(left + t.kernel[1], x[3]); ++ix)
-          acc += src[(plane * x[2] + iy) * x[3] + ix] - t.x_zero_point;
-      }
+      visit_window(t, x, out.dims, i, [&](int64_t k) { acc += src[k] - t.x_zero_point; });
       return requantized(t, scaling, acc);
     });
   });

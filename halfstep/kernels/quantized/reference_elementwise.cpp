@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "halfstep/arith/code.h"
+#include "halfstep/kernels/average_window.h"
 #include "halfstep/kernels/broadcast.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantized/results.h"
@@ -118,37 +119,41 @@ Status run_mul(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// Sum of x - x_zero_point over the window of output element i.
-template <class Code>
-int64_t window_sum(const QuantizedAvgPool2d& a, const Operand& x, const Code* codes, std::span<const int64_t> out,
-                   int64_t i) {
-  const auto dims = x.view.dims;
-  const int64_t plane = i / (out[2] * out[3]);
-  const int64_t top = i / out[3] % out[2] * a.stride[0] - a.pad[0];
-  const int64_t left = i % out[3] * a.stride[1] - a.pad[1];
-  int64_t sum = 0;
-  for (int64_t iy = std::max<int64_t>(top, 0); iy < std::min(top + a.kernel[0], dims[2]); ++iy) {
-    for (int64_t ix = std::max<int64_t>(left, 0); ix < std::min(left + a.kernel[1], dims[3]); ++ix)
-      sum += x.steps(codes[(plane * dims[2] + iy) * dims[3] + ix]);
-  }
-  return sum;
+void run_float_avg_pool2d(const Call& call, int64_t piece, const QuantizedAvgPool2d& a, const Operand& x,
+                          const Target<QuantizedAvgPool2d>& y) {
+  const auto out = call.out[QuantizedAvgPool2d::out::out_].dims;
+  const FloatMean mean{static_cast<float>(a.kernel[0] * a.kernel[1]), x.scale, y.scale, x.zero_point, y.zero_point};
+  visit_codes(x.view, [&](const auto* codes) {
+    const auto element = [&](int64_t i) -> Requantized {
+      const float real = mean.of(a, codes, x.view.dims, out, i);
+      return {mean.code(real), real};
+    };
+    store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
+  });
 }
 
 Status run_avg_pool2d(const Call& call, int, int64_t piece) {
   using In = QuantizedAvgPool2d::in;
   const auto& state = *static_cast<const RuleState<QuantizedAvgPool2d>*>(call.state);
+  const QuantizedAvgPool2d& a = state.attributes;
   const Operand x(call, In::x, In::x_scale, In::x_zero_point);
   const Target<QuantizedAvgPool2d> y(call, state.rule);
-  const int64_t window = state.attributes.kernel[0] * state.attributes.kernel[1];
+  const int64_t window = a.kernel[0] * a.kernel[1];
   arith::Scaling scaling;
   Status status =
       arith::is_engine(state.rule.form)
           ? state.rule.derive(arith::engine_pool_step(x.scale, y.scale, static_cast<float>(window)), -1, scaling)
           : state.rule.derive(arith::pool_factor(x.scale, y.scale, window, state.rule.form), -1, scaling);
   if (!status.ok()) return status;
+  if (state.rule.form == arith::Requantization::float32 && !covers_image(a, x.view.dims)) {
+    run_float_avg_pool2d(call, piece, a, x, y);
+    return {};
+  }
   visit_codes(x.view, [&](const auto* codes) {
     const auto element = [&](int64_t i) -> Requantized {
-      const int64_t sum = window_sum(state.attributes, x, codes, call.out[QuantizedAvgPool2d::out::out_].dims, i);
+      int64_t sum = 0;
+      visit_window(a, x.view.dims, call.out[QuantizedAvgPool2d::out::out_].dims, i,
+                   [&](int64_t k) { sum += x.steps(codes[k]); });
       return {y.code(scaling, sum), static_cast<float>(sum) * x.scale / static_cast<float>(window)};
     };
     store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });

@@ -1,0 +1,55 @@
+#include "halfstep/io/child_process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "halfstep/io/file.h"
+#include "tests/support/error.h"
+#include "tests/support/files.h"
+
+namespace halfstep::io {
+namespace {
+
+using test::error_of;
+using test::kind_of;
+
+std::vector<std::string> shell(const std::string& script) { return {"sh", "-c", script}; }
+
+TEST(ChildProcess, AnswersEveryLine) {
+  const test::TemporaryFolder folder;
+  ChildProcess child(shell("echo ready; while read line; do echo \"<$line>\"; done"), folder / "errors");
+  EXPECT_EQ(child.read_line(), "ready");
+  for (const std::string line : {"one", "two words", ""}) EXPECT_EQ(child.ask(line), "<" + line + ">");
+  const std::string large(1 << 16, 'x');
+  EXPECT_EQ(child.ask(large), "<" + large + ">");
+}
+
+TEST(ChildProcess, AnEndIsNoAnswerAndNoSignal) {
+  const test::TemporaryFolder folder;
+  ChildProcess child(shell("echo why >&2"), folder / "errors");
+  EXPECT_EQ(child.read_line(), std::nullopt);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(child.ask("anyone"), std::nullopt);
+  EXPECT_EQ(read_text_file(folder / "errors"), "why\n");
+}
+
+TEST(ChildProcess, IsGoneWithItsObject) {
+  const test::TemporaryFolder folder;
+  pid_t process = 0;
+  {
+    ChildProcess child(shell("echo $$; exec sleep 1000"), folder / "errors");
+    process = std::stoi(child.read_line().value());
+    EXPECT_EQ(::kill(process, 0), 0);
+  }
+  EXPECT_EQ(::kill(process, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+}
+
+TEST(ChildProcess, AProgramThatIsNotThereIsUnsupported) {
+  const test::TemporaryFolder folder;
+  const auto start = [&] { ChildProcess child({"/nowhere/program"}, folder / "errors"); };
+  EXPECT_EQ(kind_of(start), ErrorKind::unsupported);
+  EXPECT_EQ(error_of(start), "/nowhere/program: cannot be run: no such file or directory");
+}
+
+}  // namespace
+}  // namespace halfstep::io
