@@ -35,6 +35,7 @@ struct GradientRow {
   const int32_t* codes = nullptr;  ///< accumulators, or codes before the clamp
   const float* real = nullptr;     ///< only where `codes` are codes
   float* grad = nullptr;
+  arith::Clamp inside;  ///< what is not cut off, in terms of `codes`
   Step step;            ///< of accumulators
   double factor = 1.0;  ///< from accumulators, or from `real`, to steps of the scale
   double alpha = 1.0;   ///< slope for negative accumulators
@@ -65,6 +66,15 @@ struct SumRow {
   float* real = nullptr;
 };
 
+/// Planes of codes, to be pixels with their channels together.
+struct PlanesRow {
+  const uint8_t* src = nullptr;
+  int64_t channels = 16;  ///< a multiple of 16
+  int64_t height = 1, width = 1;
+  uint8_t* dst = nullptr;  ///< of the first pixel
+  int64_t line = 1;        ///< pixels from line to line of dst
+};
+
 /// The functions of rows.cpp for a level.
 struct RowFunctions {
   void (*requantize_u8)(const RequantizeRow& row);
@@ -75,6 +85,9 @@ struct RowFunctions {
   void (*split_u16)(const uint16_t* src, int64_t size, int32_t zero_point, float* low, float* high);
   /// dst[i] += whole(src[i]) << shift, or = where first.
   void (*add_whole)(const float* src, int64_t size, int shift, bool first, int32_t* dst);
+  /// dst[columns][rows] of src[rows][columns].
+  void (*transpose)(const int32_t* src, int64_t rows, int64_t columns, int32_t* dst);
+  void (*to_channels_last)(const PlanesRow& row);
 };
 
 const RowFunctions& row_functions(CpuLevel level);
