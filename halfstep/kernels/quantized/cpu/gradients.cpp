@@ -10,6 +10,7 @@
 #include "halfstep/kernels/quantized/cpu/rows.h"
 #include "halfstep/kernels/quantized/gradient.h"
 #include "halfstep/kernels/simd_dispatch.h"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
@@ -64,24 +65,24 @@ DoubleVec accumulator_terms(const GradientRow& row, const BackwardRule& rule, Fl
 }
 
 DoubleVec accumulator_lanes(const GradientRow& row, const BackwardRule& rule, const float* out_grads,
-                            const int32_t* accs, float* grads) {
+                            const int32_t* accs, float* grads, bool stream) {
   const FloatVec out_grad = hn::LoadU(Floats(), out_grads);
   const IntVec acc = hn::LoadU(Ints(), accs);
   const IntVec code = unclamped_code(acc, row.step, rule.zero_point);
   const auto negative = hn::RebindMask(Floats(), hn::Lt(acc, hn::Zero(Ints())));
   const FloatVec slope =
       hn::IfThenElse(negative, hn::Set(Floats(), static_cast<float>(row.alpha)), hn::Set(Floats(), 1.0F));
-  hn::StoreU(masked(rule.clamp, out_grad * slope, code), Floats(), grads);
+  put(masked(rule.clamp, out_grad * slope, code), Floats(), grads, stream);
   return accumulator_terms<false>(row, rule, out_grad, acc, code) +
          accumulator_terms<true>(row, rule, out_grad, acc, code);
 }
 
 DoubleVec code_lanes(const GradientRow& row, const BackwardRule& rule, const float* out_grads, const int32_t* codes,
-                     const float* reals, float* grads) {
+                     const float* reals, float* grads, bool stream) {
   const FloatVec out_grad = hn::LoadU(Floats(), out_grads);
   const IntVec code = hn::LoadU(Ints(), codes);
   const FloatVec real = hn::LoadU(Floats(), reals);
-  hn::StoreU(masked(rule.clamp, out_grad, code), Floats(), grads);
+  put(masked(rule.clamp, out_grad, code), Floats(), grads, stream);
   const DoubleVec factor = hn::Set(Doubles(), row.factor);
   return scale_terms<false>(rule, out_grad, code, half_of<false>(real) * factor) +
          scale_terms<true>(rule, out_grad, code, half_of<true>(real) * factor);
@@ -92,17 +93,18 @@ DoubleVec code_lanes(const GradientRow& row, const BackwardRule& rule, const flo
 template <bool kAccumulators>
 double gradient_row(const GradientRow& row, const BackwardRule& rule) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
-  const auto at = [&](const float* out_grad, const int32_t* codes, const float* real, float* grad) {
+  const auto at = [&](const float* out_grad, const int32_t* codes, const float* real, float* grad, bool stream) {
     if constexpr (kAccumulators) {
-      return accumulator_lanes(row, rule, out_grad, codes, grad);
+      return accumulator_lanes(row, rule, out_grad, codes, grad, stream);
     } else {
-      return code_lanes(row, rule, out_grad, codes, real, grad);
+      return code_lanes(row, rule, out_grad, codes, real, grad, stream);
     }
   };
+  const bool stream = may_stream(row.past_caches, row.grad);
   DoubleVec sum = hn::Zero(Doubles());
   int64_t i = 0;
   for (; i + lanes <= row.size; i += lanes)
-    sum = sum + at(row.out_grad + i, row.codes + i, kAccumulators ? nullptr : row.real + i, row.grad + i);
+    sum = sum + at(row.out_grad + i, row.codes + i, kAccumulators ? nullptr : row.real + i, row.grad + i, stream);
   if (i < row.size) {
     constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
     float out_grad[kMostLanes] = {}, real[kMostLanes] = {}, grad[kMostLanes];
@@ -110,7 +112,7 @@ double gradient_row(const GradientRow& row, const BackwardRule& rule) {
     std::copy(row.out_grad + i, row.out_grad + row.size, out_grad);
     std::copy(row.codes + i, row.codes + row.size, codes);
     if (!kAccumulators) std::copy(row.real + i, row.real + row.size, real);
-    sum = sum + at(out_grad, codes, real, grad);
+    sum = sum + at(out_grad, codes, real, grad, false);
     std::copy_n(grad, row.size - i, row.grad + i);
   }
   return hn::GetLane(hn::SumOfLanes(Doubles(), sum));
@@ -126,9 +128,10 @@ double masked_row(const GradientRow& row, const BackwardRule&) {
     const auto negative = hn::RebindMask(d, hn::Lt(code, hn::Zero(ints)));
     return masked(row.inside, row.alpha == 1.0 ? out_grad : hn::IfThenElse(negative, out_grad * alpha, out_grad), code);
   };
+  const bool stream = may_stream(row.past_caches, row.grad);
   int64_t i = 0;
   for (; i + lanes <= row.size; i += lanes)
-    hn::StoreU(at(hn::LoadU(d, row.out_grad + i), hn::LoadU(ints, row.codes + i)), d, row.grad + i);
+    put(at(hn::LoadU(d, row.out_grad + i), hn::LoadU(ints, row.codes + i)), d, row.grad + i, stream);
   const auto rest = hn::FirstN(d, static_cast<size_t>(row.size - i));
   const IntVec codes = hn::MaskedLoad(hn::RebindMask(ints, rest), ints, row.codes + i);
   hn::BlendedStore(at(hn::MaskedLoad(rest, d, row.out_grad + i), codes), rest, d, row.grad + i);
@@ -264,7 +267,9 @@ Status run_clamp_grad(const Call& call, int phase, int64_t piece) {
   row.codes = call.in[In::unclamped].as<const int32_t>() + begin;
   row.real = call.in[In::real].as<const float>() + begin;
   row.grad = call.out[ClampGrad::out::value_grad].as<float>() + begin;
+  row.past_caches = past_caches(size);
   partial_sums(call)[piece] = state.row(row, backward);
+  if (row.past_caches) hwy::FlushStream();
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include "halfstep/base/tensor.h"
 #include "halfstep/kernels/quantized/cpu/rows.h"
 #include "halfstep/kernels/quantized/layer_parameters.h"
+#include "hwy/cache_control.h"
 
 namespace halfstep::kernels::quantized {
 namespace {
@@ -94,6 +95,7 @@ void finish_planes(const State& state, const Call& call, const Piece& piece) {
   const int32_t* image = state.tile(call);
   auto* planes = reinterpret_cast<int32_t*>(state.column(call));
   const View& acc = call.out[Out::acc];
+  row.past_caches = acc.present() && past_caches(acc.size());
   for (int64_t n = piece.image; n < piece.image + piece.images; ++n, image += piece.outputs * row.size) {
     row.sums = image;
     if (state.accumulator->channels_last()) {
@@ -109,6 +111,7 @@ void finish_planes(const State& state, const Call& call, const Piece& piece) {
       row.sums += row.size;
     }
   }
+  if (row.past_caches) hwy::FlushStream();
 }
 
 /// Column by column: a channel's numbers are uniform along a row of the requantization.

@@ -25,6 +25,20 @@ using LongVec = hn::Vec<Longs>;
 using Floats = hn::ScalableTag<float>;
 using FloatVec = hn::Vec<Floats>;
 
+/// Whether vectors can be stored past the caches from here on, if they should.
+inline bool may_stream(bool past_caches, const void* to) {
+  return past_caches && reinterpret_cast<uintptr_t>(to) % hn::MaxLanes(hn::ScalableTag<uint8_t>()) == 0;
+}
+
+template <class D>
+void put(hn::Vec<D> v, D d, hn::TFromD<D>* to, bool stream) {
+  if (stream) {
+    hn::Stream(v, d, to);
+  } else {
+    hn::StoreU(v, d, to);
+  }
+}
+
 /// int32 lanes as int64: those with even index, and those with odd index.
 struct Halves {
   LongVec even, odd;

@@ -17,11 +17,11 @@ namespace halfstep::kernels::quantized::HWY_NAMESPACE {
 int64_t lanes() { return static_cast<int64_t>(hn::Lanes(Ints())); }
 
 template <class Code>
-void requantize_lanes(const RequantizeRow& row, const int32_t* sums, int32_t* acc, Code* codes) {
+void requantize_lanes(const RequantizeRow& row, const int32_t* sums, int32_t* acc, bool stream, Code* codes) {
   const Ints d;
   const hn::Rebind<Code, Ints> narrow;
   const IntVec sum = hn::LoadU(d, sums) + hn::Set(d, row.step.bias);
-  if (acc != nullptr) hn::StoreU(sum, d, acc);
+  if (acc != nullptr) put(sum, d, acc, stream);
   const IntVec code = unclamped_code(sum, row.step, row.zero_point);
   const IntVec clamped = hn::Min(hn::Max(code, hn::Set(d, row.clamp.low)), hn::Set(d, row.clamp.high));
   hn::StoreU(hn::DemoteTo(narrow, clamped), narrow, codes);
@@ -30,15 +30,16 @@ void requantize_lanes(const RequantizeRow& row, const int32_t* sums, int32_t* ac
 template <class Code>
 void requantize_row(const RequantizeRow& row) {
   auto* codes = static_cast<Code*>(row.codes);
+  const bool stream = may_stream(row.past_caches, row.acc);
   int64_t i = 0;
   for (; i + lanes() <= row.size; i += lanes())
-    requantize_lanes(row, row.sums + i, row.acc == nullptr ? nullptr : row.acc + i, codes + i);
+    requantize_lanes(row, row.sums + i, row.acc == nullptr ? nullptr : row.acc + i, stream, codes + i);
   if (i == row.size) return;
   constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
   int32_t sums[kMostLanes] = {};
   Code rest[kMostLanes];
   std::copy(row.sums + i, row.sums + row.size, sums);
-  requantize_lanes(row, sums, sums, rest);
+  requantize_lanes(row, sums, sums, false, rest);
   std::copy_n(rest, row.size - i, codes + i);
   if (row.acc != nullptr) std::copy_n(sums, row.size - i, row.acc + i);
 }

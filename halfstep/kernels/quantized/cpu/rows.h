@@ -8,6 +8,11 @@
 
 namespace halfstep::kernels::quantized {
 
+/// Results of 32-bit numbers from this many bytes on are stored past the caches: in a training step nobody reads them
+/// before they have left those, and a store past the caches need not read the line first.
+inline constexpr int64_t kPastCaches = int64_t{4} << 20;
+constexpr bool past_caches(int64_t elements) { return elements * 4 >= kPastCaches; }
+
 /// From a sum to a code, for one output channel: by scale_float where there is a factor, else by scale_half_up.
 struct Step {
   int32_t bias = 0;
@@ -24,7 +29,8 @@ struct RequantizeRow {
   Step step;
   int32_t zero_point = 0;
   arith::Clamp clamp;
-  int32_t* acc = nullptr;  ///< sums with the bias, where they are asked for; may be `sums`
+  int32_t* acc = nullptr;    ///< sums with the bias, where they are asked for; may be `sums`
+  bool past_caches = false;  ///< of acc
   void* codes = nullptr;
 };
 
@@ -35,10 +41,11 @@ struct GradientRow {
   const int32_t* codes = nullptr;  ///< accumulators, or codes before the clamp
   const float* real = nullptr;     ///< only where `codes` are codes
   float* grad = nullptr;
-  arith::Clamp inside;  ///< what is not cut off, in terms of `codes`
-  Step step;            ///< of accumulators
-  double factor = 1.0;  ///< from accumulators, or from `real`, to steps of the scale
-  double alpha = 1.0;   ///< slope for negative accumulators
+  bool past_caches = false;  ///< of grad
+  arith::Clamp inside;       ///< what is not cut off, in terms of `codes`
+  Step step;                 ///< of accumulators
+  double factor = 1.0;       ///< from accumulators, or from `real`, to steps of the scale
+  double alpha = 1.0;        ///< slope for negative accumulators
 };
 
 /// Accumulators of one channel, to be made real.
@@ -49,6 +56,7 @@ struct AccumulatorRow {
   arith::Activation activation = arith::Activation::none;
   float alpha = 0.0F;
   float* dst = nullptr;
+  bool past_caches = false;
 };
 
 /// A sum of two values of codes; every pointer to codes of the types that the function is for.
@@ -64,6 +72,7 @@ struct SumRow {
   void* out = nullptr;
   int32_t* unclamped = nullptr;  ///< with `real`, or neither
   float* real = nullptr;
+  bool past_caches = false;  ///< of both
 };
 
 /// Planes of codes, to be pixels with their channels together.
