@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/table.h"
 
 namespace halfstep::cli {
 namespace {
@@ -12,24 +13,42 @@ std::string accuracy_text(const TrainReport& report) {
   return fmt::format("accuracy {:.2f} % of {} test samples, ", 100 * *report.accuracy, report.samples);
 }
 
+nlohmann::ordered_json as_json(const TrainReport& report) {
+  nlohmann::ordered_json json = {{"digest", report.digest},
+                                 {"accuracy", report.accuracy ? nlohmann::ordered_json(*report.accuracy) : nullptr},
+                                 {"loss", report.loss},
+                                 {"samples", report.samples},
+                                 {"first_epoch", report.first_epoch},
+                                 {"epochs", report.epochs},
+                                 {"was_finished", report.was_finished},
+                                 {"step_milliseconds", report.step_milliseconds}};
+  for (const train::OperatorTime& time : report.operators)
+    json["operators"].push_back(
+        {{"operator", time.op}, {"kernel", time.kernel}, {"calls", time.calls}, {"milliseconds", time.milliseconds}});
+  return json;
+}
+
+std::string operators_table(const TrainReport& report) {
+  double all = 0;
+  for (const train::OperatorTime& time : report.operators) all += time.milliseconds;
+  Table table({"operator", "kernel", "calls", "ms of a step", "share %"});
+  for (const train::OperatorTime& time : report.operators)
+    table.add({time.op, time.kernel, fmt::format("{:g}", time.calls), fmt::format("{:.3f}", time.milliseconds),
+               fmt::format("{:.1f}", 100 * time.milliseconds / all)});
+  return "\n" + table.text();
+}
+
 int train_and_report(const TrainRequest& request, const Common& common) {
   const TrainReport report = train_model(request, common.settings());
   if (common.json) {
-    const nlohmann::ordered_json json = {
-        {"digest", report.digest},
-        {"accuracy", report.accuracy ? nlohmann::ordered_json(*report.accuracy) : nullptr},
-        {"loss", report.loss},
-        {"samples", report.samples},
-        {"first_epoch", report.first_epoch},
-        {"epochs", report.epochs},
-        {"was_finished", report.was_finished}};
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", as_json(report).dump(2));
   } else if (report.was_finished) {
     fmt::print("{}: finished already after {} epochs, nothing changed; {}digest {}\n", request.out.string(),
                report.epochs, accuracy_text(report), report.digest);
   } else {
-    fmt::print("{}loss {:.4f}, digest {}\nwrote {}\n", accuracy_text(report), report.loss, report.digest,
-               (request.out / "model.safetensors").string());
+    fmt::print("{}loss {:.4f}, {:.1f} ms a step, digest {}\nwrote {}\n", accuracy_text(report), report.loss,
+               report.step_milliseconds, report.digest, (request.out / "model.safetensors").string());
+    if (!report.operators.empty()) fmt::print("{}", operators_table(report));
   }
   return kDone;
 }
@@ -57,6 +76,7 @@ void add_train(CLI::App& program, Work& work) {
                       "peak of the cosine schedule; 0.05 for float networks, 0.001 for prepared ones");
   command->add_option("--out", request.out, "folder for checkpoints and the result")->required();
   command->add_flag("--resume", request.resume, "go on from the last checkpoint");
+  command->add_flag("--profile", request.profile, "say which operators take the time of a step");
   command->callback(
       [options, &work] { work = [options] { return train_and_report(options->request, options->common); }; });
 }

@@ -19,6 +19,7 @@
 #include "halfstep/quant/convert.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/train/preprocess.h"
+#include "halfstep/train/step_times.h"
 #include "halfstep/verify/golden.h"
 #include "halfstep/verify/roads.h"
 #include "halfstep/verify/runner.h"
@@ -54,6 +55,7 @@ struct TrainRequest {
   std::optional<double> learning_rate;  ///< without one: 0.05 for float networks, 0.001 for prepared ones
   std::filesystem::path out;
   bool resume = false;
+  bool profile = false;  ///< the report says which operators take the time
 };
 struct TrainReport {
   std::string digest;              ///< of the trained weights
@@ -61,6 +63,8 @@ struct TrainReport {
   double loss = 0;
   int64_t samples = 0, first_epoch = 0, epochs = 0;
   bool was_finished = false;
+  double step_milliseconds = 0;                ///< median, without the preparation of samples; 0 when none was run
+  std::vector<train::OperatorTime> operators;  ///< the longest first, with `profile`
 };
 TrainReport train_model(const TrainRequest& request, const Settings& settings);
 

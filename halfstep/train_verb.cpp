@@ -41,6 +41,7 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
   options.fit.learning_rate = request.learning_rate.value_or(stage == "float" ? 0.05 : 0.001);
   options.fit.optimizer.weight_decay = 1e-4;
   options.fit.average_decay = 0.99;
+  options.fit.profile = request.profile;
   const auto outcome = train::run(model, parts.train, options, pool, settings.progress);
   return {digest_hex(outcome.model),
           data.has_labels() ? std::optional(train::accuracy(outcome.model, parts.test, pool)) : std::nullopt,
@@ -48,7 +49,9 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
           parts.test.size(),
           outcome.first_epoch,
           request.epochs,
-          outcome.was_finished};
+          outcome.was_finished,
+          outcome.times.median(),
+          outcome.times.operators()};
 }
 
 EvaluateReport evaluate_model(const EvaluateRequest& request, const Settings& settings) {

@@ -197,9 +197,8 @@ struct ConvTerms {
     const memory::dims x_dims{g.n, g.c, g.h, g.w}, out_dims{g.n, g.o, g.oh, g.ow};
     const int64_t i = g.group_in(), o = g.group_out(), taps = g.taps();
     // With one image the step to the next is immaterial; the dense one lets equal layouts compare equal.
-    x = {x_dims, data_type(spec.x), memory::dims{g.n == 1 ? g.x_image() : spec.x_image, g.x_plane(), g.w, 1}};
-    out = {out_dims, data_type(spec.out),
-           memory::dims{g.n == 1 ? g.out_image() : spec.out_image, g.out_plane(), g.ow, 1}};
+    x = image_tensor(x_dims, spec.x, g.n == 1 ? g.x_image() : spec.x_image, spec.x_channels_last);
+    out = image_tensor(out_dims, spec.out, g.n == 1 ? g.out_image() : spec.out_image, spec.out_channels_last);
     const bool grouped = g.groups > 1;
     const memory::dims filters = grouped ? memory::dims{g.groups, o, i, g.kh, g.kw} : memory::dims{o, i, g.kh, g.kw};
     weights = {
@@ -213,6 +212,14 @@ struct ConvTerms {
     dilation = {g.dilation[0] - 1, g.dilation[1] - 1};
     pad_begin = {g.pad[0], g.pad[1]};
     pad_end = {g.pad[2], g.pad[3]};
+  }
+
+  /// [n, c, h, w] in memory of that order, or channels last.
+  static memory::desc image_tensor(const memory::dims& dims, DType dtype, int64_t image, bool channels_last) {
+    const int64_t c = dims[1], w = dims[3];
+    const memory::dims strides =
+        channels_last ? memory::dims{image, 1, w * c, c} : memory::dims{image, dims[2] * w, w, 1};
+    return {dims, data_type(dtype), strides};
   }
 
   dnnl::convolution_forward::primitive_desc forward() const {

@@ -29,14 +29,16 @@ class Convolution {
 
   struct Spec {
     Pass pass = Pass::forward;
-    ConvGeometry geometry;       ///< of the slice
-    int64_t x_image = 0;         ///< elements from image to image of x; the slice's channels are contiguous
-    int64_t out_image = 0;       ///< elements from image to image of out
-    int64_t filter = 0;          ///< elements from output channel to output channel of the weights
-    bool bias = false;           ///< f32 [o], added by forward
-    DType x = DType::f32;        ///< f32, or u8 or i8 for forward
-    DType weights = DType::f32;  ///< f32, or i8
-    DType out = DType::f32;      ///< f32, or i32
+    ConvGeometry geometry;         ///< of the slice
+    int64_t x_image = 0;           ///< elements from image to image of x; the slice's channels are contiguous
+    int64_t out_image = 0;         ///< elements from image to image of out
+    int64_t filter = 0;            ///< elements from output channel to output channel of the weights
+    bool x_channels_last = false;  ///< pixels of x are next to each other with all channels of the slice, which are x's
+    bool out_channels_last = false;  ///< the same of out
+    bool bias = false;               ///< f32 [o], added by forward
+    DType x = DType::f32;            ///< f32, or u8 or i8 for forward
+    DType weights = DType::f32;      ///< f32, or i8
+    DType out = DType::f32;          ///< f32, or i32
   };
 
   Convolution() = default;

@@ -191,6 +191,10 @@ class Lowering {
     }
     if (const auto window = step.global_window()) attributes["kernel"] = attributes["stride"] = *window;
     attributes["is_test"] = !training_;
+    if (const Value scale = scale_tensor(step.quantizer);
+        training_ && scale.is_tensor() && scale.role() != Role::parameter)
+      attributes["gradient_scale"] = 0.0;  // nothing moves it
+
     return attributes;
   }
 

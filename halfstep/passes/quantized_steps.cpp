@@ -146,4 +146,9 @@ bool QuantizedStep::is_lookup() const { return kind == StepKind::compute && main
 
 std::vector<QuantizedStep> quantized_steps(const Graph& graph) { return Matcher(graph).run(); }
 
+Value scale_tensor(const ops::FakeQuantize& quantizer) {
+  const auto rounding = quantizer.scale().producer<ops::PowerOfTwoScale>();
+  return rounding ? rounding->scale() : quantizer.scale();
+}
+
 }  // namespace halfstep::passes

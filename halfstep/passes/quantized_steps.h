@@ -48,4 +48,7 @@ struct QuantizedStep {
 /// (unsupported) says which is left over and why.
 std::vector<QuantizedStep> quantized_steps(const Graph& graph);
 
+/// The tensor behind a quantizer's scale operand, seen through the power-of-two rounding of a learned scale.
+Value scale_tensor(const ops::FakeQuantize& quantizer);
+
 }  // namespace halfstep::passes

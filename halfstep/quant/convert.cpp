@@ -198,7 +198,7 @@ class Converter {
     layer.where = step.main.where();
     layer.w = source_tensor(step.weight.x());
     if (const Value bias = step.main.in(step.main.info().quant.bias)) layer.b = source_tensor(bias);
-    layer.w_scale = source_tensor(scale_tensor(step.weight)).clone();
+    layer.w_scale = source_tensor(passes::scale_tensor(step.weight)).clone();
     const auto scales = layer.w_scale.data<float>();
     for (size_t c = 0; c < scales.size(); ++c) scales[c] = effective_scale(source_, step.weight, c);
     layer.rule = code_rule(step.weight);

@@ -6,6 +6,7 @@
 
 #include "halfstep/arith/range.h"
 #include "halfstep/base/status.h"
+#include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
 
 namespace halfstep::quant {
@@ -43,7 +44,7 @@ double gradient_scale(const ops::FakeQuantize& quantizer, const CodeRange& codes
 std::vector<ops::FakeQuantize> readers_of(Graph& graph, Value scale) {
   std::vector<ops::FakeQuantize> readers;
   for (const auto& quantizer : graph.all<ops::FakeQuantize>()) {
-    if (scale_tensor(quantizer) == scale) readers.push_back(quantizer);
+    if (passes::scale_tensor(quantizer) == scale) readers.push_back(quantizer);
   }
   return readers;
 }
@@ -127,25 +128,22 @@ int bits_of(const ops::FakeQuantize& quantizer) {
   return static_cast<int>(std::bit_width(codes));
 }
 
-Value scale_tensor(const ops::FakeQuantize& quantizer) {
-  const auto rounding = quantizer.scale().producer<ops::PowerOfTwoScale>();
-  return rounding ? rounding->scale() : quantizer.scale();
-}
-
 ops::ObserveRange observer_of(const ops::FakeQuantize& quantizer) {
-  for (const auto& [user, operand] : scale_tensor(quantizer).uses()) {
+  for (const auto& [user, operand] : passes::scale_tensor(quantizer).uses()) {
     if (passes::has_trait(user, "observer")) return ops::ObserveRange(user.node());
   }
   fail("{}: has no observer, expected a network that prepare has made", quantizer.where());
 }
 
 float effective_scale(const Model& model, const ops::FakeQuantize& quantizer, size_t channel) {
-  const Value tensor = scale_tensor(quantizer);
+  const Value tensor = passes::scale_tensor(quantizer);
   const float scale = model.tensors.at(tensor.name()).data<float>()[channel];
   return quantizer.scale() == tensor ? scale : arith::nearest_power_of_two(scale);
 }
 
-bool is_learned(const ops::FakeQuantize& quantizer) { return scale_tensor(quantizer).role() == Role::parameter; }
+bool is_learned(const ops::FakeQuantize& quantizer) {
+  return passes::scale_tensor(quantizer).role() == Role::parameter;
+}
 
 void insert_quantizer(Model& model, const Platform& platform, const QuantizerPlace& place, Op reader) {
   Graph& graph = model.graph;
@@ -198,7 +196,7 @@ void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, floa
 }
 
 void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits) {
-  const Value scale = scale_tensor(quantizer);
+  const Value scale = passes::scale_tensor(quantizer);
   const bool weight = is_weight(quantizer);
   const CodeRange codes = code_range(weight, bits);
   const bool low_bits = bits < platform.low_bits_below;

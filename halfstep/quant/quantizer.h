@@ -31,9 +31,6 @@ void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, floa
 /// Width in bits of a quantizer's codes.
 int bits_of(const ops::FakeQuantize& quantizer);
 
-/// The tensor behind a quantizer's scale operand, seen through the power-of-two rounding of a learned scale.
-Value scale_tensor(const ops::FakeQuantize& quantizer);
-
 /// The scale that the quantizer applies, of a channel: the tensor's contents, rounded where it is a learned power of
 /// two.
 float effective_scale(const Model& model, const ops::FakeQuantize& quantizer, size_t channel = 0);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <optional>
 
@@ -74,6 +75,15 @@ Tensors Fit::step_inputs(int64_t begin, const std::vector<int64_t>& order) {
   return inputs;
 }
 
+float Fit::run_step(const Tensors& inputs) {
+  runtime::Trace trace;
+  const auto begin = std::chrono::steady_clock::now();
+  const Tensors outputs = running_->program.run(inputs, pool_, options_.profile ? &trace : nullptr);
+  times_.add(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+  if (options_.profile) times_.add(running_->program, trace);
+  return outputs.at(kLoss).data<float>()[0];
+}
+
 double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) {
   const int64_t steps = steps_per_epoch_ * options_.epochs;
   const auto warmup = static_cast<int64_t>(options_.warmup * static_cast<double>(steps));
@@ -84,8 +94,7 @@ double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) 
     const auto rate = static_cast<float>(cosine_rate(options_.learning_rate, step, steps, warmup));
     Tensors inputs = step_inputs(i * batch_, order);
     inputs.emplace(passes::kLearningRate, Tensor::scalar(rate));
-    const Tensors outputs = running_->program.run(inputs, pool_);
-    const float loss = outputs.at(kLoss).data<float>()[0];
+    const float loss = run_step(inputs);
     if (!std::isfinite(loss)) fail("{}: the loss is {} at step {}; lower the learning rate", stage, loss, step);
     loss_sum += loss;
     if (!state_.average.empty()) average_parameters(step);

@@ -11,6 +11,7 @@
 #include "halfstep/ir/model.h"
 #include "halfstep/passes/optimizer.h"
 #include "halfstep/train/samples.h"
+#include "halfstep/train/step_times.h"
 
 namespace halfstep::train {
 
@@ -22,6 +23,7 @@ struct FitOptions {
   passes::OptimizerSpec optimizer;
   double average_decay = 0.0;  ///< exponential moving average of the parameters, kept as the result; 0: none
   uint64_t seed = 0;           ///< shuffling
+  bool profile = false;        ///< times() also knows the operators
 };
 
 /// What a run needs to go on: parameters, state, what the optimizer keeps, and the moving average, by name.
@@ -45,6 +47,8 @@ class Fit {
   double run_epoch(const ProgressCallback& progress = {}, std::string_view stage = "training");
   bool finished() const { return state_.epoch >= options_.epochs; }
   const TrainingState& state() const { return state_; }
+  /// Of the steps that this object ran: forward, backward and update, without the preparation of their samples.
+  const StepTimes& times() const { return times_; }
   /// Continues from a state of the same network and options.
   void restore(TrainingState state);
   /// The network with what was learned so far: the moving average where there is one, quantizer state as it is now.
@@ -54,6 +58,8 @@ class Fit {
   struct Running;
   void average_parameters(int64_t step);
   Tensors step_inputs(int64_t begin, const std::vector<int64_t>& order);
+  /// Runs a step and returns its loss.
+  float run_step(const Tensors& inputs);
 
   const Model& model_;
   const Samples& samples_;
@@ -62,6 +68,7 @@ class Fit {
   int64_t batch_, steps_per_epoch_;
   std::unique_ptr<Running> running_;
   TrainingState state_;
+  StepTimes times_;
 };
 
 }  // namespace halfstep::train

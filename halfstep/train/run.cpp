@@ -54,6 +54,7 @@ RunOutcome run(const Model& model, const Samples& samples, const RunOptions& opt
     save_checkpoint(checkpoint_path(options.folder, fit.state().epoch), model, fit.state(), settings);
     remove_checkpoints_after(options.folder, fit.state().epoch);
   }
+  outcome.times = fit.times();
   outcome.model = fit.result();
   save_model(outcome.model, result_path);
   return outcome;

@@ -19,6 +19,7 @@ struct RunOutcome {
   int64_t first_epoch = 0;    ///< epochs that were done before
   bool was_finished = false;  ///< nothing was left to do and nothing changed
   double loss = 0;            ///< of the last epoch
+  StepTimes times;            ///< of the steps that were run
 };
 
 /// Trains `model` and writes checkpoint_NNNN.safetensors after each epoch and model.safetensors at the end. What a

@@ -53,7 +53,6 @@ constexpr std::array<CodeFunction, 2> kCodeFunctions = {
 
 /// How the operator requantizes.
 const std::string& form_of(Op op) { return get<std::string>(op.attributes(), "requantize"); }
-bool in_float(Op op) { return form_of(op) == "float32"; }
 
 class IntegerExporter {
  public:

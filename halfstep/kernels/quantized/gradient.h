@@ -1,6 +1,8 @@
 // The backward rule of a requantization. docs/arithmetic.md, section 5.
 #pragma once
 
+#include <limits>
+
 #include "halfstep/kernels/quantized/rule.h"
 
 namespace halfstep::kernels {
@@ -19,6 +21,25 @@ struct BackwardRule {
     const bool six = rule.activation == arith::Activation::relu6 && clamp.high < rule.code_max;
     low_slope = static_cast<double>(clamp.low) - zero_point;
     high_slope = six ? 0.0 : static_cast<double>(clamp.high) - zero_point;
+  }
+
+  /// The accumulators whose codes the clamp holds: a range, since a code never falls where its accumulator rises.
+  arith::Clamp accumulators(const arith::Scaling& scaling) const {
+    const auto first_from = [&](int64_t code) {
+      int64_t begin = std::numeric_limits<int32_t>::min(), end = int64_t{std::numeric_limits<int32_t>::max()} + 1;
+      while (begin < end) {
+        const int64_t middle = begin + (end - begin) / 2;
+        if (scaling.apply(middle) + zero_point < code) {
+          begin = middle + 1;
+        } else {
+          end = middle;
+        }
+      }
+      return begin;
+    };
+    const int64_t low = first_from(clamp.low), high = first_from(int64_t{clamp.high} + 1) - 1;
+    if (low > high) return {1, 0};
+    return {static_cast<int32_t>(low), static_cast<int32_t>(high)};
   }
 
   /// `code` before the clamp; `r` the real value in steps of the scale.

@@ -30,6 +30,11 @@ double sum_of_chunks(int64_t size, Term&& term) {
   return sum;
 }
 
+/// A gradient scale of 0 stands for a scale that nothing moves, whatever the sum is.
+float scaled(double gradient_scale, double sum) {
+  return gradient_scale == 0.0 ? 0.0F : static_cast<float>(gradient_scale * sum);
+}
+
 Status run_requantize_grad(const Call& call, int, int64_t) {
   using In = RequantizeGrad::in;
   const auto& state = *static_cast<const RuleState<RequantizeGrad>*>(call.state);
@@ -61,7 +66,7 @@ Status run_requantize_grad(const Call& call, int, int64_t) {
     acc_grad[i] = backward.clamp.holds(code) ? out_grad[i] * static_cast<float>(slope) : 0.0F;
     return static_cast<double>(out_grad[i]) * backward.scale_slope(code, codes * factor * slope);
   });
-  *call.out[RequantizeGrad::out::scale_grad].as<float>() = static_cast<float>(state.attributes.gradient_scale * sum);
+  *call.out[RequantizeGrad::out::scale_grad].as<float>() = scaled(state.attributes.gradient_scale, sum);
   return status;
 }
 
@@ -79,7 +84,7 @@ Status run_clamp_grad(const Call& call, int, int64_t) {
     value_grad[i] = backward.clamp.holds(unclamped[i]) ? out_grad[i] : 0.0F;
     return static_cast<double>(out_grad[i]) * backward.scale_slope(unclamped[i], r);
   });
-  *call.out[ClampGrad::out::scale_grad].as<float>() = static_cast<float>(state.attributes.gradient_scale * sum);
+  *call.out[ClampGrad::out::scale_grad].as<float>() = scaled(state.attributes.gradient_scale, sum);
   return {};
 }
 

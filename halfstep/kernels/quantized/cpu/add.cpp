@@ -9,6 +9,7 @@
 #include "halfstep/kernels/quantized/cpu/rows.h"
 #include "halfstep/kernels/quantized/sum.h"
 #include "halfstep/kernels/simd_dispatch.h"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
@@ -65,14 +66,14 @@ IntVec unclamped_sum(const SumRow& row, const Summand<A>& a, const Summand<B>& b
 
 template <class A, class B, class Out>
 void add_lanes(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i, Out* out, int32_t* unclamped,
-               float* real) {
+               float* real, bool stream) {
   const Ints d;
   const IntVec code = unclamped_sum(row, a, b, i);
   const IntVec clamped = hn::Min(hn::Max(code, hn::Set(d, row.clamp.low)), hn::Set(d, row.clamp.high));
   hn::StoreU(hn::DemoteTo(hn::Rebind<Out, Ints>(), clamped), hn::Rebind<Out, Ints>(), out);
   if (unclamped == nullptr) return;
-  hn::StoreU(code, d, unclamped);
-  hn::StoreU(real_of(a.steps(i), a.scale) + real_of(b.steps(i), b.scale), Floats(), real);
+  put(code, d, unclamped, stream);
+  put(real_of(a.steps(i), a.scale) + real_of(b.steps(i), b.scale), Floats(), real, stream);
 }
 
 template <class A, class B, class Out>
@@ -84,9 +85,10 @@ void add_row(const SumRow& row) {
   auto* out = static_cast<Out*>(row.out);
   const bool all = row.unclamped != nullptr;
   const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
+  const bool stream = may_stream(row.past_caches, row.unclamped) && may_stream(row.past_caches, row.real);
   int64_t i = 0;
   for (; i + lanes <= row.size; i += lanes)
-    add_lanes(row, a, b, i, out + i, all ? row.unclamped + i : nullptr, all ? row.real + i : nullptr);
+    add_lanes(row, a, b, i, out + i, all ? row.unclamped + i : nullptr, all ? row.real + i : nullptr, stream);
   const int64_t left = row.size - i;
   if (left == 0) return;
   constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
@@ -99,7 +101,7 @@ void add_row(const SumRow& row) {
   std::copy_n(b.codes + i, left, b_rest);
   a.codes = a_rest;
   b.codes = b_rest;
-  add_lanes(row, a, b, 0, out_rest, unclamped_rest, real_rest);
+  add_lanes(row, a, b, 0, out_rest, unclamped_rest, real_rest, false);
   std::copy_n(out_rest, left, out + i);
   if (!all) return;
   std::copy_n(unclamped_rest, left, row.unclamped + i);
@@ -176,8 +178,10 @@ Status run_add(const Call& call, int, int64_t piece) {
   if (call.out[Out::unclamped].present()) {
     row.unclamped = call.out[Out::unclamped].as<int32_t>() + begin;
     row.real = call.out[Out::real].as<float>() + begin;
+    row.past_caches = past_caches(out.size());
   }
   state.row(row);
+  if (row.past_caches) hwy::FlushStream();
   return {};
 }
 

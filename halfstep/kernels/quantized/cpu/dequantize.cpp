@@ -9,18 +9,15 @@
 #include "halfstep/kernels/quantized/cpu/rows.h"
 #include "halfstep/kernels/quantized/rule.h"
 #include "halfstep/kernels/simd_dispatch.h"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+// behind Highway's own headers: it is compiled once for every target
+#include "halfstep/kernels/quantized/cpu/requantize-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantized::HWY_NAMESPACE {
 #if HS_SIMD_TARGET
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-using Ints = hn::ScalableTag<int32_t>;
-using Floats = hn::ScalableTag<float>;
-using FloatVec = hn::Vec<Floats>;
 
 FloatVec activated(FloatVec v, const AccumulatorRow& row) {
   const Floats d;
@@ -40,18 +37,19 @@ FloatVec activated(FloatVec v, const AccumulatorRow& row) {
 void dequantize_row(const AccumulatorRow& row) {
   const Floats d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto at = [&](const int32_t* acc, float* dst) {
+  const auto at = [&](const int32_t* acc, float* dst, bool stream) {
     const FloatVec sum = hn::ConvertTo(d, hn::LoadU(Ints(), acc));
-    hn::StoreU(activated(sum * hn::Set(d, row.x_scale) * hn::Set(d, row.w_scale), row), d, dst);
+    put(activated(sum * hn::Set(d, row.x_scale) * hn::Set(d, row.w_scale), row), d, dst, stream);
   };
+  const bool stream = may_stream(row.past_caches, row.dst);
   int64_t i = 0;
-  for (; i + lanes <= row.size; i += lanes) at(row.acc + i, row.dst + i);
+  for (; i + lanes <= row.size; i += lanes) at(row.acc + i, row.dst + i, stream);
   if (i == row.size) return;
   constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
   int32_t acc[kMostLanes] = {};
   float dst[kMostLanes];
   std::copy(row.acc + i, row.acc + row.size, acc);
-  at(acc, dst);
+  at(acc, dst, false);
   std::copy_n(dst, row.size - i, row.dst + i);
 }
 
@@ -95,8 +93,10 @@ Status run_dequantize_accumulator(const Call& call, int, int64_t piece) {
     row.activation = state.activation;
     row.alpha = state.alpha;
     row.dst = call.out[DequantizeAccumulator::out::out_].as<float>() + walk.begin();
+    row.past_caches = past_caches(acc.size());
     state.row(row);
   }
+  if (past_caches(acc.size())) hwy::FlushStream();
   return {};
 }
 

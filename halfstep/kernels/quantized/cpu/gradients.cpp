@@ -10,6 +10,7 @@
 #include "halfstep/kernels/quantized/cpu/rows.h"
 #include "halfstep/kernels/quantized/gradient.h"
 #include "halfstep/kernels/simd_dispatch.h"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
@@ -46,10 +47,10 @@ DoubleVec scale_terms(const BackwardRule& rule, FloatVec out_grad, IntVec code, 
   return half_of<kUpper>(out_grad) * slope;
 }
 
-/// out_grad where the code lies within the clamp, else 0.
-FloatVec masked(const BackwardRule& rule, FloatVec out_grad, IntVec code) {
+/// out_grad where `code` (or accumulator) lies within `clamp`, else 0.
+FloatVec masked(const arith::Clamp& clamp, FloatVec out_grad, IntVec code) {
   const Ints d;
-  const auto outside = hn::Or(hn::Lt(code, hn::Set(d, rule.clamp.low)), hn::Gt(code, hn::Set(d, rule.clamp.high)));
+  const auto outside = hn::Or(hn::Lt(code, hn::Set(d, clamp.low)), hn::Gt(code, hn::Set(d, clamp.high)));
   return hn::IfThenZeroElse(hn::RebindMask(Floats(), outside), out_grad);
 }
 
@@ -64,24 +65,24 @@ DoubleVec accumulator_terms(const GradientRow& row, const BackwardRule& rule, Fl
 }
 
 DoubleVec accumulator_lanes(const GradientRow& row, const BackwardRule& rule, const float* out_grads,
-                            const int32_t* accs, float* grads) {
+                            const int32_t* accs, float* grads, bool stream) {
   const FloatVec out_grad = hn::LoadU(Floats(), out_grads);
   const IntVec acc = hn::LoadU(Ints(), accs);
   const IntVec code = unclamped_code(acc, row.step, rule.zero_point);
   const auto negative = hn::RebindMask(Floats(), hn::Lt(acc, hn::Zero(Ints())));
   const FloatVec slope =
       hn::IfThenElse(negative, hn::Set(Floats(), static_cast<float>(row.alpha)), hn::Set(Floats(), 1.0F));
-  hn::StoreU(masked(rule, out_grad * slope, code), Floats(), grads);
+  put(masked(rule.clamp, out_grad * slope, code), Floats(), grads, stream);
   return accumulator_terms<false>(row, rule, out_grad, acc, code) +
          accumulator_terms<true>(row, rule, out_grad, acc, code);
 }
 
 DoubleVec code_lanes(const GradientRow& row, const BackwardRule& rule, const float* out_grads, const int32_t* codes,
-                     const float* reals, float* grads) {
+                     const float* reals, float* grads, bool stream) {
   const FloatVec out_grad = hn::LoadU(Floats(), out_grads);
   const IntVec code = hn::LoadU(Ints(), codes);
   const FloatVec real = hn::LoadU(Floats(), reals);
-  hn::StoreU(masked(rule, out_grad, code), Floats(), grads);
+  put(masked(rule.clamp, out_grad, code), Floats(), grads, stream);
   const DoubleVec factor = hn::Set(Doubles(), row.factor);
   return scale_terms<false>(rule, out_grad, code, half_of<false>(real) * factor) +
          scale_terms<true>(rule, out_grad, code, half_of<true>(real) * factor);
@@ -92,17 +93,18 @@ DoubleVec code_lanes(const GradientRow& row, const BackwardRule& rule, const flo
 template <bool kAccumulators>
 double gradient_row(const GradientRow& row, const BackwardRule& rule) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
-  const auto at = [&](const float* out_grad, const int32_t* codes, const float* real, float* grad) {
+  const auto at = [&](const float* out_grad, const int32_t* codes, const float* real, float* grad, bool stream) {
     if constexpr (kAccumulators) {
-      return accumulator_lanes(row, rule, out_grad, codes, grad);
+      return accumulator_lanes(row, rule, out_grad, codes, grad, stream);
     } else {
-      return code_lanes(row, rule, out_grad, codes, real, grad);
+      return code_lanes(row, rule, out_grad, codes, real, grad, stream);
     }
   };
+  const bool stream = may_stream(row.past_caches, row.grad);
   DoubleVec sum = hn::Zero(Doubles());
   int64_t i = 0;
   for (; i + lanes <= row.size; i += lanes)
-    sum = sum + at(row.out_grad + i, row.codes + i, kAccumulators ? nullptr : row.real + i, row.grad + i);
+    sum = sum + at(row.out_grad + i, row.codes + i, kAccumulators ? nullptr : row.real + i, row.grad + i, stream);
   if (i < row.size) {
     constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
     float out_grad[kMostLanes] = {}, real[kMostLanes] = {}, grad[kMostLanes];
@@ -110,10 +112,30 @@ double gradient_row(const GradientRow& row, const BackwardRule& rule) {
     std::copy(row.out_grad + i, row.out_grad + row.size, out_grad);
     std::copy(row.codes + i, row.codes + row.size, codes);
     if (!kAccumulators) std::copy(row.real + i, row.real + row.size, real);
-    sum = sum + at(out_grad, codes, real, grad);
+    sum = sum + at(out_grad, codes, real, grad, false);
     std::copy_n(grad, row.size - i, row.grad + i);
   }
   return hn::GetLane(hn::SumOfLanes(Doubles(), sum));
+}
+
+/// Gradients of a row alone, for a scale that nothing moves.
+double masked_row(const GradientRow& row, const BackwardRule&) {
+  const Floats d;
+  const Ints ints;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const FloatVec alpha = hn::Set(d, static_cast<float>(row.alpha));
+  const auto at = [&](FloatVec out_grad, IntVec code) {
+    const auto negative = hn::RebindMask(d, hn::Lt(code, hn::Zero(ints)));
+    return masked(row.inside, row.alpha == 1.0 ? out_grad : hn::IfThenElse(negative, out_grad * alpha, out_grad), code);
+  };
+  const bool stream = may_stream(row.past_caches, row.grad);
+  int64_t i = 0;
+  for (; i + lanes <= row.size; i += lanes)
+    put(at(hn::LoadU(d, row.out_grad + i), hn::LoadU(ints, row.codes + i)), d, row.grad + i, stream);
+  const auto rest = hn::FirstN(d, static_cast<size_t>(row.size - i));
+  const IntVec codes = hn::MaskedLoad(hn::RebindMask(ints, rest), ints, row.codes + i);
+  hn::BlendedStore(at(hn::MaskedLoad(rest, d, row.out_grad + i), codes), rest, d, row.grad + i);
+  return 0.0;
 }
 
 #endif
@@ -144,7 +166,7 @@ size_t partial_bytes(int64_t pieces) { return static_cast<size_t>(pieces) * size
 
 void store_scale_grad(const Call& call, int64_t size, double gradient_scale, float* scale_grad) {
   double sum = 0.0;
-  for (int64_t piece = 0; piece < pieces_of(size); ++piece) sum += partial_sums(call)[piece];
+  for (int64_t piece = 0; gradient_scale != 0.0 && piece < pieces_of(size); ++piece) sum += partial_sums(call)[piece];
   *scale_grad = static_cast<float>(gradient_scale * sum);
 }
 
@@ -152,15 +174,23 @@ void store_scale_grad(const Call& call, int64_t size, double gradient_scale, flo
 struct ChannelFactor {
   Step step;
   double factor;
+  arith::Clamp inside;  ///< of accumulators
 };
 
 Plan prepare_requantize_grad(const Problem& problem) {
   const Dims& acc = problem.in[RequantizeGrad::in::acc]->dims;
   const int64_t pieces = pieces_of(count_elements(acc));
-  return {.state = std::make_shared<GradientState<RequantizeGrad>>(problem,
-                                                                   HS_SIMD_CHOOSE(problem.level, gradient_row<true>)),
+  const bool is_fixed = RequantizeGrad(problem.attributes).gradient_scale == 0.0;
+  const auto row =
+      is_fixed ? HS_SIMD_CHOOSE(problem.level, masked_row) : HS_SIMD_CHOOSE(problem.level, gradient_row<true>);
+  return {.state = std::make_shared<GradientState<RequantizeGrad>>(problem, row),
           .scratch = partial_bytes(pieces) + static_cast<size_t>(acc[1]) * sizeof(ChannelFactor),
           .phases = {1, pieces, 1}};
+}
+
+BackwardRule backward_rule(const Call& call, const RequantizeRule& rule) {
+  using In = RequantizeGrad::in;
+  return {rule, *call.in[In::y_scale].as<const float>(), *call.in[In::y_zero_point].as<const int32_t>()};
 }
 
 Status derive_channels(const Call& call, const RequantizeRule& rule, int64_t channels, ChannelFactor* factors) {
@@ -173,6 +203,7 @@ Status derive_channels(const Call& call, const RequantizeRule& rule, int64_t cha
     arith::Scaling scaling;
     if (Status status = rule.derive(factors[c].factor, c, scaling); !status.ok()) return status;
     factors[c].step = step_of(scaling, 0, 0);
+    factors[c].inside = backward_rule(call, rule).accumulators(scaling);
   }
   return {};
 }
@@ -188,12 +219,12 @@ Status run_requantize_grad(const Call& call, int phase, int64_t piece) {
     store_scale_grad(call, acc.size(), state.gradient_scale, call.out[RequantizeGrad::out::scale_grad].as<float>());
     return {};
   }
-  const float y_scale = *call.in[In::y_scale].as<const float>();
-  const BackwardRule backward(state.rule, y_scale, *call.in[In::y_zero_point].as<const int32_t>());
+  const BackwardRule backward = backward_rule(call, state.rule);
   RunWalk walk(channels, piece * kPieceElements, std::min(acc.size(), (piece + 1) * kPieceElements));
   double sum = 0.0;
   while (walk.next()) {
     GradientRow row;
+    row.inside = factors[walk.channel()].inside;
     row.step = factors[walk.channel()].step;
     row.factor = factors[walk.channel()].factor;
     if (state.rule.activation == arith::Activation::leaky_relu) row.alpha = state.rule.alpha;
@@ -209,10 +240,12 @@ Status run_requantize_grad(const Call& call, int phase, int64_t piece) {
 
 Plan prepare_clamp_grad(const Problem& problem) {
   const int64_t pieces = pieces_of(count_elements(problem.in[ClampGrad::in::out_grad]->dims));
-  return {
-      .state = std::make_shared<GradientState<ClampGrad>>(problem, HS_SIMD_CHOOSE(problem.level, gradient_row<false>)),
-      .scratch = partial_bytes(pieces),
-      .phases = {pieces, 1}};
+  const bool is_fixed = ClampGrad(problem.attributes).gradient_scale == 0.0;
+  const auto row =
+      is_fixed ? HS_SIMD_CHOOSE(problem.level, masked_row) : HS_SIMD_CHOOSE(problem.level, gradient_row<false>);
+  return {.state = std::make_shared<GradientState<ClampGrad>>(problem, row),
+          .scratch = partial_bytes(pieces),
+          .phases = {pieces, 1}};
 }
 
 Status run_clamp_grad(const Call& call, int phase, int64_t piece) {
@@ -227,13 +260,16 @@ Status run_clamp_grad(const Call& call, int phase, int64_t piece) {
   const BackwardRule backward(state.rule, y_scale, *call.in[In::y_zero_point].as<const int32_t>());
   const int64_t begin = piece * kPieceElements;
   GradientRow row;
+  row.inside = backward.clamp;
   row.factor = 1.0 / static_cast<double>(y_scale);
   row.size = std::min(size - begin, kPieceElements);
   row.out_grad = call.in[In::out_grad].as<const float>() + begin;
   row.codes = call.in[In::unclamped].as<const int32_t>() + begin;
   row.real = call.in[In::real].as<const float>() + begin;
   row.grad = call.out[ClampGrad::out::value_grad].as<float>() + begin;
+  row.past_caches = past_caches(size);
   partial_sums(call)[piece] = state.row(row, backward);
+  if (row.past_caches) hwy::FlushStream();
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include "halfstep/base/tensor.h"
 #include "halfstep/kernels/quantized/cpu/rows.h"
 #include "halfstep/kernels/quantized/layer_parameters.h"
+#include "hwy/cache_control.h"
 
 namespace halfstep::kernels::quantized {
 namespace {
@@ -30,8 +31,11 @@ struct State {
   size_t tile_bytes() const {
     return aligned(static_cast<size_t>(cut.images * cut.outputs * layer.pixels()) * sizeof(int32_t));
   }
-  /// One output channel of a matrix product: sums, then codes.
-  size_t column_bytes() const { return layer.linear ? aligned(static_cast<size_t>(cut.images) * 6) : 0; }
+  /// One output channel of a matrix product: sums, then codes. Or the planes of an image of a tile that has them last.
+  size_t column_bytes() const {
+    if (layer.linear) return aligned(static_cast<size_t>(cut.images) * 6);
+    return accumulator->channels_last() ? tile_bytes() / static_cast<size_t>(cut.images) : 0;
+  }
 
   const Step* steps(const Call& call) const { return reinterpret_cast<const Step*>(call.scratch); }
   int32_t* tile(const Call& call) const { return reinterpret_cast<int32_t*>(call.worker_scratch); }
@@ -89,9 +93,16 @@ void* code_at(const State& state, const View& out, int64_t index) {
 void finish_planes(const State& state, const Call& call, const Piece& piece) {
   RequantizeRow row = row_of(state, LayerScales(call));
   row.size = state.layer.pixels();
-  row.sums = state.tile(call);
+  const int32_t* image = state.tile(call);
+  auto* planes = reinterpret_cast<int32_t*>(state.column(call));
   const View& acc = call.out[Out::acc];
-  for (int64_t n = piece.image; n < piece.image + piece.images; ++n) {
+  row.past_caches = acc.present() && past_caches(acc.size());
+  for (int64_t n = piece.image; n < piece.image + piece.images; ++n, image += piece.outputs * row.size) {
+    row.sums = image;
+    if (state.accumulator->channels_last()) {
+      state.rows.transpose(image, row.size, piece.outputs, planes);
+      row.sums = planes;
+    }
     for (int64_t o = piece.output; o < piece.output + piece.outputs; ++o) {
       const int64_t index = (n * state.layer.geometry.o + o) * row.size;
       row.step = state.steps(call)[o];
@@ -101,6 +112,7 @@ void finish_planes(const State& state, const Call& call, const Piece& piece) {
       row.sums += row.size;
     }
   }
+  if (row.past_caches) hwy::FlushStream();
 }
 
 /// Column by column: a channel's numbers are uniform along a row of the requantization.

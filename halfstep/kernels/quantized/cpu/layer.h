@@ -72,8 +72,8 @@ struct AccumulateCall {
   int32_t x_zero_point = 0;
 };
 
-/// A way to accumulate. Tiles are int32 [image][output][pixel] (matrix product: [image][output]) without bias, modulo
-/// 2^32.
+/// A way to accumulate. Tiles are int32 [image][output][pixel], or [image][pixel][output] where channels_last(),
+/// (matrix product: [image][output]) without bias, modulo 2^32.
 class Accumulator {
  public:
   virtual ~Accumulator() = default;
@@ -84,6 +84,7 @@ class Accumulator {
   /// sum x * w with padding of x_zero_point codes where raw_codes(), else sum (x - x_zero_point) * w.
   virtual Status accumulate(const AccumulateCall& call, int64_t piece, const Room& room, int32_t* tile) const = 0;
   virtual bool raw_codes() const = 0;
+  virtual bool channels_last() const = 0;
 };
 
 /// The Plan of a layer with the given way to accumulate; it runs with run_layer.

@@ -46,6 +46,7 @@ class FloatAccumulator final : public Accumulator {
     return (layer_.wide_in ? 2 : 1) * floats(piece_inputs()) + floats(piece_results()) + products_.scratch();
   }
   bool raw_codes() const override { return false; }
+  bool channels_last() const override { return false; }
 
   Status pack(const int8_t* weights, const Room& room) const override {
     auto* plain = reinterpret_cast<float*>(room.shared);

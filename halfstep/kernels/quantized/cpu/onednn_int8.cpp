@@ -6,6 +6,7 @@
 #include "halfstep/base/tensor.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantized/cpu/products.h"
+#include "halfstep/kernels/quantized/cpu/rows.h"
 
 namespace halfstep::kernels {
 namespace quantized {
@@ -14,15 +15,21 @@ namespace {
 size_t aligned(int64_t bytes) { return (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment; }
 
 /// oneDNN pads with zero, which is no zero of an affine input: a padded layer's pieces are copied with margins of the
-/// zero point's code.
+/// zero point's code, and in the order that it computes in where that is quicker than its own change of layout.
 class Int8Accumulator final : public Accumulator {
  public:
-  Int8Accumulator(const Layer& layer, const Cut& cut)
-      : layer_(layer), cut_(cut), padded_(is_padded(layer.geometry)), products_(layer, cut, spec_of()) {}
+  Int8Accumulator(const Layer& layer, const Cut& cut, CpuLevel level)
+      : layer_(layer),
+        cut_(cut),
+        rows_(row_functions(level)),
+        padded_(is_padded(layer.geometry)),
+        turned_(padded_ && layer.geometry.groups == 1 && layer.geometry.c % 16 == 0),
+        products_(layer, cut, spec_of()) {}
 
   size_t shared_bytes() const override { return products_.packed_bytes(); }
   size_t worker_bytes() const override { return copy_bytes() + products_.scratch(); }
   bool raw_codes() const override { return true; }
+  bool channels_last() const override { return !layer_.linear && layer_.geometry.groups == 1; }
 
   Status pack(const int8_t* weights, const Room& room) const override {
     return products_.pack(weights, room.shared, room.worker + copy_bytes());
@@ -32,7 +39,10 @@ class Int8Accumulator final : public Accumulator {
     const Piece part = cut_.piece(piece);
     const auto* src = static_cast<const uint8_t*>(call.x) + part.first_input(layer_);
     auto* copy = reinterpret_cast<uint8_t*>(room.worker);
-    if (padded_) copy_padded(src, part, static_cast<uint8_t>(call.x_zero_point), copy);
+    if (padded_) {
+      std::memset(copy, static_cast<uint8_t>(call.x_zero_point), static_cast<size_t>(part.images * copied_image()));
+      turned_ ? copy_turned(src, part, copy) : copy_padded(src, part, copy);
+    }
     return products_.multiply(piece, 0, padded_ ? copy : src, call.weights, room.shared, tile,
                               room.worker + copy_bytes());
   }
@@ -52,12 +62,24 @@ class Int8Accumulator final : public Accumulator {
     spec.width = width();
     spec.x_image = padded_ ? copied_image() : layer_.geometry.x_image();
     spec.slice_channels = layer_.geometry.group_in();
+    spec.x_channels_last = turned_;
+    spec.out_channels_last = channels_last();
     return spec;
   }
 
-  void copy_padded(const uint8_t* src, const Piece& part, uint8_t padding, uint8_t* copy) const {
+  void copy_turned(const uint8_t* src, const Piece& part, uint8_t* copy) const {
     const ConvGeometry& g = layer_.geometry;
-    std::memset(copy, padding, static_cast<size_t>(part.images * copied_image()));
+    for (int64_t n = 0; n < part.images; ++n)
+      rows_.to_channels_last({.src = src + n * g.x_image(),
+                              .channels = g.c,
+                              .height = g.h,
+                              .width = g.w,
+                              .dst = copy + n * copied_image() + (g.pad[0] * width() + g.pad[1]) * g.c,
+                              .line = width()});
+  }
+
+  void copy_padded(const uint8_t* src, const Piece& part, uint8_t* copy) const {
+    const ConvGeometry& g = layer_.geometry;
     for (int64_t n = 0; n < part.images; ++n) {
       for (int64_t c = 0; c < layer_.channels_of(part.outputs); ++c) {
         const uint8_t* from = src + (n * g.c + c) * g.x_plane();
@@ -69,7 +91,9 @@ class Int8Accumulator final : public Accumulator {
 
   Layer layer_;
   Cut cut_;
+  const RowFunctions& rows_;
   bool padded_;
+  bool turned_;  ///< copies have their channels last
   Products products_;
 };
 
@@ -86,7 +110,7 @@ Verdict accept_int8(const Problem& problem) {
 Plan prepare_int8(const Problem& problem) {
   const Layer layer(problem);
   const Cut cut(layer);
-  return prepare_layer(problem, layer, cut, std::make_unique<Int8Accumulator>(layer, cut));
+  return prepare_layer(problem, layer, cut, std::make_unique<Int8Accumulator>(layer, cut, problem.level));
 }
 
 }  // namespace

@@ -56,6 +56,8 @@ onednn::Convolution Products::make_convolution(int64_t images, int64_t outputs, 
   g.pad = spec_.pad;
   spec.x_image = spec_.x_image;
   spec.out_image = outputs * layer_.pixels();
+  spec.x_channels_last = spec_.x_channels_last;
+  spec.out_channels_last = spec_.out_channels_last;
   spec.filter = layer_.geometry.filter();
   spec.x = spec_.x;
   spec.weights = spec_.weights;

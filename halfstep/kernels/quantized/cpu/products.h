@@ -15,6 +15,8 @@ struct ProductSpec {
   int64_t height = 1, width = 1;
   std::array<int64_t, 4> pad = {0, 0, 0, 0};
   int64_t x_image = 1;  ///< elements from image to image of that input
+  /// Whether its channels, and those of the results, are the last axis; only without groups.
+  bool x_channels_last = false, out_channels_last = false;
   int64_t slice_channels =
       1;  ///< input channels of a group that one product sums over; all of them where there are groups
 };
@@ -32,7 +34,7 @@ class Products {
   /// Packs the layer's weights, given in the spec's type, for all pieces.
   Status pack(const void* weights, std::byte* packed, std::byte* scratch) const;
   /// The product of a piece and a slice. `x` is the first element of the piece's first image and first channel; `tile`
-  /// is [image][output][pixel] of the spec's type.
+  /// is [image][output][pixel] of the spec's type, or [image][pixel][output].
   Status multiply(int64_t piece, int64_t slice, const void* x, const void* weights, const std::byte* packed, void* tile,
                   std::byte* scratch) const;
 

@@ -25,6 +25,20 @@ using LongVec = hn::Vec<Longs>;
 using Floats = hn::ScalableTag<float>;
 using FloatVec = hn::Vec<Floats>;
 
+/// Whether vectors can be stored past the caches from here on, if they should.
+inline bool may_stream(bool past_caches, const void* to) {
+  return past_caches && reinterpret_cast<uintptr_t>(to) % hn::MaxLanes(hn::ScalableTag<uint8_t>()) == 0;
+}
+
+template <class D>
+void put(hn::Vec<D> v, D d, hn::TFromD<D>* to, bool stream) {
+  if (stream) {
+    hn::Stream(v, d, to);
+  } else {
+    hn::StoreU(v, d, to);
+  }
+}
+
 /// int32 lanes as int64: those with even index, and those with odd index.
 struct Halves {
   LongVec even, odd;
@@ -39,6 +53,18 @@ inline Halves product(IntVec a, int32_t m) {
   return {hn::MulEven(a, factor), hn::MulEven(swap_down(a), factor)};
 }
 
+/// Both halves' low 32 bits.
+inline IntVec joined(LongVec even, LongVec odd) {
+  return hn::OddEven(hn::BitCast(Ints(), hn::ShiftLeft<32>(odd)), hn::BitCast(Ints(), even));
+}
+
+/// ((v + 2^(shift-1)) >> shift) + zero_point for results of at most 2^30 before the zero point.
+inline IntVec round_shift_small(Halves v, int shift, int32_t zero_point) {
+  const LongVec half = hn::Set(Longs(), int64_t{1} << (shift - 1));
+  return joined(hn::ShiftRightSame(v.even + half, shift), hn::ShiftRightSame(v.odd + half, shift)) +
+         hn::Set(Ints(), zero_point);
+}
+
 /// ((v + 2^(shift-1)) >> shift) + zero_point, saturated to int32.
 inline IntVec round_shift(Halves v, int shift, int32_t zero_point) {
   using Limits = std::numeric_limits<int32_t>;
@@ -50,12 +76,13 @@ inline IntVec round_shift(Halves v, int shift, int32_t zero_point) {
   const auto rounded = [&](LongVec x) {
     return hn::Min(hn::Max(hn::ShiftRightSame(x + half, shift) + offset, low), high);
   };
-  const IntVec odd = hn::BitCast(Ints(), hn::ShiftLeft<32>(rounded(v.odd)));
-  return hn::OddEven(odd, hn::BitCast(Ints(), rounded(v.even)));
+  return joined(rounded(v.even), rounded(v.odd));
 }
 
 inline IntVec scaled(IntVec acc, arith::Multiplier factor, int32_t zero_point) {
-  return round_shift(product(acc, factor.m), factor.shift, zero_point);
+  const bool is_small = int64_t{factor.m} <= int64_t{1} << (factor.shift - 1);  // at most half an accumulator
+  return is_small ? round_shift_small(product(acc, factor.m), factor.shift, zero_point)
+                  : round_shift(product(acc, factor.m), factor.shift, zero_point);
 }
 
 /// rint(steps), held to kMostSteps.

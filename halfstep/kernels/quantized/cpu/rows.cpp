@@ -17,11 +17,11 @@ namespace halfstep::kernels::quantized::HWY_NAMESPACE {
 int64_t lanes() { return static_cast<int64_t>(hn::Lanes(Ints())); }
 
 template <class Code>
-void requantize_lanes(const RequantizeRow& row, const int32_t* sums, int32_t* acc, Code* codes) {
+void requantize_lanes(const RequantizeRow& row, const int32_t* sums, int32_t* acc, bool stream, Code* codes) {
   const Ints d;
   const hn::Rebind<Code, Ints> narrow;
   const IntVec sum = hn::LoadU(d, sums) + hn::Set(d, row.step.bias);
-  if (acc != nullptr) hn::StoreU(sum + hn::Set(d, row.step.shown_bias), d, acc);
+  if (acc != nullptr) put(sum + hn::Set(d, row.step.shown_bias), d, acc, stream);
   const IntVec code = unclamped_code(sum, row.step, row.zero_point);
   const IntVec clamped = hn::Min(hn::Max(code, hn::Set(d, row.clamp.low)), hn::Set(d, row.clamp.high));
   hn::StoreU(hn::DemoteTo(narrow, clamped), narrow, codes);
@@ -30,15 +30,16 @@ void requantize_lanes(const RequantizeRow& row, const int32_t* sums, int32_t* ac
 template <class Code>
 void requantize_row(const RequantizeRow& row) {
   auto* codes = static_cast<Code*>(row.codes);
+  const bool stream = may_stream(row.past_caches, row.acc);
   int64_t i = 0;
   for (; i + lanes() <= row.size; i += lanes())
-    requantize_lanes(row, row.sums + i, row.acc == nullptr ? nullptr : row.acc + i, codes + i);
+    requantize_lanes(row, row.sums + i, row.acc == nullptr ? nullptr : row.acc + i, stream, codes + i);
   if (i == row.size) return;
   constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
   int32_t sums[kMostLanes] = {};
   Code rest[kMostLanes];
   std::copy(row.sums + i, row.sums + row.size, sums);
-  requantize_lanes(row, sums, sums, rest);
+  requantize_lanes(row, sums, sums, false, rest);
   std::copy_n(rest, row.size - i, codes + i);
   if (row.acc != nullptr) std::copy_n(sums, row.size - i, row.acc + i);
 }
@@ -80,9 +81,82 @@ void add_whole(const float* src, int64_t size, int shift, bool first, int32_t* d
   }
 }
 
+/// Squares of four by four, each in registers; down to whole cache lines of dst before it goes on to the next columns,
+/// whose lines may fall on the same places of the cache.
+void transpose(const int32_t* src, int64_t rows, int64_t columns, int32_t* dst) {
+  constexpr int64_t kLine = 16;
+  const hn::FixedTag<int32_t, 4> d;
+  const hn::FixedTag<int64_t, 2> pairs;
+  const auto halves = [&](auto a, auto b, int64_t to) {
+    const auto left = hn::BitCast(pairs, a), right = hn::BitCast(pairs, b);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, left, right)), d, dst + to);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, left, right)), d, dst + to + rows);
+  };
+  const int64_t whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
+  const auto square = [&](int64_t r, int64_t c) {
+    const int32_t* from = src + r * columns + c;
+    const auto v0 = hn::LoadU(d, from), v1 = hn::LoadU(d, from + columns);
+    const auto v2 = hn::LoadU(d, from + 2 * columns), v3 = hn::LoadU(d, from + 3 * columns);
+    halves(hn::InterleaveLower(d, v0, v1), hn::InterleaveLower(d, v2, v3), c * rows + r);
+    halves(hn::InterleaveUpper(d, v0, v1), hn::InterleaveUpper(d, v2, v3), (c + 2) * rows + r);
+  };
+  for (int64_t line = 0; line < whole_rows; line += kLine) {
+    for (int64_t c = 0; c < whole_columns; c += 4) {
+      for (int64_t r = line; r < std::min(line + kLine, whole_rows); r += 4) square(r, c);
+    }
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c) dst[c * rows + r] = src[r * columns + c];
+  }
+}
+
+using Bytes = hn::FixedTag<uint8_t, 16>;
+
+/// vectors[i] element k becomes vectors[k] element i: each round turns the eight bits of both indices by one.
+void transpose_bytes(const uint8_t* src, int64_t step, uint8_t* square) {
+  const Bytes d;
+  hn::Vec<Bytes> a[16], b[16];
+  for (int k = 0; k < 16; ++k) a[k] = hn::LoadU(d, src + k * step);
+  const auto round = [&](const hn::Vec<Bytes>* from, hn::Vec<Bytes>* to) {
+    for (int k = 0; k < 8; ++k) {
+      to[2 * k] = hn::InterleaveLower(d, from[k], from[k + 8]);
+      to[2 * k + 1] = hn::InterleaveUpper(d, from[k], from[k + 8]);
+    }
+  };
+  round(a, b);
+  round(b, a);
+  round(a, b);
+  round(b, a);
+  for (int k = 0; k < 16; ++k) hn::StoreU(a[k], d, square + 16 * k);
+}
+
+void to_channels_last(const PlanesRow& row) {
+  const int64_t pixels = row.height * row.width;
+  alignas(64) uint8_t square[256];
+  for (int64_t c = 0; c < row.channels; c += 16) {
+    const uint8_t* planes = row.src + c * pixels;
+    int64_t x = 0, y = 0;
+    for (int64_t begin = 0; begin < pixels; begin += 16) {
+      const int64_t size = std::min<int64_t>(16, pixels - begin);
+      if (size == 16) {
+        transpose_bytes(planes + begin, pixels, square);
+      } else {
+        for (int64_t i = 0; i < 16 * size; ++i) square[i] = planes[i % 16 * pixels + begin + i / 16];
+      }
+      for (int64_t i = 0; i < size; ++i) {
+        std::copy_n(square + 16 * i, 16, row.dst + (y * row.line + x) * row.channels + c);
+        if (++x < row.width) continue;
+        x = 0;
+        ++y;
+      }
+    }
+  }
+}
+
 const RowFunctions& functions() {
-  static constexpr RowFunctions all = {requantize_row<uint8_t>, requantize_row<uint16_t>, subtract_u8, split_u16,
-                                       add_whole};
+  static constexpr RowFunctions all = {
+      requantize_row<uint8_t>, requantize_row<uint16_t>, subtract_u8, split_u16, add_whole, transpose,
+      to_channels_last};
   return all;
 }
 

@@ -8,6 +8,11 @@
 
 namespace halfstep::kernels::quantized {
 
+/// Results of 32-bit numbers from this many bytes on are stored past the caches: in a training step nobody reads them
+/// before they have left those, and a store past the caches need not read the line first.
+inline constexpr int64_t kPastCaches = int64_t{4} << 20;
+constexpr bool past_caches(int64_t elements) { return elements * 4 >= kPastCaches; }
+
 /// From a sum to a code, for one output channel: by scale_float where there is a factor, by an engine where there is
 /// one, else by scale_half_up.
 struct Step {
@@ -28,7 +33,8 @@ struct RequantizeRow {
   Step step;
   int32_t zero_point = 0;
   arith::Clamp clamp;
-  int32_t* acc = nullptr;  ///< sums with the bias, where they are asked for; may be `sums`
+  int32_t* acc = nullptr;    ///< sums with the bias, where they are asked for; may be `sums`
+  bool past_caches = false;  ///< of acc
   void* codes = nullptr;
 };
 
@@ -39,9 +45,11 @@ struct GradientRow {
   const int32_t* codes = nullptr;  ///< accumulators, or codes before the clamp
   const float* real = nullptr;     ///< only where `codes` are codes
   float* grad = nullptr;
-  Step step;            ///< of accumulators
-  double factor = 1.0;  ///< from accumulators, or from `real`, to steps of the scale
-  double alpha = 1.0;   ///< slope for negative accumulators
+  bool past_caches = false;  ///< of grad
+  arith::Clamp inside;       ///< what is not cut off, in terms of `codes`
+  Step step;                 ///< of accumulators
+  double factor = 1.0;       ///< from accumulators, or from `real`, to steps of the scale
+  double alpha = 1.0;        ///< slope for negative accumulators
 };
 
 /// Accumulators of one channel, to be made real.
@@ -52,6 +60,7 @@ struct AccumulatorRow {
   arith::Activation activation = arith::Activation::none;
   float alpha = 0.0F;
   float* dst = nullptr;
+  bool past_caches = false;
 };
 
 /// A sum of two values of codes; every pointer to codes of the types that the function is for.
@@ -66,6 +75,16 @@ struct SumRow {
   void* out = nullptr;
   int32_t* unclamped = nullptr;  ///< with `real`, or neither
   float* real = nullptr;
+  bool past_caches = false;  ///< of both
+};
+
+/// Planes of codes, to be pixels with their channels together.
+struct PlanesRow {
+  const uint8_t* src = nullptr;
+  int64_t channels = 16;  ///< a multiple of 16
+  int64_t height = 1, width = 1;
+  uint8_t* dst = nullptr;  ///< of the first pixel
+  int64_t line = 1;        ///< pixels from line to line of dst
 };
 
 /// The functions of rows.cpp for a level.
@@ -78,6 +97,9 @@ struct RowFunctions {
   void (*split_u16)(const uint16_t* src, int64_t size, int32_t zero_point, float* low, float* high);
   /// dst[i] += whole(src[i]) << shift, or = where first.
   void (*add_whole)(const float* src, int64_t size, int shift, bool first, int32_t* dst);
+  /// dst[columns][rows] of src[rows][columns].
+  void (*transpose)(const int32_t* src, int64_t rows, int64_t columns, int32_t* dst);
+  void (*to_channels_last)(const PlanesRow& row);
 };
 
 const RowFunctions& row_functions(CpuLevel level);
