@@ -25,8 +25,14 @@ std::map<std::string, Dims> closed_extents(const formats::Summary& summary, cons
   return closed;
 }
 
+formats::Binding open_extents() {
+  formats::Binding binding;
+  binding.evaluate = eager::call;
+  return binding;
+}
+
 /// The Model, or nothing where it cannot be translated with these extents.
-std::optional<Model> try_import(const formats::File& file, formats::Binding binding) {
+std::optional<Model> try_import(const formats::File& file, const formats::Binding& binding) {
   try {
     return file.import(binding);
   } catch (const Error& error) {
@@ -37,12 +43,15 @@ std::optional<Model> try_import(const formats::File& file, formats::Binding bind
 
 }  // namespace
 
+Model load_network(const std::filesystem::path& path) {
+  return formats::is_foreign(path) ? formats::open(path)->import(open_extents()) : load_model(path);
+}
+
 Model load_network(const std::filesystem::path& path, const std::string& data,
                    const std::optional<train::Preprocess>& preprocess) {
   if (!formats::is_foreign(path)) return load_model(path);
   const auto file = formats::open(path);
-  formats::Binding binding;
-  binding.evaluate = eager::call;
+  formats::Binding binding = open_extents();
   if (auto model = try_import(*file, binding)) return std::move(*model);
   const formats::Summary summary = file->summary();
   const io::Dataset samples = open_data(data);

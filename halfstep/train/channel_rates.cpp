@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/quantized_steps.h"
 #include "halfstep/quant/quantizer.h"
 
 namespace halfstep::train {
@@ -28,7 +29,7 @@ std::map<std::string, Tensor> channel_rates(const Model& prepared) {
   std::map<std::string, Tensor> rates;
   for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
     if (quantizer.axis() != 0 || !quantizer.x().is_tensor() || !quant::is_learned(quantizer)) continue;
-    const Value scale = quant::scale_tensor(quantizer);
+    const Value scale = passes::scale_tensor(quantizer);
     const Tensor of_scale = rates_of(prepared.tensors.at(scale.name()));
     Dims along(quantizer.x().dims().size(), 1);
     along[0] = of_scale.size();

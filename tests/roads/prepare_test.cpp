@@ -5,6 +5,7 @@
 
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
+#include "halfstep/passes/quantized_steps.h"
 #include "halfstep/quant/quantizer.h"
 #include "tests/roads/fixture.h"
 #include "tests/support/error.h"
@@ -129,7 +130,7 @@ TEST(Prepare, MeansKeepTheirScale) {
   const std::string body = "  c = conv2d(x=x, w=@w)\n  p = global_avg_pool(x=c)\n  return p\n";
   const Model kept = prepared(body, "pytorch_x86"), apart = prepared(body, "onnxruntime_int8");
   const auto scale = [](const Model& model, const char* name) {
-    return quant::scale_tensor(ops::FakeQuantize(model.graph.op(name).node())).name();
+    return passes::scale_tensor(ops::FakeQuantize(model.graph.op(name).node())).name();
   };
   EXPECT_EQ(scale(kept, "p.q"), scale(kept, "c.q"));
   EXPECT_NE(scale(apart, "p.q"), scale(apart, "c.q"));
