@@ -57,7 +57,7 @@ def read(path):
         tensors = {"@" + name: file.get_tensor(name) for name in file.keys()}
     matches = [NODE.match(line) for line in text.splitlines()]
     source = re.match(r"graph \w+\((\S+): ", text).group(1)
-    returned = re.search(r"^  return (.*)$", text, re.M).group(1)
+    returned = re.search(r"^  return (?:.* = )?(\S+)$", text, re.M).group(1)
     return [Node(m) for m in matches if m], tensors, source, returned
 
 

@@ -195,6 +195,23 @@ TEST(Export, AChangedWeightCodeIsFound) {
       differing(codes.at("conv4"), run_exported(formats::onnx::export_model(integer, options, ""), x).at("conv4")), 0);
 }
 
+/// Scales and biases of PyTorch's engines are there: only the order of the arithmetic is another.
+TEST(Export, AnEngineOfPyTorchIsNearlyKept) {
+  Prepared prepared("pytorch_fbgemm", {}, {{"rounding.method", "divide"}});
+  const Model integer = quant::convert(prepared.model).model;
+  const Tensor x = prepared.parts.test.inputs(0, 50).at("x");
+  const auto codes = run(integer, {"conv1"}, x);
+  for (const ExportForm form : {ExportForm::qoperator, ExportForm::qdq}) {
+    ExportOptions options{.form = form};
+    options.outputs = {"conv1"};
+    EXPECT_NE(error_of([&] { formats::onnx::export_model(integer, options, ""); }).find("requantizes by fbgemm"),
+              std::string::npos);
+    options.approximate = true;
+    const auto again = run_exported(formats::onnx::export_model(integer, options, ""), x);
+    EXPECT_LE(differing(codes.at("conv1"), again.at("conv1")), codes.at("conv1").size() / 200);
+  }
+}
+
 TEST(Export, AnotherArithmeticIsRefusedUnlessApproximated) {
   Prepared prepared("generic_int8");
   const Model integer = quant::convert(prepared.model).model;
