@@ -118,8 +118,8 @@ class Engine {
 };
 
 std::vector<std::string> names_of(const std::vector<verify::Layer>& layers) {
-  std::vector<std::string> names;
-  for (const verify::Layer& layer : layers) names.push_back(layer.name);
+  std::vector<std::string> names(layers.size());
+  std::transform(layers.begin(), layers.end(), names.begin(), [](const verify::Layer& layer) { return layer.name; });
   return names;
 }
 

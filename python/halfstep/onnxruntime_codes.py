@@ -15,7 +15,8 @@ import pathlib
 import signal
 import sys
 
-signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asks decides when to end
+for stop in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(stop, signal.SIG_IGN)  # who asks decides when to end
 answers = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)  # whatever else is printed is no answer
 
@@ -31,6 +32,7 @@ def load(model, optimizations):
     levels = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimizations == "on" else levels.ORT_DISABLE_ALL
     options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # threads wait while we compute
     return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
 
