@@ -82,6 +82,12 @@ TEST(quantized_elementwise, sums_agree_on_both_roads) {
   }
 }
 
+/// Results of several MiB, which are stored past the caches.
+TEST(quantized_elementwise, large_sums_agree) {
+  const CodesValue a(DType::u8, {1050, 1000}, 255, 1), b(DType::u8, {1050, 1000}, 255, 2, 0.0625F, 4);
+  expect_matches_reference(reference_quantized_add, cpu_quantized_add_simd, quantized_pair("quantized_add", a, b, {}));
+}
+
 /// Every shift and extreme multipliers, with sums on both sides of zero.
 TEST(quantized_elementwise, integer_sums_under_every_shift) {
   const CodesValue a(DType::u8, {300}, 255, 1), b(DType::u16, {300}, 65535, 2, 0.0625F, 40000);
