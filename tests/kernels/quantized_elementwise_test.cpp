@@ -95,6 +95,12 @@ TEST(quantized_elementwise, engine_sum_by_hand) {
   EXPECT_EQ(arith::EngineSum::of(0.5F, 0, 1.0F, 0, 1.0F, 21).code(5, 0), 23);
 }
 
+/// Results of several MiB, which are stored past the caches.
+TEST(quantized_elementwise, large_sums_agree) {
+  const CodesValue a(DType::u8, {1050, 1000}, 255, 1), b(DType::u8, {1050, 1000}, 255, 2, 0.0625F, 4);
+  expect_matches_reference(reference_quantized_add, cpu_quantized_add_simd, quantized_pair("quantized_add", a, b, {}));
+}
+
 /// Every shift and extreme multipliers, with sums on both sides of zero.
 TEST(quantized_elementwise, integer_sums_under_every_shift) {
   const CodesValue a(DType::u8, {300}, 255, 1), b(DType::u16, {300}, 65535, 2, 0.0625F, 40000);

@@ -157,9 +157,34 @@ TEST(quantized_gradients, masks_are_exact) {
   }
 }
 
+/// A scale that nothing moves asks for no gradient, and a range of accumulators decides what passes: up to the ends of
+/// int32, where all of them are inside and where none is.
+TEST(quantized_gradients, of_a_fixed_scale_are_exact) {
+  const std::vector<int32_t> ends = {INT32_MIN, INT32_MIN + 1, -1, 0, 1, INT32_MAX - 1, INT32_MAX};
+  std::vector<GradientRule> all = rules();
+  all.push_back({.activation = "none", .y_scale = 1e7F});
+  all.push_back({.activation = "relu", .y_zero_point = 255});
+  all.push_back({.activation = "none", .y_scale = 1e7F, .y_zero_point = 100000});
+  for (const Dims& dims : {Dims{3, 5, 9, 7}, Dims{37, 10}, Dims{4, 16, 128, 131}}) {
+    for (const GradientRule& rule : dims[0] == 4 ? std::vector<GradientRule>(1) : all) {
+      SCOPED_TRACE(to_string(dims) + " " + rule.activation + " " + rule.requantize);
+      KernelCase use =
+          requantize_grad(rule, random_floats(dims, 1), random_ints(dims, 2, 1500), std::vector<float>(dims[1], 0.25F));
+      std::copy(ends.begin(), ends.end(), use.in[1].data<int32_t>().begin());
+      use.attributes["gradient_scale"] = 0.0;
+      expect_matches_reference(reference_requantize_grad, cpu_requantize_grad_planes, use);
+      EXPECT_EQ(gradients_of(reference_requantize_grad, use).scale, 0.0F);
+      if (rule.activation == "leaky_relu") continue;
+      use = clamp_grad(rule, random_floats(dims, 1), random_ints(dims, 2, 400), random_floats(dims, 3, 90.0F));
+      use.attributes["gradient_scale"] = 0.0;
+      expect_matches_reference(reference_clamp_grad, cpu_clamp_grad_chunks, use);
+    }
+  }
+}
+
 TEST(quantized_gradients, accumulators_become_real) {
   for (const std::string activation : {"none", "relu", "relu6", "leaky_relu"}) {
-    for (const Dims& dims : {Dims{2, 16, 9, 7}, Dims{37, 10}, Dims{2, 3, 200, 200}}) {
+    for (const Dims& dims : {Dims{2, 16, 9, 7}, Dims{37, 10}, Dims{2, 3, 200, 200}, Dims{4, 16, 128, 131}}) {
       KernelCase use;
       use.op = "dequantize_accumulator";
       use.attributes = {{"activation", activation}, {"alpha", 0.1}};
