@@ -1,5 +1,5 @@
-// Requantization as PyTorch's engines for x86 do it: in float32, with biases that stay real numbers. docs/arithmetic.md,
-// sections 4 and 10. Every operation is one in float32, in this order.
+// Requantization as PyTorch's engines for x86 do it: in float32, with biases that stay real numbers.
+// docs/arithmetic.md, sections 4 and 10. Every operation is one in float32, in this order.
 #pragma once
 
 #include <cmath>
@@ -96,7 +96,8 @@ struct EngineSum {
 
   HS_HOST_DEVICE static EngineSum of(float a_scale, int32_t a_zero_point, float b_scale, int32_t b_zero_point,
                                      float y_scale, int32_t y_zero_point) {
-    const float a_zero = a_scale * static_cast<float>(a_zero_point), b_zero = b_scale * static_cast<float>(b_zero_point);
+    const float a_zero = a_scale * static_cast<float>(a_zero_point),
+                b_zero = b_scale * static_cast<float>(b_zero_point);
     return {a_scale, -a_zero, b_scale, -b_zero, 1.0F / y_scale, y_zero_point};
   }
   /// The code before the clamp.

@@ -90,8 +90,7 @@ inline double product_factor(float x_scale, float w_scale, float y_scale,
 /// Factor of a sum over a window of `count` elements.
 inline double pool_factor(float x_scale, float y_scale, int64_t count,
                           Requantization form = Requantization::fixed_point) {
-  if (keeps_scales(form))
-    return static_cast<double>(float_pool_factor(x_scale, y_scale, static_cast<float>(count)));
+  if (keeps_scales(form)) return static_cast<double>(float_pool_factor(x_scale, y_scale, static_cast<float>(count)));
   return static_cast<double>(x_scale) / (static_cast<double>(y_scale) * static_cast<double>(count));
 }
 inline double ratio_factor(float x_scale, float y_scale, Requantization form = Requantization::fixed_point) {

@@ -269,8 +269,8 @@ class Converter {
     const Codes& x = codes_.at(step.quantizer.x().node());
     const CodeFormat y = format_of(step.quantizer);
     if (keeps_scales(step))
-      return finish_table(
-          step, x, rescale_table(x.format, y, *parse_dtype(step.quantizer.code_type()), form_of(step)), y);
+      return finish_table(step, x, rescale_table(x.format, y, *parse_dtype(step.quantizer.code_type()), form_of(step)),
+                          y);
     Attributes attributes = output_attributes(step, y);
     attributes["x_zero_point"] = int64_t{x.format.zero_point};
     set_factor(step, attributes, arith::ratio_factor(x.format.scale, y.scale));

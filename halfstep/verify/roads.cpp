@@ -70,7 +70,8 @@ void compare_parameter(LayerReport& report, const std::string& what, const Tenso
 /// Name under which the training road gives a derived parameter of a layer: the first output of NAME.parameters is the
 /// bias.
 std::string derived(const Layer& layer, const Op& op, const std::string& port) {
-  if (port == "b") return layer.name + (op.in(op.info().input("b")).dtype() == DType::f32 ? ".parameters.bias" : ".parameters");
+  if (port == "b")
+    return layer.name + (op.in(op.info().input("b")).dtype() == DType::f32 ? ".parameters.bias" : ".parameters");
   return layer.name + ".parameters." + (port == "w_scale" ? "weight_scale" : port);
 }
 

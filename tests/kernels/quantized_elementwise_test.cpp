@@ -88,8 +88,8 @@ TEST(quantized_elementwise, sums_agree_on_both_roads) {
   }
 }
 
-/// PyTorch's sum by hand: fma(0.1, 24, -f32(0.1 * 19)) is 0.50000006 and goes up, where 0.1 * 5 would be a tie and go to
-/// 0; the zero point is outside of the rounding.
+/// PyTorch's sum by hand: fma(0.1, 24, -f32(0.1 * 19)) is 0.50000006 and goes up, where 0.1 * 5 would be a tie and go
+/// to 0; the zero point is outside of the rounding.
 TEST(quantized_elementwise, engine_sum_by_hand) {
   EXPECT_EQ(arith::EngineSum::of(0.1F, 19, 1.0F, 0, 1.0F, 21).code(24, 0), 22);
   EXPECT_EQ(arith::EngineSum::of(0.5F, 0, 1.0F, 0, 1.0F, 21).code(5, 0), 23);

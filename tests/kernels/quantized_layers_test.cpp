@@ -46,7 +46,12 @@ std::vector<LayerRule> rules() {
       {.activation = "relu6", .requantize = "float32", .x_zero_point = 128, .y_zero_point = 7, .fill = Fill::ties},
       {.w_type = DType::i4, .per_channel = false, .activation = "relu", .requantize = "float32", .fill = Fill::extreme},
       {.requantize = "fbgemm"},
-      {.per_channel = false, .activation = "relu6", .requantize = "fbgemm", .x_zero_point = 128, .y_zero_point = 7, .fill = Fill::ties},
+      {.per_channel = false,
+       .activation = "relu6",
+       .requantize = "fbgemm",
+       .x_zero_point = 128,
+       .y_zero_point = 7,
+       .fill = Fill::ties},
       {.requantize = "x86", .bias = false},
       {.activation = "relu6", .requantize = "x86", .x_zero_point = 128, .y_zero_point = 7, .fill = Fill::ties},
       {.w_type = DType::i4, .per_channel = false, .activation = "relu", .requantize = "x86", .fill = Fill::extreme},
@@ -195,7 +200,8 @@ TEST(quantized_layers, an_engine_adds_finite_biases_alone) {
   layer.b[3] = std::numeric_limits<float>::infinity();
   expect_error(layer.quantized(),
                "channel 3: requantization factor 1 with bias inf, expected a positive number and a finite one");
-  expect_error(layer.integer(), "channel 3: w_scale is 1 and the bias inf, expected a positive number and a finite one");
+  expect_error(layer.integer(),
+               "channel 3: w_scale is 1 and the bias inf, expected a positive number and a finite one");
 }
 
 TEST(quantized_layers, errors_name_the_channel_and_the_factor) {

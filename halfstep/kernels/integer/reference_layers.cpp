@@ -18,8 +18,8 @@ StoredSteps steps_of(const Typed& attributes, const Call& call) {
 /// One output code. The accumulator has 32 bits: conversion proves that it fits, and what does not fit wraps around.
 template <class Typed>
 int32_t code_of(const Typed& attributes, const StoredSteps& steps, int64_t channel, int64_t acc) {
-  return clamp_of(attributes).apply(
-      steps.scaling(channel).code(static_cast<int32_t>(acc), static_cast<int32_t>(attributes.y_zero_point)));
+  return clamp_of(attributes)
+      .apply(steps.scaling(channel).code(static_cast<int32_t>(acc), static_cast<int32_t>(attributes.y_zero_point)));
 }
 
 /// What a channel's accumulators have from the start.

@@ -33,7 +33,8 @@ arith::Scaling StoredSteps::scaling(int64_t channel) const {
     return arith::Scaling::of(
         form, arith::engine_layer_step(form, engine_layer, x_scale, w_scale[i], y_scale, bias[channel]));
   const arith::Multiplier positive = entry(multiplier, shift, i);
-  return {form, positive, negative_shift != nullptr ? entry(negative_multiplier, negative_shift, i) : positive, 0.0F, {}};
+  return {
+      form, positive, negative_shift != nullptr ? entry(negative_multiplier, negative_shift, i) : positive, 0.0F, {}};
 }
 
 Status StoredSteps::check(int64_t channels) const {
@@ -41,8 +42,9 @@ Status StoredSteps::check(int64_t channels) const {
     const arith::Scaling step = scaling(i);
     if (arith::is_engine(form)) {
       if (step.engine.is_legal()) continue;
-      return Status(fmt::format("channel {}: w_scale is {} and the bias {}, expected a positive number and a finite one", i,
-                                w_scale[count == 1 ? 0 : i], bias[i]));
+      return Status(
+          fmt::format("channel {}: w_scale is {} and the bias {}, expected a positive number and a finite one", i,
+                      w_scale[count == 1 ? 0 : i], bias[i]));
     }
     if (form == arith::Requantization::float32) {
       if (std::isfinite(step.factor) && step.factor > 0.0F) continue;

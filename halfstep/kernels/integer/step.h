@@ -51,8 +51,7 @@ inline float float_of(double scale) { return static_cast<float>(scale); }
 template <class Sum>
 Sum scaled_sum_of(const IntegerAdd& a) {
   return Sum::of(float_of(a.a_scale), static_cast<int32_t>(a.a_zero_point), float_of(a.b_scale),
-                             static_cast<int32_t>(a.b_zero_point), float_of(a.y_scale),
-                             static_cast<int32_t>(a.y_zero_point));
+                 static_cast<int32_t>(a.b_zero_point), float_of(a.y_scale), static_cast<int32_t>(a.y_zero_point));
 }
 
 /// Form and scales of the attributes, and what the weights' extents say of the layer.

@@ -54,7 +54,8 @@ struct Target {
 
 /// The sum of a form that keeps scales.
 template <class Sum>
-void run_scaled_add(const Call& call, int64_t piece, const Operand& a, const Operand& b, const Target<QuantizedAdd>& y) {
+void run_scaled_add(const Call& call, int64_t piece, const Operand& a, const Operand& b,
+                    const Target<QuantizedAdd>& y) {
   const auto sum = Sum::of(a.scale, a.zero_point, b.scale, b.zero_point, y.scale, y.zero_point);
   visit_codes(a.view, [&](const auto* a_codes) {
     visit_codes(b.view, [&](const auto* b_codes) {

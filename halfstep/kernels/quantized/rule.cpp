@@ -34,8 +34,9 @@ Status RequantizeRule::derive(const arith::EngineStep& step, int64_t channel, ar
   if (activation == arith::Activation::leaky_relu)
     return Status(fmt::format("{}PyTorch's engines take no leaky_relu into a layer", where));
   if (!step.is_legal())
-    return Status(fmt::format("{}requantization factor {:.6g} with bias {:.6g}, expected a positive number and a finite one",
-                              where, step.scale * step.channel_scale * step.factor, step.bias));
+    return Status(
+        fmt::format("{}requantization factor {:.6g} with bias {:.6g}, expected a positive number and a finite one",
+                    where, step.scale * step.channel_scale * step.factor, step.bias));
   scaling = arith::Scaling::of(form, step);
   return {};
 }

@@ -84,7 +84,8 @@ Status run_conv2d(const Call& call, int, int64_t piece) {
   const View& out = call.out[TorchQuantizedConv2d::out::out_];
   const int64_t n = piece / out.dims[1];
   const int64_t o = piece % out.dims[1];
-  const auto layer = arith::EngineLayer::convolution(a.groups, call.in[TorchQuantizedConv2d::in::w].dims[1], out.dims[1]);
+  const auto layer =
+      arith::EngineLayer::convolution(a.groups, call.in[TorchQuantizedConv2d::in::w].dims[1], out.dims[1]);
   auto* dst = out.as<uint8_t>() + piece * out.dims[2] * out.dims[3];
   for (int64_t oy = 0; oy < out.dims[2]; ++oy) {
     for (int64_t ox = 0; ox < out.dims[3]; ++ox) *dst++ = code_of(a, call, layer, o, sum_of(a, call, n, o, oy, ox));

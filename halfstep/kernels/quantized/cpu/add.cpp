@@ -54,7 +54,8 @@ inline IntVec scaled_code(const arith::EngineSum& sum, IntVec a, IntVec b) {
 template <class A, class B>
 IntVec fixed_code(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i) {
   const Halves left = product(a.steps(i), a.multiplier), right = product(b.steps(i), b.multiplier);
-  return round_shift({left.even + right.even, left.odd + right.odd}, std::get<arith::MultiplierPair>(row.sum).shift, row.y_zero_point);
+  return round_shift({left.even + right.even, left.odd + right.odd}, std::get<arith::MultiplierPair>(row.sum).shift,
+                     row.y_zero_point);
 }
 
 template <class A, class B>
