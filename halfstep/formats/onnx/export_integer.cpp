@@ -1,5 +1,4 @@
 // An integer program in operators that ONNX runtimes have: those on codes, or float ones between codes.
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -13,8 +12,9 @@ namespace halfstep::formats::onnx {
 namespace {
 
 constexpr const char* kMicrosoft = "com.microsoft";
-/// int4 and int2 came with these opsets.
-constexpr int64_t kFourBits = 21, kTwoBits = 25;
+/// int4 came with this opset. int2, which came with 25, is left alone: onnxruntime 1.31 fuses it into a QLinearConv
+/// that it then refuses.
+constexpr int64_t kFourBits = 21;
 
 /// How the codes of a value read as reals.
 struct Scale {
@@ -25,11 +25,6 @@ struct Scale {
 /// m * 2^-shift in float32.
 float ratio(int64_t m, int64_t shift) {
   return static_cast<float>(std::ldexp(static_cast<double>(m), -static_cast<int>(shift)));
-}
-
-bool fits_two_bits(const Tensor& codes) {
-  const auto all = codes.data<int8_t>();
-  return std::all_of(all.begin(), all.end(), [](int8_t code) { return code >= -2 && code <= 1; });
 }
 
 /// Every code that a table is asked for.
@@ -247,12 +242,9 @@ class IntegerExporter {
 
   std::string weights(const Layer& layer) {
     const Tensor& codes = nodes_.contents(layer.w);
-    const bool may_be_narrow = as_floats() && codes.dtype() == DType::i4;
-    DType type = DType::i8;
-    if (may_be_narrow && writer().opset() >= kFourBits) type = DType::i4;
-    if (may_be_narrow && writer().opset() >= kTwoBits && fits_two_bits(codes)) type = DType::i2;
-    if (type == codes.dtype()) return nodes_.name(layer.w);
-    return writer().add_tensor(layer.w.name(), Tensor::of<int8_t>(type, codes.dims(), codes.data<int8_t>()));
+    const bool narrow = as_floats() && codes.dtype() == DType::i4 && writer().opset() >= kFourBits;
+    if (narrow || codes.dtype() == DType::i8) return nodes_.name(layer.w);
+    return writer().add_tensor(layer.w.name(), Tensor::of<int8_t>(DType::i8, codes.dims(), codes.data<int8_t>()));
   }
 
   void add_layer(Op op) {
