@@ -8,8 +8,26 @@
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/prepare.h"
+#include "halfstep/quant/quantizer.h"
 
 namespace halfstep::train {
+namespace {
+
+/// Images of one value, as a wrong folder or a wrong factor gives them, would leave every layer without a range.
+void require_values(const Model& calibrated, const Samples& samples) {
+  for (const auto& quantizer : calibrated.graph.all<ops::FakeQuantize>()) {
+    const Value input = quantizer.x();
+    if (input.producer() || input.is_tensor()) continue;
+    const ops::ObserveRange observer = quant::observer_of(quantizer);
+    const float low = calibrated.tensors.at(observer.low().name()).data<float>()[0];
+    const float high = calibrated.tensors.at(observer.high().name()).data<float>()[0];
+    if (low == high)
+      fail("{}: found nothing but {} for input '{}', expected samples as the network meets them", samples.data->name,
+           low, input.name());
+  }
+}
+
+}  // namespace
 
 void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
                const ProgressCallback& progress) {
@@ -33,6 +51,7 @@ void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& 
     if (progress) progress({"calibration", static_cast<double>(i + 1), static_cast<double>(batches), ""});
   }
   for (auto& [name, tensor] : program.tensors()) prepared.tensors[name] = tensor;
+  require_values(prepared, samples);
 }
 
 }  // namespace halfstep::train

@@ -2,6 +2,7 @@
 // leave, and the proof on networks that have them.
 #include <gtest/gtest.h>
 
+#include "halfstep/formats/onnx/export.h"
 #include "halfstep/ir/ops.h"
 #include "tests/roads/fixture.h"
 #include "tests/support/error.h"
@@ -68,6 +69,16 @@ TEST_P(IslandsOn, BothRoadsAreEqual) {
     EXPECT_GT(layer.compared, 0) << layer.layer.name;
     EXPECT_EQ(layer.differing + layer.parameters_differing, 0) << layer.layer.name;
   }
+}
+
+TEST(Islands, AreExportedByLeaveAlone) {
+  const Model integer = quant::convert(with_islands("onnxruntime_int8").model, {.float_islands = true}).model;
+  formats::onnx::ExportOptions options{.form = formats::onnx::ExportForm::qoperator};
+  EXPECT_EQ(error_of([&] { formats::onnx::export_model(integer, options, ""); }),
+            "islands.ir:13: node 'placed': stays in float, where runtimes have sums of their own; the form has no such "
+            "arithmetic, and codes may differ: ask for an approximation, or convert for onnxruntime_int8");
+  options.approximate = true;
+  EXPECT_EQ(formats::onnx::export_model(integer, options, "").report.approximated.size(), 6U);
 }
 
 TEST(Islands, ACorruptedConstantOfOneIsFound) {

@@ -72,7 +72,8 @@ class IntegerExporter {
     if (&info == &ops::IntegerAvgPool2d::record()) return add_pool(ops::IntegerAvgPool2d(op.node()));
     if (&info == &ops::IntegerRescale::record()) return add_rescale(ops::IntegerRescale(op.node()));
     if (&info == &ops::IntegerLookup::record()) return add_lookup(ops::IntegerLookup(op.node()));
-    nodes_.add(op);  // what moves codes
+    if (is_float(op.out(0).dtype())) approximate(op, "stays in float, where runtimes have sums of their own");
+    nodes_.add(op);  // what moves codes, or an island
   }
 
   /// The form cannot say what this operator computes.
