@@ -5,7 +5,8 @@ usage: bench/train_speed.py [--program build/release/halfstep] [--threads 2] [--
 
 Medians of a step (forward, backward, update) over rounds in which the contestants take turns: Halfstep's float step and its steps on codes at 8 and at
 4 bits; PyTorch's float step and its quantization-aware one (torch.ao, fused modules, x86 settings), with observers and without, eager and compiled,
-images channels last. The network is the one of onnx_speed.py, normalization folded, weights random. A ratio above 1 says how many times longer than Halfstep's float step.
+images channels last. The network is the one of onnx_speed.py, normalization folded, weights random. A ratio above 1 says how many times longer than
+Halfstep's float step. Where other work shares the processors, OMP_WAIT_POLICY=PASSIVE keeps PyTorch's threads from spinning.
 Needs torch and what onnx_speed.py needs.
 """
 import argparse
