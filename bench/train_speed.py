@@ -4,8 +4,9 @@
 usage: bench/train_speed.py [--program build/release/halfstep] [--threads 2] [--batch 128] [--rounds 3] [--no-compile]
 
 Medians of a step (forward, backward, update) over rounds in which the contestants take turns: Halfstep's float step and its steps on codes at 8 and at
-4 bits; PyTorch's float step and its quantization-aware one (torch.ao, fused modules, x86 settings), eager and compiled, images channels last. The network
-is the one of onnx_speed.py, normalization folded, weights random. A ratio above 1 says how many times longer than Halfstep's float step.
+4 bits; PyTorch's float step and its quantization-aware one (torch.ao, fused modules, x86 settings), with observers and without, eager and compiled,
+images channels last. The network is the one of onnx_speed.py, normalization folded, weights random. A ratio above 1 says how many times longer than
+Halfstep's float step. Where other work shares the processors, OMP_WAIT_POLICY=PASSIVE keeps PyTorch's threads from spinning.
 Needs torch and what onnx_speed.py needs.
 """
 import argparse
@@ -92,6 +93,13 @@ def quantization_aware(network):
     return quantization.prepare_qat(network)
 
 
+def fixed_ranges(network):
+    """Quantizers as they are late in a training: they have seen data and their observers are switched off."""
+    network = quantization_aware(network)
+    network(torch.randn(8, 3, 32, 32))
+    return network.apply(quantization.disable_observer)
+
+
 class PyTorch:
     def __init__(self, given, name, network, compiled):
         self.name = name
@@ -122,7 +130,7 @@ class PyTorch:
 def pytorches(given):
     torch.set_num_threads(given.threads)
     network = ResNet20()
-    for kind, made in (("float", network), ("QAT", quantization_aware(network))):
+    for kind, made in (("float", network), ("QAT", quantization_aware(network)), ("QAT, fixed ranges", fixed_ranges(network))):
         yield PyTorch(given, f"PyTorch {kind}", made, False)
         if not given.compile:
             continue
@@ -151,7 +159,7 @@ def main():
     medians = {name: statistics.median(values) for name, values in times.items()}
     print(f"milliseconds of a step of ResNet-20, batch {given.batch}, {given.threads} threads, and how many times Halfstep's float step")
     for name, median in medians.items():
-        print(f"{name:<24}{median:10.1f}{median / medians['halfstep float']:8.2f}")
+        print(f"{name:<34}{median:10.1f}{median / medians['halfstep float']:8.2f}")
 
 
 if __name__ == "__main__":

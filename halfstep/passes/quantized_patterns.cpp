@@ -194,7 +194,6 @@ class Lowering {
     if (const Value scale = scale_tensor(step.quantizer);
         training_ && scale.is_tensor() && scale.role() != Role::parameter)
       attributes["gradient_scale"] = 0.0;  // nothing moves it
-
     return attributes;
   }
 

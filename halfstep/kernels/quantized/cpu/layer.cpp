@@ -28,13 +28,14 @@ struct State {
       : layer(cut_layer), cut(layer_cut), accumulator(std::move(chosen)), rows(row_functions(level)) {}
 
   size_t step_bytes() const { return aligned(static_cast<size_t>(layer.geometry.o) * sizeof(Step)); }
-  size_t tile_bytes() const {
-    return aligned(static_cast<size_t>(cut.images * cut.outputs * layer.pixels()) * sizeof(int32_t));
+  size_t sums_bytes(int64_t images) const {
+    return aligned(static_cast<size_t>(images * cut.outputs * layer.pixels()) * sizeof(int32_t));
   }
+  size_t tile_bytes() const { return sums_bytes(cut.images); }
   /// One output channel of a matrix product: sums, then codes. Or the planes of an image of a tile that has them last.
   size_t column_bytes() const {
     if (layer.linear) return aligned(static_cast<size_t>(cut.images) * 6);
-    return accumulator->channels_last() ? tile_bytes() / static_cast<size_t>(cut.images) : 0;
+    return accumulator->channels_last() ? sums_bytes(1) : 0;
   }
 
   const Step* steps(const Call& call) const { return reinterpret_cast<const Step*>(call.scratch); }
