@@ -21,9 +21,11 @@ bool is_one_of(Op op) {
   return ((&op.info() == &Views::record()) || ...);
 }
 
-bool is_image(Value value) {
-  return value.dtype() == DType::f32 && value.dims().size() == kRank && value.type().is_static();
+bool is_image(Value value, DType dtype = DType::f32) {
+  return value.dtype() == dtype && value.dims().size() == kRank && value.type().is_static();
 }
+
+bool is_constant(Value value) { return value.is_tensor() && !updater_of(value); }
 
 /// Each element of the result comes from elements at the same place, extents of 1 repeating.
 bool is_elementwise(Op op) {
@@ -37,6 +39,12 @@ std::vector<int64_t> moved_axes(std::vector<int64_t> axes) {
   return axes;
 }
 
+/// Whether the operator of that record has the form of requantization that the operation states.
+bool has_requantization(const OpInfo& info, Op op) {
+  const std::vector<std::string>& forms = info.attribute("requantize")->choices;
+  return std::ranges::find(forms, get<std::string>(op.attributes(), "requantize")) != forms.end();
+}
+
 /// Name and location are the replaced operation's.
 OpSpec form(const OpInfo& info, std::vector<Value> operands, Attributes attributes) {
   return {&info, std::move(operands), std::move(attributes), {}, {}};
@@ -44,12 +52,12 @@ OpSpec form(const OpInfo& info, std::vector<Value> operands, Attributes attribut
 
 class Rewriter {
  public:
-  explicit Rewriter(Model& model) : model_(model) {}
+  Rewriter(Model& model, bool codes) : model_(model), codes_(codes) {}
 
   void run() {
     for (const Op op : model_.graph.ops()) {
       if (op.results().size() != 1 || !op.regions().empty()) continue;
-      if (std::optional<OpSpec> spec = last_form(op)) replace(op, std::move(*spec));
+      if (std::optional<OpSpec> spec = codes_ ? last_form_of_codes(op) : last_form(op)) replace(op, std::move(*spec));
     }
     for (auto made = transposes_.rbegin(); made != transposes_.rend(); ++made) {
       if (made->out(0).unused()) model_.graph.erase(*made);
@@ -73,9 +81,50 @@ class Rewriter {
     return is_elementwise(op) ? elementwise(op) : std::nullopt;
   }
 
+  std::optional<OpSpec> last_form_of_codes(Op op) {
+    if (is_one_of<ops::IntegerConv2d>(op)) return integer_convolution(op);
+    if (is_one_of<ops::IntegerAdd>(op)) return integer_sum(op);
+    if (op.operands().empty() || !op.in(0) || !last_.contains(op.in(0).node())) return std::nullopt;
+    if (is_one_of<ops::MaxPool2d>(op))
+      return form(ops::ChannelsLastMaxPool2d::record(), {last(op.in(0), op)}, op.attributes());
+    if (is_one_of<ops::IntegerAvgPool2d>(op) && has_requantization(ops::ChannelsLastIntegerAvgPool2d::record(), op))
+      return form(ops::ChannelsLastIntegerAvgPool2d::record(), {last(op.in(0), op)}, op.attributes());
+    if (is_one_of<ops::Concat, ops::Slice, ops::Pad>(op)) return moved(op);
+    if (is_one_of<ops::Flatten, ops::Reshape>(op)) return rows_of_pixels(op);
+    if (!is_one_of<ops::IntegerLookup, ops::IntegerRescale>(op)) return std::nullopt;
+    std::vector<Value> operands = op.operands();
+    operands[0] = last(operands[0], op);
+    return form(op.info(), std::move(operands), op.attributes());
+  }
+
+  std::optional<OpSpec> integer_convolution(Op op) {
+    const OpInfo& info = ops::ChannelsLastIntegerConv2d::record();
+    if (!is_image(op.in(0), DType::u8) || !is_image(op.out(0), DType::u8) || !has_requantization(info, op))
+      return std::nullopt;
+    std::vector<Value> operands = op.operands();
+    if (!std::all_of(operands.begin() + 1, operands.end(), [](Value value) { return !value || is_constant(value); }))
+      return std::nullopt;
+    operands[0] = last(operands[0], op);
+    return form(info, std::move(operands), op.attributes());
+  }
+
+  std::optional<OpSpec> integer_sum(Op op) {
+    std::vector<Value> operands = op.operands();
+    if (!std::ranges::all_of(operands, [&](Value value) { return last_.contains(value.node()); })) return std::nullopt;
+    for (Value& operand : operands) operand = last(operand, op);
+    return form(op.info(), std::move(operands), op.attributes());
+  }
+
+  /// Images of one pixel have the same rows in either layout.
+  std::optional<OpSpec> rows_of_pixels(Op op) {
+    const Dims& image = op.in(0).dims();
+    if (image[2] != 1 || image[3] != 1 || op.out(0).dims() != Dims{image[0], image[1]}) return std::nullopt;
+    return form(ops::Reshape::record(), {last(op.in(0), op)}, {{"dims", op.out(0).dims()}});
+  }
+
   std::optional<OpSpec> convolution(Op op) {
     const Value w = op.in(ops::Conv2d::record().input("w"));
-    if (!is_image(op.in(0)) || !is_image(op.out(0)) || !w.is_tensor() || updater_of(w)) return std::nullopt;
+    if (!is_image(op.in(0)) || !is_image(op.out(0)) || !is_constant(w)) return std::nullopt;
     std::vector<Value> operands = op.operands();
     operands[0] = last(operands[0], op);
     operands.resize(ops::ChannelsLastConv2d::record().inputs.size());
@@ -89,7 +138,7 @@ class Rewriter {
     if (!rows || !is_one_of<ops::Flatten, ops::Reshape>(rows) || !last_.contains(rows.in(0).node()))
       return std::nullopt;
     const Dims& image = rows.in(0).dims();
-    if (image[2] != 1 || image[3] != 1 || image[1] != w.dims()[1] || !w.is_tensor() || updater_of(w))
+    if (image[2] != 1 || image[3] != 1 || image[1] != w.dims()[1] || !is_constant(w))
       return std::nullopt;
     std::vector<Value> operands = op.operands();
     operands[0] = last(rows.in(0), op);
@@ -155,7 +204,7 @@ class Rewriter {
   /// [c, 1, 1] or [1, c, 1, 1].
   static bool is_by_channel(Value value) {
     const Dims& dims = value.dims();
-    if (!value.is_tensor() || updater_of(value) || dims.size() < kRank - 1 || dims.size() > kRank) return false;
+    if (!is_constant(value) || dims.size() < kRank - 1 || dims.size() > kRank) return false;
     return count_elements(dims) == dims[dims.size() - 3];
   }
 
@@ -183,6 +232,8 @@ class Rewriter {
       const Value first = transposed(made.out(0), kToFirst, name + ".channels_first", op);
       op.out(0).replace_all_uses_with(first);
       last_.emplace(first.node(), made.out(0));
+    } else if (made.out(0).dims() == op.out(0).dims()) {
+      op.out(0).replace_all_uses_with(made.out(0));
     } else {
       const Op rows = model_.graph.insert(
           {&ops::Reshape::record(), {made.out(0)}, {{"dims", op.out(0).dims()}}, name + ".rows", op.location()},
@@ -194,12 +245,15 @@ class Rewriter {
   }
 
   Model& model_;
+  bool codes_;
   std::map<const detail::ValueNode*, Value> last_;  ///< of images
   std::vector<Op> transposes_;
 };
 
 }  // namespace
 
-void channels_last(Model& model) { Rewriter(model).run(); }
+void channels_last(Model& model) { Rewriter(model, false).run(); }
+
+void channels_last_codes(Model& model) { Rewriter(model, true).run(); }
 
 }  // namespace halfstep::passes

@@ -40,7 +40,8 @@ arith::Scaling scaling_of(const IntegerMul& a) {
   if (form != arith::Requantization::float32) return stored_scaling(a);
   return {form, {}, {}, arith::float_product_factor(float_of(a.a_scale), float_of(a.b_scale), float_of(a.y_scale))};
 }
-arith::Scaling scaling_of(const IntegerAvgPool2d& a) {
+template <class Pool>
+arith::Scaling pool_scaling_of(const Pool& a) {
   const auto form = form_of(a);
   if (form != arith::Requantization::float32) return stored_scaling(a);
   const auto count = static_cast<float>(a.kernel[0] * a.kernel[1]);
@@ -99,20 +100,35 @@ Status run_mul(const Call& call, int, int64_t piece) {
   return {};
 }
 
+/// Extents and distances of images, [n, c, h, w] or [n, h, w, c].
+struct Images {
+  int64_t channels, height, width;
+  int64_t channel_step, pixel_step;
+
+  template <class Typed>
+  static Images of(std::span<const int64_t> dims) {
+    if (std::is_same_v<Typed, ChannelsLastIntegerAvgPool2d>) return {dims[3], dims[1], dims[2], 1, dims[3]};
+    return {dims[1], dims[2], dims[3], dims[2] * dims[3], 1};
+  }
+  int64_t size() const { return channels * height * width; }
+};
+
+template <class Typed>
 Status run_avg_pool2d(const Call& call, int, int64_t piece) {
-  const auto& t = *static_cast<const IntegerAvgPool2d*>(call.state);
-  const arith::Scaling scaling = scaling_of(t);
-  const View& out = call.out[IntegerAvgPool2d::out::out_];
-  const auto x = call.in[IntegerAvgPool2d::in::x].dims;
-  visit_codes(call.in[IntegerAvgPool2d::in::x], [&](const auto* src) {
+  const auto& t = *static_cast<const Typed*>(call.state);
+  const arith::Scaling scaling = pool_scaling_of(t);
+  const View& out = call.out[Typed::out::out_];
+  const Images x = Images::of<Typed>(call.in[Typed::in::x].dims), y = Images::of<Typed>(out.dims);
+  visit_codes(call.in[Typed::in::x], [&](const auto* src) {
     fill_piece(out, piece, [&](int64_t i) {
-      const int64_t plane = i / (out.dims[2] * out.dims[3]);
-      const int64_t top = i / out.dims[3] % out.dims[2] * t.stride[0] - t.pad[0];
-      const int64_t left = i % out.dims[3] * t.stride[1] - t.pad[1];
+      const auto* channel = src + i / y.size() * x.size() + i / y.channel_step % y.channels * x.channel_step;
+      const int64_t pixel = i / y.pixel_step % (y.height * y.width);
+      const int64_t top = pixel / y.width * t.stride[0] - t.pad[0];
+      const int64_t left = pixel % y.width * t.stride[1] - t.pad[1];
       int64_t acc = 0;
-      for (int64_t iy = std::max<int64_t>(top, 0); iy < std::min(top + t.kernel[0], x[2]); ++iy) {
-        for (int64_t ix = std::max<int64_t>(left, 0); ix < std::min(left + t.kernel[1], x[3]); ++ix)
-          acc += src[(plane * x[2] + iy) * x[3] + ix] - t.x_zero_point;
+      for (int64_t iy = std::max<int64_t>(top, 0); iy < std::min(top + t.kernel[0], x.height); ++iy) {
+        for (int64_t ix = std::max<int64_t>(left, 0); ix < std::min(left + t.kernel[1], x.width); ++ix)
+          acc += channel[(iy * x.width + ix) * x.pixel_step] - t.x_zero_point;
       }
       return requantized(t, scaling, acc);
     });
@@ -148,7 +164,10 @@ Status run_rescale(const Call& call, int, int64_t piece) {
 const Kernel reference_integer_add = {"reference", accept_all, prepare_elements<IntegerAdd>, run_add};
 const Kernel reference_integer_mul = {"reference", accept_all, prepare_elements<IntegerMul>, run_mul};
 const Kernel reference_integer_avg_pool2d = {"reference", accept_all, prepare_elements<IntegerAvgPool2d>,
-                                             run_avg_pool2d};
+                                             run_avg_pool2d<IntegerAvgPool2d>};
+const Kernel reference_channels_last_integer_avg_pool2d = {"reference", accept_all,
+                                                           prepare_elements<ChannelsLastIntegerAvgPool2d>,
+                                                           run_avg_pool2d<ChannelsLastIntegerAvgPool2d>};
 const Kernel reference_integer_lookup = {"reference", accept_all, prepare_elements<IntegerLookup>, run_lookup};
 const Kernel reference_integer_rescale = {"reference", accept_all, prepare_elements<IntegerRescale>, run_rescale};
 
