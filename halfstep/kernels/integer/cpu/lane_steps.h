@@ -36,54 +36,67 @@ struct alignas(64) LaneSteps {
   }
 };
 
-/// What all channels of a layer share. float32 clamps before it rounds, which is the same: the clamp's edges are whole.
+/// What all channels of a layer share: a clamp within a byte.
 struct CodeRange {
   int32_t zero_point = 0;
-  arith::Clamp steps;  ///< the clamp of codes without the zero point
-
-  static CodeRange of(arith::Clamp clamp, int32_t zero_point) {
-    return {zero_point, {clamp.low - zero_point, clamp.high - zero_point}};
-  }
+  arith::Clamp clamp;
 };
 
-/// The float32 form.
-class FloatLanes {
+/// Steps of four vectors as codes of a byte: each 16-byte part of the result has, one behind the other, the four codes
+/// of that part of each vector.
+class ByteCodes {
  public:
-  HS_LANES_INLINE FloatLanes(const LaneSteps& steps, const CodeRange& range)
-      : factor_(_mm512_load_ps(steps.factor)),
-        low_(_mm512_set1_ps(static_cast<float>(range.steps.low))),
-        high_(_mm512_set1_ps(static_cast<float>(range.steps.high))),
-        zero_point_(_mm512_set1_epi32(range.zero_point)) {}
+  HS_LANES_INLINE explicit ByteCodes(const CodeRange& range)
+      : zero_point_(_mm512_set1_epi16(static_cast<int16_t>(range.zero_point))),
+        low_(_mm512_set1_epi8(static_cast<char>(range.clamp.low))),
+        high_(_mm512_set1_epi8(static_cast<char>(range.clamp.high))) {}
 
-  /// Codes, in 32 bits.
-  HS_LANES_INLINE __m512i operator()(__m512i acc) const {
-    const __m512 steps = _mm512_mul_ps(_mm512_cvtepi32_ps(acc), factor_);
-    const __m512 held = _mm512_max_ps(_mm512_min_ps(steps, high_), low_);
-    return _mm512_add_epi32(_mm512_cvtps_epi32(held), zero_point_);
+  /// Steps beyond 16 bits saturate, and with the zero point they still lie beyond a byte.
+  HS_LANES_INLINE __m512i operator()(__m512i a, __m512i b, __m512i c, __m512i d) const {
+    const __m512i ab = _mm512_adds_epi16(_mm512_packs_epi32(a, b), zero_point_);
+    const __m512i cd = _mm512_adds_epi16(_mm512_packs_epi32(c, d), zero_point_);
+    return _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(ab, cd), low_), high_);
+  }
+  /// The same with the 16 codes of each vector one behind the other.
+  HS_LANES_INLINE __m512i in_order(__m512i a, __m512i b, __m512i c, __m512i d) const {
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return _mm512_permutexvar_epi32(order, (*this)(a, b, c, d));
   }
 
  private:
-  __m512 factor_, low_, high_;
-  __m512i zero_point_;
+  __m512i zero_point_, low_, high_;
+};
+
+/// The float32 form: steps before the zero point. What lies beyond int32 becomes its end.
+class FloatLanes {
+ public:
+  HS_LANES_INLINE FloatLanes(const LaneSteps& steps, const CodeRange&)
+      : factor_(_mm512_load_ps(steps.factor)), most_(_mm512_set1_ps(arith::kMostSteps)) {}
+
+  HS_LANES_INLINE __m512i operator()(__m512i acc) const {
+    // Below its range the conversion gives the least int32.
+    return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(acc), factor_), most_));
+  }
+
+ private:
+  __m512 factor_, most_;
 };
 
 HS_LANES_INLINE __m512i odd_of(__m512i v) { return _mm512_srli_epi64(v, 32); }
 HS_LANES_INLINE __m512i to_odd(__m512i v) { return _mm512_slli_epi64(v, 32); }
 
-/// The forms with shifts.
+/// The forms with shifts: steps before the zero point, clamped.
 class FixedLanes {
  public:
   HS_LANES_INLINE FixedLanes(const LaneSteps& steps, const CodeRange& range)
       : positive_(steps.multiplier, steps.shift),
         negative_(steps.negative_multiplier, steps.negative_shift),
-        low_(_mm512_set1_epi64(range.steps.low)),
-        high_(_mm512_set1_epi64(range.steps.high)),
-        zero_point_(_mm512_set1_epi32(range.zero_point)) {}
+        low_(_mm512_set1_epi64(range.clamp.low - range.zero_point)),
+        high_(_mm512_set1_epi64(range.clamp.high - range.zero_point)) {}
 
   HS_LANES_INLINE __m512i operator()(__m512i acc) const {
     const __mmask16 below = _mm512_movepi32_mask(acc);
-    const __m512i steps = _mm512_mask_mov_epi32(scaled(positive_, acc), below, scaled(negative_, acc));
-    return _mm512_add_epi32(steps, zero_point_);
+    return _mm512_mask_mov_epi32(scaled(positive_, acc), below, scaled(negative_, acc));
   }
 
  private:
@@ -112,7 +125,7 @@ class FixedLanes {
   }
 
   Factor positive_, negative_;
-  __m512i low_, high_, zero_point_;
+  __m512i low_, high_;
 };
 
 }  // namespace halfstep::kernels::integer

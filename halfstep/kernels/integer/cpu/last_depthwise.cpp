@@ -86,46 +86,67 @@ HS_LANES void fill_words(const Depthwise& state, const uint8_t* image, int64_t o
   const ConvGeometry& g = state.g;
   const __mmask64 inside = first(channels);
   const __m512i padding = _mm512_set1_epi8(static_cast<char>(state.layer.x_zero_point));
-  for (int64_t x = -g.pad[1]; x < g.w + g.pad[3]; ++x) {
-    for (int64_t ky = 0; ky < g.kh; ky += 4, words += kVectors * 64) {
-      __m512i rows[4];
-      for (int64_t k = 0; k < 4; ++k) {
-        // Behind the last row weights are zero, and any code will do.
-        const int64_t y = oy * g.stride[0] - g.pad[0] + std::min(ky + k, g.kh - 1) * g.dilation[0];
-        const bool lies_inside = x >= 0 && x < g.w && y >= 0 && y < g.h;
-        rows[k] = lies_inside ? _mm512_maskz_loadu_epi8(inside, image + (y * g.w + x) * g.c) : padding;
-      }
-      interleave(rows, words);
+  const int64_t column = state.fours() * kVectors * 64;
+  const __m512i beside[4] = {padding, padding, padding, padding};
+  for (int64_t f = 0; f < state.fours(); ++f, words += kVectors * 64) {
+    const uint8_t* lines[4];
+    bool lies_inside[4];
+    for (int64_t k = 0; k < 4; ++k) {
+      // Behind the last row weights are zero, and any code will do.
+      const int64_t y = oy * g.stride[0] - g.pad[0] + std::min(4 * f + k, g.kh - 1) * g.dilation[0];
+      lies_inside[k] = y >= 0 && y < g.h;
+      lines[k] = image + (lies_inside[k] ? y : 0) * g.w * g.c;
     }
+    const __mmask64 masks[4] = {lies_inside[0] ? inside : 0, lies_inside[1] ? inside : 0, lies_inside[2] ? inside : 0,
+                                lies_inside[3] ? inside : 0};
+    std::byte* to = words;
+    for (int64_t x = 0; x < g.pad[1]; ++x, to += column) interleave(beside, to);
+    for (int64_t x = 0; x < g.w; ++x, to += column) {
+      __m512i rows[4];
+      HS_UNROLL for (int k = 0; k < 4; ++k) rows[k] = _mm512_mask_loadu_epi8(padding, masks[k], lines[k] + x * g.c);
+      interleave(rows, to);
+    }
+    for (int64_t x = 0; x < g.pad[3]; ++x, to += column) interleave(beside, to);
   }
 }
 
-/// A line of the result.
-template <class Lanes>
+/// A line of the result. kWords: of the columns that a pixel meets, if they are few enough for registers to hold their
+/// weights, else 0.
+template <class Lanes, int kWords>
 HS_LANES void compute_line(const Depthwise& state, const std::byte* block, const std::byte* words, int64_t channels,
                            uint8_t* dst) {
   const ConvGeometry& g = state.g;
   const auto* steps = reinterpret_cast<const LaneSteps*>(block + state.weight_bytes());
   const CodeRange& range = state.layer.range;
+  const ByteCodes codes(range);
   const Lanes lanes[kVectors] = {{steps[0], range}, {steps[1], range}, {steps[2], range}, {steps[3], range}};
   const __mmask64 inside = first(channels);
-  const int64_t column = state.fours() * kVectors * 64;
+  const int64_t fours = state.fours(), column = fours * kVectors * 64;
+  __m512i held[kWords + 1][kVectors];
+  HS_UNROLL for (int k = 0; k < kWords; ++k) {
+    HS_UNROLL for (int v = 0; v < kVectors; ++v) held[k][v] = _mm512_load_si512(block + (k * kVectors + v) * 64);
+  }
   for (int64_t ox = 0; ox < g.ow; ++ox, dst += g.c) {
     __m512i acc[kVectors];
     HS_UNROLL for (int v = 0; v < kVectors; ++v) acc[v] = _mm512_load_si512(steps[v].bias);
-    const std::byte* weights = block;
-    for (int64_t kx = 0; kx < g.kw; ++kx) {
-      const std::byte* codes = words + (ox * g.stride[1] + kx * g.dilation[1]) * column;
-      for (int64_t f = 0; f < state.fours(); ++f, codes += kVectors * 64, weights += kVectors * 64) {
-        HS_UNROLL for (int v = 0; v < kVectors; ++v) acc[v] =
-            _mm512_dpbusd_epi32(acc[v], _mm512_load_si512(codes + v * 64), _mm512_load_si512(weights + v * 64));
-      }
+    const std::byte* from = words + ox * g.stride[1] * column;
+    HS_UNROLL for (int k = 0; k < kWords; ++k) {
+      HS_UNROLL for (int v = 0; v < kVectors; ++v) acc[v] = _mm512_dpbusd_epi32(
+          acc[v], _mm512_load_si512(from + k * g.dilation[1] * column + v * 64), held[k][v]);
+    }
+    for (int64_t k = kWords; k < g.kw * fours; ++k) {
+      const std::byte* word = from + k / fours * g.dilation[1] * column + k % fours * kVectors * 64;
+      HS_UNROLL for (int v = 0; v < kVectors; ++v) acc[v] = _mm512_dpbusd_epi32(
+          acc[v], _mm512_load_si512(word + v * 64), _mm512_load_si512(block + (k * kVectors + v) * 64));
     }
     HS_UNROLL for (int v = 0; v < kVectors; ++v) acc[v] = lanes[v](acc[v]);
-    const __m512i codes =
-        _mm512_packus_epi16(_mm512_packus_epi32(acc[0], acc[1]), _mm512_packus_epi32(acc[2], acc[3]));
-    _mm512_mask_storeu_epi8(dst, inside, codes);
+    _mm512_mask_storeu_epi8(dst, inside, codes(acc[0], acc[1], acc[2], acc[3]));
   }
+}
+
+template <class Lanes>
+auto line_of(const Depthwise& state) {
+  return state.g.kw == 3 && state.fours() == 1 ? &compute_line<Lanes, 3> : &compute_line<Lanes, 0>;
 }
 
 Verdict accept_depthwise(const Problem& problem) {
@@ -138,7 +159,7 @@ Verdict accept_depthwise(const Problem& problem) {
 
 Plan prepare_depthwise(const Problem& problem) {
   auto state = std::make_shared<Depthwise>(problem);
-  state->line = state->layer.in_float() ? &compute_line<FloatLanes> : &compute_line<FixedLanes>;
+  state->line = state->layer.in_float() ? line_of<FloatLanes>(*state) : line_of<FixedLanes>(*state);
   const ConvGeometry& g = state->g;
   Plan plan{.state = state,
             .worker_scratch = static_cast<size_t>(state->words_bytes()),

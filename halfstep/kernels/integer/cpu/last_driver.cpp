@@ -8,17 +8,41 @@ namespace {
 
 using Op = ChannelsLastIntegerConv2d;
 
-/// Codes of sums: `pixels` rows of acc, of which `channels` are stored.
+/// Where the codes of a tile go: `channels` of every pixel.
+struct TileCodes {
+  uint8_t* dst;
+  int64_t step, pixels, channels;
+};
+
+/// `pixels` rows of sums; with one vector of channels four pixels at a time, with two of them two.
 template <class Lanes>
-HS_LANES void to_codes(const int32_t* acc, int64_t pixels, const LaneSteps* steps, int64_t channels,
-                       const CodeRange& range, uint8_t* dst, int64_t step) {
-  for (int64_t c = 0; c < channels; c += kLanes, acc += kLanes, dst += kLanes, ++steps) {
-    const Lanes lanes(*steps, range);
-    const auto inside = static_cast<__mmask16>(channels - c < kLanes ? (1U << (channels - c)) - 1 : 0xFFFF);
-    for (int64_t p = 0; p < pixels; ++p) {
-      const __m512i codes = lanes(_mm512_load_si512(acc + p * kBlockOutputs));
-      _mm_mask_storeu_epi8(dst + p * step, inside, _mm512_cvtepi32_epi8(codes));
+HS_LANES void to_codes(const int32_t* acc, const LaneSteps* steps, const CodeRange& range, const TileCodes& to) {
+  const ByteCodes codes(range);
+  const Lanes first(steps[0], range);
+  const auto row = [&](int64_t p) { return acc + std::min(p, to.pixels - 1) * kBlockOutputs; };
+  if (to.channels <= kLanes) {
+    const auto inside = static_cast<__mmask16>((1U << to.channels) - 1);
+    const auto steps_of = [&](int64_t p) HS_LANES { return first(_mm512_load_si512(row(p))); };
+    for (int64_t p = 0; p < to.pixels; p += 4) {
+      const __m512i four = codes.in_order(steps_of(p), steps_of(p + 1), steps_of(p + 2), steps_of(p + 3));
+      uint8_t* dst = to.dst + p * to.step;
+      const int64_t left = to.pixels - p;
+      _mm_mask_storeu_epi8(dst, inside, _mm512_castsi512_si128(four));
+      if (left > 1) _mm_mask_storeu_epi8(dst + to.step, inside, _mm512_extracti32x4_epi32(four, 1));
+      if (left > 2) _mm_mask_storeu_epi8(dst + 2 * to.step, inside, _mm512_extracti32x4_epi32(four, 2));
+      if (left > 3) _mm_mask_storeu_epi8(dst + 3 * to.step, inside, _mm512_extracti32x4_epi32(four, 3));
     }
+    return;
+  }
+  const Lanes second(steps[1], range);
+  const auto inside = static_cast<__mmask32>((uint64_t{1} << to.channels) - 1);
+  for (int64_t p = 0; p < to.pixels; p += 2) {
+    const int32_t *one = row(p), *next = row(p + 1);
+    const __m512i two = codes.in_order(first(_mm512_load_si512(one)), second(_mm512_load_si512(one + kLanes)),
+                                       first(_mm512_load_si512(next)), second(_mm512_load_si512(next + kLanes)));
+    uint8_t* dst = to.dst + p * to.step;
+    _mm256_mask_storeu_epi8(dst, inside, _mm512_castsi512_si256(two));
+    if (p + 1 < to.pixels) _mm256_mask_storeu_epi8(dst + to.step, inside, _mm512_extracti64x4_epi64(two, 1));
   }
 }
 
@@ -89,9 +113,12 @@ void run_tiles(const State& state, const LastTiling::Piece& piece, const std::by
       state.engine.tile(tile);
       for (int64_t i = 0; i < tile.tiles; ++i) {
         const int64_t known = spots[i].known;
-        state.codes(acc + (i * kTilePixels + known) * kBlockOutputs, tile.pixels - known, tile.bias, block.channels,
-                    state.layer.range, out + spots[i].out + known * tiling.out_step() + block.channel,
-                    tiling.out_step());
+        if (known == tile.pixels) continue;
+        state.codes(acc + (i * kTilePixels + known) * kBlockOutputs, tile.bias, state.layer.range,
+                    {.dst = out + spots[i].out + known * tiling.out_step() + block.channel,
+                     .step = tiling.out_step(),
+                     .pixels = tile.pixels - known,
+                     .channels = block.channels});
       }
     }
   }

@@ -17,7 +17,7 @@ LastLayer::LastLayer(const Problem& problem) {
   geometry = conv_geometry(attributes, channels_last::channels_first(problem.in[Op::in::x]->dims),
                            problem.in[Op::in::w]->dims, channels_last::channels_first(problem.out[0]->dims));
   x_zero_point = static_cast<int32_t>(attributes.x_zero_point);
-  range = CodeRange::of(clamp_of(attributes), static_cast<int32_t>(attributes.y_zero_point));
+  range = {static_cast<int32_t>(attributes.y_zero_point), clamp_of(attributes)};
   form = step_form(attributes);
   step_count = problem.in[static_cast<size_t>(step_port(form.form))]->dims[0];
 }
@@ -51,7 +51,8 @@ Verdict accept_bytes(const Problem& problem) {
     if (type->dtype != DType::u8) return refuse("VNNI multiplies u8 codes, found {}", name(type->dtype));
     if (count_elements(type->dims) == 0) return refuse("an operand is empty");
   }
-  return accept();
+  const int64_t zero_point = Op(problem.attributes).y_zero_point;
+  return zero_point <= 255 ? accept() : refuse("the zero point of out is {}, more than a byte holds", zero_point);
 }
 
 }  // namespace halfstep::kernels::integer

@@ -35,11 +35,11 @@ inline IntVec scale_float(IntVec acc, float factor) {
   return whole_steps(hn::ConvertTo(Floats(), acc) * hn::Set(Floats(), factor));
 }
 
-/// The codes of arith::FloatSum, rounded. HS_SIMD_TARGETs have fused multiply-add.
-inline IntVec float_sum(const arith::FloatSum& sum, IntVec a, IntVec b) {
+/// The codes of arith::FloatSum before they are rounded. HS_SIMD_TARGETs have fused multiply-add.
+inline FloatVec float_sum(const arith::FloatSum& sum, IntVec a, IntVec b) {
   const Floats d;
   const FloatVec inner = hn::MulAdd(hn::ConvertTo(d, b), hn::Set(d, sum.b_ratio), hn::Set(d, sum.offset));
-  return whole_steps(hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_ratio), inner));
+  return hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_ratio), inner);
 }
 
 /// Each int64 of `v` moved by 32 bits: what stands in odd int32 lanes comes to even ones.
