@@ -21,8 +21,8 @@ bool is_one_of(Op op) {
   return ((&op.info() == &Views::record()) || ...);
 }
 
-bool is_image(Value value, DType dtype = DType::f32) {
-  return value.dtype() == dtype && value.dims().size() == kRank && value.type().is_static();
+bool is_image(Value value) {
+  return value.dtype() == DType::f32 && value.dims().size() == kRank && value.type().is_static();
 }
 
 bool is_constant(Value value) { return value.is_tensor() && !updater_of(value); }
@@ -68,7 +68,7 @@ class Rewriter {
   /// What the operation becomes; nothing where it stays.
   std::optional<OpSpec> last_form(Op op) {
     if (is_one_of<ops::Conv2d, ops::Conv2dActivation>(op)) return convolution(op);
-    if (is_one_of<ops::Linear, ops::LinearActivation>(op)) return head(op);
+    if (is_one_of<ops::Linear, ops::LinearActivation>(op)) return head(op, ops::ChannelsLastConv2d::record());
     if (op.operands().empty() || !op.in(0) || !last_.contains(op.in(0).node())) {
       return is_elementwise(op) ? elementwise(op) : std::nullopt;
     }
@@ -84,28 +84,33 @@ class Rewriter {
   std::optional<OpSpec> last_form_of_codes(Op op) {
     if (is_one_of<ops::IntegerConv2d>(op)) return integer_convolution(op);
     if (is_one_of<ops::IntegerAdd>(op)) return integer_sum(op);
+    if (is_one_of<ops::IntegerLinear>(op))
+      return has_last_form(op) ? head(op, ops::ChannelsLastIntegerConv2d::record()) : std::nullopt;
     if (op.operands().empty() || !op.in(0) || !last_.contains(op.in(0).node())) return std::nullopt;
     if (is_one_of<ops::MaxPool2d>(op))
       return form(ops::ChannelsLastMaxPool2d::record(), {last(op.in(0), op)}, op.attributes());
     if (is_one_of<ops::IntegerAvgPool2d>(op) && has_requantization(ops::ChannelsLastIntegerAvgPool2d::record(), op))
       return form(ops::ChannelsLastIntegerAvgPool2d::record(), {last(op.in(0), op)}, op.attributes());
     if (is_one_of<ops::Concat, ops::Slice, ops::Pad>(op)) return moved(op);
-    if (is_one_of<ops::Flatten, ops::Reshape>(op)) return rows_of_pixels(op);
     if (!is_one_of<ops::IntegerLookup, ops::IntegerRescale>(op)) return std::nullopt;
     std::vector<Value> operands = op.operands();
     operands[0] = last(operands[0], op);
     return form(op.info(), std::move(operands), op.attributes());
   }
 
+  /// Codes of a byte, constant parameters, and a form of requantization that the layer has there.
+  static bool has_last_form(Op op) {
+    const std::vector<Value> operands = op.operands();
+    return op.in(0).dtype() == DType::u8 && op.out(0).dtype() == DType::u8 &&
+           has_requantization(ops::ChannelsLastIntegerConv2d::record(), op) &&
+           std::all_of(operands.begin() + 1, operands.end(), [](Value value) { return !value || is_constant(value); });
+  }
+
   std::optional<OpSpec> integer_convolution(Op op) {
-    const OpInfo& info = ops::ChannelsLastIntegerConv2d::record();
-    if (!is_image(op.in(0), DType::u8) || !is_image(op.out(0), DType::u8) || !has_requantization(info, op))
-      return std::nullopt;
+    if (!has_last_form(op)) return std::nullopt;
     std::vector<Value> operands = op.operands();
-    if (!std::all_of(operands.begin() + 1, operands.end(), [](Value value) { return !value || is_constant(value); }))
-      return std::nullopt;
     operands[0] = last(operands[0], op);
-    return form(info, std::move(operands), op.attributes());
+    return form(ops::ChannelsLastIntegerConv2d::record(), std::move(operands), op.attributes());
   }
 
   std::optional<OpSpec> integer_sum(Op op) {
@@ -113,13 +118,6 @@ class Rewriter {
     if (!std::ranges::all_of(operands, [&](Value value) { return last_.contains(value.node()); })) return std::nullopt;
     for (Value& operand : operands) operand = last(operand, op);
     return form(op.info(), std::move(operands), op.attributes());
-  }
-
-  /// Images of one pixel have the same rows in either layout.
-  std::optional<OpSpec> rows_of_pixels(Op op) {
-    const Dims& image = op.in(0).dims();
-    if (image[2] != 1 || image[3] != 1 || op.out(0).dims() != Dims{image[0], image[1]}) return std::nullopt;
-    return form(ops::Reshape::record(), {last(op.in(0), op)}, {{"dims", op.out(0).dims()}});
   }
 
   std::optional<OpSpec> convolution(Op op) {
@@ -131,21 +129,26 @@ class Rewriter {
     return form(ops::ChannelsLastConv2d::record(), std::move(operands), op.attributes());
   }
 
-  /// A linear layer on images of one pixel is a convolution.
-  std::optional<OpSpec> head(Op op) {
+  /// The images of one pixel whose rows a linear layer reads; nothing where it does not.
+  Value pixels_of(Op op) const {
     const Op rows = op.in(0).producer();
-    const Value w = op.in(ops::Linear::record().input("w"));
-    if (!rows || !is_one_of<ops::Flatten, ops::Reshape>(rows) || !last_.contains(rows.in(0).node()))
-      return std::nullopt;
-    const Dims& image = rows.in(0).dims();
-    if (image[2] != 1 || image[3] != 1 || image[1] != w.dims()[1] || !is_constant(w))
-      return std::nullopt;
+    const Value w = op.in(1);
+    if (!rows || !is_one_of<ops::Flatten, ops::Reshape>(rows) || !is_constant(w)) return {};
+    const Value image = rows.in(0);
+    const bool is_pixel = image.dims().size() == kRank && image.dims()[2] == 1 && image.dims()[3] == 1;
+    return is_pixel && last_.contains(image.node()) && image.dims()[1] == w.dims()[1] ? image : Value();
+  }
+
+  /// A linear layer on images of one pixel is a convolution.
+  std::optional<OpSpec> head(Op op, const OpInfo& info) {
+    const Value image = pixels_of(op), w = op.in(1);
+    if (!image) return std::nullopt;
     std::vector<Value> operands = op.operands();
-    operands[0] = last(rows.in(0), op);
+    operands[0] = last(image, op);
     operands[1] = add_tensor(model_, w.name() + ".channels_last",
                              model_.tensors.at(w.name()).reshaped({w.dims()[0], w.dims()[1], 1, 1}), w.role());
-    operands.resize(ops::ChannelsLastConv2d::record().inputs.size());
-    return form(ops::ChannelsLastConv2d::record(), std::move(operands), op.attributes());
+    operands.resize(info.inputs.size());
+    return form(info, std::move(operands), op.attributes());
   }
 
   std::optional<OpSpec> average(Op op) {
@@ -232,8 +235,6 @@ class Rewriter {
       const Value first = transposed(made.out(0), kToFirst, name + ".channels_first", op);
       op.out(0).replace_all_uses_with(first);
       last_.emplace(first.node(), made.out(0));
-    } else if (made.out(0).dims() == op.out(0).dims()) {
-      op.out(0).replace_all_uses_with(made.out(0));
     } else {
       const Op rows = model_.graph.insert(
           {&ops::Reshape::record(), {made.out(0)}, {{"dims", op.out(0).dims()}}, name + ".rows", op.location()},

@@ -14,35 +14,35 @@ struct TileCodes {
   int64_t step, pixels, channels;
 };
 
-/// `pixels` rows of sums; with one vector of channels four pixels at a time, with two of them two.
+/// With one vector of channels four pixels at a time, with two of them two. Rows of sums behind the last pixel's are
+/// read, and their codes go nowhere.
 template <class Lanes>
 HS_LANES void to_codes(const int32_t* acc, const LaneSteps* steps, const CodeRange& range, const TileCodes& to) {
   const ByteCodes codes(range);
   const Lanes first(steps[0], range);
-  const auto row = [&](int64_t p) { return acc + std::min(p, to.pixels - 1) * kBlockOutputs; };
+  const auto sums = [&](int64_t at) HS_LANES { return _mm512_load_si512(acc + at); };
+  uint8_t* dst = to.dst;
+  const int64_t step = to.step;
+  int64_t left = to.pixels;
   if (to.channels <= kLanes) {
     const auto inside = static_cast<__mmask16>((1U << to.channels) - 1);
-    const auto steps_of = [&](int64_t p) HS_LANES { return first(_mm512_load_si512(row(p))); };
-    for (int64_t p = 0; p < to.pixels; p += 4) {
-      const __m512i four = codes.in_order(steps_of(p), steps_of(p + 1), steps_of(p + 2), steps_of(p + 3));
-      uint8_t* dst = to.dst + p * to.step;
-      const int64_t left = to.pixels - p;
+    for (; left > 0; left -= 4, dst += 4 * step, acc += 4 * kBlockOutputs) {
+      const __m512i four = codes.in_order(first(sums(0)), first(sums(kBlockOutputs)), first(sums(2 * kBlockOutputs)),
+                                          first(sums(3 * kBlockOutputs)));
       _mm_mask_storeu_epi8(dst, inside, _mm512_castsi512_si128(four));
-      if (left > 1) _mm_mask_storeu_epi8(dst + to.step, inside, _mm512_extracti32x4_epi32(four, 1));
-      if (left > 2) _mm_mask_storeu_epi8(dst + 2 * to.step, inside, _mm512_extracti32x4_epi32(four, 2));
-      if (left > 3) _mm_mask_storeu_epi8(dst + 3 * to.step, inside, _mm512_extracti32x4_epi32(four, 3));
+      if (left > 1) _mm_mask_storeu_epi8(dst + step, inside, _mm512_extracti32x4_epi32(four, 1));
+      if (left > 2) _mm_mask_storeu_epi8(dst + 2 * step, inside, _mm512_extracti32x4_epi32(four, 2));
+      if (left > 3) _mm_mask_storeu_epi8(dst + 3 * step, inside, _mm512_extracti32x4_epi32(four, 3));
     }
     return;
   }
   const Lanes second(steps[1], range);
   const auto inside = static_cast<__mmask32>((uint64_t{1} << to.channels) - 1);
-  for (int64_t p = 0; p < to.pixels; p += 2) {
-    const int32_t *one = row(p), *next = row(p + 1);
-    const __m512i two = codes.in_order(first(_mm512_load_si512(one)), second(_mm512_load_si512(one + kLanes)),
-                                       first(_mm512_load_si512(next)), second(_mm512_load_si512(next + kLanes)));
-    uint8_t* dst = to.dst + p * to.step;
+  for (; left > 0; left -= 2, dst += 2 * step, acc += 2 * kBlockOutputs) {
+    const __m512i two = codes.in_order(first(sums(0)), second(sums(kLanes)), first(sums(kBlockOutputs)),
+                                       second(sums(kBlockOutputs + kLanes)));
     _mm256_mask_storeu_epi8(dst, inside, _mm512_castsi512_si256(two));
-    if (p + 1 < to.pixels) _mm256_mask_storeu_epi8(dst + to.step, inside, _mm512_extracti64x4_epi64(two, 1));
+    if (left > 1) _mm256_mask_storeu_epi8(dst + step, inside, _mm512_extracti64x4_epi64(two, 1));
   }
 }
 
@@ -82,47 +82,49 @@ struct State {
   Tensor packed;  ///< where the parameters are constant
 };
 
-/// Tiles [begin, end) of a piece through all its blocks.
-void run_tiles(const State& state, const LastTiling::Piece& piece, const std::byte* packed, const uint8_t* x,
-               uint8_t* out, int64_t begin, int64_t end) {
-  alignas(64) int32_t acc[2 * kTilePixels * kBlockOutputs];
-  const LastTiling& tiling = state.tiling;
-  LastTile tile{.bias = nullptr,
-                .weights = nullptr,
-                .runs = tiling.runs().data(),
-                .run_count = static_cast<int64_t>(tiling.runs().size()),
-                .steps = tiling.steps(),
-                .chunk = tiling.chunk(),
-                .pixel_step = tiling.pixel_step(),
-                .tiles = 2,
-                .pixels = tiling.tile_pixels(),
-                .vectors = 2,
-                .acc = acc};
-  for (int64_t b = piece.block; b < piece.last_block; ++b) {
-    const LastTiling::Block& block = tiling.blocks()[static_cast<size_t>(b)];
-    tile.weights = packed + block.weights;
-    tile.bias = state.steps(packed, b);
-    tile.vectors = block.vectors();
-    for (int64_t t = begin; t < end; t += 2) {
-      LastTiling::Spot spots[2];
-      tile.tiles = std::min<int64_t>(2, end - t);
+/// Tiles [begin, end) of a piece, to go through its blocks.
+class Tiles {
+ public:
+  Tiles(const State& state, const LastTiling::Piece& piece, int64_t begin, int64_t end)
+      : state_(state), tiling_(state.tiling), count_(end - begin) {
+    for (int64_t t = begin; t < end; ++t) spots_[t - begin] = tiling_.spot(piece, t);
+  }
+
+  void run(int64_t b, const std::byte* packed, const uint8_t* x, uint8_t* out) {
+    const LastTiling::Block& block = tiling_.blocks()[static_cast<size_t>(b)];
+    LastTile tile{.bias = state_.steps(packed, b),
+                  .weights = packed + block.weights,
+                  .runs = tiling_.runs().data(),
+                  .run_count = static_cast<int64_t>(tiling_.runs().size()),
+                  .steps = tiling_.steps(),
+                  .chunk = tiling_.chunk(),
+                  .pixel_step = tiling_.pixel_step(),
+                  .tiles = 2,
+                  .pixels = tiling_.tile_pixels(),
+                  .vectors = block.vectors(),
+                  .acc = acc_};
+    for (int64_t t = 0; t < count_; t += 2) {
+      tile.tiles = std::min<int64_t>(2, count_ - t);
+      for (int64_t i = 0; i < tile.tiles; ++i) tile.x[i] = x + spots_[t + i].x + block.x;
+      state_.engine.tile(tile);
       for (int64_t i = 0; i < tile.tiles; ++i) {
-        spots[i] = tiling.spot(piece, t + i);
-        tile.x[i] = x + spots[i].x + block.x;
-      }
-      state.engine.tile(tile);
-      for (int64_t i = 0; i < tile.tiles; ++i) {
-        const int64_t known = spots[i].known;
-        if (known == tile.pixels) continue;
-        state.codes(acc + (i * kTilePixels + known) * kBlockOutputs, tile.bias, state.layer.range,
-                    {.dst = out + spots[i].out + known * tiling.out_step() + block.channel,
-                     .step = tiling.out_step(),
-                     .pixels = tile.pixels - known,
-                     .channels = block.channels});
+        const auto& [_, to, known] = spots_[t + i];
+        state_.codes(acc_ + (i * kTilePixels + known) * kBlockOutputs, tile.bias, state_.layer.range,
+                     {.dst = out + to + known * tiling_.out_step() + block.channel,
+                      .step = tiling_.out_step(),
+                      .pixels = tile.pixels - known,
+                      .channels = block.channels});
       }
     }
   }
-}
+
+ private:
+  const State& state_;
+  const LastTiling& tiling_;
+  int64_t count_;
+  LastTiling::Spot spots_[LastTiling::kMostTiles];
+  alignas(64) int32_t acc_[(2 * kTilePixels + 4) * kBlockOutputs];
+};
 
 }  // namespace
 
@@ -148,10 +150,12 @@ Status run_last(const Call& call, int phase, int64_t number) {
   const uint8_t* x = tiling.enter(call.in[Op::in::x].as<const uint8_t>(), piece,
                                   reinterpret_cast<uint8_t*>(call.worker_scratch));
   const std::byte* packed = packs ? call.scratch : state.packed.raw();
-  const int64_t tiles = piece.images * piece.lines * tiling.tiles_of_line();
+  const int64_t count = piece.images * piece.lines * tiling.tiles_of_line();
   if (state.engine.begin != nullptr) state.engine.begin(tiling.tile_pixels(), tiling.chunk());
-  for (int64_t begin = 0; begin < tiles; begin += tiling.together())
-    run_tiles(state, piece, packed, x, call.out[0].as<uint8_t>(), begin, std::min(tiles, begin + tiling.together()));
+  for (int64_t begin = 0; begin < count; begin += tiling.together()) {
+    Tiles tiles(state, piece, begin, std::min(count, begin + tiling.together()));
+    for (int64_t b = piece.block; b < piece.last_block; ++b) tiles.run(b, packed, x, call.out[0].as<uint8_t>());
+  }
   if (state.engine.end != nullptr) state.engine.end();
   return {};
 }

@@ -36,6 +36,9 @@ struct LastEngine {
 
 class LastTiling {
  public:
+  /// together() at most.
+  static constexpr int64_t kMostTiles = 64;
+
   /// Out channels of one group.
   struct Block {
     int64_t channel, channels;
