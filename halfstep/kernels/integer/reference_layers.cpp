@@ -32,7 +32,8 @@ struct Images {
     return {dims[1], dims[2], dims[3], false};
   }
   int64_t at(int64_t n, int64_t c, int64_t y, int64_t x) const {
-    return channels_last ? ((n * height + y) * width + x) * channels + c : ((n * channels + c) * height + y) * width + x;
+    return channels_last ? ((n * height + y) * width + x) * channels + c
+                         : ((n * channels + c) * height + y) * width + x;
   }
 };
 

@@ -106,8 +106,9 @@ void add_bytes(const IntegerAdd& t, const void* a, const void* b, void* out, int
       return hn::BitCast(words, sum(hn::BitCast(d, a_byte), hn::BitCast(d, b_byte)));
     };
     const auto byte = [&](auto from) { return hn::And(from, low_byte); };
-    const auto low = hn::Or(sum_of(byte(a_words), byte(b_words)),
-                            hn::ShiftLeft<8>(sum_of(byte(hn::ShiftRight<8>(a_words)), byte(hn::ShiftRight<8>(b_words)))));
+    const auto low =
+        hn::Or(sum_of(byte(a_words), byte(b_words)),
+               hn::ShiftLeft<8>(sum_of(byte(hn::ShiftRight<8>(a_words)), byte(hn::ShiftRight<8>(b_words)))));
     const auto high =
         hn::Or(hn::ShiftLeft<16>(sum_of(byte(hn::ShiftRight<16>(a_words)), byte(hn::ShiftRight<16>(b_words)))),
                hn::ShiftLeft<24>(sum_of(hn::ShiftRight<24>(a_words), hn::ShiftRight<24>(b_words))));

@@ -6,15 +6,15 @@
 #include "halfstep/kernels/integer/step.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/kernels/integer/cpu/last_pools.cpp"
+#define HWY_TARGET_INCLUDE "halfstep/kernels/integer/cpu/nhwc_pools.cpp"
 #include "halfstep/kernels/simd_dispatch.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
 #include "halfstep/kernels/integer/cpu/requantize-inl.h"
 
-#ifndef HALFSTEP_KERNELS_INTEGER_LAST_POOLS
-#define HALFSTEP_KERNELS_INTEGER_LAST_POOLS
+#ifndef HALFSTEP_KERNELS_INTEGER_NHWC_POOLS
+#define HALFSTEP_KERNELS_INTEGER_NHWC_POOLS
 namespace halfstep::kernels::integer {
 
 using channels_last::ImagePool;
@@ -65,8 +65,7 @@ void largest(const PoolState& state, const uint8_t* image, int64_t oy, uint8_t* 
   for (int64_t ox = 0; ox < pool.geometry.ow; ++ox, dst += pool.channels) {
     const auto vector = [&](int64_t c) {
       auto best = hn::Zero(d);
-      for_each_pixel(pool, image + c, oy, ox,
-                     [&](const uint8_t* pixel) { best = hn::Max(best, hn::LoadU(d, pixel)); });
+      for_each_pixel(pool, image + c, oy, ox, [&](const uint8_t* pixel) { best = hn::Max(best, hn::LoadU(d, pixel)); });
       hn::StoreU(best, d, dst + c);
     };
     const auto rest = [&](int64_t c) {
@@ -82,9 +81,10 @@ void largest(const PoolState& state, const uint8_t* image, int64_t oy, uint8_t* 
 HWY_INLINE IntVec codes_of(const PoolState& state, IntVec sum) {
   const Ints d;
   const arith::Clamp inner{state.clamp.low - state.y_zero_point, state.clamp.high - state.y_zero_point};
-  const IntVec steps = state.form == arith::Requantization::float32
-                           ? hn::Min(hn::Max(scale_float(sum, state.factor), hn::Set(d, inner.low)), hn::Set(d, inner.high))
-                           : shift_half_up(multiply(sum, hn::Set(d, state.multiplier.m)), state.multiplier.shift, inner);
+  const IntVec steps =
+      state.form == arith::Requantization::float32
+          ? hn::Min(hn::Max(scale_float(sum, state.factor), hn::Set(d, inner.low)), hn::Set(d, inner.high))
+          : shift_half_up(multiply(sum, hn::Set(d, state.multiplier.m)), state.multiplier.shift, inner);
   return steps + hn::Set(d, state.y_zero_point);
 }
 

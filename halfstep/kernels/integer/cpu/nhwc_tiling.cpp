@@ -1,4 +1,4 @@
-#include "halfstep/kernels/integer/cpu/last_tiling.h"
+#include "halfstep/kernels/integer/cpu/nhwc_tiling.h"
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
-LastTiling::LastTiling(const LastLayer& layer, int64_t tile_pixels)
+NhwcTiling::NhwcTiling(const NhwcLayer& layer, int64_t tile_pixels)
     : g_(layer.geometry), zero_point_(static_cast<uint8_t>(layer.x_zero_point)) {
   add_runs();
   pixels_ = g_.out_plane();
@@ -36,7 +36,7 @@ LastTiling::LastTiling(const LastLayer& layer, int64_t tile_pixels)
 }
 
 /// Equal steps of a run where they need not be many more; otherwise the last one reads past its end.
-void LastTiling::add_runs() {
+void NhwcTiling::add_runs() {
   const bool joined = g_.groups == 1 && g_.dilation[1] == 1;  // neighbouring pixels are one run
   run_ = joined ? g_.kw * g_.c : g_.group_in();
   const int64_t fewest = ceil_div(run_, kChunk);
@@ -52,18 +52,18 @@ void LastTiling::add_runs() {
   }
 }
 
-bool LastTiling::is_flat() const {
+bool NhwcTiling::is_flat() const {
   return g_.taps() == 1 && g_.stride == std::array<int64_t, 2>{1, 1} && !is_copied_ && g_.groups == 1;
 }
 
-void LastTiling::flatten() {
+void NhwcTiling::flatten() {
   pixels_ *= g_.n;
   g_.n = 1;
   g_.ow = g_.w = std::min(kFlatLine, pixels_);
   g_.oh = g_.h = ceil_div(pixels_, g_.ow);
 }
 
-void LastTiling::add_blocks() {
+void NhwcTiling::add_blocks() {
   for (int64_t o = 0; o < g_.o;) {
     const int64_t channels = std::min(g_.group_out() - o % g_.group_out(), kBlockOutputs);
     blocks_.push_back({o, channels, o / g_.group_out() * g_.group_in(), packed_bytes_});
@@ -73,9 +73,9 @@ void LastTiling::add_blocks() {
 }
 
 /// Of all cuts the one that takes the least time, with pieces in turns on a number of threads.
-void LastTiling::cut() {
+void NhwcTiling::cut() {
   const auto blocks = static_cast<int64_t>(blocks_.size());
-  LastTiling best = *this;
+  NhwcTiling best = *this;
   for (parts_ = 1; parts_ <= blocks; parts_ *= 2) {
     for (lines_ = g_.oh; lines_ >= 1; lines_ = std::min(lines_ - 1, ceil_div(g_.oh, bands() + 1))) {
       for (images_ = 1; images_ <= (bands() == 1 ? g_.n : 1); images_ *= 2) {
@@ -88,7 +88,7 @@ void LastTiling::cut() {
   *this = best;
 }
 
-double LastTiling::cost() const {
+double NhwcTiling::cost() const {
   const auto tiles = static_cast<double>(images_ * lines_ * tiles_of_line());
   const auto vectors = static_cast<double>(packed_bytes_) / static_cast<double>(parts_ * kChunk * kLanes);  // of steps
   const auto codes = static_cast<double>(images_ * lines_ * g_.ow * g_.o) / static_cast<double>(parts_);
@@ -100,7 +100,7 @@ double LastTiling::cost() const {
                   kCopyCost * static_cast<double>(scratch_bytes()) + fetch * static_cast<double>(weights));
 }
 
-LastTiling::Piece LastTiling::piece(int64_t number) const {
+NhwcTiling::Piece NhwcTiling::piece(int64_t number) const {
   const auto blocks = static_cast<int64_t>(blocks_.size());
   const int64_t band = number % bands(), group = number / bands() % image_groups();
   const int64_t part = number / bands() / image_groups();  // the slowest: its weights stay in the cache
@@ -112,9 +112,9 @@ LastTiling::Piece LastTiling::piece(int64_t number) const {
           .last_block = (part + 1) * blocks / parts_};
 }
 
-int64_t LastTiling::together() const { return packed_bytes_ / parts_ <= kNearBytes ? kFewTiles : kMostTiles; }
+int64_t NhwcTiling::together() const { return packed_bytes_ / parts_ <= kNearBytes ? kFewTiles : kMostTiles; }
 
-LastTiling::Spot LastTiling::spot(const Piece& piece, int64_t tile) const {
+NhwcTiling::Spot NhwcTiling::spot(const Piece& piece, int64_t tile) const {
   const int64_t line = tile / tiles_of_line() % piece.lines, image = tile / tiles_of_line() / piece.lines;
   const int64_t wanted = tile % tiles_of_line() * tile_pixels_;
   const int64_t inside = pixels(piece.first + line);
@@ -125,7 +125,7 @@ LastTiling::Spot LastTiling::spot(const Piece& piece, int64_t tile) const {
           .known = std::min(wanted - first, tile_pixels_)};
 }
 
-void LastTiling::pack(const int8_t* weights, std::byte* packed) const {
+void NhwcTiling::pack(const int8_t* weights, std::byte* packed) const {
   const int64_t depth = g_.filter(), taps = g_.taps();
   for (const Block& block : blocks_) {
     const int64_t vectors = block.vectors();
@@ -142,7 +142,7 @@ void LastTiling::pack(const int8_t* weights, std::byte* packed) const {
   }
 }
 
-const uint8_t* LastTiling::enter(const uint8_t* x, const Piece& piece, uint8_t* scratch) const {
+const uint8_t* NhwcTiling::enter(const uint8_t* x, const Piece& piece, uint8_t* scratch) const {
   x += piece.image * g_.x_image();
   if (!is_copied_) return x + piece.first * g_.stride[0] * g_.w * g_.c;
   for (int64_t n = 0; n < piece.images; ++n)

@@ -8,8 +8,8 @@
 
 namespace halfstep::kernels::integer {
 
-struct LastLayer {
-  explicit LastLayer(const Problem& problem);
+struct NhwcLayer {
+  explicit NhwcLayer(const Problem& problem);
 
   ConvGeometry geometry;
   int32_t x_zero_point = 0;
@@ -21,13 +21,13 @@ struct LastLayer {
 };
 
 /// Operands as the program stores them; data(position) is an operand's contents or null.
-struct LastParameters {
+struct NhwcParameters {
   const int8_t* weights;
   const int32_t* bias;
   StoredSteps steps;
 
   template <class Data>
-  static LastParameters of(const LastLayer& layer, Data&& data) {
+  static NhwcParameters of(const NhwcLayer& layer, Data&& data) {
     using In = ChannelsLastIntegerConv2d::in;
     return {static_cast<const int8_t*>(data(In::w)), static_cast<const int32_t*>(data(In::b)),
             stored_steps(layer.form, layer.step_count, data)};
@@ -35,7 +35,7 @@ struct LastParameters {
 };
 
 /// Sets a lane for channel `o`: acc = sum code * w - x_zero_point * sum w + b, all modulo 2^32.
-void set_lane(const LastLayer& layer, const LastParameters& from, int64_t o, LaneSteps& steps, int64_t lane);
+void set_lane(const NhwcLayer& layer, const NhwcParameters& from, int64_t o, LaneSteps& steps, int64_t lane);
 
 /// Lines of x that begin one out line after another, with codes of the zero point where the layer pads.
 struct Padded {
@@ -55,7 +55,7 @@ Verdict accept_bytes(const Problem& problem);
 /// Parameters that are constant are packed by prepare, others by a first phase of every call.
 /// pack(parameters, memory of `bytes`).
 template <class Pack>
-Status pack_constant(const Problem& problem, const LastLayer& layer, int64_t bytes, Tensor& packed, Plan& plan,
+Status pack_constant(const Problem& problem, const NhwcLayer& layer, int64_t bytes, Tensor& packed, Plan& plan,
                      Pack&& pack) {
   using In = ChannelsLastIntegerConv2d::in;
   for (size_t i = 0; i < problem.in.size(); ++i) {
@@ -65,7 +65,7 @@ Status pack_constant(const Problem& problem, const LastLayer& layer, int64_t byt
     return {};
   }
   packed = Tensor(DType::u8, {bytes});
-  return pack(LastParameters::of(layer, [&](int i) { return problem.constants[i]; }), packed.raw());
+  return pack(NhwcParameters::of(layer, [&](int i) { return problem.constants[i]; }), packed.raw());
 }
 
 }  // namespace halfstep::kernels::integer

@@ -1,4 +1,4 @@
-#include "halfstep/kernels/integer/cpu/last_driver.h"
+#include "halfstep/kernels/integer/cpu/nhwc_driver.h"
 
 #include <algorithm>
 #include <cstring>
@@ -47,7 +47,7 @@ HS_LANES void to_codes(const int32_t* acc, const LaneSteps* steps, const CodeRan
 }
 
 struct State {
-  State(const Problem& problem, const LastEngine& chosen)
+  State(const Problem& problem, const NhwcEngine& chosen)
       : engine(chosen),
         layer(problem),
         tiling(layer, engine.tile_pixels),
@@ -62,12 +62,12 @@ struct State {
     return reinterpret_cast<const LaneSteps*>(memory + steps_offset()) + 2 * block;
   }
 
-  Status pack(const LastParameters& from, std::byte* memory) const {
+  Status pack(const NhwcParameters& from, std::byte* memory) const {
     if (Status status = from.steps.check(); !status.ok()) return status;
     std::memset(memory, 0, static_cast<size_t>(bytes()));
     tiling.pack(from.weights, memory);
     for (size_t b = 0; b < tiling.blocks().size(); ++b) {
-      const LastTiling::Block& block = tiling.blocks()[b];
+      const NhwcTiling::Block& block = tiling.blocks()[b];
       auto* lanes = const_cast<LaneSteps*>(steps(memory, static_cast<int64_t>(b)));
       for (int64_t j = 0; j < block.channels; ++j)
         set_lane(layer, from, block.channel + j, lanes[j / kLanes], j % kLanes);
@@ -75,9 +75,9 @@ struct State {
     return {};
   }
 
-  LastEngine engine;
-  LastLayer layer;
-  LastTiling tiling;
+  NhwcEngine engine;
+  NhwcLayer layer;
+  NhwcTiling tiling;
   decltype(&to_codes<FloatLanes>) codes;
   Tensor packed;  ///< where the parameters are constant
 };
@@ -85,14 +85,14 @@ struct State {
 /// Tiles [begin, end) of a piece, to go through its blocks.
 class Tiles {
  public:
-  Tiles(const State& state, const LastTiling::Piece& piece, int64_t begin, int64_t end)
+  Tiles(const State& state, const NhwcTiling::Piece& piece, int64_t begin, int64_t end)
       : state_(state), tiling_(state.tiling), count_(end - begin) {
     for (int64_t t = begin; t < end; ++t) spots_[t - begin] = tiling_.spot(piece, t);
   }
 
   void run(int64_t b, const std::byte* packed, const uint8_t* x, uint8_t* out) {
-    const LastTiling::Block& block = tiling_.blocks()[static_cast<size_t>(b)];
-    LastTile tile{.bias = state_.steps(packed, b),
+    const NhwcTiling::Block& block = tiling_.blocks()[static_cast<size_t>(b)];
+    NhwcTile tile{.bias = state_.steps(packed, b),
                   .weights = packed + block.weights,
                   .runs = tiling_.runs().data(),
                   .run_count = static_cast<int64_t>(tiling_.runs().size()),
@@ -120,35 +120,35 @@ class Tiles {
 
  private:
   const State& state_;
-  const LastTiling& tiling_;
+  const NhwcTiling& tiling_;
   int64_t count_;
-  LastTiling::Spot spots_[LastTiling::kMostTiles];
+  NhwcTiling::Spot spots_[NhwcTiling::kMostTiles];
   alignas(64) int32_t acc_[(2 * kTilePixels + 4) * kBlockOutputs];
 };
 
 }  // namespace
 
-Plan prepare_last(const Problem& problem, const LastEngine& engine) {
+Plan prepare_nhwc(const Problem& problem, const NhwcEngine& engine) {
   auto state = std::make_shared<State>(problem, engine);
   Plan plan{.state = state,
             .worker_scratch = static_cast<size_t>(state->tiling.scratch_bytes()),
             .phases = {state->tiling.pieces()}};
   const Status status =
       pack_constant(problem, state->layer, state->bytes(), state->packed, plan,
-                    [&](const LastParameters& from, std::byte* memory) { return state->pack(from, memory); });
+                    [&](const NhwcParameters& from, std::byte* memory) { return state->pack(from, memory); });
   if (!status.ok()) fail("{}", status.message());
   return plan;
 }
 
-Status run_last(const Call& call, int phase, int64_t number) {
+Status run_nhwc(const Call& call, int phase, int64_t number) {
   const auto& state = *static_cast<const State*>(call.state);
   const bool packs = !state.packed.defined();
   if (packs && phase == 0)
-    return state.pack(LastParameters::of(state.layer, [&](int i) { return call.in[i].data; }), call.scratch);
-  const LastTiling& tiling = state.tiling;
-  const LastTiling::Piece piece = tiling.piece(number);
-  const uint8_t* x = tiling.enter(call.in[Op::in::x].as<const uint8_t>(), piece,
-                                  reinterpret_cast<uint8_t*>(call.worker_scratch));
+    return state.pack(NhwcParameters::of(state.layer, [&](int i) { return call.in[i].data; }), call.scratch);
+  const NhwcTiling& tiling = state.tiling;
+  const NhwcTiling::Piece piece = tiling.piece(number);
+  const uint8_t* x =
+      tiling.enter(call.in[Op::in::x].as<const uint8_t>(), piece, reinterpret_cast<uint8_t*>(call.worker_scratch));
   const std::byte* packed = packs ? call.scratch : state.packed.raw();
   const int64_t count = piece.images * piece.lines * tiling.tiles_of_line();
   if (state.engine.begin != nullptr) state.engine.begin(tiling.tile_pixels(), tiling.chunk());

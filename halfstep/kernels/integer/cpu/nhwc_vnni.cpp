@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "halfstep/kernels/integer/cpu/engine.h"
-#include "halfstep/kernels/integer/cpu/last_driver.h"
+#include "halfstep/kernels/integer/cpu/nhwc_driver.h"
 
 namespace halfstep::kernels {
 namespace integer {
@@ -15,7 +15,7 @@ namespace {
 constexpr int kMostPixels = 12;
 
 template <int kPixels, int kVectors>
-HS_LANES void compute(const LastTile& tile, const uint8_t* pixels, int32_t* dst) {
+HS_LANES void compute(const NhwcTile& tile, const uint8_t* pixels, int32_t* dst) {
   __m512i acc[kPixels][kVectors];
   HS_UNROLL for (int p = 0; p < kPixels; ++p) {
     HS_UNROLL for (int v = 0; v < kVectors; ++v) acc[p][v] = _mm512_load_si512(tile.bias[v].bias);
@@ -42,7 +42,7 @@ HS_LANES void compute(const LastTile& tile, const uint8_t* pixels, int32_t* dst)
   }
 }
 
-using Compute = void (*)(const LastTile&, const uint8_t*, int32_t*);
+using Compute = void (*)(const NhwcTile&, const uint8_t*, int32_t*);
 
 template <int kVectors, int... kBefore>
 constexpr std::array<Compute, kMostPixels> tiles_of(std::integer_sequence<int, kBefore...>) {
@@ -52,19 +52,19 @@ constexpr std::array<Compute, kMostPixels> tiles_of(std::integer_sequence<int, k
 template <int kVectors>
 constexpr auto kTiles = tiles_of<kVectors>(std::make_integer_sequence<int, kMostPixels>());
 
-void tile(const LastTile& tile) {
+void tile(const NhwcTile& tile) {
   const Compute compute = (tile.vectors == 2 ? kTiles<2> : kTiles<1>)[static_cast<size_t>(tile.pixels - 1)];
   for (int64_t i = 0; i < tile.tiles; ++i) compute(tile, tile.x[i], tile.acc + i * kTilePixels * kBlockOutputs);
 }
 
-constexpr LastEngine kEngine = {.tile_pixels = kMostPixels, .tile = tile};
+constexpr NhwcEngine kEngine = {.tile_pixels = kMostPixels, .tile = tile};
 
-Plan prepare_vnni(const Problem& problem) { return prepare_last(problem, kEngine); }
+Plan prepare_vnni(const Problem& problem) { return prepare_nhwc(problem, kEngine); }
 
 }  // namespace
 }  // namespace integer
 
 extern const Kernel cpu_channels_last_integer_conv2d_vnni{"vnni", integer::accept_bytes, integer::prepare_vnni,
-                                                          integer::run_last};
+                                                          integer::run_nhwc};
 
 }  // namespace halfstep::kernels

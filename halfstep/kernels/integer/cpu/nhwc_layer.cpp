@@ -1,4 +1,4 @@
-#include "halfstep/kernels/integer/cpu/last_layer.h"
+#include "halfstep/kernels/integer/cpu/nhwc_layer.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ static_assert(Op::in::x == IntegerConv2d::in::x && Op::in::w == IntegerConv2d::i
               Op::in::negative_multiplier == IntegerConv2d::in::negative_multiplier &&
               Op::in::w_scale == IntegerConv2d::in::w_scale);
 
-LastLayer::LastLayer(const Problem& problem) {
+NhwcLayer::NhwcLayer(const Problem& problem) {
   const Op attributes(problem.attributes);
   geometry = conv_geometry(attributes, channels_last::channels_first(problem.in[Op::in::x]->dims),
                            problem.in[Op::in::w]->dims, channels_last::channels_first(problem.out[0]->dims));
@@ -22,7 +22,7 @@ LastLayer::LastLayer(const Problem& problem) {
   step_count = problem.in[static_cast<size_t>(step_port(form.form))]->dims[0];
 }
 
-void set_lane(const LastLayer& layer, const LastParameters& from, int64_t o, LaneSteps& steps, int64_t lane) {
+void set_lane(const NhwcLayer& layer, const NhwcParameters& from, int64_t o, LaneSteps& steps, int64_t lane) {
   const int64_t filter = layer.geometry.filter();
   const int8_t* weights = from.weights + o * filter;
   uint32_t sum = 0;

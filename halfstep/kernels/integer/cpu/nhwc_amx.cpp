@@ -1,7 +1,7 @@
 // Codes with their channels last by AMX: a tile of pixels, whose rows lie in x as they are, times a tile of weights.
 #include <immintrin.h>
 
-#include "halfstep/kernels/integer/cpu/last_driver.h"
+#include "halfstep/kernels/integer/cpu/nhwc_driver.h"
 #include "halfstep/kernels/integer/cpu/tile_config.h"
 
 namespace halfstep::kernels {
@@ -22,7 +22,7 @@ HS_AMX void end() { _tile_release(); }
 
 /// visit(offset in x, weights) for every step.
 template <int kVectors, class Visit>
-HS_AMX inline __attribute__((always_inline)) void for_each_step(const LastTile& tile, Visit&& visit) {
+HS_AMX inline __attribute__((always_inline)) void for_each_step(const NhwcTile& tile, Visit&& visit) {
   const std::byte* weights = tile.weights;
   for (int64_t r = 0; r < tile.run_count; ++r) {
     int64_t at = tile.runs[r];
@@ -31,12 +31,12 @@ HS_AMX inline __attribute__((always_inline)) void for_each_step(const LastTile& 
   }
 }
 
-constexpr int64_t kRow = 4 * kLanes;                        ///< bytes of a row of weights
-constexpr int64_t kAccRow = 4 * kBlockOutputs;              ///< bytes
+constexpr int64_t kRow = 4 * kLanes;                       ///< bytes of a row of weights
+constexpr int64_t kAccRow = 4 * kBlockOutputs;             ///< bytes
 constexpr int64_t kAccTile = kTilePixels * kBlockOutputs;  ///< sums
 
 /// Two tiles of pixels, two vectors of channels. Every row of sums begins with the bias.
-HS_AMX void tile_2x2(const LastTile& tile) {
+HS_AMX void tile_2x2(const NhwcTile& tile) {
   _tile_loadd(0, tile.bias[0].bias, 0);
   _tile_loadd(1, tile.bias[1].bias, 0);
   _tile_loadd(2, tile.bias[0].bias, 0);
@@ -58,7 +58,7 @@ HS_AMX void tile_2x2(const LastTile& tile) {
   _tile_stored(3, tile.acc + kAccTile + kLanes, kAccRow);
 }
 
-HS_AMX void tile_1x2(const LastTile& tile) {
+HS_AMX void tile_1x2(const NhwcTile& tile) {
   _tile_loadd(0, tile.bias[0].bias, 0);
   _tile_loadd(1, tile.bias[1].bias, 0);
   for_each_step<2>(tile, [&](int64_t at, const std::byte* weights) HS_AMX {
@@ -72,7 +72,7 @@ HS_AMX void tile_1x2(const LastTile& tile) {
   _tile_stored(1, tile.acc + kLanes, kAccRow);
 }
 
-HS_AMX void tile_2x1(const LastTile& tile) {
+HS_AMX void tile_2x1(const NhwcTile& tile) {
   _tile_loadd(0, tile.bias[0].bias, 0);
   _tile_loadd(2, tile.bias[0].bias, 0);
   for_each_step<1>(tile, [&](int64_t at, const std::byte* weights) HS_AMX {
@@ -86,7 +86,7 @@ HS_AMX void tile_2x1(const LastTile& tile) {
   _tile_stored(2, tile.acc + kAccTile, kAccRow);
 }
 
-HS_AMX void tile_1x1(const LastTile& tile) {
+HS_AMX void tile_1x1(const NhwcTile& tile) {
   _tile_loadd(0, tile.bias[0].bias, 0);
   for_each_step<1>(tile, [&](int64_t at, const std::byte* weights) HS_AMX {
     _tile_loadd(4, tile.x[0] + at, tile.pixel_step);
@@ -96,7 +96,7 @@ HS_AMX void tile_1x1(const LastTile& tile) {
   _tile_stored(0, tile.acc, kAccRow);
 }
 
-HS_AMX void tile(const LastTile& tile) {
+HS_AMX void tile(const NhwcTile& tile) {
   if (tile.vectors == 2) {
     tile.tiles == 2 ? tile_2x2(tile) : tile_1x2(tile);
   } else {
@@ -104,19 +104,19 @@ HS_AMX void tile(const LastTile& tile) {
   }
 }
 
-constexpr LastEngine kEngine = {.tile_pixels = kTilePixels, .tile = tile, .begin = begin, .end = end};
+constexpr NhwcEngine kEngine = {.tile_pixels = kTilePixels, .tile = tile, .begin = begin, .end = end};
 
 Verdict accept_amx(const Problem& problem) {
   if (problem.level < CpuLevel::amx) return refuse("{} has no AMX", name(problem.level));
   return accept_bytes(problem);
 }
 
-Plan prepare_amx(const Problem& problem) { return prepare_last(problem, kEngine); }
+Plan prepare_amx(const Problem& problem) { return prepare_nhwc(problem, kEngine); }
 
 }  // namespace
 }  // namespace integer
 
 extern const Kernel cpu_channels_last_integer_conv2d_amx{"amx", integer::accept_amx, integer::prepare_amx,
-                                                         integer::run_last};
+                                                         integer::run_nhwc};
 
 }  // namespace halfstep::kernels

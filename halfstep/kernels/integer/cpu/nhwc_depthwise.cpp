@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "halfstep/kernels/integer/cpu/engine.h"
-#include "halfstep/kernels/integer/cpu/last_layer.h"
+#include "halfstep/kernels/integer/cpu/nhwc_layer.h"
 
 namespace halfstep::kernels {
 namespace integer {
@@ -27,6 +27,8 @@ struct Depthwise {
     const int64_t work = g.out_image() * (g.taps() + 8);
     const int64_t wanted = g.n >= kFewPieces ? 1 : std::min(kFewPieces, work * g.n / kPieceWork + 1);
     lines = (g.oh + wanted - 1) / wanted;
+    together = g.kh % 4 != 0 && g.stride[0] == 1 && g.dilation[0] == 1 ? 2 : 1;
+    if (together == 2) lines += lines % 2;
   }
 
   int64_t blocks() const { return (g.c + kBlock - 1) / kBlock; }
@@ -35,32 +37,36 @@ struct Depthwise {
   int64_t width() const { return g.w + g.pad[1] + g.pad[3]; }
   /// Words of the columns of a line, [column][four][vector], and lines of the zero point's codes.
   int64_t words_bytes() const { return width() * fours() * kVectors * 64; }
-  /// Of a block: weights [kx][four][vector], then steps of each vector.
+  /// Of a block: weights [kx][four][vector] of each line that reads the same words, then steps of each vector.
   int64_t weight_bytes() const { return g.kw * fours() * kVectors * 64; }
-  int64_t block_bytes() const { return weight_bytes() + kVectors * static_cast<int64_t>(sizeof(LaneSteps)); }
+  int64_t steps_offset() const { return together * weight_bytes(); }
+  int64_t block_bytes() const { return steps_offset() + kVectors * static_cast<int64_t>(sizeof(LaneSteps)); }
 
-  LastLayer layer;
+  NhwcLayer layer;
   const ConvGeometry& g;
-  int64_t lines;
-  void (*line)(const Depthwise& state, const std::byte* block, const std::byte* words, int64_t channels,
-               uint8_t* dst) = nullptr;
+  int64_t lines;     ///< of a piece
+  int64_t together;  ///< out lines that read the same words: the second one lies a tap lower, where words have room
+  void (*line)(const Depthwise& state, const std::byte* weights, const LaneSteps* steps, const std::byte* words,
+               int64_t channels, uint8_t* dst) = nullptr;
   Tensor packed;  ///< where the parameters are constant
 };
 
-Status pack(const Depthwise& state, const LastParameters& from, std::byte* memory) {
+Status pack(const Depthwise& state, const NhwcParameters& from, std::byte* memory) {
   if (Status status = from.steps.check(); !status.ok()) return status;
   const ConvGeometry& g = state.g;
   std::memset(memory, 0, static_cast<size_t>(state.blocks() * state.block_bytes()));
   for (int64_t block = 0; block < state.blocks(); ++block, memory += state.block_bytes()) {
-    auto* steps = reinterpret_cast<LaneSteps*>(memory + state.weight_bytes());
+    auto* steps = reinterpret_cast<LaneSteps*>(memory + state.steps_offset());
     for (int64_t at = 0; at < kBlock; ++at) {
       const int64_t vector = at / kLanes, lane = at % kLanes, c = block * kBlock + channel_of(vector, lane);
       if (c >= g.c) continue;
       set_lane(state.layer, from, c, steps[vector], lane);
       for (int64_t tap = 0; tap < g.taps(); ++tap) {
-        const int64_t ky = tap / g.kw, four = tap % g.kw * state.fours() + ky / 4;
-        memory[(four * kVectors + vector) * 64 + lane * 4 + ky % 4] =
-            static_cast<std::byte>(from.weights[c * g.taps() + tap]);
+        for (int64_t line = 0; line < state.together; ++line) {
+          const int64_t row = tap / g.kw + line, four = tap % g.kw * state.fours() + row / 4;
+          memory[line * state.weight_bytes() + (four * kVectors + vector) * 64 + lane * 4 + row % 4] =
+              static_cast<std::byte>(from.weights[c * g.taps() + tap]);
+        }
       }
     }
   }
@@ -77,23 +83,22 @@ HS_LANES inline void interleave(const __m512i (&rows)[4], std::byte* words) {
   _mm512_store_si512(words + 192, _mm512_unpackhi_epi16(high01, high23));
 }
 
-__mmask64 first(int64_t channels) {
-  return channels >= kBlock ? ~__mmask64{0} : (__mmask64{1} << channels) - 1;
-}
+__mmask64 first(int64_t channels) { return channels >= kBlock ? ~__mmask64{0} : (__mmask64{1} << channels) - 1; }
 
-/// The words of what out line `oy` reads of an image, from a block's first channel on.
+/// The words of what out line `oy` and those together with it read of an image, from a block's first channel on.
 HS_LANES void fill_words(const Depthwise& state, const uint8_t* image, int64_t oy, int64_t channels, std::byte* words) {
   const ConvGeometry& g = state.g;
   const __mmask64 inside = first(channels);
   const __m512i padding = _mm512_set1_epi8(static_cast<char>(state.layer.x_zero_point));
   const int64_t column = state.fours() * kVectors * 64;
+  const int64_t last = g.kh + state.together - 2;
   const __m512i beside[4] = {padding, padding, padding, padding};
   for (int64_t f = 0; f < state.fours(); ++f, words += kVectors * 64) {
     const uint8_t* lines[4];
     bool lies_inside[4];
     for (int64_t k = 0; k < 4; ++k) {
       // Behind the last row weights are zero, and any code will do.
-      const int64_t y = oy * g.stride[0] - g.pad[0] + std::min(4 * f + k, g.kh - 1) * g.dilation[0];
+      const int64_t y = oy * g.stride[0] - g.pad[0] + std::min(4 * f + k, last) * g.dilation[0];
       lies_inside[k] = y >= 0 && y < g.h;
       lines[k] = image + (lies_inside[k] ? y : 0) * g.w * g.c;
     }
@@ -113,10 +118,9 @@ HS_LANES void fill_words(const Depthwise& state, const uint8_t* image, int64_t o
 /// A line of the result. kWords: of the columns that a pixel meets, if they are few enough for registers to hold their
 /// weights, else 0.
 template <class Lanes, int kWords>
-HS_LANES void compute_line(const Depthwise& state, const std::byte* block, const std::byte* words, int64_t channels,
-                           uint8_t* dst) {
+HS_LANES void compute_line(const Depthwise& state, const std::byte* weights, const LaneSteps* steps,
+                           const std::byte* words, int64_t channels, uint8_t* dst) {
   const ConvGeometry& g = state.g;
-  const auto* steps = reinterpret_cast<const LaneSteps*>(block + state.weight_bytes());
   const CodeRange& range = state.layer.range;
   const ByteCodes codes(range);
   const Lanes lanes[kVectors] = {{steps[0], range}, {steps[1], range}, {steps[2], range}, {steps[3], range}};
@@ -124,20 +128,20 @@ HS_LANES void compute_line(const Depthwise& state, const std::byte* block, const
   const int64_t fours = state.fours(), column = fours * kVectors * 64;
   __m512i held[kWords + 1][kVectors];
   HS_UNROLL for (int k = 0; k < kWords; ++k) {
-    HS_UNROLL for (int v = 0; v < kVectors; ++v) held[k][v] = _mm512_load_si512(block + (k * kVectors + v) * 64);
+    HS_UNROLL for (int v = 0; v < kVectors; ++v) held[k][v] = _mm512_load_si512(weights + (k * kVectors + v) * 64);
   }
   for (int64_t ox = 0; ox < g.ow; ++ox, dst += g.c) {
     __m512i acc[kVectors];
     HS_UNROLL for (int v = 0; v < kVectors; ++v) acc[v] = _mm512_load_si512(steps[v].bias);
     const std::byte* from = words + ox * g.stride[1] * column;
     HS_UNROLL for (int k = 0; k < kWords; ++k) {
-      HS_UNROLL for (int v = 0; v < kVectors; ++v) acc[v] = _mm512_dpbusd_epi32(
-          acc[v], _mm512_load_si512(from + k * g.dilation[1] * column + v * 64), held[k][v]);
+      HS_UNROLL for (int v = 0; v < kVectors; ++v) acc[v] =
+          _mm512_dpbusd_epi32(acc[v], _mm512_load_si512(from + k * g.dilation[1] * column + v * 64), held[k][v]);
     }
     for (int64_t k = kWords; k < g.kw * fours; ++k) {
       const std::byte* word = from + k / fours * g.dilation[1] * column + k % fours * kVectors * 64;
       HS_UNROLL for (int v = 0; v < kVectors; ++v) acc[v] = _mm512_dpbusd_epi32(
-          acc[v], _mm512_load_si512(word + v * 64), _mm512_load_si512(block + (k * kVectors + v) * 64));
+          acc[v], _mm512_load_si512(word + v * 64), _mm512_load_si512(weights + (k * kVectors + v) * 64));
     }
     HS_UNROLL for (int v = 0; v < kVectors; ++v) acc[v] = lanes[v](acc[v]);
     _mm512_mask_storeu_epi8(dst, inside, codes(acc[0], acc[1], acc[2], acc[3]));
@@ -164,9 +168,9 @@ Plan prepare_depthwise(const Problem& problem) {
   Plan plan{.state = state,
             .worker_scratch = static_cast<size_t>(state->words_bytes()),
             .phases = {g.n * state->bands() * state->blocks()}};
-  const Status status = pack_constant(
-      problem, state->layer, state->blocks() * state->block_bytes(), state->packed, plan,
-      [&](const LastParameters& from, std::byte* memory) { return pack(*state, from, memory); });
+  const Status status =
+      pack_constant(problem, state->layer, state->blocks() * state->block_bytes(), state->packed, plan,
+                    [&](const NhwcParameters& from, std::byte* memory) { return pack(*state, from, memory); });
   if (!status.ok()) fail("{}", status.message());
   return plan;
 }
@@ -176,16 +180,20 @@ Status run_depthwise(const Call& call, int phase, int64_t piece) {
   const ConvGeometry& g = state.g;
   const bool packs = !state.packed.defined();
   if (packs && phase == 0)
-    return pack(state, LastParameters::of(state.layer, [&](int i) { return call.in[i].data; }), call.scratch);
+    return pack(state, NhwcParameters::of(state.layer, [&](int i) { return call.in[i].data; }), call.scratch);
   const int64_t block = piece % state.blocks(), band = piece / state.blocks() % state.bands();
   const int64_t image = piece / state.blocks() / state.bands(), c = block * kBlock;
   const std::byte* packed = (packs ? call.scratch : state.packed.raw()) + block * state.block_bytes();
   const uint8_t* x = call.in[Op::in::x].as<const uint8_t>() + image * g.x_image() + c;
   uint8_t* out = call.out[0].as<uint8_t>() + image * g.out_image() + c;
   const int64_t channels = std::min(kBlock, g.c - c);
-  for (int64_t oy = band * state.lines; oy < std::min(g.oh, (band + 1) * state.lines); ++oy) {
+  const auto* steps = reinterpret_cast<const LaneSteps*>(packed + state.steps_offset());
+  const int64_t end = std::min(g.oh, (band + 1) * state.lines);
+  for (int64_t oy = band * state.lines; oy < end; oy += state.together) {
     fill_words(state, x, oy, channels, call.worker_scratch);
-    state.line(state, packed, call.worker_scratch, channels, out + oy * g.ow * g.c);
+    for (int64_t line = 0; line < std::min(state.together, end - oy); ++line)
+      state.line(state, packed + line * state.weight_bytes(), steps, call.worker_scratch, channels,
+                 out + (oy + line) * g.ow * g.c);
   }
   return {};
 }

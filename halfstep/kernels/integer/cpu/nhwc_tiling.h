@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "halfstep/kernels/integer/cpu/last_layer.h"
+#include "halfstep/kernels/integer/cpu/nhwc_layer.h"
 
 namespace halfstep::kernels::integer {
 
@@ -13,28 +13,28 @@ inline constexpr int64_t kBlockOutputs = 2 * kLanes;
 
 /// One call of a micro-kernel: the sums of up to two tiles of pixels by the channels of a block, from the bias on. What
 /// a pixel meets of x lies in `runs`, each `steps` times `chunk` bytes.
-struct LastTile {
-  const uint8_t* x[2] = {};      ///< first pixel of each tile
-  const LaneSteps* bias;         ///< of each vector of channels
-  const std::byte* weights;      ///< [run][step][vector of channels][chunk / 4] of 16 channels times four bytes
-  const int64_t* runs;           ///< offsets
+struct NhwcTile {
+  const uint8_t* x[2] = {};  ///< first pixel of each tile
+  const LaneSteps* bias;     ///< of each vector of channels
+  const std::byte* weights;  ///< [run][step][vector of channels][chunk / 4] of 16 channels times four bytes
+  const int64_t* runs;       ///< offsets
   int64_t run_count, steps, chunk, pixel_step;
-  int64_t tiles, pixels;         ///< of a tile
-  int64_t vectors;               ///< of channels, 1 or 2
-  int32_t* acc;                  ///< [tile][kTilePixels][kBlockOutputs]
+  int64_t tiles, pixels;  ///< of a tile
+  int64_t vectors;        ///< of channels, 1 or 2
+  int32_t* acc;           ///< [tile][kTilePixels][kBlockOutputs]
 };
 
 /// The most pixels of a tile.
 inline constexpr int64_t kTilePixels = 16;
 
-struct LastEngine {
+struct NhwcEngine {
   int64_t tile_pixels;  ///< at most
-  void (*tile)(const LastTile& tile);
+  void (*tile)(const NhwcTile& tile);
   void (*begin)(int64_t pixels, int64_t chunk) = nullptr;  ///< around the tiles of a piece, where not null
   void (*end)() = nullptr;
 };
 
-class LastTiling {
+class NhwcTiling {
  public:
   /// together() at most.
   static constexpr int64_t kMostTiles = 64;
@@ -51,7 +51,7 @@ class LastTiling {
     int64_t image, images, first, lines, block, last_block;
   };
 
-  LastTiling(const LastLayer& layer, int64_t tile_pixels);
+  NhwcTiling(const NhwcLayer& layer, int64_t tile_pixels);
 
   const std::vector<Block>& blocks() const { return blocks_; }
   const std::vector<int64_t>& runs() const { return runs_; }
