@@ -9,7 +9,7 @@ constexpr int64_t kChunk = 64;  ///< bytes of a vector
 /// Pixels that 1x1 convolutions take as a line.
 constexpr int64_t kFlatLine = 64;
 /// Tiles that go through all blocks while what they read stays in the first-level cache.
-constexpr int64_t kFewTiles = 8;
+constexpr int64_t kFewTiles = 16;
 /// Half of a second-level cache.
 constexpr int64_t kNearBytes = int64_t{1} << 20;
 /// Worker scratch.
