@@ -20,11 +20,17 @@
 namespace halfstep {
 namespace {
 
+enum class When {
+  always,
+  inference,  ///< it moves float results by rounding, or reads tensors that must not change
+  codes       ///< it reads tensors that must not change, and its operators are fast from VNNI on
+};
+
 struct Pass {
   const char* name;
   const char* doc;
   void (*run)(Model&);
-  bool for_inference = false;  ///< moves float results by rounding, or reads tensors that must not change
+  When when = When::always;
 };
 
 constexpr Pass kPasses[] = {
@@ -32,9 +38,12 @@ constexpr Pass kPasses[] = {
      [](Model& model) { passes::fold_constants(model, compiler::evaluate); }},
     {"simplify", "operations that change nothing go away", [](Model& model) { passes::simplify(model.graph); }},
     {"cse", "operations that compute the same are done once", [](Model& model) { passes::cse(model.graph); }},
-    {"fold_batch_norm", "normalizations join the layer before them", passes::fold_batch_norm, true},
-    {"layer_forms", "layers as exporters write them become the operators that have kernels", passes::layer_forms, true},
-    {"channels_last", "images keep their channels as the last axis from layer to layer", passes::channels_last, true},
+    {"fold_batch_norm", "normalizations join the layer before them", passes::fold_batch_norm, When::inference},
+    {"layer_forms", "layers as exporters write them become the operators that have kernels", passes::layer_forms,
+     When::inference},
+    {"channels_last", "images keep their channels as the last axis from layer to layer", passes::channels_last,
+     When::inference},
+    {"channels_last_codes", "the same for images of codes", passes::channels_last_codes, When::codes},
     {"fuse_residuals", "sums join the convolution before them",
      [](Model& model) { passes::fuse_residuals(model.graph); }},
     {"fuse_activations", "activations join the layer before them",
@@ -65,11 +74,12 @@ void check_pass_names(const std::vector<std::string>& names) {
 void optimize(Model& model, const CompileOptions& options) {
   const std::vector<std::string>& disabled = options.disabled_passes;
   const std::vector<Op> ops = model.graph.ops();
-  const bool is_inference = options.freeze_tensors && options.place.kind == DeviceKind::cpu &&
-                            std::ranges::none_of(ops, passes::decides_codes);
+  const bool is_frozen = options.freeze_tensors && options.place.kind == DeviceKind::cpu;
+  const bool is_inference = is_frozen && std::ranges::none_of(ops, passes::decides_codes);
   for (const Pass& pass : kPasses) {
     if (pass.run == nullptr || std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
-    if (pass.for_inference && !is_inference) continue;
+    if (pass.when == When::inference && !is_inference) continue;
+    if (pass.when == When::codes && !(is_frozen && options.level >= CpuLevel::vnni)) continue;
     pass.run(model);
 #ifndef NDEBUG
     verify(model.graph);

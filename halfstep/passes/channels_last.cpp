@@ -25,6 +25,8 @@ bool is_image(Value value) {
   return value.dtype() == DType::f32 && value.dims().size() == kRank && value.type().is_static();
 }
 
+bool is_constant(Value value) { return value.is_tensor() && !updater_of(value); }
+
 /// Each element of the result comes from elements at the same place, extents of 1 repeating.
 bool is_elementwise(Op op) {
   return has_trait(op, "pointwise") || has_trait(op, "fuses_into_producer") ||
@@ -37,6 +39,12 @@ std::vector<int64_t> moved_axes(std::vector<int64_t> axes) {
   return axes;
 }
 
+/// Whether the operator of that record has the form of requantization that the operation states.
+bool has_requantization(const OpInfo& info, Op op) {
+  const std::vector<std::string>& forms = info.attribute("requantize")->choices;
+  return std::ranges::find(forms, get<std::string>(op.attributes(), "requantize")) != forms.end();
+}
+
 /// Name and location are the replaced operation's.
 OpSpec form(const OpInfo& info, std::vector<Value> operands, Attributes attributes) {
   return {&info, std::move(operands), std::move(attributes), {}, {}};
@@ -44,12 +52,12 @@ OpSpec form(const OpInfo& info, std::vector<Value> operands, Attributes attribut
 
 class Rewriter {
  public:
-  explicit Rewriter(Model& model) : model_(model) {}
+  Rewriter(Model& model, bool codes) : model_(model), codes_(codes) {}
 
   void run() {
     for (const Op op : model_.graph.ops()) {
       if (op.results().size() != 1 || !op.regions().empty()) continue;
-      if (std::optional<OpSpec> spec = last_form(op)) replace(op, std::move(*spec));
+      if (std::optional<OpSpec> spec = codes_ ? last_form_of_codes(op) : last_form(op)) replace(op, std::move(*spec));
     }
     for (auto made = transposes_.rbegin(); made != transposes_.rend(); ++made) {
       if (made->out(0).unused()) model_.graph.erase(*made);
@@ -60,7 +68,7 @@ class Rewriter {
   /// What the operation becomes; nothing where it stays.
   std::optional<OpSpec> last_form(Op op) {
     if (is_one_of<ops::Conv2d, ops::Conv2dActivation>(op)) return convolution(op);
-    if (is_one_of<ops::Linear, ops::LinearActivation>(op)) return head(op);
+    if (is_one_of<ops::Linear, ops::LinearActivation>(op)) return head(op, ops::ChannelsLastConv2d::record());
     if (op.operands().empty() || !op.in(0) || !last_.contains(op.in(0).node())) {
       return is_elementwise(op) ? elementwise(op) : std::nullopt;
     }
@@ -73,30 +81,82 @@ class Rewriter {
     return is_elementwise(op) ? elementwise(op) : std::nullopt;
   }
 
+  std::optional<OpSpec> last_form_of_codes(Op op) {
+    if (is_one_of<ops::IntegerConv2d>(op)) return integer_convolution(op);
+    if (is_one_of<ops::IntegerAdd>(op)) return integer_sum(op);
+    if (is_one_of<ops::IntegerLinear>(op))
+      return has_last_form(op) ? head(op, ops::ChannelsLastIntegerConv2d::record()) : std::nullopt;
+    if (op.operands().empty() || !op.in(0) || !last_.contains(op.in(0).node())) return std::nullopt;
+    if (is_one_of<ops::MaxPool2d>(op))
+      return form(ops::ChannelsLastMaxPool2d::record(), {last(op.in(0), op)}, op.attributes());
+    if (is_one_of<ops::IntegerAvgPool2d>(op) && sums_codes(ops::IntegerAvgPool2d(op.node())))
+      return form(ops::ChannelsLastIntegerAvgPool2d::record(), {last(op.in(0), op)}, op.attributes());
+    if (is_one_of<ops::Concat, ops::Slice, ops::Pad>(op)) return moved(op);
+    if (!is_one_of<ops::IntegerLookup, ops::IntegerRescale>(op)) return std::nullopt;
+    std::vector<Value> operands = op.operands();
+    operands[0] = last(operands[0], op);
+    return form(op.info(), std::move(operands), op.attributes());
+  }
+
+  /// Windows of reals, which float32 has where they do not cover the image, stay as they are.
+  static bool sums_codes(ops::IntegerAvgPool2d pool) {
+    const Dims& x = pool.x().dims();
+    const bool whole = pool.kernel() == std::vector<int64_t>{x[2], x[3]} && std::ranges::max(pool.pad()) == 0;
+    return has_requantization(ops::ChannelsLastIntegerAvgPool2d::record(), pool) &&
+           (whole || pool.requantize() != "float32");
+  }
+
+  /// Codes of a byte, constant parameters, and a form of requantization that the layer has there.
+  static bool has_last_form(Op op) {
+    const std::vector<Value> operands = op.operands();
+    return op.in(0).dtype() == DType::u8 && op.out(0).dtype() == DType::u8 &&
+           has_requantization(ops::ChannelsLastIntegerConv2d::record(), op) &&
+           std::all_of(operands.begin() + 1, operands.end(), [](Value value) { return !value || is_constant(value); });
+  }
+
+  std::optional<OpSpec> integer_convolution(Op op) {
+    if (!has_last_form(op)) return std::nullopt;
+    std::vector<Value> operands = op.operands();
+    operands[0] = last(operands[0], op);
+    return form(ops::ChannelsLastIntegerConv2d::record(), std::move(operands), op.attributes());
+  }
+
+  std::optional<OpSpec> integer_sum(Op op) {
+    std::vector<Value> operands = op.operands();
+    if (!std::ranges::all_of(operands, [&](Value value) { return last_.contains(value.node()); })) return std::nullopt;
+    for (Value& operand : operands) operand = last(operand, op);
+    return form(op.info(), std::move(operands), op.attributes());
+  }
+
   std::optional<OpSpec> convolution(Op op) {
     const Value w = op.in(ops::Conv2d::record().input("w"));
-    if (!is_image(op.in(0)) || !is_image(op.out(0)) || !w.is_tensor() || updater_of(w)) return std::nullopt;
+    if (!is_image(op.in(0)) || !is_image(op.out(0)) || !is_constant(w)) return std::nullopt;
     std::vector<Value> operands = op.operands();
     operands[0] = last(operands[0], op);
     operands.resize(ops::ChannelsLastConv2d::record().inputs.size());
     return form(ops::ChannelsLastConv2d::record(), std::move(operands), op.attributes());
   }
 
-  /// A linear layer on images of one pixel is a convolution.
-  std::optional<OpSpec> head(Op op) {
+  /// The images of one pixel whose rows a linear layer reads; nothing where it does not.
+  Value pixels_of(Op op) const {
     const Op rows = op.in(0).producer();
-    const Value w = op.in(ops::Linear::record().input("w"));
-    if (!rows || !is_one_of<ops::Flatten, ops::Reshape>(rows) || !last_.contains(rows.in(0).node()))
-      return std::nullopt;
-    const Dims& image = rows.in(0).dims();
-    if (image[2] != 1 || image[3] != 1 || image[1] != w.dims()[1] || !w.is_tensor() || updater_of(w))
-      return std::nullopt;
+    const Value w = op.in(1);
+    if (!rows || !is_one_of<ops::Flatten, ops::Reshape>(rows) || !is_constant(w)) return {};
+    const Value image = rows.in(0);
+    const bool is_pixel = image.dims().size() == kRank && image.dims()[2] == 1 && image.dims()[3] == 1;
+    return is_pixel && last_.contains(image.node()) && image.dims()[1] == w.dims()[1] ? image : Value();
+  }
+
+  /// A linear layer on images of one pixel is a convolution.
+  std::optional<OpSpec> head(Op op, const OpInfo& info) {
+    const Value image = pixels_of(op), w = op.in(1);
+    if (!image) return std::nullopt;
     std::vector<Value> operands = op.operands();
-    operands[0] = last(rows.in(0), op);
+    operands[0] = last(image, op);
     operands[1] = add_tensor(model_, w.name() + ".channels_last",
                              model_.tensors.at(w.name()).reshaped({w.dims()[0], w.dims()[1], 1, 1}), w.role());
-    operands.resize(ops::ChannelsLastConv2d::record().inputs.size());
-    return form(ops::ChannelsLastConv2d::record(), std::move(operands), op.attributes());
+    operands.resize(info.inputs.size());
+    return form(info, std::move(operands), op.attributes());
   }
 
   std::optional<OpSpec> average(Op op) {
@@ -155,7 +215,7 @@ class Rewriter {
   /// [c, 1, 1] or [1, c, 1, 1].
   static bool is_by_channel(Value value) {
     const Dims& dims = value.dims();
-    if (!value.is_tensor() || updater_of(value) || dims.size() < kRank - 1 || dims.size() > kRank) return false;
+    if (!is_constant(value) || dims.size() < kRank - 1 || dims.size() > kRank) return false;
     return count_elements(dims) == dims[dims.size() - 3];
   }
 
@@ -194,12 +254,15 @@ class Rewriter {
   }
 
   Model& model_;
+  bool codes_;
   std::map<const detail::ValueNode*, Value> last_;  ///< of images
   std::vector<Op> transposes_;
 };
 
 }  // namespace
 
-void channels_last(Model& model) { Rewriter(model).run(); }
+void channels_last(Model& model) { Rewriter(model, false).run(); }
+
+void channels_last_codes(Model& model) { Rewriter(model, true).run(); }
 
 }  // namespace halfstep::passes

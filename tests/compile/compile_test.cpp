@@ -49,6 +49,33 @@ TEST(Compile, FetchesOutputsValuesAndTensors) {
   EXPECT_EQ(outputs.at("a").dims(), (Dims{2, 3}));
 }
 
+/// Whatever the layout inside, values come out under their names as the graph has them, and no code moves.
+TEST(Compile, ImagesOfCodesKeepTheirNamesAndCodes) {
+  Model model = model_of(R"(graph g(x: u8[2, 3, 8, 8]) {
+  param @w: i8[16, 3, 3, 3]
+  param @b: i32[16]
+  param @s: i32[1]
+  c = integer_conv2d(x, w=@w, b=@b, shift=@s) {pad: [1, 1, 1, 1], x_zero_point: 7, y_zero_point: 99, requantize: "power_of_two"}
+  m = max_pool2d(c) {kernel: [2, 2], stride: [2, 2]}
+  return m
+})");
+  model.tensors.at("s").data<int32_t>()[0] = 6;
+  for (size_t i = 0; i < model.tensors.at("w").data<int8_t>().size(); ++i)
+    model.tensors.at("w").data<int8_t>()[i] = static_cast<int8_t>(static_cast<int>(i * 37 % 255) - 127);
+  std::map<std::string, Tensor> inputs = inputs_of(model);
+  for (size_t i = 0; i < inputs.at("x").data<uint8_t>().size(); ++i)
+    inputs.at("x").data<uint8_t>()[i] = static_cast<uint8_t>(i * 91);
+  CompileOptions plain, fast;
+  plain.fetch = fast.fetch = {"c", "m"};
+  plain.disabled_passes = {"channels_last_codes"};
+  const std::string instructions = listing(compile(model, fast));
+  EXPECT_EQ(instructions.find("channels_last_integer_conv2d c") != std::string::npos, fast.level >= CpuLevel::vnni)
+      << instructions;
+  ThreadPool pool(2);
+  const auto want = compile(model, plain).run(inputs, pool), found = compile(model, fast).run(inputs, pool);
+  for (const char* name : {"c", "m"}) EXPECT_TRUE(want.at(name).same_bits(found.at(name))) << name;
+}
+
 TEST(Compile, FetchingOneValueRunsOnlyWhatItNeeds) {
   CompileOptions options;
   options.fetch = {"a"};

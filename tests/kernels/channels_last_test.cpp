@@ -153,13 +153,15 @@ TEST(Transpose, ExchangesAxesOfMatrices) {
   if (cpu_level() == CpuLevel::scalar) GTEST_SKIP() << "the level is scalar";
   for (const int64_t rows : {1, 2, 3, 4, 7, 33}) {
     for (const int64_t columns : {1, 5, 16, 67, 30000}) {
-      const KernelCase use{"transpose",
-                           {{"perm", std::vector<int64_t>{0, 2, 1}}},
-                           {normal_tensor({2, rows, columns}, 1, DType::f32)},
-                           {Type{DType::f32, {2, columns, rows}}}};
-      EXPECT_TRUE(same_bits(run_kernel(reference_transpose, use, CpuLevel::scalar)[0],
-                            run_every_way(cpu_transpose_matrices, use)[0]))
-          << rows << " " << columns;
+      Tensor codes(DType::u8, {2, rows, columns});
+      for (size_t i = 0; i < codes.data<uint8_t>().size(); ++i) codes.data<uint8_t>()[i] = static_cast<uint8_t>(i * 37);
+      for (const Tensor& x : {normal_tensor({2, rows, columns}, 1, DType::f32), codes}) {
+        const KernelCase use{
+            "transpose", {{"perm", std::vector<int64_t>{0, 2, 1}}}, {x}, {Type{x.type().dtype, {2, columns, rows}}}};
+        EXPECT_TRUE(same_bits(run_kernel(reference_transpose, use, CpuLevel::scalar)[0],
+                              run_every_way(cpu_transpose_matrices, use)[0]))
+            << rows << " " << columns;
+      }
     }
   }
 }

@@ -85,6 +85,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"autodiff", {run_autodiff, false}},
       {"bypass_quantizers", on_graph<bypass_quantizers>()},
       {"channels_last", on_model<channels_last>()},
+      {"channels_last_codes", on_model<channels_last_codes>()},
       {"cse", on_graph<cse>()},
       {"dce", {[](Work& work, const Arguments& arguments) {
          if (arguments.empty()) return dce(work.model);

@@ -2,6 +2,7 @@
 // loops, and rounded once.
 #include <memory>
 
+#include "halfstep/base/with_number_type.h"
 #include "halfstep/kernels/channels_last/geometry.h"
 
 namespace halfstep::kernels::channels_last {
@@ -83,7 +84,7 @@ void for_each_pixel(const ImagePool& pool, int64_t oy, int64_t ox, Visit&& visit
 
 Status run_max(const Call& call, int, int64_t piece) {
   const auto& pool = state_of<ImagePool>(call);
-  with_any_float(call.out[0].dtype, [&]<class T>() {
+  const auto run = [&]<class T>() {
     pool_row<T>(call, piece, [&](int64_t oy, int64_t ox, const T* channel) {
       Wide<T> best = lowest<Wide<T>>();
       for_each_pixel(pool, oy, ox, [&](int64_t at) {
@@ -92,7 +93,9 @@ Status run_max(const Call& call, int, int64_t piece) {
       });
       return narrow<T>(best);
     });
-  });
+  };
+  const DType dtype = call.out[0].dtype;
+  is_float(dtype) ? with_any_float(dtype, run) : with_number_type(dtype, run);
   return {};
 }
 

@@ -43,7 +43,8 @@ arith::Scaling scaling_of(const IntegerMul& a) {
   if (form != arith::Requantization::float32) return stored_scaling(a);
   return {form, {}, {}, arith::float_product_factor(a_scale, b_scale, y_scale), {}};
 }
-arith::Scaling scaling_of(const IntegerAvgPool2d& a) {
+template <class Pool>
+arith::Scaling pool_scaling_of(const Pool& a) {
   const auto form = form_of(a);
   const float x_scale = float_of(a.x_scale), y_scale = float_of(a.y_scale);
   const auto count = static_cast<float>(a.kernel[0] * a.kernel[1]);
@@ -124,11 +125,36 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
     run_float_avg_pool2d(call, t, piece);
     return {};
   }
-  const arith::Scaling scaling = scaling_of(t);
+  const arith::Scaling scaling = pool_scaling_of(t);
   visit_codes(call.in[IntegerAvgPool2d::in::x], [&](const auto* src) {
     fill_piece(out, piece, [&](int64_t i) {
       int64_t acc = 0;
       visit_window(t, x, out.dims, i, [&](int64_t k) { acc += src[k] - t.x_zero_point; });
+      return requantized(t, scaling, acc);
+    });
+  });
+  return {};
+}
+
+/// Of images [n, h, w, c].
+Status run_last_avg_pool2d(const Call& call, int, int64_t piece) {
+  using Typed = ChannelsLastIntegerAvgPool2d;
+  const auto& t = *static_cast<const Typed*>(call.state);
+  const arith::Scaling scaling = pool_scaling_of(t);
+  const View& out = call.out[Typed::out::out_];
+  const auto x = call.in[Typed::in::x].dims;
+  const int64_t columns = out.dims[2], channels = out.dims[3];
+  visit_codes(call.in[Typed::in::x], [&](const auto* src) {
+    fill_piece(out, piece, [&](int64_t i) {
+      const int64_t pixel = i / channels % (out.dims[1] * columns);
+      const int64_t top = pixel / columns * t.stride[0] - t.pad[0];
+      const int64_t left = pixel % columns * t.stride[1] - t.pad[1];
+      const auto* image = src + i / (out.dims[1] * columns * channels) * x[1] * x[2] * channels + i % channels;
+      int64_t acc = 0;
+      for (int64_t iy = std::max<int64_t>(top, 0); iy < std::min(top + t.kernel[0], x[1]); ++iy) {
+        for (int64_t ix = std::max<int64_t>(left, 0); ix < std::min(left + t.kernel[1], x[2]); ++ix)
+          acc += image[(iy * x[2] + ix) * channels] - t.x_zero_point;
+      }
       return requantized(t, scaling, acc);
     });
   });
@@ -164,6 +190,9 @@ const Kernel reference_integer_add = {"reference", accept_all, prepare_elements<
 const Kernel reference_integer_mul = {"reference", accept_all, prepare_elements<IntegerMul>, run_mul};
 const Kernel reference_integer_avg_pool2d = {"reference", accept_all, prepare_elements<IntegerAvgPool2d>,
                                              run_avg_pool2d};
+const Kernel reference_channels_last_integer_avg_pool2d = {"reference", accept_all,
+                                                           prepare_elements<ChannelsLastIntegerAvgPool2d>,
+                                                           run_last_avg_pool2d};
 const Kernel reference_integer_lookup = {"reference", accept_all, prepare_elements<IntegerLookup>, run_lookup};
 const Kernel reference_integer_rescale = {"reference", accept_all, prepare_elements<IntegerRescale>, run_rescale};
 

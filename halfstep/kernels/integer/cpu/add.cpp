@@ -7,7 +7,6 @@
 #include "halfstep/kernels/integer/step.h"
 #include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
-#include "halfstep/kernels/quantize/channels.h"
 #include "halfstep/kernels/simd_dispatch.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -47,20 +46,36 @@ class FixedSum {
   arith::Clamp clamp_;
 };
 
-/// The same in a form that keeps scales: arith::FloatSum or arith::EngineSum.
-template <class Sum>
-class ScaledSum {
+/// The same by an engine: arith::EngineSum.
+class EngineSum {
  public:
-  explicit ScaledSum(const IntegerAdd& t)
-      : sum_(scaled_sum_of<Sum>(t)),
+  explicit EngineSum(const IntegerAdd& t)
+      : sum_(scaled_sum_of<arith::EngineSum>(t)),
         low_(hn::Set(Ints(), static_cast<int32_t>(t.code_min))),
         high_(hn::Set(Ints(), static_cast<int32_t>(t.code_max))) {}
 
-  IntVec operator()(IntVec a, IntVec b) const { return hn::Min(hn::Max(scaled_sum(sum_, a, b), low_), high_); }
+  IntVec operator()(IntVec a, IntVec b) const { return hn::Min(hn::Max(engine_sum(sum_, a, b), low_), high_); }
 
  private:
-  Sum sum_;
+  arith::EngineSum sum_;
   IntVec low_, high_;
+};
+
+/// The same in float32: arith::FloatSum. Its clamp comes before the rounding, which is the same: the edges are whole.
+class FloatSum {
+ public:
+  explicit FloatSum(const IntegerAdd& t)
+      : sum_(scaled_sum_of<arith::FloatSum>(t)),
+        low_(hn::Set(Floats(), static_cast<float>(t.code_min))),
+        high_(hn::Set(Floats(), static_cast<float>(t.code_max))) {}
+
+  IntVec operator()(IntVec a, IntVec b) const {
+    return hn::NearestInt(hn::Min(hn::Max(float_sum(sum_, a, b), low_), high_));
+  }
+
+ private:
+  arith::FloatSum sum_;
+  FloatVec low_, high_;
 };
 
 template <class Sum, class A, class B, class Out>
@@ -87,6 +102,36 @@ void add(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t b
   std::copy_n(rest, end - i, dst + i);
 }
 
+/// Bytes, as many as a vector holds: byte k of every word together, for each k.
+template <class Sum>
+void add_bytes(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t begin, int64_t end) {
+  const Sum sum(t);
+  const Ints d;
+  const hn::Repartition<uint8_t, Ints> bytes;
+  const hn::Repartition<uint32_t, Ints> words;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(bytes));
+  const auto* a_src = static_cast<const uint8_t*>(a);
+  const auto* b_src = static_cast<const uint8_t*>(b);
+  const auto low_byte = hn::Set(words, 0xFF);
+  int64_t i = begin;
+  for (; i + lanes <= end; i += lanes) {
+    const auto a_words = hn::BitCast(words, hn::LoadU(bytes, a_src + i));
+    const auto b_words = hn::BitCast(words, hn::LoadU(bytes, b_src + i));
+    const auto sum_of = [&](auto a_byte, auto b_byte) {
+      return hn::BitCast(words, sum(hn::BitCast(d, a_byte), hn::BitCast(d, b_byte)));
+    };
+    const auto byte = [&](auto from) { return hn::And(from, low_byte); };
+    const auto low =
+        hn::Or(sum_of(byte(a_words), byte(b_words)),
+               hn::ShiftLeft<8>(sum_of(byte(hn::ShiftRight<8>(a_words)), byte(hn::ShiftRight<8>(b_words)))));
+    const auto high =
+        hn::Or(hn::ShiftLeft<16>(sum_of(byte(hn::ShiftRight<16>(a_words)), byte(hn::ShiftRight<16>(b_words)))),
+               hn::ShiftLeft<24>(sum_of(hn::ShiftRight<24>(a_words), hn::ShiftRight<24>(b_words))));
+    hn::StoreU(hn::BitCast(bytes, hn::Or(low, high)), bytes, static_cast<uint8_t*>(out) + i);
+  }
+  add<Sum, uint8_t, uint8_t, uint8_t>(t, a, b, out, i, end);
+}
+
 using Add = void (*)(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t begin, int64_t end);
 
 template <class Sum, class A, class B>
@@ -96,13 +141,14 @@ Add add_to(DType out) {
 
 template <class Sum>
 Add add_from(DType a, DType b, DType out) {
+  if (a == DType::u8 && b == DType::u8 && out == DType::u8) return &add_bytes<Sum>;
   if (a == DType::u8) return b == DType::u8 ? add_to<Sum, uint8_t, uint8_t>(out) : add_to<Sum, uint8_t, uint16_t>(out);
   return b == DType::u8 ? add_to<Sum, uint16_t, uint8_t>(out) : add_to<Sum, uint16_t, uint16_t>(out);
 }
 
 Add add_of(arith::Requantization form, DType a, DType b, DType out) {
-  if (arith::is_engine(form)) return add_from<ScaledSum<arith::EngineSum>>(a, b, out);
-  if (form == arith::Requantization::float32) return add_from<ScaledSum<arith::FloatSum>>(a, b, out);
+  if (arith::is_engine(form)) return add_from<EngineSum>(a, b, out);
+  if (form == arith::Requantization::float32) return add_from<FloatSum>(a, b, out);
   return add_from<FixedSum>(a, b, out);
 }
 
@@ -117,6 +163,9 @@ namespace {
 
 using Add = void (*)(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t begin, int64_t end);
 
+/// A few microseconds of work.
+constexpr int64_t kSums = int64_t{1} << 14;
+
 struct AddState {
   IntegerAdd attributes;
   Add add;
@@ -129,15 +178,15 @@ Plan prepare_add(const Problem& problem) {
   const Add add = add_of(form_of(attributes), problem.in[IntegerAdd::in::a]->dtype,
                          problem.in[IntegerAdd::in::b]->dtype, out.dtype);
   return {.state = std::make_shared<AddState>(AddState{attributes, add}),
-          .phases = {pieces_of(count_elements(out.dims))}};
+          .phases = {std::max<int64_t>(1, (count_elements(out.dims) + kSums - 1) / kSums)}};
 }
 
 Status run_add(const Call& call, int, int64_t piece) {
   const auto& state = *static_cast<const AddState*>(call.state);
   const View& out = call.out[IntegerAdd::out::out_];
-  const int64_t begin = piece * kPieceElements;
+  const int64_t begin = piece * kSums;
   state.add(state.attributes, call.in[IntegerAdd::in::a].data, call.in[IntegerAdd::in::b].data, out.data, begin,
-            std::min(out.size(), begin + kPieceElements));
+            std::min(out.size(), begin + kSums));
   return {};
 }
 

@@ -2,27 +2,17 @@
 #include <immintrin.h>
 
 #include "halfstep/kernels/integer/cpu/driver.h"
+#include "halfstep/kernels/integer/cpu/tile_config.h"
 #include "halfstep/kernels/ops.h"
 
 namespace halfstep::kernels {
 namespace integer {
 namespace {
 
-#define HS_AMX __attribute__((target("amx-tile,amx-int8")))
-
 constexpr int64_t kTile = 16;  ///< rows of a tile, and units in one
 constexpr int64_t kOutputs = 2 * kTile;
 /// Below this a tile of weights is mostly empty and VNNI is faster.
 constexpr int64_t kFewestOutputs = 16;
-
-/// What ldtilecfg reads.
-struct alignas(64) TileConfig {
-  uint8_t palette = 1;
-  uint8_t start_row = 0;
-  uint8_t reserved[14] = {};
-  uint16_t row_bytes[16] = {};
-  uint8_t rows[16] = {};
-};
 
 /// Tiles 0 to 3 accumulate, 4 and 5 hold weights, 6 and 7 units.
 HS_AMX void begin(int64_t row_tile) {
@@ -32,8 +22,7 @@ HS_AMX void begin(int64_t row_tile) {
     config.row_bytes[t] = static_cast<uint16_t>(weights ? row_tile * 4 : kTile * 4);
     config.rows[t] = static_cast<uint8_t>(t >= 6 ? row_tile : kTile);
   }
-  // GCC 12's _tile_loadconfig tells the compiler of the first eight bytes only, and the rest is never stored.
-  asm volatile("ldtilecfg %0" ::"m"(config));
+  load_config(config);
 }
 
 HS_AMX void end() { _tile_release(); }

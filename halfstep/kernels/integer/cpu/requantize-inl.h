@@ -45,18 +45,18 @@ inline IntVec engine_code(IntVec acc, const arith::EngineStep& step, int32_t zer
 }
 
 /// arith::EngineSum::code.
-inline IntVec scaled_sum(const arith::EngineSum& sum, IntVec a, IntVec b) {
+inline IntVec engine_sum(const arith::EngineSum& sum, IntVec a, IntVec b) {
   const Floats d;
   const FloatVec left = hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_scale), hn::Set(d, sum.a_offset));
   const FloatVec right = hn::MulAdd(hn::ConvertTo(d, b), hn::Set(d, sum.b_scale), hn::Set(d, sum.b_offset));
   return whole_steps((left + right) * hn::Set(d, sum.inverse)) + hn::Set(Ints(), sum.zero_point);
 }
 
-/// The codes of arith::FloatSum, rounded. HS_SIMD_TARGETs have fused multiply-add.
-inline IntVec scaled_sum(const arith::FloatSum& sum, IntVec a, IntVec b) {
+/// The codes of arith::FloatSum before they are rounded. HS_SIMD_TARGETs have fused multiply-add.
+inline FloatVec float_sum(const arith::FloatSum& sum, IntVec a, IntVec b) {
   const Floats d;
   const FloatVec inner = hn::MulAdd(hn::ConvertTo(d, b), hn::Set(d, sum.b_ratio), hn::Set(d, sum.offset));
-  return whole_steps(hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_ratio), inner));
+  return hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_ratio), inner);
 }
 
 /// Each int64 of `v` moved by 32 bits: what stands in odd int32 lanes comes to even ones.

@@ -20,7 +20,8 @@ namespace halfstep::kernels::matrices {
 struct Matrices {
   int64_t count = 1, rows = 1, columns = 1;
   int64_t part = 1;  ///< columns of a piece
-  void (*columns_of)(const Matrices& m, const float* src, float* dst, int64_t begin, int64_t end) = nullptr;
+  size_t size = 4;   ///< of an element
+  void (*columns_of)(const Matrices& m, const void* src, void* dst, int64_t begin, int64_t end) = nullptr;
 
   int64_t parts() const { return (columns + part - 1) / part; }
 };
@@ -33,15 +34,17 @@ namespace halfstep::kernels::matrices::HWY_NAMESPACE {
 #if HS_SIMD_TARGET
 namespace hn = hwy::HWY_NAMESPACE;
 
-void elements(const Matrices& m, const float* src, float* dst, int64_t row, int64_t begin, int64_t end) {
+template <class T>
+void elements(const Matrices& m, const T* src, T* dst, int64_t row, int64_t begin, int64_t end) {
   for (; row < m.rows; ++row) {
     for (int64_t c = begin; c < end; ++c) dst[c * m.rows + row] = src[row * m.columns + c];
   }
 }
 
 /// Three rows, as of coloured images, become triples.
-void triples(const Matrices& m, const float* src, float* dst, int64_t begin, int64_t end) {
-  const hn::ScalableTag<float> d;
+template <class T>
+void triples(const Matrices& m, const T* src, T* dst, int64_t begin, int64_t end) {
+  const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   for (; begin + lanes <= end; begin += lanes) {
     const auto a = hn::LoadU(d, src + begin), b = hn::LoadU(d, src + m.columns + begin);
@@ -51,7 +54,9 @@ void triples(const Matrices& m, const float* src, float* dst, int64_t begin, int
 }
 
 /// Columns [begin, end) of one matrix, in squares of four by four.
-void columns(const Matrices& m, const float* src, float* dst, int64_t begin, int64_t end) {
+void columns(const Matrices& m, const void* from_all, void* to_all, int64_t begin, int64_t end) {
+  const auto* src = static_cast<const float*>(from_all);
+  auto* dst = static_cast<float*>(to_all);
   if (m.rows == 3) return triples(m, src, dst, begin, end);
   const hn::FixedTag<float, 4> d;
   const hn::Repartition<double, decltype(d)> pairs;
@@ -76,6 +81,13 @@ void columns(const Matrices& m, const float* src, float* dst, int64_t begin, int
     }
   }
   elements(m, src, dst, whole_rows, begin, end);
+}
+
+/// Codes. Only coloured images change their layout often.
+void columns_of_bytes(const Matrices& m, const void* src, void* dst, int64_t begin, int64_t end) {
+  const auto* from = static_cast<const uint8_t*>(src);
+  auto* to = static_cast<uint8_t*>(dst);
+  m.rows == 3 ? triples(m, from, to, begin, end) : elements(m, from, to, 0, begin, end);
 }
 #endif
 }  // namespace halfstep::kernels::matrices::HWY_NAMESPACE
@@ -122,7 +134,8 @@ Matrices of(const Problem& problem) {
 Verdict accept(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   const Type& x = *problem.in[Transpose::in::x];
-  if (size_of(x.dtype) != sizeof(float)) return refuse("elements of {} have not 4 bytes", name(x.dtype));
+  if (size_of(x.dtype) != sizeof(float) && size_of(x.dtype) != 1)
+    return refuse("elements of {} have not 4 bytes or 1", name(x.dtype));
   if (count_elements(x.dims) == 0) return refuse("x is empty");
   if (of(problem).rows == 0) return refuse("this permutation does more than to exchange two neighbours");
   return halfstep::accept();
@@ -130,14 +143,17 @@ Verdict accept(const Problem& problem) {
 
 Plan prepare(const Problem& problem) {
   auto state = std::make_shared<Matrices>(of(problem));
-  state->columns_of = HS_SIMD_CHOOSE(problem.level, columns);
+  state->size = size_of(problem.in[Transpose::in::x]->dtype);
+  state->columns_of =
+      state->size == 1 ? HS_SIMD_CHOOSE(problem.level, columns_of_bytes) : HS_SIMD_CHOOSE(problem.level, columns);
   return {.state = state, .phases = {state->count * state->parts()}};
 }
 
 Status run(const Call& call, int, int64_t piece) {
   const auto& m = state_of<Matrices>(call);
-  const int64_t begin = piece % m.parts() * m.part, offset = piece / m.parts() * m.rows * m.columns;
-  m.columns_of(m, call.in[0].as<const float>() + offset, call.out[0].as<float>() + offset, begin,
+  const int64_t begin = piece % m.parts() * m.part;
+  const size_t offset = static_cast<size_t>(piece / m.parts() * m.rows * m.columns) * m.size;
+  m.columns_of(m, call.in[0].as<const std::byte>() + offset, call.out[0].as<std::byte>() + offset, begin,
                std::min(m.columns, begin + m.part));
   return {};
 }

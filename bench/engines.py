@@ -1,0 +1,97 @@
+"""Engines that run a network on two threads or more, timed in turns: for the benchmarks of whole networks."""
+import json
+import pathlib
+import statistics
+import subprocess
+import time
+
+import onnxruntime
+from safetensors.numpy import load_file, save_file
+
+try:
+    import openvino
+except ImportError:
+    openvino = None
+
+
+class Halfstep:
+    """The program, on a file of ONNX or a Model."""
+    name = "halfstep"
+
+    def __init__(self, given, path, x, folder):
+        self.inputs, self.outputs = folder / "x.safetensors", folder / "y.safetensors"
+        save_file({"x": x}, self.inputs)
+        self.command = [given.program, "run", str(path), "--inputs", str(self.inputs), "--outputs", str(self.outputs), "--json", "--threads", str(given.threads)]
+
+    def times(self, runs):
+        done = subprocess.run([*self.command, "--repeat", str(runs + 5)], check=True, capture_output=True, text=True, timeout=600)
+        return json.loads(done.stdout)["milliseconds"][5:]
+
+    def output(self):
+        return next(iter(load_file(self.outputs).values()))
+
+
+class Peer:
+    """An engine in this process: `call` runs it once and gives its output."""
+
+    def times(self, runs):
+        times = []
+        for _ in range(runs + 5):
+            start = time.perf_counter()
+            self.y = self.call()
+            times.append((time.perf_counter() - start) * 1e3)
+        return times[5:]
+
+    def output(self):
+        return self.y
+
+
+class OnnxRuntime(Peer):
+    name = "onnxruntime"
+
+    def __init__(self, given, path, x, folder):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = given.threads
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        name = session.get_inputs()[0].name
+        self.call = lambda: session.run(None, {name: x})[0]
+
+
+class OpenVino(Peer):
+    name = "openvino"
+
+    def __init__(self, given, path, x, folder):
+        network = openvino.Core().read_model(path)
+        network.reshape(list(x.shape))
+        settings = {"INFERENCE_NUM_THREADS": given.threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
+        request = openvino.compile_model(network, "CPU", settings).create_infer_request()
+        self.call = lambda: request.infer([x], share_inputs=True, share_outputs=True)[0]
+
+
+def add_options(parser):
+    parser.add_argument("--program", default="build/release/halfstep")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=40, help="in a round at batch 1; a tenth of them at others")
+    parser.add_argument("--only", default="", help="networks whose names hold this text")
+    parser.add_argument("--models", type=pathlib.Path, help="folder for the files, which stay there")
+
+
+def medians(given, engines, batch):
+    """Milliseconds of each engine, in their order, over rounds in which they take turns."""
+    times = [[] for _ in engines]
+    for _ in range(given.rounds):
+        for engine, own in zip(engines, times):
+            time.sleep(0.05)  # until the threads of the one before no longer spin
+            own += engine.times(given.runs if batch == 1 else max(3, given.runs // 10))
+    return [statistics.median(own) for own in times]
+
+
+def title(given, *columns):
+    print(f"milliseconds with {given.threads} threads, and how many times Halfstep's")
+    print(f"{'network':<14}{'batch':>6}{'halfstep':>12}" + "".join(f"{column:>12}{'':7}" for column in columns), end="")
+
+
+def row(name, batch, own, *peers):
+    ratios = "".join(f"{peer:12.3f}{peer / own:7.2f}" for peer in peers)
+    print(f"{name:<14}{batch:6}{own:12.3f}{ratios}", end="")

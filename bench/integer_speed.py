@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Integer inference of image networks beside onnxruntime's int8 and OpenVINO's, in one run.
+
+usage: bench/integer_speed.py [--program build/release/halfstep] [--threads 2] [--rounds 5] [--only TEXT] [--models FOLDER]
+
+Writes the networks of onnx_speed.py with random weights, lets the program quantize, convert and export them for onnxruntime's arithmetic, and times
+`halfstep run` beside onnxruntime, the faster of its two forms (QLinear operators, QDQ), and OpenVINO on QDQ: medians over rounds in which the engines
+take turns. A ratio above 1 says how many times longer the engine takes than Halfstep. `differ` counts outputs that are not onnxruntime's on the QLinear
+operators to the bit. Needs onnx, numpy, safetensors and onnxruntime; OpenVINO where it is installed. Exits with 1 when outputs differ.
+"""
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+from engines import Halfstep, OnnxRuntime, OpenVino, add_options, medians, openvino, row, title
+from networks import CASES
+
+PLATFORM = "onnxruntime_int8"
+CALIBRATION = 8
+
+
+def random_images(seed, batch, side):
+    return np.random.default_rng(seed).standard_normal((batch, 3, side, side)).astype(np.float32)
+
+
+def files_of(given, make, side, folder):
+    """The integer program and its exports."""
+    stem = folder / make.__name__
+    model, exports = f"{stem}.integer.safetensors", {form: f"{stem}.{form}.onnx" for form in ("qoperator", "qdq")}
+    if all(pathlib.Path(path).exists() for path in (model, *exports.values())):
+        return model, exports
+    make(pathlib.Path(f"{stem}.onnx"))
+    np.savez(f"{stem}.npz", x=random_images(2, CALIBRATION, side))
+    prepared = f"{stem}.prepared.safetensors"
+    commands = [["quantize", f"{stem}.onnx", "--platform", PLATFORM, "--calibrate", f"{stem}.npz", "--out", prepared], ["convert", prepared, "--out", model]]
+    commands += [["export", model, "--format", form, "--out", path] for form, path in exports.items()]
+    for command in commands:
+        subprocess.run([given.program, *command], check=True, capture_output=True, timeout=600)
+    return model, exports
+
+
+def measure(given, make, batch, side, folder):
+    model, exports = files_of(given, make, side, folder)
+    x = random_images(1, batch, side)
+    engines = [Halfstep(given, model, x, folder), *(OnnxRuntime(given, exports[form], x, folder) for form in ("qoperator", "qdq"))]
+    if openvino:
+        engines.append(OpenVino(given, exports["qdq"], x, folder))
+    own, qoperator, qdq, *others = medians(given, engines, batch)
+    row(make.__name__, batch, own, min(qoperator, qdq), *others)
+    found, expected = engines[0].output(), engines[1].output()
+    differ = int((found != expected).sum())
+    print(f"{'qdq' if qdq < qoperator else 'qoperator':>11}{differ:8} of {expected.size}", flush=True)
+    return differ == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    given = parser.parse_args()
+    title(given, "onnxruntime", *(["openvino"] if openvino else []))
+    print(f"{'in form':>11}{'differ':>8}")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.models or pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        right = [measure(given, *case, folder) for case in CASES if given.only in case[0].__name__]
+    return 0 if all(right) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
