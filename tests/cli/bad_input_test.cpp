@@ -119,8 +119,9 @@ TEST_F(BadInput, samples_of_one_value) {
   std::string csv;
   for (int i = 0; i < 40; ++i) csv += pixels(64, std::to_string(i % 10) + "\n");
   put("flat.csv", csv);
-  expect_error(kBadInput, "flat: found nothing but 0.1875 for input 'x', expected samples as the network meets them",
-               {"quantize", "quick/float.safetensors", "--calibrate", "flat.csv", "--out", "new.safetensors", "--json"});
+  expect_error(
+      kBadInput, "flat: found nothing but 0.1875 for input 'x', expected samples as the network meets them",
+      {"quantize", "quick/float.safetensors", "--calibrate", "flat.csv", "--out", "new.safetensors", "--json"});
 }
 
 // ---- names that do not exist

@@ -172,13 +172,14 @@ TEST(integer_channels_last, refusals_are_sentences) {
 TEST(integer_channels_last, averages_agree_with_the_reference) {
   Random random(1, 0);
   for (const int64_t channels : {1, 3, 16, 37, 1280}) {
-    for (const std::string form : {"fixed_point", "float32"}) {
+    for (const bool whole : {false, true}) {  // float32 averages codes of whole images alone
+      const std::string form = whole ? "float32" : "fixed_point";
       Tensor x(DType::u8, {2, channels, 9, 7});
       for (uint8_t& code : x.data<uint8_t>()) code = static_cast<uint8_t>(random.below(256));
       const KernelCase use{"integer_avg_pool2d",
-                           {{"kernel", std::vector<int64_t>{3, 2}},
+                           {{"kernel", whole ? std::vector<int64_t>{9, 7} : std::vector<int64_t>{3, 2}},
                             {"stride", std::vector<int64_t>{2, 1}},
-                            {"pad", std::vector<int64_t>{1, 0, 1, 1}},
+                            {"pad", whole ? std::vector<int64_t>(4, 0) : std::vector<int64_t>{1, 0, 1, 1}},
                             {"x_zero_point", int64_t{7}},
                             {"multiplier", int64_t{1431655765}},
                             {"shift", int64_t{33}},
@@ -190,7 +191,7 @@ TEST(integer_channels_last, averages_agree_with_the_reference) {
                             {"code_max", int64_t{200}},
                             {"code_type", std::string("u8")}},
                            {x},
-                           {Type{DType::u8, {2, channels, 5, 7}}}};
+                           {Type{DType::u8, whole ? Dims{2, channels, 1, 1} : Dims{2, channels, 5, 7}}}};
       const Tensor want = channels_last_of(run_kernel(reference_integer_avg_pool2d, use, CpuLevel::scalar)[0]);
       const KernelCase last = channels_last_of(use);
       EXPECT_TRUE(same_bits(want, run_kernel(reference_channels_last_integer_avg_pool2d, last, CpuLevel::scalar)[0]));

@@ -1,6 +1,7 @@
 // Sum, product, pool, rescaling and tables: candidates against the reference, and the training road against the integer
 // one.
 #include "tests/kernels/elementwise_cases.h"
+#include "tests/kernels/function_attributes.h"
 
 namespace halfstep::kernels {
 namespace {
@@ -289,8 +290,7 @@ KernelCase lookup(const CodesValue& x, const CodesTarget& y, const std::string& 
   KernelCase use;
   use.op = "quantized_lookup";
   use.attributes = y.attributes(false);
-  use.attributes["function"] = function;
-  use.attributes["alpha"] = 0.01;
+  use.attributes.merge(function_attributes(function));
   use.attributes["x_code_max"] = x_code_max;
   append(use.in, x);
   append(use.in, y);

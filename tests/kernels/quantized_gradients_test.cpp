@@ -1,5 +1,6 @@
 // requantize_grad, clamp_grad, lookup_grad, and the real values of weights and accumulators.
 #include "tests/kernels/elementwise_cases.h"
+#include "tests/kernels/function_attributes.h"
 
 namespace halfstep::kernels {
 namespace {
@@ -213,7 +214,7 @@ TEST(quantized_gradients, weights_become_real) {
 TEST(quantized_gradients, lookup_has_the_slope_of_the_function) {
   KernelCase use;
   use.op = "lookup_grad";
-  use.attributes = {{"function", std::string("sigmoid")}, {"alpha", 0.01}};
+  use.attributes = function_attributes("sigmoid");
   use.in = {Tensor(DType::u8, {2}), Tensor::scalar(0.5F), Tensor::scalar(4), LayerCase::floats({2.0F, 1.0F})};
   use.in[0].data<uint8_t>()[0] = 4;  // 0, slope 1/4
   use.in[0].data<uint8_t>()[1] = 8;  // 2

@@ -1,5 +1,5 @@
-// Every pointwise function that becomes a table, with attributes that are not its defaults: the training road builds the
-// table at every run, conversion stores it.
+// Every pointwise function that becomes a table, with attributes that are not its defaults: the training road builds
+// the table at every run, conversion stores it.
 #include <gtest/gtest.h>
 
 #include "halfstep/ir/parse.h"

@@ -190,9 +190,8 @@ const Kernel reference_integer_add = {"reference", accept_all, prepare_elements<
 const Kernel reference_integer_mul = {"reference", accept_all, prepare_elements<IntegerMul>, run_mul};
 const Kernel reference_integer_avg_pool2d = {"reference", accept_all, prepare_elements<IntegerAvgPool2d>,
                                              run_avg_pool2d};
-const Kernel reference_channels_last_integer_avg_pool2d = {"reference", accept_all,
-                                                           prepare_elements<ChannelsLastIntegerAvgPool2d>,
-                                                           run_last_avg_pool2d};
+const Kernel reference_channels_last_integer_avg_pool2d = {
+    "reference", accept_all, prepare_elements<ChannelsLastIntegerAvgPool2d>, run_last_avg_pool2d};
 const Kernel reference_integer_lookup = {"reference", accept_all, prepare_elements<IntegerLookup>, run_lookup};
 const Kernel reference_integer_rescale = {"reference", accept_all, prepare_elements<IntegerRescale>, run_rescale};
 
