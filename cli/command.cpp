@@ -44,6 +44,14 @@ void add_preprocess(CLI::App& command, PreprocessOptions& to) {
       command.add_flag("--channels-last", p.channels_last, "the network takes [n, height, width, channels]")};
 }
 
+void add_augment(CLI::App& command, train::Augment& augment) {
+  command.add_flag("--flip", augment.flip, "mirror training images left to right, one time in two");
+  command
+      .add_option("--shift", augment.shift,
+                  "move training images by up to so many pixels; zeros come in, as in a crop of a padded image")
+      ->check(CLI::NonNegativeNumber);
+}
+
 void add_target(CLI::App& command, Target& target, std::vector<std::string>& overrides) {
   command.add_option("--platform", target.platform, "built-in name or path of a platform record")
       ->capture_default_str();

@@ -24,6 +24,9 @@ struct Common {
   Settings settings() const;
 };
 
+/// --flip and --shift.
+void add_augment(CLI::App& command, train::Augment& augment);
+
 /// A subcommand's work; returns the exit code.
 using Work = std::function<int()>;
 

@@ -58,6 +58,7 @@ void add_quickstart(CLI::App& program, Work& work) {
   command->add_option("--batch", request.batch, "samples of a step")->check(CLI::PositiveNumber)->capture_default_str();
   command->add_option("--learning-rate", request.tune_rate,
                       "peak rate of fine-tuning; 0.001 for your network, 0.01 for a fresh one");
+  add_augment(*command, request.augment);
   add_islands_option(*command, request.convert);
   add_preprocess(*command, options->preprocess);
   add_target(*command, request.target, options->overrides);

@@ -18,6 +18,7 @@
 #include "halfstep/ir/model.h"
 #include "halfstep/quant/convert.h"
 #include "halfstep/quant/prepare.h"
+#include "halfstep/train/augment.h"
 #include "halfstep/train/preprocess.h"
 #include "halfstep/train/step_times.h"
 #include "halfstep/verify/golden.h"
@@ -53,6 +54,7 @@ struct TrainRequest {
   int64_t epochs = 20;
   int64_t batch = 32;
   std::optional<double> learning_rate;  ///< without one: 0.05 for float networks, 0.001 for prepared ones
+  train::Augment augment;               ///< of images, in training alone
   std::filesystem::path out;
   bool resume = false;
   bool profile = false;  ///< the report says which operators take the time
@@ -222,7 +224,8 @@ struct QuickstartRequest {
   int64_t float_epochs = 30, tune_epochs = 12;
   int64_t batch = 32;
   std::optional<double>
-      tune_rate;  ///< peak of fine-tuning; without one 0.001 for a given network, 0.01 for a fresh one
+      tune_rate;           ///< peak of fine-tuning; without one 0.001 for a given network, 0.01 for a fresh one
+  train::Augment augment;  ///< of images, in training alone
   quant::ConvertOptions convert;
 };
 struct QuickstartReport {

@@ -112,6 +112,7 @@ class Quickstart {
     options.optimizer.weight_decay = 5e-4;
     options.average_decay = 0.99;
     options.seed = settings_.seed;
+    options.augment = request_.augment;
     return options;
   }
 

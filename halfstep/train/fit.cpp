@@ -48,6 +48,8 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
       steps_per_epoch_(batch_ == 0 ? 0 : samples.size() / batch_) {
   if (steps_per_epoch_ == 0)
     fail("training needs at least {} samples, found {}", std::max<int64_t>(1, batch_), samples.size());
+  if (options.augment.any())
+    options.augment.check(samples.data->x.defined() ? samples.data->sample_dims() : Dims(), samples.data->name);
   const Loss loss = samples.data->has_labels() ? Loss::labels : Loss::teacher;
   const Model step = training_graph(model, samples.extents(batch_), loss, options.optimizer);
   CompileOptions compile_options;
@@ -64,9 +66,11 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
 
 Fit::~Fit() = default;
 
-/// Of the step on the samples from `begin` on in `order`, but for the learning rate.
-Tensors Fit::step_inputs(int64_t begin, const std::vector<int64_t>& order) {
-  Tensors inputs = samples_.inputs(begin, batch_, &order);
+/// Of a step of the epoch that has the samples in this order, but for the learning rate.
+Tensors Fit::step_inputs(int64_t step, const std::vector<int64_t>& order) {
+  const int64_t begin = step % steps_per_epoch_ * batch_;
+  Tensors inputs =
+      samples_.inputs(begin, batch_, &order, {options_.augment, options_.seed, static_cast<uint64_t>(step)});
   if (!running_->teacher) {
     inputs.emplace(kLabels, samples_.labels(begin, batch_, &order));
     return inputs;
@@ -92,7 +96,7 @@ double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) 
   for (int64_t i = 0; i < steps_per_epoch_; ++i) {
     const int64_t step = state_.epoch * steps_per_epoch_ + i;
     const auto rate = static_cast<float>(cosine_rate(options_.learning_rate, step, steps, warmup));
-    Tensors inputs = step_inputs(i * batch_, order);
+    Tensors inputs = step_inputs(step, order);
     inputs.emplace(passes::kLearningRate, Tensor::scalar(rate));
     const float loss = run_step(inputs);
     if (!std::isfinite(loss)) fail("{}: the loss is {} at step {}; lower the learning rate", stage, loss, step);

@@ -21,6 +21,7 @@ struct FitOptions {
   double learning_rate = 0.05;  ///< peak of a cosine schedule
   double warmup = 0.05;         ///< share of all steps with a rising rate
   passes::OptimizerSpec optimizer;
+  Augment augment;             ///< of images
   double average_decay = 0.0;  ///< exponential moving average of the parameters, kept as the result; 0: none
   uint64_t seed = 0;           ///< shuffling
   bool profile = false;        ///< times() also knows the operators
@@ -57,7 +58,7 @@ class Fit {
  private:
   struct Running;
   void average_parameters(int64_t step);
-  Tensors step_inputs(int64_t begin, const std::vector<int64_t>& order);
+  Tensors step_inputs(int64_t step, const std::vector<int64_t>& order);
   /// Runs a step and returns its loss.
   float run_step(const Tensors& inputs);
 

@@ -37,12 +37,14 @@ io::Split stratified(const io::Dataset& data) {
 
 }  // namespace
 
-Tensors Samples::inputs(int64_t begin, int64_t count, const std::vector<int64_t>* order) const {
+Tensors Samples::inputs(int64_t begin, int64_t count, const std::vector<int64_t>* order,
+                        const Augmentation& augmentation) const {
   const std::vector<int64_t> rows = chosen(indices, begin, count, order);
   Tensors inputs;
   for (const auto& [name, tensor] : data->inputs) inputs.emplace(name, io::rows_of(tensor, rows));
   if (!data->x.defined()) return inputs;
   Tensor x = data->batch(rows);
+  if (augmentation.how.any()) x = augmentation.how.apply(x, augmentation.seed, augmentation.step);
   inputs.emplace(argument, data->raw ? preprocess.apply(std::move(x)) : std::move(x));
   return inputs;
 }

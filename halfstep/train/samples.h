@@ -5,9 +5,16 @@
 
 #include "halfstep/io/dataset.h"
 #include "halfstep/ir/model.h"
+#include "halfstep/train/augment.h"
 #include "halfstep/train/preprocess.h"
 
 namespace halfstep::train {
+
+/// How the images of a training step are changed.
+struct Augmentation {
+  Augment how;
+  uint64_t seed = 0, step = 0;
+};
 
 /// Chosen samples of a data set, on the way to a network.
 struct Samples {
@@ -18,8 +25,9 @@ struct Samples {
 
   int64_t size() const { return static_cast<int64_t>(indices.size()); }
   /// For the network's arguments, by name: the samples at positions [begin, begin + count) of `order`, or of `indices`
-  /// itself.
-  Tensors inputs(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr) const;
+  /// itself. Images are changed before they are preprocessed.
+  Tensors inputs(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr,
+                 const Augmentation& augmentation = {}) const;
   /// i32 [count].
   Tensor labels(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr) const;
   /// Extents of the network's arguments for so many samples.

@@ -1,0 +1,25 @@
+// Images as they might have been, for training alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "halfstep/base/tensor.h"
+
+namespace halfstep::train {
+
+struct Augment {
+  bool flip = false;  ///< mirrors an image left to right, one time in two
+  int64_t shift =
+      0;  ///< moves it by up to so many pixels along each axis; zeros come in, as in a crop of a padded image
+
+  bool any() const { return flip || shift > 0; }
+  /// "flip, shift 4", or "none".
+  std::string text() const;
+  /// Throws unless samples of these extents are images, [c, h, w], larger than the shift.
+  void check(const Dims& sample, const std::string& data) const;
+  /// The images of a step, f32 [n, c, h, w], each by a choice of its own that depends on (seed, step, position) alone.
+  Tensor apply(const Tensor& x, uint64_t seed, uint64_t step) const;
+};
+
+}  // namespace halfstep::train
