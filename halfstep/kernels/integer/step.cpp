@@ -25,6 +25,15 @@ Status illegal(arith::Multiplier step, arith::Requantization form, int64_t chann
 
 }  // namespace
 
+Verdict accept_filled(const Problem& problem) {
+  for (const auto types : {problem.in, problem.out}) {
+    for (const Type* type : types) {
+      if (type != nullptr && count_elements(type->dims) == 0) return refuse("an operand is empty");
+    }
+  }
+  return accept();
+}
+
 arith::Scaling StoredSteps::scaling(int64_t channel) const {
   const int64_t i = count == 1 ? 0 : channel;
   if (form == arith::Requantization::float32)

@@ -32,6 +32,9 @@ struct StoredSteps {
   Status check(int64_t channels) const;
 };
 
+/// Refuses what has an operand or a result without elements, which no tile has room for.
+Verdict accept_filled(const Problem& problem);
+
 /// The form and the clamp of either operator's attributes.
 template <class Attributes>
 arith::Requantization form_of(const Attributes& attributes) {
@@ -68,8 +71,7 @@ StepForm step_form(const Attributes& attributes, std::span<const int64_t> weight
   return form;
 }
 
-/// data(position) is the operand's contents or null. integer_conv2d and integer_linear have their ports at the same
-/// positions.
+/// data(position) is the operand's contents or null. All layers have their ports at the same positions.
 template <class Data>
 StoredSteps stored_steps(const StepForm& form, int64_t count, Data&& data) {
   using In = IntegerConv2d::in;

@@ -110,7 +110,7 @@ Verdict accept_amx(const Problem& problem) {
   const Layer layer = layer_of(problem);
   if (layer.outputs < kFewestOutputs)
     return refuse("a group of {} output channels is smaller than {}", layer.outputs, kFewestOutputs);
-  return accept();
+  return accept_filled(problem);
 }
 
 Plan prepare_amx(const Problem& problem) { return prepare_layer(problem, kEngine); }

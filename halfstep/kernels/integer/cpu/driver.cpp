@@ -65,9 +65,8 @@ class PixelMap {
     image_outputs_ = layer.groups * layer.outputs * layer.out[0] * layer.out[1];
     packed_ = !tiling_.direct || (tiling_.padded_columns == columns_ && tiling_.padded_rows == rows_);
     image_span_ = packed_ ? rows_ * columns_ : tiling_.padded_rows * tiling_.padded_columns;
-    size_ = piece.images == 0 ? 0
-                              : (piece.images - 1) * image_span_ +
-                                    (packed_ ? image_span_ : (rows_ - 1) * tiling_.padded_columns + columns_);
+    size_ =
+        (piece.images - 1) * image_span_ + (packed_ ? image_span_ : (rows_ - 1) * tiling_.padded_columns + columns_);
   }
 
   int64_t size() const { return size_; }

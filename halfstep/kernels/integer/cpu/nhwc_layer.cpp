@@ -49,10 +49,10 @@ Verdict accept_bytes(const Problem& problem) {
   if (problem.level < CpuLevel::vnni) return refuse("{} has no VNNI", name(problem.level));
   for (const Type* type : {problem.in[Op::in::x], problem.out[0]}) {
     if (type->dtype != DType::u8) return refuse("VNNI multiplies u8 codes, found {}", name(type->dtype));
-    if (count_elements(type->dims) == 0) return refuse("an operand is empty");
   }
   const int64_t zero_point = Op(problem.attributes).y_zero_point;
-  return zero_point <= 255 ? accept() : refuse("the zero point of out is {}, more than a byte holds", zero_point);
+  if (zero_point > 255) return refuse("the zero point of out is {}, more than a byte holds", zero_point);
+  return accept_filled(problem);
 }
 
 }  // namespace halfstep::kernels::integer

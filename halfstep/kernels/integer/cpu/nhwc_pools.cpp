@@ -102,9 +102,9 @@ void sums(const PoolState& state, const uint8_t* image, int64_t oy, uint8_t* dst
       hn::StoreU(hn::DemoteTo(bytes, codes_of(state, sum)), bytes, dst + c);
     };
     const auto rest = [&](int64_t c) {
-      int32_t sum = zero;
+      auto sum = static_cast<uint32_t>(zero);  // wraps around like the lanes of a vector
       for_each_pixel(pool, image + c, oy, ox, [&](const uint8_t* pixel) { sum += *pixel; });
-      dst[c] = static_cast<uint8_t>(hn::GetLane(codes_of(state, hn::Set(d, sum))));
+      dst[c] = static_cast<uint8_t>(hn::GetLane(codes_of(state, hn::Set(d, static_cast<int32_t>(sum)))));
     };
     for_each_vector(d, pool.channels, vector, rest);
   }
@@ -125,9 +125,9 @@ constexpr int64_t kPieceCodes = 1 << 17;
 Verdict accept_bytes_of_images(const Problem& problem) {
   for (const Type* type : {problem.in[0], problem.out[0]}) {
     if (type->dtype != DType::u8) return refuse("codes are {}, not u8", name(type->dtype));
-    if (count_elements(type->dims) == 0) return refuse("an operand is empty");
   }
-  return accept_simd(problem);
+  const Verdict verdict = accept_simd(problem);
+  return verdict ? accept_filled(problem) : verdict;
 }
 
 Plan plan_of(std::shared_ptr<PoolState> state) {

@@ -70,6 +70,11 @@ namespace halfstep::kernels {
 namespace integer {
 namespace {
 
+Verdict accept_pairs(const Problem& problem) {
+  const Verdict verdict = accept_simd(problem);
+  return verdict ? accept_filled(problem) : verdict;
+}
+
 Plan prepare_pairs(const Problem& problem) {
   const Engine engine = {.codes_per_unit = 2, .outputs = 4, .tile = HS_SIMD_CHOOSE(problem.level, pairs_tile)};
   return prepare_layer(problem, engine);
@@ -78,8 +83,8 @@ Plan prepare_pairs(const Problem& problem) {
 }  // namespace
 }  // namespace integer
 
-const Kernel cpu_integer_conv2d_pairs = {"pairs", accept_simd, integer::prepare_pairs, integer::run_layer};
-const Kernel cpu_integer_linear_pairs = {"pairs", accept_simd, integer::prepare_pairs, integer::run_layer};
+const Kernel cpu_integer_conv2d_pairs = {"pairs", integer::accept_pairs, integer::prepare_pairs, integer::run_layer};
+const Kernel cpu_integer_linear_pairs = {"pairs", integer::accept_pairs, integer::prepare_pairs, integer::run_layer};
 
 }  // namespace halfstep::kernels
 #endif

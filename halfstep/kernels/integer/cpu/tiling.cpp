@@ -29,11 +29,11 @@ Tiling::Tiling(const Layer& layer, const Engine& engine) : layer_(layer) {
 void Tiling::cut(int64_t block_outputs) {
   const int64_t pixels = layer_.out[0] * layer_.out[1];
   const int64_t image_work = pixels * layer_.groups * layer_.outputs * (layer_.weights_of_output() + kElementWork);
-  images = std::clamp<int64_t>(kPieceWork / std::max<int64_t>(1, image_work), 1, std::max<int64_t>(1, layer_.images));
+  images = std::clamp<int64_t>(kPieceWork / image_work, 1, layer_.images);
   image_parts = ceil_div(layer_.images, images);
 
   int64_t wanted = image_parts >= kFewPieces ? 1 : std::min(kFewPieces, image_work * images / kPieceWork + 1);
-  const int64_t least_rows = ceil_div(kBlockPixels, std::max<int64_t>(1, layer_.out[1]));
+  const int64_t least_rows = ceil_div(kBlockPixels, layer_.out[1]);
   rows_out = std::min(layer_.out[0], std::max(least_rows, ceil_div(layer_.out[0], wanted)));
   row_parts = ceil_div(layer_.out[0], rows_out);
 

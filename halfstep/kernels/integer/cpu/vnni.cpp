@@ -57,7 +57,7 @@ constexpr Engine kEngine = {.codes_per_unit = 4, .outputs = kOutputs, .tile = ti
 Verdict accept_vnni(const Problem& problem) {
   if (problem.level < CpuLevel::vnni) return refuse("{} has no VNNI", name(problem.level));
   if (problem.in[IntegerConv2d::in::x]->dtype != DType::u8) return refuse("VNNI multiplies u8 codes, x has u16");
-  return accept();
+  return accept_filled(problem);
 }
 
 Plan prepare_vnni(const Problem& problem) { return prepare_layer(problem, kEngine); }

@@ -36,21 +36,6 @@ inline hn::Vec<Floats> real_of(IntVec steps, float scale) {
   return hn::ConvertTo(Floats(), steps) * hn::Set(Floats(), scale);
 }
 
-/// arith::FloatSum; every target has fused multiply-add.
-inline IntVec scaled_code(const arith::FloatSum& sum, IntVec a, IntVec b) {
-  const Floats d;
-  const FloatVec inner = hn::MulAdd(hn::ConvertTo(d, b), hn::Set(d, sum.b_ratio), hn::Set(d, sum.offset));
-  return rounded(hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_ratio), inner));
-}
-
-/// arith::EngineSum.
-inline IntVec scaled_code(const arith::EngineSum& sum, IntVec a, IntVec b) {
-  const Floats d;
-  const FloatVec left = hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_scale), hn::Set(d, sum.a_offset));
-  const FloatVec right = hn::MulAdd(hn::ConvertTo(d, b), hn::Set(d, sum.b_scale), hn::Set(d, sum.b_offset));
-  return rounded((left + right) * hn::Set(d, sum.inverse)) + hn::Set(Ints(), sum.zero_point);
-}
-
 template <class A, class B>
 IntVec fixed_code(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i) {
   const Halves left = product(a.steps(i), a.multiplier), right = product(b.steps(i), b.multiplier);
@@ -60,8 +45,9 @@ IntVec fixed_code(const SumRow& row, const Summand<A>& a, const Summand<B>& b, i
 
 template <class A, class B>
 IntVec unclamped_sum(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i) {
-  if (const auto* sum = std::get_if<arith::FloatSum>(&row.sum)) return scaled_code(*sum, a.code(i), b.code(i));
-  if (const auto* sum = std::get_if<arith::EngineSum>(&row.sum)) return scaled_code(*sum, a.code(i), b.code(i));
+  if (const auto* sum = std::get_if<arith::FloatSum>(&row.sum))
+    return whole_steps(float_sum(*sum, a.code(i), b.code(i)));
+  if (const auto* sum = std::get_if<arith::EngineSum>(&row.sum)) return engine_sum(*sum, a.code(i), b.code(i));
   return fixed_code(row, a, b, i);
 }
 

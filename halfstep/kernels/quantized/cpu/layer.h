@@ -25,6 +25,8 @@ struct Layer {
   RequantizeRule rule;
 
   int64_t pixels() const { return geometry.out_plane(); }
+  /// Whether an operand has no elements: oneDNN has no products of those.
+  bool is_empty() const { return geometry.n * geometry.x_image() == 0 || geometry.weights() == 0; }
   arith::EngineLayer engine_layer() const {
     if (linear) return {};
     return arith::EngineLayer::convolution(geometry.groups, geometry.c / geometry.groups, geometry.o);

@@ -122,7 +122,7 @@ class FloatAccumulator final : public Accumulator {
 Verdict accept_f32(const Problem& problem) {
   if (Verdict verdict = onednn::accept_level(problem); !verdict) return verdict;
   const Layer layer(problem);
-  if (layer.geometry.n == 0) return refuse("x is empty");
+  if (layer.is_empty()) return refuse("an operand is empty");
   const int64_t most = exact_channels(layer);
   if (most == 0) return refuse("one channel's {} products may add up to more than 2^24", layer.geometry.taps());
   if (layer.geometry.groups > 1 && layer.geometry.group_in() > most)

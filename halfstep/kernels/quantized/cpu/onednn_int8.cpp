@@ -103,7 +103,7 @@ Verdict accept_int8(const Problem& problem) {
   if (Verdict verdict = onednn::accept_level(problem); !verdict) return verdict;
   const Layer layer(problem);
   if (layer.wide_in) return refuse("oneDNN's int8 takes u8 codes, x has u16");
-  if (layer.geometry.n == 0) return refuse("x is empty");
+  if (layer.is_empty()) return refuse("an operand is empty");
   return accept();
 }
 

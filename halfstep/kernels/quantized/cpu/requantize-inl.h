@@ -1,4 +1,4 @@
-// scale_half_up in 64-bit lanes, as it is written, and the forms in float32. Included once for every target.
+// scale_half_up in 64-bit lanes, as it is written, beside the forms in float32. Included once for every target.
 #if defined(HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_
 #undef HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_
@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "halfstep/arith/requantize.h"
+#include "halfstep/kernels/float_requantize-inl.h"
 #include "halfstep/kernels/quantized/cpu/rows.h"
 #include "hwy/highway.h"
 
@@ -18,12 +19,18 @@ namespace halfstep::kernels::quantized::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Ints = hn::ScalableTag<int32_t>;
+using vectors::HWY_NAMESPACE::Floats;
+using vectors::HWY_NAMESPACE::FloatVec;
+using vectors::HWY_NAMESPACE::Ints;
+using vectors::HWY_NAMESPACE::IntVec;
 using Longs = hn::Repartition<int64_t, Ints>;
-using IntVec = hn::Vec<Ints>;
 using LongVec = hn::Vec<Longs>;
-using Floats = hn::ScalableTag<float>;
-using FloatVec = hn::Vec<Floats>;
+
+using vectors::HWY_NAMESPACE::engine_code;
+using vectors::HWY_NAMESPACE::engine_sum;
+using vectors::HWY_NAMESPACE::float_sum;
+using vectors::HWY_NAMESPACE::scale_float;
+using vectors::HWY_NAMESPACE::whole_steps;
 
 /// Whether vectors can be stored past the caches from here on, if they should.
 inline bool may_stream(bool past_caches, const void* to) {
@@ -85,26 +92,10 @@ inline IntVec scaled(IntVec acc, arith::Multiplier factor, int32_t zero_point) {
                   : round_shift(product(acc, factor.m), factor.shift, zero_point);
 }
 
-/// rint(steps), held to kMostSteps.
-inline IntVec rounded(FloatVec steps) {
-  const FloatVec limit = hn::Set(Floats(), arith::kMostSteps);
-  return hn::NearestInt(hn::Min(hn::Max(steps, hn::Neg(limit)), limit));
-}
-
-/// arith::EngineStep::code.
-inline IntVec engine_code(IntVec acc, const arith::EngineStep& step, int32_t zero_point) {
-  const Floats d;
-  const FloatVec real = hn::ConvertTo(d, acc) * hn::Set(d, step.scale) * hn::Set(d, step.channel_scale);
-  const FloatVec steps = (real + hn::Set(d, step.bias)) * hn::Set(d, step.factor);
-  if (step.zero_inside) return rounded(steps + hn::Set(d, static_cast<float>(zero_point)));
-  return rounded(steps) + hn::Set(Ints(), zero_point);
-}
-
 /// The code before the clamp, saturated to int32.
 inline IntVec unclamped_code(IntVec acc, const Step& step, int32_t zero_point) {
   if (step.by_engine) return engine_code(acc, step.engine, zero_point);
-  if (step.factor > 0.0F)
-    return rounded(hn::ConvertTo(Floats(), acc) * hn::Set(Floats(), step.factor)) + hn::Set(Ints(), zero_point);
+  if (step.factor > 0.0F) return scale_float(acc, step.factor) + hn::Set(Ints(), zero_point);
   const IntVec code = scaled(acc, step.positive, zero_point);
   if (step.positive == step.negative) return code;
   return hn::IfThenElse(hn::Lt(acc, hn::Zero(Ints())), scaled(acc, step.negative, zero_point), code);

@@ -1,0 +1,63 @@
+// arith/float_requantize.h and arith/engine_requantize.h on vectors. Included once for every target.
+#if defined(HALFSTEP_KERNELS_FLOAT_REQUANTIZE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFSTEP_KERNELS_FLOAT_REQUANTIZE_INL_H_
+#undef HALFSTEP_KERNELS_FLOAT_REQUANTIZE_INL_H_
+#else
+#define HALFSTEP_KERNELS_FLOAT_REQUANTIZE_INL_H_
+#endif
+
+#include "halfstep/arith/engine_requantize.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::vectors::HWY_NAMESPACE {
+#if HS_SIMD_TARGET
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Ints = hn::ScalableTag<int32_t>;
+using IntVec = hn::Vec<Ints>;
+using Floats = hn::ScalableTag<float>;
+using FloatVec = hn::Vec<Floats>;
+
+/// arith::whole_steps.
+inline IntVec whole_steps(FloatVec steps) {
+  const Floats d;
+  const FloatVec most = hn::Set(d, arith::kMostSteps);
+  return hn::NearestInt(hn::Max(hn::Min(steps, most), hn::Neg(most)));
+}
+
+/// arith::scale_float.
+inline IntVec scale_float(IntVec acc, float factor) {
+  return whole_steps(hn::ConvertTo(Floats(), acc) * hn::Set(Floats(), factor));
+}
+
+/// arith::EngineStep::code.
+inline IntVec engine_code(IntVec acc, const arith::EngineStep& step, int32_t zero_point) {
+  const Floats d;
+  const FloatVec real = hn::ConvertTo(d, acc) * hn::Set(d, step.scale) * hn::Set(d, step.channel_scale);
+  const FloatVec steps = (real + hn::Set(d, step.bias)) * hn::Set(d, step.factor);
+  if (step.zero_inside) return whole_steps(steps + hn::Set(d, static_cast<float>(zero_point)));
+  return whole_steps(steps) + hn::Set(Ints(), zero_point);
+}
+
+/// arith::EngineSum::code. HS_SIMD_TARGETs have fused multiply-add.
+inline IntVec engine_sum(const arith::EngineSum& sum, IntVec a, IntVec b) {
+  const Floats d;
+  const FloatVec left = hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_scale), hn::Set(d, sum.a_offset));
+  const FloatVec right = hn::MulAdd(hn::ConvertTo(d, b), hn::Set(d, sum.b_scale), hn::Set(d, sum.b_offset));
+  return whole_steps((left + right) * hn::Set(d, sum.inverse)) + hn::Set(Ints(), sum.zero_point);
+}
+
+/// arith::FloatSum::steps.
+inline FloatVec float_sum(const arith::FloatSum& sum, IntVec a, IntVec b) {
+  const Floats d;
+  const FloatVec inner = hn::MulAdd(hn::ConvertTo(d, b), hn::Set(d, sum.b_ratio), hn::Set(d, sum.offset));
+  return hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_ratio), inner);
+}
+
+#endif
+}  // namespace halfstep::kernels::vectors::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
