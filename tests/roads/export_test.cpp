@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 
 #include "halfstep/compile/compile.h"
 #include "halfstep/eager/call.h"
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/formats/onnx/file.h"
 #include "halfstep/ir/ops.h"
+#include "onnx.pb.h"
 #include "tests/roads/fixture.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
@@ -242,6 +244,21 @@ TEST(Export, TheVerbChoosesByTheStageOfTheModel) {
   EXPECT_EQ(export_model(request("prepared", "qdq", true)).approximated.size(), 8U);
   EXPECT_NE(error_of([&] { export_model(request("prepared", "quantized")); }).find("expected float, qdq or qoperator"),
             std::string::npos);
+}
+
+/// Runtimes refuse a file with two nodes of one name: here the codes of x are made real for the layer and for an
+/// output.
+TEST(Export, EveryNodeHasANameOfItsOwn) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "both.ir") << "graph both(x: f32[?, $channels, $height, $width]) {\n"
+                                       "  param @w: f32[$classes, 64]\n  flat = flatten(x)\n"
+                                       "  head = linear(flat, w=@w)\n  return head, flat\n}\n";
+  const Prepared prepared("onnxruntime_int8", {}, {}, (folder / "both.ir").string());
+  const Model integer = quant::convert(prepared.model).model;
+  formats::onnx::proto::Model file;
+  ASSERT_TRUE(file.ParseFromString(formats::onnx::export_model(integer, {.form = ExportForm::qdq}, "").message));
+  std::set<std::string> names;
+  for (const auto& node : file.graph().node()) EXPECT_TRUE(names.insert(node.name()).second) << node.name();
 }
 
 }  // namespace
