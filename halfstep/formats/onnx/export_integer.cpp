@@ -72,17 +72,16 @@ class IntegerExporter {
     if (&info == &ops::IntegerAvgPool2d::record()) return add_pool(ops::IntegerAvgPool2d(op.node()));
     if (&info == &ops::IntegerRescale::record()) return add_rescale(ops::IntegerRescale(op.node()));
     if (&info == &ops::IntegerLookup::record()) return add_lookup(ops::IntegerLookup(op.node()));
-    if (is_float(op.out(0).dtype())) approximate(op, "stays in float, where runtimes have sums of their own");
+    if (is_float(op.out(0).dtype())) approximate(op, "stays in float, where runtimes have sums of their own", "");
     nodes_.add(op);  // what moves codes, or an island
   }
 
   /// The form cannot say what this operator computes.
-  void approximate(Op op, const std::string& reason) {
+  void approximate(Op op, const std::string& reason, const std::string& instead = ", or convert for onnxruntime_int8") {
     if (!options_.approximate)
       unsupported(
-          "{}: {}; the form has no such arithmetic, and codes may differ: ask for an approximation, or convert "
-          "for onnxruntime_int8",
-          op.where(), reason);
+          "{}: {}; the form has no such arithmetic, and codes may differ: ask for an approximation (--approximate){}",
+          op.where(), reason, instead);
     approximated_.push_back(op.name());
   }
   /// Whether the operator has scales; without them its accumulators count, in steps of the results.
