@@ -106,7 +106,7 @@ class Engine {
   }
   std::string next_name() const { return "model" + std::to_string(sessions_) + ".onnx"; }
   void ask(const std::string& request) {
-    if (python_->ask(request) != "ok") unsupported("{}: {}: {}", interpreter(), request, last_words());
+    if (python_->ask(request) != "ok") unsupported("{}: {}", interpreter(), last_words());
   }
   std::string last_words() const {
     const std::string reason = last_line(io::read_text_file(folder_ / "errors"));
