@@ -367,12 +367,15 @@ class IntegerExporter {
     });
   }
 
+  static Attributes attributes_of(const CodeFunction& function, const TableOrigin& origin) {
+    const bool has_alpha = find_operator(function.on_codes)->attribute("alpha") != nullptr;
+    return has_alpha ? Attributes{{"alpha", origin.alpha}} : Attributes();
+  }
+
   /// Whether the runtime's own function gives this very table.
   bool gives_table(const CodeFunction& function, const TableOrigin& origin, const Tensor& table) const {
-    Attributes attributes;
-    if (origin.alpha != 0) attributes = {{"alpha", origin.alpha}};
     const auto results =
-        options_.evaluate(*find_operator(function.on_codes), attributes,
+        options_.evaluate(*find_operator(function.on_codes), attributes_of(function, origin),
                           {all_codes(table), Tensor::scalar(origin.x_scale), code_of(origin.x_zero_point),
                            Tensor::scalar(origin.y_scale), code_of(origin.y_zero_point)});
     return results.front().same_bits(table);
@@ -386,7 +389,7 @@ class IntegerExporter {
     for (const CodeFunction& function : kCodeFunctions) {
       if (origin->function != function.ours || !gives_table(function, *origin, table)) continue;
       NodeText node{function.onnx, op.name(), {}, {nodes_.name(op.out())}};
-      if (origin->alpha != 0) node.attributes = {{"alpha", origin->alpha}};
+      node.attributes = attributes_of(function, *origin);
       if (as_floats()) {
         node.inputs = {real(op, op.x(), "x", x)};
         add_float(op, std::move(node), y, nodes_.name(op.out()));
