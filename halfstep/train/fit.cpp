@@ -135,7 +135,11 @@ void Fit::average_parameters(int64_t step) {
 }
 
 void Fit::restore(TrainingState state) {
-  for (const auto& [name, tensor] : state.tensors) running_->program.set_tensor(name, tensor);
+  for (const auto& [name, tensor] : state.tensors) {
+    // What a learned scale once was observed by is in the network and in no step.
+    const bool is_idle = model_.tensors.contains(name) && !state_.tensors.contains(name);
+    if (!is_idle) running_->program.set_tensor(name, tensor);
+  }
   state_ = std::move(state);
 }
 
