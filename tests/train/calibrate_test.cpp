@@ -45,7 +45,7 @@ TEST(Calibrate, OneInputMayBeConstant) {
 
 TEST(Calibrate, NotEveryInput) {
   EXPECT_EQ(said_of(filled({32, 8}, 0.5F)),
-            "given: found nothing but 0.5 for input 'x', expected samples as the network meets them");
+            "given: found nothing but 1 for input 'mask', expected samples as the network meets them");
 }
 
 }  // namespace
