@@ -225,6 +225,13 @@ TEST_F(BadInput, an_operator_that_cannot_become_integers) {
                {"verify", "soft.safetensors", "soft.integer", "--data", "good.csv", "--with", "onnxruntime"});
 }
 
+TEST_F(BadInput, one_model_to_verify) {
+  expect_error(kBadInput,
+               "quick/prepared.safetensors: found a file, expected the folder of a quickstart, or a prepared and an "
+               "integer Model",
+               {"verify", "quick/prepared.safetensors"});
+}
+
 TEST_F(BadInput, a_network_of_the_wrong_stage) {
   expect_error(kBadInput, "quick/float.safetensors: found a network of stage float, expected prepared",
                {"convert", "quick/float.safetensors", "--out", "new.safetensors"});
