@@ -14,7 +14,9 @@ void add_islands_option(CLI::App& command, quant::ConvertOptions& options) {
 std::string islands_text(const std::vector<quant::FloatIsland>& islands) {
   Table table({"stays in float", "operator"});
   for (const auto& island : islands) table.add({island.layer, island.op});
-  return fmt::format("{} operators stay in float, between dequantize and quantize\n{}", islands.size(), table.text());
+  return fmt::format("{} in float, between dequantize and quantize\n{}",
+                     islands.size() == 1 ? "1 operator stays" : fmt::format("{} operators stay", islands.size()),
+                     table.text());
 }
 
 nlohmann::ordered_json islands_json(const std::vector<quant::FloatIsland>& islands) {

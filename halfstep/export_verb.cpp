@@ -25,12 +25,12 @@ Model converted(Model prepared, const ExportRequest& request, std::vector<std::s
     if (!request.approximate)
       unsupported(
           "{}: the network requantizes by {}, which ONNX's operators do not, and codes may differ: ask for an "
-          "approximation, or quantize for onnxruntime_int8",
+          "approximation (--approximate), or quantize for onnxruntime_int8",
           request.model.string(), quantizer.requantize());
     quantizer.set_attributes({{"requantize", std::string("float32")}});
     if (!quantizer.x().is_tensor() && quantizer.x().producer()) approximated.push_back(quantizer.x().name());
   }
-  return quant::convert(prepared).model;
+  return quant::convert(prepared, {.float_islands = true}).model;  // the file's writer refuses or lists them
 }
 
 /// The Model that the form is made of.

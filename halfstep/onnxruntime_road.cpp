@@ -15,6 +15,7 @@
 #include "halfstep/io/child_process.h"
 #include "halfstep/io/file.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/quant/float_islands.h"
 
 namespace halfstep {
 namespace {
@@ -23,6 +24,7 @@ using formats::onnx::ExportForm;
 
 /// The version that docs/arithmetic.md, section 9, was measured on.
 constexpr std::string_view kVersion = "1.31.";
+constexpr const char* kOtherPython = "; name a Python that has onnxruntime in HALFSTEP_PYTHON";
 constexpr const char* kScript = "python/halfstep/onnxruntime_codes.py";
 
 /// The interpreter: HALFSTEP_PYTHON, or python3.
@@ -71,7 +73,7 @@ class Engine {
     io::write_file(folder_ / "codes.py", *script);
     python_ = start();
     const auto version = python_->read_line();
-    if (!version) refuse();
+    if (!version) unsupported("{}: {}{}", interpreter(), last_words(), kOtherPython);
     if (!version->starts_with(kVersion))
       unsupported("{}: found onnxruntime {}, expected {}*: the arithmetic of others was not measured", interpreter(),
                   *version, kVersion);
@@ -99,17 +101,16 @@ class Engine {
           std::vector<std::string>{interpreter(), (folder_ / "codes.py").string(), folder_.path().string()},
           folder_ / "errors");
     } catch (const Error& error) {
-      unsupported("{}; name a Python that has onnxruntime in HALFSTEP_PYTHON", error.what());
+      unsupported("{}{}", error.what(), kOtherPython);
     }
   }
   std::string next_name() const { return "model" + std::to_string(sessions_) + ".onnx"; }
   void ask(const std::string& request) {
-    if (python_->ask(request) != "ok") refuse();
+    if (python_->ask(request) != "ok") unsupported("{}: {}", interpreter(), last_words());
   }
-  [[noreturn]] void refuse() const {
+  std::string last_words() const {
     const std::string reason = last_line(io::read_text_file(folder_ / "errors"));
-    unsupported("{}: {}; name a Python that has onnxruntime in HALFSTEP_PYTHON", interpreter(),
-                reason.empty() ? "ended without a word" : reason);
+    return reason.empty() ? "ended without a word" : reason;
   }
 
   TemporaryFolder folder_;
@@ -194,9 +195,22 @@ void add_variants(verify::Roads& roads, const std::shared_ptr<Engine>& engine) {
   add("qdq, optimized, outputs", ExportForm::qdq, true, false);
 }
 
+/// Islands are computed in float, and nobody's sums are another's to the bit.
+void require_codes(const verify::Roads& roads) {
+  std::vector<quant::FloatIsland> islands;
+  for (const verify::Layer& layer : roads.layers) {
+    if (layer.feature_bits == 32) islands.push_back({layer.name, layer.op});
+  }
+  if (!islands.empty())
+    unsupported(
+        "network '{}': found {} in float, where onnxruntime has sums of its own; expected layers on codes alone",
+        roads.integer.graph.name(), quant::describe(islands));
+}
+
 }  // namespace
 
 void add_onnxruntime(verify::Roads& roads, const OnnxruntimeOptions& options) {
+  require_codes(roads);
   const auto engine = std::make_shared<Engine>();
   formats::onnx::ExportOptions form{
       .form = ExportForm::qoperator, .outputs = names_of(roads.layers), .evaluate = eager::call};

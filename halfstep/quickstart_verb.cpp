@@ -38,8 +38,7 @@ class Quickstart {
   QuickstartReport run() {
     Model network = request_.model.empty() ? fresh_network() : given_;
     const PreparedOptions widths = widths_of();
-    // What cannot become integers is said before any work.
-    quant::require_integers(quant::prepare(network, platform_, widths), request_.convert);
+    require_feasible(quant::prepare(network, platform_, widths));
     make_folder();
     if (request_.model.empty()) timed("float", [&] { network = fit(network, float_options(), "float training"); });
     report_.accuracy_float = accuracy(network);
@@ -69,6 +68,12 @@ class Quickstart {
 
  private:
   using PreparedOptions = quant::PrepareOptions;
+
+  /// What cannot become integers or be trained is said before any work.
+  void require_feasible(const Model& prepared) const {
+    quant::require_integers(prepared, request_.convert);
+    if (request_.tune_epochs > 0) train::training_step(prepared, parts_.train, tune_options());
+  }
 
   PreparedOptions widths_of() const {
     return {request_.target.weight_bits, request_.target.feature_bits, request_.target.edge_bits};

@@ -111,6 +111,17 @@ void Builder::set_outputs(const std::vector<Operand>& operands, std::vector<std:
 
 // ---- nodes
 
+namespace {
+
+/// What is missing, with its place; other errors have theirs.
+void throw_lack(const Node& node, const Error& error) {
+  const std::string text = fmt::format("{}: {}", node.where(), error.what());
+  if (dynamic_cast<const NeedsValues*>(&error) != nullptr) throw NeedsValues(text);
+  if (dynamic_cast<const NeedsExtents*>(&error) != nullptr) throw NeedsExtents(text);
+}
+
+}  // namespace
+
 bool Builder::attempt(const Node& node, bool is_outermost, const std::function<void()>& translate,
                       const std::function<bool()>& is_lost, const std::function<void()>& look_up) {
   if (++translated_ > kMaxTranslated)
@@ -125,6 +136,7 @@ bool Builder::attempt(const Node& node, bool is_outermost, const std::function<v
     ++survey_->unchecked;
     look_up();
   } catch (const Error& error) {
+    if (!surveys() && is_outermost) throw_lack(node, error);
     if (!surveys() || error.kind() != ErrorKind::unsupported) throw;
     note(node, error);
   }

@@ -23,7 +23,7 @@ std::optional<TableOrigin> table_origin(const Notes& notes, const std::string& n
   std::istringstream text(found->second);
   text >> origin.function >> origin.alpha >> origin.x_scale >> origin.x_zero_point >> origin.y_scale >>
       origin.y_zero_point;
-  return text ? std::optional(origin) : std::nullopt;
+  return text && origin.x_scale > 0 && origin.y_scale > 0 ? std::optional(origin) : std::nullopt;
 }
 
 }  // namespace halfstep

@@ -35,7 +35,9 @@ class Preparation {
   void run() {
     require_float();
     for (Op op : model_.graph.ops()) plan(op);
-    if (weighted_.empty()) fail("the network has no operator with weights, nothing to quantize");
+    if (weighted_.empty())
+      fail("network '{}': found no operator with weights that can have codes, expected at least one",
+           model_.graph.name());
     set_widths();
     share_scales();
     check();

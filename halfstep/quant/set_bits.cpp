@@ -1,5 +1,6 @@
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "halfstep/base/nearest.h"
@@ -28,6 +29,10 @@ void set_bits(Model& model, const std::string& selector, std::optional<int> weig
     if (fnmatch(selector.c_str(), step.name().c_str(), 0) == 0) chosen.push_back(step);
   }
   if (chosen.empty()) fail("selector '{}' matches no layer{}", selector, pattern_hint(selector, steps));
+  const auto has_codes = [](const auto& step) { return step.weight || step.quantizer; };
+  if (std::ranges::none_of(chosen, has_codes))
+    fail("selector '{}': {} '{}' has no quantizer of its own, expected a layer or a quantizer", selector,
+         chosen.front().main.info().name, chosen.front().name());
   for (const auto& step : chosen) {  // all checks before the first change
     if (step.kind != passes::StepKind::compute) continue;
     const int weight = step.weight ? weight_bits.value_or(bits_of(step.weight)) : 0;

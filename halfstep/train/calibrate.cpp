@@ -1,6 +1,9 @@
 #include "halfstep/train/calibrate.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
@@ -13,18 +16,22 @@
 namespace halfstep::train {
 namespace {
 
-/// Images of one value, as a wrong folder or a wrong factor gives them, would leave every layer without a range.
+/// Images of one value, as a wrong folder or a wrong factor gives them, would leave every layer without a range. One
+/// input among others may be constant, as a mask is.
 void require_values(const Model& calibrated, const Samples& samples) {
+  std::optional<std::pair<std::string, float>> constant;
   for (const auto& quantizer : calibrated.graph.all<ops::FakeQuantize>()) {
     const Value input = quantizer.x();
     if (input.producer() || input.is_tensor()) continue;
     const ops::ObserveRange observer = quant::observer_of(quantizer);
     const float low = calibrated.tensors.at(observer.low().name()).data<float>()[0];
     const float high = calibrated.tensors.at(observer.high().name()).data<float>()[0];
-    if (low == high)
-      fail("{}: found nothing but {} for input '{}', expected samples as the network meets them", samples.data->name,
-           low, input.name());
+    if (low != high) return;
+    if (!constant) constant = {input.name(), low};
   }
+  if (constant)
+    fail("{}: found nothing but {} for input '{}', expected samples as the network meets them", samples.data->name,
+         constant->second, constant->first);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "halfstep/train/channel_rates.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/quantized_steps.h"
@@ -11,13 +12,14 @@ namespace {
 
 Tensor rates_of(const Tensor& scales) {
   const auto all = scales.data<float>();
-  std::vector<float> sorted(all.begin(), all.end());
+  std::vector<float> sorted(all.size());
+  std::ranges::transform(all, sorted.begin(), [](float scale) { return std::abs(scale); });
   std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2));
   const float median = sorted[sorted.size() / 2];
   Tensor rates(DType::f32, scales.dims());
   const auto to = rates.data<float>();
   for (size_t c = 0; c < all.size(); ++c) {
-    const float share = std::min(1.0F, all[c] / median);
+    const float share = median > 0 ? std::min(1.0F, std::abs(all[c]) / median) : 1.0F;
     to[c] = share * share;
   }
   return rates;

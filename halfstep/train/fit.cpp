@@ -37,25 +37,37 @@ Model teacher_of(const Model& model, const Samples& samples) {
   return teacher;
 }
 
+int64_t batch_for(const Model& model, const Samples& samples, int64_t wanted) {
+  const int64_t batch = batch_of(model, std::min(wanted, samples.size()));
+  if (batch == 0 || samples.size() < batch)
+    fail("training needs at least {} samples, found {}", std::max<int64_t>(1, batch), samples.size());
+  return batch;
+}
+
+Loss loss_for(const Samples& samples) { return samples.data->has_labels() ? Loss::labels : Loss::teacher; }
+
 }  // namespace
+
+Model training_step(const Model& model, const Samples& samples, const FitOptions& options) {
+  const int64_t batch = batch_for(model, samples, options.batch);
+  if (options.augment.any())
+    options.augment.check(samples.data->x.defined() ? samples.data->sample_dims() : Dims(), samples.data->name);
+  return training_graph(model, samples.extents(batch), loss_for(samples), options.optimizer);
+}
 
 Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool)
     : model_(model),
       samples_(samples),
       options_(options),
       pool_(pool),
-      batch_(batch_of(model, std::min(options.batch, samples.size()))),
-      steps_per_epoch_(batch_ == 0 ? 0 : samples.size() / batch_) {
-  if (steps_per_epoch_ == 0)
-    fail("training needs at least {} samples, found {}", std::max<int64_t>(1, batch_), samples.size());
-  if (options.augment.any())
-    options.augment.check(samples.data->x.defined() ? samples.data->sample_dims() : Dims(), samples.data->name);
-  const Loss loss = samples.data->has_labels() ? Loss::labels : Loss::teacher;
-  const Model step = training_graph(model, samples.extents(batch_), loss, options.optimizer);
+      batch_(batch_for(model, samples, options.batch)),
+      steps_per_epoch_(samples.size() / batch_) {
+  const Model step = training_step(model, samples, options);
   CompileOptions compile_options;
   compile_options.freeze_tensors = false;
   running_ = std::make_unique<Running>(Running{compile(step, compile_options), {}});
-  if (loss == Loss::teacher) running_->teacher.emplace(teacher_of(model, samples), std::vector<std::string>(), pool);
+  if (loss_for(samples) == Loss::teacher)
+    running_->teacher.emplace(teacher_of(model, samples), std::vector<std::string>(), pool);
   state_.tensors = running_->program.tensors();
   if (options.average_decay > 0) {
     for (const Value tensor : model.graph.tensors()) {
@@ -127,7 +139,11 @@ void Fit::average_parameters(int64_t step) {
 }
 
 void Fit::restore(TrainingState state) {
-  for (const auto& [name, tensor] : state.tensors) running_->program.set_tensor(name, tensor);
+  for (const auto& [name, tensor] : state.tensors) {
+    // What a learned scale once was observed by is in the network and in no step.
+    const bool is_idle = model_.tensors.contains(name) && !state_.tensors.contains(name);
+    if (!is_idle) running_->program.set_tensor(name, tensor);
+  }
   state_ = std::move(state);
 }
 

@@ -35,6 +35,10 @@ struct TrainingState {
 };
 
 /// A training run that can stop and go on after any epoch with the same bits.
+/// The graph of one step of `Fit`. Throws where these samples are too few or, unsupported, where an operator has no
+/// gradient.
+Model training_step(const Model& model, const Samples& samples, const FitOptions& options);
+
 class Fit {
  public:
   /// `model` (float or prepared) is the network and its contents at the start; both it and `samples` must outlive the

@@ -49,6 +49,18 @@ std::vector<std::string> parameters_of(const Graph& graph) {
   return names;
 }
 
+passes::Gradients gradients_of(Model& step, Value loss) {
+  try {
+    return passes::autodiff(step, loss, parameters_of(step.graph));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;
+    unsupported(
+        "{}, so that nothing before it can be trained; move it behind the network's outputs, or quantize without "
+        "training (quickstart --tune-epochs 0)",
+        error.what());
+  }
+}
+
 }  // namespace
 
 std::string teacher_argument(const std::string& output) { return "teacher." + output; }
@@ -59,7 +71,7 @@ Model training_graph(const Model& model, const std::map<std::string, Dims>& exte
   passes::set_mode(step.graph, passes::Mode::training);
   if (quant::is_prepared(step)) step = passes::quantized_patterns(step, true);
   const Value value = loss == Loss::labels ? label_loss(step.graph) : teacher_loss(step.graph);
-  const auto gradients = passes::autodiff(step, value, parameters_of(step.graph));
+  const auto gradients = gradients_of(step, value);
   step.graph.set_outputs({value}, {kLoss});
   passes::OptimizerSpec spec = optimizer;
   spec.gradient_factor = channel_rates(model);

@@ -84,6 +84,14 @@ Op op_of(const Model& model, const std::string& name) {
   return op;
 }
 
+void require_layers(const Roads& roads) {
+  for (const Layer& layer : roads.layers) {
+    if (!roads.integer.graph.value(layer.name))
+      fail("layer '{}': network '{}' has no value of that name, expected the integer program of '{}'", layer.name,
+           roads.integer.graph.name(), roads.unquantized.graph.name());
+  }
+}
+
 /// Values that a run of the training road must give.
 std::vector<std::string> fetches(const Roads& roads) {
   std::vector<std::string> names;
@@ -258,6 +266,7 @@ bool RoadReport::equal() const {
 
 RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, int64_t batch,
                          ThreadPool& pool, const ProgressCallback& progress) {
+  require_layers(roads);
   RoadReport report;
   report.samples = samples;
   for (const Layer& layer : roads.layers)

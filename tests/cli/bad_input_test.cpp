@@ -215,6 +215,21 @@ TEST_F(BadInput, an_operator_that_cannot_become_integers) {
                {"convert", "soft.safetensors", "--out", "new.safetensors"});
   workspace->expect(0, {"convert", "soft.safetensors", "--float-islands", "--out", "soft.integer"});
   workspace->expect(0, {"verify", "soft.safetensors", "soft.integer", "--data", "good.csv"});
+  expect_error(kUnsupported,
+               "soft.ir:5: node 'share': stays in float, where runtimes have sums of their own; the form has no such "
+               "arithmetic, and codes may differ: ask for an approximation (--approximate)",
+               {"export", "soft.integer", "--format", "qdq", "--out", "new.onnx"});
+  expect_error(kUnsupported,
+               "network 'soft': found 1 operator (softmax 'share') in float, where onnxruntime has sums of its own; "
+               "expected layers on codes alone",
+               {"verify", "soft.safetensors", "soft.integer", "--data", "good.csv", "--with", "onnxruntime"});
+}
+
+TEST_F(BadInput, one_model_to_verify) {
+  expect_error(kBadInput,
+               "quick/prepared.safetensors: found a file, expected the folder of a quickstart, or a prepared and an "
+               "integer Model",
+               {"verify", "quick/prepared.safetensors"});
 }
 
 TEST_F(BadInput, a_network_of_the_wrong_stage) {

@@ -34,5 +34,23 @@ TEST(Train, profile_names_the_operators) {
   EXPECT_NE(text.out.find("operator"), std::string::npos) << text.out;
 }
 
+/// Learned scales leave observers behind that no step has, and channels have rates of their own.
+TEST(Train, resumes_learned_scales_to_the_same_bits) {
+  Workspace workspace;
+  workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
+  workspace.expect(0,
+                   {"quantize", "float/model.safetensors", "--weights", "4", "--features", "4", "--out", "prepared"});
+  const std::vector<std::string> train = {"train", "--model", "prepared", "--epochs", "2", "--json", "--out", "run"};
+  const auto whole = workspace.expect(0, train).json();
+  std::filesystem::remove(workspace / "run/model.safetensors");
+  std::filesystem::remove(workspace / "run/checkpoint_0002.safetensors");
+  std::vector<std::string> resume = train;
+  resume.push_back("--resume");
+  const auto resumed = workspace.expect(0, resume).json();
+  EXPECT_EQ(resumed["first_epoch"], 1);
+  EXPECT_EQ(resumed["digest"], whole["digest"]);
+  EXPECT_EQ(workspace.expect(0, resume).json()["was_finished"], true);
+}
+
 }  // namespace
 }  // namespace halfstep

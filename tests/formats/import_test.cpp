@@ -171,7 +171,7 @@ TEST(Import, values_that_shape_a_result_are_asked_for) {
   text.input("dims", {2}, 7);
   text.add("Reshape", {"x", "dims"}, {"y"}).set_name("it");
   text.output("y");
-  EXPECT_EQ(message(text), "it depends on the values of 'dims'");
+  EXPECT_EQ(message(text), "m.onnx: node 'it': Reshape: it depends on the values of 'dims'");
   const std::vector<int64_t> dims = {3, 4};
   const Model model = import_text(
       text, bound({{"dims", Tensor::of<int64_t>(DType::i64, {2}, dims)}, {"x", Tensor(DType::f32, {2, 6})}}));

@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 
 #include "halfstep/compile/compile.h"
 #include "halfstep/eager/call.h"
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/formats/onnx/file.h"
 #include "halfstep/ir/ops.h"
+#include "onnx.pb.h"
 #include "tests/roads/fixture.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
@@ -242,6 +244,43 @@ TEST(Export, TheVerbChoosesByTheStageOfTheModel) {
   EXPECT_EQ(export_model(request("prepared", "qdq", true)).approximated.size(), 8U);
   EXPECT_NE(error_of([&] { export_model(request("prepared", "quantized")); }).find("expected float, qdq or qoperator"),
             std::string::npos);
+}
+
+/// The note says a function's name and numbers; whatever they are, the table decides.
+TEST(Export, AWrongNoteOfATableChangesNoCode) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "table.ir") << "graph table(x: f32[?, $channels, $height, $width]) {\n"
+                                        "  param @w: f32[$classes, 64]\n  flat = flatten(x)\n"
+                                        "  head = linear(flat, w=@w)\n  share = sigmoid(head)\n  return y = share\n}\n";
+  const Prepared prepared("onnxruntime_int8", {}, {}, (folder / "table.ir").string());
+  Model integer = quant::convert(prepared.model).model;
+  ASSERT_TRUE(integer.notes.contains("table.share"));
+  const Tensor x = prepared.parts.test.inputs(0, 20).at("x");
+  const auto codes = run(integer, {"share"}, x);
+  for (const char* note : {"sigmoid 0.5 0.1 3 0.004 0", "leaky_relu 0.5 0.1 3 0.004 0", "sigmoid 0 0 0 0 0",
+                           "sigmoid 0 -1 0 -1 0", "sigmoid 0 0.1 4000 0.004 -4000", "linear 1 1 1 1 1", "sigmoid"}) {
+    integer.notes["table.share"] = note;
+    ExportOptions options{.form = ExportForm::qoperator, .evaluate = eager::call};
+    options.outputs = {"share"};
+    EXPECT_EQ(
+        differing(codes.at("share"), run_exported(formats::onnx::export_model(integer, options, ""), x).at("share")), 0)
+        << note;
+  }
+}
+
+/// Runtimes refuse a file with two nodes of one name: here the codes of x are made real for the layer and for an
+/// output.
+TEST(Export, EveryNodeHasANameOfItsOwn) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "both.ir") << "graph both(x: f32[?, $channels, $height, $width]) {\n"
+                                       "  param @w: f32[$classes, 64]\n  flat = flatten(x)\n"
+                                       "  head = linear(flat, w=@w)\n  return head, flat\n}\n";
+  const Prepared prepared("onnxruntime_int8", {}, {}, (folder / "both.ir").string());
+  const Model integer = quant::convert(prepared.model).model;
+  formats::onnx::proto::Model file;
+  ASSERT_TRUE(file.ParseFromString(formats::onnx::export_model(integer, {.form = ExportForm::qdq}, "").message));
+  std::set<std::string> names;
+  for (const auto& node : file.graph().node()) EXPECT_TRUE(names.insert(node.name()).second) << node.name();
 }
 
 }  // namespace

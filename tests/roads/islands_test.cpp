@@ -4,6 +4,7 @@
 
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/train/training_graph.h"
 #include "tests/roads/fixture.h"
 #include "tests/support/error.h"
 
@@ -76,9 +77,34 @@ TEST(Islands, AreExportedByLeaveAlone) {
   formats::onnx::ExportOptions options{.form = formats::onnx::ExportForm::qoperator};
   EXPECT_EQ(error_of([&] { formats::onnx::export_model(integer, options, ""); }),
             "islands.ir:13: node 'placed': stays in float, where runtimes have sums of their own; the form has no such "
-            "arithmetic, and codes may differ: ask for an approximation, or convert for onnxruntime_int8");
+            "arithmetic, and codes may differ: ask for an approximation (--approximate)");
   options.approximate = true;
   EXPECT_EQ(formats::onnx::export_model(integer, options, "").report.approximated.size(), 6U);
+}
+
+TEST(Islands, HaveNoBitsToSet) {
+  Prepared prepared = with_islands();
+  EXPECT_EQ(error_of([&] { quant::set_bits(prepared.model, "shares", {}, 4); }),
+            "selector 'shares': softmax 'shares' has no quantizer of its own, expected a layer or a quantizer");
+  quant::set_bits(prepared.model, "*", {}, 4);
+  EXPECT_EQ(quant::float_islands(prepared.model).size(), 6U);
+}
+
+TEST(Islands, AnotherNetworksProgramIsRefused) {
+  Prepared prepared = with_islands();
+  const Prepared other("generic_int8");
+  EXPECT_EQ(error_of([&] { prepared.compare(roads_of(prepared.model, quant::convert(other.model).model)); }),
+            "layer 'conv': network 'digits' has no value of that name, expected the integer program of 'islands'");
+}
+
+TEST(Islands, WithoutAGradientAreSaidWithWhatToDo) {
+  const Prepared prepared = with_islands();
+  const std::string said = error_of([&] {
+    train::training_graph(prepared.model, {{"x", {4, 1, 8, 8}}}, train::Loss::labels, {});
+  });
+  EXPECT_EQ(said,
+            "islands.ir:21: node 'answer': softmax has no gradient, so that nothing before it can be trained; move it "
+            "behind the network's outputs, or quantize without training (quickstart --tune-epochs 0)");
 }
 
 TEST(Islands, ACorruptedConstantOfOneIsFound) {

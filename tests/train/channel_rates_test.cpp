@@ -33,6 +33,15 @@ TEST(ChannelRates, FallWithTheSquareOfTheScale) {
   EXPECT_EQ(rates.at("w").dims(), (Dims{3, 1}));
 }
 
+/// Earlier training may have left a scale at or below zero.
+TEST(ChannelRates, AreNeverMoreThanOne) {
+  Model model = prepared({.weight_bits = 4, .feature_bits = {}, .edge_bits = {}});
+  model.tensors.at("w.scale") = Tensor::of<float>(DType::f32, {3}, std::vector{-4.0F, 1.0F, 2.0F});
+  EXPECT_EQ(values(channel_rates(model).at("w.scale")), (std::vector{1.0F, 0.25F, 1.0F}));
+  model.tensors.at("w.scale") = Tensor::of<float>(DType::f32, {3}, std::vector{0.0F, 0.0F, 2.0F});
+  EXPECT_EQ(values(channel_rates(model).at("w.scale")), (std::vector{1.0F, 1.0F, 1.0F}));
+}
+
 TEST(ChannelRates, AreNoneWhereScalesAreObserved) { EXPECT_TRUE(channel_rates(prepared({})).empty()); }
 
 }  // namespace

@@ -75,6 +75,13 @@ constexpr size_t kExternalAlignment = 4096;
 constexpr size_t kSmallTensor = 1024;
 constexpr int32_t kExternal = 1;  // TensorProto.DataLocation
 
+/// `hint`, or with a number behind it where that is taken; taken from then on.
+std::string unique_among(std::set<std::string>& taken, const std::string& hint) {
+  std::string name = hint;
+  for (int number = 2; !taken.insert(name).second; ++number) name = hint + "." + std::to_string(number);
+  return name;
+}
+
 void add_entry(proto::TensorData& tensor, const std::string& key, const std::string& value) {
   proto::Entry& entry = *tensor.add_external_data();
   entry.set_key(key);
@@ -89,11 +96,7 @@ GraphWriter::GraphWriter(const std::string& name, int64_t opset) : opset_(opset)
   model_.mutable_graph()->set_name(name);
 }
 
-std::string GraphWriter::unique(const std::string& hint) {
-  std::string name = hint;
-  for (int number = 2; !names_.insert(name).second; ++number) name = hint + "." + std::to_string(number);
-  return name;
-}
+std::string GraphWriter::unique(const std::string& hint) { return unique_among(names_, hint); }
 
 void GraphWriter::add_input(const std::string& name, const Type& type) {
   set_type(*model_.mutable_graph()->add_input(), name, type);
@@ -118,7 +121,7 @@ std::string GraphWriter::add_tensor(const std::string& hint, const Tensor& conte
 void GraphWriter::add_node(const NodeText& node) {
   proto::Node& to = *model_.mutable_graph()->add_node();
   to.set_op_type(node.op);
-  to.set_name(node.name);
+  to.set_name(unique_among(node_names_, node.name));
   if (!node.domain.empty()) to.set_domain(node.domain);
   domains_.insert(node.domain);
   for (const std::string& input : node.inputs) to.add_input(input);

@@ -32,6 +32,7 @@ class GraphWriter {
   void add_output(const std::string& name, const Type& type);
   /// Returns its name.
   std::string add_tensor(const std::string& hint, const Tensor& contents);
+  /// Its name gets a number where another node has it: runtimes refuse two nodes of one name.
   void add_node(const NodeText& node);
 
   /// The file. Tensors go to `data` when they have more than `external_above` bytes together; the message then calls
@@ -42,7 +43,7 @@ class GraphWriter {
   void move_tensors(const std::string& data_name, std::vector<std::byte>& data);
   proto::Model model_;
   int64_t opset_;
-  std::set<std::string> names_;
+  std::set<std::string> names_, node_names_;
   std::set<std::string> domains_;
   size_t tensor_bytes_ = 0;
 };

@@ -72,17 +72,16 @@ class IntegerExporter {
     if (&info == &ops::IntegerAvgPool2d::record()) return add_pool(ops::IntegerAvgPool2d(op.node()));
     if (&info == &ops::IntegerRescale::record()) return add_rescale(ops::IntegerRescale(op.node()));
     if (&info == &ops::IntegerLookup::record()) return add_lookup(ops::IntegerLookup(op.node()));
-    if (is_float(op.out(0).dtype())) approximate(op, "stays in float, where runtimes have sums of their own");
+    if (is_float(op.out(0).dtype())) approximate(op, "stays in float, where runtimes have sums of their own", "");
     nodes_.add(op);  // what moves codes, or an island
   }
 
   /// The form cannot say what this operator computes.
-  void approximate(Op op, const std::string& reason) {
+  void approximate(Op op, const std::string& reason, const std::string& instead = ", or convert for onnxruntime_int8") {
     if (!options_.approximate)
       unsupported(
-          "{}: {}; the form has no such arithmetic, and codes may differ: ask for an approximation, or convert "
-          "for onnxruntime_int8",
-          op.where(), reason);
+          "{}: {}; the form has no such arithmetic, and codes may differ: ask for an approximation (--approximate){}",
+          op.where(), reason, instead);
     approximated_.push_back(op.name());
   }
   /// Whether the operator has scales; without them its accumulators count, in steps of the results.
@@ -368,12 +367,15 @@ class IntegerExporter {
     });
   }
 
+  static Attributes attributes_of(const CodeFunction& function, const TableOrigin& origin) {
+    const bool has_alpha = find_operator(function.on_codes)->attribute("alpha") != nullptr;
+    return has_alpha ? Attributes{{"alpha", origin.alpha}} : Attributes();
+  }
+
   /// Whether the runtime's own function gives this very table.
   bool gives_table(const CodeFunction& function, const TableOrigin& origin, const Tensor& table) const {
-    Attributes attributes;
-    if (origin.alpha != 0) attributes = {{"alpha", origin.alpha}};
     const auto results =
-        options_.evaluate(*find_operator(function.on_codes), attributes,
+        options_.evaluate(*find_operator(function.on_codes), attributes_of(function, origin),
                           {all_codes(table), Tensor::scalar(origin.x_scale), code_of(origin.x_zero_point),
                            Tensor::scalar(origin.y_scale), code_of(origin.y_zero_point)});
     return results.front().same_bits(table);
@@ -387,7 +389,7 @@ class IntegerExporter {
     for (const CodeFunction& function : kCodeFunctions) {
       if (origin->function != function.ours || !gives_table(function, *origin, table)) continue;
       NodeText node{function.onnx, op.name(), {}, {nodes_.name(op.out())}};
-      if (origin->alpha != 0) node.attributes = {{"alpha", origin->alpha}};
+      node.attributes = attributes_of(function, *origin);
       if (as_floats()) {
         node.inputs = {real(op, op.x(), "x", x)};
         add_float(op, std::move(node), y, nodes_.name(op.out()));
