@@ -75,6 +75,8 @@ void add_train(CLI::App& program, Work& work) {
   command->add_option("--learning-rate", request.learning_rate,
                       "peak of the cosine schedule; 0.05 for float networks, 0.001 for prepared ones");
   add_augment(*command, request.augment);
+  command->add_flag("--distill", request.distill,
+                    "a prepared network learns from its float form, as it does where there are no labels");
   command->add_option("--out", request.out, "folder for checkpoints and the result")->required();
   command->add_flag("--resume", request.resume, "go on from the last checkpoint");
   command->add_flag("--profile", request.profile, "say which operators take the time of a step");

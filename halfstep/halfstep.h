@@ -55,6 +55,7 @@ struct TrainRequest {
   int64_t batch = 32;
   std::optional<double> learning_rate;  ///< without one: 0.05 for float networks, 0.001 for prepared ones
   train::Augment augment;               ///< of images, in training alone
+  bool distill = false;                 ///< a prepared network learns from its float form, though data has labels
   std::filesystem::path out;
   bool resume = false;
   bool profile = false;  ///< the report says which operators take the time
@@ -226,6 +227,7 @@ struct QuickstartRequest {
   std::optional<double>
       tune_rate;           ///< peak of fine-tuning; without one 0.001 for a given network, 0.01 for a fresh one
   train::Augment augment;  ///< of images, in training alone
+  bool distill = false;    ///< fine-tuning learns from the float form, though data has labels
   quant::ConvertOptions convert;
 };
 struct QuickstartReport {

@@ -124,6 +124,7 @@ class Quickstart {
   train::FitOptions tune_options() const {
     train::FitOptions options = float_options();
     options.epochs = request_.tune_epochs;
+    options.distill = request_.distill;
     options.learning_rate = request_.tune_rate.value_or(request_.model.empty() ? 0.01 : 0.001);
     return options;
   }

@@ -39,6 +39,7 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
   options.fit.batch = request.batch;
   options.fit.seed = settings.seed;
   options.fit.augment = request.augment;
+  options.fit.distill = request.distill;
   options.fit.learning_rate = request.learning_rate.value_or(stage == "float" ? 0.05 : 0.001);
   options.fit.optimizer.weight_decay = 1e-4;
   options.fit.average_decay = 0.99;

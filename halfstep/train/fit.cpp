@@ -29,7 +29,7 @@ namespace {
 /// The float form of a prepared network, as it is before training.
 Model teacher_of(const Model& model, const Samples& samples) {
   if (!quant::is_prepared(model))
-    fail("{}: has no labels; only a prepared network, which learns from its float form, is trained without",
+    fail("{}: only a prepared network learns from its float form, expected one or samples with labels",
          samples.data->name);
   Model teacher = clone(model);
   passes::set_mode(teacher.graph, passes::Mode::evaluation);
@@ -44,7 +44,9 @@ int64_t batch_for(const Model& model, const Samples& samples, int64_t wanted) {
   return batch;
 }
 
-Loss loss_for(const Samples& samples) { return samples.data->has_labels() ? Loss::labels : Loss::teacher; }
+Loss loss_for(const Samples& samples, const FitOptions& options) {
+  return samples.data->has_labels() && !options.distill ? Loss::labels : Loss::teacher;
+}
 
 }  // namespace
 
@@ -52,7 +54,7 @@ Model training_step(const Model& model, const Samples& samples, const FitOptions
   const int64_t batch = batch_for(model, samples, options.batch);
   if (options.augment.any())
     options.augment.check(samples.data->x.defined() ? samples.data->sample_dims() : Dims(), samples.data->name);
-  return training_graph(model, samples.extents(batch), loss_for(samples), options.optimizer);
+  return training_graph(model, samples.extents(batch), loss_for(samples, options), options.optimizer);
 }
 
 Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool)
@@ -66,7 +68,7 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
   CompileOptions compile_options;
   compile_options.freeze_tensors = false;
   running_ = std::make_unique<Running>(Running{compile(step, compile_options), {}});
-  if (loss_for(samples) == Loss::teacher)
+  if (loss_for(samples, options) == Loss::teacher)
     running_->teacher.emplace(teacher_of(model, samples), std::vector<std::string>(), pool);
   state_.tensors = running_->program.tensors();
   if (options.average_decay > 0) {

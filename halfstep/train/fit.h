@@ -22,6 +22,7 @@ struct FitOptions {
   double warmup = 0.05;         ///< share of all steps with a rising rate
   passes::OptimizerSpec optimizer;
   Augment augment;             ///< of images
+  bool distill = false;        ///< from the network's own float form, though there are labels
   double average_decay = 0.0;  ///< exponential moving average of the parameters, kept as the result; 0: none
   uint64_t seed = 0;           ///< shuffling
   bool profile = false;        ///< times() also knows the operators

@@ -15,14 +15,15 @@ std::string settings_text(const RunOptions& options, const Samples& samples) {
   const FitOptions& fit = options.fit;
   const auto& optimizer = fit.optimizer;
   return fmt::format(
-      "{}samples {}, preprocessing {}, images changed by {}, epochs {}, batch {}, learning rate {}, warmup {}, average "
+      "{}samples {}, preprocessing {}, images changed by {}, {}epochs {}, batch {}, learning rate {}, warmup {}, "
+      "average "
       "{}, seed {}, "
       "optimizer {} {} "
       "{} {} {} {}",
-      options.settings, samples.size(), to_text(samples.preprocess), fit.augment.text(), fit.epochs, fit.batch,
-      fit.learning_rate, fit.warmup, fit.average_decay, fit.seed,
-      optimizer.kind == passes::OptimizerSpec::Kind::adam ? "adam" : "sgd", optimizer.momentum, optimizer.beta1,
-      optimizer.beta2, optimizer.epsilon, optimizer.weight_decay);
+      options.settings, samples.size(), to_text(samples.preprocess), fit.augment.text(),
+      fit.distill ? "distilled, " : "", fit.epochs, fit.batch, fit.learning_rate, fit.warmup, fit.average_decay,
+      fit.seed, optimizer.kind == passes::OptimizerSpec::Kind::adam ? "adam" : "sgd", optimizer.momentum,
+      optimizer.beta1, optimizer.beta2, optimizer.epsilon, optimizer.weight_decay);
 }
 
 void make_folder(const std::filesystem::path& folder) {

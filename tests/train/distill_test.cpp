@@ -1,0 +1,76 @@
+// A prepared network that learns from its own float form.
+#include <gtest/gtest.h>
+
+#include "halfstep/base/random.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/train/calibrate.h"
+#include "halfstep/train/fit.h"
+#include "halfstep/train/network.h"
+#include "tests/support/error.h"
+
+namespace halfstep::train {
+namespace {
+
+Model float_network() {
+  return initialize(
+      parse("graph g(x: f32[?, 8]) {\n  param @u: f32[16, 8]\n  param @w: f32[16, 16]\n  param @v: f32[4, "
+            "16]\n  a = linear(x, w=@u)\n  r = relu(a)\n  b = linear(r, w=@w)\n  c = linear(b, w=@v)\n  "
+            "return c\n}\n",
+            "g.ir"),
+      3);
+}
+
+io::Dataset samples(bool labelled) {
+  io::Dataset data;
+  data.name = "random";
+  data.x = Tensor(DType::f32, {64, 8});
+  Random random(5, 0);
+  for (float& value : data.x.data<float>()) value = random.uniform() - 0.5F;
+  data.raw = false;
+  if (!labelled) return data;
+  data.labels = Tensor(DType::i32, {64});
+  data.classes = {"a", "b", "c", "d"};
+  return data;
+}
+
+/// Losses of some epochs.
+std::vector<double> losses(const Model& model, const io::Dataset& data, bool distill) {
+  Samples all{&data, {}, "x", {}};
+  for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
+  ThreadPool pool(1);
+  Model network = model;
+  if (quant::is_prepared(network)) calibrate(network, all, {.batch = 64, .batches = 1}, pool);
+  FitOptions options;
+  options.epochs = 8;
+  options.batch = 16;
+  options.learning_rate = 0.02;
+  options.distill = distill;
+  Fit fit(network, all, options, pool);
+  std::vector<double> found;
+  while (!fit.finished()) found.push_back(fit.run_epoch());
+  return found;
+}
+
+Model prepared() { return quant::prepare(float_network(), quant::load_platform("generic_int8"), {2, 3, {}}); }
+
+TEST(Distill, ComesNearerToTheFloatForm) {
+  const auto found = losses(prepared(), samples(false), false);
+  EXPECT_GT(found.front(), 0.0);
+  EXPECT_LT(found.back(), 0.7 * found.front());
+}
+
+TEST(Distill, LeavesLabelsAlone) {
+  EXPECT_EQ(losses(prepared(), samples(true), true), losses(prepared(), samples(false), false));
+  EXPECT_NE(losses(prepared(), samples(true), false), losses(prepared(), samples(false), false));
+}
+
+TEST(Distill, IsForPreparedNetworks) {
+  for (const bool labelled : {false, true}) {
+    EXPECT_EQ(test::error_of([&] { losses(float_network(), samples(labelled), true); }),
+              "random: only a prepared network learns from its float form, expected one or samples with labels");
+  }
+}
+
+}  // namespace
+}  // namespace halfstep::train
