@@ -1,8 +1,10 @@
 """Engines that run a network on two threads or more, timed in turns: for the benchmarks of whole networks."""
+import argparse
 import json
 import pathlib
 import statistics
 import subprocess
+import tempfile
 import time
 
 import onnxruntime
@@ -95,3 +97,17 @@ def title(given, *columns):
 def row(name, batch, own, *peers):
     ratios = "".join(f"{peer:12.3f}{peer / own:7.2f}" for peer in peers)
     print(f"{name:<14}{batch:6}{own:12.3f}{ratios}", end="")
+
+
+def compare(doc, heading, measure, cases):
+    """Parses the options, prints the table with `heading` behind its columns, and returns what to exit with: 1 where measure(given, *case, folder) is false."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    given = parser.parse_args()
+    title(given, "onnxruntime", *(["openvino"] if openvino else []))
+    print(heading)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.models or pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        right = [measure(given, *case, folder) for case in cases if given.only in case[0].__name__]
+    return 0 if all(right) else 1

@@ -8,14 +8,12 @@ Writes the networks of onnx_speed.py with random weights, lets the program quant
 take turns. A ratio above 1 says how many times longer the engine takes than Halfstep. `differ` counts outputs that are not onnxruntime's on the QLinear
 operators to the bit. Needs onnx, numpy, safetensors and onnxruntime; OpenVINO where it is installed. Exits with 1 when outputs differ.
 """
-import argparse
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
-from engines import Halfstep, OnnxRuntime, OpenVino, add_options, medians, openvino, row, title
+from engines import Halfstep, OnnxRuntime, OpenVino, compare, medians, openvino, row
 from networks import CASES
 
 PLATFORM = "onnxruntime_int8"
@@ -56,18 +54,5 @@ def measure(given, make, batch, side, folder):
     return differ == 0
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_options(parser)
-    given = parser.parse_args()
-    title(given, "onnxruntime", *(["openvino"] if openvino else []))
-    print(f"{'in form':>11}{'differ':>8}")
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = given.models or pathlib.Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
-        right = [measure(given, *case, folder) for case in CASES if given.only in case[0].__name__]
-    return 0 if all(right) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compare(__doc__, f"{'in form':>11}{'differ':>8}", measure, CASES))

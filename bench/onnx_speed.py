@@ -7,13 +7,10 @@ Writes ResNet-20, ResNet-18 and MobileNetV2 with random weights as ONNX files, B
 medians over rounds in which the engines take turns. A ratio above 1 says how many times longer the engine takes than Halfstep. Needs onnx, numpy,
 safetensors and onnxruntime; OpenVINO where it is installed. With --models the files stay there. Exits with 1 when outputs disagree.
 """
-import argparse
-import pathlib
 import sys
-import tempfile
 
 import numpy as np
-from engines import Halfstep, OnnxRuntime, OpenVino, add_options, medians, openvino, row, title
+from engines import Halfstep, OnnxRuntime, OpenVino, compare, medians, openvino, row
 from networks import CASES
 
 
@@ -30,18 +27,5 @@ def measure(given, make, batch, side, folder):
     return gap < 1e-4
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_options(parser)
-    given = parser.parse_args()
-    title(given, "onnxruntime", *(["openvino"] if openvino else []))
-    print(f"{'difference':>12}")
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = given.models or pathlib.Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
-        right = [measure(given, *case, folder) for case in CASES if given.only in case[0].__name__]
-    return 0 if all(right) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compare(__doc__, f"{'difference':>12}", measure, CASES))

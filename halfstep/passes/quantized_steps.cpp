@@ -1,6 +1,7 @@
 #include "halfstep/passes/quantized_steps.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "halfstep/base/status.h"
@@ -31,7 +32,7 @@ class Matcher {
 
   std::vector<QuantizedStep> run() {
     for (Op op : graph_.ops()) visit(op);
-    while (!waiting_.empty()) add_real(waiting_.front());
+    for (Op op : waiting_) add_real(op);
     return std::move(steps_);
   }
 
@@ -59,7 +60,7 @@ class Matcher {
       unsupported("{}: no pattern takes this quantizer in: its input comes from {} '{}'", quantizer.where(),
                   producer.info().name, producer.name());
     if (!computes_on_codes(step.main)) {
-      add_real(producer);
+      add_real_until(producer);
       return add({StepKind::input, {}, {}, quantizer, {}});
     }
     if (has_trait(step.main, "weighted")) step.weight = weight_of(step.main);
@@ -83,14 +84,26 @@ class Matcher {
     steps_.push_back(step);
   }
 
-  /// With the real operators in front of it.
+  /// `last` and the operators that wait in front of it, in their order: what they need stands before them.
+  void add_real_until(Op last) {
+    std::set<const detail::OpNode*> needed = {last.node()};
+    for (auto op = waiting_.rbegin(); op != waiting_.rend(); ++op) {
+      if (!needed.contains(op->node())) continue;
+      for (const Value operand : op->operands()) {
+        if (operand && operand.producer()) needed.insert(operand.producer().node());
+      }
+    }
+    const auto is_needed = [&](Op op) { return needed.contains(op.node()); };
+    const auto rest = std::stable_partition(waiting_.begin(), waiting_.end(), std::not_fn(is_needed));
+    const std::vector<Op> chain(rest, waiting_.end());
+    waiting_.erase(rest, waiting_.end());
+    for (Op op : chain) add_real(op);
+  }
+
   void add_real(Op op) {
     reject_layer_with_weights(op);
-    settle(op);
     for (const Value operand : op.operands()) {
-      const Op producer = operand ? operand.producer() : Op();
-      if (producer && is_waiting(producer)) add_real(producer);
-      if (producer && !is_real(operand) && !coded_.contains(operand.node()))
+      if (operand && operand.producer() && !is_real(operand) && !coded_.contains(operand.node()))
         unsupported("{}: reads '{}', which is nowhere but as codes behind its quantizer", op.where(), operand.name());
     }
     for (const Value result : op.results()) real_.insert(result.node());

@@ -48,33 +48,31 @@ void requantize_row(const RequantizeCall& call, const ChannelStep& step, const i
   }
 }
 
-template <class Code>
-void requantize_float_row(const RequantizeCall& call, const ChannelStep& step, const int32_t* acc, Code* codes) {
+/// code_of(accumulators) are codes before the clamp.
+template <class Code, class CodeOf>
+void requantize_reals(const RequantizeCall& call, const ChannelStep& step, const int32_t* acc, Code* codes,
+                      CodeOf&& code_of) {
   const Ints d;
   const hn::Rebind<Code, Ints> narrow;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const IntVec bias = hn::Set(d, step.bias);
   const IntVec low = hn::Set(d, call.clamp.low);
   const IntVec high = hn::Set(d, call.clamp.high);
-  const IntVec zero_point = hn::Set(d, call.y_zero_point);
-  for (int64_t i = 0; i < call.pixels; i += lanes) {
-    const IntVec code = scale_float(hn::Load(d, acc + i) + bias, step.factor) + zero_point;
-    hn::StoreU(hn::DemoteTo(narrow, hn::Min(hn::Max(code, low), high)), narrow, codes + i);
-  }
+  for (int64_t i = 0; i < call.pixels; i += lanes)
+    hn::StoreU(hn::DemoteTo(narrow, hn::Min(hn::Max(code_of(hn::Load(d, acc + i) + bias), low), high)), narrow,
+               codes + i);
+}
+
+template <class Code>
+void requantize_float_row(const RequantizeCall& call, const ChannelStep& step, const int32_t* acc, Code* codes) {
+  const IntVec zero_point = hn::Set(Ints(), call.y_zero_point);
+  requantize_reals(call, step, acc, codes, [&](IntVec sum) { return scale_float(sum, step.factor) + zero_point; });
 }
 
 template <class Code>
 void requantize_engine_row(const RequantizeCall& call, const ChannelStep& step, const int32_t* acc, Code* codes) {
-  const Ints d;
-  const hn::Rebind<Code, Ints> narrow;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const IntVec bias = hn::Set(d, step.bias);
-  const IntVec low = hn::Set(d, call.clamp.low);
-  const IntVec high = hn::Set(d, call.clamp.high);
-  for (int64_t i = 0; i < call.pixels; i += lanes) {
-    const IntVec code = engine_code(hn::Load(d, acc + i) + bias, step.engine, call.y_zero_point);
-    hn::StoreU(hn::DemoteTo(narrow, hn::Min(hn::Max(code, low), high)), narrow, codes + i);
-  }
+  requantize_reals(call, step, acc, codes,
+                   [&](IntVec sum) { return engine_code(sum, step.engine, call.y_zero_point); });
 }
 
 template <class Code>
