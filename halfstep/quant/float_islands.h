@@ -14,7 +14,7 @@ struct FloatIsland {
   std::string layer, op;
 };
 
-/// Those of a prepared network, in graph order: operators without a form on codes, or that only reals come to.
+/// Those of a prepared network, in an order in which they run: operators without a form on codes, or that only reals come to.
 std::vector<FloatIsland> float_islands(const Model& prepared);
 
 /// "2 operators (softmax 'attention', layer_norm 'norm')"; after the first few only their number.
