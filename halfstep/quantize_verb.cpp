@@ -83,7 +83,7 @@ ConvertReport convert_model(const ConvertRequest& request) {
 verify::Roads roads_of(const Model& prepared, const Model& integer) {
   verify::Roads roads{train::evaluation_form(prepared), integer, prepared, {}};
   passes::bypass_quantizers(roads.unquantized.graph);
-  for (const auto& step : passes::quantized_steps(prepared.graph)) {
+  for (const auto& step : passes::quantized_steps(prepared)) {
     if (step.result().dtype() == DType::f32) roads.layers.push_back(layer_of(prepared, step));
   }
   return roads;

@@ -5,9 +5,12 @@
 
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
+#include "halfstep/ir/float_operators.h"
 #include "halfstep/ir/table_origin.h"
+#include "halfstep/passes/coded_form.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/training_form.h"
+#include "halfstep/passes/traits.h"
 #include "halfstep/quant/integer_tensors.h"
 #include "halfstep/quant/lookup_table.h"
 #include "halfstep/quant/quantizer.h"
@@ -33,9 +36,10 @@ class Converter {
 
   Conversion run() {
     for (const Value argument : source_.graph.arguments()) graph().add_argument(argument.name(), argument.type());
-    for (const QuantizedStep& step : passes::quantized_steps(source_.graph)) convert_step(step);
+    for (const QuantizedStep& step : passes::quantized_steps(source_)) convert_step(step);
     set_outputs();
-    set_islands(result_.model, result_.islands);
+    set_float_operators(result_.model, float_operators(source_));
+    result_.islands = float_islands(result_.model);
     return std::move(result_);
   }
 
@@ -102,7 +106,6 @@ class Converter {
     for (const Value operand : op.operands()) spec.operands.push_back(operand ? real(operand) : Value());
     const Op copy = builder_.insert(std::move(spec));
     for (const Value result : op.results()) reals_[result.node()] = copy.out(result.port());
-    result_.islands.push_back({op.name(), op.info().name});
   }
 
   /// A value as reals: codes are dequantized, once.
@@ -123,21 +126,25 @@ class Converter {
   }
 
   void convert_move(const QuantizedStep& step) {
-    const Codes& first = codes_.at(step.coded_inputs().front().node());
+    const Value source = step.coded_inputs().front();
+    const Codes& first = codes_.at(source.node());
     OpSpec spec{&step.main.info(), {}, step.main.attributes(), step.main.name(), {}};
     const auto operands = step.main.operands();
     for (size_t i = 0; i < operands.size(); ++i) {
       const bool fills = step.main.port_of(static_cast<int>(i)) == step.main.info().quant.fill;
-      spec.operands.push_back(fills ? code_of_zero(first, step) : codes_.at(operands[i].node()).value);
+      spec.operands.push_back(fills ? code_of_fill(operands[i], source, step) : codes_.at(operands[i].node()).value);
     }
     codes_[step.result().node()] = {builder_.insert(std::move(spec)).out(0), first.format};
   }
 
-  /// What stands for 0 among `codes`.
-  Value code_of_zero(const Codes& codes, const QuantizedStep& step) {
-    Tensor zero(codes.value.dtype(), {1});
-    set_element(zero, 0, codes.format.zero_point);
-    return add_tensor(step.name() + ".fill", Role::constant, zero);
+  /// What fills empty places among the codes of `source`: the code of `fill`, or of 0 where it is absent.
+  Value code_of_fill(Value fill, Value source, const QuantizedStep& step) {
+    const Codes& codes = codes_.at(source.node());
+    const ops::FakeQuantize quantizer(passes::unmoved(source).producer().node());
+    const auto real = fill ? static_cast<float>(element(source_tensor(fill), 0)) : 0.0F;
+    Tensor code(codes.value.dtype(), {1});
+    set_element(code, 0, arith::code_of(real, codes.format.scale, codes.format.zero_point, code_rule(quantizer)));
+    return add_tensor(step.name() + ".fill", Role::constant, code);
   }
 
   /// What every integer operator that ends in codes states.
@@ -152,15 +159,9 @@ class Converter {
 
   void finish(const QuantizedStep& step, const OpInfo& info, const std::map<std::string, Value>& operands,
               const Attributes& attributes, const CodeFormat& format) {
-    OpSpec spec{&info, {}, {}, step.name(), {}};
-    for (const PortInfo& port : info.inputs) {
-      const auto found = operands.find(port.name);
-      spec.operands.push_back(found == operands.end() ? Value() : found->second);
-    }
-    for (const auto& [key, value] : attributes) {
-      if (info.attribute(key) != nullptr) spec.attributes[key] = value;
-    }
-    codes_[step.result().node()] = {builder_.insert(std::move(spec)).out(0), format};
+    const Op op = builder_.insert(
+        {&info, passes::arrange_operands(info, operands, step.quantizer.where()), attributes, step.name(), {}});
+    codes_[step.result().node()] = {op.out(0), format};
   }
 
   const OpInfo& integer_operator(const QuantizedStep& step) const {
@@ -226,8 +227,7 @@ class Converter {
       attributes[info.inputs[i].name + "_zero_point"] = int64_t{codes.format.zero_point};
     }
     const CodeFormat& first = codes_.at(inputs[0].node()).format;
-    const auto window = step.global_window();
-    if (window) attributes["kernel"] = attributes["stride"] = *window;
+    if (const auto window = passes::global_window(step.main)) attributes["kernel"] = attributes["stride"] = *window;
     if (keeps_scales(step)) {
       set_float_scales(step, info, attributes, y);
     } else if (info.attribute("kernel") != nullptr) {
@@ -367,7 +367,7 @@ Conversion convert(const Model& prepared, const ConvertOptions& options) {
 bool is_integer(const Model& model) {
   const auto inputs = model.graph.all<ops::Quantize>();
   if (inputs.empty() || !model.graph.all<ops::FakeQuantize>().empty()) return false;
-  const std::set<std::string> islands = islands_of(model);
+  const FloatOperators islands = float_operators(model);
   const auto is_island = [&](Op op) { return op && islands.contains(op.name()); };
   for (Op op : model.graph.ops()) {
     const bool enters = &op.info() == &ops::Quantize::record() && !op.in(0).is_tensor() &&

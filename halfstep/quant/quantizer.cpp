@@ -1,8 +1,10 @@
 #include "halfstep/quant/quantizer.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "halfstep/arith/range.h"
 #include "halfstep/base/status.h"
@@ -121,6 +123,12 @@ Builder builder_behind(Graph& graph, Value value) {
   return next ? Builder::before(graph, next) : Builder(graph);
 }
 
+/// The one of `nodes` that the graph runs last; values that share a scale may come in any order.
+Op last_of(const Graph& graph, const std::set<const detail::OpNode*>& nodes) {
+  const auto ops = graph.ops();
+  return *std::find_if(ops.rbegin(), ops.rend(), [&](Op op) { return nodes.contains(op.node()); });
+}
+
 }  // namespace
 
 int bits_of(const ops::FakeQuantize& quantizer) {
@@ -157,6 +165,7 @@ void insert_quantizer(Model& model, const Platform& platform, const QuantizerPla
   const Value high = add_tensor(model, place.name + ".high", Role::state, filled(count, -infinity));
 
   ops::FakeQuantize quantizer;
+  std::set<const detail::OpNode*> inserted;
   for (const Value value : place.values) {
     Builder builder = weight ? Builder::before(graph, reader) : builder_behind(graph, value);
     builder.at((weight ? reader : value.producer() ? value.producer() : graph.ops().front()).location());
@@ -175,13 +184,16 @@ void insert_quantizer(Model& model, const Platform& platform, const QuantizerPla
       value.replace_all_uses_with(quantizer.out());
       quantizer.set_operand(0, value);
     }
+    inserted.insert(quantizer.node());
   }
-  Builder builder = weight ? Builder::before(graph, quantizer) : builder_behind(graph, quantizer.out());
+  std::vector<Value> observed = place.values;
+  observed.insert(observed.end(), place.also_seen.begin(), place.also_seen.end());
+  Builder builder = weight ? Builder::before(graph, quantizer) : builder_behind(graph, last_of(graph, inserted).out(0));
   ops::observe_range(builder, {.low = low,
                                .high = high,
                                .scale = scale,
                                .zero_point = zero_point,
-                               .x = place.values,
+                               .x = observed,
                                .axis = axis,
                                .name = place.name + ".observer"});
   set_quantizer_bits(model, platform, quantizer, place.bits);

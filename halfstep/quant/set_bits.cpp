@@ -23,7 +23,7 @@ std::string pattern_hint(const std::string& selector, const std::vector<passes::
 void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
               std::optional<int> feature_bits) {
   const Platform platform = platform_of(model);
-  const auto steps = passes::quantized_steps(model.graph);
+  const auto steps = passes::quantized_steps(model);
   std::vector<passes::QuantizedStep> chosen;
   for (const auto& step : steps) {
     if (fnmatch(selector.c_str(), step.name().c_str(), 0) == 0) chosen.push_back(step);

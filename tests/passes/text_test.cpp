@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "halfstep/compile/evaluate.h"
+#include "halfstep/ir/float_operators.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
 #include "halfstep/ir/verify.h"
@@ -64,9 +65,13 @@ void run_add_optimizer(Work& work, const Arguments& arguments) {
   add_optimizer(work.model, work.gradients, spec);
 }
 
-/// quantized_patterns or quantized_patterns(training).
+/// quantized_patterns, quantized_patterns(training), or with the names of the operators that stay in float.
 void run_quantized_patterns(Work& work, const Arguments& arguments) {
-  work.model = quantized_patterns(work.model, arguments == Arguments{"training"});
+  const bool training = arguments == Arguments{"training"};
+  FloatOperators in_float;
+  for (const std::string& name : arguments) in_float.emplace(name, "the test says so");
+  if (!training) set_float_operators(work.model, in_float);
+  work.model = quantized_patterns(work.model, training);
 }
 
 template <void (*run)(Graph&)>
