@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "halfstep/arith/accumulator.h"
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
 #include "halfstep/ir/float_operators.h"
@@ -172,7 +173,7 @@ class Converter {
     const Codes& x = codes_.at(step.coded_inputs().front().node());
     const CodeFormat y = format_of(step.quantizer);
     const IntegerTensors tensors = integer_tensors(weighted_layer(step, x.format, y));
-    result_.proofs.push_back({step.name(), tensors.accumulator_bound});
+    result_.proofs.push_back({step.name(), tensors.accumulator_bound, arith::kMostInInt32});
 
     std::map<std::string, Value> operands = {{"x", x.value}};
     operands["w"] = add_tensor(step.name() + ".w", Role::parameter, tensors.w);
@@ -221,18 +222,20 @@ class Converter {
     std::map<std::string, Value> operands;
     Attributes attributes = step.main.attributes();
     attributes.merge(output_attributes(step, y));
+    std::vector<int64_t> farthest;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const Codes& codes = codes_.at(inputs[i].node());
-      operands[info.inputs[i].name] = codes.value;
-      attributes[info.inputs[i].name + "_zero_point"] = int64_t{codes.format.zero_point};
+      const auto& [value, format] = codes_.at(inputs[i].node());
+      operands[info.inputs[i].name] = value;
+      attributes[info.inputs[i].name + "_zero_point"] = int64_t{format.zero_point};
+      farthest.push_back(arith::farthest_step(format.code_min, format.code_max, format.zero_point));
     }
+    result_.proofs.push_back(accumulator_proof(step.main, form_of(step), farthest));
     const CodeFormat& first = codes_.at(inputs[0].node()).format;
     if (const auto window = passes::global_window(step.main)) attributes["kernel"] = attributes["stride"] = *window;
     if (keeps_scales(step)) {
       set_float_scales(step, info, attributes, y);
-    } else if (info.attribute("kernel") != nullptr) {
-      const auto& kernel = std::get<std::vector<int64_t>>(attributes.at("kernel"));
-      set_factor(step, attributes, arith::pool_factor(first.scale, y.scale, kernel[0] * kernel[1]));
+    } else if (const auto counts = window_counts(step.main)) {
+      set_average_factors(step, attributes, *counts, first.scale, y.scale);
     } else if (info.attribute("a_multiplier") != nullptr) {
       set_pair(step, attributes, first.scale, codes_.at(inputs[1].node()).format.scale, y.scale);
     } else {
@@ -277,18 +280,44 @@ class Converter {
     finish(step, ops::IntegerRescale::record(), {{"x", x.value}}, attributes, y);
   }
 
-  void set_factor(const QuantizedStep& step, Attributes& attributes, double factor) const {
+  static bool has_form(const QuantizedStep& step, double factor) {
+    return form_of(step) != arith::Requantization::power_of_two || arith::to_shift(factor);
+  }
+
+  arith::Multiplier multiplier_of(const QuantizedStep& step, double factor) const {
     const auto multiplier = arith::to_multiplier(factor, static_cast<int>(step.quantizer.multiplier_bits()));
-    const bool shifts_only = step.quantizer.requantize() == "power_of_two";
-    if (!multiplier || (shifts_only && !arith::to_shift(factor))) reject_factor(step, factor);
-    attributes["multiplier"] = int64_t{multiplier->m};
-    attributes["shift"] = int64_t{multiplier->shift};
+    if (!multiplier || !has_form(step, factor)) reject_factor(step, factor);
+    return *multiplier;
+  }
+
+  void set_factor(const QuantizedStep& step, Attributes& attributes, double factor) const {
+    const arith::Multiplier multiplier = multiplier_of(step, factor);
+    attributes["multiplier"] = int64_t{multiplier.m};
+    attributes["shift"] = int64_t{multiplier.shift};
+  }
+
+  /// One for the whole window, and one for each count of elements in those that an edge cuts.
+  void set_average_factors(const QuantizedStep& step, Attributes& attributes, const WindowCounts& counts, float x,
+                           float y) const {
+    set_factor(step, attributes, arith::pool_factor(x, y, counts.whole));
+    std::vector<int64_t> multipliers, shifts;
+    for (const int64_t count : counts.cut) {
+      const arith::Multiplier multiplier = multiplier_of(step, arith::pool_factor(x, y, count));
+      multipliers.push_back(multiplier.m);
+      shifts.push_back(multiplier.shift);
+    }
+    attributes["edge_counts"] = counts.cut;
+    attributes["edge_multipliers"] = multipliers;
+    attributes["edge_shifts"] = shifts;
   }
 
   void set_pair(const QuantizedStep& step, Attributes& attributes, float a, float b, float y) const {
-    const auto pair = arith::to_multiplier_pair(arith::ratio_factor(a, y), arith::ratio_factor(b, y),
-                                                static_cast<int>(step.quantizer.multiplier_bits()));
-    if (!pair) reject_factor(step, arith::ratio_factor(std::max(a, b), y));
+    const double a_factor = arith::ratio_factor(a, y), b_factor = arith::ratio_factor(b, y);
+    for (const double factor : {a_factor, b_factor}) {
+      if (!has_form(step, factor)) reject_factor(step, factor);
+    }
+    const auto pair = arith::to_multiplier_pair(a_factor, b_factor, static_cast<int>(step.quantizer.multiplier_bits()));
+    if (!pair) reject_factor(step, std::max(a_factor, b_factor));
     attributes["a_multiplier"] = int64_t{pair->a};
     attributes["b_multiplier"] = int64_t{pair->b};
     attributes["shift"] = int64_t{pair->shift};

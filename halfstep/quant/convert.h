@@ -2,24 +2,18 @@
 // dequantize but for the islands that are asked for.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "halfstep/ir/model.h"
+#include "halfstep/quant/accumulators.h"
 #include "halfstep/quant/float_islands.h"
 
 namespace halfstep::quant {
 
-/// The proof that a layer's int32 accumulator cannot overflow: the largest magnitude over all channels is below 2^31.
-struct AccumulatorProof {
-  std::string layer;
-  int64_t bound;
-};
-
 struct Conversion {
   Model model;
-  std::vector<AccumulatorProof> proofs;  ///< one for each weighted layer, in graph order
+  std::vector<AccumulatorProof> proofs;  ///< one for each layer that accumulates, in graph order
   std::vector<FloatIsland> islands;
 };
 
