@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -13,6 +12,7 @@
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/coded_form.h"
 #include "halfstep/passes/traits.h"
+#include "halfstep/quant/accumulators.h"
 
 namespace halfstep::quant {
 namespace {
@@ -65,7 +65,8 @@ class Planner {
       return "only reals come to it";
     if (!computes) return std::nullopt;
     if (auto reason = refusal(op, {})) return reason;
-    return why_no_shift(op);
+    const std::string obstacle = obstacle_on_codes(op, *arith::parse_requantization(platform_.requantize));
+    return obstacle.empty() ? std::nullopt : Reason(obstacle);
   }
 
   static Reason why_no_tensor(Op op, const char* what, int port) {
@@ -80,18 +81,6 @@ class Planner {
     const Value fill = port < 0 ? Value() : op.in(port);
     if (!fill || !std::isnan(element(model_.tensors.at(fill.name()), 0))) return std::nullopt;
     return "it fills with NaN, which has no code";
-  }
-
-  /// A mean over a window divides by its number of elements, which shifts alone do for a power of two.
-  Reason why_no_shift(Op op) const {
-    const Attributes attributes = passes::coded_form(op, {}).attributes;
-    const auto kernel = attributes.find("kernel");
-    if (platform_.requantize != "power_of_two" || kernel == attributes.end()) return std::nullopt;
-    int64_t count = 1;
-    for (const int64_t extent : std::get<std::vector<int64_t>>(kernel->second)) count *= extent;
-    if (std::has_single_bit(static_cast<uint64_t>(count))) return std::nullopt;
-    return fmt::format("its window holds {} elements, by which {} cannot divide: it only shifts", count,
-                       platform_.name);
   }
 
   Op fusable_activation(Op op) const {

@@ -11,6 +11,7 @@
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/traits.h"
+#include "halfstep/quant/accumulators.h"
 #include "halfstep/quant/code_plan.h"
 #include "halfstep/quant/foreign_quantizers.h"
 #include "halfstep/quant/quantizer.h"
@@ -167,6 +168,7 @@ class Preparation {
       const int weight_bits = quant_of(op).weight >= 0 ? weight_bits_of(op) : 0;
       for (const Value value : feature_inputs(op)) check_width(op, weight_bits, value);
       check_width(op, weight_bits, plan_.result_of(op));
+      check_accumulator(op);
       check_channels(op);
     }
   }
@@ -174,6 +176,15 @@ class Preparation {
   void check_width(Op op, int weight_bits, Value value) const {
     for (const size_t point : points_behind(value))
       platform_.require_legal(op.info(), op.where(), weight_bits, points_[point].bits);
+  }
+
+  /// Throws where no zero point keeps the sums of an operator without weights in bounds; conversion proves the rest.
+  void check_accumulator(Op op) const {
+    if (!passes::accumulates(op) || quant_of(op).weight >= 0) return;
+    std::vector<int64_t> farthest;
+    for (const Value value : feature_inputs(op))
+      farthest.push_back(int64_t{1} << (points_[*points_behind(value).begin()].bits - 1));
+    accumulator_proof(op, *arith::parse_requantization(platform_.requantize), farthest);
   }
 
   void check_channels(Op op) const {
