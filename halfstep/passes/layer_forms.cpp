@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/pool_forms.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/uses.h"
 
@@ -125,6 +126,9 @@ class Rewrite {
 
 }  // namespace
 
-void layer_forms(Model& model) { Rewrite(model).run(); }
+void layer_forms(Model& model) {
+  pool_forms(model);
+  Rewrite(model).run();
+}
 
 }  // namespace halfstep::passes

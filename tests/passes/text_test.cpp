@@ -21,6 +21,7 @@
 #include "halfstep/passes/fuse_residuals.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/optimizer.h"
+#include "halfstep/passes/pool_forms.h"
 #include "halfstep/passes/quantized_patterns.h"
 #include "halfstep/passes/simplify.h"
 #include "halfstep/passes/training_form.h"
@@ -101,6 +102,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"fuse_activations", on_graph<fuse_activations>()},
       {"fuse_residuals", on_graph<fuse_residuals>()},
       {"layer_forms", on_model<layer_forms>()},
+      {"pool_forms", on_model<pool_forms>()},
       {"quantized_patterns", {run_quantized_patterns, false}},
       {"set_mode",
        {[](Work& work, const Arguments& arguments) { set_mode(work.model.graph, mode_of(arguments.at(0))); }}},
