@@ -16,8 +16,8 @@ namespace halfstep::io {
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-/// Throws what write_file would: where `path` is or leads to something else than a file, or its folder takes no new one.
-/// For whoever works long before the file is there.
+/// Throws what write_file would: where `path` is or leads to something else than a file, or its folder takes no new
+/// one. For whoever works long before the file is there.
 void require_file_target(const std::filesystem::path& path);
 
 /// Throws where `path` is or leads to something else than a folder; nothing may be there.

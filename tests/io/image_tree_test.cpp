@@ -61,14 +61,22 @@ TEST_F(ImageTree, AFolderThatNobodyMayReadIsNamed) {
   fs::permissions(folder / "b/.git", fs::perms::none);
   fs::permissions(folder / "b", fs::perms::all);
   const bool root = ::geteuid() == 0;
-  if (root) { ASSERT_EQ(::seteuid(65534), 0); }
+  if (root) {
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
   const std::string hidden = error();
-  if (root) { ASSERT_EQ(::seteuid(0), 0); }
+  if (root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
   EXPECT_EQ(hidden, "no error");
   fs::permissions(folder / "b", fs::perms::none);
-  if (root) { ASSERT_EQ(::seteuid(65534), 0); }
+  if (root) {
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
   const std::string message = error();
-  if (root) { ASSERT_EQ(::seteuid(0), 0); }
+  if (root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
   fs::permissions(folder / "b", fs::perms::all);
   EXPECT_EQ(message, (folder / "b").string() + ": permission denied");
 }
