@@ -2,6 +2,7 @@
 
 #include "halfstep/data.h"
 #include "halfstep/halfstep.h"
+#include "halfstep/io/atomic_file.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/network.h"
 #include "halfstep/onnxruntime_road.h"
@@ -57,6 +58,7 @@ int64_t prepare_and_calibrate(Model& model, const QuantizeRequest& request, cons
 }  // namespace
 
 QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& settings) {
+  io::require_file_target(request.out);
   Model model = load_network(request.model, request.calibrate, request.preprocess);
   const std::string stage = stage_of(model);
   if (stage == "integer")
@@ -74,6 +76,7 @@ QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& se
 }
 
 ConvertReport convert_model(const ConvertRequest& request) {
+  io::require_file_target(request.out);
   const Model prepared = load_stage(request.model, "prepared");
   auto conversion = quant::convert(prepared, request.options);
   save_model(conversion.model, request.out);

@@ -8,7 +8,6 @@
 #include "halfstep/data.h"
 #include "halfstep/halfstep.h"
 #include "halfstep/io/atomic_file.h"
-#include "halfstep/io/file.h"
 #include "halfstep/network.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/executable.h"
@@ -39,7 +38,7 @@ class Quickstart {
     Model network = request_.model.empty() ? fresh_network() : given_;
     const PreparedOptions widths = widths_of();
     require_feasible(quant::prepare(network, platform_, widths));
-    make_folder();
+    io::make_folder(request_.out);
     if (request_.model.empty()) timed("float", [&] { network = fit(network, float_options(), "float training"); });
     report_.accuracy_float = accuracy(network);
     save_model(network, request_.out / "float.safetensors");
@@ -97,16 +96,6 @@ class Quickstart {
     train::set_preprocess(network, train::natural_scale(parts_.train));
     parts_.feed(network);
     return network;
-  }
-
-  void make_folder() const {
-    std::error_code error;
-    std::filesystem::create_directories(request_.out, error);
-    if (error) fail("{}: cannot be made a folder: {}", request_.out.string(), io::system_reason(error.value()));
-    const auto probe = request_.out / "writable";  // an unwritable folder is found before the work, not after it
-    io::write_file(probe, "");
-    std::filesystem::remove(probe);
-    io::remove_temporaries(request_.out);
   }
 
   train::FitOptions float_options() const {
@@ -182,6 +171,7 @@ nlohmann::ordered_json layer_json(const verify::LayerReport& report) {
 }  // namespace
 
 QuickstartReport quickstart(const QuickstartRequest& request, const Settings& settings) {
+  io::require_folder_target(request.out);
   return Quickstart(request, settings).run();
 }
 

@@ -1,5 +1,6 @@
 #include "halfstep/data.h"
 #include "halfstep/halfstep.h"
+#include "halfstep/io/atomic_file.h"
 #include "halfstep/network.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/train/network.h"
@@ -21,6 +22,7 @@ Model fresh_network(const TrainRequest& request, const io::Dataset& data, uint64
 TrainReport train_model(const TrainRequest& request, const Settings& settings) {
   if (request.epochs < 1) fail("epochs: found {}, expected at least 1", request.epochs);
   if (request.batch < 1) fail("batch: found {}, expected at least 1", request.batch);
+  io::require_folder_target(request.out);
   Model model = request.model.empty() ? Model() : load_network(request.model, request.data, {});
   const io::Dataset data = request.model.empty() ? open_data(request.data) : open_data_for(model, request.data);
   if (request.model.empty()) model = fresh_network(request, data, settings.seed);

@@ -22,7 +22,8 @@ struct PrepareOptions {
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options = {});
 
 /// Changes widths of the layers whose name matches `selector` (`*` and `?` as in file names) at any time after prepare;
-/// throws when none matches, or the platform in the Model's note forbids it.
+/// throws when none matches, or the platform in the Model's note forbids it to any operator that reads or gives the
+/// codes; then nothing is changed and every such operator named.
 void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
               std::optional<int> feature_bits);
 

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "halfstep/base/status.h"
 #include "halfstep/io/atomic_file.h"
-#include "halfstep/io/file.h"
 #include "halfstep/train/checkpoint.h"
 
 namespace halfstep::train {
@@ -26,14 +24,6 @@ std::string settings_text(const RunOptions& options, const Samples& samples) {
       optimizer.beta1, optimizer.beta2, optimizer.epsilon, optimizer.weight_decay);
 }
 
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error || !std::filesystem::is_directory(folder))
-    fail("{}: cannot be made a folder: {}", folder.string(),
-         error ? io::system_reason(error.value()) : "a file of that name exists");
-}
-
 }  // namespace
 
 RunOutcome run(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool,
@@ -50,8 +40,7 @@ RunOutcome run(const Model& model, const Samples& samples, const RunOptions& opt
     outcome.model = fit.result();
     return outcome;
   }
-  make_folder(options.folder);
-  io::remove_temporaries(options.folder);
+  io::make_folder(options.folder);
   while (!fit.finished()) {
     outcome.loss = fit.run_epoch(progress);
     save_checkpoint(checkpoint_path(options.folder, fit.state().epoch), model, fit.state(), settings);
