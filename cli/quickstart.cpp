@@ -61,6 +61,11 @@ void add_quickstart(CLI::App& program, Work& work) {
   add_augment(*command, request.augment);
   command->add_flag("--distill", request.distill, "fine-tuning learns from the float form, not from labels");
   add_islands_option(*command, request.convert);
+  command
+      ->add_option("--keep-samples", request.keep_samples,
+                   "so many samples travel with the prepared Model, for verify; 0: none, for privacy")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   add_preprocess(*command, options->preprocess);
   add_target(*command, request.target, options->overrides);
   command->callback([options, &work] {

@@ -130,6 +130,7 @@ struct QuantizeRequest {
   /// From raw values (images, csv) to what the network takes; it travels with the Model. Without one the Model's own.
   std::optional<train::Preprocess> preprocess;
   std::vector<LayerBits> bits;  ///< applied in order, after calibration
+  int64_t keep_samples = 8;     ///< so many of the samples travel with the Model, for `verify`; 0: none
 };
 struct QuantizeReport {
   std::vector<quant::AuditRow> audit;
@@ -229,6 +230,7 @@ struct QuickstartRequest {
   train::Augment augment;  ///< of images, in training alone
   bool distill = false;    ///< fine-tuning learns from the float form, though data has labels
   quant::ConvertOptions convert;
+  int64_t keep_samples = 8;  ///< so many training samples travel with the prepared Model, for `verify`; 0: none
 };
 struct QuickstartReport {
   std::string platform, data, weights_digest;

@@ -10,6 +10,7 @@
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/quant/quantizer.h"
+#include "halfstep/source.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/executable.h"
 
@@ -41,8 +42,10 @@ verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step)
   return layer;
 }
 
-/// Returns the number of samples that the observers saw.
-int64_t prepare_and_calibrate(Model& model, const QuantizeRequest& request, const Settings& settings) {
+/// `network` is what came in, `model` the same with its preprocessing, which is prepared. Returns the number of samples
+/// that the observers saw.
+int64_t prepare_and_calibrate(const Model& network, Model& model, const QuantizeRequest& request,
+                              const Settings& settings) {
   const quant::Platform platform = quant::load_platform(request.target.platform, request.target.overrides);
   model = quant::prepare(model, platform,
                          {request.target.weight_bits, request.target.feature_bits, request.target.edge_bits});
@@ -52,6 +55,7 @@ int64_t prepare_and_calibrate(Model& model, const QuantizeRequest& request, cons
   train::CalibrateOptions options;
   options.seed = settings.seed;
   train::calibrate(model, parts.train, options, pool, settings.progress);
+  model.source = source_of(network, parts.train, request.keep_samples, settings.seed);
   return std::min(parts.train.size(), options.batch * options.batches);
 }
 
@@ -59,7 +63,8 @@ int64_t prepare_and_calibrate(Model& model, const QuantizeRequest& request, cons
 
 QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& settings) {
   io::require_file_target(request.out);
-  Model model = load_network(request.model, request.calibrate, request.preprocess);
+  const Model network = load_network(request.model, request.calibrate, request.preprocess);
+  Model model = network;
   const std::string stage = stage_of(model);
   if (stage == "integer")
     fail("{}: is an integer program, expected a float or prepared network", request.model.string());
@@ -68,7 +73,7 @@ QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& se
          request.model.string());
   if (request.preprocess) train::set_preprocess(model, *request.preprocess);
   int64_t samples = 0;
-  if (stage == "float") samples = prepare_and_calibrate(model, request, settings);
+  if (stage == "float") samples = prepare_and_calibrate(network, model, request, settings);
   for (const LayerBits& bits : request.bits) quant::set_bits(model, bits.selector, bits.weights, bits.features);
   save_model(model, request.out);
   return {quant::audit(model), quant::float_islands(model), quant::platform_of(model).text,

@@ -9,6 +9,7 @@
 #include "halfstep/halfstep.h"
 #include "halfstep/io/atomic_file.h"
 #include "halfstep/network.h"
+#include "halfstep/source.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/train/fit.h"
@@ -47,6 +48,7 @@ class Quickstart {
     timed("calibrate", [&] {
       prepared = quant::prepare(network, platform_, widths);
       train::calibrate(prepared, parts_.train, {.seed = settings_.seed}, pool_, settings_.progress);
+      prepared.source = source_of(network, parts_.train, request_.keep_samples, settings_.seed);
     });
     report_.accuracy_calibrated = accuracy(prepared);
     if (request_.tune_epochs > 0) timed("finetune", [&] { prepared = fit(prepared, tune_options(), "fine-tuning"); });

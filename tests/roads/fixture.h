@@ -26,6 +26,7 @@ struct Prepared {
     disturb(fresh);
     model = quant::prepare(fresh, quant::load_platform(platform, overrides), widths);
     train::calibrate(model, parts.train, {.batch = 32, .batches = 2}, pool);
+    model.source = std::make_shared<const Source>(Source{fresh, parts.test.inputs(0, 3)});
   }
 
   verify::RoadReport compare(const verify::Roads& roads, int64_t samples = 20) {
