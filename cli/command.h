@@ -59,5 +59,6 @@ void add_export(CLI::App& program, Work& work);
 void add_verify(CLI::App& program, Work& work);
 void add_inspect(CLI::App& program, Work& work);
 void add_op(CLI::App& program, Work& work);
+void add_fuzz(CLI::App& program, Work& work);
 
 }  // namespace halfstep::cli

@@ -87,7 +87,7 @@ int parse_and_work(int count, const char* const* arguments) {
       "interrupted.\n");
   Work work;
   for (const auto add : {add_quickstart, add_train, add_eval, add_run, add_quantize, add_convert, add_export,
-                         add_verify, add_inspect, add_op})
+                         add_verify, add_inspect, add_op, add_fuzz})
     add(program, work);
   try {
     program.parse(count, arguments);

@@ -74,7 +74,7 @@ function(halfstep_room NAME)
   endif()
   if(NAME STREQUAL base)
     file(GLOB embedded CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} models/*.ir models/*.csv.gz platforms/*.yaml
-         halfstep/verify/differences/*.json python/halfstep/onnxruntime_codes.py)
+         halfstep/verify/differences/*.json python/halfstep/onnxruntime_*.py)
     halfstep_embed(halfstep_base ${embedded})
   elseif(NOT NAME MATCHES "^(io|runtime)$")
     add_dependencies(halfstep_${NAME} halfstep_gen)
@@ -93,7 +93,8 @@ function(halfstep_face)
     add_library(halfstep_lib INTERFACE)
     set(scope INTERFACE)
   endif()
-  target_link_libraries(halfstep_lib ${scope} halfstep_verify halfstep_train halfstep_quant halfstep_eager halfstep_formats)
+  target_link_libraries(halfstep_lib ${scope} halfstep_fuzz halfstep_verify halfstep_train halfstep_quant halfstep_eager
+                                        halfstep_formats)
 
   file(GLOB sources CONFIGURE_DEPENDS cli/*.cpp)
   if(sources)

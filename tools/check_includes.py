@@ -28,13 +28,14 @@ ARROWS = {
     "quant": "passes ir arith base",
     "train": "compile runtime passes quant ir io base",
     "verify": "compile runtime kernels/kernel.h ir io base",
+    "fuzz": "formats verify quant train eager compile runtime passes ir io base",
     # halfstep.h and the verbs behind it
-    "face": "base arith io ir formats passes kernels/kernel.h runtime compile eager quant train verify",
+    "face": "base arith io ir formats passes kernels/kernel.h runtime compile eager quant train verify fuzz",
     # The records' errors read like the library's.
     "opgen": "base",
     "cli": "face",
     "python": "face",
-    "tests": "opgen face base arith io ir formats kernels passes runtime compile eager quant train verify",
+    "tests": "opgen face base arith io ir formats kernels passes runtime compile eager quant train verify fuzz",
     "bench": "face base arith io ir formats kernels passes runtime compile eager quant train verify",
 }
 # The program and the Python extension see the face's one public header; these come with it and say what its signatures mean.

@@ -9,18 +9,6 @@
 namespace halfstep::formats::onnx {
 namespace {
 
-/// The IR version that came with an opset; onnx's table of versions.
-int64_t ir_version_of(int64_t opset) {
-  struct Release {
-    int64_t opset, ir_version;
-  };
-  constexpr std::array<Release, 7> kReleases = {{{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}, {15, 8}, {13, 7}}};
-  for (const Release& release : kReleases) {
-    if (opset >= release.opset) return release.ir_version;
-  }
-  return kReleases.back().ir_version;
-}
-
 /// Numbers of AttributeProto.AttributeType.
 enum AttributeType : int32_t { kFloat = 1, kInt = 2, kString = 3, kFloats = 6, kInts = 7, kStrings = 8 };
 
@@ -54,21 +42,6 @@ struct AttributeWriter {
   }
 };
 
-void set_type(proto::ValueInfo& info, const std::string& name, const Type& type) {
-  info.set_name(name);
-  auto& tensor = *info.mutable_type()->mutable_tensor_type();
-  tensor.set_elem_type(static_cast<int32_t>(onnx_type_of(type.dtype)));
-  proto::Shape& shape = *tensor.mutable_shape();
-  for (size_t axis = 0; axis < type.dims.size(); ++axis) {
-    proto::Shape::Dimension& dim = *shape.add_dim();
-    if (type.dims[axis] != kUnknown) {
-      dim.set_dim_value(type.dims[axis]);
-    } else {
-      dim.set_dim_param(axis == 0 ? "batch" : name + "." + std::to_string(axis));
-    }
-  }
-}
-
 /// Each tensor's first byte in a file of tensors: so that it can be mapped.
 constexpr size_t kExternalAlignment = 4096;
 /// Smaller tensors stay in the message, where shape inference can read them.
@@ -90,6 +63,46 @@ void add_entry(proto::TensorData& tensor, const std::string& key, const std::str
 
 }  // namespace
 
+/// onnx's table of versions.
+int64_t ir_version_of(int64_t opset) {
+  struct Release {
+    int64_t opset, ir_version;
+  };
+  constexpr std::array<Release, 7> kReleases = {{{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}, {15, 8}, {13, 7}}};
+  for (const Release& release : kReleases) {
+    if (opset >= release.opset) return release.ir_version;
+  }
+  return kReleases.back().ir_version;
+}
+
+void write_type(const std::string& name, const Type& type, proto::ValueInfo& to) {
+  to.set_name(name);
+  auto& tensor = *to.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(static_cast<int32_t>(onnx_type_of(type.dtype)));
+  proto::Shape& shape = *tensor.mutable_shape();
+  for (size_t axis = 0; axis < type.dims.size(); ++axis) {
+    proto::Shape::Dimension& dim = *shape.add_dim();
+    if (type.dims[axis] != kUnknown) {
+      dim.set_dim_value(type.dims[axis]);
+    } else {
+      dim.set_dim_param(axis == 0 ? "batch" : name + "." + std::to_string(axis));
+    }
+  }
+}
+
+void write_tensor(const std::string& name, const Tensor& contents, proto::TensorData& to) {
+  to.set_name(name);
+  to.set_data_type(static_cast<int32_t>(onnx_type_of(contents.dtype())));
+  for (const int64_t dim : contents.dims()) to.add_dims(dim);
+  const Tensor bytes = bits_of(contents.dtype()) < 8 ? io::pack(contents) : contents;
+  to.set_raw_data(bytes.raw(), bytes.bytes());
+}
+
+void write_attribute(const std::string& name, const Attribute& value, proto::NodeAttribute& to) {
+  to.set_name(name);
+  std::visit(AttributeWriter{to}, value);
+}
+
 GraphWriter::GraphWriter(const std::string& name, int64_t opset) : opset_(opset) {
   model_.set_ir_version(ir_version_of(opset));
   model_.set_producer_name("halfstep");
@@ -99,22 +112,18 @@ GraphWriter::GraphWriter(const std::string& name, int64_t opset) : opset_(opset)
 std::string GraphWriter::unique(const std::string& hint) { return unique_among(names_, hint); }
 
 void GraphWriter::add_input(const std::string& name, const Type& type) {
-  set_type(*model_.mutable_graph()->add_input(), name, type);
+  write_type(name, type, *model_.mutable_graph()->add_input());
 }
 
 void GraphWriter::add_output(const std::string& name, const Type& type) {
-  set_type(*model_.mutable_graph()->add_output(), name, type);
+  write_type(name, type, *model_.mutable_graph()->add_output());
 }
 
 std::string GraphWriter::add_tensor(const std::string& hint, const Tensor& contents) {
   const std::string name = unique(hint);
   proto::TensorData& tensor = *model_.mutable_graph()->add_initializer();
-  tensor.set_name(name);
-  tensor.set_data_type(static_cast<int32_t>(onnx_type_of(contents.dtype())));
-  for (const int64_t dim : contents.dims()) tensor.add_dims(dim);
-  const Tensor bytes = bits_of(contents.dtype()) < 8 ? io::pack(contents) : contents;
-  tensor.set_raw_data(bytes.raw(), bytes.bytes());
-  tensor_bytes_ += bytes.bytes();
+  write_tensor(name, contents, tensor);
+  tensor_bytes_ += tensor.raw_data().size();
   return name;
 }
 
@@ -126,11 +135,7 @@ void GraphWriter::add_node(const NodeText& node) {
   domains_.insert(node.domain);
   for (const std::string& input : node.inputs) to.add_input(input);
   for (const std::string& output : node.outputs) to.add_output(output);
-  for (const auto& [name, value] : node.attributes) {
-    proto::NodeAttribute& attribute = *to.add_attribute();
-    attribute.set_name(name);
-    std::visit(AttributeWriter{attribute}, value);
-  }
+  for (const auto& [name, value] : node.attributes) write_attribute(name, value, *to.add_attribute());
 }
 
 void GraphWriter::move_tensors(const std::string& data_name, std::vector<std::byte>& data) {

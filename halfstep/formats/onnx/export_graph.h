@@ -11,6 +11,14 @@
 
 namespace halfstep::formats::onnx {
 
+/// The parts of a message that say a type, contents and an attribute. kUnknown as the first extent is called "batch".
+void write_type(const std::string& name, const Type& type, proto::ValueInfo& to);
+void write_tensor(const std::string& name, const Tensor& contents, proto::TensorData& to);
+void write_attribute(const std::string& name, const Attribute& value, proto::NodeAttribute& to);
+
+/// The IR version that came with an opset.
+int64_t ir_version_of(int64_t opset);
+
 /// A node as its maker says it.
 struct NodeText {
   std::string op, name;

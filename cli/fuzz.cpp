@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+
+namespace halfstep::cli {
+namespace {
+
+struct Options {
+  Common common;
+  std::string seeds = "0:1000";
+  FuzzRequest request;
+};
+
+uint64_t number_of(const std::string& text, const std::string& all) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size())
+    fail("seeds: found '{}', expected A:B, or A for one", all);
+  return number;
+}
+
+/// "A:B" without B, or one seed.
+void read_seeds(const std::string& text, FuzzRequest& request) {
+  const size_t colon = text.find(':');
+  request.first = number_of(text.substr(0, colon), text);
+  request.last = colon == std::string::npos ? request.first + 1 : number_of(text.substr(colon + 1), text);
+}
+
+nlohmann::json to_json(const FuzzReport& report) {
+  nlohmann::json findings = nlohmann::json::array();
+  for (const FuzzFinding& f : report.findings)
+    findings.push_back({{"seed", f.seed},
+                        {"check", f.check},
+                        {"what", f.what},
+                        {"target", f.target},
+                        {"files", f.files.string()},
+                        {"nodes", f.nodes}});
+  return {{"graphs", report.graphs},       {"plain", report.plain},
+          {"converted", report.converted}, {"without_islands", report.without_islands},
+          {"operators", report.operators}, {"on_codes", report.on_codes},
+          {"outcomes", report.outcomes},   {"refusals", report.refusals},
+          {"skips", report.skips},         {"findings", findings},
+          {"seconds", report.seconds}};
+}
+
+/// The most frequent first.
+void print_counts(const char* title, const std::map<std::string, int64_t>& counts) {
+  if (counts.empty()) return;
+  std::vector<std::pair<std::string, int64_t>> sorted(counts.begin(), counts.end());
+  std::ranges::stable_sort(sorted, std::greater(), &std::pair<std::string, int64_t>::second);
+  fmt::print("{}\n", title);
+  for (const auto& [what, count] : sorted) fmt::print("{:8}  {}\n", count, what);
+  fmt::print("\n");
+}
+
+void print_report(const FuzzReport& report) {
+  print_counts("graphs with each operator", report.operators);
+  print_counts("graphs with an integer program that have each operator on codes", report.on_codes);
+  print_counts("refused", report.refusals);
+  print_counts("skipped", report.skips);
+  fmt::print("{:12} {:>8} {:>8} {:>8} {:>8}\n", "check", "fine", "refused", "skipped", "found");
+  for (const auto& [check, verdicts] : report.outcomes) {
+    const auto count = [&](const char* verdict) { return verdicts.contains(verdict) ? verdicts.at(verdict) : 0; };
+    fmt::print("{:12} {:8} {:8} {:8} {:8}\n", check, count("fine"), count("refused"), count("skipped"), count("found"));
+  }
+  fmt::print("\n{} graphs in {:.1f} s, {} with an integer program, {} of them without islands\n", report.graphs,
+             report.seconds, report.converted, report.without_islands);
+  for (const FuzzFinding& finding : report.findings)
+    fmt::print(
+        "found: seed {}, {}: {}\n       target {}{}\n", finding.seed, finding.check, finding.what, finding.target,
+        finding.files.empty() ? "" : fmt::format("\n       {}.onnx ({} nodes)", finding.files.string(), finding.nodes));
+  fmt::print("{} found\n", report.findings.size());
+}
+
+}  // namespace
+
+void add_fuzz(CLI::App& program, Work& work) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = add_command(program, "fuzz", "Make random networks and look for what is wrong with any of them",
+                                  "halfstep fuzz --seeds 0:10000 --out findings\n"
+                                  "         halfstep fuzz --seeds 4711 --check roads",
+                                  options->common);
+  command->add_option("--seeds", options->seeds, "A:B, the numbers from A to before B, or one; each means one network")
+      ->capture_default_str();
+  command->add_option("--platform", options->request.platform, "a platform instead of random ones");
+  command->add_option("--check", options->request.check, "one check alone: engine, reference, bypassed, roads, ...");
+  command->add_option("--out", options->request.out, "folder for failing networks, made small");
+  command->add_option("--time", options->request.seconds, "begin no network after so many seconds");
+  command->add_option("--limit", options->request.seconds_each, "seconds that one network may take")
+      ->capture_default_str();
+  command->add_flag("--stop", options->request.stop_at_first, "end at the first finding");
+  command->callback([options, &work] {
+    work = [options] {
+      read_seeds(options->seeds, options->request);
+      const FuzzReport report = run_fuzz(options->request, options->common.settings());
+      if (options->common.json) {
+        fmt::print("{}\n", to_json(report).dump(2));
+      } else {
+        print_report(report);
+      }
+      return report.findings.empty() ? kDone : kDifference;
+    };
+  });
+}
+
+}  // namespace halfstep::cli

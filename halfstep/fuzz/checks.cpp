@@ -1,0 +1,156 @@
+#include "halfstep/fuzz/checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "halfstep/base/status.h"
+#include "halfstep/fuzz/closeness.h"
+#include "halfstep/passes/bypass_quantizers.h"
+#include "halfstep/passes/training_form.h"
+#include "halfstep/train/executable.h"
+
+namespace halfstep::fuzz {
+namespace {
+
+Model perturbed(const Model& model, uint64_t change) {
+  Model result = model;
+  if (change == 0) return result;
+  for (auto& [name, tensor] : result.tensors) tensor = perturb(tensor, change);
+  return result;
+}
+
+/// By the reference kernels, with nothing fused: how the network as it is means to answer.
+Perturbed by_reference(Trial& trial, const Model& model) {
+  return [&trial, &model](uint64_t change) {
+    Tensors inputs = trial.inputs();
+    if (change != 0) {
+      for (auto& [name, tensor] : inputs) tensor = perturb(tensor, change + 1000);
+    }
+    return run_model(perturbed(model, change), inputs, trial.tools().pool, {.reference = true});
+  };
+}
+
+void require_close(Trial& trial, const Model& model, const Tensors& found, const Tensors& expected) {
+  const std::string what = difference(found, expected, by_reference(trial, model));
+  if (!what.empty()) throw Found{what};
+}
+
+}  // namespace
+
+void check_engine(Trial& trial) {
+  if (trial.tools().engine == nullptr) throw Skipped{"no onnxruntime"};
+  const Tensors found = run_model(trial.bound(), trial.inputs(), trial.tools().pool);
+  const auto answer = trial.tools().engine->run(trial.bytes(), trial.inputs());
+  if (!answer.refusal.empty()) throw Skipped{"onnxruntime: " + message_form(answer.refusal)};
+  Tensors expected;
+  int number = 0;
+  for (const auto& output : trial.network().model.graph().output())
+    expected.emplace(output.name(), answer.outputs.at(std::to_string(number++)));
+  require_close(trial, trial.bound(), found, expected);
+}
+
+void check_reference(Trial& trial) {
+  ThreadPool& pool = trial.tools().pool;
+  require_close(trial, trial.bound(), run_model(trial.bound(), trial.inputs(), pool),
+                run_model(trial.bound(), trial.inputs(), pool, {.reference = true}));
+}
+
+void check_bypassed(Trial& trial) {
+  Model plain = trial.prepared();
+  passes::set_mode(plain.graph, passes::Mode::evaluation);
+  passes::bypass_quantizers(plain.graph);
+  ThreadPool& pool = trial.tools().pool;
+  require_close(trial, trial.source(), run_model(plain, trial.inputs(), pool),
+                run_model(trial.source(), trial.inputs(), pool, {.reference = true}));
+}
+
+void check_roads(Trial& trial) {
+  const verify::Roads& roads = trial.roads();
+  const train::Samples& samples = trial.samples();
+  const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
+  const auto report =
+      verify::compare_roads(roads, source, train::usable(roads.unquantized, samples.size()),
+                            train::batch_of(roads.unquantized, trial.network().batch), trial.tools().pool);
+  if (report.equal()) return;
+  for (const auto& layer : report.layers) {
+    if (layer.differing + layer.parameters_differing == 0) continue;
+    throw Found{fmt::format("layer '{}' ({}): {} of {} codes and {} of {} parameters differ", layer.layer.name,
+                            layer.layer.op, layer.differing, layer.compared, layer.parameters_differing,
+                            layer.parameters_compared)};
+  }
+  throw Found{"the roads differ"};
+}
+
+std::string message_form(const std::string& message) {
+  std::string form;
+  for (size_t i = 0; i < message.size(); ++i) {
+    const char c = message[i];
+    if (c == '\'' || c == '"') {
+      const size_t end = message.find(c, i + 1);
+      if (end != std::string::npos) {
+        form += "'*'";
+        i = end;
+        continue;
+      }
+    }
+    const bool in_word =
+        i > 0 && (std::isalpha(static_cast<unsigned char>(message[i - 1])) != 0 || message[i - 1] == '_');
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0 && !in_word) {
+      while (i + 1 < message.size() &&
+             (std::isalnum(static_cast<unsigned char>(message[i + 1])) != 0 || message[i + 1] == '.'))
+        ++i;
+      if (!form.ends_with("#")) form += '#';
+    } else {
+      form += c;
+    }
+  }
+  for (size_t at; (at = form.find("#, #")) != std::string::npos;) form.replace(at, 4, "#");
+  return form;
+}
+
+const std::vector<Check>& all_checks() {
+  static const std::vector<Check> checks = {
+      {"engine", "float numbers against onnxruntime's", check_engine},
+      {"reference", "fused kernels against references without fusion", check_reference},
+      {"bypassed", "the prepared network without its quantizers against the float one", check_bypassed},
+      {"roads", "training road against integer program, code for code", check_roads},
+      {"threads", "the integer program on 1, 2 and 4 threads", check_threads, 2},
+      {"levels", "the integer program at every CPU level", check_levels, 2},
+      {"batches", "samples one by one against together", check_batches, 2},
+      {"files", "Models and texts written and read again", check_files, 2},
+      {"exports", "ONNX files that are written", check_exports, 3},
+      {"training", "a step moves, and a run goes on with the same bits", check_training, 8},
+  };
+  return checks;
+}
+
+std::vector<Outcome> look(Trial& trial, std::string_view only, const std::function<void(std::string_view)>& begins) {
+  std::vector<Outcome> outcomes;
+  std::set<std::string> refusals;
+  for (const Check& check : all_checks()) {
+    const bool due = only.empty() ? trial.seed() % check.every == 0 : check.name == only;
+    if (!due) continue;
+    begins(check.name);
+    Outcome outcome{std::string(check.name), Verdict::fine, ""};
+    try {
+      check.run(trial);
+    } catch (const Found& found) {
+      outcome = {outcome.check, Verdict::found, found.what};
+    } catch (const Skipped& skipped) {
+      outcome = {outcome.check, Verdict::skipped, skipped.reason};
+    } catch (const Error& error) {
+      const bool meant = error.kind() == ErrorKind::bad_input || error.kind() == ErrorKind::unsupported;
+      if (meant && !refusals.insert(error.what()).second) continue;
+      outcome = {outcome.check, meant ? Verdict::refused : Verdict::found, error.what()};
+    } catch (const std::exception& error) {
+      outcome = {outcome.check, Verdict::found, fmt::format("no error of ours: {}", error.what())};
+    }
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+}  // namespace halfstep::fuzz

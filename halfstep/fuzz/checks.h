@@ -1,0 +1,49 @@
+// What is held against a network.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halfstep/fuzz/trial.h"
+
+namespace halfstep::fuzz {
+
+struct Check {
+  std::string_view name;
+  std::string_view doc;
+  /// Returns where all is well; throws Found, Skipped, or the Error by which a stage refuses the network.
+  void (*run)(Trial& trial);
+  uint64_t every = 1;  ///< a heavy one looks at one of so many seeds
+};
+
+const std::vector<Check>& all_checks();
+
+void check_engine(Trial& trial);
+void check_reference(Trial& trial);
+void check_bypassed(Trial& trial);
+void check_roads(Trial& trial);
+void check_levels(Trial& trial);
+void check_threads(Trial& trial);
+void check_batches(Trial& trial);
+void check_files(Trial& trial);
+void check_exports(Trial& trial);
+void check_training(Trial& trial);
+
+enum class Verdict { fine, skipped, refused, found };
+
+struct Outcome {
+  std::string check;
+  Verdict verdict = Verdict::fine;
+  std::string what;  ///< the finding, or why it was refused or skipped
+};
+
+/// All checks that are due for the seed, or the one of that name. A stage that refuses the network is said once, by
+/// the first check that needs it.
+/// `begins` is told what comes next.
+std::vector<Outcome> look(Trial& trial, std::string_view only, const std::function<void(std::string_view)>& begins);
+
+/// A message without what differs from network to network: names, numbers, extents.
+std::string message_form(const std::string& message);
+
+}  // namespace halfstep::fuzz

@@ -1,0 +1,63 @@
+#include "halfstep/fuzz/engine.h"
+
+#include <fstream>
+
+#include "halfstep/base/embedded.h"
+#include "halfstep/base/status.h"
+#include "halfstep/io/npz.h"
+
+namespace halfstep::fuzz {
+namespace {
+
+constexpr const char* kScript = "python/halfstep/onnxruntime_runs.py";
+
+/// numpy lacks bf16, and ONNX files of ours have none of it as an input.
+bool fits_npz(const Tensors& tensors) {
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.dtype() == DType::bf16) return false;
+  }
+  return true;
+}
+
+/// Not synced: nobody needs these files after a crash.
+void write_plainly(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  std::ofstream stream(path, std::ios::binary);
+  stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+}  // namespace
+
+Engine::Engine(std::string interpreter, std::filesystem::path folder)
+    : interpreter_(std::move(interpreter)), folder_(std::move(folder)) {
+  const auto script = find_embedded(kScript);
+  HS_CHECK(script.has_value());
+  write_plainly(folder_ / "runs.py", *script);
+  start();
+}
+
+void Engine::start() {
+  try {
+    python_ = std::make_unique<io::ChildProcess>(
+        std::vector<std::string>{interpreter_, (folder_ / "runs.py").string(), folder_.string()}, folder_ / "errors");
+    version_ = python_->read_line();
+    if (!version_) reason_ = interpreter_ + " has no onnxruntime";
+  } catch (const Error& error) {
+    reason_ = error.what();
+  }
+}
+
+Engine::Answer Engine::run(const std::string& bytes, const Tensors& inputs) {
+  if (!version_) return {{}, reason_};
+  if (!fits_npz(inputs)) return {{}, "numpy has no bfloat16"};
+  write_plainly(folder_ / "model.onnx", std::as_bytes(std::span(bytes)));
+  write_plainly(folder_ / "inputs.npz", io::serialize_npz(inputs));
+  const auto answer = python_->ask("run");
+  if (!answer) {
+    start();
+    return {{}, "onnxruntime ended"};
+  }
+  if (*answer != "ok") return {{}, *answer};
+  return {io::read_npz(folder_ / "outputs.npz"), ""};
+}
+
+}  // namespace halfstep::fuzz

@@ -1,0 +1,32 @@
+// From a number to a network and a target.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "halfstep/fuzz/network.h"
+#include "halfstep/quant/prepare.h"
+
+namespace halfstep::fuzz {
+
+/// The same network for the same seed on every machine. Three of four are plain. Runs of seeds have every importable
+/// operator about equally often.
+Network generate(uint64_t seed);
+
+/// A platform with overrides, and widths.
+struct Target {
+  std::string platform;
+  std::vector<std::pair<std::string, std::string>> overrides;
+  quant::PrepareOptions widths;
+  std::vector<std::pair<int, int>> bits;  ///< of weights and features of some layers after calibration
+
+  /// "generic_int8 --set features.bits=4 --weights 2": as the command line takes it.
+  std::string text() const;
+};
+
+/// `platform` instead of a random one, where it is given.
+Target random_target(uint64_t seed, const std::string& platform);
+
+}  // namespace halfstep::fuzz

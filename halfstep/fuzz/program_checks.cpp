@@ -1,0 +1,211 @@
+// The same bits from the same program: whatever the level, the threads, the batch, the way through a file.
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "halfstep/base/status.h"
+#include "halfstep/eager/call.h"
+#include "halfstep/formats/onnx/export.h"
+#include "halfstep/formats/onnx/file.h"
+#include "halfstep/fuzz/checks.h"
+#include "halfstep/fuzz/closeness.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/ir/print.h"
+#include "halfstep/train/run.h"
+
+namespace halfstep::fuzz {
+namespace {
+
+void require_same(const Tensors& found, const Tensors& expected, const std::string& when) {
+  for (const auto& [name, tensor] : expected) {
+    if (!found.contains(name) || !found.at(name).same_bits(tensor))
+      throw Found{fmt::format("output '{}' has other bits {}", name, when)};
+  }
+}
+
+void require_same(const Model& found, const Model& expected, const std::string& when) {
+  if (!(found.graph == expected.graph)) throw Found{"another graph " + when};
+  if (found.notes != expected.notes) throw Found{"other notes " + when};
+  if (found.tensors.size() != expected.tensors.size()) throw Found{"other tensors " + when};
+  for (const auto& [name, tensor] : expected.tensors) {
+    if (!found.tensors.contains(name) || !found.tensors.at(name).same_bits(tensor))
+      throw Found{fmt::format("tensor '{}' has other bits {}", name, when)};
+  }
+}
+
+}  // namespace
+
+void check_threads(Trial& trial) {
+  Tools& tools = trial.tools();
+  for (const Model* model : {&trial.bound(), &trial.integer()}) {
+    const Tensors one = run_model(*model, trial.inputs(), tools.pool);
+    require_same(run_model(*model, trial.inputs(), tools.two), one, "on 2 threads");
+    require_same(run_model(*model, trial.inputs(), tools.four), one, "on 4 threads");
+  }
+}
+
+void check_levels(Trial& trial) {
+  const Model& integer = trial.integer();
+  const Tensors usual = run_model(integer, trial.inputs(), trial.tools().pool);
+  for (const CpuLevel level : available_cpu_levels())
+    require_same(run_model(integer, trial.inputs(), trial.tools().pool, {.level = level}), usual,
+                 fmt::format("at level {}", name(level)));
+}
+
+void check_batches(Trial& trial) {
+  const Network& network = trial.network();
+  if (!network.rows || network.samples == 0) throw Skipped{"samples of a batch are not apart"};
+  const Model& integer = trial.integer();
+  if (!integer.graph.arguments().empty() && integer.graph.arguments().front().dims().front() != kUnknown)
+    throw Skipped{"the batch is fixed"};
+  const Tensors all = run_model(integer, network.batch_at(0, network.samples), trial.tools().pool);
+  for (int64_t i = 0; i < network.samples; ++i) {
+    const Tensors one = run_model(integer, network.batch_at(i, 1), trial.tools().pool);
+    Tensors rows;
+    for (const auto& [name, tensor] : all) rows.emplace(name, tensor.rows(i, i + 1));
+    require_same(one, rows, fmt::format("for sample {} alone", i));
+  }
+}
+
+namespace {
+
+void check_file(const Model& model, const std::string& stage) {
+  const auto bytes = serialize(model);
+  const Model again = deserialize(bytes, "fuzz.safetensors");
+  require_same(again, model, "out of the file of the " + stage + " Model");
+  if (serialize(again) != bytes) throw Found{"other bytes of the file of the " + stage + " Model, written again"};
+  const std::string text = print(model.graph);
+  const Graph parsed = parse(text, "fuzz.ir");
+  if (!(parsed == model.graph)) throw Found{"another graph out of the text of the " + stage + " Model"};
+}
+
+}  // namespace
+
+void check_files(Trial& trial) {
+  check_file(trial.bound(), "bound");
+  check_file(trial.source(), "float");
+  check_file(trial.prepared(), "prepared");
+  check_file(trial.integer(), "integer");
+}
+
+namespace {
+
+using formats::onnx::ExportForm;
+
+std::string exported(const Model& model, ExportForm form, bool approximate) {
+  formats::onnx::ExportOptions options{.form = form, .approximate = approximate, .evaluate = eager::call};
+  return formats::onnx::export_model(model, options, "fuzz.onnx.data").message;
+}
+
+Model imported(const std::string& bytes, const Tensors& inputs) {
+  formats::Binding binding;
+  binding.values = inputs;
+  binding.evaluate = eager::call;
+  return formats::onnx::parse(std::as_bytes(std::span(bytes)), "exported.onnx")->import(binding);
+}
+
+/// What onnxruntime makes of a file that we wrote; nothing where it is not there.
+std::optional<Tensors> engine_outputs(Trial& trial, const std::string& bytes, const Model& model) {
+  if (trial.tools().engine == nullptr) return std::nullopt;
+  const auto answer = trial.tools().engine->run(bytes, trial.inputs());
+  if (!answer.refusal.empty()) {
+    const bool lacks = answer.refusal.starts_with("NotImplemented");
+    if (lacks) return std::nullopt;
+    throw Found{"onnxruntime refuses the exported file: " + answer.refusal};
+  }
+  Tensors outputs;
+  int number = 0;
+  for (const std::string& name : model.graph.body().output_names())
+    outputs.emplace(name, answer.outputs.at(std::to_string(number++)));
+  return outputs;
+}
+
+void check_float_export(Trial& trial) {
+  const Model& model = trial.bound();
+  const std::string bytes = exported(model, ExportForm::floats, false);
+  const Tensors expected = run_model(model, trial.inputs(), trial.tools().pool);
+  const auto by_reference = [&](uint64_t change) {
+    Model changed = model;
+    if (change != 0) {
+      for (auto& [name, tensor] : changed.tensors) tensor = perturb(tensor, change);
+    }
+    return run_model(changed, trial.inputs(), trial.tools().pool, {.reference = true});
+  };
+  const auto require = [&](const Tensors& found, const char* who) {
+    const std::string what = difference(found, expected, by_reference);
+    if (!what.empty()) throw Found{fmt::format("the exported float network, {}: {}", who, what)};
+  };
+  require(run_model(imported(bytes, trial.inputs()), trial.inputs(), trial.tools().pool), "imported again");
+  if (const auto outputs = engine_outputs(trial, bytes, model)) require(*outputs, "in onnxruntime");
+}
+
+/// Codes: exact where the platform says so.
+void check_integer_export(Trial& trial, ExportForm form) {
+  const bool exact =
+      trial.target().platform == "onnxruntime_int8" && form == ExportForm::qoperator && trial.islands() == size_t{0};
+  const std::string bytes = exported(trial.integer(), form, !exact);
+  const Tensors expected = run_model(trial.integer(), trial.inputs(), trial.tools().pool);
+  const Tensors again = run_model(imported(bytes, trial.inputs()), trial.inputs(), trial.tools().pool);
+  const auto engine = engine_outputs(trial, bytes, trial.integer());
+  if (!exact) return;
+  require_same(again, expected, "in the exported file, imported again");
+  if (engine) require_same(*engine, expected, "in onnxruntime's run of the exported file");
+}
+
+}  // namespace
+
+void check_exports(Trial& trial) {
+  check_float_export(trial);
+  check_integer_export(trial, ExportForm::qoperator);
+  check_integer_export(trial, ExportForm::qdq);
+}
+
+namespace {
+
+/// A folder for a run of training, empty and gone afterwards.
+class RunFolder {
+ public:
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) { clear(); }
+  ~RunFolder() { clear(); }
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  void clear() const {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+void check_training(Trial& trial) {
+  const Model& start = trial.prepared();
+  train::RunOptions options;
+  options.fit.epochs = 2;
+  options.fit.batch = trial.network().batch;
+  options.fit.learning_rate = 1e-3;
+  const RunFolder whole(trial.tools().folder / "whole"), parts(trial.tools().folder / "parts");
+  options.folder = whole.path();
+  const auto outcome = train::run(start, trial.samples(), options, trial.tools().pool);
+  if (!std::isfinite(outcome.loss)) throw Found{fmt::format("the loss of training is {}", outcome.loss)};
+  options.folder = parts.path();
+  const auto stop_in_second = [](const Progress& progress) {
+    if (progress.note.starts_with("epoch 2/")) throw Error(ErrorKind::interrupted, "stopped");
+  };
+  try {
+    train::run(start, trial.samples(), options, trial.tools().pool, stop_in_second);
+    throw Found{"training was not stopped"};
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::interrupted) throw;
+  }
+  options.resume = true;
+  const auto resumed = train::run(start, trial.samples(), options, trial.tools().pool);
+  require_same(resumed.model, outcome.model, "where training was resumed");
+}
+
+}  // namespace halfstep::fuzz

@@ -1,0 +1,38 @@
+#include "halfstep/fuzz/recipe.h"
+
+#include <set>
+
+#include "halfstep/formats/onnx/forms.h"
+#include "halfstep/ir/op_info.h"
+
+namespace halfstep::fuzz {
+
+const Recipes& all_recipes() {
+  static const Recipes recipes = [] {
+    Recipes all;
+    for (const auto family :
+         {function_recipes, pointwise_recipes, layer_recipes, window_recipes, norm_recipes, move_recipes, index_recipes,
+          reduce_recipes, shape_recipes, sampling_recipes, recurrent_recipes, code_recipes}) {
+      const Recipes some = family();
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  }();
+  return recipes;
+}
+
+std::vector<std::string> importable_operators() {
+  std::set<std::string> titles;
+  const auto add = [&](std::string_view domain, std::string_view op) {
+    titles.insert(Recipe{.op = op, .make = nullptr, .domain = domain}.title());
+  };
+  for (const OpInfo& info : all_operators()) {
+    for (const ForeignInfo& foreign : info.foreign) {
+      if (foreign.format == "onnx") add(foreign.domain, foreign.op);
+    }
+  }
+  for (const auto& form : formats::onnx::all_forms()) add(form.domain, form.op);
+  return {titles.begin(), titles.end()};
+}
+
+}  // namespace halfstep::fuzz

@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include "halfstep/base/random.h"
+#include "halfstep/fuzz/generate.h"
+
+namespace halfstep::fuzz {
+namespace {
+
+class Chooser {
+ public:
+  explicit Chooser(uint64_t seed) : random_(seed, 200) {}
+  bool chance(double p) { return random_.uniform() < p; }
+  int64_t between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random_.below(static_cast<uint64_t>(high - low + 1)));
+  }
+  std::string one_of(const std::vector<std::string>& choices) { return choices[random_.below(choices.size())]; }
+
+ private:
+  Random random_;
+};
+
+/// Of the platform that leaves most to choose.
+void override_generic(Chooser& chooser, Target& target) {
+  const auto set = [&](const std::string& key, const std::string& value) { target.overrides.emplace_back(key, value); };
+  const std::string form = chooser.one_of({"fixed_point", "fixed_point", "float32"});
+  if (form != "fixed_point") {
+    set("requantize.form", form);
+    set("activations.weighted", "[relu, relu6]");
+  }
+  if (form == "fixed_point" && chooser.chance(0.3))
+    set("requantize.multiplier_bits", chooser.one_of({"15", "16", "23", "31"}));
+  if (chooser.chance(0.3)) set("weights.granularity", "tensor");
+  if (chooser.chance(0.2)) set("weights.observer", "mse");
+  if (chooser.chance(0.2)) set("features.observer", "mse");
+  if (chooser.chance(0.3)) set("features.zero_points", "offset");
+  if (chooser.chance(0.25)) {
+    set("features.legal_bits", "[4, 8, 12, 16]");
+    set("features.bits", chooser.one_of({"16", "16", "12"}));
+  }
+  if (chooser.chance(0.2)) set("rounding.mode", chooser.one_of({"half_even", "half_away", "half_up"}));
+  if (chooser.chance(0.1)) set("rounding.method", "reciprocal");
+  if (chooser.chance(0.15))
+    set("activations.accumulates", chooser.one_of({"[]", "[relu]", "[leaky_relu, relu, relu6]"}));
+  if (chooser.chance(0.1) && form == "fixed_point") set("activations.weighted", chooser.one_of({"[]", "[relu]"}));
+  if (chooser.chance(0.1)) set("share_scales", chooser.one_of({"[]", "[concat, add]"}));
+  if (chooser.chance(0.1)) set("keep_scales", chooser.one_of({"[global_avg_pool, avg_pool2d]", "[avg_pool2d]"}));
+}
+
+}  // namespace
+
+std::string Target::text() const {
+  std::string text = platform;
+  for (const auto& [key, value] : overrides) text += fmt::format(" --set '{}={}'", key, value);
+  if (widths.weight_bits) text += fmt::format(" --weights {}", *widths.weight_bits);
+  if (widths.feature_bits) text += fmt::format(" --features {}", *widths.feature_bits);
+  if (widths.edge_bits) text += fmt::format(" --edges {}", *widths.edge_bits);
+  for (const auto& [weights, features] : bits) text += fmt::format(" --bits '*={}/{}'", weights, features);
+  return text;
+}
+
+Target random_target(uint64_t seed, const std::string& platform) {
+  Chooser chooser(seed);
+  Target target;
+  target.platform =
+      chooser.one_of({"generic_int8", "generic_int8", "generic_int8", "generic_int8", "pow2_int8", "magik_t40",
+                      "onnxruntime_int8", "onnxruntime_int8", "pytorch_fbgemm", "pytorch_x86"});
+  if (!platform.empty()) target.platform = platform;
+  const bool generic = target.platform == "generic_int8";
+  if (generic && chooser.chance(0.6)) override_generic(chooser, target);
+  const bool pytorch = target.platform.starts_with("pytorch");
+  const bool four = target.platform == "pow2_int8" || target.platform == "magik_t40";
+  const auto width = [&] {
+    return static_cast<int>(four ? (chooser.chance(0.5) ? 4 : 8) : chooser.between(2, pytorch ? 7 : 8));
+  };
+  if (chooser.chance(0.25)) target.widths.weight_bits = width();
+  if (!pytorch && target.overrides.empty() && chooser.chance(0.25)) target.widths.feature_bits = width();
+  if (!pytorch && chooser.chance(0.1)) target.widths.edge_bits = width();
+  if (!pytorch && target.overrides.empty() && chooser.chance(0.1)) target.bits.emplace_back(width(), width());
+  return target;
+}
+
+}  // namespace halfstep::fuzz

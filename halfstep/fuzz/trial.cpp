@@ -1,0 +1,109 @@
+#include "halfstep/fuzz/trial.h"
+
+#include "halfstep/compile/compile.h"
+#include "halfstep/eager/call.h"
+#include "halfstep/formats/onnx/file.h"
+#include "halfstep/train/calibrate.h"
+#include "halfstep/train/executable.h"
+
+namespace halfstep::fuzz {
+namespace {
+
+constexpr const char* kName = "fuzz.onnx";
+
+Model import_with(const std::string& bytes, const std::map<std::string, Dims>& dims, const Tensors& values) {
+  formats::Binding binding;
+  binding.dims = dims;
+  binding.values = values;
+  binding.evaluate = eager::call;
+  return formats::onnx::parse(std::as_bytes(std::span(bytes)), kName)->import(binding);
+}
+
+}  // namespace
+
+Trial::Trial(const Network& network, Target target, uint64_t seed, Tools& tools)
+    : network_(network),
+      target_(std::move(target)),
+      seed_(seed),
+      tools_(tools),
+      bytes_(network.bytes()),
+      inputs_(network.batch_at(0, network.batch)) {
+  data_.name = "fuzz";
+  data_.inputs = network.inputs;
+  data_.raw = false;
+}
+
+const Model& Trial::bound() {
+  return bound_.get([&] { return import_with(bytes_, {}, inputs_); });
+}
+
+Model Trial::import_source() {
+  try {
+    return import_with(bytes_, {}, {});
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported || !network_.rows) throw;
+  }
+  std::map<std::string, Dims> dims;
+  for (const auto& [name, tensor] : inputs_) dims.emplace(name, tensor.dims());
+  return import_with(bytes_, dims, {});
+}
+
+const Model& Trial::source() {
+  return source_.get([&] { return import_source(); });
+}
+
+const train::Samples& Trial::samples() {
+  if (network_.samples == 0) throw Skipped{"inputs without samples"};
+  if (!parts_) {
+    parts_ = train::split(data_);
+    parts_->feed(source());
+  }
+  return parts_->train;
+}
+
+Model Trial::calibrate() {
+  const train::Samples& seen = samples();
+  Model model = quant::prepare(source(), quant::load_platform(target_.platform, target_.overrides), target_.widths);
+  train::CalibrateOptions options;
+  options.batch = network_.batch;
+  train::calibrate(model, seen, options, tools_.pool);
+  for (const auto& [weights, features] : target_.bits) quant::set_bits(model, "*", weights, features);
+  return model;
+}
+
+const Model& Trial::prepared() {
+  return prepared_.get([&] { return calibrate(); });
+}
+
+const quant::Conversion& Trial::conversion() {
+  return conversion_.get([&] {
+    auto conversion = quant::convert(prepared(), {.float_islands = true});
+    islands_ = conversion.islands.size();
+    return conversion;
+  });
+}
+
+const verify::Roads& Trial::roads() {
+  return roads_.get([&] { return tools_.roads_of(prepared(), integer()); });
+}
+
+Tensors run_model(const Model& model, const Tensors& inputs, ThreadPool& pool, const RunOptions& options,
+                  const std::vector<std::string>& fetch) {
+  Tensors fed;
+  std::map<std::string, Dims> dims;
+  for (const Value argument : model.graph.arguments()) {
+    const Tensor& tensor = inputs.at(argument.name());
+    fed.emplace(argument.name(), tensor);
+    dims.emplace(argument.name(), tensor.dims());
+  }
+  CompileOptions compile_options;
+  compile_options.level = options.level;
+  compile_options.fetch = fetch;
+  if (options.reference) {
+    compile_options.optimize = false;
+    compile_options.place = Place{DeviceKind::sim};
+  }
+  return compile(specialize(model, dims), compile_options).run(fed, pool);
+}
+
+}  // namespace halfstep::fuzz

@@ -1,0 +1,115 @@
+// One network on its way through Halfstep: every stage is made once, when a check asks for it.
+#pragma once
+
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "halfstep/base/cpu.h"
+#include "halfstep/base/parallel.h"
+#include "halfstep/fuzz/engine.h"
+#include "halfstep/fuzz/generate.h"
+#include "halfstep/ir/model.h"
+#include "halfstep/quant/convert.h"
+#include "halfstep/train/samples.h"
+#include "halfstep/verify/roads.h"
+
+namespace halfstep::fuzz {
+
+/// What all trials of a process share.
+struct Tools {
+  ThreadPool pool{1};
+  ThreadPool two{2}, four{4};
+  Engine* engine = nullptr;  ///< where onnxruntime is there
+  std::filesystem::path folder;
+  /// The roads of the proof; what joins the stages lies above this room.
+  std::function<verify::Roads(const Model& prepared, const Model& integer)> roads_of;
+};
+
+/// Thrown by a check that has nothing to say about this network, with the reason.
+struct Skipped {
+  std::string reason;
+};
+
+/// Thrown by a check that found something wrong.
+struct Found {
+  std::string what;
+};
+
+/// Made once; an Error is thrown again to whoever asks again.
+template <class T>
+class Once {
+ public:
+  template <class Make>
+  const T& get(const Make& make) {
+    if (failure_) std::rethrow_exception(failure_);
+    if (!value_) {
+      try {
+        value_.emplace(make());
+      } catch (...) {
+        failure_ = std::current_exception();
+        throw;
+      }
+    }
+    return *value_;
+  }
+
+ private:
+  std::optional<T> value_;
+  std::exception_ptr failure_;
+};
+
+class Trial {
+ public:
+  Trial(const Network& network, Target target, uint64_t seed, Tools& tools);
+
+  const Network& network() const { return network_; }
+  const std::string& bytes() const { return bytes_; }
+  const Target& target() const { return target_; }
+  Tools& tools() { return tools_; }
+  uint64_t seed() const { return seed_; }
+  /// The inputs of one run.
+  const Tensors& inputs() const { return inputs_; }
+
+  /// The file as `run` takes it: with what is known of the inputs.
+  const Model& bound();
+  /// The file as `quantize` takes it: open extents stay open, or else have those of the samples.
+  const Model& source();
+  /// Calibrated on the samples, with the target's widths.
+  const Model& prepared();
+  const quant::Conversion& conversion();
+  const Model& integer() { return conversion().model; }
+  const verify::Roads& roads();
+  const train::Samples& samples();
+
+  /// Which islands conversion left, once it has run.
+  std::optional<size_t> islands() const { return islands_; }
+
+ private:
+  Model import_source();
+  Model calibrate();
+
+  const Network& network_;
+  Target target_;
+  uint64_t seed_;
+  Tools& tools_;
+  std::string bytes_;
+  Tensors inputs_;
+  io::Dataset data_;
+  std::optional<train::TrainTest> parts_;
+  Once<Model> bound_, source_, prepared_;
+  Once<quant::Conversion> conversion_;
+  Once<verify::Roads> roads_;
+  std::optional<size_t> islands_;
+};
+
+/// Runs a Model of any stage on the inputs of one run; arguments that it lacks are left out.
+struct RunOptions {
+  CpuLevel level = cpu_level();
+  bool reference = false;  ///< reference kernels, and no pass
+};
+Tensors run_model(const Model& model, const Tensors& inputs, ThreadPool& pool, const RunOptions& options = {},
+                  const std::vector<std::string>& fetch = {});
+
+}  // namespace halfstep::fuzz

@@ -1,0 +1,32 @@
+#include <gtest/gtest.h>
+
+#include "halfstep/halfstep.h"
+
+namespace halfstep {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(HALFSTEP_SANITIZED)
+constexpr uint64_t kSeeds = 60;
+#else
+constexpr uint64_t kSeeds = 300;
+#endif
+
+/// Fixed seeds, of which nothing is found, and of which most become integer programs on codes alone.
+TEST(Fuzz, FindsNothing) {
+  FuzzRequest request;
+  request.last = kSeeds;
+  const FuzzReport report = run_fuzz(request, {});
+  EXPECT_EQ(report.graphs, static_cast<int64_t>(kSeeds));
+  EXPECT_GE(report.without_islands * 10, report.graphs * 7);
+  for (const FuzzFinding& finding : report.findings)
+    ADD_FAILURE() << "seed " << finding.seed << ", " << finding.check << ": " << finding.what << "; target " << finding.target;
+}
+
+TEST(Fuzz, SeedsMustBeInOrder) {
+  FuzzRequest request;
+  request.first = 5, request.last = 4;
+  EXPECT_THROW(run_fuzz(request, {}), Error);
+}
+
+}  // namespace
+}  // namespace halfstep
