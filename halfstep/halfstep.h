@@ -177,10 +177,11 @@ struct VerifyRequest {
   std::string with;  ///< "onnxruntime": a third road, that engine on the integer program as it was before; may be empty
   std::filesystem::path exported;  ///< the engine runs this ONNX file, exported from the integer program; may be empty
   bool variants = false;           ///< also other forms of the file and the engine's optimizations; never a failure
+  bool all_meaning = false;        ///< layers against the float operators in every element of every sample
 };
 verify::RoadReport verify_models(const VerifyRequest& request, const Settings& settings);
 
-/// The three forms that are compared.
+/// The three forms that are compared. The network that came in is one of them where `prepared` has it.
 verify::Roads roads_of(const Model& prepared, const Model& integer);
 
 // ---- inspect

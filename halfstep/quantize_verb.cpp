@@ -8,11 +8,13 @@
 #include "halfstep/onnxruntime_road.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/quantized_steps.h"
+#include "halfstep/passes/training_form.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/quant/quantizer.h"
 #include "halfstep/source.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/executable.h"
+#include "halfstep/verify/codings.h"
 
 namespace halfstep {
 namespace {
@@ -56,6 +58,7 @@ int64_t prepare_and_calibrate(const Model& network, Model& model, const Quantize
   options.seed = settings.seed;
   train::calibrate(model, parts.train, options, pool, settings.progress);
   model.source = source_of(network, parts.train, request.keep_samples, settings.seed);
+  require_same_floats(model, parts.train, pool);
   return std::min(parts.train.size(), options.batch * options.batches);
 }
 
@@ -89,10 +92,20 @@ ConvertReport convert_model(const ConvertRequest& request) {
 }
 
 verify::Roads roads_of(const Model& prepared, const Model& integer) {
-  verify::Roads roads{train::evaluation_form(prepared), integer, prepared, {}};
-  passes::bypass_quantizers(roads.unquantized.graph);
+  verify::Roads roads{
+      train::evaluation_form(prepared), integer, prepared.source ? prepared.source->network : prepared, {}};
+  Graph& real = roads.unquantized.graph;
+  if (prepared.source) {
+    passes::set_mode(real, passes::Mode::evaluation);
+  } else {
+    passes::bypass_quantizers(real);
+  }
   for (const auto& step : passes::quantized_steps(prepared)) {
-    if (step.result().dtype() == DType::f32) roads.layers.push_back(layer_of(prepared, step));
+    if (step.result().dtype() != DType::f32) continue;
+    roads.layers.push_back(layer_of(prepared, step));
+    verify::Layer& layer = roads.layers.back();
+    const Value value = verify::source_value(real, prepared.graph, layer.float_value);
+    if (value) layer.real_value = value.name();
   }
   return roads;
 }
@@ -125,7 +138,10 @@ verify::RoadReport verify_models(const VerifyRequest& request, const Settings& s
   const io::Dataset data = open_data_for(prepared, request.data);
   const auto parts = parts_for(prepared, data);
   ThreadPool pool(settings.threads);
-  return compare_on(roads, parts.test, pool, settings.progress);
+  verify::RoadReport report = compare_on(roads, parts.test, pool, settings.progress);
+  const verify::MeaningOptions options{.all = request.all_meaning, .seed = settings.seed};
+  check_meaning(report, prepared, roads.integer, parts.test, options, pool, settings.progress);
+  return report;
 }
 
 }  // namespace halfstep

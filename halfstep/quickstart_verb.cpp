@@ -49,6 +49,7 @@ class Quickstart {
       prepared = quant::prepare(network, platform_, widths);
       train::calibrate(prepared, parts_.train, {.seed = settings_.seed}, pool_, settings_.progress);
       prepared.source = source_of(network, parts_.train, request_.keep_samples, settings_.seed);
+      require_same_floats(prepared, parts_.train, pool_);
     });
     report_.accuracy_calibrated = accuracy(prepared);
     if (request_.tune_epochs > 0) timed("finetune", [&] { prepared = fit(prepared, tune_options(), "fine-tuning"); });
@@ -61,8 +62,10 @@ class Quickstart {
     timed("convert", [&] { integer = quant::convert(prepared, request_.convert).model; });
     save_model(integer, request_.out / "integer.safetensors");
     report_.accuracy_integer = accuracy(integer);
-    timed("verify",
-          [&] { report_.roads = compare_on(roads_of(prepared, integer), parts_.test, pool_, settings_.progress); });
+    timed("verify", [&] {
+      report_.roads = compare_on(roads_of(prepared, integer), parts_.test, pool_, settings_.progress);
+      check_meaning(report_.roads, prepared, integer, parts_.test, {.seed = settings_.seed}, pool_, settings_.progress);
+    });
     finish();
     return std::move(report_);
   }
@@ -166,6 +169,10 @@ nlohmann::ordered_json layer_json(const verify::LayerReport& report) {
   json["scale"] = static_cast<double>(report.layer.scale);
   json["compared"] = report.compared;
   json["differing"] = report.differing;
+  if (report.meaning)
+    json["meaning"] = {{"compared", report.meaning->compared},
+                       {"near_ties", report.meaning->near_ties},
+                       {"beyond", report.meaning->beyond}};
   json["sqnr_db"] = std::clamp(report.sqnr_db, -kLargestSqnr, kLargestSqnr);
   return json;
 }
@@ -191,6 +198,9 @@ std::string report_json(const QuickstartReport& report) {
   json["peak_rss_bytes"] = report.peak_rss_bytes;
   json["model_bytes"] = {{"float", report.float_bytes}, {"integer", report.integer_bytes}};
   json["weights_digest"] = report.weights_digest;
+  json["cosine"] = report.roads.cosine;
+  if (report.roads.agreement) json["agreement"] = *report.roads.agreement;
+  if (!report.roads.unchecked.empty()) json["meaning_unchecked"] = report.roads.unchecked;
   json["layers"] = nlohmann::ordered_json::array();
   for (const auto& layer : report.roads.layers) json["layers"].push_back(layer_json(layer));
   return json.dump(2) + "\n";

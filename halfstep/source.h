@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <memory>
 
+#include "halfstep/base/log.h"
+#include "halfstep/base/parallel.h"
 #include "halfstep/ir/model.h"
 #include "halfstep/train/samples.h"
+#include "halfstep/verify/roads.h"
 
 namespace halfstep {
 
@@ -13,5 +16,17 @@ namespace halfstep {
 /// where the network takes one size alone. Throws for a number below 0.
 std::shared_ptr<const Source> source_of(const Model& network, const train::Samples& samples, int64_t keep,
                                         uint64_t seed);
+
+/// The source of `prepared` against its float form, on one batch of the samples, kept or else given.
+verify::FloatReport check_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool);
+
+/// Throws where a network that was just prepared is not what came in.
+void require_same_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool);
+
+/// Adds to `report` what holds between the layers of `integer` and the source of `prepared`, on the samples that the
+/// source keeps and on those given; or why nobody can say.
+void check_meaning(verify::RoadReport& report, const Model& prepared, const Model& integer,
+                   const train::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
+                   const ProgressCallback& progress);
 
 }  // namespace halfstep

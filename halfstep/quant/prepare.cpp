@@ -226,13 +226,25 @@ class Preparation {
   std::set<const detail::OpNode*> fused_;
 };
 
+/// Everything that is done to the float network itself.
+LearnedMagnitudes rewrite(Model& model) {
+  LearnedMagnitudes learned = take_out_quantizers(model);
+  passes::layer_forms(model);
+  passes::fold_batch_norm(model);
+  return learned;
+}
+
 }  // namespace
+
+Model float_form(const Model& model) {
+  Model form = clone(model);
+  rewrite(form);
+  return form;
+}
 
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options) {
   Model prepared = clone(model);
-  const LearnedMagnitudes learned = take_out_quantizers(prepared);
-  passes::layer_forms(prepared);
-  passes::fold_batch_norm(prepared);
+  const LearnedMagnitudes learned = rewrite(prepared);
   Preparation(prepared, platform, options).run();
   keep_learned_ranges(prepared, learned);
   prepared.notes["platform"] = platform.text;

@@ -39,6 +39,9 @@ struct Prepared {
   static void disturb(Model& model) {
     Random random(11, 3);
     for (auto& [name, tensor] : model.tensors) {
+      if (name == "fc.w") {  // of a gemm, which the initializer takes for no layer with weights
+        for (float& value : tensor.data<float>()) value += 0.5F * random.normal();
+      }
       if (tensor.dims().size() != 1) continue;
       for (float& value : tensor.data<float>()) value += 0.3F * (random.uniform() - 0.4F);
       if (name != "bn2.scale") continue;
