@@ -14,6 +14,7 @@
 #include "halfstep/train/executable.h"
 #include "halfstep/train/fit.h"
 #include "halfstep/train/network.h"
+#include "halfstep/train/run.h"
 
 namespace halfstep {
 namespace {
@@ -119,13 +120,16 @@ class Quickstart {
     train::FitOptions options = float_options();
     options.epochs = request_.tune_epochs;
     options.distill = request_.distill;
+    options.keeps_best = true;
     options.learning_rate = request_.tune_rate.value_or(request_.model.empty() ? 0.01 : 0.001);
     return options;
   }
 
   Model fit(const Model& model, const train::FitOptions& options, std::string_view stage) {
     train::Fit run(model, parts_.train, options, pool_);
-    while (!run.finished()) run.run_epoch(settings_.progress, stage);
+    const auto best = request_.out / "prepared.safetensors";
+    while (!run.finished()) train::run_epoch(run, best, settings_.progress, stage);
+    report_.held_back = run.state().course;
     return run.result();
   }
 
@@ -193,6 +197,8 @@ std::string report_json(const QuickstartReport& report) {
                         {"calibrated", report.accuracy_calibrated},
                         {"finetuned", report.accuracy_finetuned},
                         {"integer", report.accuracy_integer}};
+  if (!report.held_back.standings.empty())
+    json["held_back"] = nlohmann::ordered_json::parse(train::to_text(report.held_back));
   json["samples"] = report.samples;
   for (const auto& [stage, seconds] : report.seconds) json["seconds"][stage] = seconds;
   json["peak_rss_bytes"] = report.peak_rss_bytes;

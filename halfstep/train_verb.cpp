@@ -36,7 +36,6 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
   train::RunOptions options;
   options.folder = request.out;
   options.resume = request.resume;
-  options.settings = "data " + data.name + ", ";
   options.fit.epochs = request.epochs;
   options.fit.batch = request.batch;
   options.fit.seed = settings.seed;
@@ -45,6 +44,7 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
   options.fit.learning_rate = request.learning_rate.value_or(stage == "float" ? 0.05 : 0.001);
   options.fit.optimizer.weight_decay = 1e-4;
   options.fit.average_decay = 0.99;
+  options.fit.keeps_best = !request.model.empty();
   options.fit.profile = request.profile;
   const auto outcome = train::run(model, parts.train, options, pool, settings.progress);
   return {digest_hex(outcome.model),
@@ -55,7 +55,8 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
           request.epochs,
           outcome.was_finished,
           outcome.times.median(),
-          outcome.times.operators()};
+          outcome.times.operators(),
+          outcome.course};
 }
 
 EvaluateReport evaluate_model(const EvaluateRequest& request, const Settings& settings) {

@@ -174,13 +174,20 @@ Value Builder::value_of(const Operand& operand) {
   const std::pair<const void*, std::string> key(tensor.raw(), to_string(tensor.type()));
   const auto known = tensors_.find(key);
   if (known != tensors_.end()) return known->second;
-  std::string name = operand.name.empty() ? "constant" : operand.name;
-  for (size_t i = tensors_.size(); model_.graph.tensor(name); ++i) name = fmt::format("{}.{}", operand.name, i);
   const Role role = is_float(tensor.dtype()) && tensor.size() > 1 ? Role::parameter : Role::constant;
-  const Value value = model_.graph.add_tensor(name, tensor.type(), role);
+  return tensors_[key] = declare(operand.name, tensor, role);
+}
+
+Value Builder::state_of(const Operand& operand) {
+  if (!operand.known()) return value_of(operand);
+  return declare(operand.name, operand.tensor.clone(), Role::state);
+}
+
+Value Builder::declare(const std::string& wanted, const Tensor& tensor, Role role) {
+  std::string name = wanted.empty() ? "constant" : wanted;
+  for (size_t i = tensors_.size(); model_.graph.tensor(name); ++i) name = fmt::format("{}.{}", wanted, i);
   model_.tensors[name] = tensor;
-  tensors_[key] = value;
-  return value;
+  return model_.graph.add_tensor(name, tensor.type(), role);
 }
 
 std::vector<Operand> Builder::make(const Node& node, std::string_view op, std::vector<Operand> operands,
@@ -226,7 +233,11 @@ std::vector<Operand> Builder::insert(const Node& node, const OpInfo& info, const
   std::string hint = node.name() + "." + info.name;
   if (model_.graph.op(hint)) hint += fmt::format(".{}", ++names_);
   OpSpec spec{&info, {}, std::move(attributes), hint, {file_, number_}};
-  for (const Operand& operand : operands) spec.operands.push_back(value_of(operand));
+  for (const Operand& operand : operands) {
+    const auto port = static_cast<int>(spec.operands.size());
+    const bool is_state = std::ranges::any_of(info.outputs, [&](const auto& out) { return out.state_of == port; });
+    spec.operands.push_back(is_state ? state_of(operand) : value_of(operand));
+  }
   const Op op = model_.graph.insert(std::move(spec));
   made_.insert(op.name());
   std::vector<Operand> results;

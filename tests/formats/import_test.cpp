@@ -1,6 +1,8 @@
 // From ONNX graphs to ours: entries of records, known values, control flow, and what is refused.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "halfstep/formats/onnx/node.h"
 #include "tests/formats/evaluate.h"
 #include "tests/support/error.h"
@@ -55,6 +57,33 @@ TEST(Import, attributes_and_their_defaults) {
   EXPECT_EQ(get<double>(given.graph.ops()[0].attributes(), "alpha"), 0.25);
   const Model left_out = import_text(one_node("LeakyRelu"));
   EXPECT_EQ(get<double>(left_out.graph.ops()[0].attributes(), "alpha"), 0.01);
+}
+
+/// By the operator's record, which says what has a next value: with one channel too, though single numbers are
+/// constants, and each for itself where the file has one tensor for several.
+TEST(Import, running_statistics_are_state) {
+  for (const int64_t channels : {1, 2}) {
+    ModelText text;
+    text.input("x", {2, channels, 4, 4});
+    for (const char* name : {"zero", "one"})
+      text.add_tensor(
+          test::floats(name, {channels}, std::vector<float>(static_cast<size_t>(channels), name[0] == 'o')));
+    text.add("BatchNormalization", {"x", "one", "zero", "zero", "one"}, {"a"});
+    text.add("BatchNormalization", {"a", "one", "zero", "zero", "one"}, {"y"});
+    text.output("y");
+    const Model model = import_text(text);
+    std::set<std::string> states;
+    for (const Op norm : model.graph.ops()) {
+      for (const char* port : {"mean", "variance"}) {
+        const Value tensor = norm.in(norm.info().input(port));
+        EXPECT_EQ(tensor.role(), Role::state);
+        states.insert(tensor.name());
+      }
+      for (const char* port : {"scale", "bias"})
+        EXPECT_EQ(norm.in(norm.info().input(port)).role(), channels == 1 ? Role::constant : Role::parameter);
+    }
+    EXPECT_EQ(states.size(), 4U);
+  }
 }
 
 /// As torch writes the first block of a DenseNet.

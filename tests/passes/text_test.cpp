@@ -57,12 +57,17 @@ void run_autodiff(Work& work, const Arguments& arguments) {
       autodiff(work.model, work.model.graph.value(arguments.at(0)), {arguments.begin() + 1, arguments.end()});
 }
 
-/// add_optimizer(KIND) or add_optimizer(KIND, PARAMETER): the gradient of PARAMETER is multiplied by 0.125.
+/// add_optimizer(KIND) or add_optimizer(KIND, PARAMETER): the unit of PARAMETER is 0.125, it stays positive, and
+/// gradients are clipped.
 void run_add_optimizer(Work& work, const Arguments& arguments) {
   OptimizerSpec spec;
   spec.kind = arguments.at(0) == "adam" ? OptimizerSpec::Kind::adam : OptimizerSpec::Kind::sgd_momentum;
   spec.weight_decay = 0.25;
-  if (arguments.size() > 1) spec.gradient_factor[arguments[1]] = Tensor::scalar(0.125F);
+  if (arguments.size() > 1) {
+    spec.unit[arguments[1]] = Tensor::scalar(0.125F);
+    spec.positive.insert(arguments[1]);
+    spec.clip_norm = 2.0;
+  }
   add_optimizer(work.model, work.gradients, spec);
 }
 
