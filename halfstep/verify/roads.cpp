@@ -78,9 +78,13 @@ std::string derived(const Layer& layer, const Op& op, const std::string& port) {
 const std::vector<std::string> kDerivedPorts = {
     "b", "multiplier", "shift", "negative_multiplier", "negative_shift", "w_scale"};
 
+/// The integer operator with weights of that name.
 Op op_of(const Model& model, const std::string& name) {
   const Op op = model.graph.op(name);
-  if (!op) fail("layer '{}': the integer program has no operator of that name", name);
+  const int port = op ? op.info().input("w") : -1;
+  if (port < 0 || !op.in(port).is_tensor())
+    fail("layer '{}': the integer program has {} of that name, expected a layer with stored weights", name,
+         op ? op.info().name : "no operator");
   return op;
 }
 
@@ -232,7 +236,7 @@ runtime::Program program_of(const Model& model, const Tensors& inputs, std::vect
   std::map<std::string, Dims> extents;
   for (const auto& [name, tensor] : inputs) extents.emplace(name, tensor.dims());
   Model sized = specialize(model, extents);
-  sized.graph.set_outputs(sized.graph.outputs());  // an output may be called as the layer whose codes are meant
+  sized.graph.set_outputs({});  // one may be called as the layer whose codes are meant
   return compile(sized, options);
 }
 
