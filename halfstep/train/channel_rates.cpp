@@ -39,7 +39,7 @@ std::map<std::string, Tensor> channel_rates(const Model& prepared) {
     Dims along(quantizer.x().dims().size(), 1);
     along[0] = of_scale.size();
     rates[scale.name()] = of_scale;
-    rates[quantizer.x().name()] = of_scale.reshaped(along);
+    if (quantizer.x().role() == Role::parameter) rates[quantizer.x().name()] = of_scale.reshaped(along);
   }
   return rates;
 }
