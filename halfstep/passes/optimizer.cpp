@@ -1,6 +1,7 @@
 #include "halfstep/passes/optimizer.h"
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/tensors.h"
 
 namespace halfstep::passes {
 namespace {
@@ -11,7 +12,7 @@ class Steps {
       : model_(model),
         spec_(spec),
         builder_(model.graph),
-        learning_rate_(model.graph.add_argument(kLearningRate, {DType::f32, {1}})) {}
+        learning_rate_(add_argument(model.graph, kLearningRate, {DType::f32, {1}})) {}
 
   void add(Value param, Value grad) {
     builder_.at(grad.producer() ? grad.producer().location() : Location());
@@ -46,24 +47,16 @@ class Steps {
   }
 
  private:
-  Value declare(const std::string& name, Role role, const Dims& dims, float fill) {
-    const Value tensor = model_.graph.add_tensor(name, {DType::f32, dims}, role);
+  Value state(Value param, std::string_view what, const Dims& dims, float fill) {
     Tensor contents(DType::f32, dims);
     for (float& element : contents.data<float>()) element = fill;
-    model_.tensors.insert_or_assign(name, std::move(contents));
-    return tensor;
-  }
-
-  Value state(Value param, std::string_view what, const Dims& dims, float fill) {
-    return declare(fmt::format("{}.{}", param.name(), what), Role::state, dims, fill);
+    return add_tensor(model_, fmt::format("{}.{}", param.name(), what), std::move(contents), Role::state);
   }
 
   Value factored(Value param, Value grad) {
     const auto found = spec_.gradient_factor.find(param.name());
     if (found == spec_.gradient_factor.end()) return grad;
-    const std::string name = param.name() + ".gradient_factor";
-    const Value factor = model_.graph.add_tensor(name, found->second.type(), Role::constant);
-    model_.tensors.insert_or_assign(name, found->second);
+    const Value factor = add_tensor(model_, param.name() + ".gradient_factor", found->second, Role::constant);
     return ops::mul(builder_, {.a = grad, .b = factor, .name = param.name() + ".factored"}).out();
   }
 

@@ -4,19 +4,21 @@
 
 #include <algorithm>
 #include <charconv>
+#include <nlohmann/json.hpp>
 
 #include "halfstep/base/status.h"
 #include "halfstep/ir/print.h"
+#include "halfstep/passes/tensors.h"
 
 namespace halfstep::train {
 namespace {
 
 constexpr std::string_view kPrefix = "checkpoint_";
 constexpr std::string_view kSuffix = ".safetensors";
-constexpr std::string_view kAverage = ".average";
 constexpr const char* kEpochNote = "train.epoch";
 constexpr const char* kSettingsNote = "train.settings";
 constexpr const char* kNetworkNote = "train.network";
+constexpr const char* kAveragesNote = "train.averages";  ///< by parameter the tensor that has its average
 
 std::optional<int64_t> epoch_of(const std::string& name) {
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) || name.size() <= kPrefix.size() + kSuffix.size())
@@ -46,6 +48,13 @@ void add_state(Model& model, const std::string& name, const Tensor& tensor) {
 std::string note(const Model& model, const char* key) {
   const auto found = model.notes.find(key);
   return found == model.notes.end() ? std::string() : found->second;
+}
+
+std::map<std::string, std::string> averages_of(const Model& file, const std::filesystem::path& path) {
+  const auto averages = nlohmann::json::parse(note(file, kAveragesNote), nullptr, false);
+  if (!averages.is_object() || !std::ranges::all_of(averages, [](const auto& name) { return name.is_string(); }))
+    fail("{}: note '{}' names no tensors", path.string(), kAveragesNote);
+  return averages.get<std::map<std::string, std::string>>();
 }
 
 void require_same(const std::filesystem::path& path, const char* what, const std::string& found,
@@ -82,7 +91,10 @@ void save_checkpoint(const std::filesystem::path& path, const Model& network, co
   Model file = network;
   file.notes[kNetworkNote] = print(network.graph);
   for (const auto& [name, tensor] : state.tensors) add_state(file, name, tensor);
-  for (const auto& [name, tensor] : state.average) add_state(file, name + std::string(kAverage), tensor);
+  auto averages = nlohmann::json::object();
+  for (const auto& [name, tensor] : state.average)
+    averages[name] = passes::add_tensor(file, name + ".average", tensor, Role::state).name();
+  file.notes[kAveragesNote] = averages.dump();
   file.notes[kEpochNote] = std::to_string(state.epoch);
   file.notes[kSettingsNote] = settings;
   save_model(file, path);
@@ -97,12 +109,11 @@ TrainingState load_checkpoint(const std::filesystem::path& path, const Model& ne
   TrainingState state;
   const std::string epoch = note(file, kEpochNote);
   std::from_chars(epoch.data(), epoch.data() + epoch.size(), state.epoch);
-  for (const auto& [name, tensor] : file.tensors) {
-    if (name.ends_with(kAverage)) {
-      state.average[name.substr(0, name.size() - kAverage.size())] = tensor;
-    } else {
-      state.tensors[name] = tensor;
-    }
+  state.tensors = file.tensors;
+  for (const auto& [parameter, name] : averages_of(file, path)) {
+    const auto average = state.tensors.extract(name);
+    if (average.empty()) fail("{}: found no tensor '{}', the average of '{}'", path.string(), name, parameter);
+    state.average[parameter] = average.mapped();
   }
   return state;
 }

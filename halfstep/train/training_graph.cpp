@@ -4,6 +4,7 @@
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/autodiff.h"
 #include "halfstep/passes/quantized_patterns.h"
+#include "halfstep/passes/tensors.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/train/channel_rates.h"
@@ -16,7 +17,7 @@ Value label_loss(Graph& graph) {
   if (logits.dims().size() != 2)
     fail("network '{}': output '{}' is {}, expected [batch, classes]", graph.name(), logits.name(),
          to_string(logits.type()));
-  const Value labels = graph.add_argument(kLabels, {DType::i32, {logits.dims()[0]}});
+  const Value labels = passes::add_argument(graph, kLabels, {DType::i32, {logits.dims()[0]}});
   Builder builder(graph);
   return ops::softmax_cross_entropy(builder, {.logits = logits, .labels = labels, .name = kLoss}).loss();
 }
@@ -35,7 +36,7 @@ Value teacher_loss(Graph& graph) {
   const std::vector<Value> outputs = graph.outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string name = teacher_argument(graph.body().output_names()[i]);
-    const Value distance = squared_distance(builder, outputs[i], graph.add_argument(name, outputs[i].type()));
+    const Value distance = squared_distance(builder, outputs[i], passes::add_argument(graph, name, outputs[i].type()));
     loss = loss ? ops::add(builder, {.a = loss, .b = distance, .name = kLoss}).out() : distance;
   }
   return loss;
