@@ -94,7 +94,7 @@ void save_checkpoint(const std::filesystem::path& path, const Model& network, co
   auto averages = nlohmann::json::object();
   for (const auto& [name, tensor] : state.average)
     averages[name] = passes::add_tensor(file, name + ".average", tensor, Role::state).name();
-  file.notes[kAveragesNote] = averages.dump();
+  file.notes[kAveragesNote] = averages.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   file.notes[kEpochNote] = std::to_string(state.epoch);
   file.notes[kSettingsNote] = settings;
   save_model(file, path);
