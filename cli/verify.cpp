@@ -16,12 +16,14 @@ struct Options {
 /// The folder a user means: the one named, else the current one if it holds a report, else the default of quickstart.
 std::filesystem::path folder_of(const Options& options) {
   if (options.paths.size() == 1) {
-    if (std::filesystem::is_regular_file(options.paths.front()))
+    std::error_code failed;
+    if (std::filesystem::is_regular_file(options.paths.front(), failed))
       fail("{}: found a file, expected the folder of a quickstart, or a prepared and an integer Model",
            options.paths.front().string());
     return options.paths.front();
   }
-  return std::filesystem::exists("report.json") ? "." : "quickstart_out";
+  std::error_code failed;
+  return std::filesystem::exists("report.json", failed) ? "." : "quickstart_out";
 }
 
 int verify_and_report(Options& options) {

@@ -6,6 +6,7 @@
 #include "halfstep/base/status.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/dce.h"
+#include "halfstep/passes/separate_names.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/verify/meaning.h"
@@ -43,7 +44,9 @@ std::shared_ptr<const Source> source_of(const Model& network, const train::Sampl
   const int64_t batch = train::batch_of(network, 1);
   const int64_t count = std::min((keep + batch - 1) / batch * batch, train::usable(network, samples.size()));
   const auto order = Random(seed, kStream).permutation(samples.size());
-  return std::make_shared<const Source>(Source{network, count == 0 ? Tensors() : samples.inputs(0, count, &order)});
+  Source source{network, count == 0 ? Tensors() : samples.inputs(0, count, &order)};
+  passes::separate_names(source.network.graph);  // as prepare does: values are joined by their names
+  return std::make_shared<const Source>(std::move(source));
 }
 
 verify::FloatReport check_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {

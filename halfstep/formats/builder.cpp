@@ -24,6 +24,15 @@ std::string reason_of(const std::string& message, const std::string& where) {
   return message;
 }
 
+/// Whether an operation of that kind can be called so, with all of its results.
+bool is_free(const Graph& graph, const OpInfo& info, const std::string& name) {
+  if (graph.op(name)) return false;
+  for (size_t port = 0; port < info.outputs.size(); ++port) {
+    if (graph.value(port == 0 ? name : name + "." + info.outputs[port].name)) return false;
+  }
+  return true;
+}
+
 bool is_known(const Operand& operand) {
   return !operand.there() || operand.known() || (operand.elements && operand.elements->known());
 }
@@ -158,8 +167,8 @@ void Builder::name_result(const Node& node, const std::string& name, Operand& op
     refuse(node, fmt::format("more than {} MiB of constants that are computed are not supported", kMaxMade >> 20));
   if (operand.value) {
     const Op op = operand.value.producer();
-    const bool free = !model_.graph.op(name) && !model_.graph.value(name);
-    if (op && operand.value.port() == 0 && free && made_.erase(op.name()) > 0) model_.graph.rename(op, name);
+    if (op && operand.value.port() == 0 && is_free(model_.graph, op.info(), name) && made_.erase(op.name()) > 0)
+      model_.graph.rename(op, name);
   } else if (operand.name.empty()) {
     operand.name = name;
   }

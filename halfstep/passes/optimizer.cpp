@@ -1,6 +1,7 @@
 #include "halfstep/passes/optimizer.h"
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/tensors.h"
 
 namespace halfstep::passes {
 namespace {
@@ -11,15 +12,13 @@ class Steps {
       : model_(model),
         spec_(spec),
         builder_(model.graph),
-        learning_rate_(model.graph.add_argument(kLearningRate, {DType::f32, {1}})) {}
+        learning_rate_(add_argument(model.graph, kLearningRate, {DType::f32, {1}})) {}
 
   /// The gradient in the parameter's unit; declares the unit.
   Value measured(Value param, Value grad) {
     const auto found = spec_.unit.find(param.name());
     if (found == spec_.unit.end()) return grad;
-    const std::string name = param.name() + ".unit";
-    units_[param.name()] = model_.graph.add_tensor(name, found->second.type(), Role::constant);
-    model_.tensors.insert_or_assign(name, found->second);
+    units_[param.name()] = add_tensor(model_, param.name() + ".unit", found->second, Role::constant);
     return in_units(param, grad, "measured");
   }
 
@@ -69,16 +68,10 @@ class Steps {
   }
 
  private:
-  Value declare(const std::string& name, Role role, const Dims& dims, float fill) {
-    const Value tensor = model_.graph.add_tensor(name, {DType::f32, dims}, role);
+  Value state(Value param, std::string_view what, const Dims& dims, float fill) {
     Tensor contents(DType::f32, dims);
     for (float& element : contents.data<float>()) element = fill;
-    model_.tensors.insert_or_assign(name, std::move(contents));
-    return tensor;
-  }
-
-  Value state(Value param, std::string_view what, const Dims& dims, float fill) {
-    return declare(fmt::format("{}.{}", param.name(), what), Role::state, dims, fill);
+    return add_tensor(model_, fmt::format("{}.{}", param.name(), what), std::move(contents), Role::state);
   }
 
   Value in_units(Value param, Value grad, std::string_view what) {

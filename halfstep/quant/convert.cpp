@@ -4,12 +4,14 @@
 #include <map>
 
 #include "halfstep/arith/accumulator.h"
+#include "halfstep/arith/sum_factors.h"
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
 #include "halfstep/ir/float_operators.h"
 #include "halfstep/ir/table_origin.h"
 #include "halfstep/passes/coded_form.h"
 #include "halfstep/passes/quantized_steps.h"
+#include "halfstep/passes/tensors.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/quant/integer_tensors.h"
@@ -46,13 +48,10 @@ class Converter {
 
  private:
   Graph& graph() { return result_.model.graph; }
-  const Tensor& source_tensor(Value value) const { return source_.tensors.at(value.name()); }
+  const Tensor& source_tensor(Value value) const { return passes::contents_of(source_, value); }
 
   Value add_tensor(const std::string& name, Role role, Tensor contents) {
-    if (const Value existing = graph().tensor(name)) return existing;
-    const Value value = graph().add_tensor(name, contents.type(), role);
-    result_.model.tensors[name] = std::move(contents);
-    return value;
+    return passes::add_tensor(result_.model, name, std::move(contents), role);
   }
 
   CodeFormat format_of(const ops::FakeQuantize& q) const {
@@ -111,8 +110,8 @@ class Converter {
 
   /// A value as reals: codes are dequantized, once.
   Value real(Value old) {
-    if (old.is_tensor()) return add_tensor(old.name(), old.role(), source_tensor(old));
     Value& real = reals_[old.node()];
+    if (!real && old.is_tensor()) real = add_tensor(old.name(), old.role(), source_tensor(old));
     if (!real)
       real = old.producer() ? dequantize(codes_.at(old.node()), old.name() + ".real") : graph().value(old.name());
     return real;
@@ -312,12 +311,9 @@ class Converter {
   }
 
   void set_pair(const QuantizedStep& step, Attributes& attributes, float a, float b, float y) const {
-    const double a_factor = arith::ratio_factor(a, y), b_factor = arith::ratio_factor(b, y);
-    for (const double factor : {a_factor, b_factor}) {
-      if (!has_form(step, factor)) reject_factor(step, factor);
-    }
-    const auto pair = arith::to_multiplier_pair(a_factor, b_factor, static_cast<int>(step.quantizer.multiplier_bits()));
-    if (!pair) reject_factor(step, std::max(a_factor, b_factor));
+    const auto pair = arith::to_sum_factors(arith::ratio_factor(a, y), arith::ratio_factor(b, y), form_of(step),
+                                            static_cast<int>(step.quantizer.multiplier_bits()));
+    if (!pair) reject_factor(step, arith::ratio_factor(std::max(a, b), y));
     attributes["a_multiplier"] = int64_t{pair->a};
     attributes["b_multiplier"] = int64_t{pair->b};
     attributes["shift"] = int64_t{pair->shift};

@@ -33,9 +33,15 @@ bool is_only_normalized(Value value) {
   return std::ranges::all_of(uses, [](const auto& use) { return &use.first.info() == &ops::BatchNorm::record(); });
 }
 
-void bypass(Graph& graph, Op op) {
-  op.out(0).replace_all_uses_with(op.in(0));
-  graph.erase(op);
+/// The codes' way back may read the scale that the quantizer computed; nothing else may.
+void erase_quantizer(Graph& graph, Op quantizer) {
+  for (const Value result : quantizer.results()) {
+    if (!result.unused())
+      unsupported("{}: its {} goes into {} '{}', expected the way back from its codes alone", quantizer.where(),
+                  quantizer.info().outputs[static_cast<size_t>(result.port())].name,
+                  result.uses().front().first.info().name, result.uses().front().first.name());
+  }
+  graph.erase(quantizer);
 }
 
 void require_pair(Op quantizer) {
@@ -50,7 +56,7 @@ void require_pair(Op quantizer) {
 
 LearnedMagnitudes take_out_quantizers(Model& model) {
   LearnedMagnitudes learned;
-  std::vector<Op> back;
+  std::vector<Op> quantizers, back;
   for (const Op op : model.graph.ops()) {
     const bool to_codes = has_trait(op, "to_codes");
     if (!to_codes && !has_trait(op, "to_codes_and_back")) continue;
@@ -60,10 +66,15 @@ LearnedMagnitudes take_out_quantizers(Model& model) {
     for (const auto& [user, operand] : op.out(0).uses()) {
       if (to_codes) back.push_back(user);
     }
-    bypass(model.graph, op);
+    op.out(0).replace_all_uses_with(x);
+    quantizers.push_back(op);
     if (magnitude) learned[x.name()] = *magnitude;
   }
-  for (const Op op : back) bypass(model.graph, op);
+  for (const Op op : back) {
+    op.out(0).replace_all_uses_with(op.in(0));
+    model.graph.erase(op);
+  }
+  for (const Op op : quantizers) erase_quantizer(model.graph, op);
   std::erase_if(learned, [&](const auto& entry) { return is_only_normalized(model.graph.value(entry.first)); });
   for (const Op op : model.graph.ops()) {
     if (has_trait(op, "from_codes"))

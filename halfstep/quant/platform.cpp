@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -195,8 +196,10 @@ void read_rules(Platform& platform, YamlReader& root) {
 }
 
 std::string read_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream)
+  std::error_code failed;  // a pipe would be waited for
+  std::ifstream stream;
+  if (std::filesystem::is_regular_file(path, failed)) stream.open(path, std::ios::binary);
+  if (!stream.is_open())
     fail("{}: cannot be read; expected a platform file or one of {}", path, fmt::join(platform_names(), ", "));
   return {std::istreambuf_iterator<char>(stream), {}};
 }

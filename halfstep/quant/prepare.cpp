@@ -10,6 +10,8 @@
 #include "halfstep/ir/float_operators.h"
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/layer_forms.h"
+#include "halfstep/passes/separate_names.h"
+#include "halfstep/passes/training_form.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/quant/accumulators.h"
 #include "halfstep/quant/code_plan.h"
@@ -208,9 +210,19 @@ class Preparation {
     std::map<std::string, int> uses;
     for (Op op : weighted_) {
       const Value weight = op.in(quant_of(op).weight);
+      learn_single_numbers(op);
       const int use = ++uses[weight.name()];
       const std::string name = use == 1 ? weight.name() : weight.name() + "." + std::to_string(use);
       insert_quantizer(model_, platform_, {{weight}, name, quant_of(op).weight_axis, weight_bits_of(op)}, op);
+    }
+  }
+
+  /// A tensor of one element is a constant to importers, whose files do not say what is learned; as a weight or a bias
+  /// it is.
+  static void learn_single_numbers(Op op) {
+    for (const int port : {quant_of(op).weight, quant_of(op).bias}) {
+      const Value tensor = port < 0 ? Value() : op.in(port);
+      if (tensor && tensor.is_tensor() && count_elements(tensor.dims()) == 1) tensor.node()->role = Role::parameter;
     }
   }
 
@@ -228,7 +240,9 @@ class Preparation {
 
 /// Everything that is done to the float network itself.
 LearnedMagnitudes rewrite(Model& model) {
+  passes::separate_names(model.graph);
   LearnedMagnitudes learned = take_out_quantizers(model);
+  passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may hold the program that trained
   passes::layer_forms(model);
   passes::fold_batch_norm(model);
   return learned;

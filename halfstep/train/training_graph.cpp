@@ -5,6 +5,7 @@
 #include "halfstep/passes/autodiff.h"
 #include "halfstep/passes/quantized_patterns.h"
 #include "halfstep/passes/quantized_steps.h"
+#include "halfstep/passes/tensors.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
@@ -18,7 +19,7 @@ Value label_loss(Graph& graph) {
   if (logits.dims().size() != 2)
     fail("network '{}': output '{}' is {}, expected [batch, classes]", graph.name(), logits.name(),
          to_string(logits.type()));
-  const Value labels = graph.add_argument(kLabels, {DType::i32, {logits.dims()[0]}});
+  const Value labels = passes::add_argument(graph, kLabels, {DType::i32, {logits.dims()[0]}});
   Builder builder(graph);
   return ops::softmax_cross_entropy(builder, {.logits = logits, .labels = labels, .name = kLoss}).loss();
 }
@@ -44,7 +45,7 @@ Value teacher_loss(Model& step, const Spreads& spreads) {
     if (found == spreads.end()) continue;
     const Value spread = graph.add_tensor(spread_tensor(names[i]), {DType::f32, {1}}, Role::state);
     step.tensors.insert_or_assign(spread.name(), Tensor::scalar(found->second));
-    const Value teacher = graph.add_argument(teacher_argument(names[i]), outputs[i].type());
+    const Value teacher = passes::add_argument(graph, teacher_argument(names[i]), outputs[i].type());
     const Value distance = squared_distance(builder, outputs[i], teacher, spread);
     loss = loss ? ops::add(builder, {.a = loss, .b = distance, .name = kLoss}).out() : distance;
   }

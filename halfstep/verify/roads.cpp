@@ -74,9 +74,13 @@ std::string derived(const Layer& layer, const Op& op, const std::string& port) {
 const std::vector<std::string> kDerivedPorts = {
     "b", "multiplier", "shift", "negative_multiplier", "negative_shift", "w_scale"};
 
+/// The integer operator with weights of that name.
 Op op_of(const Model& model, const std::string& name) {
   const Op op = model.graph.op(name);
-  if (!op) fail("layer '{}': the integer program has no operator of that name", name);
+  const int port = op ? op.info().input("w") : -1;
+  if (port < 0 || !op.in(port).is_tensor())
+    fail("layer '{}': the integer program has {} of that name, expected a layer with stored weights", name,
+         op ? op.info().name : "no operator");
   return op;
 }
 

@@ -34,6 +34,21 @@ ModelText one_node(const std::string& op, std::vector<proto::NodeAttribute> attr
   return text;
 }
 
+/// Our second result is called a.indices, whatever the file calls its own.
+TEST(Import, a_name_that_a_second_result_would_have_is_no_obstacle) {
+  ModelText text;
+  text.input("x", {2, 3});
+  text.add_tensor(test::integers("k", {1}, {2}));
+  text.add("Relu", {"x"}, {"a.indices"});
+  text.add("TopK", {"a.indices", "k"}, {"a", "b"});
+  text.output("a");
+  text.output("a.indices");
+  const Model model = import_text(text);
+  EXPECT_EQ(model.graph.body().output_names(), (std::vector<std::string>{"a", "a.indices"}));
+  EXPECT_EQ(model.graph.outputs()[1].name(), "a.indices");
+  EXPECT_EQ(model.graph.outputs()[0].producer().info().name, "top_k");
+}
+
 TEST(Import, names_are_those_of_the_file) {
   ModelText text;
   text.input("in put", {2, 3});

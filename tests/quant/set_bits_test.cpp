@@ -53,9 +53,10 @@ TEST(SetBits, TheInputIsReadByWhatReadsIt) {
 
 TEST(SetBits, WhoSharesAScaleOrOnlyMovesCodesIsAskedAndAllAreNamed) {
   const std::string body =
-      "  c = conv2d(x=x, w=@w)\n  d = conv2d(x=x, w=@v)\n  r = sigmoid(x=d)\n  p = max_pool2d(x=r) {kernel: [2, 2]}\n  "
+      "  c = conv2d(x=x, w=@w)\n  d = conv2d(x=x, w=@v)\n  r = sigmoid(x=d)\n  p = max_pool2d(x=r) {kernel: [2, 2], "
+      "stride: [2, 2]}\n  "
       "q = "
-      "max_pool2d(x=c) {kernel: [2, 2]}\n  k = concat(x=[p, q])\n  return k\n";
+      "max_pool2d(x=c) {kernel: [2, 2], stride: [2, 2]}\n  k = concat(x=[p, q])\n  return k\n";
   Model model =
       prepared(body,
                "[{op: sigmoid, features: [8], reason: tables have 8 bits}, {op: max_pool2d, features: [4, 8], "
