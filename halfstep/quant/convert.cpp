@@ -8,6 +8,7 @@
 #include "halfstep/ir/table_origin.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/training_form.h"
+#include "halfstep/passes/uses.h"
 #include "halfstep/quant/integer_tensors.h"
 #include "halfstep/quant/lookup_table.h"
 #include "halfstep/quant/quantizer.h"
@@ -35,6 +36,8 @@ class Converter {
     for (const Value argument : source_.graph.arguments()) graph().add_argument(argument.name(), argument.type());
     for (const QuantizedStep& step : passes::quantized_steps(source_.graph)) convert_step(step);
     set_outputs();
+    for (const auto& [value, codes] : codes_) passes::expect_extents(*value, codes.value);
+    for (const auto& [value, real] : reals_) passes::expect_extents(*value, real);
     set_islands(result_.model, result_.islands);
     return std::move(result_);
   }
