@@ -7,6 +7,7 @@
 #include "halfstep/passes/coded_form.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
+#include "halfstep/passes/uses.h"
 
 namespace halfstep::passes {
 namespace {
@@ -30,6 +31,8 @@ class Lowering {
     for (const QuantizedStep& step : quantized_steps(source_)) lower(step);
     for (const ops::ObserveRange& observer : source_.graph.all<ops::ObserveRange>()) observe(observer);
     lower_outputs();
+    for (const auto& [value, codes] : codes_) expect_extents(*value, codes.codes);
+    for (const auto& [value, real] : floats_) expect_extents(*value, real);
     return std::move(result_);
   }
 

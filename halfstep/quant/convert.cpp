@@ -14,6 +14,7 @@
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/passes/traits.h"
+#include "halfstep/passes/uses.h"
 #include "halfstep/quant/integer_tensors.h"
 #include "halfstep/quant/lookup_table.h"
 #include "halfstep/quant/quantizer.h"
@@ -41,6 +42,8 @@ class Converter {
     for (const Value argument : source_.graph.arguments()) graph().add_argument(argument.name(), argument.type());
     for (const QuantizedStep& step : passes::quantized_steps(source_)) convert_step(step);
     set_outputs();
+    for (const auto& [value, codes] : codes_) passes::expect_extents(*value, codes.value);
+    for (const auto& [value, real] : reals_) passes::expect_extents(*value, real);
     set_float_operators(result_.model, float_operators(source_));
     result_.islands = float_islands(result_.model);
     return std::move(result_);

@@ -44,9 +44,18 @@ void erase_quantizer(Graph& graph, Op quantizer) {
   graph.erase(quantizer);
 }
 
+/// `x`, which the network has without the quantizer, in place of what `op` gives.
+void replace(Graph& graph, Op op, Value x) {
+  if (op.out(0).type() != x.type())
+    unsupported("{}: {} turns {} into {}, and there is no float network of one type around it", op.where(),
+                op.info().name, to_string(x.type()), to_string(op.out(0).type()));
+  op.out(0).replace_all_uses_with(x);
+  erase_quantizer(graph, op);
+}
+
 void require_pair(Op quantizer) {
   for (const auto& [user, operand] : quantizer.out(0).uses()) {
-    if (!has_trait(user, "from_codes"))
+    if (!has_trait(user, "from_codes") || operand != 0)
       unsupported("{}: its codes go into {} '{}': the network is converted already; start from its form before",
                   quantizer.where(), user.info().name, user.name());
   }
@@ -56,25 +65,21 @@ void require_pair(Op quantizer) {
 
 LearnedMagnitudes take_out_quantizers(Model& model) {
   LearnedMagnitudes learned;
-  std::vector<Op> quantizers, back;
   for (const Op op : model.graph.ops()) {
     const bool to_codes = has_trait(op, "to_codes");
     if (!to_codes && !has_trait(op, "to_codes_and_back")) continue;
     if (to_codes) require_pair(op);
     const Value x = op.in(0);
-    const auto magnitude = learned_magnitude(model, op);
-    for (const auto& [user, operand] : op.out(0).uses()) {
-      if (to_codes) back.push_back(user);
-    }
-    op.out(0).replace_all_uses_with(x);
-    quantizers.push_back(op);
+    const auto magnitude = x.is_tensor() ? std::nullopt : learned_magnitude(model, op);
     if (magnitude) learned[x.name()] = *magnitude;
+    if (to_codes) {
+      // What reads codes goes first: it may read their scale too.
+      for (const auto& [back, operand] : op.out(0).uses()) replace(model.graph, back, x);
+      erase_quantizer(model.graph, op);
+    } else {
+      replace(model.graph, op, x);
+    }
   }
-  for (const Op op : back) {
-    op.out(0).replace_all_uses_with(op.in(0));
-    model.graph.erase(op);
-  }
-  for (const Op op : quantizers) erase_quantizer(model.graph, op);
   std::erase_if(learned, [&](const auto& entry) { return is_only_normalized(model.graph.value(entry.first)); });
   for (const Op op : model.graph.ops()) {
     if (has_trait(op, "from_codes"))

@@ -184,7 +184,7 @@ TEST(Import, arithmetic_of_open_extents_disappears) {
   EXPECT_EQ(get<std::vector<int64_t>>(model.graph.ops()[0].attributes(), "dims"), (std::vector<int64_t>{-1, 8, 3}));
 }
 
-TEST(Import, slices_of_extents_as_python_counts) {
+TEST(Import, slices_of_extents_as_onnx_counts) {
   struct Case {
     int64_t start, end, step;
     std::vector<int64_t> expected;
@@ -193,6 +193,9 @@ TEST(Import, slices_of_extents_as_python_counts) {
                                            {-2, INT64_MAX, 1, {7, 8}},
                                            {INT64_MAX, INT64_MIN, -1, {8, 7, 6, 5}},
                                            {3, 0, -2, {8, 6}},
+                                           {-9, INT64_MIN, -1, {5}},
+                                           {INT64_MIN, -9, INT64_MIN, {5}},
+                                           {-9, 0, -1, {}},
                                            {2, 1, 1, {}}}) {
     ModelText text;
     text.input("x", {5, 6, 7, 8});
@@ -207,6 +210,27 @@ TEST(Import, slices_of_extents_as_python_counts) {
     const Tensor& y = model.tensors.at("y");
     EXPECT_EQ(std::vector<int64_t>(y.data<int64_t>().begin(), y.data<int64_t>().end()), one.expected);
   }
+}
+
+TEST(Import, parts_of_a_split_are_not_below_zero) {
+  const auto split = [](const std::vector<int64_t>& parts) {
+    ModelText text;
+    text.input("x", {2, 4});
+    text.add_tensor(test::integers("parts", {2}, parts));
+    text.add("Split", {"x", "parts"}, {"y", "z"}, {attribute("axis", 1)}).set_name("it");
+    text.output("y");
+    return text;
+  };
+  EXPECT_EQ(message(split({4, 0})), "no error");
+  EXPECT_EQ(message(split({-2, 6})), "m.onnx: node 'it': Split: found the parts [-2, 6] of extent 4 for 2 outputs");
+  EXPECT_EQ(message(split({INT64_MAX, 5 - INT64_MAX})),
+            "m.onnx: node 'it': Split: found the parts [9223372036854775807, -9223372036854775802] of extent 4 for 2 "
+            "outputs");
+  ModelText many;
+  many.input("x", {2, 4});
+  many.add("Split", {"x"}, {"y"}, {attribute("num_outputs", int64_t{1} << 40)}).set_name("it");
+  many.output("y");
+  EXPECT_EQ(message(many), "m.onnx: node 'it': Split: found 1099511627776 parts for 1 outputs");
 }
 
 TEST(Import, values_that_shape_a_result_are_asked_for) {

@@ -23,6 +23,7 @@
 #include "halfstep/passes/optimizer.h"
 #include "halfstep/passes/pool_forms.h"
 #include "halfstep/passes/quantized_patterns.h"
+#include "halfstep/passes/run_pass.h"
 #include "halfstep/passes/simplify.h"
 #include "halfstep/passes/training_form.h"
 #include "tests/kernels/kernel_harness.h"
@@ -80,6 +81,14 @@ void run_quantized_patterns(Work& work, const Arguments& arguments) {
   work.model = quantized_patterns(work.model, training);
 }
 
+/// Two wrong passes; tests/ir/run_pass.ir.
+void run_replace(Work& work, const Arguments& arguments) {
+  work.model.graph.value(arguments.at(0)).replace_all_uses_with(work.model.graph.value(arguments.at(1)));
+}
+void run_misread(Work& work, const Arguments& arguments) {
+  work.model.graph.op(arguments.at(0)).set_operand(0, work.model.graph.value(arguments.at(1)));
+}
+
 template <void (*run)(Graph&)>
 Pass on_graph() {
   return {[](Work& work, const Arguments&) { run(work.model.graph); }};
@@ -108,7 +117,9 @@ const std::map<std::string, Pass>& all_passes() {
       {"fuse_residuals", on_graph<fuse_residuals>()},
       {"layer_forms", on_model<layer_forms>()},
       {"pool_forms", on_model<pool_forms>()},
+      {"misread", {run_misread}},
       {"quantized_patterns", {run_quantized_patterns, false}},
+      {"replace", {run_replace}},
       {"set_mode",
        {[](Work& work, const Arguments& arguments) { set_mode(work.model.graph, mode_of(arguments.at(0))); }}},
       {"simplify", on_graph<simplify>()},
@@ -142,7 +153,7 @@ Model run_passes(const TextCase& text_case) {
   for (const PassCall& call : text_case.passes) {
     const auto found = all_passes().find(call.name);
     if (found == all_passes().end()) fail("{}:{}: unknown pass '{}'", place, text_case.line, call.name);
-    found->second.run(work, call.arguments);
+    run_pass(call.name, work.model.graph, [&] { found->second.run(work, call.arguments); });
     expect_promises_kept(found->second, call, work);
   }
   return work.model;

@@ -108,5 +108,30 @@ TEST(ForeignQuantizers, ConvertedNetworksAreRefused) {
             std::string::npos);
 }
 
+TEST(ForeignQuantizers, WhatReadsCodesMayReadTheirScale) {
+  Model model = network(
+      "  q = fake_quantize_abs_max(x)\n"
+      "  d = fake_dequantize_max_abs(x=q, scale=q.out_scale) {max_range: 127.0}\n"
+      "  p = fake_quantize_abs_max(d)\n"
+      "  e = fake_dequantize_max_abs(x=p, scale=p.out_scale) {max_range: 127.0}\n"
+      "  y = conv2d(x=e, w=@w)\n"
+      "  return y\n");
+  quant::take_out_quantizers(model);
+  ASSERT_EQ(model.graph.ops().size(), 1U);
+  EXPECT_EQ(model.graph.ops()[0].in(0).name(), "x");
+}
+
+TEST(ForeignQuantizers, ATypeThatChangesOnTheWayIsRefused) {
+  Model model = network(
+      "  const @half: f16[1]\n"
+      "  q = quantize_linear(x=x, scale=@sx, zero_point=@z)\n"
+      "  d = dequantize_linear(x=q, scale=@half)\n"
+      "  y = relu(d)\n"
+      "  return y\n");
+  EXPECT_NE(error_of([&] { quant::take_out_quantizers(model); }).find("turns f32[?, 3, 8, 8] into f16[?, 3, 8, 8]"),
+            std::string::npos)
+      << error_of([&] { quant::take_out_quantizers(model); });
+}
+
 }  // namespace
 }  // namespace halfstep::test
