@@ -27,8 +27,6 @@ CodeFormat format_of(const Model& prepared, const ops::FakeQuantize& quantizer) 
           static_cast<int>(quantizer.multiplier_bits())};
 }
 
-bool gives_codes(Op op) { return op && !is_float(op.out(0).dtype()); }
-
 /// Whether `op` stands in neither the prepared network nor in what codes are made of: a normalization that was folded,
 /// a quantizer of another framework.
 bool was_taken_in(Op op, const Graph& prepared) {
@@ -52,6 +50,12 @@ class Join {
   }
 
  private:
+  /// Whether the operator gives codes where the prepared network has reals; what stayed as it was gives what it gave.
+  bool gives_codes(Op layer) const {
+    const Op prepared = prepared_.graph.op(layer.name());
+    return !is_float(layer.out(0).dtype()) && !(prepared && prepared.out(0).dtype() == layer.out(0).dtype());
+  }
+
   /// The layer whose codes the quantizer makes: its own name, that of the operator before it, or of the one before that
   /// where an activation was fused.
   void claim(const ops::FakeQuantize& quantizer) {
@@ -59,7 +63,7 @@ class Join {
     const Op fused = producer && producer.operands().front() ? producer.operands().front().producer() : Op();
     for (const Op named : {Op(quantizer), producer, fused}) {
       const Op layer = named ? integer_.op(named.name()) : Op();
-      if (!gives_codes(layer)) continue;
+      if (!layer || !gives_codes(layer)) continue;
       quantizers_.emplace(layer.name(), quantizer);
       return;
     }

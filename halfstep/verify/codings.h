@@ -30,7 +30,7 @@ struct CodeFormat {
 struct Coding {
   std::string layer;             ///< operator and value of the integer program
   Op op;                         ///< of the integer program
-  bool real = false;             ///< an operator in float
+  bool real = false;             ///< an operator that gives no codes: it stayed in float
   CodeFormat format = {};        ///< of codes
   Value source;                  ///< what the value is in the network that came in; null where that has no such value
   std::vector<size_t> operands;  ///< the codings that the operator reads, in order
