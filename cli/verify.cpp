@@ -69,7 +69,8 @@ void add_verify(CLI::App& program, Work& work) {
       ->add_option(
           "--meaning", options->meaning,
           "sampled or all: layers against the network that came in, on all elements of one sample and at least "
-          "4096 of each layer and further sample, or on all")
+          "4096 of each layer and further sample of at most 64 (and those that the Model keeps), or on all "
+          "elements of all samples")
       ->check(CLI::IsMember({"sampled", "all"}))
       ->capture_default_str();
   command->add_option("--with", options->request.with,

@@ -14,6 +14,9 @@
 namespace halfstep {
 namespace {
 
+/// More of them would cost more than the comparison of the roads does.
+constexpr int64_t kGivenSamples = 64;
+
 /// Samples that a Model keeps, then those of a data set.
 struct AllSamples {
   const Source& source;
@@ -84,8 +87,8 @@ void check_meaning(verify::RoadReport& report, const Model& prepared, const Mode
   }
   report.floats = check_floats(prepared, samples, pool);
   const AllSamples all{*prepared.source, samples};
-  report.meaning_samples = all.size();
-  for (auto& layer : verify::check_meaning(prepared, integer, all, all.size(), options, pool, progress)) {
+  report.meaning_samples = options.all ? all.size() : std::min(all.size(), all.kept() + kGivenSamples);
+  for (auto& layer : verify::check_meaning(prepared, integer, all, report.meaning_samples, options, pool, progress)) {
     const auto found = std::ranges::find_if(report.layers, [&](const auto& l) { return l.layer.name == layer.layer; });
     if (found != report.layers.end()) found->meaning = std::move(layer.meaning);
   }

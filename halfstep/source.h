@@ -24,7 +24,7 @@ verify::FloatReport check_floats(const Model& prepared, const train::Samples& sa
 void require_same_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool);
 
 /// Adds to `report` what holds between the layers of `integer` and the source of `prepared`, on the samples that the
-/// source keeps and on those given; or why nobody can say.
+/// source keeps and the first 64 of those given, or on all where the options say so; or why nobody can say.
 void check_meaning(verify::RoadReport& report, const Model& prepared, const Model& integer,
                    const train::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
                    const ProgressCallback& progress);

@@ -10,11 +10,11 @@
 namespace halfstep::verify {
 namespace {
 
-double rounded(double steps, const std::string& rounding) {
-  if (rounding == "half_away") return std::round(steps);
-  if (rounding == "half_up") return steps - std::floor(steps) >= 0.5 ? std::floor(steps) + 1 : std::floor(steps);
-  HS_CHECK(rounding == "half_even");
-  return std::nearbyint(steps);
+double rounded(double steps, Ties ties) {
+  if (ties == Ties::away) return std::round(steps);
+  if (ties == Ties::even) return std::nearbyint(steps);
+  const double below = std::floor(steps);
+  return steps - below >= 0.5 ? below + 1 : below;
 }
 
 CodeFormat format_of(const Model& prepared, const ops::FakeQuantize& quantizer) {
@@ -22,12 +22,10 @@ CodeFormat format_of(const Model& prepared, const ops::FakeQuantize& quantizer) 
           prepared.tensors.at(quantizer.zero_point().name()).data<int32_t>()[0],
           quantizer.code_min(),
           quantizer.code_max(),
-          quantizer.rounding(),
+          ties_of(quantizer),
           quantizer.requantize(),
           static_cast<int>(quantizer.multiplier_bits())};
 }
-
-bool gives_codes(Op op) { return op && !is_float(op.out(0).dtype()); }
 
 /// Whether `op` stands in neither the prepared network nor in what codes are made of: a normalization that was folded,
 /// a quantizer of another framework.
@@ -52,6 +50,12 @@ class Join {
   }
 
  private:
+  /// Whether the operator gives codes where the prepared network has reals; what stayed as it was gives what it gave.
+  bool gives_codes(Op layer) const {
+    const Op prepared = prepared_.graph.op(layer.name());
+    return !is_float(layer.out(0).dtype()) && !(prepared && prepared.out(0).dtype() == layer.out(0).dtype());
+  }
+
   /// The layer whose codes the quantizer makes: its own name, that of the operator before it, or of the one before that
   /// where an activation was fused.
   void claim(const ops::FakeQuantize& quantizer) {
@@ -59,7 +63,7 @@ class Join {
     const Op fused = producer && producer.operands().front() ? producer.operands().front().producer() : Op();
     for (const Op named : {Op(quantizer), producer, fused}) {
       const Op layer = named ? integer_.op(named.name()) : Op();
-      if (!gives_codes(layer)) continue;
+      if (!layer || !gives_codes(layer)) continue;
       quantizers_.emplace(layer.name(), quantizer);
       return;
     }
@@ -107,7 +111,7 @@ class Join {
 }  // namespace
 
 int64_t CodeFormat::code(double steps) const {
-  const double code = rounded(steps, rounding) + static_cast<double>(zero_point);
+  const double code = rounded(steps, ties) + static_cast<double>(zero_point);
   if (!(code >= static_cast<double>(code_min))) return code_min;
   return code > static_cast<double>(code_max) ? code_max : static_cast<int64_t>(code);
 }
@@ -121,6 +125,11 @@ Value source_value(const Graph& source, const Graph& prepared, const std::string
   while (value && value.has_one_use() && was_taken_in(value.uses().front().first, prepared))
     value = value.uses().front().first.out(0);
   return value;
+}
+
+Ties ties_of(const ops::FakeQuantize& quantizer) {
+  if (quantizer.rounding() == "half_even") return Ties::even;
+  return quantizer.rounding() == "half_up" ? Ties::up : Ties::away;
 }
 
 std::vector<float> scales_of(const Model& prepared, const ops::FakeQuantize& quantizer) {

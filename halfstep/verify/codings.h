@@ -11,11 +11,15 @@
 
 namespace halfstep::verify {
 
+/// Where a tie goes.
+enum class Ties { even, away, up };
+
 /// How a quantizer of the prepared network makes codes.
 struct CodeFormat {
   double scale = 1;
   int64_t zero_point = 0, code_min = 0, code_max = 255;
-  std::string rounding, requantize;
+  Ties ties = Ties::even;
+  std::string requantize;
   int multiplier_bits = 31;
 
   /// The code of a real number in steps of the scale; NaN has the lowest.
@@ -26,7 +30,7 @@ struct CodeFormat {
 struct Coding {
   std::string layer;             ///< operator and value of the integer program
   Op op;                         ///< of the integer program
-  bool real = false;             ///< an operator in float
+  bool real = false;             ///< an operator that gives no codes: it stayed in float
   CodeFormat format = {};        ///< of codes
   Value source;                  ///< what the value is in the network that came in; null where that has no such value
   std::vector<size_t> operands;  ///< the codings that the operator reads, in order
@@ -41,6 +45,8 @@ std::vector<Coding> codings_of(const Model& prepared, const Graph& integer, cons
 /// it where preparation folded a normalization into it or took another framework's quantizer out. Null where there is
 /// none.
 Value source_value(const Graph& source, const Graph& prepared, const std::string& name);
+
+Ties ties_of(const ops::FakeQuantize& quantizer);
 
 /// Contents of a quantizer's scale, by channel, as the quantizer applies it.
 std::vector<float> scales_of(const Model& prepared, const ops::FakeQuantize& quantizer);

@@ -70,24 +70,26 @@ std::optional<LayerWeights> layer_weights(const Model& prepared, const Model& in
 void compare_weights(const LayerWeights& weights, const Model& prepared, Meaning& meaning) {
   constexpr double kRounding = 0x1p-22;  // of a division in float32, or of a product with a reciprocal
   const ops::FakeQuantize& quantizer = weights.quantizer;
-  const CodeFormat format{1, 0, quantizer.code_min(), quantizer.code_max(), quantizer.rounding(), {}, 0};
+  const CodeFormat format{1, 0, quantizer.code_min(), quantizer.code_max(), ties_of(quantizer), {}, 0};
   const auto reals = prepared.tensors.at(quantizer.x().name()).data<float>();
   const int64_t run = weights.taps();
   for (int64_t i = 0; i < weights.codes.size(); ++i) {
     const double real = static_cast<double>(reals[static_cast<size_t>(i)]);
     const double scale = weights.scales[weights.scales.size() == 1 ? 0 : static_cast<size_t>(i / run)];
     const auto found = static_cast<int64_t>(element(weights.codes, i));
-    compare_code(meaning, format, real / scale, found, kRounding * std::fabs(real / scale), [&] {
-      return MeaningFault{"weight",
-                          i,
-                          -1,
-                          0,
-                          position_of(i, weights.codes.dims()),
-                          0,
-                          0,
-                          real,
-                          fmt::format("weight '{}' of the prepared network", quantizer.x().name())};
-    });
+    compare_code(
+        meaning, format, real / scale, found, [&] { return kRounding * std::fabs(real / scale); },
+        [&] {
+          return MeaningFault{"weight",
+                              i,
+                              -1,
+                              0,
+                              position_of(i, weights.codes.dims()),
+                              0,
+                              0,
+                              real,
+                              fmt::format("weight '{}' of the prepared network", quantizer.x().name())};
+        });
   }
 }
 

@@ -1,8 +1,9 @@
 #include "halfstep/verify/product.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
+#include <cstring>
 
 #include "halfstep/base/status.h"
 #include "halfstep/ir/ops.h"
@@ -12,21 +13,34 @@ namespace {
 
 bool is(Op op, const OpInfo& info) { return &op.info() == &info; }
 
-/// One sum in eight parts, which processors add side by side.
-double sum_of_products(std::span<const double> a, std::span<const double> b) {
-  std::array<double, 8> sums{};
+/// Eight sums side by side, however many of them an instruction adds; so they do not depend on the processor.
+using Lanes = double __attribute__((vector_size(64)));
+constexpr size_t kLanes = 8, kPatches = 4;
+
+/// sums[p] = row * patch p, for patches that follow each other.
+__attribute__((target_clones("avx512f", "avx2", "default"))) void multiply(const double* row, const double* patches,
+                                                                           size_t taps, double* sums) {
+  Lanes lanes[kPatches] = {};
   size_t i = 0;
-  for (; i + sums.size() <= a.size(); i += sums.size()) {
-    for (size_t lane = 0; lane < sums.size(); ++lane) sums[lane] += a[i + lane] * b[i + lane];
+  for (; i + kLanes <= taps; i += kLanes) {
+    Lanes weights, features;
+    std::memcpy(&weights, row + i, sizeof(weights));
+    for (size_t p = 0; p < kPatches; ++p) {
+      std::memcpy(&features, patches + p * taps + i, sizeof(features));
+      lanes[p] += weights * features;
+    }
   }
-  for (; i < a.size(); ++i) sums[0] += a[i] * b[i];
-  return std::accumulate(sums.begin(), sums.end(), 0.0);
+  for (size_t p = 0; p < kPatches; ++p) {
+    double sum = 0;
+    for (size_t lane = 0; lane < kLanes; ++lane) sum += lanes[p][lane];
+    for (size_t rest = i; rest < taps; ++rest) sum += row[rest] * patches[p * taps + rest];
+    sums[p] = sum;
+  }
 }
 
-double sum_of_magnitudes(std::span<const double> a, std::span<const double> b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += std::fabs(a[i] * b[i]);
-  return sum;
+std::vector<double> magnitudes_of(std::vector<double> numbers) {
+  for (double& number : numbers) number = std::fabs(number);
+  return numbers;
 }
 
 bool is_plain_matrix_product(Op op) {
@@ -121,20 +135,39 @@ void Product::fill_window(int64_t patch, std::vector<int64_t>& indices) const {
   }
 }
 
-std::vector<double> Product::elements(const Numbers& x, std::span<const int64_t> indices, bool magnitude) const {
-  const auto taps = static_cast<size_t>(taps_);
-  std::vector<double> results(indices.size()), patch(taps);
-  std::vector<int64_t> places(taps);
-  int64_t filled = -1;
+std::vector<Product::Run> Product::runs_of(std::span<const int64_t> indices) const {
+  std::vector<Run> runs;
   for (size_t i = 0; i < indices.size(); ++i) {
     const Place at = place(indices[i]);
-    if (at.patch != filled) {
-      fill(at.patch, places);
+    if (runs.empty() || runs.back().patch != at.patch) runs.push_back({at.patch, i, {}});
+    runs.back().rows.push_back(at.row);
+  }
+  return runs;
+}
+
+std::vector<double> Product::elements(const Numbers& x, std::span<const int64_t> indices, bool magnitude) const {
+  const auto taps = static_cast<size_t>(taps_);
+  const std::vector<double> magnitudes = magnitude ? magnitudes_of(rows_) : std::vector<double>();
+  const std::vector<double>& rows = magnitude ? magnitudes : rows_;
+  std::vector<double> results(indices.size()), patches(taps * kPatches);
+  std::vector<int64_t> places(taps);
+  std::array<double, kPatches> sums{};
+  const std::vector<Run> runs = runs_of(indices);
+  for (size_t first = 0; first < runs.size(); first += kPatches) {
+    const std::span now = std::span(runs).subspan(first, std::min(kPatches, runs.size() - first));
+    for (size_t p = 0; p < now.size(); ++p) {
+      const std::span patch = std::span(patches).subspan(p * taps, taps);
+      fill(now[p].patch, places);
       x.read(places, patch);
-      filled = at.patch;
+      if (magnitude) std::ranges::transform(patch, patch.begin(), [](double v) { return std::fabs(v); });
     }
-    const std::span row = std::span(rows_).subspan(static_cast<size_t>(at.row) * taps, taps);
-    results[i] = magnitude ? sum_of_magnitudes(patch, row) : sum_of_products(patch, row);
+    const bool alike = std::ranges::all_of(now, [&](const Run& run) { return run.rows == now[0].rows; });
+    for (size_t p = 0; p < (alike ? 1 : now.size()); ++p) {
+      for (size_t i = 0; i < now[p].rows.size(); ++i) {
+        multiply(&rows[static_cast<size_t>(now[p].rows[i]) * taps], patches.data(), taps, sums.data());
+        for (size_t to = p; to < (alike ? now.size() : p + 1); ++to) results[now[to].begin + i] = sums[to];
+      }
+    }
   }
   return results;
 }

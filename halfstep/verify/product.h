@@ -27,8 +27,8 @@ bool inputs_first(Op op);
 /// Axis of output channels of the operator's result.
 size_t channel_axis(Op op);
 
-/// Without the bias. Each element is one sum in double over what the operator's definition says, in row-major order
-/// within eight interleaved parts.
+/// Without the bias. Each element is one sum in double over what the operator's definition says, in eight interleaved
+/// parts.
 class Product {
  public:
   /// Nothing where the operator has no such form: then all of it must be worked out at once.
@@ -44,7 +44,14 @@ class Product {
   struct Place {
     int64_t patch, row;
   };
+  /// Elements that come from one patch and stand together.
+  struct Run {
+    int64_t patch;
+    size_t begin;
+    std::vector<int64_t> rows;
+  };
   Product(Op op, const Numbers& weight);
+  std::vector<Run> runs_of(std::span<const int64_t> indices) const;
   Place place(int64_t element) const;
   /// Elements of x in a patch; -1 in the padding.
   void fill(int64_t patch, std::vector<int64_t>& indices) const;
