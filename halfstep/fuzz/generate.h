@@ -26,7 +26,7 @@ struct Target {
   std::string text() const;
 };
 
-/// `platform` instead of a random one, where it is given.
-Target random_target(uint64_t seed, const std::string& platform);
+/// For the network of the seed; `platform` instead of a random one, where it is given.
+Target random_target(uint64_t seed, const Network& network, const std::string& platform);
 
 }  // namespace halfstep::fuzz

@@ -78,7 +78,7 @@ const Model& Trial::prepared() {
 const quant::Conversion& Trial::conversion() {
   return conversion_.get([&] {
     auto conversion = quant::convert(prepared(), {.float_islands = true});
-    islands_ = conversion.islands.size();
+    islands_ = conversion.islands;
     return conversion;
   });
 }
