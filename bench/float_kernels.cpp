@@ -193,7 +193,7 @@ void sgd(benchmark::State& state, int64_t size) {
   time_case(state, cpu_sgd_momentum_simd,
             {"sgd_momentum",
              {{"momentum", 0.9}, {"weight_decay", 1e-4}},
-             {p, p.clone(), p.clone(), Tensor::scalar(0.1F)},
+             {p, p.clone(), p.clone(), Tensor::scalar(0.1F), Tensor()},
              {p.clone(), p.clone()}});
 }
 

@@ -46,7 +46,7 @@ class Node:
             self.operands[key] = several.split(", ") if several else one
 
     def __getitem__(self, key):
-        defaults = {"stride": [1, 1], "dilation": [1, 1], "pad": [0, 0, 0, 0], "groups": 1, "code_min": 0, "code_max": 255}
+        defaults = {"stride": [1, 1], "dilation": [1, 1], "pad": [0, 0, 0, 0], "groups": 1, "code_min": 0, "code_max": 255, "count_include_pad": True}
         return self.attributes.get(key, defaults.get(key, 0))
 
 
@@ -121,7 +121,7 @@ class Torch:
             sys.exit(f"{node.name}: found two scales, and PyTorch's means keep that of their input")
         if tuple(node["kernel"]) == x.shape[2:]:
             return torch.nn.functional.adaptive_avg_pool2d(x, 1)
-        return torch.nn.functional.avg_pool2d(x, node["kernel"], node["stride"], node["pad"][:2])
+        return torch.nn.functional.avg_pool2d(x, node["kernel"], node["stride"], node["pad"][:2], False, node["count_include_pad"])
 
     def max_pool2d(self, node, operands):
         return torch.nn.functional.max_pool2d(quantized(operands["x"], 1.0, 0), node["kernel"], node["stride"], node["pad"][:2])

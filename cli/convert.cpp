@@ -13,16 +13,17 @@ void print_report(const ConvertRequest& request, const ConvertReport& report, bo
   if (as_json) {
     auto layers = nlohmann::ordered_json::array();
     for (const auto& proof : report.proofs)
-      layers.push_back({{"layer", proof.layer}, {"accumulator_bound", proof.bound}});
+      layers.push_back(
+          {{"layer", proof.layer}, {"accumulator_bound", proof.bound}, {"accumulator_limit", proof.limit}});
     fmt::print(
         "{}\n",
         nlohmann::ordered_json({{"accumulators", layers}, {"float_islands", islands_json(report.islands)}}).dump(2));
     return;
   }
-  Table table({"layer", "accumulator at most", "share of 2^31"});
+  Table table({"layer", "accumulator at most", "may reach", "share"});
   for (const auto& proof : report.proofs)
-    table.add({proof.layer, std::to_string(proof.bound),
-               fmt::format("{:.3f} %", 100.0 * static_cast<double>(proof.bound) / 0x1p31)});
+    table.add({proof.layer, std::to_string(proof.bound), std::to_string(proof.limit),
+               fmt::format("{:.3f} %", 100.0 * static_cast<double>(proof.bound) / static_cast<double>(proof.limit))});
   fmt::print(
       "{}\n{}\nwrote {}\n", table.text(),
       report.islands.empty() ? "no float operator between quantize and dequantize" : islands_text(report.islands),

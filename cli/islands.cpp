@@ -12,8 +12,8 @@ void add_islands_option(CLI::App& command, quant::ConvertOptions& options) {
 }
 
 std::string islands_text(const std::vector<quant::FloatIsland>& islands) {
-  Table table({"stays in float", "operator"});
-  for (const auto& island : islands) table.add({island.layer, island.op});
+  Table table({"stays in float", "operator", "because"});
+  for (const auto& island : islands) table.add({island.layer, island.op, island.reason});
   return fmt::format("{} in float, between dequantize and quantize\n{}",
                      islands.size() == 1 ? "1 operator stays" : fmt::format("{} operators stay", islands.size()),
                      table.text());
@@ -21,7 +21,8 @@ std::string islands_text(const std::vector<quant::FloatIsland>& islands) {
 
 nlohmann::ordered_json islands_json(const std::vector<quant::FloatIsland>& islands) {
   auto list = nlohmann::ordered_json::array();
-  for (const auto& island : islands) list.push_back({{"layer", island.layer}, {"op", island.op}});
+  for (const auto& island : islands)
+    list.push_back({{"layer", island.layer}, {"op", island.op}, {"reason", island.reason}});
   return list;
 }
 

@@ -112,6 +112,7 @@ int main(int count, char** arguments) {
   } catch (const std::bad_alloc&) {
     return cli::report("out of memory", cli::kBadInput);
   } catch (const std::exception& error) {
-    return cli::report(error.what(), cli::kBadInput);
+    const char* command = count > 1 ? arguments[1] : "halfstep";
+    return cli::report(fmt::format("this is a bug: {} ended with '{}'", command, error.what()), cli::kBadInput);
   }
 }

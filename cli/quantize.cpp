@@ -45,6 +45,11 @@ void add_quantize(CLI::App& program, Work& work) {
   command->add_option("--out", request.out, "file for the prepared Model")->required();
   command->add_option("--bits", options->bits,
                       "LAYERS=WEIGHTS/FEATURES: other widths for some layers, as in 'conv*=4/8'");
+  command
+      ->add_option("--keep-samples", request.keep_samples,
+                   "so many samples travel with the prepared Model, for verify; 0: none, for privacy")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   add_preprocess(*command, options->preprocess);
   add_target(*command, request.target, options->overrides);
   command->callback([options, &work] {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/course.h"
 #include "cli/islands.h"
 #include "cli/roads_table.h"
 #include "cli/table.h"
@@ -27,8 +28,9 @@ void print_report(const QuickstartReport& report, const std::filesystem::path& o
   accuracy.add({"integer", shown(report.accuracy_integer), kilobytes(report.integer_bytes)});
   Table time({"stage", "seconds"});
   for (const auto& [stage, seconds] : report.seconds) time.add({stage, fmt::format("{:.2f}", seconds)});
-  fmt::print("\n{} on {}, {} test samples\n\n{}\n{}\n{}\n{}", report.platform, report.data, report.samples,
-             accuracy.text(), time.text(), layers_table(report.roads), verdict(report.roads));
+  fmt::print("\n{} on {}, {} test samples\n\n{}{}\n{}\n{}\n{}", report.platform, report.data, report.samples,
+             accuracy.text(), course_text(report.held_back), time.text(), layers_table(report.roads),
+             verdict(report.roads));
   fmt::print(
       "peak memory {:.0f} MB, digest of the trained weights {}\nwrote {}/float.safetensors, prepared.safetensors, "
       "integer.safetensors, report.json\n",
@@ -61,6 +63,11 @@ void add_quickstart(CLI::App& program, Work& work) {
   add_augment(*command, request.augment);
   command->add_flag("--distill", request.distill, "fine-tuning learns from the float form, not from labels");
   add_islands_option(*command, request.convert);
+  command
+      ->add_option("--keep-samples", request.keep_samples,
+                   "so many samples travel with the prepared Model, for verify; 0: none, for privacy")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   add_preprocess(*command, options->preprocess);
   add_target(*command, request.target, options->overrides);
   command->callback([options, &work] {

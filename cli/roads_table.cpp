@@ -17,6 +17,11 @@ std::string bits(const verify::Layer& layer) {
                            : fmt::format("f{}", layer.feature_bits);
 }
 
+std::string decibel(double sqnr) {
+  if (std::isnan(sqnr)) return "-";
+  return std::isfinite(sqnr) ? fmt::format("{:.1f}", sqnr) : "inf";
+}
+
 /// Whether a third road was there.
 bool has_engine(const verify::RoadReport& report) {
   return !report.layers.empty() && report.layers.front().engine_compared > 0;
@@ -37,6 +42,76 @@ std::string describe(const verify::LayerReport& report, const verify::Difference
   if (difference.position.size() == 3)
     text += fmt::format(", NCHW index {}, NHWC index {}", difference.index, difference.nhwc);
   return text + ")";
+}
+
+/// "conv2d 'c' {...} gives 0.25".
+std::string describe(const verify::LayerReport& report, const verify::MeaningFault& fault) {
+  std::string text =
+      fmt::format("layer '{}': {} code {} at {}: integer program {}, the network that came in {}: {}{} {}",
+                  report.layer.name, fault.what, fault.index, to_string(fault.position), fault.found, fault.expected,
+                  fault.says, fault.what == "feature" ? " gives" : " is", fault.real);
+  if (fault.what != "feature") return text;
+  text += fmt::format(" (sample {}", fault.sample);
+  if (fault.nhwc >= 0) text += fmt::format(", NCHW index {}, NHWC index {}", fault.index, fault.nhwc);
+  return text + ")";
+}
+
+/// What differs from the network that came in, or that nothing does; "" where nobody looked.
+std::string meaning_verdict(const verify::RoadReport& report) {
+  if (!report.unchecked.empty()) return fmt::format("meaning not checked: {}\n", report.unchecked);
+  if (!report.floats) return "";
+  std::string text;
+  int64_t compared = 0, near_ties = 0, beyond = 0;
+  for (const auto& layer : report.layers) {
+    if (!layer.meaning) continue;
+    compared += layer.meaning->compared;
+    near_ties += layer.meaning->near_ties;
+    beyond += layer.meaning->beyond;
+    if (layer.meaning->first) text += describe(layer, *layer.meaning->first) + "\n";
+  }
+  for (const auto& fault : report.floats->faults)
+    text += fmt::format("value '{}': element {} of the float network is {} when prepared, {} as it came in\n",
+                        fault.value, fault.index, fault.found, fault.expected);
+  if (!report.floats->structure.empty())
+    text += fmt::format("the prepared network {}, which the network that came in does not become\n",
+                        report.floats->structure);
+  return text +
+         fmt::format("meaning: {} codes against the network that came in over {} samples, {} near ties, {} beyond\n",
+                     compared, report.meaning_samples, near_ties, beyond);
+}
+
+/// What the whole network says beside its float form.
+std::string outputs_verdict(const verify::RoadReport& report) {
+  std::string text = fmt::format("outputs: cosine {:.6f} to the float network", report.cosine);
+  if (report.agreement) text += fmt::format(", the same answer for {:.2f} % of the samples", 100 * *report.agreement);
+  return text + "\n";
+}
+
+nlohmann::ordered_json json_of(const verify::MeaningFault& fault) {
+  return {{"what", fault.what},       {"index", fault.index},       {"nhwc_index", fault.nhwc},
+          {"sample", fault.sample},   {"position", fault.position}, {"integer", fault.found},
+          {"source", fault.expected}, {"real", fault.real},         {"operator", fault.says}};
+}
+
+nlohmann::ordered_json json_of(const verify::Meaning& meaning) {
+  nlohmann::ordered_json json = {{"compared", meaning.compared},
+                                 {"near_ties", meaning.near_ties},
+                                 {"beyond", meaning.beyond},
+                                 {"largest", meaning.largest}};
+  if (meaning.first) json["first"] = json_of(*meaning.first);
+  return json;
+}
+
+nlohmann::ordered_json json_of(const verify::FloatReport& floats) {
+  auto faults = nlohmann::ordered_json::array();
+  for (const auto& fault : floats.faults)
+    faults.push_back(
+        {{"value", fault.value}, {"index", fault.index}, {"prepared", fault.found}, {"source", fault.expected}});
+  return {{"values", floats.values},
+          {"compared", floats.compared},
+          {"faults", std::move(faults)},
+          {"structure", floats.structure},
+          {"trained", floats.trained}};
 }
 
 nlohmann::ordered_json json_of(const verify::Difference& difference, const char* first = "training",
@@ -71,7 +146,8 @@ nlohmann::ordered_json json_of(const verify::VariantReport& variant) {
 
 std::string layers_table(const verify::RoadReport& report) {
   const bool engine = has_engine(report);
-  std::vector<std::string> columns = {"layer", "operator", "bits", "scale", "compared", "differing", "SQNR dB"};
+  std::vector<std::string> columns = {"layer",     "operator",  "bits",   "scale",  "compared",
+                                      "differing", "near ties", "beyond", "SQNR dB"};
   if (engine) columns.push_back("engine differing");
   Table table(columns);
   for (const auto& layer : report.layers) {
@@ -81,7 +157,9 @@ std::string layers_table(const verify::RoadReport& report) {
                                     fmt::format("{:.6g}", layer.layer.scale),
                                     std::to_string(layer.compared),
                                     std::to_string(layer.differing + layer.parameters_differing),
-                                    std::isfinite(layer.sqnr_db) ? fmt::format("{:.1f}", layer.sqnr_db) : "inf"};
+                                    layer.meaning ? std::to_string(layer.meaning->near_ties) : "-",
+                                    layer.meaning ? std::to_string(layer.meaning->beyond) : "-",
+                                    decibel(layer.sqnr_db)};
     if (engine) row.push_back(std::to_string(layer.engine_differing));
     table.add(row);
   }
@@ -104,10 +182,14 @@ std::string verdict(const verify::RoadReport& report) {
   const auto at = std::find_if(report.layers.begin(), report.layers.end(), [](const auto& l) { return l.engine; });
   if (at != report.layers.end())
     text += "first differing feature: " + describe(*at, *at->engine, {"integer program", "engine"}) + "\n";
-  if (report.equal())
-    return fmt::format("equal: {} codes of {} layers over {} samples, 0 differ{}\n", compared, report.layers.size(),
+  const bool differ = features_differ || at != report.layers.end();
+  if (text.empty()) {
+    text = fmt::format("equal: {} codes of {} layers over {} samples, 0 differ{}\n", compared, report.layers.size(),
                        report.samples, has_engine(report) ? " on three roads" : "");
-  return text + (features_differ || at != report.layers.end() ? "" : "no feature code differs\n");
+  } else if (!differ) {
+    text += "no feature code differs\n";
+  }
+  return text + meaning_verdict(report) + outputs_verdict(report);
 }
 
 std::string variants_table(const verify::RoadReport& report) {
@@ -127,6 +209,10 @@ std::string roads_json(const verify::RoadReport& report) {
   nlohmann::ordered_json json;
   json["equal"] = report.equal();
   json["samples"] = report.samples;
+  json["cosine"] = report.cosine;
+  if (report.agreement) json["agreement"] = *report.agreement;
+  if (!report.unchecked.empty()) json["meaning_unchecked"] = report.unchecked;
+  if (report.floats) json["floats"] = json_of(*report.floats);
   for (const auto& layer : report.layers) {
     nlohmann::ordered_json entry = {{"name", layer.layer.name},
                                     {"op", layer.layer.op},
@@ -141,6 +227,7 @@ std::string roads_json(const verify::RoadReport& report) {
     if (layer.parameter) entry["first_parameter"] = json_of(*layer.parameter);
     if (layer.feature) entry["first_feature"] = json_of(*layer.feature);
     if (layer.engine) entry["first_engine"] = json_of(*layer.engine, "integer", "engine");
+    if (layer.meaning) entry["meaning"] = json_of(*layer.meaning);
     json["layers"].push_back(std::move(entry));
   }
   for (const auto& variant : report.variants) json["variants"].push_back(json_of(variant));

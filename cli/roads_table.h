@@ -7,10 +7,12 @@
 
 namespace halfstep::cli {
 
-/// One line for each layer: operator, bits, scale, elements compared, differing codes, SQNR.
+/// One line for each layer: operator, bits, scale, elements compared, differing codes, codes that are not those of the
+/// network that came in (near ties, beyond), SQNR.
 std::string layers_table(const verify::RoadReport& report);
 
-/// What differs first in each layer, or the statement that nothing does.
+/// What differs first in each layer, or the statement that nothing does; the same of the layers beside the network that
+/// came in; and how near its outputs are.
 std::string verdict(const verify::RoadReport& report);
 
 /// What differs on roads that may; "" without them.

@@ -19,7 +19,7 @@ void print_json(const RunReport& report) {
                                    {"elements", c.elements},
                                    {"differing", c.differing},
                                    {"largest_difference", c.largest_difference}});
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));  // names as a file has them
 }
 
 void print_text(const RunReport& report) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/course.h"
 #include "cli/table.h"
 
 namespace halfstep::cli {
@@ -22,6 +23,8 @@ nlohmann::ordered_json as_json(const TrainReport& report) {
                                  {"epochs", report.epochs},
                                  {"was_finished", report.was_finished},
                                  {"step_milliseconds", report.step_milliseconds}};
+  if (!report.held_back.standings.empty())
+    json["held_back"] = nlohmann::ordered_json::parse(train::to_text(report.held_back));
   for (const train::OperatorTime& time : report.operators)
     json["operators"].push_back(
         {{"operator", time.op}, {"kernel", time.kernel}, {"calls", time.calls}, {"milliseconds", time.milliseconds}});
@@ -46,8 +49,9 @@ int train_and_report(const TrainRequest& request, const Common& common) {
     fmt::print("{}: finished already after {} epochs, nothing changed; {}digest {}\n", request.out.string(),
                report.epochs, accuracy_text(report), report.digest);
   } else {
-    fmt::print("{}loss {:.4f}, {:.1f} ms a step, digest {}\nwrote {}\n", accuracy_text(report), report.loss,
-               report.step_milliseconds, report.digest, (request.out / "model.safetensors").string());
+    fmt::print("{}{}loss {:.4f}, {:.1f} ms a step, digest {}\nwrote {}\n", course_text(report.held_back),
+               accuracy_text(report), report.loss, report.step_milliseconds, report.digest,
+               (request.out / "model.safetensors").string());
     if (!report.operators.empty()) fmt::print("{}", operators_table(report));
   }
   return kDone;
@@ -69,7 +73,8 @@ void add_train(CLI::App& program, Work& work) {
                       "csv[.gz], IDX, image folder or archive, safetensors or npz; the embedded digits without it");
   auto* network =
       command->add_option("--network", request.network, "built-in network or .ir file")->capture_default_str();
-  command->add_option("--model", request.model, "float or prepared Model to go on from")->excludes(network);
+  command->add_option("--model", request.model, "float or prepared Model to go on from, which never becomes worse")
+      ->excludes(network);
   command->add_option("--epochs", request.epochs, "passes over the training part")->capture_default_str();
   command->add_option("--batch", request.batch, "samples of a step")->capture_default_str();
   command->add_option("--learning-rate", request.learning_rate,

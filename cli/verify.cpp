@@ -10,17 +10,20 @@ struct Options {
   Common common;
   std::vector<std::filesystem::path> paths;
   VerifyRequest request;
+  std::string meaning = "sampled";
 };
 
 /// The folder a user means: the one named, else the current one if it holds a report, else the default of quickstart.
 std::filesystem::path folder_of(const Options& options) {
   if (options.paths.size() == 1) {
-    if (std::filesystem::is_regular_file(options.paths.front()))
+    std::error_code failed;
+    if (std::filesystem::is_regular_file(options.paths.front(), failed))
       fail("{}: found a file, expected the folder of a quickstart, or a prepared and an integer Model",
            options.paths.front().string());
     return options.paths.front();
   }
-  return std::filesystem::exists("report.json") ? "." : "quickstart_out";
+  std::error_code failed;
+  return std::filesystem::exists("report.json", failed) ? "." : "quickstart_out";
 }
 
 int verify_and_report(Options& options) {
@@ -32,6 +35,7 @@ int verify_and_report(Options& options) {
   }
   if (request.prepared.empty()) request.prepared = folder / "prepared.safetensors";
   if (request.integer.empty()) request.integer = folder / "integer.safetensors";
+  request.all_meaning = options.meaning == "all";
   const auto report = verify_models(request, options.common.settings());
   if (options.common.json) {
     fmt::print("{}", roads_json(report));
@@ -45,11 +49,12 @@ int verify_and_report(Options& options) {
 
 void add_verify(CLI::App& program, Work& work) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      add_command(program, "verify", "Compare the training road with the integer program, code for code",
-                  "halfstep verify quickstart_out --inject conv4:17\n"
-                  "         halfstep verify prepared.safetensors integer.safetensors --data samples.npz",
-                  options->common);
+  CLI::App* command = add_command(
+      program, "verify",
+      "Compare the training road with the integer program, code for code, and both with the network that came in",
+      "halfstep verify quickstart_out --inject conv4:17\n"
+      "         halfstep verify prepared.safetensors integer.safetensors --data samples.npz",
+      options->common);
   command
       ->add_option("paths", options->paths,
                    "prepared and integer Model; or a quickstart folder; without it the current one if it holds a "
@@ -60,6 +65,14 @@ void add_verify(CLI::App& program, Work& work) {
   command->add_option("--data", options->request.data, "samples; the embedded digits without it");
   command->add_option("--inject", options->request.inject,
                       "LAYER:INDEX: flip the top bit of that weight code in the integer program first");
+  command
+      ->add_option(
+          "--meaning", options->meaning,
+          "sampled or all: layers against the network that came in, on all elements of one sample and at least "
+          "4096 of each layer and further sample of at most 64 (and those that the Model keeps), or on all "
+          "elements of all samples")
+      ->check(CLI::IsMember({"sampled", "all"}))
+      ->capture_default_str();
   command->add_option("--with", options->request.with,
                       "onnxruntime: run the integer program there too, without graph optimizations, and compare every "
                       "layer's codes");

@@ -6,6 +6,7 @@
 #include "halfstep/base/elements.h"
 #include "halfstep/io/npz.h"
 #include "halfstep/io/safetensors.h"
+#include "halfstep/verify/numbers.h"
 
 namespace halfstep {
 namespace {

@@ -17,6 +17,7 @@ int64_t classes_of(const Model& model) {
 /// Throws where the samples are not what the arguments take.
 void require_fit(const Model& model, const io::Dataset& data) {
   const Graph& graph = model.graph;
+  if (graph.arguments().empty()) fail("network '{}': has no input, so that data mean nothing to it", graph.name());
   const train::Samples samples{&data, {}, graph.arguments().front().name(), train::preprocess_of(model)};
   const auto extents = samples.extents(kUnknown);
   for (const Value argument : graph.arguments()) {

@@ -2,6 +2,7 @@
 #include "halfstep/eager/call.h"
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/halfstep.h"
+#include "halfstep/io/atomic_file.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/network.h"
 
@@ -52,6 +53,7 @@ Model source_of(const ExportRequest& request, ExportForm form, std::vector<std::
 
 ExportReport export_model(const ExportRequest& request) {
   const ExportForm form = form_of(request.format);
+  io::require_file_target(request.out);
   ExportReport report;
   const Model model = source_of(request, form, report.approximated);
   const formats::onnx::ExportOptions options{

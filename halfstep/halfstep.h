@@ -20,6 +20,7 @@
 #include "halfstep/quant/prepare.h"
 #include "halfstep/train/augment.h"
 #include "halfstep/train/preprocess.h"
+#include "halfstep/train/standing.h"
 #include "halfstep/train/step_times.h"
 #include "halfstep/verify/golden.h"
 #include "halfstep/verify/roads.h"
@@ -49,7 +50,8 @@ struct Target {
 struct TrainRequest {
   std::string data;                ///< path; "" is the embedded digits
   std::string network = "digits";  ///< built-in name or .ir path, used when `model` is empty
-  /// A float or prepared Model to go on from. A prepared one learns from its own float form where data has no labels.
+  /// A float or prepared Model to go on from. A prepared one learns from its own float form where data has no labels. A
+  /// part of the samples is held back, and the result is the best state on them, which may be the Model as it was.
   std::filesystem::path model;
   int64_t epochs = 20;
   int64_t batch = 32;
@@ -68,6 +70,7 @@ struct TrainReport {
   bool was_finished = false;
   double step_milliseconds = 0;                ///< median, without the preparation of samples; 0 when none was run
   std::vector<train::OperatorTime> operators;  ///< the longest first, with `profile`
+  train::Course held_back;                     ///< how `model` did, epoch by epoch; empty for a fresh network
 };
 TrainReport train_model(const TrainRequest& request, const Settings& settings);
 
@@ -130,6 +133,7 @@ struct QuantizeRequest {
   /// From raw values (images, csv) to what the network takes; it travels with the Model. Without one the Model's own.
   std::optional<train::Preprocess> preprocess;
   std::vector<LayerBits> bits;  ///< applied in order, after calibration
+  int64_t keep_samples = 8;     ///< so many of the samples travel with the Model, for `verify`; 0: none
 };
 struct QuantizeReport {
   std::vector<quant::AuditRow> audit;
@@ -176,10 +180,11 @@ struct VerifyRequest {
   std::string with;  ///< "onnxruntime": a third road, that engine on the integer program as it was before; may be empty
   std::filesystem::path exported;  ///< the engine runs this ONNX file, exported from the integer program; may be empty
   bool variants = false;           ///< also other forms of the file and the engine's optimizations; never a failure
+  bool all_meaning = false;        ///< layers against the float operators in every element of every sample
 };
 verify::RoadReport verify_models(const VerifyRequest& request, const Settings& settings);
 
-/// The three forms that are compared.
+/// The three forms that are compared. The network that came in is one of them where `prepared` has it.
 verify::Roads roads_of(const Model& prepared, const Model& integer);
 
 // ---- inspect
@@ -264,10 +269,12 @@ struct QuickstartRequest {
   train::Augment augment;  ///< of images, in training alone
   bool distill = false;    ///< fine-tuning learns from the float form, though data has labels
   quant::ConvertOptions convert;
+  int64_t keep_samples = 8;  ///< so many training samples travel with the prepared Model, for `verify`; 0: none
 };
 struct QuickstartReport {
   std::string platform, data, weights_digest;
   bool has_accuracy = true;  ///< false for data without labels
+  train::Course held_back;   ///< how fine-tuning went; empty without it
   double accuracy_float = 0, accuracy_calibrated = 0, accuracy_finetuned = 0, accuracy_integer = 0;
   int64_t samples = 0, peak_rss_bytes = 0, float_bytes = 0, integer_bytes = 0;
   std::vector<std::pair<std::string, double>> seconds;  ///< by stage, in order

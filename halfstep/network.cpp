@@ -5,6 +5,7 @@
 #include "halfstep/data.h"
 #include "halfstep/eager/call.h"
 #include "halfstep/formats/import.h"
+#include "halfstep/passes/separate_names.h"
 
 namespace halfstep {
 namespace {
@@ -31,10 +32,17 @@ formats::Binding open_extents() {
   return binding;
 }
 
+/// Every stage that is made of the Model has its names.
+Model imported(const formats::File& file, const formats::Binding& binding) {
+  Model model = file.import(binding);
+  passes::separate_names(model.graph);
+  return model;
+}
+
 /// The Model, or nothing where it cannot be translated with these extents.
 std::optional<Model> try_import(const formats::File& file, const formats::Binding& binding) {
   try {
-    return file.import(binding);
+    return imported(file, binding);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
     return std::nullopt;
@@ -44,7 +52,7 @@ std::optional<Model> try_import(const formats::File& file, const formats::Bindin
 }  // namespace
 
 Model load_network(const std::filesystem::path& path) {
-  return formats::is_foreign(path) ? formats::open(path)->import(open_extents()) : load_model(path);
+  return formats::is_foreign(path) ? imported(*formats::open(path), open_extents()) : load_model(path);
 }
 
 Model load_network(const std::filesystem::path& path, const std::string& data,
@@ -56,12 +64,12 @@ Model load_network(const std::filesystem::path& path, const std::string& data,
   const formats::Summary summary = file->summary();
   const io::Dataset samples = open_data(data);
   const auto first = std::ranges::find_if(summary.inputs, [](const auto& port) { return !port.has_default; });
-  if (first == summary.inputs.end()) return file->import(binding);
+  if (first == summary.inputs.end()) return imported(*file, binding);
   const train::Samples all{&samples, {}, first->name, preprocess.value_or(train::Preprocess())};
   binding.dims = closed_extents(summary, all, kUnknown);
   if (auto model = try_import(*file, binding)) return std::move(*model);
   binding.dims = closed_extents(summary, all, std::min(kFixedBatch, samples.size()));
-  return file->import(binding);
+  return imported(*file, binding);
 }
 
 }  // namespace halfstep

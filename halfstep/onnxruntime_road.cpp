@@ -197,10 +197,7 @@ void add_variants(verify::Roads& roads, const std::shared_ptr<Engine>& engine) {
 
 /// Islands are computed in float, and nobody's sums are another's to the bit.
 void require_codes(const verify::Roads& roads) {
-  std::vector<quant::FloatIsland> islands;
-  for (const verify::Layer& layer : roads.layers) {
-    if (layer.feature_bits == 32) islands.push_back({layer.name, layer.op});
-  }
+  const auto islands = quant::float_islands(roads.integer);
   if (!islands.empty())
     unsupported(
         "network '{}': found {} in float, where onnxruntime has sums of its own; expected layers on codes alone",

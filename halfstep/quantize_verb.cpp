@@ -2,15 +2,19 @@
 
 #include "halfstep/data.h"
 #include "halfstep/halfstep.h"
+#include "halfstep/io/atomic_file.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/network.h"
 #include "halfstep/onnxruntime_road.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/quantized_steps.h"
+#include "halfstep/passes/training_form.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/quant/quantizer.h"
+#include "halfstep/source.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/executable.h"
+#include "halfstep/verify/codings.h"
 
 namespace halfstep {
 namespace {
@@ -40,8 +44,10 @@ verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step)
   return layer;
 }
 
-/// Returns the number of samples that the observers saw.
-int64_t prepare_and_calibrate(Model& model, const QuantizeRequest& request, const Settings& settings) {
+/// `network` is what came in, `model` the same with its preprocessing, which is prepared. Returns the number of samples
+/// that the observers saw.
+int64_t prepare_and_calibrate(const Model& network, Model& model, const QuantizeRequest& request,
+                              const Settings& settings) {
   const quant::Platform platform = quant::load_platform(request.target.platform, request.target.overrides);
   model = quant::prepare(model, platform,
                          {request.target.weight_bits, request.target.feature_bits, request.target.edge_bits});
@@ -51,13 +57,17 @@ int64_t prepare_and_calibrate(Model& model, const QuantizeRequest& request, cons
   train::CalibrateOptions options;
   options.seed = settings.seed;
   train::calibrate(model, parts.train, options, pool, settings.progress);
+  model.source = source_of(network, parts.train, request.keep_samples, settings.seed);
+  require_same_floats(model, parts.train, pool);
   return std::min(parts.train.size(), options.batch * options.batches);
 }
 
 }  // namespace
 
 QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& settings) {
-  Model model = load_network(request.model, request.calibrate, request.preprocess);
+  io::require_file_target(request.out);
+  const Model network = load_network(request.model, request.calibrate, request.preprocess);
+  Model model = network;
   const std::string stage = stage_of(model);
   if (stage == "integer")
     fail("{}: is an integer program, expected a float or prepared network", request.model.string());
@@ -66,7 +76,7 @@ QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& se
          request.model.string());
   if (request.preprocess) train::set_preprocess(model, *request.preprocess);
   int64_t samples = 0;
-  if (stage == "float") samples = prepare_and_calibrate(model, request, settings);
+  if (stage == "float") samples = prepare_and_calibrate(network, model, request, settings);
   for (const LayerBits& bits : request.bits) quant::set_bits(model, bits.selector, bits.weights, bits.features);
   save_model(model, request.out);
   return {quant::audit(model), quant::float_islands(model), quant::platform_of(model).text,
@@ -74,6 +84,7 @@ QuantizeReport quantize_model(const QuantizeRequest& request, const Settings& se
 }
 
 ConvertReport convert_model(const ConvertRequest& request) {
+  io::require_file_target(request.out);
   const Model prepared = load_stage(request.model, "prepared");
   auto conversion = quant::convert(prepared, request.options);
   save_model(conversion.model, request.out);
@@ -81,10 +92,20 @@ ConvertReport convert_model(const ConvertRequest& request) {
 }
 
 verify::Roads roads_of(const Model& prepared, const Model& integer) {
-  verify::Roads roads{train::evaluation_form(prepared), integer, prepared, {}};
-  passes::bypass_quantizers(roads.unquantized.graph);
-  for (const auto& step : passes::quantized_steps(prepared.graph)) {
-    if (step.result().dtype() == DType::f32) roads.layers.push_back(layer_of(prepared, step));
+  verify::Roads roads{
+      train::evaluation_form(prepared), integer, prepared.source ? prepared.source->network : prepared, {}};
+  Graph& real = roads.unquantized.graph;
+  if (prepared.source) {
+    passes::set_mode(real, passes::Mode::evaluation);
+  } else {
+    passes::bypass_quantizers(real);
+  }
+  for (const auto& step : passes::quantized_steps(prepared)) {
+    if (step.result().dtype() != DType::f32) continue;
+    roads.layers.push_back(layer_of(prepared, step));
+    verify::Layer& layer = roads.layers.back();
+    const Value value = verify::source_value(real, prepared.graph, layer.float_value);
+    if (value) layer.real_value = value.name();
   }
   return roads;
 }
@@ -117,7 +138,10 @@ verify::RoadReport verify_models(const VerifyRequest& request, const Settings& s
   const io::Dataset data = open_data_for(prepared, request.data);
   const auto parts = parts_for(prepared, data);
   ThreadPool pool(settings.threads);
-  return compare_on(roads, parts.test, pool, settings.progress);
+  verify::RoadReport report = compare_on(roads, parts.test, pool, settings.progress);
+  const verify::MeaningOptions options{.all = request.all_meaning, .seed = settings.seed};
+  check_meaning(report, prepared, roads.integer, parts.test, options, pool, settings.progress);
+  return report;
 }
 
 }  // namespace halfstep

@@ -8,12 +8,13 @@
 #include "halfstep/data.h"
 #include "halfstep/halfstep.h"
 #include "halfstep/io/atomic_file.h"
-#include "halfstep/io/file.h"
 #include "halfstep/network.h"
+#include "halfstep/source.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/train/fit.h"
 #include "halfstep/train/network.h"
+#include "halfstep/train/run.h"
 
 namespace halfstep {
 namespace {
@@ -39,7 +40,7 @@ class Quickstart {
     Model network = request_.model.empty() ? fresh_network() : given_;
     const PreparedOptions widths = widths_of();
     require_feasible(quant::prepare(network, platform_, widths));
-    make_folder();
+    io::make_folder(request_.out);
     if (request_.model.empty()) timed("float", [&] { network = fit(network, float_options(), "float training"); });
     report_.accuracy_float = accuracy(network);
     save_model(network, request_.out / "float.safetensors");
@@ -48,6 +49,8 @@ class Quickstart {
     timed("calibrate", [&] {
       prepared = quant::prepare(network, platform_, widths);
       train::calibrate(prepared, parts_.train, {.seed = settings_.seed}, pool_, settings_.progress);
+      prepared.source = source_of(network, parts_.train, request_.keep_samples, settings_.seed);
+      require_same_floats(prepared, parts_.train, pool_);
     });
     report_.accuracy_calibrated = accuracy(prepared);
     if (request_.tune_epochs > 0) timed("finetune", [&] { prepared = fit(prepared, tune_options(), "fine-tuning"); });
@@ -60,8 +63,10 @@ class Quickstart {
     timed("convert", [&] { integer = quant::convert(prepared, request_.convert).model; });
     save_model(integer, request_.out / "integer.safetensors");
     report_.accuracy_integer = accuracy(integer);
-    timed("verify",
-          [&] { report_.roads = compare_on(roads_of(prepared, integer), parts_.test, pool_, settings_.progress); });
+    timed("verify", [&] {
+      report_.roads = compare_on(roads_of(prepared, integer), parts_.test, pool_, settings_.progress);
+      check_meaning(report_.roads, prepared, integer, parts_.test, {.seed = settings_.seed}, pool_, settings_.progress);
+    });
     finish();
     return std::move(report_);
   }
@@ -99,16 +104,6 @@ class Quickstart {
     return network;
   }
 
-  void make_folder() const {
-    std::error_code error;
-    std::filesystem::create_directories(request_.out, error);
-    if (error) fail("{}: cannot be made a folder: {}", request_.out.string(), io::system_reason(error.value()));
-    const auto probe = request_.out / "writable";  // an unwritable folder is found before the work, not after it
-    io::write_file(probe, "");
-    std::filesystem::remove(probe);
-    io::remove_temporaries(request_.out);
-  }
-
   train::FitOptions float_options() const {
     train::FitOptions options;
     options.epochs = request_.float_epochs;
@@ -125,13 +120,16 @@ class Quickstart {
     train::FitOptions options = float_options();
     options.epochs = request_.tune_epochs;
     options.distill = request_.distill;
+    options.keeps_best = true;
     options.learning_rate = request_.tune_rate.value_or(request_.model.empty() ? 0.01 : 0.001);
     return options;
   }
 
   Model fit(const Model& model, const train::FitOptions& options, std::string_view stage) {
     train::Fit run(model, parts_.train, options, pool_);
-    while (!run.finished()) run.run_epoch(settings_.progress, stage);
+    const auto best = request_.out / "prepared.safetensors";
+    while (!run.finished()) train::run_epoch(run, best, settings_.progress, stage);
+    report_.held_back = run.state().course;
     return run.result();
   }
 
@@ -175,6 +173,10 @@ nlohmann::ordered_json layer_json(const verify::LayerReport& report) {
   json["scale"] = static_cast<double>(report.layer.scale);
   json["compared"] = report.compared;
   json["differing"] = report.differing;
+  if (report.meaning)
+    json["meaning"] = {{"compared", report.meaning->compared},
+                       {"near_ties", report.meaning->near_ties},
+                       {"beyond", report.meaning->beyond}};
   json["sqnr_db"] = std::clamp(report.sqnr_db, -kLargestSqnr, kLargestSqnr);
   return json;
 }
@@ -182,6 +184,7 @@ nlohmann::ordered_json layer_json(const verify::LayerReport& report) {
 }  // namespace
 
 QuickstartReport quickstart(const QuickstartRequest& request, const Settings& settings) {
+  io::require_folder_target(request.out);
   return Quickstart(request, settings).run();
 }
 
@@ -194,11 +197,16 @@ std::string report_json(const QuickstartReport& report) {
                         {"calibrated", report.accuracy_calibrated},
                         {"finetuned", report.accuracy_finetuned},
                         {"integer", report.accuracy_integer}};
+  if (!report.held_back.standings.empty())
+    json["held_back"] = nlohmann::ordered_json::parse(train::to_text(report.held_back));
   json["samples"] = report.samples;
   for (const auto& [stage, seconds] : report.seconds) json["seconds"][stage] = seconds;
   json["peak_rss_bytes"] = report.peak_rss_bytes;
   json["model_bytes"] = {{"float", report.float_bytes}, {"integer", report.integer_bytes}};
   json["weights_digest"] = report.weights_digest;
+  json["cosine"] = report.roads.cosine;
+  if (report.roads.agreement) json["agreement"] = *report.roads.agreement;
+  if (!report.roads.unchecked.empty()) json["meaning_unchecked"] = report.roads.unchecked;
   json["layers"] = nlohmann::ordered_json::array();
   for (const auto& layer : report.roads.layers) json["layers"].push_back(layer_json(layer));
   return json.dump(2) + "\n";

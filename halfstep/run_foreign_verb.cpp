@@ -73,7 +73,8 @@ RunComparison compare_typed(const std::string& name, const Tensor& found, const 
 
 Tolerance tolerance_of(const RunRequest& request) {
   const auto path = request.test_data / "tolerance.json";
-  if (!std::filesystem::exists(path)) return {request.relative, request.absolute, request.exact};
+  std::error_code failed;
+  if (!std::filesystem::exists(path, failed)) return {request.relative, request.absolute, request.exact};
   const auto json = nlohmann::json::parse(io::read_text_file(path), nullptr, false);
   const auto number = [&](const char* key, double otherwise) {
     if (!json.is_object() || !json.contains(key)) return otherwise;
@@ -89,7 +90,8 @@ Tensors read_set(const std::filesystem::path& folder, const std::string& prefix,
   Tensors tensors;
   for (size_t i = 0; i < ports.size(); ++i) {
     const auto path = folder / fmt::format("{}_{}.pb", prefix, i);
-    if (!std::filesystem::exists(path) || ports[i].name.empty()) continue;
+    std::error_code failed;
+    if (!std::filesystem::exists(path, failed) || ports[i].name.empty()) continue;
     if (!ports[i].is_tensor)
       unsupported("{}: '{}' is a {}, only tensors are supported", path.string(), ports[i].name, ports[i].type);
     tensors[ports[i].name] = formats::onnx::read_tensor_file(path);
@@ -101,7 +103,8 @@ std::vector<std::filesystem::path> sets_in(const std::filesystem::path& folder) 
   std::vector<std::filesystem::path> sets;
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-    if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
+    std::error_code gone;
+    if (entry.is_directory(gone) && entry.path().filename().string().starts_with("test_data_set_"))
       sets.push_back(entry.path());
   }
   if (failed || sets.empty()) fail("{}: found no folder test_data_set_*", folder.string());

@@ -7,6 +7,7 @@
 #include "halfstep/foreign_verb.h"
 #include "halfstep/formats/import.h"
 #include "halfstep/halfstep.h"
+#include "halfstep/io/atomic_file.h"
 #include "halfstep/timed_run.h"
 #include "halfstep/train/executable.h"
 
@@ -36,6 +37,7 @@ bool RunReport::equal() const {
 }
 
 RunReport run_model(const RunRequest& request, const Settings& settings) {
+  if (!request.outputs.empty()) io::require_file_target(request.outputs);
   if (formats::is_foreign(request.model)) return run_foreign(request, settings);
   if (!request.test_data.empty()) fail("{}: test data go with a foreign file", request.model.string());
   if (request.inputs.empty()) fail("{}: found no inputs for it: --inputs FILE", request.model.string());

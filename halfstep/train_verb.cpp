@@ -1,5 +1,6 @@
 #include "halfstep/data.h"
 #include "halfstep/halfstep.h"
+#include "halfstep/io/atomic_file.h"
 #include "halfstep/network.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/train/network.h"
@@ -21,6 +22,7 @@ Model fresh_network(const TrainRequest& request, const io::Dataset& data, uint64
 TrainReport train_model(const TrainRequest& request, const Settings& settings) {
   if (request.epochs < 1) fail("epochs: found {}, expected at least 1", request.epochs);
   if (request.batch < 1) fail("batch: found {}, expected at least 1", request.batch);
+  io::require_folder_target(request.out);
   Model model = request.model.empty() ? Model() : load_network(request.model, request.data, {});
   const io::Dataset data = request.model.empty() ? open_data(request.data) : open_data_for(model, request.data);
   if (request.model.empty()) model = fresh_network(request, data, settings.seed);
@@ -34,7 +36,6 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
   train::RunOptions options;
   options.folder = request.out;
   options.resume = request.resume;
-  options.settings = "data " + data.name + ", ";
   options.fit.epochs = request.epochs;
   options.fit.batch = request.batch;
   options.fit.seed = settings.seed;
@@ -43,6 +44,7 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
   options.fit.learning_rate = request.learning_rate.value_or(stage == "float" ? 0.05 : 0.001);
   options.fit.optimizer.weight_decay = 1e-4;
   options.fit.average_decay = 0.99;
+  options.fit.keeps_best = !request.model.empty();
   options.fit.profile = request.profile;
   const auto outcome = train::run(model, parts.train, options, pool, settings.progress);
   return {digest_hex(outcome.model),
@@ -53,7 +55,8 @@ TrainReport train_model(const TrainRequest& request, const Settings& settings) {
           request.epochs,
           outcome.was_finished,
           outcome.times.median(),
-          outcome.times.operators()};
+          outcome.times.operators(),
+          outcome.course};
 }
 
 EvaluateReport evaluate_model(const EvaluateRequest& request, const Settings& settings) {

@@ -47,6 +47,16 @@ void write_loop(Text& text, const Record& record) {
   text.line("}}");
 }
 
+/// Whether a vector has the bits that numbers have: all but exponentials, which are polynomials there.
+bool is_exact(const Record& record) {
+  bool approximates = false;
+  walk(record.compute->expr, [&](const Expr& part) {
+    const bool calls = part.is(Expr::Kind::call);
+    approximates = approximates || (calls && (part.text == "exp" || part.text == "sigmoid"));
+  });
+  return !approximates;
+}
+
 /// The synthesized gradient of a unary operator; null when there is none.
 const Record* slope_of(const Record& record, const Records& records) {
   if (record.gradient.inputs.size() != 1) return nullptr;
@@ -148,8 +158,8 @@ namespace {
     const size_t operands = record->inputs.size();
     text.line("\nconst Kernel reference_{} = pointwise::reference<{}, {}, pointwise::Elements::{}>();", record->name,
               function, operands, elements_of(*record));
-    text.line("const Kernel cpu_{}_simd = pointwise::simd<{}, {}, pointwise::choose_{}>();", record->name, function,
-              operands, record->name);
+    text.line("const Kernel cpu_{}_simd = pointwise::simd<{}, {}, pointwise::choose_{}, {}>();", record->name, function,
+              operands, record->name, is_exact(*record));
   }
   text.line("\n}}  // namespace halfstep::kernels\n#endif");
   return text.str();

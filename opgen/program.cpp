@@ -51,15 +51,36 @@ void check_unique(const Records& records) {
   check_foreign_unique(foreign);
 }
 
+/// Whatever a float operator states or reads must have a place in the operators that stand for it on codes.
+void check_form_on_codes(const Record& record, const Record& target) {
+  const auto reject = [&](const char* what, const std::string& name) {
+    fail_at(record.quant->source, "{} has no {} '{}', which {} has: on codes it would be lost", target.name, what, name,
+            record.name);
+  };
+  for (const AttributeSpec& attribute : record.attributes) {
+    if (target.attribute(attribute.name) == nullptr) reject("attribute", attribute.name);
+  }
+  for (const Port& port : record.inputs) {
+    if (!port.variadic && target.input(port.name) == nullptr) reject("input", port.name);
+  }
+}
+
+/// The operator on codes of every pointwise function that becomes a table.
+constexpr const char* kLookup = "quantized_lookup";
+
 void check_quant_references(const Records& records) {
   std::vector<std::string> known;
   for (const Record& record : records) known.push_back(record.name);
   for (const Record& record : records) {
     if (!record.quant) continue;
     for (const std::string& name : {record.quant->quantized, record.quant->integer}) {
-      if (!name.empty() && find(records, name) == nullptr)
-        fail_at(record.quant->source, "unknown operator '{}'{}", name, did_you_mean(name, known));
+      if (name.empty()) continue;
+      const Record* target = find(records, name);
+      if (target == nullptr) fail_at(record.quant->source, "unknown operator '{}'{}", name, did_you_mean(name, known));
+      check_form_on_codes(record, *target);
     }
+    const Record* lookup = record.quant->lookup ? find(records, kLookup) : nullptr;
+    if (lookup != nullptr) check_form_on_codes(record, *lookup);
   }
 }
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
-#include <set>
+#include <map>
 #include <sstream>
 
 namespace halfstep::opgen {
@@ -29,11 +29,13 @@ Yaml Yaml::at(const std::string& key) const {
 
 std::vector<std::pair<std::string, Yaml>> Yaml::items() const {
   std::vector<std::pair<std::string, Yaml>> items;
-  std::set<std::string> seen;
+  std::map<std::string, int> lines;
   for (const auto& item : node_) {
     const std::string& key = item.first.Scalar();
     const Source where = source_of(item.first, source_.path.empty() ? key : source_.path + "." + key);
-    if (!seen.insert(key).second) fail_at(where, "the key is given twice");
+    if (!item.first.IsScalar()) fail_at(where, "found a key that is no text");
+    const auto [first, is_new] = lines.emplace(key, where.line);
+    if (!is_new) fail_at(where, "the key is given twice, before in line {}", first->second);
     items.emplace_back(key, Yaml(item.second, where));
   }
   return items;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 namespace halfstep::arith {
@@ -22,11 +21,6 @@ float raise_scale(float w_scale, float b, float x_scale, bool power_of_two) {
   if (!power_of_two) return raised;
   const auto power = static_cast<float>(std::ldexp(1.0, std::ilogb(raised)));
   return power < raised ? power * 2.0F : power;
-}
-
-int64_t accumulator_bound(int64_t weight_sum, int32_t x_min, int32_t x_max, int32_t x_zero_point, int32_t bias) {
-  const int64_t farthest = std::max(std::abs(int64_t{x_max} - x_zero_point), std::abs(int64_t{x_min} - x_zero_point));
-  return weight_sum * farthest + std::abs(int64_t{bias});
 }
 
 }  // namespace halfstep::arith

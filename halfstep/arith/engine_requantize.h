@@ -16,11 +16,11 @@ struct EngineStep {
   float scale = 1.0F, channel_scale = 1.0F, bias = 0.0F, factor = 1.0F;
   bool zero_inside = false;  ///< the zero point is added before rounding
 
-  HS_HOST_DEVICE float steps(int32_t acc) const {
+  HS_HOST_DEVICE float steps(int64_t acc) const {
     return (static_cast<float>(acc) * scale * channel_scale + bias) * factor;
   }
   /// The code before the clamp.
-  HS_HOST_DEVICE int32_t code(int32_t acc, int32_t zero_point) const {
+  HS_HOST_DEVICE int32_t code(int64_t acc, int32_t zero_point) const {
     if (zero_inside) return whole_steps(steps(acc) + static_cast<float>(zero_point));
     return whole_steps(steps(acc)) + zero_point;
   }

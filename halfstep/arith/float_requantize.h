@@ -27,13 +27,13 @@ HS_HOST_DEVICE inline int32_t whole_steps(float steps) {
   return static_cast<int32_t>(std::nearbyint(held));
 }
 
-/// rint(acc * factor): the zero point is added behind it.
-HS_HOST_DEVICE inline int32_t scale_float(int32_t acc, float factor) {
+/// rint(acc * factor): the zero point is added behind it. The accumulator becomes a float32 in one rounding.
+HS_HOST_DEVICE inline int32_t scale_float(int64_t acc, float factor) {
   return whole_steps(static_cast<float>(acc) * factor);
 }
 
 /// A product of two values of codes: the zero point is inside the rounding, the sum rounded by itself.
-HS_HOST_DEVICE inline int32_t float_product_code(int32_t acc, float factor, int32_t zero_point) {
+HS_HOST_DEVICE inline int32_t float_product_code(int64_t acc, float factor, int32_t zero_point) {
   return whole_steps(static_cast<float>(acc) * factor + static_cast<float>(zero_point));
 }
 

@@ -47,11 +47,12 @@ struct MultiplierPair {
 };
 std::optional<MultiplierPair> to_multiplier_pair(double a, double b, int bits);
 
-/// floor(acc * factor + 1/2): half a step goes towards plus infinity.
-/// |acc| <= 2^31 and m < 2^31, so the product needs 62 bits and the added half, at most 2^61, cannot overflow.
+/// floor(acc * factor + 1/2): half a step goes towards plus infinity. Exact for |acc| <= kMostScaled (accumulator.h):
+/// the product then lies inside int64, and the half is the product's highest bit below a step. Further out it wraps
+/// around.
 inline int64_t scale_half_up(int64_t acc, Multiplier factor) {
-  const int64_t half = int64_t{1} << (factor.shift - 1);
-  return (acc * factor.m + half) >> factor.shift;
+  const auto product = static_cast<int64_t>(static_cast<uint64_t>(acc) * static_cast<uint64_t>(int64_t{factor.m}));
+  return (product >> factor.shift) + ((product >> (factor.shift - 1)) & 1);
 }
 
 /// Shifts k of the power_of_two form: factors from 2^29 down to 2^-32.
@@ -61,7 +62,7 @@ inline constexpr int32_t kMaxPowerShift = 32;
 /// k of a factor 2^-k; nothing when it is not a power of two or k lies outside its range.
 std::optional<int32_t> to_shift(double factor);
 
-/// floor(acc * 2^-k + 1/2) by shifts alone. |acc| <= 2^31, so a left shift by 29 stays inside int64.
+/// floor(acc * 2^-k + 1/2) by shifts alone. |acc| <= kMostScaled, so a left shift by 29 stays inside int64.
 inline int64_t shift_half_up(int64_t acc, int32_t k) {
   if (k <= 0) return acc << -k;
   return (acc + (int64_t{1} << (k - 1))) >> k;

@@ -58,20 +58,21 @@ struct Scaling {
 
   static Scaling of(Requantization form, const EngineStep& step) { return {form, {}, {}, 0.0F, step}; }
 
-  /// Before the zero point and the clamp; an engine has no such number. The accumulator has 32 bits.
+  /// Before the zero point and the clamp; an engine has no such number. For accumulators that the form takes
+  /// (accumulator.h).
   int64_t apply(int64_t acc) const {
-    if (form == Requantization::float32) return scale_float(static_cast<int32_t>(acc), factor);
+    if (form == Requantization::float32) return scale_float(acc, factor);
     const Multiplier& step = acc < 0 ? negative : positive;
     return form == Requantization::fixed_point ? scale_half_up(acc, step) : shift_half_up(acc, step.shift);
   }
   /// The code before the clamp.
   int64_t code(int64_t acc, int32_t zero_point) const {
-    if (is_engine(form)) return engine.code(static_cast<int32_t>(acc), zero_point);
+    if (is_engine(form)) return engine.code(acc, zero_point);
     return apply(acc) + zero_point;
   }
   /// The code of a product of two values of codes, before the clamp: float32 adds the zero point before it rounds.
   int64_t product_code(int64_t acc, int32_t zero_point) const {
-    if (form == Requantization::float32) return float_product_code(static_cast<int32_t>(acc), factor, zero_point);
+    if (form == Requantization::float32) return float_product_code(acc, factor, zero_point);
     return code(acc, zero_point);
   }
 };

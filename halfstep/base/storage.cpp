@@ -1,7 +1,5 @@
 #include "halfstep/base/storage.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
@@ -57,7 +55,7 @@ class KeptBlocks {
   };
   static constexpr size_t kMostBlocks = 64;
 
-  const size_t limit_ = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE)) / 8;
+  const size_t limit_ = machine_memory() / 8;
 
   std::mutex mutex_;
   std::vector<Block> blocks_ = [] {

@@ -1,6 +1,7 @@
 #include "halfstep/base/system_memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -20,6 +21,10 @@ std::byte* system_memory(size_t bytes) {
   if (memory == nullptr) throw std::bad_alloc();
   if (huge) madvise(memory, padded, MADV_HUGEPAGE);  // advice: without it the memory works as well
   return memory;
+}
+
+size_t machine_memory() {
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace halfstep

@@ -9,4 +9,7 @@ namespace halfstep {
 /// std::bad_alloc.
 std::byte* system_memory(size_t bytes);
 
+/// Bytes that the machine has.
+size_t machine_memory();
+
 }  // namespace halfstep

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "halfstep/base/system_memory.h"
 #include "halfstep/compile/dependencies.h"
 #include "halfstep/compile/fetch.h"
 #include "halfstep/compile/lower.h"
@@ -10,6 +11,8 @@
 #include "halfstep/compile/placement.h"
 #include "halfstep/compile/plan.h"
 #include "halfstep/compile/select.h"
+#include "halfstep/passes/run_pass.h"
+#include "halfstep/passes/traits.h"
 
 namespace halfstep {
 namespace {
@@ -26,6 +29,21 @@ void check_static(const Graph& graph) {
       if (!result.type().is_static())
         fail("{}: {} is {}, expected all extents known: specialize the model first", op.where(), result.name(),
              to_string(result.type()));
+    }
+  }
+}
+
+/// An attribute of a small file can ask for any extents: what no memory would hold is refused before a kernel makes
+/// tables of it.
+void check_sizes(const Graph& graph) {
+  const size_t most = machine_memory() / sizeof(int64_t);
+  for (const Op op : graph.ops()) {
+    for (const Value result : op.results()) {
+      double count = 1;
+      for (const int64_t extent : result.dims()) count *= static_cast<double>(extent);
+      if (count > static_cast<double>(most))
+        unsupported("{}: {} is {}, and this machine has memory for values of {} elements", op.where(), result.name(),
+                    to_string(result.type()), most);
     }
   }
 }
@@ -51,12 +69,15 @@ runtime::Program compile(const Model& model, const CompileOptions& options) {
   Model work = model;  // the tensors' storage is shared and only read
   compiler::set_fetches(work.graph, options.fetch);
   check_static(work.graph);
+  check_sizes(work.graph);
   check_contents(work);
   if (options.optimize) compiler::optimize(work, options);
+  passes::verify_own("before lowering", work.graph);
+  const bool one_order = options.one_order || (options.freeze_tensors && passes::computes_on_codes(model.graph));
 
   const auto frozen = compiler::frozen_tensors(work.graph, options.freeze_tensors);
   compiler::Lowering lowering = compiler::lower(work.graph, compiler::place(work.graph, options), frozen);
-  compiler::select_kernels(lowering, work, options.level);
+  compiler::select_kernels(lowering, work, options.level, one_order);
   compiler::add_dependencies(lowering.spec);
   compiler::plan_memory(lowering.spec, options.optimize && !contains(options.disabled_passes, compiler::kReuseMemory));
   compiler::reduce_order(lowering.spec);

@@ -29,6 +29,9 @@ struct CompileOptions {
   std::vector<std::string> disabled_passes = {};
   /// Tensors that no operation updates are constants: kernels may pack them, and set_tensor refuses them.
   bool freeze_tensors = true;
+  /// Floats are computed in the order of the references, so that a result has the same bits on every level. A graph on
+  /// codes is compiled so for inference in any case: its codes must not depend on the level.
+  bool one_order = false;
 };
 
 /// Throws Error that names what is wrong: extents that are not known (specialize the model first), a fetch of what is

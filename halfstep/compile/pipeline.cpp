@@ -5,7 +5,6 @@
 #include "halfstep/base/nearest.h"
 #include "halfstep/base/status.h"
 #include "halfstep/compile/evaluate.h"
-#include "halfstep/ir/verify.h"
 #include "halfstep/passes/channels_last.h"
 #include "halfstep/passes/cse.h"
 #include "halfstep/passes/dce.h"
@@ -14,6 +13,7 @@
 #include "halfstep/passes/fuse_activations.h"
 #include "halfstep/passes/fuse_residuals.h"
 #include "halfstep/passes/layer_forms.h"
+#include "halfstep/passes/run_pass.h"
 #include "halfstep/passes/simplify.h"
 #include "halfstep/passes/traits.h"
 
@@ -80,10 +80,7 @@ void optimize(Model& model, const CompileOptions& options) {
     if (pass.run == nullptr || std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
     if (pass.when == When::inference && !is_inference) continue;
     if (pass.when == When::codes && !(is_frozen && options.level >= CpuLevel::vnni)) continue;
-    pass.run(model);
-#ifndef NDEBUG
-    verify(model.graph);
-#endif
+    passes::run_pass(pass.name, model.graph, [&] { pass.run(model); });
   }
 }
 

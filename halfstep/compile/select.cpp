@@ -20,11 +20,24 @@ class Use {
     }
   }
 
-  kernels::Problem problem(Op op, CpuLevel level) const {
-    return {op.info().name, op.attributes(), in_, out_, constants_, level};
+  kernels::Problem problem(Op op, CpuLevel level, bool one_order) const {
+    return {op.info().name, op.attributes(), in_, out_, constants_, level, one_order};
+  }
+
+  /// What the Problem says goes along with the instruction: its program holds the views against it.
+  void mark_prepared(runtime::Instruction& instruction) const {
+    mark(in_, instruction.in);
+    mark(out_, instruction.out);
   }
 
  private:
+  static void mark(const std::vector<const Type*>& types, std::vector<runtime::Operand>& operands) {
+    HS_CHECK(types.size() == operands.size());
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (types[i] != nullptr) operands[i].prepared = *types[i];
+    }
+  }
+
   std::vector<const Type*> in_, out_;
   std::vector<const void*> constants_;
 };
@@ -69,16 +82,17 @@ Selection select_kernel(const kernels::Problem& problem, Place place, const std:
               refusals.empty() ? "there is none" : refusals);
 }
 
-void select_kernels(Lowering& lowering, const Model& model, CpuLevel level) {
+void select_kernels(Lowering& lowering, const Model& model, CpuLevel level, bool one_order) {
   for (size_t i = 0; i < lowering.ops.size(); ++i) {
     const Op op = lowering.ops[i];
     if (!op) continue;
     runtime::Instruction& instruction = lowering.spec.instructions[i];
     const Use use(op, instruction, lowering.spec, model);
-    Selection selection = select_kernel(use.problem(op, level), instruction.place, op.where());
+    Selection selection = select_kernel(use.problem(op, level, one_order), instruction.place, op.where());
     instruction.kernel = selection.kernel;
     instruction.plan = std::move(selection.plan);
     instruction.refused = std::move(selection.refused);
+    use.mark_prepared(instruction);
   }
 }
 

@@ -25,7 +25,8 @@ struct Selection {
 Selection select_kernel(const kernels::Problem& problem, Place place, const std::string& where);
 
 /// Sets kernel, plan and refusals of every instruction that is an operation: the first candidate that accepts. Frozen
-/// tensors are constants for it. Throws Error (unsupported) with all refusals when none accepts.
-void select_kernels(Lowering& lowering, const Model& model, CpuLevel level);
+/// tensors are constants for it. `one_order` goes into every Problem. Throws Error (unsupported) with all refusals when
+/// none accepts.
+void select_kernels(Lowering& lowering, const Model& model, CpuLevel level, bool one_order);
 
 }  // namespace halfstep::compiler

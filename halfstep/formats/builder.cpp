@@ -24,6 +24,15 @@ std::string reason_of(const std::string& message, const std::string& where) {
   return message;
 }
 
+/// Whether an operation of that kind can be called so, with all of its results.
+bool is_free(const Graph& graph, const OpInfo& info, const std::string& name) {
+  if (graph.op(name)) return false;
+  for (size_t port = 0; port < info.outputs.size(); ++port) {
+    if (graph.value(port == 0 ? name : name + "." + info.outputs[port].name)) return false;
+  }
+  return true;
+}
+
 bool is_known(const Operand& operand) {
   return !operand.there() || operand.known() || (operand.elements && operand.elements->known());
 }
@@ -158,8 +167,8 @@ void Builder::name_result(const Node& node, const std::string& name, Operand& op
     refuse(node, fmt::format("more than {} MiB of constants that are computed are not supported", kMaxMade >> 20));
   if (operand.value) {
     const Op op = operand.value.producer();
-    const bool free = !model_.graph.op(name) && !model_.graph.value(name);
-    if (op && operand.value.port() == 0 && free && made_.erase(op.name()) > 0) model_.graph.rename(op, name);
+    if (op && operand.value.port() == 0 && is_free(model_.graph, op.info(), name) && made_.erase(op.name()) > 0)
+      model_.graph.rename(op, name);
   } else if (operand.name.empty()) {
     operand.name = name;
   }
@@ -174,13 +183,20 @@ Value Builder::value_of(const Operand& operand) {
   const std::pair<const void*, std::string> key(tensor.raw(), to_string(tensor.type()));
   const auto known = tensors_.find(key);
   if (known != tensors_.end()) return known->second;
-  std::string name = operand.name.empty() ? "constant" : operand.name;
-  for (size_t i = tensors_.size(); model_.graph.tensor(name); ++i) name = fmt::format("{}.{}", operand.name, i);
   const Role role = is_float(tensor.dtype()) && tensor.size() > 1 ? Role::parameter : Role::constant;
-  const Value value = model_.graph.add_tensor(name, tensor.type(), role);
+  return tensors_[key] = declare(operand.name, tensor, role);
+}
+
+Value Builder::state_of(const Operand& operand) {
+  if (!operand.known()) return value_of(operand);
+  return declare(operand.name, operand.tensor.clone(), Role::state);
+}
+
+Value Builder::declare(const std::string& wanted, const Tensor& tensor, Role role) {
+  std::string name = wanted.empty() ? "constant" : wanted;
+  for (size_t i = tensors_.size(); model_.graph.tensor(name); ++i) name = fmt::format("{}.{}", wanted, i);
   model_.tensors[name] = tensor;
-  tensors_[key] = value;
-  return value;
+  return model_.graph.add_tensor(name, tensor.type(), role);
 }
 
 std::vector<Operand> Builder::make(const Node& node, std::string_view op, std::vector<Operand> operands,
@@ -226,7 +242,11 @@ std::vector<Operand> Builder::insert(const Node& node, const OpInfo& info, const
   std::string hint = node.name() + "." + info.name;
   if (model_.graph.op(hint)) hint += fmt::format(".{}", ++names_);
   OpSpec spec{&info, {}, std::move(attributes), hint, {file_, number_}};
-  for (const Operand& operand : operands) spec.operands.push_back(value_of(operand));
+  for (const Operand& operand : operands) {
+    const auto port = static_cast<int>(spec.operands.size());
+    const bool is_state = std::ranges::any_of(info.outputs, [&](const auto& out) { return out.state_of == port; });
+    spec.operands.push_back(is_state ? state_of(operand) : value_of(operand));
+  }
   const Op op = model_.graph.insert(std::move(spec));
   made_.insert(op.name());
   std::vector<Operand> results;

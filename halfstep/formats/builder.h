@@ -73,6 +73,11 @@ class Builder {
  private:
   Operand make_input(const std::string& name, bool has_rank, const std::function<Type()>& declared);
   Value value_of(const Operand& operand);
+  /// Of an operand that the operator has a next value of, by its record: contents that are known become a tensor of
+  /// Role::state, which nothing else reads.
+  Value state_of(const Operand& operand);
+  /// A tensor of the model under that name, or where it is taken one like it.
+  Value declare(const std::string& wanted, const Tensor& tensor, Role role);
   std::vector<Operand> compute(const OpInfo& info, const Attributes& attributes, const std::vector<Operand>& operands);
   std::vector<Operand> insert(const Node& node, const OpInfo& info, const std::vector<Operand>& operands,
                               Attributes attributes);

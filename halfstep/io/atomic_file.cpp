@@ -1,6 +1,7 @@
 #include "halfstep/io/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,76 +13,110 @@
 namespace halfstep::io {
 namespace {
 
-/// A file descriptor; -1 when it could not be opened.
-class Descriptor {
+using Path = std::filesystem::path;
+
+[[noreturn]] void fail_to_write(const Path& path, int reason) {
+  fail("{}: cannot be written: {}", path.string(), system_reason(reason));
+}
+
+std::filesystem::file_type type_of(const Path& path) {
+  std::error_code ignored;  // a link to nothing has no type
+  return std::filesystem::status(path, ignored).type();
+}
+
+Path random_name(const Path& target) {
+  uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) fail_to_write(target, errno);
+  return fmt::format(".halfstep-{:016x}.tmp", number);
+}
+
+/// A new file beside `target`, gone with this object unless it took the target's name.
+class Temporary {
  public:
-  Descriptor(const std::filesystem::path& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
+  explicit Temporary(const Path& target) : target_(target) {
+    do {
+      path_ = target.parent_path() / random_name(target);
+      file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    } while (file_ < 0 && errno == EEXIST);
+    if (file_ < 0) fail_to_write(target_, errno);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int fd() const { return fd_; }
-  /// Reports errors that only closing shows (quota, network file systems).
-  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
+  ~Temporary() {
+    if (file_ >= 0) ::close(file_);
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  void write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(file_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) fail_to_write(target_, errno);
+      bytes = bytes.subspan(static_cast<size_t>(written));
+    }
+  }
+
+  /// Closing reports errors that nothing else shows (quota, network file systems).
+  void take_name() {
+    if (::fsync(file_) != 0 || ::close(std::exchange(file_, -1)) != 0) fail_to_write(target_, errno);
+    if (::rename(path_.c_str(), target_.c_str()) != 0) fail_to_write(target_, errno);
+    path_.clear();
+  }
 
  private:
-  int fd_;
+  const Path& target_;
+  Path path_;
+  int file_ = -1;
 };
 
-bool write_all(int fd, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-  return true;
-}
-
-/// 0, or the errno value of the step that went wrong.
-int write_and_sync(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
-  if (file.fd() < 0 || !write_all(file.fd(), bytes) || ::fsync(file.fd()) != 0 || !file.close()) return errno;
-  return 0;
-}
-
 /// Makes the rename itself last. Some file systems cannot sync a folder; the file is whole either way.
-void sync_folder(const std::filesystem::path& file) {
-  const auto folder = file.parent_path();
-  const Descriptor descriptor(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
-  if (descriptor.fd() >= 0) ::fsync(descriptor.fd());
+void sync_folder(const Path& file) {
+  const Path folder = file.parent_path();
+  const int number = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (number < 0) return;
+  ::fsync(number);
+  ::close(number);
+}
+
+/// A device or pipe would be replaced, by whoever may.
+void refuse_other_targets(const Path& path) {
+  using Type = std::filesystem::file_type;
+  const Type type = type_of(path);
+  if (type != Type::regular && type != Type::not_found && type != Type::none)
+    fail("{}: cannot be written: is {}, expected a file", path.string(), name_of(type));
 }
 
 }  // namespace
 
-void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  std::filesystem::path temporary = path;
-  temporary += kTemporarySuffix;
-  int reason = write_and_sync(temporary, bytes);
-  if (reason == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;
-  if (reason != 0) {
-    ::unlink(temporary.c_str());
-    fail("{}: cannot be written: {}", path.string(), system_reason(reason));
-  }
+void write_file(const Path& path, std::span<const std::byte> bytes) {
+  refuse_other_targets(path);
+  Temporary file(path);
+  file.write(bytes);
+  file.take_name();
   sync_folder(path);
 }
 
-void write_file(const std::filesystem::path& path, std::string_view text) {
-  write_file(path, std::as_bytes(std::span(text)));
+void write_file(const Path& path, std::string_view text) { write_file(path, std::as_bytes(std::span(text))); }
+
+void require_file_target(const Path& path) {
+  refuse_other_targets(path);
+  const Temporary file(path);
 }
 
-int remove_temporaries(const std::filesystem::path& folder) {
-  std::error_code no_folder;
-  int removed = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, no_folder)) {
-    if (entry.path().extension() != kTemporarySuffix || !entry.is_regular_file()) continue;
-    std::error_code reason;
-    std::filesystem::remove(entry.path(), reason);
-    if (reason) fail("{}: cannot be removed: {}", entry.path().string(), system_reason(reason.value()));
-    ++removed;
-  }
-  return removed;
+void require_folder_target(const Path& path) {
+  using Type = std::filesystem::file_type;
+  const Type type = type_of(path);
+  if (type != Type::directory && type != Type::not_found && type != Type::none)
+    fail("{}: cannot be made a folder: is {}", path.string(), name_of(type));
+}
+
+void make_folder(const Path& path) {
+  require_folder_target(path);
+  std::error_code reason;
+  std::filesystem::create_directories(path, reason);
+  if (reason) fail("{}: cannot be made a folder: {}", path.string(), system_reason(reason.value()));
+  const Path inside = path / "file";
+  const Temporary file(inside);
 }
 
 }  // namespace halfstep::io

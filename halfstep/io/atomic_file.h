@@ -8,16 +8,21 @@
 
 namespace halfstep::io {
 
-/// Ending of files that are being written.
-inline constexpr std::string_view kTemporarySuffix = ".tmp";
-
-/// Writes PATH.tmp beside PATH, syncs it, renames it over PATH and syncs the folder: after a crash PATH has its old
-/// contents or the new ones. Throws bad_input with path and reason; then neither PATH is changed nor PATH.tmp left
-/// behind.
+/// Writes a temporary file into the folder of `path`, syncs it, renames it over `path` and syncs the folder: after a
+/// crash `path` has its old contents or the new ones, and of two writers one wins whole. The temporary's name is random
+/// and hidden and it is made for this call alone, so that no file of anybody else is written, followed or removed; a
+/// killed process may leave it. Where `path` is a link, the link is replaced: what it leads to stays as it is. Throws
+/// bad_input with path and reason; then neither `path` is changed nor a temporary left behind.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-/// Removes the *.tmp files directly in `folder` that a killed process left; returns their number. No folder: 0.
-int remove_temporaries(const std::filesystem::path& folder);
+/// Throws what write_file would: where `path` is or leads to something else than a file, or its folder takes no new
+/// one. For whoever works long before the file is there.
+void require_file_target(const std::filesystem::path& path);
+
+/// Throws where `path` is or leads to something else than a folder; nothing may be there.
+void require_folder_target(const std::filesystem::path& path);
+/// Makes the folder and those above it where they are missing; throws where it takes no new file.
+void make_folder(const std::filesystem::path& path);
 
 }  // namespace halfstep::io

@@ -14,6 +14,20 @@ std::string system_reason(int code) {
   return text;
 }
 
+std::string_view name_of(std::filesystem::file_type type) {
+  using Type = std::filesystem::file_type;
+  switch (type) {
+    case Type::regular: return "a file";
+    case Type::directory: return "a folder";
+    case Type::symlink: return "a link";
+    case Type::fifo: return "a pipe";
+    case Type::socket: return "a socket";
+    case Type::block:
+    case Type::character: return "a device";
+    default: return "nothing";
+  }
+}
+
 std::vector<std::byte> read_file(const std::filesystem::path& path) {
   constexpr size_t kChunk = size_t{1} << 20;
   const auto source = file_source(path);

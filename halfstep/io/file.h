@@ -13,6 +13,9 @@ namespace halfstep::io {
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 std::string read_text_file(const std::filesystem::path& path);
 
+/// "a pipe": what lies at a path, for messages.
+std::string_view name_of(std::filesystem::file_type type);
+
 /// "permission denied": what `errno` value `code` means, in the style of our messages.
 std::string system_reason(int code);
 

@@ -58,7 +58,8 @@ std::vector<std::string> number_names(const Tensor& labels, int64_t classes) {
 std::optional<std::filesystem::path> find_idx_images(const std::filesystem::path& folder, const std::string& prefix) {
   for (const char* ending : {"", ".gz"}) {
     const std::filesystem::path path = folder / (prefix + "-images-idx3-ubyte" + ending);
-    if (std::filesystem::exists(path)) return path;
+    std::error_code failed;
+    if (std::filesystem::exists(path, failed)) return path;
   }
   return std::nullopt;
 }

@@ -1,5 +1,7 @@
 #include "halfstep/io/image_tree.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 
@@ -32,6 +34,56 @@ Sample parse_path(const std::string& path, const std::string& where) {
     sample.part = parts[parts.size() - 3];
   return sample;
 }
+
+/// Images below a folder. A link could lead out of it, in a circle, or to the same image twice; so links are not
+/// followed, and what would be an image or a class but for being one, or a pipe, is an error.
+class FolderWalk {
+ public:
+  explicit FolderWalk(std::filesystem::path root) : root_(std::move(root)) {}
+
+  void run() {
+    std::vector<std::filesystem::path> folders = {root_};
+    while (!folders.empty()) {
+      const std::filesystem::path folder = std::move(folders.back());
+      folders.pop_back();
+      std::error_code reason;
+      std::filesystem::directory_iterator entry(folder, reason);
+      for (; !reason && entry != std::filesystem::directory_iterator(); entry.increment(reason)) visit(*entry, folders);
+      if (reason) fail("{}: {}", folder.string(), system_reason(reason.value()));
+    }
+    refuse_others();
+  }
+
+  const std::vector<std::string>& images() const { return images_; }
+
+ private:
+  void visit(const std::filesystem::directory_entry& entry, std::vector<std::filesystem::path>& folders) {
+    const std::string path = entry.path().lexically_relative(root_).generic_string();
+    if (entry.path().filename().string().starts_with('.')) return;
+    std::error_code gone;
+    const auto type = entry.symlink_status(gone).type();
+    if (type == std::filesystem::file_type::directory) {
+      folders.push_back(entry.path());
+    } else if (type == std::filesystem::file_type::regular) {
+      if (is_wanted(path)) images_.push_back(path);
+    } else if (is_wanted(path) || entry.is_directory(gone)) {
+      others_.push_back(fmt::format("'{}' is {}", path, name_of(type)));
+    }
+  }
+
+  void refuse_others() {
+    constexpr size_t kShown = 8;
+    if (others_.empty()) return;
+    std::sort(others_.begin(), others_.end());
+    const size_t more = others_.size() - std::min(kShown, others_.size());
+    others_.resize(others_.size() - more);
+    fail("{}: {}{}; expected images and folders themselves", root_.string(), fmt::join(others_, ", "),
+         more == 0 ? "" : fmt::format(" and {} more", more));
+  }
+
+  std::filesystem::path root_;
+  std::vector<std::string> images_, others_;
+};
 
 /// Everything but the pixels, from the paths alone.
 class Layout {
@@ -125,15 +177,9 @@ class Collector {
 }  // namespace
 
 std::vector<std::string> FolderTree::paths() const {
-  std::vector<std::string> found;
-  std::error_code reason;
-  std::filesystem::recursive_directory_iterator entry(root_, reason);
-  for (; !reason && entry != std::filesystem::recursive_directory_iterator(); entry.increment(reason)) {
-    const std::string path = entry->path().lexically_relative(root_).generic_string();
-    if (is_wanted(path) && entry->is_regular_file()) found.push_back(path);
-  }
-  if (reason) fail("{}: {}", root_.string(), system_reason(reason.value()));
-  return found;
+  FolderWalk walk(root_);
+  walk.run();
+  return walk.images();
 }
 
 void FolderTree::visit(Visit visit) const {

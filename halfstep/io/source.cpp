@@ -1,5 +1,7 @@
 #include "halfstep/io/source.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -15,13 +17,19 @@ struct Close {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
+/// O_NONBLOCK: a pipe without a writer is refused, not waited for.
+std::FILE* open_for_reading(const std::filesystem::path& path) {
+  const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  return number < 0 ? nullptr : ::fdopen(number, "rb");
+}
+
 class FileSource : public Source {
  public:
-  explicit FileSource(const std::filesystem::path& path)
-      : Source(path.string()), file_(std::fopen(path.c_str(), "rb")) {
+  explicit FileSource(const std::filesystem::path& path) : Source(path.string()), file_(open_for_reading(path)) {
     if (!file_) fail("{}: {}", name(), system_reason(errno));
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) fail("{}: found a folder, expected a file", name());
+    std::error_code reason;
+    const auto type = std::filesystem::status(path, reason).type();
+    if (type != std::filesystem::file_type::regular) fail("{}: found {}, expected a file", name(), name_of(type));
   }
 
   size_t read(std::span<std::byte> to) override {

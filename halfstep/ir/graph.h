@@ -80,7 +80,7 @@ class Value {
   std::vector<std::pair<Op, int>> uses() const;
   bool has_one_use() const { return node_->uses.size() == 1; }
   bool unused() const { return node_->uses.empty(); }
-  /// All of them: an operation that produces `other` from this value has to be given this value again.
+  /// All of them, by one of the same type. An operation that produces `other` from this value is given it again.
   void replace_all_uses_with(Value other) const;
 
   detail::ValueNode* node() const { return node_; }

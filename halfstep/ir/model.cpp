@@ -1,6 +1,7 @@
 #include "halfstep/ir/model.h"
 
 #include <algorithm>
+#include <set>
 
 #include "halfstep/ir/detail.h"
 #include "halfstep/ir/hash.h"
@@ -26,6 +27,41 @@ void check_codes(const Tensor& tensor, const std::string& where) {
   check_range<uint8_t>(tensor, 0, 2 * half - 1, where);
 }
 
+/// Whatever the first extent is: it counts samples.
+bool takes(const Value argument, const Tensor& samples) {
+  const Dims &expected = argument.dims(), &found = samples.dims();
+  if (argument.dtype() != samples.dtype() || expected.size() != found.size() || expected.empty()) return false;
+  for (size_t axis = 1; axis < found.size(); ++axis) {
+    if (expected[axis] != kUnknown && expected[axis] != found[axis]) return false;
+  }
+  return true;
+}
+
+void check_samples(const Source& source) {
+  const Graph& graph = source.network.graph;
+  if (source.samples.empty()) return;
+  std::set<int64_t> counts;
+  for (const Value argument : graph.arguments()) {
+    const auto found = source.samples.find(argument.name());
+    if (found == source.samples.end() || !found->second.defined())
+      fail("graph '{}': found no samples for argument '{}'", graph.name(), argument.name());
+    if (!takes(argument, found->second))
+      fail("graph '{}': argument '{}': found samples {}, expected {}", graph.name(), argument.name(),
+           to_string(found->second.type()), to_string(argument.type()));
+    counts.insert(found->second.dims()[0]);
+  }
+  if (source.samples.size() != graph.arguments().size())
+    fail("graph '{}': found samples for {} arguments, expected {}", graph.name(), source.samples.size(),
+         graph.arguments().size());
+  if (counts.size() > 1) fail("graph '{}': found other numbers of samples for its arguments", graph.name());
+}
+
+void check_source(const Source& source) {
+  if (source.network.source) fail("graph '{}': found a source of a source, expected none", source.network.graph.name());
+  check(source.network);
+  check_samples(source);
+}
+
 }  // namespace
 
 void check(const Model& model) {
@@ -42,6 +78,7 @@ void check(const Model& model) {
     if (!model.graph.tensor(name))
       fail("graph '{}': found contents of a tensor '{}', which is not declared", model.graph.name(), name);
   }
+  if (model.source) detail::with_prefix("source", [&] { check_source(*model.source); });
 }
 
 Model clone(const Model& model) {

@@ -3,16 +3,22 @@
 // The file is safetensors with the graph's text in the metadata, so that any tool can read the weights and a person the
 // graph:
 //
-//   halfstep.version    "1"
-//   halfstep.graph      the text form, with locations
-//   halfstep.checksum   XXH3-128 in hex, over the whole file with these 32 digits as zeros
-//   halfstep.note.KEY   Model::notes
+//   halfstep.version           "1"; "2" with a source
+//   halfstep.graph             the text form, with locations
+//   halfstep.checksum          XXH3-128 in hex, over the whole file with these 32 digits as zeros
+//   halfstep.note.KEY          Model::notes
+//   halfstep.source.graph      the text form of Model::source, where there is one
+//   halfstep.source.note.KEY   its notes
+//   halfstep.source.tensors    a JSON object: where the file has those of its tensors that are not the Model's of the
+//                              same name, by name
+//   halfstep.source.samples    the same of its samples
 //
 // Tensors keep names and types, but 4-bit codes are packed two to a byte as U8, the first in the low half.
 #pragma once
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,16 +28,30 @@
 
 namespace halfstep {
 
+struct Source;
+
 struct Model {
   Graph graph;
   std::map<std::string, Tensor> tensors;     ///< contents of graph.tensors(), by name
   std::map<std::string, std::string> notes;  ///< free text that travels with the model, such as the platform's name
+  /// What a quantized network was made from; null for any other. Nobody changes it, and copies share it.
+  std::shared_ptr<const Source> source;
 };
 
-/// Every declared tensor has contents of its type (4-bit codes in -8..7), and nothing else has.
+/// A network as it came in, before anything was rewritten, and inputs that it may be tried on.
+struct Source {
+  Model network;  ///< without a source of its own
+  /// Tensors [samples, ...] for its arguments, by name; none where nobody may have them.
+  Tensors samples;
+
+  int64_t sample_count() const { return samples.empty() ? 0 : samples.begin()->second.dims()[0]; }
+};
+
+/// Every declared tensor has contents of its type (4-bit codes in -8..7), and nothing else has; so in the source, whose
+/// samples are what its arguments take.
 void check(const Model& model);
 
-/// A copy that shares no storage; copying a Model shares the tensors'.
+/// A copy whose tensors share no storage; copying a Model shares theirs.
 Model clone(const Model& model);
 
 /// A copy with these extents for the arguments, by name, and all types inferred again; shares the tensors' storage.
@@ -43,7 +63,7 @@ uint64_t digest(const Model& model);
 /// The digest as 16 hex digits.
 std::string digest_hex(const Model& model);
 
-inline constexpr int kModelFileVersion = 1;
+inline constexpr int kModelFileVersion = 2;
 
 /// The same bytes for the same model; checks it first. Names and notes must be UTF-8.
 std::vector<std::byte> serialize(const Model& model);

@@ -12,6 +12,7 @@
 #include "halfstep/ir/model.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
+#include "halfstep/ir/source_file.h"
 #include "halfstep/ir/verify.h"
 
 namespace halfstep {
@@ -24,6 +25,7 @@ constexpr std::string_view kGraphKey = "halfstep.graph";
 constexpr std::string_view kChecksumKey = "halfstep.checksum";
 constexpr std::string_view kNotePrefix = "halfstep.note.";
 constexpr size_t kHeaderLengthBytes = 8;
+constexpr int kVersionWithoutSource = 1;
 
 constexpr std::string_view kBlankChecksum = "00000000000000000000000000000000";
 static_assert(kBlankChecksum.size() == Hash::kHexDigits);
@@ -75,8 +77,8 @@ void check_checksum(const Metadata& metadata, std::span<const std::byte> bytes, 
 void unpack_codes(Model& model, const std::string& name) {
   for (const Value declared : model.graph.tensors()) {
     const auto found = model.tensors.find(declared.name());
-    if (io::safetensors_has(declared.dtype()) || found == model.tensors.end()) continue;
-    found->second = io::unpack(found->second, declared.type(), fmt::format("{}: tensor '{}'", name, declared.name()));
+    if (found == model.tensors.end()) continue;
+    found->second = detail::unpacked(found->second, declared, name);
   }
 }
 
@@ -95,12 +97,12 @@ std::vector<std::byte> encode(const io::TensorFile& file, const std::string& gra
 std::vector<std::byte> serialize(const Model& model) {
   check(model);
   io::TensorFile file;
-  for (const auto& [name, tensor] : model.tensors)
-    file.tensors.emplace(name, io::safetensors_has(tensor.dtype()) ? tensor : io::pack(tensor));
-  file.metadata.emplace(kVersionKey, std::to_string(kModelFileVersion));
+  for (const auto& [name, tensor] : model.tensors) file.tensors.emplace(name, detail::packed(tensor));
+  file.metadata.emplace(kVersionKey, std::to_string(model.source ? kModelFileVersion : kVersionWithoutSource));
   file.metadata.emplace(kGraphKey, print(model.graph, {.locations = true}));
   file.metadata.emplace(kChecksumKey, kBlankChecksum);
   for (const auto& [key, text] : model.notes) file.metadata.emplace(std::string(kNotePrefix) + key, text);
+  if (model.source) detail::add_source(file, model);
   std::vector<std::byte> bytes = encode(file, model.graph.name());
   const std::optional<size_t> position = checksum_position(bytes);
   HS_CHECK(position.has_value());
@@ -116,6 +118,7 @@ Model deserialize(std::span<const std::byte> bytes, const std::string& name) {
   check_checksum(file.metadata, bytes, name);
   Model model;
   model.graph = parse(text, name + ": graph", {.locations = false});
+  model.source = detail::take_source(file, name);
   model.tensors = std::move(file.tensors);
   unpack_codes(model, name);
   for (const auto& [key, value] : file.metadata) {

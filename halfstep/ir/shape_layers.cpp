@@ -61,6 +61,15 @@ class EinsumBinding {
   }
   void saw_dots() { dots_ = true; }
 
+  /// Values of a few elements can ask for any number of products.
+  void check_work() const {
+    constexpr double kMostProducts = 1099511627776;  // 2^40
+    double products = 1;
+    for (const auto& [letter, extent] : extents_) products *= extent == kUnknown ? 1 : static_cast<double>(extent);
+    for (const int64_t extent : ellipsis_) products *= extent == kUnknown ? 1 : static_cast<double>(extent);
+    if (products > kMostProducts) reject(site_, "it would take {} products, expected at most 2^40", products);
+  }
+
  private:
   void bind_letter(char letter, int64_t extent) {
     ++counts_[letter];
@@ -172,8 +181,18 @@ Dims einsum(const OpSite& site, std::span<const Type* const> x, const std::strin
   if (count != x.size()) reject(site, "the equation has {} terms for {} values", count, x.size());
   const std::string result = arrow == std::string::npos ? binding.implied_result() : text.substr(arrow + 2);
   check_term(site, result);
+  binding.check_work();
   return binding.result(result);
 }
+
+namespace {
+
+int64_t whole_extent(const OpSite& site, double extent) {
+  if (!(extent <= static_cast<double>(kMaxElements))) reject(site, "an axis would have {} elements", extent);
+  return static_cast<int64_t>(std::floor(extent));
+}
+
+}  // namespace
 
 Dims resize(const OpSite& site, const Dims& x, const std::vector<int64_t>& sizes, const std::vector<double>& scales,
             const std::vector<int64_t>& axes, const std::string& policy) {
@@ -186,7 +205,8 @@ Dims resize(const OpSite& site, const Dims& x, const std::vector<int64_t>& sizes
     const size_t at = axes.empty() ? i : normal_axis(site, axes[i], x.size());
     int64_t& extent = dims[at];
     if (sizes.empty()) {
-      if (extent != kUnknown) extent = static_cast<int64_t>(std::floor(static_cast<double>(extent) * scales[i]));
+      if (!(scales[i] > 0)) reject(site, "found the scale {}, expected a positive number", scales[i]);
+      if (extent != kUnknown) extent = whole_extent(site, static_cast<double>(extent) * scales[i]);
     } else {
       if (policy != "stretch" && extent == kUnknown) reject(site, "the policy {} needs extents that are known", policy);
       factors.push_back(static_cast<double>(sizes[i]) / static_cast<double>(extent));
@@ -198,7 +218,7 @@ Dims resize(const OpSite& site, const Dims& x, const std::vector<int64_t>& sizes
                                                : *std::max_element(factors.begin(), factors.end());
   for (size_t i = 0; i < count; ++i) {
     int64_t& extent = dims[axes.empty() ? i : normal_axis(site, axes[i], x.size())];
-    extent = static_cast<int64_t>(std::floor(factor * static_cast<double>(extent) + 0.5));
+    extent = whole_extent(site, factor * static_cast<double>(extent) + 0.5);
   }
   return dims;
 }

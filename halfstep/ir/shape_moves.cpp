@@ -30,7 +30,8 @@ int64_t slice_extent(int64_t extent, int64_t start, int64_t end, int64_t step) {
     const int64_t first = held(start, 0, extent), last = held(end, 0, extent);
     return last <= first ? 0 : (last - first - 1) / step + 1;
   }
-  const int64_t first = held(start, -1, extent - 1), last = held(end, -1, extent - 1);
+  if (extent == 0) return 0;
+  const int64_t first = held(start, 0, extent - 1), last = held(end, -1, extent - 1);
   return last >= first ? 0 : (first - last - 1) / (step == INT64_MIN ? INT64_MAX : -step) + 1;
 }
 

@@ -44,6 +44,9 @@ struct Problem {
   std::span<const void* const>
       constants;  ///< contents of operands that never change, by flat position; nullptr otherwise
   CpuLevel level = CpuLevel::scalar;
+  /// The result must have the bits of the reference, whatever the level: a kernel that adds in another order, or
+  /// approximates otherwise, refuses.
+  bool one_order = false;
 };
 
 /// What prepare returns. The split into phases and pieces depends on the Problem alone, never on threads: pieces of a
@@ -76,6 +79,10 @@ struct Kernel {
 
 /// Of a kernel that takes every problem its record allows.
 inline Verdict accept_all(const Problem&) { return accept(); }
+/// What a kernel asks first whose results are only close to the reference's.
+inline Verdict accept_own_order(const Problem& problem) {
+  return problem.one_order ? refuse("the order of the reference was asked for, and it has its own") : accept();
+}
 
 /// The candidates for an operator, best first, the reference last; empty for an unknown operator. Written by opgen.
 std::span<const Kernel* const> cpu_kernels(std::string_view op);

@@ -172,6 +172,7 @@ Verdict accept_level(const Problem& problem) {
 }
 
 Verdict accept_f32(const Problem& problem) {
+  if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
   if (Verdict verdict = accept_level(problem); !verdict) return verdict;
   for (const auto& types : {problem.in, problem.out}) {
     for (const Type* type : types) {

@@ -16,7 +16,7 @@ namespace halfstep::kernels::onednn {
 /// Whether oneDNN may serve the Problem's level. It can be capped only once a process, before its first primitive: it
 /// is capped at cpu_level(), and Problems of any other level are refused, as are those of level scalar.
 Verdict accept_level(const Problem& problem);
-/// accept_level, and every operand and result is f32 and has elements.
+/// accept_level, every operand and result is f32 and has elements, and any order of the sums will do.
 Verdict accept_f32(const Problem& problem);
 
 /// A convolution pass over dense NCHW tensors or over slices of their images and channels. oneDNN's fast kernels read

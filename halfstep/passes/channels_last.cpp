@@ -21,8 +21,11 @@ bool is_one_of(Op op) {
   return ((&op.info() == &Views::record()) || ...);
 }
 
+bool has_elements(Value value) { return value.type().is_static() && count_elements(value.dims()) > 0; }
+
+/// Empty ones stay as they are: where an extent is 0, another may be anything.
 bool is_image(Value value) {
-  return value.dtype() == DType::f32 && value.dims().size() == kRank && value.type().is_static();
+  return value.dtype() == DType::f32 && value.dims().size() == kRank && has_elements(value);
 }
 
 bool is_constant(Value value) { return value.is_tensor() && !updater_of(value); }
@@ -109,7 +112,8 @@ class Rewriter {
   /// Codes of a byte, constant parameters, and a form of requantization that the layer has there.
   static bool has_last_form(Op op) {
     const std::vector<Value> operands = op.operands();
-    return op.in(0).dtype() == DType::u8 && op.out(0).dtype() == DType::u8 &&
+    return op.in(0).dtype() == DType::u8 && op.out(0).dtype() == DType::u8 && has_elements(op.in(0)) &&
+           has_elements(op.out(0)) &&
            has_requantization(ops::ChannelsLastIntegerConv2d::record(), op) &&
            std::all_of(operands.begin() + 1, operands.end(), [](Value value) { return !value || is_constant(value); });
   }
@@ -140,11 +144,11 @@ class Rewriter {
   /// The images of one pixel whose rows a linear layer reads; nothing where it does not.
   Value pixels_of(Op op) const {
     const Op rows = op.in(0).producer();
-    const Value w = op.in(1);
-    if (!rows || !is_one_of<ops::Flatten, ops::Reshape>(rows) || !is_constant(w)) return {};
+    if (!rows || !is_one_of<ops::Flatten, ops::Reshape>(rows) || !is_constant(op.in(1))) return {};
     const Value image = rows.in(0);
     const bool is_pixel = image.dims().size() == kRank && image.dims()[2] == 1 && image.dims()[3] == 1;
-    return is_pixel && last_.contains(image.node()) && image.dims()[1] == w.dims()[1] ? image : Value();
+    const bool are_rows = is_pixel && op.in(0).dims() == Dims{image.dims()[0], image.dims()[1]};
+    return are_rows && last_.contains(image.node()) && has_elements(op.out(0)) ? image : Value();
   }
 
   /// A linear layer on images of one pixel is a convolution.
@@ -215,7 +219,7 @@ class Rewriter {
   /// [c, 1, 1] or [1, c, 1, 1].
   static bool is_by_channel(Value value) {
     const Dims& dims = value.dims();
-    if (!is_constant(value) || dims.size() < kRank - 1 || dims.size() > kRank) return false;
+    if (!is_constant(value) || dims.size() < kRank - 1 || dims.size() > kRank || !has_elements(value)) return false;
     return count_elements(dims) == dims[dims.size() - 3];
   }
 

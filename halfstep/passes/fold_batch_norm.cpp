@@ -29,7 +29,8 @@ Affine affine(const Model& model, ops::BatchNorm norm) {
 
 std::vector<Value> statistics(ops::BatchNorm norm) { return {norm.scale(), norm.bias(), norm.mean(), norm.variance()}; }
 
-bool is_own_tensor(Value value) { return value.is_tensor() && value.has_one_use(); }
+bool is_f32_tensor(Value value) { return value.is_tensor() && value.dtype() == DType::f32; }
+bool is_own_tensor(Value value) { return is_f32_tensor(value) && value.has_one_use(); }
 
 /// The operation that can take the normalization in; a null Op when there is none.
 Op foldable_producer(ops::BatchNorm norm) {
@@ -38,7 +39,7 @@ Op foldable_producer(ops::BatchNorm norm) {
   const QuantInfo& quant = op.info().quant;
   if (quant.trait != "weighted" || quant.bias < 0 || !is_own_tensor(op.in(quant.weight))) return {};
   if (op.in(quant.bias) && !is_own_tensor(op.in(quant.bias))) return {};
-  return std::ranges::all_of(statistics(norm), &Value::is_tensor) ? op : Op();
+  return std::ranges::all_of(statistics(norm), is_f32_tensor) ? op : Op();
 }
 
 Tensor scaled_weight(const Tensor& w, const Affine& norm, int axis) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/pool_forms.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/uses.h"
 
@@ -23,10 +24,12 @@ bool is_weight(Value value) {
   return value && value.is_tensor() && !updater_of(value) && value.dtype() == DType::f32 && value.dims().size() == 2;
 }
 
-/// Whether `value` can be the bias of a linear layer with so many outputs.
-bool is_bias(Value value, int64_t outputs) {
-  return value && value.is_tensor() && value.dtype() == DType::f32 && count_elements(value.dims()) == outputs &&
-         (value.dims().empty() || value.dims().back() == outputs);
+/// Whether adding `value` to `product`, rows of so many outputs, is adding a bias. The sum may have more axes than the
+/// product, or more rows: then it is not.
+bool is_bias(Value value, int64_t outputs, Value product, Value sum) {
+  return value && value.is_tensor() && !updater_of(value) && value.dtype() == DType::f32 &&
+         count_elements(value.dims()) == outputs && (value.dims().empty() || value.dims().back() == outputs) &&
+         sum.type() == product.type();
 }
 
 Tensor transposed(const Tensor& matrix) {
@@ -83,7 +86,7 @@ class Rewrite {
   void rewrite_gemm(ops::Gemm gemm) {
     if (gemm.alpha() != 1 || gemm.transpose_a() || !is_weight(gemm.b()) || gemm.a().dtype() != DType::f32) return;
     const int64_t outputs = gemm.b().dims()[gemm.transpose_b() ? 0 : 1];
-    if (gemm.c() && (gemm.beta() != 1 || !is_bias(gemm.c(), outputs))) return;
+    if (gemm.c() && (gemm.beta() != 1 || !is_bias(gemm.c(), outputs, gemm.out(), gemm.out()))) return;
     replace(gemm, linear(gemm, gemm.a(), gemm.b(), gemm.transpose_b(), gemm.c()));
   }
 
@@ -95,7 +98,7 @@ class Rewrite {
     const Op next = uses.size() == 1 ? uses.front().first : Op();
     const bool adds = next && &next.info() == &ops::Add::record();
     const Value bias = adds ? (next.in(0) == matmul.out() ? next.in(1) : next.in(0)) : Value();
-    if (!is_bias(bias, outputs))
+    if (!is_bias(bias, outputs, matmul.out(), adds ? next.out(0) : Value()))
       return replace(matmul, linear(matmul, matmul.a(), matmul.b(), matmul.transpose_b(), {}));
     replace(next, linear(next, matmul.a(), matmul.b(), matmul.transpose_b(), bias));
     model_.graph.erase(matmul);
@@ -116,6 +119,7 @@ class Rewrite {
     for (int64_t& axis : axes) axis += axis < 0 ? 4 : 0;
     std::ranges::sort(axes);
     if (!is_float(x.dtype()) || x.dims().size() != 4 || axes != std::vector<int64_t>{2, 3}) return;
+    if (x.dims()[2] == 0 || x.dims()[3] == 0) return;  // of nothing there is a mean, NaN, but no picture
     const Op pool = insert(mean, ops::GlobalAvgPool::record(), {x});
     replace(mean, mean.keep_dims() ? pool : insert(mean, ops::Flatten::record(), {pool.out(0)}));
   }
@@ -125,6 +129,9 @@ class Rewrite {
 
 }  // namespace
 
-void layer_forms(Model& model) { Rewrite(model).run(); }
+void layer_forms(Model& model) {
+  pool_forms(model);
+  Rewrite(model).run();
+}
 
 }  // namespace halfstep::passes

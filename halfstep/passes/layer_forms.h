@@ -9,6 +9,8 @@ namespace halfstep::passes {
 ///   clip to [0, 6], [0, infinity)             -> relu6, relu
 ///   gemm, matmul with a weight, + a bias      -> linear
 ///   a mean over height and width of a picture -> global_avg_pool
+///   a pool of pictures of known extents whose windows explicit padding can place -> max_pool2d, avg_pool2d
+///   (pool_forms)
 /// What has other operands or attributes stays as it is.
 void layer_forms(Model& model);
 

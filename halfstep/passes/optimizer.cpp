@@ -1,6 +1,7 @@
 #include "halfstep/passes/optimizer.h"
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/tensors.h"
 
 namespace halfstep::passes {
 namespace {
@@ -11,12 +12,29 @@ class Steps {
       : model_(model),
         spec_(spec),
         builder_(model.graph),
-        learning_rate_(model.graph.add_argument(kLearningRate, {DType::f32, {1}})) {}
+        learning_rate_(add_argument(model.graph, kLearningRate, {DType::f32, {1}})) {}
+
+  /// The gradient in the parameter's unit; declares the unit.
+  Value measured(Value param, Value grad) {
+    const auto found = spec_.unit.find(param.name());
+    if (found == spec_.unit.end()) return grad;
+    units_[param.name()] = add_tensor(model_, param.name() + ".unit", found->second, Role::constant);
+    return in_units(param, grad, "measured");
+  }
+
+  /// The norm of all gradients in units, which steps are clipped by from here on.
+  Value clip(std::vector<Value> gradients) {
+    const auto norm =
+        ops::vector_norm(builder_, {.x = std::move(gradients), .bound = *spec_.clip_norm, .name = "norm"});
+    clip_ = norm.clip();
+    return norm.norm();
+  }
 
   void add(Value param, Value grad) {
     builder_.at(grad.producer() ? grad.producer().location() : Location());
     const double weight_decay = param.dims().size() >= 2 ? spec_.weight_decay : 0.0;
-    grad = factored(param, grad);
+    const bool positive = spec_.positive.contains(param.name());
+    if (units_.contains(param.name())) grad = in_units(param, grad, "factored");
     const std::string name = param.name() + ".step";
     switch (spec_.kind) {
       case OptimizerSpec::Kind::sgd_momentum:
@@ -24,8 +42,10 @@ class Steps {
                                      .grad = grad,
                                      .velocity = state(param, "velocity", param.dims(), 0),
                                      .learning_rate = learning_rate_,
+                                     .clip = clip_,
                                      .momentum = spec_.momentum,
                                      .weight_decay = weight_decay,
+                                     .positive = positive,
                                      .name = name});
         return;
       case OptimizerSpec::Kind::adam:
@@ -36,51 +56,53 @@ class Steps {
                              .beta1_power = state(param, "beta1_power", {1}, 1),
                              .beta2_power = state(param, "beta2_power", {1}, 1),
                              .learning_rate = learning_rate_,
+                             .clip = clip_,
                              .beta1 = spec_.beta1,
                              .beta2 = spec_.beta2,
                              .epsilon = spec_.epsilon,
                              .weight_decay = weight_decay,
+                             .positive = positive,
                              .name = name});
         return;
     }
   }
 
  private:
-  Value declare(const std::string& name, Role role, const Dims& dims, float fill) {
-    const Value tensor = model_.graph.add_tensor(name, {DType::f32, dims}, role);
+  Value state(Value param, std::string_view what, const Dims& dims, float fill) {
     Tensor contents(DType::f32, dims);
     for (float& element : contents.data<float>()) element = fill;
-    model_.tensors.insert_or_assign(name, std::move(contents));
-    return tensor;
+    return add_tensor(model_, fmt::format("{}.{}", param.name(), what), std::move(contents), Role::state);
   }
 
-  Value state(Value param, std::string_view what, const Dims& dims, float fill) {
-    return declare(fmt::format("{}.{}", param.name(), what), Role::state, dims, fill);
-  }
-
-  Value factored(Value param, Value grad) {
-    const auto found = spec_.gradient_factor.find(param.name());
-    if (found == spec_.gradient_factor.end()) return grad;
-    const std::string name = param.name() + ".gradient_factor";
-    const Value factor = model_.graph.add_tensor(name, found->second.type(), Role::constant);
-    model_.tensors.insert_or_assign(name, found->second);
-    return ops::mul(builder_, {.a = grad, .b = factor, .name = param.name() + ".factored"}).out();
+  Value in_units(Value param, Value grad, std::string_view what) {
+    const std::string name = fmt::format("{}.{}", param.name(), what);
+    return ops::mul(builder_, {.a = grad, .b = units_.at(param.name()), .name = name}).out();
   }
 
   Model& model_;
   const OptimizerSpec& spec_;
   Builder builder_;
-  Value learning_rate_;
+  Value learning_rate_, clip_;
+  std::map<std::string, Value> units_;  ///< by parameter
 };
 
 }  // namespace
 
-void add_optimizer(Model& model, const Gradients& gradients, const OptimizerSpec& spec) {
-  for (const auto& [name, factor] : spec.gradient_factor) {
-    if (!gradients.of.contains(name)) fail("gradient_factor: parameter '{}' has no gradient", name);
+Value add_optimizer(Model& model, const Gradients& gradients, const OptimizerSpec& spec) {
+  for (const auto& [name, unit] : spec.unit) {
+    if (!gradients.of.contains(name)) fail("unit: parameter '{}' has no gradient", name);
   }
   Steps steps(model, spec);
-  for (const auto& [name, grad] : gradients.of) steps.add(model.graph.tensor(name), grad);
+  std::map<std::string, Value> measured;
+  for (const auto& [name, grad] : gradients.of) measured[name] = steps.measured(model.graph.tensor(name), grad);
+  Value norm;
+  if (spec.clip_norm) {
+    std::vector<Value> all;
+    for (const auto& [name, grad] : measured) all.push_back(grad);
+    norm = steps.clip(std::move(all));
+  }
+  for (const auto& [name, grad] : measured) steps.add(model.graph.tensor(name), grad);
+  return norm;
 }
 
 }  // namespace halfstep::passes

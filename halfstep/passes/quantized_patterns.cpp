@@ -4,8 +4,10 @@
 #include <map>
 
 #include "halfstep/base/status.h"
+#include "halfstep/passes/coded_form.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
+#include "halfstep/passes/uses.h"
 
 namespace halfstep::passes {
 namespace {
@@ -26,9 +28,11 @@ class Lowering {
   Model run() {
     for (const Value argument : source_.graph.arguments())
       floats_[argument.node()] = graph().add_argument(argument.name(), argument.type());
-    for (const QuantizedStep& step : quantized_steps(source_.graph)) lower(step);
+    for (const QuantizedStep& step : quantized_steps(source_)) lower(step);
     for (const ops::ObserveRange& observer : source_.graph.all<ops::ObserveRange>()) observe(observer);
     lower_outputs();
+    for (const auto& [value, codes] : codes_) expect_extents(*value, codes.codes);
+    for (const auto& [value, real] : floats_) expect_extents(*value, real);
     return std::move(result_);
   }
 
@@ -73,24 +77,28 @@ class Lowering {
   }
 
   void lower_move(const QuantizedStep& step) {
-    const Codes first = codes_.at(step.coded_inputs().front().node());
+    const Value source = step.coded_inputs().front();
+    const Codes first = codes_.at(source.node());
     OpSpec spec{&step.main.info(), {}, step.main.attributes(), step.main.name(), step.main.location()};
     const auto operands = step.main.operands();
     for (size_t i = 0; i < operands.size(); ++i) {
       const bool fills = step.main.port_of(static_cast<int>(i)) == step.main.info().quant.fill;
-      spec.operands.push_back(fills ? code_of_zero(first, step) : codes_.at(operands[i].node()).codes);
+      spec.operands.push_back(fills ? code_of_fill(operands[i], source, step) : codes_.at(operands[i].node()).codes);
     }
     codes_[step.result().node()] = {builder_.insert(std::move(spec)).out(0), first.scale, first.zero_point};
   }
 
-  /// What stands for 0 among `codes`.
-  Value code_of_zero(const Codes& codes, const QuantizedStep& step) {
+  /// What fills empty places among the codes of `source`: the code of `fill`, or of 0 where it is absent.
+  Value code_of_fill(Value fill, Value source, const QuantizedStep& step) {
+    const Codes& codes = codes_.at(source.node());
+    if (fill) return quantize(quantizer_of(source), floating(fill), codes.scale, step.name() + ".fill").codes;
     const auto type = std::string(name(codes.codes.dtype()));
     return ops::cast(builder_, {.x = codes.zero_point, .to = type, .name = step.name() + ".fill"}).out();
   }
 
   void lower_compute(const QuantizedStep& step) {
-    const OpInfo& target = target_of(step);
+    const CodedForm form = step.kind == StepKind::rescale ? CodedForm{&ops::QuantizedRescale::record(), {}}
+                                                          : coded_form(step.main, step.activation);
     std::map<std::string, Value> operands;
     if (step.kind == StepKind::rescale) {
       add_codes(operands, "x", step.quantizer.x());
@@ -102,9 +110,11 @@ class Lowering {
     operands["y_scale"] = scale_of(step.quantizer);
     operands["y_zero_point"] = floating(step.quantizer.zero_point());
 
-    OpSpec spec{&target, {}, attributes_of(step, target), step.name(), {}};
-    for (const PortInfo& port : target.inputs) spec.operands.push_back(operands[port.name]);
-    const Op op = builder_.insert(std::move(spec));
+    const Op op = builder_.insert({form.target,
+                                   arrange_operands(*form.target, operands, step.quantizer.where()),
+                                   attributes_of(step, form),
+                                   step.name(),
+                                   {}});
     codes_[step.result().node()] = {op.out(0), operands["y_scale"], operands["y_zero_point"]};
     if (training_) {
       keep_real(step, op, operands);
@@ -132,12 +142,6 @@ class Lowering {
                  .out();
     }
     return real;
-  }
-
-  const OpInfo& target_of(const QuantizedStep& step) const {
-    if (step.kind == StepKind::rescale) return ops::QuantizedRescale::record();
-    if (step.is_lookup()) return ops::QuantizedLookup::record();
-    return require_operator(step.main.info().quant.quantized, step.main.where());
   }
 
   void add_codes(std::map<std::string, Value>& operands, const std::string& port, Value value) {
@@ -174,22 +178,12 @@ class Lowering {
     operands["w_scale"] = scale;
   }
 
-  Attributes attributes_of(const QuantizedStep& step, const OpInfo& target) const {
-    Attributes attributes;
-    const auto copy = [&](const Attributes& from) {
-      for (const auto& [key, value] : from) {
-        if (target.attribute(key) != nullptr) attributes[key] = value;
-      }
-    };
-    if (step.main) copy(step.main.attributes());
-    if (step.activation) copy(step.activation.attributes());
-    copy(step.quantizer.attributes());
-    if (target.attribute("activation") != nullptr) attributes["activation"] = step.activation_name();
-    if (target.attribute("function") != nullptr) {
-      attributes["function"] = step.main.info().name;
-      attributes["x_code_max"] = code_max_of(step.main.in(0));
+  Attributes attributes_of(const QuantizedStep& step, const CodedForm& form) const {
+    Attributes attributes = form.attributes;
+    for (const auto& [key, value] : step.quantizer.attributes()) {
+      if (form.target->attribute(key) != nullptr) attributes[key] = value;
     }
-    if (const auto window = step.global_window()) attributes["kernel"] = attributes["stride"] = *window;
+    if (step.is_lookup()) attributes["x_code_max"] = quantizer_of(step.main.in(0)).code_max();
     attributes["is_test"] = !training_;
     if (const Value scale = scale_tensor(step.quantizer);
         training_ && scale.is_tensor() && scale.role() != Role::parameter)
@@ -197,7 +191,8 @@ class Lowering {
     return attributes;
   }
 
-  static int64_t code_max_of(Value value) { return ops::FakeQuantize(unmoved(value).producer().node()).code_max(); }
+  /// The quantizer whose codes `value` has.
+  static ops::FakeQuantize quantizer_of(Value value) { return ops::FakeQuantize(unmoved(value).producer().node()); }
 
   /// The derived integers as values, for whoever fetches them.
   void show_parameters(const QuantizedStep& step, const std::map<std::string, Value>& operands) {

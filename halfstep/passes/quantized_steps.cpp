@@ -1,10 +1,10 @@
 #include "halfstep/passes/quantized_steps.h"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 
 #include "halfstep/base/status.h"
+#include "halfstep/ir/float_operators.h"
 #include "halfstep/passes/traits.h"
 
 namespace halfstep::passes {
@@ -22,55 +22,68 @@ bool is_weight_quantizer(Op op) { return has_trait(op, "quantizer") && ops::Fake
 /// Operators on scales alone, such as power_of_two_scale: they belong to the quantizer that reads them.
 bool is_scale_arithmetic(Op op) {
   const auto operands = op.operands();
-  return op.info().quant.trait.empty() && !operands.empty() &&
-         std::all_of(operands.begin(), operands.end(), [](Value v) { return v && v.is_tensor(); });
+  return op.info().quant.trait.empty() && std::ranges::all_of(operands, [](Value v) { return v && v.is_tensor(); });
 }
+
+bool computes_on_codes(Op op) { return accumulates(op) || op.info().quant.lookup; }
 
 class Matcher {
  public:
-  explicit Matcher(const Graph& graph) : graph_(graph) {}
+  explicit Matcher(const Model& model) : graph_(model.graph), float_(float_operators(model)) {}
 
   std::vector<QuantizedStep> run() {
     for (Op op : graph_.ops()) visit(op);
-    for (Op op : waiting_) add_real(op);
+    for (Op op : graph_.ops()) {
+      if (open_.contains(op.node())) reject_open(op);
+    }
+    for (const Value output : graph_.outputs()) require_known(graph_.body().return_op(), output);
     return std::move(steps_);
   }
 
  private:
   void visit(Op op) {
     const std::string& trait = op.info().quant.trait;
-    if (trait == "observer" || is_weight_quantizer(op) || is_scale_arithmetic(op)) return;
+    if (trait == "observer" || is_weight_quantizer(op)) return;
     if (trait == "quantizer") return close(ops::FakeQuantize(op.node()));
-    if (moves_codes(op) && have_codes(feature_inputs(op))) return add({StepKind::move, op, {}, {}, {}});
-    waiting_.push_back(op);  // until a quantizer closes it, or it turns out to be a real operator
+    if (float_.contains(op.name())) return add_real(op);
+    if (is_scale_arithmetic(op)) return;
+    if (moves_codes(op) || computes_on_codes(op))
+      require_codes(op);
+    else
+      unsupported(
+          "{}: {} has no form on codes, and the network does not say that it stays in float; run quantize again",
+          op.where(), op.info().name);
+    if (moves_codes(op)) return add({StepKind::move, op, {}, {}, {}});
+    open_.insert(op.node());
+  }
+
+  /// Of an activation also the result of the operator that it fuses into.
+  void require_codes(Op op) const {
+    for (const Value input : feature_inputs(op)) {
+      const bool fuses = has_trait(op, "fuses_into_producer") && is_open(input.producer());
+      if (!coded_.contains(input.node()) && !fuses)
+        unsupported("{}: input '{}' has no quantizer, expected codes", op.where(), input.name());
+    }
   }
 
   void close(ops::FakeQuantize quantizer) {
     const Value x = quantizer.x();
     const Op producer = x.producer();
-    if (!producer || is_real(x)) return add({StepKind::input, {}, {}, quantizer, {}});
+    if (!producer || real_.contains(x.node())) return add({StepKind::input, {}, {}, quantizer, {}});
     if (coded_.contains(x.node())) return add({StepKind::rescale, {}, {}, quantizer, {}});
     QuantizedStep step{StepKind::compute, producer, {}, quantizer, {}};
-    if (has_trait(producer, "fuses_into_producer") && is_waiting(producer.in(0).producer()) &&
-        accumulates(producer.in(0).producer()) && read_only_by(producer.in(0), producer)) {
+    if (has_trait(producer, "fuses_into_producer") && accumulates(producer.in(0).producer()) &&
+        is_open(producer.in(0).producer()) && read_only_by(producer.in(0), producer)) {
       step.main = producer.in(0).producer();
       step.activation = producer;
     }
-    if (!is_waiting(step.main))
+    if (!is_open(step.main) || !is_open(producer))
       unsupported("{}: no pattern takes this quantizer in: its input comes from {} '{}'", quantizer.where(),
                   producer.info().name, producer.name());
-    if (!computes_on_codes(step.main)) {
-      add_real_until(producer);
-      return add({StepKind::input, {}, {}, quantizer, {}});
-    }
     if (has_trait(step.main, "weighted")) step.weight = weight_of(step.main);
-    if (step.activation) settle(step.activation);
-    settle(step.main);
+    open_.erase(step.main.node());
+    open_.erase(producer.node());
     add(step);
-  }
-
-  bool computes_on_codes(Op op) const {
-    return (accumulates(op) || op.info().quant.lookup) && have_codes(feature_inputs(op));
   }
 
   ops::FakeQuantize weight_of(Op main) const {
@@ -84,53 +97,31 @@ class Matcher {
     steps_.push_back(step);
   }
 
-  /// `last` and the operators that wait in front of it, in their order: what they need stands before them.
-  void add_real_until(Op last) {
-    std::set<const detail::OpNode*> needed = {last.node()};
-    for (auto op = waiting_.rbegin(); op != waiting_.rend(); ++op) {
-      if (!needed.contains(op->node())) continue;
-      for (const Value operand : op->operands()) {
-        if (operand && operand.producer()) needed.insert(operand.producer().node());
-      }
-    }
-    const auto is_needed = [&](Op op) { return needed.contains(op.node()); };
-    const auto rest = std::stable_partition(waiting_.begin(), waiting_.end(), std::not_fn(is_needed));
-    const std::vector<Op> chain(rest, waiting_.end());
-    waiting_.erase(rest, waiting_.end());
-    for (Op op : chain) add_real(op);
-  }
-
   void add_real(Op op) {
-    reject_layer_with_weights(op);
     for (const Value operand : op.operands()) {
-      if (operand && operand.producer() && !is_real(operand) && !coded_.contains(operand.node()))
-        unsupported("{}: reads '{}', which is nowhere but as codes behind its quantizer", op.where(), operand.name());
+      if (operand) require_known(op, operand);
     }
     for (const Value result : op.results()) real_.insert(result.node());
     steps_.push_back({StepKind::real, op, {}, {}, {}});
   }
 
-  void reject_layer_with_weights(Op op) const {
-    const Value weight = has_trait(op, "weighted") ? op.in(op.info().quant.weight) : Value();
-    if (!weight || !(weight.is_tensor() || has_trait(weight.producer(), "quantizer"))) return;
-    for (const Value input : feature_inputs(op)) {
-      if (!coded_.contains(input.node()))
-        unsupported("{}: input '{}' has no quantizer, expected codes", op.where(), input.name());
-    }
+  /// `value` is a real, or has codes that can be read as one.
+  void require_known(Op reader, Value value) const {
+    if (!value.producer() || real_.contains(value.node()) || coded_.contains(value.node())) return;
+    unsupported("{}: reads '{}', which is nowhere but as codes behind its quantizer", reader.where(), value.name());
+  }
+
+  [[noreturn]] static void reject_open(Op op) {
     unsupported("{}: no quantizer takes the result of this {}; a silent float layer is refused", op.where(),
                 op.info().name);
   }
 
-  bool is_real(Value value) const { return real_.contains(value.node()); }
-  bool have_codes(const std::vector<Value>& values) const {
-    return !values.empty() && std::ranges::all_of(values, [&](Value v) { return coded_.contains(v.node()); });
-  }
-  bool is_waiting(Op op) const { return std::find(waiting_.begin(), waiting_.end(), op) != waiting_.end(); }
-  void settle(Op op) { std::erase(waiting_, op); }
+  bool is_open(Op op) const { return op && open_.contains(op.node()); }
 
   const Graph& graph_;
+  const FloatOperators float_;
   std::vector<QuantizedStep> steps_;
-  std::vector<Op> waiting_;
+  std::set<const detail::OpNode*> open_;  ///< operators on codes whose quantizer has not come yet
   std::set<const detail::ValueNode*> coded_, real_;
 };
 
@@ -149,15 +140,9 @@ double QuantizedStep::alpha() const {
   return std::get<double>(ops::LeakyRelu::record().attribute("alpha")->default_value);
 }
 
-std::optional<std::vector<int64_t>> QuantizedStep::global_window() const {
-  if (kind != StepKind::compute || &main.info() != &ops::GlobalAvgPool::record()) return std::nullopt;
-  const Dims& dims = main.in(0).dims();
-  return std::vector<int64_t>{dims[2], dims[3]};
-}
-
 bool QuantizedStep::is_lookup() const { return kind == StepKind::compute && main.info().quant.lookup; }
 
-std::vector<QuantizedStep> quantized_steps(const Graph& graph) { return Matcher(graph).run(); }
+std::vector<QuantizedStep> quantized_steps(const Model& model) { return Matcher(model).run(); }
 
 Value scale_tensor(const ops::FakeQuantize& quantizer) {
   const auto rounding = quantizer.scale().producer<ops::PowerOfTwoScale>();

@@ -2,11 +2,10 @@
 // build from it.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "halfstep/ir/graph.h"
+#include "halfstep/ir/model.h"
 #include "halfstep/ir/ops.h"
 
 namespace halfstep::passes {
@@ -37,16 +36,14 @@ struct QuantizedStep {
   std::string activation_name() const;
   /// Slope of a fused leaky_relu below zero; without one what its record has by default, which nothing reads.
   double alpha() const;
-  /// Height and width that a global pool averages over: to the operators on codes it is a pool of one window.
-  std::optional<std::vector<int64_t>> global_window() const;
   /// Whether the operator becomes a table.
   bool is_lookup() const;
 };
 
-/// Steps in an order in which they can run. Every quantizer is in one step and every operator but observers too: those
-/// that have no form on codes, or that no quantizer closes, are real steps. A layer with weights is never one: an error
-/// (unsupported) says which is left over and why.
-std::vector<QuantizedStep> quantized_steps(const Graph& graph);
+/// Steps in the order of the graph. Every quantizer is in one step, and every operator but observers: operators of the
+/// Model's note (float_operators) are real steps, all others must have codes. Throws unsupported, naming the operator,
+/// where the graph and that note disagree: a quantizer that no pattern takes in, a result that no quantizer takes.
+std::vector<QuantizedStep> quantized_steps(const Model& model);
 
 /// The tensor behind a quantizer's scale operand, seen through the power-of-two rounding of a learned scale.
 Value scale_tensor(const ops::FakeQuantize& quantizer);

@@ -10,6 +10,19 @@ Value add_tensor(Model& model, const std::string& hint, Tensor contents, Role ro
   return tensor;
 }
 
+const Tensor& contents_of(const Model& model, Value tensor) {
+  if (!tensor.is_tensor()) fail("network '{}': '{}' is computed, expected a tensor", model.graph.name(), tensor.name());
+  return model.tensors.at(tensor.name());
+}
+
+Value add_argument(Graph& graph, const std::string& name, Type type) {
+  const Value taken = graph.value(name);
+  if (taken && !taken.producer())
+    fail("network '{}': has an input '{}', which is the name of one that training adds; rename it", graph.name(), name);
+  if (taken) graph.rename(taken.producer(), graph.unique_name(taken.producer().name() + "_"));
+  return graph.add_argument(name, std::move(type));
+}
+
 void erase_tensor(Model& model, Value tensor) {
   const std::string name = tensor.name();
   model.graph.erase_tensor(name);

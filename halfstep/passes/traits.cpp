@@ -1,5 +1,9 @@
 #include "halfstep/passes/traits.h"
 
+#include <algorithm>
+
+#include "halfstep/ir/ops.h"
+
 namespace halfstep::passes {
 
 bool has_trait(Op op, std::string_view trait) { return op && op.info().quant.trait == trait; }
@@ -9,6 +13,11 @@ bool decides_codes(Op op) {
   const std::string& name = op.info().name;
   return name.find("quant") != std::string::npos || name.find("qlinear") != std::string::npos ||
          name.find("integer") != std::string::npos;
+}
+
+bool computes_on_codes(const Graph& graph) {
+  const std::vector<Op> ops = graph.ops();
+  return std::ranges::any_of(ops, [](Op op) { return &op.info() == &ops::Quantize::record(); });
 }
 
 bool accumulates(Op op) { return has_trait(op, "weighted") || has_trait(op, "accumulates"); }

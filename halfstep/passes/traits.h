@@ -14,6 +14,9 @@ bool has_trait(Op op, std::string_view trait);
 /// Makes codes of real numbers, or computes on codes: a rounding before it can change a code.
 bool decides_codes(Op op);
 
+/// Whether the graph is one of our two roads: reals become codes of ours in it.
+bool computes_on_codes(const Graph& graph);
+
 /// Makes an accumulator that needs a requantization: an operator with weights, a sum, a product, a mean.
 bool accumulates(Op op);
 

@@ -29,6 +29,12 @@ Op updater_of(Value tensor) {
   return updater;
 }
 
+void expect_extents(const detail::ValueNode& value, Value made) {
+  if (made.dims() == value.type.dims) return;
+  throw Error(ErrorKind::internal, fmt::format("this is a bug: '{}' is {}, and '{}', which stands for it, is {}",
+                                               value.name, to_string(value.type), made.name(), to_string(made.type())));
+}
+
 bool is_output(Value value) {
   const std::vector<Value> outputs = value.producer().node()->block->outputs();
   return std::find(outputs.begin(), outputs.end(), value) != outputs.end();

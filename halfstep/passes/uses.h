@@ -14,4 +14,8 @@ Op updater_of(Value tensor);
 /// Whether the block of the operation that produces `value` returns it, so that its name is known outside.
 bool is_output(Value value);
 
+/// Of a graph that is made out of another: an internal error where `made`, which stands for `value` there, has other
+/// extents.
+void expect_extents(const detail::ValueNode& value, Value made);
+
 }  // namespace halfstep::passes

@@ -3,11 +3,18 @@
 #include <cmath>
 #include <map>
 
+#include "halfstep/arith/accumulator.h"
+#include "halfstep/arith/sum_factors.h"
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
+#include "halfstep/ir/float_operators.h"
 #include "halfstep/ir/table_origin.h"
+#include "halfstep/passes/coded_form.h"
 #include "halfstep/passes/quantized_steps.h"
+#include "halfstep/passes/tensors.h"
 #include "halfstep/passes/training_form.h"
+#include "halfstep/passes/traits.h"
+#include "halfstep/passes/uses.h"
 #include "halfstep/quant/integer_tensors.h"
 #include "halfstep/quant/lookup_table.h"
 #include "halfstep/quant/quantizer.h"
@@ -33,21 +40,21 @@ class Converter {
 
   Conversion run() {
     for (const Value argument : source_.graph.arguments()) graph().add_argument(argument.name(), argument.type());
-    for (const QuantizedStep& step : passes::quantized_steps(source_.graph)) convert_step(step);
+    for (const QuantizedStep& step : passes::quantized_steps(source_)) convert_step(step);
     set_outputs();
-    set_islands(result_.model, result_.islands);
+    for (const auto& [value, codes] : codes_) passes::expect_extents(*value, codes.value);
+    for (const auto& [value, real] : reals_) passes::expect_extents(*value, real);
+    set_float_operators(result_.model, float_operators(source_));
+    result_.islands = float_islands(result_.model);
     return std::move(result_);
   }
 
  private:
   Graph& graph() { return result_.model.graph; }
-  const Tensor& source_tensor(Value value) const { return source_.tensors.at(value.name()); }
+  const Tensor& source_tensor(Value value) const { return passes::contents_of(source_, value); }
 
   Value add_tensor(const std::string& name, Role role, Tensor contents) {
-    if (const Value existing = graph().tensor(name)) return existing;
-    const Value value = graph().add_tensor(name, contents.type(), role);
-    result_.model.tensors[name] = std::move(contents);
-    return value;
+    return passes::add_tensor(result_.model, name, std::move(contents), role);
   }
 
   CodeFormat format_of(const ops::FakeQuantize& q) const {
@@ -102,13 +109,12 @@ class Converter {
     for (const Value operand : op.operands()) spec.operands.push_back(operand ? real(operand) : Value());
     const Op copy = builder_.insert(std::move(spec));
     for (const Value result : op.results()) reals_[result.node()] = copy.out(result.port());
-    result_.islands.push_back({op.name(), op.info().name});
   }
 
   /// A value as reals: codes are dequantized, once.
   Value real(Value old) {
-    if (old.is_tensor()) return add_tensor(old.name(), old.role(), source_tensor(old));
     Value& real = reals_[old.node()];
+    if (!real && old.is_tensor()) real = add_tensor(old.name(), old.role(), source_tensor(old));
     if (!real)
       real = old.producer() ? dequantize(codes_.at(old.node()), old.name() + ".real") : graph().value(old.name());
     return real;
@@ -123,21 +129,25 @@ class Converter {
   }
 
   void convert_move(const QuantizedStep& step) {
-    const Codes& first = codes_.at(step.coded_inputs().front().node());
+    const Value source = step.coded_inputs().front();
+    const Codes& first = codes_.at(source.node());
     OpSpec spec{&step.main.info(), {}, step.main.attributes(), step.main.name(), {}};
     const auto operands = step.main.operands();
     for (size_t i = 0; i < operands.size(); ++i) {
       const bool fills = step.main.port_of(static_cast<int>(i)) == step.main.info().quant.fill;
-      spec.operands.push_back(fills ? code_of_zero(first, step) : codes_.at(operands[i].node()).value);
+      spec.operands.push_back(fills ? code_of_fill(operands[i], source, step) : codes_.at(operands[i].node()).value);
     }
     codes_[step.result().node()] = {builder_.insert(std::move(spec)).out(0), first.format};
   }
 
-  /// What stands for 0 among `codes`.
-  Value code_of_zero(const Codes& codes, const QuantizedStep& step) {
-    Tensor zero(codes.value.dtype(), {1});
-    set_element(zero, 0, codes.format.zero_point);
-    return add_tensor(step.name() + ".fill", Role::constant, zero);
+  /// What fills empty places among the codes of `source`: the code of `fill`, or of 0 where it is absent.
+  Value code_of_fill(Value fill, Value source, const QuantizedStep& step) {
+    const Codes& codes = codes_.at(source.node());
+    const ops::FakeQuantize quantizer(passes::unmoved(source).producer().node());
+    const auto real = fill ? static_cast<float>(element(source_tensor(fill), 0)) : 0.0F;
+    Tensor code(codes.value.dtype(), {1});
+    set_element(code, 0, arith::code_of(real, codes.format.scale, codes.format.zero_point, code_rule(quantizer)));
+    return add_tensor(step.name() + ".fill", Role::constant, code);
   }
 
   /// What every integer operator that ends in codes states.
@@ -152,15 +162,9 @@ class Converter {
 
   void finish(const QuantizedStep& step, const OpInfo& info, const std::map<std::string, Value>& operands,
               const Attributes& attributes, const CodeFormat& format) {
-    OpSpec spec{&info, {}, {}, step.name(), {}};
-    for (const PortInfo& port : info.inputs) {
-      const auto found = operands.find(port.name);
-      spec.operands.push_back(found == operands.end() ? Value() : found->second);
-    }
-    for (const auto& [key, value] : attributes) {
-      if (info.attribute(key) != nullptr) spec.attributes[key] = value;
-    }
-    codes_[step.result().node()] = {builder_.insert(std::move(spec)).out(0), format};
+    const Op op = builder_.insert(
+        {&info, passes::arrange_operands(info, operands, step.quantizer.where()), attributes, step.name(), {}});
+    codes_[step.result().node()] = {op.out(0), format};
   }
 
   const OpInfo& integer_operator(const QuantizedStep& step) const {
@@ -171,7 +175,7 @@ class Converter {
     const Codes& x = codes_.at(step.coded_inputs().front().node());
     const CodeFormat y = format_of(step.quantizer);
     const IntegerTensors tensors = integer_tensors(weighted_layer(step, x.format, y));
-    result_.proofs.push_back({step.name(), tensors.accumulator_bound});
+    result_.proofs.push_back({step.name(), tensors.accumulator_bound, arith::kMostInInt32});
 
     std::map<std::string, Value> operands = {{"x", x.value}};
     operands["w"] = add_tensor(step.name() + ".w", Role::parameter, tensors.w);
@@ -220,19 +224,20 @@ class Converter {
     std::map<std::string, Value> operands;
     Attributes attributes = step.main.attributes();
     attributes.merge(output_attributes(step, y));
+    std::vector<int64_t> farthest;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const Codes& codes = codes_.at(inputs[i].node());
-      operands[info.inputs[i].name] = codes.value;
-      attributes[info.inputs[i].name + "_zero_point"] = int64_t{codes.format.zero_point};
+      const auto& [value, format] = codes_.at(inputs[i].node());
+      operands[info.inputs[i].name] = value;
+      attributes[info.inputs[i].name + "_zero_point"] = int64_t{format.zero_point};
+      farthest.push_back(arith::farthest_step(format.code_min, format.code_max, format.zero_point));
     }
+    result_.proofs.push_back(accumulator_proof(step.main, form_of(step), farthest));
     const CodeFormat& first = codes_.at(inputs[0].node()).format;
-    const auto window = step.global_window();
-    if (window) attributes["kernel"] = attributes["stride"] = *window;
+    if (const auto window = passes::global_window(step.main)) attributes["kernel"] = attributes["stride"] = *window;
     if (keeps_scales(step)) {
       set_float_scales(step, info, attributes, y);
-    } else if (info.attribute("kernel") != nullptr) {
-      const auto& kernel = std::get<std::vector<int64_t>>(attributes.at("kernel"));
-      set_factor(step, attributes, arith::pool_factor(first.scale, y.scale, kernel[0] * kernel[1]));
+    } else if (const auto counts = window_counts(step.main)) {
+      set_average_factors(step, attributes, *counts, first.scale, y.scale);
     } else if (info.attribute("a_multiplier") != nullptr) {
       set_pair(step, attributes, first.scale, codes_.at(inputs[1].node()).format.scale, y.scale);
     } else {
@@ -277,17 +282,40 @@ class Converter {
     finish(step, ops::IntegerRescale::record(), {{"x", x.value}}, attributes, y);
   }
 
-  void set_factor(const QuantizedStep& step, Attributes& attributes, double factor) const {
+  static bool has_form(const QuantizedStep& step, double factor) {
+    return form_of(step) != arith::Requantization::power_of_two || arith::to_shift(factor);
+  }
+
+  arith::Multiplier multiplier_of(const QuantizedStep& step, double factor) const {
     const auto multiplier = arith::to_multiplier(factor, static_cast<int>(step.quantizer.multiplier_bits()));
-    const bool shifts_only = step.quantizer.requantize() == "power_of_two";
-    if (!multiplier || (shifts_only && !arith::to_shift(factor))) reject_factor(step, factor);
-    attributes["multiplier"] = int64_t{multiplier->m};
-    attributes["shift"] = int64_t{multiplier->shift};
+    if (!multiplier || !has_form(step, factor)) reject_factor(step, factor);
+    return *multiplier;
+  }
+
+  void set_factor(const QuantizedStep& step, Attributes& attributes, double factor) const {
+    const arith::Multiplier multiplier = multiplier_of(step, factor);
+    attributes["multiplier"] = int64_t{multiplier.m};
+    attributes["shift"] = int64_t{multiplier.shift};
+  }
+
+  /// One for the whole window, and one for each count of elements in those that an edge cuts.
+  void set_average_factors(const QuantizedStep& step, Attributes& attributes, const WindowCounts& counts, float x,
+                           float y) const {
+    set_factor(step, attributes, arith::pool_factor(x, y, counts.whole));
+    std::vector<int64_t> multipliers, shifts;
+    for (const int64_t count : counts.cut) {
+      const arith::Multiplier multiplier = multiplier_of(step, arith::pool_factor(x, y, count));
+      multipliers.push_back(multiplier.m);
+      shifts.push_back(multiplier.shift);
+    }
+    attributes["edge_counts"] = counts.cut;
+    attributes["edge_multipliers"] = multipliers;
+    attributes["edge_shifts"] = shifts;
   }
 
   void set_pair(const QuantizedStep& step, Attributes& attributes, float a, float b, float y) const {
-    const auto pair = arith::to_multiplier_pair(arith::ratio_factor(a, y), arith::ratio_factor(b, y),
-                                                static_cast<int>(step.quantizer.multiplier_bits()));
+    const auto pair = arith::to_sum_factors(arith::ratio_factor(a, y), arith::ratio_factor(b, y), form_of(step),
+                                            static_cast<int>(step.quantizer.multiplier_bits()));
     if (!pair) reject_factor(step, arith::ratio_factor(std::max(a, b), y));
     attributes["a_multiplier"] = int64_t{pair->a};
     attributes["b_multiplier"] = int64_t{pair->b};
@@ -367,7 +395,7 @@ Conversion convert(const Model& prepared, const ConvertOptions& options) {
 bool is_integer(const Model& model) {
   const auto inputs = model.graph.all<ops::Quantize>();
   if (inputs.empty() || !model.graph.all<ops::FakeQuantize>().empty()) return false;
-  const std::set<std::string> islands = islands_of(model);
+  const FloatOperators islands = float_operators(model);
   const auto is_island = [&](Op op) { return op && islands.contains(op.name()); };
   for (Op op : model.graph.ops()) {
     const bool enters = &op.info() == &ops::Quantize::record() && !op.in(0).is_tensor() &&

@@ -2,24 +2,18 @@
 // dequantize but for the islands that are asked for.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "halfstep/ir/model.h"
+#include "halfstep/quant/accumulators.h"
 #include "halfstep/quant/float_islands.h"
 
 namespace halfstep::quant {
 
-/// The proof that a layer's int32 accumulator cannot overflow: the largest magnitude over all channels is below 2^31.
-struct AccumulatorProof {
-  std::string layer;
-  int64_t bound;
-};
-
 struct Conversion {
   Model model;
-  std::vector<AccumulatorProof> proofs;  ///< one for each weighted layer, in graph order
+  std::vector<AccumulatorProof> proofs;  ///< one for each layer that accumulates, in graph order
   std::vector<FloatIsland> islands;
 };
 
@@ -30,7 +24,7 @@ struct ConvertOptions {
 /// Derives codes, biases, multipliers and shifts from the float32 tensors of `prepared` (docs/arithmetic.md, section
 /// 4). It reads no platform: the rules are attributes of the quantizers. Throws unsupported, naming layer and channel,
 /// where a shift or factor leaves its range, an accumulator could overflow, or an operator has no integer form;
-/// bad_input when the network was never calibrated. Islands are named in the Model's note "float_islands".
+/// bad_input when the network was never calibrated. Islands are named in the Model's note "float_operators".
 Conversion convert(const Model& prepared, const ConvertOptions& options = {});
 
 /// Throws unsupported, naming them, for operators of a prepared network that convert would refuse to leave in float.

@@ -33,14 +33,29 @@ bool is_only_normalized(Value value) {
   return std::ranges::all_of(uses, [](const auto& use) { return &use.first.info() == &ops::BatchNorm::record(); });
 }
 
-void bypass(Graph& graph, Op op) {
-  op.out(0).replace_all_uses_with(op.in(0));
-  graph.erase(op);
+/// The codes' way back may read the scale that the quantizer computed; nothing else may.
+void erase_quantizer(Graph& graph, Op quantizer) {
+  for (const Value result : quantizer.results()) {
+    if (!result.unused())
+      unsupported("{}: its {} goes into {} '{}', expected the way back from its codes alone", quantizer.where(),
+                  quantizer.info().outputs[static_cast<size_t>(result.port())].name,
+                  result.uses().front().first.info().name, result.uses().front().first.name());
+  }
+  graph.erase(quantizer);
+}
+
+/// `x`, which the network has without the quantizer, in place of what `op` gives.
+void replace(Graph& graph, Op op, Value x) {
+  if (op.out(0).type() != x.type())
+    unsupported("{}: {} turns {} into {}, and there is no float network of one type around it", op.where(),
+                op.info().name, to_string(x.type()), to_string(op.out(0).type()));
+  op.out(0).replace_all_uses_with(x);
+  erase_quantizer(graph, op);
 }
 
 void require_pair(Op quantizer) {
   for (const auto& [user, operand] : quantizer.out(0).uses()) {
-    if (!has_trait(user, "from_codes"))
+    if (!has_trait(user, "from_codes") || operand != 0)
       unsupported("{}: its codes go into {} '{}': the network is converted already; start from its form before",
                   quantizer.where(), user.info().name, user.name());
   }
@@ -50,20 +65,21 @@ void require_pair(Op quantizer) {
 
 LearnedMagnitudes take_out_quantizers(Model& model) {
   LearnedMagnitudes learned;
-  std::vector<Op> back;
   for (const Op op : model.graph.ops()) {
     const bool to_codes = has_trait(op, "to_codes");
     if (!to_codes && !has_trait(op, "to_codes_and_back")) continue;
     if (to_codes) require_pair(op);
     const Value x = op.in(0);
-    const auto magnitude = learned_magnitude(model, op);
-    for (const auto& [user, operand] : op.out(0).uses()) {
-      if (to_codes) back.push_back(user);
-    }
-    bypass(model.graph, op);
+    const auto magnitude = x.is_tensor() ? std::nullopt : learned_magnitude(model, op);
     if (magnitude) learned[x.name()] = *magnitude;
+    if (to_codes) {
+      // What reads codes goes first: it may read their scale too.
+      for (const auto& [back, operand] : op.out(0).uses()) replace(model.graph, back, x);
+      erase_quantizer(model.graph, op);
+    } else {
+      replace(model.graph, op, x);
+    }
   }
-  for (const Op op : back) bypass(model.graph, op);
   std::erase_if(learned, [&](const auto& entry) { return is_only_normalized(model.graph.value(entry.first)); });
   for (const Op op : model.graph.ops()) {
     if (has_trait(op, "from_codes"))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "halfstep/arith/accumulator.h"
 #include "halfstep/arith/bias.h"
 #include "halfstep/base/status.h"
 
@@ -86,7 +87,7 @@ int64_t prove_accumulator(const WeightedLayer& layer, const IntegerTensors& tens
     for (size_t k = 0; k < per_channel; ++k) weight_sum += std::abs(w[c * per_channel + k]);
     const int64_t bound =
         arith::accumulator_bound(weight_sum, layer.x.code_min, layer.x.code_max, layer.x.zero_point, b[c]);
-    if (!arith::accumulator_fits(bound))
+    if (bound > arith::kMostInInt32)
       unsupported(
           "{}: channel {}: the accumulator can reach {}, expected less than 2^31; use fewer bits or fewer input "
           "channels",

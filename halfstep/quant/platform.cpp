@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -28,7 +29,7 @@ void override_field(YAML::Node root, const std::string& path, const std::string&
     if (!node.IsMap() || !static_cast<const YAML::Node&>(node)[key].IsDefined()) {
       std::vector<std::string> known;
       if (node.IsMap()) {
-        for (const auto& entry : node) known.push_back(entry.first.as<std::string>());
+        for (const auto& entry : node) known.push_back(entry.first.Scalar());
       }
       fail("override '{}': the platform has no key '{}'{}", path, key, did_you_mean(key, known));
     }
@@ -91,19 +92,87 @@ void read_arithmetic(Platform& platform, YamlReader& root) {
   rounding.finish();
 }
 
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Names of the operators for which `takes` holds.
+template <class Takes>
+std::vector<std::string> operators_that(Takes takes) {
+  std::vector<std::string> names;
+  for (const OpInfo& op : all_operators()) {
+    if (takes(op)) names.push_back(op.name);
+  }
+  return names;
+}
+
+/// Whether several values of codes can go into the operator.
+bool joins_codes(const OpInfo& op) {
+  const QuantInfo& quant = op.quant;
+  if (quant.integer.empty() && quant.trait != "preserves_range" && quant.trait != "same_scale") return false;
+  int codes = 0;
+  for (int port = 0; std::cmp_less(port, op.inputs.size()); ++port) {
+    if (port != quant.weight && port != quant.bias && port != quant.fill)
+      codes += op.inputs[static_cast<size_t>(port)].variadic ? 2 : 1;
+  }
+  return codes > 1;
+}
+
+/// Whether the operator has a quantizer for its result that is its own: what moves codes has none, and an activation
+/// may go into the operator in front of it.
+bool has_own_scale(const OpInfo& op) {
+  return !op.quant.integer.empty() || (op.quant.lookup && op.quant.activation.empty());
+}
+
+/// The operators of a list, which exist and are among `able`.
+std::vector<std::string> read_operators(YamlReader& reader, const std::string& key, std::string_view expected,
+                                        const std::vector<std::string>& able) {
+  std::vector<std::string> names = reader.texts(key);
+  for (const std::string& name : names) {
+    require_operator(name, reader.where(key));
+    if (!contains(able, name))
+      fail("{}: found {}, expected {}{}", reader.where(key), name, expected, did_you_mean(name, able));
+  }
+  return names;
+}
+
+/// Activations that every operator of `trait` takes in when it requantizes in that form; leaky_relu needs a second
+/// factor, and scales that are kept are one.
+std::vector<std::string> fusable_activations(std::string_view trait, const std::string& form) {
+  std::vector<std::string> able;
+  for (const OpInfo& activation : all_operators()) {
+    const std::string& name = activation.quant.activation;
+    if (name.empty()) continue;
+    const bool everywhere = std::ranges::all_of(all_operators(), [&](const OpInfo& op) {
+      return op.quant.trait != trait ||
+             contains(require_operator(op.quant.quantized, op.name).attribute("activation")->choices, name);
+    });
+    const bool one_factor = arith::keeps_scales(*arith::parse_requantization(form)) && name == "leaky_relu";
+    if (everywhere && !one_factor) able.push_back(name);
+  }
+  return able;
+}
+
+std::vector<std::string> read_activations(YamlReader& reader, const std::string& trait, const std::string& form) {
+  const auto able = fusable_activations(trait, form);
+  std::vector<std::string> names = reader.texts(trait);
+  for (const std::string& name : names) {
+    if (!contains(able, name))
+      fail("{}: found '{}', expected activations that such operators take in with the {} form of requantization: {}{}",
+           reader.where(trait), name, form, fmt::join(able, ", "), did_you_mean(name, able));
+  }
+  return names;
+}
+
 void read_rules(Platform& platform, YamlReader& root) {
-  platform.share_scales = root.texts("share_scales");
-  for (const std::string& op : platform.share_scales) require_operator(op, root.where("share_scales"));
-  if (root.has("keep_scales")) platform.keep_scales = root.texts("keep_scales");
-  for (const std::string& op : platform.keep_scales) require_operator(op, root.where("keep_scales"));
+  platform.share_scales = read_operators(root, "share_scales", "operators that several values of codes go into",
+                                         operators_that(joins_codes));
+  if (root.has("keep_scales"))
+    platform.keep_scales = read_operators(root, "keep_scales", "operators on codes whose result has a scale of its own",
+                                          operators_that(has_own_scale));
   YamlReader activations = root.map("activations");
-  platform.weighted_activations = activations.texts("weighted");
-  platform.accumulates_activations = activations.texts("accumulates");
-  const auto& weighted = platform.weighted_activations;
-  if (arith::keeps_scales(*arith::parse_requantization(platform.requantize)) &&
-      std::find(weighted.begin(), weighted.end(), "leaky_relu") != weighted.end())
-    fail("{}: found leaky_relu, which the {} form of requantization does not take in", activations.where("weighted"),
-         platform.requantize);
+  platform.weighted_activations = read_activations(activations, "weighted", platform.requantize);
+  platform.accumulates_activations = read_activations(activations, "accumulates", platform.requantize);
   activations.finish();
   YamlReader channels = root.map("channels");
   platform.channel_multiple = channels.integer("multiple", 1, 4096);
@@ -111,6 +180,8 @@ void read_rules(Platform& platform, YamlReader& root) {
   channels.finish();
   for (YamlReader& rule : root.maps("legal")) {
     LegalRule legal;
+    if (rule.has("op") == rule.has("trait"))
+      fail("{}: expected either op or trait", rule.where(rule.has("op") ? "op" : "reason"));
     if (rule.has("op")) legal.op = rule.text("op");
     if (!legal.op.empty()) require_operator(legal.op, rule.where("op"));
     if (rule.has("trait"))
@@ -125,31 +196,45 @@ void read_rules(Platform& platform, YamlReader& root) {
 }
 
 std::string read_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream)
+  std::error_code failed;  // a pipe would be waited for
+  std::ifstream stream;
+  if (std::filesystem::is_regular_file(path, failed)) stream.open(path, std::ios::binary);
+  if (!stream.is_open())
     fail("{}: cannot be read; expected a platform file or one of {}", path, fmt::join(platform_names(), ", "));
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-void require_bits(std::string_view where, std::string_view platform, std::string_view what, int bits,
-                  const std::vector<int64_t>& legal, const std::string& reason) {
-  if (legal.empty() || std::find(legal.begin(), legal.end(), bits) != legal.end()) return;
-  unsupported("{}: {} cannot have {} of {} bits, expected {}{}{}", where, platform, what, bits, fmt::join(legal, ", "),
-              reason.empty() ? "" : "; ", reason);
+/// What is wrong with a width; "" when nothing is.
+std::string objection_to(std::string_view platform, std::string_view what, int bits, const std::vector<int64_t>& legal,
+                         const std::string& reason) {
+  if (legal.empty() || std::find(legal.begin(), legal.end(), bits) != legal.end()) return "";
+  return fmt::format("{} cannot have {} of {} bits, expected {}{}{}", platform, what, bits, fmt::join(legal, ", "),
+                     reason.empty() ? "" : "; ", reason);
 }
 
 }  // namespace
 
+std::vector<std::string> Platform::objections(const OpInfo& op, int weight_bits, int feature_bits) const {
+  const auto rule = std::ranges::find_if(legal, [&](const LegalRule& candidate) {
+    return candidate.op.empty() ? candidate.trait == op.quant.trait : candidate.op == op.name;
+  });
+  const bool ruled = rule != legal.end();
+  if (ruled && rule->refused) return {fmt::format("{} has no {}: {}", name, op.name, rule->reason)};
+  std::vector<std::string> found;
+  const auto require = [&](std::string_view what, int bits, const BitRule& general,
+                           const std::vector<int64_t>* special) {
+    std::string objection = objection_to(name, what, bits, general.legal, "");
+    if (objection.empty() && special != nullptr) objection = objection_to(name, what, bits, *special, rule->reason);
+    if (!objection.empty()) found.push_back(std::move(objection));
+  };
+  require("features", feature_bits, features, ruled ? &rule->features : nullptr);
+  if (weight_bits > 0) require("weights", weight_bits, weights, ruled ? &rule->weights : nullptr);
+  return found;
+}
+
 void Platform::require_legal(const OpInfo& op, std::string_view where, int weight_bits, int feature_bits) const {
-  require_bits(where, name, "features", feature_bits, features.legal, "");
-  if (weight_bits > 0) require_bits(where, name, "weights", weight_bits, weights.legal, "");
-  for (const LegalRule& rule : legal) {
-    if (rule.op.empty() ? rule.trait != op.quant.trait : rule.op != op.name) continue;
-    if (rule.refused) unsupported("{}: {} has no {}: {}", where, name, op.name, rule.reason);
-    require_bits(where, name, "features", feature_bits, rule.features, rule.reason);
-    if (weight_bits > 0) require_bits(where, name, "weights", weight_bits, rule.weights, rule.reason);
-    return;
-  }
+  if (const auto found = objections(op, weight_bits, feature_bits); !found.empty())
+    unsupported("{}: {}", where, fmt::join(found, "; "));
 }
 
 bool Platform::fuses(std::string_view activation, std::string_view trait) const {

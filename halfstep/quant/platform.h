@@ -51,8 +51,9 @@ struct Platform {
   std::vector<LegalRule> legal;
   std::string text;  ///< the resolved record
 
-  /// Throws unsupported, with the reason, when the operator is refused or cannot have these widths; weight_bits 0 means
-  /// no weight.
+  /// Why the operator is refused or cannot have these widths, nothing when it can; weight_bits 0 means no weight.
+  std::vector<std::string> objections(const OpInfo& op, int weight_bits, int feature_bits) const;
+  /// Throws unsupported, with the objections, when there are any.
   void require_legal(const OpInfo& op, std::string_view where, int weight_bits, int feature_bits) const;
   /// Whether `activation` fuses into an operator of that trait.
   bool fuses(std::string_view activation, std::string_view trait) const;

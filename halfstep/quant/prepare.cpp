@@ -1,14 +1,20 @@
 #include "halfstep/quant/prepare.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
+#include "halfstep/ir/float_operators.h"
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/layer_forms.h"
+#include "halfstep/passes/separate_names.h"
+#include "halfstep/passes/training_form.h"
 #include "halfstep/passes/traits.h"
+#include "halfstep/quant/accumulators.h"
+#include "halfstep/quant/code_plan.h"
 #include "halfstep/quant/foreign_quantizers.h"
 #include "halfstep/quant/quantizer.h"
 
@@ -17,9 +23,10 @@ namespace {
 
 const QuantInfo& quant_of(Op op) { return op.info().quant; }
 
-using passes::accumulates;
 using passes::feature_inputs;
 using passes::moves_codes;
+
+using PointSet = std::set<size_t>;
 
 /// Decides where quantizers go and how wide they are; the graph changes only in `insert`.
 class Preparation {
@@ -34,10 +41,11 @@ class Preparation {
 
   void run() {
     require_float();
-    for (Op op : model_.graph.ops()) plan(op);
+    plan_ = plan_codes(model_, platform_);
+    for (Op op : model_.graph.ops()) place(op);
     if (weighted_.empty())
-      fail("network '{}': found no operator with weights that can have codes, expected at least one",
-           model_.graph.name());
+      fail("network '{}': found no operator with weights that can have codes, expected at least one{}",
+           model_.graph.name(), reasons());
     set_widths();
     share_scales();
     check();
@@ -56,69 +64,55 @@ class Preparation {
     return static_cast<int>(*std::max_element(rule.legal.begin(), rule.legal.end()));
   }
 
-  void plan(Op op) {
-    if (fused_.contains(op.node())) return;
-    if (stays_float(op)) {
-      float_.insert(op.node());
+  /// Why the operators with weights stay in float.
+  std::string reasons() const {
+    std::string text;
+    for (Op op : model_.graph.ops()) {
+      if (plan_.is_float(op) && quant_of(op).weight >= 0)
+        text += fmt::format("; {} '{}': {}", op.info().name, op.name(), plan_.in_float.at(op.node()));
+    }
+    return text;
+  }
+
+  bool is_coded(Op op) const { return !plan_.is_float(op) && !fused_.contains(op.node()); }
+
+  void place(Op op) {
+    if (!is_coded(op)) return;
+    for (const Value input : feature_inputs(op)) {
+      if (!input.producer() || plan_.is_real(input)) add_point(input);
+    }
+    if (moves_codes(op)) {
+      PointSet& behind = behind_[op.out(0).node()];
+      for (const Value input : feature_inputs(op)) behind.merge(PointSet(behind_.at(input.node())));
+      include_fill(op, behind);
       return;
     }
-    for (const Value input : feature_inputs(op)) {
-      if (!input.producer() || is_real(input)) add_point(input);
-    }
-    if (moves_codes(op)) return;
-    if (accumulates(op)) {
-      if (quant_of(op).weight >= 0) weighted_.push_back(op);
-      const Op activation = fusable_activation(op);
-      if (activation) fused_.insert(activation.node());
-      owner_[add_point((activation ? activation : op).out(0))] = op;
-    } else {
-      owner_[add_point(op.out(0))] = op;
-    }
+    if (quant_of(op).weight >= 0) weighted_.push_back(op);
+    if (const Op activation = plan_.activation_of(op)) fused_.insert(activation.node());
+    owner_[add_point(plan_.result_of(op))] = op;
   }
 
-  bool is_real(Value value) const { return value.producer() && float_.contains(value.producer().node()); }
-
-  /// Whether `op` computes on reals: it has no form on codes that takes these operands, or nothing but reals comes to
-  /// it.
-  bool stays_float(Op op) const {
-    const auto inputs = feature_inputs(op);
-    if (!(moves_codes(op) || accumulates(op) || quant_of(op).lookup) || inputs.empty()) return true;
-    const auto no_feature = [](Value v) { return v.is_tensor() || v.dtype() != DType::f32; };
-    if (std::ranges::any_of(inputs, no_feature)) return true;
-    if (quant_of(op).weight >= 0) return !op.in(quant_of(op).weight).is_tensor();
-    const bool broadcasts = inputs.size() == 2 && inputs[0].dims() != inputs[1].dims();
-    if (broadcasts && quant_of(op).integer == ops::IntegerAdd::record().name) return true;
-    return fills_with_a_number(op) || std::ranges::all_of(inputs, [&](Value v) { return is_real(v); });
-  }
-
-  /// 0 has a code whatever the scale; another number may lie between two.
-  bool fills_with_a_number(Op op) const {
+  /// The range behind a padding holds the number that it pads with.
+  void include_fill(Op op, const PointSet& behind) {
     const Value fill = quant_of(op).fill < 0 ? Value() : op.in(quant_of(op).fill);
-    return fill && !(fill.is_tensor() && element(model_.tensors.at(fill.name()), 0) == 0);
-  }
-
-  Op fusable_activation(Op op) const {
-    if (!op.out(0).has_one_use()) return {};
-    const Op user = op.out(0).uses().front().first;
-    const bool fuses =
-        quant_of(user).trait == "fuses_into_producer" && platform_.fuses(quant_of(user).activation, quant_of(op).trait);
-    return fuses ? user : Op();
+    if (!fill || !std::isfinite(element(model_.tensors.at(fill.name()), 0))) return;
+    for (const size_t point : behind) points_[point].also_seen.push_back(fill);
   }
 
   size_t add_point(Value value) {
-    if (const auto found = point_of_.find(value.node()); found != point_of_.end()) return found->second;
-    point_of_[value.node()] = points_.size();
+    const auto [found, is_new] = behind_.try_emplace(value.node(), PointSet{points_.size()});
+    if (!is_new) return *found->second.begin();
     points_.push_back({{value}, value.name(), -1, feature_bits_});
+    merged_into_.push_back(points_.size() - 1);
     return points_.size() - 1;
   }
 
-  /// The point whose codes `value` has, seen through operators that move codes; several for a concat.
-  std::vector<size_t> points_behind(Value value) const {
-    if (const auto found = point_of_.find(value.node()); found != point_of_.end()) return {found->second};
-    std::vector<size_t> points;
-    for (const Value input : feature_inputs(value.producer())) {
-      const auto behind = points_behind(input);
-      points.insert(points.end(), behind.begin(), behind.end());
+  /// The points whose codes `value` has, seen through operators that move codes; several for a concat.
+  PointSet points_behind(Value value) const {
+    PointSet points;
+    for (size_t point : behind_.at(value.node())) {
+      while (merged_into_[point] != point) point = merged_into_[point];
+      points.insert(point);
     }
     return points;
   }
@@ -146,40 +140,37 @@ class Preparation {
   /// Values of operators that need one scale become one point, as wide as the widest.
   void share_scales() {
     for (Op op : model_.graph.ops()) {
-      if (float_.contains(op.node())) continue;
+      if (!is_coded(op)) continue;
       const bool keeps = lists(platform_.keep_scales, op);
       if (!keeps && !lists(platform_.share_scales, op) && quant_of(op).trait != "same_scale") continue;
-      std::set<size_t> group;
-      for (const Value input : feature_inputs(op)) {
-        for (const size_t point : points_behind(input)) group.insert(point);
-      }
-      const Op activation = fusable_activation(op);
-      if (keeps) group.insert(point_of_.at((activation ? activation : op).out(0).node()));
+      PointSet group;
+      for (const Value input : feature_inputs(op)) group.merge(points_behind(input));
+      if (keeps) group.merge(points_behind(plan_.result_of(op)));
       merge(group, keeps || moves_codes(op) ? op.name() : op.name() + ".inputs");
     }
   }
 
-  void merge(const std::set<size_t>& group, const std::string& name) {
+  void merge(const PointSet& group, const std::string& name) {
     const size_t first = *group.begin();
     for (const size_t other : group) {
       if (other == first) continue;
-      for (const Value value : points_[other].values) {
-        points_[first].values.push_back(value);
-        point_of_[value.node()] = first;
-      }
-      points_[first].bits = std::max(points_[first].bits, points_[other].bits);
-      points_[other].values.clear();
-      points_[first].name = name;
+      QuantizerPlace &kept = points_[first], &gone = points_[other];
+      kept.values.insert(kept.values.end(), gone.values.begin(), gone.values.end());
+      kept.also_seen.insert(kept.also_seen.end(), gone.also_seen.begin(), gone.also_seen.end());
+      kept.bits = std::max(kept.bits, gone.bits);
+      kept.name = name;
+      gone.values.clear();
+      merged_into_[other] = first;
     }
   }
 
   void check() const {
     for (Op op : model_.graph.ops()) {
-      if (fused_.contains(op.node()) || float_.contains(op.node())) continue;
+      if (!is_coded(op)) continue;
       const int weight_bits = quant_of(op).weight >= 0 ? weight_bits_of(op) : 0;
       for (const Value value : feature_inputs(op)) check_width(op, weight_bits, value);
-      const Op activation = fusable_activation(op);
-      check_width(op, weight_bits, (accumulates(op) && activation ? activation : op).out(0));
+      check_width(op, weight_bits, plan_.result_of(op));
+      check_accumulator(op);
       check_channels(op);
     }
   }
@@ -187,6 +178,15 @@ class Preparation {
   void check_width(Op op, int weight_bits, Value value) const {
     for (const size_t point : points_behind(value))
       platform_.require_legal(op.info(), op.where(), weight_bits, points_[point].bits);
+  }
+
+  /// Throws where no zero point keeps the sums of an operator without weights in bounds; conversion proves the rest.
+  void check_accumulator(Op op) const {
+    if (!passes::accumulates(op) || quant_of(op).weight >= 0) return;
+    std::vector<int64_t> farthest;
+    for (const Value value : feature_inputs(op))
+      farthest.push_back(int64_t{1} << (points_[*points_behind(value).begin()].bits - 1));
+    accumulator_proof(op, *arith::parse_requantization(platform_.requantize), farthest);
   }
 
   void check_channels(Op op) const {
@@ -201,36 +201,64 @@ class Preparation {
   }
 
   void insert() {
+    FloatOperators in_float;
+    for (const auto& [node, reason] : plan_.in_float) in_float.emplace(node->name, reason);
+    set_float_operators(model_, in_float);
     for (const QuantizerPlace& point : points_) {
       if (!point.values.empty()) insert_quantizer(model_, platform_, point);
     }
     std::map<std::string, int> uses;
     for (Op op : weighted_) {
       const Value weight = op.in(quant_of(op).weight);
+      learn_single_numbers(op);
       const int use = ++uses[weight.name()];
       const std::string name = use == 1 ? weight.name() : weight.name() + "." + std::to_string(use);
       insert_quantizer(model_, platform_, {{weight}, name, quant_of(op).weight_axis, weight_bits_of(op)}, op);
     }
   }
 
+  /// A tensor of one element is a constant to importers, whose files do not say what is learned; as a weight or a bias
+  /// it is.
+  static void learn_single_numbers(Op op) {
+    for (const int port : {quant_of(op).weight, quant_of(op).bias}) {
+      const Value tensor = port < 0 ? Value() : op.in(port);
+      if (tensor && tensor.is_tensor() && count_elements(tensor.dims()) == 1) tensor.node()->role = Role::parameter;
+    }
+  }
+
   Model& model_;
   const Platform& platform_;
   int weight_bits_, feature_bits_, edge_bits_, edge_weight_bits_;
+  CodePlan plan_;
   std::vector<QuantizerPlace> points_;
-  std::map<const detail::ValueNode*, size_t> point_of_;
+  std::vector<size_t> merged_into_;                      ///< by point, the one that took it in, or itself
+  std::map<const detail::ValueNode*, PointSet> behind_;  ///< by value with codes
   std::map<size_t, Op> owner_;
   std::vector<Op> weighted_;
   std::set<const detail::OpNode*> fused_;
-  std::set<const detail::OpNode*> float_;  ///< operators that stay in float
 };
+
+/// Everything that is done to the float network itself.
+LearnedMagnitudes rewrite(Model& model) {
+  passes::separate_names(model.graph);
+  LearnedMagnitudes learned = take_out_quantizers(model);
+  passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may hold the program that trained
+  passes::layer_forms(model);
+  passes::fold_batch_norm(model);
+  return learned;
+}
 
 }  // namespace
 
+Model float_form(const Model& model) {
+  Model form = clone(model);
+  rewrite(form);
+  return form;
+}
+
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options) {
   Model prepared = clone(model);
-  const LearnedMagnitudes learned = take_out_quantizers(prepared);
-  passes::layer_forms(prepared);
-  passes::fold_batch_norm(prepared);
+  const LearnedMagnitudes learned = rewrite(prepared);
   Preparation(prepared, platform, options).run();
   keep_learned_ranges(prepared, learned);
   prepared.notes["platform"] = platform.text;

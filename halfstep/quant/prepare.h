@@ -21,8 +21,13 @@ struct PrepareOptions {
 /// what to do, for what cannot become integers. The resolved platform record travels in the Model's note "platform".
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options = {});
 
+/// The network that `prepare` puts quantizers into: other frameworks' quantizers taken out, layers in the forms that
+/// have codes, batch norms folded. It depends on nothing but `model`.
+Model float_form(const Model& model);
+
 /// Changes widths of the layers whose name matches `selector` (`*` and `?` as in file names) at any time after prepare;
-/// throws when none matches, or the platform in the Model's note forbids it.
+/// throws when none matches, or the platform in the Model's note forbids it to any operator that reads or gives the
+/// codes; then nothing is changed and every such operator named.
 void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
               std::optional<int> feature_bits);
 

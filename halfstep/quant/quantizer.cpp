@@ -1,12 +1,15 @@
 #include "halfstep/quant/quantizer.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "halfstep/arith/range.h"
 #include "halfstep/base/status.h"
 #include "halfstep/passes/quantized_steps.h"
+#include "halfstep/passes/tensors.h"
 #include "halfstep/passes/traits.h"
 
 namespace halfstep::quant {
@@ -81,8 +84,8 @@ void configure_observer(const ops::ObserveRange& observer, const Platform& platf
 void derive_parameters(Model& model, const ops::ObserveRange& observer) {
   const arith::CodeGrid grid{static_cast<int32_t>(observer.code_min()), static_cast<int32_t>(observer.code_max()),
                              *arith::parse_zero_points(observer.zero_points()), observer.power_of_two()};
-  const auto low = model.tensors.at(observer.low().name()).data<float>();
-  const auto high = model.tensors.at(observer.high().name()).data<float>();
+  const auto low = passes::contents_of(model, observer.low()).data<float>();
+  const auto high = passes::contents_of(model, observer.high()).data<float>();
   auto scale = model.tensors.at(observer.scale().name()).data<float>();
   auto zero_point = model.tensors.at(observer.zero_point().name()).data<int32_t>();
   for (size_t c = 0; c < scale.size(); ++c) {
@@ -91,12 +94,6 @@ void derive_parameters(Model& model, const ops::ObserveRange& observer) {
     scale[c] = parameters.scale;
     zero_point[c] = parameters.zero_point;
   }
-}
-
-Value add_tensor(Model& model, const std::string& name, Role role, Tensor contents) {
-  const Value value = model.graph.add_tensor(name, contents.type(), role);
-  model.tensors[name] = std::move(contents);
-  return value;
 }
 
 Tensor filled(int64_t count, float with) {
@@ -121,6 +118,12 @@ Builder builder_behind(Graph& graph, Value value) {
   return next ? Builder::before(graph, next) : Builder(graph);
 }
 
+/// The one of `nodes` that the graph runs last; values that share a scale may come in any order.
+Op last_of(const Graph& graph, const std::set<const detail::OpNode*>& nodes) {
+  const auto ops = graph.ops();
+  return *std::find_if(ops.rbegin(), ops.rend(), [&](Op op) { return nodes.contains(op.node()); });
+}
+
 }  // namespace
 
 int bits_of(const ops::FakeQuantize& quantizer) {
@@ -137,7 +140,7 @@ ops::ObserveRange observer_of(const ops::FakeQuantize& quantizer) {
 
 float effective_scale(const Model& model, const ops::FakeQuantize& quantizer, size_t channel) {
   const Value tensor = passes::scale_tensor(quantizer);
-  const float scale = model.tensors.at(tensor.name()).data<float>()[channel];
+  const float scale = passes::contents_of(model, tensor).data<float>()[channel];
   return quantizer.scale() == tensor ? scale : arith::nearest_power_of_two(scale);
 }
 
@@ -151,12 +154,16 @@ void insert_quantizer(Model& model, const Platform& platform, const QuantizerPla
   const int64_t axis = weight && platform.per_channel ? place.weight_axis : -1;
   const int64_t count = axis < 0 ? 1 : place.values[0].dims()[static_cast<size_t>(axis)];
   const float infinity = std::numeric_limits<float>::infinity();
-  const Value scale = add_tensor(model, place.name + ".scale", Role::state, filled(count, 1.0F));
-  const Value zero_point = add_tensor(model, place.name + ".zero_point", Role::state, Tensor(DType::i32, {count}));
-  const Value low = add_tensor(model, place.name + ".low", Role::state, filled(count, infinity));
-  const Value high = add_tensor(model, place.name + ".high", Role::state, filled(count, -infinity));
+  const auto add_state = [&](const char* what, Tensor contents) {
+    return passes::add_tensor(model, place.name + what, std::move(contents), Role::state);
+  };
+  const Value scale = add_state(".scale", filled(count, 1.0F));
+  const Value zero_point = add_state(".zero_point", Tensor(DType::i32, {count}));
+  const Value low = add_state(".low", filled(count, infinity));
+  const Value high = add_state(".high", filled(count, -infinity));
 
   ops::FakeQuantize quantizer;
+  std::set<const detail::OpNode*> inserted;
   for (const Value value : place.values) {
     Builder builder = weight ? Builder::before(graph, reader) : builder_behind(graph, value);
     builder.at((weight ? reader : value.producer() ? value.producer() : graph.ops().front()).location());
@@ -175,13 +182,16 @@ void insert_quantizer(Model& model, const Platform& platform, const QuantizerPla
       value.replace_all_uses_with(quantizer.out());
       quantizer.set_operand(0, value);
     }
+    inserted.insert(quantizer.node());
   }
-  Builder builder = weight ? Builder::before(graph, quantizer) : builder_behind(graph, quantizer.out());
+  std::vector<Value> observed = place.values;
+  observed.insert(observed.end(), place.also_seen.begin(), place.also_seen.end());
+  Builder builder = weight ? Builder::before(graph, quantizer) : builder_behind(graph, last_of(graph, inserted).out(0));
   ops::observe_range(builder, {.low = low,
                                .high = high,
                                .scale = scale,
                                .zero_point = zero_point,
-                               .x = place.values,
+                               .x = observed,
                                .axis = axis,
                                .name = place.name + ".observer"});
   set_quantizer_bits(model, platform, quantizer, place.bits);

@@ -15,6 +15,7 @@ struct QuantizerPlace {
   std::string name;           ///< its tensors are NAME.scale, NAME.zero_point, NAME.low, NAME.high
   int weight_axis = -1;       ///< axis of output channels; -1 for features
   int bits = 8;
+  std::vector<Value> also_seen = {};  ///< tensors that the observer sees too, without a quantizer behind them
 };
 
 /// Inserts a quantizer behind every value of `place` (for a weight: in front of `reader`, for it alone) and one

@@ -1,30 +1,31 @@
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "halfstep/base/nearest.h"
 #include "halfstep/base/status.h"
 #include "halfstep/passes/quantized_steps.h"
+#include "halfstep/passes/traits.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
 
 namespace halfstep::quant {
 namespace {
 
-std::string pattern_hint(const std::string& selector, const std::vector<passes::QuantizedStep>& steps) {
+using passes::QuantizedStep;
+
+std::string pattern_hint(const std::string& selector, const std::vector<QuantizedStep>& steps) {
   std::vector<std::string> names;
   for (const auto& step : steps) names.push_back(step.name());
   return did_you_mean(selector, names);
 }
 
-}  // namespace
-
-void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
-              std::optional<int> feature_bits) {
-  const Platform platform = platform_of(model);
-  const auto steps = passes::quantized_steps(model.graph);
-  std::vector<passes::QuantizedStep> chosen;
+std::vector<QuantizedStep> matching(const std::vector<QuantizedStep>& steps, const std::string& selector) {
+  std::vector<QuantizedStep> chosen;
   for (const auto& step : steps) {
     if (fnmatch(selector.c_str(), step.name().c_str(), 0) == 0) chosen.push_back(step);
   }
@@ -33,15 +34,77 @@ void set_bits(Model& model, const std::string& selector, std::optional<int> weig
   if (std::ranges::none_of(chosen, has_codes))
     fail("selector '{}': {} '{}' has no quantizer of its own, expected a layer or a quantizer", selector,
          chosen.front().main.info().name, chosen.front().name());
-  for (const auto& step : chosen) {  // all checks before the first change
-    if (step.kind != passes::StepKind::compute) continue;
-    const int weight = step.weight ? weight_bits.value_or(bits_of(step.weight)) : 0;
-    platform.require_legal(step.main.info(), step.main.where(), weight, feature_bits.value_or(bits_of(step.quantizer)));
+  return chosen;
+}
+
+/// New widths of quantizers, and of whatever shares a scale with them.
+class Widths {
+ public:
+  void set(const ops::FakeQuantize& quantizer, int bits) {
+    changed_[passes::scale_tensor(quantizer).name()] = {quantizer, bits};
   }
-  for (const auto& step : chosen) {
-    if (weight_bits && step.weight) set_quantizer_bits(model, platform, step.weight, *weight_bits);
-    if (feature_bits && step.quantizer) set_quantizer_bits(model, platform, step.quantizer, *feature_bits);
+
+  /// Every operator that reads or gives codes of a new width, or has a weight of one, takes all of its widths.
+  void require_legal(const Platform& platform, const std::vector<QuantizedStep>& steps) const {
+    std::vector<std::string> objections;
+    for (const QuantizedStep& step : steps) {
+      const auto features = feature_quantizers(step);
+      const bool touched = (step.weight && changes(step.weight)) ||
+                           std::ranges::any_of(features, [&](const auto& quantizer) { return changes(quantizer); });
+      if (!touched) continue;
+      const Op op = step.main ? step.main : step.quantizer;
+      std::set<int> widths;
+      for (const auto& quantizer : features) widths.insert(bits(quantizer));
+      std::vector<std::string> found;  // a weight's width is wrong once, however many widths the features have
+      for (const int width : widths) {
+        for (const std::string& one : platform.objections(op.info(), step.weight ? bits(step.weight) : 0, width)) {
+          if (std::ranges::find(found, one) == found.end()) found.push_back(one);
+        }
+      }
+      if (!found.empty()) objections.push_back(fmt::format("{}: {}", op.where(), fmt::join(found, "; ")));
+    }
+    if (!objections.empty()) unsupported("{}", fmt::join(objections, "; "));
   }
+
+  void apply(Model& model, const Platform& platform) const {
+    for (const auto& [scale, change] : changed_) set_quantizer_bits(model, platform, change.first, change.second);
+  }
+
+ private:
+  /// Those of the codes that go into a step and come out of it.
+  static std::vector<ops::FakeQuantize> feature_quantizers(const QuantizedStep& step) {
+    if (step.kind == passes::StepKind::real) return {};
+    std::vector<Value> values = step.coded_inputs();
+    values.push_back(step.result());
+    std::vector<ops::FakeQuantize> quantizers;
+    for (const Value value : values) quantizers.emplace_back(passes::unmoved(value).producer().node());
+    return quantizers;
+  }
+
+  bool changes(const ops::FakeQuantize& quantizer) const {
+    return changed_.contains(passes::scale_tensor(quantizer).name());
+  }
+  int bits(const ops::FakeQuantize& quantizer) const {
+    const auto found = changed_.find(passes::scale_tensor(quantizer).name());
+    return found == changed_.end() ? bits_of(quantizer) : found->second.second;
+  }
+
+  std::map<std::string, std::pair<ops::FakeQuantize, int>> changed_;  ///< by the name of the scale
+};
+
+}  // namespace
+
+void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
+              std::optional<int> feature_bits) {
+  const Platform platform = platform_of(model);
+  const auto steps = passes::quantized_steps(model);
+  Widths widths;
+  for (const auto& step : matching(steps, selector)) {
+    if (weight_bits && step.weight) widths.set(step.weight, *weight_bits);
+    if (feature_bits && step.quantizer) widths.set(step.quantizer, *feature_bits);
+  }
+  widths.require_legal(platform, steps);
+  widths.apply(model, platform);
 }
 
 }  // namespace halfstep::quant

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "halfstep/base/nearest.h"
 #include "halfstep/base/status.h"
@@ -14,14 +15,41 @@ YAML::Node parse_yaml(const std::string& text, const std::string& file) {
   try {
     return YAML::Load(text);
   } catch (const YAML::Exception& error) {
-    fail("{}:{}: {}", file, error.mark.line + 1, error.msg);
+    fail("{}:{}: column {}: found what is no YAML, expected keys, values and brackets that end", file,
+         error.mark.line + 1, error.mark.column + 1);
   }
 }
+
+namespace {
+
+/// The library keeps a key that is given twice, and reads the first.
+void require_names(const YAML::Node& map, const std::string& file, const std::string& path) {
+  std::map<std::string, int> lines;
+  for (const auto& entry : map) {
+    const int line = entry.first.Mark().line + 1;
+    if (!entry.first.IsScalar())
+      fail("{}:{}: {}: found a key that is no text", file, line, path.empty() ? "record" : path);
+    const std::string key = (path.empty() ? "" : path + ".") + entry.first.Scalar();
+    const auto [first, is_new] = lines.emplace(entry.first.Scalar(), line);
+    if (!is_new) fail("{}:{}: {}: the key is given twice, before in line {}", file, line, key, first->second);
+  }
+}
+
+/// What stands in place of a value of the expected kind, for messages.
+std::string shown(const YAML::Node& node) {
+  return node.IsScalar() ? "'" + node.Scalar() + "'"
+         : node.IsNull() ? "nothing"
+         : node.IsMap()  ? "a mapping"
+                         : "a list";
+}
+
+}  // namespace
 
 YamlReader::YamlReader(const YAML::Node& node, std::string file, std::string path)
     : node_(node), file_(std::move(file)), path_(std::move(path)) {
   if (!node_.IsMap())
     fail("{}:{}: {}: found no mapping, expected keys and values", file_, node_.Mark().line + 1, path_);
+  require_names(node_, file_, path_);
 }
 
 std::string YamlReader::where(const std::string& key) const {
@@ -57,7 +85,7 @@ T YamlReader::scalar(const std::string& key, std::string_view expected) {
   try {
     return child.as<T>();
   } catch (const YAML::Exception&) {
-    fail("{}: found '{}', expected {}", where(key), child.IsScalar() ? child.Scalar() : "a list or mapping", expected);
+    fail("{}: found {}, expected {}", where(key), shown(child), expected);
   }
 }
 

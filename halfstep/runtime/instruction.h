@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct Slot {
 struct Operand {
   int slot = -1;
   std::string port;
+  std::optional<Type> prepared = {};  ///< the type for which the instruction's kernel was prepared
 };
 
 /// A kernel that could not do it, and why.

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "halfstep/base/nearest.h"
+#include "halfstep/base/system_memory.h"
 #include "halfstep/runtime/bind.h"
+#include "halfstep/runtime/check.h"
 #include "halfstep/runtime/failure.h"
 #include "halfstep/runtime/interpreter.h"
 
@@ -16,6 +18,11 @@ void check_copied(const Status& status) {
 
 std::map<Place, DeviceMemory> allocate_arenas(const ProgramSpec& spec) {
   std::map<Place, DeviceMemory> arenas;
+  for (const auto& [place, bytes] : spec.arenas) {
+    if (bytes > machine_memory())
+      unsupported("graph '{}': its values need {} bytes at once on {}, and this machine has {}", spec.name, bytes,
+                  to_string(place), machine_memory());
+  }
   for (const auto& [place, bytes] : spec.arenas) arenas.emplace(place, DeviceMemory(device_at(place), bytes));
   return arenas;
 }
@@ -60,7 +67,7 @@ bool shares_memory(const Tensor& tensor, const std::map<std::string, Tensor>& ot
 
 struct Program::Memory {
   Memory(ProgramSpec program, std::span<const Tensor> contents)
-      : spec(std::move(program)),
+      : spec(checked(std::move(program))),
         arenas(allocate_arenas(spec)),
         tensors(upload_tensors(spec, contents)),
         scratch_bytes(worker_scratch_bytes(spec)),

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "halfstep/train/fit.h"
 
@@ -18,12 +20,21 @@ std::optional<std::filesystem::path> last_checkpoint(const std::filesystem::path
 /// Removes the checkpoints of later epochs than `epoch`: those of an earlier run must not be taken for this one's.
 void remove_checkpoints_after(const std::filesystem::path& folder, int64_t epoch);
 
-/// The network with the run's state as further state tensors and `settings` as a note. Deterministic to the byte; whole
-/// or not there.
-void save_checkpoint(const std::filesystem::path& path, const Model& network, const TrainingState& state,
-                     const std::string& settings);
+/// What must agree on resuming: everything that decides the bits of the result.
+struct RunKey {
+  std::string start;                                          ///< digest of the network's contents before training
+  std::string data_name;                                      ///< for messages alone
+  std::string data_digest;                                    ///< content_digest
+  std::vector<std::pair<std::string, std::string>> settings;  ///< names with values, in order
+};
 
-/// Throws when the file is of another network or was written with other settings, naming both.
-TrainingState load_checkpoint(const std::filesystem::path& path, const Model& network, const std::string& settings);
+/// The network with the run's state as further state tensors and `key` as notes. Deterministic to the byte; whole or
+/// not there.
+void save_checkpoint(const std::filesystem::path& path, const Model& network, const TrainingState& state,
+                     const RunKey& key);
+
+/// Throws when the file is of another network, of other data or was written with other settings, naming what was found
+/// and what was expected.
+TrainingState load_checkpoint(const std::filesystem::path& path, const Model& network, const RunKey& key);
 
 }  // namespace halfstep::train

@@ -10,11 +10,9 @@
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
 #include "halfstep/compile/compile.h"
-#include "halfstep/passes/bypass_quantizers.h"
-#include "halfstep/passes/training_form.h"
-#include "halfstep/quant/prepare.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/train/schedule.h"
+#include "halfstep/train/teacher.h"
 #include "halfstep/train/training_graph.h"
 
 namespace halfstep::train {
@@ -22,20 +20,10 @@ namespace halfstep::train {
 struct Fit::Running {
   runtime::Program program;
   std::optional<BatchRunner> teacher;  ///< where there are no labels
+  Spreads spreads;                     ///< of the teacher's outputs
 };
 
 namespace {
-
-/// The float form of a prepared network, as it is before training.
-Model teacher_of(const Model& model, const Samples& samples) {
-  if (!quant::is_prepared(model))
-    fail("{}: only a prepared network learns from its float form, expected one or samples with labels",
-         samples.data->name);
-  Model teacher = clone(model);
-  passes::set_mode(teacher.graph, passes::Mode::evaluation);
-  passes::bypass_quantizers(teacher.graph);
-  return teacher;
-}
 
 int64_t batch_for(const Model& model, const Samples& samples, int64_t wanted) {
   const int64_t batch = batch_of(model, std::min(wanted, samples.size()));
@@ -48,29 +36,67 @@ Loss loss_for(const Samples& samples, const FitOptions& options) {
   return samples.data->has_labels() && !options.distill ? Loss::labels : Loss::teacher;
 }
 
+HeldBack parts_of(const Model& model, const Samples& samples, const FitOptions& options) {
+  if (options.keeps_best) return hold_back(samples, batch_of(model, 1), options.seed);
+  Samples none = samples;
+  none.indices.clear();
+  return {samples, std::move(none)};
+}
+
+Model step_graph(const Model& model, const Samples& train, const FitOptions& options, const Spreads& spreads) {
+  if (options.augment.any())
+    options.augment.check(train.data->x.defined() ? train.data->sample_dims() : Dims(), train.data->name);
+  const int64_t batch = batch_for(model, train, options.batch);
+  return training_graph(model, train.extents(batch), loss_for(train, options), spreads, options.optimizer);
+}
+
+/// As an earlier part of the run found them.
+Spreads spreads_in(const Model& model, const TrainingState& state) {
+  Spreads spreads;
+  for (const std::string& name : model.graph.body().output_names()) {
+    const auto found = state.tensors.find(spread_tensor(name));
+    if (found != state.tensors.end()) spreads[name] = found->second.data<float>()[0];
+  }
+  return spreads;
+}
+
 }  // namespace
 
 Model training_step(const Model& model, const Samples& samples, const FitOptions& options) {
-  const int64_t batch = batch_for(model, samples, options.batch);
-  if (options.augment.any())
-    options.augment.check(samples.data->x.defined() ? samples.data->sample_dims() : Dims(), samples.data->name);
-  return training_graph(model, samples.extents(batch), loss_for(samples, options), options.optimizer);
+  const HeldBack parts = parts_of(model, samples, options);
+  Spreads spreads;
+  if (loss_for(samples, options) == Loss::teacher) {
+    require_teacher(model, samples.data->name);
+    for (const std::string& name : float_outputs(model)) spreads[name] = 1.0F;
+  }
+  return step_graph(model, parts.train, options, spreads);
 }
 
-Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool)
+Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool,
+         std::optional<TrainingState> from)
     : model_(model),
-      samples_(samples),
       options_(options),
       pool_(pool),
-      batch_(batch_for(model, samples, options.batch)),
-      steps_per_epoch_(samples.size() / batch_) {
-  const Model step = training_step(model, samples, options);
+      samples_(parts_of(model, samples, options)),
+      batch_(batch_for(model, samples_.train, options.batch)),
+      steps_per_epoch_(samples_.train.size() / batch_) {
+  std::optional<BatchRunner> teacher;
+  Spreads spreads;
+  if (loss_for(samples, options) == Loss::teacher) {
+    teacher.emplace(teacher_of(model, samples.data->name), std::vector<std::string>(), pool);
+    spreads = from ? spreads_in(model, *from) : spreads_of(model, *teacher, samples_.train, batch_, options.seed);
+  }
   CompileOptions compile_options;
   compile_options.freeze_tensors = false;
-  running_ = std::make_unique<Running>(Running{compile(step, compile_options), {}});
-  if (loss_for(samples, options) == Loss::teacher)
-    running_->teacher.emplace(teacher_of(model, samples), std::vector<std::string>(), pool);
+  running_ =
+      std::make_unique<Running>(Running{compile(step_graph(model, samples_.train, options, spreads), compile_options),
+                                        std::move(teacher), std::move(spreads)});
+  if (from) {
+    go_on(std::move(*from));
+    return;
+  }
   state_.tensors = running_->program.tensors();
+  state_.course = {samples_.held_back.size(), !running_->teacher, {}, 0};
   if (options.average_decay > 0) {
     for (const Value tensor : model.graph.tensors()) {
       if (tensor.role() == Role::parameter) state_.average[tensor.name()] = model.tensors.at(tensor.name()).clone();
@@ -78,43 +104,56 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
   }
 }
 
+void Fit::go_on(TrainingState state) {
+  const auto live = running_->program.tensors();
+  for (const auto& [name, tensor] : state.tensors) {
+    // What a learned scale once was observed by is in the network and in no step.
+    if (live.contains(name) || !model_.tensors.contains(name)) running_->program.set_tensor(name, tensor);
+  }
+  state_ = std::move(state);
+}
+
 Fit::~Fit() = default;
 
 /// Of a step of the epoch that has the samples in this order, but for the learning rate.
 Tensors Fit::step_inputs(int64_t step, const std::vector<int64_t>& order) {
   const int64_t begin = step % steps_per_epoch_ * batch_;
-  Tensors inputs =
-      samples_.inputs(begin, batch_, &order, {options_.augment, options_.seed, static_cast<uint64_t>(step)});
+  const Samples& train = samples_.train;
+  Tensors inputs = train.inputs(begin, batch_, &order, {options_.augment, options_.seed, static_cast<uint64_t>(step)});
   if (!running_->teacher) {
-    inputs.emplace(kLabels, samples_.labels(begin, batch_, &order));
+    inputs.emplace(kLabels, train.labels(begin, batch_, &order));
     return inputs;
   }
-  for (auto& [name, tensor] : running_->teacher->run(inputs)) inputs.emplace(teacher_argument(name), tensor);
+  const Tensors wanted = running_->teacher->run(inputs);
+  for (const auto& [name, spread] : running_->spreads) inputs.emplace(teacher_argument(name), wanted.at(name));
   return inputs;
 }
 
-float Fit::run_step(const Tensors& inputs) {
+float Fit::run_step(const Tensors& inputs, int64_t step, std::string_view stage) {
   runtime::Trace trace;
   const auto begin = std::chrono::steady_clock::now();
   const Tensors outputs = running_->program.run(inputs, pool_, options_.profile ? &trace : nullptr);
   times_.add(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
   if (options_.profile) times_.add(running_->program, trace);
+  for (const auto& [name, value] : outputs) {
+    if (const float number = value.data<float>()[0]; !std::isfinite(number))
+      fail("{}: the {} is {} at step {}; lower the learning rate", stage, name, number, step);
+  }
   return outputs.at(kLoss).data<float>()[0];
 }
 
 double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) {
+  if (options_.keeps_best && state_.course.standings.empty()) find_standing(progress);
   const int64_t steps = steps_per_epoch_ * options_.epochs;
   const auto warmup = static_cast<int64_t>(options_.warmup * static_cast<double>(steps));
-  const auto order = Random(options_.seed, static_cast<uint64_t>(state_.epoch)).permutation(samples_.size());
+  const auto order = Random(options_.seed, static_cast<uint64_t>(state_.epoch)).permutation(samples_.train.size());
   double loss_sum = 0;
   for (int64_t i = 0; i < steps_per_epoch_; ++i) {
     const int64_t step = state_.epoch * steps_per_epoch_ + i;
     const auto rate = static_cast<float>(cosine_rate(options_.learning_rate, step, steps, warmup));
     Tensors inputs = step_inputs(step, order);
     inputs.emplace(passes::kLearningRate, Tensor::scalar(rate));
-    const float loss = run_step(inputs);
-    if (!std::isfinite(loss)) fail("{}: the loss is {} at step {}; lower the learning rate", stage, loss, step);
-    loss_sum += loss;
+    loss_sum += run_step(inputs, step, stage);
     if (!state_.average.empty()) average_parameters(step);
     if (progress) {
       const std::string note = fmt::format("epoch {}/{}, loss {:.4f}", state_.epoch + 1, options_.epochs,
@@ -124,6 +163,7 @@ double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) 
   }
   state_.tensors = running_->program.tensors();
   ++state_.epoch;
+  if (options_.keeps_best) find_standing(progress);
   return loss_sum / static_cast<double>(steps_per_epoch_);
 }
 
@@ -140,22 +180,30 @@ void Fit::average_parameters(int64_t step) {
   }
 }
 
-void Fit::restore(TrainingState state) {
-  for (const auto& [name, tensor] : state.tensors) {
-    // What a learned scale once was observed by is in the network and in no step.
-    const bool is_idle = model_.tensors.contains(name) && !state_.tensors.contains(name);
-    if (!is_idle) running_->program.set_tensor(name, tensor);
-  }
-  state_ = std::move(state);
+void Fit::find_standing(const ProgressCallback& progress) {
+  Model now = current();
+  BatchRunner* teacher = running_->teacher ? &*running_->teacher : nullptr;
+  Course& course = state_.course;
+  const Standing standing = standing_of(now, samples_.held_back, teacher, running_->spreads, pool_);
+  if (course.add(standing)) state_.best = std::move(now.tensors);
+  const std::string when = state_.epoch == 0 ? "at the start" : fmt::format("after epoch {}", state_.epoch);
+  if (progress) progress({"held back", 1, 1, fmt::format("{}: {}", when, text_of(course, standing))});
 }
 
-Model Fit::result() const {
-  Model result = clone(model_);
-  for (auto& [name, tensor] : result.tensors) {
+Model Fit::current() const {
+  Model current = clone(model_);
+  for (auto& [name, tensor] : current.tensors) {
     if (const auto live = state_.tensors.find(name); live != state_.tensors.end()) tensor = live->second.clone();
     if (const auto average = state_.average.find(name); average != state_.average.end())
       tensor = average->second.clone();
   }
+  return current;
+}
+
+Model Fit::result() const {
+  if (!options_.keeps_best) return current();
+  Model result = clone(model_);
+  for (const auto& [name, tensor] : state_.best) result.tensors.at(name) = tensor.clone();
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "halfstep/base/log.h"
@@ -11,6 +12,7 @@
 #include "halfstep/ir/model.h"
 #include "halfstep/passes/optimizer.h"
 #include "halfstep/train/samples.h"
+#include "halfstep/train/standing.h"
 #include "halfstep/train/step_times.h"
 
 namespace halfstep::train {
@@ -24,7 +26,8 @@ struct FitOptions {
   Augment augment;             ///< of images
   bool distill = false;        ///< from the network's own float form, though there are labels
   double average_decay = 0.0;  ///< exponential moving average of the parameters, kept as the result; 0: none
-  uint64_t seed = 0;           ///< shuffling
+  uint64_t seed = 0;           ///< shuffling, and what is held back
+  bool keeps_best = false;     ///< holds samples back and ends with the best state on them, which may be the first
   bool profile = false;        ///< times() also knows the operators
 };
 
@@ -32,45 +35,50 @@ struct FitOptions {
 struct TrainingState {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, Tensor> average;  ///< of parameters; empty without averaging
+  std::map<std::string, Tensor> best;     ///< the network's at the epoch course.best; empty: as it was given
+  Course course;                          ///< empty without keeps_best
   int64_t epoch = 0;                      ///< epochs done
 };
 
-/// A training run that can stop and go on after any epoch with the same bits.
 /// The graph of one step of `Fit`. Throws where these samples are too few or, unsupported, where an operator has no
 /// gradient.
 Model training_step(const Model& model, const Samples& samples, const FitOptions& options);
 
+/// A training run that can stop and go on after any epoch with the same bits.
 class Fit {
  public:
   /// `model` (float or prepared) is the network and its contents at the start; both it and `samples` must outlive the
-  /// run.
-  /// Where the samples have no labels, `model` must be prepared and learns from its own float form.
-  Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool);
+  /// run. Where the samples have no labels, `model` must be prepared and learns from its own float form. `from`: goes
+  /// on from a state of the same network, samples and options.
+  Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool,
+      std::optional<TrainingState> from = std::nullopt);
   ~Fit();
 
-  /// One epoch: shuffles by (seed, epoch), drops the samples of an incomplete last batch. Returns the mean loss.
-  /// `progress` may throw.
+  /// One epoch: shuffles by (seed, epoch), drops the samples of an incomplete last batch. Returns the mean loss. Throws
+  /// where the loss or a gradient is no number; result() is then that of the epochs before. `progress` may throw.
   double run_epoch(const ProgressCallback& progress = {}, std::string_view stage = "training");
   bool finished() const { return state_.epoch >= options_.epochs; }
   const TrainingState& state() const { return state_; }
   /// Of the steps that this object ran: forward, backward and update, without the preparation of their samples.
   const StepTimes& times() const { return times_; }
-  /// Continues from a state of the same network and options.
-  void restore(TrainingState state);
-  /// The network with what was learned so far: the moving average where there is one, quantizer state as it is now.
+  /// The network that was learned: with keeps_best the best so far, else the last.
   Model result() const;
 
  private:
   struct Running;
+  /// The network with what was learned so far: the moving average where there is one, quantizer state as it is now.
+  Model current() const;
+  void go_on(TrainingState state);
+  void find_standing(const ProgressCallback& progress);
   void average_parameters(int64_t step);
   Tensors step_inputs(int64_t step, const std::vector<int64_t>& order);
   /// Runs a step and returns its loss.
-  float run_step(const Tensors& inputs);
+  float run_step(const Tensors& inputs, int64_t step, std::string_view stage);
 
   const Model& model_;
-  const Samples& samples_;
   FitOptions options_;
   ThreadPool& pool_;
+  HeldBack samples_;
   int64_t batch_, steps_per_epoch_;
   std::unique_ptr<Running> running_;
   TrainingState state_;

@@ -19,8 +19,10 @@ std::string read_network(const std::string& name) {
   const std::string built_in = "models/" + name + std::string(kSuffix);
   if (const auto bytes = find_embedded(built_in)) return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
   if (name.ends_with(kSuffix)) {
-    std::ifstream stream(name, std::ios::binary);
-    if (!stream) fail("{}: cannot be read", name);
+    std::error_code failed;  // a pipe would be waited for
+    std::ifstream stream;
+    if (std::filesystem::is_regular_file(name, failed)) stream.open(name, std::ios::binary);
+    if (!stream.is_open()) fail("{}: cannot be read", name);
     return {std::istreambuf_iterator<char>(stream), {}};
   }
   std::vector<std::string> names;

@@ -4,62 +4,70 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/io/atomic_file.h"
-#include "halfstep/io/file.h"
 #include "halfstep/train/checkpoint.h"
 
 namespace halfstep::train {
 namespace {
 
-/// Everything that decides the bits of the result, for comparison on resuming.
-std::string settings_text(const RunOptions& options, const Samples& samples) {
-  const FitOptions& fit = options.fit;
+RunKey key_of(const Model& model, const Samples& samples, const FitOptions& fit) {
   const auto& optimizer = fit.optimizer;
-  return fmt::format(
-      "{}samples {}, preprocessing {}, images changed by {}, {}epochs {}, batch {}, learning rate {}, warmup {}, "
-      "average "
-      "{}, seed {}, "
-      "optimizer {} {} "
-      "{} {} {} {}",
-      options.settings, samples.size(), to_text(samples.preprocess), fit.augment.text(),
-      fit.distill ? "distilled, " : "", fit.epochs, fit.batch, fit.learning_rate, fit.warmup, fit.average_decay,
-      fit.seed, optimizer.kind == passes::OptimizerSpec::Kind::adam ? "adam" : "sgd", optimizer.momentum,
-      optimizer.beta1, optimizer.beta2, optimizer.epsilon, optimizer.weight_decay);
-}
-
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error || !std::filesystem::is_directory(folder))
-    fail("{}: cannot be made a folder: {}", folder.string(),
-         error ? io::system_reason(error.value()) : "a file of that name exists");
+  const bool is_adam = optimizer.kind == passes::OptimizerSpec::Kind::adam;
+  RunKey key{digest_hex(model), samples.data->name, content_digest(samples), {}};
+  const auto add = [&](const char* name, const auto& value) {
+    key.settings.emplace_back(name, fmt::format("{}", value));
+  };
+  add("preprocessing", to_text(samples.preprocess));
+  add("images changed by", fit.augment.text());
+  add("distilled", fit.distill);
+  add("best state kept", fit.keeps_best);
+  add("epochs", fit.epochs);
+  add("batch", fit.batch);
+  add("learning rate", fit.learning_rate);
+  add("warmup", fit.warmup);
+  add("average", fit.average_decay);
+  add("seed", fit.seed);
+  add("optimizer", is_adam ? "adam" : "sgd");
+  add("momentum", optimizer.momentum);
+  add("betas", fmt::format("{} {}", optimizer.beta1, optimizer.beta2));
+  add("epsilon", optimizer.epsilon);
+  add("weight decay", optimizer.weight_decay);
+  return key;
 }
 
 }  // namespace
 
+double run_epoch(Fit& fit, const std::filesystem::path& result, const ProgressCallback& progress,
+                 std::string_view stage) {
+  try {
+    return fit.run_epoch(progress, stage);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::bad_input || fit.state().course.standings.empty()) throw;
+    save_model(fit.result(), result);
+    fail("{}; {} has the best state before, {}", error.what(), result.string(), best_text(fit.state().course));
+  }
+}
+
 RunOutcome run(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool,
                const ProgressCallback& progress) {
-  const std::string settings = settings_text(options, samples);
+  const RunKey key = key_of(model, samples, options.fit);
   const auto result_path = options.folder / "model.safetensors";
-  Fit fit(model, samples, options.fit, pool);
-  RunOutcome outcome;
   const auto last = options.resume ? last_checkpoint(options.folder) : std::nullopt;
-  if (last) fit.restore(load_checkpoint(*last, model, settings));
+  Fit fit(model, samples, options.fit, pool, last ? std::optional(load_checkpoint(*last, model, key)) : std::nullopt);
+  RunOutcome outcome;
   outcome.first_epoch = fit.state().epoch;
-  if (fit.finished() && std::filesystem::exists(result_path)) {
-    outcome.was_finished = true;
-    outcome.model = fit.result();
-    return outcome;
-  }
-  make_folder(options.folder);
-  io::remove_temporaries(options.folder);
-  while (!fit.finished()) {
-    outcome.loss = fit.run_epoch(progress);
-    save_checkpoint(checkpoint_path(options.folder, fit.state().epoch), model, fit.state(), settings);
-    remove_checkpoints_after(options.folder, fit.state().epoch);
+  outcome.was_finished = fit.finished() && std::filesystem::exists(result_path);
+  if (!outcome.was_finished) {
+    io::make_folder(options.folder);
+    while (!fit.finished()) {
+      outcome.loss = run_epoch(fit, result_path, progress);
+      save_checkpoint(checkpoint_path(options.folder, fit.state().epoch), model, fit.state(), key);
+      remove_checkpoints_after(options.folder, fit.state().epoch);
+    }
+    save_model(fit.result(), result_path);
   }
   outcome.times = fit.times();
+  outcome.course = fit.state().course;
   outcome.model = fit.result();
-  save_model(outcome.model, result_path);
   return outcome;
 }
 

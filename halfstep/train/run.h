@@ -10,8 +10,7 @@ namespace halfstep::train {
 struct RunOptions {
   FitOptions fit;
   std::filesystem::path folder;
-  bool resume = false;   ///< go on from the last checkpoint, or start afresh where there is none
-  std::string settings;  ///< what else must agree on resuming, such as the data's name
+  bool resume = false;  ///< go on from the last checkpoint, or start afresh where there is none
 };
 
 struct RunOutcome {
@@ -19,12 +18,20 @@ struct RunOutcome {
   int64_t first_epoch = 0;    ///< epochs that were done before
   bool was_finished = false;  ///< nothing was left to do and nothing changed
   double loss = 0;            ///< of the last epoch
+  Course course;              ///< on what was held back
   StepTimes times;            ///< of the steps that were run
 };
 
-/// Trains `model` and writes checkpoint_NNNN.safetensors after each epoch and model.safetensors at the end. What a
-/// killed run left is cleared or continued; an interrupted one (progress throws) leaves its last checkpoint.
-/// A fresh run into the folder of an earlier one replaces its checkpoints as soon as it has one of its own.
+/// One epoch of `fit`; returns its mean loss. Where it fails and samples were held back, `result` has the best state
+/// before it, and the error says so.
+double run_epoch(Fit& fit, const std::filesystem::path& result, const ProgressCallback& progress,
+                 std::string_view stage = "training");
+
+/// Trains `model` and writes checkpoint_NNNN.safetensors after each epoch and model.safetensors at the end. A killed
+/// run is continued or replaced; an interrupted one (progress throws) leaves its last checkpoint. Where an epoch fails,
+/// model.safetensors has the best state before it (with FitOptions::keeps_best), and the error says so. A fresh run
+/// into the folder of an earlier one replaces its checkpoints as soon as it has one of its own. Other files are left
+/// alone.
 RunOutcome run(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool,
                const ProgressCallback& progress = {});
 

@@ -6,6 +6,7 @@
 
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
+#include "halfstep/ir/hash.h"
 
 namespace halfstep::train {
 namespace {
@@ -81,6 +82,40 @@ void TrainTest::feed(const Model& model) {
     samples->argument = model.graph.arguments().front().name();
     samples->preprocess = preprocess_of(model);
   }
+}
+
+HeldBack hold_back(const Samples& samples, int64_t at_once, uint64_t seed) {
+  constexpr int64_t kShare = 10, kFew = 100, kFewShare = 4, kMost = 5000;
+  constexpr uint64_t kStream = uint64_t{3} << 62;  // apart from shuffling, which counts epochs, and from augmentation
+  const int64_t size = samples.size();
+  const int64_t wanted = std::min(kMost, std::max(size / kShare, std::min(kFew, size / kFewShare)));
+  const int64_t held = std::max<int64_t>(1, wanted / at_once) * at_once;
+  if (held + at_once > size)
+    fail("{}: found {} samples, expected at least {}: a part is held back, to find out whether training does good",
+         samples.data->name, size, 2 * at_once);
+  const auto order = Random(seed, kStream).permutation(size);
+  std::vector<bool> is_held(static_cast<size_t>(size));
+  for (int64_t i = 0; i < held; ++i) is_held[static_cast<size_t>(order[static_cast<size_t>(i)])] = true;
+  HeldBack parts{samples, samples};
+  parts.train.indices.clear();
+  parts.held_back.indices.clear();
+  for (size_t i = 0; i < is_held.size(); ++i)
+    (is_held[i] ? parts.held_back : parts.train).indices.push_back(samples.indices[i]);
+  return parts;
+}
+
+std::string content_digest(const Samples& samples) {
+  detail::Hash hash;
+  const auto add = [&](const std::string& name, const Tensor& tensor) {
+    if (!tensor.defined()) return;
+    hash.update(name + ": " + to_string(tensor.type()) + "\n");
+    const size_t each = tensor.bytes() / static_cast<size_t>(tensor.dims()[0]);
+    for (const int64_t index : samples.indices) hash.update({tensor.raw() + static_cast<size_t>(index) * each, each});
+  };
+  add(samples.argument, samples.data->x);
+  for (const auto& [name, tensor] : samples.data->inputs) add(name, tensor);
+  add("labels", samples.data->labels);
+  return hash.hex128();
 }
 
 Preprocess natural_scale(const Samples& train) {

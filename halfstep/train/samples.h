@@ -44,6 +44,19 @@ struct TrainTest {
 };
 TrainTest split(const io::Dataset& data);
 
+/// What a run learns from, and what it keeps for finding out how it does.
+struct HeldBack {
+  Samples train, held_back;
+};
+
+/// Holds back a tenth of `samples`, at least 100 (but no more than a quarter of all) and at most 5,000, chosen by the
+/// seed, in whole numbers of `at_once`. Throws where nothing would be left to learn from.
+HeldBack hold_back(const Samples& samples, int64_t at_once, uint64_t seed);
+
+/// Tells data sets apart by content: a hash of the samples in this order, their labels and their names in a network,
+/// not of files and their names.
+std::string content_digest(const Samples& samples);
+
 /// What brings raw values to -1..1: 1 / (largest magnitude in the training part).
 Preprocess natural_scale(const Samples& train);
 

@@ -4,9 +4,12 @@
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/autodiff.h"
 #include "halfstep/passes/quantized_patterns.h"
+#include "halfstep/passes/quantized_steps.h"
+#include "halfstep/passes/tensors.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/prepare.h"
-#include "halfstep/train/channel_rates.h"
+#include "halfstep/quant/quantizer.h"
+#include "halfstep/train/units.h"
 
 namespace halfstep::train {
 namespace {
@@ -16,26 +19,34 @@ Value label_loss(Graph& graph) {
   if (logits.dims().size() != 2)
     fail("network '{}': output '{}' is {}, expected [batch, classes]", graph.name(), logits.name(),
          to_string(logits.type()));
-  const Value labels = graph.add_argument(kLabels, {DType::i32, {logits.dims()[0]}});
+  const Value labels = passes::add_argument(graph, kLabels, {DType::i32, {logits.dims()[0]}});
   Builder builder(graph);
   return ops::softmax_cross_entropy(builder, {.logits = logits, .labels = labels, .name = kLoss}).loss();
 }
 
-/// mean((output - teacher)^2) as f32 [1].
-Value squared_distance(Builder& builder, Value output, Value teacher) {
+/// mean((output - teacher)^2) / spread^2 as f32 [1].
+Value squared_distance(Builder& builder, Value output, Value teacher, Value spread) {
   const Value difference = ops::sub(builder, {.a = output, .b = teacher}).out();
   const Value square = ops::mul(builder, {.a = difference, .b = difference}).out();
   const Value flat = ops::reshape(builder, {.x = square, .dims = {1, -1}}).out();
-  return ops::reduce_mean(builder, {.x = flat, .axes = {1}, .name = kLoss}).out();
+  const Value mean = ops::reduce_mean(builder, {.x = flat, .axes = {1}}).out();
+  const Value once = ops::div(builder, {.a = mean, .b = spread}).out();
+  return ops::div(builder, {.a = once, .b = spread, .name = kLoss}).out();
 }
 
-Value teacher_loss(Graph& graph) {
+Value teacher_loss(Model& step, const Spreads& spreads) {
+  Graph& graph = step.graph;
   Builder builder(graph);
   Value loss;
   const std::vector<Value> outputs = graph.outputs();
+  const std::vector<std::string> names = graph.body().output_names();
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string name = teacher_argument(graph.body().output_names()[i]);
-    const Value distance = squared_distance(builder, outputs[i], graph.add_argument(name, outputs[i].type()));
+    const auto found = spreads.find(names[i]);
+    if (found == spreads.end()) continue;
+    const Value spread = graph.add_tensor(spread_tensor(names[i]), {DType::f32, {1}}, Role::state);
+    step.tensors.insert_or_assign(spread.name(), Tensor::scalar(found->second));
+    const Value teacher = passes::add_argument(graph, teacher_argument(names[i]), outputs[i].type());
+    const Value distance = squared_distance(builder, outputs[i], teacher, spread);
     loss = loss ? ops::add(builder, {.a = loss, .b = distance, .name = kLoss}).out() : distance;
   }
   return loss;
@@ -61,21 +72,42 @@ passes::Gradients gradients_of(Model& step, Value loss) {
   }
 }
 
+/// Scales that training learns.
+std::set<std::string> learned_scales(const Graph& prepared) {
+  std::set<std::string> names;
+  for (const auto& quantizer : prepared.all<ops::FakeQuantize>()) {
+    if (quant::is_learned(quantizer)) names.insert(passes::scale_tensor(quantizer).name());
+  }
+  return names;
+}
+
 }  // namespace
 
 std::string teacher_argument(const std::string& output) { return "teacher." + output; }
+std::string spread_tensor(const std::string& output) { return "teacher." + output + ".spread"; }
 
-Model training_graph(const Model& model, const std::map<std::string, Dims>& extents, Loss loss,
+Model training_graph(const Model& model, const std::map<std::string, Dims>& extents, Loss loss, const Spreads& spreads,
                      const passes::OptimizerSpec& optimizer) {
   Model step = specialize(model, extents);
   passes::set_mode(step.graph, passes::Mode::training);
-  if (quant::is_prepared(step)) step = passes::quantized_patterns(step, true);
-  const Value value = loss == Loss::labels ? label_loss(step.graph) : teacher_loss(step.graph);
+  const bool is_prepared = quant::is_prepared(step);
+  if (is_prepared) step = passes::quantized_patterns(step, true);
+  const Value value = loss == Loss::labels ? label_loss(step.graph) : teacher_loss(step, spreads);
   const auto gradients = gradients_of(step, value);
-  step.graph.set_outputs({value}, {kLoss});
   passes::OptimizerSpec spec = optimizer;
-  spec.gradient_factor = channel_rates(model);
-  passes::add_optimizer(step, gradients, spec);
+  if (is_prepared) {
+    spec.unit = units_of(model, spreads);
+    spec.positive = learned_scales(model.graph);
+    spec.clip_norm = kClipNorm;
+  }
+  const Value norm = passes::add_optimizer(step, gradients, spec);
+  std::vector<Value> outputs = {value};
+  std::vector<std::string> names = {kLoss};
+  if (norm) {
+    outputs.push_back(norm);
+    names.emplace_back(kGradientNorm);
+  }
+  step.graph.set_outputs(std::move(outputs), std::move(names));
   return step;
 }
 

@@ -3,24 +3,34 @@
 
 #include "halfstep/ir/model.h"
 #include "halfstep/passes/optimizer.h"
+#include "halfstep/train/standing.h"
 
 namespace halfstep::train {
 
 inline constexpr const char* kLabels = "labels";  ///< argument, i32 [batch]
 inline constexpr const char* kLoss = "loss";      ///< output, f32 [1]
+/// Output of a step of a prepared network: the norm of all gradients in units, f32 [1].
+inline constexpr const char* kGradientNorm = "gradient_norm";
+
+/// Gradients of a prepared network are clipped to this norm.
+inline constexpr double kClipNorm = 1.0;
 
 /// What a step makes small.
 enum class Loss {
   labels,  ///< softmax cross-entropy of the first output, [batch, classes]
-  teacher  ///< how far the outputs are from a teacher's: for each the mean of squares, summed
+  teacher  ///< how far the f32 outputs are from a teacher's: for each the mean of squares in units of its spread,
+           ///< summed
 };
 
 /// The argument that takes what the teacher has for an output.
 std::string teacher_argument(const std::string& output);
+/// The state that keeps the spread of an output, f32 [1].
+std::string spread_tensor(const std::string& output);
 
 /// The step of `model` (float or prepared; a prepared one runs on codes) on arguments of those extents: the loss,
-/// gradients of every parameter, the optimizer's update in place. Its only output is the loss.
-Model training_graph(const Model& model, const std::map<std::string, Dims>& extents, Loss loss,
+/// gradients of every parameter, the optimizer's update in place. Its outputs are the loss and, of a prepared network,
+/// the norm that gradients had before they were clipped. `spreads`: of the outputs that the teacher's loss counts.
+Model training_graph(const Model& model, const std::map<std::string, Dims>& extents, Loss loss, const Spreads& spreads,
                      const passes::OptimizerSpec& optimizer);
 
 }  // namespace halfstep::train

@@ -24,7 +24,8 @@ struct FilledProblem {
 Outcome check_results(const FilledProblem& filled, CpuLevel level, Place place, ThreadPool& pool);
 
 /// OpMode::bitwise; the pools have 1, 2 and 4 threads. Results of the device sim, which runs the reference, are held
-/// against those of `level` where the record has no tolerance, else against the reference.
+/// against those of `level` where the record has no tolerance, else against the reference. An operator with a tolerance
+/// must have the reference's bits on every level where its one order is asked for, as islands do.
 Outcome check_bitwise(const FilledProblem& filled, CpuLevel level, const std::array<ThreadPool*, 3>& pools);
 
 /// OpMode::reject for one case.

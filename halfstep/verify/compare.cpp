@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "halfstep/base/elements.h"
-#include "halfstep/verify/roads.h"
+#include "halfstep/verify/numbers.h"
 
 namespace halfstep::verify {
 namespace {

@@ -47,8 +47,8 @@ class Reader {
     try {
       json_ = Json::parse(reinterpret_cast<const char*>(bytes.data()),
                           reinterpret_cast<const char*>(bytes.data() + bytes.size()));
-    } catch (const Json::exception& error) {
-      fail("{}: no JSON: {}", name_, error.what());
+    } catch (const Json::parse_error& error) {
+      fail("{}: no JSON from byte {} on", name_, error.byte);
     }
     const std::filesystem::path beside = std::filesystem::path(path).replace_extension(".safetensors");
     tensors_name_ = beside.filename().string();

@@ -6,7 +6,8 @@
 #include <limits>
 
 #include "halfstep/base/status.h"
-#include "halfstep/compile/compile.h"
+#include "halfstep/verify/numbers.h"
+#include "halfstep/verify/programs.h"
 
 namespace halfstep::verify {
 namespace {
@@ -31,11 +32,6 @@ std::vector<int64_t> codes_of(const Tensor& tensor) {
   std::vector<int64_t> bits;
   for (const float real : tensor.data<float>()) bits.push_back(std::bit_cast<int32_t>(real));
   return bits;
-}
-
-int64_t nhwc_index(const Dims& position, std::span<const int64_t> dims) {
-  if (position.size() != 3) return -1;
-  return (position[1] * dims[2] + position[2]) * dims[0] + position[0];
 }
 
 struct Comparison {
@@ -78,9 +74,13 @@ std::string derived(const Layer& layer, const Op& op, const std::string& port) {
 const std::vector<std::string> kDerivedPorts = {
     "b", "multiplier", "shift", "negative_multiplier", "negative_shift", "w_scale"};
 
+/// The integer operator with weights of that name.
 Op op_of(const Model& model, const std::string& name) {
   const Op op = model.graph.op(name);
-  if (!op) fail("layer '{}': the integer program has no operator of that name", name);
+  const int port = op ? op.info().input("w") : -1;
+  if (port < 0 || !op.in(port).is_tensor())
+    fail("layer '{}': the integer program has {} of that name, expected a layer with stored weights", name,
+         op ? op.info().name : "no operator");
   return op;
 }
 
@@ -221,47 +221,71 @@ struct Noise {
   }
 };
 
+/// What the network says in the end, on codes and without.
+class OutputComparison {
+ public:
+  void add(const Tensor& codes, const Tensor& real) {
+    if (codes.type() != real.type() || codes.dtype() != DType::f32) return;
+    const auto a = codes.data<float>(), b = real.data<float>();
+    for (size_t i = 0; i < a.size(); ++i) {
+      const double x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
+      product_ += x * y;
+      codes_ += x * x;
+      real_ += y * y;
+    }
+    if (codes.dims().size() != 2 || codes.dims()[1] == 0) return;
+    const auto classes = static_cast<size_t>(codes.dims()[1]);
+    for (size_t row = 0; row + classes <= a.size(); row += classes) {
+      ++rows_;
+      agreeing_ += largest(a.subspan(row, classes)) == largest(b.subspan(row, classes)) ? 1 : 0;
+    }
+  }
+  void report(RoadReport& report) const {
+    if (codes_ > 0 && real_ > 0) report.cosine = product_ / std::sqrt(codes_ * real_);
+    if (rows_ > 0) report.agreement = static_cast<double>(agreeing_) / static_cast<double>(rows_);
+  }
+
+ private:
+  static std::ptrdiff_t largest(std::span<const float> row) {
+    return std::max_element(row.begin(), row.end()) - row.begin();
+  }
+  double product_ = 0, codes_ = 0, real_ = 0;
+  int64_t rows_ = 0, agreeing_ = 0;
+};
+
 /// The three programs for one batch size.
 struct Programs {
   runtime::Program training, integer, unquantized;
 };
 
-runtime::Program program_of(const Model& model, const Tensors& inputs, std::vector<std::string> fetch) {
-  CompileOptions options;
-  options.fetch = std::move(fetch);
-  std::map<std::string, Dims> extents;
-  for (const auto& [name, tensor] : inputs) extents.emplace(name, tensor.dims());
-  Model sized = specialize(model, extents);
-  sized.graph.set_outputs(sized.graph.outputs());  // an output may be called as the layer whose codes are meant
-  return compile(sized, options);
-}
+/// The value of the first output.
+std::string output_of(const Model& model) { return model.graph.outputs().front().name(); }
 
 Programs programs_of(const Roads& roads, const Tensors& inputs) {
   std::vector<std::string> features, reals;
+  const auto fetch = [](std::vector<std::string>& names, const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
   for (const Layer& layer : roads.layers) {
-    features.push_back(layer.name);
-    const bool known = std::find(reals.begin(), reals.end(), layer.float_value) != reals.end();
-    if (!known && !inputs.contains(layer.float_value)) reals.push_back(layer.float_value);
+    fetch(features, layer.name);
+    if (!layer.real_value.empty() && !inputs.contains(layer.real_value)) fetch(reals, layer.real_value);
   }
+  fetch(features, output_of(roads.integer));
+  fetch(reals, output_of(roads.unquantized));
   return {program_of(roads.training, inputs, fetches(roads)), program_of(roads.integer, inputs, features),
           program_of(roads.unquantized, inputs, reals)};
 }
 
 }  // namespace
 
-Dims position_of(int64_t index, std::span<const int64_t> dims) {
-  Dims position(dims.size());
-  for (size_t axis = dims.size(); axis-- > 0;) {
-    position[axis] = index % dims[axis];
-    index /= dims[axis];
-  }
-  return position;
-}
-
 bool RoadReport::equal() const {
-  return std::all_of(layers.begin(), layers.end(), [](const LayerReport& r) {
-    return r.differing + r.engine_differing + r.parameters_differing == 0;
-  });
+  return std::all_of(layers.begin(), layers.end(),
+                     [](const LayerReport& r) {
+                       return r.differing + r.engine_differing + r.parameters_differing +
+                                  (r.meaning ? r.meaning->beyond : 0) ==
+                              0;
+                     }) &&
+         (!floats || floats->holds());
 }
 
 RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, int64_t batch,
@@ -270,10 +294,11 @@ RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t 
   RoadReport report;
   report.samples = samples;
   for (const Layer& layer : roads.layers)
-    report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}, .engine = {}});
+    report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}, .engine = {}, .meaning = {}});
   for (const Variant& variant : roads.variants) report.variants.push_back({.name = variant.name});
   std::vector<Noise> noise(roads.layers.size());
   std::map<int64_t, Programs> programs;
+  OutputComparison outputs;
   for (int64_t begin = 0; begin < samples; begin += batch) {
     const int64_t count = std::min(batch, samples - begin);
     const Tensors inputs = source(begin, count);
@@ -292,17 +317,22 @@ RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t 
       if (roads.engine)
         compare_features(layer, {layer_report.engine_compared, layer_report.engine_differing, layer_report.engine},
                          integer.at(layer.name), engine.at(layer.name), begin);
-      const auto input = inputs.find(layer.float_value);
+      if (layer.real_value.empty()) continue;
+      const auto input = inputs.find(layer.real_value);
       noise[i].add(layer, integer.at(layer.name),
-                   input != inputs.end() ? input->second : unquantized.at(layer.float_value));
+                   input != inputs.end() ? input->second : unquantized.at(layer.real_value));
     }
+    outputs.add(integer.at(output_of(roads.integer)), unquantized.at(output_of(roads.unquantized)));
     for (size_t i = 0; i < roads.variants.size(); ++i)
       compare_variant(report.variants[i], roads.layers, integer, roads.variants[i].engine(inputs));
     if (progress)
       progress(
           {"verification", static_cast<double>(std::min(begin + batch, samples)), static_cast<double>(samples), ""});
   }
-  for (size_t i = 0; i < noise.size(); ++i) report.layers[i].sqnr_db = noise[i].decibel();
+  for (size_t i = 0; i < noise.size(); ++i)
+    report.layers[i].sqnr_db =
+        roads.layers[i].real_value.empty() ? std::numeric_limits<double>::quiet_NaN() : noise[i].decibel();
+  outputs.report(report);
   return report;
 }
 

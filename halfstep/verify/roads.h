@@ -11,6 +11,9 @@
 #include "halfstep/base/log.h"
 #include "halfstep/base/parallel.h"
 #include "halfstep/ir/model.h"
+#include "halfstep/verify/batch_source.h"
+#include "halfstep/verify/meaning.h"
+#include "halfstep/verify/same_floats.h"
 
 namespace halfstep::verify {
 
@@ -23,7 +26,8 @@ struct Layer {
   float scale = 1.0F;
   int32_t zero_point = 0;
   std::string weight_codes;  ///< value of the first program that holds the weight's codes; "" without weights
-  std::string float_value;   ///< value of the unquantized network that the codes stand for
+  std::string float_value;   ///< value of the prepared network that the codes stand for
+  std::string real_value;    ///< the same in Roads::unquantized; "" where that has no such value
 };
 
 /// Where two tensors first differ. Features have their position in both layouts (extents of one sample).
@@ -42,8 +46,10 @@ struct LayerReport {
   int64_t engine_compared = 0, engine_differing = 0;          ///< feature codes of the integer program and the engine
   int64_t parameters_compared = 0, parameters_differing = 0;  ///< weight, bias, multiplier and shift codes
   std::optional<Difference> parameter, feature, engine;       ///< the first of each
-  double sqnr_db = 0;  ///< signal to quantization noise against the unquantized network with the same weights; infinite
-                       ///< where nothing differs
+  /// Signal to quantization noise against the unquantized network: infinite where nothing differs, NaN where that has
+  /// no such value.
+  double sqnr_db = 0;
+  std::optional<Meaning> meaning;  ///< of layers in codes, where it was checked
 };
 
 /// A road that may differ: how much, and where it begins.
@@ -59,12 +65,14 @@ struct RoadReport {
   std::vector<LayerReport> layers;
   std::vector<VariantReport> variants;
   int64_t samples = 0;
+  double cosine = 1;                  ///< between the first outputs of the integer program and the unquantized network
+  std::optional<double> agreement;    ///< share of samples with the same largest output, where it is [samples, classes]
+  std::optional<FloatReport> floats;  ///< the network that came in against the prepared one
+  int64_t meaning_samples = 0;
+  std::string unchecked;  ///< why nobody knows whether the layers are what the network says; "" where it was checked
   /// Whatever the variants are.
   bool equal() const;
 };
-
-/// A part of the samples: tensors [count, ...] for the network's arguments.
-using BatchSource = std::function<Tensors(int64_t begin, int64_t count)>;
 
 /// The codes of every layer, by its name, for a batch; of a variant, of those that it shows.
 using Engine = std::function<Tensors(const Tensors& inputs)>;
@@ -78,7 +86,7 @@ struct Variant {
 struct Roads {
   Model training;     ///< evaluation-mode forward of the prepared network, on codes
   Model integer;      ///< the integer program
-  Model unquantized;  ///< the same weights without quantizers
+  Model unquantized;  ///< the network that came in; where nobody has it, the prepared one without its quantizers
   std::vector<Layer> layers;
   Engine engine = {};  ///< a third road, of another house: compared with the integer program where it is there
   std::vector<Variant> variants = {};
@@ -91,8 +99,5 @@ RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t 
 /// Flips the top bit of one weight code of an integer program; `place` is LAYER:INDEX. Throws when there is no such
 /// layer or element.
 void inject(Model& integer, const std::string& place);
-
-/// Index in each axis of a flat row-major index.
-Dims position_of(int64_t index, std::span<const int64_t> dims);
 
 }  // namespace halfstep::verify

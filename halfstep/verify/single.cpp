@@ -77,11 +77,12 @@ void check_problem(const Problem& given) {
   insert(graph, problem, std::move(values));
 }
 
-std::vector<Tensor> execute(const Single& single, CpuLevel level, Place place, ThreadPool& pool) {
+std::vector<Tensor> execute(const Single& single, CpuLevel level, Place place, ThreadPool& pool, Order order) {
   CompileOptions options;
   options.level = level;
   options.place = place;
   options.optimize = false;
+  options.one_order = order == Order::one;
   return by_port(single.op, compile(single.model, options).run(single.inputs, pool));
 }
 

@@ -27,8 +27,12 @@ Single make_single(const Problem& problem, const std::vector<Tensor>& operands, 
 /// Throws what make_single would throw, without needing contents.
 void check_problem(const Problem& problem);
 
+/// In which order floats are added: that of the kernel, or that of the reference (CompileOptions::one_order).
+enum class Order { any, one };
+
 /// Compiled without optimization, run once: results by port, undefined where not produced.
-std::vector<Tensor> execute(const Single& single, CpuLevel level, Place place, ThreadPool& pool);
+std::vector<Tensor> execute(const Single& single, CpuLevel level, Place place, ThreadPool& pool,
+                            Order order = Order::any);
 
 /// By the operator's reference kernel, likewise.
 std::vector<Tensor> reference_results(const Single& single, const std::vector<Tensor>& operands);

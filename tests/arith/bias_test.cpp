@@ -73,15 +73,5 @@ TEST(RaiseScale, LeavesWhatFits) {
   EXPECT_EQ(raise_scale(0.5F, std::numeric_limits<float>::quiet_NaN(), 0.02F, false), 0.5F);
 }
 
-TEST(AccumulatorBound, IsReachedAndProved) {
-  // 4608 products of 8-bit weights and 12-bit features: 4608 * 127 * 4095 passes 2^31.
-  EXPECT_EQ(accumulator_bound(4608 * 127, 0, 4095, 0, 0), 2396459520);
-  EXPECT_FALSE(accumulator_fits(accumulator_bound(4608 * 127, 0, 4095, 0, 0)));
-  EXPECT_TRUE(accumulator_fits(accumulator_bound(4608 * 127, 0, 255, 0, kMaxBiasCode)));
-  EXPECT_EQ(accumulator_bound(10, 0, 255, 200, -7), 10 * 200 + 7);
-  EXPECT_TRUE(accumulator_fits((int64_t{1} << 31) - 1));
-  EXPECT_FALSE(accumulator_fits(int64_t{1} << 31));
-}
-
 }  // namespace
 }  // namespace halfstep::arith

@@ -144,6 +144,17 @@ TEST_F(BadInput, unknown_key_of_a_platform) {
                {"quickstart", "--set", "features", "--out", "new"});
 }
 
+TEST_F(BadInput, a_platform_that_cannot_be_done) {
+  put("twice.yaml", replaced(test::read_text(HALFSTEP_SOURCE_DIR "/platforms/generic_int8.yaml"),
+                             "\nlegal:", "\nedges: {bits: 4}\nlegal:"));
+  expect_error(kBadInput, "twice.yaml:22: edges: the key is given twice, before in line 15",
+               {"quickstart", "--platform", "twice.yaml", "--out", "new"});
+  expect_error(kBadInput,
+               "platforms/generic_int8.yaml:1: activations.accumulates: found 'leaky_relu', expected activations that "
+               "such operators take in with the fixed_point form of requantization: relu, relu6",
+               {"quickstart", "--set", "activations.accumulates=[leaky_relu, relu, relu6]", "--out", "new"});
+}
+
 TEST_F(BadInput, unknown_operator) {
   put("operator.ir", replaced(test::linear_network("tiny"), "flatten(", "flaten("));
   expect_error(kBadInput, "operator.ir:4: found 'flaten', expected an operator, did you mean 'flatten'?",
@@ -164,7 +175,8 @@ TEST_F(BadInput, bits_for_an_unknown_or_illegal_layer) {
   expect_bits(kBadInput, "conv9=4/4", "selector 'conv9' matches no layer, did you mean 'conv1'?");
   expect_bits(kBadInput, "conv4", "--bits 'conv4': expected LAYERS=WEIGHTS/FEATURES, as in 'conv*=4/8'");
   expect_bits(kUnsupported, "conv4=3/9",
-              "digits:41: node 'conv4': generic_int8 cannot have features of 9 bits, expected 2, 3, 4, 5, 6, 7, 8");
+              "digits:41: node 'conv4': generic_int8 cannot have features of 9 bits, expected 2, 3, 4, 5, 6, 7, 8; "
+              "digits:44: node 'conv5': generic_int8 cannot have features of 9 bits, expected 2, 3, 4, 5, 6, 7, 8");
 }
 
 TEST_F(BadInput, unknown_network) {
@@ -289,9 +301,8 @@ TEST_F(BadInput, missing_model) {
 // ---- folders and checkpoints
 
 TEST_F(BadInput, output_that_cannot_be_written) {
-  expect_error(kBadInput, "file: cannot be made a folder: not a directory",
-               {"train", "--epochs", "1", "--out", "file"});
-  expect_error(kBadInput, "file: cannot be made a folder: not a directory", {"quickstart", "--out", "file"});
+  expect_error(kBadInput, "file: cannot be made a folder: is a file", {"train", "--epochs", "1", "--out", "file"});
+  expect_error(kBadInput, "file: cannot be made a folder: is a file", {"quickstart", "--out", "file"});
   expect_error(kBadInput, "file/new: cannot be made a folder: not a directory", {"quickstart", "--out", "file/new"});
   expect_error(kBadInput, "/proc/new: cannot be made a folder: no such file or directory",
                {"quickstart", "--out", "/proc/new"});

@@ -31,7 +31,8 @@ const char* const kKinds = R"(graph kinds(x: f32[?, $channels, $height, $width])
   k = concat(x=[t, l])
   p = max_pool2d(x=k) {kernel: [3, 3], stride: [2, 2], pad: [1, 1, 1, 1]}
   a = avg_pool2d(x=p) {kernel: [3, 2], stride: [1, 2], pad: [1, 0, 1, 0]}
-  e = global_avg_pool(x=a)
+  b = avg_pool2d(x=a) {kernel: [2, 2], stride: [1, 1], pad: [1, 0, 1, 1], count_include_pad: false}
+  e = global_avg_pool(x=b)
   f = flatten(x=e)
   head = linear(x=f, w=@head.w, b=@head.b)
   return logits = head

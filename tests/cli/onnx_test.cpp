@@ -52,6 +52,21 @@ TEST_F(Onnx, test_data_pass_differ_or_are_refused) {
   EXPECT_EQ(report["unsupported"][0]["nodes"][0], "it");
 }
 
+/// Names in a file may be any bytes.
+TEST_F(Onnx, names_that_are_no_text_are_shown_as_far_as_they_are) {
+  ModelText text;
+  text.input("x", {-1, 3});
+  text.add("Relu", {"x"}, {"name"});
+  text.output("name");
+  std::string bytes = text.text();
+  for (size_t at = bytes.find("name"); at != std::string::npos; at = bytes.find("name", at)) bytes[at + 1] = '\xff';
+  test::write_text(workspace / "bytes.onnx", bytes);
+  const float zeros[3] = {};
+  io::write_npz(workspace / "x.npz", {{"x", Tensor::of<float>(DType::f32, {1, 3}, zeros)}});
+  const auto report = workspace.expect(0, {"run", "bytes.onnx", "--inputs", "x.npz", "--json"}).json();
+  EXPECT_EQ(report["outputs"].begin().key(), "n\uFFFDme");
+}
+
 TEST_F(Onnx, what_is_called_so_and_is_none_is_refused_as_that) {
   test::write_text(workspace / "no.onnx", "PK\x03\x04");
   EXPECT_EQ(workspace.expect(2, {"inspect", "no.onnx"}).err,

@@ -52,5 +52,54 @@ TEST(Train, resumes_learned_scales_to_the_same_bits) {
   EXPECT_EQ(workspace.expect(0, resume).json()["was_finished"], true);
 }
 
+/// A network that is given is held against samples that it does not learn from.
+TEST(Train, says_how_a_given_network_did) {
+  Workspace workspace;
+  const auto fresh = workspace.expect(0, {"train", "--epochs", "1", "--out", "float", "--json"}).json();
+  EXPECT_FALSE(fresh.contains("held_back")) << "a fresh network learns from all samples";
+  workspace.expect(0,
+                   {"quantize", "float/model.safetensors", "--weights", "4", "--features", "4", "--out", "prepared"});
+  const auto done = workspace.expect(
+      0, {"train", "--model", "prepared", "--distill", "--epochs", "2", "--learning-rate", "0.01", "--out", "good"});
+  EXPECT_NE(done.out.find("on 143 samples held back: agreement "), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("after epoch 2, which was written\n"), std::string::npos) << done.out;
+  EXPECT_EQ(done.out.find("ended below"), std::string::npos) << done.out;
+  EXPECT_NE(done.err.find("held back: 100 %  at the start: agreement "), std::string::npos) << done.err;
+  EXPECT_NE(done.err.find("held back: 100 %  after epoch 2: agreement "), std::string::npos) << done.err;
+}
+
+/// A rate that ruins every network: what was given is what is written, and the run says so.
+TEST(Train, gives_back_a_network_that_it_would_have_ruined) {
+  Workspace workspace;
+  workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
+  workspace.expect(0, {"quantize", "float/model.safetensors", "--out", "prepared"});
+  const std::vector<std::string> train = {"train", "--model",         "prepared", "--distill", "--epochs",
+                                          "1",     "--learning-rate", "20",       "--out",     "bad"};
+  const auto done = workspace.expect(0, train);
+  EXPECT_NE(done.out.find("no epoch did better: written as it was given\ntraining ended below where it began: "),
+            std::string::npos)
+      << done.out;
+  auto again = train;
+  again.insert(again.end(), {"--resume", "--json"});
+  const auto report = workspace.expect(0, again).json();
+  EXPECT_TRUE(report["was_finished"]);
+  EXPECT_TRUE(report["held_back"]["ended_below"]);
+  EXPECT_EQ(report["held_back"]["best_epoch"], 0);
+  EXPECT_EQ(report["held_back"]["standings"].size(), 2U);
+  const auto eval = [&](const std::string& model) {
+    return workspace.expect(0, {"eval", "--model", model, "--json"}).json();
+  };
+  EXPECT_EQ(eval("bad/model.safetensors")["accuracy"], eval("prepared")["accuracy"]);
+}
+
+/// Files of others that happen to end like temporaries are none of ours.
+TEST(Train, leaves_files_of_others_alone) {
+  Workspace workspace;
+  std::filesystem::create_directories(workspace / "run");
+  test::write_text(workspace / "run/notes.tmp", "mine");
+  workspace.expect(0, {"train", "--epochs", "1", "--out", "run"});
+  EXPECT_EQ(test::read_text(workspace / "run/notes.tmp"), "mine");
+}
+
 }  // namespace
 }  // namespace halfstep

@@ -37,6 +37,27 @@ TEST(Compile, ComputesWhatTheGraphSays) {
   }
 }
 
+TEST(Compile, AGraphWhoseTypesDisagreeIsNotLowered) {
+  Model model = model_of(kSmall);
+  model.graph.set_type(model.graph.arguments()[0], {DType::f32, {1, 3}});
+  for (const bool optimize : {false, true}) {
+    CompileOptions options;
+    options.optimize = optimize;
+    const std::string message = error_of([&] { compile(model, options); });
+    EXPECT_NE(message.find("this is a bug"), std::string::npos) << message;
+    EXPECT_NE(message.find("node 'a': output 'out' has type f32[2, 3], expected f32[1, 3]"), std::string::npos);
+  }
+}
+
+TEST(Compile, ValuesThatNoMemoryHoldsAreRefused) {
+  const Model model = model_of("graph g(x: f32[1]) {\n  y = expand(x) {dims: [1099511627776, 1024]}\n  return y\n}\n");
+  const auto compiled = [&] { compile(model); };
+  EXPECT_NE(error_of(compiled).find("test.ir:2: node 'y': y is f32[1099511627776, 1024], and this machine has memory"),
+            std::string::npos)
+      << error_of(compiled);
+  EXPECT_EQ(test::kind_of(compiled), ErrorKind::unsupported);
+}
+
 TEST(Compile, FetchesOutputsValuesAndTensors) {
   const Model model = model_of(kSmall);
   CompileOptions options;

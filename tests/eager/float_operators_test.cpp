@@ -1,6 +1,7 @@
 // Operators of float networks by numbers worked out by hand or stated in ONNX's specification.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -259,6 +260,115 @@ TEST(FloatOperators, LossesLeaveOutWhatIsIgnored) {
       run("softmax_cross_entropy_loss", {floats({1, 2}, {0, 0}), wholes({1}, {1})}, {{"with_log_probabilities", true}});
   expect_floats(both[0], {}, {std::log(2.0F)}, 1e-6F);
   expect_floats(both[1], {1, 2}, {-std::log(2.0F), -std::log(2.0F)}, 1e-6F);
+}
+
+Wholes list(int64_t value) { return {value}; }
+
+TEST(FloatOperators, SlicesGoBackwardsFromTheFirstElementAtLeast) {
+  const Tensor x = floats({4}, {1, 2, 3, 4});
+  const auto slice = [&](int64_t start, int64_t end, int64_t step) {
+    return run("slice", {x}, {{"starts", list(start)}, {"ends", list(end)}, {"steps", list(step)}})[0];
+  };
+  expect_floats(slice(-9, -10, -1), {1}, {1});
+  expect_floats(slice(INT64_MIN, INT64_MIN, INT64_MIN), {1}, {1});
+  expect_floats(slice(-4, -9, -1), {1}, {1});
+  expect_floats(slice(-9, 0, -1), {0}, {});
+  expect_floats(slice(9, -9, -3), {2}, {4, 1});
+  expect_floats(slice(-9, 9, 2), {2}, {1, 3});
+}
+
+/// What roi_align samples of one bin that is the whole region, sample by sample.
+double sampled(const Tensor& x, double top, double left, double height, double width, bool largest) {
+  const int64_t h = x.dims()[2], w = x.dims()[3];
+  const auto plane = x.data<float>();
+  const int64_t rows = static_cast<int64_t>(std::ceil(height)), columns = static_cast<int64_t>(std::ceil(width));
+  double sum = 0, most = -1e300;
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const double y = top + (static_cast<double>(i / columns) + 0.5) * height / static_cast<double>(rows);
+    const double at = left + (static_cast<double>(i % columns) + 0.5) * width / static_cast<double>(columns);
+    const bool inside = y >= -1 && y <= static_cast<double>(h) && at >= -1 && at <= static_cast<double>(w);
+    if (!inside) most = std::max(most, 0.0);
+    if (!inside) continue;
+    const double row = std::clamp(y, 0.0, static_cast<double>(h - 1));
+    const double column = std::clamp(at, 0.0, static_cast<double>(w - 1));
+    for (const double dy : {0.0, 1.0}) {
+      for (const double dx : {0.0, 1.0}) {
+        const auto from_y = std::min(static_cast<int64_t>(row) + static_cast<int64_t>(dy), h - 1);
+        const auto from_x = std::min(static_cast<int64_t>(column) + static_cast<int64_t>(dx), w - 1);
+        const double weight =
+            std::fabs(1 - dy - (row - std::floor(row))) * std::fabs(1 - dx - (column - std::floor(column)));
+        sum += weight * plane[static_cast<size_t>(from_y * w + from_x)];
+        most = std::max(most, weight * plane[static_cast<size_t>(from_y * w + from_x)]);
+      }
+    }
+  }
+  return largest ? most : sum / static_cast<double>(rows * columns);
+}
+
+TEST(FloatOperators, RegionsMayBeFarLargerThanTheImage) {
+  const Tensor x = floats({1, 1, 3, 4}, {5, -2, 3, 4, 1, 7, -8, 2, 6, 0, 1, -3}), first = wholes({1}, {0});
+  for (const Floats& box : {Floats{-70, -35, 210, 290}, Floats{1, 1, 90, 2}, Floats{-9, 2.5F, -4, 300},
+                            Floats{0.25F, 0.5F, 3.75F, 2.5F}}) {
+    for (const char* mode : {"avg", "max"}) {
+      const bool largest = mode == std::string("max");
+      const auto found = run("roi_align", {x, floats({1, 4}, box), first}, {{"mode", std::string(mode)}});
+      expect_floats(found[0], {1, 1, 1, 1},
+                    {static_cast<float>(
+                        sampled(x, box[1] - 0.5, box[0] - 0.5, box[3] - box[1], box[2] - box[0], largest))},
+                    1e-6F);
+    }
+  }
+  const Tensor ones = floats({1, 1, 2, 2}, {1, 1, 1, 1});
+  expect_floats(run("roi_align", {ones, floats({1, 4}, {0, 0, 1e6F, 1e6F}), first})[0], {1, 1, 1, 1}, {9e-12F}, 1e-17F);
+}
+
+TEST(FloatOperators, RegionsWithoutBoundsAreRefused) {
+  const Tensor x = floats({1, 1, 2, 2}, {1, 1, 1, 1}), first = wholes({1}, {0});
+  const auto error = [&](const Floats& box) {
+    return error_of([&] { run("roi_align", {x, floats({1, 4}, box), first}); });
+  };
+  EXPECT_EQ(error({0, 0, 1e30F, 5}),
+            "call: roi_align: region 0 is 5 by 1.0000000150474662e+30 pixels, expected at most 1048576 by 1048576");
+  EXPECT_EQ(error({0, 0, 5, kInf}),
+            "call: roi_align: region 0 is inf by 5 pixels, expected at most 1048576 by 1048576");
+  EXPECT_NE(error({0, kNan, 5, 5}).find("expected at most 1048576 by 1048576"), std::string::npos);
+}
+
+TEST(FloatOperators, NumbersWithoutBoundsAreRefusedOrLieNowhere) {
+  const Tensor x = floats({1, 1, 2, 2}, {1, 2, 3, 4});
+  const auto resize = [&](const std::vector<double>& scales, const std::vector<double>& roi = {}) {
+    const std::string coordinates = roi.empty() ? "half_pixel" : "tf_crop_and_resize";
+    return error_of([&] {
+      run("resize", {x}, {{"scales", scales}, {"roi", roi}, {"coordinates", coordinates}});
+    });
+  };
+  EXPECT_EQ(resize({1, 1, 2, 2}), "no error");
+  EXPECT_EQ(resize({1, 1, kNan, 2}), "call: resize dims: found the scale nan, expected a positive number");
+  EXPECT_EQ(resize({1, 1, -2, 2}), "call: resize dims: found the scale -2, expected a positive number");
+  EXPECT_EQ(resize({1, 1, kInf, 2}), "call: resize dims: an axis would have inf elements");
+  EXPECT_NE(resize({1, 1, 2, 2}, {0, 0, kNan, 0, 1, 1, 1, 1}).find("expected finite numbers"), std::string::npos);
+  EXPECT_EQ(error_of([&] {
+              run("resize", {x}, {{"sizes", Wholes{1, 1, int64_t{1} << 62, 1}}, {"policy", std::string("not_smaller")}});
+            }),
+            "call: resize dims: an axis would have 2.305843009213694e+18 elements");
+  const Tensor nowhere = floats({1, 1, 1, 2}, {kNan, kNan});
+  expect_floats(run("grid_sample", {x, nowhere})[0], {1, 1, 1, 1}, {0});
+  expect_floats(run("grid_sample", {x, nowhere}, {{"padding", std::string("border")}})[0], {1, 1, 1, 1}, {1});
+}
+
+TEST(FloatOperators, EinsumHasABoundOnItsProducts) {
+  const Tensor x(DType::f32, {1024});
+  EXPECT_EQ(error_of([&] { run("einsum", {x, x, x, x, x}, {{"equation", std::string("a,b,c,d,e->")}}); }),
+            "call: einsum dims: it would take 1125899906842624 products, expected at most 2^40");
+}
+
+TEST(FloatOperators, WindowsMayBeFarWiderThanTheImage) {
+  const Tensor x = floats({1, 1, 2, 2}, {1, 2, 3, 4});
+  constexpr int64_t kWide = int64_t{1} << 30;
+  const Attributes attributes = {
+      {"kernel", Wholes{kWide, kWide}}, {"stride", Wholes{kWide, kWide}}, {"pad", Wholes{4, 4, kWide - 6, kWide - 6}}};
+  expect_floats(run("max_pool2d", {x}, attributes)[0], {1, 1, 1, 1}, {4});
+  expect_floats(run("avg_pool2d", {x}, attributes)[0], {1, 1, 1, 1}, {10.0F / (static_cast<float>(kWide) * kWide)});
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // From ONNX graphs to ours: entries of records, known values, control flow, and what is refused.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "halfstep/formats/onnx/node.h"
 #include "tests/formats/evaluate.h"
 #include "tests/support/error.h"
@@ -32,6 +34,21 @@ ModelText one_node(const std::string& op, std::vector<proto::NodeAttribute> attr
   return text;
 }
 
+/// Our second result is called a.indices, whatever the file calls its own.
+TEST(Import, a_name_that_a_second_result_would_have_is_no_obstacle) {
+  ModelText text;
+  text.input("x", {2, 3});
+  text.add_tensor(test::integers("k", {1}, {2}));
+  text.add("Relu", {"x"}, {"a.indices"});
+  text.add("TopK", {"a.indices", "k"}, {"a", "b"});
+  text.output("a");
+  text.output("a.indices");
+  const Model model = import_text(text);
+  EXPECT_EQ(model.graph.body().output_names(), (std::vector<std::string>{"a", "a.indices"}));
+  EXPECT_EQ(model.graph.outputs()[1].name(), "a.indices");
+  EXPECT_EQ(model.graph.outputs()[0].producer().info().name, "top_k");
+}
+
 TEST(Import, names_are_those_of_the_file) {
   ModelText text;
   text.input("in put", {2, 3});
@@ -55,6 +72,33 @@ TEST(Import, attributes_and_their_defaults) {
   EXPECT_EQ(get<double>(given.graph.ops()[0].attributes(), "alpha"), 0.25);
   const Model left_out = import_text(one_node("LeakyRelu"));
   EXPECT_EQ(get<double>(left_out.graph.ops()[0].attributes(), "alpha"), 0.01);
+}
+
+/// By the operator's record, which says what has a next value: with one channel too, though single numbers are
+/// constants, and each for itself where the file has one tensor for several.
+TEST(Import, running_statistics_are_state) {
+  for (const int64_t channels : {1, 2}) {
+    ModelText text;
+    text.input("x", {2, channels, 4, 4});
+    for (const char* name : {"zero", "one"})
+      text.add_tensor(
+          test::floats(name, {channels}, std::vector<float>(static_cast<size_t>(channels), name[0] == 'o')));
+    text.add("BatchNormalization", {"x", "one", "zero", "zero", "one"}, {"a"});
+    text.add("BatchNormalization", {"a", "one", "zero", "zero", "one"}, {"y"});
+    text.output("y");
+    const Model model = import_text(text);
+    std::set<std::string> states;
+    for (const Op norm : model.graph.ops()) {
+      for (const char* port : {"mean", "variance"}) {
+        const Value tensor = norm.in(norm.info().input(port));
+        EXPECT_EQ(tensor.role(), Role::state);
+        states.insert(tensor.name());
+      }
+      for (const char* port : {"scale", "bias"})
+        EXPECT_EQ(norm.in(norm.info().input(port)).role(), channels == 1 ? Role::constant : Role::parameter);
+    }
+    EXPECT_EQ(states.size(), 4U);
+  }
 }
 
 /// As torch writes the first block of a DenseNet.
@@ -140,7 +184,7 @@ TEST(Import, arithmetic_of_open_extents_disappears) {
   EXPECT_EQ(get<std::vector<int64_t>>(model.graph.ops()[0].attributes(), "dims"), (std::vector<int64_t>{-1, 8, 3}));
 }
 
-TEST(Import, slices_of_extents_as_python_counts) {
+TEST(Import, slices_of_extents_as_onnx_counts) {
   struct Case {
     int64_t start, end, step;
     std::vector<int64_t> expected;
@@ -149,6 +193,9 @@ TEST(Import, slices_of_extents_as_python_counts) {
                                            {-2, INT64_MAX, 1, {7, 8}},
                                            {INT64_MAX, INT64_MIN, -1, {8, 7, 6, 5}},
                                            {3, 0, -2, {8, 6}},
+                                           {-9, INT64_MIN, -1, {5}},
+                                           {INT64_MIN, -9, INT64_MIN, {5}},
+                                           {-9, 0, -1, {}},
                                            {2, 1, 1, {}}}) {
     ModelText text;
     text.input("x", {5, 6, 7, 8});
@@ -163,6 +210,27 @@ TEST(Import, slices_of_extents_as_python_counts) {
     const Tensor& y = model.tensors.at("y");
     EXPECT_EQ(std::vector<int64_t>(y.data<int64_t>().begin(), y.data<int64_t>().end()), one.expected);
   }
+}
+
+TEST(Import, parts_of_a_split_are_not_below_zero) {
+  const auto split = [](const std::vector<int64_t>& parts) {
+    ModelText text;
+    text.input("x", {2, 4});
+    text.add_tensor(test::integers("parts", {2}, parts));
+    text.add("Split", {"x", "parts"}, {"y", "z"}, {attribute("axis", 1)}).set_name("it");
+    text.output("y");
+    return text;
+  };
+  EXPECT_EQ(message(split({4, 0})), "no error");
+  EXPECT_EQ(message(split({-2, 6})), "m.onnx: node 'it': Split: found the parts [-2, 6] of extent 4 for 2 outputs");
+  EXPECT_EQ(message(split({INT64_MAX, 5 - INT64_MAX})),
+            "m.onnx: node 'it': Split: found the parts [9223372036854775807, -9223372036854775802] of extent 4 for 2 "
+            "outputs");
+  ModelText many;
+  many.input("x", {2, 4});
+  many.add("Split", {"x"}, {"y"}, {attribute("num_outputs", int64_t{1} << 40)}).set_name("it");
+  many.output("y");
+  EXPECT_EQ(message(many), "m.onnx: node 'it': Split: found 1099511627776 parts for 1 outputs");
 }
 
 TEST(Import, values_that_shape_a_result_are_asked_for) {

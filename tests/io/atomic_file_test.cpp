@@ -1,7 +1,17 @@
 #include "halfstep/io/atomic_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+#include <set>
+#include <thread>
+#include <vector>
 
 #include "halfstep/io/file.h"
 #include "tests/support/error.h"
@@ -18,7 +28,6 @@ TEST(AtomicFile, WritesAndReplaces) {
   EXPECT_EQ(read_text_file(folder / "a.txt"), "one");
   write_file(folder / "a.txt", "");
   EXPECT_EQ(read_text_file(folder / "a.txt"), "");
-  EXPECT_FALSE(std::filesystem::exists(folder / "a.txt.tmp"));
 }
 
 TEST(AtomicFile, LargeFilesComeBackWhole) {
@@ -34,34 +43,106 @@ TEST(AtomicFile, NamesPathAndReason) {
   EXPECT_EQ(error_of([&] { write_file(path, "x"); }), path.string() + ": cannot be written: no such file or directory");
 }
 
-TEST(AtomicFile, KeepsTheOldFileAndNoTemporaryWhenRenamingFails) {
-  const test::TemporaryFolder folder;
-  std::filesystem::create_directories(folder / "a/b");  // a file cannot take the name of a folder
-  EXPECT_EQ(error_of([&] { write_file(folder / "a", "x"); }),
-            (folder / "a").string() + ": cannot be written: is a directory");
-  EXPECT_TRUE(std::filesystem::exists(folder / "a/b"));
-  EXPECT_FALSE(std::filesystem::exists(folder / "a.tmp"));
+/// Names of what lies directly in a folder.
+std::set<std::string> names_in(const std::filesystem::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.insert(entry.path().filename().string());
+  return names;
 }
 
-TEST(AtomicFile, FullDeviceIsAnError) {
-  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full on this machine";
+TEST(AtomicFile, LeavesNoTemporaryWhenTheDiskIsFull) {
   const test::TemporaryFolder folder;
-  std::filesystem::create_symlink("/dev/full", folder / "a.tmp");
-  EXPECT_EQ(error_of([&] { write_file(folder / "a", "x"); }),
-            (folder / "a").string() + ": cannot be written: no space left on device");
-  EXPECT_FALSE(std::filesystem::exists(folder / "a"));
+  write_file(folder / "a", "old");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1000, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string message = error_of([&] { write_file(folder / "a", std::string(5000, 'x')); });
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, old_handler);
+  EXPECT_EQ(message, (folder / "a").string() + ": cannot be written: file too large");
+  EXPECT_EQ(names_in(folder.path()), std::set<std::string>{"a"});
+  EXPECT_EQ(read_text_file(folder / "a"), "old");
 }
 
-TEST(AtomicFile, RemovesOnlyTemporaryFilesOfTheFolderItself) {
+/// Files of others may have any name but the random one of the moment.
+TEST(AtomicFile, TouchesNobodyElsesTemporaries) {
   const test::TemporaryFolder folder;
-  std::filesystem::create_directories(folder / "sub.tmp");
-  for (const char* name : {"a.tmp", "b.safetensors.tmp", "c.safetensors", "sub.tmp/d.tmp"})
-    write_file(folder / name, "x");
-  EXPECT_EQ(remove_temporaries(folder.path()), 2);
-  EXPECT_FALSE(std::filesystem::exists(folder / "a.tmp"));
-  EXPECT_TRUE(std::filesystem::exists(folder / "c.safetensors"));
-  EXPECT_TRUE(std::filesystem::exists(folder / "sub.tmp/d.tmp"));
-  EXPECT_EQ(remove_temporaries(folder / "none"), 0);
+  write_file(folder / "victim", "precious");
+  std::filesystem::create_symlink(folder / "victim", folder / "a.tmp");
+  write_file(folder / "b.tmp", "mine");
+  write_file(folder / "a", "new");
+  make_folder(folder.path());
+  EXPECT_EQ(read_text_file(folder / "victim"), "precious");
+  EXPECT_EQ(names_in(folder.path()), (std::set<std::string>{"a", "a.tmp", "b.tmp", "victim"}));
+}
+
+TEST(AtomicFile, ReplacesALinkAndNotWhatItLeadsTo) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "elsewhere", "precious");
+  std::filesystem::create_symlink(folder / "elsewhere", folder / "a");
+  std::filesystem::create_symlink("circle", folder / "circle");
+  for (const char* name : {"a", "circle"}) {
+    require_file_target(folder / name);
+    write_file(folder / name, "new");
+    EXPECT_FALSE(std::filesystem::is_symlink(folder / name)) << name;
+    EXPECT_EQ(read_text_file(folder / name), "new");
+  }
+  EXPECT_EQ(read_text_file(folder / "elsewhere"), "precious");
+}
+
+int make_socket(const std::filesystem::path& path) {
+  const int number = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.string().copy(address.sun_path, sizeof address.sun_path - 1);
+  EXPECT_EQ(::bind(number, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return number;
+}
+
+TEST(AtomicFile, RefusesWhatIsNoFileByName) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "folder");
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  const int socket = make_socket(folder / "socket");
+  std::filesystem::create_symlink("/dev/null", folder / "link");
+  const std::map<std::string, std::string> refused = {
+      {"folder", "a folder"}, {"pipe", "a pipe"}, {"socket", "a socket"}, {"link", "a device"}};
+  for (const auto& [name, what] : refused) {
+    const std::string path = (folder / name).string();
+    const std::string message = path + ": cannot be written: is " + what + ", expected a file";
+    EXPECT_EQ(error_of([&] { write_file(path, "x"); }), message);
+    EXPECT_EQ(error_of([&] { require_file_target(path); }), message);
+    if (name != "folder") {
+      EXPECT_EQ(error_of([&] { make_folder(path); }), path + ": cannot be made a folder: is " + what);
+      EXPECT_EQ(error_of([&] { require_folder_target(path); }), path + ": cannot be made a folder: is " + what);
+    }
+  }
+  EXPECT_EQ(names_in(folder.path()), (std::set<std::string>{"folder", "link", "pipe", "socket"}));
+  ::close(socket);
+}
+
+TEST(AtomicFile, SaysBeforehandThatAFolderTakesNoFile) {
+  EXPECT_EQ(error_of([] { require_file_target("/proc/a"); }), "/proc/a: cannot be written: no such file or directory");
+  const test::TemporaryFolder folder;
+  require_folder_target(folder / "new");
+  make_folder(folder / "new/inner");
+  EXPECT_TRUE(names_in(folder / "new/inner").empty());
+}
+
+TEST(AtomicFile, OneOfManyWritersWinsWhole) {
+  const test::TemporaryFolder folder;
+  std::vector<std::jthread> writers;
+  for (const char letter : {'a', 'b', 'c', 'd'}) {
+    writers.emplace_back([&folder, letter] {
+      for (int i = 0; i < 50; ++i) write_file(folder / "file", std::string(100'000, letter));
+    });
+  }
+  writers.clear();
+  const std::string text = read_text_file(folder / "file");
+  EXPECT_EQ(text, std::string(100'000, text[0]));
+  EXPECT_EQ(names_in(folder.path()), std::set<std::string>{"file"});
 }
 
 }  // namespace

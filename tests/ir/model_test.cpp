@@ -7,6 +7,7 @@
 #include "halfstep/io/file.h"
 #include "halfstep/io/safetensors.h"
 #include "halfstep/ir/parse.h"
+#include "halfstep/ir/source_file.h"
 #include "tests/ir/ir_test.h"
 
 namespace halfstep {
@@ -170,7 +171,7 @@ TEST(ModelFile, EveryFlippedBitIsFound) {
 
 TEST(ModelFile, Refuses) {
   EXPECT_EQ(load_error(with_metadata({{"halfstep.version", "7"}})),
-            "m.safetensors: format version 7, this build reads up to 1");
+            "m.safetensors: format version 7, this build reads up to 2");
   EXPECT_EQ(load_error(with_metadata({{"halfstep.version", "new"}})),
             "m.safetensors: found format version \"new\", expected a whole number from 1");
   EXPECT_EQ(load_error(with_metadata({{"halfstep.graph", ""}})),
@@ -191,6 +192,106 @@ TEST(ModelFile, RefusesWhatItCouldNotRead) {
   model = small();
   model.notes["bad"] = "\xff";
   EXPECT_EQ(error_of([&] { serialize(model); }), "graph 'small': found a tensor's name or a note that is not UTF-8");
+}
+
+/// Made from a network that shares "w", has other "codes" and one more tensor, whose name in a file is taken.
+Model with_source() {
+  Model network;
+  network.graph = parse(R"(graph before(x: f32[?, 3]) {
+  param @w: f32[2, 3]
+  param @codes: i4[5]
+  param @more: f32[1]
+  a = linear(x, w=@w) at "net.py":3
+  return a
+})",
+                        "before.ir", {.locations = false});
+  network.tensors["w"] = small().tensors.at("w");
+  network.tensors["codes"] = Tensor::of<int8_t>(DType::i4, {5}, std::vector<int8_t>{1, 2, 3, 4, 5});
+  network.tensors["more"] = Tensor::scalar(4.0f);
+  network.notes["producer"] = "net";
+  Model model = small();
+  model.graph.add_tensor("halfstep.source/more", {DType::f32, {1}}, Role::constant);
+  model.tensors["halfstep.source/more"] = Tensor::scalar(5.0f);
+  const Tensor samples = Tensor::of<float>(DType::f32, {2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
+  model.source = std::make_shared<const Source>(Source{std::move(network), {{"x", samples}}});
+  return model;
+}
+
+TEST(ModelFile, KeepsTheSource) {
+  const Model model = with_source();
+  const std::vector<std::byte> bytes = serialize(model);
+  const Model again = deserialize(bytes, "m");
+  EXPECT_TRUE(same_model(again, model));
+  ASSERT_TRUE(again.source);
+  EXPECT_TRUE(same_model(again.source->network, model.source->network));
+  EXPECT_EQ(to_string(again.source->network.graph.op("a").location()), "net.py:3");
+  ASSERT_EQ(again.source->sample_count(), 2);
+  EXPECT_TRUE(again.source->samples.at("x").same_bits(model.source->samples.at("x")));
+  EXPECT_EQ(serialize(again), bytes);
+  EXPECT_EQ(again.tensors.at("w").raw(), again.source->network.tensors.at("w").raw()) << "stored once";
+  const auto names = io::parse_safetensors(bytes, "m").tensors;
+  EXPECT_EQ(names.size(), 5U + 2U + 1U);
+  EXPECT_TRUE(names.contains("halfstep.source/more.2")) << "a name that the user has is left to him";
+  EXPECT_EQ(clone(model).source, model.source);
+}
+
+TEST(ModelFile, OneWithoutASourceIsAsBefore) {
+  const auto version = [](const Model& model) {
+    return io::parse_safetensors(serialize(model), "m").metadata.at("halfstep.version");
+  };
+  EXPECT_EQ(version(small()), "1");
+  EXPECT_EQ(version(with_source()), "2");
+  EXPECT_FALSE(deserialize(serialize(small()), "m").source);
+}
+
+/// The message for a file with this metadata, under a checksum that is right.
+std::string source_error(const std::map<std::string, std::string>& metadata) {
+  io::TensorFile file = io::parse_safetensors(serialize(with_source()), "m");
+  for (const auto& [key, text] : metadata) file.metadata[key] = text;
+  return error_of([&] { detail::take_source(file, "m"); });
+}
+
+TEST(ModelFile, RefusesADamagedSource) {
+  EXPECT_EQ(source_error({{"halfstep.source.graph", "graph g("}}),
+            "m: source:1: found the end of the text, expected an argument");
+  EXPECT_EQ(source_error({{"halfstep.source.tensors", "[1]"}}),
+            "m: halfstep.source.tensors: found \"[1]\", expected names of tensors by name");
+  EXPECT_EQ(source_error({{"halfstep.source.tensors", R"({"w": 7})"}}),
+            "m: halfstep.source.tensors: found \"{\\\"w\\\": 7}\", expected names of tensors by name");
+  EXPECT_EQ(source_error({{"halfstep.source.tensors", R"({"more": "nowhere"})"}}),
+            "m: source: found no tensor 'nowhere'");
+  EXPECT_EQ(source_error({{"halfstep.source.samples", R"({"x": "nowhere"})"}}), "m: source: found no tensor 'nowhere'");
+  EXPECT_EQ(source_error({{"halfstep.source.tensors", R"({"codes": "w", "more": "w"})"}}),
+            "m: tensor 'codes': found f32[2, 3], expected u8[3] with the 4-bit codes of [5]");
+}
+
+TEST(Model, CheckLooksAtTheSource) {
+  const auto error = [](const std::function<void(Source&)>& damage) {
+    Model model = with_source();
+    check(model);
+    Source source = *model.source;
+    damage(source);
+    model.source = std::make_shared<const Source>(source);
+    return error_of([&] { check(model); });
+  };
+  EXPECT_EQ(error([](Source& s) { s.network.tensors.erase("w"); }),
+            "source: graph 'before': tensor 'w': found no contents, expected f32[2, 3]");
+  EXPECT_EQ(error([](Source& s) { s.network.source = std::make_shared<const Source>(); }),
+            "source: graph 'before': found a source of a source, expected none");
+  EXPECT_EQ(error([](Source& s) {
+              s.samples["x"] = Tensor(DType::f32, {2, 4});
+            }),
+            "source: graph 'before': argument 'x': found samples f32[2, 4], expected f32[?, 3]");
+  EXPECT_EQ(error([](Source& s) { s.samples["x"] = Tensor(DType::f32, {}); }),
+            "source: graph 'before': argument 'x': found samples f32[], expected f32[?, 3]");
+  EXPECT_EQ(error([](Source& s) {
+              s.samples["y"] = Tensor(DType::f32, {2, 3});
+            }),
+            "source: graph 'before': found samples for 2 arguments, expected 1");
+  EXPECT_EQ(error([](Source& s) {
+              s.samples = {{"y", Tensor(DType::f32, {2, 3})}};
+            }),
+            "source: graph 'before': found no samples for argument 'x'");
 }
 
 struct ModelFolder : testing::Test {

@@ -1,6 +1,8 @@
 // Elementwise operators on codes, as the training road and as the integer program see them.
 #pragma once
 
+#include <set>
+
 #include "tests/kernels/layer_cases.h"
 
 namespace halfstep::kernels {
@@ -65,6 +67,77 @@ inline void append(std::vector<Tensor>& in, const CodesValue& value) {
 inline void append(std::vector<Tensor>& in, const CodesTarget& target) {
   in.insert(in.end(), {Tensor::scalar(target.scale), Tensor::scalar(target.zero_point)});
 }
+
+/// The window of an average pool on codes.
+struct AverageCase {
+  std::vector<int64_t> kernel, stride = {1, 1}, pad = {0, 0, 0, 0};
+  bool counts_padding = true;
+
+  Dims out_dims(const Dims& x) const {
+    return {x[0], x[1], (x[2] + pad[0] + pad[2] - kernel[0]) / stride[0] + 1,
+            (x[3] + pad[1] + pad[3] - kernel[1]) / stride[1] + 1};
+  }
+  Attributes attributes() const {
+    const std::vector<int64_t> none;
+    return {
+        {"kernel", kernel},    {"stride", stride},         {"pad", pad},         {"count_include_pad", counts_padding},
+        {"edge_counts", none}, {"edge_multipliers", none}, {"edge_shifts", none}};
+  }
+  /// How many elements of x the windows hold that its edges cut, found by counting in every window.
+  std::vector<int64_t> cut_counts(const Dims& x) const {
+    std::set<int64_t> counts;
+    for (int64_t oy = 0; !counts_padding && oy < out_dims(x)[2]; ++oy) {
+      for (int64_t ox = 0; ox < out_dims(x)[3]; ++ox) counts.insert(elements(x, oy, ox).size());
+    }
+    counts.erase(kernel[0] * kernel[1]);
+    return {counts.begin(), counts.end()};
+  }
+  /// Offsets in a plane of what window (oy, ox) holds of x.
+  std::vector<int64_t> elements(const Dims& x, int64_t oy, int64_t ox) const {
+    std::vector<int64_t> offsets;
+    for (int64_t ky = 0; ky < kernel[0]; ++ky) {
+      for (int64_t kx = 0; kx < kernel[1]; ++kx) {
+        const int64_t iy = oy * stride[0] - pad[0] + ky, ix = ox * stride[1] - pad[1] + kx;
+        if (iy >= 0 && iy < x[2] && ix >= 0 && ix < x[3]) offsets.push_back(iy * x[3] + ix);
+      }
+    }
+    return offsets;
+  }
+
+  KernelCase quantized(const CodesValue& x, const CodesTarget& y, bool is_test = false) const {
+    KernelCase use{"quantized_avg_pool2d", y.attributes(is_test), {}, y.results(out_dims(x.codes.dims()), is_test)};
+    use.attributes.merge(attributes());
+    append(use.in, x);
+    append(use.in, y);
+    return use;
+  }
+  /// With the multipliers that arith derives.
+  KernelCase integer(const CodesValue& x, const CodesTarget& y) const {
+    KernelCase use{"integer_avg_pool2d", y.integer_attributes(), {x.codes}, y.results(out_dims(x.codes.dims()), true)};
+    use.out.resize(1);
+    use.attributes.merge(attributes());
+    use.attributes["x_zero_point"] = int64_t{x.zero_point};
+    if (arith::keeps_scales(*arith::parse_requantization(y.requantize))) {
+      use.attributes["x_scale"] = static_cast<double>(x.scale);
+      use.attributes["y_scale"] = static_cast<double>(y.scale);
+      return use;
+    }
+    const auto step = [&](int64_t count) {
+      return *arith::to_multiplier(arith::pool_factor(x.scale, y.scale, count), static_cast<int>(y.bits));
+    };
+    use.attributes["multiplier"] = int64_t{step(kernel[0] * kernel[1]).m};
+    use.attributes["shift"] = int64_t{step(kernel[0] * kernel[1]).shift};
+    std::vector<int64_t> multipliers, shifts;
+    for (const int64_t count : cut_counts(x.codes.dims())) {
+      multipliers.push_back(step(count).m);
+      shifts.push_back(step(count).shift);
+    }
+    use.attributes["edge_counts"] = cut_counts(x.codes.dims());
+    use.attributes["edge_multipliers"] = multipliers;
+    use.attributes["edge_shifts"] = shifts;
+    return use;
+  }
+};
 
 /// quantized_add or quantized_mul.
 inline KernelCase quantized_pair(const std::string& op, const CodesValue& a, const CodesValue& b, const CodesTarget& y,

@@ -1,7 +1,7 @@
 // Layers of the integer program on images whose channels are the last axis: the reference against integer_conv2d's and
 // integer_avg_pool2d's on the same images, and every fast kernel against it, at every level of this machine.
 #include "halfstep/kernels/integer/cpu/nhwc_tiling.h"
-#include "tests/kernels/layer_cases.h"
+#include "tests/kernels/elementwise_cases.h"
 
 namespace halfstep::kernels {
 namespace {
@@ -170,28 +170,16 @@ TEST(integer_channels_last, refusals_are_sentences) {
 }
 
 TEST(integer_channels_last, averages_agree_with_the_reference) {
-  Random random(1, 0);
+  const CodesTarget rounded{.scale = 0.05F, .zero_point = 9, .activation = "relu"};
+  const CodesTarget in_float{.scale = 0.05F, .zero_point = 9, .activation = "relu", .requantize = "float32"};
+  const std::vector<std::pair<AverageCase, CodesTarget>> cases = {
+      {{{3, 2}, {2, 1}, {1, 0, 1, 1}, true}, rounded},
+      {{{3, 2}, {2, 1}, {1, 0, 1, 1}, false}, rounded},
+      {{{9, 7}}, in_float}};  // float32 averages codes of whole images alone
   for (const int64_t channels : {1, 3, 16, 37, 1280}) {
-    for (const bool whole : {false, true}) {  // float32 averages codes of whole images alone
-      const std::string form = whole ? "float32" : "fixed_point";
-      Tensor x(DType::u8, {2, channels, 9, 7});
-      for (uint8_t& code : x.data<uint8_t>()) code = static_cast<uint8_t>(random.below(256));
-      const KernelCase use{"integer_avg_pool2d",
-                           {{"kernel", whole ? std::vector<int64_t>{9, 7} : std::vector<int64_t>{3, 2}},
-                            {"stride", std::vector<int64_t>{2, 1}},
-                            {"pad", whole ? std::vector<int64_t>(4, 0) : std::vector<int64_t>{1, 0, 1, 1}},
-                            {"x_zero_point", int64_t{7}},
-                            {"multiplier", int64_t{1431655765}},
-                            {"shift", int64_t{33}},
-                            {"x_scale", 0.03},
-                            {"y_scale", 0.01},
-                            {"requantize", form},
-                            {"y_zero_point", int64_t{9}},
-                            {"code_min", int64_t{9}},
-                            {"code_max", int64_t{200}},
-                            {"code_type", std::string("u8")}},
-                           {x},
-                           {Type{DType::u8, whole ? Dims{2, channels, 1, 1} : Dims{2, channels, 5, 7}}}};
+    const CodesValue x(DType::u8, {2, channels, 9, 7}, 255, 1);
+    for (const auto& [window, y] : cases) {
+      const KernelCase use = window.integer(x, y);
       const Tensor want = channels_last_of(run_kernel(reference_integer_avg_pool2d, use, CpuLevel::scalar)[0]);
       const KernelCase last = channels_last_of(use);
       EXPECT_TRUE(same_bits(want, run_kernel(reference_channels_last_integer_avg_pool2d, last, CpuLevel::scalar)[0]));

@@ -1,24 +1,26 @@
-// sgd_momentum and adam: every level equals the reference bit for bit, apart or in place.
+// sgd_momentum, adam and the norm that clips them: every level equals the reference bit for bit, apart or in place.
 #include "tests/kernels/float_cases.h"
 
 namespace halfstep::kernels {
 namespace {
 
-KernelCase sgd_case(const Dims& dims) {
+/// The parameter has both signs, as no scale should have; `positive` must mend that alike everywhere.
+KernelCase sgd_case(const Dims& dims, bool positive = false) {
   const Type type{DType::f32, dims};
   return {"sgd_momentum",
-          {{"momentum", 0.9}, {"weight_decay", 0.001}},
-          {normal_tensor(dims, 1), normal_tensor(dims, 2), normal_tensor(dims, 3), f32_values({1}, {0.05F})},
+          {{"momentum", 0.9}, {"weight_decay", 0.001}, {"positive", positive}},
+          {normal_tensor(dims, 1), normal_tensor(dims, 2), normal_tensor(dims, 3), f32_values({1}, {0.05F}),
+           positive ? f32_values({1}, {0.375F}) : Tensor()},
           {type, type}};
 }
 
-KernelCase adam_case(const Dims& dims) {
+KernelCase adam_case(const Dims& dims, bool positive = false) {
   const Type type{DType::f32, dims}, one{DType::f32, {1}};
   return {"adam",
-          {{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-8}, {"weight_decay", 0.01}},
+          {{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-8}, {"weight_decay", 0.01}, {"positive", positive}},
           {normal_tensor(dims, 1), normal_tensor(dims, 2), normal_tensor(dims, 3),
            mapped(normal_tensor(dims, 4), [](float v) { return v * v; }), f32_values({1}, {0.81F}),
-           f32_values({1}, {0.998F}), f32_values({1}, {0.01F})},
+           f32_values({1}, {0.998F}), f32_values({1}, {0.01F}), positive ? f32_values({1}, {0.375F}) : Tensor()},
           {type, type, type, one, one}};
 }
 
@@ -43,29 +45,63 @@ void expect_same_everywhere(const Kernel& reference, const Kernel& simd, KernelC
 const std::vector<Dims> kDims = {{1000}, {3, 5}, {1}, {0}, {200001}};
 
 TEST(Optimizers, SgdIsTheSameOnEveryLevelAndInPlace) {
-  for (const Dims& dims : kDims)
-    expect_same_everywhere(reference_sgd_momentum, cpu_sgd_momentum_simd, sgd_case(dims),
-                           {{SgdMomentum::out::param_out, SgdMomentum::in::param},
-                            {SgdMomentum::out::velocity_out, SgdMomentum::in::velocity}});
+  for (const Dims& dims : kDims) {
+    for (const bool positive : {false, true})
+      expect_same_everywhere(reference_sgd_momentum, cpu_sgd_momentum_simd, sgd_case(dims, positive),
+                             {{SgdMomentum::out::param_out, SgdMomentum::in::param},
+                              {SgdMomentum::out::velocity_out, SgdMomentum::in::velocity}});
+  }
 }
 
 TEST(Optimizers, AdamIsTheSameOnEveryLevelAndInPlace) {
-  for (const Dims& dims : kDims)
-    expect_same_everywhere(reference_adam, cpu_adam_simd, adam_case(dims),
-                           {{Adam::out::param_out, Adam::in::param},
-                            {Adam::out::moment1_out, Adam::in::moment1},
-                            {Adam::out::moment2_out, Adam::in::moment2},
-                            {Adam::out::beta1_power_out, Adam::in::beta1_power},
-                            {Adam::out::beta2_power_out, Adam::in::beta2_power}});
+  for (const Dims& dims : kDims) {
+    for (const bool positive : {false, true})
+      expect_same_everywhere(reference_adam, cpu_adam_simd, adam_case(dims, positive),
+                             {{Adam::out::param_out, Adam::in::param},
+                              {Adam::out::moment1_out, Adam::in::moment1},
+                              {Adam::out::moment2_out, Adam::in::moment2},
+                              {Adam::out::beta1_power_out, Adam::in::beta1_power},
+                              {Adam::out::beta2_power_out, Adam::in::beta2_power}});
+  }
 }
 
 TEST(Optimizers, SgdFollowsItsRule) {
   KernelCase use = sgd_case({1});
   use.attributes = {{"momentum", 0.5}, {"weight_decay", 0.25}};
-  use.in = {f32_values({1}, {8}), f32_values({1}, {3}), f32_values({1}, {2}), f32_values({1}, {0.5F})};
+  use.in = {f32_values({1}, {8}), f32_values({1}, {3}), f32_values({1}, {2}), f32_values({1}, {0.5F}), Tensor()};
   const auto out = run_kernel(reference_sgd_momentum, use, CpuLevel::scalar);
   EXPECT_EQ(out[SgdMomentum::out::velocity_out].data<float>()[0], 6.0F);
   EXPECT_EQ(out[SgdMomentum::out::param_out].data<float>()[0], 5.0F);
+  use.in[SgdMomentum::in::clip] = f32_values({1}, {0.25F});
+  EXPECT_EQ(run_kernel(reference_sgd_momentum, use, CpuLevel::scalar)[0].data<float>()[0], 8.0F - 0.5F * 3.75F);
+}
+
+/// What a step leaves of scales that it would have taken to `wanted`.
+TEST(Optimizers, PositiveParametersAtMostHalveAndDouble) {
+  const std::vector<float> from = {1, 1, 1, 1, 0x1p-22F, -1};
+  const std::vector<float> wanted = {0.75F, -3, 5, 0, -1, 4};
+  const std::vector<float> found = {0.75F, 0.5F, 2, 0.5F, 0x1p-23F, 0x1p-23F};
+  KernelCase use = sgd_case({6}, true);
+  std::vector<float> grad;
+  for (size_t i = 0; i < from.size(); ++i) grad.push_back(from[i] - wanted[i]);
+  use.attributes = {{"momentum", 0.0}, {"weight_decay", 0.0}, {"positive", true}};
+  use.in = {f32_values({6}, from), f32_values({6}, grad), f32_values({6}, std::vector<float>(6)), f32_values({1}, {1}),
+            Tensor()};
+  EXPECT_TRUE(same_bits(run_kernel(reference_sgd_momentum, use, CpuLevel::scalar)[0], f32_values({6}, found)));
+}
+
+TEST(Optimizers, NormIsOfAllElements) {
+  const Type one{DType::f32, {1}};
+  const KernelCase use{"vector_norm", {{"bound", 2.0}}, {f32_values({2}, {1, 2}), f32_values({1}, {-2})}, {one, one}};
+  const auto out = run_kernel(reference_vector_norm, use, CpuLevel::scalar);
+  EXPECT_EQ(out[VectorNorm::out::norm].data<float>()[0], 3.0F);
+  EXPECT_EQ(out[VectorNorm::out::clip].data<float>()[0], 2.0F / 3.0F);
+  KernelCase large{"vector_norm", {{"bound", 1e9}}, {normal_tensor({200001}, 1), normal_tensor({0}, 1)}, {one, one}};
+  double sum = 0;
+  for (const float x : large.in[0].data<float>()) sum += double{x} * double{x};
+  const auto whole = run_every_way(reference_vector_norm, large, CpuLevel::scalar);
+  EXPECT_FLOAT_EQ(whole[VectorNorm::out::norm].data<float>()[0], static_cast<float>(std::sqrt(sum)));
+  EXPECT_EQ(whole[VectorNorm::out::clip].data<float>()[0], 1.0F);
 }
 
 TEST(Optimizers, AdamFollowsItsRule) {

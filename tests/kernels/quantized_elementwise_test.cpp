@@ -33,6 +33,9 @@ std::vector<SumCase> sums() {
       {{DType::u8, {40}, 255, 1, 0.5F},
        {DType::u8, {40}, 255, 2, 0.25F},
        {.scale = 2.0F, .activation = "relu6", .requantize = "power_of_two"}},
+      {{DType::u8, {40}, 255, 1, 0x1p10F},
+       {DType::u8, {40}, 255, 2, 0x1p-23F},
+       {.scale = 0x1p12F, .requantize = "power_of_two"}},
       {{DType::u8, {40}, 255, 1, 1e-9F}, {DType::u8, {40}, 255, 2, 1.0F}, {.scale = 1e-6F}},
       {{DType::u8, {65537}, 255, 1, 0.07F, 3},
        {DType::u8, {65537}, 255, 2, 0.0313F, 131},
@@ -190,82 +193,64 @@ TEST_P(ScaledForms, products_and_pools_agree_on_both_roads) {
       same_bits(run_kernel(reference_quantized_mul, quantized_pair("quantized_mul", a, b, y), CpuLevel::scalar)[0],
                 run_kernel(reference_integer_mul, product, CpuLevel::scalar)[0]));
 
-  const Attributes window = {{"kernel", std::vector<int64_t>{4, 5}},
-                             {"stride", std::vector<int64_t>{1, 1}},
-                             {"pad", std::vector<int64_t>{0, 0, 0, 0}}};
-  KernelCase training;
-  training.op = "quantized_avg_pool2d";
-  training.attributes = y.attributes(true);
-  training.attributes.insert(window.begin(), window.end());
-  append(training.in, a);
-  append(training.in, y);
-  training.out = y.results({2, 3, 1, 1}, true);
-  KernelCase integer;
-  integer.op = "integer_avg_pool2d";
-  integer.attributes = y.integer_attributes();
-  set_scales(integer, {{"x_scale", a.scale}, {"y_scale", y.scale}});
-  integer.attributes.insert(window.begin(), window.end());
-  integer.attributes["x_zero_point"] = int64_t{a.zero_point};
-  integer.in = {a.codes};
-  integer.out = {training.out[0]};
-  EXPECT_TRUE(same_bits(run_kernel(reference_quantized_avg_pool2d, training, CpuLevel::scalar)[0],
-                        run_kernel(reference_integer_avg_pool2d, integer, CpuLevel::scalar)[0]));
+  const AverageCase window{.kernel = {4, 5}};
+  EXPECT_TRUE(same_bits(run_kernel(reference_quantized_avg_pool2d, window.quantized(a, y, true), CpuLevel::scalar)[0],
+                        run_kernel(reference_integer_avg_pool2d, window.integer(a, y), CpuLevel::scalar)[0]));
 }
 
+/// A picture and its averages on codes by both roads.
+struct Engine {
+  CodesValue x{DType::u8, {1, 1, 4, 5}, 255, 1, 0.068F, 171};
+  AverageCase window{.kernel = {3, 2}, .pad = {1, 0, 1, 1}};
+
+  Engine() {
+    const std::vector<uint8_t> codes = {219, 141, 8,  195, 186, 216, 44, 22, 220, 5,
+                                        138, 20,  76, 123, 108, 103, 7,  1,  31,  2};
+    std::copy(codes.begin(), codes.end(), x.codes.data<uint8_t>().begin());
+  }
+  void expect(const CodesTarget& y, const std::vector<int>& engine) const {
+    EXPECT_EQ(codes_of(run_kernel(reference_quantized_avg_pool2d, window.quantized(x, y, true), CpuLevel::scalar)[0]),
+              engine);
+    EXPECT_EQ(codes_of(run_kernel(reference_integer_avg_pool2d, window.integer(x, y), CpuLevel::scalar)[0]), engine);
+  }
+};
+
 /// Codes of onnxruntime's QLinearAveragePool. The sum of codes would give others at three places.
-TEST(quantized_elementwise, float_windows_are_those_of_the_engine) {
-  CodesValue x(DType::u8, {1, 1, 4, 5}, 255, 1, 0.068F, 171);
-  const std::vector<uint8_t> codes = {219, 141, 8,  195, 186, 216, 44, 22, 220, 5,
-                                      138, 20,  76, 123, 108, 103, 7,  1,  31,  2};
-  std::copy(codes.begin(), codes.end(), x.codes.data<uint8_t>().begin());
+TEST(quantized_elementwise, float_windows_are_those_of_onnxruntime) {
+  Engine engine;
   const CodesTarget y{.scale = 0.068F, .zero_point = 123, .requantize = "float32"};
-  const Attributes window = {{"kernel", std::vector<int64_t>{3, 2}},
-                             {"stride", std::vector<int64_t>{1, 1}},
-                             {"pad", std::vector<int64_t>{1, 0, 1, 1}}};
-  KernelCase training;
-  training.op = "quantized_avg_pool2d";
-  training.attributes = y.attributes(true);
-  training.attributes.insert(window.begin(), window.end());
-  append(training.in, x);
-  append(training.in, y);
-  training.out = y.results({1, 1, 4, 5}, true);
-  KernelCase integer;
-  integer.op = "integer_avg_pool2d";
-  integer.attributes = y.integer_attributes();
-  set_scales(integer, {{"x_scale", x.scale}, {"y_scale", y.scale}});
-  integer.attributes.insert(window.begin(), window.end());
-  integer.attributes["x_zero_point"] = int64_t{x.zero_point};
-  integer.in = {x.codes};
-  integer.out = {training.out[0]};
-  const std::vector<int> engine = {112, 45, 83, 110, 98, 82, 4, 59, 92, 87, 40, 0, 31, 34, 57, 54, 26, 48, 53, 84};
-  EXPECT_EQ(codes_of(run_kernel(reference_quantized_avg_pool2d, training, CpuLevel::scalar)[0]), engine);
-  EXPECT_EQ(codes_of(run_kernel(reference_integer_avg_pool2d, integer, CpuLevel::scalar)[0]), engine);
+  engine.expect(y, {112, 45, 83, 110, 98, 82, 4, 59, 92, 87, 40, 0, 31, 34, 57, 54, 26, 48, 53, 84});
+  engine.window.counts_padding = false;
+  engine.expect(y, {107, 6, 63, 104, 48, 82, 4, 59, 92, 52, 40, 0, 31, 34, 0, 19, 0, 10, 18, 7});
+}
+
+/// Codes of PyTorch's avg_pool2d.
+TEST(quantized_elementwise, windows_of_the_engines_are_those_of_pytorch) {
+  for (const char* form : {"fbgemm", "x86"}) {
+    Engine engine;
+    const CodesTarget y{.scale = 0.068F, .zero_point = 171, .requantize = form};
+    engine.window.pad = {1, 1, 1, 1};
+    engine.expect(y, {187, 160, 93, 131, 158, 146, 181, 130, 52, 107, 139, 135,
+                      162, 88,  28, 79,  81,  105, 154, 102, 74, 95,  101, 132});
+    engine.window.counts_padding = false;
+    engine.expect(
+        y, {217, 155, 54, 111, 151, 95, 191, 130, 52, 107, 139, 100, 152, 88, 28, 79, 81, 38, 121, 67, 26, 58, 66, 55});
+  }
 }
 
 TEST(quantized_elementwise, pools_agree_on_both_roads) {
   const CodesValue x(DType::u8, {2, 3, 9, 7}, 255, 1);
   const CodesTarget y{.scale = 0.05F};
-  const Attributes window = {{"kernel", std::vector<int64_t>{3, 2}},
-                             {"stride", std::vector<int64_t>{2, 1}},
-                             {"pad", std::vector<int64_t>{1, 0, 1, 1}}};
-  KernelCase training;
-  training.op = "quantized_avg_pool2d";
-  training.attributes = y.attributes(false);
-  training.attributes.insert(window.begin(), window.end());
-  append(training.in, x);
-  append(training.in, y);
-  training.out = y.results({2, 3, 5, 7}, false);
-  KernelCase integer = integer_with_factor("integer_avg_pool2d", arith::pool_factor(x.scale, y.scale, 6), y);
-  integer.attributes.insert(window.begin(), window.end());
-  integer.attributes["x_zero_point"] = int64_t{x.zero_point};
-  integer.in = {x.codes};
-  integer.out = {training.out[0]};
-  const auto want = run_kernel(reference_quantized_avg_pool2d, training, CpuLevel::scalar);
-  EXPECT_TRUE(same_bits(want[0], run_kernel(reference_integer_avg_pool2d, integer, CpuLevel::scalar)[0]));
-  // The first window has a row of padding: four codes, divided by six.
-  const auto codes = x.codes.data<uint8_t>();
-  const float sum = static_cast<float>(codes[0] + codes[1] + codes[7] + codes[8] - 28);
-  EXPECT_EQ(want[2].data<float>()[0], sum * 0.0625F / 6.0F);
+  for (const bool counts_padding : {true, false}) {
+    const AverageCase window{{3, 2}, {2, 1}, {1, 0, 1, 1}, counts_padding};
+    const auto want = run_kernel(reference_quantized_avg_pool2d, window.quantized(x, y), CpuLevel::scalar);
+    EXPECT_TRUE(
+        same_bits(want[0], run_kernel(reference_integer_avg_pool2d, window.integer(x, y), CpuLevel::scalar)[0]));
+    // The first window has a row of padding: four codes, divided by six or by four.
+    const auto codes = x.codes.data<uint8_t>();
+    const float sum = static_cast<float>(codes[0] + codes[1] + codes[7] + codes[8] - 28);
+    EXPECT_EQ(want[2].data<float>()[0], sum * 0.0625F / (counts_padding ? 6.0F : 4.0F));
+  }
 }
 
 TEST(quantized_elementwise, rescaling_agrees_on_both_roads) {

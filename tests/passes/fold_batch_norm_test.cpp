@@ -52,5 +52,21 @@ TEST(FoldBatchNorm, OtherCopiesKeepTheirWeights) {
   EXPECT_TRUE(before.tensors.at("w").same_bits(layer().tensors.at("w")));
 }
 
+/// What stores numbers in half precision keeps its normalization.
+TEST(FoldBatchNorm, OthersThanF32StayAsTheyAre) {
+  Model model;
+  model.graph = parse(R"(graph half(x: f16[1, 2]) {
+  param @w: f16[2, 2]
+  param @g: f16[2]
+  y = linear(x, w=@w)
+  n = batch_norm(y, scale=@g, bias=@g, mean=@g, variance=@g)
+  return n
+})");
+  model.tensors["w"] = Tensor(DType::f16, {2, 2});
+  model.tensors["g"] = Tensor(DType::f16, {2});
+  fold_batch_norm(model);
+  EXPECT_EQ(model.graph.ops().size(), 2U);
+}
+
 }  // namespace
 }  // namespace halfstep::passes

@@ -41,15 +41,14 @@ TEST(Optimizer, AdamStartsAtZeroMomentsAndPowersOfOne) {
 }
 
 TEST(Optimizer, AttributesAndFactorArriveAtTheStep) {
-  const Model model =
-      with_optimizer({.momentum = 0.5,
-                      .weight_decay = 0.125,
-                      .gradient_factor = {{"w", Tensor::of<float>(DType::f32, {1, 1}, std::array{0.25F})}}});
+  const Model model = with_optimizer({.momentum = 0.5,
+                                      .weight_decay = 0.125,
+                                      .unit = {{"w", Tensor::of<float>(DType::f32, {1, 1}, std::array{0.25F})}}});
   const Op step = model.graph.op("w.step");
   ASSERT_TRUE(step);
   EXPECT_EQ(get<double>(step.attributes(), "momentum"), 0.5);
   EXPECT_EQ(get<double>(step.attributes(), "weight_decay"), 0.125);
-  expect_filled(model, "w.gradient_factor", 0.25f);
+  expect_filled(model, "w.unit", 0.25f);
   EXPECT_EQ(step.in(step.info().input("grad")).name(), "w.factored");
 }
 

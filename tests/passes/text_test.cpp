@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "halfstep/compile/evaluate.h"
+#include "halfstep/ir/float_operators.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
 #include "halfstep/ir/verify.h"
@@ -20,7 +21,9 @@
 #include "halfstep/passes/fuse_residuals.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/optimizer.h"
+#include "halfstep/passes/pool_forms.h"
 #include "halfstep/passes/quantized_patterns.h"
+#include "halfstep/passes/run_pass.h"
 #include "halfstep/passes/simplify.h"
 #include "halfstep/passes/training_form.h"
 #include "tests/kernels/kernel_harness.h"
@@ -55,18 +58,35 @@ void run_autodiff(Work& work, const Arguments& arguments) {
       autodiff(work.model, work.model.graph.value(arguments.at(0)), {arguments.begin() + 1, arguments.end()});
 }
 
-/// add_optimizer(KIND) or add_optimizer(KIND, PARAMETER): the gradient of PARAMETER is multiplied by 0.125.
+/// add_optimizer(KIND) or add_optimizer(KIND, PARAMETER): the unit of PARAMETER is 0.125, it stays positive, and
+/// gradients are clipped.
 void run_add_optimizer(Work& work, const Arguments& arguments) {
   OptimizerSpec spec;
   spec.kind = arguments.at(0) == "adam" ? OptimizerSpec::Kind::adam : OptimizerSpec::Kind::sgd_momentum;
   spec.weight_decay = 0.25;
-  if (arguments.size() > 1) spec.gradient_factor[arguments[1]] = Tensor::scalar(0.125F);
+  if (arguments.size() > 1) {
+    spec.unit[arguments[1]] = Tensor::scalar(0.125F);
+    spec.positive.insert(arguments[1]);
+    spec.clip_norm = 2.0;
+  }
   add_optimizer(work.model, work.gradients, spec);
 }
 
-/// quantized_patterns or quantized_patterns(training).
+/// quantized_patterns, quantized_patterns(training), or with the names of the operators that stay in float.
 void run_quantized_patterns(Work& work, const Arguments& arguments) {
-  work.model = quantized_patterns(work.model, arguments == Arguments{"training"});
+  const bool training = arguments == Arguments{"training"};
+  FloatOperators in_float;
+  for (const std::string& name : arguments) in_float.emplace(name, "the test says so");
+  if (!training) set_float_operators(work.model, in_float);
+  work.model = quantized_patterns(work.model, training);
+}
+
+/// Two wrong passes; tests/ir/run_pass.ir.
+void run_replace(Work& work, const Arguments& arguments) {
+  work.model.graph.value(arguments.at(0)).replace_all_uses_with(work.model.graph.value(arguments.at(1)));
+}
+void run_misread(Work& work, const Arguments& arguments) {
+  work.model.graph.op(arguments.at(0)).set_operand(0, work.model.graph.value(arguments.at(1)));
 }
 
 template <void (*run)(Graph&)>
@@ -96,7 +116,10 @@ const std::map<std::string, Pass>& all_passes() {
       {"fuse_activations", on_graph<fuse_activations>()},
       {"fuse_residuals", on_graph<fuse_residuals>()},
       {"layer_forms", on_model<layer_forms>()},
+      {"pool_forms", on_model<pool_forms>()},
+      {"misread", {run_misread}},
       {"quantized_patterns", {run_quantized_patterns, false}},
+      {"replace", {run_replace}},
       {"set_mode",
        {[](Work& work, const Arguments& arguments) { set_mode(work.model.graph, mode_of(arguments.at(0))); }}},
       {"simplify", on_graph<simplify>()},
@@ -130,7 +153,7 @@ Model run_passes(const TextCase& text_case) {
   for (const PassCall& call : text_case.passes) {
     const auto found = all_passes().find(call.name);
     if (found == all_passes().end()) fail("{}:{}: unknown pass '{}'", place, text_case.line, call.name);
-    found->second.run(work, call.arguments);
+    run_pass(call.name, work.model.graph, [&] { found->second.run(work, call.arguments); });
     expect_promises_kept(found->second, call, work);
   }
   return work.model;

@@ -67,6 +67,32 @@ TEST(ForeignQuantizers, WhatStoodBeforeANormalizationIsNoFeature) {
   EXPECT_TRUE(quant::take_out_quantizers(model).empty());
 }
 
+/// The scale of such a quantizer is a result too, which the way back reads.
+TEST(ForeignQuantizers, ThoseThatComputeTheirScalesGoToo) {
+  const std::string quantized =
+      "  q = fake_quantize_abs_max(x=x)\n"
+      "  d = fake_dequantize_max_abs(x=q, scale=q.out_scale) {max_range: 127.0}\n"
+      "  y = conv2d(x=d, w=@w)\n";
+  Model model = network(quantized + "  return y\n");
+  EXPECT_TRUE(quant::take_out_quantizers(model).empty());
+  ASSERT_EQ(model.graph.ops().size(), 1U);
+  EXPECT_EQ(model.graph.op("y").in(0), model.graph.value("x"));
+  Model reads_scale = network(quantized + "  z = relu(x=q.out_scale)\n  return y, z\n");
+  EXPECT_EQ(error_of([&] { quant::take_out_quantizers(reads_scale); }),
+            "text:6: node 'q': its out_scale goes into relu 'z', expected the way back from its codes alone");
+}
+
+/// Its normalizations say that they take the batch's statistics.
+TEST(ForeignQuantizers, AFileMayHoldTheProgramThatTrained) {
+  const Model prepared =
+      quant::prepare(network("  param @g: f32[4]\n  param @h: f32[4]\n  state @m: f32[4]\n  state @variance: f32[4]\n"
+                             "  c = conv2d(x=x, w=@w)\n"
+                             "  y = batch_norm(x=c, scale=@g, bias=@h, mean=@m, variance=@variance) {is_test: false}\n"
+                             "  return y\n"),
+                     quant::load_platform("generic_int8"));
+  EXPECT_TRUE(prepared.graph.all<ops::BatchNorm>().empty());
+}
+
 TEST(ForeignQuantizers, ConvertedNetworksAreRefused) {
   Model codes = network(
       "  q = quantize_linear(x=x, scale=@sx, zero_point=@z)\n"
@@ -80,6 +106,31 @@ TEST(ForeignQuantizers, ConvertedNetworksAreRefused) {
       "  return y\n");
   EXPECT_NE(error_of([&] { quant::take_out_quantizers(reals); }).find("reads codes that no quantizer gives"),
             std::string::npos);
+}
+
+TEST(ForeignQuantizers, WhatReadsCodesMayReadTheirScale) {
+  Model model = network(
+      "  q = fake_quantize_abs_max(x)\n"
+      "  d = fake_dequantize_max_abs(x=q, scale=q.out_scale) {max_range: 127.0}\n"
+      "  p = fake_quantize_abs_max(d)\n"
+      "  e = fake_dequantize_max_abs(x=p, scale=p.out_scale) {max_range: 127.0}\n"
+      "  y = conv2d(x=e, w=@w)\n"
+      "  return y\n");
+  quant::take_out_quantizers(model);
+  ASSERT_EQ(model.graph.ops().size(), 1U);
+  EXPECT_EQ(model.graph.ops()[0].in(0).name(), "x");
+}
+
+TEST(ForeignQuantizers, ATypeThatChangesOnTheWayIsRefused) {
+  Model model = network(
+      "  const @half: f16[1]\n"
+      "  q = quantize_linear(x=x, scale=@sx, zero_point=@z)\n"
+      "  d = dequantize_linear(x=q, scale=@half)\n"
+      "  y = relu(d)\n"
+      "  return y\n");
+  EXPECT_NE(error_of([&] { quant::take_out_quantizers(model); }).find("turns f32[?, 3, 8, 8] into f16[?, 3, 8, 8]"),
+            std::string::npos)
+      << error_of([&] { quant::take_out_quantizers(model); });
 }
 
 }  // namespace

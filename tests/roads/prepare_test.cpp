@@ -195,7 +195,7 @@ TEST(Platform, ErrorsNameFileLineAndKey) {
   EXPECT_NE(with("power_of_two: false", "power_of_two: false\npower_of_tow: 1")
                 .find("power_of_tow: unknown key, did you mean 'power_of_two'?"),
             std::string::npos);
-  EXPECT_NE(with("form: fixed_point", "form: float32").find("float32 form of requantization does not take in"),
+  EXPECT_NE(with("form: fixed_point", "form: float32").find("with the float32 form of requantization: relu, relu6"),
             std::string::npos);
   EXPECT_EQ(error_of([] { quant::load_platform("generic_int9"); }),
             "platform 'generic_int9' is not known, did you mean 'generic_int8'?; expected a file or one of "

@@ -44,7 +44,7 @@ TEST_P(EveryTarget, TrainingRoadAndIntegerProgramAreEqual) {
     EXPECT_EQ(layer.parameters_differing, 0) << layer.layer.name;
     EXPECT_EQ(layer.parameters_compared > 0, layer.layer.weight_bits.has_value()) << layer.layer.name;
   }
-  EXPECT_EQ(conversion.proofs.size(), 6U);
+  EXPECT_EQ(conversion.proofs.size(), 8U);
 }
 
 /// Codes of every quantizer by the third evaluator against the integer program's; how many layers have one.

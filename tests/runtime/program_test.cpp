@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tests/runtime/toy.h"
 #include "tests/support/error.h"
 
@@ -189,6 +191,48 @@ TEST(Program, ReportsMemory) {
   const auto program = small();
   EXPECT_EQ(program.memory().planned, 0U);
   EXPECT_EQ(program.memory().tensors, 16U);
+}
+
+/// y = x + 1 over four elements; `damage` changes the spec before the program is made.
+std::string error_after(const std::function<void(runtime::ProgramSpec&)>& damage) {
+  toy::Builder builder;
+  const int x = builder.input("x", f32({4}));
+  const int w = builder.tensor("w", filled({4}, 10));
+  const int kept = builder.arena("kept", f32({4}));
+  builder.op(&toy::kAddOne, "kept", {x, w}, {kept});
+  builder.copy("y", kept, builder.result("y", f32({4})));
+  runtime::ProgramSpec spec = builder.spec();
+  runtime::Instruction& add = spec.instructions[0];
+  for (runtime::Operand* operand : {&add.in[0], &add.in[1], &add.out[0]}) operand->prepared = f32({4});
+  damage(spec);
+  return error_of([&] { runtime::Program(spec, std::vector<Tensor>{filled({4}, 10)}); });
+}
+
+TEST(Program, RefusesOtherTypesThanKernelsWerePreparedFor) {
+  EXPECT_EQ(error_after([](runtime::ProgramSpec&) {}), "no error");
+  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.slots[0].type = f32({5}); }),
+            "this is a bug: node 'kept': toy_op 'x0' is f32[5], and its kernel 'toy' was prepared for f32[4]");
+  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.slots[0].type = f32({2, 2}); }),
+            "this is a bug: node 'kept': toy_op 'x0' is f32[2, 2], and its kernel 'toy' was prepared for f32[4]");
+  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.slots[2].type = {DType::f16, {4}}; }),
+            "this is a bug: node 'kept': toy_op 'out' is f16[4], and its kernel 'toy' was prepared for f32[4]");
+  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.instructions[0].in[1].slot = -1; }),
+            "this is a bug: node 'kept': toy_op 'x1' is absent, and its kernel 'toy' was prepared for f32[4]");
+}
+
+TEST(Program, RefusesMoreMemoryThanTheMachineHas) {
+  const std::string message = error_after([](runtime::ProgramSpec& spec) { spec.arenas[kCpu] = size_t{1} << 60; });
+  EXPECT_EQ(message.substr(0, 83),
+            "graph 'toy': its values need 1152921504606846976 bytes at once on cpu, and this mac");
+}
+
+TEST(Program, RefusesValuesOutsideTheirMemory) {
+  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.slots[1].type = f32({5}); }),
+            "this is a bug: 'w' is f32[5], and the tensor 'w' whose memory it has is f32[4]");
+  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.slots[2].offset = 4096; }),
+            "this is a bug: 'kept' ends at 4112 of an arena of 64 bytes");
+  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.slots[3].type = f32({5}); }),
+            "this is a bug: node 'y': copies f32[4] to f32[5]");
 }
 
 }  // namespace

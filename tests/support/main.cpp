@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "halfstep/base/cpu.h"
 #include "halfstep/base/status.h"
@@ -9,6 +10,7 @@
 int main(int argc, char** argv) {
   constexpr int kSkipped = 77;  // ctest counts the entry as skipped
   testing::InitGoogleTest(&argc, argv);
+  ::setenv("HALFSTEP_VERIFY_PASSES", "1", 1);  // also of the programs that a test starts
   try {
     halfstep::cpu_level();
   } catch (const halfstep::Error& error) {

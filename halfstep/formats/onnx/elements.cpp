@@ -70,17 +70,14 @@ std::optional<Elements> same(const Node&, const Lists& in) { return in[0]; }
 std::optional<Elements> sliced(const Elements& list, const Element& start, const Element& end, const Element& step) {
   if (!start || !end || !step || *step == 0 || list.scalar) return std::nullopt;
   const auto size = static_cast<int64_t>(list.values.size());
-  const auto from_end = [size](int64_t index) { return index < 0 ? index + size : index; };
+  if (size == 0) return list;
+  const auto from_end = [size](int64_t index) { return index < 0 ? std::max(index, -size - 1) + size : index; };
+  const int64_t lowest = *step > 0 ? 0 : -1, stride = std::clamp(*step, -size, size);
+  const int64_t first = std::clamp(from_end(*start), int64_t{0}, size + lowest);
+  const int64_t last = std::clamp(from_end(*end), lowest, size + lowest);
   Elements result{{}, false, list.dtype};
-  if (*step > 0) {
-    const int64_t last = std::clamp(from_end(*end), int64_t{0}, size);
-    for (int64_t i = std::clamp(from_end(*start), int64_t{0}, size); i < last; i += std::min(*step, size))
-      result.values.push_back(list.values[static_cast<size_t>(i)]);
-  } else {
-    const int64_t last = std::clamp(from_end(*end), int64_t{-1}, size - 1);
-    for (int64_t i = std::clamp(from_end(*start), int64_t{-1}, size - 1); i > last; i += std::max(*step, -size))
-      result.values.push_back(list.values[static_cast<size_t>(i)]);
-  }
+  for (int64_t i = first; *step > 0 ? i < last : i > last; i += stride)
+    result.values.push_back(list.values[static_cast<size_t>(i)]);
   return result;
 }
 

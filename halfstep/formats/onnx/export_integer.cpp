@@ -345,7 +345,7 @@ class IntegerExporter {
       window = {{"kernel_shape", op.kernel()},
                 {"strides", op.stride()},
                 {"pads", op.pad()},
-                {"count_include_pad", int64_t{1}}};
+                {"count_include_pad", int64_t{op.count_include_pad()}}};
     with_clamp(op, op.code_min(), op.code_max(), [&](const std::string& codes) {
       const std::string name = global ? "GlobalAveragePool" : "AveragePool";
       if (as_floats()) return add_float(op, {name, "", {real(op, op.x(), "x", from)}, {}, window}, y, codes);

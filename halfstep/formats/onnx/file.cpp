@@ -147,7 +147,8 @@ Tensor read_tensor_file(const std::filesystem::path& path) {
 }
 
 bool is_onnx_file(const std::filesystem::path& path) {
-  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) return false;
+  std::error_code failed;  // what cannot be looked at is opened, which says why not
+  if (std::filesystem::exists(path, failed) && !std::filesystem::is_regular_file(path, failed)) return false;
   return looks_like_model(io::MappedFile::open(path)->bytes());
 }
 

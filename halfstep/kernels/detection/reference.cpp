@@ -138,55 +138,83 @@ struct Sample {
   }
 };
 
-/// A region in pixels and how its bins are sampled.
+/// Regions of more pixels along an axis are no regions of an image.
+constexpr int64_t kMostPixels = 1 << 20;
+
+/// Samples [first, last).
+struct Span {
+  int64_t first, last;
+  int64_t size() const { return last - first; }
+};
+
+/// One axis of a region, cut into bins with `count` samples each.
+struct Bins {
+  double begin, size;  ///< of the first bin
+  int64_t count;
+
+  Bins(double first, double length, int64_t bins, int64_t sampling_ratio)
+      : begin(first),
+        size(length / static_cast<double>(bins)),
+        count(sampling_ratio > 0 ? sampling_ratio : std::max(int64_t{0}, static_cast<int64_t>(std::ceil(size)))) {}
+
+  double place(int64_t bin, int64_t i) const {
+    return begin + static_cast<double>(bin) * size + (static_cast<double>(i) + 0.5) * size / static_cast<double>(count);
+  }
+  /// The samples [first, last) of a bin that a plane of this extent has something for. All others are 0: a region may
+  /// be far larger than the plane.
+  Span inside(int64_t bin, int64_t extent) const {
+    Span span{0, count};
+    if (size <= 0) return span;
+    const double from = begin + static_cast<double>(bin) * size, step = size / static_cast<double>(count);
+    const auto held = [&](double i) { return static_cast<int64_t>(std::clamp(i, 0.0, static_cast<double>(count))); };
+    span.first = held(std::floor((-1 - from) / step) - 2);
+    span.last = std::max(span.first, held(std::ceil((static_cast<double>(extent) - from) / step) + 2));
+    while (span.first < span.last && place(bin, span.first) < -1) ++span.first;
+    while (span.first < span.last && place(bin, span.last - 1) > static_cast<double>(extent)) --span.last;
+    return span;
+  }
+};
+
+/// A region in pixels.
 struct Region {
-  double y, x, bin_height, bin_width;
-  int64_t rows, columns;
+  double y, x, height, width;
 
   Region(const RoiAlign& a, const double* corners) {
     const bool half_pixel = a.coordinates == "half_pixel";
     const double offset = half_pixel ? 0.5 : 0;
     x = corners[0] * a.spatial_scale - offset;
     y = corners[1] * a.spatial_scale - offset;
-    double width = corners[2] * a.spatial_scale - offset - x, height = corners[3] * a.spatial_scale - offset - y;
-    if (!half_pixel) {
-      width = std::max(width, 1.0);
-      height = std::max(height, 1.0);
-    }
-    bin_height = height / static_cast<double>(a.output_height);
-    bin_width = width / static_cast<double>(a.output_width);
-    constexpr double kMostSamples = 1e6;  // of a region that is no region
-    rows = a.sampling_ratio > 0 ? a.sampling_ratio
-                                : static_cast<int64_t>(std::clamp(std::ceil(bin_height), 0.0, kMostSamples));
-    columns = a.sampling_ratio > 0 ? a.sampling_ratio
-                                   : static_cast<int64_t>(std::clamp(std::ceil(bin_width), 0.0, kMostSamples));
+    width = corners[2] * a.spatial_scale - offset - x;
+    height = corners[3] * a.spatial_scale - offset - y;
+    if (half_pixel) return;
+    width = std::max(width, 1.0);
+    height = std::max(height, 1.0);
   }
-
-  Sample sample(const AlignState& s, int64_t bin_row, int64_t bin_column, int64_t row, int64_t column) const {
-    const auto at = [](double begin, int64_t bin, double size, int64_t i, int64_t count) {
-      return begin + static_cast<double>(bin) * size +
-             (static_cast<double>(i) + 0.5) * size / static_cast<double>(count);
-    };
-    return {s, at(y, bin_row, bin_height, row, rows), at(x, bin_column, bin_width, column, columns)};
-  }
+  /// False where there is a NaN, too.
+  bool is_bounded() const { return std::fabs(height) <= double{kMostPixels} && std::fabs(width) <= double{kMostPixels}; }
 };
 
 /// The mean of the samples of a bin, or the largest of their weighted neighbours.
 template <class T>
-double bin_value(const AlignState& s, const Region& region, const T* plane, int64_t bin_row, int64_t bin_column) {
+double bin_value(const AlignState& s, const Bins& across, const Bins& along, const T* plane, int64_t bin_row,
+                 int64_t bin_column) {
   const bool largest = s.attributes.mode == "max";
+  const Span rows = across.inside(bin_row, s.height), columns = along.inside(bin_column, s.width);
+  bool first = rows.first == 0 && columns.first == 0;
   double value = 0;
-  for (int64_t row = 0; row < region.rows; ++row) {
-    for (int64_t column = 0; column < region.columns; ++column) {
-      const Sample sample = region.sample(s, bin_row, bin_column, row, column);
+  for (int64_t row = rows.first; row < rows.last; ++row) {
+    for (int64_t column = columns.first; column < columns.last; ++column) {
+      const Sample sample(s, across.place(bin_row, row), along.place(bin_column, column));
       for (size_t k = 0; k < 4; ++k) {
         const double part = sample.weight[k] * to_double(plane[sample.at[k]]);
-        const bool first = row == 0 && column == 0 && k == 0;
         value = !largest ? value + part : first ? part : std::max(value, part);
+        first = false;
       }
     }
   }
-  return largest ? value : value / static_cast<double>(std::max<int64_t>(1, region.rows * region.columns));
+  const int64_t samples = across.count * along.count;
+  if (!largest) return value / static_cast<double>(std::max<int64_t>(1, samples));
+  return rows.size() * columns.size() < samples ? std::max(value, 0.0) : value;
 }
 
 Status run_align(const Call& call, int, int64_t region_index) {
@@ -196,20 +224,25 @@ Status run_align(const Call& call, int, int64_t region_index) {
   const int64_t image = call.in[In::batch_indices].as<const int64_t>()[region_index];
   if (image < 0 || image >= s.images)
     return Status(fmt::format("image {} of region {} is not in 0..{}", image, region_index, s.images - 1));
-  with_any_float(call.out[0].dtype, [&]<class T>() {
+  return with_any_float(call.out[0].dtype, [&]<class T>() -> Status {
     const T* roi = call.in[In::rois].as<const T>() + region_index * 4;
     const double corners[4] = {to_double(roi[0]), to_double(roi[1]), to_double(roi[2]), to_double(roi[3])};
     const Region region(a, corners);
+    if (!region.is_bounded())
+      return Status(fmt::format("region {} is {} by {} pixels, expected at most {} by {}", region_index, region.height,
+                                region.width, kMostPixels, kMostPixels));
+    const Bins rows(region.y, region.height, a.output_height, a.sampling_ratio);
+    const Bins columns(region.x, region.width, a.output_width, a.sampling_ratio);
     T* dst = call.out[0].as<T>() + region_index * s.channels * a.output_height * a.output_width;
     for (int64_t c = 0; c < s.channels; ++c) {
       const T* plane = call.in[In::x].as<const T>() + (image * s.channels + c) * s.height * s.width;
       for (int64_t row = 0; row < a.output_height; ++row) {
         for (int64_t column = 0; column < a.output_width; ++column)
-          *dst++ = from_double<T>(bin_value(s, region, plane, row, column));
+          *dst++ = from_double<T>(bin_value(s, rows, columns, plane, row, column));
       }
     }
+    return {};
   });
-  return {};
 }
 
 }  // namespace

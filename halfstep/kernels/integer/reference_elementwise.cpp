@@ -2,10 +2,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "halfstep/kernels/average_window.h"
 #include "halfstep/kernels/broadcast.h"
 #include "halfstep/kernels/codes.h"
-#include "halfstep/kernels/integer/step.h"
+#include "halfstep/kernels/integer/average.h"
 #include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantize/channels.h"
@@ -43,20 +42,10 @@ arith::Scaling scaling_of(const IntegerMul& a) {
   if (form != arith::Requantization::float32) return stored_scaling(a);
   return {form, {}, {}, arith::float_product_factor(a_scale, b_scale, y_scale), {}};
 }
-template <class Pool>
-arith::Scaling pool_scaling_of(const Pool& a) {
-  const auto form = form_of(a);
-  const float x_scale = float_of(a.x_scale), y_scale = float_of(a.y_scale);
-  const auto count = static_cast<float>(a.kernel[0] * a.kernel[1]);
-  if (arith::is_engine(form)) return arith::Scaling::of(form, arith::engine_pool_step(x_scale, y_scale, count));
-  if (form != arith::Requantization::float32) return stored_scaling(a);
-  return {form, {}, {}, arith::float_pool_factor(x_scale, y_scale, count), {}};
-}
-
-/// The accumulator has 32 bits: conversion proves that it fits, and what does not fit wraps around.
+/// The accumulator has 64 bits; conversion proves that the form takes it.
 template <class Typed>
 int32_t requantized(const Typed& a, const arith::Scaling& scaling, int64_t acc) {
-  return clamp_of(a).apply(scaling.code(static_cast<int32_t>(acc), static_cast<int32_t>(a.y_zero_point)));
+  return clamp_of(a).apply(scaling.code(acc, static_cast<int32_t>(a.y_zero_point)));
 }
 
 template <class Sum>
@@ -99,8 +88,7 @@ Status run_mul(const Call& call, int, int64_t piece) {
       fill_piece(out, piece, [&](int64_t i) {
         const int64_t a_steps = a[broadcast_index(a_view.dims, out.dims, i)] - t.a_zero_point;
         const int64_t b_steps = b[broadcast_index(b_view.dims, out.dims, i)] - t.b_zero_point;
-        return clamp_of(t).apply(
-            scaling.product_code(static_cast<int32_t>(a_steps * b_steps), static_cast<int32_t>(t.y_zero_point)));
+        return clamp_of(t).apply(scaling.product_code(a_steps * b_steps, static_cast<int32_t>(t.y_zero_point)));
       });
     });
   });
@@ -110,27 +98,59 @@ Status run_mul(const Call& call, int, int64_t piece) {
 void run_float_avg_pool2d(const Call& call, const IntegerAvgPool2d& t, int64_t piece) {
   const View& out = call.out[IntegerAvgPool2d::out::out_];
   const auto x = call.in[IntegerAvgPool2d::in::x].dims;
-  const FloatMean mean{static_cast<float>(t.kernel[0] * t.kernel[1]), float_of(t.x_scale), float_of(t.y_scale),
-                       static_cast<int32_t>(t.x_zero_point), static_cast<int32_t>(t.y_zero_point)};
+  const FloatMean mean{float_of(t.x_scale), float_of(t.y_scale), static_cast<int32_t>(t.x_zero_point),
+                       static_cast<int32_t>(t.y_zero_point)};
   visit_codes(call.in[IntegerAvgPool2d::in::x], [&](const auto* src) {
     fill_piece(out, piece, [&](int64_t i) { return clamp_of(t).apply(mean.code(mean.of(t, src, x, out.dims, i))); });
   });
 }
 
+template <class Typed>
+struct AverageState {
+  Typed attributes;
+  AverageSteps steps;
+};
+
+/// Extents of an image, or of the windows over it.
+struct PlaneExtents {
+  int64_t height, width;
+  template <class Typed>
+  static PlaneExtents of(std::span<const int64_t> dims) {
+    if (std::is_same_v<Typed, ChannelsLastIntegerAvgPool2d>) return {dims[1], dims[2]};
+    return {dims[2], dims[3]};
+  }
+};
+
+template <class Typed>
+Verdict accept_average(const Problem& problem) {
+  const auto x = PlaneExtents::of<Typed>(problem.in[Typed::in::x]->dims);
+  const auto out = PlaneExtents::of<Typed>(problem.out[Typed::out::out_]->dims);
+  return accept_windows(Typed(problem.attributes), x.height, x.width, out.height, out.width);
+}
+
+template <class Typed>
+Plan prepare_average(const Problem& problem) {
+  const Typed a(problem.attributes);
+  const auto x = PlaneExtents::of<Typed>(problem.in[Typed::in::x]->dims);
+  const auto out = PlaneExtents::of<Typed>(problem.out[Typed::out::out_]->dims);
+  const auto divisors = window_divisors(a, x.height, x.width, out.height, out.width);
+  return {.state = std::make_shared<AverageState<Typed>>(AverageState<Typed>{a, average_steps(a, divisors)}),
+          .phases = {pieces_of(count_elements(problem.out[0]->dims))}};
+}
+
 Status run_avg_pool2d(const Call& call, int, int64_t piece) {
-  const auto& t = *static_cast<const IntegerAvgPool2d*>(call.state);
+  const auto& [t, steps] = *static_cast<const AverageState<IntegerAvgPool2d>*>(call.state);
   const View& out = call.out[IntegerAvgPool2d::out::out_];
   const auto x = call.in[IntegerAvgPool2d::in::x].dims;
   if (form_of(t) == arith::Requantization::float32 && !covers_image(t, x)) {
     run_float_avg_pool2d(call, t, piece);
     return {};
   }
-  const arith::Scaling scaling = pool_scaling_of(t);
-  visit_codes(call.in[IntegerAvgPool2d::in::x], [&](const auto* src) {
+  visit_codes(call.in[IntegerAvgPool2d::in::x], [&, &t = t, &steps = steps](const auto* src) {
     fill_piece(out, piece, [&](int64_t i) {
       int64_t acc = 0;
-      visit_window(t, x, out.dims, i, [&](int64_t k) { acc += src[k] - t.x_zero_point; });
-      return requantized(t, scaling, acc);
+      const auto window = visit_window(t, x, out.dims, i, [&](int64_t k) { acc += src[k] - t.x_zero_point; });
+      return requantized(t, steps.at(window.divisor(t)), acc);
     });
   });
   return {};
@@ -139,23 +159,18 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
 /// Of images [n, h, w, c].
 Status run_last_avg_pool2d(const Call& call, int, int64_t piece) {
   using Typed = ChannelsLastIntegerAvgPool2d;
-  const auto& t = *static_cast<const Typed*>(call.state);
-  const arith::Scaling scaling = pool_scaling_of(t);
+  const auto& [t, steps] = *static_cast<const AverageState<Typed>*>(call.state);
   const View& out = call.out[Typed::out::out_];
   const auto x = call.in[Typed::in::x].dims;
   const int64_t columns = out.dims[2], channels = out.dims[3];
-  visit_codes(call.in[Typed::in::x], [&](const auto* src) {
+  visit_codes(call.in[Typed::in::x], [&, &t = t, &steps = steps](const auto* src) {
     fill_piece(out, piece, [&](int64_t i) {
       const int64_t pixel = i / channels % (out.dims[1] * columns);
-      const int64_t top = pixel / columns * t.stride[0] - t.pad[0];
-      const int64_t left = pixel % columns * t.stride[1] - t.pad[1];
+      const auto window = AverageWindow::of(t, x[1], x[2], pixel / columns, pixel % columns);
       const auto* image = src + i / (out.dims[1] * columns * channels) * x[1] * x[2] * channels + i % channels;
       int64_t acc = 0;
-      for (int64_t iy = std::max<int64_t>(top, 0); iy < std::min(top + t.kernel[0], x[1]); ++iy) {
-        for (int64_t ix = std::max<int64_t>(left, 0); ix < std::min(left + t.kernel[1], x[2]); ++ix)
-          acc += image[(iy * x[2] + ix) * channels] - t.x_zero_point;
-      }
-      return requantized(t, scaling, acc);
+      window.visit([&](int64_t iy, int64_t ix) { acc += image[(iy * x[2] + ix) * channels] - t.x_zero_point; });
+      return requantized(t, steps.at(window.divisor(t)), acc);
     });
   });
   return {};
@@ -188,10 +203,11 @@ Status run_rescale(const Call& call, int, int64_t piece) {
 
 const Kernel reference_integer_add = {"reference", accept_all, prepare_elements<IntegerAdd>, run_add};
 const Kernel reference_integer_mul = {"reference", accept_all, prepare_elements<IntegerMul>, run_mul};
-const Kernel reference_integer_avg_pool2d = {"reference", accept_all, prepare_elements<IntegerAvgPool2d>,
-                                             run_avg_pool2d};
-const Kernel reference_channels_last_integer_avg_pool2d = {
-    "reference", accept_all, prepare_elements<ChannelsLastIntegerAvgPool2d>, run_last_avg_pool2d};
+const Kernel reference_integer_avg_pool2d = {"reference", accept_average<IntegerAvgPool2d>,
+                                             prepare_average<IntegerAvgPool2d>, run_avg_pool2d};
+const Kernel reference_channels_last_integer_avg_pool2d = {"reference", accept_average<ChannelsLastIntegerAvgPool2d>,
+                                                           prepare_average<ChannelsLastIntegerAvgPool2d>,
+                                                           run_last_avg_pool2d};
 const Kernel reference_integer_lookup = {"reference", accept_all, prepare_elements<IntegerLookup>, run_lookup};
 const Kernel reference_integer_rescale = {"reference", accept_all, prepare_elements<IntegerRescale>, run_rescale};
 

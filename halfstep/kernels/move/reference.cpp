@@ -100,7 +100,7 @@ Places slice_places(const Attributes& a, const Dims& x, const Dims& out) {
     const size_t axis = axis_of(a.axes, i, x.size());
     const int64_t step = a.steps.empty() ? 1 : a.steps[i], extent = x[axis];
     const int64_t start = a.starts[i] < 0 ? std::max(a.starts[i], -extent - 1) + extent : a.starts[i];
-    const int64_t first = step > 0 ? std::clamp<int64_t>(start, 0, extent) : std::clamp<int64_t>(start, -1, extent - 1);
+    const int64_t first = std::clamp<int64_t>(start, 0, std::max<int64_t>(0, step > 0 ? extent : extent - 1));
     places[axis] = table(out[axis], 1, [&](int64_t at) { return first + at * step; });
   }
   return places;

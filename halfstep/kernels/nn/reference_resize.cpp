@@ -115,6 +115,13 @@ double common_scale(const Resize& a, const Dims& x) {
                                   : *std::max_element(scales.begin(), scales.end());
 }
 
+Verdict accept_resize(const Problem& problem) {
+  const Resize a(problem.attributes);
+  if (!std::ranges::all_of(a.roi, [](double place) { return std::isfinite(place); }))
+    return refuse("roi is {}, expected finite numbers", to_string(Attribute(a.roi)));
+  return accept();
+}
+
 Plan prepare_resize(const Problem& problem) {
   const Resize a(problem.attributes);
   const Dims& x = problem.in[0]->dims;
@@ -211,6 +218,6 @@ Status run_resize(const Call& call, int, int64_t) {
 }  // namespace
 }  // namespace nn
 
-extern const Kernel reference_resize{"reference", accept_all, nn::prepare_resize, nn::run_resize};
+extern const Kernel reference_resize{"reference", nn::accept_resize, nn::prepare_resize, nn::run_resize};
 
 }  // namespace halfstep::kernels

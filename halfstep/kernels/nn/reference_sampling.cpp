@@ -73,7 +73,7 @@ Taps taps_of(const GridState& s, double place, int64_t extent) {
     if (s.padding == "border") x = std::clamp(x, 0.0, size - 1);
     if (s.padding == "reflection") x = mirrored(x, low, high);
   }
-  x = std::clamp(x, -1e15, 1e15);
+  x = x == x ? std::clamp(x, -1e15, 1e15) : -1e15;
   const double whole = std::floor(x), t = x - whole;
   const auto first = static_cast<int64_t>(whole);
   if (s.mode == "nearest") return {1, {padded(s, first, extent)}, {1}};

@@ -7,23 +7,42 @@
 
 namespace halfstep::kernels {
 
+/// What gradients are multiplied by: 1 without the operand.
+inline float clip_of(const ConstView& clip) { return clip.present() ? clip.as<const float>()[0] : 1.0F; }
+
+/// The least positive parameter, which is the least scale of a range too (docs/arithmetic.md, section 3).
+inline constexpr float kLeastPositive = 0x1p-23F;
+
+/// A positive parameter that a step has moved to `next`. NaN stays.
+inline float kept_positive(float param, float next) {
+  const float half = 0.5F * param, twice = 2.0F * param;
+  next = next < half ? half : next;
+  next = next > twice ? twice : next;
+  return next < kLeastPositive ? kLeastPositive : next;
+}
+
 /// What the elements of a step share.
 struct SgdStep {
-  float momentum, weight_decay, learning_rate;
+  float clip, momentum, weight_decay, learning_rate;
+  bool positive;
 
   SgdStep(const SgdMomentum& a, const Call& call)
-      : momentum(static_cast<float>(a.momentum)),
+      : clip(clip_of(call.in[SgdMomentum::in::clip])),
+        momentum(static_cast<float>(a.momentum)),
         weight_decay(static_cast<float>(a.weight_decay)),
-        learning_rate(call.in[SgdMomentum::in::learning_rate].as<const float>()[0]) {}
+        learning_rate(call.in[SgdMomentum::in::learning_rate].as<const float>()[0]),
+        positive(a.positive) {}
 };
 
 /// Likewise; the corrections are 1 - beta^t of this step.
 struct AdamStep {
-  float beta1, beta2, rest1, rest2, epsilon, weight_decay, learning_rate;
+  float clip, beta1, beta2, rest1, rest2, epsilon, weight_decay, learning_rate;
   float power1, power2, correction1, correction2;
+  bool positive;
 
   AdamStep(const Adam& a, const Call& call)
-      : beta1(static_cast<float>(a.beta1)),
+      : clip(clip_of(call.in[Adam::in::clip])),
+        beta1(static_cast<float>(a.beta1)),
         beta2(static_cast<float>(a.beta2)),
         rest1(static_cast<float>(1.0 - a.beta1)),
         rest2(static_cast<float>(1.0 - a.beta2)),
@@ -33,7 +52,8 @@ struct AdamStep {
         power1(call.in[Adam::in::beta1_power].as<const float>()[0] * beta1),
         power2(call.in[Adam::in::beta2_power].as<const float>()[0] * beta2),
         correction1(1.0F - power1),
-        correction2(1.0F - power2) {}
+        correction2(1.0F - power2),
+        positive(a.positive) {}
 
   /// The powers' next states. They may share memory with the operands that every piece reads, so this is a phase of its
   /// own.

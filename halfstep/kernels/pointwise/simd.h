@@ -27,11 +27,14 @@ struct Row {
 template <size_t N>
 using RowLoop = void (*)(const void* function, const Row<N>& row);
 
-/// `choose` gives the loop of a level from avx2 on.
-template <class Function, size_t N, RowLoop<N> (*choose)(CpuLevel)>
+/// `choose` gives the loop of a level from avx2 on. `exact`: its numbers are those of Function, bit for bit.
+template <class Function, size_t N, RowLoop<N> (*choose)(CpuLevel), bool exact>
 class Simd {
  public:
   static Verdict accept(const Problem& problem) {
+    if constexpr (!exact) {
+      if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
+    }
     if (!all_are(problem, DType::f32)) return refuse("it computes f32, not {}", name(problem.out[0]->dtype));
     return accept_simd(problem);
   }
@@ -73,9 +76,9 @@ class Simd {
   };
 };
 
-template <class Function, size_t N, RowLoop<N> (*choose)(CpuLevel)>
+template <class Function, size_t N, RowLoop<N> (*choose)(CpuLevel), bool exact>
 constexpr Kernel simd() {
-  using K = Simd<Function, N, choose>;
+  using K = Simd<Function, N, choose, exact>;
   return {"simd", K::accept, K::prepare, K::run};
 }
 

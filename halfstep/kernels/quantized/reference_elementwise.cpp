@@ -1,6 +1,6 @@
 // Sum, product, pool and rescaling of codes as docs/arithmetic.md, section 5, states them. `real` is in float32, left
 // to right.
-#include <algorithm>
+#include <map>
 #include <memory>
 
 #include "halfstep/arith/code.h"
@@ -46,10 +46,6 @@ struct Target {
   arith::Clamp range;
 
   int32_t clamp(int64_t code) const { return range.apply(code); }
-  /// The accumulator has 32 bits, as in the integer program.
-  int64_t code(const arith::Scaling& scaling, int64_t acc) const {
-    return scaling.code(static_cast<int32_t>(acc), zero_point);
-  }
 };
 
 /// The sum of a form that keeps scales.
@@ -111,7 +107,7 @@ Status run_mul(const Call& call, int, int64_t piece) {
       const auto element = [&](int64_t i) -> Requantized {
         const int64_t a_code = a_codes[broadcast_index(a.view.dims, out, i)];
         const int64_t b_code = b_codes[broadcast_index(b.view.dims, out, i)];
-        const auto acc = static_cast<int32_t>(a.steps(a_code) * b.steps(b_code));
+        const int64_t acc = a.steps(a_code) * b.steps(b_code);
         return {scaling.product_code(acc, y.zero_point), a.real(a_code) * b.real(b_code)};
       };
       store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
@@ -123,7 +119,7 @@ Status run_mul(const Call& call, int, int64_t piece) {
 void run_float_avg_pool2d(const Call& call, int64_t piece, const QuantizedAvgPool2d& a, const Operand& x,
                           const Target<QuantizedAvgPool2d>& y) {
   const auto out = call.out[QuantizedAvgPool2d::out::out_].dims;
-  const FloatMean mean{static_cast<float>(a.kernel[0] * a.kernel[1]), x.scale, y.scale, x.zero_point, y.zero_point};
+  const FloatMean mean{x.scale, y.scale, x.zero_point, y.zero_point};
   visit_codes(x.view, [&](const auto* codes) {
     const auto element = [&](int64_t i) -> Requantized {
       const float real = mean.of(a, codes, x.view.dims, out, i);
@@ -133,29 +129,36 @@ void run_float_avg_pool2d(const Call& call, int64_t piece, const QuantizedAvgPoo
   });
 }
 
+/// The step of a window that divides by `count`.
+Status derive_mean(const RequantizeRule& rule, float x_scale, float y_scale, int64_t count, arith::Scaling& scaling) {
+  if (arith::is_engine(rule.form))
+    return rule.derive(arith::engine_pool_step(x_scale, y_scale, static_cast<float>(count)), -1, scaling);
+  return rule.derive(arith::pool_factor(x_scale, y_scale, count, rule.form), -1, scaling);
+}
+
 Status run_avg_pool2d(const Call& call, int, int64_t piece) {
   using In = QuantizedAvgPool2d::in;
   const auto& state = *static_cast<const RuleState<QuantizedAvgPool2d>*>(call.state);
   const QuantizedAvgPool2d& a = state.attributes;
   const Operand x(call, In::x, In::x_scale, In::x_zero_point);
   const Target<QuantizedAvgPool2d> y(call, state.rule);
-  const int64_t window = a.kernel[0] * a.kernel[1];
-  arith::Scaling scaling;
-  Status status =
-      arith::is_engine(state.rule.form)
-          ? state.rule.derive(arith::engine_pool_step(x.scale, y.scale, static_cast<float>(window)), -1, scaling)
-          : state.rule.derive(arith::pool_factor(x.scale, y.scale, window, state.rule.form), -1, scaling);
-  if (!status.ok()) return status;
-  if (state.rule.form == arith::Requantization::float32 && !covers_image(a, x.view.dims)) {
+  const auto image = x.view.dims, out = call.out[QuantizedAvgPool2d::out::out_].dims;
+  std::map<int64_t, arith::Scaling> scalings;  // by what a window divides by
+  for (const int64_t count : window_divisors(a, image[2], image[3], out[2], out[3])) {
+    Status status = derive_mean(state.rule, x.scale, y.scale, count, scalings[count]);
+    if (!status.ok()) return status;
+  }
+  if (state.rule.form == arith::Requantization::float32 && !covers_image(a, image)) {
     run_float_avg_pool2d(call, piece, a, x, y);
     return {};
   }
   visit_codes(x.view, [&](const auto* codes) {
     const auto element = [&](int64_t i) -> Requantized {
       int64_t sum = 0;
-      visit_window(a, x.view.dims, call.out[QuantizedAvgPool2d::out::out_].dims, i,
-                   [&](int64_t k) { sum += x.steps(codes[k]); });
-      return {y.code(scaling, sum), static_cast<float>(sum) * x.scale / static_cast<float>(window)};
+      const AverageWindow window = visit_window(a, image, out, i, [&](int64_t k) { sum += x.steps(codes[k]); });
+      const int64_t count = window.divisor(a);
+      return {scalings.at(count).code(sum, y.zero_point),
+              static_cast<float>(sum) * x.scale / static_cast<float>(count)};
     };
     store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
   });
@@ -174,7 +177,7 @@ Status run_rescale(const Call& call, int, int64_t piece) {
   if (!status.ok()) return status;
   visit_codes(x.view, [&](const auto* codes) {
     const auto element = [&](int64_t i) -> Requantized {
-      return {y.code(scaling, x.steps(codes[i])), x.real(codes[i])};
+      return {scaling.code(x.steps(codes[i]), y.zero_point), x.real(codes[i])};
     };
     store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
   });

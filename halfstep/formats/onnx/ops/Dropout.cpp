@@ -15,6 +15,9 @@ void translate_Dropout(Translator& translator, const Node& node) {
   translator.set(node, 0, x);
   if (!node.has_output(1)) return;
   if (!x.type().is_static()) throw NeedsExtents(node.where() + ": the mask has open extents");
+  constexpr int64_t kMost = int64_t{1} << 28;
+  if (count_elements(x.dims()) > kMost)
+    Translator::refuse(node, fmt::format("a mask of the extents {} is not supported", to_string(x.dims())));
   Tensor mask(DType::boolean, x.dims());
   std::fill(mask.data<bool>().begin(), mask.data<bool>().end(), true);
   translator.set(node, 1, Translator::known(mask));

@@ -1,6 +1,4 @@
 // Parts along one axis, each a slice: of the given extents, or of equal ones of which the last may be smaller.
-#include <numeric>
-
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -11,11 +9,22 @@ std::vector<int64_t> parts_of(Translator& translator, const Node& node, int64_t 
   if (const auto split = node.integers("split")) return *split;
   if (extent == kUnknown) throw NeedsExtents(node.where() + ": the parts of an open extent");
   const int64_t count = node.integer("num_outputs", static_cast<int64_t>(node.outputs()));
-  if (count < 1) fail("{}: found {} parts", node.where(), count);
+  if (count < 1 || count != static_cast<int64_t>(node.outputs()))
+    fail("{}: found {} parts for {} outputs", node.where(), count, node.outputs());
   const int64_t part = (extent + count - 1) / count;
   std::vector<int64_t> parts(static_cast<size_t>(count), part);
   parts.back() = extent - part * (count - 1);
   return parts;
+}
+
+/// Whether none is below zero and together they are the extent, as far as it is known.
+bool divide(const std::vector<int64_t>& parts, int64_t extent) {
+  int64_t rest = extent == kUnknown ? kMaxElements : extent;
+  for (const int64_t part : parts) {
+    if (part < 0 || part > rest) return false;
+    rest -= part;
+  }
+  return extent == kUnknown || rest == 0;
 }
 
 }  // namespace
@@ -27,8 +36,7 @@ void translate_Split(Translator& translator, const Node& node) {
   if (axis < 0 || axis >= rank) fail("{}: found axis {} of {}", node.where(), axis, to_string(x.dims()));
   const int64_t extent = x.dims()[static_cast<size_t>(axis)];
   const std::vector<int64_t> parts = parts_of(translator, node, extent);
-  if (parts.size() != node.outputs() ||
-      (extent != kUnknown && std::accumulate(parts.begin(), parts.end(), int64_t{0}) != extent))
+  if (parts.size() != node.outputs() || !divide(parts, extent))
     fail("{}: found the parts {} of extent {} for {} outputs", node.where(), to_string(parts), extent, node.outputs());
   int64_t at = 0;
   for (size_t i = 0; i < parts.size(); ++i) {

@@ -27,6 +27,7 @@ inline Finish finish_of(const Activation& activation, const Call& call) {
 }
 
 inline Verdict accept_f32_images(const Problem& problem) {
+  if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   const Type& x = *problem.in[0];
   if (x.dtype != DType::f32) return refuse("x is {}, and this kernel computes in f32", name(x.dtype));

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "halfstep/arith/accumulator.h"
 #include "halfstep/kernels/channels_last/geometry.h"
-#include "halfstep/kernels/integer/step.h"
+#include "halfstep/kernels/integer/average.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/kernels/integer/cpu/nhwc_pools.cpp"
@@ -26,9 +27,7 @@ struct PoolState {
   ImagePool pool;
   Windows windows;
   int64_t lines = 1;  ///< of a piece
-  arith::Requantization form = arith::Requantization::fixed_point;
-  float factor = 1.0F;
-  arith::Multiplier multiplier = {};
+  AverageSteps steps = {};
   int32_t x_zero_point = 0, y_zero_point = 0;
   arith::Clamp clamp = {};
 };
@@ -78,13 +77,13 @@ void largest(const PoolState& state, const uint8_t* image, int64_t oy, uint8_t* 
 }
 
 /// Sums of steps as codes, in 32 bits.
-HWY_INLINE IntVec codes_of(const PoolState& state, IntVec sum) {
+HWY_INLINE IntVec codes_of(const PoolState& state, const arith::Scaling& step, IntVec sum) {
   const Ints d;
   const arith::Clamp inner{state.clamp.low - state.y_zero_point, state.clamp.high - state.y_zero_point};
   const IntVec steps =
-      state.form == arith::Requantization::float32
-          ? hn::Min(hn::Max(scale_float(sum, state.factor), hn::Set(d, inner.low)), hn::Set(d, inner.high))
-          : shift_half_up(multiply(sum, hn::Set(d, state.multiplier.m)), state.multiplier.shift, inner);
+      step.form == arith::Requantization::float32
+          ? hn::Min(hn::Max(scale_float(sum, step.factor), hn::Set(d, inner.low)), hn::Set(d, inner.high))
+          : shift_half_up(multiply(sum, hn::Set(d, step.positive.m)), step.positive.shift, inner);
   return steps + hn::Set(d, state.y_zero_point);
 }
 
@@ -95,16 +94,17 @@ void sums(const PoolState& state, const uint8_t* image, int64_t oy, uint8_t* dst
   for (int64_t ox = 0; ox < pool.geometry.ow; ++ox, dst += pool.channels) {
     const auto pixels = pool.geometry.rows(oy).size() * pool.geometry.columns(ox).size();
     const auto zero = static_cast<int32_t>(-pixels * state.x_zero_point);
+    const arith::Scaling& step = state.steps.at(static_cast<int64_t>(pool.geometry.divisor(oy, ox)));
     const auto vector = [&](int64_t c) {
       IntVec sum = hn::Set(d, zero);
       for_each_pixel(pool, image + c, oy, ox,
                      [&](const uint8_t* pixel) { sum = sum + hn::PromoteTo(d, hn::LoadU(bytes, pixel)); });
-      hn::StoreU(hn::DemoteTo(bytes, codes_of(state, sum)), bytes, dst + c);
+      hn::StoreU(hn::DemoteTo(bytes, codes_of(state, step, sum)), bytes, dst + c);
     };
     const auto rest = [&](int64_t c) {
-      auto sum = static_cast<uint32_t>(zero);  // wraps around like the lanes of a vector
+      int32_t sum = zero;
       for_each_pixel(pool, image + c, oy, ox, [&](const uint8_t* pixel) { sum += *pixel; });
-      dst[c] = static_cast<uint8_t>(hn::GetLane(codes_of(state, hn::Set(d, static_cast<int32_t>(sum)))));
+      dst[c] = static_cast<uint8_t>(hn::GetLane(codes_of(state, step, hn::Set(d, sum))));
     };
     for_each_vector(d, pool.channels, vector, rest);
   }
@@ -142,19 +142,27 @@ Plan prepare_max(const Problem& problem) {
                                                        .windows = HS_SIMD_CHOOSE(problem.level, largest)}));
 }
 
+/// Sums in 32 bits: a window's zero points, and its codes on top of them.
+Verdict accept_sums(const Problem& problem) {
+  const ChannelsLastIntegerAvgPool2d a(problem.attributes);
+  const PoolGeometry g = channels_last::pool_of<ChannelsLastIntegerAvgPool2d>(problem).geometry;
+  const int64_t most = std::min(g.kernel[0], g.h) * std::min(g.kernel[1], g.w) * std::max<int64_t>(255, a.x_zero_point);
+  if (most > arith::kMostInInt32) return refuse("a window's sum may reach {}, more than 32 bits hold", most);
+  if (Verdict verdict = accept_windows(a, g.h, g.w, g.oh, g.ow); !verdict) return verdict;
+  return accept_bytes_of_images(problem);
+}
+
 Plan prepare_sums(const Problem& problem) {
   const ChannelsLastIntegerAvgPool2d a(problem.attributes);
-  const arith::Requantization form = form_of(a);
-  const auto window = static_cast<float>(a.kernel[0] * a.kernel[1]);
-  return plan_of(std::make_shared<PoolState>(
-      PoolState{.pool = channels_last::pool_of<ChannelsLastIntegerAvgPool2d>(problem),
-                .windows = HS_SIMD_CHOOSE(problem.level, sums),
-                .form = form,
-                .factor = arith::float_pool_factor(float_of(a.x_scale), float_of(a.y_scale), window),
-                .multiplier = {static_cast<int32_t>(a.multiplier), static_cast<int32_t>(a.shift)},
-                .x_zero_point = static_cast<int32_t>(a.x_zero_point),
-                .y_zero_point = static_cast<int32_t>(a.y_zero_point),
-                .clamp = clamp_of(a)}));
+  const ImagePool pool = channels_last::pool_of<ChannelsLastIntegerAvgPool2d>(problem);
+  const PoolGeometry& g = pool.geometry;
+  return plan_of(
+      std::make_shared<PoolState>(PoolState{.pool = pool,
+                                            .windows = HS_SIMD_CHOOSE(problem.level, sums),
+                                            .steps = average_steps(a, window_divisors(a, g.h, g.w, g.oh, g.ow)),
+                                            .x_zero_point = static_cast<int32_t>(a.x_zero_point),
+                                            .y_zero_point = static_cast<int32_t>(a.y_zero_point),
+                                            .clamp = clamp_of(a)}));
 }
 
 Status run_pool(const Call& call, int, int64_t piece) {
@@ -173,8 +181,8 @@ Status run_pool(const Call& call, int, int64_t piece) {
 
 extern const Kernel cpu_channels_last_max_pool2d_bytes{"bytes", integer::accept_bytes_of_images, integer::prepare_max,
                                                        integer::run_pool};
-extern const Kernel cpu_channels_last_integer_avg_pool2d_sums{"sums", integer::accept_bytes_of_images,
-                                                              integer::prepare_sums, integer::run_pool};
+extern const Kernel cpu_channels_last_integer_avg_pool2d_sums{"sums", integer::accept_sums, integer::prepare_sums,
+                                                              integer::run_pool};
 
 }  // namespace halfstep::kernels
 #endif

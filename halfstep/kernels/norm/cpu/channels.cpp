@@ -247,17 +247,26 @@ Status run_grad(const Call& call, int, int64_t piece) {
   return {};
 }
 
-Verdict accept_f32(const Problem& problem) {
+/// Training alone has sums.
+Verdict accept_norm(const Problem& problem) {
+  if (!BatchNorm(problem.attributes).is_test) {
+    if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
+  }
   const DType dtype = problem.in[0]->dtype;
   if (dtype != DType::f32) return refuse("x is {}, and this kernel normalizes f32", name(dtype));
+  return accept_simd(problem);
+}
+
+Verdict accept_grad(const Problem& problem) {
+  if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
   return accept_simd(problem);
 }
 
 }  // namespace
 }  // namespace norm
 
-extern const Kernel cpu_batch_norm_channels{"channels", norm::accept_f32, norm::prepare, norm::run};
-extern const Kernel cpu_batch_norm_grad_channels{"channels", accept_simd, norm::prepare_grad, norm::run_grad};
+extern const Kernel cpu_batch_norm_channels{"channels", norm::accept_norm, norm::prepare, norm::run};
+extern const Kernel cpu_batch_norm_grad_channels{"channels", norm::accept_grad, norm::prepare_grad, norm::run_grad};
 
 }  // namespace halfstep::kernels
 #endif

@@ -40,6 +40,17 @@ void for_each_vector(Elements elements, Body&& body) {
   for (; i < elements.end; ++i) body(hn::CappedTag<float, 1>(), i);
 }
 
+/// kept_positive, lane by lane; `next` itself where the parameter is not one.
+template <class D>
+hn::Vec<D> kept(D d, bool positive, hn::Vec<D> param, hn::Vec<D> next) {
+  if (!positive) return next;
+  const auto half = hn::Mul(hn::Set(d, 0.5F), param), twice = hn::Mul(hn::Set(d, 2.0F), param);
+  const auto least = hn::Set(d, kLeastPositive);
+  next = hn::IfThenElse(hn::Lt(next, half), half, next);
+  next = hn::IfThenElse(hn::Gt(next, twice), twice, next);
+  return hn::IfThenElse(hn::Lt(next, least), least, next);
+}
+
 void sgd(const SgdStep& step, const Call& call, Elements elements) {
   using In = SgdMomentum::in;
   using Out = SgdMomentum::out;
@@ -50,10 +61,12 @@ void sgd(const SgdStep& step, const Call& call, Elements elements) {
   auto* velocity_out = call.out[Out::velocity_out].as<float>();
   for_each_vector(elements, [&](auto d, int64_t i) {
     const auto p = hn::LoadU(d, param + i);
-    const auto decayed = hn::Add(hn::LoadU(d, grad + i), hn::Mul(hn::Set(d, step.weight_decay), p));
+    const auto clipped = hn::Mul(hn::Set(d, step.clip), hn::LoadU(d, grad + i));
+    const auto decayed = hn::Add(clipped, hn::Mul(hn::Set(d, step.weight_decay), p));
     const auto next = hn::Add(hn::Mul(hn::Set(d, step.momentum), hn::LoadU(d, velocity + i)), decayed);
     hn::StoreU(next, d, velocity_out + i);
-    hn::StoreU(hn::Sub(p, hn::Mul(hn::Set(d, step.learning_rate), next)), d, param_out + i);
+    const auto moved = hn::Sub(p, hn::Mul(hn::Set(d, step.learning_rate), next));
+    hn::StoreU(kept(d, step.positive, p, moved), d, param_out + i);
   });
 }
 
@@ -68,7 +81,7 @@ void adam(const AdamStep& step, const Call& call, Elements elements) {
   auto* moment1_out = call.out[Out::moment1_out].as<float>();
   auto* moment2_out = call.out[Out::moment2_out].as<float>();
   for_each_vector(elements, [&](auto d, int64_t i) {
-    const auto p = hn::LoadU(d, param + i), g = hn::LoadU(d, grad + i);
+    const auto p = hn::LoadU(d, param + i), g = hn::Mul(hn::Set(d, step.clip), hn::LoadU(d, grad + i));
     const auto first =
         hn::Add(hn::Mul(hn::Set(d, step.beta1), hn::LoadU(d, moment1 + i)), hn::Mul(hn::Set(d, step.rest1), g));
     const auto second = hn::Add(hn::Mul(hn::Set(d, step.beta2), hn::LoadU(d, moment2 + i)),
@@ -77,7 +90,8 @@ void adam(const AdamStep& step, const Call& call, Elements elements) {
     const auto direction =
         hn::Div(hn::Div(first, hn::Set(d, step.correction1)), hn::Add(root, hn::Set(d, step.epsilon)));
     const auto change = hn::Add(direction, hn::Mul(hn::Set(d, step.weight_decay), p));
-    hn::StoreU(hn::Sub(p, hn::Mul(hn::Set(d, step.learning_rate), change)), d, param_out + i);
+    const auto moved = hn::Sub(p, hn::Mul(hn::Set(d, step.learning_rate), change));
+    hn::StoreU(kept(d, step.positive, p, moved), d, param_out + i);
     hn::StoreU(first, d, moment1_out + i);
     hn::StoreU(second, d, moment2_out + i);
   });

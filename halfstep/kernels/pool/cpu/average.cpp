@@ -90,10 +90,20 @@ Verdict accept_f32(const Problem& problem) {
   return accept();
 }
 
+Verdict accept_average(const Problem& problem) {
+  if (Verdict verdict = accept_narrow<AvgPool2d>(problem); !verdict) return verdict;
+  return accept_f32(problem);
+}
+
+Verdict accept_global(const Problem& problem) {
+  if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
+  return accept_f32(problem);
+}
+
 }  // namespace
 
-extern const Kernel cpu_avg_pool2d_planes{"planes", accept_f32, prepare, run};
+extern const Kernel cpu_avg_pool2d_planes{"planes", accept_average, prepare, run};
 extern const Kernel cpu_avg_pool2d_grad_planes{"planes", accept_all, prepare_grad, run_grad};
-extern const Kernel cpu_global_avg_pool_planes{"planes", accept_f32, prepare_global, run_global};
+extern const Kernel cpu_global_avg_pool_planes{"planes", accept_global, prepare_global, run_global};
 
 }  // namespace halfstep::kernels

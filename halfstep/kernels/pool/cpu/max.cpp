@@ -74,9 +74,14 @@ Status run_grad(const Call& call, int, int64_t piece) {
   return {};
 }
 
+Verdict accept_rows(const Problem& problem) {
+  if (Verdict verdict = accept_narrow<MaxPool2d>(problem); !verdict) return verdict;
+  return accept_f32_f64(problem);
+}
+
 }  // namespace
 
-extern const Kernel cpu_max_pool2d_rows{"rows", accept_f32_f64, prepare, run};
+extern const Kernel cpu_max_pool2d_rows{"rows", accept_rows, prepare, run};
 extern const Kernel cpu_max_pool2d_grad_planes{"planes", accept_f32_f64, prepare_grad, run_grad};
 
 }  // namespace halfstep::kernels

@@ -27,6 +27,15 @@ inline Plan pool_plan(const PoolGeometry& g, int64_t worker_doubles = 0) {
           .phases = {pieces}};
 }
 
+/// Kernels that meet a row of all windows at once, one column of them after the other, would go through columns without
+/// end of a window that is far wider than the image; the reference meets what lies inside.
+template <class Typed>
+Verdict accept_narrow(const Problem& problem) {
+  const int64_t width = problem.in[0]->dims[3], window = Typed(problem.attributes).kernel[1];
+  if (window > width) return refuse("a window of {} columns is wider than the image of {}", window, width);
+  return accept();
+}
+
 /// body(geometry, plane) for the planes of a piece.
 template <class Body>
 void for_each_plane(const Call& call, int64_t piece, Body&& body) {

@@ -93,6 +93,7 @@ struct ScaleGrad {
 };
 
 Verdict accept_scale_grad(const Problem& problem) {
+  if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   const FakeQuantizeScaleGrad attributes(problem.attributes);
   return accept_run(Channels::of(problem.in[FakeQuantizeScaleGrad::in::x]->dims, attributes.axis));

@@ -273,12 +273,17 @@ Status run_clamp_grad(const Call& call, int phase, int64_t piece) {
   return {};
 }
 
+Verdict accept_sums(const Problem& problem) {
+  if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
+  return accept_simd(problem);
+}
+
 }  // namespace
 }  // namespace quantized
 
-const Kernel cpu_requantize_grad_planes = {"planes", accept_simd, quantized::prepare_requantize_grad,
+const Kernel cpu_requantize_grad_planes = {"planes", quantized::accept_sums, quantized::prepare_requantize_grad,
                                            quantized::run_requantize_grad};
-const Kernel cpu_clamp_grad_chunks = {"chunks", accept_simd, quantized::prepare_clamp_grad, quantized::run_clamp_grad};
+const Kernel cpu_clamp_grad_chunks = {"chunks", quantized::accept_sums, quantized::prepare_clamp_grad, quantized::run_clamp_grad};
 
 }  // namespace halfstep::kernels
 #endif

@@ -38,6 +38,7 @@ std::optional<Channels> channels_of(const Problem& problem) {
 }
 
 Verdict accept_neighbours(const Problem& problem) {
+  if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
   const DType dtype = problem.in[ReduceSum::in::x]->dtype;
   if (dtype != DType::f32) return refuse("x is {}, and this kernel sums f32", name(dtype));
   const auto channels = channels_of(problem);

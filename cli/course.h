@@ -1,0 +1,14 @@
+// How training went on the samples that it held back.
+#pragma once
+
+#include <string>
+
+#include "halfstep/halfstep.h"
+
+namespace halfstep::cli {
+
+/// A line on where it began and on the state that was written, and one more where it ended below that; nothing where
+/// nothing was held back.
+std::string course_text(const train::Course& course);
+
+}  // namespace halfstep::cli

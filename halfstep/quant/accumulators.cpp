@@ -1,0 +1,94 @@
+#include "halfstep/quant/accumulators.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <set>
+
+#include "halfstep/arith/accumulator.h"
+#include "halfstep/base/status.h"
+#include "halfstep/ir/ops.h"
+
+namespace halfstep::quant {
+namespace {
+
+bool is_average(Op op) {
+  return &op.info() == &ops::AvgPool2d::record() || &op.info() == &ops::GlobalAvgPool::record();
+}
+
+/// How many elements of an axis lie in each of its windows.
+std::set<int64_t> elements_of_windows(int64_t extent, int64_t windows, int64_t kernel, int64_t stride, int64_t before) {
+  std::set<int64_t> elements;
+  for (int64_t at = 0; at < windows; ++at) {
+    const int64_t begin = at * stride - before;
+    elements.insert(std::min(extent, begin + kernel) - std::max<int64_t>(begin, 0));
+  }
+  return elements;
+}
+
+std::set<int64_t> products(const std::set<int64_t>& rows, const std::set<int64_t>& columns) {
+  std::set<int64_t> all;
+  for (const int64_t row : rows) {
+    for (const int64_t column : columns) all.insert(row * column);
+  }
+  return all;
+}
+
+bool is_power_of_two(int64_t count) { return std::has_single_bit(static_cast<uint64_t>(count)); }
+
+AccumulatorProof average_proof(const WindowCounts& counts, arith::Requantization form, int64_t farthest) {
+  // In float32 a window that is not x adds reals: its codes alone must be exact.
+  if (form == arith::Requantization::float32 && !counts.covers_x) return {{}, farthest, arith::kMostInFloat32};
+  return {{}, counts.most * farthest, arith::most_accumulated(form)};
+}
+
+/// Multipliers are below 2^31, and the half of the largest shift is 2^61; forms that keep scales add reals.
+AccumulatorProof sum_proof(arith::Requantization form, std::span<const int64_t> farthest) {
+  if (arith::keeps_scales(form)) return {{}, std::max(farthest[0], farthest[1]), arith::kMostInFloat32};
+  constexpr int64_t kMultiplier = (int64_t{1} << 31) - 1;
+  constexpr int64_t kLargestHalf = int64_t{1} << (arith::kMaxShift - 1);
+  return {{}, (farthest[0] + farthest[1]) * kMultiplier, std::numeric_limits<int64_t>::max() - kLargestHalf};
+}
+
+}  // namespace
+
+std::optional<WindowCounts> window_counts(Op op) {
+  if (!is_average(op)) return std::nullopt;
+  const int64_t height = op.in(0).dims()[2], width = op.in(0).dims()[3];
+  if (height == kUnknown || width == kUnknown) return std::nullopt;
+  if (&op.info() == &ops::GlobalAvgPool::record()) return WindowCounts{height * width, {}, height * width, true};
+  const ops::AvgPool2d pool(op.node());
+  const auto &kernel = pool.kernel(), &stride = pool.stride(), &pad = pool.pad();
+  const auto all = products(elements_of_windows(height, op.out(0).dims()[2], kernel[0], stride[0], pad[0]),
+                            elements_of_windows(width, op.out(0).dims()[3], kernel[1], stride[1], pad[1]));
+  const bool is_padded = *std::ranges::max_element(pad) > 0;
+  WindowCounts counts{kernel[0] * kernel[1], {}, *all.rbegin(), kernel == Dims{height, width} && !is_padded};
+  if (pool.count_include_pad()) return counts;
+  std::ranges::copy_if(all, std::back_inserter(counts.cut), [&](int64_t count) { return count != counts.whole; });
+  return counts;
+}
+
+std::string obstacle_on_codes(Op op, arith::Requantization form) {
+  if (!is_average(op)) return {};
+  const auto counts = window_counts(op);
+  if (!counts) return "what its windows hold depends on open extents";
+  if (form != arith::Requantization::power_of_two) return {};
+  if (!is_power_of_two(counts->whole))
+    return fmt::format("its windows have {} elements, expected a power of two", counts->whole);
+  const auto odd = std::ranges::find_if_not(counts->cut, is_power_of_two);
+  if (odd == counts->cut.end()) return {};
+  return fmt::format("a window at an edge has {} elements, expected a power of two", *odd);
+}
+
+AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<const int64_t> farthest) {
+  AccumulatorProof proof{{}, farthest[0] * farthest.back(), arith::most_accumulated(form)};  // a product
+  if (const auto counts = window_counts(op)) proof = average_proof(*counts, form, farthest[0]);
+  if (&op.info() == &ops::Add::record()) proof = sum_proof(form, farthest);
+  proof.layer = op.name();
+  if (proof.bound > proof.limit)
+    unsupported("{}: the accumulator can reach {}, expected at most {}; use fewer bits{}", op.where(), proof.bound,
+                proof.limit, is_average(op) ? " or a smaller window" : "");
+  return proof;
+}
+
+}  // namespace halfstep::quant

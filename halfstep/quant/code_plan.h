@@ -1,0 +1,27 @@
+// What has codes in a network to be quantized: the one place that decides it.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "halfstep/ir/model.h"
+#include "halfstep/quant/platform.h"
+
+namespace halfstep::quant {
+
+struct CodePlan {
+  std::map<const detail::OpNode*, std::string> in_float;  ///< operators that stay in float, with the reason
+  std::map<const detail::OpNode*, Op> activation;         ///< by operator on codes, the activation that fuses into it
+  bool is_float(Op op) const { return in_float.contains(op.node()); }
+  bool is_real(Value value) const { return value.producer() && is_float(value.producer()); }
+  /// The activation that fuses into `op`, or null.
+  Op activation_of(Op op) const;
+  /// The result of `op` that gets a quantizer: that of the activation that fuses into it, or its own.
+  Value result_of(Op op) const;
+};
+
+/// An operator has codes where the operator on codes takes its attributes, operands and extents as they are, and at
+/// least one operand has codes or is an input of the network; all others stay in float.
+CodePlan plan_codes(const Model& model, const Platform& platform);
+
+}  // namespace halfstep::quant

@@ -1,0 +1,97 @@
+#include "halfstep/source.h"
+
+#include <algorithm>
+
+#include "halfstep/base/random.h"
+#include "halfstep/base/status.h"
+#include "halfstep/passes/bypass_quantizers.h"
+#include "halfstep/passes/dce.h"
+#include "halfstep/passes/separate_names.h"
+#include "halfstep/passes/training_form.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/verify/meaning.h"
+
+namespace halfstep {
+namespace {
+
+/// More of them would cost more than the comparison of the roads does.
+constexpr int64_t kGivenSamples = 64;
+
+/// Samples that a Model keeps, then those of a data set.
+struct AllSamples {
+  const Source& source;
+  const train::Samples& given;
+
+  int64_t kept() const { return source.sample_count(); }
+  int64_t size() const { return kept() + train::usable(source.network, given.size()); }
+  /// All from one of the two.
+  Tensors operator()(int64_t begin, int64_t count) const {
+    if (begin >= kept()) return given.inputs(begin - kept(), count);
+    Tensors inputs;
+    for (const auto& [name, tensor] : source.samples) inputs[name] = tensor.rows(begin, begin + count);
+    return inputs;
+  }
+};
+
+Model evaluating(Model model) {
+  passes::set_mode(model.graph, passes::Mode::evaluation);
+  return model;
+}
+
+}  // namespace
+
+std::shared_ptr<const Source> source_of(const Model& network, const train::Samples& samples, int64_t keep,
+                                        uint64_t seed) {
+  constexpr uint64_t kStream = uint64_t{1} << 34;  // apart from those of calibration and training
+  if (keep < 0) fail("keep-samples: found {}, expected a number of samples, or 0 for none", keep);
+  const int64_t batch = train::batch_of(network, 1);
+  const int64_t count = std::min((keep + batch - 1) / batch * batch, train::usable(network, samples.size()));
+  const auto order = Random(seed, kStream).permutation(samples.size());
+  Source source{network, count == 0 ? Tensors() : samples.inputs(0, count, &order)};
+  passes::separate_names(source.network.graph);  // as prepare does: values are joined by their names
+  return std::make_shared<const Source>(std::move(source));
+}
+
+verify::FloatReport check_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {
+  const Source& source = *prepared.source;
+  Model rewritten = evaluating(quant::float_form(source.network));
+  Model unquantized = evaluating(prepared);
+  passes::bypass_quantizers(unquantized.graph);
+  passes::dce(rewritten);
+  passes::dce(unquantized);
+  const Tensors inputs = AllSamples{source, samples}(0, train::batch_of(source.network, 1));
+  auto report = verify::same_floats(evaluating(source.network), rewritten, inputs, {}, pool);
+  verify::compare_structure(report, rewritten, unquantized);
+  return report;
+}
+
+void require_same_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {
+  const verify::FloatReport report = check_floats(prepared, samples, pool);
+  const std::string& name = prepared.graph.name();
+  if (!report.structure.empty()) fail("network '{}': the prepared network {}; this is a bug", name, report.structure);
+  if (report.trained) fail("network '{}': the prepared network has other tensors; this is a bug", name);
+  if (report.faults.empty()) return;
+  const verify::FloatFault& fault = report.faults.front();
+  fail("network '{}': '{}' is not what came in: element {} is {}, expected {} within {}; this is a bug", name,
+       fault.value, fault.index, fault.found, fault.expected, fault.bound);
+}
+
+void check_meaning(verify::RoadReport& report, const Model& prepared, const Model& integer,
+                   const train::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
+                   const ProgressCallback& progress) {
+  if (!prepared.source) {
+    report.unchecked =
+        "the prepared Model does not have the network that it was made from, as files of earlier versions do not; "
+        "quantize again";
+    return;
+  }
+  report.floats = check_floats(prepared, samples, pool);
+  const AllSamples all{*prepared.source, samples};
+  report.meaning_samples = options.all ? all.size() : std::min(all.size(), all.kept() + kGivenSamples);
+  for (auto& layer : verify::check_meaning(prepared, integer, all, report.meaning_samples, options, pool, progress)) {
+    const auto found = std::ranges::find_if(report.layers, [&](const auto& l) { return l.layer.name == layer.layer; });
+    if (found != report.layers.end()) found->meaning = std::move(layer.meaning);
+  }
+}
+
+}  // namespace halfstep

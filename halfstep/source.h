@@ -1,0 +1,32 @@
+// What a quantized network is held against: where it came from. Internal to the face.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "halfstep/base/log.h"
+#include "halfstep/base/parallel.h"
+#include "halfstep/ir/model.h"
+#include "halfstep/train/samples.h"
+#include "halfstep/verify/roads.h"
+
+namespace halfstep {
+
+/// `network` as it came in, with `keep` of the samples, drawn by `seed`: all where there are no more, and whole batches
+/// where the network takes one size alone. Throws for a number below 0.
+std::shared_ptr<const Source> source_of(const Model& network, const train::Samples& samples, int64_t keep,
+                                        uint64_t seed);
+
+/// The source of `prepared` against its float form, on one batch of the samples, kept or else given.
+verify::FloatReport check_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool);
+
+/// Throws where a network that was just prepared is not what came in.
+void require_same_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool);
+
+/// Adds to `report` what holds between the layers of `integer` and the source of `prepared`, on the samples that the
+/// source keeps and the first 64 of those given, or on all where the options say so; or why nobody can say.
+void check_meaning(verify::RoadReport& report, const Model& prepared, const Model& integer,
+                   const train::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
+                   const ProgressCallback& progress);
+
+}  // namespace halfstep

@@ -1,0 +1,143 @@
+#include "halfstep/verify/codings.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "halfstep/base/status.h"
+#include "halfstep/compile/evaluate.h"
+#include "halfstep/verify/product.h"
+
+namespace halfstep::verify {
+namespace {
+
+double rounded(double steps, Ties ties) {
+  if (ties == Ties::away) return std::round(steps);
+  if (ties == Ties::even) return std::nearbyint(steps);
+  const double below = std::floor(steps);
+  return steps - below >= 0.5 ? below + 1 : below;
+}
+
+CodeFormat format_of(const Model& prepared, const ops::FakeQuantize& quantizer) {
+  return {static_cast<double>(scales_of(prepared, quantizer).front()),
+          prepared.tensors.at(quantizer.zero_point().name()).data<int32_t>()[0],
+          quantizer.code_min(),
+          quantizer.code_max(),
+          ties_of(quantizer),
+          quantizer.requantize(),
+          static_cast<int>(quantizer.multiplier_bits())};
+}
+
+/// Whether `op` stands in neither the prepared network nor in what codes are made of: a normalization that was folded,
+/// a quantizer of another framework.
+bool was_taken_in(Op op, const Graph& prepared) {
+  return (is_foreign_quantizer(op) || &op.info() == &ops::BatchNorm::record()) && !prepared.op(op.name());
+}
+
+class Join {
+ public:
+  Join(const Model& prepared, const Graph& integer, const Graph& source)
+      : prepared_(prepared), integer_(integer), source_(source) {
+    for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
+      if (!quantizer.x().is_tensor()) claim(quantizer);
+    }
+  }
+
+  std::vector<Coding> run() {
+    for (const Op op : integer_.ops()) {
+      if (&op.info() != &ops::Dequantize::record()) add(op);
+    }
+    return std::move(codings_);
+  }
+
+ private:
+  /// Whether the operator gives codes where the prepared network has reals; what stayed as it was gives what it gave.
+  bool gives_codes(Op layer) const {
+    const Op prepared = prepared_.graph.op(layer.name());
+    return !is_float(layer.out(0).dtype()) && !(prepared && prepared.out(0).dtype() == layer.out(0).dtype());
+  }
+
+  /// The layer whose codes the quantizer makes: its own name, that of the operator before it, or of the one before that
+  /// where an activation was fused.
+  void claim(const ops::FakeQuantize& quantizer) {
+    const Op producer = quantizer.x().producer();
+    const Op fused = producer && producer.operands().front() ? producer.operands().front().producer() : Op();
+    for (const Op named : {Op(quantizer), producer, fused}) {
+      const Op layer = named ? integer_.op(named.name()) : Op();
+      if (!layer || !gives_codes(layer)) continue;
+      quantizers_.emplace(layer.name(), quantizer);
+      return;
+    }
+  }
+
+  void add(Op op) {
+    Coding coding{op.name(), op, !gives_codes(op), {}, {}, operands_of(op)};
+    std::string stands_for = op.name();
+    if (const auto found = quantizers_.find(op.name()); found != quantizers_.end()) {
+      coding.format = format_of(prepared_, found->second);
+      stands_for = found->second.x().name();
+    } else if (!coding.real) {
+      coding.format = moved_format(coding);
+    }
+    coding.source = source_value(source_, prepared_.graph, stands_for);
+    places_[op.node()] = codings_.size();
+    codings_.push_back(std::move(coding));
+  }
+
+  std::vector<size_t> operands_of(Op op) const {
+    std::vector<size_t> operands;
+    for (const Value operand : op.operands()) {
+      Op producer = operand && !operand.is_tensor() ? operand.producer() : Op();
+      if (producer && &producer.info() == &ops::Dequantize::record()) producer = producer.in(0).producer();
+      if (producer && places_.contains(producer.node())) operands.push_back(places_.at(producer.node()));
+    }
+    return operands;
+  }
+
+  CodeFormat moved_format(const Coding& coding) const {
+    const Op prepared = prepared_.graph.op(coding.layer);
+    if (!prepared || &prepared.info() != &coding.op.info() || coding.operands.empty())
+      fail("layer '{}': no quantizer of network '{}' says what its codes stand for", coding.layer,
+           prepared_.graph.name());
+    return codings_[coding.operands.front()].format;
+  }
+
+  const Model& prepared_;
+  const Graph &integer_, &source_;
+  std::map<std::string, ops::FakeQuantize> quantizers_;  ///< by layer
+  std::map<const detail::OpNode*, size_t> places_;
+  std::vector<Coding> codings_;
+};
+
+}  // namespace
+
+int64_t CodeFormat::code(double steps) const {
+  const double code = rounded(steps, ties) + static_cast<double>(zero_point);
+  if (!(code >= static_cast<double>(code_min))) return code_min;
+  return code > static_cast<double>(code_max) ? code_max : static_cast<int64_t>(code);
+}
+
+std::vector<Coding> codings_of(const Model& prepared, const Graph& integer, const Graph& source) {
+  return Join(prepared, integer, source).run();
+}
+
+Value source_value(const Graph& source, const Graph& prepared, const std::string& name) {
+  Value value = source.value(name);
+  while (value && value.has_one_use() && was_taken_in(value.uses().front().first, prepared))
+    value = value.uses().front().first.out(0);
+  return value;
+}
+
+Ties ties_of(const ops::FakeQuantize& quantizer) {
+  if (quantizer.rounding() == "half_even") return Ties::even;
+  return quantizer.rounding() == "half_up" ? Ties::up : Ties::away;
+}
+
+std::vector<float> scales_of(const Model& prepared, const ops::FakeQuantize& quantizer) {
+  const Op rounding = quantizer.scale().producer();
+  const Tensor& stored = prepared.tensors.at((rounding ? rounding.in(0) : quantizer.scale()).name());
+  const Tensor scales = rounding ? compiler::evaluate(rounding, {stored}).front() : stored;
+  const auto values = scales.data<float>();
+  return {values.begin(), values.end()};
+}
+
+}  // namespace halfstep::verify

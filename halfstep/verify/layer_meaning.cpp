@@ -1,0 +1,132 @@
+#include "halfstep/verify/layer_meaning.h"
+
+#include <algorithm>
+
+#include "halfstep/base/elements.h"
+#include "halfstep/base/status.h"
+
+namespace halfstep::verify {
+namespace {
+
+/// The product behind `value`, through normalizations and the sum with a bias.
+Op product_behind(Value value, const std::string& layer) {
+  const std::string name = value.name();
+  for (Op op = value.producer(); op; op = value.producer()) {
+    if (weight_ports(op)) return op;
+    const bool adds = &op.info() == &ops::Add::record();
+    if (!adds && &op.info() != &ops::BatchNorm::record() && !is_foreign_quantizer(op)) break;
+    value = adds && op.in(0).is_tensor() ? op.in(1) : op.in(0);
+  }
+  fail("layer '{}': the network that came in has no product with a weight behind '{}'", layer, name);
+}
+
+std::string text_of(Op op) {
+  std::string text = fmt::format("{} '{}'", op.info().name, op.name());
+  const char* separator = " {";
+  for (const auto& [name, value] : op.attributes()) {
+    text += fmt::format("{}{}: {}", separator, name, to_string(value));
+    separator = ", ";
+  }
+  return op.attributes().empty() ? text : text + "}";
+}
+
+}  // namespace
+
+LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place)
+    : graphs_(graphs), place_(place), out_(coding().source), values_(graphs.source.graph, graphs.source.tensors) {
+  const Dims& dims = coding().op.out(0).dims();
+  if (out_.dims() != dims)
+    fail("layer '{}': the program has codes of {}, the network that came in has '{}' of {}", name(), to_string(dims),
+         out_.name(), to_string(out_.dims()));
+  graphs_.covered[place_] = true;
+  add_part(coding());
+  for (const size_t operand : coding().operands) {
+    const Coding& part = graphs_.codings[operand];
+    if (part.source || part.real) continue;
+    graphs_.covered[operand] = true;
+    add_part(part);
+  }
+}
+
+void LayerMeaningCheck::add_part(const Coding& part) {
+  if (auto weights = layer_weights(graphs_.prepared, graphs_.integer, part, graphs_.codings))
+    return weigh(std::move(*weights));
+  std::vector<CodeFormat> formats;
+  for (const size_t operand : part.operands) formats.push_back(graphs_.codings[operand].format);
+  bound_.add(code_bound(part.op, formats, part.format, nullptr));
+}
+
+void LayerMeaningCheck::weigh(LayerWeights weights) {
+  const Value result = source_value(graphs_.source.graph, graphs_.prepared.graph, weights.prepared.name());
+  if (!result) fail("layer '{}': the network that came in has no such value", name());
+  product_ = product_behind(result, name());
+  axis_ = channel_axis(product_);
+  const bool turned = inputs_first(product_);
+  const Dims& has = product_.in(weight_ports(product_)->weight).dims();
+  WeighedLayer layer{result, product_, {weights.reals(turned)}, weights.bias};
+  if (layer.weight.tensor.dims() != has || product_.out(0).dims() != result.dims())
+    fail("layer '{}': its weight is {}, the network that came in has {} in {}", name(), to_string(weights.codes.dims()),
+         to_string(has), text_of(product_));
+  const Op last = out_.producer();
+  const bool slopes = last && last != product_ && last.info().attribute("alpha") != nullptr;
+  const double alpha = slopes ? std::fabs(get<double>(last.attributes(), "alpha")) : 1.0;
+  const CodeFormat& x = graphs_.codings[coding().operands[0]].format;
+  const WeightFacts facts{weights.scales, weights.bias, weights.taps(), std::max(1.0, alpha), axis_};
+  bound_.add(code_bound(coding().op, {x}, coding().format, &facts));
+  values_.set_layer(std::move(layer));
+  weights_ = std::move(weights);
+}
+
+void LayerMeaningCheck::check_weights() {
+  if (weights_) compare_weights(*weights_, graphs_.prepared, meaning_);
+}
+
+/// What the layer's operator reads comes first: a value may have codes in two formats.
+const Numbers* LayerMeaningCheck::known(Value value, const Run& run) const {
+  for (const size_t operand : coding().operands) {
+    if (graphs_.codings[operand].source == value) return &run.values[operand];
+  }
+  for (size_t i = 0; i < graphs_.codings.size(); ++i) {
+    const bool is_other = graphs_.codings[i].source == value && (value != out_ || graphs_.codings[i].real);
+    if (is_other) return &run.values[i];
+  }
+  const auto argument = value.producer() ? run.arguments.end() : run.arguments.find(value.name());
+  return argument == run.arguments.end() ? nullptr : &argument->second;
+}
+
+void LayerMeaningCheck::check(const Run& run, bool all, const MeaningOptions& options) {
+  const int64_t wanted = all ? out_.dims().empty() ? 1 : count_elements(out_.dims()) : options.elements * run.samples;
+  values_.begin([&](Value value) { return known(value, run); });
+  const auto stream = static_cast<uint64_t>(run.first_sample) << 20U | place_;
+  compare(run, spread_indices(out_.dims(), axis_, wanted, Random(options.seed, stream)));
+}
+
+void LayerMeaningCheck::compare(const Run& run, const std::vector<int64_t>& indices) {
+  const std::vector<double> reals = values_.elements(out_, indices);
+  const Tensor& codes = run.values[place_].tensor;
+  const Dims& dims = out_.dims();
+  const int64_t channels = dims.size() > axis_ ? dims[axis_] : 1;
+  const int64_t after = dims.size() > axis_ ? count_elements(std::span(dims).subspan(axis_ + 1)) : 1;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const double steps = reals[i] / coding().format.scale;
+    const auto bound = [&] { return bound_.at(steps, static_cast<size_t>(indices[i] / after % channels)); };
+    compare_code(meaning_, coding().format, steps, static_cast<int64_t>(element(codes, indices[i])), bound,
+                 [&] { return feature_fault(run, indices[i], reals[i]); });
+  }
+}
+
+MeaningFault LayerMeaningCheck::feature_fault(const Run& run, int64_t index, double real) const {
+  const Dims& dims = out_.dims();
+  const auto sample_dims = dims.empty() ? std::span<const int64_t>() : std::span(dims).subspan(1);
+  const int64_t size = count_elements(sample_dims), sample = run.first_sample + index / size;
+  const Dims position = position_of(index % size, sample_dims);
+  return {"feature", index % size, nhwc_index(position, sample_dims), sample, position, 0, 0, real, says()};
+}
+
+std::string LayerMeaningCheck::says() const {
+  const Op last = out_.producer();
+  if (!last) return fmt::format("argument '{}'", out_.name());
+  return product_ && last != product_ ? text_of(product_) + ", then " + text_of(last) : text_of(last);
+}
+
+}  // namespace halfstep::verify

@@ -1,0 +1,89 @@
+// One layer of an integer program and what it means: the part of the network that came in between the nearest values
+// that have codes. Internal to this room.
+#pragma once
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "halfstep/verify/code_bound.h"
+#include "halfstep/verify/codings.h"
+#include "halfstep/verify/layer_weights.h"
+#include "halfstep/verify/meaning.h"
+#include "halfstep/verify/real_values.h"
+
+namespace halfstep::verify {
+
+/// A run of the program.
+struct Run {
+  std::vector<Numbers> values;               ///< by coding
+  std::map<std::string, Numbers> arguments;  ///< by name
+  int64_t first_sample = 0, samples = 1;
+};
+
+/// What all layers share.
+struct MeaningGraphs {
+  const Model& prepared;
+  const Model& integer;
+  Model source;  ///< with the extents of the run
+  std::vector<Coding> codings = {};
+  /// Of each coding whether it is checked: one whose value the source lacks is, with what moves its codes.
+  std::vector<bool> covered = {};
+};
+
+/// Counts a code of the program beside that of `steps`, which may lie 1/2 + bound() from it.
+template <class Bound, class MakeFault>
+void compare_code(Meaning& meaning, const CodeFormat& format, double steps, int64_t found, Bound bound,
+                  MakeFault make_fault) {
+  ++meaning.compared;
+  const int64_t expected = format.code(steps);
+  if (found == expected) return;
+  const auto zero = static_cast<double>(format.zero_point);
+  const double held =
+      std::clamp(steps, static_cast<double>(format.code_min) - zero, static_cast<double>(format.code_max) - zero);
+  meaning.largest = std::max(meaning.largest, std::abs(found - expected));
+  if (std::fabs(static_cast<double>(found) - zero - held) <= 0.5 + bound()) {  // never of a NaN
+    ++meaning.near_ties;
+    return;
+  }
+  ++meaning.beyond;
+  if (meaning.first) return;
+  meaning.first = make_fault();
+  meaning.first->found = found;
+  meaning.first->expected = expected;
+}
+
+/// The meaning of codings[place], whose value the source has.
+class LayerMeaningCheck {
+ public:
+  /// Keeps a reference to `graphs`, and marks there what it covers.
+  LayerMeaningCheck(MeaningGraphs& graphs, size_t place);
+
+  const std::string& name() const { return coding().layer; }
+  void check_weights();
+  /// Elements of every sample of the run: all, or some.
+  void check(const Run& run, bool all, const MeaningOptions& options);
+  const Meaning& result() const { return meaning_; }
+
+ private:
+  const Coding& coding() const { return graphs_.codings[place_]; }
+  void add_part(const Coding& part);
+  void weigh(LayerWeights weights);
+  const Numbers* known(Value value, const Run& run) const;
+  void compare(const Run& run, const std::vector<int64_t>& indices);
+  MeaningFault feature_fault(const Run& run, int64_t index, double real) const;
+  std::string says() const;
+
+  MeaningGraphs& graphs_;
+  size_t place_;
+  Value out_;
+  size_t axis_ = 1;  ///< of channels
+  RealValues values_;
+  CodeBound bound_;
+  std::optional<LayerWeights> weights_;
+  Op product_;  ///< of the source, in layers with weights
+  Meaning meaning_;
+};
+
+}  // namespace halfstep::verify

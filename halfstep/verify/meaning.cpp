@@ -1,0 +1,127 @@
+#include "halfstep/verify/meaning.h"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <memory>
+
+#include "halfstep/base/status.h"
+#include "halfstep/verify/layer_meaning.h"
+#include "halfstep/verify/programs.h"
+
+namespace halfstep::verify {
+namespace {
+
+void add(Meaning& to, const Meaning& more) {
+  to.compared += more.compared;
+  to.near_ties += more.near_ties;
+  to.beyond += more.beyond;
+  to.largest = std::max(to.largest, more.largest);
+  if (!to.first) to.first = more.first;
+}
+
+class MeaningCheck {
+ public:
+  MeaningCheck(const Model& prepared, const Model& integer, const Tensors& inputs)
+      : graphs_{prepared, integer, source_for(prepared, inputs)}, program_(start(inputs)) {
+    for (size_t place = 0; place < graphs_.codings.size(); ++place) {
+      const Coding& coding = graphs_.codings[place];
+      if (coding.source && !coding.real) layers_.push_back(std::make_unique<LayerMeaningCheck>(graphs_, place));
+    }
+    for (size_t place = 0; place < graphs_.codings.size(); ++place) {
+      if (!graphs_.covered[place] && !graphs_.codings[place].real)
+        fail("layer '{}': the network that came in has no such value, nor one that its codes become",
+             graphs_.codings[place].layer);
+    }
+  }
+
+  void check_weights() {
+    for (const auto& layer : layers_) layer->check_weights();
+  }
+
+  void run(const Tensors& inputs, int64_t first_sample, int64_t samples, const MeaningOptions& options,
+           ThreadPool& pool) {
+    Run run{{}, {}, first_sample, samples};
+    const Tensors values = program_.run(inputs, pool);
+    for (const Coding& coding : graphs_.codings)
+      run.values.push_back({values.at(coding.layer), !coding.real, coding.format.scale, coding.format.zero_point});
+    for (const auto& [name, tensor] : inputs) run.arguments[name] = {tensor};
+    std::vector<std::exception_ptr> failures(layers_.size());
+    pool.parallel_for(static_cast<int64_t>(layers_.size()), [&](int64_t i) {
+      const auto layer = static_cast<size_t>(i);
+      try {
+        layers_[layer]->check(run, options.all || first_sample == 0, options);
+      } catch (...) {
+        failures[layer] = std::current_exception();
+      }
+    });
+    for (const auto& failure : failures) {
+      if (failure) std::rethrow_exception(failure);
+    }
+  }
+
+  /// Adds to what was found with other extents.
+  void add_to(std::vector<LayerMeaning>& all) const {
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      if (i == all.size()) all.push_back({layers_[i]->name(), {}});
+      add(all[i].meaning, layers_[i]->result());
+    }
+  }
+
+ private:
+  static Model source_for(const Model& prepared, const Tensors& inputs) {
+    if (!prepared.source) fail("network '{}': does not have the network that it was made from", prepared.graph.name());
+    return sized_for(prepared.source->network, inputs);
+  }
+
+  runtime::Program start(const Tensors& inputs) {
+    const Model sized = sized_for(graphs_.integer, inputs);
+    integer_ = sized.graph;
+    graphs_.codings = codings_of(graphs_.prepared, integer_, graphs_.source.graph);
+    graphs_.covered.resize(graphs_.codings.size());
+    std::vector<std::string> fetch;
+    for (const Coding& coding : graphs_.codings) fetch.push_back(coding.layer);
+    return program_of(graphs_.integer, inputs, fetch);
+  }
+
+  MeaningGraphs graphs_;
+  Graph integer_;  ///< with the extents of the run; what codings point to
+  runtime::Program program_;
+  std::vector<std::unique_ptr<LayerMeaningCheck>> layers_;
+};
+
+}  // namespace
+
+std::vector<LayerMeaning> check_meaning(const Model& prepared, const Model& integer, const BatchSource& source,
+                                        int64_t samples, const MeaningOptions& options, ThreadPool& pool,
+                                        const ProgressCallback& progress) {
+  const Dims& first = prepared.graph.arguments().front().dims();
+  const int64_t batch = first.empty() || first[0] == kUnknown ? 1 : first[0];
+  std::map<std::vector<Dims>, MeaningCheck> checks;  // by the extents of the inputs
+  for (int64_t begin = 0; begin + batch <= samples; begin += batch) {
+    const Tensors inputs = source(begin, batch);
+    std::vector<Dims> extents;
+    for (const auto& [name, tensor] : inputs) extents.push_back(tensor.dims());
+    const auto [check, fresh] = checks.try_emplace(extents, prepared, integer, inputs);
+    if (fresh && begin == 0) check->second.check_weights();
+    check->second.run(inputs, begin, batch, options, pool);
+    if (progress) progress({"meaning", static_cast<double>(begin + batch), static_cast<double>(samples), ""});
+  }
+  std::vector<LayerMeaning> layers;
+  for (const auto& [extents, check] : checks) check.add_to(layers);
+  return layers;
+}
+
+std::vector<LayerMeaning> check_meaning(const Model& prepared, const Model& integer, const MeaningOptions& options,
+                                        ThreadPool& pool) {
+  HS_CHECK(prepared.source != nullptr);
+  const Source& kept = *prepared.source;
+  const auto rows = [&](int64_t begin, int64_t count) {
+    Tensors part;
+    for (const auto& [name, tensor] : kept.samples) part[name] = tensor.rows(begin, begin + count);
+    return part;
+  };
+  return check_meaning(prepared, integer, rows, kept.sample_count(), options, pool);
+}
+
+}  // namespace halfstep::verify

@@ -1,0 +1,175 @@
+#include "halfstep/verify/product.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "halfstep/base/status.h"
+#include "halfstep/ir/ops.h"
+
+namespace halfstep::verify {
+namespace {
+
+bool is(Op op, const OpInfo& info) { return &op.info() == &info; }
+
+/// Eight sums side by side, however many of them an instruction adds; so they do not depend on the processor.
+using Lanes = double __attribute__((vector_size(64)));
+constexpr size_t kLanes = 8, kPatches = 4;
+
+/// sums[p] = row * patch p, for patches that follow each other.
+__attribute__((target_clones("avx512f", "avx2", "default"))) void multiply(const double* row, const double* patches,
+                                                                           size_t taps, double* sums) {
+  Lanes lanes[kPatches] = {};
+  size_t i = 0;
+  for (; i + kLanes <= taps; i += kLanes) {
+    Lanes weights, features;
+    std::memcpy(&weights, row + i, sizeof(weights));
+    for (size_t p = 0; p < kPatches; ++p) {
+      std::memcpy(&features, patches + p * taps + i, sizeof(features));
+      lanes[p] += weights * features;
+    }
+  }
+  for (size_t p = 0; p < kPatches; ++p) {
+    double sum = 0;
+    for (size_t lane = 0; lane < kLanes; ++lane) sum += lanes[p][lane];
+    for (size_t rest = i; rest < taps; ++rest) sum += row[rest] * patches[p * taps + rest];
+    sums[p] = sum;
+  }
+}
+
+std::vector<double> magnitudes_of(std::vector<double> numbers) {
+  for (double& number : numbers) number = std::fabs(number);
+  return numbers;
+}
+
+bool is_plain_matrix_product(Op op) {
+  if (is(op, ops::Linear::record())) return true;
+  if (is(op, ops::Gemm::record())) return ops::Gemm(op.node()).alpha() == 1 && !ops::Gemm(op.node()).transpose_a();
+  return is(op, ops::Matmul::record()) && !ops::Matmul(op.node()).transpose_a() && op.in(0).dims().size() == 2;
+}
+
+bool is_stored(Value value) {
+  while (value && !value.is_tensor() && is_foreign_quantizer(value.producer())) value = value.producer().in(0);
+  return value && value.is_tensor();
+}
+
+}  // namespace
+
+bool is_foreign_quantizer(Op op) {
+  if (!op) return false;
+  const std::string& trait = op.info().quant.trait;
+  return trait == "to_codes" || trait == "from_codes" || trait == "to_codes_and_back";
+}
+
+std::optional<WeightPorts> weight_ports(Op op) {
+  WeightPorts ports{op.info().quant.weight, op.info().quant.bias};
+  if (is(op, ops::Gemm::record())) ports = {op.info().input("b"), op.info().input("c")};
+  if (is(op, ops::Matmul::record())) ports = {op.info().input("b"), -1};
+  if (ports.weight < 0 || !is_stored(op.in(ports.weight))) return std::nullopt;
+  return ports;
+}
+
+bool inputs_first(Op op) {
+  if (is(op, ops::Gemm::record())) return !ops::Gemm(op.node()).transpose_b();
+  return is(op, ops::Matmul::record()) && !ops::Matmul(op.node()).transpose_b();
+}
+
+size_t channel_axis(Op op) {
+  const bool matrix = is(op, ops::Linear::record()) || is(op, ops::Gemm::record()) || is(op, ops::Matmul::record());
+  return matrix ? op.out(0).dims().size() - 1 : 1;
+}
+
+std::optional<Product> Product::of(Op op, const Numbers& weight) {
+  if (!is(op, ops::Conv2d::record()) && !is_plain_matrix_product(op)) return std::nullopt;
+  return Product(op, weight);
+}
+
+Product::Product(Op op, const Numbers& weight)
+    : convolves_(is(op, ops::Conv2d::record())), x_(op.in(0).dims()), y_(op.out(0).dims()) {
+  const Tensor w = weight.operand();
+  const auto elements = w.data<double>();
+  const int64_t outputs = y_[channel_axis(op)];
+  taps_ = outputs == 0 ? 0 : w.size() / outputs;
+  rows_.assign(elements.begin(), elements.end());
+  if (inputs_first(op)) {
+    for (int64_t o = 0; o < outputs; ++o) {
+      for (int64_t i = 0; i < taps_; ++i)
+        rows_[static_cast<size_t>(o * taps_ + i)] = elements[static_cast<size_t>(i * outputs + o)];
+    }
+  }
+  if (!convolves_) return;
+  const ops::Conv2d conv(op.node());
+  kernel_ = {w.dims()[2], w.dims()[3]};
+  stride_ = conv.stride();
+  dilation_ = conv.dilation();
+  pad_ = conv.pad();
+  groups_ = conv.groups();
+}
+
+Product::Place Product::place(int64_t element) const {
+  if (!convolves_) return {element / y_[1], element % y_[1]};
+  const int64_t plane = y_[2] * y_[3], channel = element / plane % y_[1], image = element / plane / y_[1];
+  const int64_t group = channel / (y_[1] / groups_);
+  return {(image * groups_ + group) * plane + element % plane, channel};
+}
+
+void Product::fill(int64_t patch, std::vector<int64_t>& indices) const {
+  if (convolves_) return fill_window(patch, indices);
+  for (int64_t i = 0; i < taps_; ++i) indices[static_cast<size_t>(i)] = patch * taps_ + i;
+}
+
+void Product::fill_window(int64_t patch, std::vector<int64_t>& indices) const {
+  const int64_t plane = y_[2] * y_[3], oy = patch % plane / y_[3], ox = patch % y_[3];
+  const int64_t first_channel = patch / plane * (x_[1] / groups_);  // of all images' channels, group by group
+  auto next = indices.begin();
+  for (int64_t c = 0; c < x_[1] / groups_; ++c) {
+    for (int64_t ky = 0; ky < kernel_[0]; ++ky) {
+      const int64_t y = oy * stride_[0] - pad_[0] + ky * dilation_[0];
+      for (int64_t kx = 0; kx < kernel_[1]; ++kx) {
+        const int64_t x = ox * stride_[1] - pad_[1] + kx * dilation_[1];
+        const bool inside = y >= 0 && y < x_[2] && x >= 0 && x < x_[3];
+        *next++ = inside ? ((first_channel + c) * x_[2] + y) * x_[3] + x : -1;
+      }
+    }
+  }
+}
+
+std::vector<Product::Run> Product::runs_of(std::span<const int64_t> indices) const {
+  std::vector<Run> runs;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const Place at = place(indices[i]);
+    if (runs.empty() || runs.back().patch != at.patch) runs.push_back({at.patch, i, {}});
+    runs.back().rows.push_back(at.row);
+  }
+  return runs;
+}
+
+std::vector<double> Product::elements(const Numbers& x, std::span<const int64_t> indices, bool magnitude) const {
+  const auto taps = static_cast<size_t>(taps_);
+  const std::vector<double> magnitudes = magnitude ? magnitudes_of(rows_) : std::vector<double>();
+  const std::vector<double>& rows = magnitude ? magnitudes : rows_;
+  std::vector<double> results(indices.size()), patches(taps * kPatches);
+  std::vector<int64_t> places(taps);
+  std::array<double, kPatches> sums{};
+  const std::vector<Run> runs = runs_of(indices);
+  for (size_t first = 0; first < runs.size(); first += kPatches) {
+    const std::span now = std::span(runs).subspan(first, std::min(kPatches, runs.size() - first));
+    for (size_t p = 0; p < now.size(); ++p) {
+      const std::span patch = std::span(patches).subspan(p * taps, taps);
+      fill(now[p].patch, places);
+      x.read(places, patch);
+      if (magnitude) std::ranges::transform(patch, patch.begin(), [](double v) { return std::fabs(v); });
+    }
+    const bool alike = std::ranges::all_of(now, [&](const Run& run) { return run.rows == now[0].rows; });
+    for (size_t p = 0; p < (alike ? 1 : now.size()); ++p) {
+      for (size_t i = 0; i < now[p].rows.size(); ++i) {
+        multiply(&rows[static_cast<size_t>(now[p].rows[i]) * taps], patches.data(), taps, sums.data());
+        for (size_t to = p; to < (alike ? now.size() : p + 1); ++to) results[now[to].begin + i] = sums[to];
+      }
+    }
+  }
+  return results;
+}
+
+}  // namespace halfstep::verify

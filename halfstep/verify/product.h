@@ -1,0 +1,67 @@
+// Elements of a product of features and a weight in float64, one by one: a convolution or a matrix product.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "halfstep/ir/graph.h"
+#include "halfstep/verify/numbers.h"
+
+namespace halfstep::verify {
+
+/// What stands between reals and codes in networks that another framework has quantized.
+bool is_foreign_quantizer(Op op);
+
+/// Operand positions of the operators that weigh features: all of them, whatever becomes of them on codes. A linear
+/// layer keeps its weight as [out, in]; gemm and matmul keep it as [in, out] unless they say otherwise.
+struct WeightPorts {
+  int weight = -1, bias = -1;
+};
+/// Nothing where the operator has no weight, or it is no tensor, seen through another framework's quantizers.
+std::optional<WeightPorts> weight_ports(Op op);
+
+/// Whether the operator has its weight as [in, out], and not output channels first.
+bool inputs_first(Op op);
+
+/// Axis of output channels of the operator's result.
+size_t channel_axis(Op op);
+
+/// Without the bias. Each element is one sum in double over what the operator's definition says, in eight interleaved
+/// parts.
+class Product {
+ public:
+  /// Nothing where the operator has no such form: then all of it must be worked out at once.
+  static std::optional<Product> of(Op op, const Numbers& weight);
+
+  /// `x` is the operator's first operand. With `magnitude` the sums of the magnitudes of what is added.
+  std::vector<double> elements(const Numbers& x, std::span<const int64_t> indices, bool magnitude = false) const;
+  /// Products in one element.
+  int64_t taps() const { return taps_; }
+
+ private:
+  /// Where an element of the result comes from: a patch of x and a row of weights.
+  struct Place {
+    int64_t patch, row;
+  };
+  /// Elements that come from one patch and stand together.
+  struct Run {
+    int64_t patch;
+    size_t begin;
+    std::vector<int64_t> rows;
+  };
+  Product(Op op, const Numbers& weight);
+  std::vector<Run> runs_of(std::span<const int64_t> indices) const;
+  Place place(int64_t element) const;
+  /// Elements of x in a patch; -1 in the padding.
+  void fill(int64_t patch, std::vector<int64_t>& indices) const;
+  void fill_window(int64_t patch, std::vector<int64_t>& indices) const;
+
+  bool convolves_ = false;
+  Dims x_, y_, kernel_;  ///< extents; of a convolution [n, c, h, w] and [height, width] of its weight
+  std::vector<int64_t> stride_, dilation_, pad_;
+  int64_t groups_ = 1, taps_ = 0;
+  std::vector<double> rows_;  ///< [output channels, taps]
+};
+
+}  // namespace halfstep::verify

@@ -1,0 +1,120 @@
+// What the program does to files: nothing to those of others, and all or nothing to its own.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <thread>
+
+#include "tests/cli/program.h"
+
+namespace halfstep {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Workspace;
+
+/// A float and a prepared network of one layer, and their data.
+class Files : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    workspace = new Workspace;
+    test::write_text(*workspace / "good.csv", test::small_csv());
+    test::write_text(*workspace / "tiny.ir", test::linear_network("tiny"));
+    workspace->expect(0, train("float"));
+    workspace->expect(0, {"quantize", "float/model.safetensors", "--calibrate", "good.csv", "--out", "prepared"});
+  }
+  static void TearDownTestSuite() { delete workspace; }
+
+  static std::vector<std::string> train(const std::string& out) {
+    return {"train", "--data", "good.csv", "--network", "tiny.ir", "--epochs", "1", "--out", out};
+  }
+  static void expect_error(const std::string& message, const std::vector<std::string>& arguments) {
+    EXPECT_EQ(workspace->expect(2, arguments).err, "halfstep: " + message + "\n");
+  }
+
+  static inline Workspace* workspace = nullptr;
+};
+
+/// Before any work: what would be read does not exist.
+TEST_F(Files, targets_that_are_no_files_are_refused_first) {
+  ASSERT_EQ(::mkfifo((*workspace / "pipe").c_str(), 0600), 0);
+  fs::create_directory(*workspace / "folder");
+  fs::create_symlink("/dev/null", *workspace / "null");
+  const std::map<std::string, std::string> kinds = {{"pipe", "a pipe"}, {"folder", "a folder"}, {"null", "a device"}};
+  for (const auto& [name, kind] : kinds) {
+    const std::string message = name + ": cannot be written: is " + kind + ", expected a file";
+    expect_error(message, {"quantize", "none", "--out", name});
+    expect_error(message, {"convert", "none", "--out", name});
+    expect_error(message, {"export", "none", "--out", name});
+    expect_error(message, {"run", "none", "--inputs", "none.npz", "--outputs", name});
+    if (name == "folder") continue;
+    expect_error(name + ": cannot be made a folder: is " + kind, {"train", "--data", "none.csv", "--out", name});
+    expect_error(name + ": cannot be made a folder: is " + kind, {"quickstart", "--data", "none.csv", "--out", name});
+  }
+  EXPECT_TRUE(fs::is_fifo(*workspace / "pipe"));
+  EXPECT_TRUE(fs::is_symlink(*workspace / "null"));
+  fs::remove(*workspace / "pipe");
+}
+
+TEST_F(Files, of_others_in_a_folder_of_results_stay) {
+  for (const std::string out : {"mine", "quick"}) {
+    fs::create_directory(*workspace / out);
+    for (const char* name : {"notes.tmp", "writable", "victim"}) test::write_text(*workspace / out / name, "mine");
+    for (const char* name : {"model.safetensors.tmp", "float.safetensors.tmp"})
+      fs::create_symlink("victim", *workspace / out / name);
+  }
+  workspace->expect(0, train("mine"));
+  test::quick_start(*workspace, {"--data", "good.csv"}, "quick");
+  for (const std::string out : {"mine", "quick"}) {
+    for (const char* name : {"notes.tmp", "writable", "victim"})
+      EXPECT_EQ(test::read_text(*workspace / out / name), "mine") << out << "/" << name;
+    EXPECT_TRUE(fs::is_symlink(*workspace / out / "model.safetensors.tmp"));
+    for (const auto& [name, contents] : test::listing(*workspace / out)) EXPECT_FALSE(name.starts_with(".")) << name;
+  }
+}
+
+TEST_F(Files, a_link_is_replaced_and_what_it_leads_to_stays) {
+  test::write_text(*workspace / "victim", "mine");
+  fs::create_symlink("victim", *workspace / "link");
+  workspace->expect(0, {"convert", "prepared", "--out", "link"});
+  EXPECT_FALSE(fs::is_symlink(*workspace / "link"));
+  EXPECT_EQ(test::read_text(*workspace / "victim"), "mine");
+}
+
+TEST_F(Files, of_two_writers_one_wins) {
+  workspace->expect(0, {"convert", "prepared", "--out", "alone"});
+  const std::string prepared = (*workspace / "prepared").string(), shared = (*workspace / "shared/it").string();
+  fs::create_directory(*workspace / "shared");
+  for (int round = 0; round < 5; ++round) {
+    std::vector<std::jthread> writers;
+    for (int i = 0; i < 2; ++i) {
+      writers.emplace_back([&] {
+        Workspace own;
+        own.expect(0, {"convert", prepared, "--out", shared});
+      });
+    }
+  }
+  EXPECT_EQ(test::listing(*workspace / "shared"), (test::Listing{{"it", test::read_text(*workspace / "alone")}}));
+}
+
+TEST_F(Files, pipes_and_links_in_place_of_inputs_are_named) {
+  for (const char* name : {"p.csv", "p.npz", "p.yaml", "p.ir", "p.safetensors"})
+    ASSERT_EQ(::mkfifo((*workspace / name).c_str(), 0600), 0);
+  fs::create_symlink("circle", *workspace / "circle");
+  fs::create_directories(*workspace / "images/a");
+  fs::create_symlink("loop.png", *workspace / "images/a/loop.png");
+  expect_error("p.csv: found a pipe, expected a file", {"eval", "--model", "prepared", "--data", "p.csv"});
+  expect_error("p.npz: found a pipe, expected a file", {"run", "prepared", "--inputs", "p.npz"});
+  expect_error("p.safetensors: found a pipe, expected a file", {"convert", "p.safetensors", "--out", "new"});
+  expect_error("circle: too many levels of symbolic links", {"inspect", "circle"});
+  expect_error("p.ir: cannot be read", {"train", "--data", "good.csv", "--network", "p.ir", "--out", "new"});
+  expect_error("images: 'a/loop.png' is a link; expected images and folders themselves",
+               {"eval", "--model", "prepared", "--data", "images"});
+  expect_error(
+      "p.yaml: cannot be read; expected a platform file or one of generic_int8, magik_t40, onnxruntime_int8, "
+      "pow2_int8, pytorch_fbgemm, pytorch_x86",
+      {"quickstart", "--platform", "p.yaml", "--out", "new"});
+  for (const char* name : {"p.csv", "p.npz", "p.yaml", "p.ir", "p.safetensors"}) fs::remove(*workspace / name);
+}
+
+}  // namespace
+}  // namespace halfstep

@@ -1,0 +1,223 @@
+// Extreme codes through every operator that accumulates, on both roads and every level of this machine, against whole
+// numbers of 128 bits. Narrower accumulators give other codes in each of these cases.
+#include "halfstep/arith/accumulator.h"
+#include "tests/kernels/elementwise_cases.h"
+
+namespace halfstep::kernels {
+namespace {
+
+using Wide = __int128;
+
+int64_t floor_half_up(Wide steps, int shift) {
+  const Wide rounded = (steps + (Wide{1} << (shift - 1))) >> shift;
+  return static_cast<int64_t>(std::clamp<Wide>(rounded, INT64_MIN / 2, INT64_MAX / 2));
+}
+
+struct Codes {
+  int32_t code, zero_point;
+};
+
+/// The ends of the range under zero points at both ends.
+std::vector<Codes> extremes(int32_t last) { return {{0, 0}, {last, 0}, {0, last}, {last, last}, {last, 1}, {1, last}}; }
+
+CodesValue filled(DType dtype, const Dims& dims, Codes codes, float scale = 1.0F) {
+  CodesValue value(dtype, dims, 0, 1, scale, codes.zero_point);
+  const auto fill = [&](auto elements) {
+    for (auto& element : elements) element = static_cast<std::remove_reference_t<decltype(element)>>(codes.code);
+  };
+  dtype == DType::u8 ? fill(value.codes.data<uint8_t>()) : fill(value.codes.data<uint16_t>());
+  return value;
+}
+
+int64_t code_at(const Tensor& codes, int64_t i) {
+  return codes.dtype() == DType::u8 ? codes.data<uint8_t>()[static_cast<size_t>(i)]
+                                    : codes.data<uint16_t>()[static_cast<size_t>(i)];
+}
+
+/// u16 codes around the middle one, so that either sign shows.
+CodesTarget middle(double y_scale, std::string form = "fixed_point") {
+  return {.dtype = DType::u16,
+          .code_max = 65535,
+          .scale = static_cast<float>(y_scale),
+          .zero_point = 32768,
+          .requantize = std::move(form)};
+}
+
+/// The code of an exact accumulator under the multiplier that arith derives of the factor.
+int64_t code_of(Wide acc, double factor, const CodesTarget& y) {
+  const auto step = *arith::to_multiplier(factor, static_cast<int>(y.bits));
+  return std::clamp<int64_t>(floor_half_up(acc * step.m, step.shift) + y.zero_point, 0, y.code_max);
+}
+
+TEST(accumulators, products_of_extreme_codes) {
+  for (const int32_t last : {255, 65535}) {
+    const DType dtype = last == 255 ? DType::u8 : DType::u16;
+    for (const Codes a : extremes(last)) {
+      for (const Codes b : extremes(last)) {
+        const Wide acc = Wide{a.code - a.zero_point} * (b.code - b.zero_point);
+        const CodesValue left = filled(dtype, {3}, a), right = filled(dtype, {3}, b);
+        for (const double y_scale : {1.0, 200001.0, 1.00001 * 0x1p17, 0.99999 * 0x1p31}) {
+          const CodesTarget y = middle(y_scale);
+          const int64_t want = code_of(acc, arith::product_factor(1, 1, y.scale), y);
+          const auto got =
+              run_kernel(reference_quantized_mul, quantized_pair("quantized_mul", left, right, y), CpuLevel::scalar);
+          EXPECT_EQ(code_at(got[0], 2), want) << a.code << " " << b.code << " " << y_scale;
+          EXPECT_EQ(got[2].data<float>()[2],
+                    static_cast<float>(a.code - a.zero_point) * static_cast<float>(b.code - b.zero_point));
+        }
+      }
+    }
+  }
+}
+
+/// The largest product under every step: half of a step on top of it leaves 64 bits from shift 49 on.
+TEST(accumulators, integer_products_under_every_shift) {
+  for (const Codes a : extremes(65535)) {
+    for (const Codes b : extremes(65535)) {
+      const Wide acc = Wide{a.code - a.zero_point} * (b.code - b.zero_point);
+      for (int64_t shift = 1; shift <= 62; ++shift) {
+        for (const int64_t multiplier : {int64_t{1} << 30, (int64_t{1} << 31) - 1}) {
+          KernelCase use{"integer_mul", middle(1).integer_attributes(), {}, {Type{DType::u16, {1}}}};
+          use.attributes["a_zero_point"] = int64_t{a.zero_point};
+          use.attributes["b_zero_point"] = int64_t{b.zero_point};
+          use.attributes["multiplier"] = multiplier;
+          use.attributes["shift"] = shift;
+          use.in = {filled(DType::u16, {1}, a).codes, filled(DType::u16, {1}, b).codes};
+          const int64_t steps = floor_half_up(acc * multiplier, static_cast<int>(shift));
+          EXPECT_EQ(code_at(run_kernel(reference_integer_mul, use, CpuLevel::scalar)[0], 0),
+                    std::clamp<int64_t>(steps + 32768, 0, 65535))
+              << shift;
+        }
+      }
+    }
+  }
+}
+
+/// `window` over an image of one code, on both roads. Factors that leave the codes on either side of the middle one.
+void expect_averages(DType dtype, const Dims& x_dims, const AverageCase& window, Codes codes, double y_scale) {
+  const CodesValue x = filled(dtype, x_dims, codes);
+  const CodesTarget y = middle(y_scale);
+  const auto got = run_kernel(reference_quantized_avg_pool2d, window.quantized(x, y), CpuLevel::scalar);
+  const Tensor integer = run_kernel(reference_integer_avg_pool2d, window.integer(x, y), CpuLevel::scalar)[0];
+  const Dims out = window.out_dims(x_dims);
+  for (int64_t i = 0; i < out[2] * out[3]; ++i) {
+    const auto held = static_cast<int64_t>(window.elements(x_dims, i / out[3], i % out[3]).size());
+    const int64_t divisor = window.counts_padding ? window.kernel[0] * window.kernel[1] : held;
+    const Wide acc = Wide{held} * (codes.code - codes.zero_point);
+    const int64_t want = code_of(acc, arith::pool_factor(1, y.scale, divisor), y);
+    EXPECT_EQ(code_at(got[0], i), want) << codes.code << " " << codes.zero_point << " " << y_scale;
+    EXPECT_EQ(code_at(integer, i), want) << codes.code << " " << codes.zero_point << " " << y_scale;
+    EXPECT_EQ(got[2].data<float>()[i], static_cast<float>(static_cast<int64_t>(acc)) / static_cast<float>(divisor));
+  }
+}
+
+/// 65536 elements of 16 bits: 2^32 - 65536, the largest sum that a form takes.
+TEST(accumulators, averages_of_extreme_codes) {
+  for (const Codes codes : extremes(65535)) {
+    for (const double y_scale : {1.0, 2.00001, 1e-4}) {
+      expect_averages(DType::u16, {1, 1, 256, 256}, {.kernel = {256, 256}}, codes, y_scale);
+      expect_averages(DType::u16, {1, 1, 200, 201},
+                      {.kernel = {200, 200}, .stride = {3, 2}, .pad = {3, 1, 0, 2}, .counts_padding = false}, codes,
+                      y_scale);
+    }
+  }
+  for (const Codes codes : extremes(255)) expect_averages(DType::u8, {1, 1, 9, 7}, {{9, 7}}, codes, 0.004);
+}
+
+/// A code before the clamp beyond int32 keeps its side.
+TEST(accumulators, unclamped_codes_end_at_int32) {
+  for (const bool positive : {true, false}) {
+    const CodesValue x = filled(DType::u16, {1, 1, 200, 200}, positive ? Codes{65535, 0} : Codes{0, 65535});
+    const auto use = AverageCase{.kernel = {200, 200}}.quantized(x, middle(1e-6));
+    EXPECT_EQ(run_kernel(reference_quantized_avg_pool2d, use, CpuLevel::scalar)[1].data<int32_t>()[0],
+              positive ? INT32_MAX : INT32_MIN);
+  }
+}
+
+/// u8 codes under a zero point of 16 bits: the vectors add in 32 bits as long as these hold a window's sum.
+TEST(accumulators, averages_with_channels_last) {
+  for (const int64_t side : {181, 182}) {
+    const Dims dims = {1, 3, side, side};
+    CodesTarget y{.zero_point = 255};
+    y.scale = 65535.0F / 100.0F;
+    const CodesValue x = filled(DType::u8, dims, {0, 65535});
+    const KernelCase first = AverageCase{.kernel = {side, side}}.integer(x, y);
+    KernelCase last = first;
+    last.op = "channels_last_integer_avg_pool2d";
+    last.in[0] = last.in[0].reshaped({1, side, side, 3});
+    last.out[0]->dims = {1, 1, 1, 3};
+    const int64_t want =
+        code_of(Wide{side * side} * -65535, arith::pool_factor(1, y.scale, side * side), {.zero_point = 255});
+    EXPECT_EQ(code_at(run_kernel(reference_integer_avg_pool2d, first, CpuLevel::scalar)[0], 0), want);
+    EXPECT_EQ(code_at(run_kernel(reference_channels_last_integer_avg_pool2d, last, CpuLevel::scalar)[0], 2), want);
+    for (const CpuLevel level : available_cpu_levels()) {
+      if (level == CpuLevel::scalar) continue;
+      const Verdict verdict = verdict_of(cpu_channels_last_integer_avg_pool2d_sums, last, level);
+      EXPECT_EQ(static_cast<bool>(verdict), side == 181);
+      if (!verdict) {
+        EXPECT_EQ(verdict.reason(), "a window's sum may reach 2170781340, more than 32 bits hold");
+        continue;
+      }
+      EXPECT_EQ(code_at(run_kernel(cpu_channels_last_integer_avg_pool2d_sums, last, level)[0], 2), want);
+    }
+  }
+}
+
+TEST(accumulators, sums_of_extreme_codes) {
+  for (const Codes a : extremes(65535)) {
+    for (const Codes b : extremes(65535)) {
+      const CodesValue left = filled(DType::u16, {37}, a), right = filled(DType::u16, {37}, b);
+      for (const double y_scale : {0.5001, 1.00001, 3.0}) {
+        const CodesTarget y = middle(y_scale);
+        const auto pair = *arith::to_multiplier_pair(arith::ratio_factor(1, y.scale), arith::ratio_factor(1, y.scale),
+                                                     static_cast<int>(y.bits));
+        const Wide sum = Wide{a.code - a.zero_point} * pair.a + Wide{b.code - b.zero_point} * pair.b;
+        const int64_t want = std::clamp<int64_t>(floor_half_up(sum, pair.shift) + y.zero_point, 0, 65535);
+        const KernelCase training = quantized_pair("quantized_add", left, right, y);
+        KernelCase integer{"integer_add", y.integer_attributes(), {left.codes, right.codes}, {training.out[0]}};
+        integer.attributes["a_zero_point"] = int64_t{a.zero_point};
+        integer.attributes["b_zero_point"] = int64_t{b.zero_point};
+        integer.attributes["a_multiplier"] = int64_t{pair.a};
+        integer.attributes["b_multiplier"] = int64_t{pair.b};
+        integer.attributes["shift"] = int64_t{pair.shift};
+        EXPECT_EQ(code_at(run_kernel(reference_quantized_add, training, CpuLevel::scalar)[0], 36), want);
+        EXPECT_EQ(code_at(run_kernel(reference_integer_add, integer, CpuLevel::scalar)[0], 36), want);
+        expect_matches_reference(reference_quantized_add, cpu_quantized_add_simd, training);
+        expect_matches_reference(reference_integer_add, cpu_integer_add_simd, integer);
+      }
+    }
+  }
+}
+
+/// 258 products of 16 bits by 8: 2147319810, the last that 32 bits hold.
+TEST(accumulators, layers_of_extreme_codes) {
+  for (const int32_t zero_point : {0, 65535}) {
+    LayerCase layer({.linear = true, .n = 2, .c = 258, .o = 34}, {.x_type = DType::u16,
+                                                                  .x_code_max = 65535,
+                                                                  .out_type = DType::u16,
+                                                                  .code_max = 65535,
+                                                                  .bias = false,
+                                                                  .x_zero_point = zero_point,
+                                                                  .y_zero_point = 32768,
+                                                                  .fill = Fill::extreme});
+    if (zero_point != 0) layer.x = filled(DType::u16, layer.x.dims(), {0, 0}).codes;
+    const auto got = run_kernel(reference_quantized_linear, layer.quantized(), CpuLevel::scalar);
+    const Tensor integer = run_kernel(reference_integer_linear, layer.integer(), CpuLevel::scalar)[0];
+    for (int64_t o = 0; o < 34; ++o) {
+      const Wide acc = Wide{258} * 65535 * 127 * (o % 2 == 0 ? 1 : -1) * (zero_point == 0 ? 1 : -1);
+      const double factor = arith::product_factor(layer.x_scale, layer.w_scale[static_cast<size_t>(o)], layer.y_scale);
+      const int64_t want = code_of(acc, factor, middle(1));
+      EXPECT_EQ(got[1].data<int32_t>()[34 + o], static_cast<int64_t>(acc));
+      EXPECT_EQ(code_at(got[0], 34 + o), want);
+      EXPECT_EQ(code_at(integer, 34 + o), want);
+    }
+    if (cpu_level() >= CpuLevel::avx2) {  // oneDNN has one level for a process
+      const auto fast = run_kernel(cpu_quantized_linear_onednn_f32, layer.quantized(), cpu_level());
+      EXPECT_TRUE(same_bits(got[0], fast[0]) && same_bits(got[1], fast[1]));
+    }
+    expect_matches_reference(reference_integer_linear, cpu_integer_linear_pairs, layer.integer());
+  }
+}
+
+}  // namespace
+}  // namespace halfstep::kernels

@@ -1,0 +1,56 @@
+#include "halfstep/passes/separate_names.h"
+
+#include <gtest/gtest.h>
+
+#include "halfstep/ir/parse.h"
+#include "halfstep/ir/print.h"
+
+namespace halfstep::passes {
+namespace {
+
+std::vector<std::string> operations_of(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Op op : graph.ops()) names.push_back(op.name());
+  return names;
+}
+
+TEST(SeparateNames, NothingOfTheNetworkLiesBelowAnother) {
+  Graph graph = parse(
+      "graph g(x: f32[2], c.shift: f32[2]) {\n"
+      "  param @w: f32[2]\n"
+      "  c = relu(x=x)\n"
+      "  c.acc = relu(x=c)\n"
+      "  x.q.real = relu(x=c.acc)\n"
+      "  x_q = relu(x=x.q.real)\n"
+      "  x.q = relu(x=x_q)\n"
+      "  w.step = add(a=x.q, b=@w)\n"
+      "  a.b = add(a=w.step, b=c.shift)\n"
+      "  return y.q.real = a.b\n"
+      "}\n");
+  separate_names(graph);
+  EXPECT_EQ(operations_of(graph),
+            (std::vector<std::string>{"c_", "c_acc", "x_q_real", "x_q", "x_q_", "w_step", "a.b"}));
+  EXPECT_EQ(graph.body().output_names(), std::vector<std::string>{"y.q.real"});
+  const std::string once = print(graph);
+  separate_names(graph);
+  EXPECT_EQ(print(graph), once);
+}
+
+/// Digits, layers and dots are nobody's as long as no name ends before them.
+TEST(SeparateNames, OtherNamesStay) {
+  const std::string text =
+      "graph g(x: f32[2]) {\n"
+      "  param @layer1.0.w: f32[2]\n"
+      "  layer1.0.relu = relu(x=x)\n"
+      "  /a/b.c = relu(x=layer1.0.relu)\n"
+      "  layer10 = add(a=/a/b.c, b=@layer1.0.w)\n"
+      "  return layer10\n"
+      "}\n";
+  Graph graph = parse(text);
+  const std::string before = print(graph);
+  separate_names(graph);
+  EXPECT_EQ(print(graph), before);
+}
+
+}  // namespace
+}  // namespace halfstep::passes

@@ -1,0 +1,95 @@
+// Widths changed after prepare: every operator that meets the new codes must take them.
+#include <gtest/gtest.h>
+
+#include "halfstep/ir/parse.h"
+#include "halfstep/ir/print.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/quant/quantizer.h"
+#include "tests/support/error.h"
+
+namespace halfstep::quant {
+namespace {
+
+using test::error_of;
+
+Model prepared(const std::string& body, const std::string& legal) {
+  Model model;
+  model.graph =
+      parse("graph g(x: f32[1, 4, 6, 6]) {\n  param @w: f32[4, 4, 1, 1]\n  param @v: f32[4, 4, 1, 1]\n" + body + "}\n",
+            "g.ir");
+  for (const Value tensor : model.graph.tensors()) model.tensors[tensor.name()] = Tensor(tensor.dtype(), tensor.dims());
+  return prepare(model, load_platform("generic_int8", {{"legal", legal}}));
+}
+
+int bits(const Model& model, const std::string& quantizer) {
+  return bits_of(ops::FakeQuantize(model.graph.op(quantizer).node()));
+}
+
+TEST(SetBits, TheReadersOfALayersCodesHaveASayToo) {
+  Model model = prepared("  c = conv2d(x=x, w=@w)\n  s = sigmoid(x=c)\n  d = conv2d(x=s, w=@v)\n  return d\n",
+                         "[{op: sigmoid, features: [4, 8], reason: tables have 4 or 8 bits}]");
+  const std::string before = print(model.graph);
+  const std::string message =
+      "g.ir:5: node 's': generic_int8 cannot have features of 6 bits, expected 4, 8; tables have 4 or 8 bits";
+  EXPECT_EQ(error_of([&] { set_bits(model, "c", {}, 6); }), message);
+  EXPECT_EQ(error_of([&] { set_bits(model, "s", {}, 6); }), message);
+  EXPECT_EQ(print(model.graph), before);
+  set_bits(model, "c", {}, 4);
+  EXPECT_EQ(bits(model, "c.q"), 4);
+  set_bits(model, "d", {}, 6);
+}
+
+TEST(SetBits, TheInputIsReadByWhatReadsIt) {
+  Model model = prepared("  c = conv2d(x=x, w=@w)\n  return c\n",
+                         "[{op: conv2d, features: [4, 8], reason: its multipliers have 4 or 8 bits}]");
+  EXPECT_EQ(error_of([&] { set_bits(model, "x.q", {}, 5); }),
+            "g.ir:4: node 'c': generic_int8 cannot have features of 5 bits, expected 4, 8; its multipliers have 4 or 8 "
+            "bits");
+  EXPECT_EQ(
+      error_of([&] { set_bits(model, "x.q", {}, 9); }),
+      "g.ir:4: node 'x.q': generic_int8 cannot have features of 9 bits, expected 2, 3, 4, 5, 6, 7, 8; g.ir:4: node "
+      "'c': generic_int8 cannot have features of 9 bits, expected 2, 3, 4, 5, 6, 7, 8");
+}
+
+TEST(SetBits, WhoSharesAScaleOrOnlyMovesCodesIsAskedAndAllAreNamed) {
+  const std::string body =
+      "  c = conv2d(x=x, w=@w)\n  d = conv2d(x=x, w=@v)\n  r = sigmoid(x=d)\n  p = max_pool2d(x=r) {kernel: [2, 2], "
+      "stride: [2, 2]}\n  "
+      "q = "
+      "max_pool2d(x=c) {kernel: [2, 2], stride: [2, 2]}\n  k = concat(x=[p, q])\n  return k\n";
+  Model model =
+      prepared(body,
+               "[{op: sigmoid, features: [8], reason: tables have 8 bits}, {op: max_pool2d, features: [4, 8], "
+               "reason: windows have 4 or 8}]");
+  const std::string before = print(model.graph);
+  EXPECT_EQ(
+      error_of([&] { set_bits(model, "c", {}, 5); }),
+      "g.ir:6: node 'r': generic_int8 cannot have features of 5 bits, expected 8; tables have 8 bits; g.ir:7: node "
+      "'p': generic_int8 cannot have features of 5 bits, expected 4, 8; windows have 4 or 8; g.ir:8: node 'q': "
+      "generic_int8 cannot have features of 5 bits, expected 4, 8; windows have 4 or 8");
+  EXPECT_EQ(error_of([&] { set_bits(model, "c", {}, 4); }),
+            "g.ir:6: node 'r': generic_int8 cannot have features of 4 bits, expected 8; tables have 8 bits");
+  EXPECT_EQ(print(model.graph), before);
+}
+
+TEST(SetBits, WeightsAndFeaturesAreCheckedTogether) {
+  Model model = prepared("  c = conv2d(x=x, w=@w)\n  d = conv2d(x=c, w=@v)\n  return d\n",
+                         "[{trait: weighted, weights: [4, 8], reason: weights fill a byte or half of one}]");
+  EXPECT_EQ(
+      error_of([&] { set_bits(model, "*", 5, 9); }),
+      "g.ir:4: node 'x.q': generic_int8 cannot have features of 9 bits, expected 2, 3, 4, 5, 6, 7, 8; g.ir:4: node "
+      "'c': generic_int8 cannot have features of 9 bits, expected 2, 3, 4, 5, 6, 7, 8; generic_int8 cannot have "
+      "weights of 5 bits, expected 4, 8; weights fill a byte or half of one; g.ir:5: node 'd': generic_int8 cannot "
+      "have features of 9 bits, expected 2, 3, 4, 5, 6, 7, 8; generic_int8 cannot have weights of 5 bits, expected "
+      "4, 8; weights fill a byte or half of one");
+  EXPECT_EQ(
+      error_of([&] { set_bits(model, "d", 5, {}); }),
+      "g.ir:5: node 'd': generic_int8 cannot have weights of 5 bits, expected 4, 8; weights fill a byte or half of "
+      "one");
+  set_bits(model, "d", 4, 4);
+  EXPECT_EQ(bits(model, "v.q"), 4);
+  EXPECT_EQ(bits(model, "w.q"), 8);
+}
+
+}  // namespace
+}  // namespace halfstep::quant

@@ -1,0 +1,155 @@
+// What has codes is decided once: which operators stay in float and why, and that every later step obeys.
+#include <gtest/gtest.h>
+
+#include "halfstep/ir/float_operators.h"
+#include "halfstep/ir/ops.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/network.h"
+#include "tests/roads/fixture.h"
+#include "tests/support/error.h"
+#include "tests/support/files.h"
+
+namespace halfstep::test {
+namespace {
+
+/// Sixteen random images of 4 channels.
+io::Dataset images() {
+  Random random(3, 1);
+  Tensor x(DType::f32, {16, 4, 6, 6});
+  for (float& value : x.data<float>()) value = 2 * random.uniform() - 1;
+  return {.name = "images", .inputs = {{"x", x}}, .raw = false};
+}
+
+verify::RoadReport compare(Model prepared, const io::Dataset& data) {
+  ThreadPool pool(2);
+  const auto parts = parts_for(prepared, data);
+  train::calibrate(prepared, parts.train, {.batch = 8, .batches = 2}, pool);
+  const Model integer = quant::convert(prepared, {.float_islands = true}).model;
+  return compare_on(roads_of(prepared, integer), parts.test, pool, {});
+}
+
+/// A convolution on those images with result c, then `body`.
+Model network(const std::string& body) {
+  const std::string text =
+      "graph g(x: f32[?, 4, 6, 6]) {\n  param @w: f32[4, 4, 3, 3]\n  param @v: f32[1, 4, 3, 3]\n"
+      "  param @u: f32[4, 4, 1, 1]\n  const @three: f32[]\n  c = conv2d(x, w=@w) {pad: [1, 1, 1, 1]}\n" +
+      body + "}\n";
+  Model model = train::initialize(parse(text, "g.ir"), 1);
+  if (model.graph.tensor("three")) model.tensors["three"].data<float>()[0] = 3.0F;
+  return model;
+}
+
+struct PlanCase {
+  const char *what, *body;
+  FloatOperators in_float;
+  const char* platform = "generic_int8";
+};
+
+class CodePlan : public testing::TestWithParam<PlanCase> {};
+
+TEST_P(CodePlan, IsObeyedByBothRoads) {
+  const PlanCase& c = GetParam();
+  const Model prepared = quant::prepare(network(c.body), quant::load_platform(c.platform));
+  EXPECT_EQ(float_operators(prepared), c.in_float);
+  const auto report = compare(prepared, images());
+  EXPECT_TRUE(report.equal());
+  EXPECT_GT(report.layers.size(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Roads, CodePlan,
+    testing::Values(
+        PlanCase{"a_softmax", "  s = softmax(c) {axis: 1}\n  return s\n", {{"s", "softmax has no form on codes"}}},
+        PlanCase{"a_concat_of_codes_and_reals",
+                 "  s = softmax(c) {axis: 1}\n  d = conv2d(c, w=@u)\n  y = concat(x=[d, s])\n  return y\n",
+                 {{"s", "softmax has no form on codes"}}},
+        PlanCase{"a_sum_with_broadcasting",
+                 "  s = conv2d(x, w=@v) {pad: [1, 1, 1, 1]}\n  d = add(a=c, b=s)\n  y = conv2d(d, w=@u)\n  return y\n",
+                 {{"d",
+                   "quantized_add c1: rank(a) == rank(b) and numel(a) == numel(b) is false: rank(a) is 4, rank(b) is "
+                   "4, numel(a) is 145296, numel(b) is 36324"}}},
+        PlanCase{"a_sum_with_a_tensor",
+                 "  d = add(a=c, b=@three)\n  y = conv2d(d, w=@u)\n  return y\n",
+                 {{"d", "operand 'three' is a tensor, which has no codes"}}},
+        PlanCase{"what_only_reals_come_to",
+                 "  s = softmax(c) {axis: 1}\n  r = sigmoid(s)\n  y = conv2d(r, w=@u)\n  return y\n",
+                 {{"s", "softmax has no form on codes"}, {"r", "only reals come to it"}}},
+        PlanCase{"a_padding_with_a_number",
+                 "  d = pad(c, value=@three) {pads: [0, 0, 1, 1, 0, 0, 1, 1]}\n  y = conv2d(d, w=@u)\n  return y\n",
+                 {}},
+        PlanCase{
+            "a_leaky_relu_that_falls", "  l = leaky_relu(c) {alpha: -0.5}\n  y = conv2d(l, w=@u)\n  return y\n", {}},
+        PlanCase{"a_leaky_relu_that_no_shift_scales",
+                 "  l = leaky_relu(c) {alpha: 0.3}\n  y = conv2d(l, w=@u)\n  return y\n",
+                 {},
+                 "pow2_int8"},
+        PlanCase{"a_window_that_no_shift_divides",
+                 "  p = global_avg_pool(c)\n  y = conv2d(p, w=@u)\n  return y\n",
+                 {{"p", "its windows have 36 elements, expected a power of two"}},
+                 "pow2_int8"},
+        PlanCase{"a_window_that_a_shift_divides",
+                 "  p = avg_pool2d(c) {kernel: [2, 2], stride: [2, 2]}\n  y = conv2d(p, w=@u)\n  return y\n",
+                 {},
+                 "pow2_int8"}),
+    [](const auto& c) { return std::string(c.param.what); });
+
+TEST(CodePlanOf, NegativeSlopesBecomeTables) {
+  const auto has_table = [](const char* alpha, const char* platform) {
+    const Model model = quant::prepare(
+        network(std::string("  l = leaky_relu(c) {alpha: ") + alpha + "}\n  y = conv2d(l, w=@u)\n  return y\n"),
+        quant::load_platform(platform));
+    return static_cast<bool>(model.graph.op("c.q"));
+  };
+  EXPECT_TRUE(has_table("-0.5", "generic_int8"));
+  EXPECT_TRUE(has_table("0.0", "generic_int8"));
+  EXPECT_FALSE(has_table("0.3", "generic_int8"));
+}
+
+TEST(CodePlanOf, APaddedNumberIsInTheRangeBehindIt) {
+  Model prepared = quant::prepare(
+      network("  d = pad(c, value=@three) {pads: [0, 0, 1, 1, 0, 0, 1, 1]}\n  y = conv2d(d, w=@u)\n  return y\n"),
+      quant::load_platform("generic_int8"));
+  const io::Dataset data = images();
+  ThreadPool pool(2);
+  train::calibrate(prepared, parts_for(prepared, data).train, {.batch = 8, .batches = 2}, pool);
+  EXPECT_GE(prepared.tensors.at("c.high").data<float>()[0], 3.0F);
+}
+
+TEST(CodePlanOf, NetworksWithoutALayerSayWhy) {
+  const auto said = [](const std::string& body) {
+    return error_of([&] {
+      const std::string text = "graph g(x: f32[2, 4, 6, 6]) {\n  param @w: f32[4, 4, 3, 3]\n" + body + "}\n";
+      quant::prepare(train::initialize(parse(text, "g.ir"), 1), quant::load_platform("generic_int8"));
+    });
+  };
+  EXPECT_EQ(said("  k = mul(a=@w, b=@w)\n  c = conv2d(x, w=k)\n  return c\n"),
+            "network 'g': found no operator with weights that can have codes, expected at least one; conv2d 'c': its "
+            "weight 'k' is computed");
+}
+
+TEST(CodePlanOf, ManyLinksOfAConcatTakeNoTime) {
+  std::string body = "  k0 = relu(c)\n";
+  for (int i = 0; i < 40; ++i) {
+    const std::string from = std::to_string(i), to = std::to_string(i + 1);
+    body += "  d" + from + " = concat(x=[k" + from + ", k" + from + "])\n  k" + to + " = slice(d" + from +
+            ") {starts: [0], ends: [4], axes: [1]}\n";
+  }
+  const Model prepared =
+      quant::prepare(network(body + "  y = conv2d(k40, w=@u)\n  return y\n"), quant::load_platform("generic_int8"));
+  EXPECT_EQ(prepared.graph.all<ops::FakeQuantize>().size(), 5U);
+}
+
+TEST(CodePlanOf, ANetworkThatDisagreesIsRefused) {
+  Model prepared =
+      quant::prepare(network("  s = softmax(c) {axis: 1}\n  return s\n"), quant::load_platform("generic_int8"));
+  set_float_operators(prepared, {});
+  EXPECT_EQ(error_of([&] { quant::convert(prepared, {.float_islands = true}); }),
+            "g.ir:7: node 's': softmax has no form on codes, and the network does not say that it stays in float; run "
+            "quantize again");
+  set_float_operators(prepared, {{"s", "so"}, {"c", "so"}});
+  EXPECT_EQ(error_of([&] { quant::convert(prepared, {.float_islands = true}); }),
+            "g.ir:6: node 'c': reads 'w.q', which is nowhere but as codes behind its quantizer");
+}
+
+}  // namespace
+}  // namespace halfstep::test

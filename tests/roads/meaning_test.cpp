@@ -1,0 +1,207 @@
+// Layers against the float operators of the network that came in: right networks hold on every target, and what both
+// roads share is found.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "halfstep/ir/parse.h"
+#include "halfstep/ir/print.h"
+#include "halfstep/source.h"
+#include "halfstep/verify/meaning.h"
+#include "halfstep/verify/same_floats.h"
+#include "tests/roads/fixture.h"
+#include "tests/support/error.h"
+
+namespace halfstep::test {
+namespace {
+
+struct Target {
+  const char* platform;
+  std::optional<int> weights, features;
+};
+
+std::string label(const testing::TestParamInfo<Target>& info) {
+  std::string text = info.param.platform;
+  if (info.param.weights) text += "_w" + std::to_string(*info.param.weights);
+  if (info.param.features) text += "_f" + std::to_string(*info.param.features);
+  return text;
+}
+
+class MeaningOn : public testing::TestWithParam<Target> {};
+
+INSTANTIATE_TEST_SUITE_P(Meaning, MeaningOn,
+                         testing::Values(Target{"generic_int8", {}, {}}, Target{"generic_int8", 4, 4},
+                                         Target{"generic_int8", 2, 3}, Target{"pow2_int8", {}, {}},
+                                         Target{"pow2_int8", 4, 4}, Target{"magik_t40", {}, {}},
+                                         Target{"magik_t40", 4, 4}, Target{"magik_t40", {}, 12},
+                                         Target{"onnxruntime_int8", {}, {}}, Target{"onnxruntime_int8", 4, 4},
+                                         Target{"pytorch_fbgemm", {}, {}}, Target{"pytorch_x86", {}, {}}),
+                         label);
+
+TEST_P(MeaningOn, EveryLayerIsWhatTheNetworkSays) {
+  Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().features, {}});
+  const Model integer = quant::convert(prepared.model).model;
+  const auto layers = verify::check_meaning(prepared.model, integer, {}, prepared.pool);
+  EXPECT_EQ(layers.size(), 11U);
+  for (const auto& layer : layers) {
+    EXPECT_GT(layer.meaning.compared, 0) << layer.layer;
+    EXPECT_EQ(layer.meaning.beyond, 0) << layer.layer << " " << layer.meaning.first->what << " "
+                                       << layer.meaning.first->found << " for " << layer.meaning.first->expected << " "
+                                       << layer.meaning.first->real << " " << layer.meaning.first->says;
+    EXPECT_LE(layer.meaning.largest, 1) << layer.layer;
+  }
+}
+
+constexpr const char* kNetwork = HALFSTEP_SOURCE_DIR "/tests/roads/meaning.ir";
+
+/// The Model as if it had been made from a network with another text.
+void change_source(Model& prepared, const std::string& from, const std::string& to) {
+  Source source = *prepared.source;
+  std::string text = print(source.network.graph);
+  const size_t at = text.find(from);
+  ASSERT_NE(at, std::string::npos) << from << " in\n" << text;
+  source.network.graph = parse(text.replace(at, from.size(), to), "source.ir");
+  prepared.source = std::make_shared<const Source>(std::move(source));
+}
+
+/// Layers with codes beyond their bound.
+std::vector<std::string> wrong_layers(const Prepared& prepared, const Model& integer, ThreadPool& pool) {
+  std::vector<std::string> wrong;
+  for (const auto& layer : verify::check_meaning(prepared.model, integer, {}, pool)) {
+    if (layer.meaning.beyond > 0) wrong.push_back(layer.layer);
+  }
+  return wrong;
+}
+
+/// What both roads read in the same wrong way.
+struct Misreading {
+  const char* name;
+  const char *network_says, *roads_read;
+  const char* layer;
+};
+
+constexpr const char* kMean = "{kernel: [3, 3], stride: [1, 1], pad: [1, 1, 1, 1]}";
+constexpr const char* kMeanInside = "{kernel: [3, 3], stride: [1, 1], pad: [1, 1, 1, 1], count_include_pad: false}";
+
+const Misreading kMisreadings[] = {
+    {"average_over_padding", kMeanInside, kMean, "mean"},
+    {"pool_padding", "{kernel: [3, 3], stride: [1, 1], pad: [2, 1, 0, 1]}", kMean, "mean"},
+    {"slope", "alpha: 0.125", "alpha: 0.25", "c2"},
+    {"activation", "r1 = tanh(x=c1)", "r1 = relu(x=c1)", "c1"},
+    {"no_activation", "r1 = identity(x=c1)", "r1 = relu(x=c1)", "c1"},
+    {"order", "x=[part, r1]", "x=[r1, part]", "both"},
+    {"slice", "{starts: [1, 0], ends: [9, 8]", "{starts: [0, 0], ends: [8, 8]", "part"},
+    {"table", "s = gelu(x=fc)", "s = silu(x=fc)", "s"},
+    {"product", "p = add(a=s, b=fc)", "p = mul(a=s, b=fc)", "p"},
+    {"orientation", "fc = gemm(a=all, b=@fc.w, c=@fc.b) {transpose_b: true}", "fc = gemm(a=all, b=@fc.w, c=@fc.b)", ""},
+};
+
+class EveryMisreading : public testing::TestWithParam<Misreading> {};
+
+INSTANTIATE_TEST_SUITE_P(Meaning, EveryMisreading, testing::ValuesIn(kMisreadings),
+                         [](const auto& chosen) { return std::string(chosen.param.name); });
+
+TEST_P(EveryMisreading, IsFoundThoughTheRoadsAgree) {
+  Prepared prepared("generic_int8", {}, {}, kNetwork);
+  const Model integer = quant::convert(prepared.model).model;
+  ASSERT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
+  ASSERT_TRUE(check_floats(prepared.model, prepared.parts.test, prepared.pool).holds());
+  change_source(prepared.model, GetParam().roads_read, GetParam().network_says);
+  const auto roads = prepared.compare(roads_of(prepared.model, integer));
+  EXPECT_TRUE(roads.equal());
+  const std::string layer = GetParam().layer;
+  // Of the square weight the codes are right, and in the wrong order: that is for the floats to find.
+  EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool),
+            layer.empty() ? std::vector<std::string>() : std::vector<std::string>{layer});
+  const auto floats = check_floats(prepared.model, prepared.parts.test, prepared.pool);
+  EXPECT_TRUE(!floats.structure.empty() || floats.trained);
+}
+
+/// What only the integer program has wrong, and the comparison of roads would find too.
+TEST(Meaning, FindsParametersThatAreNotTheLayers) {
+  struct Case {
+    const char* layer;
+    void (*apply)(Model& integer);
+  };
+  const Case cases[] = {
+      {"c1",
+       [](Model& m) {
+         auto b = m.tensors.at("c1.b").data<int32_t>();
+         std::rotate(b.begin(), b.begin() + 1, b.end());
+       }},
+      {"c2",
+       [](Model& m) {
+         m.graph.op("c2").set_attributes({{"x_zero_point", int64_t{3}}});
+       }},
+      {"wide",
+       [](Model& m) {
+         m.tensors["wide.fill"] = m.tensors.at("wide.fill").clone();
+         m.tensors.at("wide.fill").data<uint8_t>()[0] ^= 4U;
+       }},
+      {"fc",
+       [](Model& m) {
+         const auto w = m.tensors.at("fc.w").data<int8_t>();
+         for (size_t i = 0; i < 16; ++i) {
+           for (size_t j = 0; j < i; ++j) std::swap(w[i * 16 + j], w[j * 16 + i]);
+         }
+       }},
+      {"p",
+       [](Model& m) {
+         m.graph.op("p").set_attributes({{"a_zero_point", int64_t{1}}});
+       }},
+  };
+  for (const Case& wrong : cases) {
+    Prepared prepared("generic_int8", {}, {}, kNetwork);
+    Model integer = quant::convert(prepared.model).model;
+    wrong.apply(integer);
+    EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>{wrong.layer});
+  }
+}
+
+TEST(Meaning, AFaultSaysWhereAndWhat) {
+  Prepared prepared("generic_int8", {}, {}, kNetwork);
+  const Model integer = quant::convert(prepared.model).model;
+  change_source(prepared.model, kMean, kMeanInside);
+  for (const auto& layer : verify::check_meaning(prepared.model, integer, {}, prepared.pool)) {
+    if (!layer.meaning.first) continue;
+    const verify::MeaningFault& fault = *layer.meaning.first;
+    EXPECT_EQ(layer.layer, "mean");
+    EXPECT_EQ(fault.what, "feature");
+    EXPECT_EQ(fault.position.size(), 3U);
+    EXPECT_EQ(fault.index, (fault.position[0] * 8 + fault.position[1]) * 8 + fault.position[2]);
+    EXPECT_EQ(fault.nhwc, (fault.position[1] * 8 + fault.position[2]) * 8 + fault.position[0]);
+    EXPECT_GT(fault.expected, fault.found) << "a mean over fewer elements is larger";
+    EXPECT_EQ(fault.says,
+              "avg_pool2d 'mean' {count_include_pad: false, kernel: [3, 3], pad: [1, 1, 1, 1], stride: [1, 1]}");
+  }
+}
+
+TEST(Meaning, FoldedWeightsAreTheNetworks) {
+  Prepared prepared("generic_int8");
+  const Model& network = prepared.model.source->network;
+  Model rewritten = quant::float_form(network);
+  const Tensors inputs = prepared.parts.test.inputs(0, 1);
+  const auto right = verify::same_floats(network, rewritten, inputs, {}, prepared.pool);
+  EXPECT_TRUE(right.holds()) << right.faults.front().value << " " << right.faults.front().found << " for "
+                             << right.faults.front().expected << " within " << right.faults.front().bound;
+  EXPECT_GT(right.compared, 0);
+  auto b = rewritten.tensors.at("conv3.b").data<float>();
+  std::rotate(b.begin(), b.begin() + 1, b.end());
+  const auto wrong = verify::same_floats(network, rewritten, inputs, {}, prepared.pool);
+  ASSERT_EQ(wrong.faults.size(), 1U);
+  EXPECT_EQ(wrong.faults[0].value, "conv3");
+}
+
+TEST(Meaning, WithoutTheNetworkItIsSaidThatNobodyLooked) {
+  Prepared prepared("generic_int8");
+  prepared.model.source = nullptr;
+  verify::RoadReport report;
+  check_meaning(report, prepared.model, quant::convert(prepared.model).model, prepared.parts.test, {}, prepared.pool,
+                {});
+  EXPECT_EQ(report.unchecked,
+            "the prepared Model does not have the network that it was made from, as files of earlier versions do not; "
+            "quantize again");
+}
+
+}  // namespace
+}  // namespace halfstep::test

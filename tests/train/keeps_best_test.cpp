@@ -1,0 +1,303 @@
+// Training that cannot do harm: what is held back, the state that is kept, and what a run knows its data by.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "halfstep/base/random.h"
+#include "halfstep/io/atomic_file.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/passes/quantized_steps.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/quant/quantizer.h"
+#include "halfstep/train/calibrate.h"
+#include "halfstep/train/checkpoint.h"
+#include "halfstep/train/network.h"
+#include "halfstep/train/run.h"
+#include "tests/support/error.h"
+#include "tests/support/files.h"
+
+namespace halfstep::train {
+namespace {
+
+io::Dataset random_data(int64_t count, uint64_t seed = 5) {
+  io::Dataset data;
+  data.name = "random";
+  data.x = Tensor(DType::f32, {count, 8});
+  Random random(seed, 0);
+  for (float& value : data.x.data<float>()) value = random.uniform() - 0.5F;
+  data.raw = false;
+  return data;
+}
+
+Samples all_of(const io::Dataset& data) {
+  Samples all{&data, {}, "x", {}};
+  for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
+  return all;
+}
+
+Model float_network() {
+  return initialize(
+      parse("graph g(x: f32[?, 8]) {\n  param @u: f32[16, 8]\n  param @w: f32[16, 16]\n  param @v: f32[4, "
+            "16]\n  a = linear(x, w=@u)\n  r = relu(a)\n  b = linear(r, w=@w)\n  c = linear(b, w=@v)\n  "
+            "return c\n}\n",
+            "g.ir"),
+      3);
+}
+
+/// Calibrated; the last layer is `factor` times what it would be.
+Model prepared_network(const io::Dataset& data, const quant::PrepareOptions& widths = {4, 4, {}}, float factor = 1) {
+  Model model = float_network();
+  for (float& weight : model.tensors.at("v").data<float>()) weight *= factor;
+  Model prepared = quant::prepare(model, quant::load_platform("generic_int8"), widths);
+  ThreadPool pool(1);
+  calibrate(prepared, all_of(data), {.batch = 64, .batches = 1}, pool);
+  return prepared;
+}
+
+FitOptions options_for(double rate, int64_t epochs = 4) {
+  FitOptions options;
+  options.epochs = epochs;
+  options.batch = 16;
+  options.learning_rate = rate;
+  options.average_decay = 0.9;
+  options.keeps_best = true;
+  return options;
+}
+
+TEST(HoldBack, TakesATenthInWholeNumbers) {
+  const io::Dataset data = random_data(2000);
+  const auto held = [&](int64_t count, int64_t at_once) {
+    Samples some = all_of(data);
+    some.indices.resize(static_cast<size_t>(count));
+    const HeldBack parts = hold_back(some, at_once, 1);
+    EXPECT_EQ(parts.train.size() + parts.held_back.size(), count);
+    std::set<int64_t> together(parts.train.indices.begin(), parts.train.indices.end());
+    together.insert(parts.held_back.indices.begin(), parts.held_back.indices.end());
+    EXPECT_EQ(together.size(), static_cast<size_t>(count));
+    return parts.held_back.size();
+  };
+  EXPECT_EQ(held(2000, 1), 200);
+  EXPECT_EQ(held(900, 1), 100);
+  EXPECT_EQ(held(200, 1), 50);
+  EXPECT_EQ(held(2, 1), 1);
+  EXPECT_EQ(held(2000, 16), 192);
+  EXPECT_EQ(held(32, 16), 16);
+  EXPECT_EQ(
+      test::error_of([&] { held(31, 16); }),
+      "random: found 31 samples, expected at least 32: a part is held back, to find out whether training does good");
+}
+
+TEST(HoldBack, DependsOnTheSeed) {
+  const io::Dataset data = random_data(200);
+  EXPECT_EQ(hold_back(all_of(data), 1, 1).held_back.indices, hold_back(all_of(data), 1, 1).held_back.indices);
+  EXPECT_NE(hold_back(all_of(data), 1, 1).held_back.indices, hold_back(all_of(data), 1, 2).held_back.indices);
+}
+
+TEST(KeepsBest, EndsWithTheBestOfTheEpochs) {
+  const io::Dataset data = random_data(256);
+  const Model model = prepared_network(data, {2, 3, {}});
+  ThreadPool pool(1);
+  Fit fit(model, all_of(data), options_for(0.02, 6), pool);
+  std::vector<std::string> notes;
+  while (!fit.finished())
+    fit.run_epoch([&](const Progress& progress) {
+      if (progress.stage == "held back") notes.emplace_back(progress.note);
+    });
+  const Course& course = fit.state().course;
+  ASSERT_EQ(course.standings.size(), 7U);
+  EXPECT_EQ(course.samples, 64);
+  EXPECT_GT(course.best, 0);
+  EXPECT_FALSE(course.ended_below());
+  EXPECT_NE(digest(fit.result()), digest(model));
+  EXPECT_LT(course.standings[static_cast<size_t>(course.best)].loss, course.standings[0].loss);
+  ASSERT_EQ(notes.size(), 7U);
+  EXPECT_EQ(notes[0], "at the start: " + text_of(course, course.standings[0]));
+  EXPECT_EQ(notes[6], "after epoch 6: " + text_of(course, course.standings[6]));
+}
+
+/// A rate that ruins the network: what was given comes back, and the run says that it ended below.
+TEST(KeepsBest, GivesBackWhatItWasGiven) {
+  const io::Dataset data = random_data(256);
+  const Model model = prepared_network(data, {8, 8, {}});
+  ThreadPool pool(1);
+  Fit fit(model, all_of(data), options_for(5.0), pool);
+  while (!fit.finished()) fit.run_epoch();
+  EXPECT_EQ(fit.state().course.best, 0);
+  EXPECT_TRUE(fit.state().course.ended_below());
+  EXPECT_EQ(digest(fit.result()), digest(model));
+}
+
+TEST(KeepsBest, AStateThatIsLessRightThanTheStartIsNotBest) {
+  Course course;
+  EXPECT_FALSE(course.add({0.9, 1.0}));
+  EXPECT_FALSE(course.add({0.89, 0.5}));
+  EXPECT_TRUE(course.add({0.9, 0.75}));
+  EXPECT_TRUE(course.add({0.95, 0.5}));
+  EXPECT_FALSE(course.add({1.0, 0.625}));
+  EXPECT_FALSE(course.add({1.0, std::numeric_limits<double>::quiet_NaN()}));
+  EXPECT_EQ(course.best, 3);
+  EXPECT_TRUE(course.ended_below());
+}
+
+TEST(Course, IsTextAndBack) {
+  Course course{17, true, {}, 0};
+  course.add({0.5, 1.0 / 3});
+  course.add({{}, std::numeric_limits<double>::quiet_NaN()});
+  const std::string text = to_text(course);
+  EXPECT_EQ(to_text(parse_course(text, "here")), text);
+  EXPECT_EQ(test::error_of([] { parse_course("{}", "here"); }),
+            "here: found \"{}\", expected what a training run has found");
+  EXPECT_EQ(
+      test::error_of([&] { parse_course(R"({"samples":1,"has_labels":true,"standings":[],"best_epoch":3})", "here"); }),
+      "here: best_epoch is 3 of 0");
+}
+
+/// Bit for bit, since the factor is a power of two: the loss is counted in spreads, and so is the last layer.
+TEST(Spread, MakesAFactorOfTheLastLayerCountForNothing) {
+  const io::Dataset data = random_data(256);
+  ThreadPool pool(1);
+  const auto course = [&](float factor) {
+    const Model model = prepared_network(data, {4, 4, 4}, factor);
+    Fit fit(model, all_of(data), options_for(0.02), pool);
+    while (!fit.finished()) fit.run_epoch();
+    return to_text(fit.state().course);
+  };
+  EXPECT_EQ(course(1), course(64));
+  EXPECT_EQ(course(1), course(0.125F));
+  EXPECT_NE(course(1), course(-1));
+}
+
+/// At a rate that would throw every scale below zero.
+TEST(LearnedScales, StayPositive) {
+  const io::Dataset data = random_data(256);
+  for (const char* platform : {"generic_int8", "pow2_int8"}) {
+    Model model = quant::prepare(
+        initialize(parse("graph g(x: f32[?, 8]) {\n  param @u: f32[16, 8]\n  param @w: f32[16, 16]\n  a = linear(x, "
+                         "w=@u)\n  b = linear(a, w=@w)\n  return b\n}\n",
+                         "g.ir"),
+                   3),
+        quant::load_platform(platform), {4, 4, 4});
+    ThreadPool pool(1);
+    calibrate(model, all_of(data), {.batch = 64, .batches = 1}, pool);
+    FitOptions options = options_for(50.0);
+    options.keeps_best = false;
+    Fit fit(model, all_of(data), options, pool);
+    try {
+      while (!fit.finished()) fit.run_epoch();
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).find("not a positive number"), std::string::npos) << error.what();
+    }
+    const Model learned = fit.result();
+    int scales = 0;
+    for (const auto& quantizer : model.graph.all<ops::FakeQuantize>()) {
+      if (!quant::is_learned(quantizer)) continue;
+      ++scales;
+      for (const float scale : learned.tensors.at(passes::scale_tensor(quantizer).name()).data<float>())
+        EXPECT_GT(scale, 0.0F) << quantizer.name();
+    }
+    EXPECT_GT(scales, 2);
+  }
+}
+
+class InAFolder : public testing::Test {
+ protected:
+  RunOutcome train(const Model& model, const io::Dataset& data, const FitOptions& options, bool resume = false) {
+    RunOptions run_options;
+    run_options.fit = options;
+    run_options.folder = folder_ / "run";
+    run_options.resume = resume;
+    ThreadPool pool(1);
+    return run(model, all_of(data), run_options, pool);
+  }
+
+  std::filesystem::path operator/(const std::string& name) const { return folder_ / "run" / name; }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(InAFolder, TheBestStateAndTheCourseResume) {
+  const io::Dataset data = random_data(256);
+  const Model model = prepared_network(data);
+  const FitOptions options = options_for(0.02);
+  const RunOutcome whole = train(model, data, options);
+  std::filesystem::remove(*this / "model.safetensors");
+  for (const char* epoch : {"3", "4"})
+    std::filesystem::remove(*this / (std::string("checkpoint_000") + epoch + ".safetensors"));
+  const RunOutcome resumed = train(model, data, options, true);
+  EXPECT_EQ(resumed.first_epoch, 2);
+  EXPECT_EQ(digest(resumed.model), digest(whole.model));
+  EXPECT_EQ(to_text(resumed.course), to_text(whole.course));
+  const RunOutcome again = train(model, data, options, true);
+  EXPECT_TRUE(again.was_finished);
+  EXPECT_EQ(to_text(again.course), to_text(whole.course));
+}
+
+TEST_F(InAFolder, DataIsKnownByItsContent) {
+  const io::Dataset data = random_data(256);
+  const Model model = prepared_network(data);
+  const FitOptions options = options_for(0.02, 1);
+  train(model, data, options);
+  io::Dataset renamed = data;
+  renamed.name = "elsewhere";
+  EXPECT_TRUE(train(model, renamed, options, true).was_finished);
+
+  const io::Dataset other = random_data(256, 6);
+  EXPECT_EQ(test::error_of([&] { train(model, other, options, true); }),
+            (*this / "checkpoint_0001.safetensors").string() + ": is of other data: found \"random\" with the digest " +
+                content_digest(all_of(data)) + ", expected \"random\" with the digest " +
+                content_digest(all_of(other)));
+}
+
+TEST_F(InAFolder, OtherSettingsAreNamedWhole) {
+  const io::Dataset data = random_data(256);
+  const Model model = prepared_network(data);
+  FitOptions options = options_for(0.02, 1);
+  train(model, data, options);
+  options.learning_rate = 0.04;
+  options.seed = 7;
+  EXPECT_EQ(test::error_of([&] { train(model, data, options, true); }),
+            (*this / "checkpoint_0001.safetensors").string() +
+                ": is of another run: found learning rate: 0.02, seed: 0; expected learning rate: 0.04, seed: 7");
+  options = options_for(0.02, 1);
+  Model changed = clone(model);
+  changed.tensors.at("u").data<float>()[0] += 1.0F;
+  EXPECT_EQ(test::error_of([&] { train(changed, data, options, true); }),
+            (*this / "checkpoint_0001.safetensors").string() + ": started from other weights: found the digest " +
+                digest_hex(model) + ", expected " + digest_hex(changed));
+}
+
+TEST_F(InAFolder, WhatBecomesNoNumberKeepsTheBestState) {
+  io::Dataset data = random_data(256);
+  data.labels = Tensor(DType::i32, {256});
+  data.classes = {"a", "b", "c", "d"};
+  const Model model = float_network();
+  const std::string said = test::error_of([&] { train(model, data, options_for(1e38)); });
+  EXPECT_TRUE(said.starts_with("training: the loss is ")) << said;
+  EXPECT_TRUE(said.ends_with("; lower the learning rate; " + (*this / "model.safetensors").string() +
+                             " has the best state before, the network as it was given"))
+      << said;
+  EXPECT_EQ(digest(load_model(*this / "model.safetensors")), digest(model));
+}
+
+/// Whatever stops it: here a scale that no multiplier can express.
+TEST_F(InAFolder, WhatCannotRunKeepsTheBestState) {
+  const io::Dataset data = random_data(256);
+  const Model model = prepared_network(data);
+  const std::string said = test::error_of([&] { train(model, data, options_for(1e38)); });
+  EXPECT_TRUE(said.ends_with((*this / "model.safetensors").string() +
+                             " has the best state before, the network as it was given"))
+      << said;
+  EXPECT_EQ(digest(load_model(*this / "model.safetensors")), digest(model));
+}
+
+TEST_F(InAFolder, FilesOfOthersStay) {
+  std::filesystem::create_directories(folder_ / "run");
+  io::write_file(folder_ / "run/notes.tmp", "mine");
+  const io::Dataset data = random_data(64);
+  train(prepared_network(data), data, options_for(0.02, 1));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "run/notes.tmp"));
+}
+
+}  // namespace
+}  // namespace halfstep::train
