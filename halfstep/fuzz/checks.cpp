@@ -11,6 +11,7 @@
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/train/executable.h"
+#include "halfstep/verify/meaning.h"
 
 namespace halfstep::fuzz {
 namespace {
@@ -104,6 +105,18 @@ void check_roads(Trial& trial) {
   throw Found{"the roads differ"};
 }
 
+void check_meaning(Trial& trial) {
+  const verify::MeaningOptions options{.all = true};
+  for (const auto& [layer, meaning] :
+       verify::check_meaning(trial.prepared(), trial.integer(), options, trial.tools().pool)) {
+    if (meaning.beyond == 0) continue;
+    const verify::MeaningFault fault = meaning.first.value_or(verify::MeaningFault());
+    throw Found{fmt::format("layer '{}': {} of {} codes are not what {} means; {} {} is {}, expected {}", layer,
+                            meaning.beyond, meaning.compared, fault.says, fault.what, fault.index, fault.found,
+                            fault.expected)};
+  }
+}
+
 std::string message_form(const std::string& message) {
   std::string form;
   for (size_t i = 0; i < message.size(); ++i) {
@@ -137,6 +150,7 @@ const std::vector<Check>& all_checks() {
       {"reference", "fused kernels against references without fusion", check_reference},
       {"bypassed", "the prepared network without its quantizers against the float one", check_bypassed},
       {"roads", "training road against integer program, code for code", check_roads},
+      {"meaning", "integer program against the float operators of the network, in float64", check_meaning},
       {"threads", "the integer program on 1, 2 and 4 threads", check_threads, 2},
       {"levels", "the integer program at every CPU level", check_levels, 2},
       {"batches", "samples one by one against together", check_batches, 2},

@@ -23,6 +23,7 @@ void check_engine(Trial& trial);
 void check_reference(Trial& trial);
 void check_bypassed(Trial& trial);
 void check_roads(Trial& trial);
+void check_meaning(Trial& trial);
 void check_levels(Trial& trial);
 void check_threads(Trial& trial);
 void check_batches(Trial& trial);

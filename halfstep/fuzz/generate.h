@@ -11,7 +11,7 @@
 
 namespace halfstep::fuzz {
 
-/// The same network for the same seed on every machine. Three of four are plain. Runs of seeds have every importable
+/// The same network for the same seed on every machine. Four of five are plain. Runs of seeds have every importable
 /// operator about equally often.
 Network generate(uint64_t seed);
 
