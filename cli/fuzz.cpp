@@ -42,9 +42,9 @@ nlohmann::json to_json(const FuzzReport& report) {
   return {{"graphs", report.graphs},       {"plain", report.plain},
           {"converted", report.converted}, {"without_islands", report.without_islands},
           {"operators", report.operators}, {"on_codes", report.on_codes},
-          {"outcomes", report.outcomes},   {"refusals", report.refusals},
-          {"skips", report.skips},         {"findings", findings},
-          {"seconds", report.seconds}};
+          {"outcomes", report.outcomes},   {"islands", report.islands},
+          {"refusals", report.refusals},   {"skips", report.skips},
+          {"findings", findings},          {"seconds", report.seconds}};
 }
 
 /// The most frequent first.
@@ -60,6 +60,7 @@ void print_counts(const char* title, const std::map<std::string, int64_t>& count
 void print_report(const FuzzReport& report) {
   print_counts("graphs with each operator", report.operators);
   print_counts("graphs with an integer program that have each operator on codes", report.on_codes);
+  print_counts("graphs with each operator left in float", report.islands);
   print_counts("refused", report.refusals);
   print_counts("skipped", report.skips);
   fmt::print("{:12} {:>8} {:>8} {:>8} {:>8}\n", "check", "fine", "refused", "skipped", "found");

@@ -62,7 +62,8 @@ class FuzzRun {
     ++report_.graphs;
     report_.plain += report.plain ? 1 : 0;
     report_.converted += report.converts ? 1 : 0;
-    report_.without_islands += report.converts && !report.has_islands ? 1 : 0;
+    report_.without_islands += report.converts && report.islands.empty() ? 1 : 0;
+    for (const std::string& op : report.islands) ++report_.islands[op];
     for (const std::string& title : report.operators) {
       ++report_.operators[title];
       if (codes_.contains(title) && report.converts) ++report_.on_codes[title];
@@ -88,8 +89,9 @@ class FuzzRun {
 
   /// The finding, and where there is a folder for it the shrunk network.
   void write(const fuzz::Job& job, const fuzz::Outcome& outcome) {
-    FuzzFinding finding{
-        job.seed, outcome.check, outcome.what, fuzz::random_target(job.seed, request_.platform).text(), "", 0};
+    FuzzFinding finding{job.seed,     outcome.check,
+                        outcome.what, fuzz::random_target(job.seed, fuzz::generate(job.seed), request_.platform).text(),
+                        "",           0};
     const bool named = outcome.check != "generating";
     if (!request_.out.empty() && named) {
       std::filesystem::create_directories(request_.out);

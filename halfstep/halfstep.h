@@ -243,6 +243,7 @@ struct FuzzReport {
   std::map<std::string, int64_t> operators;    ///< graphs with each importable operator
   std::map<std::string, int64_t> on_codes;     ///< the same of those that platforms have on codes
   std::map<std::string, std::map<std::string, int64_t>> outcomes;  ///< by check: fine, refused, skipped, found
+  std::map<std::string, int64_t> islands;                          ///< graphs by operators of ours that stayed in float
   std::map<std::string, int64_t> refusals;                         ///< by message, without names and numbers
   std::map<std::string, int64_t> skips;                            ///< by reason
   std::vector<FuzzFinding> findings;

@@ -23,6 +23,7 @@ void check_engine(Trial& trial);
 void check_reference(Trial& trial);
 void check_bypassed(Trial& trial);
 void check_roads(Trial& trial);
+void check_meaning(Trial& trial);
 void check_levels(Trial& trial);
 void check_threads(Trial& trial);
 void check_batches(Trial& trial);
@@ -42,6 +43,9 @@ struct Outcome {
 /// the first check that needs it.
 /// `begins` is told what comes next.
 std::vector<Outcome> look(Trial& trial, std::string_view only, const std::function<void(std::string_view)>& begins);
+
+/// Whether there is a known reason for such a refusal: any other is a finding.
+bool is_explained(const std::string& refusal);
 
 /// A message without what differs from network to network: names, numbers, extents.
 std::string message_form(const std::string& message);

@@ -1,6 +1,7 @@
 #include "halfstep/fuzz/engine.h"
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "halfstep/base/embedded.h"
 #include "halfstep/base/status.h"
@@ -50,8 +51,14 @@ Engine::Answer Engine::run(const std::string& bytes, const Tensors& inputs) {
   if (!version_) return {{}, reason_};
   if (!fits_npz(inputs)) return {{}, "numpy has no bfloat16"};
   write_plainly(folder_ / "model.onnx", std::as_bytes(std::span(bytes)));
-  write_plainly(folder_ / "inputs.npz", io::serialize_npz(inputs));
-  const auto answer = python_->ask("run");
+  Tensors numbered;  // names of files in an archive are no names of values
+  nlohmann::json names = nlohmann::json::array();
+  for (const auto& [name, tensor] : inputs) {
+    numbered.emplace(std::to_string(names.size()), tensor);
+    names.push_back(name);
+  }
+  write_plainly(folder_ / "inputs.npz", io::serialize_npz(numbered));
+  const auto answer = python_->ask(names.dump());
   if (!answer) {
     start();
     return {{}, "onnxruntime ended"};

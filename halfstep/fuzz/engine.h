@@ -22,14 +22,15 @@ class Engine {
   const std::string& reason() const { return reason_; }
 
   struct Answer {
-    Tensors outputs;      ///< by name
+    Tensors outputs;      ///< "0", "1", ... in order
     std::string refusal;  ///< why it did not run them; "" where it did
   };
   /// Runs the file without graph optimizations.
   Answer run(const std::string& bytes, const Tensors& inputs);
+  /// A new process: some of its kernels read memory that nobody wrote, and old memory holds other numbers than new.
+  void start();
 
  private:
-  void start();
   std::string interpreter_;
   std::filesystem::path folder_;
   std::unique_ptr<io::ChildProcess> python_;

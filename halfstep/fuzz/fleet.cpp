@@ -49,15 +49,15 @@ std::string to_line(const Report& report) {
   Json outcomes = Json::array();
   for (const Outcome& outcome : report.outcomes)
     outcomes.push_back({outcome.check, static_cast<int>(outcome.verdict), outcome.what});
-  return Json{{"outcomes", outcomes},        {"operators", report.operators},     {"plain", report.plain},
-              {"converts", report.converts}, {"has_islands", report.has_islands}, {"seconds", report.seconds}}
+  return Json{{"outcomes", outcomes},        {"operators", report.operators}, {"plain", report.plain},
+              {"converts", report.converts}, {"islands", report.islands},     {"seconds", report.seconds}}
              .dump(-1, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }
 
 Report report_of(const std::string& line, const Job& job) {
   const Json json = Json::parse(line);
-  Report report{job, {}, json["operators"], json["plain"], json["converts"], json["has_islands"], json["seconds"]};
+  Report report{job, {}, json["operators"], json["plain"], json["converts"], json["islands"], json["seconds"]};
   for (const Json& outcome : json["outcomes"])
     report.outcomes.push_back({outcome[0], static_cast<Verdict>(outcome[1].get<int>()), outcome[2]});
   return report;
@@ -66,15 +66,18 @@ Report report_of(const std::string& line, const Job& job) {
 Report look_at(const Job& job, const FleetOptions& options, Tools& tools,
                const std::function<void(std::string_view)>& begins) {
   const auto begin = Clock::now();
-  Report report{job, {}, {}, false, false, false, 0};
+  Report report{job, {}, {}, false, false, {}, 0};
   begins("generating");
-  const Network network = job.network.empty() ? generate(job.seed) : load_network(job.network);
-  Trial trial(network, random_target(job.seed, options.platform), job.seed, tools);
+  const Network made = generate(job.seed);
+  const Target target = random_target(job.seed, made, options.platform);
+  const Network network = job.network.empty() ? made : load_network(job.network);
+  Trial trial(network, target, job.seed, tools);
   report.outcomes = look(trial, job.check, begins);
   report.operators = operators_of(network.model.graph());
   report.plain = network.plain;
   report.converts = trial.islands().has_value();
-  report.has_islands = trial.islands().value_or(0) > 0;
+  for (const auto& island : trial.islands().value_or(std::vector<quant::FloatIsland>()))
+    report.islands.insert(island.op);
   report.seconds = since(begin);
   return report;
 }
@@ -105,7 +108,7 @@ Report look_at(const Job& job, const FleetOptions& options, Tools& tools,
     try {
       send_line(socket, to_line(look_at(job, options, tools, begins)));
     } catch (const std::exception& error) {
-      Report report{job, {{"generating", Verdict::found, error.what()}}, {}, false, false, false, 0};
+      Report report{job, {{"generating", Verdict::found, error.what()}}, {}, false, false, {}, 0};
       send_line(socket, to_line(report));
     }
   }
@@ -192,7 +195,7 @@ class Worker {
     if (why.empty() && WIFSIGNALED(status)) why = std::string("ended by ") + ::strsignal(WTERMSIG(status));
     if (why.empty()) why = "ended with " + std::to_string(WEXITSTATUS(status));
     if (const std::string words = last_words(folder_); !words.empty()) why += ": " + words;
-    Report report{*job_, {{check_, Verdict::found, why}}, {}, false, false, false, since(begin_)};
+    Report report{*job_, {{check_, Verdict::found, why}}, {}, false, false, {}, since(begin_)};
     job_.reset();
     unread_.clear();
     return report;
@@ -200,6 +203,7 @@ class Worker {
 
   void stop() {
     if (process_ < 0) return;
+    ::shutdown(socket_, SHUT_RDWR);  // processes that were forked later hold this end too
     ::close(socket_);
     if (job_) ::kill(process_, SIGKILL);
     ::waitpid(process_, nullptr, 0);

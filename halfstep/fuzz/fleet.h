@@ -25,7 +25,8 @@ struct Report {
   Job job;
   std::vector<Outcome> outcomes;
   std::set<std::string> operators;
-  bool plain = false, converts = false, has_islands = false;
+  bool plain = false, converts = false;
+  std::set<std::string> islands;  ///< operators that conversion left in float
   double seconds = 0;
 };
 

@@ -8,8 +8,8 @@
 namespace halfstep::fuzz {
 namespace {
 
-constexpr uint64_t kPlainOf = 4;  ///< one of so many is not plain
-constexpr size_t kPlainFeatures = 2, kWildFeatures = 5;
+constexpr uint64_t kPlainOf = 5;  ///< one of so many is not plain
+constexpr size_t kPlainFeatures = 2, kWildFeatures = 6;
 constexpr int64_t kNewestOpset = 26;
 
 const std::vector<int64_t> kOpsets = {7, 9, 10, 11, 12, 13, 13, 14, 15, 16, 17, 17, 18, 19, 20, 21, 21, 22, 23, 24, 26};
@@ -37,6 +37,7 @@ Recipes featured(uint64_t seed) {
   const uint64_t turn = plain ? seed - seed / kPlainOf : seed / kPlainOf;
   Recipes features;
   for (size_t i = 0; i < count; ++i) features.push_back(recipes[(turn * count + i) % recipes.size()]);
+  std::ranges::stable_sort(features, {}, &Recipe::until);  // the others fit many versions
   return features;
 }
 
@@ -60,6 +61,7 @@ Style style_for(Random& random, bool plain, Recipes& features) {
   Style style;
   style.opset = opset_for(random, features);
   style.plain = plain;
+  style.simple = plain && chance(0.96);
   style.rows = plain || chance(0.3);
   style.open_batch = chance(0.7);
   style.same_batch = style.rows || chance(0.75);
@@ -129,6 +131,14 @@ void add_first_input(Maker& maker) {
   maker.input(DType::f32, dims, low, maker.chance(0.1) ? 100 : 2);
 }
 
+/// One with weights, without which there is nothing to quantize.
+void add_layer(Maker& maker) {
+  const auto op = maker.one_of<std::string>({"Conv", "Conv", "Gemm", "MatMul"});
+  for (const char* title : {op.c_str(), "Conv", "MatMul", "Gemm"}) {
+    if (make_somehow(maker, *std::ranges::find(all_recipes(), title, &Recipe::op))) return;
+  }
+}
+
 std::optional<Network> attempt(uint64_t seed, uint64_t number) {
   Random random(seed, 100 + number);
   Recipes features = featured(seed);
@@ -137,6 +147,7 @@ std::optional<Network> attempt(uint64_t seed, uint64_t number) {
   if (number > 0 && !plain) style.rows = false, style.same_batch = number % 2 == 1;
   Maker maker(seed * 64 + number, style);
   add_first_input(maker);
+  if (plain || maker.chance(0.7)) add_layer(maker);
   bool has_all = true;
   for (const Recipe& feature : features) {
     for (int64_t before = maker.between(0, 3); before > 0; --before) make(maker, pick(maker));

@@ -11,7 +11,7 @@
 
 namespace halfstep::fuzz {
 
-/// The same network for the same seed on every machine. Three of four are plain. Runs of seeds have every importable
+/// The same network for the same seed on every machine. Four of five are plain. Runs of seeds have every importable
 /// operator about equally often.
 Network generate(uint64_t seed);
 
@@ -26,7 +26,7 @@ struct Target {
   std::string text() const;
 };
 
-/// `platform` instead of a random one, where it is given.
-Target random_target(uint64_t seed, const std::string& platform);
+/// For the network of the seed; `platform` instead of a random one, where it is given.
+Target random_target(uint64_t seed, const Network& network, const std::string& platform);
 
 }  // namespace halfstep::fuzz

@@ -107,18 +107,20 @@ Known odd_bias(Maker& maker, const Dims& dims, int64_t least_rank) {
 
 void make_gemm(Maker& maker, std::string_view op) {
   const Known x = maker.any({{DType::f32}, 2, 2, [](const Known& v) { return v.dims[1] > 0; }});
-  const bool turn_a = !maker.keeps_rows(x) && maker.chance(0.3), turn_b = maker.chance(0.5);
+  const bool simple = maker.style().simple, turn_a = !simple && !maker.keeps_rows(x) && maker.chance(0.3),
+             turn_b = maker.chance(0.5);
   const int64_t rows = x.dims[turn_a ? 1 : 0], terms = x.dims[turn_a ? 0 : 1], columns = maker.between(1, 8);
   maker.require(terms > 0);
   const Known w = some_weights(maker, turn_b ? Dims{columns, terms} : Dims{terms, columns}, terms);
   std::vector<Known> inputs = {x, w};
   Attributes attributes;
   if (maker.chance(0.6) || maker.opset() < 11)
-    inputs.push_back(maker.chance(0.6) ? maker.parameter({columns}, -0.5, 0.5) : odd_bias(maker, {rows, columns}, 0));
+    inputs.push_back(simple || maker.chance(0.6) ? maker.parameter({columns}, -0.5, 0.5)
+                                                 : odd_bias(maker, {rows, columns}, 0));
   if (turn_a) attributes["transA"] = int64_t{1};
   if (turn_b) attributes["transB"] = int64_t{1};
-  if (maker.chance(0.15)) attributes["alpha"] = maker.real(0.3, 2);
-  if (maker.chance(0.15)) attributes["beta"] = maker.real(0.3, 2);
+  if (!simple && maker.chance(0.15)) attributes["alpha"] = maker.real(0.3, 2);
+  if (!simple && maker.chance(0.15)) attributes["beta"] = maker.real(0.3, 2);
   const double bound = 3 * reach_of(x) + 1;
   perhaps_activate(maker, maker.node(op, inputs, x.with({rows, columns}).between(-bound, bound), attributes));
 }
@@ -132,7 +134,8 @@ void make_matmul_layer(Maker& maker, const Known& x) {
   const double bound = 2 * reach_of(x);
   Known y = maker.node("MatMul", {x, w}, x.with(out).between(-bound, bound));
   if (maker.chance(0.5)) {
-    Known bias = maker.chance(0.6) ? maker.parameter({columns}, -0.5, 0.5) : odd_bias(maker, out, 0);
+    Known bias =
+        maker.style().simple || maker.chance(0.6) ? maker.parameter({columns}, -0.5, 0.5) : odd_bias(maker, out, 0);
     if (!maker.keeps_rows(x) && maker.chance(0.3))
       bias = maker.weights(DType::f32, {maker.between(1, 2), 1, columns}, -0.5, 0.5);
     y = maker.node("Add", {y, bias}, y.with(broadcast(out, bias.dims)));

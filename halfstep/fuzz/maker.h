@@ -42,6 +42,7 @@ struct Unsuited {};
 struct Style {
   int64_t opset = 17;
   bool plain = true;       ///< f32 and what platforms have on codes
+  bool simple = true;      ///< with `plain`: in the forms in which they have it
   bool rows = true;        ///< every input's first axis counts samples, and operators keep them apart
   bool open_batch = true;  ///< with `rows`: the file does not say how many
   bool same_batch = true;  ///< every input has the same first extent

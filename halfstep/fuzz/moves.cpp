@@ -235,7 +235,7 @@ void make_pad(Maker& maker, std::string_view op) {
   maker.require(count_elements(dims) <= kMost);
   const bool has_value = mode == "constant" && maker.chance(0.5);
   double value = has_value ? maker.one_of<double>({0, 0.5, -1.25, 0, 3}) : 0;
-  if (has_value && maker.chance(0.08)) value = -INFINITY;
+  if (has_value && !maker.style().simple && maker.chance(0.15)) value = -INFINITY;
   Attributes attributes;
   if (mode != "constant" || maker.chance(0.3)) attributes["mode"] = mode;
   const Known result = x.with(dims).between(std::min(x.low, value), std::max(x.high, value));

@@ -18,7 +18,10 @@ void maybe_epsilon(Maker& maker, Attributes& attributes) {
 }
 
 void make_batch_norm(Maker& maker, std::string_view op) {
-  const Known x = maker.any({{DType::f32}, 2, 5, is_full});
+  const bool simple = maker.style().simple;
+  Known x = maker.any({{DType::f32}, simple ? 4 : 2, simple ? 4 : 5, is_full});
+  if (simple)  // what it folds into
+    x = maker.node("Conv", {x, maker.weights(DType::f32, {x.dims[1], x.dims[1], 1, 1}, -0.5, 0.5)}, x);
   const Dims channels = {x.dims[1]};
   const Known scale = maker.weights(DType::f32, channels, -0.5, 1.5), bias = maker.weights(DType::f32, channels, -1, 1);
   const Known mean = maker.weights(DType::f32, channels, -0.5, 0.5),

@@ -47,8 +47,18 @@ Known binary(Maker& maker, std::string_view op, const Known& a, const Known& b, 
   return maker.node(op, {a, b}, result, attributes);
 }
 
+/// Of two features of the same extents.
+void make_simple_arithmetic(Maker& maker, std::string_view op, const Known& a) {
+  const auto alike = [&](const Known& y) { return y.dims == a.dims && y.rows == a.rows && !y.constant; };
+  const Known b = maker.any({{a.dtype}, a.rank(), a.rank(), alike});
+  const double reach = std::max(std::abs(a.low), std::abs(a.high)), other = std::max(std::abs(b.low), std::abs(b.high));
+  const double bound = op == "Mul" ? reach * other : reach + other;
+  maker.node(op, {a, b}, a.between(-bound, bound));
+}
+
 void make_arithmetic(Maker& maker, std::string_view op) {
   const Known a = maker.any({kNumbers});
+  if (maker.style().simple) return make_simple_arithmetic(maker, op, a);
   if (op == "Div") {
     Known b = small_operand(maker, a, 1, 4);
     maker.node(op, {a, b}, a.with(broadcast(a.dims, b.dims)).between(-std::abs(a.low), std::abs(a.high)));

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "halfstep/base/random.h"
 #include "halfstep/fuzz/generate.h"
+#include "halfstep/fuzz/recipe.h"
 
 namespace halfstep::fuzz {
 namespace {
@@ -43,7 +46,13 @@ void override_generic(Chooser& chooser, Target& target) {
     set("activations.accumulates", chooser.one_of({"[]", "[relu]", "[leaky_relu, relu, relu6]"}));
   if (chooser.chance(0.1) && form == "fixed_point") set("activations.weighted", chooser.one_of({"[]", "[relu]"}));
   if (chooser.chance(0.1)) set("share_scales", chooser.one_of({"[]", "[concat, add]"}));
-  if (chooser.chance(0.1)) set("keep_scales", chooser.one_of({"[global_avg_pool, avg_pool2d]", "[avg_pool2d]"}));
+}
+
+bool has_functions(const Network& network) {
+  const auto operators = operators_of(network.model.graph());
+  return std::ranges::any_of(all_recipes(), [&](const Recipe& recipe) {
+    return recipe.home == Home::table && operators.contains(recipe.title());
+  });
 }
 
 }  // namespace
@@ -58,12 +67,14 @@ std::string Target::text() const {
   return text;
 }
 
-Target random_target(uint64_t seed, const std::string& platform) {
+Target random_target(uint64_t seed, const Network& network, const std::string& platform) {
   Chooser chooser(seed);
   Target target;
   target.platform =
       chooser.one_of({"generic_int8", "generic_int8", "generic_int8", "generic_int8", "pow2_int8", "magik_t40",
                       "onnxruntime_int8", "onnxruntime_int8", "pytorch_fbgemm", "pytorch_x86"});
+  // PyTorch's functions on codes are refused as a whole, whatever else a network has.
+  if (target.platform.starts_with("pytorch") && has_functions(network)) target.platform = "generic_int8";
   if (!platform.empty()) target.platform = platform;
   const bool generic = target.platform == "generic_int8";
   if (generic && chooser.chance(0.6)) override_generic(chooser, target);

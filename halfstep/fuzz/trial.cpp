@@ -3,6 +3,7 @@
 #include "halfstep/compile/compile.h"
 #include "halfstep/eager/call.h"
 #include "halfstep/formats/onnx/file.h"
+#include "halfstep/passes/separate_names.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/executable.h"
 
@@ -67,6 +68,9 @@ Model Trial::calibrate() {
   train::CalibrateOptions options;
   options.batch = network_.batch;
   train::calibrate(model, seen, options, tools_.pool);
+  Source origin{source(), network_.inputs};
+  passes::separate_names(origin.network.graph);
+  model.source = std::make_shared<const Source>(std::move(origin));
   for (const auto& [weights, features] : target_.bits) quant::set_bits(model, "*", weights, features);
   return model;
 }
@@ -78,7 +82,7 @@ const Model& Trial::prepared() {
 const quant::Conversion& Trial::conversion() {
   return conversion_.get([&] {
     auto conversion = quant::convert(prepared(), {.float_islands = true});
-    islands_ = conversion.islands.size();
+    islands_ = conversion.islands;
     return conversion;
   });
 }

@@ -84,7 +84,7 @@ class Trial {
   const train::Samples& samples();
 
   /// Which islands conversion left, once it has run.
-  std::optional<size_t> islands() const { return islands_; }
+  const std::optional<std::vector<quant::FloatIsland>>& islands() const { return islands_; }
 
  private:
   Model import_source();
@@ -101,7 +101,7 @@ class Trial {
   Once<Model> bound_, source_, prepared_;
   Once<quant::Conversion> conversion_;
   Once<verify::Roads> roads_;
-  std::optional<size_t> islands_;
+  std::optional<std::vector<quant::FloatIsland>> islands_;
 };
 
 /// Runs a Model of any stage on the inputs of one run; arguments that it lacks are left out.

@@ -34,7 +34,8 @@ void make_average(Maker& maker, std::string_view op) {
 
 void make_max(Maker& maker, std::string_view op) {
   const Known x = maker.any(images(maker));
-  const WindowRules rules{.dilates = maker.opset() >= 10, .ceils = maker.opset() >= 10, .pads_below_kernel = true};
+  const WindowRules rules{
+      .dilates = maker.opset() >= 10 && !maker.style().simple, .ceils = maker.opset() >= 10, .pads_below_kernel = true};
   const Window window = some_window(maker, spatial_of(x), rules);
   const Known result = x.with(pooled(x, window.out));
   const Attributes attributes = window.attributes(maker, true);

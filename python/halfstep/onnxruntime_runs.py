@@ -3,9 +3,11 @@
     onnxruntime_runs.py FOLDER
 
 The first line of its output is the version of onnxruntime. For each line of its input it runs FOLDER/model.onnx, without graph
-optimizations, on FOLDER/inputs.npz, writes FOLDER/outputs.npz, outputs by name, and answers `ok`, or in one line why it did not.
+optimizations, on FOLDER/inputs.npz, whose tensors 0, 1, ... have the names that the line lists in JSON, writes outputs 0, 1, ... to
+FOLDER/outputs.npz and answers `ok`, or in one line why it did not.
 """
 
+import json
 import os
 import pathlib
 import signal
@@ -23,7 +25,7 @@ except ImportError as error:
     sys.exit(f"{error}")
 
 
-def run(folder):
+def run(folder, names):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
@@ -31,17 +33,16 @@ def run(folder):
     session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
     with numpy.load(folder / "inputs.npz") as inputs:
         wanted = {port.name for port in session.get_inputs()}
-        results = session.run(None, {name: inputs[name] for name in inputs.files if name in wanted})
-    # Not savez: names of outputs are no file names.
+        results = session.run(None, {name: inputs[str(i)] for i, name in enumerate(names) if name in wanted})
     numpy.savez(folder / "outputs.npz", **{str(i): result for i, result in enumerate(results)})
 
 
 if __name__ == "__main__":
     place = pathlib.Path(sys.argv[1])
     print(onnxruntime.__version__, file=answers, flush=True)
-    for _ in sys.stdin:
+    for line in sys.stdin:
         try:
-            run(place)
+            run(place, json.loads(line))
             answer = "ok"
         except Exception as error:  # of any kind: it is an answer
             answer = " ".join(f"{type(error).__name__}: {error}".split()) or "an error"

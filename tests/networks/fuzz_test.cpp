@@ -5,7 +5,7 @@
 namespace halfstep {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(HALFSTEP_SANITIZED)
+#ifdef HALFSTEP_SANITIZED
 constexpr uint64_t kSeeds = 60;
 #else
 constexpr uint64_t kSeeds = 300;
