@@ -40,7 +40,7 @@ class Resolver {
  public:
   Resolver(const Node& node, const Dims& dims, WindowSpec spec)
       : node_(node), dims_(dims), count_(dims.size() - 2), padding_(spec.padding), ceil_mode_(spec.ceil_mode) {
-    constexpr int64_t kLargest = int64_t{1} << 31;
+    constexpr int64_t kLargest = int64_t{1} << 24;
     if (spec.kernel.size() != count_)
       fail("{}: found a window over {} axes of {}", node.where(), spec.kernel.size(), to_string(dims));
     window_ = {std::move(spec.kernel), full(node, "strides", std::move(spec.strides), count_, 1),
@@ -48,10 +48,10 @@ class Resolver {
                full(node, "pads", std::move(spec.pads), 2 * count_, 0), std::vector<int64_t>(count_, 0)};
     for (const auto* list : {&window_.kernel, &window_.strides, &window_.dilations}) {
       if (std::any_of(list->begin(), list->end(), [](int64_t v) { return v < 1 || v > kLargest; }))
-        fail("{}: found the window {}, expected numbers from 1 on", node.where(), to_string(*list));
+        fail("{}: found the window {}, expected numbers from 1 to {}", node.where(), to_string(*list), kLargest);
     }
     if (std::any_of(window_.pads.begin(), window_.pads.end(), [](int64_t v) { return v < -kLargest || v > kLargest; }))
-      fail("{}: found the padding {}", node.where(), to_string(window_.pads));
+      fail("{}: found the padding {}, expected at most {}", node.where(), to_string(window_.pads), kLargest);
   }
 
   Window resolved() {

@@ -113,8 +113,7 @@ class Rewriter {
   static bool has_last_form(Op op) {
     const std::vector<Value> operands = op.operands();
     return op.in(0).dtype() == DType::u8 && op.out(0).dtype() == DType::u8 && has_elements(op.in(0)) &&
-           has_elements(op.out(0)) &&
-           has_requantization(ops::ChannelsLastIntegerConv2d::record(), op) &&
+           has_elements(op.out(0)) && has_requantization(ops::ChannelsLastIntegerConv2d::record(), op) &&
            std::all_of(operands.begin() + 1, operands.end(), [](Value value) { return !value || is_constant(value); });
   }
 

@@ -33,8 +33,7 @@ void check_operand(const ProgramSpec& spec, const Instruction& instruction, cons
 void check_copy(const ProgramSpec& spec, const Instruction& copy) {
   const Slot& from = spec.slots.at(static_cast<size_t>(copy.in.at(0).slot));
   const Slot& to = spec.slots.at(static_cast<size_t>(copy.out.at(0).slot));
-  if (from.type != to.type)
-    bug("node '{}': copies {} to {}", copy.name, to_string(from.type), to_string(to.type));
+  if (from.type != to.type) bug("node '{}': copies {} to {}", copy.name, to_string(from.type), to_string(to.type));
 }
 
 }  // namespace

@@ -44,6 +44,9 @@ std::map<Place, size_t> worker_scratch_bytes(const ProgramSpec& spec) {
   std::map<Place, size_t> bytes;
   for (const Instruction& instruction : spec.instructions) {
     if (instruction.plan.worker_scratch == 0) continue;
+    if (instruction.plan.worker_scratch > machine_memory())
+      unsupported("graph '{}': node '{}': {} needs {} bytes of scratch, and this machine has {}", spec.name,
+                  instruction.name, instruction.op, instruction.plan.worker_scratch, machine_memory());
     size_t& most = bytes[instruction.place];
     most = std::max(most, instruction.plan.worker_scratch);
   }

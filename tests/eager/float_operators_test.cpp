@@ -307,15 +307,15 @@ double sampled(const Tensor& x, double top, double left, double height, double w
 
 TEST(FloatOperators, RegionsMayBeFarLargerThanTheImage) {
   const Tensor x = floats({1, 1, 3, 4}, {5, -2, 3, 4, 1, 7, -8, 2, 6, 0, 1, -3}), first = wholes({1}, {0});
-  for (const Floats& box : {Floats{-70, -35, 210, 290}, Floats{1, 1, 90, 2}, Floats{-9, 2.5F, -4, 300},
-                            Floats{0.25F, 0.5F, 3.75F, 2.5F}}) {
+  for (const Floats& box :
+       {Floats{-70, -35, 210, 290}, Floats{1, 1, 90, 2}, Floats{-9, 2.5F, -4, 300}, Floats{0.25F, 0.5F, 3.75F, 2.5F}}) {
     for (const char* mode : {"avg", "max"}) {
       const bool largest = mode == std::string("max");
       const auto found = run("roi_align", {x, floats({1, 4}, box), first}, {{"mode", std::string(mode)}});
-      expect_floats(found[0], {1, 1, 1, 1},
-                    {static_cast<float>(
-                        sampled(x, box[1] - 0.5, box[0] - 0.5, box[3] - box[1], box[2] - box[0], largest))},
-                    1e-6F);
+      expect_floats(
+          found[0], {1, 1, 1, 1},
+          {static_cast<float>(sampled(x, box[1] - 0.5, box[0] - 0.5, box[3] - box[1], box[2] - box[0], largest))},
+          1e-6F);
     }
   }
   const Tensor ones = floats({1, 1, 2, 2}, {1, 1, 1, 1});
@@ -338,19 +338,18 @@ TEST(FloatOperators, NumbersWithoutBoundsAreRefusedOrLieNowhere) {
   const Tensor x = floats({1, 1, 2, 2}, {1, 2, 3, 4});
   const auto resize = [&](const std::vector<double>& scales, const std::vector<double>& roi = {}) {
     const std::string coordinates = roi.empty() ? "half_pixel" : "tf_crop_and_resize";
-    return error_of([&] {
-      run("resize", {x}, {{"scales", scales}, {"roi", roi}, {"coordinates", coordinates}});
-    });
+    return error_of([&] { run("resize", {x}, {{"scales", scales}, {"roi", roi}, {"coordinates", coordinates}}); });
   };
   EXPECT_EQ(resize({1, 1, 2, 2}), "no error");
   EXPECT_EQ(resize({1, 1, kNan, 2}), "call: resize dims: found the scale nan, expected a positive number");
   EXPECT_EQ(resize({1, 1, -2, 2}), "call: resize dims: found the scale -2, expected a positive number");
   EXPECT_EQ(resize({1, 1, kInf, 2}), "call: resize dims: an axis would have inf elements");
   EXPECT_NE(resize({1, 1, 2, 2}, {0, 0, kNan, 0, 1, 1, 1, 1}).find("expected finite numbers"), std::string::npos);
-  EXPECT_EQ(error_of([&] {
-              run("resize", {x}, {{"sizes", Wholes{1, 1, int64_t{1} << 62, 1}}, {"policy", std::string("not_smaller")}});
-            }),
-            "call: resize dims: an axis would have 2.305843009213694e+18 elements");
+  EXPECT_EQ(
+      error_of([&] {
+        run("resize", {x}, {{"sizes", Wholes{1, 1, int64_t{1} << 62, 1}}, {"policy", std::string("not_smaller")}});
+      }),
+      "call: resize dims: an axis would have 2.305843009213694e+18 elements");
   const Tensor nowhere = floats({1, 1, 1, 2}, {kNan, kNan});
   expect_floats(run("grid_sample", {x, nowhere})[0], {1, 1, 1, 1}, {0});
   expect_floats(run("grid_sample", {x, nowhere}, {{"padding", std::string("border")}})[0], {1, 1, 1, 1}, {1});
@@ -358,7 +357,9 @@ TEST(FloatOperators, NumbersWithoutBoundsAreRefusedOrLieNowhere) {
 
 TEST(FloatOperators, EinsumHasABoundOnItsProducts) {
   const Tensor x(DType::f32, {1024});
-  EXPECT_EQ(error_of([&] { run("einsum", {x, x, x, x, x}, {{"equation", std::string("a,b,c,d,e->")}}); }),
+  EXPECT_EQ(error_of([&] {
+              run("einsum", {x, x, x, x, x}, {{"equation", std::string("a,b,c,d,e->")}});
+            }),
             "call: einsum dims: it would take 1125899906842624 products, expected at most 2^40");
 }
 

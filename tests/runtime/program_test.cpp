@@ -212,9 +212,13 @@ TEST(Program, RefusesOtherTypesThanKernelsWerePreparedFor) {
   EXPECT_EQ(error_after([](runtime::ProgramSpec&) {}), "no error");
   EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.slots[0].type = f32({5}); }),
             "this is a bug: node 'kept': toy_op 'x0' is f32[5], and its kernel 'toy' was prepared for f32[4]");
-  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.slots[0].type = f32({2, 2}); }),
+  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) {
+              spec.slots[0].type = f32({2, 2});
+            }),
             "this is a bug: node 'kept': toy_op 'x0' is f32[2, 2], and its kernel 'toy' was prepared for f32[4]");
-  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.slots[2].type = {DType::f16, {4}}; }),
+  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) {
+              spec.slots[2].type = {DType::f16, {4}};
+            }),
             "this is a bug: node 'kept': toy_op 'out' is f16[4], and its kernel 'toy' was prepared for f32[4]");
   EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.instructions[0].in[1].slot = -1; }),
             "this is a bug: node 'kept': toy_op 'x1' is absent, and its kernel 'toy' was prepared for f32[4]");

@@ -191,7 +191,9 @@ struct Region {
     height = std::max(height, 1.0);
   }
   /// False where there is a NaN, too.
-  bool is_bounded() const { return std::fabs(height) <= double{kMostPixels} && std::fabs(width) <= double{kMostPixels}; }
+  bool is_bounded() const {
+    return std::fabs(height) <= double{kMostPixels} && std::fabs(width) <= double{kMostPixels};
+  }
 };
 
 /// The mean of the samples of a bin, or the largest of their weighted neighbours.

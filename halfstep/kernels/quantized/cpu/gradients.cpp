@@ -283,7 +283,8 @@ Verdict accept_sums(const Problem& problem) {
 
 const Kernel cpu_requantize_grad_planes = {"planes", quantized::accept_sums, quantized::prepare_requantize_grad,
                                            quantized::run_requantize_grad};
-const Kernel cpu_clamp_grad_chunks = {"chunks", quantized::accept_sums, quantized::prepare_clamp_grad, quantized::run_clamp_grad};
+const Kernel cpu_clamp_grad_chunks = {"chunks", quantized::accept_sums, quantized::prepare_clamp_grad,
+                                      quantized::run_clamp_grad};
 
 }  // namespace halfstep::kernels
 #endif
