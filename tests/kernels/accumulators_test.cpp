@@ -189,33 +189,44 @@ TEST(accumulators, sums_of_extreme_codes) {
   }
 }
 
-/// 258 products of 16 bits by 8: 2147319810, the last that 32 bits hold.
+struct LongestSum {
+  DType dtype;
+  int32_t last;
+  int64_t products;
+};
+
+/// So many products by weights of 8 bits are the last that 32 bits hold: 2147319810 and 2147481735. Of those of bytes a
+/// float32 holds 518.
 TEST(accumulators, layers_of_extreme_codes) {
-  for (const int32_t zero_point : {0, 65535}) {
-    LayerCase layer({.linear = true, .n = 2, .c = 258, .o = 34}, {.x_type = DType::u16,
-                                                                  .x_code_max = 65535,
-                                                                  .out_type = DType::u16,
-                                                                  .code_max = 65535,
-                                                                  .bias = false,
-                                                                  .x_zero_point = zero_point,
-                                                                  .y_zero_point = 32768,
-                                                                  .fill = Fill::extreme});
-    if (zero_point != 0) layer.x = filled(DType::u16, layer.x.dims(), {0, 0}).codes;
-    const auto got = run_kernel(reference_quantized_linear, layer.quantized(), CpuLevel::scalar);
-    const Tensor integer = run_kernel(reference_integer_linear, layer.integer(), CpuLevel::scalar)[0];
-    for (int64_t o = 0; o < 34; ++o) {
-      const Wide acc = Wide{258} * 65535 * 127 * (o % 2 == 0 ? 1 : -1) * (zero_point == 0 ? 1 : -1);
-      const double factor = arith::product_factor(layer.x_scale, layer.w_scale[static_cast<size_t>(o)], layer.y_scale);
-      const int64_t want = code_of(acc, factor, middle(1));
-      EXPECT_EQ(got[1].data<int32_t>()[34 + o], static_cast<int64_t>(acc));
-      EXPECT_EQ(code_at(got[0], 34 + o), want);
-      EXPECT_EQ(code_at(integer, 34 + o), want);
+  for (const LongestSum& sum : {LongestSum{DType::u16, 65535, 258}, LongestSum{DType::u8, 255, 66311}}) {
+    for (const int32_t zero_point : {0, sum.last}) {
+      LayerCase layer({.linear = true, .n = 2, .c = sum.products, .o = 4}, {.x_type = sum.dtype,
+                                                                            .x_code_max = sum.last,
+                                                                            .out_type = DType::u16,
+                                                                            .code_max = 65535,
+                                                                            .bias = false,
+                                                                            .x_zero_point = zero_point,
+                                                                            .y_zero_point = 32768,
+                                                                            .fill = Fill::extreme});
+      layer.y_scale = static_cast<float>(sum.products * sum.last) * 1e-4F;
+      if (zero_point != 0) layer.x = filled(sum.dtype, layer.x.dims(), {0, 0}).codes;
+      const auto got = run_kernel(reference_quantized_linear, layer.quantized(), CpuLevel::scalar);
+      const Tensor integer = run_kernel(reference_integer_linear, layer.integer(), CpuLevel::scalar)[0];
+      for (int64_t o = 0; o < 4; ++o) {
+        const Wide acc = Wide{sum.products} * sum.last * 127 * (o % 2 == 0 ? 1 : -1) * (zero_point == 0 ? 1 : -1);
+        const double factor =
+            arith::product_factor(layer.x_scale, layer.w_scale[static_cast<size_t>(o)], layer.y_scale);
+        const int64_t want = code_of(acc, factor, middle(1));
+        EXPECT_EQ(got[1].data<int32_t>()[4 + o], static_cast<int64_t>(acc));
+        EXPECT_EQ(code_at(got[0], 4 + o), want);
+        EXPECT_EQ(code_at(integer, 4 + o), want);
+      }
+      if (cpu_level() >= CpuLevel::avx2) {  // oneDNN has one level for a process
+        const auto fast = run_kernel(cpu_quantized_linear_onednn_f32, layer.quantized(), cpu_level());
+        EXPECT_TRUE(same_bits(got[0], fast[0]) && same_bits(got[1], fast[1]));
+      }
+      expect_matches_reference(reference_integer_linear, cpu_integer_linear_pairs, layer.integer());
     }
-    if (cpu_level() >= CpuLevel::avx2) {  // oneDNN has one level for a process
-      const auto fast = run_kernel(cpu_quantized_linear_onednn_f32, layer.quantized(), cpu_level());
-      EXPECT_TRUE(same_bits(got[0], fast[0]) && same_bits(got[1], fast[1]));
-    }
-    expect_matches_reference(reference_integer_linear, cpu_integer_linear_pairs, layer.integer());
   }
 }
 
