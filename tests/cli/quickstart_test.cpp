@@ -15,7 +15,7 @@ using test::Workspace;
 
 void expect_layer(const nlohmann::json& layer) {
   SCOPED_TRACE(layer.dump());
-  ASSERT_EQ(layer.size(), 8);
+  ASSERT_EQ(layer.size(), 9);
   EXPECT_TRUE(layer["name"].is_string());
   EXPECT_TRUE(layer["op"].is_string());
   EXPECT_TRUE(layer["weight_bits"].is_number_integer() || layer["weight_bits"].is_null());
@@ -24,6 +24,8 @@ void expect_layer(const nlohmann::json& layer) {
   EXPECT_GT(layer["compared"].get<int64_t>(), 0);
   EXPECT_EQ(layer["differing"].get<int64_t>(), 0);
   EXPECT_GT(layer["sqnr_db"].get<double>(), 0);
+  EXPECT_GT(layer["meaning"]["compared"].get<int64_t>(), 0);
+  EXPECT_EQ(layer["meaning"]["beyond"].get<int64_t>(), 0);
 }
 
 void expect_accuracies(const nlohmann::json& accuracy) {
@@ -51,6 +53,8 @@ void expect_report(const nlohmann::json& report, const std::string& platform, co
   EXPECT_EQ(report["weights_digest"].get<std::string>().size(), 16);
   EXPECT_GE(report["layers"].size(), 10);
   for (const auto& layer : report["layers"]) expect_layer(layer);
+  EXPECT_GT(report["cosine"].get<double>(), 0.5);
+  EXPECT_GT(report["agreement"].get<double>(), 0.5);
   EXPECT_EQ(nlohmann::json::parse(test::read_text(workspace / (out + "/report.json"))), report);
 }
 
