@@ -12,6 +12,8 @@
 namespace halfstep::quant {
 namespace {
 
+constexpr const char* kOpen = "what its windows hold depends on open extents";
+
 bool is_average(Op op) {
   return &op.info() == &ops::AvgPool2d::record() || &op.info() == &ops::GlobalAvgPool::record();
 }
@@ -55,23 +57,31 @@ AccumulatorProof sum_proof(arith::Requantization form, std::span<const int64_t> 
 std::optional<WindowCounts> window_counts(Op op) {
   if (!is_average(op)) return std::nullopt;
   const int64_t height = op.in(0).dims()[2], width = op.in(0).dims()[3];
-  if (height == kUnknown || width == kUnknown) return std::nullopt;
-  if (&op.info() == &ops::GlobalAvgPool::record()) return WindowCounts{height * width, {}, height * width, true};
+  const bool is_open = height == kUnknown || width == kUnknown;
+  if (&op.info() == &ops::GlobalAvgPool::record()) {
+    if (is_open) return std::nullopt;
+    return WindowCounts{height * width, {}, height * width, true};
+  }
   const ops::AvgPool2d pool(op.node());
   const auto &kernel = pool.kernel(), &stride = pool.stride(), &pad = pool.pad();
+  const int64_t whole = kernel[0] * kernel[1];
+  const bool is_padded = *std::ranges::max_element(pad) > 0;
+  if (is_open) {
+    if (is_padded && !pool.count_include_pad()) return std::nullopt;
+    return WindowCounts{whole, {}, whole, !is_padded};
+  }
   const auto all = products(elements_of_windows(height, op.out(0).dims()[2], kernel[0], stride[0], pad[0]),
                             elements_of_windows(width, op.out(0).dims()[3], kernel[1], stride[1], pad[1]));
-  const bool is_padded = *std::ranges::max_element(pad) > 0;
-  WindowCounts counts{kernel[0] * kernel[1], {}, *all.rbegin(), kernel == Dims{height, width} && !is_padded};
+  WindowCounts counts{whole, {}, *all.rbegin(), kernel == Dims{height, width} && !is_padded};
   if (pool.count_include_pad()) return counts;
-  std::ranges::copy_if(all, std::back_inserter(counts.cut), [&](int64_t count) { return count != counts.whole; });
+  std::ranges::copy_if(all, std::back_inserter(counts.cut), [&](int64_t count) { return count != whole; });
   return counts;
 }
 
 std::string obstacle_on_codes(Op op, arith::Requantization form) {
   if (!is_average(op)) return {};
   const auto counts = window_counts(op);
-  if (!counts) return "what its windows hold depends on open extents";
+  if (!counts) return kOpen;
   if (form != arith::Requantization::power_of_two) return {};
   if (!is_power_of_two(counts->whole))
     return fmt::format("its windows have {} elements, expected a power of two", counts->whole);
@@ -81,8 +91,10 @@ std::string obstacle_on_codes(Op op, arith::Requantization form) {
 }
 
 AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<const int64_t> farthest) {
+  const auto counts = window_counts(op);
+  if (is_average(op) && !counts) unsupported("{}: {}", op.where(), kOpen);
   AccumulatorProof proof{{}, farthest[0] * farthest.back(), arith::most_accumulated(form)};  // a product
-  if (const auto counts = window_counts(op)) proof = average_proof(*counts, form, farthest[0]);
+  if (counts) proof = average_proof(*counts, form, farthest[0]);
   if (&op.info() == &ops::Add::record()) proof = sum_proof(form, farthest);
   proof.layer = op.name();
   if (proof.bound > proof.limit)

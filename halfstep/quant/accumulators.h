@@ -25,10 +25,10 @@ struct WindowCounts {
   int64_t whole = 0;         ///< elements of a window
   std::vector<int64_t> cut;  ///< where padding does not count: of the windows that an edge of x cuts, ascending
   int64_t most = 0;          ///< elements of x in one window, at most
-  bool covers_x = false;     ///< there is one window, and it is x
+  bool covers_x = false;     ///< there may be one window that is x
 };
 
-/// Of a pool that averages and whose input has known height and width; nothing of any other operation.
+/// Of a pool that averages; nothing of any other operation, or where height and width of x decide and are not known.
 std::optional<WindowCounts> window_counts(Op op);
 
 /// Why no scales let `op`, which accumulates without weights, compute on codes under that form; empty where they may.

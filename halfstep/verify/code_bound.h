@@ -9,8 +9,8 @@
 
 namespace halfstep::verify {
 
-/// With r the real result in steps of the scale, a layer's code before the clamp lies within 1/2 + relative * |r| +
-/// absolute of r + zero point.
+/// With r the real result in steps of the scale, held to what has codes, a layer's code lies within 1/2 + relative *
+/// |r| + absolute of r + zero point.
 struct CodeBound {
   double relative = 0;
   std::vector<double> absolute = {0};  ///< one, or one for each output channel

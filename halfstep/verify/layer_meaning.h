@@ -32,7 +32,8 @@ struct MeaningGraphs {
   std::vector<bool> covered = {};
 };
 
-/// Counts a code of the program beside that of `steps`, which may lie 1/2 + bound() from it.
+/// Counts a code of the program beside that of `steps`, from which, held to what has codes, it may lie 1/2 +
+/// bound(held).
 template <class Bound, class MakeFault>
 void compare_code(Meaning& meaning, const CodeFormat& format, double steps, int64_t found, Bound bound,
                   MakeFault make_fault) {
@@ -43,7 +44,7 @@ void compare_code(Meaning& meaning, const CodeFormat& format, double steps, int6
   const double held =
       std::clamp(steps, static_cast<double>(format.code_min) - zero, static_cast<double>(format.code_max) - zero);
   meaning.largest = std::max(meaning.largest, std::abs(found - expected));
-  if (std::fabs(static_cast<double>(found) - zero - held) <= 0.5 + bound()) {  // never of a NaN
+  if (std::fabs(static_cast<double>(found) - zero - held) <= 0.5 + bound(held)) {  // never of a NaN
     ++meaning.near_ties;
     return;
   }

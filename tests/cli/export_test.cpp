@@ -119,7 +119,7 @@ TEST_F(Export, onnxruntime_gives_every_code_of_every_kind_of_layer) {
     workspace->expect(0, {"convert", "kinds_prepared", "--out", "kinds_integer"});
     const auto outcome = workspace->expect(
         0, {"verify", "--prepared", "kinds_prepared", "--integer", "kinds_integer", "--with", "onnxruntime", "--json"});
-    EXPECT_EQ(outcome.json()["layers"].size(), 15U);
+    EXPECT_EQ(outcome.json()["layers"].size(), 16U);
   }
 }
 

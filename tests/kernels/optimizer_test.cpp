@@ -67,7 +67,7 @@ TEST(Optimizers, AdamIsTheSameOnEveryLevelAndInPlace) {
 
 TEST(Optimizers, SgdFollowsItsRule) {
   KernelCase use = sgd_case({1});
-  use.attributes = {{"momentum", 0.5}, {"weight_decay", 0.25}};
+  use.attributes = {{"momentum", 0.5}, {"weight_decay", 0.25}, {"positive", false}};
   use.in = {f32_values({1}, {8}), f32_values({1}, {3}), f32_values({1}, {2}), f32_values({1}, {0.5F}), Tensor()};
   const auto out = run_kernel(reference_sgd_momentum, use, CpuLevel::scalar);
   EXPECT_EQ(out[SgdMomentum::out::velocity_out].data<float>()[0], 6.0F);

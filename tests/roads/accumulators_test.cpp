@@ -82,6 +82,14 @@ TEST(ObstacleOnCodes, IsAnOpenExtentOrACountThatNoShiftDividesBy) {
   EXPECT_EQ(obstacle("global_avg_pool(x)", "[1, 1, ?, 8]", Requantization::fixed_point),
             "what its windows hold depends on open extents");
   EXPECT_EQ(obstacle("mul(x, b=x)", "[?, 6]", Requantization::power_of_two), "");
+  EXPECT_EQ(error_of([] { proof_of("global_avg_pool(x)", "[1, 1, ?, 8]", 255); }),
+            "g.ir:2: node 'y': what its windows hold depends on open extents");
+  const std::string open = "[1, 1, ?, ?]";
+  EXPECT_EQ(obstacle(excluding + "true}", open, Requantization::fixed_point), "");
+  EXPECT_EQ(obstacle(excluding + "false}", open, Requantization::fixed_point),
+            "what its windows hold depends on open extents");
+  expect_proof(proof_of("avg_pool2d(x) {kernel: [3, 3], stride: [1, 1]}", open, 255, Requantization::float32), 9 * 255,
+               arith::kMostInInt32);
 }
 
 Prepared averages(const std::string& platform, const PlatformOverrides& overrides = {}) {

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
 #include "halfstep/source.h"
+#include "halfstep/verify/layer_meaning.h"
 #include "halfstep/verify/meaning.h"
 #include "halfstep/verify/same_floats.h"
 #include "tests/roads/fixture.h"
@@ -201,6 +204,31 @@ TEST(Meaning, WithoutTheNetworkItIsSaidThatNobodyLooked) {
   EXPECT_EQ(report.unchecked,
             "the prepared Model does not have the network that it was made from, as files of earlier versions do not; "
             "quantize again");
+}
+
+/// Meaning of one code beside a real number in steps.
+verify::Meaning beside(double steps, int64_t found, double relative = 0.01) {
+  const verify::CodeFormat format{1, 100, 0, 255, verify::Ties::even, "fixed_point", 31};
+  verify::Meaning meaning;
+  verify::compare_code(
+      meaning, format, steps, found, [&](double held) { return relative * std::fabs(held); },
+      [] { return verify::MeaningFault(); });
+  return meaning;
+}
+
+TEST(Meaning, ACodeMayDifferNearATieAlone) {
+  EXPECT_EQ(beside(10.4, 110).near_ties + beside(10.4, 110).beyond, 0);
+  EXPECT_EQ(beside(10.45, 111).near_ties, 1);
+  EXPECT_EQ(beside(10.45, 111).largest, 1);
+  EXPECT_EQ(beside(10.3, 111).beyond, 1);
+  EXPECT_EQ(beside(10.4, 112).beyond, 1);
+  EXPECT_EQ(beside(1e300, 255).near_ties + beside(1e300, 255).beyond, 0);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(beside(kInfinity, 253).beyond, 0) << "within the bound of what has codes, 155 steps";
+  EXPECT_EQ(beside(kInfinity, 252).beyond, 1);
+  EXPECT_EQ(beside(-kInfinity, 100).beyond, 1);
+  EXPECT_EQ(beside(std::numeric_limits<double>::quiet_NaN(), 0).beyond, 0);
+  EXPECT_EQ(beside(std::numeric_limits<double>::quiet_NaN(), 1).beyond, 1);
 }
 
 }  // namespace
