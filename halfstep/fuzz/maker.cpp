@@ -303,18 +303,17 @@ void Maker::add_imports() {
 }
 
 Network Maker::finish(int64_t samples) {
-  const bool has_samples = style_.rows || style_.same_batch;
+  const bool counts = (style_.rows || style_.same_batch) && !inputs_.empty() &&
+                      std::ranges::none_of(inputs_, [](const Input& i) { return i.value.dims.empty(); });
+  network_.samples = counts ? samples : 0;
   for (const auto& [value, low, high] : inputs_) {
     Type type{value.dtype, value.dims};
     if (style_.rows && style_.open_batch) type.dims[0] = kUnknown;
     onnx::write_type(value.name, type, *network_.model.mutable_graph()->add_input());
     Dims dims = value.dims;
-    if (has_samples && !dims.empty()) dims[0] = samples;
+    if (counts) dims[0] = samples;
     network_.inputs.emplace(value.name, random_tensor(value.dtype, dims, low, high, true));
   }
-  const bool countable =
-      has_samples && std::ranges::none_of(inputs_, [](const Input& i) { return i.value.dims.empty(); });
-  network_.samples = countable && !inputs_.empty() ? samples : 0;
   constexpr int kMostOutputs = 4;
   for (auto value = pool_.rbegin(); value != pool_.rend() && outputs_.size() < kMostOutputs; ++value) {
     const bool is_input = std::ranges::any_of(inputs_, [&](const Input& i) { return i.value.name == value->name; });

@@ -1,8 +1,7 @@
 // The same bits from the same program: whatever the level, the threads, the batch, the way through a file.
 #include <fmt/format.h>
-#include <stdlib.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cmath>
 
 #include "halfstep/base/status.h"
@@ -143,12 +142,13 @@ void check_float_export(Trial& trial) {
 
 /// Codes: exact where the platform says so.
 void check_integer_export(Trial& trial, ExportForm form) {
+  const Model& integer = trial.integer();
   const bool exact =
       trial.target().platform == "onnxruntime_int8" && form == ExportForm::qoperator && trial.islands()->empty();
-  const std::string bytes = exported(trial.integer(), form, !exact);
-  const Tensors expected = run_model(trial.integer(), trial.inputs(), trial.tools().pool);
+  const std::string bytes = exported(integer, form, !exact);
+  const Tensors expected = run_model(integer, trial.inputs(), trial.tools().pool);
   const Tensors again = run_model(imported(bytes, trial.inputs()), trial.inputs(), trial.tools().pool);
-  const auto engine = engine_outputs(trial, bytes, trial.integer());
+  const auto engine = engine_outputs(trial, bytes, integer);
   if (!exact) return;
   require_same(again, expected, "in the exported file, imported again");
   if (engine) require_same(*engine, expected, "in onnxruntime's run of the exported file");
@@ -193,6 +193,8 @@ void check_training(Trial& trial) {
   options.folder = whole.path();
   const auto outcome = train::run(start, trial.samples(), options, trial.tools().pool);
   if (!std::isfinite(outcome.loss)) throw Found{fmt::format("the loss of training is {}", outcome.loss)};
+  const bool learns = std::ranges::any_of(start.graph.tensors(), [](Value t) { return t.role() == Role::parameter; });
+  if (learns && outcome.loss > 0 && digest(outcome.model) == digest(start)) throw Found{"training moves nothing"};
   options.folder = parts.path();
   const auto stop_in_second = [](const Progress& progress) {
     if (progress.note.starts_with("epoch 2/")) throw Error(ErrorKind::interrupted, "stopped");

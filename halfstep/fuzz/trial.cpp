@@ -68,7 +68,9 @@ Model Trial::calibrate() {
   train::CalibrateOptions options;
   options.batch = network_.batch;
   train::calibrate(model, seen, options, tools_.pool);
-  Source origin{source(), network_.inputs};
+  Source origin{source(), {}};
+  for (const Value argument : origin.network.graph.arguments())
+    origin.samples.emplace(argument.name(), network_.inputs.at(argument.name()));
   passes::separate_names(origin.network.graph);
   model.source = std::make_shared<const Source>(std::move(origin));
   for (const auto& [weights, features] : target_.bits) quant::set_bits(model, "*", weights, features);

@@ -19,7 +19,8 @@ TEST(Fuzz, FindsNothing) {
   EXPECT_EQ(report.graphs, static_cast<int64_t>(kSeeds));
   EXPECT_GE(report.without_islands * 10, report.graphs * 7);
   for (const FuzzFinding& finding : report.findings)
-    ADD_FAILURE() << "seed " << finding.seed << ", " << finding.check << ": " << finding.what << "; target " << finding.target;
+    ADD_FAILURE() << "seed " << finding.seed << ", " << finding.check << ": " << finding.what << "; target "
+                  << finding.target;
 }
 
 TEST(Fuzz, SeedsMustBeInOrder) {
