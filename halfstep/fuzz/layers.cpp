@@ -136,7 +136,7 @@ void make_matmul_layer(Maker& maker, const Known& x) {
   if (maker.chance(0.5)) {
     Known bias =
         maker.style().simple || maker.chance(0.6) ? maker.parameter({columns}, -0.5, 0.5) : odd_bias(maker, out, 0);
-    if (!maker.keeps_rows(x) && maker.chance(0.3))
+    if (!maker.keeps_rows(x) && maker.chance(0.6))
       bias = maker.weights(DType::f32, {maker.between(1, 2), 1, columns}, -0.5, 0.5);
     y = maker.node("Add", {y, bias}, y.with(broadcast(out, bias.dims)));
   }

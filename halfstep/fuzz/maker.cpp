@@ -280,6 +280,10 @@ Known Maker::node(std::string_view op, const std::vector<Known>& inputs, const K
   return nodes(op, inputs, {result}, attributes, domain).front();
 }
 
+void Maker::forget(const Known& value) {
+  std::erase_if(pool_, [&](const Known& known) { return known.name == value.name; });
+}
+
 int64_t Maker::axis(const Known& x) {
   const int64_t first = keeps_rows(x) ? 1 : 0;
   require(x.rank() > first);

@@ -99,6 +99,7 @@ void make_range(Maker& maker, std::string_view op) {
 void make_non_zero(Maker& maker, std::string_view op) {
   const Known x = maker.weights(DType::f32, maker.some_dims(maker.between(1, 2), 12), -1, 1);
   const Known places = maker.node(op, {x}, whole({x.rank(), maker.between(1, 4)}));
+  maker.forget(places);
   // How many there are only its contents say; a sum of each row has extents that are known.
   const Known sums =
       maker.opset() >= 13
@@ -116,6 +117,7 @@ void make_suppression(Maker& maker, std::string_view op) {
   Attributes attributes;
   if (maker.chance(0.4)) attributes["center_point_box"] = int64_t{1};
   const Known chosen = maker.node(op, {boxes, scores, most, overlap, least}, whole({1, 3}), attributes);
+  maker.forget(chosen);
   const Known last = maker.opset() >= 13
                          ? maker.node("ReduceSum", {chosen, maker.ints({0})}, whole({3}), {{"keepdims", int64_t{0}}})
                          : maker.node("ReduceSum", {chosen}, whole({3}), {{"keepdims", int64_t{0}}, {"axes", Dims{0}}});
