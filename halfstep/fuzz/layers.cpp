@@ -21,7 +21,7 @@ void perhaps_activate(Maker& maker, const Known& x) {
   if (!maker.chance(0.4)) return;
   const auto op = maker.one_of<std::string>({"Relu", "Relu", "LeakyRelu", "Clip", "BatchNormalization", "Sigmoid"});
   if (op == "BatchNormalization") {
-    if (x.rank() < 2) return;
+    if (x.rank() < 2 || (maker.style().simple && x.rank() != 4)) return;
     const Dims channels = {x.dims[1]};
     const Known scale = maker.weights(DType::f32, channels, 0.5, 1.5),
                 bias = maker.weights(DType::f32, channels, -1, 1);
@@ -133,7 +133,7 @@ void make_matmul_layer(Maker& maker, const Known& x) {
   out.back() = columns;
   const double bound = 2 * reach_of(x);
   Known y = maker.node("MatMul", {x, w}, x.with(out).between(-bound, bound));
-  if (maker.chance(0.5)) {
+  if (maker.chance(0.5) && (x.rank() == 2 || !maker.style().simple)) {
     Known bias =
         maker.style().simple || maker.chance(0.6) ? maker.parameter({columns}, -0.5, 0.5) : odd_bias(maker, out, 0);
     if (!maker.keeps_rows(x) && maker.chance(0.6))

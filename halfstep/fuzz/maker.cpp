@@ -133,7 +133,7 @@ Known Maker::any_between(const Want& want, double low, double high) {
   if (low < 0) return through("Tanh", [](double v) { return std::tanh(v); });
   if (high >= 1 && low <= 0.01) return through("Sigmoid", sigmoid);
   x = through("Sigmoid", sigmoid);
-  return node("Add", {x, scalar(low, x.dtype)}, x.between(low, low + 1));
+  return node("Exp", {x}, x.between(1, 2.72));
 }
 
 Tensor Maker::random_tensor(DType dtype, const Dims& dims, double low, double high, bool varied) {

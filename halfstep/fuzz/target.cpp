@@ -42,8 +42,7 @@ void override_generic(Chooser& chooser, Target& target) {
   }
   if (chooser.chance(0.2)) set("rounding.mode", chooser.one_of({"half_even", "half_away", "half_up"}));
   if (chooser.chance(0.1)) set("rounding.method", "reciprocal");
-  if (chooser.chance(0.15))
-    set("activations.accumulates", chooser.one_of({"[]", "[relu]", "[leaky_relu, relu, relu6]"}));
+  if (chooser.chance(0.15)) set("activations.accumulates", chooser.one_of({"[]", "[relu]"}));
   if (chooser.chance(0.1) && form == "fixed_point") set("activations.weighted", chooser.one_of({"[]", "[relu]"}));
   if (chooser.chance(0.1)) set("share_scales", chooser.one_of({"[]", "[concat, add]"}));
 }

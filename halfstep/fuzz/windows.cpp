@@ -24,8 +24,9 @@ Dims pooled(const Known& x, const Dims& out) {
 
 void make_average(Maker& maker, std::string_view op) {
   const Known x = maker.any(images(maker));
-  const WindowRules rules{
-      .dilates = maker.opset() >= 19 && !maker.style().plain, .ceils = maker.opset() >= 10, .pads_below_kernel = true};
+  const WindowRules rules{.dilates = maker.opset() >= 19 && !maker.style().plain,
+                          .ceils = maker.opset() >= 10 && !maker.style().simple,
+                          .pads_below_kernel = true};
   const Window window = some_window(maker, spatial_of(x), rules);
   Attributes attributes = window.attributes(maker, true);
   if (maker.chance(0.5)) attributes["count_include_pad"] = int64_t{maker.chance(0.7)};
@@ -34,8 +35,9 @@ void make_average(Maker& maker, std::string_view op) {
 
 void make_max(Maker& maker, std::string_view op) {
   const Known x = maker.any(images(maker));
-  const WindowRules rules{
-      .dilates = maker.opset() >= 10 && !maker.style().simple, .ceils = maker.opset() >= 10, .pads_below_kernel = true};
+  const WindowRules rules{.dilates = maker.opset() >= 10 && !maker.style().simple,
+                          .ceils = maker.opset() >= 10 && !maker.style().simple,
+                          .pads_below_kernel = true};
   const Window window = some_window(maker, spatial_of(x), rules);
   const Known result = x.with(pooled(x, window.out));
   const Attributes attributes = window.attributes(maker, true);
