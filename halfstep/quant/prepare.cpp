@@ -210,19 +210,9 @@ class Preparation {
     std::map<std::string, int> uses;
     for (Op op : weighted_) {
       const Value weight = op.in(quant_of(op).weight);
-      learn_single_numbers(op);
       const int use = ++uses[weight.name()];
       const std::string name = use == 1 ? weight.name() : weight.name() + "." + std::to_string(use);
       insert_quantizer(model_, platform_, {{weight}, name, quant_of(op).weight_axis, weight_bits_of(op)}, op);
-    }
-  }
-
-  /// A tensor of one element is a constant to importers, whose files do not say what is learned; as a weight or a bias
-  /// it is.
-  static void learn_single_numbers(Op op) {
-    for (const int port : {quant_of(op).weight, quant_of(op).bias}) {
-      const Value tensor = port < 0 ? Value() : op.in(port);
-      if (tensor && tensor.is_tensor() && count_elements(tensor.dims()) == 1) tensor.node()->role = Role::parameter;
     }
   }
 
@@ -238,6 +228,18 @@ class Preparation {
   std::set<const detail::OpNode*> fused_;
 };
 
+/// A tensor of one element is a constant to importers, whose files do not say what is learned; as a weight or a bias it
+/// is.
+void learn_single_numbers(Graph& graph) {
+  for (Op op : graph.ops()) {
+    if (quant_of(op).weight < 0) continue;
+    for (const int port : {quant_of(op).weight, quant_of(op).bias}) {
+      const Value tensor = port < 0 ? Value() : op.in(port);
+      if (tensor && tensor.is_tensor() && count_elements(tensor.dims()) == 1) tensor.node()->role = Role::parameter;
+    }
+  }
+}
+
 /// Everything that is done to the float network itself.
 LearnedMagnitudes rewrite(Model& model) {
   passes::separate_names(model.graph);
@@ -245,6 +247,7 @@ LearnedMagnitudes rewrite(Model& model) {
   passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may hold the program that trained
   passes::layer_forms(model);
   passes::fold_batch_norm(model);
+  learn_single_numbers(model.graph);
   return learned;
 }
 

@@ -17,7 +17,7 @@ using namespace testing_compile;
 
 /// Sums, products and concats of what came before, some of it long ago.
 Model random_model(uint64_t seed) {
-  Model model{Graph("random"), {}, {}};
+  Model model{Graph("random"), {}, {}, {}};
   Builder builder(model.graph);
   Random random(seed, 3);
   std::vector<Value> values;

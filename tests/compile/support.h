@@ -30,7 +30,7 @@ inline Tensor random_tensor(const Type& type, uint64_t seed) {
 
 /// The graph with random tensors.
 inline Model model_of(const std::string& text) {
-  Model model{parse(text, "test.ir"), {}, {}};
+  Model model{parse(text, "test.ir"), {}, {}, {}};
   uint64_t seed = 100;
   for (const Value tensor : model.graph.tensors())
     model.tensors.emplace(tensor.name(), random_tensor(tensor.type(), ++seed));

@@ -16,7 +16,7 @@ bool runs(const std::string& op, const std::string& attributes, Place place, con
           const std::vector<float>& expected) {
   const std::string text =
       fmt::format("graph toy(x: f32[2, {}]) {{\n  y = {}(x=x){}\n  return y = y\n}}\n", x.size() / 2, op, attributes);
-  runtime::Program program = compile(Model{parse(text), {}, {}}, {.place = place});
+  runtime::Program program = compile(Model{parse(text), {}, {}, {}}, {.place = place});
   Tensor input(DType::f32, {2, static_cast<int64_t>(x.size() / 2)});
   std::memcpy(input.raw(), x.data(), input.bytes());
   ThreadPool pool(2);

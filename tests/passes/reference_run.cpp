@@ -46,7 +46,7 @@ Tensor sample(const std::string& name, const Type& type) {
 }
 
 Model sample_model(Graph graph) {
-  Model model{std::move(graph), {}, {}};
+  Model model{std::move(graph), {}, {}, {}};
   for (const Value tensor : model.graph.tensors()) model.tensors[tensor.name()] = sample(tensor.name(), tensor.type());
   return model;
 }

@@ -103,7 +103,7 @@ TEST(Islands, AnotherNetworksProgramIsRefused) {
 TEST(Islands, WithoutAGradientAreSaidWithWhatToDo) {
   const Prepared prepared = with_islands();
   const std::string said = error_of([&] {
-    train::training_graph(prepared.model, {{"x", {4, 1, 8, 8}}}, train::Loss::labels, {});
+    train::training_graph(prepared.model, {{"x", {4, 1, 8, 8}}}, train::Loss::labels, {}, {});
   });
   EXPECT_EQ(said,
             "islands.ir:21: node 'answer': softmax has no gradient, so that nothing before it can be trained; move it "
