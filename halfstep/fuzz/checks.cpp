@@ -8,6 +8,7 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/fuzz/closeness.h"
+#include "halfstep/fuzz/engine_habits.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/train/executable.h"
@@ -49,16 +50,18 @@ Tensors engine_outputs(Trial& trial) {
   return outputs;
 }
 
-/// What is called wrong must be wrong for others too.
+/// What is called wrong must be wrong for others too; what others refuse as well may be refused.
 Tensors run_or_blame(Trial& trial) {
   try {
     return run_model(trial.bound(), trial.inputs(), trial.tools().pool);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::bad_input) {
+    try {
       engine_outputs(trial);
-      throw Found{fmt::format("refused as wrong, and onnxruntime runs it: {}", error.what())};
+    } catch (const Skipped& others) {
+      throw Skipped{others.reason, error.what()};
     }
-    throw;
+    if (error.kind() != ErrorKind::bad_input) throw;
+    throw Found{fmt::format("refused as wrong, and onnxruntime runs it: {}", error.what())};
   }
 }
 
@@ -70,7 +73,12 @@ void check_engine(Trial& trial) {
   const auto perturbed = by_reference(trial, trial.bound());
   if (difference(found, engine_outputs(trial), perturbed).empty()) return;
   trial.tools().engine->start();
-  require_close(trial, trial.bound(), found, engine_outputs(trial));
+  const Tensors engine = engine_outputs(trial);
+  const std::string what = difference(found, engine, perturbed);
+  if (what.empty()) return;
+  const std::string habit = engine_habit(trial.network(), found, engine);
+  if (!habit.empty()) throw Skipped{habit};
+  throw Found{what};
 }
 
 void check_reference(Trial& trial) {
@@ -174,6 +182,7 @@ std::vector<Outcome> look(Trial& trial, std::string_view only, const std::functi
     } catch (const Found& found) {
       outcome = {outcome.check, Verdict::found, found.what};
     } catch (const Skipped& skipped) {
+      if (!skipped.refusal.empty()) refusals.insert(skipped.refusal);
       outcome = {outcome.check, Verdict::skipped, skipped.reason};
     } catch (const Error& error) {
       const bool meant = error.kind() == ErrorKind::bad_input || error.kind() == ErrorKind::unsupported;

@@ -16,10 +16,10 @@ constexpr size_t kMostInputs = 5;
 constexpr double kHuge = 1e30;
 
 /// Names that ours could be, and others that are easily mistaken.
-const std::vector<std::string> kHostile = {
-    "conv1.q",       "x.real",   "P.average", "y.q.real", "bn1.scale", "loss", "batch",       "0",
-    "a b",           "x/y:0",    "é",         "\"q\"",    "quantize",  "out",  "%1",          "x.q.q",
-    "learning_rate", "momentum", "step",      "labels",   "x,y",       "(",    "weight.codes"};
+const std::vector<std::string> kHostile = {"conv1.q",  "x.real", "P.average", "y.q.real", "bn1.scale",     "loss",
+                                           "batch",    "0",      "a b",       "x/y:0",    "\xc3\xa9",      "\"q\"",
+                                           "quantize", "out",    "%1",        "x.q.q",    "learning_rate", "momentum",
+                                           "step",     "labels", "x,y",       "(",        "weight.codes"};
 const std::vector<std::string> kHostileEnds = {".q",     ".real",     ".q.real",   ".scale", ".average", ".1",
                                                ".bias",  ".shift",    ".codes",    ".w",     ".2",       ".zero_point",
                                                ".table", ".observer", ".gradient", ".max",   ".min"};

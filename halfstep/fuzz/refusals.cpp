@@ -21,6 +21,9 @@ const std::vector<std::string_view> kExplained = {
     "found no operator with weights that can have codes",
     "the network is quantized already",
     "found nothing but",
+    "calibration saw no number in",
+    "the accumulator can reach",
+    "found A of f32",
     "has no legal shift",
     "needs channels in multiples of",
     "cannot have features of",
@@ -30,6 +33,14 @@ const std::vector<std::string_view> kExplained = {
     // Export and training.
     "the operators of ONNX on codes take u8",
     "has no gradient",
+    "is not reached from the loss",
+    "the loss is nan",
+    "the loss is -nan",
+    "the gradient_norm is nan",
+    "the gradient_norm is -nan",
+    ", expected f32",
+    // Networks that look up samples of a batch by number.
+    " is not in -",
 };
 
 }  // namespace

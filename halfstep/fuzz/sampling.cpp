@@ -25,12 +25,14 @@ void make_resize(Maker& maker, std::string_view op) {
   const Known x = maker.any(kImages);
   std::vector<double> scales = {1, 1};
   Dims dims = x.dims;
+  bool whole = true;  // extents times scales: of a fraction, onnxruntime aligns other corners than the specification
   for (size_t axis = 2; axis < 4; ++axis) {
     const double scale =
         op == "Upsample" ? static_cast<double>(maker.between(1, 3)) : maker.one_of<double>({0.5, 1, 1.5, 2, 3});
     scales.push_back(scale);
     dims[axis] = static_cast<int64_t>(std::floor(static_cast<double>(x.dims[axis]) * scale));
     maker.require(dims[axis] >= 1);
+    whole = whole && static_cast<double>(dims[axis]) == static_cast<double>(x.dims[axis]) * scale;
   }
   const bool linear = maker.chance(0.4);
   Attributes attributes = {{"mode", std::string(linear ? "linear" : "nearest")}};
@@ -42,8 +44,8 @@ void make_resize(Maker& maker, std::string_view op) {
     maker.node(op, {x, reals(maker, scales)}, result, attributes);
   } else {
     if (maker.chance(0.6))
-      attributes["coordinate_transformation_mode"] =
-          maker.one_of<std::string>({"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"});
+      attributes["coordinate_transformation_mode"] = maker.one_of<std::string>(
+          {"half_pixel", "asymmetric", whole ? "align_corners" : "half_pixel", "pytorch_half_pixel"});
     if (!linear && maker.chance(0.6))
       attributes["nearest_mode"] =
           maker.one_of<std::string>({"round_prefer_floor", "floor", "ceil", "round_prefer_ceil"});
@@ -71,7 +73,8 @@ void make_grid_sample(Maker& maker, std::string_view op) {
 }
 
 void make_affine_grid(Maker& maker, std::string_view op) {
-  const int64_t n = maker.between(1, 2), h = maker.between(1, 4), w = maker.between(1, 4);
+  const int64_t n = maker.between(1, 2), h = maker.between(2, 4),
+                w = maker.between(2, 4);  // of 1, aligned corners are undefined
   const Known theta = maker.style().rows ? maker.weights(DType::f32, {n, 2, 3}, -1, 1)
                                          : maker.any({{DType::f32}, 3, 3, [](const Known& v) {
                                                         return v.dims[0] > 0 && v.dims[1] == 2 && v.dims[2] == 3;
@@ -163,7 +166,11 @@ void make_loss(Maker& maker, std::string_view op) {
 Recipes sampling_recipes() {
   return {{"Resize", make_resize, Home::floats, 10},
           {"Upsample", make_resize, Home::floats, 7, 9},
+          {"GridSample", make_grid_sample, Home::floats, 16},  // three times: few of the newer opsets suit them
           {"GridSample", make_grid_sample, Home::floats, 16},
+          {"GridSample", make_grid_sample, Home::floats, 16},
+          {"AffineGrid", make_affine_grid, Home::floats, 20},
+          {"AffineGrid", make_affine_grid, Home::floats, 20},
           {"AffineGrid", make_affine_grid, Home::floats, 20},
           {"Col2Im", make_col2im, Home::floats, 18},
           {"RoiAlign", make_roi_align, Home::floats, 10},

@@ -30,6 +30,7 @@ struct Tools {
 /// Thrown by a check that has nothing to say about this network, with the reason.
 struct Skipped {
   std::string reason;
+  std::string refusal = {};  ///< the message by which a stage refused the network, as others do
 };
 
 /// Thrown by a check that found something wrong.

@@ -1,5 +1,7 @@
 #include "halfstep/train/calibrate.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -34,6 +36,20 @@ void require_values(const Model& calibrated, const Samples& samples) {
          constant->second, constant->first);
 }
 
+/// A value without elements, or of NaN alone, leaves its quantizer without a range.
+void require_ranges(const Model& calibrated) {
+  std::vector<std::string> unseen;
+  for (const auto& quantizer : calibrated.graph.all<ops::FakeQuantize>()) {
+    const ops::ObserveRange observer = quant::observer_of(quantizer);
+    const auto low = calibrated.tensors.at(observer.low().name()).data<float>();
+    const auto high = calibrated.tensors.at(observer.high().name()).data<float>();
+    if (low.empty() || low[0] > high[0]) unseen.push_back(fmt::format("'{}'", quantizer.x().name()));
+  }
+  if (!unseen.empty())
+    fail("network '{}': calibration saw no number in {}: without elements, or nothing but NaN on these samples",
+         calibrated.graph.name(), fmt::join(unseen, ", "));
+}
+
 }  // namespace
 
 void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
@@ -59,6 +75,7 @@ void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& 
   }
   for (auto& [name, tensor] : program.tensors()) prepared.tensors[name] = tensor;
   require_values(prepared, samples);
+  require_ranges(prepared);
 }
 
 }  // namespace halfstep::train

@@ -122,12 +122,18 @@ TEST(ForeignQuantizers, WhatReadsCodesMayReadTheirScale) {
 }
 
 TEST(ForeignQuantizers, ATypeThatChangesOnTheWayIsRefused) {
-  Model model = network(
-      "  const @half: f16[1]\n"
-      "  q = quantize_linear(x=x, scale=@sx, zero_point=@z)\n"
-      "  d = dequantize_linear(x=q, scale=@half)\n"
-      "  y = relu(d)\n"
-      "  return y\n");
+  Model model{parse("graph net(x: f32[?, 3, 8, 8]) {\n"
+                    "  const @sx: f32[1]\n"
+                    "  const @z: f32[1]\n"
+                    "  const @half: f16[1]\n"
+                    "  q = quantize_linear(x=x, scale=@sx, zero_point=@z)\n"
+                    "  d = dequantize_linear(x=q, scale=@half)\n"
+                    "  y = relu(d)\n"
+                    "  return y\n"
+                    "}\n"),
+              {{"sx", Tensor::scalar(2.54F)}, {"z", Tensor::scalar(0.0F)}, {"half", Tensor(DType::f16, {1})}},
+              {},
+              {}};
   EXPECT_NE(error_of([&] { quant::take_out_quantizers(model); }).find("turns f32[?, 3, 8, 8] into f16[?, 3, 8, 8]"),
             std::string::npos)
       << error_of([&] { quant::take_out_quantizers(model); });

@@ -140,18 +140,21 @@ void NodeExporter::add(Op op) {
   if (&info == &ops::Gelu::record()) return add_gelu(op);
   if (&info == &ops::LayerNorm::record()) return add_layer_norm(op);
   if (&info == &ops::GroupNorm::record()) return add_group_norm(op);
+  if (&info == &ops::TopK::record()) return add_top_k(op);
+  if (&info == &ops::Lstm::record() || &info == &ops::Gru::record() || &info == &ops::Rnn::record())
+    return add_recurrent(op);
   // What ONNX wants to be said, or takes otherwise where nothing is said.
   if (&info == &ops::Concat::record()) return add_by_record(op, "axis");
   if (&info == &ops::AvgPool2d::record()) return add_by_record(op, "count_include_pad");
   add_by_record(op);
 }
 
-void NodeExporter::add_by_record(Op op, std::string_view always) {
+void NodeExporter::add_by_record(Op op, std::string_view always, const Attributes& more) {
   const ForeignInfo* entry = entry_of(op.info(), op.attributes(), writer_.opset());
   if (entry == nullptr)
     unsupported("{}: {} has no form in opset {} of ONNX{}", op.where(), op.info().name, writer_.opset(),
                 later_form(op, writer_.opset()));
-  NodeText node{entry->op, op.name(), {}, {}, {}, entry->domain};
+  NodeText node{entry->op, op.name(), {}, {}, more, entry->domain};
   std::vector<size_t> taken;
   for (const auto& [ours, position] : entry->inputs) taken.push_back(static_cast<size_t>(position));
   size_t next = 0;
@@ -191,6 +194,21 @@ void NodeExporter::add_linear(Op op) {
   if (linear.b()) node.inputs.push_back(name(linear.b()));
   node.attributes = {{"transB", int64_t{1}}};
   writer_.add_node(node);
+}
+
+/// Its number of elements is a list of one.
+void NodeExporter::add_top_k(Op op) {
+  const ops::TopK top(op.node());
+  NodeText node{"TopK", op.name(), {name(top.x()), integers(op.name() + ".k", {top.k()})}, {}, {}};
+  for (const Value result : {op.out(0), op.out(1)}) node.outputs.push_back(name(result));
+  node.attributes = op.attributes();
+  node.attributes.erase("k");
+  writer_.add_node(node);
+}
+
+/// The weights say how many hidden values there are; ONNX wants it said.
+void NodeExporter::add_recurrent(Op op) {
+  add_by_record(op, {}, {{"hidden_size", op.in(op.info().input("r")).dims().back()}});
 }
 
 void NodeExporter::add_reshape(Op op) {

@@ -35,8 +35,11 @@ class NodeExporter {
  private:
   void reserve_names();
   /// `always`: an attribute that is written whatever it is.
-  void add_by_record(Op op, std::string_view always = {});
+  /// `always` names an attribute that is written even where ONNX means it; `more` are attributes that we do not have.
+  void add_by_record(Op op, std::string_view always = {}, const Attributes& more = {});
   void add_linear(Op op);
+  void add_top_k(Op op);
+  void add_recurrent(Op op);
   void add_reshape(Op op);
   void add_relu6(Op op);
   void add_silu(Op op);

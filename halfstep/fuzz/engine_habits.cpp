@@ -1,0 +1,51 @@
+#include "halfstep/fuzz/engine_habits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "halfstep/base/elements.h"
+
+namespace halfstep::fuzz {
+namespace {
+
+using Operators = std::set<std::string>;
+
+const Operators kApproximated = {"Sigmoid", "Tanh"};
+const Operators kShowing = {"Ceil", "Floor", "Sign", "Log", "Atanh", "Reciprocal"};
+const Operators kPartial = {"Acos", "Acosh", "Asin", "Atanh", "Div", "Log", "MeanVarianceNormalization", "Pow", "Sqrt"};
+
+bool share(const Operators& a, const Operators& b) {
+  return std::ranges::any_of(a, [&](const std::string& op) { return b.contains(op); });
+}
+
+bool has_real(const Tensors& tensors, bool (*is_meant)(double)) {
+  return std::ranges::any_of(tensors, [&](const auto& entry) {
+    const Tensor& tensor = entry.second;
+    for (int64_t i = 0; is_float(tensor.dtype()) && i < tensor.size(); ++i) {
+      if (is_meant(element(tensor, i))) return true;
+    }
+    return false;
+  });
+}
+
+bool has_nan(const Tensors& tensors) {
+  return has_real(tensors, [](double real) { return std::isnan(real); });
+}
+
+bool has_lowest(const Tensors& tensors) {
+  return has_real(tensors, [](double real) { return real == -double{std::numeric_limits<float>::max()}; });
+}
+
+}  // namespace
+
+std::string engine_habit(const Network& network, const Tensors& found, const Tensors& engine) {
+  const Operators operators = operators_of(network.model.graph());
+  if (share(operators, kApproximated) && share(operators, kShowing))
+    return "a rounding, logarithm or atanh shows onnxruntime's sigmoid or tanh";
+  if (has_lowest(engine)) return "its maxima of nothing are the lowest finite number";
+  if (share(operators, kPartial) && (has_nan(found) || has_nan(engine))) return "NaN outside of a function's domain";
+  return "";
+}
+
+}  // namespace halfstep::fuzz
