@@ -28,6 +28,7 @@ void perhaps_activate(Maker& maker, const Known& x) {
     const Known mean = maker.weights(DType::f32, channels, -0.5, 0.5);
     maker.node(op, {x, scale, bias, mean, maker.weights(DType::f32, channels, 0.5, 2)},
                x.between(2 * x.low - 2, 2 * x.high + 2));
+    if (maker.style().simple) maker.forget(x);
   } else if (op == "Clip" && maker.opset() >= 11) {
     const Known low = maker.scalar(0, DType::f32, {}), high = maker.scalar(6, DType::f32, {});
     maker.node(op, {x, low, high}, x.between(0, std::max(x.high, 0.0)));

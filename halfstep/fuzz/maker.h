@@ -99,7 +99,7 @@ class Maker {
              const Attributes& attributes = {}, const std::string& domain = {});
   std::vector<Known> nodes(std::string_view op, const std::vector<Known>& inputs, std::vector<Known> results,
                            const Attributes& attributes = {}, const std::string& domain = {});
-  /// Nobody else takes the value: its extents are not what was said.
+  /// Nobody else takes the value.
   void forget(const Known& value);
   formats::onnx::proto::Node& last_node();
   /// A name that nothing has.

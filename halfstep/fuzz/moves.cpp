@@ -370,7 +370,7 @@ Recipes move_recipes() {
           {"Unsqueeze", make_unsqueeze, Home::codes},
           {"Expand", make_expand, Home::codes, 8},
           {"Tile", make_tile, Home::codes},
-          {"Gather", make_gather, Home::codes},
+          {"Gather", make_gather, Home::floats},
           {"DepthToSpace", make_depth_space, Home::codes},
           {"SpaceToDepth", make_depth_space, Home::codes}};
 }

@@ -30,6 +30,7 @@ void make_batch_norm(Maker& maker, std::string_view op) {
   maybe_epsilon(maker, attributes);
   if (maker.chance(0.2)) attributes["momentum"] = 0.8;
   maker.node(op, {x, scale, bias, mean, variance}, x.between(3 * x.low - 2, 3 * x.high + 2), attributes);
+  if (simple) maker.forget(x);
 }
 
 void make_instance_norm(Maker& maker, std::string_view op) {

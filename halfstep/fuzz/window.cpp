@@ -21,6 +21,12 @@ int64_t out_extent(const Window& window, size_t axis, int64_t extent) {
   return out;
 }
 
+void make_even(Window& window) {
+  const auto [least, most] = std::ranges::minmax(window.kernel);
+  if (least != most) window.auto_pad = "NOTSET";
+  for (int64_t& pad : window.pads) pad = std::min(pad, least - 1);
+}
+
 }  // namespace
 
 Window some_window(Maker& maker, const Dims& spatial, const WindowRules& rules) {
@@ -41,6 +47,7 @@ Window some_window(Maker& maker, const Dims& spatial, const WindowRules& rules) 
     window.auto_pad = maker.one_of<std::string>({"SAME_UPPER", "SAME_LOWER", "VALID"});
     if (dilates && window.auto_pad != "VALID") window.auto_pad = "NOTSET";  // runtimes disagree about it
   }
+  if (rules.even) make_even(window);
   window.ceil = rules.ceils && maker.chance(0.3);
   for (size_t axis = 0; axis < rank; ++axis) {
     window.out.push_back(out_extent(window, axis, spatial[axis]));

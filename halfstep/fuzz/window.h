@@ -18,6 +18,7 @@ struct Window {
 struct WindowRules {
   bool dilates = true, ceils = false;
   bool pads_below_kernel = false;  ///< each pad is smaller than the window, as pools ask for
+  bool even = false;               ///< as pools on codes ask for: pads are smaller than the window's shortest side
   int64_t largest = 3;
 };
 

@@ -26,7 +26,8 @@ void make_average(Maker& maker, std::string_view op) {
   const Known x = maker.any(images(maker));
   const WindowRules rules{.dilates = maker.opset() >= 19 && !maker.style().plain,
                           .ceils = maker.opset() >= 10 && !maker.style().simple,
-                          .pads_below_kernel = true};
+                          .pads_below_kernel = true,
+                          .even = maker.style().simple};
   const Window window = some_window(maker, spatial_of(x), rules);
   Attributes attributes = window.attributes(maker, true);
   if (maker.chance(0.5)) attributes["count_include_pad"] = int64_t{maker.chance(0.7)};
@@ -37,7 +38,8 @@ void make_max(Maker& maker, std::string_view op) {
   const Known x = maker.any(images(maker));
   const WindowRules rules{.dilates = maker.opset() >= 10 && !maker.style().simple,
                           .ceils = maker.opset() >= 10 && !maker.style().simple,
-                          .pads_below_kernel = true};
+                          .pads_below_kernel = true,
+                          .even = maker.style().simple};
   const Window window = some_window(maker, spatial_of(x), rules);
   const Known result = x.with(pooled(x, window.out));
   const Attributes attributes = window.attributes(maker, true);
