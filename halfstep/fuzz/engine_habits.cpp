@@ -12,7 +12,8 @@ namespace {
 using Operators = std::set<std::string>;
 
 const Operators kApproximated = {"Sigmoid", "Tanh"};
-const Operators kShowing = {"Ceil", "Floor", "Sign", "Log", "Atanh", "Reciprocal"};
+const Operators kShowing = {"Acos",        "Acosh", "Asin",       "Atanh", "Ceil", "Floor",
+                            "LessOrEqual", "Log",   "Reciprocal", "Sign",  "Sqrt"};
 const Operators kPartial = {"Acos", "Acosh", "Asin", "Atanh", "Div", "Log", "MeanVarianceNormalization", "Pow", "Sqrt"};
 
 bool share(const Operators& a, const Operators& b) {

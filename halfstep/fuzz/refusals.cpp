@@ -13,6 +13,9 @@ const std::vector<std::string_view> kExplained = {
     "are not supported",
     "has no form in opset",
     "form in ONNX",
+    // Networks that are wrong; where onnxruntime is there and runs one of these, that is a finding.
+    "is false:",
+    " dims: ",
     // Depends on values that only a run has.
     "depends on",
     "has open extents",
@@ -22,9 +25,11 @@ const std::vector<std::string_view> kExplained = {
     "the network is quantized already",
     "found nothing but",
     "calibration saw no number in",
+    "elements that are NaN or infinite",
+    "numel(x) >= 1 is false",
     "the accumulator can reach",
     "found A of f32",
-    "has no legal shift",
+    "has no legal",
     "needs channels in multiples of",
     "cannot have features of",
     "cannot have weights of",
@@ -34,13 +39,18 @@ const std::vector<std::string_view> kExplained = {
     "the operators of ONNX on codes take u8",
     "has no gradient",
     "is not reached from the loss",
+    "needs a shift outside",
+    "which is the name of one that training adds",
     "the loss is nan",
     "the loss is -nan",
     "the gradient_norm is nan",
     "the gradient_norm is -nan",
     ", expected f32",
-    // Networks that look up samples of a batch by number.
+    // Networks that take one number of samples alone, though they do not say so.
     " is not in -",
+    "elements do not fill",
+    "concat dims",
+    "do not broadcast",
 };
 
 }  // namespace

@@ -171,6 +171,7 @@ class Preparation {
       for (const Value value : feature_inputs(op)) check_width(op, weight_bits, value);
       check_width(op, weight_bits, plan_.result_of(op));
       check_accumulator(op);
+      check_finite(op);
       check_channels(op);
     }
   }
@@ -178,6 +179,21 @@ class Preparation {
   void check_width(Op op, int weight_bits, Value value) const {
     for (const size_t point : points_behind(value))
       platform_.require_legal(op.info(), op.where(), weight_bits, points_[point].bits);
+  }
+
+  /// A normalization of negative variance folds into NaN, which has no code.
+  void check_finite(Op op) const {
+    for (const int port : {quant_of(op).weight, quant_of(op).bias}) {
+      const Value value = port < 0 ? Value() : op.in(port);
+      if (!value) continue;
+      const auto elements = model_.tensors.at(value.name()).data<float>();
+      const auto wrong = std::ranges::count_if(elements, [](float element) { return !std::isfinite(element); });
+      if (wrong > 0)
+        fail(
+            "{}: '{}' has {} elements that are NaN or infinite, expected numbers; they came in so, or a "
+            "normalization behind this {} makes them",
+            op.where(), value.name(), wrong, op.info().name);
+    }
   }
 
   /// Throws where no zero point keeps the sums of an operator without weights in bounds; conversion proves the rest.

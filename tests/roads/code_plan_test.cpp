@@ -1,6 +1,8 @@
 // What has codes is decided once: which operators stay in float and why, and that every later step obeys.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "halfstep/ir/float_operators.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/ir/parse.h"
@@ -125,6 +127,14 @@ TEST(CodePlanOf, NetworksWithoutALayerSayWhy) {
   EXPECT_EQ(said("  k = mul(a=@w, b=@w)\n  c = conv2d(x, w=k)\n  return c\n"),
             "network 'g': found no operator with weights that can have codes, expected at least one; conv2d 'c': its "
             "weight 'k' is computed");
+}
+
+TEST(CodePlanOf, WeightsWithoutNumbersAreNamed) {
+  Model model = network("  y = conv2d(c, w=@u)\n  return y\n");
+  model.tensors.at("u").data<float>()[3] = NAN;
+  EXPECT_EQ(error_of([&] { quant::prepare(model, quant::load_platform("generic_int8")); }),
+            "g.ir:7: node 'y': 'u' has 1 elements that are NaN or infinite, expected numbers; they came in so, or a "
+            "normalization behind this conv2d makes them");
 }
 
 TEST(CodePlanOf, ManyLinksOfAConcatTakeNoTime) {
