@@ -14,7 +14,8 @@ using Operators = std::set<std::string>;
 const Operators kApproximated = {"Sigmoid", "Tanh"};
 const Operators kShowing = {"Acos",        "Acosh", "Asin",       "Atanh", "Ceil", "Floor",
                             "LessOrEqual", "Log",   "Reciprocal", "Sign",  "Sqrt"};
-const Operators kPartial = {"Acos", "Acosh", "Asin", "Atanh", "Div", "Log", "MeanVarianceNormalization", "Pow", "Sqrt"};
+const Operators kPartial = {"Acos", "Acosh", "Asin", "Atanh", "AveragePool", "Div", "Log", "MeanVarianceNormalization",
+                            "Pow",  "Sqrt"};
 
 bool share(const Operators& a, const Operators& b) {
   return std::ranges::any_of(a, [&](const std::string& op) { return b.contains(op); });

@@ -11,8 +11,8 @@ namespace halfstep::fuzz {
 /// Why these outputs of a network may differ from onnxruntime's, or "". Asked only where they do.
 ///
 /// Its sigmoid and tanh are approximations that reach 0 and pass 1, which a rounding, a logarithm or an atanh behind
-/// them shows; and functions outside of their domain give NaN, which its maxima drop and its normalizations make. A
-/// maximum of padding or of NaN alone is the lowest finite number there.
+/// them shows; and functions outside of their domain, a mean of padding alone too, give NaN, which its maxima drop and
+/// its normalizations make. A maximum of padding or of NaN alone is the lowest finite number there.
 std::string engine_habit(const Network& network, const Tensors& found, const Tensors& engine);
 
 }  // namespace halfstep::fuzz

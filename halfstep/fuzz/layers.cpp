@@ -134,11 +134,11 @@ void make_matmul_layer(Maker& maker, const Known& x) {
   out.back() = columns;
   const double bound = 2 * reach_of(x);
   Known y = maker.node("MatMul", {x, w}, x.with(out).between(-bound, bound));
-  if (maker.chance(0.5) && (x.rank() == 2 || !maker.style().simple)) {
+  const bool widens = !maker.keeps_rows(x) && maker.chance(0.7);  // a sum of more axes than the product has
+  if (widens || (maker.chance(0.5) && (x.rank() == 2 || !maker.style().simple))) {
     Known bias =
         maker.style().simple || maker.chance(0.6) ? maker.parameter({columns}, -0.5, 0.5) : odd_bias(maker, out, 0);
-    if (!maker.keeps_rows(x) && maker.chance(0.6))
-      bias = maker.weights(DType::f32, {maker.between(1, 2), 1, columns}, -0.5, 0.5);
+    if (widens) bias = maker.weights(DType::f32, {maker.chance(0.8) ? 1 : 2, 1, columns}, -0.5, 0.5);
     y = maker.node("Add", {y, bias}, y.with(broadcast(out, bias.dims)));
   }
   perhaps_activate(maker, y);

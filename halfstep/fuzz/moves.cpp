@@ -180,7 +180,8 @@ Cut some_cut(Maker& maker, int64_t extent) {
   if (back) {
     const int64_t first = maker.between(0, extent - 1), last = maker.between(-1, first);
     const int64_t out = (first - last + -step - 1) / -step;
-    const int64_t start = maker.chance(0.3) && first == extent - 1 ? kFar : first;
+    int64_t start = maker.chance(0.3) && first == extent - 1 ? kFar : first;
+    if (first == 0 && maker.chance(0.7)) start = maker.one_of<int64_t>({-kFar, -extent - 1});
     const int64_t end = last < 0 ? (maker.chance(0.5) ? -kFar : -extent - 1) : last;
     return {start, end, step, out};
   }
