@@ -50,6 +50,7 @@ Op insert_or_refuse(Graph& scratch, OpSpec spec) {
   try {
     return scratch.insert(std::move(spec));
   } catch (const Error& refusal) {
+    if (refusal.kind() != ErrorKind::bad_input) throw;
     unsupported("{}", refusal.what());
   }
 }

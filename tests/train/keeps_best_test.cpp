@@ -16,6 +16,7 @@
 #include "halfstep/train/run.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
+#include "tests/train/three_layers.h"
 
 namespace halfstep::train {
 namespace {
@@ -34,15 +35,6 @@ Samples all_of(const io::Dataset& data) {
   Samples all{&data, {}, "x", {}};
   for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
   return all;
-}
-
-Model float_network() {
-  return initialize(
-      parse("graph g(x: f32[?, 8]) {\n  param @u: f32[16, 8]\n  param @w: f32[16, 16]\n  param @v: f32[4, "
-            "16]\n  a = linear(x, w=@u)\n  r = relu(a)\n  b = linear(r, w=@w)\n  c = linear(b, w=@v)\n  "
-            "return c\n}\n",
-            "g.ir"),
-      3);
 }
 
 /// Calibrated; the last layer is `factor` times what it would be.
