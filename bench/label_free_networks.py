@@ -19,6 +19,7 @@ from torch import nn
 from torchvision.models import densenet, efficientnet
 
 DIGITS = pathlib.Path(__file__).parent.parent / "models/optdigits.csv.gz"
+RATES = {"squeezenet": 5e-4}  # it has no normalizations; the others take 2e-3
 TRAIN, SHIFTS = 1000, ((0, 0), (2, 1), (-1, 2), (1, -2))
 
 
@@ -75,13 +76,13 @@ def accuracy(network, x, labels):
         return torch.cat([network(part).argmax(1) for part in x.split(256)]).eq(labels).float().mean().item()
 
 
-def train(network, x, labels, epochs):
+def train(network, x, labels, epochs, rate):
     for module in network.modules():  # MNASNet's own follow too slowly for a few hundred steps
         if isinstance(module, nn.BatchNorm2d):
             module.momentum = 0.1
     optimizer = torch.optim.AdamW(network.parameters(), weight_decay=1e-3)
     steps = epochs * (len(x) // len(SHIFTS) // 64)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=steps)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps)
     for _ in range(epochs):
         network.train()
         for part in torch.randperm(len(x))[: steps // epochs * 64].split(64):
@@ -113,7 +114,7 @@ def main():
         torch.manual_seed(0)
         begin = time.monotonic()
         network = NETWORKS[name]()
-        train(network, x[:cut], labels[:cut], given.epochs)
+        train(network, x[:cut], labels[:cut], given.epochs, RATES.get(name, 2e-3))
         print(f"{name}: {100 * accuracy(network, x[cut:], labels[cut:]):.2f} %, {time.monotonic() - begin:.0f} s", flush=True)
         torch.onnx.export(network.eval(), (x[:2],), path, input_names=["x"], output_names=["y"], dynamic_axes={"x": {0: "n"}, "y": {0: "n"}}, dynamo=False)
 

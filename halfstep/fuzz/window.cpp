@@ -45,7 +45,10 @@ Window some_window(Maker& maker, const Dims& spatial, const WindowRules& rules) 
   }
   if (maker.chance(0.15)) {
     window.auto_pad = maker.one_of<std::string>({"SAME_UPPER", "SAME_LOWER", "VALID"});
-    if (dilates && window.auto_pad != "VALID") window.auto_pad = "NOTSET";  // runtimes disagree about it
+    bool skips = false;
+    for (size_t axis = 0; axis < rank; ++axis) skips |= window.stride[axis] > window.kernel[axis] + 1;
+    // Runtimes disagree about these.
+    if ((dilates || skips) && window.auto_pad != "VALID") window.auto_pad = "NOTSET";
   }
   if (rules.even) make_even(window);
   window.ceil = rules.ceils && maker.chance(0.3);

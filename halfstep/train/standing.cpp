@@ -72,11 +72,16 @@ bool has_classes(const Tensor& output) { return output.dims().size() == 2 && out
 
 }  // namespace
 
+bool Course::gains(const Standing& standing) const {
+  const Standing& first = standings.front();
+  const bool as_right = standing.right.has_value() && standing.right == first.right;
+  const double most = as_right ? (1 - kLeastGain) * first.loss : first.loss;
+  return !(standing.right < first.right) && standing.loss < most;
+}
+
 bool Course::add(const Standing& standing) {
   standings.push_back(standing);
-  const Standing& first = standings.front();
-  const Standing& so_far = standings[static_cast<size_t>(best)];
-  const bool is_best = !(standing.right < first.right) && standing.loss < so_far.loss;
+  const bool is_best = gains(standing) && (best == 0 || standing.loss < standings[static_cast<size_t>(best)].loss);
   if (is_best) best = static_cast<int64_t>(standings.size()) - 1;
   return is_best;
 }

@@ -22,15 +22,22 @@ struct Standing {
   double loss = 0;  ///< softmax cross-entropy, or without labels the distance to the teacher in its spreads
 };
 
+/// A state that is as right as the start on the samples held back has to come this much nearer to be worth a change: on
+/// so few samples a smaller fall of the loss says nothing about decisions on others.
+inline constexpr double kLeastGain = 0.25;
+
 /// What a run found on the samples that it held back.
 struct Course {
   int64_t samples = 0;              ///< held back
   bool has_labels = false;          ///< `right` is accuracy; without labels it is agreement with the teacher
   std::vector<Standing> standings;  ///< before training, then after each epoch
-  int64_t best = 0;  ///< the epoch with the least loss of those that are not less right than the start; 0: none
+  int64_t best = 0;  ///< the epoch with the least loss of those that gain on the start; 0: none
 
   /// Whether this standing, the next epoch's, is the best so far.
   bool add(const Standing& standing);
+  /// Whether its loss is lower than the start's and it is more right, or as right and lower by kLeastGain; where nothing
+  /// says what is right, the loss decides.
+  bool gains(const Standing& standing) const;
   /// Whether the last epoch is less right than the start, or its loss is higher.
   bool ended_below() const;
 };

@@ -7,6 +7,7 @@
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/formats/onnx/file.h"
 #include "halfstep/ir/parse.h"
+#include "onnx.pb.h"
 #include "tests/formats/evaluate.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
@@ -94,6 +95,25 @@ graph g(x: f32[1, 2, 4, 4]) {
   for (size_t i = 0; i < 32; ++i) x.data<float>()[i] = static_cast<float>(i) / 16.0F - 1.0F;
   for (const int64_t opset : {13, 21})
     EXPECT_TRUE(run(reimported(model, {.opset = opset}), x).at("sum").same_bits(run(model, x).at("sum"))) << opset;
+}
+
+/// Words that ONNX writes otherwise: auto_pad in capitals, modes of GridSample that opset 20 renamed.
+TEST(Export, words_are_those_of_the_opset) {
+  const auto written = [](const std::string& inputs, const std::string& line, int64_t opset) {
+    const Model model = network("graph g(" + inputs + ") {\n  y = " + line + "\n  return y\n}\n");
+    proto::Model message;
+    EXPECT_TRUE(message.ParseFromString(export_model(model, {.opset = opset}, "none").message));
+    std::string words;
+    for (const proto::NodeAttribute& a : message.graph().node(0).attribute()) words += a.s();
+    return words;
+  };
+  const std::string sampled = "x: f32[1, 2, 4, 4], grid: f32[1, 3, 3, 2]";
+  const auto mode = [](const std::string& word) { return "grid_sample(x=x, grid=grid) {mode: \"" + word + "\"}"; };
+  EXPECT_EQ(written(sampled, mode("linear"), 16), "bilinear");
+  EXPECT_EQ(written(sampled, mode("bicubic"), 19), "bicubic");
+  EXPECT_EQ(written(sampled, mode("bicubic"), 20), "cubic");
+  EXPECT_EQ(written(sampled, mode("nearest"), 16), "nearest");
+  EXPECT_EQ(written("x: f32[1, 2, 4, 4]", "lp_pool(x=x) {kernel: [2, 2], auto_pad: \"same_lower\"}", 18), "SAME_LOWER");
 }
 
 TEST(Export, is_the_same_to_the_byte) {

@@ -120,16 +120,33 @@ TEST(KeepsBest, GivesBackWhatItWasGiven) {
   EXPECT_EQ(digest(fit.result()), digest(model));
 }
 
-TEST(KeepsBest, AStateThatIsLessRightThanTheStartIsNotBest) {
+TEST(KeepsBest, AStateThatGainsNothingOnTheStartIsNotBest) {
   Course course;
   EXPECT_FALSE(course.add({0.9, 1.0}));
   EXPECT_FALSE(course.add({0.89, 0.5}));
-  EXPECT_TRUE(course.add({0.9, 0.75}));
+  EXPECT_FALSE(course.add({0.9, 0.78125}));
+  EXPECT_TRUE(course.add({0.9, 0.71875}));
   EXPECT_TRUE(course.add({0.95, 0.5}));
   EXPECT_FALSE(course.add({1.0, 0.625}));
   EXPECT_FALSE(course.add({1.0, std::numeric_limits<double>::quiet_NaN()}));
-  EXPECT_EQ(course.best, 3);
+  EXPECT_EQ(course.best, 4);
   EXPECT_TRUE(course.ended_below());
+}
+
+TEST(KeepsBest, MoreRightNeedsALowerLossToo) {
+  Course course;
+  EXPECT_FALSE(course.add({0.9, 1.0}));
+  EXPECT_FALSE(course.add({0.91, 1.5}));
+  EXPECT_TRUE(course.add({0.91, 0.96875}));
+  EXPECT_EQ(course.best, 2);
+}
+
+TEST(KeepsBest, WithoutClassesTheLossDecides) {
+  Course course;
+  EXPECT_FALSE(course.add({{}, 1.0}));
+  EXPECT_TRUE(course.add({{}, 0.9375}));
+  EXPECT_FALSE(course.add({{}, 1.0}));
+  EXPECT_EQ(course.best, 1);
 }
 
 TEST(Course, IsTextAndBack) {

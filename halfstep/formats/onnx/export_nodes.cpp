@@ -58,10 +58,16 @@ bool is_understood(const ForeignInfo& entry, const AttributeInfo& ours, const At
   return is_empty(value) || (!ours.required && value == ours.default_value);
 }
 
-/// The name of an element type as ONNX's number of it; anything else as it is.
-Attribute foreign_value(const Attribute& ours) {
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
+  return text;
+}
+
+/// The name of an element type as ONNX's number of it, what auto_pad says in capitals; anything else as it is.
+Attribute foreign_value(const std::string& name, const Attribute& ours) {
   if (const auto* text = std::get_if<std::string>(&ours)) {
     if (const auto dtype = parse_dtype(*text)) return onnx_type_of(*dtype);
+    if (name == "auto_pad") return upper(*text);
   }
   return ours;
 }
@@ -143,6 +149,7 @@ void NodeExporter::add(Op op) {
   if (&info == &ops::TopK::record()) return add_top_k(op);
   if (&info == &ops::Lstm::record() || &info == &ops::Gru::record() || &info == &ops::Rnn::record())
     return add_recurrent(op);
+  if (&info == &ops::GridSample::record()) return add_grid_sample(op);
   // What ONNX wants to be said, or takes otherwise where nothing is said.
   if (&info == &ops::Concat::record()) return add_by_record(op, "axis");
   if (&info == &ops::AvgPool2d::record()) return add_by_record(op, "count_include_pad");
@@ -172,12 +179,12 @@ void NodeExporter::add_by_record(Op op, std::string_view always, const Attribute
   for (const AttributeInfo& ours : op.info().attributes) {
     const Attribute& value = op.attributes().at(ours.name);
     const bool understood = ours.name != always && is_understood(*entry, ours, value);
-    if (understood || find(entry->fixed, ours.name) != nullptr) continue;
+    if (understood || more.contains(foreign_name(*entry, ours.name)) || find(entry->fixed, ours.name) != nullptr) continue;
     if (const int* position = find(entry->inputs, ours.name)) {
       set_input(node.inputs, static_cast<size_t>(*position),
                 writer_.add_tensor(op.name() + "." + ours.name, tensor_of(value, op.where())));
     } else {
-      node.attributes[foreign_name(*entry, ours.name)] = foreign_value(value);
+      node.attributes[foreign_name(*entry, ours.name)] = foreign_value(ours.name, value);
     }
   }
   while (!node.inputs.empty() && node.inputs.back().empty()) node.inputs.pop_back();
@@ -209,6 +216,17 @@ void NodeExporter::add_top_k(Op op) {
 /// The weights say how many hidden values there are; ONNX wants it said.
 void NodeExporter::add_recurrent(Op op) {
   add_by_record(op, {}, {{"hidden_size", op.in(op.info().input("r")).dims().back()}});
+}
+
+/// Opset 20 renamed its modes.
+void NodeExporter::add_grid_sample(Op op) {
+  constexpr int64_t kRenamed = 20;
+  std::string mode = ops::GridSample(op.node()).mode();
+  const bool has_prefix = mode.starts_with("bi");
+  const bool wants_prefix = writer_.opset() < kRenamed && mode != "nearest";
+  if (has_prefix && !wants_prefix) mode.erase(0, 2);
+  if (wants_prefix && !has_prefix) mode.insert(0, "bi");
+  add_by_record(op, {}, {{"mode", mode}});
 }
 
 void NodeExporter::add_reshape(Op op) {

@@ -40,6 +40,7 @@ class NodeExporter {
   void add_linear(Op op);
   void add_top_k(Op op);
   void add_recurrent(Op op);
+  void add_grid_sample(Op op);
   void add_reshape(Op op);
   void add_relu6(Op op);
   void add_silu(Op op);
