@@ -164,7 +164,7 @@ const std::vector<Check>& all_checks() {
       {"batches", "samples one by one against together", check_batches, 2},
       {"files", "Models and texts written and read again", check_files, 2},
       {"exports", "ONNX files that are written", check_exports, 3},
-      {"training", "a step moves, and a run goes on with the same bits", check_training, 8},
+      {"training", "a step moves, and a run goes on with the same bits", check_training, 5},
   };
   return checks;
 }

@@ -71,7 +71,7 @@ void make_function(Maker& maker, std::string_view op) {
     const Known x = maker.any_between(want, function.low, function.high);
     Attributes attributes;
     for (const std::string& name : function.reals) {
-      if (maker.chance(0.6)) attributes[name] = maker.chance(0.1) ? maker.real(-1.5, 0) : maker.real(0.01, 1.5);
+      if (maker.chance(0.6)) attributes[name] = maker.chance(0.2) ? maker.real(-1.5, 0) : maker.real(0.01, 1.5);
     }
     const auto [low, high] = image_of(function.value, x.low, x.high);
     maker.node(op, {x}, x.between(low, high), attributes);

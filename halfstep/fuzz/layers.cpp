@@ -33,7 +33,9 @@ void perhaps_activate(Maker& maker, const Known& x) {
     const Known low = maker.scalar(0, DType::f32, {}), high = maker.scalar(6, DType::f32, {});
     maker.node(op, {x, low, high}, x.between(0, std::max(x.high, 0.0)));
   } else if (op != "Clip") {
-    maker.node(op, {x}, x.between(op == "Relu" ? 0 : x.low, std::max(x.high, 0.0)));
+    Attributes attributes;
+    if (op == "LeakyRelu" && maker.chance(0.5)) attributes["alpha"] = maker.real(-0.5, 1);
+    maker.node(op, {x}, x.between(op == "Relu" ? 0 : x.low, std::max(x.high, 0.0)), attributes);
   }
 }
 

@@ -211,9 +211,11 @@ Known Maker::weights(DType dtype, Dims dims, double low, double high) {
 }
 
 Known Maker::parameter(Dims dims, double low, double high) {
-  if (style_.rows || !chance(style_.plain ? 0.01 : 0.05)) return weights(DType::f32, std::move(dims), low, high);
-  Known value = there({{DType::f32}, 0, 5, [&](const Known& v) { return v.size() == count_elements(dims); }});
-  return node("Reshape", {value, ints(dims)}, value.with(dims));
+  if (style_.rows || !chance(style_.plain ? 0.01 : 0.1)) return weights(DType::f32, std::move(dims), low, high);
+  Dims several = dims;
+  several.insert(several.begin(), style_.batch);
+  const Known value = input(DType::f32, several, low, high);
+  return node("Gather", {value, scalar(0, DType::i64, {})}, value.with(dims));
 }
 
 Known Maker::ints(const std::vector<int64_t>& values, DType dtype) {

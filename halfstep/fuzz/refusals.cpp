@@ -41,10 +41,7 @@ const std::vector<std::string_view> kExplained = {
     "is not reached from the loss",
     "needs a shift outside",
     "which is the name of one that training adds",
-    "the loss is nan",
-    "the loss is -nan",
-    "the gradient_norm is nan",
-    "the gradient_norm is -nan",
+    "; lower the learning rate",
     ", expected f32",
     // Networks that take one number of samples alone, though they do not say so.
     " is not in -",

@@ -23,7 +23,7 @@ class Chooser {
 };
 
 /// Of the platform that leaves most to choose.
-void override_generic(Chooser& chooser, Target& target) {
+void override_generic(Chooser& chooser, const Network& network, Target& target) {
   const auto set = [&](const std::string& key, const std::string& value) { target.overrides.emplace_back(key, value); };
   const std::string form = chooser.one_of({"fixed_point", "fixed_point", "float32"});
   if (form != "fixed_point") {
@@ -36,7 +36,8 @@ void override_generic(Chooser& chooser, Target& target) {
   if (chooser.chance(0.2)) set("weights.observer", "mse");
   if (chooser.chance(0.2)) set("features.observer", "mse");
   if (chooser.chance(0.3)) set("features.zero_points", "offset");
-  if (chooser.chance(0.25)) {
+  // Products of wide codes reach furthest.
+  if (chooser.chance(operators_of(network.model.graph()).contains("Mul") ? 0.5 : 0.2)) {
     set("features.legal_bits", "[4, 8, 12, 16]");
     set("features.bits", chooser.one_of({"16", "16", "12"}));
   }
@@ -76,7 +77,7 @@ Target random_target(uint64_t seed, const Network& network, const std::string& p
   if (target.platform.starts_with("pytorch") && has_functions(network)) target.platform = "generic_int8";
   if (!platform.empty()) target.platform = platform;
   const bool generic = target.platform == "generic_int8";
-  if (generic && chooser.chance(0.6)) override_generic(chooser, target);
+  if (generic && chooser.chance(0.6)) override_generic(chooser, network, target);
   const bool pytorch = target.platform.starts_with("pytorch");
   const bool four = target.platform == "pow2_int8" || target.platform == "magik_t40";
   const auto width = [&] {

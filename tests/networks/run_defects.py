@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Puts each defect of tests/networks/defects back, one at a time, and says after how many random networks the machine finds it.
 
-usage: tests/networks/run_defects.py [NAME...] [--most 500] [--jobs N]
+usage: tests/networks/run_defects.py [NAME...] [--most 500] [--jobs N] [--folder build/defects]
 
-The patches are applied to a copy of the commit in a folder of its own (build/defects), which keeps its objects between runs. Exit
+The patches are applied to a copy of the commit in a folder of its own, which keeps its objects between runs. Exit
 code 1 where one is not found, 2 where a patch does not fit.
 """
 import argparse
@@ -47,8 +47,9 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--most", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/defects")
     options = parser.parse_args()
-    copy = ROOT / "build/defects"
+    copy = options.folder
     missed = 0
     for patch in [p for p in PATCHES if not options.names or p.stem in options.names]:
         prepare(copy)
