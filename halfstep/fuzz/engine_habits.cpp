@@ -13,8 +13,9 @@ using Operators = std::set<std::string>;
 
 const Operators kApproximated = {"Sigmoid", "Tanh"};
 constexpr double kApproximation = 0x1p-22;  ///< twice what its polynomials miss by
-const Operators kShowing = {"Acos",        "Acosh", "Asin",       "Atanh", "Ceil", "Floor",
-                            "LessOrEqual", "Log",   "Reciprocal", "Sign",  "Sqrt"};
+const Operators kShowing = {"Acos",        "Acosh", "Asin",       "Atanh",        "Ceil", "Floor",
+                            "LessOrEqual", "Log",   "Reciprocal", "ReduceLogSum", "Sign", "Sqrt"};
+const Operators kChoosing = {"ArgMax", "ArgMin", "Ceil", "Floor", "Hardmax", "Round", "Sign", "TopK"};
 const Operators kPartial = {"Acos", "Acosh", "Asin", "Atanh", "AveragePool", "Div", "Log", "MeanVarianceNormalization",
                             "Pow",  "Sqrt"};
 
@@ -40,6 +41,16 @@ bool has_lowest(const Tensors& tensors) {
   return has_real(tensors, [](double real) { return real == -double{std::numeric_limits<float>::max()}; });
 }
 
+/// 1 where nothing is larger.
+double largest_magnitude(const Tensors& tensors) {
+  double largest = 1;
+  for (const auto& [name, tensor] : tensors) {
+    for (int64_t i = 0; is_float(tensor.dtype()) && i < tensor.size(); ++i)
+      largest = std::max(largest, std::abs(element(tensor, i)));
+  }
+  return largest;
+}
+
 /// Infinite where one of them is no number.
 double largest_difference(const Tensors& found, const Tensors& engine) {
   double largest = 0;
@@ -58,8 +69,11 @@ std::string engine_habit(const Network& network, const Tensors& found, const Ten
   const Operators operators = operators_of(network.model.graph());
   if (share(operators, kApproximated) && share(operators, kShowing))
     return "a rounding, logarithm or atanh shows onnxruntime's sigmoid or tanh";
-  if (share(operators, kApproximated) && largest_difference(found, engine) <= kApproximation)
+  const double behind = largest_magnitude(network.inputs);  // what may have multiplied a sigmoid or tanh
+  if (share(operators, kApproximated) && largest_difference(found, engine) <= kApproximation * behind)
     return "its sigmoid and tanh are that far off, whatever their size";
+  if (operators.contains("MeanVarianceNormalization") && share(operators, kChoosing))
+    return "a choice shows how the normalization of equal numbers is rounded";
   if (has_lowest(engine)) return "its maxima of nothing are the lowest finite number";
   if (share(operators, kPartial) && (has_nan(found) || has_nan(engine))) return "NaN outside of a function's domain";
   return "";

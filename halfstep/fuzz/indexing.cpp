@@ -57,7 +57,7 @@ void make_nd(Maker& maker, std::string_view op) {
 }
 
 void make_one_hot(Maker& maker, std::string_view op) {
-  const Known x = maker.any({{DType::i64, DType::f32}, 0, 3});
+  const Known x = maker.any({{DType::i64, DType::f32}, 1, 3});
   const int64_t depth = maker.between(1, 5), axis = x.rows ? x.rank() : maker.between(0, x.rank());
   Dims dims = x.dims;
   dims.insert(dims.begin() + axis, depth);

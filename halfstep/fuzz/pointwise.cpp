@@ -56,7 +56,7 @@ void make_square(Maker& maker, const Known& a) {
 /// Of two features of the same extents.
 void make_simple_arithmetic(Maker& maker, std::string_view op, const Known& a) {
   const auto alike = [&](const Known& y) { return y.dims == a.dims && y.rows == a.rows && !y.constant; };
-  if (op == "Mul" && maker.chance(0.4)) return make_square(maker, a);
+  if (op == "Mul" && maker.chance(0.5)) return make_square(maker, a);
   const Known b = maker.any({{a.dtype}, a.rank(), a.rank(), alike});
   const double reach = std::max(std::abs(a.low), std::abs(a.high)), other = std::max(std::abs(b.low), std::abs(b.high));
   const double bound = op == "Mul" ? reach * other : reach + other;

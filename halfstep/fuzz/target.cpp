@@ -37,9 +37,10 @@ void override_generic(Chooser& chooser, const Network& network, Target& target) 
   if (chooser.chance(0.2)) set("features.observer", "mse");
   if (chooser.chance(0.3)) set("features.zero_points", "offset");
   // Products of wide codes reach furthest.
-  if (chooser.chance(operators_of(network.model.graph()).contains("Mul") ? 0.5 : 0.2)) {
+  const bool multiplies = operators_of(network.model.graph()).contains("Mul");
+  if (chooser.chance(multiplies ? 0.7 : 0.2)) {
     set("features.legal_bits", "[4, 8, 12, 16]");
-    set("features.bits", chooser.one_of({"16", "16", "12"}));
+    set("features.bits", chooser.one_of({"16", "16", "16", "12"}));
   }
   if (chooser.chance(0.2)) set("rounding.mode", chooser.one_of({"half_even", "half_away", "half_up"}));
   if (chooser.chance(0.1)) set("rounding.method", "reciprocal");
@@ -77,7 +78,7 @@ Target random_target(uint64_t seed, const Network& network, const std::string& p
   if (target.platform.starts_with("pytorch") && has_functions(network)) target.platform = "generic_int8";
   if (!platform.empty()) target.platform = platform;
   const bool generic = target.platform == "generic_int8";
-  if (generic && chooser.chance(0.6)) override_generic(chooser, network, target);
+  if (generic && chooser.chance(0.7)) override_generic(chooser, network, target);
   const bool pytorch = target.platform.starts_with("pytorch");
   const bool four = target.platform == "pow2_int8" || target.platform == "magik_t40";
   const auto width = [&] {
