@@ -65,7 +65,7 @@ Style style_for(Random& random, bool plain, Recipes& features) {
   style.rows = plain || chance(0.3);
   style.open_batch = chance(0.7);
   style.same_batch = style.rows || chance(0.75);
-  style.hostile_names = chance(0.15);
+  style.hostile_names = chance(0.3);
   style.batch = 1 + static_cast<int64_t>(random.below(3));
   style.widest = chance(0.03) ? 64 : 8;
   return style;
