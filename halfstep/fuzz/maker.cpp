@@ -20,9 +20,11 @@ const std::vector<std::string> kHostile = {"conv1.q",  "x.real", "P.average", "y
                                            "batch",    "0",      "a b",       "x/y:0",    "\xc3\xa9",      "\"q\"",
                                            "quantize", "out",    "%1",        "x.q.q",    "learning_rate", "momentum",
                                            "step",     "labels", "x,y",       "(",        "weight.codes"};
-const std::vector<std::string> kHostileEnds = {".q",     ".real",     ".q.real",   ".scale", ".average", ".1",
-                                               ".bias",  ".shift",    ".codes",    ".w",     ".2",       ".zero_point",
-                                               ".table", ".observer", ".gradient", ".max",   ".min"};
+/// Those most often made stand more than once.
+const std::vector<std::string> kHostileEnds = {
+    ".q",      ".q",          ".q",       ".q.real",   ".q.real",   ".q.real", ".observer", ".real",
+    ".q.real", ".scale",      ".average", ".1",        ".bias",     ".shift",  ".codes",    ".w",
+    ".2",      ".zero_point", ".table",   ".observer", ".gradient", ".max",    ".min"};
 
 int64_t tensor_limit(double low, double high) { return static_cast<int64_t>(std::clamp(high - low + 1, 1.0, 1e9)); }
 
@@ -156,9 +158,9 @@ std::string Maker::fresh_name(std::string_view op) {
   for (int attempt = 0; attempt == 0 || names_.contains(name); ++attempt) {
     const std::string number = std::to_string(names_.size() + static_cast<size_t>(attempt));
     name = std::string(op) + number;
-    if (!style_.hostile_names || attempt > 3 || chance(0.4)) continue;
+    if (!style_.hostile_names || attempt > 3 || chance(0.3)) continue;
     name = one_of(kHostile);
-    if (chance(0.5) && !pool_.empty()) name = one_of(pool_).name + one_of(kHostileEnds);
+    if (chance(0.7) && !pool_.empty()) name = one_of(pool_).name + one_of(kHostileEnds);
   }
   names_.insert(name);
   return name;

@@ -93,7 +93,8 @@ CodeBound code_bound(Op op, const std::vector<CodeFormat>& x, const CodeFormat& 
   if (is(op, ops::IntegerLookup::record())) return {has_multipliers(y) ? kDouble : 8 * kFloat, {kDouble}};
   if (is(op, ops::Quantize::record())) return {4 * kFloat, {kDouble}};
   const std::string& trait = op.info().quant.trait;
-  if (trait == "preserves_range" || trait == "same_scale") return {kDouble, {kDouble}};
+  if (trait == "preserves_range" || trait == "same_scale")
+    return {4 * kFloat, {kDouble}};  // a pad quantizes what it fills with
   fail("{}: nothing is known of how far the codes of {} may lie from its float operator", op.where(), op.info().name);
 }
 
