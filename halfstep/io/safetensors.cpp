@@ -54,17 +54,16 @@ DType dtype_of(const HeaderEntry& entry, const std::string& where) {
   fail("{}: unknown element type '{}'", where, entry.dtype);
 }
 
-/// Bytes that the tensor takes, without overflow; nothing when they would pass `limit`.
+/// Bytes that the tensor takes, without overflow; nothing when they would pass `limit`, or those of an empty tensor's
+/// other extents would pass every limit.
 std::optional<uint64_t> byte_count(const Dims& shape, DType dtype, uint64_t limit) {
   uint64_t bytes = size_of(dtype);
-  bool empty = false;
   for (const int64_t extent : shape) {
-    if (extent > kMaxElements) return std::nullopt;
-    empty = empty || extent == 0;
-    if (empty) bytes = 0;
-    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) || bytes > limit) return std::nullopt;
+    if (extent < 0 || extent > kMaxElements) return std::nullopt;
+    if (extent != 0 && __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes)) return std::nullopt;
   }
-  return bytes;
+  if (std::ranges::find(shape, 0) != shape.end()) return 0;
+  return bytes <= limit ? std::optional(bytes) : std::nullopt;
 }
 
 /// A tensor whose place in the data is checked.
