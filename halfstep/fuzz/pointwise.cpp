@@ -31,6 +31,7 @@ Known partner(Maker& maker, const Known& x, double low = -2, double high = 2) {
   const auto fits = [&](const Known& y) {
     if (y.rows != x.rows && maker.style().rows && !y.constant) return false;
     if (y.rows && y.rank() != x.rank()) return false;
+    if (x.rows && y.rank() > x.rank()) return false;  // rows would no longer be the first axis
     try {
       return count_elements(broadcast(x.dims, y.dims)) <= 20000;
     } catch (const Unsuited&) {
