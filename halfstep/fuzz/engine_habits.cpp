@@ -11,10 +11,11 @@ namespace {
 
 using Operators = std::set<std::string>;
 
-const Operators kApproximated = {"Sigmoid", "Tanh"};
+const Operators kApproximated = {"GRU", "LSTM", "RNN", "Sigmoid", "Tanh"};
 constexpr double kApproximation = 0x1p-22;  ///< twice what its polynomials miss by
-const Operators kShowing = {"Acos",        "Acosh", "Asin",       "Atanh",        "Ceil", "Floor",
-                            "LessOrEqual", "Log",   "Reciprocal", "ReduceLogSum", "Sign", "Sqrt"};
+const Operators kShowing = {"Acos",  "Acosh",       "Asin", "Atanh",          "Ceil",       "DynamicQuantizeLinear",
+                            "Floor", "LessOrEqual", "Log",  "QuantizeLinear", "Reciprocal", "ReduceLogSum",
+                            "Sign",  "Sqrt"};
 const Operators kChoosing = {"ArgMax", "ArgMin", "Ceil", "Floor", "Hardmax", "Round", "Sign", "TopK"};
 const Operators kPartial = {"Acos", "Acosh", "Asin", "Atanh", "AveragePool", "Div", "Log", "MeanVarianceNormalization",
                             "Pow",  "Sqrt"};

@@ -221,7 +221,9 @@ Known Maker::parameter(Dims dims, double low, double high) {
 }
 
 Known Maker::ints(const std::vector<int64_t>& values, DType dtype) {
-  Tensor tensor(dtype, {static_cast<int64_t>(values.size())});
+  const Dims dims = {static_cast<int64_t>(values.size())};
+  if (dtype == DType::i64) return contents(Tensor::of<int64_t>(dtype, dims, values), 0, 1);  // no double has them all
+  Tensor tensor(dtype, dims);
   for (size_t i = 0; i < values.size(); ++i)
     set_element(tensor, static_cast<int64_t>(i), static_cast<double>(values[i]));
   return contents(tensor, 0, 1);

@@ -124,7 +124,8 @@ std::optional<Tensors> engine_outputs(Trial& trial, const std::string& bytes, co
   if (trial.tools().engine == nullptr) return std::nullopt;
   const auto answer = trial.tools().engine->run(bytes, trial.inputs());
   if (!answer.refusal.empty()) {
-    const bool lacks = answer.refusal.starts_with("NotImplemented");
+    const bool lacks = answer.refusal.starts_with("NotImplemented") ||
+                       answer.refusal.find("parameter out of computation range") != std::string::npos;
     if (lacks || !trial.tools().engine->run(trial.network().bytes(), trial.inputs()).refusal.empty())
       return std::nullopt;
     throw Found{"onnxruntime refuses the exported file: " + answer.refusal};

@@ -31,6 +31,7 @@ const std::vector<std::string_view> kExplained = {
     "found A of f32",
     "needs channels in multiples of",
     "has no legal multiplier",
+    "has no legal shift; calibrate",
     "cannot have features of",
     "cannot have weights of",
     "PyTorch's",

@@ -66,8 +66,8 @@ void set_factors(const WeightedLayer& layer, const std::vector<float>& scales, I
     const auto scaling = arith::to_scaling(factor, layer.form, layer.multiplier_bits, layer.activation, layer.alpha);
     if (!scaling)
       unsupported(
-          "{}: channel {}: requantization factor {} has no legal shift; calibrate again or check the layer's scales",
-          layer.where, c, factor);
+          "{}: channel {}: requantization factor {} has no legal shift{}; calibrate again or check the layer's scales",
+          layer.where, c, factor, leaky ? fmt::format(" for a slope of {}", layer.alpha) : "");
     if (keeps_scales) continue;
     out.shift.data<int32_t>()[c] = scaling->positive.shift;
     if (multiplies) out.multiplier.data<int32_t>()[c] = scaling->positive.m;
