@@ -61,7 +61,7 @@ Style style_for(Random& random, bool plain, Recipes& features) {
   Style style;
   style.opset = opset_for(random, features);
   style.plain = plain;
-  style.simple = plain && chance(0.96);
+  style.simple = plain && chance(0.98);
   style.rows = plain || chance(0.3);
   style.open_batch = chance(0.7);
   style.same_batch = style.rows || chance(0.75);

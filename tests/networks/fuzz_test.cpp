@@ -6,9 +6,9 @@ namespace halfstep {
 namespace {
 
 #ifdef HALFSTEP_SANITIZED
-constexpr uint64_t kSeeds = 60;
+constexpr uint64_t kSeeds = 100;
 #else
-constexpr uint64_t kSeeds = 300;
+constexpr uint64_t kSeeds = 1500;
 #endif
 
 /// Fixed seeds, of which nothing is found, and of which most become integer programs on codes alone.
