@@ -133,7 +133,7 @@ void add_first_input(Maker& maker) {
 
 /// One with weights, without which there is nothing to quantize.
 void add_layer(Maker& maker) {
-  const auto op = maker.one_of<std::string>({"Conv", "Conv", "Gemm", "MatMul"});
+  const auto op = maker.one_of<std::string>({"Conv", maker.style().rows ? "Conv" : "MatMul", "Gemm", "MatMul"});
   for (const char* title : {op.c_str(), "Conv", "MatMul", "Gemm"}) {
     if (make_somehow(maker, *std::ranges::find(all_recipes(), title, &Recipe::op))) return;
   }

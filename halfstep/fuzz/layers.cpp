@@ -140,7 +140,12 @@ void make_matmul_layer(Maker& maker, const Known& x) {
   if (widens || (maker.chance(0.5) && (x.rank() == 2 || !maker.style().simple))) {
     Known bias =
         maker.style().simple || maker.chance(0.6) ? maker.parameter({columns}, -0.5, 0.5) : odd_bias(maker, out, 0);
-    if (widens) bias = maker.weights(DType::f32, {maker.chance(0.8) ? 1 : 2, 1, columns}, -0.5, 0.5);
+    if (widens) {
+      Dims dims(x.dims.size(), 1);
+      if (maker.chance(0.2)) dims[0] = 2;
+      dims.push_back(columns);
+      bias = maker.weights(DType::f32, dims, -0.5, 0.5);
+    }
     y = maker.node("Add", {y, bias}, y.with(broadcast(out, bias.dims)));
   }
   perhaps_activate(maker, y);
