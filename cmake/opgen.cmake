@@ -50,7 +50,6 @@ add_custom_command(
   COMMENT "Generating code from the operator records"
   VERBATIM)
 # A table of thousands of rows takes minutes to optimize and is read once.
-set_source_files_properties(${HALFSTEP_GEN}/tests/op_cases.cpp PROPERTIES COMPILE_OPTIONS "-O0;-Wno-error=invalid-pch")
 # Whole numbers wrap in pointwise operators.
 set_source_files_properties(${HALFSTEP_GEN}/halfstep/kernels/pointwise.cpp PROPERTIES COMPILE_OPTIONS -fwrapv)
 

@@ -41,8 +41,14 @@ struct OpTest {
   std::vector<OpReject> rejects;
 };
 
-/// In name order; operators without a `test:` block are not among them.
+/// In name order; operators without a `test:` block are not among them. Read from op_test_texts() at the first call.
 std::span<const OpTest> op_tests();
+
+/// One text for each operator with a `test:` block, in name order. Its first line is the operator's name; each other
+/// line is a word and what it is about:
+///   case x=f32[3,65]        special x=[nan, -0.0]       tolerance 1e-06     no_gradient "why"
+///   reject c1 x=f32[0]      domain x=[-1.0, 1.0]        same_bits levels
+std::span<const std::string_view> op_test_texts();
 
 /// That of an operator; one that says nothing where there is none.
 const OpTest& op_test(std::string_view op);

@@ -17,11 +17,16 @@ class ProblemReader {
   explicit ProblemReader(std::string_view text) : reader_(text, kWhere) {}
 
   Problem read() {
-    info_ = &require_operator(reader_.key("an operator").text, kWhere);
-    while (reader_.peek().kind != detail::TokenKind::end) entry();
-    Problem problem{info_, {operands(), std::move(attributes_)}};
-    problem.use.attributes = complete_attributes(*info_, std::move(problem.use.attributes), kWhere);
+    const OpInfo& info = require_operator(reader_.key("an operator").text, kWhere);
+    Problem problem{&info, read_use(info)};
+    problem.use.attributes = complete_attributes(info, std::move(problem.use.attributes), kWhere);
     return problem;
+  }
+
+  OpCase read_use(const OpInfo& info) {
+    info_ = &info;
+    while (reader_.peek().kind != detail::TokenKind::end) entry();
+    return {operands(), std::move(attributes_)};
   }
 
  private:
@@ -67,7 +72,8 @@ class ProblemReader {
 
   Attribute value(const AttributeInfo& attribute) {
     const bool is_text = std::holds_alternative<std::string>(attribute.default_value);
-    return is_text ? Attribute(reader_.key("a word").text) : reader_.attribute();
+    const bool is_bare = is_text && reader_.peek().kind != detail::TokenKind::string;
+    return is_bare ? Attribute(reader_.key("a word").text) : reader_.attribute();
   }
 
   std::vector<std::optional<Type>> operands() const {
@@ -110,6 +116,8 @@ Problem parse_problem(std::string_view text) {
   check_problem(problem);
   return problem;
 }
+
+OpCase parse_use(const OpInfo& info, std::string_view text) { return ProblemReader(text).read_use(info); }
 
 std::string to_text(const Problem& problem) {
   std::string text = problem.info->name;

@@ -25,6 +25,9 @@ struct Problem {
 /// operator, port or attribute and suggests the nearest, a missing or unknown extent, or the rule that does not hold.
 Problem parse_problem(std::string_view text);
 
+/// What stands behind the operator's name in such a line, as it is: attributes are not completed, no rule is checked.
+OpCase parse_use(const OpInfo& info, std::string_view text);
+
 /// The line that parse_problem reads as this problem.
 std::string to_text(const Problem& problem);
 
