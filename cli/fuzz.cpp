@@ -9,7 +9,7 @@
 namespace halfstep::cli {
 namespace {
 
-struct Options {
+struct FuzzOptions {
   Common common;
   std::string seeds = "0:1000";
   FuzzRequest request;
@@ -80,7 +80,7 @@ void print_report(const FuzzReport& report) {
 }  // namespace
 
 void add_fuzz(CLI::App& program, Work& work) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<FuzzOptions>();
   CLI::App* command = add_command(program, "fuzz", "Make random networks and look for what is wrong with any of them",
                                   "halfstep fuzz --seeds 0:10000 --out findings\n"
                                   "         halfstep fuzz --seeds 4711 --check roads",

@@ -9,7 +9,7 @@
 namespace halfstep::cli {
 namespace {
 
-struct Options {
+struct QuickstartOptions {
   Common common;
   QuickstartRequest request;
   PreprocessOptions preprocess;
@@ -40,7 +40,7 @@ void print_report(const QuickstartReport& report, const std::filesystem::path& o
 }  // namespace
 
 void add_quickstart(CLI::App& program, Work& work) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<QuickstartOptions>();
   QuickstartRequest& request = options->request;
   CLI::App* command =
       add_command(program, "quickstart",

@@ -6,7 +6,7 @@
 namespace halfstep::cli {
 namespace {
 
-struct Options {
+struct VerifyOptions {
   Common common;
   std::vector<std::filesystem::path> paths;
   VerifyRequest request;
@@ -14,7 +14,7 @@ struct Options {
 };
 
 /// The folder a user means: the one named, else the current one if it holds a report, else the default of quickstart.
-std::filesystem::path folder_of(const Options& options) {
+std::filesystem::path folder_of(const VerifyOptions& options) {
   if (options.paths.size() == 1) {
     std::error_code failed;
     if (std::filesystem::is_regular_file(options.paths.front(), failed))
@@ -26,7 +26,7 @@ std::filesystem::path folder_of(const Options& options) {
   return std::filesystem::exists("report.json", failed) ? "." : "quickstart_out";
 }
 
-int verify_and_report(Options& options) {
+int verify_and_report(VerifyOptions& options) {
   const auto folder = folder_of(options);
   VerifyRequest& request = options.request;
   if (options.paths.size() == 2) {
@@ -48,7 +48,7 @@ int verify_and_report(Options& options) {
 }  // namespace
 
 void add_verify(CLI::App& program, Work& work) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<VerifyOptions>();
   CLI::App* command = add_command(
       program, "verify",
       "Compare the training road with the integer program, code for code, and both with the network that came in",

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <thread>
@@ -10,17 +9,12 @@
 #include "halfstep/fuzz/recipe.h"
 #include "halfstep/fuzz/shrink.h"
 #include "halfstep/halfstep.h"
+#include "halfstep/io/child_process.h"
 
 namespace halfstep {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// The Python that may have onnxruntime: HALFSTEP_PYTHON, or python3.
-std::string interpreter() {
-  const char* chosen = std::getenv("HALFSTEP_PYTHON");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "python3";
-}
 
 constexpr const char* kVerdicts[] = {"fine", "skipped", "refused", "found"};
 
@@ -48,7 +42,7 @@ class FuzzRun {
   fuzz::FleetOptions options() const {
     const int processors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     return {settings_.threads > 0 ? settings_.threads : processors, request_.seconds_each, request_.platform,
-            interpreter(), roads_of};
+            io::python_interpreter(), roads_of};
   }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 

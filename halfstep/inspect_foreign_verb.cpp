@@ -32,9 +32,9 @@ struct Findings {
 };
 
 /// Adds what passes from one call to the next.
-class Clock {
+class StageClock {
  public:
-  explicit Clock(std::map<std::string, double>& seconds) : seconds_(seconds) {}
+  explicit StageClock(std::map<std::string, double>& seconds) : seconds_(seconds) {}
   void end_of(const std::string& step) {
     const auto now = std::chrono::steady_clock::now();
     seconds_[step] = std::chrono::duration<double>(now - std::exchange(last_, now)).count();
@@ -65,7 +65,7 @@ std::map<std::string, Dims> closed_extents(const formats::Summary& summary, int6
 }
 
 /// What only shows when the whole is put together is an issue as any other.
-void build(const formats::File& file, const formats::Binding& binding, const std::string& place, Clock& clock,
+void build(const formats::File& file, const formats::Binding& binding, const std::string& place, StageClock& clock,
            Findings& found) {
   CompileOptions options;
   options.place = place_of(place);
@@ -82,7 +82,7 @@ void build(const formats::File& file, const formats::Binding& binding, const std
 
 Findings look_at(const InspectRequest& request) {
   Findings found;
-  Clock clock(found.seconds);
+  StageClock clock(found.seconds);
   const auto file = formats::open(request.model);
   clock.end_of("open");
   found.summary = file->summary();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 
 #include "halfstep/base/cpu.h"
@@ -26,12 +25,6 @@ using formats::onnx::ExportForm;
 constexpr std::string_view kVersion = "1.31.";
 constexpr const char* kOtherPython = "; name a Python that has onnxruntime in HALFSTEP_PYTHON";
 constexpr const char* kScript = "python/halfstep/onnxruntime_codes.py";
-
-/// The interpreter: HALFSTEP_PYTHON, or python3.
-std::string interpreter() {
-  const char* chosen = std::getenv("HALFSTEP_PYTHON");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "python3";
-}
 
 /// A folder for this object's time.
 class TemporaryFolder {
@@ -73,10 +66,10 @@ class Engine {
     io::write_file(folder_ / "codes.py", *script);
     python_ = start();
     const auto version = python_->read_line();
-    if (!version) unsupported("{}: {}{}", interpreter(), last_words(), kOtherPython);
+    if (!version) unsupported("{}: {}{}", io::python_interpreter(), last_words(), kOtherPython);
     if (!version->starts_with(kVersion))
-      unsupported("{}: found onnxruntime {}, expected {}*: the arithmetic of others was not measured", interpreter(),
-                  *version, kVersion);
+      unsupported("{}: found onnxruntime {}, expected {}*: the arithmetic of others was not measured",
+                  io::python_interpreter(), *version, kVersion);
   }
 
   /// The file of the next session.
@@ -98,7 +91,7 @@ class Engine {
   std::unique_ptr<io::ChildProcess> start() const {
     try {
       return std::make_unique<io::ChildProcess>(
-          std::vector<std::string>{interpreter(), (folder_ / "codes.py").string(), folder_.path().string()},
+          std::vector<std::string>{io::python_interpreter(), (folder_ / "codes.py").string(), folder_.path().string()},
           folder_ / "errors");
     } catch (const Error& error) {
       unsupported("{}{}", error.what(), kOtherPython);
@@ -106,7 +99,7 @@ class Engine {
   }
   std::string next_name() const { return "model" + std::to_string(sessions_) + ".onnx"; }
   void ask(const std::string& request) {
-    if (python_->ask(request) != "ok") unsupported("{}: {}", interpreter(), last_words());
+    if (python_->ask(request) != "ok") unsupported("{}: {}", io::python_interpreter(), last_words());
   }
   std::string last_words() const {
     const std::string reason = last_line(io::read_text_file(folder_ / "errors"));

@@ -14,7 +14,7 @@
 namespace halfstep {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames = {"scalar", "avx2", "avx512", "vnni", "amx"};
+constexpr std::array<std::string_view, 5> kLevelNames = {"scalar", "avx2", "avx512", "vnni", "amx"};
 
 #if defined(__x86_64__) && defined(__linux__)
 /// AMX needs the instructions (CPUID leaf 7, EDX bits 24 and 25) and the kernel's leave to use tile state.
@@ -59,11 +59,11 @@ CpuLevel forced_or_detected() {
 
 }  // namespace
 
-std::string_view name(CpuLevel level) { return kNames[static_cast<size_t>(level)]; }
+std::string_view name(CpuLevel level) { return kLevelNames[static_cast<size_t>(level)]; }
 
 std::optional<CpuLevel> parse_cpu_level(std::string_view text) {
-  for (size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == text) return static_cast<CpuLevel>(i);
+  for (size_t i = 0; i < kLevelNames.size(); ++i) {
+    if (kLevelNames[i] == text) return static_cast<CpuLevel>(i);
   }
   return std::nullopt;
 }

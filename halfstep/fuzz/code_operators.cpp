@@ -11,10 +11,6 @@ namespace {
 constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 constexpr const char* kMicrosoft = "com.microsoft";
 
-bool is_full(const Known& x) {
-  return std::ranges::none_of(x.dims, [](int64_t d) { return d == 0; });
-}
-
 /// Codes with what they stand for.
 struct Codes {
   Known codes, scale, zero;

@@ -9,10 +9,6 @@ namespace {
 
 const std::vector<std::string> kReductions = {"none", "add", "mul", "max", "min"};
 
-bool is_full(const Known& x) {
-  return std::ranges::none_of(x.dims, [](int64_t d) { return d == 0; });
-}
-
 Known full(Maker& maker, int64_t least_rank, int64_t most_rank) {
   return maker.any({{DType::f32, DType::f32, DType::i64}, least_rank, most_rank, is_full});
 }

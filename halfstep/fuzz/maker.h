@@ -138,6 +138,9 @@ class Maker {
 /// Whether it is a float that networks compute in.
 inline const std::vector<DType> kFloats = {DType::f32, DType::f64, DType::f16};
 
+/// Whether it has elements.
+inline bool is_full(const Known& x) { return x.size() > 0; }
+
 /// Extents of `a` and `b` broadcast together, or Unsuited.
 Dims broadcast(const Dims& a, const Dims& b);
 

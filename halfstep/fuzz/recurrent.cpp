@@ -6,10 +6,6 @@
 namespace halfstep::fuzz {
 namespace {
 
-bool is_full(const Known& x) {
-  return std::ranges::none_of(x.dims, [](int64_t d) { return d == 0; });
-}
-
 void make_recurrent(Maker& maker, std::string_view op) {
   const Known x = maker.any({{DType::f32}, 3, 3, is_full});
   maker.require(!maker.keeps_rows(x));

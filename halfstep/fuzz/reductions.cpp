@@ -7,10 +7,6 @@
 namespace halfstep::fuzz {
 namespace {
 
-bool is_full(const Known& x) {
-  return std::ranges::none_of(x.dims, [](int64_t d) { return d == 0; });
-}
-
 struct Range {
   double low, high;
 };

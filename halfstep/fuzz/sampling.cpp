@@ -8,10 +8,6 @@
 namespace halfstep::fuzz {
 namespace {
 
-bool is_full(const Known& x) {
-  return std::ranges::none_of(x.dims, [](int64_t d) { return d == 0; });
-}
-
 const Want kImages{{DType::f32}, 4, 4, is_full};
 
 Known reals(Maker& maker, const std::vector<double>& values) {

@@ -8,10 +8,6 @@
 namespace halfstep::fuzz {
 namespace {
 
-bool is_full(const Known& x) {
-  return std::ranges::none_of(x.dims, [](int64_t d) { return d == 0; });
-}
-
 Want images(Maker& maker) { return {{DType::f32}, maker.style().plain ? 4 : 3, maker.style().plain ? 4 : 5, is_full}; }
 
 Dims spatial_of(const Known& x) { return {x.dims.begin() + 2, x.dims.end()}; }

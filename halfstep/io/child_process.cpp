@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 
 #include "halfstep/base/status.h"
 #include "halfstep/io/file.h"
@@ -85,6 +86,11 @@ std::optional<std::string> ChildProcess::read_line() {
 std::optional<std::string> ChildProcess::ask(std::string_view line) {
   if (!send_all(socket_, std::string(line) + "\n")) return std::nullopt;
   return read_line();
+}
+
+std::string python_interpreter() {
+  const char* chosen = std::getenv("HALFSTEP_PYTHON");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "python3";
 }
 
 }  // namespace halfstep::io

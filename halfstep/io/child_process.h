@@ -32,4 +32,7 @@ class ChildProcess {
   std::string unread_;
 };
 
+/// The Python that may have onnxruntime: HALFSTEP_PYTHON, or python3.
+std::string python_interpreter();
+
 }  // namespace halfstep::io

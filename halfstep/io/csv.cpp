@@ -84,9 +84,9 @@ std::string counted(int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-class Reader {
+class CsvReader {
  public:
-  Reader(Source& source, int64_t classes) : source_(source), lines_(source), classes_(classes) {}
+  CsvReader(Source& source, int64_t classes) : source_(source), lines_(source), classes_(classes) {}
 
   LabelledData read() {
     while (const auto line = lines_.next()) {
@@ -150,6 +150,6 @@ class Reader {
 
 }  // namespace
 
-LabelledData read_csv(Source& source, int64_t classes) { return Reader(source, classes).read(); }
+LabelledData read_csv(Source& source, int64_t classes) { return CsvReader(source, classes).read(); }
 
 }  // namespace halfstep::io

@@ -10,9 +10,9 @@ namespace {
 using Json = nlohmann::json;
 
 /// Takes the header apart as it is parsed, so that a hostile text never becomes a tree.
-class Reader {
+class HeaderReader {
  public:
-  Reader(const std::string& file, SafetensorsHeader& header) : file_(file), header_(header) {}
+  HeaderReader(const std::string& file, SafetensorsHeader& header) : file_(file), header_(header) {}
 
   bool null() { return unexpected("null"); }
   bool boolean(bool /*value*/) { return unexpected("a boolean"); }
@@ -134,7 +134,7 @@ class Reader {
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, const std::string& file) {
   SafetensorsHeader header;
-  Reader reader(file, header);
+  HeaderReader reader(file, header);
   Json::sax_parse(text, &reader);
   return header;
 }

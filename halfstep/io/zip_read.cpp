@@ -20,9 +20,9 @@ struct Entry {
   uint64_t packed, size, local;
 };
 
-class Reader {
+class ZipReader {
  public:
-  Reader(std::span<const std::byte> bytes, const std::string& file) : bytes_(bytes), file_(file) {}
+  ZipReader(std::span<const std::byte> bytes, const std::string& file) : bytes_(bytes), file_(file) {}
 
   std::map<std::string, std::vector<std::byte>> read() {
     std::map<std::string, std::vector<std::byte>> contents;
@@ -176,7 +176,7 @@ class Reader {
 }  // namespace
 
 std::map<std::string, std::vector<std::byte>> parse_zip(std::span<const std::byte> bytes, const std::string& name) {
-  return Reader(bytes, name).read();
+  return ZipReader(bytes, name).read();
 }
 
 }  // namespace halfstep::io

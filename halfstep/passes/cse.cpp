@@ -22,10 +22,10 @@ void merge(Op op, Op first) {
   for (const Value result : op.results()) result.replace_all_uses_with(first.out(result.port()));
 }
 
-void clean(Graph& graph, const Block& block) {
+void merge_in(Graph& graph, const Block& block) {
   std::map<Meaning, Op> seen;
   for (const Op op : block.ops()) {
-    for (const auto& region : op.regions()) clean(graph, *region);
+    for (const auto& region : op.regions()) merge_in(graph, *region);
     if (!op.regions().empty() || updates_state(op)) continue;
     const auto [first, is_new] = seen.emplace(meaning(op), op);
     const std::vector<Value> results = op.results();
@@ -37,6 +37,6 @@ void clean(Graph& graph, const Block& block) {
 
 }  // namespace
 
-void cse(Graph& graph) { clean(graph, graph.body()); }
+void cse(Graph& graph) { merge_in(graph, graph.body()); }
 
 }  // namespace halfstep::passes

@@ -19,10 +19,10 @@ bool has_effect(Op op) {
 }
 
 /// Last operation first, so that what only dead operations read is dead when its turn comes.
-void clean(Graph& graph, const Block& block) {
+void drop_dead(Graph& graph, const Block& block) {
   const std::vector<Op> ops = block.ops();
   for (const Op op : ops | std::views::reverse) {
-    for (const auto& region : op.regions()) clean(graph, *region);
+    for (const auto& region : op.regions()) drop_dead(graph, *region);
     const std::vector<Value> results = op.results();
     if (std::ranges::all_of(results, &Value::unused) && !has_effect(op)) graph.erase(op);
   }
@@ -30,7 +30,7 @@ void clean(Graph& graph, const Block& block) {
 
 }  // namespace
 
-void dce(Graph& graph) { clean(graph, graph.body()); }
+void dce(Graph& graph) { drop_dead(graph, graph.body()); }
 
 void dce(Model& model) {
   dce(model.graph);

@@ -56,9 +56,9 @@ void join_transposes(Op op) {
   op.set_attributes({{"perm", is_one_of<ops::Transpose>(op) ? joined : inverse(joined)}});
 }
 
-void clean(Graph& graph, const Block& block) {
+void simplify_in(Graph& graph, const Block& block) {
   for (const Op op : block.ops()) {
-    for (const auto& region : op.regions()) clean(graph, *region);
+    for (const auto& region : op.regions()) simplify_in(graph, *region);
     join_transposes(op);
     if (!changes_nothing(op) || is_output(op.out(0))) continue;
     op.out(0).replace_all_uses_with(op.in(0));
@@ -68,6 +68,6 @@ void clean(Graph& graph, const Block& block) {
 
 }  // namespace
 
-void simplify(Graph& graph) { clean(graph, graph.body()); }
+void simplify(Graph& graph) { simplify_in(graph, graph.body()); }
 
 }  // namespace halfstep::passes

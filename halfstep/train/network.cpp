@@ -13,12 +13,12 @@
 namespace halfstep::train {
 namespace {
 
-constexpr std::string_view kSuffix = ".ir";
+constexpr std::string_view kGraphSuffix = ".ir";
 
 std::string read_network(const std::string& name) {
-  const std::string built_in = "models/" + name + std::string(kSuffix);
+  const std::string built_in = "models/" + name + std::string(kGraphSuffix);
   if (const auto bytes = find_embedded(built_in)) return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
-  if (name.ends_with(kSuffix)) {
+  if (name.ends_with(kGraphSuffix)) {
     std::error_code failed;  // a pipe would be waited for
     std::ifstream stream;
     if (std::filesystem::is_regular_file(name, failed)) stream.open(name, std::ios::binary);
@@ -28,7 +28,7 @@ std::string read_network(const std::string& name) {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_files()) {
     const std::filesystem::path path(file.path);
-    if (path.extension() == kSuffix) names.push_back(path.stem().string());
+    if (path.extension() == kGraphSuffix) names.push_back(path.stem().string());
   }
   fail("network '{}' is not known{}; expected a built-in network or the path of an .ir file", name,
        did_you_mean(name, names));

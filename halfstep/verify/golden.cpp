@@ -37,9 +37,9 @@ struct Comparison {
 };
 
 /// One case, compiled with its gradient.
-class Run {
+class GoldenRun {
  public:
-  Run(const GoldenForm& form, const GradientBuilder& builder, ThreadPool& pool)
+  GoldenRun(const GoldenForm& form, const GradientBuilder& builder, ThreadPool& pool)
       : form_(form), pool_(pool), single_(make_single(form.problem, form.operands, Feeding::arguments)) {
     if (!form.gradients.empty()) add_gradients(builder);
     CompileOptions options;
@@ -209,7 +209,7 @@ class Golden {
   /// Whether the error was met that the original gives.
   bool compare(const GoldenCase& one, const GoldenForm& form, Comparison& comparison) {
     try {
-      comparison = Run(form, options_.gradient, pool_).compare(op_test(form.problem.info->name).tolerance);
+      comparison = GoldenRun(form, options_.gradient, pool_).compare(op_test(form.problem.info->name).tolerance);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::interrupted) throw;
       comparison.what = error.what();
