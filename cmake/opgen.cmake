@@ -49,7 +49,6 @@ add_custom_command(
   WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
   COMMENT "Generating code from the operator records"
   VERBATIM)
-# A table of thousands of rows takes minutes to optimize and is read once.
 # Whole numbers wrap in pointwise operators.
 set_source_files_properties(${HALFSTEP_GEN}/halfstep/kernels/pointwise.cpp PROPERTIES COMPILE_OPTIONS -fwrapv)
 

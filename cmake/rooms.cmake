@@ -22,8 +22,6 @@ function(halfstep_messages TARGET)
   target_link_libraries(${TARGET} PUBLIC protobuf::libprotobuf-lite)
 endfunction()
 
-# halfstep_room(NAME DEPS...): a static library halfstep_NAME of halfstep/NAME/*.cpp and what opgen wrote for it. DEPS are
-# rooms or imported targets. A room without sources is its headers.
 # Sources of ours in groups, each of which is compiled at once (HALFSTEP_TOGETHER): headers are read and templates made once for
 # a group. Names in unnamed namespaces must therefore differ within a folder. Not for kernels and readers of files, which repeat the
 # names of their form, and not for what is generated.
@@ -55,6 +53,8 @@ function(halfstep_group OUT NAME)
   set(${OUT} ${result} PARENT_SCOPE)
 endfunction()
 
+# halfstep_room(NAME DEPS...): a static library halfstep_NAME of halfstep/NAME/*.cpp and what opgen wrote for it. DEPS are
+# rooms or imported targets. A room without sources is its headers.
 function(halfstep_room NAME)
   set(patterns halfstep/${NAME}/*.cpp)
   if(NAME STREQUAL kernels)

@@ -9,12 +9,12 @@
 namespace halfstep::passes {
 namespace {
 
-bool is_folded(Value value) { return value.is_tensor() && value.role() == Role::constant; }
+bool is_known(Value value) { return value.is_tensor() && value.role() == Role::constant; }
 
 bool has_constant_operands(Op op) {
   bool any = false;
   for (const Value operand : op.operands()) {
-    if (operand && !is_folded(operand)) return false;
+    if (operand && !is_known(operand)) return false;
     any = any || operand;
   }
   return any;

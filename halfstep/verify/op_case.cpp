@@ -49,14 +49,19 @@ class TestReader {
       const std::string rule(cut(what, ' '));
       test_.rejects.push_back({rule, parse_use(*info_, what)});
     } else if (word == "same_bits") {
-      bool& promise = what == "levels" ? test_.levels : what == "threads" ? test_.threads : test_.devices;
-      promise = true;
+      HS_CHECK(what == "levels" || what == "threads" || what == "devices");
+      (what == "levels" ? test_.levels : what == "threads" ? test_.threads : test_.devices) = true;
     } else if (word == "tolerance") {
       test_.tolerance = std::get<double>(detail::TextReader(what, "tolerance").attribute());
     } else if (word == "no_gradient") {
       test_.no_gradient_check = std::get<std::string>(detail::TextReader(what, "no_gradient").attribute());
+    } else if (word == "domain") {
+      read_numbers(test_.domain, what);
+    } else if (word == "special") {
+      read_numbers(test_.special, what);
     } else {
-      read_numbers(word == "domain" ? test_.domain : word == "special" ? test_.special : test_.values, what);
+      HS_CHECK(word == "values");
+      read_numbers(test_.values, what);
     }
   }
 

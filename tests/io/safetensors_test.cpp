@@ -66,9 +66,8 @@ TEST(Safetensors, BytesAreThoseOfTheFormat) {
 TEST(Safetensors, NoTensors) {
   EXPECT_TRUE(parse_safetensors(with_header("{}", 0), "m").tensors.empty());
   EXPECT_TRUE(parse_safetensors(serialize_safetensors({}), "m").tensors.empty());
-  TensorFile file;
-  file.tensors.emplace("x",
-                       Tensor(DType::f32, {2, 6, 6, 0}));  // the other extents pass the size of the data, which is 0
+  TensorFile file;  // whose other extents pass the size of the data, which is 0
+  file.tensors.emplace("x", Tensor(DType::f32, {2, 6, 6, 0}));
   EXPECT_EQ(parse_safetensors(serialize_safetensors(file), "m").tensors.at("x").dims(), (Dims{2, 6, 6, 0}));
 }
 

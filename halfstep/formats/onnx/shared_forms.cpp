@@ -16,15 +16,14 @@ Padding padding_of(const Node& node) {
 
 /// Where strides leave out more than one element between windows, the formula of the specification becomes negative:
 /// some runtimes begin inside the input then, others at its first element.
-void require_common_padding(const Node& node, Padding padding, const std::vector<int64_t>& kernel,
-                            const std::vector<int64_t>& stride) {
-  if (padding != Padding::same_upper && padding != Padding::same_lower) return;
-  for (size_t axis = 0; axis < std::min(kernel.size(), stride.size()); ++axis) {
-    if (stride[axis] > kernel[axis] + 1)
+void require_common_padding(const Node& node, const WindowSpec& spec) {
+  if (spec.padding != Padding::same_upper && spec.padding != Padding::same_lower) return;
+  for (size_t axis = 0; axis < std::min(spec.kernel.size(), spec.strides.size()); ++axis) {
+    if (spec.strides[axis] > spec.kernel[axis] + 1)
       unsupported(
           "{}: auto_pad {} with a stride of {} over a window of {} means different elements to different runtimes, "
           "expected pads",
-          node.where(), node.text("auto_pad", ""), stride[axis], kernel[axis]);
+          node.where(), node.text("auto_pad", ""), spec.strides[axis], spec.kernel[axis]);
   }
 }
 
@@ -41,10 +40,10 @@ std::vector<int64_t> kernel_of(const Node& node, const Operand& weights) {
 
 Window window_of(const Node& node, const Dims& dims, std::vector<int64_t> kernel) {
   const auto list = [&](const char* name) { return node.integers(name).value_or(std::vector<int64_t>()); };
-  require_common_padding(node, padding_of(node), kernel, list("strides"));
-  return window_of(node, dims,
-                   {std::move(kernel), list("strides"), list("dilations"), list("pads"), padding_of(node),
-                    node.integer("ceil_mode", 0) != 0});
+  WindowSpec spec{std::move(kernel), list("strides"),  list("dilations"),
+                  list("pads"),      padding_of(node), node.integer("ceil_mode", 0) != 0};
+  require_common_padding(node, spec);
+  return window_of(node, dims, std::move(spec));
 }
 
 void translate_pool(Translator& translator, const Node& node, std::string_view plane, std::string_view general,
