@@ -12,7 +12,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::peak::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 /// `rounds` of kChains independent fused multiply-adds on vectors; gives the floating-point operations.
 double multiply_adds(int64_t rounds, float* sink) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -28,7 +27,6 @@ double multiply_adds(int64_t rounds, float* sink) {
   for (auto& sum : sums) *sink += hn::GetLane(sum);
   return 2.0 * kChains * static_cast<double>(rounds) * static_cast<double>(hn::Lanes(d));
 }
-#endif
 }  // namespace halfstep::kernels::peak::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -40,26 +40,3 @@ if(HALFSTEP_CCACHE)
 else()
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${CMAKE_BINARY_DIR}/=;-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=>")
 endif()
-
-# The heavy headers, compiled once for the library and once for the tests (which add GoogleTest). GCC only: clang builds
-# (fuzz) then show what a file forgot to include.
-set(HALFSTEP_HEAVY_HEADERS
-    <fmt/format.h> <algorithm> <array> <cstdint> <filesystem> <functional> <map> <memory> <optional> <span> <string>
-    <string_view> <variant> <vector>)
-function(halfstep_precompiled TARGET)
-  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    return()
-  endif()
-  file(WRITE ${CMAKE_BINARY_DIR}/gen/${TARGET}.cpp.new "// Carries the precompiled headers.\n")
-  file(COPY_FILE ${CMAKE_BINARY_DIR}/gen/${TARGET}.cpp.new ${CMAKE_BINARY_DIR}/gen/${TARGET}.cpp ONLY_IF_DIFFERENT)
-  add_library(${TARGET} STATIC ${CMAKE_BINARY_DIR}/gen/${TARGET}.cpp)
-  target_compile_options(${TARGET} PUBLIC $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
-  target_link_libraries(${TARGET} PRIVATE fmt::fmt)
-  target_precompile_headers(${TARGET} PRIVATE ${HALFSTEP_HEAVY_HEADERS} ${ARGN})
-endfunction()
-function(halfstep_use_precompiled TARGET FROM)
-  if(TARGET ${FROM})
-    target_compile_options(${TARGET} PRIVATE -fpch-preprocess)
-    target_precompile_headers(${TARGET} REUSE_FROM ${FROM})
-  endif()
-endfunction()

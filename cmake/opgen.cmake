@@ -1,7 +1,5 @@
 # opgen turns the records in ops/ into C++, docs and tests under build/PRESET/gen. It rewrites only what changed: ninja then
 # stops at unchanged files (restat), and the stamp says that it has run.
-set(HALFSTEP_GEN ${CMAKE_BINARY_DIR}/gen)
-file(MAKE_DIRECTORY ${HALFSTEP_GEN})
 add_custom_target(halfstep_gen)
 
 file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} opgen/*.cpp)
@@ -12,8 +10,12 @@ endif()
 list(REMOVE_ITEM records ops/schema.yaml)
 list(REMOVE_ITEM sources opgen/main.cpp)
 
+list(TRANSFORM sources PREPEND ${CMAKE_SOURCE_DIR}/)
+halfstep_group(sources opgen ${sources})
 add_library(opgen_lib STATIC ${sources})
 target_link_libraries(opgen_lib PUBLIC halfstep_base yaml-cpp)
+halfstep_use_precompiled(opgen_lib halfstep_heavy)
+target_compile_options(opgen_lib PRIVATE ${HALFSTEP_COLD})
 add_executable(opgen opgen/main.cpp)
 target_link_libraries(opgen PRIVATE opgen_lib)
 

@@ -21,7 +21,7 @@ struct Initializer {
   std::string operator()(bool value) const { return bool_cpp(value); }
   std::string operator()(int64_t value) const { return std::to_string(value); }
   std::string operator()(double value) const { return double_cpp(value); }
-  std::string operator()(const std::string& value) const { return quoted(value); }
+  std::string operator()(const std::string& value) const { return string_literal(value); }
   template <class T>
   std::string operator()(const std::vector<T>& values) const {
     return braced(values, *this);
@@ -57,7 +57,7 @@ std::string cpp_name(const std::string& name) {
   return kTaken.contains(name) ? name + "_" : name;
 }
 
-std::string quoted(std::string_view text) {
+std::string string_literal(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '\n') {

@@ -17,7 +17,7 @@ std::string pascal_case(std::string_view name);
 std::string cpp_name(const std::string& name);
 
 /// A string literal.
-std::string quoted(std::string_view text);
+std::string string_literal(std::string_view text);
 
 /// The shortest literal of that double: "0.9", "6.0", "std::numeric_limits<double>::infinity()".
 std::string double_cpp(double value);

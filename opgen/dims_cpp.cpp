@@ -83,7 +83,7 @@ std::string integer_cpp(int64_t value) {
 
 void collect_facts(const Expr& expr, std::vector<std::string>& facts) {
   const auto add = [&facts](const std::string& text, const std::string& value) {
-    const std::string fact = "{" + quoted(text) + ", " + value + "}";
+    const std::string fact = "{" + string_literal(text) + ", " + value + "}";
     if (std::find(facts.begin(), facts.end(), fact) == facts.end()) facts.push_back(fact);
   };
   if (expr.is(Kind::name) && expr.type != ExprType::port && expr.type != ExprType::dtype) {
@@ -107,7 +107,7 @@ std::string dims_cpp(const Expr& expr) {
     case Kind::integer: return integer_cpp(expr.integer);
     case Kind::real: return double_cpp(expr.real);
     case Kind::boolean: return "truth(" + expr.text + ")";
-    case Kind::text: return quoted(expr.text);
+    case Kind::text: return string_literal(expr.text);
     case Kind::name: return expr.type == ExprType::boolean ? "truth(" + cpp_name(expr.text) + ")" : cpp_name(expr.text);
     case Kind::call: return call_cpp(expr);
     case Kind::index: return "element(" + dims_cpp(expr.args[0]) + ", " + dims_cpp(expr.args[1]) + ")";
@@ -127,7 +127,7 @@ std::string shape_call_cpp(const Expr& call, const Record& record) {
     const Port* port = record.input(arg.text);
     if (port == nullptr) {
       args.push_back(fmt::format("get<{}>(site.attributes, {})", attribute_type_cpp(record.attribute(arg.text)->value),
-                                 quoted(arg.text)));
+                                 string_literal(arg.text)));
     } else if (port->variadic) {
       args.push_back(fmt::format("site.in.subspan({})", record.inputs.size() - 1));
     } else {

@@ -69,7 +69,7 @@ std::string attribute_members(const Record& record);
 std::string infer_function(const Record& record);
 /// The whole of `int64_t flops_NAME(const OpTypes& types)` for a record that says its operations.
 std::string flops_function(const Record& record);
-/// The constants kFloat and so on that the inference functions of these records use.
-std::string type_class_constants(const std::vector<const Record*>& records);
+/// The constants kFloat and so on that the inference functions of the records use.
+std::string type_class_constants(const Records& records);
 
 }  // namespace halfstep::opgen

@@ -92,7 +92,8 @@ std::string emit_foreign_forms(const Importer& importer) {
   text.line("  static constexpr std::array<Form, {}> kForms = {{{{", forms.size());
   for (const Form& form : forms) {
     const ForeignName name = name_of(form);
-    text.line("      {{{}, {}, {}, {}}},", quoted(name.domain), quoted(name.op), function_of(form), quoted(form.doc));
+    text.line("      {{{}, {}, {}, {}}},", string_literal(name.domain), string_literal(name.op), function_of(form),
+              string_literal(form.doc));
   }
   text.line("  }}}};");
   text.line("  return kForms;\n}}\n\n}}  // namespace halfstep::formats::{}", importer.folder);

@@ -158,7 +158,7 @@ class GradientWriter {
     switch (expr.kind) {
       case Kind::integer: return std::to_string(expr.integer);
       case Kind::real: return double_cpp(expr.real);
-      case Kind::text: return quoted(expr.text);
+      case Kind::text: return string_literal(expr.text);
       case Kind::name:
         return record_.attribute(expr.text) != nullptr ? "op." + cpp_name(expr.text) + "()"
                                                        : "static_cast<int64_t>(index)";
@@ -273,8 +273,8 @@ std::string emit_gradients(const Records& records) {
     if (record->gradient.rule == Gradient::Rule::none) continue;
     text.add(GradientWriter(*record, records).write());
     text.blank();
-    rows.push_back(fmt::format("    {{{}, {}, {}_gradient}},", quoted(record->name), quoted(record->gradient.unless),
-                               record->name));
+    rows.push_back(fmt::format("    {{{}, {}, {}_gradient}},", string_literal(record->name),
+                               string_literal(record->gradient.unless), record->name));
   }
   text.line("struct Row {{\n  std::string_view op, unless;\n  Gradients (*build)(const Request& request);\n}};");
   text.line("constexpr std::array<Row, {}> kRows = {{{{", rows.size());

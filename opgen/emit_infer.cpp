@@ -32,7 +32,7 @@ class InferWriter {
     for (const NamedExpr& let : record_.lets)
       text_.line("  const Dim {} = {};", cpp_name(let.name), dims_cpp(let.expr));
     for (const NamedExpr& rule : record_.rules) {
-      text_.line("  infer.rule({}, {},", quoted(rule.name), quoted(rule.text));
+      text_.line("  infer.rule({}, {},", string_literal(rule.name), string_literal(rule.text));
       text_.line("             {},", dims_cpp(rule.expr));
       text_.line("             {{{}}});", join(facts_cpp(rule.expr), ", "));
     }
@@ -79,13 +79,13 @@ class InferWriter {
       if (!used.contains(spec.name)) continue;
       const std::string name = cpp_name(spec.name);
       if (std::holds_alternative<int64_t>(spec.value)) {
-        text_.line("  const Dim {} = infer.integer({});", name, quoted(spec.name));
+        text_.line("  const Dim {} = infer.integer({});", name, string_literal(spec.name));
       } else if (std::holds_alternative<std::vector<int64_t>>(spec.value)) {
-        text_.line("  const std::vector<int64_t>& {} = infer.integers({});", name, quoted(spec.name));
+        text_.line("  const std::vector<int64_t>& {} = infer.integers({});", name, string_literal(spec.name));
       } else {
         const std::string type = attribute_reference_cpp(spec.value);
         text_.line("  {}{} {} = get<{}>(site.attributes, {});", type.starts_with("const") ? "" : "const ", type, name,
-                   attribute_type_cpp(spec.value), quoted(spec.name));
+                   attribute_type_cpp(spec.value), string_literal(spec.name));
       }
     }
   }
@@ -106,7 +106,7 @@ class InferWriter {
       if (type.kind == TypeSpec::Kind::like) {
         for_port(port, "infer.expect_dtype(", ", " + cpp_name(type.name) + ")");
       } else if (type.kind == TypeSpec::Kind::classed) {
-        for_port(port, "infer.expect_class(", ", " + class_constant(type.type_class) + ")");
+        for_port(port, "infer.expect_class(", ", classes::" + class_constant(type.type_class) + ")");
       } else if (bound.insert(type.name).second) {
         bind_variable(port);
       } else {
@@ -118,7 +118,8 @@ class InferWriter {
   /// The first use of a variable; a variable without another one is only a class.
   void bind_variable(const Port& port) {
     const auto declared = record_.type_variables.find(port.type.name);
-    const std::string constant = declared == record_.type_variables.end() ? "kAny" : class_constant(declared->second);
+    const std::string constant =
+        declared == record_.type_variables.end() ? "classes::kAny" : "classes::" + class_constant(declared->second);
     const auto uses = [&port](const std::vector<Port>& ports) {
       return std::count_if(ports.begin(), ports.end(), [&port](const Port& other) {
         return other.type.kind == TypeSpec::Kind::variable && other.type.name == port.type.name;
@@ -146,8 +147,9 @@ class InferWriter {
     }
     for (const Port& port : record_.inputs) {
       if (port.dims && port.dims->function)
-        for_port(port, "infer.expect_dims(",
-                 ", " + quoted(port.dims->texts[0]) + ", " + shape_call_cpp(*port.dims->function, record_) + ")");
+        for_port(
+            port, "infer.expect_dims(",
+            ", " + string_literal(port.dims->texts[0]) + ", " + shape_call_cpp(*port.dims->function, record_) + ")");
     }
   }
 
@@ -156,7 +158,7 @@ class InferWriter {
     for (size_t i = 0; i < dims.extents.size(); ++i) {
       const std::string value = dims_cpp(dims.extents[i]);
       const bool literal = dims.extents[i].is(Expr::Kind::integer);
-      extents.push_back("{" + quoted(dims.texts[i]) + ", " + (literal ? "Dim(" + value + ")" : value) + "}");
+      extents.push_back("{" + string_literal(dims.texts[i]) + ", " + (literal ? "Dim(" + value + ")" : value) + "}");
     }
     return extents;
   }
@@ -165,7 +167,7 @@ class InferWriter {
     switch (type.kind) {
       case TypeSpec::Kind::classed: return dtype_cpp(type.type_class.dtypes[0]);
       case TypeSpec::Kind::variable: return type.name;
-      case TypeSpec::Kind::attribute: return "infer.named_dtype(" + quoted(type.name) + ")";
+      case TypeSpec::Kind::attribute: return "infer.named_dtype(" + string_literal(type.name) + ")";
       case TypeSpec::Kind::like: return "Inference::like(" + cpp_name(type.name) + ").dtype";
       case TypeSpec::Kind::first: break;
     }
@@ -173,7 +175,7 @@ class InferWriter {
     for (size_t i = type.choices.size() - 1; i-- > 0;) {
       const TypeSpec& choice = type.choices[i];
       text = choice.kind == TypeSpec::Kind::attribute
-                 ? fmt::format("infer.named_dtype_or({}, {})", quoted(choice.name), text)
+                 ? fmt::format("infer.named_dtype_or({}, {})", string_literal(choice.name), text)
                  : fmt::format("dtype_or({}, {})", cpp_name(choice.name), text);
     }
     return text;
@@ -184,7 +186,7 @@ class InferWriter {
     if (port.dims->function) return shape_call_cpp(*port.dims->function, record_);
     std::vector<std::string> extents;
     for (const Expr& extent : port.dims->extents) extents.push_back(dims_cpp(extent));
-    return "infer.dims(" + quoted(port.name) + ", {" + join(extents, ", ") + "})";
+    return "infer.dims(" + string_literal(port.name) + ", {" + join(extents, ", ") + "})";
   }
 
   void write_result() {
@@ -220,7 +222,7 @@ std::string flops_function(const Record& record) {
     for (size_t i = 0; i < ports->size(); ++i) {
       const std::string& name = (*ports)[i].name;
       if (used.contains(name))
-        text.line("  const Operand {}{{{}, types.{}[{}]}};", cpp_name(name), quoted(name), from, i);
+        text.line("  const Operand {}{{{}, types.{}[{}]}};", cpp_name(name), string_literal(name), from, i);
     }
   }
   text.line("  return Dim({}).value();", dims_cpp(record.flops->expr));
@@ -228,22 +230,22 @@ std::string flops_function(const Record& record) {
   return text.str();
 }
 
-std::string type_class_constants(const std::vector<const Record*>& records) {
+std::string type_class_constants(const Records& records) {
   std::map<std::string, TypeClass> used;
   const auto use = [&used](const TypeClass& type_class) { used.emplace(class_constant(type_class), type_class); };
-  for (const Record* record : records) {
-    for (const Port& port : record->inputs) {
+  for (const Record& record : records) {
+    for (const Port& port : record.inputs) {
       if (port.type.kind == TypeSpec::Kind::classed) use(port.type.type_class);
       if (port.type.kind != TypeSpec::Kind::variable) continue;
-      const auto declared = record->type_variables.find(port.type.name);
-      use(declared != record->type_variables.end() ? declared->second : *find_type_class("any"));
+      const auto declared = record.type_variables.find(port.type.name);
+      use(declared != record.type_variables.end() ? declared->second : *find_type_class("any"));
     }
   }
   Text text;
   for (const auto& [constant, type_class] : used) {
     std::vector<std::string> dtypes;
     for (const DType dtype : type_class.dtypes) dtypes.push_back(dtype_cpp(dtype));
-    text.line("constexpr TypeClass {}{{{}, dtype_set({{{}}})}};", constant, quoted(type_class.name),
+    text.line("inline constexpr TypeClass {}{{{}, dtype_set({{{}}})}};", constant, string_literal(type_class.name),
               join(dtypes, ", "));
   }
   return text.str();

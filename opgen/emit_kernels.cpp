@@ -50,7 +50,8 @@ std::string attribute_members(const Record& record) {
   for (const AttributeSpec& spec : record.attributes) {
     const std::string_view held = attribute_type_cpp(spec.value);
     text.line("  {} {};", held, cpp_name(spec.name));
-    initializers.push_back(fmt::format("{}(get<{}>(attributes, {}))", cpp_name(spec.name), held, quoted(spec.name)));
+    initializers.push_back(
+        fmt::format("{}(get<{}>(attributes, {}))", cpp_name(spec.name), held, string_literal(spec.name)));
   }
   if (initializers.empty()) {
     text.line("  explicit {}(const Attributes&) {{}}", type);
@@ -93,7 +94,7 @@ void write_table(Text& text, const Records& records, const std::string& which,
   }
   text.line("constexpr std::array<Row, {}> k{}Rows = {{{{", rows.size(), which);
   for (const Record* record : rows)
-    text.line("    {{{}, k{}{}}},", quoted(record->name), which, pascal_case(record->name));
+    text.line("    {{{}, k{}{}}},", string_literal(record->name), which, pascal_case(record->name));
   text.line("}}}};");
 }
 

@@ -23,7 +23,7 @@ void write_accessors(Text& text, const Record& record) {
     text.line("  Value {}() const {{ return Op::out({}); }}", cpp_name(record.outputs[i].name), i);
   for (const AttributeSpec& spec : record.attributes)
     text.line("  {} {}() const {{ return get<{}>(attributes(), {}); }}", attribute_reference_cpp(spec.value),
-              cpp_name(spec.name), attribute_type_cpp(spec.value), quoted(spec.name));
+              cpp_name(spec.name), attribute_type_cpp(spec.value), string_literal(spec.name));
 }
 
 void write_args(Text& text, const Record& record) {
@@ -74,7 +74,7 @@ void write_builder(Text& text, const Record& record) {
   for (const AttributeSpec& spec : record.attributes) {
     const bool moves = attribute_type_cpp(spec.value).starts_with("std::");
     const std::string value = "args." + cpp_name(spec.name);
-    attributes.push_back("{" + quoted(spec.name) + ", " + (moves ? "std::move(" + value + ")" : value) + "}");
+    attributes.push_back("{" + string_literal(spec.name) + ", " + (moves ? "std::move(" + value + ")" : value) + "}");
   }
   text.line("const OpInfo& {}::record() {{ return all_operators()[records::k{}]; }}", view, view);
   text.line("{} {}(Builder& builder, {}::Args args) {{", view, cpp_name(record.name), view);
@@ -90,7 +90,7 @@ void write_builder(Text& text, const Record& record) {
 }
 
 std::string presence_cpp(const Port& port) {
-  return port.condition ? "unless_" + condition_name(*port.condition) : "nullptr";
+  return port.condition ? "presence::unless_" + condition_name(*port.condition) : "nullptr";
 }
 
 /// "float", "u8 or i8": the element types that a port may have.
@@ -104,12 +104,12 @@ std::string port_class(const Port& port, const Record& record) {
 void write_ports(Text& text, const char* which, const std::vector<Port>& ports, const Record& record) {
   std::vector<std::string> infos, presence;
   for (const Port& port : ports) {
-    std::string info = ".name = " + quoted(port.name) + ", .type = " + quoted(port_class(port, record));
+    std::string info = ".name = " + string_literal(port.name) + ", .type = " + string_literal(port_class(port, record));
     if (port.optional) info += ", .optional = true";
     if (port.variadic) info += ", .variadic = true";
     if (!port.state_of.empty())
       info += fmt::format(", .state_of = {}", record.input(port.state_of) - record.inputs.data());
-    if (port.condition) info += ", .unless = " + quoted(port.unless);
+    if (port.condition) info += ", .unless = " + string_literal(port.unless);
     infos.push_back("{" + info + "}");
     presence.push_back(presence_cpp(port));
   }
@@ -122,8 +122,8 @@ void write_attributes(Text& text, const Record& record) {
   text.line("  info.attributes = {{");
   for (const AttributeSpec& spec : record.attributes) {
     std::vector<std::string> choices;
-    for (const std::string& choice : spec.choices) choices.push_back(quoted(choice));
-    text.line("      {{.name = {}, .default_value = {}{}{}}},", quoted(spec.name), attribute_cpp(spec.value),
+    for (const std::string& choice : spec.choices) choices.push_back(string_literal(choice));
+    text.line("      {{.name = {}, .default_value = {}{}{}}},", string_literal(spec.name), attribute_cpp(spec.value),
               spec.required ? ", .required = true" : "",
               choices.empty() ? "" : ", .choices = {" + join(choices, ", ") + "}");
   }
@@ -137,21 +137,22 @@ void write_quant(Text& text, const Record& record) {
   const auto assign = [&text](const char* field, const std::string& value) {
     text.line("  info.quant.{} = {};", field, value);
   };
-  assign("trait", quoted(quant.trait));
+  assign("trait", string_literal(quant.trait));
   if (!quant.weight.empty()) assign("weight", std::to_string(port(quant.weight)));
   if (!quant.weight.empty()) assign("weight_axis", std::to_string(quant.axis));
   if (!quant.bias.empty()) assign("bias", std::to_string(port(quant.bias)));
   if (!quant.fill.empty()) assign("fill", std::to_string(port(quant.fill)));
   if (!quant.magnitude.empty()) assign("magnitude", std::to_string(port(quant.magnitude)));
-  if (!quant.quantized.empty()) assign("quantized", quoted(quant.quantized));
-  if (!quant.integer.empty()) assign("integer", quoted(quant.integer));
-  if (!quant.activation.empty()) assign("activation", quoted(quant.activation));
+  if (!quant.quantized.empty()) assign("quantized", string_literal(quant.quantized));
+  if (!quant.integer.empty()) assign("integer", string_literal(quant.integer));
+  if (!quant.activation.empty()) assign("activation", string_literal(quant.activation));
   if (quant.lookup) assign("lookup", "true");
 }
 
 std::string foreign_values(const char* field, const std::vector<std::pair<std::string, Attribute>>& values) {
   std::vector<std::string> parts;
-  for (const auto& [ours, value] : values) parts.push_back("{" + quoted(ours) + ", " + attribute_cpp(value) + "}");
+  for (const auto& [ours, value] : values)
+    parts.push_back("{" + string_literal(ours) + ", " + attribute_cpp(value) + "}");
   return parts.empty() ? "" : fmt::format(", .{} = {{{}}}", field, join(parts, ", "));
 }
 
@@ -159,10 +160,10 @@ std::string foreign_values(const char* field, const std::vector<std::pair<std::s
 std::string foreign_details(const Foreign& foreign) {
   std::vector<std::string> inputs;
   for (const auto& [ours, position] : foreign.inputs)
-    inputs.push_back(fmt::format("{{{}, {}}}", quoted(ours), position));
+    inputs.push_back(fmt::format("{{{}, {}}}", string_literal(ours), position));
   std::string text = inputs.empty() ? "" : ", .inputs = {" + join(inputs, ", ") + "}";
   text += foreign_values("fixed", foreign.fixed) + foreign_values("defaults", foreign.defaults);
-  if (!foreign.domain.empty()) text += ", .domain = " + quoted(foreign.domain);
+  if (!foreign.domain.empty()) text += ", .domain = " + string_literal(foreign.domain);
   if (foreign.since != 1) text += fmt::format(", .since = {}", foreign.since);
   if (foreign.until) text += fmt::format(", .until = {}", *foreign.until);
   return text;
@@ -173,9 +174,10 @@ void write_foreign(Text& text, const Record& record) {
   text.line("  info.foreign = {{");
   for (const Foreign& foreign : record.foreign) {
     std::vector<std::string> names;
-    for (const auto& [ours, theirs] : foreign.names) names.push_back("{" + quoted(ours) + ", " + quoted(theirs) + "}");
-    text.line("      {{.format = {}, .op = {}, .names = {{{}}}{}}},", quoted(foreign.format), quoted(foreign.op),
-              join(names, ", "), foreign_details(foreign));
+    for (const auto& [ours, theirs] : foreign.names)
+      names.push_back("{" + string_literal(ours) + ", " + string_literal(theirs) + "}");
+    text.line("      {{.format = {}, .op = {}, .names = {{{}}}{}}},", string_literal(foreign.format),
+              string_literal(foreign.op), join(names, ", "), foreign_details(foreign));
   }
   text.line("  }};");
 }
@@ -183,12 +185,12 @@ void write_foreign(Text& text, const Record& record) {
 void write_record(Text& text, const Record& record) {
   static constexpr const char* kRules[] = {"none", "derivative", "straight_through"};
   std::vector<std::string> regions;
-  for (const std::string& region : record.regions) regions.push_back(quoted(region));
+  for (const std::string& region : record.regions) regions.push_back(string_literal(region));
   text.line("OpInfo records::{}() {{", cpp_name(record.name));
   text.line("  OpInfo info;");
-  text.line("  info.name = {};", quoted(record.name));
-  text.line("  info.doc = {};", quoted(record.doc));
-  text.line("  info.record = {};", quoted(record_place(record)));
+  text.line("  info.name = {};", string_literal(record.name));
+  text.line("  info.doc = {};", string_literal(record.doc));
+  text.line("  info.record = {};", string_literal(record_place(record)));
   write_ports(text, "in", record.inputs, record);
   write_ports(text, "out", record.outputs, record);
   if (!regions.empty()) text.line("  info.regions = {{{}}};", join(regions, ", "));
@@ -204,30 +206,27 @@ void write_record(Text& text, const Record& record) {
 }
 
 /// bool unless_is_test(const Attributes&) and the like, once each.
-void write_presence_functions(Text& text, const std::vector<const Record*>& records) {
+void write_presence_functions(Text& text, const Records& records) {
   std::map<std::string, std::string> functions;
-  for (const Record* record : records) {
-    for (const auto* ports : {&record->inputs, &record->outputs}) {
+  for (const Record& record : records) {
+    for (const auto* ports : {&record.inputs, &record.outputs}) {
       for (const Port& port : *ports) {
-        if (port.condition) functions[condition_name(*port.condition)] = condition_cpp(*port.condition, *record);
+        if (port.condition) functions[condition_name(*port.condition)] = condition_cpp(*port.condition, record);
       }
     }
   }
   for (const auto& [name, condition] : functions)
-    text.line("bool unless_{}(const Attributes& attributes) {{ return !({}); }}", name, condition);
+    text.line("inline bool unless_{}(const Attributes& attributes) {{ return !({}); }}", name, condition);
 }
 
 OutputFile write_source(const std::string& stem, const std::vector<const Record*>& records) {
   Text text;
   text.add(generated_by("Operators of " + records[0]->source.file + "."));
-  text.line("#include \"halfstep/ir/infer.h\"");
   text.line("#include \"halfstep/ir/ops.h\"");
   text.line("#include \"halfstep/ir/ops_records.h\"");
   text.line("#include \"halfstep/ir/shape_functions.h\"");
   text.line("\nnamespace halfstep::ops {{");
-  text.line("namespace {{\n");
-  text.add(type_class_constants(records));
-  write_presence_functions(text, records);
+  text.line("namespace {{");
   for (const Record* record : records) {
     text.blank();
     text.add(infer_function(*record));
@@ -260,17 +259,23 @@ std::string emit_ops_header(const Records& records) {
 
 std::string emit_ops_records(const Records& records) {
   Text text;
-  text.add(generated_by("Positions in all_operators(), and the functions that fill it."));
+  text.add(generated_by("Positions in all_operators(), the functions that fill it, and what these share."));
   text.line("#pragma once\n");
   text.line("#include <cstddef>\n");
-  text.line("#include \"halfstep/ir/op_info.h\"\n");
+  text.line("#include \"halfstep/ir/infer.h\"\n");
   text.line("namespace halfstep::ops::records {{\n");
   size_t position = 0;
   for (const Record* record : by_name(records))
     text.line("inline constexpr size_t k{} = {};", pascal_case(record->name), position++);
   text.blank();
   for (const Record* record : by_name(records)) text.line("OpInfo {}();", cpp_name(record->name));
-  text.line("\n}}  // namespace halfstep::ops::records");
+  text.line("\n}}  // namespace halfstep::ops::records\n");
+  text.line("namespace halfstep::ops::classes {{\n");
+  text.add(type_class_constants(records));
+  text.line("\n}}  // namespace halfstep::ops::classes\n");
+  text.line("namespace halfstep::ops::presence {{\n");
+  write_presence_functions(text, records);
+  text.line("\n}}  // namespace halfstep::ops::presence");
   return text.str();
 }
 
@@ -301,7 +306,7 @@ std::string emit_ops_table(const Records& records) {
   text.line("struct ForeignName {{\n  std::string_view format, op;\n  size_t position;\n}};");
   text.line("constexpr std::array<ForeignName, {}> kForeign = {{{{", foreign.size());
   for (const auto& [name, view] : foreign)
-    text.line("    {{{}, {}, ops::records::k{}}},", quoted(name.first), quoted(name.second), view);
+    text.line("    {{{}, {}, ops::records::k{}}},", string_literal(name.first), string_literal(name.second), view);
   text.line("}}}};");
   text.add(R"(
 }  // namespace

@@ -132,14 +132,12 @@ std::string emit_pointwise_kernels(const Records& records) {
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::pointwise::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 )");
   for (const Record* record : pointwise(records)) {
     text.blank();
     write_loop(text, *record);
   }
   text.add(R"(
-#endif
 }  // namespace halfstep::kernels::pointwise::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -181,7 +179,7 @@ std::string emit_function_table(const Records& records) {
     const Record* gradient = slope_of(*record, records);
     if (gradient != nullptr) write_slope(text, *record, *gradient);
     text.blank();
-    rows.push_back(fmt::format("    {{{}, {{{}_value, {}}}}},", quoted(record->name), record->name,
+    rows.push_back(fmt::format("    {{{}, {{{}_value, {}}}}},", string_literal(record->name), record->name,
                                gradient != nullptr ? record->name + "_slope" : "nullptr"));
   }
   text.line("struct Row {{\n  std::string_view op;\n  PointwiseFunction function;\n}};");

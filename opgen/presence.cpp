@@ -79,12 +79,12 @@ bool holds(const Expr& condition, const Attributes& attributes, const Record& re
 std::string condition_cpp(const Expr& condition, const Record& record) {
   const auto part = [&](size_t i) { return condition_cpp(condition.args[i], record); };
   if (is_comparison(condition))
-    return fmt::format("get<int64_t>(attributes, {}) {} {}", quoted(condition.args[0].text), condition.text,
+    return fmt::format("get<int64_t>(attributes, {}) {} {}", string_literal(condition.args[0].text), condition.text,
                        whole(condition.args[1]));
   if (condition.is(Kind::unary)) return fmt::format("!({})", part(0));
   if (condition.is(Kind::binary))
     return fmt::format("({}) {} ({})", part(0), condition.text == "and" ? "&&" : "||", part(1));
-  return fmt::format("get<bool>(attributes, {})", quoted(condition.text));
+  return fmt::format("get<bool>(attributes, {})", string_literal(condition.text));
 }
 
 std::string condition_name(const Expr& condition) {

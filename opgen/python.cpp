@@ -20,7 +20,7 @@ constexpr std::array kKeywords = {"and",    "as",   "assert", "async",  "await",
                                   "or",     "pass", "raise",  "return", "try",    "while",   "with",     "yield"};
 
 std::string element(int64_t value) { return std::to_string(value); }
-std::string element(const std::string& value) { return quoted(value); }
+std::string element(const std::string& value) { return string_literal(value); }
 std::string element(double value) {
   if (std::isfinite(value)) return halfstep::to_string(Attribute(value));
   return std::isnan(value) ? "float(\"nan\")" : value > 0 ? "float(\"inf\")" : "float(\"-inf\")";
@@ -133,7 +133,7 @@ std::string python_value(const Attribute& value) {
 std::string python_type(const AttributeSpec& spec) {
   if (!spec.choices.empty()) {
     std::vector<std::string> choices;
-    for (const std::string& choice : spec.choices) choices.push_back(quoted(choice));
+    for (const std::string& choice : spec.choices) choices.push_back(string_literal(choice));
     return "Literal[" + join(choices, ", ") + "]";
   }
   const std::string_view type = type_name(spec.value);

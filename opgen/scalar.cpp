@@ -20,9 +20,9 @@ const std::map<std::string, size_t>& functions() {
   return kFunctions;
 }
 
-class Checker {
+class ScalarChecker {
  public:
-  Checker(const std::set<std::string>& values, const Record& record, const Source& source)
+  ScalarChecker(const std::set<std::string>& values, const Record& record, const Source& source)
       : values_(values), record_(record), source_(source) {}
 
   void number(Expr& expr) const { check(expr, ExprType::real); }
@@ -116,7 +116,7 @@ std::string operand(const Expr& expr, const std::string& text) {
 bool is_scalar_function(const std::string& name) { return functions().contains(name); }
 
 void check_scalar(Expr& expr, const std::set<std::string>& values, const Record& record, const Source& source) {
-  Checker(values, record, source).number(expr);
+  ScalarChecker(values, record, source).number(expr);
 }
 
 std::string scalar_cpp(const Expr& expr, const Record& record) {

@@ -11,6 +11,9 @@
 
 namespace halfstep::formats {
 
+/// The most graphs, functions or blocks inside each other: it bounds our own recursion.
+inline constexpr size_t kMaxNesting = 64;
+
 class Scopes {
  public:
   /// Reads contents, when they are asked for.

@@ -9,6 +9,9 @@
 
 namespace halfstep::formats {
 
+/// The most extents that a tensor of a foreign file may have.
+inline constexpr int kMaxRank = 64;
+
 enum class Wire : uint8_t { varint = 0, fixed64 = 1, length = 2, group = 3, group_end = 4, fixed32 = 5 };
 
 /// What a field holds, and how much of it protobuf would have to keep.

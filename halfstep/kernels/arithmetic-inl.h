@@ -12,7 +12,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::arithmetic::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -61,7 +60,6 @@ class Divisor {
   V divisor_, inverse_, rest_;
 };
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::arithmetic::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

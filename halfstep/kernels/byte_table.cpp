@@ -14,7 +14,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::byte_table::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = elements::HWY_NAMESPACE;
@@ -44,7 +43,6 @@ void look_up(const uint8_t* table, const uint8_t* src, uint8_t* dst, int64_t siz
   if (past_caches) hwy::FlushStream();
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::byte_table::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

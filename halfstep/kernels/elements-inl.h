@@ -31,7 +31,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::elements::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -413,7 +412,6 @@ void copy(const T* src, T* dst, int64_t size, bool past_caches) {
   if (left > 0) std::memcpy(to, from, static_cast<size_t>(left));
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::elements::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -11,7 +11,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::vectors::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -41,7 +40,7 @@ inline IntVec engine_code(IntVec acc, const arith::EngineStep& step, int32_t zer
   return whole_steps(steps) + hn::Set(Ints(), zero_point);
 }
 
-/// arith::EngineSum::code. HS_SIMD_TARGETs have fused multiply-add.
+/// arith::EngineSum::code. Both vector levels have fused multiply-add.
 inline IntVec engine_sum(const arith::EngineSum& sum, IntVec a, IntVec b) {
   const Floats d;
   const FloatVec left = hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_scale), hn::Set(d, sum.a_offset));
@@ -56,7 +55,6 @@ inline FloatVec float_sum(const arith::FloatSum& sum, IntVec a, IntVec b) {
   return hn::MulAdd(hn::ConvertTo(d, a), hn::Set(d, sum.a_ratio), inner);
 }
 
-#endif
 }  // namespace halfstep::kernels::vectors::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -9,9 +9,7 @@
 //
 //   HWY_BEFORE_NAMESPACE();
 //   namespace halfstep::kernels::affine::HWY_NAMESPACE {
-//   #if HS_SIMD_TARGET
 //   void round_row(const float* src, float* dst, int64_t size) { ... hn::ScalableTag<float> ... }
-//   #endif
 //   }  // namespace halfstep::kernels::affine::HWY_NAMESPACE
 //   HWY_AFTER_NAMESPACE();
 //
@@ -38,12 +36,10 @@
 #error "include halfstep/kernels/simd_dispatch.h before any header of Highway"
 #endif
 
-// x86-64 only, as the levels are. The baseline is compiled because Highway always compiles it; nothing calls it.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
-
-/// For #if: whether this pass over the file compiles an instance that HS_SIMD_CHOOSE can choose. The baseline pass has
-/// one lane and lacks many of Highway's operations, so what stands inside need not compile there.
-#define HS_SIMD_TARGET (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3)
+// x86-64 only, as the levels are. Highway compiles its baseline always; naming AVX2 so saves a pass for a processor
+// that no kernel is for.
+#define HWY_BASELINE_TARGETS HWY_AVX2
+#define HWY_DISABLED_TARGETS HWY_AVX3_DL
 
 /// Pointer to the instance of a function (its template arguments included) for a level from avx2 on. To be used in the
 /// namespace around HWY_NAMESPACE, under #if HWY_ONCE.

@@ -17,7 +17,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::arithmetic_test::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -40,7 +39,6 @@ void round_away(const C* src, C* dst, int64_t size) {
     hn::StoreU(arithmetic::HWY_NAMESPACE::round_half_away(d, hn::LoadU(d, src + i)), d, dst + i);
 }
 
-#endif
 }  // namespace halfstep::kernels::arithmetic_test::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

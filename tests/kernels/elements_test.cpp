@@ -17,7 +17,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::elements_test::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = elements::HWY_NAMESPACE;
@@ -50,7 +49,6 @@ void convert(const elements::Walk& walk, const T* src, U* dst, int64_t begin, in
   simd::apply<C, 0>(walk, Same(), {}, begin, end, dst, src);
 }
 
-#endif
 }  // namespace halfstep::kernels::elements_test::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

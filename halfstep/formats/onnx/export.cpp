@@ -4,6 +4,7 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/formats/onnx/export_nodes.h"
+#include "halfstep/formats/onnx/tensor_data.h"
 #include "halfstep/io/atomic_file.h"
 #include "halfstep/io/file.h"
 #include "onnx.pb.h"
@@ -63,8 +64,6 @@ std::set<std::string> results_of(const proto::Graph& graph) {
   return names;
 }
 
-constexpr int32_t kExternal = 1;  // TensorProto.DataLocation
-
 }  // namespace
 
 ExportedFile export_model(const Model& model, const ExportOptions& options, const std::string& data_name) {
@@ -95,7 +94,7 @@ void add_outputs(const std::filesystem::path& path, const std::filesystem::path&
   proto::Model model = message_at(path);
   proto::Graph& graph = *model.mutable_graph();
   for (const proto::TensorData& tensor : graph.initializer()) {
-    if (tensor.data_location() == kExternal)
+    if (tensor.data_location() == kExternalData)
       unsupported("{}: tensor '{}' lies in a file of its own, expected one file", path.string(), tensor.name());
   }
   const std::set<std::string> results = results_of(graph);

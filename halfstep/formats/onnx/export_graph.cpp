@@ -4,6 +4,7 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/formats/onnx/dtypes.h"
+#include "halfstep/formats/onnx/tensor_data.h"
 #include "halfstep/io/safetensors.h"
 
 namespace halfstep::formats::onnx {
@@ -46,7 +47,6 @@ struct AttributeWriter {
 constexpr size_t kExternalAlignment = 4096;
 /// Smaller tensors stay in the message, where shape inference can read them.
 constexpr size_t kSmallTensor = 1024;
-constexpr int32_t kExternal = 1;  // TensorProto.DataLocation
 
 /// `hint`, or with a number behind it where that is taken; taken from then on.
 std::string unique_among(std::set<std::string>& taken, const std::string& hint) {
@@ -146,7 +146,7 @@ void GraphWriter::move_tensors(const std::string& data_name, std::vector<std::by
     add_entry(tensor, "location", data_name);
     add_entry(tensor, "offset", std::to_string(data.size()));
     add_entry(tensor, "length", std::to_string(bytes.size()));
-    tensor.set_data_location(kExternal);
+    tensor.set_data_location(kExternalData);
     const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
     data.insert(data.end(), first, first + bytes.size());
     tensor.clear_raw_data();

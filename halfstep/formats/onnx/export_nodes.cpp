@@ -179,7 +179,8 @@ void NodeExporter::add_by_record(Op op, std::string_view always, const Attribute
   for (const AttributeInfo& ours : op.info().attributes) {
     const Attribute& value = op.attributes().at(ours.name);
     const bool understood = ours.name != always && is_understood(*entry, ours, value);
-    if (understood || more.contains(foreign_name(*entry, ours.name)) || find(entry->fixed, ours.name) != nullptr) continue;
+    if (understood || more.contains(foreign_name(*entry, ours.name)) || find(entry->fixed, ours.name) != nullptr)
+      continue;
     if (const int* position = find(entry->inputs, ours.name)) {
       set_input(node.inputs, static_cast<size_t>(*position),
                 writer_.add_tensor(op.name() + "." + ours.name, tensor_of(value, op.where())));

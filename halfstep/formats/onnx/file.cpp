@@ -11,7 +11,6 @@
 namespace halfstep::formats::onnx {
 namespace {
 
-constexpr int kExternal = 1;      // TensorProto.DataLocation
 constexpr int kParseDepth = 200;  // more than the wire walker lets through
 
 template <class Message>
@@ -131,7 +130,7 @@ std::span<const std::byte> OnnxFile::external(const proto::TensorData& tensor, c
 
 Tensor OnnxFile::contents(const proto::TensorData& tensor, const std::string& where) const {
   const Type type = type_of(tensor, where);
-  if (tensor.data_location() != kExternal) return from_message(tensor, type, bytes_, mapped_, where);
+  if (tensor.data_location() != kExternalData) return from_message(tensor, type, bytes_, mapped_, where);
   std::shared_ptr<const io::MappedFile> owner;
   const auto bytes = external(tensor, where, owner);
   return from_raw(bytes, type, owner, where);
@@ -142,7 +141,7 @@ Tensor read_tensor_file(const std::filesystem::path& path) {
   const std::string name = path.string();
   proto::TensorData tensor;
   parse_message(tensor, short_form(mapped->bytes(), WireRoot::tensor, name), name);
-  if (tensor.data_location() == kExternal) fail("{}: found external data, expected the elements", name);
+  if (tensor.data_location() == kExternalData) fail("{}: found external data, expected the elements", name);
   return from_message(tensor, type_of(tensor, name), mapped->bytes(), mapped, name);
 }
 

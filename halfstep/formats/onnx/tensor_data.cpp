@@ -13,7 +13,6 @@ namespace {
 
 /// Numbers of fields of a TensorData.
 constexpr uint64_t kFloats = 4, kInt32s = 5, kInt64s = 7, kRaw = 9, kDoubles = 10, kUint64s = 11;
-constexpr int kMaxRank = 64;
 
 /// Bytes of a tensor in a file, several elements to a byte where they are shorter.
 uint64_t file_bytes(const Type& type) {

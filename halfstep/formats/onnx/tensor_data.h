@@ -11,6 +11,9 @@
 
 namespace halfstep::formats::onnx {
 
+/// TensorProto.DataLocation of elements that are in a file of their own.
+inline constexpr int kExternalData = 1;
+
 /// Element type and extents; throws where there is none, where the type is not supported and where the extents are
 /// negative or too large.
 Type type_of(const proto::TensorData& tensor, const std::string& where);

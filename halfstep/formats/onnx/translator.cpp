@@ -10,8 +10,6 @@
 namespace halfstep::formats::onnx {
 namespace {
 
-/// Graphs and functions inside each other while they are inlined: bounds our own recursion.
-constexpr size_t kMaxDepth = 64;
 /// Versions of ONNX's own operators that the records and functions were written against.
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
 
@@ -110,8 +108,8 @@ void Translator::set_outputs(const proto::Graph& graph) {
 // ---- nodes
 
 void Translator::translate_all(const google::protobuf::RepeatedPtrField<proto::Node>& nodes) {
-  if (scopes_.depth() > kMaxDepth)
-    unsupported("{}: found more than {} graphs and functions inside each other", file_.name(), kMaxDepth);
+  if (scopes_.depth() > kMaxNesting)
+    unsupported("{}: found more than {} graphs and functions inside each other", file_.name(), kMaxNesting);
   for (const proto::Node& node : nodes) translate(node_of(node));
 }
 

@@ -5,6 +5,7 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/formats/paddle/types.h"
+#include "halfstep/formats/wire.h"
 #include "program.pb.h"
 
 namespace halfstep::formats::paddle {
@@ -12,7 +13,6 @@ namespace {
 
 /// Of a TensorDesc, which has a type and extents: far above any real one.
 constexpr size_t kMaxDescription = 4096;
-constexpr int kMaxRank = 64;
 
 class Reader {
  public:

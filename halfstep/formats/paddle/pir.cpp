@@ -8,6 +8,7 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/formats/paddle/types.h"
+#include "halfstep/formats/wire.h"
 
 namespace halfstep::formats::paddle {
 namespace {
@@ -17,7 +18,6 @@ using Json = nlohmann::json;
 /// Brackets inside each other, and regions: bound our own recursion and that of the JSON reader.
 constexpr int kMaxDepth = 256, kMaxRegions = 32;
 constexpr size_t kMaxBytes = size_t{256} << 20;
-constexpr size_t kMaxRank = 64;
 /// Of the description of the operators; later ones may rename them.
 constexpr int64_t kNewestVersion = 6;
 
@@ -171,7 +171,7 @@ Claim claim_of(const Item& type) {
   claim.dtype = dtype_of(element);
   claim.type_name = element == nullptr ? short_tag : std::string(element->name);
   for (const int64_t extent : integers(data[1])) claim.dims.push_back(extent < 0 ? kUnknown : extent);
-  if (claim.dims.size() > kMaxRank)
+  if (claim.dims.size() > size_t{kMaxRank})
     fail("{}: found {} extents, expected at most {}", type.where(), claim.dims.size(), kMaxRank);
   return claim;
 }

@@ -82,7 +82,6 @@ enum ScalarType : int { kScalarBoolean = 1, kScalarLong = 2, kScalarFloat64 = 3 
 constexpr std::array kNoData = {9, 10, 11, 15, 17, 28};  // feed and fetch lists, scopes, readers, raw
 
 constexpr const char* kEmpty = "@EMPTY@";
-constexpr int kMaxRank = 64;
 
 Claim claim_of(const proto::VarDesc& var) {
   Claim claim;

@@ -9,9 +9,6 @@
 namespace halfstep::formats::paddle {
 namespace {
 
-/// Blocks inside each other while they are inlined: bounds our own recursion.
-constexpr size_t kMaxDepth = 64;
-
 const Form* find_form(const Node& node) {
   const auto forms = all_forms();
   const auto found = std::find_if(forms.begin(), forms.end(), [&](const Form& f) { return f.op == node.op(); });
@@ -198,8 +195,8 @@ double Translator::number(const Node& node, const std::string& name, size_t posi
 // ---- operators
 
 void Translator::translate_block(const Block& block) {
-  if (blocks_.size() > kMaxDepth)
-    unsupported("{}: found more than {} blocks inside each other", file_.name(), kMaxDepth);
+  if (blocks_.size() > kMaxNesting)
+    unsupported("{}: found more than {} blocks inside each other", file_.name(), kMaxNesting);
   for (const Operator& op : block.operators) translate(op);
 }
 

@@ -15,7 +15,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::pointwise::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::ScalableTag<float>;
@@ -74,7 +73,6 @@ void map(const Row<N>& row, const Function& function) {
   map_row(row, function, std::make_index_sequence<N>());
 }
 
-#endif
 }  // namespace halfstep::kernels::pointwise::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

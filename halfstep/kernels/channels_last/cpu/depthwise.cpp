@@ -49,7 +49,6 @@ struct DepthwiseSpan {
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::channels_last::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 template <int kPixels, class Extent>
 HWY_INLINE void compute(const ConvGeometry& g, const Bounds& how, const DepthwiseSpan& span, int64_t c, Extent extent) {
@@ -110,7 +109,6 @@ void line(const DepthwiseState& state, const Call& call, const float* weights, i
   for (; x < last; ++x) step<1>(g, how, span);
   edge(last, g.ow);
 }
-#endif
 }  // namespace halfstep::kernels::channels_last::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

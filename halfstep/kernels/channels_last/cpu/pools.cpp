@@ -41,7 +41,6 @@ struct PoolState {
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::channels_last::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 /// window(first element of the image, out row, out column, channel, offset of the result) for each vector of a piece
 /// that begins at `channel` and has up to `step` channels.
@@ -101,7 +100,6 @@ void average(const ImagePool& pool, const Call& call, const PoolPiece& piece) {
                     hn::BlendedStore(hn::DemoteTo(narrow, mean), inside, narrow, out + at);
                   });
 }
-#endif
 }  // namespace halfstep::kernels::channels_last::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

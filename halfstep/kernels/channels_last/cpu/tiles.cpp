@@ -41,7 +41,6 @@ struct TileState {
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::channels_last::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 /// Of 32 or 16 registers, two for each pixel and three for what is multiplied.
 constexpr int kMostPixels = HWY_TARGET == HWY_AVX3 ? 14 : 6;
@@ -171,7 +170,6 @@ void piece(const TileState& state, const Call& call, const float* weights, int64
     }
   }
 }
-#endif
 }  // namespace halfstep::kernels::channels_last::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

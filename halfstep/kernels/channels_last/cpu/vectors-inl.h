@@ -11,7 +11,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::channels_last::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 using Float = hn::ScalableTag<float>;
@@ -57,7 +56,6 @@ HWY_INLINE void finish(const Bounds& how, FloatVector sum, int64_t at, Extent ex
   store(hn::Min(how.highest, hn::Max(how.lowest, sum)), how.out + at, extent);
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::channels_last::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

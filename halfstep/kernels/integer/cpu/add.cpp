@@ -15,7 +15,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 template <class Code>
 IntVec load_codes(const Code* src) {
@@ -152,7 +151,6 @@ Add add_of(arith::Requantization form, DType a, DType b, DType out) {
   return add_from<FixedSum>(a, b, out);
 }
 
-#endif
 }  // namespace halfstep::kernels::integer::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -7,7 +7,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -50,7 +49,6 @@ void interleave_2_codes(const void* const* planes, int64_t count, uint32_t* unit
   for (; i < count; ++i) units[i] = load_one(first + i) | load_one(second + i) << 16;
 }
 
-#endif
 }  // namespace halfstep::kernels::integer::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

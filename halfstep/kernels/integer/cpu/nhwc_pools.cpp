@@ -37,7 +37,6 @@ struct PoolState {
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 /// visit(pixel) for what lies inside of window (oy, ox), from channel c on.
 template <class Visit>
@@ -110,7 +109,6 @@ void sums(const PoolState& state, const uint8_t* image, int64_t oy, uint8_t* dst
   }
 }
 
-#endif
 }  // namespace halfstep::kernels::integer::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

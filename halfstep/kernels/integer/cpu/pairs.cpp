@@ -10,7 +10,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -61,7 +60,6 @@ void pairs_tile(const TileCall& call) {
   call.outputs == 1 ? tile_rows<1, 4>(call) : tile_rows<kPairOutputs, kVectors>(call);
 }
 
-#endif
 }  // namespace halfstep::kernels::integer::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

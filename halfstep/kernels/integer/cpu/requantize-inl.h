@@ -12,7 +12,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -55,7 +54,6 @@ inline IntVec shift_half_up(Products products, int shift, arith::Clamp clamp) {
   return hn::OddEven(odd, even);
 }
 
-#endif
 }  // namespace halfstep::kernels::integer::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -9,7 +9,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 /// Shifts from which on the result is made of the products' upper halves alone. Then m < 2^31 <= 2^shift / 2, so the
 /// result is at most 2^30 in magnitude, and with a zero point it still fits an int32.
@@ -96,7 +95,6 @@ Requantize requantize_of(bool wide, arith::Requantization form) {
   return wide ? requantize_to<uint16_t>(form) : requantize_to<uint8_t>(form);
 }
 
-#endif
 }  // namespace halfstep::kernels::integer::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

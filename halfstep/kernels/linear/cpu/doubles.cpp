@@ -36,7 +36,6 @@ struct Panel {
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::linear::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Wide = hn::ScalableTag<double>;
@@ -76,7 +75,6 @@ int64_t sum_panel(const Panel& panel, int64_t rows, double* sums) {
   return kRows;
 }
 
-#endif
 }  // namespace halfstep::kernels::linear::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -30,7 +30,6 @@ struct Sums {
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::norm::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Wide = hn::ScalableTag<double>;
@@ -143,7 +142,6 @@ void differentiate(const float* x, const float* out_grad, float* dst, const Runs
   }
 }
 
-#endif
 }  // namespace halfstep::kernels::norm::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

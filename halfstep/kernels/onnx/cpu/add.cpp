@@ -31,7 +31,6 @@ using AddElements = void (*)(const elements::Walk& walk, const arith::FloatSum& 
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::onnx::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 template <class Code>
 struct CodeSum {
@@ -93,7 +92,6 @@ AddElements choose_add(DType dtype, Repeated repeated) {
   return dtype == DType::i8 ? choose_repeated<int8_t>(repeated) : choose_repeated<uint8_t>(repeated);
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::onnx::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -29,7 +29,6 @@ using DequantizeRegion = void (*)(const elements::Walk& walk, const SmallValues&
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::onnx::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = elements::HWY_NAMESPACE;
@@ -70,7 +69,6 @@ DequantizeRegion choose_dequantize(DType x, DType y) {
   return y == DType::bf16 ? choose_dequantized<BFloat16>(x) : choose_dequantized<float>(x);
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::onnx::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -30,7 +30,6 @@ using QuantizeDynamic = void (*)(const elements::Walk& walk, const float* scale,
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::onnx::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 using F32 = hn::ScalableTag<float>;
 using V32 = hn::Vec<F32>;
@@ -70,7 +69,6 @@ void quantize_dynamic(const elements::Walk& walk, const float* scale, const floa
   simd::apply<float, 2>(walk, codes, {scale, zero_point}, begin, end, dst, src);
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::onnx::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

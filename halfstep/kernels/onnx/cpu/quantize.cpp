@@ -25,7 +25,6 @@ using QuantizeRegion = void (*)(const elements::Walk& walk, const QuantizeRule& 
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::onnx::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 /// Element types of what is computed in float32; a call of body.operator()<T>() for each.
 template <class Body>
@@ -80,7 +79,6 @@ QuantizeRegion choose_quantize(const QuantizeRule& rule, DType x, DType y) {
   return rule.wraps ? choose_quantized<WrappedCodes>(x, y) : choose_quantized<SaturatedCodes>(x, y);
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::onnx::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

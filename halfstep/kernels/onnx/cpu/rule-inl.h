@@ -13,7 +13,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::onnx::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = elements::HWY_NAMESPACE;
@@ -109,7 +108,6 @@ struct SaturatedCodes {
   };
 };
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::onnx::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

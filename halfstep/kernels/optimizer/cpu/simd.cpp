@@ -26,7 +26,6 @@ struct Elements {
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::optimizer::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 namespace hn = hwy::HWY_NAMESPACE;
 using Float = hn::ScalableTag<float>;
 
@@ -97,7 +96,6 @@ void adam(const AdamStep& step, const Call& call, Elements elements) {
   });
 }
 
-#endif
 }  // namespace halfstep::kernels::optimizer::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

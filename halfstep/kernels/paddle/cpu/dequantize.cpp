@@ -33,7 +33,6 @@ using DequantizeFunction = void (*)(const DequantizeCall& call);
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::paddle::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = elements::HWY_NAMESPACE;
@@ -103,7 +102,6 @@ DequantizeFunction choose_dequantize(bool has_second) {
   return &dequantize<X, T, false>;
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::paddle::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

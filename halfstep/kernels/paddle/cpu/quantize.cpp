@@ -43,7 +43,6 @@ struct Functions {
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::paddle::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 using simd::Part;
 using simd::Whole;
@@ -144,7 +143,6 @@ Functions<T> functions(const Quantizer& q) {
           &simd::copy<T>};
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::paddle::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -17,7 +17,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::paddle::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = elements::HWY_NAMESPACE;
@@ -158,7 +157,6 @@ class Largest {
   V parts_[4];
 };
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::paddle::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

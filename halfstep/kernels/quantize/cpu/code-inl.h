@@ -15,7 +15,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantize::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 using arithmetic::HWY_NAMESPACE::Divisor;
@@ -138,7 +137,6 @@ auto choose_by_rule(const arith::CodeRule& rule) {
                          : &Work::template run<Rounding::half_even, false>;
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::quantize::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -28,7 +28,6 @@ using ErrorSlice = void (*)(const arith::AffineParameters& parameters, const ari
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantize::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 using F32 = hn::ScalableTag<float>;
 
@@ -74,7 +73,6 @@ void range_slice(const float* src, int64_t size, Range& range) {
   range.high = std::max(range.high, hn::GetLane(hn::MaxOfLanes(d, high)));
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::quantize::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

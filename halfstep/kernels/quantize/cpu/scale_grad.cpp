@@ -33,7 +33,6 @@ using SlopeSlice = void (*)(const ChannelRule& channel, const float* src, const 
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantize::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 template <class Coder>
 struct SlopeTerm {
@@ -76,7 +75,6 @@ struct SlopeWork {
 
 SlopeSlice choose_slope_slice(const arith::CodeRule& rule) { return choose_by_rule<SlopeWork>(rule); }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::quantize::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

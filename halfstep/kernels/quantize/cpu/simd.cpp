@@ -34,7 +34,6 @@ struct Elementwise {
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantize::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace simd = elements::HWY_NAMESPACE;
 
@@ -161,7 +160,6 @@ PieceFunction choose_dequantize(DType dtype) {
   }
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::quantize::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

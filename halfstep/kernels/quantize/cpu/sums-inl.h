@@ -13,7 +13,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantize::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -46,7 +45,6 @@ HWY_INLINE hn::Vec<Narrow> load_part(const float* from, size_t count) {
   return hn::MaskedLoad(hn::FirstN(Narrow(), count), Narrow(), from);
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::quantize::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

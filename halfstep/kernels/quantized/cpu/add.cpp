@@ -17,7 +17,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantized::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 /// One of the two, element by element.
 template <class Code>
@@ -107,7 +106,6 @@ AddRow add_row_of(DType a, DType b, DType out) {
   return b == DType::u8 ? add_row_to<uint16_t, uint8_t>(out) : add_row_to<uint16_t, uint16_t>(out);
 }
 
-#endif
 }  // namespace halfstep::kernels::quantized::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

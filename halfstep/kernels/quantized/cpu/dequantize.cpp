@@ -17,7 +17,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantized::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 FloatVec activated(FloatVec v, const AccumulatorRow& row) {
   const Floats d;
@@ -53,7 +52,6 @@ void dequantize_row(const AccumulatorRow& row) {
   std::copy_n(dst, row.size - i, row.dst + i);
 }
 
-#endif
 }  // namespace halfstep::kernels::quantized::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -18,7 +18,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantized::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 using Doubles = hn::Repartition<double, Ints>;
 using DoubleVec = hn::Vec<Doubles>;
@@ -138,7 +137,6 @@ double masked_row(const GradientRow& row, const BackwardRule&) {
   return 0.0;
 }
 
-#endif
 }  // namespace halfstep::kernels::quantized::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -15,7 +15,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantized::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -101,7 +100,6 @@ inline IntVec unclamped_code(IntVec acc, const Step& step, int32_t zero_point) {
   return hn::IfThenElse(hn::Lt(acc, hn::Zero(Ints())), scaled(acc, step.negative, zero_point), code);
 }
 
-#endif
 }  // namespace halfstep::kernels::quantized::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -12,7 +12,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantized::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 int64_t lanes() { return static_cast<int64_t>(hn::Lanes(Ints())); }
 
@@ -160,7 +159,6 @@ const RowFunctions& functions() {
   return all;
 }
 
-#endif
 }  // namespace halfstep::kernels::quantized::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

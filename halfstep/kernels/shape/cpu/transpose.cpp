@@ -31,7 +31,6 @@ struct Matrices {
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::matrices::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
@@ -89,7 +88,6 @@ void columns_of_bytes(const Matrices& m, const void* src, void* dst, int64_t beg
   auto* to = static_cast<uint8_t*>(dst);
   m.rows == 3 ? triples(m, from, to, begin, end) : elements(m, from, to, 0, begin, end);
 }
-#endif
 }  // namespace halfstep::kernels::matrices::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -32,7 +32,6 @@ struct CodePiece {
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::torch::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = elements::HWY_NAMESPACE;
@@ -150,7 +149,6 @@ CodePiece choose_dequantize(CodeForm form, DType code, bool wraps) {
   });
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::torch::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

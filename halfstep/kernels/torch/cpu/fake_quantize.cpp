@@ -14,7 +14,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::torch::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 /// Parameters of `count` channels, one array behind the other.
 template <class C>
@@ -41,7 +40,6 @@ void backward(const elements::Walk& walk, const Grid& grid, const void* paramete
       static_cast<T*>(dst), static_cast<const T*>(src), static_cast<const T*>(out_grad));
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::torch::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -43,7 +43,6 @@ using ColumnsFunction = void (*)(const LearnableGrad& grad, const Columns& colum
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::torch::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace simd = elements::HWY_NAMESPACE;
 using F64 = hn::ScalableTag<double>;
@@ -196,7 +195,6 @@ void learnable_columns(const LearnableGrad& grad, const Columns& columns, const 
   }
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::torch::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -11,7 +11,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::torch::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = elements::HWY_NAMESPACE;
@@ -83,7 +82,6 @@ void extremes_of_columns(const void* src_begin, int64_t begin, int64_t rows, int
   }
 }
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::torch::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -15,7 +15,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::torch::HWY_NAMESPACE {
-#if HS_SIMD_TARGET
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -181,7 +180,6 @@ struct Backward {
   Clamp<D> clamp;
 };
 
-#endif  // HS_SIMD_TARGET
 }  // namespace halfstep::kernels::torch::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
