@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "halfstep/compile/compile.h"
-#include "halfstep/data.h"
+#include "halfstep/api/dataset.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/network.h"
@@ -18,7 +18,7 @@ constexpr int64_t kBatch = 32;
 
 /// The network on the embedded digits, float, or prepared for a platform and calibrated.
 struct Step {
-  io::Dataset data = open_data("");
+  io::Dataset data = api::load_data("");
   train::TrainTest parts = train::split(data);
   ThreadPool pool;
   std::unique_ptr<runtime::Program> program;

@@ -6,12 +6,18 @@
 
 namespace halfstep::cli {
 
-Settings Common::settings() const {
-  Settings settings;
+api::Settings Common::settings() const {
+  api::Settings settings;
   settings.threads = threads;
   settings.seed = seed;
   settings.progress = make_progress(!json);
   return settings;
+}
+
+Place parse_device(const std::string& text) {
+  const auto place = parse_place(text);
+  if (!place) fail("place: found '{}', expected cpu, sim, cuda or cuda:N", text);
+  return *place;
 }
 
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& summary,
@@ -52,23 +58,22 @@ void add_augment(CLI::App& command, train::Augment& augment) {
       ->check(CLI::NonNegativeNumber);
 }
 
-void add_target(CLI::App& command, Target& target, std::vector<std::string>& overrides) {
-  command.add_option("--platform", target.platform, "built-in name or path of a platform record")
-      ->capture_default_str();
-  command.add_option("--weights", target.weight_bits, "bits of weights, but for the first and last layer");
-  command.add_option("--features", target.feature_bits, "bits of features, but for the first and last layer");
-  command.add_option("--edges", target.edge_bits, "bits of the first and last layer");
-  command.add_option("--set", overrides, "override a field of the platform, as in features.rate=0.1");
+void add_target(CLI::App& command, TargetOptions& target) {
+  command.add_option("--platform", target.name, "built-in name or path of a platform record")->capture_default_str();
+  command.add_option("--weights", target.widths.weight_bits, "bits of weights, but for the first and last layer");
+  command.add_option("--features", target.widths.feature_bits, "bits of features, but for the first and last layer");
+  command.add_option("--edges", target.widths.edge_bits, "bits of the first and last layer");
+  command.add_option("--set", target.overrides, "override a field of the platform, as in features.rate=0.1");
 }
 
-PlatformOverrides split_overrides(const std::vector<std::string>& texts) {
-  PlatformOverrides overrides;
-  for (const std::string& text : texts) {
+api::Platform TargetOptions::platform() const {
+  std::vector<std::pair<std::string, std::string>> fields;
+  for (const std::string& text : overrides) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) fail("--set: found '{}', expected KEY=VALUE", text);
-    overrides.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    fields.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
-  return overrides;
+  return quant::load_platform(name, fields);
 }
 
 }  // namespace halfstep::cli

@@ -21,8 +21,21 @@ struct Common {
   bool json = false;
 
   /// For the library: progress goes to standard error, unless JSON is asked for.
-  Settings settings() const;
+  api::Settings settings() const;
 };
+
+/// cpu, sim, cuda or cuda:N; throws for anything else.
+Place parse_device(const std::string& text);
+
+/// Runs `work`, whose errors are about that file.
+template <class Work>
+auto about(const std::filesystem::path& file, Work work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw Error(error.kind(), file.string() + ": " + error.what());
+  }
+}
 
 /// --flip and --shift.
 void add_augment(CLI::App& command, train::Augment& augment);
@@ -43,10 +56,14 @@ struct PreprocessOptions {
 };
 void add_preprocess(CLI::App& command, PreprocessOptions& options);
 
-/// The options of a Target.
-void add_target(CLI::App& command, Target& target, std::vector<std::string>& overrides);
-/// "KEY=VALUE" texts as pairs.
-PlatformOverrides split_overrides(const std::vector<std::string>& texts);
+/// A platform and the widths asked of it, as the options say.
+struct TargetOptions {
+  std::string name = "generic_int8";   ///< built-in name or path
+  std::vector<std::string> overrides;  ///< KEY=VALUE
+  quant::PrepareOptions widths;
+  api::Platform platform() const;
+};
+void add_target(CLI::App& command, TargetOptions& target);
 
 // One for each file of this folder.
 void add_quickstart(CLI::App& program, Work& work);

@@ -9,7 +9,7 @@
 namespace halfstep::cli {
 namespace {
 
-void print_report(const ConvertRequest& request, const ConvertReport& report, bool as_json) {
+void print_report(const std::filesystem::path& out, const quant::Conversion& report, bool as_json) {
   if (as_json) {
     auto layers = nlohmann::ordered_json::array();
     for (const auto& proof : report.proofs)
@@ -27,7 +27,7 @@ void print_report(const ConvertRequest& request, const ConvertReport& report, bo
   fmt::print(
       "{}\n{}\nwrote {}\n", table.text(),
       report.islands.empty() ? "no float operator between quantize and dequantize" : islands_text(report.islands),
-      request.out.string());
+      out.string());
 }
 
 }  // namespace
@@ -35,17 +35,21 @@ void print_report(const ConvertRequest& request, const ConvertReport& report, bo
 void add_convert(CLI::App& program, Work& work) {
   struct Options {
     Common common;
-    ConvertRequest request;
+    std::filesystem::path model, out;
+    quant::ConvertOptions convert;
   };
   const auto options = std::make_shared<Options>();
   CLI::App* command = add_command(program, "convert", "Turn a prepared Model into an integer program",
                                   "halfstep convert prepared.safetensors --out integer.safetensors", options->common);
-  command->add_option("model", options->request.model, "prepared Model")->required();
-  command->add_option("--out", options->request.out, "file for the integer Model")->required();
-  add_islands_option(*command, options->request.options);
+  command->add_option("model", options->model, "prepared Model")->required();
+  command->add_option("--out", options->out, "file for the integer Model")->required();
+  add_islands_option(*command, options->convert);
   command->callback([options, &work] {
     work = [options] {
-      print_report(options->request, convert_model(options->request), options->common.json);
+      io::require_file_target(options->out);
+      const auto conversion = api::convert(api::load_stage(options->model, {"prepared"}), options->convert);
+      api::save(conversion.model, options->out);
+      print_report(options->out, conversion, options->common.json);
       return int{kDone};
     };
   });

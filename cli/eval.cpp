@@ -9,19 +9,21 @@ namespace halfstep::cli {
 void add_eval(CLI::App& program, Work& work) {
   struct Options {
     Common common;
-    EvaluateRequest request;
+    std::filesystem::path model;
+    std::string data;
     PreprocessOptions preprocess;
   };
   const auto options = std::make_shared<Options>();
   CLI::App* command = add_command(program, "eval", "Accuracy of a Model on the test part of a data set",
                                   "halfstep eval --model quickstart_out/integer.safetensors", options->common);
-  command->add_option("--model", options->request.model, "Model of any stage, or an ONNX or Paddle file")->required();
-  command->add_option("--data", options->request.data, "labelled samples; the embedded digits without it");
+  command->add_option("--model", options->model, "Model of any stage, or an ONNX or Paddle file")->required();
+  command->add_option("--data", options->data, "labelled samples; the embedded digits without it");
   add_preprocess(*command, options->preprocess);
   command->callback([options, &work] {
     work = [options] {
-      options->request.preprocess = options->preprocess.given();
-      const EvaluateReport report = evaluate_model(options->request, options->common.settings());
+      const auto preprocess = options->preprocess.given();
+      const auto [network, data] = api::load_both(options->model, options->data, preprocess);
+      const api::Evaluation report = api::evaluate(network, data, preprocess, options->common.settings());
       if (options->common.json) {
         fmt::print("{}\n", nlohmann::ordered_json(
                                {{"stage", report.stage}, {"accuracy", report.accuracy}, {"samples", report.samples}})

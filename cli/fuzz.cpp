@@ -12,7 +12,7 @@ namespace {
 struct FuzzOptions {
   Common common;
   std::string seeds = "0:1000";
-  FuzzRequest request;
+  api::FuzzRequest request;
 };
 
 uint64_t number_of(const std::string& text, const std::string& all) {
@@ -24,15 +24,15 @@ uint64_t number_of(const std::string& text, const std::string& all) {
 }
 
 /// "A:B" without B, or one seed.
-void read_seeds(const std::string& text, FuzzRequest& request) {
+void read_seeds(const std::string& text, api::FuzzRequest& request) {
   const size_t colon = text.find(':');
   request.first = number_of(text.substr(0, colon), text);
   request.last = colon == std::string::npos ? request.first + 1 : number_of(text.substr(colon + 1), text);
 }
 
-nlohmann::json to_json(const FuzzReport& report) {
+nlohmann::json to_json(const api::FuzzReport& report) {
   nlohmann::json findings = nlohmann::json::array();
-  for (const FuzzFinding& f : report.findings)
+  for (const api::FuzzFinding& f : report.findings)
     findings.push_back({{"seed", f.seed},
                         {"check", f.check},
                         {"what", f.what},
@@ -57,7 +57,7 @@ void print_counts(const char* title, const std::map<std::string, int64_t>& count
   fmt::print("\n");
 }
 
-void print_report(const FuzzReport& report) {
+void print_report(const api::FuzzReport& report) {
   print_counts("graphs with each operator", report.operators);
   print_counts("graphs with an integer program that have each operator on codes", report.on_codes);
   print_counts("graphs with each operator left in float", report.islands);
@@ -70,7 +70,7 @@ void print_report(const FuzzReport& report) {
   }
   fmt::print("\n{} graphs in {:.1f} s, {} with an integer program, {} of them without islands\n", report.graphs,
              report.seconds, report.converted, report.without_islands);
-  for (const FuzzFinding& finding : report.findings)
+  for (const api::FuzzFinding& finding : report.findings)
     fmt::print(
         "found: seed {}, {}: {}\n       target {}{}\n", finding.seed, finding.check, finding.what, finding.target,
         finding.files.empty() ? "" : fmt::format("\n       {}.onnx ({} nodes)", finding.files.string(), finding.nodes));
@@ -97,7 +97,7 @@ void add_fuzz(CLI::App& program, Work& work) {
   command->callback([options, &work] {
     work = [options] {
       read_seeds(options->seeds, options->request);
-      const FuzzReport report = run_fuzz(options->request, options->common.settings());
+      const api::FuzzReport report = api::run_fuzz(options->request, options->common.settings());
       if (options->common.json) {
         fmt::print("{}\n", to_json(report).dump(2));
       } else {

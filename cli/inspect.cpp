@@ -3,29 +3,48 @@
 #include "cli/command.h"
 
 namespace halfstep::cli {
+namespace {
+
+template <class Inspection>
+void print(const Inspection& found, bool explain, bool as_json) {
+  fmt::print("{}", as_json ? report::as_json(found) : report::as_text(found, explain));
+}
+
+}  // namespace
 
 void add_inspect(CLI::App& program, Work& work) {
   struct Options {
     Common common;
-    InspectRequest request;
+    std::filesystem::path model;
+    api::InspectOptions inspect;
+    std::string place = "cpu";
+    bool explain = false;
   };
   const auto options = std::make_shared<Options>();
-  InspectRequest& request = options->request;
   CLI::App* command = add_command(program, "inspect",
                                   "List a Model's network, instructions, values and dependencies; of an ONNX or Paddle "
                                   "file what is in it and not supported",
                                   "halfstep inspect integer.safetensors --explain\n"
                                   "         halfstep inspect model.onnx",
                                   options->common);
-  command->add_option("model", request.model, "Model of any stage, an .ir text, or an ONNX or Paddle file")->required();
-  command->add_flag("--explain", request.explain, "also why each kernel was chosen and the others refused");
-  command->add_flag("--nodes", request.nodes, "of an ONNX or Paddle file also every node, its inputs and its outputs");
-  command->add_option("--batch", request.batch, "stands for unknown leading extents")->capture_default_str();
-  command->add_option("--place", request.place, "cpu or sim")->capture_default_str();
+  command->add_option("model", options->model, "Model of any stage, an .ir text, or an ONNX or Paddle file")
+      ->required();
+  command->add_flag("--explain", options->explain, "also why each kernel was chosen and the others refused");
+  command->add_flag("--nodes", options->inspect.nodes,
+                    "of an ONNX or Paddle file also every node, its inputs and its outputs");
+  command->add_option("--batch", options->inspect.batch, "stands for unknown leading extents")->capture_default_str();
+  command->add_option("--place", options->place, "cpu or sim")->capture_default_str();
   command->callback([options, &work] {
     work = [options] {
-      const InspectReport report = inspect_model(options->request);
-      fmt::print("{}", options->common.json ? report.json : report.text);
+      options->inspect.place = parse_device(options->place);
+      const std::filesystem::path& path = options->model;
+      const bool is_text = path.extension() == ".ir";
+      if (!is_text && formats::is_foreign(path)) {
+        print(api::inspect(*formats::open(path), options->inspect), options->explain, options->common.json);
+      } else {
+        const Model model = is_text ? api::load_text(path, 0) : api::load(path);
+        print(api::inspect(model, options->inspect), options->explain, options->common.json);
+      }
       return int{kDone};
     };
   });

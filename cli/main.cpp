@@ -81,7 +81,7 @@ int parse_and_work(int count, const char* const* arguments) {
       "Halfstep trains quantized networks and proves that the integers on the device are the same, code for code.",
       "halfstep");
   program.require_subcommand(1);
-  program.set_version_flag("--version", "halfstep 0.1.0");
+  program.set_version_flag("--version", std::string("halfstep ") + kVersion);
   program.footer(
       "Exit codes: 0 done, 1 a check found a difference, 2 wrong use or bad input, 3 not supported, 130 "
       "interrupted.\n");

@@ -128,20 +128,20 @@ int finish(const Report& report, bool json) {
 int run_golden_command(const OpCommand& command) {
   if (command.arguments.size() != 1)
     fail("op golden: found {} files, expected one: halfstep op golden FILE.json", command.arguments.size());
-  GoldenRequest request{command.arguments.front()};
+  api::GoldenRequest request{command.arguments.front()};
   if (!command.operators.empty()) request.operators = command.operators;
-  return finish(run_golden(request, command.common.settings()), command.common.json);
+  return finish(api::run_golden(request, command.common.settings()), command.common.json);
 }
 
 int run_operators_command(const OpCommand& command) {
-  OpRequest request;
+  api::OpRequest request;
   request.mode = command.mode;
   request.problems = command.arguments;
-  request.device = command.device;
+  request.device = parse_device(command.device);
   if (!command.operators.empty()) request.operators = command.operators;
   const int ways = !command.arguments.empty() + !command.operators.empty() + command.all;
   if (ways != 1) fail("op {}: found {} of problems, --operator and --all, expected one of them", command.mode, ways);
-  return finish(run_operators(request, command.common.settings()), command.common.json);
+  return finish(api::run_operators(request, command.common.settings()), command.common.json);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace halfstep::cli {
 namespace {
 
 /// "conv4=4/8", "conv*=4/" or "relu?=/4": weights before the slash, features after it.
-LayerBits parse_bits(const std::string& text) {
+api::LayerBits parse_bits(const std::string& text) {
   const size_t equals = text.rfind('=');
   const size_t slash = text.find('/', equals == std::string::npos ? 0 : equals);
   const auto number = [&](const std::string& digits) -> std::optional<int> {
@@ -24,40 +24,52 @@ LayerBits parse_bits(const std::string& text) {
   return {text.substr(0, equals), number(text.substr(equals + 1, slash - equals - 1)), number(text.substr(slash + 1))};
 }
 
+struct QuantizeArguments {
+  Common common;
+  std::filesystem::path model, out;
+  std::string data;
+  TargetOptions target;
+  api::QuantizeOptions quantize;
+  PreprocessOptions preprocess;
+  std::vector<std::string> bits;
+};
+
+/// A prepared network with other widths needs no samples; any other is prepared and calibrated.
+api::Quantized quantized(const QuantizeArguments& arguments) {
+  io::require_file_target(arguments.out);
+  const auto [network, data] = api::load_both(arguments.model, arguments.data, arguments.quantize.preprocess);
+  if (api::stage_of(network) == "prepared" && !arguments.quantize.bits.empty())
+    return api::change_bits(network, arguments.quantize.bits);
+  return api::quantize(network, arguments.target.platform(), data, arguments.quantize, arguments.common.settings());
+}
+
 }  // namespace
 
 void add_quantize(CLI::App& program, Work& work) {
-  struct Options {
-    Common common;
-    QuantizeRequest request;
-    PreprocessOptions preprocess;
-    std::vector<std::string> overrides, bits;
-  };
-  const auto options = std::make_shared<Options>();
-  QuantizeRequest& request = options->request;
+  const auto options = std::make_shared<QuantizeArguments>();
   CLI::App* command = add_command(
       program, "quantize", "Insert and calibrate the quantizers of a platform",
       "halfstep quantize float.safetensors --platform pow2_int8 --calibrate digits.csv.gz --out prepared.safetensors",
       options->common);
-  command->add_option("model", request.model, "float Model, ONNX or Paddle file, or a prepared Model with --bits")
+  command->add_option("model", options->model, "float Model, ONNX or Paddle file, or a prepared Model with --bits")
       ->required();
-  command->add_option("--calibrate", request.calibrate, "samples to calibrate on; the embedded digits without it");
-  command->add_option("--out", request.out, "file for the prepared Model")->required();
+  command->add_option("--calibrate", options->data, "samples to calibrate on; the embedded digits without it");
+  command->add_option("--out", options->out, "file for the prepared Model")->required();
   command->add_option("--bits", options->bits,
                       "LAYERS=WEIGHTS/FEATURES: other widths for some layers, as in 'conv*=4/8'");
   command
-      ->add_option("--keep-samples", request.keep_samples,
+      ->add_option("--keep-samples", options->quantize.stored_samples,
                    "so many samples travel with the prepared Model, for verify; 0: none, for privacy")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_preprocess(*command, options->preprocess);
-  add_target(*command, request.target, options->overrides);
+  add_target(*command, options->target);
   command->callback([options, &work] {
     work = [options] {
-      options->request.preprocess = options->preprocess.given();
-      options->request.target.overrides = split_overrides(options->overrides);
-      for (const std::string& text : options->bits) options->request.bits.push_back(parse_bits(text));
-      const QuantizeReport report = quantize_model(options->request, options->common.settings());
+      options->quantize.preprocess = options->preprocess.given();
+      for (const std::string& text : options->bits) options->quantize.bits.push_back(parse_bits(text));
+      const api::Quantized report = quantized(*options);
+      api::save(report.model, options->out);
       if (options->common.json) {
         fmt::print("{}\n", nlohmann::ordered_json({{"samples", report.samples},
                                                    {"audit", audit_json(report.audit)},
@@ -72,7 +84,7 @@ void add_quantize(CLI::App& program, Work& work) {
                      report.preprocess);
         if (!report.islands.empty())
           fmt::print("{}convert needs --float-islands to keep them\n", islands_text(report.islands));
-        fmt::print("wrote {}\n", options->request.out.string());
+        fmt::print("wrote {}\n", options->out.string());
       }
       return int{kDone};
     };

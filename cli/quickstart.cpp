@@ -11,15 +11,17 @@ namespace {
 
 struct QuickstartOptions {
   Common common;
-  QuickstartRequest request;
+  std::string data;
+  std::filesystem::path model;
+  TargetOptions target;
+  api::QuickstartRequest request;
   PreprocessOptions preprocess;
-  std::vector<std::string> overrides;
 };
 
 std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
 std::string kilobytes(int64_t bytes) { return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1000); }
 
-void print_report(const QuickstartReport& report, const std::filesystem::path& out) {
+void print_report(const api::QuickstartReport& report, const std::filesystem::path& out) {
   const auto shown = [&](double share) { return report.has_accuracy ? percent(share) : std::string("no labels"); };
   Table accuracy({"network", "accuracy", "file"});
   accuracy.add({"float", shown(report.accuracy_float), kilobytes(report.float_bytes)});
@@ -37,19 +39,38 @@ void print_report(const QuickstartReport& report, const std::filesystem::path& o
       static_cast<double>(report.peak_rss_bytes) / 1e6, report.weights_digest, out.string());
 }
 
+/// Reads what the options name, and writes the report beside the Models.
+api::QuickstartReport quickstart_of(QuickstartOptions& options) {
+  api::QuickstartRequest& request = options.request;
+  io::require_folder_target(request.out);
+  request.platform = options.target.platform();
+  request.widths = options.target.widths;
+  request.preprocess = options.preprocess.given();
+  if (options.model.empty()) {
+    request.data = api::load_data(options.data);
+  } else {
+    auto [network, data] = api::load_both(options.model, options.data, request.preprocess);
+    request.network = std::move(network);
+    request.data = std::move(data);
+  }
+  api::QuickstartReport report = api::quickstart(request, options.common.settings());
+  report::write(report, request.out);
+  return report;
+}
+
 }  // namespace
 
 void add_quickstart(CLI::App& program, Work& work) {
   const auto options = std::make_shared<QuickstartOptions>();
-  QuickstartRequest& request = options->request;
+  api::QuickstartRequest& request = options->request;
   CLI::App* command =
       add_command(program, "quickstart",
                   "Quantize, fine-tune, convert and verify: a digit classifier that it trains first, or your network",
                   "halfstep quickstart --platform magik_t40 --weights 4 --features 4 --out magik\n"
                   "         halfstep quickstart --model resnet.onnx --data cifar10.tar.zst --scale 0.00392156863",
                   options->common);
-  command->add_option("--data", request.data, "samples; the embedded digits without it");
-  command->add_option("--model", request.model, "float Model, ONNX or Paddle file instead of training one");
+  command->add_option("--data", options->data, "samples; the embedded digits without it");
+  command->add_option("--model", options->model, "float Model, ONNX or Paddle file instead of training one");
   command->add_option("--out", request.out, "folder for Models and report")->capture_default_str();
   command->add_option("--epochs", request.float_epochs, "epochs of float training")
       ->check(CLI::PositiveNumber)
@@ -64,19 +85,17 @@ void add_quickstart(CLI::App& program, Work& work) {
   command->add_flag("--distill", request.distill, "fine-tuning learns from the float form, not from labels");
   add_islands_option(*command, request.convert);
   command
-      ->add_option("--keep-samples", request.keep_samples,
+      ->add_option("--keep-samples", request.stored_samples,
                    "so many samples travel with the prepared Model, for verify; 0: none, for privacy")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_preprocess(*command, options->preprocess);
-  add_target(*command, request.target, options->overrides);
+  add_target(*command, options->target);
   command->callback([options, &work] {
     work = [options] {
-      options->request.preprocess = options->preprocess.given();
-      options->request.target.overrides = split_overrides(options->overrides);
-      const QuickstartReport report = quickstart(options->request, options->common.settings());
+      const api::QuickstartReport report = quickstart_of(*options);
       if (options->common.json) {
-        fmt::print("{}", report_json(report));
+        fmt::print("{}", report::as_json(report));
       } else {
         print_report(report, options->request.out);
       }

@@ -9,12 +9,20 @@
 namespace halfstep::cli {
 namespace {
 
+struct RunReport {
+  api::RunResult result;                     ///< of test data the last set's
+  std::vector<api::Comparison> comparisons;  ///< of test data with the name of its set before it: "test_data_set_0/y"
+  bool equal() const {
+    return std::ranges::all_of(comparisons, [](const api::Comparison& c) { return c.differing == 0; });
+  }
+};
+
 void print_json(const RunReport& report) {
   nlohmann::ordered_json json;
-  for (const auto& [name, tensor] : report.outputs) json["outputs"][name] = to_string(tensor.type());
+  for (const auto& [name, tensor] : report.result.outputs) json["outputs"][name] = to_string(tensor.type());
   json["equal"] = report.equal();
-  if (!report.milliseconds.empty()) json["milliseconds"] = report.milliseconds;
-  for (const RunComparison& c : report.comparisons)
+  if (!report.result.milliseconds.empty()) json["milliseconds"] = report.result.milliseconds;
+  for (const api::Comparison& c : report.comparisons)
     json["comparisons"].push_back({{"tensor", c.tensor},
                                    {"elements", c.elements},
                                    {"differing", c.differing},
@@ -24,57 +32,111 @@ void print_json(const RunReport& report) {
 
 void print_text(const RunReport& report) {
   Table outputs({"output", "type"});
-  for (const auto& [name, tensor] : report.outputs) outputs.add({name, to_string(tensor.type())});
+  for (const auto& [name, tensor] : report.result.outputs) outputs.add({name, to_string(tensor.type())});
   fmt::print("{}", outputs.text());
-  if (!report.milliseconds.empty()) {
-    std::vector<double> sorted = report.milliseconds;
+  if (!report.result.milliseconds.empty()) {
+    std::vector<double> sorted = report.result.milliseconds;
     std::sort(sorted.begin(), sorted.end());
     fmt::print("\n{} runs: median {:.3f} ms, fastest {:.3f} ms\n", sorted.size(), sorted[sorted.size() / 2], sorted[0]);
   }
   if (report.comparisons.empty()) return;
   Table table({"compared", "elements", "differing", "largest difference"});
-  for (const RunComparison& c : report.comparisons)
+  for (const api::Comparison& c : report.comparisons)
     table.add(
         {c.tensor, std::to_string(c.elements), std::to_string(c.differing), fmt::format("{:g}", c.largest_difference)});
   fmt::print("\n{}", table.text());
-  for (const RunComparison& c : report.comparisons) {
+  for (const api::Comparison& c : report.comparisons) {
     if (c.differing > 0)
       fmt::print("{}: first differs at {}: found {}, expected {}\n", c.tensor, to_string(c.first_position),
                  c.first_found, c.first_expected);
   }
 }
 
+struct RunArguments {
+  Common common;
+  std::filesystem::path model, inputs, outputs, expect, test_data;
+  std::string place = "cpu";
+  api::RunOptions run;
+  api::Tolerance tolerance;
+};
+
+api::RunOptions run_options(const RunArguments& arguments, const std::filesystem::path& source) {
+  api::RunOptions options = arguments.run;
+  options.place = parse_device(arguments.place);
+  options.source = source.string();
+  return options;
+}
+
+/// Every set of a folder in ONNX's layout.
+RunReport run_test_data(const RunArguments& arguments) {
+  const auto file = formats::open(arguments.model);
+  const api::Tolerance tolerance = api::read_tolerance(arguments.test_data, arguments.tolerance);
+  RunReport report;
+  for (const api::TestSet& set : api::read_test_data(arguments.test_data, file->summary())) {
+    const auto options = run_options(arguments, arguments.test_data / set.name);
+    report.result = api::run(*file, set.inputs, options, arguments.common.settings());
+    for (api::Comparison& comparison : api::compare(report.result.outputs, set.outputs, tolerance)) {
+      comparison.tensor = set.name + "/" + comparison.tensor;
+      report.comparisons.push_back(std::move(comparison));
+    }
+  }
+  return report;
+}
+
+RunReport run_tensors(const RunArguments& arguments) {
+  const bool foreign = formats::is_foreign(arguments.model);
+  if (!foreign && arguments.inputs.empty()) fail("{}: found no inputs for it: --inputs FILE", arguments.model.string());
+  const Tensors inputs = arguments.inputs.empty() ? Tensors() : api::read_tensors(arguments.inputs);
+  const Tensors expected = arguments.expect.empty() ? Tensors() : api::read_tensors(arguments.expect);
+  const auto settings = arguments.common.settings();
+  RunReport report;
+  const auto options = run_options(arguments, arguments.inputs.empty() ? arguments.model : arguments.inputs);
+  report.result = foreign ? api::run(*formats::open(arguments.model), inputs, options, settings)
+                          : api::run(api::load(arguments.model), inputs, options, settings);
+  report.comparisons =
+      about(arguments.expect, [&] { return api::compare(report.result.outputs, expected, arguments.tolerance); });
+  return report;
+}
+
+RunReport run_all(const RunArguments& arguments) {
+  if (!arguments.outputs.empty()) io::require_file_target(arguments.outputs);
+  if (!arguments.test_data.empty() && !formats::is_foreign(arguments.model))
+    fail("{}: test data go with a foreign file", arguments.model.string());
+  RunReport report = arguments.test_data.empty() ? run_tensors(arguments) : run_test_data(arguments);
+  if (!arguments.outputs.empty()) api::write_tensors(arguments.outputs, report.result.outputs);
+  return report;
+}
+
 }  // namespace
 
 void add_run(CLI::App& program, Work& work) {
-  struct Options {
-    Common common;
-    RunRequest request;
-  };
-  const auto options = std::make_shared<Options>();
-  RunRequest& request = options->request;
+  const auto options = std::make_shared<RunArguments>();
   CLI::App* command =
       add_command(program, "run", "Run a Model, or a file of ONNX or Paddle, on named tensors and compare its outputs",
                   "halfstep run model.safetensors --inputs x.npz --expect y.npz --rtol 1e-4\n"
                   "         halfstep run model.onnx --test-data FOLDER",
                   options->common);
-  command->add_option("model", request.model, "Model of any stage, or a file of ONNX or Paddle")->required();
-  auto* inputs = command->add_option("--inputs", request.inputs, "safetensors or npz, tensors by name");
+  command->add_option("model", options->model, "Model of any stage, or a file of ONNX or Paddle")->required();
+  auto* inputs = command->add_option("--inputs", options->inputs, "safetensors or npz, tensors by name");
   command
-      ->add_option("--test-data", request.test_data,
+      ->add_option("--test-data", options->test_data,
                    "folder with test_data_set_*/input_*.pb and output_*.pb; tolerance.json beside them comes before "
                    "--rtol and --atol")
       ->excludes(inputs);
-  command->add_option("--outputs", request.outputs, "file for the outputs");
-  command->add_option("--expect", request.expect, "file with expected outputs; a difference exits with 1");
-  auto* relative = command->add_option("--rtol", request.relative, "relative tolerance")->capture_default_str();
-  auto* absolute = command->add_option("--atol", request.absolute, "absolute tolerance")->capture_default_str();
-  command->add_flag("--exact", request.exact, "every bit must agree")->excludes(relative)->excludes(absolute);
-  command->add_option("--repeat", request.repeat, "time so many further runs")->check(CLI::Range(0, 1'000'000));
-  command->add_option("--place", request.place, "cpu, sim, cuda or cuda:N")->capture_default_str();
+  command->add_option("--outputs", options->outputs, "file for the outputs");
+  command->add_option("--expect", options->expect, "file with expected outputs; a difference exits with 1");
+  auto* relative =
+      command->add_option("--rtol", options->tolerance.relative, "relative tolerance")->capture_default_str();
+  auto* absolute =
+      command->add_option("--atol", options->tolerance.absolute, "absolute tolerance")->capture_default_str();
+  command->add_flag("--exact", options->tolerance.exact, "every bit must agree")
+      ->excludes(relative)
+      ->excludes(absolute);
+  command->add_option("--repeat", options->run.repeat, "time so many further runs")->check(CLI::Range(0, 1'000'000));
+  command->add_option("--place", options->place, "cpu, sim, cuda or cuda:N")->capture_default_str();
   command->callback([options, &work] {
     work = [options] {
-      const RunReport report = run_model(options->request, options->common.settings());
+      const RunReport report = run_all(*options);
       options->common.json ? print_json(report) : print_text(report);
       return int{report.equal() ? kDone : kDifference};
     };

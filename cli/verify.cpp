@@ -9,7 +9,9 @@ namespace {
 struct VerifyOptions {
   Common common;
   std::vector<std::filesystem::path> paths;
-  VerifyRequest request;
+  std::filesystem::path prepared, integer;
+  std::string data;
+  api::VerifyOptions verify;
   std::string meaning = "sampled";
 };
 
@@ -28,15 +30,17 @@ std::filesystem::path folder_of(const VerifyOptions& options) {
 
 int verify_and_report(VerifyOptions& options) {
   const auto folder = folder_of(options);
-  VerifyRequest& request = options.request;
   if (options.paths.size() == 2) {
-    request.prepared = options.paths[0];
-    request.integer = options.paths[1];
+    options.prepared = options.paths[0];
+    options.integer = options.paths[1];
   }
-  if (request.prepared.empty()) request.prepared = folder / "prepared.safetensors";
-  if (request.integer.empty()) request.integer = folder / "integer.safetensors";
-  request.all_meaning = options.meaning == "all";
-  const auto report = verify_models(request, options.common.settings());
+  if (options.prepared.empty()) options.prepared = folder / "prepared.safetensors";
+  if (options.integer.empty()) options.integer = folder / "integer.safetensors";
+  options.verify.all_meaning = options.meaning == "all";
+  const Model prepared = api::load_stage(options.prepared, {"prepared"});
+  const Model integer = api::load_stage(options.integer, {"integer"});
+  const api::Dataset data = api::load_data(options.data, api::classes_of(prepared));
+  const auto report = api::verify(prepared, integer, data, options.verify, options.common.settings());
   if (options.common.json) {
     fmt::print("{}", roads_json(report));
   } else {
@@ -60,10 +64,10 @@ void add_verify(CLI::App& program, Work& work) {
                    "prepared and integer Model; or a quickstart folder; without it the current one if it holds a "
                    "report.json, else quickstart_out")
       ->expected(0, 2);
-  command->add_option("--prepared", options->request.prepared, "prepared Model instead of the folder's");
-  command->add_option("--integer", options->request.integer, "integer Model instead of the folder's");
-  command->add_option("--data", options->request.data, "samples; the embedded digits without it");
-  command->add_option("--inject", options->request.inject,
+  command->add_option("--prepared", options->prepared, "prepared Model instead of the folder's");
+  command->add_option("--integer", options->integer, "integer Model instead of the folder's");
+  command->add_option("--data", options->data, "samples; the embedded digits without it");
+  command->add_option("--inject", options->verify.inject,
                       "LAYER:INDEX: flip the top bit of that weight code in the integer program first");
   command
       ->add_option(
@@ -73,13 +77,13 @@ void add_verify(CLI::App& program, Work& work) {
           "elements of all samples")
       ->check(CLI::IsMember({"sampled", "all"}))
       ->capture_default_str();
-  command->add_option("--with", options->request.with,
+  command->add_option("--with", options->verify.with,
                       "onnxruntime: run the integer program there too, without graph optimizations, and compare every "
                       "layer's codes");
-  command->add_option("--exported", options->request.exported,
+  command->add_option("--exported", options->verify.exported,
                       "with onnxruntime: an ONNX file that the integer program was exported to, instead of a new one");
   command->add_flag(
-      "--variants", options->request.variants,
+      "--variants", options->verify.variants,
       "with onnxruntime: report what differs with its graph optimizations and in the QDQ form, with every "
       "layer as an output, which limits what can be fused, and with the network's outputs alone; no failure");
   command->callback([options, &work] { work = [options] { return verify_and_report(*options); }; });

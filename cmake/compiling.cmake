@@ -2,6 +2,7 @@
 # nothing is computed.
 set(HALFSTEP_GEN ${CMAKE_BINARY_DIR}/gen)
 file(MAKE_DIRECTORY ${HALFSTEP_GEN})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/version.h.in ${HALFSTEP_GEN}/halfstep/base/version.h @ONLY)
 
 # For code that runs once for a network or a file: a third less to compile, nothing to be seen in the time of a command.
 set(HALFSTEP_COLD $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)

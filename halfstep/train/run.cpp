@@ -41,14 +41,35 @@ double run_epoch(Fit& fit, const std::filesystem::path& result, const ProgressCa
   try {
     return fit.run_epoch(progress, stage);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::bad_input || fit.state().course.standings.empty()) throw;
+    if (error.kind() != ErrorKind::bad_input || fit.state().course.standings.empty() || result.empty()) throw;
     save_model(fit.result(), result);
     fail("{}; {} has the best state before, {}", error.what(), result.string(), best_text(fit.state().course));
   }
 }
 
+namespace {
+
+RunOutcome outcome_of(const Fit& fit, RunOutcome outcome) {
+  outcome.times = fit.times();
+  outcome.course = fit.state().course;
+  outcome.model = fit.result();
+  return outcome;
+}
+
+RunOutcome run_in_memory(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool,
+                         const ProgressCallback& progress) {
+  if (options.resume) fail("resume: found no folder, expected that of the run to go on with");
+  Fit fit(model, samples, options.fit, pool);
+  RunOutcome outcome;
+  while (!fit.finished()) outcome.loss = run_epoch(fit, {}, progress);
+  return outcome_of(fit, std::move(outcome));
+}
+
+}  // namespace
+
 RunOutcome run(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool,
                const ProgressCallback& progress) {
+  if (options.folder.empty()) return run_in_memory(model, samples, options, pool, progress);
   const RunKey key = key_of(model, samples, options.fit);
   const auto result_path = options.folder / "model.safetensors";
   const auto last = options.resume ? last_checkpoint(options.folder) : std::nullopt;
@@ -65,10 +86,7 @@ RunOutcome run(const Model& model, const Samples& samples, const RunOptions& opt
     }
     save_model(fit.result(), result_path);
   }
-  outcome.times = fit.times();
-  outcome.course = fit.state().course;
-  outcome.model = fit.result();
-  return outcome;
+  return outcome_of(fit, std::move(outcome));
 }
 
 }  // namespace halfstep::train

@@ -1,4 +1,4 @@
-// A training run in a folder: a checkpoint after every epoch, the result at the end.
+// A training run, in memory or in a folder: there with a checkpoint after every epoch and the result at the end.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@ namespace halfstep::train {
 
 struct RunOptions {
   FitOptions fit;
-  std::filesystem::path folder;
+  std::filesystem::path folder;  ///< "": nothing is written
   bool resume = false;  ///< go on from the last checkpoint, or start afresh where there is none
 };
 
@@ -22,12 +22,12 @@ struct RunOutcome {
   StepTimes times;            ///< of the steps that were run
 };
 
-/// One epoch of `fit`; returns its mean loss. Where it fails and samples were held back, `result` has the best state
-/// before it, and the error says so.
+/// One epoch of `fit`; returns its mean loss. Where it fails and samples were held back, the file `result`, if one is
+/// named, has the best state before it, and the error says so.
 double run_epoch(Fit& fit, const std::filesystem::path& result, const ProgressCallback& progress,
                  std::string_view stage = "training");
 
-/// Trains `model` and writes checkpoint_NNNN.safetensors after each epoch and model.safetensors at the end. A killed
+/// Trains `model`; in a folder it writes checkpoint_NNNN.safetensors after each epoch and model.safetensors at the end. A killed
 /// run is continued or replaced; an interrupted one (progress throws) leaves its last checkpoint. Where an epoch fails,
 /// model.safetensors has the best state before it (with FitOptions::keeps_best), and the error says so. A fresh run
 /// into the folder of an earlier one replaces its checkpoints as soon as it has one of its own. Other files are left

@@ -248,13 +248,13 @@ TEST_F(BadInput, a_network_of_the_wrong_stage) {
   expect_error(kBadInput, "quick/float.safetensors: found a network of stage float, expected prepared",
                {"convert", "quick/float.safetensors", "--out", "new.safetensors"});
   expect_error(kBadInput,
-               "quick/prepared.safetensors: is prepared already; name layers whose bits are to change, or start from "
+               "network 'digits' is prepared already; name layers whose bits are to change, or start from "
                "the float network",
                {"quantize", "quick/prepared.safetensors", "--out", "new.safetensors"});
   expect_error(kBadInput, "quick/prepared.safetensors: found a network of stage prepared, expected integer",
                {"verify", "quick", "--integer", "quick/prepared.safetensors"});
   expect_error(kBadInput,
-               "quick/integer.safetensors: is an integer program, which cannot be trained; train the prepared network "
+               "network 'digits' is an integer program, which cannot be trained; train the prepared network "
                "it came from",
                {"train", "--model", "quick/integer.safetensors", "--epochs", "1", "--out", "new"});
 }
@@ -350,7 +350,7 @@ TEST_F(BadInput, tensors_that_the_network_does_not_take) {
   expect_run({{"y", x}}, "in.npz: tensor 'y' is no input of network 'digits'");
   expect_run({}, "in.npz: input 'x' of network 'digits' is missing");
   io::write_npz(*workspace / "x.npz", {{"x", x}});
-  expect_error(kBadInput, "x.npz: tensor 'x' is no output of network 'digits'",
+  expect_error(kBadInput, "x.npz: tensor 'x' is no output of the network",
                {"run", "quick/float.safetensors", "--inputs", "x.npz", "--expect", "x.npz", "--outputs", "new.npz"});
   expect_error(kBadInput, "place: found 'moon', expected cpu, sim, cuda or cuda:N",
                {"run", "quick/float.safetensors", "--inputs", "x.npz", "--place", "moon"});

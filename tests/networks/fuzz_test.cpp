@@ -13,20 +13,20 @@ constexpr uint64_t kSeeds = 1500;
 
 /// Fixed seeds, of which nothing is found, and of which most become integer programs on codes alone.
 TEST(Fuzz, FindsNothing) {
-  FuzzRequest request;
+  api::FuzzRequest request;
   request.last = kSeeds;
-  const FuzzReport report = run_fuzz(request, {});
+  const api::FuzzReport report = api::run_fuzz(request, {});
   EXPECT_EQ(report.graphs, static_cast<int64_t>(kSeeds));
   EXPECT_GE(report.without_islands * 10, report.graphs * 7);
-  for (const FuzzFinding& finding : report.findings)
+  for (const api::FuzzFinding& finding : report.findings)
     ADD_FAILURE() << "seed " << finding.seed << ", " << finding.check << ": " << finding.what << "; target "
                   << finding.target;
 }
 
 TEST(Fuzz, SeedsMustBeInOrder) {
-  FuzzRequest request;
+  api::FuzzRequest request;
   request.first = 5, request.last = 4;
-  EXPECT_THROW(run_fuzz(request, {}), Error);
+  EXPECT_THROW(api::run_fuzz(request, {}), Error);
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ TEST(ObstacleOnCodes, IsAnOpenExtentOrACountThatNoShiftDividesBy) {
                arith::kMostInInt32);
 }
 
-Prepared averages(const std::string& platform, const PlatformOverrides& overrides = {}) {
+Prepared averages(const std::string& platform, const std::vector<std::pair<std::string, std::string>>& overrides = {}) {
   return Prepared(platform, {}, overrides, HALFSTEP_SOURCE_DIR "/tests/roads/averages.ir");
 }
 
@@ -107,7 +107,7 @@ TEST_P(AveragesOn, BothRoadsAreEqual) {
   const auto conversion = quant::convert(prepared.model);
   const ops::IntegerAvgPool2d cut(conversion.model.graph.op("cut").node());
   EXPECT_FALSE(cut.count_include_pad());
-  const auto report = prepared.compare(roads_of(prepared.model, conversion.model));
+  const auto report = prepared.compare(api::roads_of(prepared.model, conversion.model));
   for (const auto& layer : report.layers) {
     EXPECT_GT(layer.compared, 0) << layer.layer.name;
     EXPECT_EQ(layer.differing + layer.parameters_differing, 0) << layer.layer.name;

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
+#include "halfstep/api/model.h"
 #include "halfstep/ir/float_operators.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/ir/parse.h"
-#include "halfstep/network.h"
 #include "tests/roads/fixture.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
@@ -24,10 +24,10 @@ io::Dataset images() {
 
 verify::RoadReport compare(Model prepared, const io::Dataset& data) {
   ThreadPool pool(2);
-  const auto parts = parts_for(prepared, data);
+  const auto parts = api::parts_for(prepared, data);
   train::calibrate(prepared, parts.train, {.batch = 8, .batches = 2}, pool);
   const Model integer = quant::convert(prepared, {.float_islands = true}).model;
-  return compare_on(roads_of(prepared, integer), parts.test, pool, {});
+  return api::compare_on(api::roads_of(prepared, integer), parts.test, pool, {});
 }
 
 /// A convolution on those images with result c, then `body`.
@@ -113,7 +113,7 @@ TEST(CodePlanOf, APaddedNumberIsInTheRangeBehindIt) {
       quant::load_platform("generic_int8"));
   const io::Dataset data = images();
   ThreadPool pool(2);
-  train::calibrate(prepared, parts_for(prepared, data).train, {.batch = 8, .batches = 2}, pool);
+  train::calibrate(prepared, api::parts_for(prepared, data).train, {.batch = 8, .batches = 2}, pool);
   EXPECT_GE(prepared.tensors.at("c.high").data<float>()[0], 3.0F);
 }
 

@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Export, EveryWidth, testing::Values(8, 4));
 TEST_P(EveryWidth, OperatorsOnCodesGiveTheCodesOfEveryLayer) {
   Prepared prepared("onnxruntime_int8", {GetParam(), GetParam(), {}});
   const Model integer = quant::convert(prepared.model).model;
-  const auto layers = layers_of(roads_of(prepared.model, integer));
+  const auto layers = layers_of(api::roads_of(prepared.model, integer));
   ExportOptions options{.form = ExportForm::qoperator, .opset = 13};
   options.outputs = layers;
   const auto file = formats::onnx::export_model(integer, options, "");
@@ -107,7 +107,7 @@ graph n(x: f32[?, $channels, $height, $width]) {
 )";
   Prepared prepared("onnxruntime_int8", {}, {}, path);
   const Model integer = quant::convert(prepared.model).model;
-  const auto roads = roads_of(prepared.model, integer);
+  const auto roads = api::roads_of(prepared.model, integer);
   EXPECT_TRUE(prepared.compare(roads).equal());
   ExportOptions options{.form = ExportForm::qoperator};
   options.outputs = layers_of(roads);
@@ -232,17 +232,15 @@ TEST(Export, AnotherArithmeticIsRefusedUnlessApproximated) {
 TEST(Export, TheVerbChoosesByTheStageOfTheModel) {
   const TemporaryFolder folder;
   Prepared prepared("generic_int8");
-  save_model(prepared.model, folder / "prepared");
-  save_model(quant::convert(prepared.model).model, folder / "integer");
-  const auto request = [&](const std::string& model, const std::string& format, bool approximate = false) {
-    return ExportRequest{folder / model, folder / "m.onnx", format, 21, approximate};
+  const Model integer = quant::convert(prepared.model).model;
+  const auto exported = [&](const Model& model, const std::string& format, bool approximate = false) {
+    return api::export_onnx(model, folder / "m.onnx", {.format = format, .approximate = approximate});
   };
-  EXPECT_TRUE(export_model(request("prepared", "float")).approximated.empty());
-  EXPECT_NE(error_of([&] { export_model(request("integer", "float")); }).find("has no float weights"),
-            std::string::npos);
-  EXPECT_EQ(kind_of([&] { export_model(request("prepared", "qdq")); }), ErrorKind::unsupported);
-  EXPECT_EQ(export_model(request("prepared", "qdq", true)).approximated.size(), 8U);
-  EXPECT_NE(error_of([&] { export_model(request("prepared", "quantized")); }).find("expected float, qdq or qoperator"),
+  EXPECT_TRUE(exported(prepared.model, "float").approximated.empty());
+  EXPECT_NE(error_of([&] { exported(integer, "float"); }).find("has no float weights"), std::string::npos);
+  EXPECT_EQ(kind_of([&] { exported(prepared.model, "qdq"); }), ErrorKind::unsupported);
+  EXPECT_EQ(exported(prepared.model, "qdq", true).approximated.size(), 8U);
+  EXPECT_NE(error_of([&] { exported(prepared.model, "quantized"); }).find("expected float, qdq or qoperator"),
             std::string::npos);
 }
 

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "halfstep/base/random.h"
-#include "halfstep/data.h"
 #include "halfstep/halfstep.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/network.h"
@@ -13,13 +12,13 @@ namespace halfstep::test {
 
 /// Untrained but calibrated: the built-in network on the digits, for a platform and widths.
 struct Prepared {
-  io::Dataset data = open_data("");
+  io::Dataset data = api::load_data("");
   train::TrainTest parts = train::split(data);
   ThreadPool pool{2};
   Model model;
 
   explicit Prepared(const std::string& platform, quant::PrepareOptions widths = {},
-                    const PlatformOverrides& overrides = {}, const std::string& network = "digits") {
+                    const std::vector<std::pair<std::string, std::string>>& overrides = {}, const std::string& network = "digits") {
     Model fresh = train::create_network(network, data.sample_dims(), static_cast<int64_t>(data.classes.size()), 7);
     train::set_preprocess(fresh, {.scale = 1.0F / 16});
     parts.feed(fresh);

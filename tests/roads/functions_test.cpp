@@ -48,8 +48,8 @@ TEST_P(EveryFunction, GivesTheSameCodesOnBothRoads) {
   train::calibrate(model, parts.train, {.batch = 32, .batches = 1}, pool);
   const auto conversion = quant::convert(model);
   const auto report = verify::compare_roads(
-      roads_of(model, conversion.model), [&](int64_t begin, int64_t count) { return parts.test.inputs(begin, count); },
-      32, 32, pool);
+      api::roads_of(model, conversion.model),
+      [&](int64_t begin, int64_t count) { return parts.test.inputs(begin, count); }, 32, 32, pool);
   EXPECT_TRUE(report.equal());
   EXPECT_EQ(report.layers.size(), GetParam()->quant.trait == "fuses_into_producer" ? 2U : 3U);
 }

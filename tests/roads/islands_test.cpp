@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Roads, IslandsOn,
 TEST_P(IslandsOn, BothRoadsAreEqual) {
   Prepared prepared = with_islands(GetParam());
   const auto conversion = quant::convert(prepared.model, {.float_islands = true});
-  const auto report = prepared.compare(roads_of(prepared.model, conversion.model));
+  const auto report = prepared.compare(api::roads_of(prepared.model, conversion.model));
   EXPECT_EQ(report.layers.size(), 14U);
   for (const auto& layer : report.layers) {
     EXPECT_GT(layer.compared, 0) << layer.layer.name;
@@ -96,7 +96,7 @@ TEST(Islands, HaveNoBitsToSet) {
 TEST(Islands, AnotherNetworksProgramIsRefused) {
   Prepared prepared = with_islands();
   const Prepared other("generic_int8");
-  EXPECT_EQ(error_of([&] { prepared.compare(roads_of(prepared.model, quant::convert(other.model).model)); }),
+  EXPECT_EQ(error_of([&] { prepared.compare(api::roads_of(prepared.model, quant::convert(other.model).model)); }),
             "layer 'conv': network 'digits' has no value of that name, expected the integer program of 'islands'");
 }
 
@@ -116,7 +116,7 @@ TEST(Islands, ACorruptedConstantOfOneIsFound) {
   Tensor& scale = conversion.model.tensors.at("norm.scale");
   scale = scale.clone();
   scale.data<float>()[3] *= 1.0001F;
-  const auto report = prepared.compare(roads_of(prepared.model, conversion.model));
+  const auto report = prepared.compare(api::roads_of(prepared.model, conversion.model));
   EXPECT_FALSE(report.equal());
   for (const auto& layer : report.layers) {
     if (!layer.feature) continue;

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
+#include "halfstep/api/source.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
-#include "halfstep/source.h"
 #include "halfstep/verify/layer_meaning.h"
 #include "halfstep/verify/meaning.h"
 #include "halfstep/verify/same_floats.h"
@@ -108,15 +108,15 @@ TEST_P(EveryMisreading, IsFoundThoughTheRoadsAgree) {
   Prepared prepared("generic_int8", {}, {}, kNetwork);
   const Model integer = quant::convert(prepared.model).model;
   ASSERT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
-  ASSERT_TRUE(check_floats(prepared.model, prepared.parts.test, prepared.pool).holds());
+  ASSERT_TRUE(api::check_floats(prepared.model, prepared.parts.test, prepared.pool).holds());
   change_source(prepared.model, GetParam().roads_read, GetParam().network_says);
-  const auto roads = prepared.compare(roads_of(prepared.model, integer));
+  const auto roads = prepared.compare(api::roads_of(prepared.model, integer));
   EXPECT_TRUE(roads.equal());
   const std::string layer = GetParam().layer;
   // Of the square weight the codes are right, and in the wrong order: that is for the floats to find.
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool),
             layer.empty() ? std::vector<std::string>() : std::vector<std::string>{layer});
-  const auto floats = check_floats(prepared.model, prepared.parts.test, prepared.pool);
+  const auto floats = api::check_floats(prepared.model, prepared.parts.test, prepared.pool);
   EXPECT_TRUE(!floats.structure.empty() || floats.trained);
 }
 
@@ -199,8 +199,8 @@ TEST(Meaning, WithoutTheNetworkItIsSaidThatNobodyLooked) {
   Prepared prepared("generic_int8");
   prepared.model.source = nullptr;
   verify::RoadReport report;
-  check_meaning(report, prepared.model, quant::convert(prepared.model).model, prepared.parts.test, {}, prepared.pool,
-                {});
+  api::check_meaning(report, prepared.model, quant::convert(prepared.model).model, prepared.parts.test, {},
+                     prepared.pool, {});
   EXPECT_EQ(report.unchecked,
             "the prepared Model does not have the network that it was made from, as files of earlier versions do not; "
             "quantize again");

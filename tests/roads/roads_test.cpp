@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Roads, EveryTarget,
 TEST_P(EveryTarget, TrainingRoadAndIntegerProgramAreEqual) {
   Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().features, {}});
   const auto conversion = quant::convert(prepared.model);
-  const auto report = prepared.compare(roads_of(prepared.model, conversion.model));
+  const auto report = prepared.compare(api::roads_of(prepared.model, conversion.model));
   EXPECT_EQ(report.layers.size(), 11U);
   for (const auto& layer : report.layers) {
     EXPECT_GT(layer.compared, 0) << layer.layer.name;
@@ -51,7 +51,7 @@ TEST_P(EveryTarget, TrainingRoadAndIntegerProgramAreEqual) {
 int compare_with_plain_loops(Prepared& prepared) {
   const Tensor x = prepared.parts.test.inputs(0, 2).at("x");
   const auto plain = plain_codes(prepared.model, x);
-  const auto roads = roads_of(prepared.model, quant::convert(prepared.model).model);
+  const auto roads = api::roads_of(prepared.model, quant::convert(prepared.model).model);
   CompileOptions options;
   for (const auto& layer : roads.layers) options.fetch.push_back(layer.name);
   Model integer = specialize(roads.integer, {{"x", x.dims()}});
@@ -83,7 +83,7 @@ TEST_P(EveryTarget, PlainLoopsGiveTheSameCodes) {
 /// What fills empty places is the code of 0, which the affine features of leaky_relu have in the middle.
 TEST(Roads, PaddedFeaturesHaveZeroPoints) {
   Prepared prepared("generic_int8", {}, {}, HALFSTEP_SOURCE_DIR "/tests/roads/padded_shortcut.ir");
-  EXPECT_TRUE(prepared.compare(roads_of(prepared.model, quant::convert(prepared.model).model)).equal());
+  EXPECT_TRUE(prepared.compare(api::roads_of(prepared.model, quant::convert(prepared.model).model)).equal());
   EXPECT_EQ(compare_with_plain_loops(prepared), 6);
 }
 
@@ -185,7 +185,7 @@ INSTANTIATE_TEST_SUITE_P(Roads, EveryCorruption, testing::ValuesIn(kCorruptions)
 TEST_P(EveryCorruption, IsFoundAtItsLayer) {
   Prepared prepared(GetParam().platform);
   const Model integer = quant::convert(prepared.model).model;
-  verify::Roads roads = roads_of(prepared.model, integer);
+  verify::Roads roads = api::roads_of(prepared.model, integer);
   ASSERT_TRUE(prepared.compare(roads).equal());
   GetParam().apply(GetParam().in_integer ? roads.integer : roads.training);
   const auto report = prepared.compare(roads);
@@ -210,7 +210,7 @@ TEST(Roads, PlainLoopsNoticeAChangedWeight) {
 TEST(Roads, AVariantIsAReportAndNoFailure) {
   Prepared prepared("generic_int8");
   const Model integer = quant::convert(prepared.model).model;
-  verify::Roads roads = roads_of(prepared.model, integer);
+  verify::Roads roads = api::roads_of(prepared.model, integer);
   roads.variants.push_back(
       {"off", [&](const Tensors& inputs) {
          CompileOptions options;
@@ -244,7 +244,7 @@ TEST(Roads, ReportNamesTheFirstDifferenceInBothLayouts) {
   Prepared prepared("generic_int8");
   Model integer = quant::convert(prepared.model).model;
   verify::inject(integer, "conv1:4");
-  const auto report = prepared.compare(roads_of(prepared.model, integer));
+  const auto report = prepared.compare(api::roads_of(prepared.model, integer));
   const auto& layer = report.layers[1];
   ASSERT_EQ(layer.layer.name, "conv1");
   ASSERT_TRUE(layer.parameter.has_value());

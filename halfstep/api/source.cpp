@@ -1,4 +1,4 @@
-#include "halfstep/source.h"
+#include "halfstep/api/source.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 #include "halfstep/quant/prepare.h"
 #include "halfstep/verify/meaning.h"
 
-namespace halfstep {
+namespace halfstep::api {
 namespace {
 
 /// More of them would cost more than the comparison of the roads does.
@@ -94,4 +94,4 @@ void check_meaning(verify::RoadReport& report, const Model& prepared, const Mode
   }
 }
 
-}  // namespace halfstep
+}  // namespace halfstep::api

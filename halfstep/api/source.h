@@ -1,4 +1,4 @@
-// What a quantized network is held against: where it came from. Internal to the face.
+// What a quantized network is held against: where it came from. Internal to the verbs.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "halfstep/train/samples.h"
 #include "halfstep/verify/roads.h"
 
-namespace halfstep {
+namespace halfstep::api {
 
 /// `network` as it came in, with `keep` of the samples, drawn by `seed`: all where there are no more, and whole batches
 /// where the network takes one size alone. Throws for a number below 0.
@@ -29,4 +29,4 @@ void check_meaning(verify::RoadReport& report, const Model& prepared, const Mode
                    const train::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
                    const ProgressCallback& progress);
 
-}  // namespace halfstep
+}  // namespace halfstep::api

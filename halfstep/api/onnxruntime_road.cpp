@@ -1,4 +1,4 @@
-#include "halfstep/onnxruntime_road.h"
+#include "halfstep/api/onnxruntime_road.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,16 +7,16 @@
 #include "halfstep/base/cpu.h"
 #include "halfstep/base/embedded.h"
 #include "halfstep/base/status.h"
-#include "halfstep/comparison.h"
 #include "halfstep/eager/call.h"
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/io/atomic_file.h"
 #include "halfstep/io/child_process.h"
 #include "halfstep/io/file.h"
+#include "halfstep/io/npz.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/quant/float_islands.h"
 
-namespace halfstep {
+namespace halfstep::api {
 namespace {
 
 using formats::onnx::ExportForm;
@@ -82,9 +82,9 @@ class Engine {
 
   /// Every output of a session, by its number.
   Tensors run(size_t session, const Tensors& inputs) {
-    write_tensors(folder_ / "inputs.npz", inputs);
+    io::write_npz(folder_ / "inputs.npz", inputs);
     ask("run " + std::to_string(session));
-    return read_tensors(folder_ / "outputs.npz");
+    return io::read_npz(folder_ / "outputs.npz");
   }
 
  private:
@@ -210,4 +210,4 @@ void add_onnxruntime(verify::Roads& roads, const OnnxruntimeOptions& options) {
   if (options.variants) add_variants(roads, engine);
 }
 
-}  // namespace halfstep
+}  // namespace halfstep::api

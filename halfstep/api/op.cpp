@@ -1,8 +1,8 @@
-#include "halfstep/data.h"
-#include "halfstep/halfstep.h"
+#include "halfstep/api/op.h"
+
 #include "halfstep/passes/gradients.h"
 
-namespace halfstep {
+namespace halfstep::api {
 
 verify::OpReport run_operators(const OpRequest& request, const Settings& settings) {
   verify::OpOptions options;
@@ -10,7 +10,7 @@ verify::OpReport run_operators(const OpRequest& request, const Settings& setting
   options.problems = request.problems;
   options.operators = request.operators;
   options.threads = settings.threads;
-  options.place = place_of(request.device);
+  options.place = request.device;
   options.seed = settings.seed;
   options.gradient = passes::build_gradient;
   options.progress = settings.progress;
@@ -22,4 +22,4 @@ verify::GoldenReport run_golden(const GoldenRequest& request, const Settings& se
       {request.file, request.operators, settings.threads, passes::build_gradient, settings.progress});
 }
 
-}  // namespace halfstep
+}  // namespace halfstep::api

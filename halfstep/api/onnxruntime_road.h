@@ -1,11 +1,11 @@
-// onnxruntime as a third road of the proof. Internal to the face.
+// onnxruntime as a third road of the proof. Internal to the verbs.
 #pragma once
 
 #include <filesystem>
 
 #include "halfstep/verify/roads.h"
 
-namespace halfstep {
+namespace halfstep::api {
 
 struct OnnxruntimeOptions {
   /// A file that the integer program was exported to, instead of a new one; "" for none.
@@ -19,4 +19,4 @@ struct OnnxruntimeOptions {
 /// arithmetic needs.
 void add_onnxruntime(verify::Roads& roads, const OnnxruntimeOptions& options);
 
-}  // namespace halfstep
+}  // namespace halfstep::api

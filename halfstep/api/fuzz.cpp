@@ -1,3 +1,5 @@
+#include "halfstep/api/fuzz.h"
+
 #include <fmt/format.h>
 
 #include <chrono>
@@ -5,13 +7,13 @@
 #include <set>
 #include <thread>
 
+#include "halfstep/api/verify.h"
 #include "halfstep/fuzz/fleet.h"
 #include "halfstep/fuzz/recipe.h"
 #include "halfstep/fuzz/shrink.h"
-#include "halfstep/halfstep.h"
 #include "halfstep/io/child_process.h"
 
-namespace halfstep {
+namespace halfstep::api {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -137,4 +139,4 @@ class FuzzRun {
 
 FuzzReport run_fuzz(const FuzzRequest& request, const Settings& settings) { return FuzzRun(request, settings).run(); }
 
-}  // namespace halfstep
+}  // namespace halfstep::api

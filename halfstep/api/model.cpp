@@ -1,13 +1,19 @@
-#include "halfstep/network.h"
+#include "halfstep/api/model.h"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "halfstep/data.h"
 #include "halfstep/eager/call.h"
 #include "halfstep/formats/import.h"
+#include "halfstep/io/file.h"
+#include "halfstep/ir/parse.h"
 #include "halfstep/passes/separate_names.h"
+#include "halfstep/quant/convert.h"
+#include "halfstep/train/network.h"
+#include "halfstep/train/samples.h"
 
-namespace halfstep {
+namespace halfstep::api {
 namespace {
 
 /// The open extents of the inputs as the samples have them; the first is `batch`.
@@ -51,25 +57,42 @@ std::optional<Model> try_import(const formats::File& file, const formats::Bindin
 
 }  // namespace
 
-Model load_network(const std::filesystem::path& path) {
+Model load(const std::filesystem::path& path) {
   return formats::is_foreign(path) ? imported(*formats::open(path), open_extents()) : load_model(path);
 }
 
-Model load_network(const std::filesystem::path& path, const std::string& data,
-                   const std::optional<train::Preprocess>& preprocess) {
+Model load(const std::filesystem::path& path, const Dataset& data, const std::optional<train::Preprocess>& preprocess) {
   if (!formats::is_foreign(path)) return load_model(path);
   const auto file = formats::open(path);
   formats::Binding binding = open_extents();
   if (auto model = try_import(*file, binding)) return std::move(*model);
   const formats::Summary summary = file->summary();
-  const io::Dataset samples = open_data(data);
   const auto first = std::ranges::find_if(summary.inputs, [](const auto& port) { return !port.has_default; });
   if (first == summary.inputs.end()) return imported(*file, binding);
-  const train::Samples all{&samples, {}, first->name, preprocess.value_or(train::Preprocess())};
-  binding.dims = closed_extents(summary, all, kUnknown);
+  const train::Samples samples{&data, {}, first->name, preprocess.value_or(train::Preprocess())};
+  binding.dims = closed_extents(summary, samples, kUnknown);
   if (auto model = try_import(*file, binding)) return std::move(*model);
-  binding.dims = closed_extents(summary, all, std::min(kFixedBatch, samples.size()));
+  binding.dims = closed_extents(summary, samples, std::min(kFixedBatch, data.size()));
   return imported(*file, binding);
 }
 
-}  // namespace halfstep
+Model load_stage(const std::filesystem::path& path, std::initializer_list<std::string_view> stages) {
+  Model model = load_model(path);
+  const std::string found = stage_of(model);
+  if (std::ranges::find(stages, found) == stages.end())
+    fail("{}: found a network of stage {}, expected {}", path.string(), found, fmt::join(stages, " or "));
+  return model;
+}
+
+Model load_text(const std::filesystem::path& path, uint64_t seed) {
+  return train::initialize(parse(io::read_text_file(path), path.filename().string()), seed);
+}
+
+void save(const Model& model, const std::filesystem::path& path) { save_model(model, path); }
+
+std::string stage_of(const Model& model) {
+  if (quant::is_prepared(model)) return "prepared";
+  return quant::is_integer(model) ? "integer" : "float";
+}
+
+}  // namespace halfstep::api

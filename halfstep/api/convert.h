@@ -1,0 +1,13 @@
+// Prepared network -> integer program.
+#pragma once
+
+#include "halfstep/ir/model.h"
+#include "halfstep/quant/convert.h"
+
+namespace halfstep::api {
+
+/// The integer program, the proof of each accumulator and the operators that stay in float (quant::convert, which says
+/// what it refuses). Throws for a network of another stage.
+quant::Conversion convert(const Model& prepared, const quant::ConvertOptions& options = {});
+
+}  // namespace halfstep::api

@@ -1,0 +1,39 @@
+// Samples: from a path to a Dataset in memory, and what they must be for a network.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "halfstep/api/settings.h"
+#include "halfstep/train/samples.h"
+
+namespace halfstep::api {
+
+/// The data set at `path` (io/dataset.h has the forms), or the embedded digits for "".
+/// Labels lie in [0, classes).
+Dataset load_data(const std::string& path, int64_t classes = io::kMaxClasses);
+
+/// Outputs of a classifier; io::kMaxClasses where the network is none.
+int64_t classes_of(const Model& model);
+
+/// A network, and samples for it.
+struct LoadedPair {
+  Model network;
+  Dataset data;
+};
+
+/// Both, each read once: `load` for the samples, whose labels are those that the network tells apart.
+LoadedPair load_both(const std::filesystem::path& network, const std::string& data,
+                     const std::optional<train::Preprocess>& preprocess = {});
+
+/// The parts of `data` for `model`; throws where its samples are not what the model's arguments take or a label is
+/// beyond its outputs. `data` must outlive them.
+train::TrainTest parts_for(const Model& model, const Dataset& data);
+
+/// A new network of an architecture ("digits", or the path of an .ir text) for the samples, with the scale of their
+/// values as its preprocessing. Throws where a class has no sample to train on or to test on: an output for it would
+/// learn nothing.
+Model create_network(const std::string& architecture, const Dataset& data, uint64_t seed);
+
+}  // namespace halfstep::api

@@ -1,0 +1,69 @@
+#include "halfstep/api/export.h"
+
+#include "halfstep/api/model.h"
+#include "halfstep/eager/call.h"
+#include "halfstep/formats/onnx/export.h"
+#include "halfstep/io/atomic_file.h"
+#include "halfstep/ir/ops.h"
+#include "halfstep/quant/convert.h"
+
+namespace halfstep::api {
+namespace {
+
+using formats::onnx::ExportForm;
+
+ExportForm form_of(const std::string& format) {
+  if (format == "float") return ExportForm::floats;
+  if (format == "qdq") return ExportForm::qdq;
+  if (format == "qoperator") return ExportForm::qoperator;
+  fail("format: found '{}', expected float, qdq or qoperator", format);
+}
+
+/// The integer program of a prepared network in the form of requantization that ONNX's operators have; `approximated`
+/// takes the quantizers that the network has in another.
+Model converted(Model prepared, bool approximate, std::vector<std::string>& approximated) {
+  for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
+    if (quantizer.requantize() == "float32") continue;
+    if (!approximate)
+      unsupported(
+          "network '{}' requantizes by {}, which ONNX's operators do not, and codes may differ: ask for an "
+          "approximation (--approximate), or quantize for onnxruntime_int8",
+          prepared.graph.name(), quantizer.requantize());
+    quantizer.set_attributes({{"requantize", std::string("float32")}});
+    if (!quantizer.x().is_tensor() && quantizer.x().producer()) approximated.push_back(quantizer.x().name());
+  }
+  return quant::convert(prepared, {.float_islands = true}).model;  // the file's writer refuses or lists them
+}
+
+/// The Model that the form is made of.
+Model source_of(const Model& network, const ExportOptions& options, ExportForm form,
+                std::vector<std::string>& approximated) {
+  const std::string stage = stage_of(network);
+  if (form == ExportForm::floats) {
+    if (stage == "integer")
+      fail("network '{}' is an integer program, which has no float weights; export the network that it came from",
+           network.graph.name());
+    return network;
+  }
+  if (stage == "float")
+    fail("network '{}' is a float network, expected a prepared or integer one; run quantize first",
+         network.graph.name());
+  return stage == "prepared" ? converted(network, options.approximate, approximated) : network;
+}
+
+}  // namespace
+
+Exported export_onnx(const Model& network, const std::filesystem::path& out, const ExportOptions& options) {
+  const ExportForm form = form_of(options.format);
+  io::require_file_target(out);
+  Exported report;
+  const Model model = source_of(network, options, form, report.approximated);
+  const formats::onnx::ExportOptions written_as{
+      .form = form, .opset = options.opset, .approximate = options.approximate, .evaluate = eager::call};
+  const auto written = formats::onnx::export_file(model, written_as, out);
+  report.nodes = written.nodes;
+  report.approximated.insert(report.approximated.end(), written.approximated.begin(), written.approximated.end());
+  return report;
+}
+
+}  // namespace halfstep::api

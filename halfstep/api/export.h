@@ -1,0 +1,26 @@
+// A network as an ONNX file.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "halfstep/ir/model.h"
+
+namespace halfstep::api {
+
+struct ExportOptions {
+  std::string format = "float";  ///< float, qdq, qoperator
+  int64_t opset = 21;            ///< 13 to 25
+  bool approximate = false;      ///< instead of refusing what the form has no arithmetic for
+};
+
+struct Exported {
+  int64_t nodes = 0;
+  std::vector<std::string> approximated;  ///< layers whose codes may differ from the Model's
+};
+
+/// Writes a float or prepared `network` as a float ONNX file, a prepared or integer one as one on codes.
+Exported export_onnx(const Model& network, const std::filesystem::path& out, const ExportOptions& options = {});
+
+}  // namespace halfstep::api

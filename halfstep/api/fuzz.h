@@ -1,0 +1,47 @@
+// Random networks through everything that can be done with a network.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "halfstep/api/settings.h"
+
+namespace halfstep::api {
+
+struct FuzzRequest {
+  uint64_t first = 0, last = 1000;  ///< seeds [first, last)
+  std::string platform;             ///< a built-in name or path instead of random platforms
+  std::string check;                ///< this check alone; "" for all that are due
+  std::filesystem::path out;        ///< a folder for what fails, made where it is not there; "" leaves it unwritten
+  double seconds = 0;               ///< no new network after so many; 0: until the last seed
+  double seconds_each = 60;         ///< a network that takes longer is a finding
+  bool stop_at_first = false;
+};
+struct FuzzFinding {
+  uint64_t seed = 0;
+  std::string check, what;
+  std::string target;           ///< platform and options, as the command line has them
+  std::filesystem::path files;  ///< the shrunk network, without its ending; "" where there is no folder
+  int64_t nodes = 0;            ///< of the shrunk network
+};
+struct FuzzReport {
+  int64_t graphs = 0, plain = 0;
+  int64_t converted = 0, without_islands = 0;  ///< graphs with an integer program; those on codes alone
+  std::map<std::string, int64_t> operators;    ///< graphs with each importable operator
+  std::map<std::string, int64_t> on_codes;     ///< the same of those that platforms have on codes
+  std::map<std::string, std::map<std::string, int64_t>> outcomes;  ///< by check: fine, refused, skipped, found
+  std::map<std::string, int64_t> islands;                          ///< graphs by operators of ours that stayed in float
+  std::map<std::string, int64_t> refusals;                         ///< by message, without names and numbers
+  std::map<std::string, int64_t> skips;                            ///< by reason
+  std::vector<FuzzFinding> findings;
+  double seconds = 0;
+};
+/// Makes a random network for each seed and holds every check against it, in processes of their own
+/// (`Settings::threads` of them); a seed means the same network on every machine. Call it before this process starts
+/// threads: it forks.
+FuzzReport run_fuzz(const FuzzRequest& request, const Settings& settings);
+
+}  // namespace halfstep::api

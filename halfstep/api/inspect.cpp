@@ -1,0 +1,102 @@
+#include "halfstep/api/inspect.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "halfstep/api/model.h"
+#include "halfstep/compile/compile.h"
+#include "halfstep/eager/call.h"
+#include "halfstep/train/executable.h"
+
+namespace halfstep::api {
+namespace {
+
+/// Stands for open extents that are not the first, in an inspection alone: an image, or a sentence.
+constexpr int64_t kAssumedExtent = 64;
+
+/// Unknown leading extents become `batch`; any other unknown extent stays for specialize to name.
+std::map<std::string, Dims> with_batch(const Graph& graph, int64_t batch) {
+  std::map<std::string, Dims> dims;
+  for (const Value argument : graph.arguments()) {
+    Dims known = argument.dims();
+    if (!known.empty() && known[0] == kUnknown) known[0] = batch;
+    dims[argument.name()] = known;
+  }
+  return dims;
+}
+
+/// Adds what passes from one call to the next.
+class StageClock {
+ public:
+  explicit StageClock(std::map<std::string, double>& seconds) : seconds_(seconds) {}
+  void end_of(const std::string& step) {
+    const auto now = std::chrono::steady_clock::now();
+    seconds_[step] = std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::map<std::string, double>& seconds_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+formats::Binding binding_of(const std::map<std::string, Dims>& dims) {
+  formats::Binding binding;
+  binding.dims = dims;
+  binding.evaluate = eager::call;
+  return binding;
+}
+
+std::map<std::string, Dims> closed_extents(const formats::Summary& summary, int64_t batch) {
+  std::map<std::string, Dims> all;
+  for (const formats::Port& port : summary.inputs) {
+    Dims dims = port.dims;
+    if (port.has_default || std::count(dims.begin(), dims.end(), kUnknown) == 0) continue;
+    if (dims[0] == kUnknown) dims[0] = batch;
+    std::replace(dims.begin(), dims.end(), kUnknown, kAssumedExtent);
+    all[port.name] = dims;
+  }
+  return all;
+}
+
+/// What only shows when the whole is put together is an issue as any other.
+void build(const formats::File& file, const formats::Binding& binding, const Place& place, StageClock& clock,
+           ForeignInspection& found) {
+  CompileOptions options;
+  options.place = place;
+  try {
+    found.model = file.import(binding);
+    clock.end_of("import");
+    found.program.emplace(compile(train::evaluation_form(*found.model), options));
+    clock.end_of("compile");
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;
+    found.coverage.issues.push_back({"graph", error.what(), false, false, {found.summary.format}});
+  }
+}
+
+}  // namespace
+
+Inspection inspect(const Model& network, const InspectOptions& options) {
+  CompileOptions compile_options;
+  compile_options.place = options.place;
+  const Model form = train::evaluation_form(network);
+  Model fixed = specialize(form, with_batch(form.graph, options.batch));
+  runtime::Program program = compile(fixed, compile_options);
+  return {stage_of(network), network, std::move(fixed), std::move(program)};
+}
+
+ForeignInspection inspect(const formats::File& file, const InspectOptions& options) {
+  ForeignInspection found;
+  StageClock clock(found.seconds);
+  found.summary = file.summary();
+  if (options.nodes) found.nodes = formats::node_list(file);
+  found.dims = closed_extents(found.summary, options.batch);
+  const formats::Binding binding = binding_of(found.dims);
+  found.coverage = file.coverage(binding);
+  clock.end_of("inspect");
+  if (found.coverage.issues.empty()) build(file, binding, options.place, clock, found);
+  return found;
+}
+
+}  // namespace halfstep::api

@@ -1,0 +1,39 @@
+// Networks: from a file to a Model in memory and back.
+#pragma once
+
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "halfstep/api/settings.h"
+#include "halfstep/io/atomic_file.h"
+#include "halfstep/train/preprocess.h"
+
+namespace halfstep::api {
+
+/// The Model in a file of ours, of any stage, or what another framework exported (ONNX, Paddle), whose open extents
+/// stay open.
+Model load(const std::filesystem::path& path);
+
+/// The same for samples: where a foreign file cannot be translated with open extents, those of a sample are taken, and
+/// if need be a batch of at most kFixedBatch samples, which is then the only one that the Model takes.
+Model load(const std::filesystem::path& path, const Dataset& data,
+           const std::optional<train::Preprocess>& preprocess = {});
+
+inline constexpr int64_t kFixedBatch = 16;
+
+/// The Model in a file of ours; throws where it is of none of the stages.
+Model load_stage(const std::filesystem::path& path, std::initializer_list<std::string_view> stages);
+
+/// The network of an .ir text, with contents drawn from `seed`.
+Model load_text(const std::filesystem::path& path, uint64_t seed);
+
+/// Writes a file that `load` reads: whole, or not at all.
+void save(const Model& model, const std::filesystem::path& path);
+
+/// "float", "prepared" or "integer".
+std::string stage_of(const Model& model);
+
+}  // namespace halfstep::api

@@ -1,0 +1,58 @@
+#include "halfstep/api/quantize.h"
+
+#include <algorithm>
+
+#include "halfstep/api/dataset.h"
+#include "halfstep/api/model.h"
+#include "halfstep/api/source.h"
+#include "halfstep/train/calibrate.h"
+
+namespace halfstep::api {
+namespace {
+
+Quantized described(Model model, int64_t samples) {
+  Quantized result{std::move(model), {}, {}, {}, {}, samples};
+  result.audit = quant::audit(result.model);
+  result.islands = quant::float_islands(result.model);
+  result.platform = quant::platform_of(result.model).text;
+  result.preprocess = train::to_text(train::preprocess_of(result.model));
+  return result;
+}
+
+void set_bits(Model& model, const std::vector<LayerBits>& all) {
+  for (const LayerBits& bits : all) quant::set_bits(model, bits.selector, bits.weights, bits.features);
+}
+
+}  // namespace
+
+Quantized quantize(const Model& network, const Platform& platform, const Dataset& data, const QuantizeOptions& options,
+                   const Settings& settings) {
+  const std::string stage = stage_of(network);
+  if (stage == "prepared")
+    fail("network '{}' is prepared already; name layers whose bits are to change, or start from the float network",
+         network.graph.name());
+  if (stage == "integer")
+    fail("network '{}' is an integer program, expected a float or prepared network", network.graph.name());
+  Model model = network;
+  if (options.preprocess) train::set_preprocess(model, *options.preprocess);
+  model = quant::prepare(model, platform, options.widths);
+  const auto parts = parts_for(model, data);
+  ThreadPool pool(settings.threads);
+  train::CalibrateOptions calibration;
+  calibration.seed = settings.seed;
+  train::calibrate(model, parts.train, calibration, pool, settings.progress);
+  model.source = source_of(network, parts.train, options.stored_samples, settings.seed);
+  require_same_floats(model, parts.train, pool);
+  set_bits(model, options.bits);
+  return described(std::move(model), std::min(parts.train.size(), calibration.batch * calibration.batches));
+}
+
+Quantized change_bits(const Model& prepared, const std::vector<LayerBits>& bits) {
+  if (stage_of(prepared) != "prepared")
+    fail("network '{}' is of stage {}, expected prepared", prepared.graph.name(), stage_of(prepared));
+  Model model = prepared;
+  set_bits(model, bits);
+  return described(std::move(model), 0);
+}
+
+}  // namespace halfstep::api

@@ -1,0 +1,46 @@
+// Float network -> prepared network: quantizers where the platform has them, calibrated.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halfstep/api/settings.h"
+#include "halfstep/quant/float_islands.h"
+#include "halfstep/train/preprocess.h"
+
+namespace halfstep::api {
+
+/// Widths for the layers that match `selector`.
+struct LayerBits {
+  std::string selector;  ///< `*` and `?` as in file names
+  std::optional<int> weights, features;
+};
+
+struct QuantizeOptions {
+  quant::PrepareOptions widths = {};
+  /// From raw values (images, csv) to what the network takes; it travels with the Model. Without one the Model's own.
+  std::optional<train::Preprocess> preprocess = {};
+  std::vector<LayerBits> bits = {};  ///< applied in order, after calibration
+  int64_t stored_samples = 8;        ///< so many of the samples travel with the Model, for `verify`; 0: none
+};
+
+/// A prepared network and what is to be said of it.
+struct Quantized {
+  Model model;
+  std::vector<quant::AuditRow> audit;
+  std::vector<quant::FloatIsland> islands;  ///< operators that stay in float: conversion must be told to leave them so
+  std::string platform;                     ///< the resolved record
+  std::string preprocess = {};              ///< what is done to raw values, as JSON
+  int64_t samples = 0;                      ///< that the observers saw
+};
+
+/// Prepares the float `network` for `platform` and calibrates it on the training part of `data`. Throws where the
+/// network is quantized already, does not fit the samples, or has what the platform refuses.
+Quantized quantize(const Model& network, const Platform& platform, const Dataset& data, const QuantizeOptions& options,
+                   const Settings& settings);
+
+/// Other widths for some layers of a prepared network, which needs no samples: ranges stay as they were observed.
+Quantized change_bits(const Model& prepared, const std::vector<LayerBits>& bits);
+
+}  // namespace halfstep::api

@@ -1,0 +1,147 @@
+#include "halfstep/api/quickstart.h"
+
+#include <sys/resource.h>
+
+#include <chrono>
+
+#include "halfstep/api/dataset.h"
+#include "halfstep/api/model.h"
+#include "halfstep/api/source.h"
+#include "halfstep/api/verify.h"
+#include "halfstep/io/atomic_file.h"
+#include "halfstep/train/calibrate.h"
+#include "halfstep/train/executable.h"
+#include "halfstep/train/fit.h"
+#include "halfstep/train/run.h"
+
+namespace halfstep::api {
+namespace {
+
+/// Everything one quickstart works on.
+class Quickstart {
+ public:
+  Quickstart(const QuickstartRequest& request, const Settings& settings)
+      : request_(request),
+        settings_(settings),
+        start_(request.network ? given(request) : create_network("digits", request.data, settings.seed)),
+        parts_(parts_for(start_, request.data)),
+        pool_(settings.threads) {
+    report_.has_accuracy = request.data.has_labels();
+    report_.platform = request.platform.name;
+    report_.data = request.data.name;
+    report_.samples = parts_.test.size();
+  }
+
+  QuickstartReport run() {
+    Model network = start_;
+    require_feasible(quant::prepare(network, request_.platform, request_.widths));
+    io::make_folder(request_.out);
+    if (!request_.network) timed("float", [&] { network = fit(network, float_options(), "float training"); });
+    report_.accuracy_float = accuracy(network);
+    save_model(network, request_.out / "float.safetensors");
+
+    Model prepared;
+    timed("calibrate", [&] {
+      prepared = quant::prepare(network, request_.platform, request_.widths);
+      train::calibrate(prepared, parts_.train, {.seed = settings_.seed}, pool_, settings_.progress);
+      prepared.source = source_of(network, parts_.train, request_.stored_samples, settings_.seed);
+      require_same_floats(prepared, parts_.train, pool_);
+    });
+    report_.accuracy_calibrated = accuracy(prepared);
+    if (request_.tune_epochs > 0) timed("finetune", [&] { prepared = fit(prepared, tune_options(), "fine-tuning"); });
+    report_.accuracy_finetuned = accuracy(prepared);
+    save_model(prepared, request_.out / "prepared.safetensors");
+    report_.weights_digest = digest_hex(prepared);
+    report_.audit = quant::audit(prepared);
+
+    Model integer;
+    timed("convert", [&] { integer = quant::convert(prepared, request_.convert).model; });
+    save_model(integer, request_.out / "integer.safetensors");
+    report_.accuracy_integer = accuracy(integer);
+    timed("verify", [&] {
+      report_.roads = compare_on(roads_of(prepared, integer), parts_.test, pool_, settings_.progress);
+      check_meaning(report_.roads, prepared, integer, parts_.test, {.seed = settings_.seed}, pool_, settings_.progress);
+    });
+    finish();
+    return std::move(report_);
+  }
+
+ private:
+  /// What cannot become integers or be trained is said before any work.
+  void require_feasible(const Model& prepared) const {
+    quant::require_integers(prepared, request_.convert);
+    if (request_.tune_epochs > 0) train::training_step(prepared, parts_.train, tune_options());
+  }
+
+  static Model given(const QuickstartRequest& request) {
+    Model model = *request.network;
+    if (const std::string stage = stage_of(model); stage != "float")
+      fail("network '{}' is of stage {}, expected float", model.graph.name(), stage);
+    if (request.preprocess) train::set_preprocess(model, *request.preprocess);
+    return model;
+  }
+
+  /// 0 without labels.
+  double accuracy(const Model& model) { return report_.has_accuracy ? train::accuracy(model, parts_.test, pool_) : 0; }
+
+  train::FitOptions float_options() const {
+    train::FitOptions options;
+    options.epochs = request_.float_epochs;
+    options.batch = request_.batch;
+    options.learning_rate = 0.05;
+    options.optimizer.weight_decay = 5e-4;
+    options.average_decay = 0.99;
+    options.seed = settings_.seed;
+    options.augment = request_.augment;
+    return options;
+  }
+
+  train::FitOptions tune_options() const {
+    train::FitOptions options = float_options();
+    options.epochs = request_.tune_epochs;
+    options.distill = request_.distill;
+    options.keeps_best = true;
+    options.learning_rate = request_.tune_rate.value_or(request_.network ? 0.001 : 0.01);
+    return options;
+  }
+
+  Model fit(const Model& model, const train::FitOptions& options, std::string_view stage) {
+    train::Fit run(model, parts_.train, options, pool_);
+    const auto best = request_.out / "prepared.safetensors";
+    while (!run.finished()) train::run_epoch(run, best, settings_.progress, stage);
+    report_.held_back = run.state().course;
+    return run.result();
+  }
+
+  template <class F>
+  void timed(const std::string& stage, F work) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    report_.seconds.emplace_back(stage,
+                                 std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+
+  void finish() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    report_.peak_rss_bytes = int64_t{usage.ru_maxrss} * 1024;  // Linux counts in KiB
+    report_.float_bytes = static_cast<int64_t>(std::filesystem::file_size(request_.out / "float.safetensors"));
+    report_.integer_bytes = static_cast<int64_t>(std::filesystem::file_size(request_.out / "integer.safetensors"));
+  }
+
+  const QuickstartRequest& request_;
+  const Settings& settings_;
+  Model start_;
+  train::TrainTest parts_;
+  ThreadPool pool_;
+  QuickstartReport report_;
+};
+
+}  // namespace
+
+QuickstartReport quickstart(const QuickstartRequest& request, const Settings& settings) {
+  io::require_folder_target(request.out);
+  return Quickstart(request, settings).run();
+}
+
+}  // namespace halfstep::api

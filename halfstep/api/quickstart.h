@@ -1,0 +1,52 @@
+// All of the way at once: train, quantize, fine-tune, convert, verify.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "halfstep/api/settings.h"
+#include "halfstep/quant/convert.h"
+#include "halfstep/train/augment.h"
+#include "halfstep/train/preprocess.h"
+#include "halfstep/train/standing.h"
+#include "halfstep/verify/roads.h"
+
+namespace halfstep::api {
+
+struct QuickstartRequest {
+  Dataset data = {};
+  std::optional<Model> network =
+      {};  ///< a float network, which is then not trained; without one a fresh one for the digits
+  std::optional<train::Preprocess> preprocess = {};  ///< of raw values, for `network`; without one the Model's own
+  Platform platform = {};
+  quant::PrepareOptions widths = {};
+  std::filesystem::path out = "quickstart_out";
+  int64_t float_epochs = 30, tune_epochs = 12;
+  int64_t batch = 32;
+  std::optional<double> tune_rate =
+      {};                       ///< peak of fine-tuning; without one 0.001 for a given network, 0.01 for a fresh one
+  train::Augment augment = {};  ///< of images, in training alone
+  bool distill = false;         ///< fine-tuning learns from the float form, though data has labels
+  quant::ConvertOptions convert = {};
+  int64_t stored_samples = 8;  ///< so many training samples travel with the prepared Model, for `verify`; 0: none
+};
+
+struct QuickstartReport {
+  std::string platform, data, weights_digest;
+  bool has_accuracy = true;  ///< false for data without labels
+  train::Course held_back;   ///< how fine-tuning went; empty without it
+  double accuracy_float = 0, accuracy_calibrated = 0, accuracy_finetuned = 0, accuracy_integer = 0;
+  int64_t samples = 0, peak_rss_bytes = 0, float_bytes = 0, integer_bytes = 0;
+  std::vector<std::pair<std::string, double>> seconds;  ///< by stage, in order
+  verify::RoadReport roads;
+  std::vector<quant::AuditRow> audit;
+};
+
+/// Trains a float network or takes a given one, prepares, calibrates, fine-tunes, converts and verifies it; writes
+/// float, prepared and integer Models into the folder `out`.
+QuickstartReport quickstart(const QuickstartRequest& request, const Settings& settings);
+
+}  // namespace halfstep::api

@@ -1,0 +1,143 @@
+#include "halfstep/api/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "halfstep/base/elements.h"
+#include "halfstep/base/nearest.h"
+#include "halfstep/compile/compile.h"
+#include "halfstep/eager/call.h"
+#include "halfstep/io/npz.h"
+#include "halfstep/io/safetensors.h"
+#include "halfstep/train/executable.h"
+#include "halfstep/verify/numbers.h"
+
+namespace halfstep::api {
+namespace {
+
+/// The inputs' extents for the arguments; throws for a missing or unknown name.
+std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs, const std::string& source) {
+  std::vector<std::string> names;
+  for (const Value argument : graph.arguments()) names.push_back(argument.name());
+  std::map<std::string, Dims> dims;
+  for (const auto& [name, tensor] : inputs) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      fail("{}: tensor '{}' is no input of network '{}'{}", source, name, graph.name(), did_you_mean(name, names));
+    dims[name] = tensor.dims();
+  }
+  for (const std::string& name : names) {
+    if (!dims.contains(name)) fail("{}: input '{}' of network '{}' is missing", source, name, graph.name());
+  }
+  return dims;
+}
+
+/// Inputs that the file does not name, and those without a default that are missing.
+void check_inputs(const formats::Summary& summary, const Tensors& inputs, const std::string& source) {
+  std::vector<std::string> names;
+  for (const formats::Port& port : summary.inputs) names.push_back(port.name);
+  for (const auto& [name, tensor] : inputs) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      fail("{}: tensor '{}' is no input of the network{}", source, name, did_you_mean(name, names));
+  }
+  for (const formats::Port& port : summary.inputs) {
+    if (!port.is_tensor)
+      unsupported("{}: input '{}' is a {}, only tensors are supported", source, port.name, port.type);
+    if (!port.has_default && !inputs.contains(port.name))
+      fail("{}: input '{}' ({}) of the network is missing", source, port.name, port.type);
+  }
+}
+
+/// The Program once for its results and again for its speed.
+RunResult run_timed(runtime::Program program, const Tensors& inputs, int64_t repeat, const Settings& settings) {
+  using Clock = std::chrono::steady_clock;
+  ThreadPool pool(settings.threads);
+  RunResult result{program.run(inputs, pool), {}};
+  for (int64_t i = 0; i < repeat; ++i) {
+    const auto start = Clock::now();
+    program.run_into(inputs, result.outputs, pool);
+    result.milliseconds.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+  }
+  return result;
+}
+
+CompileOptions compile_options(const RunOptions& options) {
+  CompileOptions result;
+  result.place = options.place;
+  return result;
+}
+
+bool close(double found, double expected, const Tolerance& tolerance) {
+  if (std::isnan(found) || std::isnan(expected)) return std::isnan(found) && std::isnan(expected);
+  if (found == expected) return true;
+  return std::fabs(found - expected) <= tolerance.absolute + tolerance.relative * std::fabs(expected);
+}
+
+bool has_tolerance(DType dtype) { return is_float(dtype) || is_small_float(dtype); }
+
+}  // namespace
+
+RunResult run(const Model& network, const Tensors& inputs, const RunOptions& options, const Settings& settings) {
+  const Model form = train::evaluation_form(network);
+  return run_timed(compile(specialize(form, extents_of(form.graph, inputs, options.source)), compile_options(options)),
+                   inputs, options.repeat, settings);
+}
+
+RunResult run(const formats::File& file, const Tensors& inputs, const RunOptions& options, const Settings& settings) {
+  check_inputs(file.summary(), inputs, options.source);
+  formats::Binding binding;
+  binding.values = inputs;
+  binding.evaluate = eager::call;
+  const Model model = file.import(binding);
+  Tensors fed;
+  for (const Value argument : model.graph.arguments()) fed.emplace(argument.name(), inputs.at(argument.name()));
+  return run_timed(compile(model, compile_options(options)), fed, options.repeat, settings);
+}
+
+Comparison compare(const std::string& name, const Tensor& found, const Tensor& expected, const Tolerance& asked) {
+  if (found.type() != expected.type()) {
+    const std::string what =
+        fmt::format("{}: {}, expected {}", name, to_string(found.type()), to_string(expected.type()));
+    return {what, expected.size(), std::max<int64_t>(expected.size(), 1), 0, {}, 0, 0};
+  }
+  const Tolerance tolerance = has_tolerance(found.dtype()) ? asked : Tolerance{0, 0, true};
+  Comparison result{name, found.size(), 0, 0, {}, 0, 0};
+  if (tolerance.exact && found.same_bits(expected)) return result;
+  const auto width = static_cast<int64_t>(size_of(found.dtype()));
+  for (int64_t i = 0; i < found.size(); ++i) {
+    const double a = element(found, i);
+    const double b = element(expected, i);
+    const bool same = tolerance.exact ? std::memcmp(found.raw() + i * width, expected.raw() + i * width,
+                                                    static_cast<size_t>(width)) == 0
+                                      : close(a, b, tolerance);
+    if (!std::isnan(a) && !std::isnan(b))
+      result.largest_difference = std::max(result.largest_difference, std::fabs(a - b));
+    if (same || result.differing++ > 0) continue;
+    result.first_position = verify::position_of(i, found.dims());
+    result.first_found = a;
+    result.first_expected = b;
+  }
+  return result;
+}
+
+std::vector<Comparison> compare(const Tensors& found, const Tensors& expected, const Tolerance& tolerance) {
+  std::vector<Comparison> comparisons;
+  for (const auto& [name, tensor] : expected) {
+    const auto at = found.find(name);
+    if (at == found.end()) fail("tensor '{}' is no output of the network", name);
+    comparisons.push_back(compare(name, at->second, tensor, tolerance));
+  }
+  return comparisons;
+}
+
+Tensors read_tensors(const std::filesystem::path& path) {
+  return path.extension() == ".npz" ? io::read_npz(path) : io::read_safetensors(path).tensors;
+}
+
+void write_tensors(const std::filesystem::path& path, const Tensors& tensors) {
+  if (path.extension() == ".npz") return io::write_npz(path, tensors);
+  io::write_safetensors(path, {tensors, {}});
+}
+
+}  // namespace halfstep::api

@@ -1,0 +1,57 @@
+// A network on named tensors, and how its results compare with others.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "halfstep/api/settings.h"
+#include "halfstep/base/place.h"
+#include "halfstep/formats/import.h"
+
+namespace halfstep::api {
+
+struct RunOptions {
+  Place place = {};
+  int64_t repeat = 0;             ///< runs that are timed, after the one that gives the outputs
+  std::string source = "inputs";  ///< where the inputs came from, for messages
+};
+
+struct RunResult {
+  Tensors outputs;                   ///< by name
+  std::vector<double> milliseconds;  ///< of each repeated run
+};
+
+/// `network` in evaluation mode on `inputs`, by name, whose extents close those that are open. Throws for a missing or
+/// unknown name.
+RunResult run(const Model& network, const Tensors& inputs, const RunOptions& options, const Settings& settings);
+
+/// The network of a foreign file in the mode that the file says, be it training. The inputs may decide what is in it:
+/// branches, loops and extents are taken as they come out for these values.
+RunResult run(const formats::File& file, const Tensors& inputs, const RunOptions& options, const Settings& settings);
+
+struct Tolerance {
+  double relative = 1e-3, absolute = 1e-7;
+  bool exact = false;  ///< every bit
+};
+
+struct Comparison {
+  std::string tensor;  ///< its name, and the types where they differ
+  int64_t elements = 0, differing = 0;
+  double largest_difference = 0;
+  Dims first_position;  ///< of the first differing element; empty when none differs
+  double first_found = 0, first_expected = 0;
+};
+
+/// Elements that differ by more than the tolerance, which holds for floats; NaN equals NaN. Another type is a
+/// difference of every element.
+Comparison compare(const std::string& name, const Tensor& found, const Tensor& expected, const Tolerance& tolerance);
+
+/// One for each expected tensor; throws where no output has its name.
+std::vector<Comparison> compare(const Tensors& found, const Tensors& expected, const Tolerance& tolerance);
+
+/// npz by the name of the file, else safetensors.
+Tensors read_tensors(const std::filesystem::path& path);
+void write_tensors(const std::filesystem::path& path, const Tensors& tensors);
+
+}  // namespace halfstep::api

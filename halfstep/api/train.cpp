@@ -1,0 +1,55 @@
+#include "halfstep/api/train.h"
+
+#include "halfstep/api/dataset.h"
+#include "halfstep/api/model.h"
+#include "halfstep/train/executable.h"
+#include "halfstep/train/run.h"
+
+namespace halfstep::api {
+namespace {
+
+train::RunOptions run_options(const TrainOptions& options, const std::string& stage, uint64_t seed) {
+  train::RunOptions run;
+  run.folder = options.folder;
+  run.resume = options.resume;
+  run.fit.epochs = options.epochs;
+  run.fit.batch = options.batch;
+  run.fit.seed = seed;
+  run.fit.augment = options.augment;
+  run.fit.distill = options.distill;
+  run.fit.learning_rate = options.learning_rate.value_or(stage == "float" ? 0.05 : 0.001);
+  run.fit.optimizer.weight_decay = 1e-4;
+  run.fit.average_decay = 0.99;
+  run.fit.keeps_best = options.keeps_best;
+  run.fit.profile = options.profile;
+  return run;
+}
+
+}  // namespace
+
+Trained train(const Model& network, const Dataset& data, const TrainOptions& options, const Settings& settings) {
+  if (options.epochs < 1) fail("epochs: found {}, expected at least 1", options.epochs);
+  if (options.batch < 1) fail("batch: found {}, expected at least 1", options.batch);
+  const std::string stage = stage_of(network);
+  if (stage == "integer")
+    fail("network '{}' is an integer program, which cannot be trained; train the prepared network it came from",
+         network.graph.name());
+  const auto parts = parts_for(network, data);
+  ThreadPool pool(settings.threads);
+  auto outcome = train::run(network, parts.train, run_options(options, stage, settings.seed), pool, settings.progress);
+  Trained result;
+  result.digest = digest_hex(outcome.model);
+  if (data.has_labels()) result.accuracy = train::accuracy(outcome.model, parts.test, pool);
+  result.model = std::move(outcome.model);
+  result.loss = outcome.loss;
+  result.samples = parts.test.size();
+  result.first_epoch = outcome.first_epoch;
+  result.epochs = options.epochs;
+  result.was_finished = outcome.was_finished;
+  result.step_milliseconds = outcome.times.median();
+  result.operators = outcome.times.operators();
+  result.held_back = std::move(outcome.course);
+  return result;
+}
+
+}  // namespace halfstep::api

@@ -1,0 +1,47 @@
+// Training, float or with the rounding of the device inside.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "halfstep/api/settings.h"
+#include "halfstep/train/augment.h"
+#include "halfstep/train/standing.h"
+#include "halfstep/train/step_times.h"
+
+namespace halfstep::api {
+
+struct TrainOptions {
+  int64_t epochs = 20;
+  int64_t batch = 32;
+  std::optional<double> learning_rate = {};  ///< without one: 0.05 for float networks, 0.001 for prepared ones
+  train::Augment augment = {};               ///< of images, in training alone
+  bool distill = false;                      ///< a prepared network learns from its float form, though data has labels
+  bool profile = false;                      ///< the report says which operators take the time
+  /// A part of the samples is held back, and the result is the best state on them, which may be the network as it was.
+  /// Off for a network that has learned nothing yet.
+  bool keeps_best = true;
+  std::filesystem::path folder = {};  ///< takes a checkpoint after each epoch, and the result
+  bool resume = false;                ///< go on from the last checkpoint in `folder`
+};
+
+struct Trained {
+  Model model;
+  std::string digest;              ///< of the trained weights
+  std::optional<double> accuracy;  ///< on the test part, with labels
+  double loss = 0;                 ///< of the last epoch
+  int64_t samples = 0;             ///< of the test part
+  int64_t first_epoch = 0;         ///< epochs that were done before
+  int64_t epochs = 0;
+  bool was_finished = false;                   ///< nothing was left to do
+  double step_milliseconds = 0;                ///< median, without the preparation of samples; 0 when none was run
+  std::vector<train::OperatorTime> operators;  ///< the longest first, with `profile`
+  train::Course held_back;                     ///< how the network did, epoch by epoch; empty without keeps_best
+};
+
+/// Trains a float or prepared `network` on the training part of `data`. A prepared one learns from its own float form
+/// where data has no labels.
+Trained train(const Model& network, const Dataset& data, const TrainOptions& options, const Settings& settings);
+
+}  // namespace halfstep::api

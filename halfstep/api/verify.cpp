@@ -1,0 +1,100 @@
+#include "halfstep/api/verify.h"
+
+#include "halfstep/api/dataset.h"
+#include "halfstep/api/model.h"
+#include "halfstep/api/onnxruntime_road.h"
+#include "halfstep/api/source.h"
+#include "halfstep/ir/ops.h"
+#include "halfstep/passes/bypass_quantizers.h"
+#include "halfstep/passes/quantized_steps.h"
+#include "halfstep/passes/training_form.h"
+#include "halfstep/passes/traits.h"
+#include "halfstep/quant/quantizer.h"
+#include "halfstep/train/executable.h"
+#include "halfstep/verify/codings.h"
+
+namespace halfstep::api {
+namespace {
+
+/// Bits, scale and zero point of a step's codes; a step that only moves codes has those of what it moves.
+void describe_codes(const Model& prepared, const passes::QuantizedStep& step, verify::Layer& layer) {
+  if (step.kind == passes::StepKind::real) {
+    layer.feature_bits = 32;
+    return;
+  }
+  const ops::FakeQuantize quantizer(passes::unmoved(step.result()).producer().node());
+  layer.feature_bits = quant::bits_of(quantizer);
+  layer.zero_point = prepared.tensors.at(quantizer.zero_point().name()).data<int32_t>()[0];
+  layer.scale = quant::effective_scale(prepared, quantizer);
+}
+
+verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step) {
+  verify::Layer layer;
+  layer.name = step.name();
+  layer.op = step.main ? step.main.info().name : step.quantizer.info().name;
+  layer.float_value = step.quantizer ? step.quantizer.x().name() : step.result().name();
+  if (step.weight) {
+    layer.weight_bits = quant::bits_of(step.weight);
+    layer.weight_codes = step.weight.name();
+  }
+  describe_codes(prepared, step, layer);
+  return layer;
+}
+
+void add_engine(verify::Roads& roads, const VerifyOptions& options) {
+  const bool asks_of_it = options.variants || !options.exported.empty();
+  if (options.with.empty() && asks_of_it) fail("with: found nothing, expected onnxruntime for its files and variants");
+  if (options.with.empty()) return;
+  if (options.with != "onnxruntime") fail("with: found '{}', expected onnxruntime", options.with);
+  add_onnxruntime(roads, {options.exported, options.variants});
+}
+
+void require_stage(const Model& model, std::string_view expected) {
+  if (const std::string stage = stage_of(model); stage != expected)
+    fail("network '{}' is of stage {}, expected {}", model.graph.name(), stage, expected);
+}
+
+}  // namespace
+
+verify::Roads roads_of(const Model& prepared, const Model& integer) {
+  verify::Roads roads{
+      train::evaluation_form(prepared), integer, prepared.source ? prepared.source->network : prepared, {}};
+  Graph& real = roads.unquantized.graph;
+  if (prepared.source) {
+    passes::set_mode(real, passes::Mode::evaluation);
+  } else {
+    passes::bypass_quantizers(real);
+  }
+  for (const auto& step : passes::quantized_steps(prepared)) {
+    if (step.result().dtype() != DType::f32) continue;
+    roads.layers.push_back(layer_of(prepared, step));
+    verify::Layer& layer = roads.layers.back();
+    const Value value = verify::source_value(real, prepared.graph, layer.float_value);
+    if (value) layer.real_value = value.name();
+  }
+  return roads;
+}
+
+verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& samples, ThreadPool& pool,
+                              const ProgressCallback& progress) {
+  const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
+  const int64_t usable = train::usable(roads.unquantized, samples.size());
+  return verify::compare_roads(roads, source, usable, train::batch_of(roads.unquantized, 64), pool, progress);
+}
+
+verify::RoadReport verify(const Model& prepared, const Model& integer, const Dataset& data,
+                          const VerifyOptions& options, const Settings& settings) {
+  require_stage(prepared, "prepared");
+  require_stage(integer, "integer");
+  verify::Roads roads = roads_of(prepared, integer);
+  add_engine(roads, options);
+  if (!options.inject.empty()) verify::inject(roads.integer, options.inject);
+  const auto parts = parts_for(prepared, data);
+  ThreadPool pool(settings.threads);
+  verify::RoadReport report = compare_on(roads, parts.test, pool, settings.progress);
+  const verify::MeaningOptions meaning{.all = options.all_meaning, .seed = settings.seed};
+  check_meaning(report, prepared, roads.integer, parts.test, meaning, pool, settings.progress);
+  return report;
+}
+
+}  // namespace halfstep::api

@@ -1,0 +1,36 @@
+// The proof: training road, integer program, engine and the network that came in, layer by layer.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "halfstep/api/settings.h"
+#include "halfstep/train/samples.h"
+#include "halfstep/verify/roads.h"
+
+namespace halfstep::api {
+
+struct VerifyOptions {
+  /// LAYER:INDEX of a weight code whose top bit is flipped in the integer program first; may be empty.
+  std::string inject = {};
+  /// "onnxruntime": a third road, that engine on the integer program as it was before; may be empty.
+  std::string with = {};
+  std::filesystem::path exported =
+      {};                    ///< the engine runs this ONNX file, exported from the integer program; may be empty
+  bool variants = false;     ///< also other forms of the file and the engine's optimizations; never a failure
+  bool all_meaning = false;  ///< layers against the float operators in every element of every sample
+};
+
+/// Compares `prepared` and `integer` code for code on the test part of `data`, and both with the network that came in.
+/// Throws for networks of other stages.
+verify::RoadReport verify(const Model& prepared, const Model& integer, const Dataset& data,
+                          const VerifyOptions& options, const Settings& settings);
+
+/// The three forms that are compared. The network that came in is one of them where `prepared` has it.
+verify::Roads roads_of(const Model& prepared, const Model& integer);
+
+/// The roads on samples, layer by layer.
+verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& samples, ThreadPool& pool,
+                              const ProgressCallback& progress);
+
+}  // namespace halfstep::api

@@ -1,0 +1,122 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "halfstep/compile/describe.h"
+#include "halfstep/ir/flops.h"
+#include "halfstep/ir/print.h"
+#include "halfstep/report/inspection.h"
+
+namespace halfstep::report {
+namespace {
+
+/// "1,234,567".
+std::string grouped(int64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+std::string bytes_text(size_t bytes) {
+  const auto number = static_cast<double>(bytes);
+  if (bytes >= size_t{1} << 20) return fmt::format("{:.1f} MiB", number / 0x1p20);
+  if (bytes >= size_t{1} << 10) return fmt::format("{:.1f} KiB", number / 0x1p10);
+  return fmt::format("{} bytes", bytes);
+}
+
+std::string ports_text(const char* title, const std::vector<formats::Port>& ports,
+                       const std::map<std::string, Dims>& dims) {
+  std::string text;
+  for (const formats::Port& port : ports) {
+    if (port.has_default) continue;
+    const auto taken = dims.find(port.name);
+    text += fmt::format("{:12}{}: {}{}\n", title, port.name, port.type,
+                        taken == dims.end() ? "" : fmt::format(", here {}", to_string(taken->second)));
+  }
+  return text;
+}
+
+std::string operators_text(const std::map<std::string, int64_t>& operators) {
+  size_t width = 0;
+  for (const auto& [op, count] : operators) width = std::max(width, op.size());
+  std::string text;
+  for (const auto& [op, count] : operators) text += fmt::format("  {:{}} {:>6}\n", op, width, count);
+  return text;
+}
+
+std::string summary_text(const api::ForeignInspection& found) {
+  const formats::Summary& summary = found.summary;
+  return summary.title + "\n\n" + ports_text("input", summary.inputs, found.dims) +
+         ports_text("output", summary.outputs, {}) +
+         fmt::format("{:12}{}, {}\n", "parameters", grouped(summary.parameters),
+                     bytes_text(static_cast<size_t>(summary.parameter_bytes)));
+}
+
+std::string nodes_text(const std::vector<formats::NodeLine>& nodes) {
+  std::string text = nodes.empty() ? "" : "\n";
+  for (const formats::NodeLine& node : nodes)
+    text += fmt::format("{}{}: {} -> {}\n", node.op, node.name.empty() ? "" : " '" + node.name + "'",
+                        fmt::join(node.inputs, ", "), fmt::join(node.outputs, ", "));
+  return text;
+}
+
+/// Of what can be had without inputs.
+std::string program_text(const api::ForeignInspection& found) {
+  if (!found.program) return "";
+  const runtime::MemoryReport memory = found.program->memory();
+  return fmt::format("{:12}{} for one run, a multiplication and an addition being two\n", "operations",
+                     grouped(flops(found.model->graph))) +
+         fmt::format("{:12}{} of activations at their peak ({} without sharing), {} of weights as they are run\n",
+                     "memory", bytes_text(memory.planned), bytes_text(memory.naive), bytes_text(memory.tensors));
+}
+
+std::string names_text(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 4;
+  const size_t shown = std::min(names.size(), kShown);
+  const std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<int64_t>(shown), ", "));
+  return names.size() > shown ? fmt::format("{} and {} more", text, names.size() - shown) : text;
+}
+
+std::string issue_text(const formats::Issue& issue) {
+  std::string text = fmt::format("  {}: {}\n    {} {}: {}\n", issue.op, issue.reason, issue.nodes.size(),
+                                 issue.nodes.size() == 1 ? "node" : "nodes", names_text(issue.nodes));
+  if (!issue.nearest.empty()) text += fmt::format("    nearest supported: {}\n", issue.nearest);
+  return text;
+}
+
+std::string issues_text(const formats::Coverage& coverage, bool values) {
+  std::string text;
+  for (const formats::Issue& issue : coverage.issues) {
+    if (issue.needs_values == values) text += issue_text(issue);
+  }
+  return text;
+}
+
+std::string coverage_text(const formats::Coverage& coverage) {
+  if (coverage.issues.empty()) return "\nevery node is supported\n";
+  std::string text;
+  if (!coverage.complete()) text += "\nnot supported\n" + issues_text(coverage, false);
+  const std::string values = issues_text(coverage, true);
+  if (!values.empty()) text += "\nsupported by `run` alone, which has the inputs\n" + values;
+  if (coverage.unchecked > 0)
+    text += fmt::format("\nof {} nodes behind these only the operators were looked up\n", coverage.unchecked);
+  return text + "operations and memory depend on them, and are not known\n";
+}
+
+}  // namespace
+
+std::string as_text(const api::Inspection& found, bool explain) {
+  return fmt::format("{} network '{}'\n\n{}\n", found.stage, found.model.graph.name(), print(found.model.graph)) +
+         describe(found.compiled.graph, found.program, explain);
+}
+
+std::string as_text(const api::ForeignInspection& found, bool explain) {
+  std::string text = summary_text(found) + program_text(found) +
+                     fmt::format("{:12}{}\n", "nodes", found.summary.nodes) + operators_text(found.summary.operators) +
+                     nodes_text(found.nodes) + coverage_text(found.coverage);
+  if (found.program && explain) text += "\n" + describe(found.model->graph, *found.program, true);
+  return text;
+}
+
+}  // namespace halfstep::report
