@@ -1,5 +1,5 @@
-// Halfstep's C++ face: one function for each verb, on values (namespace halfstep::api, a header each), and eager::call for
-// one operator. The command line and Python call nothing else.
+// Halfstep's C++ face: one function for each verb, on values (namespace halfstep::api, a header each), and eager::call
+// for one operator. The command line and Python call nothing else.
 //
 // Every function throws halfstep::Error; its kind says what an exit code should be. Nothing is printed. Files are whole
 // or not there.

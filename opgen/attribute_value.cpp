@@ -65,7 +65,7 @@ std::optional<Attribute> empty_value(std::string_view type) {
 
 Attribute value_like(const Yaml& yaml, const Attribute& example) {
   Attribute value = example;
-  std::visit([&yaml](auto& held) { read(yaml, held); }, value);
+  std::visit([&yaml](auto& content) { read(yaml, content); }, value);
   return value;
 }
 

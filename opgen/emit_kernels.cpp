@@ -48,10 +48,10 @@ std::string attribute_members(const Record& record) {
   std::vector<std::string> initializers;
   Text text;
   for (const AttributeSpec& spec : record.attributes) {
-    const std::string_view held = attribute_type_cpp(spec.value);
-    text.line("  {} {};", held, cpp_name(spec.name));
+    const std::string_view member = attribute_type_cpp(spec.value);
+    text.line("  {} {};", member, cpp_name(spec.name));
     initializers.push_back(
-        fmt::format("{}(get<{}>(attributes, {}))", cpp_name(spec.name), held, string_literal(spec.name)));
+        fmt::format("{}(get<{}>(attributes, {}))", cpp_name(spec.name), member, string_literal(spec.name)));
   }
   if (initializers.empty()) {
     text.line("  explicit {}(const Attributes&) {{}}", type);

@@ -47,7 +47,8 @@ bool is_type_variable(const Yaml& yaml) {
 
 TypeSpec load_type(const Yaml& yaml, const Record& record, bool is_output);
 
-/// Of an output: a string attribute that may be empty, an input that may be absent, at last what always has a dtype.
+/// The type of an output that is the first of these to be there: a string attribute that may be empty, an input that
+/// may be absent, at last what always has a dtype.
 TypeSpec load_first_type(const Yaml& yaml, const Record& record) {
   TypeSpec first{TypeSpec::Kind::first, {}, {}};
   for (const Yaml& element : yaml.elements()) {

@@ -42,7 +42,7 @@ ARROWS = {
 }
 # The program and the Python extension see the face's one public header; these come with it and say what its signatures mean.
 FACE_USERS = ("cli", "python")
-FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/base/few.h", "halfstep/base/nearest.h", "halfstep/base/log.h", "halfstep/base/status.h"}
+FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/base/small_vector.h", "halfstep/base/nearest.h", "halfstep/base/log.h", "halfstep/base/status.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 # What opgen and tests write into files is no include of theirs.
 RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Files and functions stay small: no file above 500 lines and no function above 100 outside kernels, p90 of functions below 30.
+Lines of YAML and of Markdown's prose are no longer than those of the sources (.clang-format).
 
 usage: tools/check_sizes.py    (needs universal-ctags)
 
@@ -8,6 +9,7 @@ Prints lines by folder, and median, p90 and largest of files and functions.
 import collections
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -51,6 +53,27 @@ def print_figures(label, values, unit):
     return share(values, 0.9)
 
 
+def prose(text):
+    """(number, line) of the lines of Markdown outside of tables and code."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        fence = line.lstrip().startswith(("```", "~~~"))
+        fenced = fenced != fence
+        if not fenced and not fence and not line.startswith("|"):
+            yield number, line
+
+
+def long_lines():
+    longest = int(re.search(r"^ColumnLimit: (\d+)$", (ROOT / ".clang-format").read_text(), re.MULTILINE).group(1))
+    folders = [folder for folder in ROOT.iterdir() if folder.is_dir() and folder.name != "build" and folder.name[0] != "."]
+    paths = [*ROOT.glob("*.md"), *(path for folder in folders for path in folder.rglob("*"))]
+    for path in sorted(path for path in paths if path.suffix in (".yaml", ".md")):
+        name, text = path.relative_to(ROOT).as_posix(), path.read_text()
+        for number, line in prose(text) if path.suffix == ".md" else enumerate(text.splitlines(), 1):
+            if len(line) > longest:
+                yield f"{name}:{number}: the line has {len(line)} characters, expected at most {longest}"
+
+
 def main():
     names = sorted(path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in (ROOT / folder).rglob("*")
                    if path.suffix in (".h", ".cpp", ".cu") and path.is_file())
@@ -73,6 +96,7 @@ def main():
             violations.append(f"halfstep:1: p90 of functions is {p90} lines, expected less than {P90_FUNCTION}")
     violations += [f"{name}:{line}: function {function} has {count} lines, expected at most {LONGEST_FUNCTION}"
                    for count, name, line, function in found if is_limited(name) and count > LONGEST_FUNCTION]
+    violations += long_lines()
     if not found:
         violations.append("tools/check_sizes.py:1: ctags found no function")
     print(f"{len(violations)} violations")

@@ -47,10 +47,10 @@ struct Rounds {
 };
 
 /// Kept from call to call: the system takes longer to give memory than a copy takes.
-std::byte* kept_memory(size_t which, size_t bytes) {
+std::byte* cached_memory(size_t which, size_t bytes) {
   constexpr size_t kHugePage = size_t{2} << 20;
-  static std::map<std::pair<size_t, size_t>, std::byte*> kept;
-  std::byte*& memory = kept[{which, bytes}];
+  static std::map<std::pair<size_t, size_t>, std::byte*> cached;
+  std::byte*& memory = cached[{which, bytes}];
   if (memory == nullptr) {
     const size_t padded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
     memory = static_cast<std::byte*>(std::aligned_alloc(kHugePage, padded));
@@ -65,8 +65,8 @@ std::byte* kept_memory(size_t which, size_t bytes) {
 /// Median seconds of a copy of `bytes` (a multiple of 64 for each thread), split over threads that are awake.
 extern "C" double copy_seconds(int64_t bytes, int threads, int rounds, bool streaming) {
   const auto part = static_cast<size_t>(bytes) / static_cast<size_t>(threads) / 64 * 64;
-  std::byte* from = kept_memory(0, static_cast<size_t>(bytes));
-  std::byte* to = kept_memory(1, static_cast<size_t>(bytes));
+  std::byte* from = cached_memory(0, static_cast<size_t>(bytes));
+  std::byte* to = cached_memory(1, static_cast<size_t>(bytes));
   Rounds state;
   const auto work = [&](int worker) {
     for (int round = 0; round < rounds; ++round) {

@@ -33,7 +33,7 @@ Model load_text(const std::filesystem::path& path, uint64_t seed);
 /// Writes a file that `load` reads: whole, or not at all.
 void save(const Model& model, const std::filesystem::path& path);
 
-/// "float", "prepared" or "integer".
+/// The stage of a Model: "float", "prepared" or "integer".
 std::string stage_of(const Model& model);
 
 }  // namespace halfstep::api

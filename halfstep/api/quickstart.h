@@ -18,16 +18,16 @@ namespace halfstep::api {
 
 struct QuickstartRequest {
   Dataset data = {};
-  std::optional<Model> network =
-      {};  ///< a float network, which is then not trained; without one a fresh one for the digits
+  /// A float network, which is then not trained; without one a fresh one for the digits.
+  std::optional<Model> network = {};
   std::optional<train::Preprocess> preprocess = {};  ///< of raw values, for `network`; without one the Model's own
   Platform platform = {};
   quant::PrepareOptions widths = {};
   std::filesystem::path out = "quickstart_out";
   int64_t float_epochs = 30, tune_epochs = 12;
   int64_t batch = 32;
-  std::optional<double> tune_rate =
-      {};                       ///< peak of fine-tuning; without one 0.001 for a given network, 0.01 for a fresh one
+  /// Peak of fine-tuning; without one 0.001 for a given network, 0.01 for a fresh one.
+  std::optional<double> tune_rate = {};
   train::Augment augment = {};  ///< of images, in training alone
   bool distill = false;         ///< fine-tuning learns from the float form, though data has labels
   quant::ConvertOptions convert = {};

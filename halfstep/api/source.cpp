@@ -22,11 +22,11 @@ struct AllSamples {
   const Source& source;
   const train::Samples& given;
 
-  int64_t kept() const { return source.sample_count(); }
-  int64_t size() const { return kept() + train::usable(source.network, given.size()); }
+  int64_t stored() const { return source.sample_count(); }
+  int64_t size() const { return stored() + train::usable(source.network, given.size()); }
   /// All from one of the two.
   Tensors operator()(int64_t begin, int64_t count) const {
-    if (begin >= kept()) return given.inputs(begin - kept(), count);
+    if (begin >= stored()) return given.inputs(begin - stored(), count);
     Tensors inputs;
     for (const auto& [name, tensor] : source.samples) inputs[name] = tensor.rows(begin, begin + count);
     return inputs;
@@ -87,7 +87,7 @@ void check_meaning(verify::RoadReport& report, const Model& prepared, const Mode
   }
   report.floats = check_floats(prepared, samples, pool);
   const AllSamples all{*prepared.source, samples};
-  report.meaning_samples = options.all ? all.size() : std::min(all.size(), all.kept() + kGivenSamples);
+  report.meaning_samples = options.all ? all.size() : std::min(all.size(), all.stored() + kGivenSamples);
   for (auto& layer : verify::check_meaning(prepared, integer, all, report.meaning_samples, options, pool, progress)) {
     const auto found = std::ranges::find_if(report.layers, [&](const auto& l) { return l.layer.name == layer.layer; });
     if (found != report.layers.end()) found->meaning = std::move(layer.meaning);

@@ -77,7 +77,7 @@ HS_HOST_DEVICE inline EngineStep engine_layer_step(Requantization form, const En
 HS_HOST_DEVICE inline EngineStep engine_product_step(float a_scale, float b_scale, float y_scale) {
   return {1.0F, 1.0F, 0.0F, a_scale * b_scale * (1.0F / y_scale), false};
 }
-/// Of a sum over `count` codes.
+/// The step of an average, from a sum over `count` codes.
 HS_HOST_DEVICE inline EngineStep engine_pool_step(float x_scale, float y_scale, float count) {
   return {1.0F, 1.0F, 0.0F, x_scale / y_scale / count, false};
 }

@@ -13,18 +13,18 @@ namespace halfstep::arith {
 HS_HOST_DEVICE inline float float_product_factor(float x_scale, float w_scale, float y_scale) {
   return x_scale * w_scale / y_scale;
 }
-/// From a sum over `count` codes.
+/// From a sum over `count` codes to steps of their average.
 HS_HOST_DEVICE inline float float_pool_factor(float x_scale, float y_scale, float count) {
   return x_scale / (y_scale * count);
 }
 
-/// Beyond any code and zero point: steps are held within, so that a zero point can be added to them in int32.
+/// Beyond any code and zero point: steps saturate there, so that a zero point can be added to them in int32.
 inline constexpr float kMostSteps = 0x1p30F;
 
 /// The nearest whole number, half to even.
 HS_HOST_DEVICE inline int32_t whole_steps(float steps) {
-  const float held = steps > kMostSteps ? kMostSteps : steps < -kMostSteps ? -kMostSteps : steps;
-  return static_cast<int32_t>(std::nearbyint(held));
+  const float saturated = steps > kMostSteps ? kMostSteps : steps < -kMostSteps ? -kMostSteps : steps;
+  return static_cast<int32_t>(std::nearbyint(saturated));
 }
 
 /// rint(acc * factor): the zero point is added behind it. The accumulator becomes a float32 in one rounding.

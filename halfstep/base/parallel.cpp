@@ -51,11 +51,11 @@ void ThreadPool::run_on_all(FunctionRef<void(int)> task) {
   running_ = threads_ - 1;
   begin();
   task(0);
-  look_on([this] { return running_ == 0; });
+  spin_until([this] { return running_ == 0; });
   for (int running = running_; running != 0; running = running_) running_.wait(running);
 }
 
-void ThreadPool::look_on(FunctionRef<bool()> ready) const {
+void ThreadPool::spin_until(FunctionRef<bool()> ready) const {
   if (oversubscribed_) return;
   const auto start = std::chrono::steady_clock::now();
   while (true) {
@@ -71,7 +71,7 @@ void ThreadPool::look_on(FunctionRef<bool()> ready) const {
 void ThreadPool::serve(int worker) {
   const FloatEnvironment environment;
   for (uint32_t seen = 0;; ++seen) {
-    look_on([&] { return generation_ != seen; });
+    spin_until([&] { return generation_ != seen; });
     generation_.wait(seen);
     if (stopping_) return;
     (*task_)(worker);

@@ -31,7 +31,7 @@ class FunctionRef<R(Args...)> {
 };
 
 /// A fixed team of threads that includes the caller. One `run_on_all` at a time; callbacks must not throw.
-/// Every member runs with the library's floating-point environment. Whoever waits looks on for some microseconds before
+/// Every member runs with the library's floating-point environment. Whoever waits spins for some microseconds before
 /// it sleeps, so that calls in quick succession cost no wake-up; not where members outnumber processors.
 class ThreadPool {
  public:
@@ -51,7 +51,7 @@ class ThreadPool {
   void parallel_for(int64_t count, FunctionRef<void(int64_t index)> task);
 
   /// For a member with nothing to do: returns once `ready`, or when it is time to sleep.
-  void look_on(FunctionRef<bool()> ready) const;
+  void spin_until(FunctionRef<bool()> ready) const;
 
  private:
   void serve(int worker);

@@ -22,18 +22,18 @@ struct SmallFloat {
   int exponent_bits, mantissa_bits, bias;
   TopCodes top;
 
-  /// Of a dtype of at most 16 bits that is a float.
+  /// The format of a dtype of at most 16 bits that is a float.
   static SmallFloat of(DType dtype);
   double largest() const;      ///< the largest finite magnitude
   uint16_t quiet_nan() const;  ///< 0 for a format without NaN
 };
 
-/// Exact.
+/// What a code stands for, exactly.
 double decode(uint16_t bits, const SmallFloat& format);
 
-/// Half to even. What rounds beyond the largest finite magnitude becomes: saturating, that magnitude (infinities too);
-/// else infinity where the format has it, else NaN where it has that. NaN keeps no payload; in a format without NaN it
-/// becomes the largest magnitude. A format without -0 gives 0.
+/// The nearest code, half to even. What rounds beyond the largest finite magnitude becomes: saturating, that magnitude
+/// (infinities too); else infinity where the format has it, else NaN where it has that. NaN keeps no payload; in a
+/// format without NaN it becomes the largest magnitude. A format without -0 gives 0.
 uint16_t encode(double value, const SmallFloat& format, bool saturate);
 
 /// An f16 in memory. Conversions equal `encode` and `decode`.

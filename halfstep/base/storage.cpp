@@ -17,7 +17,7 @@ size_t rounded(size_t bytes, size_t unit) {
 }
 
 /// Large blocks without an owner, oldest first.
-class KeptBlocks {
+class BlockCache {
  public:
   /// The smallest block of at least `bytes`, unless more than a quarter of it would be idle.
   std::byte* take(size_t& bytes) {
@@ -30,7 +30,7 @@ class KeptBlocks {
     if (best == blocks_.end()) return nullptr;
     std::byte* memory = best->memory;
     bytes = best->bytes;
-    held_ -= bytes;
+    cached_ -= bytes;
     blocks_.erase(best);
     return memory;
   }
@@ -39,13 +39,13 @@ class KeptBlocks {
     const std::lock_guard lock(mutex_);
     if (bytes > limit_) return std::free(memory);
     size_t gone = 0;
-    for (; held_ + bytes > limit_ || blocks_.size() - gone == kMostBlocks; ++gone) {
-      held_ -= blocks_[gone].bytes;
+    for (; cached_ + bytes > limit_ || blocks_.size() - gone == kMostBlocks; ++gone) {
+      cached_ -= blocks_[gone].bytes;
       std::free(blocks_[gone].memory);
     }
     blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<ptrdiff_t>(gone));
     blocks_.push_back({memory, bytes});
-    held_ += bytes;
+    cached_ += bytes;
   }
 
  private:
@@ -63,21 +63,21 @@ class KeptBlocks {
     none.reserve(kMostBlocks);
     return none;
   }();
-  size_t held_ = 0;
+  size_t cached_ = 0;
 };
 
 /// Never destroyed: tensors that outlive static objects come back to it.
-KeptBlocks& kept() {
-  static auto* blocks = new KeptBlocks;
+BlockCache& block_cache() {
+  static auto* blocks = new BlockCache;
   return *blocks;
 }
 
 std::shared_ptr<std::byte> allocate_large(size_t bytes) {
   constexpr size_t kStep = size_t{256} << 10;  // blocks of a few sizes serve more calls
-  size_t held = rounded(bytes, kStep);
-  std::byte* memory = kept().take(held);
-  if (memory == nullptr) memory = system_memory(held);
-  return {memory, [held](std::byte* block) { kept().give(block, held); }};
+  size_t capacity = rounded(bytes, kStep);
+  std::byte* memory = block_cache().take(capacity);
+  if (memory == nullptr) memory = system_memory(capacity);
+  return {memory, [capacity](std::byte* block) { block_cache().give(block, capacity); }};
 }
 
 /// One block with its owner, from the part of malloc that keeps blocks at hand; aligned_alloc takes several times as

@@ -92,13 +92,13 @@ void reduce_order(runtime::ProgramSpec& spec) {
     for (const int number : instruction.data_dependencies) include(number);
     std::vector<int>& order = instruction.order_dependencies;
     sort_unique(order);
-    std::vector<int> kept;
+    std::vector<int> needed;
     for (auto number = order.rbegin(); number != order.rend(); ++number) {  // later ones first: they imply earlier ones
       if (known.has(*number)) continue;
       include(*number);
-      kept.push_back(*number);
+      needed.push_back(*number);
     }
-    order.assign(kept.rbegin(), kept.rend());
+    order.assign(needed.rbegin(), needed.rend());
   }
 }
 

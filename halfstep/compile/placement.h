@@ -12,8 +12,8 @@ namespace halfstep::compiler {
 struct Placement {
   std::map<std::string, Place> ops;     ///< by name
   std::map<std::string, Place> inputs;  ///< by argument
-  std::map<std::string, Place>
-      tensors;                 ///< those that are not frozen: the place of what updates them, or the default one
+  /// Places of tensors that are not frozen: that of what updates them, or the default one.
+  std::map<std::string, Place> tensors;
   std::vector<Place> outputs;  ///< in order
 };
 

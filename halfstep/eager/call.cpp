@@ -1,6 +1,6 @@
 #include "halfstep/eager/call.h"
 
-#include "halfstep/base/few.h"
+#include "halfstep/base/small_vector.h"
 #include "halfstep/eager/cache.h"
 
 namespace halfstep::eager {
@@ -24,7 +24,7 @@ std::shared_ptr<const Prepared> prepare(const Signature& signature, const OpInfo
 
 std::vector<Tensor> call(const OpInfo& info, const Attributes& attributes, std::span<const Tensor> operands) {
   const size_t fixed = info.inputs.size() - (info.has_variadic_input() ? 1 : 0);
-  Few<kernels::ConstView> in(std::max(operands.size(), fixed));
+  SmallVector<kernels::ConstView> in(std::max(operands.size(), fixed));
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].defined()) in[i] = {operands[i].raw(), operands[i].dtype(), operands[i].dims()};
   }
@@ -34,7 +34,7 @@ std::vector<Tensor> call(const OpInfo& info, const Attributes& attributes, std::
 
   const auto& types = prepared->results();
   std::vector<Tensor> results(types.size());
-  Few<kernels::View> out(types.size());
+  SmallVector<kernels::View> out(types.size());
   for (size_t port = 0; port < types.size(); ++port) {
     if (!types[port]) continue;
     results[port] = Tensor::uninitialized(types[port]->dtype, types[port]->dims);

@@ -11,7 +11,7 @@ namespace {
 /// Below it another thread takes longer to begin than this one to finish.
 constexpr size_t kSpreadBytes = size_t{64} << 10;
 /// Scratch up to this size stays with its thread.
-constexpr size_t kKeptScratch = size_t{256} << 10;
+constexpr size_t kCachedScratch = size_t{256} << 10;
 
 size_t padded(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -19,14 +19,14 @@ size_t bytes_of(const Type& type) { return static_cast<size_t>(count_elements(ty
 
 std::shared_ptr<std::byte> scratch(size_t bytes) {
   if (bytes == 0) return nullptr;
-  if (bytes > kKeptScratch) return allocate(bytes);
-  static thread_local std::shared_ptr<std::byte> kept;
-  static thread_local size_t kept_bytes = 0;
-  if (kept_bytes < bytes) {
-    kept = allocate(bytes);
-    kept_bytes = bytes;
+  if (bytes > kCachedScratch) return allocate(bytes);
+  static thread_local std::shared_ptr<std::byte> cached;
+  static thread_local size_t cached_bytes = 0;
+  if (cached_bytes < bytes) {
+    cached = allocate(bytes);
+    cached_bytes = bytes;
   }
-  return kept;
+  return cached;
 }
 
 Status run_alone(const kernels::Kernel& kernel, const kernels::Plan& plan, const kernels::Call& call) {

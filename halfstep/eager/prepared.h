@@ -20,9 +20,9 @@ class Prepared {
 
   const OpInfo& info() const { return *info_; }
   const Attributes& attributes() const { return attributes_; }
-  /// By port; nothing where the attributes switch it off.
+  /// The types of the results by port; nothing where the attributes switch it off.
   const std::vector<std::optional<Type>>& results() const { return results_; }
-  /// Of operands and results together: how much there is to do.
+  /// The bytes of operands and results together: how much there is to do.
   size_t bytes() const { return bytes_; }
 
   /// Operands are aligned to their elements and have the types that were prepared for, results (by port) are aligned

@@ -8,12 +8,12 @@ namespace halfstep::eager {
 
 void Signature::add(uint64_t word) {
   hash_ = (std::rotl(hash_, 25) ^ word) * 0xD6E8FEB86659FD93;
-  if (more_.empty() && count_ < kFew) {
-    few_[count_++] = word;
+  if (heap_.empty() && count_ < kInline) {
+    inline_[count_++] = word;
     return;
   }
-  if (more_.empty()) more_.assign(few_.begin(), few_.end());
-  more_.push_back(word);
+  if (heap_.empty()) heap_.assign(inline_.begin(), inline_.end());
+  heap_.push_back(word);
 }
 
 void Signature::add(std::string_view text) {

@@ -24,12 +24,12 @@ class Signature {
   void operand(const kernels::ConstView& view);
 
   std::span<const uint64_t> words() const {
-    return more_.empty() ? std::span<const uint64_t>(few_.data(), count_) : std::span<const uint64_t>(more_);
+    return heap_.empty() ? std::span<const uint64_t>(inline_.data(), count_) : std::span<const uint64_t>(heap_);
   }
   uint64_t hash() const { return hash_; }
 
  private:
-  static constexpr size_t kFew = 48;
+  static constexpr size_t kInline = 48;
 
   void add(uint64_t word);
   void add(int64_t value) { add(static_cast<uint64_t>(value)); }
@@ -38,9 +38,9 @@ class Signature {
   template <class T>
   void add_list(const std::vector<T>& list);
 
-  std::array<uint64_t, kFew> few_;  // NOLINT: only the first count_ are read
+  std::array<uint64_t, kInline> inline_;  // NOLINT: only the first count_ are read
   size_t count_ = 0;
-  std::vector<uint64_t> more_;  ///< all of them, once they are more than kFew
+  std::vector<uint64_t> heap_;  ///< all of them, once they are more than kInline
   uint64_t hash_ = 0x9E3779B97F4A7C15;
 };
 

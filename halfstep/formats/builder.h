@@ -41,7 +41,7 @@ class Builder {
   Operand make_one(const Node& node, std::string_view op, std::vector<Operand> operands, Attributes attributes = {});
   /// As a `foreign` entry of a record says; results by port.
   std::vector<Operand> by_entry(const Node& node, const std::vector<Operand>& inputs, const RecordEntry& entry);
-  /// Under other extents; 0 keeps one, -1 is worked out.
+  /// `operand` under other extents; 0 keeps one, -1 is worked out.
   Operand reshaped(const Node& node, const Operand& operand, Dims dims);
   static Operand known(Tensor tensor, std::string name = {});
   static Operand lost();
@@ -73,7 +73,7 @@ class Builder {
  private:
   Operand make_input(const std::string& name, bool has_rank, const std::function<Type()>& declared);
   Value value_of(const Operand& operand);
-  /// Of an operand that the operator has a next value of, by its record: contents that are known become a tensor of
+  /// An operand that the operator has a next value of, by its record: contents that are known become a tensor of
   /// Role::state, which nothing else reads.
   Value state_of(const Operand& operand);
   /// A tensor of the model under that name, or where it is taken one like it.

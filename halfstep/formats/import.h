@@ -81,8 +81,8 @@ class File {
 /// Opens a file of whichever format its content shows. Throws Error that starts with the path.
 std::shared_ptr<const File> open(const std::filesystem::path& path);
 
-/// Whether `path` has a format that `open` knows, by its content, or is called as if it had one and is no Model. or is
-/// called .onnx, which no file of our own is.
+/// Whether `path` has, by its content, a format that `open` knows, or is no Model and ends as the files of such a
+/// format do.
 bool is_foreign(const std::filesystem::path& path);
 
 }  // namespace halfstep::formats

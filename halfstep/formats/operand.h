@@ -33,7 +33,7 @@ struct Operand {
 
   bool there() const { return value || tensor.defined() || elements || lost; }
   bool known() const { return tensor.defined(); }
-  /// Of anything but nothing.
+  /// The type of anything but nothing.
   Type type() const;
   const Dims dims() const { return type().dims; }
 };

@@ -24,7 +24,7 @@ Tensor numbers(const Node& node, const Tensor& start, const Tensor& limit, const
   return result;
 }
 
-/// Of 16-bit floats: in float32, each number rounded once.
+/// The numbers of a range of 16-bit floats: worked out in float32, each rounded once.
 Tensor small_numbers(const Node& node, const Tensor& start, const Tensor& limit, const Tensor& delta) {
   const auto wide = [](const Tensor& t) { return filled(DType::f32, {}, element(t, 0)); };
   const Tensor floats = numbers<float>(node, wide(start), wide(limit), wide(delta));

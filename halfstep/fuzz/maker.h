@@ -87,7 +87,7 @@ class Maker {
   /// The same, seldom computed from the network's inputs instead; f32.
   Known parameter(Dims dims, double low, double high);
   Known ints(const std::vector<int64_t>& values, DType dtype = DType::i64);
-  /// Of rank 0, or seldom of one element of rank 1.
+  /// One number, of rank 0 or seldom of rank 1.
   Known scalar(double value, DType dtype = DType::f32);
   Known scalar(double value, DType dtype, Dims dims);
   Known contents(const Tensor& tensor, double low, double high);

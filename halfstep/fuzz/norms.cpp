@@ -31,7 +31,7 @@ void make_batch_norm(Maker& maker, std::string_view op) {
 
 void make_instance_norm(Maker& maker, std::string_view op) {
   const Known x = maker.any({{DType::f32}, 3, 5, is_full});
-  // Of one element alone runtimes disagree: a difference of equal numbers over the root of epsilon.
+  // Runtimes disagree about one element alone: a difference of equal numbers over the root of epsilon.
   maker.require(x.size() > x.dims[0] * x.dims[1]);
   const Dims channels = {x.dims[1]};
   const Known scale = maker.weights(DType::f32, channels, -1, 1), bias = maker.weights(DType::f32, channels, -1, 1);

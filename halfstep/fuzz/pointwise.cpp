@@ -54,7 +54,7 @@ void make_square(Maker& maker, const Known& a) {
   maker.node("Mul", {magnitude, magnitude}, magnitude.between(0, magnitude.high * magnitude.high));
 }
 
-/// Of two features of the same extents.
+/// Arithmetic on two features of the same extents.
 void make_simple_arithmetic(Maker& maker, std::string_view op, const Known& a) {
   const auto alike = [&](const Known& y) { return y.dims == a.dims && y.rows == a.rows && !y.constant; };
   if (op == "Mul" && maker.chance(0.5)) return make_square(maker, a);

@@ -22,7 +22,7 @@ class Chooser {
   Random random_;
 };
 
-/// Of the platform that leaves most to choose.
+/// Random overrides of the platform that leaves most to choose.
 void override_generic(Chooser& chooser, const Network& network, Target& target) {
   const auto set = [&](const std::string& key, const std::string& value) { target.overrides.emplace_back(key, value); };
   const std::string form = chooser.one_of({"fixed_point", "fixed_point", "float32"});

@@ -30,9 +30,9 @@ struct Dataset {
   int64_t size() const { return (x.defined() ? x : inputs.begin()->second).dims()[0]; }
   /// Extents of one sample of x, without the leading n.
   Dims sample_dims() const { return {x.dims().begin() + 1, x.dims().end()}; }
-  /// Of x: f32 [indices.size(), sample_dims...].
+  /// Those samples of x: f32 [indices.size(), sample_dims...].
   Tensor batch(std::span<const int64_t> indices) const;
-  /// i32 [indices.size()].
+  /// Their labels: i32 [indices.size()].
   Tensor batch_labels(std::span<const int64_t> indices) const;
 };
 

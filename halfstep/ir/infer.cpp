@@ -193,14 +193,14 @@ DType dtype_or(const Operand& operand, DType otherwise) {
 
 namespace {
 
-/// `kept` is the axis that has parameters of its own, `single` the other one, from the end.
-Truth per_line(const Operand& parameters, const Operand& matrix, size_t kept, size_t single) {
+/// `line` is the axis that has parameters of its own, `single` the other one, from the end.
+Truth per_line(const Operand& parameters, const Operand& matrix, size_t line, size_t single) {
   if (parameters.type == nullptr || matrix.type == nullptr) return Truth::unknown;
   const Dims& dims = parameters.dims();
   const Truth is_one = count_of(parameters) == Dim(1);
   Dims expected = matrix.dims();
   if (expected.size() < 2) return is_one;
-  const Dim lines = expected[expected.size() - kept];
+  const Dim lines = expected[expected.size() - line];
   if (dims.size() == 1) return is_one || Dim(dims[0]) == lines;
   expected[expected.size() - single] = 1;
   return is_one || truth(std::equal(dims.begin(), dims.end(), expected.begin(), expected.end(), agrees));

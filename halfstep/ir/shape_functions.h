@@ -79,7 +79,8 @@ Dims unsqueeze(const OpSite& site, const Dims& x, const std::vector<int64_t>& ax
 Dims expand(const OpSite& site, const Dims& x, const std::vector<int64_t>& dims);
 /// Each extent times its number of repeats.
 Dims tile(const OpSite& site, const Dims& x, const std::vector<int64_t>& repeats);
-/// From starts to ends in steps along `axes` (empty: the first ones; no steps: 1), held to the extents as ONNX has it.
+/// From starts to ends in steps along `axes` (empty: the first ones; no steps: 1), clamped to the extents as ONNX has
+/// it.
 Dims slice(const OpSite& site, const Dims& x, const std::vector<int64_t>& starts, const std::vector<int64_t>& ends,
            const std::vector<int64_t>& axes, const std::vector<int64_t>& steps);
 /// What stands before each of `axes` (empty: all), then what stands after; negative amounts cut.

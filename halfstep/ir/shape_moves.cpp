@@ -23,15 +23,15 @@ void check_count(const OpSite& site, const char* what, size_t found, size_t expe
 
 /// How many elements a slice takes of a known extent.
 int64_t slice_extent(int64_t extent, int64_t start, int64_t end, int64_t step) {
-  const auto held = [extent](int64_t at, int64_t lowest, int64_t highest) {
+  const auto clamped = [extent](int64_t at, int64_t lowest, int64_t highest) {
     return std::clamp(at < 0 ? std::max(at, -extent - 1) + extent : std::min(at, extent), lowest, highest);
   };
   if (step > 0) {
-    const int64_t first = held(start, 0, extent), last = held(end, 0, extent);
+    const int64_t first = clamped(start, 0, extent), last = clamped(end, 0, extent);
     return last <= first ? 0 : (last - first - 1) / step + 1;
   }
   if (extent == 0) return 0;
-  const int64_t first = held(start, 0, extent - 1), last = held(end, -1, extent - 1);
+  const int64_t first = clamped(start, 0, extent - 1), last = clamped(end, -1, extent - 1);
   return last >= first ? 0 : (first - last - 1) / (step == INT64_MIN ? INT64_MAX : -step) + 1;
 }
 

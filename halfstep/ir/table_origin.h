@@ -20,9 +20,9 @@ struct TableOrigin {
 
 using Notes = std::map<std::string, std::string>;
 
-/// Of the operator `name`.
+/// Notes what the table of the operator `name` was made from.
 void set_table_origin(Notes& notes, const std::string& name, const TableOrigin& origin);
-/// Nothing where there is none that can be read.
+/// What the table of the operator `name` was made from; nothing where no note says it.
 std::optional<TableOrigin> table_origin(const Notes& notes, const std::string& name);
 
 }  // namespace halfstep

@@ -47,7 +47,8 @@ class Divisor {
     return hn::MulAdd(hn::NegMulAdd(near, divisor_, x), inverse_, near);
   }
 
-  /// Of any x, the sign of zero too: a vector with other elements than 0 and those of the range is divided.
+  /// The quotient of any x, with the sign of zero: a vector with other elements than 0 and those of the range is
+  /// divided.
   HWY_INLINE V quotient_of_any(D d, V x) const {
     const V magnitude = hn::Abs(x);
     const auto far_from_0 = hn::Or(hn::Ge(magnitude, hn::Set(d, 0x1p-100)), hn::Eq(magnitude, hn::Zero(d)));

@@ -68,7 +68,7 @@ bool covers_image(const Typed& a, std::span<const int64_t> x) {
   return a.kernel[0] == x[2] && a.kernel[1] == x[3] && *std::max_element(a.pad.begin(), a.pad.end()) == 0;
 }
 
-/// Of a window of reals, in the order of visit_window.
+/// The mean of a window of reals, added in the order of visit_window.
 struct FloatMean {
   float scale, y_scale;
   int32_t zero_point, y_zero_point;

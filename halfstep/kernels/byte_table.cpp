@@ -37,7 +37,7 @@ struct Find {
 
 void look_up(const uint8_t* table, const uint8_t* src, uint8_t* dst, int64_t size, bool past_caches) {
   using D = hn::ScalableTag<uint8_t>;
-  simd::StillRow<D, uint8_t, kParts, Find, uint8_t> row{Find(), {}, {src}};
+  simd::UniformRow<D, uint8_t, kParts, Find, uint8_t> row{Find(), {}, {src}};
   for (size_t k = 0; k < kParts; ++k) row.parameters[k] = hn::LoadDup128(D(), table + k * kPart);
   simd::write_row(D(), dst, size, past_caches, row);
   if (past_caches) hwy::FlushStream();

@@ -275,10 +275,10 @@ HWY_INLINE void fetch_sources(const Sources& src, int64_t i, int64_t size, std::
   (fetch_ahead(std::get<I>(src) + i, static_cast<size_t>(size) * sizeof(*std::get<I>(src))), ...);
 }
 
-/// function(d, parameters, elements...) where the parameters stand still. From bf16 to bf16 (U) two vectors are taken
-/// out of words: the even elements, then the odd ones, which costs less than to keep the order.
+/// function(d, parameters, elements...) with the same parameters for every element. From bf16 to bf16 (U) two vectors
+/// are taken out of words: the even elements, then the odd ones, which costs less than to keep the order.
 template <class D, class U, size_t P, class Function, class... T>
-struct StillRow {
+struct UniformRow {
   static constexpr bool kInterleaves = (std::is_same_v<U, BFloat16> && ... && std::is_same_v<T, BFloat16>);
 
   HWY_INLINE void fetch(int64_t i, int64_t size) const { fetch_sources(src, i, size, std::index_sequence_for<T...>()); }
@@ -307,9 +307,9 @@ struct StillRow {
   std::tuple<const T*...> src;
 };
 
-/// The same where each element has its own.
+/// The same with parameters that vary from element to element.
 template <class D, class C, size_t P, class Function, class... T>
-struct MovingRow {
+struct VaryingRow {
   static constexpr bool kInterleaves = false;
 
   HWY_INLINE void fetch(int64_t i, int64_t size) const { fetch_sources(src, i, size, std::index_sequence_for<T...>()); }
@@ -353,26 +353,26 @@ void apply(const Walk& walk, const Function& function, const std::array<const C*
   const Channels& channels = walk.channels;
   if (walk.form == Walk::Form::runs) {
     for (RunWalk run(channels, begin, end); run.next();) {
-      const auto write = [&]<class F, size_t Q>(const F& with, const std::array<hn::Vec<D>, Q>& still) HWY_ATTR {
-        const StillRow<D, U, Q, F, T...> row{with, still, {src + run.begin()...}};
+      const auto write = [&]<class F, size_t Q>(const F& with, const std::array<hn::Vec<D>, Q>& uniform) HWY_ATTR {
+        const UniformRow<D, U, Q, F, T...> row{with, uniform, {src + run.begin()...}};
         write_row(d, dst + run.begin(), run.size(), walk.stream, row);
       };
-      std::array<hn::Vec<D>, P> still;
-      for (size_t k = 0; k < P; ++k) still[k] = hn::Set(d, parameters[k][run.channel()]);
-      if constexpr (requires { typename Function::template Still<D>; }) {
-        const typename Function::template Still<D> faster(function, still);
+      std::array<hn::Vec<D>, P> uniform;
+      for (size_t k = 0; k < P; ++k) uniform[k] = hn::Set(d, parameters[k][run.channel()]);
+      if constexpr (requires { typename Function::template Uniform<D>; }) {
+        const typename Function::template Uniform<D> faster(function, uniform);
         if (faster.holds()) {
           write(faster, std::array<hn::Vec<D>, 0>());
           continue;
         }
       }
-      write(function, still);
+      write(function, uniform);
     }
   } else if (walk.form == Walk::Form::columns) {
     for (int64_t i = begin, size = 0; i < end; i += size) {
       const int64_t channel = i % channels.count;
       size = std::min(channels.count - channel, end - i);
-      MovingRow<D, C, P, Function, T...> row{function, parameters, {src + i...}};
+      VaryingRow<D, C, P, Function, T...> row{function, parameters, {src + i...}};
       for (const C*& at : row.parameters) at += channel;
       write_row(d, dst + i, size, walk.stream, row);
     }
@@ -384,7 +384,7 @@ void apply(const Walk& walk, const Function& function, const std::array<const C*
       const int64_t most = std::min(walk.chunk, begin + stride - first);
       for (size_t k = 0; k < P; ++k) expand(channels, parameters[k], first, most, laid_out[k]);
       for (int64_t i = first; i < end; i += stride) {
-        MovingRow<D, C, P, Function, T...> row{function, {}, {src + i...}};
+        VaryingRow<D, C, P, Function, T...> row{function, {}, {src + i...}};
         for (size_t k = 0; k < P; ++k) row.parameters[k] = laid_out[k];
         write_row(d, dst + i, std::min(most, end - i), walk.stream, row);
       }

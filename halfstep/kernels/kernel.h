@@ -77,7 +77,7 @@ struct Kernel {
   Status (*run)(const Call& call, int phase, int64_t piece);
 };
 
-/// Of a kernel that takes every problem its record allows.
+/// `accept` of a kernel that takes every problem its record allows.
 inline Verdict accept_all(const Problem&) { return accept(); }
 /// What a kernel asks first whose results are only close to the reference's.
 inline Verdict accept_own_order(const Problem& problem) {

@@ -41,8 +41,16 @@ T from_double(double value) {
 
 /// What stays of a step between, in an operator that ONNX defines as a function of others: half precision is rounded.
 template <class T>
-double kept(double value) {
+double rounded_if_half(double value) {
   return sizeof(T) == 2 ? to_double(from_double<T>(value)) : value;
+}
+
+/// Whether `value` takes the place of `maximum` in a search for the first largest: a NaN does. No branches: what wins
+/// is anyone's guess.
+template <class T>
+bool is_new_maximum(T value, T maximum) {
+  if constexpr (std::is_floating_point_v<T>) return (value > maximum) | ((value != value) & (maximum == maximum));
+  return value > maximum;
 }
 
 /// Sum and product in the type of the operands; of whole numbers modulo 2^bits.
@@ -85,9 +93,9 @@ T of_total(Total<T> total) {
   }
 }
 
-/// A double as a whole number: towards zero, held to the range of the type; NaN is 0.
+/// A double as a whole number: towards zero, saturated to the range of the type; NaN is 0.
 template <class T>
-T held(double value) {
+T saturated(double value) {
   constexpr T kLowest = std::numeric_limits<T>::lowest(), kHighest = std::numeric_limits<T>::max();
   if (!(value > static_cast<double>(kLowest))) return value == value ? kLowest : T(0);
   // The highest 64-bit numbers round up to a power of two as doubles, which is beyond them.

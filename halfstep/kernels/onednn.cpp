@@ -149,14 +149,14 @@ struct Operand {
   /// An input where the primitive reads it.
   memory enter(const void* data, std::byte* scratch, size_t scratchpad) const {
     if (!moved) return outside(data);
-    memory held = inside(scratch + area);
-    move(outside(data), held, scratch + scratchpad);
-    return held;
+    memory ours = inside(scratch + area);
+    move(outside(data), ours, scratch + scratchpad);
+    return ours;
   }
   /// Where the primitive writes a result.
-  memory held(void* data, std::byte* scratch) const { return moved ? inside(scratch + area) : outside(data); }
-  void leave(const memory& held, void* data, std::byte* scratch, size_t scratchpad) const {
-    if (moved) move(held, outside(data), scratch + scratchpad);
+  memory destination(void* data, std::byte* scratch) const { return moved ? inside(scratch + area) : outside(data); }
+  void leave(const memory& ours, void* data, std::byte* scratch, size_t scratchpad) const {
+    if (moved) move(ours, outside(data), scratch + scratchpad);
   }
 };
 
@@ -234,7 +234,7 @@ struct ConvTerms {
     return {desc, attributes(), engine()};
   }
 
-  /// Of backward_data or backward_weights: both take the same arguments.
+  /// The descriptor of backward_data or backward_weights: both take the same arguments.
   template <class Backward>
   typename Backward::primitive_desc backward() const {
     const typename Backward::desc desc(dnnl::algorithm::convolution_direct, any_x, any_weights, any_out, stride,
@@ -320,7 +320,7 @@ Status Convolution::forward(const void* x, const void* weights, const float* bia
                             std::byte* scratch) const {
   const Parts& p = *parts_;
   return guarded([&] {
-    const memory to = p.out.held(out, scratch);
+    const memory to = p.out.destination(out, scratch);
     Arguments arguments{{DNNL_ARG_SRC, p.x.enter(x, scratch, p.scratchpad_area)},
                         {DNNL_ARG_WEIGHTS, p.weights.inside(weights)},
                         {DNNL_ARG_DST, to}};
@@ -333,7 +333,7 @@ Status Convolution::forward(const void* x, const void* weights, const float* bia
 Status Convolution::grad_x(const void* out_grad, const void* weights, void* x_grad, std::byte* scratch) const {
   const Parts& p = *parts_;
   return guarded([&] {
-    const memory to = p.x.held(x_grad, scratch);
+    const memory to = p.x.destination(x_grad, scratch);
     execute(p.primitive,
             {{DNNL_ARG_DIFF_DST, p.out.enter(out_grad, scratch, p.scratchpad_area)},
              {DNNL_ARG_WEIGHTS, p.weights.inside(weights)},
@@ -346,7 +346,7 @@ Status Convolution::grad_x(const void* out_grad, const void* weights, void* x_gr
 Status Convolution::grad_w(const void* x, const void* out_grad, void* weights_grad, std::byte* scratch) const {
   const Parts& p = *parts_;
   return guarded([&] {
-    const memory to = p.weights.held(weights_grad, scratch);
+    const memory to = p.weights.destination(weights_grad, scratch);
     execute(p.primitive,
             {{DNNL_ARG_SRC, p.x.enter(x, scratch, p.scratchpad_area)},
              {DNNL_ARG_DIFF_DST, p.out.enter(out_grad, scratch, p.scratchpad_area)},

@@ -5,9 +5,8 @@
 
 namespace halfstep::passes {
 
-/// Of operations in one block with the same operator, attributes and operands the first one stays and is read instead
-/// of the others. Operations that update a tensor, have regions, or produce an output of their block are not merged
-/// away.
+/// Merges operations in one block with the same operator, attributes and operands: the first one is read instead of the
+/// others. Operations that update a tensor, have regions, or produce an output of their block are not merged away.
 void cse(Graph& graph);
 
 }  // namespace halfstep::passes

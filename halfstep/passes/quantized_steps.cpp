@@ -57,7 +57,7 @@ class Matcher {
     open_.insert(op.node());
   }
 
-  /// Of an activation also the result of the operator that it fuses into.
+  /// Throws where an input has no codes. An activation may read the result of the operator that it fuses into.
   void require_codes(Op op) const {
     for (const Value input : feature_inputs(op)) {
       const bool fuses = has_trait(op, "fuses_into_producer") && is_open(input.producer());

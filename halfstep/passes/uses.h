@@ -14,7 +14,7 @@ Op updater_of(Value tensor);
 /// Whether the block of the operation that produces `value` returns it, so that its name is known outside.
 bool is_output(Value value);
 
-/// Of a graph that is made out of another: an internal error where `made`, which stands for `value` there, has other
+/// Throws an internal error where `made`, which stands for `value` in a graph that is made out of another, has other
 /// extents.
 void expect_extents(const detail::ValueNode& value, Value made);
 

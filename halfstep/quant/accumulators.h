@@ -28,7 +28,8 @@ struct WindowCounts {
   bool covers_x = false;     ///< there may be one window that is x
 };
 
-/// Of a pool that averages; nothing of any other operation, or where height and width of x decide and are not known.
+/// The counts of a pool that averages; nothing for any other operation, or where height and width of x decide and are
+/// not known.
 std::optional<WindowCounts> window_counts(Op op);
 
 /// Why no scales let `op`, which accumulates without weights, compute on codes under that form; empty where they may.

@@ -46,7 +46,7 @@ Tensor bias_codes(const WeightedLayer& layer, const std::vector<float>& scales) 
   return codes;
 }
 
-/// Of engines, which add the bias as it is.
+/// The biases of engines, which add them as they are.
 Tensor real_biases(const WeightedLayer& layer) {
   return layer.b.defined() ? layer.b.clone() : Tensor(DType::f32, {layer.w.dims()[0]});
 }

@@ -46,8 +46,8 @@ struct Platform {
   std::vector<std::string> keep_scales;              ///< operators whose result has the scale of what they read
   std::vector<std::string> weighted_activations;     ///< activations that fuse into a weighted operator
   std::vector<std::string> accumulates_activations;  ///< activations that fuse into add, mul, pools
-  int64_t channel_multiple = 1,
-          channel_above = 0;  ///< convolutions with more than `above` input channels need multiples
+  /// Convolutions with more than `channel_above` input channels need multiples of `channel_multiple`.
+  int64_t channel_multiple = 1, channel_above = 0;
   std::vector<LegalRule> legal;
   std::string text;  ///< the resolved record
 

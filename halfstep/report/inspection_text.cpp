@@ -60,7 +60,7 @@ std::string nodes_text(const std::vector<formats::NodeLine>& nodes) {
   return text;
 }
 
-/// Of what can be had without inputs.
+/// What can be said of the program without inputs.
 std::string program_text(const api::ForeignInspection& found) {
   if (!found.program) return "";
   const runtime::MemoryReport memory = found.program->memory();

@@ -105,13 +105,13 @@ void Interpreter::run_serial() {
 }
 
 void Interpreter::work(int worker, const ThreadPool& pool) {
-  const auto stay_awake = [this] { return unfinished_.value.load() == 0 || work_in_sight(); };
+  const auto stay_awake = [this] { return unfinished_.value.load() == 0 || has_work(); };
   while (true) {
     int task = ready_.pop();
     if (task == kNone) task = help(worker);
     if (task == kNone) {
       if (unfinished_.value.load() == 0) return;
-      pool.look_on(stay_awake);
+      pool.spin_until(stay_awake);
       ready_.sleep_unless(stay_awake);
       continue;
     }
@@ -177,7 +177,7 @@ int Interpreter::help(int worker) {
   return kNone;
 }
 
-bool Interpreter::work_in_sight() const {
+bool Interpreter::has_work() const {
   if (!ready_.empty()) return true;
   for (int worker = 0; worker < threads_; ++worker) {
     const int task = open_[static_cast<size_t>(worker)].value.load();

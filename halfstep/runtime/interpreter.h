@@ -74,7 +74,7 @@ class Interpreter {
   void run_piece(int task, int worker, int phase, int64_t piece);
   void note_failure(int task, int phase, int64_t piece, std::string message);
   void skip_readers(int task);
-  bool work_in_sight() const;
+  bool has_work() const;
   std::optional<Failure> first_failure();
   void trace_begin(int task);
   void trace_end(int task, int worker);

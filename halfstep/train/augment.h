@@ -10,8 +10,8 @@ namespace halfstep::train {
 
 struct Augment {
   bool flip = false;  ///< mirrors an image left to right, one time in two
-  int64_t shift =
-      0;  ///< moves it by up to so many pixels along each axis; zeros come in, as in a crop of a padded image
+  /// Moves an image by up to so many pixels along each axis; zeros come in, as in a crop of a padded image.
+  int64_t shift = 0;
 
   bool any() const { return flip || shift > 0; }
   /// "flip, shift 4", or "none".

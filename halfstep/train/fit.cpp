@@ -115,7 +115,7 @@ void Fit::go_on(TrainingState state) {
 
 Fit::~Fit() = default;
 
-/// Of a step of the epoch that has the samples in this order, but for the learning rate.
+/// The inputs of a step of the epoch that has the samples in this order, but for the learning rate.
 Tensors Fit::step_inputs(int64_t step, const std::vector<int64_t>& order) {
   const int64_t begin = step % steps_per_epoch_ * batch_;
   const Samples& train = samples_.train;

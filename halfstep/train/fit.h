@@ -31,9 +31,9 @@ struct FitOptions {
   bool profile = false;        ///< times() also knows the operators
 };
 
-/// What a run needs to go on: parameters, state, what the optimizer keeps, and the moving average, by name.
+/// What a run needs to go on.
 struct TrainingState {
-  std::map<std::string, Tensor> tensors;
+  std::map<std::string, Tensor> tensors;  ///< parameters, state and what the optimizer keeps, by name
   std::map<std::string, Tensor> average;  ///< of parameters; empty without averaging
   std::map<std::string, Tensor> best;     ///< the network's at the epoch course.best; empty: as it was given
   Course course;                          ///< empty without keeps_best
@@ -59,7 +59,8 @@ class Fit {
   double run_epoch(const ProgressCallback& progress = {}, std::string_view stage = "training");
   bool finished() const { return state_.epoch >= options_.epochs; }
   const TrainingState& state() const { return state_; }
-  /// Of the steps that this object ran: forward, backward and update, without the preparation of their samples.
+  /// What the steps that this object ran have taken: forward, backward and update, without the preparation of their
+  /// samples.
   const StepTimes& times() const { return times_; }
   /// The network that was learned: with keeps_best the best so far, else the last.
   Model result() const;

@@ -19,9 +19,10 @@ struct Preprocess {
 
   bool operator==(const Preprocess&) const = default;
 
-  /// Extents of a sample that the network sees, for those of a data set.
+  /// Extents of a sample that the network sees, from those of a data set.
   Dims sample_dims(const Dims& dims) const;
-  /// Of a batch [n, c, h, w] or [n, columns], f32. Throws where the channels are not those of mean or deviation.
+  /// The inputs of the network from a batch [n, c, h, w] or [n, columns], f32. Throws where the channels are not those
+  /// of mean or deviation.
   Tensor apply(Tensor batch) const;
 };
 

@@ -89,18 +89,18 @@ HeldBack hold_back(const Samples& samples, int64_t at_once, uint64_t seed) {
   constexpr uint64_t kStream = uint64_t{3} << 62;  // apart from shuffling, which counts epochs, and from augmentation
   const int64_t size = samples.size();
   const int64_t wanted = std::min(kMost, std::max(size / kShare, std::min(kFew, size / kFewShare)));
-  const int64_t held = std::max<int64_t>(1, wanted / at_once) * at_once;
-  if (held + at_once > size)
+  const int64_t held_back = std::max<int64_t>(1, wanted / at_once) * at_once;
+  if (held_back + at_once > size)
     fail("{}: found {} samples, expected at least {}: a part is held back, to find out whether training does good",
          samples.data->name, size, 2 * at_once);
   const auto order = Random(seed, kStream).permutation(size);
-  std::vector<bool> is_held(static_cast<size_t>(size));
-  for (int64_t i = 0; i < held; ++i) is_held[static_cast<size_t>(order[static_cast<size_t>(i)])] = true;
+  std::vector<bool> is_held_back(static_cast<size_t>(size));
+  for (int64_t i = 0; i < held_back; ++i) is_held_back[static_cast<size_t>(order[static_cast<size_t>(i)])] = true;
   HeldBack parts{samples, samples};
   parts.train.indices.clear();
   parts.held_back.indices.clear();
-  for (size_t i = 0; i < is_held.size(); ++i)
-    (is_held[i] ? parts.held_back : parts.train).indices.push_back(samples.indices[i]);
+  for (size_t i = 0; i < is_held_back.size(); ++i)
+    (is_held_back[i] ? parts.held_back : parts.train).indices.push_back(samples.indices[i]);
   return parts;
 }
 

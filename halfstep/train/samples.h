@@ -28,7 +28,7 @@ struct Samples {
   /// itself. Images are changed before they are preprocessed.
   Tensors inputs(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr,
                  const Augmentation& augmentation = {}) const;
-  /// i32 [count].
+  /// Labels of the same samples: i32 [count].
   Tensor labels(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr) const;
   /// Extents of the network's arguments for so many samples.
   std::map<std::string, Dims> extents(int64_t count) const;
@@ -39,7 +39,7 @@ struct Samples {
 struct TrainTest {
   Samples train, test;
 
-  /// For this network.
+  /// Names the argument and the preprocessing of this network.
   void feed(const Model& model);
 };
 TrainTest split(const io::Dataset& data);

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 const char* name_of_right(const Course& course) { return course.has_labels ? "accuracy" : "agreement"; }
 
-/// Of a row of logits, in float64.
+/// The cross entropy of a row of logits, in float64.
 double cross_entropy(std::span<const float> row, int32_t label) {
   const double largest = double{*std::max_element(row.begin(), row.end())};
   double sum = 0;
@@ -37,7 +37,7 @@ class Tally {
     count_right(largest_of_rows(logits), {of_samples.begin(), of_samples.end()});
   }
 
-  /// Of one output for `count` samples.
+  /// Adds the distance of one output from what was wanted, for `count` samples.
   void add_distance(const Tensor& output, const Tensor& wanted, float spread, int64_t count) {
     const auto a = output.data<float>(), b = wanted.data<float>();
     double sum = 0;

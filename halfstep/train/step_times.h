@@ -24,9 +24,9 @@ class StepTimes {
   /// Shares every moment of a traced step equally among the instructions that were under way.
   void add(const runtime::Program& program, const runtime::Trace& trace);
 
-  /// Of the milliseconds; 0 where there are none.
+  /// The median of the milliseconds; 0 where there are none.
   double median() const;
-  /// The longest first; empty where no step was traced.
+  /// The operators, the longest first; empty where no step was traced.
   std::vector<OperatorTime> operators() const;
 
  private:

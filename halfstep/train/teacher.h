@@ -8,7 +8,7 @@ namespace halfstep::train {
 /// Throws for a network that is not prepared; `data` is what it was to learn from.
 void require_teacher(const Model& model, const std::string& data);
 
-/// As it is before training. Throws as require_teacher.
+/// The float form of a network as it is before training. Throws as require_teacher.
 Model teacher_of(const Model& model, const std::string& data);
 
 /// Names of the outputs that are f32: what there is to learn from. Throws where there are none.

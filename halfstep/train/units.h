@@ -9,7 +9,7 @@
 
 namespace halfstep::train {
 
-/// By parameter; the product of two, where both hold.
+/// The unit of each parameter: the product of two, where both hold.
 ///
 /// Channels. Folding a batch norm leaves a channel's weights and its step size at any magnitude; the same step that is
 /// small to most of them throws a channel of tiny weights. Where weights have a learned scale for each channel, the

@@ -5,19 +5,20 @@
 namespace halfstep::verify {
 namespace {
 
-constexpr std::array<Feeding, 2> kFeedings = {Feeding::arguments, Feeding::tensors};
+constexpr std::array<OperandSource, 2> kOperandSources = {OperandSource::arguments, OperandSource::tensors};
 constexpr Place kCpu = {DeviceKind::cpu};
 constexpr Place kSim = {DeviceKind::sim};
 
-/// The bits that the record promises under one feeding of the operands.
+/// The bits that the record promises under one source of the operands.
 class BitwiseCheck {
  public:
-  BitwiseCheck(const FilledProblem& filled, Feeding feeding, CpuLevel level, const std::array<ThreadPool*, 3>& pools)
+  BitwiseCheck(const FilledProblem& filled, OperandSource source, CpuLevel level,
+               const std::array<ThreadPool*, 3>& pools)
       : filled_(filled),
-        feeding_(feeding),
+        source_(source),
         level_(level),
         pools_(pools),
-        single_(make_single(filled.problem, filled.operands, feeding)),
+        single_(make_single(filled.problem, filled.operands, source)),
         expected_(execute(single_, level, kCpu, *pools[0])) {}
 
   std::string run() const {
@@ -73,11 +74,11 @@ class BitwiseCheck {
 
   std::string compare(const std::vector<Tensor>& found, const std::vector<Tensor>& expected) const {
     const std::string wrong = compare_results(*filled_.problem.info, found, expected, {});
-    return wrong.empty() ? wrong : fmt::format("{} ({})", wrong, verify::name(feeding_));
+    return wrong.empty() ? wrong : fmt::format("{} ({})", wrong, verify::name(source_));
   }
 
   const FilledProblem& filled_;
-  Feeding feeding_;
+  OperandSource source_;
   CpuLevel level_;
   const std::array<ThreadPool*, 3>& pools_;
   Single single_;
@@ -100,12 +101,12 @@ std::string compare_results(const OpInfo& info, const std::vector<Tensor>& found
 }
 
 Outcome check_results(const FilledProblem& filled, CpuLevel level, Place place, ThreadPool& pool) {
-  for (const Feeding feeding : kFeedings) {
-    const Single single = make_single(filled.problem, filled.operands, feeding);
+  for (const OperandSource source : kOperandSources) {
+    const Single single = make_single(filled.problem, filled.operands, source);
     const auto found = execute(single, level, place, pool);
     const auto expected = reference_results(single, filled.operands);
     const auto wrong = compare_results(*filled.problem.info, found, expected, filled.record.tolerance);
-    if (!wrong.empty()) return failed(fmt::format("{} ({})", wrong, name(feeding)));
+    if (!wrong.empty()) return failed(fmt::format("{} ({})", wrong, name(source)));
   }
   return passed();
 }
@@ -114,8 +115,8 @@ Outcome check_bitwise(const FilledProblem& filled, CpuLevel level, const std::ar
   const OpTest& record = filled.record;
   if (!record.threads && !record.levels && !record.devices && !record.tolerance)
     return skipped("the record promises no equal bits");
-  for (const Feeding feeding : kFeedings) {
-    const std::string wrong = BitwiseCheck(filled, feeding, level, pools).run();
+  for (const OperandSource source : kOperandSources) {
+    const std::string wrong = BitwiseCheck(filled, source, level, pools).run();
     if (!wrong.empty()) return failed(wrong);
   }
   return passed();

@@ -18,7 +18,7 @@ bool is_engine(const CodeFormat& y) { return y.requantize == "fbgemm" || y.requa
 bool is_float32(const CodeFormat& y) { return y.requantize == "float32"; }
 bool has_multipliers(const CodeFormat& y) { return !is_engine(y) && !is_float32(y); }
 
-/// Of a multiplier of so many bits; shifts alone are exact.
+/// The error of a multiplier of so many bits; shifts alone are exact.
 double multiplier_error(const CodeFormat& y) { return std::ldexp(1.0, -y.multiplier_bits); }
 
 /// Largest magnitude that codes stand for, in their own steps.

@@ -9,8 +9,8 @@
 
 namespace halfstep::verify {
 
-/// With r the real result in steps of the scale, held to what has codes, a layer's code lies within 1/2 + relative *
-/// |r| + absolute of r + zero point.
+/// With r the real result in steps of the scale, saturated to what has codes, a layer's code lies within 1/2 +
+/// relative * |r| + absolute of r + zero point.
 struct CodeBound {
   double relative = 0;
   std::vector<double> absolute = {0};  ///< one, or one for each output channel
@@ -29,8 +29,8 @@ struct WeightFacts {
   size_t axis = 1;             ///< of output channels
 };
 
-/// Of an operator of the integer program that gives codes of format `y`, from operands of formats `x`. `weights` is
-/// null where it has none. Throws Error for an operator whose bound nobody has proved.
+/// The bound of an operator of the integer program that gives codes of format `y`, from operands of formats `x`.
+/// `weights` is null where it has none. Throws Error for an operator whose bound nobody has proved.
 CodeBound code_bound(Op op, const std::vector<CodeFormat>& x, const CodeFormat& y, const WeightFacts* weights);
 
 }  // namespace halfstep::verify

@@ -19,7 +19,7 @@ Differences::Differences(const Problem& problem, std::vector<Tensor> operands, T
   wide_ = widen(problem);
   if (wide_) return;
   for (Tensor& operand : operands_) operand = operand.defined() ? operand.clone() : operand;
-  single_ = make_single(problem, operands_, Feeding::arguments);
+  single_ = make_single(problem, operands_, OperandSource::arguments);
 }
 
 /// Whether record and reference take f64 for every f32.
@@ -31,7 +31,7 @@ bool Differences::widen(const Problem& problem) {
     if (operands[i].defined()) wide.use.in[i] = operands[i].type();
   }
   try {
-    single_ = make_single(wide, operands, Feeding::arguments);
+    single_ = make_single(wide, operands, OperandSource::arguments);
     reference_results(single_, operands);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::internal) throw;

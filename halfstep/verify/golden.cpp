@@ -16,7 +16,7 @@
 namespace halfstep::verify {
 namespace {
 
-/// Of a sum of float32 in an unstated order, relative to the sum of the magnitudes of its terms.
+/// How far a sum of float32 in an unstated order may lie, relative to the sum of the magnitudes of its terms.
 constexpr double kSumTolerance = 1e-5;
 
 int64_t differing_bits(const Tensor& a, const Tensor& b) {
@@ -40,7 +40,7 @@ struct Comparison {
 class GoldenRun {
  public:
   GoldenRun(const GoldenForm& form, const GradientBuilder& builder, ThreadPool& pool)
-      : form_(form), pool_(pool), single_(make_single(form.problem, form.operands, Feeding::arguments)) {
+      : form_(form), pool_(pool), single_(make_single(form.problem, form.operands, OperandSource::arguments)) {
     if (!form.gradients.empty()) add_gradients(builder);
     CompileOptions options;
     options.optimize = false;
@@ -153,7 +153,7 @@ class GoldenRun {
       const auto given = form_.problem.use.attributes.find(attribute.name);
       if (given != form_.problem.use.attributes.end()) problem.use.attributes.insert(*given);
     }
-    return execute(make_single(problem, operands, Feeding::arguments), cpu_level(), {}, pool_).front();
+    return execute(make_single(problem, operands, OperandSource::arguments), cpu_level(), {}, pool_).front();
   }
 
   const GoldenForm& form_;

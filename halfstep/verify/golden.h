@@ -13,8 +13,8 @@ namespace halfstep::verify {
 
 struct GoldenOptions {
   std::filesystem::path file;  ///< see golden_file.h
-  std::string operators =
-      "*";  ///< names of the original operators, `*` and `?` standing for any letters and any letter
+  /// Names of the original operators, `*` and `?` standing for any letters and any letter.
+  std::string operators = "*";
   int threads = 0;
   GradientBuilder gradient;  ///< passes::build_gradient
   ProgressCallback progress;

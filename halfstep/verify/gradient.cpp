@@ -36,7 +36,7 @@ class GradientCheck {
         differentiable_(problem.info->gradient == GradientKind::derivative && record.no_gradient_check.empty()),
         seed_(seed),
         operands_(fill_operands(problem, record, seed, Specials::none)),
-        single_(make_single(problem, operands_, Feeding::arguments)) {}
+        single_(make_single(problem, operands_, OperandSource::arguments)) {}
 
   Outcome run(const GradientBuilder& builder, CpuLevel level, ThreadPool& pool) {
     if (single_.op.results().empty()) return skipped("no output");

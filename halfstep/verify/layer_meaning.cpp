@@ -109,7 +109,9 @@ void LayerMeaningCheck::compare(const Run& run, const std::vector<int64_t>& indi
   const int64_t after = dims.size() > axis_ ? count_elements(std::span(dims).subspan(axis_ + 1)) : 1;
   for (size_t i = 0; i < indices.size(); ++i) {
     const double steps = reals[i] / coding().format.scale;
-    const auto bound = [&](double held) { return bound_.at(held, static_cast<size_t>(indices[i] / after % channels)); };
+    const auto bound = [&](double saturated) {
+      return bound_.at(saturated, static_cast<size_t>(indices[i] / after % channels));
+    };
     compare_code(meaning_, coding().format, steps, static_cast<int64_t>(element(codes, indices[i])), bound,
                  [&] { return feature_fault(run, indices[i], reals[i]); });
   }

@@ -28,12 +28,12 @@ struct MeaningGraphs {
   const Model& integer;
   Model source;  ///< with the extents of the run
   std::vector<Coding> codings = {};
-  /// Of each coding whether it is checked: one whose value the source lacks is, with what moves its codes.
+  /// Whether each coding is checked: one whose value the source lacks is, with what moves its codes.
   std::vector<bool> covered = {};
 };
 
-/// Counts a code of the program beside that of `steps`, from which, held to what has codes, it may lie 1/2 +
-/// bound(held).
+/// Counts a code of the program beside that of `steps`, from which, saturated to what has codes, it may lie 1/2 +
+/// bound(saturated steps).
 template <class Bound, class MakeFault>
 void compare_code(Meaning& meaning, const CodeFormat& format, double steps, int64_t found, Bound bound,
                   MakeFault make_fault) {
@@ -41,10 +41,10 @@ void compare_code(Meaning& meaning, const CodeFormat& format, double steps, int6
   const int64_t expected = format.code(steps);
   if (found == expected) return;
   const auto zero = static_cast<double>(format.zero_point);
-  const double held =
+  const double saturated =
       std::clamp(steps, static_cast<double>(format.code_min) - zero, static_cast<double>(format.code_max) - zero);
   meaning.largest = std::max(meaning.largest, std::abs(found - expected));
-  if (std::fabs(static_cast<double>(found) - zero - held) <= 0.5 + bound(held)) {  // never of a NaN
+  if (std::fabs(static_cast<double>(found) - zero - saturated) <= 0.5 + bound(saturated)) {  // never of a NaN
     ++meaning.near_ties;
     return;
   }

@@ -78,7 +78,7 @@ void compare_weights(const LayerWeights& weights, const Model& prepared, Meaning
     const double scale = weights.scales[weights.scales.size() == 1 ? 0 : static_cast<size_t>(i / run)];
     const auto found = static_cast<int64_t>(element(weights.codes, i));
     compare_code(
-        meaning, format, real / scale, found, [](double held) { return kRounding * std::fabs(held); },
+        meaning, format, real / scale, found, [](double saturated) { return kRounding * std::fabs(saturated); },
         [&] {
           return MeaningFault{"weight",
                               i,

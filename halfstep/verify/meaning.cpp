@@ -115,13 +115,13 @@ std::vector<LayerMeaning> check_meaning(const Model& prepared, const Model& inte
 std::vector<LayerMeaning> check_meaning(const Model& prepared, const Model& integer, const MeaningOptions& options,
                                         ThreadPool& pool) {
   HS_CHECK(prepared.source != nullptr);
-  const Source& kept = *prepared.source;
+  const Source& source = *prepared.source;
   const auto rows = [&](int64_t begin, int64_t count) {
     Tensors part;
-    for (const auto& [name, tensor] : kept.samples) part[name] = tensor.rows(begin, begin + count);
+    for (const auto& [name, tensor] : source.samples) part[name] = tensor.rows(begin, begin + count);
     return part;
   };
-  return check_meaning(prepared, integer, rows, kept.sample_count(), options, pool);
+  return check_meaning(prepared, integer, rows, source.sample_count(), options, pool);
 }
 
 }  // namespace halfstep::verify

@@ -50,7 +50,7 @@ std::span<const OpTest> op_tests();
 ///   reject c1 x=f32[0]      domain x=[-1.0, 1.0]        same_bits levels
 std::span<const std::string_view> op_test_texts();
 
-/// That of an operator; one that says nothing where there is none.
+/// The test of an operator; one that says nothing where there is none.
 const OpTest& op_test(std::string_view op);
 
 }  // namespace halfstep::verify

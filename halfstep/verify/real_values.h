@@ -41,7 +41,7 @@ class RealValues {
 
   /// Elements of `value` at flat indices.
   std::vector<double> elements(Value value, std::span<const int64_t> indices);
-  /// Of the result of a product with its bias: the sums of the magnitudes of what is added.
+  /// The sums of the magnitudes of what is added to a result of a product with its bias.
   std::vector<double> magnitudes(Value value, std::span<const int64_t> indices);
   /// Products in one element of `value`; 0 where it is no product.
   int64_t taps(Value value);

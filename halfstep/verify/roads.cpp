@@ -25,7 +25,7 @@ auto visit_codes(const Tensor& tensor, F visit) {
   fail("type {} holds no codes", name(tensor.dtype()));
 }
 
-/// Of reals, such as scales and what operators in float give, the bits.
+/// The codes of a tensor; of reals, such as scales and what operators in float give, the bits.
 std::vector<int64_t> codes_of(const Tensor& tensor) {
   if (tensor.dtype() != DType::f32)
     return visit_codes(tensor, [](auto codes) { return std::vector<int64_t>(codes.begin(), codes.end()); });

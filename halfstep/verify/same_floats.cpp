@@ -125,7 +125,7 @@ class FloatCheck {
     return bounds;
   }
 
-  /// Of a run of the source; null for a value that it does not share.
+  /// What a run of the source gave for the value; null for one that it does not share.
   const Numbers* numbers(Value source) const {
     if (!source || source.is_tensor()) return nullptr;
     const auto found = numbers_.find(source.name());

@@ -36,11 +36,11 @@ std::vector<Tensor> by_port(Op op, const std::map<std::string, Tensor>& outputs)
 
 }  // namespace
 
-std::string_view name(Feeding feeding) {
-  return feeding == Feeding::arguments ? "operands fed" : "operands as tensors";
+std::string_view name(OperandSource source) {
+  return source == OperandSource::arguments ? "operands fed" : "operands as tensors";
 }
 
-Single make_single(const Problem& given, const std::vector<Tensor>& operands, Feeding feeding) {
+Single make_single(const Problem& given, const std::vector<Tensor>& operands, OperandSource source) {
   const Problem problem = completed(given);
   Single single;
   Graph& graph = single.model.graph;
@@ -50,7 +50,7 @@ Single make_single(const Problem& given, const std::vector<Tensor>& operands, Fe
     if (!operands[i].defined()) continue;
     const std::string name = graph.unique_name(operand_name(problem, i));
     const bool state = is_state(problem, i);
-    if (feeding == Feeding::tensors && (i > 0 || state)) {
+    if (source == OperandSource::tensors && (i > 0 || state)) {
       values.back() = graph.add_tensor(name, operands[i].type(), state ? Role::state : Role::constant);
       single.model.tensors[name] = operands[i];
     } else {

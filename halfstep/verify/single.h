@@ -8,11 +8,11 @@ namespace halfstep::verify {
 
 /// Where the operands come from. Kernels may look into the contents of tensors when they are prepared, and state that
 /// is a tensor is updated in place.
-enum class Feeding {
+enum class OperandSource {
   arguments,  ///< all are fed
   tensors     ///< the first is fed, unless it is state; the others are tensors of the model
 };
-std::string_view name(Feeding feeding);
+std::string_view name(OperandSource source);
 
 /// The graph's outputs are the operator's results, under the names of their ports.
 struct Single {
@@ -22,7 +22,7 @@ struct Single {
 };
 
 /// Throws Error where a rule of the record does not hold.
-Single make_single(const Problem& problem, const std::vector<Tensor>& operands, Feeding feeding);
+Single make_single(const Problem& problem, const std::vector<Tensor>& operands, OperandSource source);
 
 /// Throws what make_single would throw, without needing contents.
 void check_problem(const Problem& problem);

@@ -37,7 +37,7 @@ double median(std::vector<double> values) {
 }  // namespace
 
 OpSpeed measure(const Problem& problem, const std::vector<Tensor>& operands, Place place, ThreadPool& pool) {
-  const Single single = make_single(problem, operands, Feeding::tensors);
+  const Single single = make_single(problem, operands, OperandSource::tensors);
   CompileOptions options;
   options.optimize = false;
   options.place = place;

@@ -30,7 +30,7 @@ bool has_mask(PyArrayObject* array) {
 nb::object strided(const nb::dlpack::dltensor& tensor, void* data, DType dtype) {
   constexpr int kTypes[] = {0, NPY_UINT8, NPY_UINT16, 0, NPY_UINT32, 0, 0, 0, NPY_UINT64};
   const auto size = static_cast<npy_intp>(size_of(dtype));
-  Few<npy_intp> strides(static_cast<size_t>(tensor.ndim));
+  SmallVector<npy_intp> strides(static_cast<size_t>(tensor.ndim));
   npy_intp dense = size;
   for (size_t i = strides.size(); i-- > 0; dense *= tensor.shape[i])
     strides[i] = tensor.strides == nullptr ? dense : tensor.strides[i] * size;

@@ -5,7 +5,7 @@
 
 #include "python/src/python.h"
 
-#include "halfstep/base/few.h"
+#include "halfstep/base/small_vector.h"
 
 namespace halfstep::python {
 
@@ -33,8 +33,8 @@ class Operands {
   void show(size_t position, PyArrayObject* array, DType dtype);
 
   const OpInfo& info_;
-  Few<kernels::ConstView> views_;
-  Few<nb::object> owners_;
+  SmallVector<kernels::ConstView> views_;
+  SmallVector<nb::object> owners_;
   PyObject* foreign_ = nullptr;
 };
 

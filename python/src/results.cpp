@@ -18,7 +18,8 @@ nb::object new_array(const Type& type, void* data) {
 using Storage = std::shared_ptr<std::byte>;
 
 nb::object owner_of(const Tensor& tensor) {
-  return nb::capsule(new Storage(tensor.storage()), [](void* held) noexcept { delete static_cast<Storage*>(held); });
+  return nb::capsule(new Storage(tensor.storage()),
+                     [](void* storage) noexcept { delete static_cast<Storage*>(storage); });
 }
 
 /// `from_dlpack` of the library that made the tensor; nothing is imported that is not there already.
@@ -69,7 +70,7 @@ void Results::make(size_t port, const Type& type) {
 
 nb::object Results::foreign(size_t port) const {
   const Tensor& tensor = tensors_[port];
-  Few<size_t> shape(tensor.dims().size());
+  SmallVector<size_t> shape(tensor.dims().size());
   for (size_t i = 0; i < shape.size(); ++i) shape[i] = static_cast<size_t>(tensor.dims()[i]);
   const nb::ndarray<nb::array_api> array(const_cast<std::byte*>(tensor.raw()), shape.size(), shape.all().data(),
                                          owner_of(tensor), nullptr, dlpack_dtype(tensor.dtype()),

@@ -7,7 +7,7 @@
 
 #include "python/src/python.h"
 
-#include "halfstep/base/few.h"
+#include "halfstep/base/small_vector.h"
 
 namespace halfstep::python {
 
@@ -33,8 +33,8 @@ class Results {
 
   const eager::Prepared& prepared_;
   PyObject* like_;
-  Few<kernels::View> views_;
-  Few<nb::object> arrays_;
+  SmallVector<kernels::View> views_;
+  SmallVector<nb::object> arrays_;
   std::vector<Tensor> tensors_;  ///< by port; empty for NumPy
   size_t small_ = 0;
   alignas(kAlignment) std::byte memory_[kMostSmall][kSmall];

@@ -101,9 +101,9 @@ void expect_averages(DType dtype, const Dims& x_dims, const AverageCase& window,
   const Tensor integer = run_kernel(reference_integer_avg_pool2d, window.integer(x, y), CpuLevel::scalar)[0];
   const Dims out = window.out_dims(x_dims);
   for (int64_t i = 0; i < out[2] * out[3]; ++i) {
-    const auto held = static_cast<int64_t>(window.elements(x_dims, i / out[3], i % out[3]).size());
-    const int64_t divisor = window.counts_padding ? window.kernel[0] * window.kernel[1] : held;
-    const Wide acc = Wide{held} * (codes.code - codes.zero_point);
+    const auto inside = static_cast<int64_t>(window.elements(x_dims, i / out[3], i % out[3]).size());
+    const int64_t divisor = window.counts_padding ? window.kernel[0] * window.kernel[1] : inside;
+    const Wide acc = Wide{inside} * (codes.code - codes.zero_point);
     const int64_t want = code_of(acc, arith::pool_factor(1, y.scale, divisor), y);
     EXPECT_EQ(code_at(got[0], i), want) << codes.code << " " << codes.zero_point << " " << y_scale;
     EXPECT_EQ(code_at(integer, i), want) << codes.code << " " << codes.zero_point << " " << y_scale;

@@ -37,24 +37,24 @@ TEST(Platform, BuiltInRecordsAreRead) {
 
 TEST(Platform, KeysGivenTwiceNameBothLines) {
   EXPECT_EQ(error_with("edges: {bits: 8}", "edges: {bits: 8}\nedges: {bits: 4}"),
-            "p.yaml:16: edges: the key is given twice, before in line 15");
+            "p.yaml:17: edges: the key is given twice, before in line 16");
   EXPECT_EQ(error_with("  rate: 0.05", "  rate: 0.05\n  bits: 4"),
-            "p.yaml:14: features.bits: the key is given twice, before in line 9");
+            "p.yaml:15: features.bits: the key is given twice, before in line 10");
   EXPECT_EQ(error_with("legal: []", "legal:\n  - {op: add, reason: a, features: [8],\n     reason: b}"),
-            "p.yaml:24: legal[0].reason: the key is given twice, before in line 23");
+            "p.yaml:25: legal[0].reason: the key is given twice, before in line 24");
   EXPECT_EQ(error_of_override("generic_int8", "edges", "{bits: 8, bits: 4}"),
             "platforms/generic_int8.yaml:1: edges.bits: the key is given twice, before in line 1");
 }
 
 TEST(Platform, WhatIsNoYamlIsSaidInOurWords) {
   EXPECT_EQ(error_with("share_scales: [concat]", "share_scales: [concat"),
-            "p.yaml:20: column 12: found what is no YAML, expected keys, values and brackets that end");
-  EXPECT_EQ(error_with("edges: {bits: 8}", "[a, b]: 8"), "p.yaml:15: record: found a key that is no text");
-  EXPECT_EQ(error_with("edges: {bits: 8}", "edges: 8"), "p.yaml:15: edges: found no mapping, expected keys and values");
+            "p.yaml:21: column 12: found what is no YAML, expected keys, values and brackets that end");
+  EXPECT_EQ(error_with("edges: {bits: 8}", "[a, b]: 8"), "p.yaml:16: record: found a key that is no text");
+  EXPECT_EQ(error_with("edges: {bits: 8}", "edges: 8"), "p.yaml:16: edges: found no mapping, expected keys and values");
   EXPECT_EQ(error_with("edges: {bits: 8}", "edges: {bits: [8]}"),
-            "p.yaml:15: edges.bits: found a list, expected a whole number");
+            "p.yaml:16: edges.bits: found a list, expected a whole number");
   EXPECT_EQ(error_with("share_scales: [concat]", "share_scales:"),
-            "p.yaml:20: share_scales: found nothing, expected a list of names");
+            "p.yaml:21: share_scales: found nothing, expected a list of names");
 }
 
 TEST(Platform, ActivationsAreThoseThatOperatorsTakeIn) {
@@ -105,9 +105,9 @@ TEST(Platform, ScalesAreSharedAndKeptWhereThatIsPossible) {
 
 TEST(Platform, ALegalRuleIsForAnOperatorOrAKind) {
   EXPECT_EQ(error_with("legal: []", "legal:\n  - {features: [8], reason: why}"),
-            "p.yaml:23: legal[0].reason: expected either op or trait");
+            "p.yaml:24: legal[0].reason: expected either op or trait");
   EXPECT_EQ(error_with("legal: []", "legal:\n  - {op: add, trait: accumulates, reason: why}"),
-            "p.yaml:23: legal[0].op: expected either op or trait");
+            "p.yaml:24: legal[0].op: expected either op or trait");
 }
 
 }  // namespace

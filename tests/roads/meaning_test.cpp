@@ -113,7 +113,7 @@ TEST_P(EveryMisreading, IsFoundThoughTheRoadsAgree) {
   const auto roads = prepared.compare(api::roads_of(prepared.model, integer));
   EXPECT_TRUE(roads.equal());
   const std::string layer = GetParam().layer;
-  // Of the square weight the codes are right, and in the wrong order: that is for the floats to find.
+  // The codes of the square weight are right, but in the wrong order: that is for the floats to find.
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool),
             layer.empty() ? std::vector<std::string>() : std::vector<std::string>{layer});
   const auto floats = api::check_floats(prepared.model, prepared.parts.test, prepared.pool);
@@ -211,7 +211,7 @@ verify::Meaning beside(double steps, int64_t found, double relative = 0.01) {
   const verify::CodeFormat format{1, 100, 0, 255, verify::Ties::even, "fixed_point", 31};
   verify::Meaning meaning;
   verify::compare_code(
-      meaning, format, steps, found, [&](double held) { return relative * std::fabs(held); },
+      meaning, format, steps, found, [&](double saturated) { return relative * std::fabs(saturated); },
       [] { return verify::MeaningFault(); });
   return meaning;
 }

@@ -128,14 +128,14 @@ TEST(Prepare, ChannelMultiplesOfTheChip) {
 /// A mean has the quantizer of what it reads, and so the same scale; edges have no more weight bits than are legal.
 TEST(Prepare, MeansKeepTheirScale) {
   const std::string body = "  c = conv2d(x=x, w=@w)\n  p = global_avg_pool(x=c)\n  return p\n";
-  const Model kept = prepared(body, "pytorch_x86"), apart = prepared(body, "onnxruntime_int8");
+  const Model shared = prepared(body, "pytorch_x86"), apart = prepared(body, "onnxruntime_int8");
   const auto scale = [](const Model& model, const char* name) {
     return passes::scale_tensor(ops::FakeQuantize(model.graph.op(name).node())).name();
   };
-  EXPECT_EQ(scale(kept, "p.q"), scale(kept, "c.q"));
+  EXPECT_EQ(scale(shared, "p.q"), scale(shared, "c.q"));
   EXPECT_NE(scale(apart, "p.q"), scale(apart, "c.q"));
-  EXPECT_EQ(quant::bits_of(ops::FakeQuantize(kept.graph.op("w.q").node())), 7);
-  EXPECT_EQ(quant::bits_of(ops::FakeQuantize(kept.graph.op("c.q").node())), 8);
+  EXPECT_EQ(quant::bits_of(ops::FakeQuantize(shared.graph.op("w.q").node())), 7);
+  EXPECT_EQ(quant::bits_of(ops::FakeQuantize(shared.graph.op("c.q").node())), 8);
 }
 
 TEST(Prepare, RefusesOperatorsThatTheTargetLacks) {

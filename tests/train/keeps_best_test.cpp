@@ -59,7 +59,7 @@ FitOptions options_for(double rate, int64_t epochs = 4) {
 
 TEST(HoldBack, TakesATenthInWholeNumbers) {
   const io::Dataset data = random_data(2000);
-  const auto held = [&](int64_t count, int64_t at_once) {
+  const auto held_back_of = [&](int64_t count, int64_t at_once) {
     Samples some = all_of(data);
     some.indices.resize(static_cast<size_t>(count));
     const HeldBack parts = hold_back(some, at_once, 1);
@@ -69,14 +69,14 @@ TEST(HoldBack, TakesATenthInWholeNumbers) {
     EXPECT_EQ(together.size(), static_cast<size_t>(count));
     return parts.held_back.size();
   };
-  EXPECT_EQ(held(2000, 1), 200);
-  EXPECT_EQ(held(900, 1), 100);
-  EXPECT_EQ(held(200, 1), 50);
-  EXPECT_EQ(held(2, 1), 1);
-  EXPECT_EQ(held(2000, 16), 192);
-  EXPECT_EQ(held(32, 16), 16);
+  EXPECT_EQ(held_back_of(2000, 1), 200);
+  EXPECT_EQ(held_back_of(900, 1), 100);
+  EXPECT_EQ(held_back_of(200, 1), 50);
+  EXPECT_EQ(held_back_of(2, 1), 1);
+  EXPECT_EQ(held_back_of(2000, 16), 192);
+  EXPECT_EQ(held_back_of(32, 16), 16);
   EXPECT_EQ(
-      test::error_of([&] { held(31, 16); }),
+      test::error_of([&] { held_back_of(31, 16); }),
       "random: found 31 samples, expected at least 32: a part is held back, to find out whether training does good");
 }
 

@@ -33,7 +33,7 @@ TEST(KnownFailures, KernelAndOperatorDisagreeOnResults) {
     const OpInfo& info = require_operator(test.op, "table");
     const Problem problem{&info, test.cases.front()};
     const auto operands = fill_operands(problem, test, 0, Specials::none);
-    const Single single = make_single(problem, operands, Feeding::arguments);
+    const Single single = make_single(problem, operands, OperandSource::arguments);
     const auto results = execute(single, cpu_level(), {}, pool);
     ASSERT_EQ(results.size(), info.outputs.size()) << test.op;
     for (size_t port = 0; port < results.size(); ++port)
@@ -54,8 +54,8 @@ TEST(KnownFailures, GradientNameNotDerivable) {
     EXPECT_EQ(info->name, "straight_through_estimator_grad") << name;
   }
   const Problem problem = parse_problem("moving_average_abs_max_scale x=f32[4] in_accum=f32[1] in_state=f32[1]");
-  Single single =
-      make_single(problem, {Tensor(DType::f32, {4}), Tensor::scalar(1.0F), Tensor::scalar(1.0F)}, Feeding::arguments);
+  Single single = make_single(problem, {Tensor(DType::f32, {4}), Tensor::scalar(1.0F), Tensor::scalar(1.0F)},
+                              OperandSource::arguments);
   Builder at_end(single.model.graph);
   std::vector<Value> out_grads(problem.info->outputs.size());
   out_grads[0] = single.model.graph.add_argument("out_grad", {DType::f32, {4}});
@@ -74,7 +74,7 @@ TEST(KnownFailures, WrongStateShape) {
 /// Fetching a result that test mode does not make.
 TEST(KnownFailures, FetchOfAnOutputOfTestMode) {
   const Problem problem = parse_problem("fake_quantize_moving_average_abs_max x=f32[4] in_scale=f32[1] is_test=true");
-  Single single = make_single(problem, {Tensor(DType::f32, {4}), Tensor::scalar(1.0F)}, Feeding::arguments);
+  Single single = make_single(problem, {Tensor(DType::f32, {4}), Tensor::scalar(1.0F)}, OperandSource::arguments);
   for (const char* name : {"out_scale", "out_state", "out_accum"}) {
     CompileOptions options;
     options.fetch = {fmt::format("{}.{}", single.op.name(), name)};

@@ -179,7 +179,7 @@ TEST(OpChecks, ADeviatingResultFails) {
   const std::vector<Tensor> operands = fill_operands(problem, op_test("mul"), 0, Specials::none);
   std::vector<Tensor> corrupted = operands;
   corrupted[1] = with(operands[1], 33, element(operands[1], 33) + 1e-3);
-  const Single single = make_single(problem, operands, Feeding::tensors);
+  const Single single = make_single(problem, operands, OperandSource::tensors);
   ThreadPool pool(1);
   const auto found = execute(single, cpu_level(), {}, pool);
   EXPECT_EQ(compare_results(*problem.info, found, reference_results(single, operands), {}), "");
@@ -272,7 +272,7 @@ TEST(OpChecks, CasesHaveResultsThatTellKernelsApart) {
       const Problem problem{&require_operator(test.op, "table"), use};
       const auto run_with = [&](Specials specials) {
         const auto operands = fill_operands(problem, test, 0, specials);
-        const Single single = make_single(problem, operands, Feeding::arguments);
+        const Single single = make_single(problem, operands, OperandSource::arguments);
         if (single.op.results().empty()) return std::pair(Tensor(), Tensor());
         const auto port = static_cast<size_t>(single.op.results()[0].port());
         return std::pair(reference_results(single, operands)[port], operands[0]);

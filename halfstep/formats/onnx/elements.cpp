@@ -39,7 +39,7 @@ std::optional<Elements> concat(const Node&, const Lists& in) {
   return result;
 }
 
-/// Of a list with one element: the number, and the other way round.
+/// A list with one element becomes the number, and the other way round.
 std::optional<Elements> squeeze(const Node&, const Lists& in) {
   if (in[0].scalar || in[0].values.size() != 1) return std::nullopt;
   return Elements{in[0].values, true, in[0].dtype};
@@ -92,7 +92,7 @@ std::optional<Elements> slice(const Node& node, const Lists& in) {
   return sliced(in[0], in[1].values[0], in[2].values[0], in.size() > 4 ? in[4].values[0] : Element(1));
 }
 
-/// Of whole numbers; nothing where it overflows or divides by zero.
+/// Arithmetic on whole numbers; gives nothing where it overflows or divides by zero.
 using Arithmetic = Element (*)(int64_t, int64_t);
 
 Element sum(int64_t a, int64_t b) {

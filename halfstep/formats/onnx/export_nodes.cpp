@@ -45,8 +45,8 @@ std::string later_form(Op op, int64_t opset) {
 
 bool is_empty(const Attribute& value) {
   return std::visit(
-      [](const auto& held) {
-        if constexpr (requires { held.empty(); }) return held.empty();
+      [](const auto& content) {
+        if constexpr (requires { content.empty(); }) return content.empty();
         return false;
       },
       value);

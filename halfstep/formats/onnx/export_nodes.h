@@ -34,7 +34,6 @@ class NodeExporter {
 
  private:
   void reserve_names();
-  /// `always`: an attribute that is written whatever it is.
   /// `always` names an attribute that is written even where ONNX means it; `more` are attributes that we do not have.
   void add_by_record(Op op, std::string_view always = {}, const Attributes& more = {});
   void add_linear(Op op);

@@ -77,7 +77,8 @@ std::string title_of(const Summary& summary, int64_t ir_version) {
                      fmt::join(parts, ", "));
 }
 
-/// Of what neither inputs nor extents would help. An issue names the domain before the operator.
+/// Names the nearest supported form of each issue that neither inputs nor extents would help. An issue names the domain
+/// before the operator.
 void add_nearest(Coverage& coverage) {
   constexpr size_t kMostOperators = 1000;  // bounds the time spent on hostile files
   std::vector<FormText> forms;

@@ -154,7 +154,8 @@ constexpr std::array<NeutralWord, 6> kNeutralWords = {{{"auto_pad", "NOTSET"},
                                                        {"nearest_mode", "round_prefer_floor"},
                                                        {"keep_aspect_ratio_policy", "stretch"}}};
 
-/// Of the first versions of operators, for the engine of their time: no part of what is computed.
+/// Whether only the first versions of operators have the attribute, for the engine of their time: no part of what is
+/// computed.
 bool is_history(std::string_view name) { return name == "consumed_inputs"; }
 
 bool all_are(const proto::NodeAttribute& a, int64_t value) {

@@ -44,7 +44,7 @@ class Node : public formats::Node {
 
   /// nullptr when it is not there. From then on it counts as read.
   const proto::NodeAttribute* attribute(std::string_view name) const;
-  /// Of attributes that nobody has read, of this node or of one made from it: as left_over.
+  /// The attributes that nobody has read, of this node or of one made from it, as left_over writes them.
   std::string unread() const { return left_over(*read_); }
   int64_t integer(std::string_view name, int64_t otherwise) const;
   double real(std::string_view name, double otherwise) const;

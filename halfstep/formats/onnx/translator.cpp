@@ -24,7 +24,7 @@ ForeignOp foreign_op(const Node& node) { return {"onnx", node.domain(), node.op(
 
 bool is_there(const Node& node) { return find_form(node) != nullptr || find_entry(foreign_op(node)).has_value(); }
 
-/// Of an input; throws for what is no tensor.
+/// The type that the file declares for an input; throws for what is no tensor.
 Type declared_type(const proto::ValueInfo& input, const std::string& where) {
   if (!input.type().has_tensor_type())
     unsupported("{}: only tensors are supported, no sequences, maps or optionals", where);

@@ -31,7 +31,7 @@ const std::map<std::string, std::string, std::less<>>& plain_names() {
   return kNames;
 }
 
-/// Of how Paddle runs the operator, or of where it came from: no part of what is computed.
+/// Whether an attribute says how Paddle runs the operator, or where it came from: no part of what is computed.
 bool is_of_engine(std::string_view name) {
   static constexpr std::array<std::string_view, 33> kNames = {"op_device",
                                                               "op_namescope",

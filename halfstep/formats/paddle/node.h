@@ -23,14 +23,14 @@ class Node : public formats::Node {
  public:
   Node(const Operator& op, const std::string& format, const std::string& file);
 
-  /// As the file has it, and as PIR calls the operator.
+  /// The operator as the file calls it, and as PIR does.
   const std::string& type() const { return op_->type; }
   const std::string& op() const { return plain_; }
-  /// Of `foreign` entries.
+  /// The format whose `foreign` entries of the records apply: "paddle" or "pir".
   const std::string& format() const { return *format_; }
   bool numbers_slots() const { return *format_ == "pir"; }
 
-  /// That of its first output.
+  /// The name of its first output.
   const std::string& name() const override { return name_; }
   std::string title() const override { return op_->type; }
   /// "model.pdmodel: node 'conv2d_0.tmp_0': conv2d"
@@ -54,7 +54,7 @@ class Node : public formats::Node {
   bool flag(std::string_view name, bool otherwise) const;
   std::string text(std::string_view name, const std::string& otherwise) const;
   std::vector<int64_t> integers(std::string_view name) const;  ///< none where it is not there
-  /// Of attributes that nobody has read: as left_over.
+  /// The attributes that nobody has read, as left_over writes them.
   std::string unread() const { return left_over(*read_); }
 
   std::optional<Attribute> attribute_as(const AttributeInfo& ours, const std::string& theirs) const override;

@@ -11,7 +11,7 @@
 namespace halfstep::formats::paddle {
 namespace {
 
-/// Of a TensorDesc, which has a type and extents: far above any real one.
+/// Most bytes of a TensorDesc, which has a type and extents: far above any real one.
 constexpr size_t kMaxDescription = 4096;
 
 class Reader {

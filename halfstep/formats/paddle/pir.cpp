@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 /// Brackets inside each other, and regions: bound our own recursion and that of the JSON reader.
 constexpr int kMaxDepth = 256, kMaxRegions = 32;
 constexpr size_t kMaxBytes = size_t{256} << 20;
-/// Of the description of the operators; later ones may rename them.
+/// The newest version of the description of the operators that is known; later ones may rename them.
 constexpr int64_t kNewestVersion = 6;
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -251,13 +251,13 @@ class Reader {
     return name;
   }
 
-  /// As long as the region at hand lasts.
+  /// Names a value as long as the region at hand lasts.
   void bind(int64_t id, Values values, const std::string& where) {
     if (!names_.emplace(id, std::move(values)).second) fail("{}: value {} is defined twice", where, id);
     defined_.push_back(id);
   }
 
-  /// Of a name that the file gives.
+  /// Takes a name that the file gives.
   void take(const std::string& name, const std::string& where) {
     if (!taken_.insert(name).second) fail("{}: the name '{}' is there twice", where, name);
   }

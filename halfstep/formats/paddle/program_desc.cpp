@@ -169,7 +169,7 @@ class Reader {
     if (!op.attributes.emplace(attr.name(), value_of(op, attr)).second) fail("{} is there twice", where(op, attr));
   }
 
-  /// Of a field that must be there; protobuf gives 0 for one that is not.
+  /// The value of a field that must be there; protobuf gives 0 for one that is not.
   template <class T>
   T require(const Operator& op, const proto::OpDesc::Attr& attr, bool has, T value, const char* what) const {
     if (!has) fail("{} holds no {}, which its type {} says", where(op, attr), what, attr.type());

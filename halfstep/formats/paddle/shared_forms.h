@@ -8,7 +8,7 @@
 
 namespace halfstep::formats::paddle {
 
-/// Of an attribute that PIR never has as an input.
+/// The position of an attribute that PIR never has as an input.
 constexpr size_t kNoPosition = SIZE_MAX;
 
 /// Every element is `value`.

@@ -89,7 +89,7 @@ Status run_max(const Call& call, int, int64_t piece) {
       Wide<T> best = lowest<Wide<T>>();
       for_each_pixel(pool, oy, ox, [&](int64_t at) {
         const Wide<T> value = widen(channel[at]);
-        best = beats(value, best) ? value : best;
+        best = is_new_maximum(value, best) ? value : best;
       });
       return narrow<T>(best);
     });

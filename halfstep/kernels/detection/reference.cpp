@@ -166,9 +166,9 @@ struct Bins {
     Span span{0, count};
     if (size <= 0) return span;
     const double from = begin + static_cast<double>(bin) * size, step = size / static_cast<double>(count);
-    const auto held = [&](double i) { return static_cast<int64_t>(std::clamp(i, 0.0, static_cast<double>(count))); };
-    span.first = held(std::floor((-1 - from) / step) - 2);
-    span.last = std::max(span.first, held(std::ceil((static_cast<double>(extent) - from) / step) + 2));
+    const auto clamped = [&](double i) { return static_cast<int64_t>(std::clamp(i, 0.0, static_cast<double>(count))); };
+    span.first = clamped(std::floor((-1 - from) / step) - 2);
+    span.last = std::max(span.first, clamped(std::ceil((static_cast<double>(extent) - from) / step) + 2));
     while (span.first < span.last && place(bin, span.first) < -1) ++span.first;
     while (span.first < span.last && place(bin, span.last - 1) > static_cast<double>(extent)) --span.last;
     return span;

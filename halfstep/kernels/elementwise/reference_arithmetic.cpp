@@ -67,7 +67,7 @@ T power_of(T a, U b) {
   if constexpr (kIsFloat<T>) {
     return from_double<T>(std::pow(to_double(a), to_double(b)));
   } else if constexpr (kIsFloat<U>) {
-    return held<T>(std::pow(static_cast<double>(a), to_double(b)));
+    return saturated<T>(std::pow(static_cast<double>(a), to_double(b)));
   } else {
     if constexpr (std::is_signed_v<U>) {
       if (b < 0)

@@ -33,10 +33,11 @@ T low_bits(uint64_t value, DType dtype) {
                              : static_cast<T>(value << shift >> shift);
 }
 
-/// A float as a whole number of 8 bits or more, held to its range, or of fewer, by its low bits.
+/// A float as a whole number of 8 bits or more, saturated, or of fewer, by its low bits.
 template <class T>
 T whole_of(double value, DType dtype) {
-  return bits_of(dtype) >= 8 ? held<T>(value) : low_bits<T>(static_cast<uint64_t>(held<int64_t>(value)), dtype);
+  return bits_of(dtype) >= 8 ? saturated<T>(value)
+                             : low_bits<T>(static_cast<uint64_t>(saturated<int64_t>(value)), dtype);
 }
 
 /// Rounded once, not by way of float.

@@ -25,7 +25,7 @@ std::optional<arith::Multiplier> stored_multiplier(const Pool& a, int64_t diviso
   return entry(a.edge_multipliers[i], a.edge_shifts[i]);
 }
 
-/// Of windows with those divisors; a divisor that the program has no multiplier for is left out.
+/// The steps of windows with those divisors; a divisor that the program has no multiplier for is left out.
 template <class Pool>
 AverageSteps average_steps(const Pool& a, const std::set<int64_t>& divisors) {
   const auto form = form_of(a);

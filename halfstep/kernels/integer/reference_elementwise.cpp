@@ -156,7 +156,7 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// Of images [n, h, w, c].
+/// The average pool of images [n, h, w, c].
 Status run_last_avg_pool2d(const Call& call, int, int64_t piece) {
   using Typed = ChannelsLastIntegerAvgPool2d;
   const auto& [t, steps] = *static_cast<const AverageState<Typed>*>(call.state);

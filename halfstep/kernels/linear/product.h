@@ -14,7 +14,7 @@ struct Product {
   int64_t b_row, b_column;
 };
 
-/// Of linear and linear_activation: b is the transpose of w.
+/// The product of linear and linear_activation: b is the transpose of w.
 Product linear_product(const Problem& problem);
 Product matmul_product(const Problem& problem);
 

@@ -92,7 +92,7 @@ Places all_places(const Dims& dims) {
   return places;
 }
 
-/// Of a slice of an operand of extents `x` with a result of extents `out`.
+/// The places that a slice takes of an operand of extents `x` for a result of extents `out`.
 template <class Attributes>
 Places slice_places(const Attributes& a, const Dims& x, const Dims& out) {
   Places places = all_places(x);

@@ -272,7 +272,7 @@ Status run_one_hot(const Call& call, int, int64_t) {
       std::fill_n(dst, call.out[0].size(), values[0]);
       for (int64_t o = 0; o < axis.outer; ++o) {
         for (int64_t i = 0; i < axis.inner; ++i) {
-          const int64_t index = counted(held<int64_t>(to_double(indices[o * axis.inner + i])), axis.extent);
+          const int64_t index = counted(saturated<int64_t>(to_double(indices[o * axis.inner + i])), axis.extent);
           if (index >= 0 && index < axis.extent) dst[(o * axis.extent + index) * axis.inner + i] = values[1];
         }
       }

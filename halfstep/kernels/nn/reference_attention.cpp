@@ -125,12 +125,13 @@ void attend(const AttentionState& s, const Call& call, int64_t piece) {
   double* bias = scores + keys;
   double* sums = bias + keys;
   const T* q = call.in[In::q].as<const T>() + s.q.begin(batch, head, query);
-  const double root = kept<T>(std::sqrt(s.scale));
+  const double root = rounded_if_half<T>(std::sqrt(s.scale));
   for (int64_t key = 0; key < keys; ++key) {
     const T* k = call.in[In::k].as<const T>() + s.k.begin(batch, shared, key);
     double sum = 0;
-    for (int64_t i = 0; i < s.q.size; ++i) sum += kept<T>(to_double(q[i]) * root) * kept<T>(to_double(k[i]) * root);
-    scores[key] = kept<T>(sum);
+    for (int64_t i = 0; i < s.q.size; ++i)
+      sum += rounded_if_half<T>(to_double(q[i]) * root) * rounded_if_half<T>(to_double(k[i]) * root);
+    scores[key] = rounded_if_half<T>(sum);
   }
   const View& wanted = call.out[Out::scores];
   const auto show = [&](int64_t mode) {
@@ -139,11 +140,12 @@ void attend(const AttentionState& s, const Call& call, int64_t piece) {
   show(0);
   if (a.softcap > 0) {
     for (int64_t key = 0; key < keys; ++key)
-      scores[key] = kept<T>(a.softcap * kept<T>(std::tanh(kept<T>(scores[key] / a.softcap))));
+      scores[key] =
+          rounded_if_half<T>(a.softcap * rounded_if_half<T>(std::tanh(rounded_if_half<T>(scores[key] / a.softcap))));
   }
   show(1);
   write_bias(s, call, batch, head, query, bias);
-  for (int64_t key = 0; key < keys; ++key) scores[key] = kept<T>(scores[key] + bias[key]);
+  for (int64_t key = 0; key < keys; ++key) scores[key] = rounded_if_half<T>(scores[key] + bias[key]);
   show(2);
   softmax_of_seen<T>(scores, bias, keys);
   show(3);

@@ -17,10 +17,10 @@ using Three = std::array<int64_t, 3>;
 
 /// Places of one axis that meet each other: place p of the one axis and p * stride + shift of the other, which has
 /// `extent` elements; those p in [begin, end) have a partner.
-struct Meeting {
+struct Overlap {
   int64_t begin, end, shift;
 
-  Meeting(int64_t count, int64_t stride, int64_t offset, int64_t extent) : shift(offset) {
+  Overlap(int64_t count, int64_t stride, int64_t offset, int64_t extent) : shift(offset) {
     begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
     end = extent - offset <= 0 ? 0 : std::min(count, (extent - offset - 1) / stride + 1);
   }
@@ -28,7 +28,7 @@ struct Meeting {
 
 /// sums[p] += factor * x[p * stride + shift] over three axes.
 template <class T>
-void gather_tap(const ConvShape& s, const std::array<Meeting, 3>& m, double factor, const T* plane, double* sums) {
+void gather_tap(const ConvShape& s, const std::array<Overlap, 3>& m, double factor, const T* plane, double* sums) {
   for (int64_t i = m[0].begin; i < m[0].end; ++i) {
     for (int64_t j = m[1].begin; j < m[1].end; ++j) {
       const T* row = plane + ((i * s.stride[0] + m[0].shift) * s.in[1] + j * s.stride[1] + m[1].shift) * s.in[2];
@@ -82,10 +82,10 @@ Status run_conv(const Call& call, int, int64_t piece) {
     const T* w = call.in[In::w].as<const T>() + channel * s.group_in() * s.taps();
     for (int64_t c = 0; c < s.group_in(); ++c) {
       for_each_tap(s, [&](int64_t tap, const Three& offset) {
-        const std::array<Meeting, 3> meetings = {Meeting(s.out[0], s.stride[0], offset[0], s.in[0]),
-                                                 Meeting(s.out[1], s.stride[1], offset[1], s.in[1]),
-                                                 Meeting(s.out[2], s.stride[2], offset[2], s.in[2])};
-        gather_tap(s, meetings, to_double(w[c * s.taps() + tap]), x + c * s.x_plane(), sums);
+        const std::array<Overlap, 3> overlaps = {Overlap(s.out[0], s.stride[0], offset[0], s.in[0]),
+                                                 Overlap(s.out[1], s.stride[1], offset[1], s.in[1]),
+                                                 Overlap(s.out[2], s.stride[2], offset[2], s.in[2])};
+        gather_tap(s, overlaps, to_double(w[c * s.taps() + tap]), x + c * s.x_plane(), sums);
       });
     }
     store_plane(sums, s.y_plane(), call.in[In::b].as<const T>(), channel, call.out[0].as<T>() + piece * s.y_plane());
@@ -130,7 +130,7 @@ Plan prepare_conv_transpose(const Problem& problem) {
 
 /// sums[p * stride + shift] += factor * x[p] over three axes.
 template <class T>
-void scatter_tap(const ConvShape& s, const std::array<Meeting, 3>& m, double factor, const T* plane, double* sums) {
+void scatter_tap(const ConvShape& s, const std::array<Overlap, 3>& m, double factor, const T* plane, double* sums) {
   for (int64_t i = m[0].begin; i < m[0].end; ++i) {
     for (int64_t j = m[1].begin; j < m[1].end; ++j) {
       const T* src = plane + (i * s.out[1] + j) * s.out[2];
@@ -153,10 +153,10 @@ Status run_conv_transpose(const Call& call, int, int64_t piece) {
     const T* w = call.in[In::w].as<const T>() + (group * group_in * s.o + inner) * s.taps();
     for (int64_t c = 0; c < group_in; ++c) {
       for_each_tap(s, [&](int64_t tap, const Three& offset) {
-        const std::array<Meeting, 3> meetings = {Meeting(s.out[0], s.stride[0], offset[0], s.in[0]),
-                                                 Meeting(s.out[1], s.stride[1], offset[1], s.in[1]),
-                                                 Meeting(s.out[2], s.stride[2], offset[2], s.in[2])};
-        scatter_tap(s, meetings, to_double(w[c * s.o * s.taps() + tap]), x + c * s.y_plane(), sums);
+        const std::array<Overlap, 3> overlaps = {Overlap(s.out[0], s.stride[0], offset[0], s.in[0]),
+                                                 Overlap(s.out[1], s.stride[1], offset[1], s.in[1]),
+                                                 Overlap(s.out[2], s.stride[2], offset[2], s.in[2])};
+        scatter_tap(s, overlaps, to_double(w[c * s.o * s.taps() + tap]), x + c * s.y_plane(), sums);
       });
     }
     store_plane(sums, s.x_plane(), call.in[In::b].as<const T>(), channel, call.out[0].as<T>() + piece * s.x_plane());

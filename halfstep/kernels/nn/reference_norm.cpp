@@ -228,7 +228,7 @@ Status run_lp(const Call& call, int, int64_t piece) {
 
 Plan prepare_mean_variance(const Problem& problem) {
   const Dims& x = problem.in[0]->dims;
-  auto state = std::make_shared<Groups>(x, kept_dims(x, MeanVarianceNormalization(problem.attributes).axes));
+  auto state = std::make_shared<Groups>(x, keepdims_extents(x, MeanVarianceNormalization(problem.attributes).axes));
   const int64_t pieces = state->pieces();
   const auto scratch = static_cast<size_t>(state->results()) * 2 * sizeof(double);
   return {.state = std::move(state), .scratch = scratch, .phases = {pieces}};

@@ -31,12 +31,6 @@ Wide<T> lowest_of() {
   return std::numeric_limits<Wide<T>>::lowest();
 }
 
-/// Whether a takes the place of b: a NaN does, and of equals the first stays.
-template <class W>
-bool beats(W a, W b) {
-  return a > b || (a != a && b == b);
-}
-
 /// A place of a plane with the first spatial axis counting fastest.
 int64_t column_place(const Windows& w, int64_t place) {
   const int64_t k = place % w.in[2], j = place / w.in[2] % w.in[1], i = place / w.in[2] / w.in[1];
@@ -51,7 +45,7 @@ Status run_max_pool(const Call& call, int, int64_t piece) {
     w.for_each_window([&](int64_t window, int64_t p, int64_t q, int64_t r) {
       int64_t best = -1;
       w.for_each_place(p, q, r, [&](int64_t at) {
-        if (best < 0 || beats(widen(plane[at]), widen(plane[best]))) best = at;
+        if (best < 0 || is_new_maximum(widen(plane[at]), widen(plane[best]))) best = at;
       });
       const int64_t to = piece * w.out_plane() + window;
       call.out[0].as<T>()[to] = best < 0 ? narrow<T>(lowest_of<T>()) : plane[best];
@@ -110,7 +104,7 @@ Status run_global_max(const Call& call, int, int64_t piece) {
   with_number(call.out[0].dtype, [&]<class T>() {
     const T* plane = call.in[0].as<const T>() + piece * size;
     Wide<T> best = lowest_of<T>();
-    for (int64_t i = 0; i < size; ++i) best = beats(widen(plane[i]), best) ? widen(plane[i]) : best;
+    for (int64_t i = 0; i < size; ++i) best = is_new_maximum(widen(plane[i]), best) ? widen(plane[i]) : best;
     call.out[0].as<T>()[piece] = narrow<T>(best);
   });
   return {};

@@ -94,7 +94,7 @@ struct Recurrence {
   int64_t state_row(int64_t direction, int64_t entry) const {
     return (batch_first ? entry * directions + direction : direction * batch + entry) * hidden;
   }
-  double held(double x) const { return clip > 0 ? std::clamp(x, -clip, clip) : x; }
+  double clipped(double x) const { return clip > 0 ? std::clamp(x, -clip, clip) : x; }
 };
 
 template <class Typed>
@@ -226,10 +226,10 @@ Status run_lstm(const Call& call, int, int64_t piece) {
     const auto sum = [&](int64_t gate, int64_t k) { return s.from_x[gate * hidden + k] + s.from_h[gate * hidden + k]; };
     s.run([&] {
       for (int64_t k = 0; k < hidden; ++k) {
-        const double input = s.gate(0)(rule.held(sum(0, k) + peephole(0, k, c[k])));
-        const double forget = rule.couples ? 1 - input : s.gate(0)(rule.held(sum(2, k) + peephole(2, k, c[k])));
-        c[k] = forget * c[k] + input * s.gate(1)(rule.held(sum(3, k)));
-        const double output = s.gate(0)(rule.held(sum(1, k) + peephole(1, k, c[k])));
+        const double input = s.gate(0)(rule.clipped(sum(0, k) + peephole(0, k, c[k])));
+        const double forget = rule.couples ? 1 - input : s.gate(0)(rule.clipped(sum(2, k) + peephole(2, k, c[k])));
+        c[k] = forget * c[k] + input * s.gate(1)(rule.clipped(sum(3, k)));
+        const double output = s.gate(0)(rule.clipped(sum(1, k) + peephole(1, k, c[k])));
         s.h[k] = output * s.gate(2)(c[k]);
       }
     });
@@ -253,8 +253,8 @@ Status run_gru(const Call& call, int, int64_t piece) {
     double* update = reset_h + hidden;
     s.run([&] {
       for (int64_t k = 0; k < hidden; ++k) {
-        update[k] = s.gate(0)(rule.held(s.from_x[k] + s.from_h[k]));
-        const double reset = s.gate(0)(rule.held(s.from_x[hidden + k] + s.from_h[hidden + k]));
+        update[k] = s.gate(0)(rule.clipped(s.from_x[k] + s.from_h[k]));
+        const double reset = s.gate(0)(rule.clipped(s.from_x[hidden + k] + s.from_h[hidden + k]));
         reset_h[k] = rule.linear_first ? reset * s.from_h[2 * hidden + k] : reset * s.h[k];
       }
       if (!rule.linear_first) {
@@ -264,7 +264,7 @@ Status run_gru(const Call& call, int, int64_t piece) {
         std::copy_n(sums, hidden, reset_h);
       }
       for (int64_t k = 0; k < hidden; ++k) {
-        const double next = s.gate(1)(rule.held(s.from_x[2 * hidden + k] + reset_h[k]));
+        const double next = s.gate(1)(rule.clipped(s.from_x[2 * hidden + k] + reset_h[k]));
         s.h[k] = (1 - update[k]) * next + update[k] * s.h[k];
       }
     });
@@ -283,7 +283,7 @@ Status run_rnn(const Call& call, int, int64_t piece) {
   with_any_float(call.in[In::x].dtype, [&]<class T>() {
     Sequence<T> s(call, rule, piece, call.in[In::sequence_lens], call.in[In::initial_h]);
     s.run([&] {
-      for (int64_t k = 0; k < rule.hidden; ++k) s.h[k] = s.gate(0)(rule.held(s.from_x[k] + s.from_h[k]));
+      for (int64_t k = 0; k < rule.hidden; ++k) s.h[k] = s.gate(0)(rule.clipped(s.from_x[k] + s.from_h[k]));
     });
   });
   return {};

@@ -191,7 +191,7 @@ T element_of(double value) {
   if constexpr (kIsFloat<T>) {
     return from_double<T>(value);
   } else {
-    return held<T>(value);
+    return saturated<T>(value);
   }
 }
 

@@ -15,12 +15,12 @@ void softmax(double* values, int64_t count) {
   const double largest = *std::max_element(values, values + count);
   double sum = 0;
   for (int64_t i = 0; i < count; ++i) {
-    values[i] = kept<T>(std::exp(kept<T>(values[i] - largest)));
+    values[i] = rounded_if_half<T>(std::exp(rounded_if_half<T>(values[i] - largest)));
     sum += values[i];
-    if constexpr (std::is_same_v<T, BFloat16>) sum = kept<T>(sum);
+    if constexpr (std::is_same_v<T, BFloat16>) sum = rounded_if_half<T>(sum);
   }
-  sum = kept<T>(sum);
-  for (int64_t i = 0; i < count; ++i) values[i] = kept<T>(values[i] / sum);
+  sum = rounded_if_half<T>(sum);
+  for (int64_t i = 0; i < count; ++i) values[i] = rounded_if_half<T>(values[i] / sum);
 }
 
 }  // namespace halfstep::kernels::nn

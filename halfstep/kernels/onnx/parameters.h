@@ -35,12 +35,12 @@ struct Spread {
   }
 
   int64_t size() const { return outer * extent * run; }
-  /// Of the first element of run `index`, counted through x.
+  /// The parameter of the first element of run `index`, counted through x.
   int64_t at_run(int64_t index) const { return index / extent * outer_step + index % extent / block * block_step; }
   int64_t at(int64_t element) const { return at_run(element / run) + element % run * run_step; }
 };
 
-/// Of an integer type of at most 16 bits.
+/// The codes of an integer type of at most 16 bits.
 inline CodeRange range_of(DType dtype) {
   const int32_t codes = 1 << bits_of(dtype);
   const bool is_signed = stored_as<int8_t>(dtype) || dtype == DType::i16;

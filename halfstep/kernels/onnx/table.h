@@ -34,7 +34,7 @@ struct CodeFunction {
   }
 };
 
-/// Of qlinear_leaky_relu and qlinear_sigmoid.
+/// The scales and zero points of qlinear_leaky_relu and qlinear_sigmoid.
 template <class Op>
 CodeScales code_scales(const Call& call) {
   return {scale_at(call.in[Op::in::x_scale]), code_at(call.in[Op::in::x_zero_point]),

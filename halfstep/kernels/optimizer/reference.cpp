@@ -28,7 +28,7 @@ Status run_sgd(const Call& call, int, int64_t) {
     const float next = step.momentum * velocity[i] + (step.clip * grad[i] + step.weight_decay * param[i]);
     const float moved = param[i] - step.learning_rate * next;
     velocity_out[i] = next;
-    param_out[i] = step.positive ? kept_positive(param[i], moved) : moved;
+    param_out[i] = step.positive ? clamped_positive(param[i], moved) : moved;
   }
   return {};
 }
@@ -56,7 +56,7 @@ Status run_adam(const Call& call, int phase, int64_t) {
     const float second = step.beta2 * moment2[i] + step.rest2 * clipped * clipped;
     const float direction = first / step.correction1 / (std::sqrt(second / step.correction2) + step.epsilon);
     const float moved = param[i] - step.learning_rate * (direction + step.weight_decay * param[i]);
-    call.out[Out::param_out].as<float>()[i] = step.positive ? kept_positive(param[i], moved) : moved;
+    call.out[Out::param_out].as<float>()[i] = step.positive ? clamped_positive(param[i], moved) : moved;
     call.out[Out::moment1_out].as<float>()[i] = first;
     call.out[Out::moment2_out].as<float>()[i] = second;
   }

@@ -14,7 +14,7 @@ inline float clip_of(const ConstView& clip) { return clip.present() ? clip.as<co
 inline constexpr float kLeastPositive = 0x1p-23F;
 
 /// A positive parameter that a step has moved to `next`. NaN stays.
-inline float kept_positive(float param, float next) {
+inline float clamped_positive(float param, float next) {
   const float half = 0.5F * param, twice = 2.0F * param;
   next = next < half ? half : next;
   next = next > twice ? twice : next;

@@ -11,7 +11,7 @@
 namespace halfstep::kernels::pointwise {
 
 /// Cuts a result into runs of equal length, the longest within which every operand either moves with the result or
-/// stands still.
+/// is repeated.
 class Runs {
  public:
   /// Trailing extents of operand and result are aligned; an extent of 1, or none, repeats.

@@ -13,7 +13,7 @@ namespace halfstep::kernels::pointwise {
 /// Lanes of the widest vector of f32, AVX-512's.
 inline constexpr size_t kMostLanes = 16;
 
-/// A run of `size` elements. An operand that moves is read at src[i] + element; one that stands still has step 0 and
+/// A run of `size` elements. An operand that moves is read at src[i] + element; one that is repeated has step 0 and
 /// kMostLanes copies of its value at src[i], so that both are the same load.
 template <size_t N>
 struct Row {
@@ -50,14 +50,14 @@ class Simd {
     const int64_t begin = piece * kPiece;
     float* dst = call.out[0].as<float>() + begin;
     runs.for_each(begin, std::min(begin + kPiece, runs.size()), [&](int64_t run, int64_t first, int64_t count) {
-      std::array<std::array<float, kMostLanes>, N> still;
+      std::array<std::array<float, kMostLanes>, N> repeated;
       Row<N> row;
       for (size_t i = 0; i < N; ++i) {
         row.step[i] = runs.step(i);
         row.src[i] = call.in[i].template as<const float>() + runs.offset(i, run) + first * row.step[i];
         if (row.step[i] == 0) {
-          still[i].fill(*row.src[i]);
-          row.src[i] = still[i].data();
+          repeated[i].fill(*row.src[i]);
+          row.src[i] = repeated[i].data();
         }
       }
       row.dst = dst;

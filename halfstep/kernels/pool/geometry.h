@@ -68,14 +68,6 @@ PoolGeometry pool_geometry(const Typed& a, const Dims& x, const Dims& out) {
   return g;
 }
 
-/// Whether a takes the place of b as the largest of a window: a NaN does, and of equals the first stays. No branches:
-/// what wins is anyone's guess.
-template <class T>
-bool beats(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return (a > b) | ((a != a) & (b == b));
-  return a > b;
-}
-
 /// Where the search for the largest starts; the result of a window without elements.
 template <class T>
 constexpr T lowest() {
@@ -90,7 +82,7 @@ int64_t first_largest(const PoolGeometry& g, const T* plane, Span1d rows, Span1d
   for (int64_t y = rows.begin; y < rows.end; ++y) {
     for (int64_t x = columns.begin; x < columns.end; ++x) {
       const int64_t at = y * g.w + x;
-      best += (at - best) * static_cast<int64_t>(beats(
+      best += (at - best) * static_cast<int64_t>(is_new_maximum(
                                 widen(plane[at]), widen(plane[best])));  // a branch would be mispredicted half the time
     }
   }

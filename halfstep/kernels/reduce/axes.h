@@ -16,7 +16,7 @@ inline std::vector<bool> reduced_axes(const Dims& x, const std::vector<int64_t>&
 }
 
 /// x's extents with 1 at the reduced axes.
-inline Dims kept_dims(const Dims& x, const std::vector<int64_t>& axes) {
+inline Dims keepdims_extents(const Dims& x, const std::vector<int64_t>& axes) {
   const std::vector<bool> reduced = reduced_axes(x, axes);
   Dims dims = x;
   for (size_t i = 0; i < x.size(); ++i) {

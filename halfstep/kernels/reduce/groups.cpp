@@ -2,12 +2,12 @@
 
 namespace halfstep::kernels {
 
-Groups::Groups(const Dims& x, const Dims& kept) : results_(count_elements(kept)), elements_(count_elements(x)) {
+Groups::Groups(const Dims& x, const Dims& result) : results_(count_elements(result)), elements_(count_elements(x)) {
   if (results_ != 0) count_ = elements_ / results_;
-  const size_t missing = x.size() - kept.size();
+  const size_t missing = x.size() - result.size();
   for (size_t i = 0; i < x.size(); ++i) {
     if (x[i] == 1) continue;
-    const bool reduced = i < missing || kept[i - missing] != x[i];
+    const bool reduced = i < missing || result[i - missing] != x[i];
     const bool joins = !groups_.empty() && (groups_.back().stride == 0) == reduced;
     if (joins) {
       groups_.back().extent *= x[i];

@@ -11,8 +11,8 @@ namespace halfstep::kernels {
 class Groups {
  public:
   Groups() = default;
-  /// `kept`: extents of the results; those of x, or 1, or missing in front.
-  Groups(const Dims& x, const Dims& kept);
+  /// `result`: extents of the results; those of x, or 1, or missing in front.
+  Groups(const Dims& x, const Dims& result);
 
   int64_t results() const { return results_; }
   /// Elements of x for each result; 1 where there is no result.

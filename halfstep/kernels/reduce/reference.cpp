@@ -17,7 +17,7 @@ T rounded(double value) {
   if constexpr (kIsFloat<T>) {
     return from_double<T>(value);
   } else {
-    return held<T>(value);
+    return saturated<T>(value);
   }
 }
 /// A sum as a double; whole ones count with their sign.
@@ -143,7 +143,7 @@ Plan prepare_reduce(const Problem& problem) {
   if constexpr (requires { a.noop_with_empty_axes; }) {
     if (a.noop_with_empty_axes && a.axes.empty()) return plan_of(Groups(x, x));
   }
-  return plan_of(Groups(x, kept_dims(x, a.axes)));
+  return plan_of(Groups(x, keepdims_extents(x, a.axes)));
 }
 
 Plan prepare_sum_to(const Problem& problem) {
@@ -186,7 +186,7 @@ Status run_extreme(const Call& call, int, int64_t piece) {
 }
 
 struct GradState {
-  Dims x, kept;
+  Dims x, keepdims;
   bool mean;
   int64_t count;
 };
@@ -194,8 +194,8 @@ struct GradState {
 Plan prepare_grad(const Problem& problem) {
   const ReduceGrad a(problem.attributes);
   const Dims& x = problem.in[ReduceGrad::in::x]->dims;
-  const Dims kept = kept_dims(x, a.axes);
-  return {.state = std::make_shared<GradState>(x, kept, a.mean, Groups(x, kept).count())};
+  const Dims keepdims = keepdims_extents(x, a.axes);
+  return {.state = std::make_shared<GradState>(x, keepdims, a.mean, Groups(x, keepdims).count())};
 }
 
 Status run_grad(const Call& call, int, int64_t) {
@@ -206,7 +206,7 @@ Status run_grad(const Call& call, int, int64_t) {
     const auto divisor = state.mean ? static_cast<Compute<T>>(state.count) : Compute<T>(1);
     const int64_t size = call.out[0].size();
     for (int64_t i = 0; i < size; ++i)
-      dst[i] = narrow<T>(widen(out_grad[broadcast_index(state.kept, state.x, i)]) / divisor);
+      dst[i] = narrow<T>(widen(out_grad[broadcast_index(state.keepdims, state.x, i)]) / divisor);
   });
   return {};
 }

@@ -54,15 +54,15 @@ HS_HOST_DEVICE Code fused_code(float x, float inverse, float zero_point) {
   return saturated<Code>(std::nearbyint(std::fma(x, inverse, zero_point)));
 }
 
-/// Of one scale.
+/// What a code stands for under one scale.
 HS_HOST_DEVICE inline float real_of(int32_t code, float scale, int32_t zero_point) {
   return static_cast<float>(wrapped_difference(code, zero_point)) * scale;
 }
-/// Of a channel with a whole zero point.
+/// What a code of a channel with a whole zero point stands for.
 HS_HOST_DEVICE inline float wide_real_of(int32_t code, double scale, double zero_point) {
   return static_cast<float>((static_cast<double>(code) - zero_point) * scale);
 }
-/// Of a channel with a float zero point.
+/// What a code of a channel with a float zero point stands for.
 HS_HOST_DEVICE inline float single_real_of(int32_t code, float scale, float zero_point) {
   return (static_cast<float>(code) - zero_point) * scale;
 }

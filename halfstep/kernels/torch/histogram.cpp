@@ -37,14 +37,14 @@ struct Bins {
   bool operator==(const Bins&) const = default;
 };
 
-/// Squared error of the whole histogram when `kept` is cut into kCodes equal steps.
-double error_of(std::span<const float> counts, double width, const Bins& kept) {
-  const double step = width * static_cast<double>(kept.last - kept.first + 1) / kCodes;
+/// Squared error of the whole histogram when `current` is cut into kCodes equal steps.
+double error_of(std::span<const float> counts, double width, const Bins& current) {
+  const double step = width * static_cast<double>(current.last - current.first + 1) / kCodes;
   if (step == 0.0) return 0.0;
   const auto step_of = [&](double x) { return std::clamp(std::floor(x / step), 0.0, kCodes - 1); };
   double error = 0.0;
   for (int64_t i = 0; i < static_cast<int64_t>(counts.size()); ++i) {
-    const double begin = static_cast<double>(i - kept.first) * width;
+    const double begin = static_cast<double>(i - current.first) * width;
     const double end = begin + width;
     const double first = step_of(begin);
     const double last = step_of(end);
@@ -56,11 +56,11 @@ double error_of(std::span<const float> counts, double width, const Bins& kept) {
   return error;
 }
 
-/// Where the quantiles of one step cut `kept`.
-Bins cut(std::span<const float> cumulative, const Bins& kept, float low, float high) {
-  Bins at = kept;
-  while (at.first < kept.last && cumulative[at.first] < low) ++at.first;
-  while (at.last > kept.first && cumulative[at.last] > high) --at.last;
+/// Where the quantiles of one step cut `current`.
+Bins cut(std::span<const float> cumulative, const Bins& current, float low, float high) {
+  Bins at = current;
+  while (at.first < current.last && cumulative[at.first] < low) ++at.first;
+  while (at.last > current.first && cumulative[at.last] > high) --at.last;
   return at;
 }
 
@@ -91,30 +91,31 @@ Extremes best_range(std::span<const float> counts, const Extremes& range, std::s
   for (size_t i = 0; i < counts.size(); ++i) cumulative[i] = static_cast<float>(total += counts[i]);
   const auto bins = static_cast<int64_t>(counts.size());
   const double width = (static_cast<double>(range.high) - range.low) / static_cast<double>(bins);
-  Bins kept{0, bins - 1};
+  Bins current{0, bins - 1};
   double smallest = std::numeric_limits<double>::infinity();
   double low = 0.0;
   double high = 1.0;
   while (low < high) {
     const double next_low = low + kQuantileStep;
     const double next_high = high - kQuantileStep;
-    const Bins at = cut(cumulative, kept, static_cast<float>(next_low * total), static_cast<float>(next_high * total));
-    Bins next = kept;
-    if (at.first - kept.first > kept.last - at.last) {
+    const Bins at =
+        cut(cumulative, current, static_cast<float>(next_low * total), static_cast<float>(next_high * total));
+    Bins next = current;
+    if (at.first - current.first > current.last - at.last) {
       next.first = at.first;
       low = next_low;
     } else {
       next.last = at.last;
       high = next_high;
     }
-    if (next == kept) continue;
+    if (next == current) continue;
     const double error = error_of(counts, width, next);
     if (error > smallest) break;
     smallest = error;
-    kept = next;
+    current = next;
   }
   const float bin = (range.high - range.low) / static_cast<float>(bins);
-  return {range.low + bin * static_cast<float>(kept.first), range.low + bin * static_cast<float>(kept.last + 1)};
+  return {range.low + bin * static_cast<float>(current.first), range.low + bin * static_cast<float>(current.last + 1)};
 }
 
 }  // namespace halfstep::kernels::torch

@@ -98,7 +98,7 @@ HS_HOST_DEVICE inline int32_t nudged(double zero, const FusedGrid& grid) {
 
 }  // namespace fused
 
-/// Of the fused operator: the division in float64, symmetric only where the range has both signs.
+/// The parameters of the fused operator: the division in float64, symmetric only where the range has both signs.
 HS_HOST_DEVICE inline WholeParameters fused_parameters(const Extremes& seen, const FusedGrid& grid) {
   fused::Range range{lower(seen.low, 0.0F), higher(seen.high, 0.0F)};
   const bool balance = grid.symmetric && range.low < 0.0F && 0.0F < range.high;
@@ -151,7 +151,7 @@ HS_HOST_DEVICE inline ObserverParameters symmetric(float low, float high, const 
 
 }  // namespace observed
 
-/// Of the observers: all in float32; a range that has seen nothing has scale 1 and zero point 0.
+/// The parameters of the observers: all in float32; a range that has seen nothing has scale 1 and zero point 0.
 HS_HOST_DEVICE inline ObserverParameters observer_parameters(const Extremes& seen, const ObserverGrid& grid) {
   if (!seen.seen()) return {1.0F, 0.0};
   if (grid.scheme == Scheme::float_zero) return observed::float_zero(seen, grid);

@@ -27,7 +27,7 @@ Plan prepare(const Problem& problem) {
           .scratch = static_cast<size_t>(bins) * (sizeof(int64_t) + sizeof(float))};
 }
 
-/// Of the finite elements.
+/// The extremes of the finite elements.
 template <class T>
 Extremes finite_extremes(const T* src, int64_t size) {
   Extremes found;

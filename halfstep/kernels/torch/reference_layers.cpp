@@ -20,7 +20,7 @@ int64_t whole_bias(float steps) {
                                             : 0;
 }
 
-/// Of the engines that keep the bias real.
+/// The step of an engine that keeps the bias real.
 arith::EngineStep step_of(const std::string& engine, const arith::EngineLayer& layer, float x_scale, float w_scale,
                           float y_scale, float bias) {
   if (engine == "fbgemm") return arith::fbgemm_step(x_scale, w_scale, y_scale, bias);

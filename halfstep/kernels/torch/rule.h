@@ -126,7 +126,7 @@ HS_HOST_DEVICE Terms<C> learnable_terms(C x, C out_grad, const Parameters& p, co
 HS_HOST_DEVICE inline float nearest_zero_point(float raw, const Grid& grid) {
   return clamp(std::nearbyint(raw), grid) + 0.0F;
 }
-/// Of the per-tensor backward pass: wrong for negative whole numbers, -15 gives -14, as PyTorch's is.
+/// The zero point of the per-tensor backward pass: wrong for negative whole numbers, -15 gives -14, as PyTorch's is.
 HS_HOST_DEVICE inline float truncated_zero_point(float raw, const Grid& grid) {
   return clamp(std::trunc(raw + 0.5F), grid) + 0.0F;
 }

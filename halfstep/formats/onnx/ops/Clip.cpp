@@ -1,4 +1,4 @@
-// Held between two bounds; before opset 11 these are attributes.
+// Clamped between two bounds; before opset 11 these are attributes.
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

@@ -36,7 +36,8 @@ struct Rule {
 };
 
 /// Boxes of one class by falling score, without those that overlap one before; ties keep their order.
-std::vector<int64_t> kept(std::span<const float> boxes, std::span<const float> scores, const Rule& rule) {
+std::vector<int64_t> non_max_suppression(std::span<const float> boxes, std::span<const float> scores,
+                                         const Rule& rule) {
   std::vector<int64_t> order;
   for (size_t i = 0; i < scores.size(); ++i) {
     if (!rule.score || scores[i] > *rule.score) order.push_back(static_cast<int64_t>(i));
@@ -82,7 +83,7 @@ void translate_NonMaxSuppression(Translator& translator, const Node& node) {
     for (int64_t label = 0; label < s[1]; ++label) {
       const auto own = boxes.data<float>().subspan(static_cast<size_t>(batch) * count * 4, count * 4);
       const auto row = scores.data<float>().subspan(static_cast<size_t>(batch * s[1] + label) * count, count);
-      for (const int64_t box : kept(own, row, rule)) found.insert(found.end(), {batch, label, box});
+      for (const int64_t box : non_max_suppression(own, row, rule)) found.insert(found.end(), {batch, label, box});
     }
   }
   translator.set(

@@ -8,8 +8,8 @@ namespace halfstep::formats::onnx {
 void translate_Shape(Translator& translator, const Node& node) {
   const Dims dims = translator.in(node, 0).dims();
   const auto rank = static_cast<int64_t>(dims.size());
-  const auto held = [rank](int64_t axis) { return std::clamp(axis < 0 ? axis + rank : axis, int64_t{0}, rank); };
-  const int64_t start = held(node.integer("start", 0)), end = held(node.integer("end", rank));
+  const auto clamped = [rank](int64_t axis) { return std::clamp(axis < 0 ? axis + rank : axis, int64_t{0}, rank); };
+  const int64_t start = clamped(node.integer("start", 0)), end = clamped(node.integer("end", rank));
   Elements elements;
   for (int64_t i = start; i < end; ++i) {
     const int64_t extent = dims[static_cast<size_t>(i)];

@@ -1,4 +1,4 @@
-// x held to a lowest and a highest number.
+// x clamped to a lowest and a highest number.
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {

@@ -8,7 +8,7 @@
 
 namespace halfstep::kernels::channels_last {
 
-/// What becomes of sums: residual added, held between bounds, written to out.
+/// What becomes of sums: residual added, clamped between bounds, written to out.
 struct Finish {
   const float* residual;  ///< laid out as out; may be null
   float* out;

@@ -75,7 +75,7 @@ void largest(const ImagePool& pool, const Call& call, const PoolPiece& piece) {
                       FloatVector best = hn::Set(Float(), lowest<float>());
                       for_each_pixel(pool, image, oy, ox, [&](const float* pixel) {
                         const FloatVector value = load(pixel, extent);
-                        // As beats() has it: a NaN wins but against a NaN.
+                        // As is_new_maximum() has it: a NaN wins but against a NaN.
                         const auto wins = hn::AndNot(hn::IsNaN(best), hn::Not(hn::Le(value, best)));
                         best = hn::IfThenElse(wins, value, best);
                       });

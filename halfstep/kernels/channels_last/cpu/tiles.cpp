@@ -42,7 +42,7 @@ struct TileState {
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::channels_last::HWY_NAMESPACE {
 
-/// Of 32 or 16 registers, two for each pixel and three for what is multiplied.
+/// Pixels that 32 or 16 registers serve: two for each pixel and three for what is multiplied.
 constexpr int kMostPixels = HWY_TARGET == HWY_AVX3 ? 14 : 6;
 /// Steps of the sum by which weights are fetched ahead from the second-level cache.
 constexpr int64_t kAhead = 40;

@@ -56,7 +56,7 @@ void Tiling::add_blocks(int64_t lanes) {
   }
 }
 
-/// Of all cuts the one that takes the least time, with pieces in turns on a number of threads.
+/// Chooses the cut that takes the least time, with pieces in turns on a number of threads.
 void Tiling::cut() {
   const auto blocks = static_cast<int64_t>(blocks_.size());
   Tiling best = *this;

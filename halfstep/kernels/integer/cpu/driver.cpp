@@ -119,8 +119,8 @@ void store_codes(const State& state, const Piece& piece, const PixelMap& map, in
 }
 
 /// Memory of a running piece.
-struct Room {
-  Room(const State& state, std::byte* scratch)
+struct Workspace {
+  Workspace(const State& state, std::byte* scratch)
       : units(reinterpret_cast<uint32_t*>(scratch)),
         patch(reinterpret_cast<uint32_t*>(scratch + state.tiling.units_bytes())),
         lay_out(scratch + state.tiling.units_bytes() + state.tiling.patch_bytes()) {}
@@ -131,14 +131,14 @@ struct Room {
 
 /// All outputs of one group for the pixel positions [begin, end).
 void run_block(const State& state, const Call& call, const Piece& piece, const PixelMap& map, int64_t group,
-               const Room& room, const std::byte* packed, int64_t begin, int64_t end) {
+               const Workspace& workspace, const std::byte* packed, int64_t begin, int64_t end) {
   alignas(kAlignment) int32_t acc[kMostOutputs * kBlockPixels];
   alignas(kAlignment) uint16_t codes[kMostOutputs * kBlockPixels];
   const Layer& layer = state.layer;
   const Tiling& tiling = state.tiling;
   const int64_t pixels = (end - begin + kPixelLanes - 1) / kPixelLanes * kPixelLanes;
-  if (!tiling.direct) copy_patch(layer, tiling, piece, room.units, begin, end - begin, room.patch);
-  TileCall tile{.units = tiling.direct ? room.units + begin : room.patch,
+  if (!tiling.direct) copy_patch(layer, tiling, piece, workspace.units, begin, end - begin, workspace.patch);
+  TileCall tile{.units = tiling.direct ? workspace.units + begin : workspace.patch,
                 .offsets = tiling.offsets.data(),
                 .rows = tiling.rows,
                 .row_tile = tiling.row_tile,
@@ -168,13 +168,13 @@ void run_block(const State& state, const Call& call, const Piece& piece, const P
 void run_piece(const State& state, const Call& call, const std::byte* packed, int64_t index) {
   const Piece piece = state.tiling.piece(index);
   const PixelMap map(state, piece);
-  const Room room(state, call.worker_scratch);
+  const Workspace workspace(state, call.worker_scratch);
   const UnitMaker maker{state.layer, state.tiling, state.engine, state.interleave};
   if (state.engine.begin != nullptr) state.engine.begin(state.tiling.row_tile);
   for (int64_t group = piece.group; group < piece.group + piece.groups; ++group) {
-    maker.fill(call.in[In::x].data, piece, group, room.units, room.lay_out);
+    maker.fill(call.in[In::x].data, piece, group, workspace.units, workspace.lay_out);
     for (int64_t begin = 0; begin < map.size(); begin += kBlockPixels)
-      run_block(state, call, piece, map, group, room, packed, begin, std::min(map.size(), begin + kBlockPixels));
+      run_block(state, call, piece, map, group, workspace, packed, begin, std::min(map.size(), begin + kBlockPixels));
   }
   if (state.engine.end != nullptr) state.engine.end();
 }

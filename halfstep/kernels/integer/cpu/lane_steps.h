@@ -113,15 +113,15 @@ class FixedLanes {
     __m512i multiplier, even_shift, odd_shift, even_half, odd_half;
   };
 
-  HS_LANES_INLINE __m512i held(__m512i products, __m512i half, __m512i shift) const {
+  HS_LANES_INLINE __m512i clamped_steps(__m512i products, __m512i half, __m512i shift) const {
     const __m512i steps = _mm512_srav_epi64(_mm512_add_epi64(products, half), shift);
     return _mm512_max_epi64(_mm512_min_epi64(steps, high_), low_);
   }
   HS_LANES_INLINE __m512i scaled(const Factor& f, __m512i acc) const {
     const __m512i even = _mm512_mul_epi32(acc, f.multiplier);
     const __m512i odd = _mm512_mul_epi32(odd_of(acc), odd_of(f.multiplier));
-    return _mm512_mask_mov_epi32(held(even, f.even_half, f.even_shift), 0xAAAA,
-                                 to_odd(held(odd, f.odd_half, f.odd_shift)));
+    return _mm512_mask_mov_epi32(clamped_steps(even, f.even_half, f.even_shift), 0xAAAA,
+                                 to_odd(clamped_steps(odd, f.odd_half, f.odd_shift)));
   }
 
   Factor positive_, negative_;

@@ -37,7 +37,8 @@ struct Depthwise {
   int64_t width() const { return g.w + g.pad[1] + g.pad[3]; }
   /// Words of the columns of a line, [column][four][vector], and lines of the zero point's codes.
   int64_t words_bytes() const { return width() * fours() * kVectors * 64; }
-  /// Of a block: weights [kx][four][vector] of each line that reads the same words, then steps of each vector.
+  /// A packed block has weights [kx][four][vector] of each line that reads the same words, then the steps of each
+  /// vector; these are the bytes of the weights of one line.
   int64_t weight_bytes() const { return g.kw * fours() * kVectors * 64; }
   int64_t steps_offset() const { return together * weight_bytes(); }
   int64_t block_bytes() const { return steps_offset() + kVectors * static_cast<int64_t>(sizeof(LaneSteps)); }
@@ -126,9 +127,9 @@ HS_LANES void compute_line(const Depthwise& state, const std::byte* weights, con
   const Lanes lanes[kVectors] = {{steps[0], range}, {steps[1], range}, {steps[2], range}, {steps[3], range}};
   const __mmask64 inside = first(channels);
   const int64_t fours = state.fours(), column = fours * kVectors * 64;
-  __m512i held[kWords + 1][kVectors];
+  __m512i taps[kWords + 1][kVectors];
   HS_UNROLL for (int k = 0; k < kWords; ++k) {
-    HS_UNROLL for (int v = 0; v < kVectors; ++v) held[k][v] = _mm512_load_si512(weights + (k * kVectors + v) * 64);
+    HS_UNROLL for (int v = 0; v < kVectors; ++v) taps[k][v] = _mm512_load_si512(weights + (k * kVectors + v) * 64);
   }
   for (int64_t ox = 0; ox < g.ow; ++ox, dst += g.c) {
     __m512i acc[kVectors];
@@ -136,7 +137,7 @@ HS_LANES void compute_line(const Depthwise& state, const std::byte* weights, con
     const std::byte* from = words + ox * g.stride[1] * column;
     HS_UNROLL for (int k = 0; k < kWords; ++k) {
       HS_UNROLL for (int v = 0; v < kVectors; ++v) acc[v] =
-          _mm512_dpbusd_epi32(acc[v], _mm512_load_si512(from + k * g.dilation[1] * column + v * 64), held[k][v]);
+          _mm512_dpbusd_epi32(acc[v], _mm512_load_si512(from + k * g.dilation[1] * column + v * 64), taps[k][v]);
     }
     for (int64_t k = kWords; k < g.kw * fours; ++k) {
       const std::byte* word = from + k / fours * g.dilation[1] * column + k % fours * kVectors * 64;

@@ -49,7 +49,7 @@ struct Padded {
   void copy(const uint8_t* image, int64_t first, int64_t out_lines, uint8_t* to) const;
 };
 
-/// Of an image, or of a layer whose codes are bytes, from VNNI on.
+/// Accepts images, and layers whose codes are bytes, from VNNI on.
 Verdict accept_bytes(const Problem& problem);
 
 /// Parameters that are constant are packed by prepare, others by a first phase of every call.

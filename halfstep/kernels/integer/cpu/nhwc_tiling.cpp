@@ -72,7 +72,7 @@ void NhwcTiling::add_blocks() {
   }
 }
 
-/// Of all cuts the one that takes the least time, with pieces in turns on a number of threads.
+/// Chooses the cut that takes the least time, with pieces in turns on a number of threads.
 void NhwcTiling::cut() {
   const auto blocks = static_cast<int64_t>(blocks_.size());
   NhwcTiling best = *this;

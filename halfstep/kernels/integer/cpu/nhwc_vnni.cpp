@@ -11,7 +11,7 @@ namespace halfstep::kernels {
 namespace integer {
 namespace {
 
-/// Of 32 registers, two for each pixel, two for weights and one for codes.
+/// Pixels that 32 registers serve: two for each pixel, two for weights and one for codes.
 constexpr int kMostPixels = 12;
 
 template <int kPixels, int kVectors>

@@ -47,7 +47,7 @@ struct Tiling {
 
   size_t units_bytes() const;
   size_t patch_bytes() const;
-  /// Room to lay out one plane.
+  /// Scratch to lay out one plane.
   size_t lay_out_bytes() const;
 
  private:

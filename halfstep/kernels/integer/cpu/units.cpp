@@ -73,14 +73,14 @@ uint32_t UnitMaker::padding_unit() const {
                                     : static_cast<uint32_t>(code & 0xFFFF) * 0x00010001U;
 }
 
-void UnitMaker::fill(const void* src, const Piece& piece, int64_t group, uint32_t* units, std::byte* room) const {
+void UnitMaker::fill(const void* src, const Piece& piece, int64_t group, uint32_t* units, std::byte* scratch) const {
   const auto* bytes = static_cast<const std::byte*>(src);
   if (layer.linear) {
     fill_linear(bytes, piece, units);
   } else if (tiling.neighbours) {
-    fill_neighbours(bytes, piece, group, units, room);
+    fill_neighbours(bytes, piece, group, units, scratch);
   } else {
-    fill_channels(bytes, piece, group, units, reinterpret_cast<uint32_t*>(room));
+    fill_channels(bytes, piece, group, units, reinterpret_cast<uint32_t*>(scratch));
   }
 }
 
@@ -95,7 +95,7 @@ void UnitMaker::fill_linear(const std::byte* src, const Piece& piece, uint32_t* 
 }
 
 void UnitMaker::fill_channels(const std::byte* src, const Piece& piece, int64_t group, uint32_t* units,
-                              uint32_t* room) const {
+                              uint32_t* scratch) const {
   const RowRange range(layer, tiling, piece);
   const int64_t count = (range.end - range.begin) * layer.in[1];
   for (int64_t plane = 0; plane < tiling.planes; ++plane) {
@@ -107,15 +107,15 @@ void UnitMaker::fill_channels(const std::byte* src, const Piece& piece, int64_t 
         const int64_t c = std::min(plane * engine.codes_per_unit + k, layer.channels - 1);
         from[k] = rows_of(src, layer, n, group * layer.channels + c, range.begin);
       }
-      interleave(from, count, room);
-      pad_image(room, layer, tiling, range, padding_unit(), dst);
+      interleave(from, count, scratch);
+      pad_image(scratch, layer, tiling, range, padding_unit(), dst);
       dst += tiling.padded_rows * tiling.padded_columns;
     }
   }
 }
 
 void UnitMaker::fill_neighbours(const std::byte* src, const Piece& piece, int64_t group, uint32_t* units,
-                                std::byte* room) const {
+                                std::byte* scratch) const {
   const RowRange range(layer, tiling, piece);
   const int64_t image = tiling.padded_rows * tiling.padded_columns;
   const int64_t behind = (engine.codes_per_unit - 1) * layer.dilation[1];
@@ -130,7 +130,7 @@ void UnitMaker::fill_neighbours(const std::byte* src, const Piece& piece, int64_
     for (int64_t k = 0; k < engine.codes_per_unit; ++k) from[k] = codes + k * layer.dilation[1];
     interleave(from, piece.images * image, units);
   };
-  layer.wide_in ? fill_as(reinterpret_cast<uint16_t*>(room)) : fill_as(reinterpret_cast<uint8_t*>(room));
+  layer.wide_in ? fill_as(reinterpret_cast<uint16_t*>(scratch)) : fill_as(reinterpret_cast<uint8_t*>(scratch));
 }
 
 namespace {

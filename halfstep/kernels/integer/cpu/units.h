@@ -13,13 +13,14 @@ struct UnitMaker {
   const Engine& engine;
   Interleave interleave;
 
-  /// `src` is all of x; `room` has Tiling::lay_out_bytes.
-  void fill(const void* src, const Piece& piece, int64_t group, uint32_t* units, std::byte* room) const;
+  /// `src` is all of x; `scratch` has Tiling::lay_out_bytes.
+  void fill(const void* src, const Piece& piece, int64_t group, uint32_t* units, std::byte* scratch) const;
 
  private:
   void fill_linear(const std::byte* src, const Piece& piece, uint32_t* units) const;
-  void fill_channels(const std::byte* src, const Piece& piece, int64_t group, uint32_t* units, uint32_t* room) const;
-  void fill_neighbours(const std::byte* src, const Piece& piece, int64_t group, uint32_t* units, std::byte* room) const;
+  void fill_channels(const std::byte* src, const Piece& piece, int64_t group, uint32_t* units, uint32_t* scratch) const;
+  void fill_neighbours(const std::byte* src, const Piece& piece, int64_t group, uint32_t* units,
+                       std::byte* scratch) const;
   uint32_t padding_unit() const;
 };
 

@@ -41,7 +41,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Wide = hn::ScalableTag<double>;
 constexpr int64_t kLanes = hn::MaxLanes(Wide());
 constexpr int64_t kVectors = kPanel / kLanes;
-/// Of 32 or 16 registers.
+/// Rows whose sums 12 of 32 or 16 registers hold.
 constexpr int64_t kRows = 12 / kVectors;
 
 template <int64_t rows>

@@ -110,11 +110,11 @@ std::optional<Channels> channels_of(const Dims& part, const Dims& whole) {
   Channels channels{1, 1, 1};
   bool inside = false, after = false;
   for (size_t i = 0; i < whole.size(); ++i) {
-    const bool kept = i >= shift && part[i - shift] != 1;
-    if (kept && (after || part[i - shift] != whole[i])) return std::nullopt;
-    after = after || (inside && !kept && whole[i] != 1);
-    inside = inside || kept;
-    (kept ? channels.count : inside ? channels.run : channels.outer) *= whole[i];
+    const bool varies = i >= shift && part[i - shift] != 1;
+    if (varies && (after || part[i - shift] != whole[i])) return std::nullopt;
+    after = after || (inside && !varies && whole[i] != 1);
+    inside = inside || varies;
+    (varies ? channels.count : inside ? channels.run : channels.outer) *= whole[i];
   }
   return channels;
 }

@@ -62,9 +62,9 @@ HWY_INLINE V small_code(D d, V value, const SmallCodes& type) {
   const auto rounded = hn::Add(hn::Add(magnitude, set((1U << (dropped - 1)) - 1U)), odd);
   const auto high =
       hn::Sub(hn::ShiftRightSame(rounded, dropped), set(static_cast<uint32_t>(127 - type.bias) << type.mantissa_bits));
-  const auto held = hn::IfThenElse(hn::Gt(high, set(type.largest)), set(type.overflow), high);
+  const auto saturated = hn::IfThenElse(hn::Gt(high, set(type.largest)), set(type.overflow), high);
   const auto is_low = hn::Lt(magnitude, set(static_cast<uint32_t>(128 - type.bias) << 23));
-  const auto code = hn::IfThenElse(is_low, low, held);
+  const auto code = hn::IfThenElse(is_low, low, saturated);
   auto sign = hn::And(hn::BroadcastSignBit(bits), set(type.sign));
   if (!type.minus_zero) sign = hn::IfThenZeroElse(hn::Eq(code, hn::Zero(i)), sign);
   const auto is_nan = hn::Gt(magnitude, set(0x7F800000U));
@@ -88,10 +88,10 @@ struct SaturatedCodes {
 
   /// Clamps x itself: between multiples of the scale, each of which is as many steps when divided.
   template <class D>
-  class Still {
+  class Uniform {
    public:
     using V = hn::Vec<D>;
-    Still(const SaturatedCodes& codes, const std::array<V, 2>& parameters)
+    Uniform(const SaturatedCodes& codes, const std::array<V, 2>& parameters)
         : divisor_(D(), parameters[0]), zero_point_(parameters[1]), range_(D(), zero_point_, codes.rule.range) {
       range_.low = hn::Mul(range_.low, parameters[0]);
       range_.high = hn::Mul(range_.high, parameters[0]);

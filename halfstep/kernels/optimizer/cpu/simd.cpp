@@ -39,9 +39,9 @@ void for_each_vector(Elements elements, Body&& body) {
   for (; i < elements.end; ++i) body(hn::CappedTag<float, 1>(), i);
 }
 
-/// kept_positive, lane by lane; `next` itself where the parameter is not one.
+/// clamped_positive, lane by lane; `next` itself where the parameter is not one.
 template <class D>
-hn::Vec<D> kept(D d, bool positive, hn::Vec<D> param, hn::Vec<D> next) {
+hn::Vec<D> clamped(D d, bool positive, hn::Vec<D> param, hn::Vec<D> next) {
   if (!positive) return next;
   const auto half = hn::Mul(hn::Set(d, 0.5F), param), twice = hn::Mul(hn::Set(d, 2.0F), param);
   const auto least = hn::Set(d, kLeastPositive);
@@ -65,7 +65,7 @@ void sgd(const SgdStep& step, const Call& call, Elements elements) {
     const auto next = hn::Add(hn::Mul(hn::Set(d, step.momentum), hn::LoadU(d, velocity + i)), decayed);
     hn::StoreU(next, d, velocity_out + i);
     const auto moved = hn::Sub(p, hn::Mul(hn::Set(d, step.learning_rate), next));
-    hn::StoreU(kept(d, step.positive, p, moved), d, param_out + i);
+    hn::StoreU(clamped(d, step.positive, p, moved), d, param_out + i);
   });
 }
 
@@ -90,7 +90,7 @@ void adam(const AdamStep& step, const Call& call, Elements elements) {
         hn::Div(hn::Div(first, hn::Set(d, step.correction1)), hn::Add(root, hn::Set(d, step.epsilon)));
     const auto change = hn::Add(direction, hn::Mul(hn::Set(d, step.weight_decay), p));
     const auto moved = hn::Sub(p, hn::Mul(hn::Set(d, step.learning_rate), change));
-    hn::StoreU(kept(d, step.positive, p, moved), d, param_out + i);
+    hn::StoreU(clamped(d, step.positive, p, moved), d, param_out + i);
     hn::StoreU(first, d, moment1_out + i);
     hn::StoreU(second, d, moment2_out + i);
   });

@@ -62,10 +62,10 @@ struct Dequantize {
 
   /// With the division as products.
   template <class D>
-  class Still {
+  class Uniform {
    public:
     using V = hn::Vec<D>;
-    Still(const Dequantize& dequantize, const std::array<V, 1>& scale)
+    Uniform(const Dequantize& dequantize, const std::array<V, 1>& scale)
         : dequantize_(dequantize), scale_(scale[0]), largest_(D(), hn::Set(D(), dequantize.largest)) {}
     HWY_INLINE bool holds() const { return largest_.holds(); }
     HWY_INLINE V operator()(D d, const std::array<V, 0>&, V x) const {

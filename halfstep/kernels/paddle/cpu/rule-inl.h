@@ -91,10 +91,10 @@ struct Quantize {
 
   /// With the bounds in their order, and the division as products.
   template <class D>
-  requires(kReadsScale && (kRounding == Rounding::half_even || kRounding == Rounding::half_away)) class Still {
+  requires(kReadsScale && (kRounding == Rounding::half_even || kRounding == Rounding::half_away)) class Uniform {
    public:
     using V = hn::Vec<D>;
-    Still(const Quantize& quantize, const std::array<V, kParameters>& parameters)
+    Uniform(const Quantize& quantize, const std::array<V, kParameters>& parameters)
         : multiplier_(parameters[0]),
           scale_(parameters[1]),
           minus_scale_(hn::Neg(scale_)),

@@ -18,7 +18,7 @@ void max_row(const PoolGeometry& g, const T* plane, int64_t oy, T* dst) {
       const int64_t stride = g.stride[1];
       for (int64_t ox = places.begin; ox < places.end; ++ox) {
         const T value = src[ox * stride];
-        dst[ox] = beats(value, dst[ox]) ? value : dst[ox];
+        dst[ox] = is_new_maximum(value, dst[ox]) ? value : dst[ox];
       }
     }
   }

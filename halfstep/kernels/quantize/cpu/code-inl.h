@@ -71,10 +71,10 @@ class Coder {
 /// steps, before it is rounded, and where it comes from a division, x itself between multiples of the scale, each of
 /// which is as many steps when divided.
 template <class D, arith::Rounding kMode, bool kReciprocal>
-class SteadyCoder {
+class UniformCoder {
  public:
   using V = hn::Vec<D>;
-  SteadyCoder(D d, float scale, int32_t zero_point, const arith::CodeRule& rule)
+  UniformCoder(D d, float scale, int32_t zero_point, const arith::CodeRule& rule)
       : d_(d),
         whole_(std::abs(int64_t{zero_point}) <= kWhole && rule.code_min >= -kWhole && rule.code_max <= kWhole),
         scale_(hn::Set(d, scale)),

@@ -77,7 +77,7 @@ struct RealValues {
 template <class Function, class U, class... T>
 HWY_INLINE void write_run(const Elementwise& state, const RunWalk& run, const Function& function, U* dst,
                           const T*... src) {
-  const simd::StillRow<F32, U, 0, Function, T...> row{function, {}, {src + run.begin()...}};
+  const simd::UniformRow<F32, U, 0, Function, T...> row{function, {}, {src + run.begin()...}};
   simd::write_row(F32(), dst + run.begin(), run.size(), state.stream, row);
 }
 
@@ -90,9 +90,9 @@ HWY_INLINE void code_runs(const Elementwise& state, const Call& call, int64_t be
   for (RunWalk run(state.channels, begin, end); run.next();) {
     const int64_t c = run.channel();
     using Plain = Coder<F32, kMode, kReciprocal>;
-    using Steady = SteadyCoder<F32, kMode, kReciprocal>;
-    if (const Steady steady(F32(), scale[c], zero_point[c], state.rule); steady.holds()) {
-      write_run(state, run, Function<Steady>{steady}, dst, src...);
+    using Uniform = UniformCoder<F32, kMode, kReciprocal>;
+    if (const Uniform uniform(F32(), scale[c], zero_point[c], state.rule); uniform.holds()) {
+      write_run(state, run, Function<Uniform>{uniform}, dst, src...);
     } else {
       const Plain plain(F32(), scale[c], zero_point[c], state.rule.code_min, state.rule.code_max);
       write_run(state, run, Function<Plain>{plain}, dst, src...);

@@ -41,7 +41,7 @@ struct State {
   const Step* steps(const Call& call) const { return reinterpret_cast<const Step*>(call.scratch); }
   int32_t* tile(const Call& call) const { return reinterpret_cast<int32_t*>(call.worker_scratch); }
   std::byte* column(const Call& call) const { return call.worker_scratch + tile_bytes(); }
-  Room room(const Call& call) const {
+  Workspace workspace(const Call& call) const {
     return {call.scratch + step_bytes(), call.worker_scratch + tile_bytes() + column_bytes()};
   }
   void requantize(const RequantizeRow& row) const {
@@ -77,7 +77,7 @@ Status derive(const State& state, const Call& call) {
           static_cast<uint32_t>(scales.x_zero_point) * static_cast<uint32_t>(weight_sum(weights + o * filter, filter));
     steps[o] = step_of(scaling, static_cast<int32_t>(correction), scales.bias_code(o));
   }
-  return state.accumulator->pack(weights, state.room(call));
+  return state.accumulator->pack(weights, state.workspace(call));
 }
 
 RequantizeRow row_of(const State& state, const LayerScales& scales) {
@@ -197,7 +197,7 @@ Status run_layer(const Call& call, int phase, int64_t piece) {
   if (phase == 0) return derive(state, call);
   const AccumulateCall accumulate{call.in[In::x].data, call.in[In::w].as<const int8_t>(),
                                   *call.in[In::x_zero_point].as<const int32_t>()};
-  Status status = state.accumulator->accumulate(accumulate, piece, state.room(call), state.tile(call));
+  Status status = state.accumulator->accumulate(accumulate, piece, state.workspace(call), state.tile(call));
   if (!status.ok()) return status;
   const Piece part = state.cut.piece(piece);
   state.layer.linear ? finish_matrix(state, call, part) : finish_planes(state, call, part);

@@ -63,7 +63,7 @@ struct Cut {
 };
 
 /// Memory that a candidate shares among its pieces, or gives to each.
-struct Room {
+struct Workspace {
   std::byte* shared = nullptr;
   std::byte* worker = nullptr;
 };
@@ -82,9 +82,10 @@ class Accumulator {
   virtual size_t shared_bytes() const = 0;
   virtual size_t worker_bytes() const = 0;
   /// Brings the weights into the form that `accumulate` wants.
-  virtual Status pack(const int8_t* weights, const Room& room) const = 0;
+  virtual Status pack(const int8_t* weights, const Workspace& workspace) const = 0;
   /// sum x * w with padding of x_zero_point codes where raw_codes(), else sum (x - x_zero_point) * w.
-  virtual Status accumulate(const AccumulateCall& call, int64_t piece, const Room& room, int32_t* tile) const = 0;
+  virtual Status accumulate(const AccumulateCall& call, int64_t piece, const Workspace& workspace,
+                            int32_t* tile) const = 0;
   virtual bool raw_codes() const = 0;
   virtual bool channels_last() const = 0;
 };

@@ -48,23 +48,25 @@ class FloatAccumulator final : public Accumulator {
   bool raw_codes() const override { return false; }
   bool channels_last() const override { return false; }
 
-  Status pack(const int8_t* weights, const Room& room) const override {
-    auto* plain = reinterpret_cast<float*>(room.shared);
+  Status pack(const int8_t* weights, const Workspace& workspace) const override {
+    auto* plain = reinterpret_cast<float*>(workspace.shared);
     for (int64_t i = 0; i < layer_.geometry.weights(); ++i) plain[i] = static_cast<float>(weights[i]);
-    return products_.pack(plain, packed(room), scratch(room));
+    return products_.pack(plain, packed(workspace), scratch(workspace));
   }
 
-  Status accumulate(const AccumulateCall& call, int64_t piece, const Room& room, int32_t* tile) const override {
+  Status accumulate(const AccumulateCall& call, int64_t piece, const Workspace& workspace,
+                    int32_t* tile) const override {
     const Piece part = cut_.piece(piece);
-    convert(call, part, room);
+    convert(call, part, workspace);
     const int64_t size = part.images * part.outputs * layer_.pixels();
-    float* sums = results(room);
+    float* sums = results(workspace);
     bool first = true;
     for (int64_t slice = 0; slice < products_.slices(); ++slice) {
       for (const int shift : {0, 8}) {
         if (shift != 0 && !layer_.wide_in) break;
-        const float* x = shift == 0 ? low(room) : high(room);
-        Status status = products_.multiply(piece, slice, x, room.shared, packed(room), sums, scratch(room));
+        const float* x = shift == 0 ? low(workspace) : high(workspace);
+        Status status =
+            products_.multiply(piece, slice, x, workspace.shared, packed(workspace), sums, scratch(workspace));
         if (!status.ok()) return status;
         rows_.add_whole(sums, size, shift, first, tile);
         first = false;
@@ -78,14 +80,16 @@ class FloatAccumulator final : public Accumulator {
   int64_t piece_inputs() const { return cut_.images * copied_image(); }
   int64_t piece_results() const { return cut_.images * cut_.outputs * layer_.pixels(); }
 
-  std::byte* packed(const Room& room) const { return room.shared + floats(layer_.geometry.weights()); }
-  float* low(const Room& room) const { return reinterpret_cast<float*>(room.worker); }
-  float* high(const Room& room) const { return reinterpret_cast<float*>(room.worker + floats(piece_inputs())); }
-  float* results(const Room& room) const {
-    return reinterpret_cast<float*>(room.worker + (layer_.wide_in ? 2 : 1) * floats(piece_inputs()));
+  std::byte* packed(const Workspace& workspace) const { return workspace.shared + floats(layer_.geometry.weights()); }
+  float* low(const Workspace& workspace) const { return reinterpret_cast<float*>(workspace.worker); }
+  float* high(const Workspace& workspace) const {
+    return reinterpret_cast<float*>(workspace.worker + floats(piece_inputs()));
   }
-  std::byte* scratch(const Room& room) const {
-    return reinterpret_cast<std::byte*>(results(room)) + floats(piece_results());
+  float* results(const Workspace& workspace) const {
+    return reinterpret_cast<float*>(workspace.worker + (layer_.wide_in ? 2 : 1) * floats(piece_inputs()));
+  }
+  std::byte* scratch(const Workspace& workspace) const {
+    return reinterpret_cast<std::byte*>(results(workspace)) + floats(piece_results());
   }
 
   ProductSpec spec_of() const {
@@ -99,16 +103,16 @@ class FloatAccumulator final : public Accumulator {
     return spec;
   }
 
-  void convert(const AccumulateCall& call, const Piece& part, const Room& room) const {
+  void convert(const AccumulateCall& call, const Piece& part, const Workspace& workspace) const {
     const int64_t count = layer_.channels_of(part.outputs) * layer_.geometry.x_plane();
     for (int64_t n = 0; n < part.images; ++n) {
       const int64_t from = part.first_input(layer_) + n * layer_.geometry.x_image();
       const int64_t to = n * copied_image();
       if (layer_.wide_in) {
-        rows_.split_u16(static_cast<const uint16_t*>(call.x) + from, count, call.x_zero_point, low(room) + to,
-                        high(room) + to);
+        rows_.split_u16(static_cast<const uint16_t*>(call.x) + from, count, call.x_zero_point, low(workspace) + to,
+                        high(workspace) + to);
       } else {
-        rows_.subtract_u8(static_cast<const uint8_t*>(call.x) + from, count, call.x_zero_point, low(room) + to);
+        rows_.subtract_u8(static_cast<const uint8_t*>(call.x) + from, count, call.x_zero_point, low(workspace) + to);
       }
     }
   }

@@ -31,20 +31,21 @@ class Int8Accumulator final : public Accumulator {
   bool raw_codes() const override { return true; }
   bool channels_last() const override { return !layer_.linear && layer_.geometry.groups == 1; }
 
-  Status pack(const int8_t* weights, const Room& room) const override {
-    return products_.pack(weights, room.shared, room.worker + copy_bytes());
+  Status pack(const int8_t* weights, const Workspace& workspace) const override {
+    return products_.pack(weights, workspace.shared, workspace.worker + copy_bytes());
   }
 
-  Status accumulate(const AccumulateCall& call, int64_t piece, const Room& room, int32_t* tile) const override {
+  Status accumulate(const AccumulateCall& call, int64_t piece, const Workspace& workspace,
+                    int32_t* tile) const override {
     const Piece part = cut_.piece(piece);
     const auto* src = static_cast<const uint8_t*>(call.x) + part.first_input(layer_);
-    auto* copy = reinterpret_cast<uint8_t*>(room.worker);
+    auto* copy = reinterpret_cast<uint8_t*>(workspace.worker);
     if (padded_) {
       std::memset(copy, static_cast<uint8_t>(call.x_zero_point), static_cast<size_t>(part.images * copied_image()));
       turned_ ? copy_turned(src, part, copy) : copy_padded(src, part, copy);
     }
-    return products_.multiply(piece, 0, padded_ ? copy : src, call.weights, room.shared, tile,
-                              room.worker + copy_bytes());
+    return products_.multiply(piece, 0, padded_ ? copy : src, call.weights, workspace.shared, tile,
+                              workspace.worker + copy_bytes());
   }
 
  private:

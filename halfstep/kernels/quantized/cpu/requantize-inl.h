@@ -50,13 +50,13 @@ struct Halves {
   LongVec even, odd;
 };
 
-inline IntVec swap_down(IntVec v) {
+inline IntVec odd_to_even(IntVec v) {
   return hn::BitCast(Ints(), hn::ShiftRight<32>(hn::BitCast(hn::Repartition<uint64_t, Ints>(), v)));
 }
 
 inline Halves product(IntVec a, int32_t m) {
   const IntVec factor = hn::Set(Ints(), m);
-  return {hn::MulEven(a, factor), hn::MulEven(swap_down(a), factor)};
+  return {hn::MulEven(a, factor), hn::MulEven(odd_to_even(a), factor)};
 }
 
 /// Both halves' low 32 bits.

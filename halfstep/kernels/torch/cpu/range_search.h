@@ -22,7 +22,7 @@ class RangeSearch {
   size_t scratch() const;
   void search(const void* src, int64_t piece, std::byte* scratch) const;
   Extremes of_channel(int64_t channel, const std::byte* scratch) const;
-  /// Of elements [begin, begin + size), at once.
+  /// The extremes of elements [begin, begin + size), at once.
   Extremes of_run(const void* src, int64_t begin, int64_t size) const { return run_(src, begin, size); }
 
  private:

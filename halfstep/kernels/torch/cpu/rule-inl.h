@@ -142,10 +142,10 @@ struct Forward {
   /// Leaves the zero point out: added to a whole number and taken from the clamped sum it cancels, as long as every sum
   /// within the grid is exact. What remains of it is that -0 becomes 0: the addition at the end.
   template <class E>
-  requires(kIsFloat<E> && !std::is_same_v<Rule, FloatZeroRule>) class Still {
+  requires(kIsFloat<E> && !std::is_same_v<Rule, FloatZeroRule>) class Uniform {
    public:
     using V = hn::Vec<E>;
-    Still(const Forward& forward, const ParameterVectors<V>& p)
+    Uniform(const Forward& forward, const ParameterVectors<V>& p)
         : scale_(p[kScale]), inverse_(p[kInverse]), clamp_(forward.clamp.moved_by(p[kZeroPoint])) {}
     HWY_INLINE bool holds() const { return hn::GetLane(scale_) > 0 && clamp_.within(0x1p24F); }
     HWY_INLINE V operator()(E d, const std::array<V, 0>&, V x) const {

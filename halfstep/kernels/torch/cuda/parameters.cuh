@@ -16,9 +16,9 @@ struct ParameterList {
   Source source;
   const P* derived;  ///< nullptr: of one channel
 
-  /// Of the only channel.
+  /// The parameters of the only channel.
   HS_HOST_DEVICE P single() const { return derived != nullptr ? derived[0] : P(source.of(0)); }
-  /// Of one of several channels.
+  /// The parameters of one of several channels.
   HS_HOST_DEVICE P at(int64_t channel) const { return derived[channel]; }
 };
 

@@ -8,22 +8,22 @@
 
 namespace halfstep {
 
-template <class T, size_t kFew = 8>
-class Few {
+template <class T, size_t kInline = 8>
+class SmallVector {
  public:
-  explicit Few(size_t count) : count_(count) {
-    if (count > kFew) many_.resize(count);
+  explicit SmallVector(size_t count) : count_(count) {
+    if (count > kInline) heap_.resize(count);
   }
   size_t size() const { return count_; }
   T& operator[](size_t i) { return data()[i]; }
   std::span<T> all() { return {data(), count_}; }
 
  private:
-  T* data() { return many_.empty() ? few_.data() : many_.data(); }
+  T* data() { return heap_.empty() ? inline_.data() : heap_.data(); }
 
   size_t count_;
-  std::array<T, kFew> few_{};
-  std::vector<T> many_;
+  std::array<T, kInline> inline_{};
+  std::vector<T> heap_;
 };
 
 }  // namespace halfstep
