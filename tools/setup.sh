@@ -5,7 +5,7 @@ set -eu
 # python3, universal-ctags, patch: of tools/check_*. python3-dev, python3-venv: of the Python package.
 # ocl-icd-opencl-dev: what CMake finds oneDNN through asks for OpenCL, which the package only recommends.
 packages="g++ cmake ninja-build libfmt-dev libyaml-cpp-dev libdnnl-dev ocl-icd-opencl-dev libhwy-dev nlohmann-json3-dev
-  libcli11-dev libxxhash-dev zlib1g-dev libzstd-dev libpng-dev libjpeg-dev libprotobuf-dev protobuf-compiler libgtest-dev libbenchmark-dev
+  libcli11-dev libxxhash-dev zlib1g-dev libarchive-dev libpng-dev libjpeg-dev libprotobuf-dev protobuf-compiler libgtest-dev libbenchmark-dev
   python3 python3-dev python3-venv universal-ctags patch"
 
 if ! command -v dpkg-query > /dev/null; then

@@ -1,39 +1,45 @@
-// Tar archives as a stream of entries; nothing is extracted.
+// Archives as streams of files; nothing is extracted.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
-#include "halfstep/io/source.h"
+#include "halfstep/io/libarchive_handle.h"
 
 namespace halfstep::io {
 
-/// Regular files of a POSIX ustar, pax or GNU tar. Folders are passed over; links and devices are errors.
-class TarReader {
+enum class ArchiveForm {
+  tar,  ///< POSIX ustar, pax or GNU, compressed or not
+  zip   ///< with or without zip64; checksums are compared, encrypted files are `unsupported`
+};
+
+/// The files of an archive in its order. Folders are passed over; links and devices are errors.
+class ArchiveReader {
  public:
   /// Bounds of what a hostile archive can ask for.
-  static constexpr uint64_t kMaxEntryBytes = uint64_t{256} << 20;
+  static constexpr uint64_t kMaxFileBytes = uint64_t{256} << 20;
   static constexpr int64_t kMaxEntries = 10'000'000;
 
-  explicit TarReader(Source& source) : source_(source) {}
+  ArchiveReader(std::unique_ptr<SeekableSource> source, ArchiveForm form);
 
-  /// Goes to the next regular file and gives its path; nothing at the end of the archive.
+  /// Goes to the next file and gives its path; nothing at the end of the archive.
   std::optional<std::string> next();
 
-  /// Contents of the file that `next` named; once.
-  std::vector<std::byte> contents();
+  /// Contents of the file that `next` named; once. More than `most` bytes are an error.
+  std::vector<std::byte> contents(uint64_t most = kMaxFileBytes);
 
  private:
-  struct Header;
-  std::optional<Header> read_header();
-  void skip_contents();
-  std::string read_text(uint64_t size);
+  archive_entry* next_entry();
+  void require_end();
+  [[noreturn]] void fail_header() const;
+  [[noreturn]] void fail_file() const;
 
-  Source& source_;
-  uint64_t left_ = 0;     ///< bytes of the present file not yet read
-  uint64_t padding_ = 0;  ///< bytes up to the next block
+  ArchiveForm form_;
+  LibarchiveHandle handle_;
   int64_t entries_ = 0;
-  std::string path_;
+  std::string path_;   ///< of the present file
+  uint64_t size_ = 0;  ///< of the present file, as the archive says
 };
 
 }  // namespace halfstep::io

@@ -1,64 +1,18 @@
-// gzip and zstd behind Source.
+// Decompression behind Source: gzip by zlib, because libarchive does not compare its checksums; the others by
+// libarchive.
 #include <zlib.h>
-#include <zstd.h>
 
 #include <algorithm>
 
 #include "halfstep/base/status.h"
-#include "halfstep/io/source.h"
+#include "halfstep/io/libarchive_handle.h"
 
 namespace halfstep::io {
 namespace {
 
-/// Compressed input in pieces, starting with bytes that were read to tell the format.
-class Input {
- public:
-  Input(std::unique_ptr<Source> source, std::span<const std::byte> start)
-      : source_(std::move(source)), filled_(start.size()) {
-    std::copy(start.begin(), start.end(), buffer_.begin());
-  }
-
-  /// What is left of the present piece, or the next piece; empty at the end.
-  std::span<const std::byte> available() {
-    if (used_ == filled_) {
-      used_ = 0;
-      filled_ = source_->read(buffer_);
-    }
-    return std::span(buffer_).subspan(used_, filled_ - used_);
-  }
-  void consume(size_t count) { used_ += count; }
-
- private:
-  std::unique_ptr<Source> source_;
-  std::array<std::byte, size_t{1} << 16> buffer_;
-  size_t used_ = 0;
-  size_t filled_;
-};
-
-class PlainSource : public Source {
- public:
-  PlainSource(std::string name, std::unique_ptr<Input> input) : Source(std::move(name)), input_(std::move(input)) {}
-
-  size_t read(std::span<std::byte> to) override {
-    size_t done = 0;
-    while (done < to.size()) {
-      const auto from = input_->available();
-      if (from.empty()) break;
-      const size_t count = std::min(from.size(), to.size() - done);
-      std::copy_n(from.begin(), count, to.begin() + static_cast<ptrdiff_t>(done));
-      input_->consume(count);
-      done += count;
-    }
-    return done;
-  }
-
- private:
-  std::unique_ptr<Input> input_;
-};
-
 class GzipSource : public Source {
  public:
-  GzipSource(std::string name, std::unique_ptr<Input> input) : Source(std::move(name)), input_(std::move(input)) {
+  explicit GzipSource(std::unique_ptr<Source> packed) : Source(packed->name()), packed_(std::move(packed)) {
     constexpr int kLargestWindowWithGzipHeader = 15 + 16;
     HS_CHECK(inflateInit2(&stream_, kLargestWindowWithGzipHeader) == Z_OK);
   }
@@ -67,25 +21,27 @@ class GzipSource : public Source {
   size_t read(std::span<std::byte> to) override {
     size_t done = 0;
     while (done < to.size()) {
-      const auto from = input_->available();
-      if (from.empty() && between_members_) break;
-      if (from.empty()) fail("{}: gzip data ends early, after {} bytes of contents", name(), total_ + done);
-      done += inflate_some(from, to.subspan(done));
+      if (stream_.avail_in == 0) refill();
+      if (stream_.avail_in == 0 && between_members_) break;
+      if (stream_.avail_in == 0) fail("{}: gzip data ends early, after {} bytes of contents", name(), total_ + done);
+      done += inflate_some(to.subspan(done));
     }
     total_ += done;
     return done;
   }
 
  private:
-  size_t inflate_some(std::span<const std::byte> from, std::span<std::byte> to) {
+  void refill() {
+    stream_.next_in = reinterpret_cast<Bytef*>(buffer_.data());
+    stream_.avail_in = static_cast<uInt>(packed_->read(buffer_));
+  }
+
+  size_t inflate_some(std::span<std::byte> to) {
     constexpr size_t kMost = size_t{1} << 30;  // zlib counts in 32 bits
     const size_t room = std::min(to.size(), kMost);
-    stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(from.data()));
-    stream_.avail_in = static_cast<uInt>(from.size());
     stream_.next_out = reinterpret_cast<Bytef*>(to.data());
     stream_.avail_out = static_cast<uInt>(room);
     const int result = inflate(&stream_, Z_NO_FLUSH);
-    input_->consume(from.size() - stream_.avail_in);
     between_members_ = result == Z_STREAM_END;
     if (result == Z_STREAM_END) {
       inflateReset(&stream_);
@@ -95,46 +51,45 @@ class GzipSource : public Source {
     return room - stream_.avail_out;
   }
 
-  std::unique_ptr<Input> input_;
+  std::unique_ptr<Source> packed_;
+  std::array<std::byte, size_t{1} << 16> buffer_;
   z_stream stream_{};
   bool between_members_ = false;
   uint64_t total_ = 0;
 };
 
-class ZstdSource : public Source {
+/// One compression alone: filters within filters could multiply what a small file grows to.
+class FilterSource : public Source {
  public:
-  ZstdSource(std::string name, std::unique_ptr<Input> input)
-      : Source(std::move(name)), input_(std::move(input)), stream_(ZSTD_createDStream()) {
-    constexpr int kLargestWindowLog = 27;
-    HS_CHECK(stream_ != nullptr);
-    ZSTD_DCtx_setParameter(stream_, ZSTD_d_windowLogMax, kLargestWindowLog);
+  FilterSource(std::unique_ptr<Source> packed, int filter) : Source(packed->name()), handle_(std::move(packed)) {
+    HS_CHECK(handle_.call(archive_read_append_filter, filter) == ARCHIVE_OK);
+    HS_CHECK(handle_.call(archive_read_support_format_raw) == ARCHIVE_OK);
+    HS_CHECK(handle_.call(archive_read_support_format_empty) == ARCHIVE_OK);
+    // Data whose first byte cannot be read are empty for libarchive; only the error that stays tells.
+    if (handle_.call(archive_read_open1) != ARCHIVE_OK || handle_.call(archive_errno) != 0) fail_read();
+    archive_entry* entry;
+    const int result = handle_.call(archive_read_next_header, &entry);
+    if (result < ARCHIVE_OK) fail_read();
+    is_empty_ = result == ARCHIVE_EOF;
   }
-  ~ZstdSource() override { ZSTD_freeDStream(stream_); }
 
   size_t read(std::span<std::byte> to) override {
-    ZSTD_outBuffer out{to.data(), to.size(), 0};
-    while (out.pos < out.size) {
-      const auto from = input_->available();
-      ZSTD_inBuffer in{from.data(), from.size(), 0};
-      const size_t before = out.pos;
-      const size_t result = ZSTD_decompressStream(stream_, &out, &in);
-      if (ZSTD_isError(result) != 0) fail("{}: zstd data is damaged: {}", name(), ZSTD_getErrorName(result));
-      input_->consume(in.pos);
-      if (from.empty() && out.pos == before) {
-        if (inside_frame_) fail("{}: zstd data ends early, after {} bytes of contents", name(), total_ + out.pos);
-        break;
-      }
-      inside_frame_ = result != 0;
-    }
-    total_ += out.pos;
-    return out.pos;
+    const la_ssize_t got = is_empty_ ? 0 : handle_.call(archive_read_data, to.data(), to.size());
+    if (got < 0) fail_read();
+    return static_cast<size_t>(got);
   }
 
  private:
-  std::unique_ptr<Input> input_;
-  ZSTD_DStream* stream_;
-  bool inside_frame_ = true;
-  uint64_t total_ = 0;
+  [[noreturn]] void fail_read() {
+    const char* filter = handle_.call(archive_filter_name, 0);
+    if (handle_.reached_end())
+      fail("{}: {} data ends early, after {} bytes of contents", name(), filter,
+           std::max<la_int64_t>(0, handle_.call(archive_filter_bytes, 0)));
+    fail("{}: {} data is damaged: {}", name(), filter, handle_.reason());
+  }
+
+  LibarchiveHandle handle_;
+  bool is_empty_ = false;
 };
 
 bool starts_with(std::span<const std::byte> bytes, std::initializer_list<int> magic) {
@@ -142,17 +97,26 @@ bool starts_with(std::span<const std::byte> bytes, std::initializer_list<int> ma
          std::equal(magic.begin(), magic.end(), bytes.begin(), [](int m, std::byte b) { return std::byte(m) == b; });
 }
 
+/// With the start of its first block, or of the end of an empty file: three letters could begin the name of a file in a
+/// tar.
+bool is_bzip2(std::span<const std::byte> start) {
+  if (start.size() < 7 || !starts_with(start, {'B', 'Z', 'h'})) return false;
+  return starts_with(start.subspan(4), {0x31, 0x41, 0x59}) || starts_with(start.subspan(4), {0x17, 0x72, 0x45});
+}
+
 }  // namespace
 
-std::unique_ptr<Source> decompressed(std::unique_ptr<Source> inner) {
-  std::string name = inner->name();
-  std::array<std::byte, 4> start;
+std::unique_ptr<Source> decompressed(std::unique_ptr<SeekableSource> inner) {
+  std::array<std::byte, 7> start;
   const auto magic = std::span<const std::byte>(start).first(inner->read(start));
-  auto input = std::make_unique<Input>(std::move(inner), magic);
-  if (starts_with(magic, {0x1f, 0x8b})) return std::make_unique<GzipSource>(std::move(name), std::move(input));
+  inner->seek(0);
+  if (starts_with(magic, {0x1f, 0x8b})) return std::make_unique<GzipSource>(std::move(inner));
   if (starts_with(magic, {0x28, 0xb5, 0x2f, 0xfd}))
-    return std::make_unique<ZstdSource>(std::move(name), std::move(input));
-  return std::make_unique<PlainSource>(std::move(name), std::move(input));
+    return std::make_unique<FilterSource>(std::move(inner), ARCHIVE_FILTER_ZSTD);
+  if (starts_with(magic, {0xfd, '7', 'z', 'X', 'Z', 0}))
+    return std::make_unique<FilterSource>(std::move(inner), ARCHIVE_FILTER_XZ);
+  if (is_bzip2(magic)) return std::make_unique<FilterSource>(std::move(inner), ARCHIVE_FILTER_BZIP2);
+  return inner;
 }
 
 }  // namespace halfstep::io

@@ -14,10 +14,15 @@ namespace halfstep::io {
 namespace {
 
 using Path = std::filesystem::path;
-using Open = std::function<std::unique_ptr<Source>()>;
+using Open = std::function<std::unique_ptr<SeekableSource>()>;
 
 bool has_ending(const std::string& name, std::initializer_list<std::string_view> endings) {
   return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+/// "data/digits.csv" for "data/digits.csv.gz".
+std::string without_compression(const std::string& name) {
+  return has_ending(name, {".gz", ".zst", ".xz", ".bz2"}) ? name.substr(0, name.rfind('.')) : name;
 }
 
 /// "optdigits" for "data/optdigits.csv.gz".
@@ -112,15 +117,16 @@ std::vector<std::byte> read_all(const Open& open) {
 }
 
 Dataset from_single_file(const Open& open, const std::string& name, int64_t classes) {
-  if (has_ending(name, {".csv", ".csv.gz"})) return from_csv(*decompressed(open()), classes);
-  if (has_ending(name, {".tar", ".tar.gz", ".tgz", ".tar.zst"}))
-    return load_images(ArchiveTree([&] { return decompressed(open()); }), name, classes);
-  if (has_ending(name, {".safetensors"}))
+  const std::string unpacked = without_compression(name);
+  if (unpacked.ends_with(".csv")) return from_csv(*decompressed(open()), classes);
+  if (has_ending(unpacked, {".tar", ".tgz"})) return load_images(ArchiveTree(open, ArchiveForm::tar), name, classes);
+  if (name.ends_with(".zip")) return load_images(ArchiveTree(open, ArchiveForm::zip), name, classes);
+  if (name.ends_with(".safetensors"))
     return from_tensors(parse_safetensors(read_all(open), name).tensors, name, classes);
-  if (has_ending(name, {".npz"})) return from_tensors(parse_npz(read_all(open), name), name, classes);
+  if (name.ends_with(".npz")) return from_tensors(read_npz(open()), name, classes);
   unsupported(
-      "{}: not a known form of data set: expected .csv[.gz], an IDX images file, .tar[.gz|.zst], .safetensors, .npz "
-      "or a folder of images",
+      "{}: not a known form of data set: expected .csv or .tar, as it is or with .gz, .zst, .xz or .bz2, .zip, an IDX "
+      "images file, .safetensors, .npz or a folder of images",
       name);
 }
 

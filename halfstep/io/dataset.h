@@ -39,10 +39,11 @@ struct Dataset {
 /// Those rows of a tensor, of its type.
 Tensor rows_of(const Tensor& tensor, std::span<const int64_t> indices);
 
-/// By the name of `path`: .csv[.gz] (a square count of columns becomes [n, 1, side, side]); IDX, as a folder with
-/// MNIST's file names or as the images file; an image folder CLASS/NAME.png, with train/ and test/ above the classes or
-/// not, or a .tar[.gz|.zst] of one; .safetensors or .npz with tensors `x` and `labels`, or with the inputs of a network
-/// by name and perhaps `labels`. Labels lie in [0, classes); kMaxClasses: as many as the data has.
+/// By the name of `path`: .csv (a square count of columns becomes [n, 1, side, side]); IDX, as a folder with MNIST's
+/// file names or as the images file; an image folder CLASS/NAME.png, with train/ and test/ above the classes or not, or
+/// a .tar or .zip of one; .safetensors or .npz with tensors `x` and `labels`, or with the inputs of a network by name
+/// and perhaps `labels`. A .csv or .tar may have .gz, .zst, .xz or .bz2 behind it. Labels lie in [0, classes);
+/// kMaxClasses: as many as the data has.
 Dataset load_dataset(const std::filesystem::path& path, int64_t classes = kMaxClasses);
 
 /// The same from memory, for every form that is one file; `name` decides as a path would.

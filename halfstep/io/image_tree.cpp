@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "halfstep/io/archive.h"
 #include "halfstep/io/file.h"
 #include "halfstep/io/image.h"
 
@@ -188,8 +187,7 @@ void FolderTree::visit(Visit visit) const {
 
 std::vector<std::string> ArchiveTree::paths() const {
   std::vector<std::string> found;
-  const auto source = open_();
-  TarReader reader(*source);
+  ArchiveReader reader(open_(), form_);
   while (const auto path = reader.next()) {
     if (is_wanted(without_dot(*path))) found.push_back(without_dot(*path));
   }
@@ -197,8 +195,7 @@ std::vector<std::string> ArchiveTree::paths() const {
 }
 
 void ArchiveTree::visit(Visit visit) const {
-  const auto source = open_();
-  TarReader reader(*source);
+  ArchiveReader reader(open_(), form_);
   while (const auto path = reader.next()) {
     if (is_wanted(without_dot(*path))) visit(without_dot(*path), reader.contents());
   }

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "halfstep/base/parallel.h"
+#include "halfstep/io/archive.h"
 #include "halfstep/io/dataset.h"
 
 namespace halfstep::io {
@@ -33,12 +34,14 @@ class FolderTree : public ImageTree {
 class ArchiveTree : public ImageTree {
  public:
   /// `open` gives the archive from its start, each time.
-  explicit ArchiveTree(std::function<std::unique_ptr<Source>()> open) : open_(std::move(open)) {}
+  ArchiveTree(std::function<std::unique_ptr<SeekableSource>()> open, ArchiveForm form)
+      : open_(std::move(open)), form_(form) {}
   std::vector<std::string> paths() const override;
   void visit(Visit visit) const override;
 
  private:
-  std::function<std::unique_ptr<Source>()> open_;
+  std::function<std::unique_ptr<SeekableSource>()> open_;
+  ArchiveForm form_;
 };
 
 /// Samples in path order, classes in name order, whatever the order in the tree. Images of unequal sizes are an error

@@ -1,7 +1,7 @@
 #include "halfstep/io/npz.h"
 
+#include "halfstep/io/archive.h"
 #include "halfstep/io/atomic_file.h"
-#include "halfstep/io/file.h"
 #include "halfstep/io/npy.h"
 #include "halfstep/io/zip.h"
 
@@ -10,19 +10,25 @@ namespace {
 constexpr std::string_view kEnding = ".npy";
 }
 
-std::map<std::string, Tensor> parse_npz(std::span<const std::byte> bytes, const std::string& name) {
+std::map<std::string, Tensor> read_npz(std::unique_ptr<SeekableSource> source) {
+  // Files that share their data let a small archive grow without bound. Deflate codes at most 258 bytes in two bits.
+  constexpr uint64_t kLargestRatio = 1032;
+  uint64_t left = source->size() * kLargestRatio;
+  const std::string where = source->name();
+  ArchiveReader reader(std::move(source), ArchiveForm::zip);
   std::map<std::string, Tensor> tensors;
-  for (const auto& [entry, contents] : parse_zip(bytes, name)) {
-    if (!entry.ends_with(kEnding)) fail("{}: entry '{}': expected a name ending in .npy", name, entry);
-    const std::string tensor = entry.substr(0, entry.size() - kEnding.size());
-    tensors.emplace(tensor, parse_npy(contents, fmt::format("{}: array '{}'", name, tensor)));
+  while (const auto file = reader.next()) {
+    if (!file->ends_with(kEnding)) fail("{}: file '{}': expected a name ending in .npy", where, *file);
+    const std::string tensor = file->substr(0, file->size() - kEnding.size());
+    const auto contents = reader.contents(left);
+    left -= contents.size();
+    if (!tensors.emplace(tensor, parse_npy(contents, fmt::format("{}: array '{}'", where, tensor))).second)
+      fail("{}: file '{}' is given twice", where, *file);
   }
   return tensors;
 }
 
-std::map<std::string, Tensor> read_npz(const std::filesystem::path& path) {
-  return parse_npz(read_file(path), path.string());
-}
+std::map<std::string, Tensor> read_npz(const std::filesystem::path& path) { return read_npz(file_source(path)); }
 
 std::vector<std::byte> serialize_npz(const std::map<std::string, Tensor>& tensors) {
   std::map<std::string, std::vector<std::byte>> entries;

@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "halfstep/base/tensor.h"
+#include "halfstep/io/source.h"
 
 namespace halfstep::io {
 
-/// Little-endian numbers and booleans in C or Fortran order, stored or deflated; Fortran order is transposed. `name`
-/// starts the messages. Big-endian, structured and object arrays are `unsupported`.
-std::map<std::string, Tensor> parse_npz(std::span<const std::byte> bytes, const std::string& name);
+/// Little-endian numbers and booleans in C or Fortran order, stored or compressed; Fortran order is transposed.
+/// Big-endian, structured and object arrays are `unsupported`.
+std::map<std::string, Tensor> read_npz(std::unique_ptr<SeekableSource> source);
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& path);
 
 /// Stored, in name order, with the fixed date 1980-01-01: the same bytes for the same tensors. i4 becomes int8; bf16,

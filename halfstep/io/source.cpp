@@ -1,6 +1,7 @@
 #include "halfstep/io/source.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,9 +24,10 @@ std::FILE* open_for_reading(const std::filesystem::path& path) {
   return number < 0 ? nullptr : ::fdopen(number, "rb");
 }
 
-class FileSource : public Source {
+class FileSource : public SeekableSource {
  public:
-  explicit FileSource(const std::filesystem::path& path) : Source(path.string()), file_(open_for_reading(path)) {
+  explicit FileSource(const std::filesystem::path& path)
+      : SeekableSource(path.string()), file_(open_for_reading(path)) {
     if (!file_) fail("{}: {}", name(), system_reason(errno));
     std::error_code reason;
     const auto type = std::filesystem::status(path, reason).type();
@@ -38,13 +40,24 @@ class FileSource : public Source {
     return got;
   }
 
+  uint64_t size() const override {
+    struct stat status;
+    if (::fstat(::fileno(file_.get()), &status) != 0) fail("{}: {}", name(), system_reason(errno));
+    return static_cast<uint64_t>(status.st_size);
+  }
+
+  void seek(uint64_t to) override {
+    if (::fseeko(file_.get(), static_cast<off_t>(to), SEEK_SET) != 0) fail("{}: {}", name(), system_reason(errno));
+  }
+
  private:
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-class MemorySource : public Source {
+class MemorySource : public SeekableSource {
  public:
-  MemorySource(std::span<const std::byte> bytes, std::string name) : Source(std::move(name)), left_(bytes) {}
+  MemorySource(std::span<const std::byte> bytes, std::string name)
+      : SeekableSource(std::move(name)), all_(bytes), left_(bytes) {}
 
   size_t read(std::span<std::byte> to) override {
     const size_t count = std::min(to.size(), left_.size());
@@ -53,15 +66,21 @@ class MemorySource : public Source {
     return count;
   }
 
+  uint64_t size() const override { return all_.size(); }
+
+  void seek(uint64_t to) override { left_ = all_.subspan(std::min<size_t>(to, all_.size())); }
+
  private:
-  std::span<const std::byte> left_;
+  std::span<const std::byte> all_, left_;
 };
 
 }  // namespace
 
-std::unique_ptr<Source> file_source(const std::filesystem::path& path) { return std::make_unique<FileSource>(path); }
+std::unique_ptr<SeekableSource> file_source(const std::filesystem::path& path) {
+  return std::make_unique<FileSource>(path);
+}
 
-std::unique_ptr<Source> memory_source(std::span<const std::byte> bytes, std::string name) {
+std::unique_ptr<SeekableSource> memory_source(std::span<const std::byte> bytes, std::string name) {
   return std::make_unique<MemorySource>(bytes, std::move(name));
 }
 

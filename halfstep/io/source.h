@@ -28,12 +28,22 @@ class Source {
   std::string name_;
 };
 
-std::unique_ptr<Source> file_source(const std::filesystem::path& path);
-/// The bytes must outlive the source.
-std::unique_ptr<Source> memory_source(std::span<const std::byte> bytes, std::string name);
+/// Bytes that can be read in any order.
+class SeekableSource : public Source {
+ public:
+  using Source::Source;
+  virtual uint64_t size() const = 0;
+  /// What `read` gives next; nothing behind the end.
+  virtual void seek(uint64_t to) = 0;
+};
 
-/// `inner` decompressed when it starts as gzip (RFC 1952, several members allowed) or zstd (RFC 8878) does, else as it
-/// is. Truncated or damaged data throws bad_input from `read`. Memory is bounded by a window of 128 MiB.
-std::unique_ptr<Source> decompressed(std::unique_ptr<Source> inner);
+std::unique_ptr<SeekableSource> file_source(const std::filesystem::path& path);
+/// The bytes must outlive the source.
+std::unique_ptr<SeekableSource> memory_source(std::span<const std::byte> bytes, std::string name);
+
+/// `inner` decompressed when it starts as gzip (RFC 1952, several members allowed), zstd (RFC 8878), xz or bzip2 does,
+/// else as it is. Truncated or damaged data throws bad_input from `read`. Memory is bounded by a window of 128 MiB, of
+/// xz by 1 GiB.
+std::unique_ptr<Source> decompressed(std::unique_ptr<SeekableSource> inner);
 
 }  // namespace halfstep::io

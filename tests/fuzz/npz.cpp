@@ -2,4 +2,4 @@
 
 #include "tests/fuzz/target.h"
 
-HS_FUZZ_TARGET(bytes) { halfstep::io::parse_npz(bytes, "fuzz"); }
+HS_FUZZ_TARGET(bytes) { halfstep::io::read_npz(halfstep::io::memory_source(bytes, "fuzz")); }

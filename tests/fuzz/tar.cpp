@@ -2,7 +2,7 @@
 #include "tests/fuzz/target.h"
 
 HS_FUZZ_TARGET(bytes) {
-  const auto source = halfstep::io::decompressed(halfstep::io::memory_source(bytes, "fuzz"));
-  halfstep::io::TarReader reader(*source);
+  using namespace halfstep::io;
+  ArchiveReader reader(memory_source(bytes, "fuzz"), ArchiveForm::tar);
   while (reader.next()) reader.contents();
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "halfstep/io/zip.h"
 #include "tests/io/tar.h"
 #include "tests/support/error.h"
 
@@ -15,15 +16,14 @@ using test::tar_end;
 using test::tar_entry;
 using test::to_bytes;
 
-std::map<std::string, Bytes> read_all(const Bytes& archive) {
+std::map<std::string, Bytes> read_all(const Bytes& archive, ArchiveForm form = ArchiveForm::tar) {
   std::map<std::string, Bytes> files;
-  const auto source = decompressed(memory_source(archive, "a.tar"));
-  TarReader reader(*source);
+  ArchiveReader reader(memory_source(archive, "a." + std::string(form == ArchiveForm::tar ? "tar" : "zip")), form);
   while (const auto path = reader.next()) files[*path] = reader.contents();
   return files;
 }
-std::string read_error(const Bytes& archive) {
-  return error_of([&] { read_all(archive); });
+std::string read_error(const Bytes& archive, ArchiveForm form = ArchiveForm::tar) {
+  return error_of([&] { read_all(archive, form); });
 }
 
 Bytes sample() {
@@ -38,14 +38,13 @@ TEST(Tar, FilesInAnyCompression) {
   EXPECT_EQ(files.at("d/a"), to_bytes("hello"));
   EXPECT_EQ(files.at("d/b"), Bytes(512, std::byte{1}));
   EXPECT_EQ(files.at("empty"), Bytes());
-  EXPECT_EQ(read_all(test::gzipped(archive)), files);
-  EXPECT_EQ(read_all(test::zstd_compressed(archive)), files);
+  for (const int filter : {ARCHIVE_FILTER_GZIP, ARCHIVE_FILTER_ZSTD, ARCHIVE_FILTER_XZ, ARCHIVE_FILTER_BZIP2})
+    EXPECT_EQ(read_all(test::packed(archive, filter)), files) << filter;
 }
 
 TEST(Tar, ContentsMayBePassedOver) {
   const Bytes archive = joined(sample(), tar_end());
-  const auto source = memory_source(archive, "a.tar");
-  TarReader reader(*source);
+  ArchiveReader reader(memory_source(archive, "a.tar"), ArchiveForm::tar);
   int files = 0;
   while (reader.next()) ++files;
   EXPECT_EQ(files, 3);
@@ -59,8 +58,15 @@ TEST(Tar, LongNames) {
   const Bytes pax = joined(tar_entry("pax", to_bytes("11 mtime=1\n" + record), 'x'), tar_entry("short", to_bytes("p")));
   EXPECT_EQ(read_all(joined(gnu, tar_end())).at(path), to_bytes("g"));
   EXPECT_EQ(read_all(joined(pax, tar_end())).at(path), to_bytes("p"));
+  const std::string accented = "gr\xC3\xBCn";
+  const Bytes utf8 = joined(tar_entry("pax", to_bytes("14 path=" + accented + "\n"), 'x'), tar_entry("short", {}));
+  EXPECT_TRUE(read_all(joined(utf8, tar_end())).contains(accented));
   const Bytes after = joined(joined(gnu, tar_entry("next", {})), tar_end());
   EXPECT_TRUE(read_all(after).contains("next"));
+}
+
+TEST(Tar, NamesThatStartAsCompressedDataDo) {
+  EXPECT_TRUE(read_all(joined(tar_entry("BZhang/1.png", {}), tar_end())).contains("BZhang/1.png"));
 }
 
 TEST(Tar, PrefixOfPosixNames) {
@@ -89,11 +95,12 @@ TEST(Tar, Damage) {
   EXPECT_EQ(read_error(archive),
             "a.tar: found no tar header after 1 files: the archive is damaged or of another format");
   EXPECT_EQ(read_error(joined(tar_entry("l", {}, '2'), tar_end())),
-            "a.tar: 'l' is neither a file nor a folder (type '2')");
-  EXPECT_EQ(read_error(joined(tar_entry("p", to_bytes("99 path=a\n"), 'x'), tar_end())),
-            "a.tar: file 'p': damaged pax header");
-  EXPECT_EQ(read_error(joined(tar_entry("p", to_bytes("1 path=a\n"), 'x'), tar_end())),
-            "a.tar: file 'p': damaged pax header");
+            "a.tar: 'l' is a link, expected a file or a folder");
+  EXPECT_EQ(read_error(joined(tar_entry("p", {}, '6'), tar_end())),
+            "a.tar: 'p' is a pipe, expected a file or a folder");
+  for (const char* record : {"99 path=a\n", "1 path=a\n"})
+    EXPECT_EQ(read_error(joined(joined(tar_entry("p", to_bytes(record), 'x'), tar_entry("q", {})), tar_end())),
+              "a.tar: file 'q' is damaged: Ignoring malformed pax extended attribute");
 }
 
 TEST(Tar, WildSizes) {
@@ -109,11 +116,43 @@ TEST(Tar, WildSizes) {
     changed[154] = std::byte{0};
     return read_error(joined(changed, tar_end()));
   };
-  const std::string message = "a.tar: file 'big': size is more than 268435456 bytes";
-  EXPECT_EQ(with_size("77777777777"), message);
-  EXPECT_EQ(with_size("\x80\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"), message);
-  EXPECT_EQ(with_size("99999"), message);
+  EXPECT_EQ(with_size("77777777777"), "a.tar: file 'big': size is more than 268435456 bytes");
+  const std::string damaged = "a.tar: found no tar header after 0 files: the archive is damaged or of another format";
+  EXPECT_EQ(with_size("\x80\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"), damaged);
+  EXPECT_EQ(with_size("99999"), damaged);
   EXPECT_EQ(with_size("1777777777"), "a.tar: the archive ends early, in file 'big'");
+}
+
+/// A zip archive whose two headers of its only file, "file", have that at byte `at` of the local one.
+Bytes zip_with(size_t at, std::initializer_list<int> values) {
+  Bytes bytes = serialize_zip({{"f\xC3\xBCr", to_bytes("hello")}});
+  const size_t central = bytes.size() - 22 - 50;
+  for (const int value : values) {
+    bytes[at] = bytes[central + at + 2] = static_cast<std::byte>(value);
+    ++at;
+  }
+  return bytes;
+}
+
+TEST(Zip, Files) {
+  const std::map<std::string, Bytes> files = {{"d/a", to_bytes("hello")}, {"empty", {}}};
+  EXPECT_EQ(read_all(serialize_zip(files), ArchiveForm::zip), files);
+  EXPECT_TRUE(read_all(serialize_zip({}), ArchiveForm::zip).empty());
+  EXPECT_TRUE(read_all(zip_with(7, {0x00}), ArchiveForm::zip).contains("f\xC3\xBCr"));
+  EXPECT_TRUE(read_all(zip_with(7, {0x08}), ArchiveForm::zip).contains("f\xC3\xBCr"));  // said to be in UTF-8
+}
+
+TEST(Zip, Damage) {
+  const std::string file = "a.zip: file 'f\xC3\xBCr'";
+  EXPECT_EQ(read_error(zip_with(6, {1}), ArchiveForm::zip), file + " is encrypted");
+  EXPECT_EQ(read_error(zip_with(8, {10}), ArchiveForm::zip),
+            file + ": Unsupported ZIP compression method (10: ibm-terse)");
+  EXPECT_EQ(read_error(zip_with(14, {1}), ArchiveForm::zip),
+            file + " is damaged: ZIP bad CRC: 0x3610a686 should be 0x3610a601");
+  EXPECT_EQ(read_error(zip_with(22, {0, 0, 0, 0x7F}), ArchiveForm::zip), file + ": size is more than 268435456 bytes");
+  for (const std::string& text : {std::string("PK"), std::string(22, 'P'), "PK\x03\x04" + std::string(18, '\0')})
+    EXPECT_EQ(read_error(to_bytes(text), ArchiveForm::zip),
+              "a.zip: found no end record of a zip archive: it is truncated or of another format");
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Bytes for the tests of readers.
 #pragma once
 
-#include <zlib.h>
-#include <zstd.h>
+#include <archive.h>
+#include <archive_entry.h>
 
 #include <cstddef>
 #include <span>
@@ -28,24 +28,25 @@ inline Bytes joined(Bytes a, const Bytes& b) {
   return a;
 }
 
-inline Bytes gzipped(const Bytes& bytes) {
-  z_stream stream{};
-  deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  Bytes out(deflateBound(&stream, bytes.size()));
-  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
+/// By one of the ARCHIVE_FILTER_... of libarchive.
+inline Bytes packed(const Bytes& bytes, int filter) {
+  Bytes out(bytes.size() + (size_t{1} << 17));
+  size_t size = 0;
+  archive* writer = archive_write_new();
+  archive_entry* entry = archive_entry_new();
+  archive_entry_set_filetype(entry, AE_IFREG);
+  archive_write_set_format_raw(writer);
+  archive_write_add_filter(writer, filter);
+  archive_write_set_bytes_in_last_block(writer, 1);
+  archive_write_open_memory(writer, out.data(), out.size(), &size);
+  archive_write_header(writer, entry);
+  archive_write_data(writer, bytes.data(), bytes.size());
+  archive_write_close(writer);
+  archive_entry_free(entry);
+  archive_write_free(writer);
+  return first(out, size);
 }
 
-inline Bytes zstd_compressed(const Bytes& bytes) {
-  Bytes out(ZSTD_compressBound(bytes.size()));
-  out.resize(ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 3));
-  return out;
-}
+inline Bytes gzipped(const Bytes& bytes) { return packed(bytes, ARCHIVE_FILTER_GZIP); }
 
 }  // namespace halfstep::test

@@ -8,6 +8,7 @@
 #include "halfstep/io/file.h"
 #include "halfstep/io/npz.h"
 #include "halfstep/io/safetensors.h"
+#include "halfstep/io/zip.h"
 #include "tests/io/tar.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
@@ -93,8 +94,22 @@ Bytes split_archive() {
   return joined(std::move(archive), tar_end());
 }
 
+TEST(Dataset, EveryCompressionOfTextAndArchives) {
+  const Bytes text = test::to_bytes("1,2,3,0\n4,5,6,1\n");
+  const std::pair<const char*, int> endings[] = {{".gz", ARCHIVE_FILTER_GZIP},
+                                                 {".zst", ARCHIVE_FILTER_ZSTD},
+                                                 {".xz", ARCHIVE_FILTER_XZ},
+                                                 {".bz2", ARCHIVE_FILTER_BZIP2}};
+  for (const auto& [ending, filter] : endings) {
+    EXPECT_EQ(load_dataset(test::packed(text, filter), std::string("d.csv") + ending).size(), 2);
+    EXPECT_EQ(load_dataset(test::packed(split_archive(), filter), std::string("d.tar") + ending).size(), 4);
+  }
+  EXPECT_EQ(load_dataset(serialize_zip({{"d/a/1.png", image("grey.png")}, {"__MACOSX/a/._1.png", {}}}), "d.zip").size(),
+            1);
+}
+
 TEST(Dataset, ArchiveWithTrainAndTest) {
-  const Dataset data = load_dataset(test::zstd_compressed(split_archive()), "set.tar.zst");
+  const Dataset data = load_dataset(test::packed(split_archive(), ARCHIVE_FILTER_ZSTD), "set.tar.zst");
   EXPECT_EQ(data.x.dims(), (Dims{4, 1, 3, 5}));
   EXPECT_EQ(labels_of(data), (std::vector<int32_t>{0, 0, 1, 1}));  // test/a, train/a, train/b, train/b
   ASSERT_TRUE(data.split.has_value());

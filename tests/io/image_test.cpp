@@ -1,6 +1,7 @@
 #include "halfstep/io/image.h"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include "halfstep/io/file.h"
 #include "tests/io/bytes.h"
