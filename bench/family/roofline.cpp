@@ -13,6 +13,8 @@
 #include <immintrin.h>
 #include <sys/mman.h>
 
+#include "halfstep/base/divide.h"
+
 namespace {
 
 #if defined(__AVX512F__)
@@ -52,7 +54,7 @@ std::byte* cached_memory(size_t which, size_t bytes) {
   static std::map<std::pair<size_t, size_t>, std::byte*> cached;
   std::byte*& memory = cached[{which, bytes}];
   if (memory == nullptr) {
-    const size_t padded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+    const size_t padded = round_up(bytes, kHugePage);
     memory = static_cast<std::byte*>(std::aligned_alloc(kHugePage, padded));
     madvise(memory, padded, MADV_HUGEPAGE);
     std::memset(memory, 1, padded);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
 #include "halfstep/passes/bypass_quantizers.h"
@@ -45,7 +46,7 @@ std::shared_ptr<const Source> source_of(const Model& network, const train::Sampl
   constexpr uint64_t kStream = uint64_t{1} << 34;  // apart from those of calibration and training
   if (keep < 0) fail("keep-samples: found {}, expected a number of samples, or 0 for none", keep);
   const int64_t batch = train::batch_of(network, 1);
-  const int64_t count = std::min((keep + batch - 1) / batch * batch, train::usable(network, samples.size()));
+  const int64_t count = std::min(round_up(keep, batch), train::usable(network, samples.size()));
   const auto order = Random(seed, kStream).permutation(samples.size());
   Source source{network, count == 0 ? Tensors() : samples.inputs(0, count, &order)};
   passes::separate_names(source.network.graph);  // as prepare does: values are joined by their names

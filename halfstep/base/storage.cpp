@@ -6,6 +6,7 @@
 #include <new>
 #include <vector>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/system_memory.h"
 
 namespace halfstep {
@@ -13,7 +14,7 @@ namespace {
 
 size_t rounded(size_t bytes, size_t unit) {
   if (bytes > SIZE_MAX - unit) throw std::bad_alloc();
-  return (bytes + unit - 1) / unit * unit;
+  return round_up(bytes, unit);
 }
 
 /// Large blocks without an owner, oldest first.

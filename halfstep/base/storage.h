@@ -4,10 +4,15 @@
 #include <cstddef>
 #include <memory>
 
+#include "halfstep/base/divide.h"
+
 namespace halfstep {
 
 /// Alignment of every tensor and planned buffer, in bytes: one cache line, one AVX-512 vector.
 inline constexpr size_t kAlignment = 64;
+
+/// `bytes` and what follows them up to a multiple of kAlignment.
+constexpr size_t aligned(size_t bytes) { return round_up(bytes, kAlignment); }
 
 /// Blocks of this many bytes and more are kept when they are let go of.
 inline constexpr size_t kLargeBlock = size_t{1} << 20;

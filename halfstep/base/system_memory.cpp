@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/storage.h"
 
 namespace halfstep {
@@ -16,7 +17,7 @@ std::byte* system_memory(size_t bytes) {
   const bool huge = bytes >= 2 * kHugePage;
   const size_t unit = huge ? kHugePage : kAlignment;
   if (bytes > SIZE_MAX - unit) throw std::bad_alloc();
-  const size_t padded = (bytes + unit - 1) / unit * unit;
+  const size_t padded = round_up(bytes, unit);
   auto* memory = static_cast<std::byte*>(std::aligned_alloc(unit, padded));
   if (memory == nullptr) throw std::bad_alloc();
   if (huge) madvise(memory, padded, MADV_HUGEPAGE);  // advice: without it the memory works as well

@@ -25,7 +25,7 @@ struct Buffer {
   bool overlaps(const Buffer& other) const { return *offset < other.end() && *other.offset < end(); }
 };
 
-size_t padded(size_t bytes) { return (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment; }
+size_t padded(size_t bytes) { return aligned(std::max<size_t>(bytes, 1)); }
 
 std::vector<Buffer> buffers_at(Place place, runtime::ProgramSpec& spec) {
   std::vector<Buffer> buffers;

@@ -13,8 +13,6 @@ constexpr size_t kSpreadBytes = size_t{64} << 10;
 /// Scratch up to this size stays with its thread.
 constexpr size_t kCachedScratch = size_t{256} << 10;
 
-size_t padded(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 size_t bytes_of(const Type& type) { return static_cast<size_t>(count_elements(type.dims)) * size_of(type.dtype); }
 
 std::shared_ptr<std::byte> scratch(size_t bytes) {
@@ -70,7 +68,7 @@ Status run_spread(const kernels::Kernel& kernel, const kernels::Plan& plan, cons
   for (size_t phase = 0; phase < plan.phases.size() && failure.ok(); ++phase) {
     const auto work = [&](int worker, int64_t piece) {
       kernels::Call mine = call;
-      mine.worker_scratch += static_cast<size_t>(worker) * padded(plan.worker_scratch);
+      mine.worker_scratch += static_cast<size_t>(worker) * aligned(plan.worker_scratch);
       Status status = kernel.run(mine, static_cast<int>(phase), piece);
       if (status.ok()) return;
       const std::lock_guard lock(failure_mutex);
@@ -124,8 +122,8 @@ void Prepared::run(std::span<const kernels::ConstView> in, std::span<const kerne
   const FloatEnvironment environment;
   const Team team(spreads_);
   const auto workers = static_cast<size_t>(team.pool() != nullptr ? team.pool()->threads() : 1);
-  const size_t shared = padded(plan_.scratch);
-  const std::shared_ptr<std::byte> memory = scratch(shared + workers * padded(plan_.worker_scratch));
+  const size_t shared = aligned(plan_.scratch);
+  const std::shared_ptr<std::byte> memory = scratch(shared + workers * aligned(plan_.worker_scratch));
   const kernels::Call call{plan_.state.get(), in, out, memory.get(), memory.get() + shared};
   const Status status =
       team.pool() != nullptr ? run_spread(*kernel_, plan_, call, *team.pool()) : run_alone(*kernel_, plan_, call);

@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "halfstep/base/divide.h"
+
 namespace halfstep::formats {
 namespace {
 
@@ -22,7 +24,7 @@ std::vector<int64_t> full(const Node& node, const char* name, std::vector<int64_
 
 /// Padding of one axis so that the result is ceil(extent / stride); the odd element comes last with same_upper.
 std::pair<int64_t, int64_t> same_padding(const Axis& axis, bool upper) {
-  const int64_t result = (axis.extent + axis.stride - 1) / axis.stride;
+  const int64_t result = ceil_div(axis.extent, axis.stride);
   const int64_t all = std::max<int64_t>((result - 1) * axis.stride + axis.reach() - axis.extent, 0);
   return upper ? std::pair(all / 2, all - all / 2) : std::pair(all - all / 2, all / 2);
 }
@@ -31,7 +33,7 @@ std::pair<int64_t, int64_t> same_padding(const Axis& axis, bool upper) {
 int64_t ceil_padding(const Axis& axis, int64_t before, int64_t after) {
   const int64_t room = axis.extent + before + after - axis.reach();
   if (room < 0) return 0;
-  int64_t steps = (room + axis.stride - 1) / axis.stride;
+  int64_t steps = ceil_div(room, axis.stride);
   if (steps * axis.stride >= axis.extent + before) --steps;
   return std::max<int64_t>(steps * axis.stride - room, 0);
 }

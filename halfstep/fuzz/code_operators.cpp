@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/fuzz/recipe.h"
 #include "halfstep/fuzz/window.h"
 
@@ -158,7 +159,7 @@ void make_qlinear_global(Maker& maker, std::string_view op) {
 void make_nbits(Maker& maker, std::string_view op) {
   const Known x = maker.any({{DType::f32}, 2, 3, is_full});
   constexpr int64_t kBlock = 16;
-  const int64_t terms = x.dims.back(), columns = maker.between(1, 5), blocks = (terms + kBlock - 1) / kBlock;
+  const int64_t terms = x.dims.back(), columns = maker.between(1, 5), blocks = ceil_div(terms, kBlock);
   const Known codes = maker.weights(DType::u8, {columns, blocks, kBlock / 2}, 0, 255);
   const Known scales = maker.weights(DType::f32, {columns * blocks}, 0.01, 0.1);
   Dims dims = x.dims;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/fuzz/recipe.h"
 
 namespace halfstep::fuzz {
@@ -179,14 +180,14 @@ Cut some_cut(Maker& maker, int64_t extent) {
   const int64_t step = back ? -maker.between(1, 2) : maker.between(1, maker.chance(0.3) ? 3 : 1);
   if (back) {
     const int64_t first = maker.between(0, extent - 1), last = maker.between(-1, first);
-    const int64_t out = (first - last + -step - 1) / -step;
+    const int64_t out = ceil_div(first - last, -step);
     int64_t start = maker.chance(0.3) && first == extent - 1 ? kFar : first;
     if (first == 0 && maker.chance(0.7)) start = maker.one_of<int64_t>({-kFar, -extent - 1});
     const int64_t end = last < 0 ? (maker.chance(0.5) ? -kFar : -extent - 1) : last;
     return {start, end, step, out};
   }
   const int64_t first = maker.between(0, extent), last = maker.between(first, extent);
-  const int64_t out = (last - first + step - 1) / step;
+  const int64_t out = ceil_div(last - first, step);
   const int64_t start = first == 0 ? maker.one_of<int64_t>({0, -kFar, -extent}) : maker.perhaps_negative(first, extent);
   const int64_t end =
       last == extent ? maker.one_of<int64_t>({extent, kFar, INT64_MAX}) : maker.perhaps_negative(last, extent);

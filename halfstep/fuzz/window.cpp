@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "halfstep/base/divide.h"
+
 namespace halfstep::fuzz {
 namespace {
 
@@ -11,12 +13,12 @@ int64_t reach(const Window& window, size_t axis) { return (window.kernel[axis] -
 int64_t out_extent(const Window& window, size_t axis, int64_t extent) {
   const size_t rank = window.kernel.size();
   const int64_t stride = window.stride[axis];
-  if (window.auto_pad.starts_with("SAME")) return (extent + stride - 1) / stride;
+  if (window.auto_pad.starts_with("SAME")) return ceil_div(extent, stride);
   const bool padded = window.auto_pad == "NOTSET";
   const int64_t before = padded ? window.pads[axis] : 0, after = padded ? window.pads[rank + axis] : 0;
   const int64_t room = extent + before + after - reach(window, axis);
   if (room < 0) return 0;
-  int64_t out = (window.ceil ? (room + stride - 1) / stride : room / stride) + 1;
+  int64_t out = (window.ceil ? ceil_div(room, stride) : room / stride) + 1;
   if (window.ceil && (out - 1) * stride >= extent + before) --out;
   return out;
 }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/io/little_endian.h"
 
 namespace halfstep::io {
@@ -194,7 +195,7 @@ std::vector<std::byte> serialize_npy(const Tensor& tensor, const std::string& wh
   std::string header =
       fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}", order, found->text, shape);
   constexpr size_t kPrefix = 10, kDataAlignment = 64;
-  const size_t padded = (kPrefix + header.size() + 1 + kDataAlignment - 1) / kDataAlignment * kDataAlignment - kPrefix;
+  const size_t padded = round_up(kPrefix + header.size() + 1, kDataAlignment) - kPrefix;
   header.resize(padded - 1, ' ');
   header += '\n';
   HS_CHECK(header.size() <= UINT16_MAX);

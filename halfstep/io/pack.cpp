@@ -1,3 +1,4 @@
+#include "halfstep/base/divide.h"
 #include "halfstep/io/safetensors.h"
 
 namespace halfstep::io {
@@ -12,7 +13,7 @@ Tensor pack(const Tensor& codes) {
   HS_CHECK(bits <= 8);
   const int64_t per_byte = 8 / bits;
   const auto* from = reinterpret_cast<const uint8_t*>(codes.raw());
-  Tensor packed(DType::u8, {(codes.size() + per_byte - 1) / per_byte});
+  Tensor packed(DType::u8, {ceil_div(codes.size(), per_byte)});
   const auto to = packed.data<uint8_t>();
   const int mask = (1 << bits) - 1;
   for (int64_t i = 0; i < codes.size(); ++i) {

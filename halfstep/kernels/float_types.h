@@ -46,10 +46,4 @@ inline Verdict accept_f32_f64(const Problem& problem) {
   return accept();
 }
 
-/// What prepare put into the Plan.
-template <class State>
-const State& state_of(const Call& call) {
-  return *static_cast<const State*>(call.state);
-}
-
 }  // namespace halfstep::kernels

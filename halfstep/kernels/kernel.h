@@ -67,6 +67,12 @@ struct Call {
   std::byte* worker_scratch = nullptr;
 };
 
+/// What prepare put into the Plan.
+template <class State>
+const State& state_of(const Call& call) {
+  return *static_cast<const State*>(call.state);
+}
+
 struct Kernel {
   const char* name;  ///< "reference", "simd", "onednn"; unique within an operator and device
   /// Whether this kernel can do it, or the reason why not, as a sentence without a capital or full stop.

@@ -83,8 +83,6 @@ memory::data_type data_type(DType dtype) {
   return memory::data_type::undef;
 }
 
-size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 /// Worker scratch, cut into areas.
 class Areas {
  public:

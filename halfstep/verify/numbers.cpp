@@ -1,5 +1,6 @@
 #include "halfstep/verify/numbers.h"
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/elements.h"
 
 namespace halfstep::verify {
@@ -55,7 +56,7 @@ int64_t nhwc_index(const Dims& position, std::span<const int64_t> dims) {
 std::vector<int64_t> spread_indices(const Dims& dims, size_t axis, int64_t wanted, Random random) {
   const int64_t total = count_elements(dims), channels = dims.size() > axis ? dims[axis] : 1;
   if (total == 0) return {};
-  const int64_t places = total / channels, count = std::min(places, (wanted + channels - 1) / channels);
+  const int64_t places = total / channels, count = std::min(places, ceil_div(wanted, channels));
   const int64_t run = dims.size() > axis ? count_elements(std::span(dims).subspan(axis + 1)) : 1;
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < count; ++i) {

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/status.h"
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/tensor_data.h"
@@ -142,7 +143,7 @@ void GraphWriter::move_tensors(const std::string& data_name, std::vector<std::by
   for (proto::TensorData& tensor : *model_.mutable_graph()->mutable_initializer()) {
     const std::string& bytes = tensor.raw_data();
     if (bytes.size() < kSmallTensor) continue;
-    data.resize((data.size() + kExternalAlignment - 1) / kExternalAlignment * kExternalAlignment);
+    data.resize(round_up(data.size(), kExternalAlignment));
     add_entry(tensor, "location", data_name);
     add_entry(tensor, "offset", std::to_string(data.size()));
     add_entry(tensor, "length", std::to_string(bytes.size()));

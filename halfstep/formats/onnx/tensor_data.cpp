@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/wire.h"
 #include "halfstep/io/safetensors.h"
@@ -18,7 +19,7 @@ constexpr uint64_t kFloats = 4, kInt32s = 5, kInt64s = 7, kRaw = 9, kDoubles = 1
 uint64_t file_bytes(const Type& type) {
   const auto count = static_cast<uint64_t>(count_elements(type.dims));
   const auto bits = static_cast<uint64_t>(bits_of(type.dtype));
-  return bits >= 8 ? count * (bits / 8) : (count + 8 / bits - 1) / (8 / bits);
+  return bits >= 8 ? count * (bits / 8) : ceil_div(count, 8 / bits);
 }
 
 [[noreturn]] void fail_count(uint64_t found, const char* unit, uint64_t expected, const Type& type,

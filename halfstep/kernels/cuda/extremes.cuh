@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/host_device.h"
 #include "halfstep/kernels/cuda/map.cuh"
 
@@ -47,7 +48,7 @@ __device__ inline void raise(uint32_t* key, uint32_t to) {
 template <class Fold, class T, int kWidth>
 __global__ void __launch_bounds__(kThreads) runs_kernel(const T* src, Channels channels, Keys* keys) {
   using Vector = Pack<T, kWidth>;
-  const int64_t slices = (channels.run + kWarpElements - 1) / kWarpElements;
+  const int64_t slices = ceil_div(channels.run, kWarpElements);
   const int64_t units = channels.outer * channels.count * slices;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   constexpr int64_t kStep = kWarp * kWidth;
@@ -89,10 +90,10 @@ struct Columns {
   explicit Columns(const Channels& channels)
       : row(channels.count * channels.run),
         width(std::min<int64_t>(row, kThreads)),
-        tiles((row + width - 1) / width),
+        tiles(ceil_div(row, width)),
         lanes(kThreads / width),
         rows_per_block(lanes * kColumnRows) {}
-  int64_t blocks(int64_t rows) const { return (rows + rows_per_block - 1) / rows_per_block * tiles; }
+  int64_t blocks(int64_t rows) const { return ceil_div(rows, rows_per_block) * tiles; }
 };
 
 template <class Fold, class T>
@@ -129,9 +130,9 @@ void find_keys(const T* src, const Channels& channels, Keys* keys) {
     return launch(columns_kernel<Fold, T>, std::min(blocks, kMostBlocks), kThreads, src, channels, columns, blocks,
                   keys);
   }
-  const int64_t slices = (channels.run + kWarpElements - 1) / kWarpElements;
+  const int64_t slices = ceil_div(channels.run, kWarpElements);
   const int64_t warps = channels.outer * channels.count * slices;
-  const int64_t blocks = std::min((warps * kWarp + kThreads - 1) / kThreads, kMostBlocks);
+  const int64_t blocks = std::min(ceil_div(warps * kWarp, kThreads), kMostBlocks);
   constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
   const bool every_run = channels.run % kWidth == 0 || channels.outer * channels.count == 1;
   if (every_run && is_aligned<T, kWidth>(src))

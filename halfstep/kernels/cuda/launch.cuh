@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/float_types.h"
 
 namespace halfstep::kernels::cuda {
@@ -34,7 +35,7 @@ __global__ void __launch_bounds__(kThreads) channels_kernel(Work work, int64_t c
 template <class Work>
 void for_each_channel(int64_t count, const Work& work) {
   if (count == 0) return;
-  launch(channels_kernel<Work>, std::min((count + kThreads - 1) / kThreads, kMostBlocks), kThreads, work, count);
+  launch(channels_kernel<Work>, std::min(ceil_div(count, kThreads), kMostBlocks), kThreads, work, count);
 }
 
 template <class Work>

@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/cuda/float_types.cuh"
 #include "halfstep/kernels/cuda/launch.cuh"
 #include "halfstep/kernels/cuda/layout.h"
@@ -107,7 +108,7 @@ void map(int64_t size, const Layout& layout, const Function& function, U* dst, c
   using Work = Map<Function, U, T>;
   const Work work{function, layout, src, second, dst};
   constexpr int64_t kTile = int64_t{kThreads} * Work::kWidth * kPacks;
-  launch(map_kernel<Work>, std::min((size + kTile - 1) / kTile, kMostBlocks), kThreads, work, size, work.is_packed());
+  launch(map_kernel<Work>, std::min(ceil_div(size, kTile), kMostBlocks), kThreads, work, size, work.is_packed());
 }
 
 }  // namespace halfstep::kernels::cuda

@@ -8,7 +8,7 @@ namespace {
 
 Status run_select(const Call& call, int, int64_t piece) {
   using In = Select::in;
-  const auto& runs = state_of<Walk<Select>>(call).runs;
+  const auto& runs = state_of<BroadcastState<Select>>(call).runs;
   with_bits(call.out[0].dtype, [&]<class T>() {
     for_each_run(runs, piece, [&](int64_t run, int64_t first, int64_t count, int64_t at) {
       const Cursor<bool> condition(runs, 0, call.in[In::condition].as<const bool>(), run, first);
@@ -40,7 +40,7 @@ Status run_clip(const Call& call, int, int64_t piece) {
 }
 
 Status run_prelu(const Call& call, int, int64_t piece) {
-  const auto& runs = state_of<Walk<Prelu>>(call).runs;
+  const auto& runs = state_of<BroadcastState<Prelu>>(call).runs;
   with_number(call.out[0].dtype, [&]<class T>() {
     const auto rule = [](T value, T slope) {
       const Wide<T> x = widen(value);
@@ -78,7 +78,7 @@ T power_of(T a, U b) {
 }
 
 Status run_power(const Call& call, int, int64_t piece) {
-  const auto& runs = state_of<Walk<Power>>(call).runs;
+  const auto& runs = state_of<BroadcastState<Power>>(call).runs;
   with_number(call.in[0].dtype, [&]<class T>() {
     with_number(call.in[1].dtype, [&]<class U>() {
       map_two(runs, call.in[0].as<const T>(), call.in[1].as<const U>(), call.out[0].as<T>(), piece, power_of<T, U>);
@@ -105,7 +105,7 @@ T remainder_of(T a, T b, bool fmod) {
 }
 
 Status run_modulo(const Call& call, int, int64_t piece) {
-  const auto& [runs, attributes] = state_of<Walk<Modulo>>(call);
+  const auto& [runs, attributes] = state_of<BroadcastState<Modulo>>(call);
   with_number(call.out[0].dtype, [&]<class T>() {
     map_two(runs, call.in[0].as<const T>(), call.in[1].as<const T>(), call.out[0].as<T>(), piece,
             [fmod = attributes.fmod](T a, T b) { return remainder_of(a, b, fmod); });
@@ -135,7 +135,7 @@ struct Plus {
 /// The values one after the other through `Function`, in what T is computed in; the result is rounded once.
 template <class Typed, class Function, bool mean>
 Status run_variadic(const Call& call, int, int64_t piece) {
-  const auto& runs = state_of<Walk<Typed>>(call).runs;
+  const auto& runs = state_of<BroadcastState<Typed>>(call).runs;
   constexpr int64_t kChunk = 256;
   with_number(call.out[0].dtype, [&]<class T>() {
     using W = Wide<T>;

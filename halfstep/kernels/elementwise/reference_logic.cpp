@@ -58,7 +58,7 @@ struct OneOf {
 /// `Function` on operands of any type to bool.
 template <class Typed, class Function>
 Status run_compare(const Call& call, int, int64_t piece) {
-  const auto& walk = state_of<Walk<Typed>>(call);
+  const auto& walk = state_of<BroadcastState<Typed>>(call);
   with_plain(call.in[0].dtype, [&]<class T>() {
     map_two(walk.runs, call.in[0].as<const T>(), call.in[1].as<const T>(), call.out[0].as<bool>(), piece, Function());
   });
@@ -68,7 +68,7 @@ Status run_compare(const Call& call, int, int64_t piece) {
 /// `Function` on bool or whole numbers, whose sign does not matter.
 template <class Typed, class Function>
 Status run_bits(const Call& call, int, int64_t piece) {
-  const auto& walk = state_of<Walk<Typed>>(call);
+  const auto& walk = state_of<BroadcastState<Typed>>(call);
   with_bits(call.in[0].dtype, [&]<class T>() {
     map_two(walk.runs, call.in[0].as<const T>(), call.in[1].as<const T>(), call.out[0].as<T>(), piece, Function());
   });
@@ -87,7 +87,7 @@ T shifted(T a, T b, bool left) {
 }
 
 Status run_shift(const Call& call, int, int64_t piece) {
-  const auto& walk = state_of<Walk<BitShift>>(call);
+  const auto& walk = state_of<BroadcastState<BitShift>>(call);
   const bool left = walk.attributes.direction == "LEFT";
   with_whole(call.in[0].dtype, [&]<class T>() {
     map_two(walk.runs, call.in[0].as<const T>(), call.in[1].as<const T>(), call.out[0].as<T>(), piece,
@@ -124,7 +124,7 @@ Status run_is_nan(const Call& call, int, int64_t piece) {
 }
 
 Status run_is_inf(const Call& call, int, int64_t piece) {
-  const auto& [runs, a] = state_of<Walk<IsInf>>(call);
+  const auto& [runs, a] = state_of<BroadcastState<IsInf>>(call);
   with_any_float(call.in[0].dtype, [&]<class T>() {
     map_one(call.in[0].as<const T>(), call.out[0].as<bool>(), call.out[0].size(), piece,
             [positive = a.detect_positive, negative = a.detect_negative](T value) {

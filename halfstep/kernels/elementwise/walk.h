@@ -8,16 +8,13 @@
 
 namespace halfstep::kernels::elementwise {
 
+using pointwise::kPiece;
+using pointwise::pieces;
 using pointwise::Runs;
-
-/// Elements of a piece.
-inline constexpr int64_t kPiece = 16384;
-
-inline int64_t pieces(int64_t size) { return std::max<int64_t>(1, (size + kPiece - 1) / kPiece); }
 
 /// How the operands that are there walk along result 0, and the attributes.
 template <class Typed>
-struct Walk {
+struct BroadcastState {
   Runs runs;
   Typed attributes;
 };
@@ -27,7 +24,7 @@ Plan prepare(const Problem& problem) {
   std::vector<const Type*> operands(problem.in.begin(), problem.in.end());
   static const Type kSingle{DType::f32, {}};
   std::replace(operands.begin(), operands.end(), static_cast<const Type*>(nullptr), &kSingle);
-  auto state = std::make_shared<Walk<Typed>>(Runs(operands, problem.out[0]->dims), Typed(problem.attributes));
+  auto state = std::make_shared<BroadcastState<Typed>>(Runs(operands, problem.out[0]->dims), Typed(problem.attributes));
   const int64_t count = pieces(state->runs.size());
   return {.state = std::move(state), .phases = {count}};
 }

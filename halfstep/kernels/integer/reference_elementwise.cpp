@@ -50,7 +50,7 @@ int32_t requantized(const Typed& a, const arith::Scaling& scaling, int64_t acc) 
 
 template <class Sum>
 Status run_scaled_add(const Call& call, int64_t piece) {
-  const auto& t = *static_cast<const IntegerAdd*>(call.state);
+  const auto& t = state_of<IntegerAdd>(call);
   const auto sum = scaled_sum_of<Sum>(t);
   visit_codes(call.in[IntegerAdd::in::a], [&](const auto* a) {
     visit_codes(call.in[IntegerAdd::in::b], [&](const auto* b) {
@@ -62,7 +62,7 @@ Status run_scaled_add(const Call& call, int64_t piece) {
 }
 
 Status run_add(const Call& call, int, int64_t piece) {
-  const auto& t = *static_cast<const IntegerAdd*>(call.state);
+  const auto& t = state_of<IntegerAdd>(call);
   if (arith::is_engine(form_of(t))) return run_scaled_add<arith::EngineSum>(call, piece);
   if (form_of(t) == arith::Requantization::float32) return run_scaled_add<arith::FloatSum>(call, piece);
   const int64_t half = int64_t{1} << (t.shift - 1);
@@ -78,7 +78,7 @@ Status run_add(const Call& call, int, int64_t piece) {
 }
 
 Status run_mul(const Call& call, int, int64_t piece) {
-  const auto& t = *static_cast<const IntegerMul*>(call.state);
+  const auto& t = state_of<IntegerMul>(call);
   const arith::Scaling scaling = scaling_of(t);
   const View& out = call.out[IntegerMul::out::out_];
   const ConstView& a_view = call.in[IntegerMul::in::a];
@@ -139,7 +139,7 @@ Plan prepare_average(const Problem& problem) {
 }
 
 Status run_avg_pool2d(const Call& call, int, int64_t piece) {
-  const auto& [t, steps] = *static_cast<const AverageState<IntegerAvgPool2d>*>(call.state);
+  const auto& [t, steps] = state_of<AverageState<IntegerAvgPool2d>>(call);
   const View& out = call.out[IntegerAvgPool2d::out::out_];
   const auto x = call.in[IntegerAvgPool2d::in::x].dims;
   if (form_of(t) == arith::Requantization::float32 && !covers_image(t, x)) {
@@ -159,7 +159,7 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
 /// The average pool of images [n, h, w, c].
 Status run_last_avg_pool2d(const Call& call, int, int64_t piece) {
   using Typed = ChannelsLastIntegerAvgPool2d;
-  const auto& [t, steps] = *static_cast<const AverageState<Typed>*>(call.state);
+  const auto& [t, steps] = state_of<AverageState<Typed>>(call);
   const View& out = call.out[Typed::out::out_];
   const auto x = call.in[Typed::in::x].dims;
   const int64_t columns = out.dims[2], channels = out.dims[3];
@@ -190,7 +190,7 @@ Status run_lookup(const Call& call, int, int64_t piece) {
 }
 
 Status run_rescale(const Call& call, int, int64_t piece) {
-  const auto& t = *static_cast<const IntegerRescale*>(call.state);
+  const auto& t = state_of<IntegerRescale>(call);
   const arith::Scaling scaling = scaling_of(t);
   visit_codes(call.in[IntegerRescale::in::x], [&](const auto* src) {
     fill_piece(call.out[IntegerRescale::out::out_], piece,

@@ -85,7 +85,7 @@ Plan prepare_conv2d(const Problem& problem) {
 /// One plane of the output.
 template <class Typed>
 Status run_conv2d(const Call& call, int, int64_t piece) {
-  const auto& state = *static_cast<const ConvState<Typed>*>(call.state);
+  const auto& state = state_of<ConvState<Typed>>(call);
   const View& out = call.out[Typed::out::out_];
   const StoredSteps steps = steps_of(state.attributes, call);
   if (Status status = steps.check(state.out.channels); !status.ok()) return status;
@@ -112,7 +112,7 @@ Plan prepare_linear(const Problem& problem) {
 
 /// One row of the output.
 Status run_linear(const Call& call, int, int64_t n) {
-  const auto& a = *static_cast<const IntegerLinear*>(call.state);
+  const auto& a = state_of<IntegerLinear>(call);
   const View& out = call.out[IntegerLinear::out::out_];
   const ConstView& w = call.in[IntegerLinear::in::w];
   const int64_t inputs = w.dims[1];

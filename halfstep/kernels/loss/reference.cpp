@@ -3,7 +3,8 @@
 #include <cmath>
 #include <memory>
 
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/base/divide.h"
+#include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
 
 namespace halfstep::kernels {
@@ -15,7 +16,7 @@ struct Rows {
   int64_t count, classes;
   int64_t begin(int64_t piece) const { return piece * kRowsPerPiece; }
   int64_t end(int64_t piece) const { return std::min(count, (piece + 1) * kRowsPerPiece); }
-  int64_t pieces() const { return (count + kRowsPerPiece - 1) / kRowsPerPiece; }
+  int64_t pieces() const { return ceil_div(count, kRowsPerPiece); }
 };
 
 Rows rows_of(const Type& type) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/kernel.h"
 
 namespace halfstep::kernels::move {
@@ -18,7 +19,7 @@ class Maps {
   /// One table for each axis of the result, outermost first.
   explicit Maps(std::vector<std::vector<int64_t>> tables);
 
-  int64_t pieces() const { return (rows_ + rows_per_piece_ - 1) / rows_per_piece_; }
+  int64_t pieces() const { return ceil_div(rows_, rows_per_piece_); }
   /// `value`: what stands outside; nullptr stands for 0.
   void run(const ConstView& x, const void* value, const View& out, int64_t piece) const;
 

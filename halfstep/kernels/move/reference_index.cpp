@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/axis.h"
 #include "halfstep/kernels/move/maps.h"
 #include "halfstep/kernels/number_types.h"
@@ -29,7 +30,7 @@ constexpr int64_t kPiece = 16384;
 
 int64_t rows_per_piece(int64_t row) { return std::max<int64_t>(1, kPiece / std::max<int64_t>(1, row)); }
 
-int64_t pieces_of_rows(int64_t rows, int64_t row) { return (rows + rows_per_piece(row) - 1) / rows_per_piece(row); }
+int64_t pieces_of_rows(int64_t rows, int64_t row) { return ceil_div(rows, rows_per_piece(row)); }
 
 // gather
 

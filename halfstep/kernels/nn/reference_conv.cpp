@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/number_types.h"
 #include "halfstep/kernels/onnx/products.h"
 #include "halfstep/kernels/ops.h"
@@ -21,7 +22,7 @@ struct Overlap {
   int64_t begin, end, shift;
 
   Overlap(int64_t count, int64_t stride, int64_t offset, int64_t extent) : shift(offset) {
-    begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    begin = offset >= 0 ? 0 : ceil_div(-offset, stride);
     end = extent - offset <= 0 ? 0 : std::min(count, (extent - offset - 1) / stride + 1);
   }
 };

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/broadcast.h"
 #include "halfstep/kernels/number_types.h"
 #include "halfstep/kernels/onnx/products.h"
@@ -61,7 +62,7 @@ Plan prepare_gemm(const Problem& problem) {
                                            c == nullptr ? Dims() : c->dims, out, attributes.alpha, attributes.beta);
   return {.state = std::move(state),
           .worker_scratch = static_cast<size_t>(columns) * sizeof(double),
-          .phases = {(rows + step - 1) / step}};
+          .phases = {ceil_div(rows, step)}};
 }
 
 template <class T>
@@ -204,7 +205,7 @@ Plan prepare_einsum(const Problem& problem) {
   }
   const int64_t results = count_elements(problem.out[0]->dims);
   constexpr int64_t kResultsPerPiece = 256;
-  return {.state = std::move(state), .phases = {(results + kResultsPerPiece - 1) / kResultsPerPiece}};
+  return {.state = std::move(state), .phases = {ceil_div(results, kResultsPerPiece)}};
 }
 
 /// Where each value stands when loops [first, last) are at element `index` of their product.

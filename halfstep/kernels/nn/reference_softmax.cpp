@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/axis.h"
 #include "halfstep/kernels/nn/softmax.h"
 #include "halfstep/kernels/ops.h"
@@ -27,7 +28,7 @@ Plan prepare_lines(const Problem& problem) {
   const int64_t count = lines.axis.extent == 0 ? 0 : lines.axis.lines();
   return {.state = std::make_shared<Lines>(lines),
           .worker_scratch = static_cast<size_t>(lines.axis.extent) * sizeof(double),
-          .phases = {(count + lines.per_piece() - 1) / lines.per_piece()}};
+          .phases = {ceil_div(count, lines.per_piece())}};
 }
 
 /// `rule.operator()<T>(values, count)` changes each line of doubles into its result.

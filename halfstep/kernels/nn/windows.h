@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/shape.h"
 
 namespace halfstep::kernels::nn {
@@ -53,14 +54,14 @@ struct Windows {
   /// Places of window p of an axis that lie in [lowest, highest).
   Steps places(size_t axis, int64_t p, int64_t lowest, int64_t highest) const {
     const int64_t start = p * stride[axis] - before[axis], step = dilation[axis];
-    const int64_t skipped = start < lowest ? (lowest - start + step - 1) / step : 0;
+    const int64_t skipped = start < lowest ? ceil_div(lowest - start, step) : 0;
     return {start + skipped * step, std::min(highest, start + span(axis)), step};
   }
   Steps inside(size_t axis, int64_t p) const { return places(axis, p, 0, in[axis]); }
   /// How many of its places lie in x or its padding.
   int64_t padded_count(size_t axis, int64_t p) const {
     const Steps s = places(axis, p, -before[axis], in[axis] + after[axis]);
-    return s.end <= s.begin ? 0 : (s.end - s.begin + s.step - 1) / s.step;
+    return s.end <= s.begin ? 0 : ceil_div(s.end - s.begin, s.step);
   }
 
   /// visit(place in the plane) for the places of window (p, q, r) that lie in x, in order.

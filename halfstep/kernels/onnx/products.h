@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/shape.h"
 
 namespace halfstep::kernels::onnx {
@@ -19,7 +20,7 @@ struct MatmulShape {
   MatmulShape(const Dims& a, const Dims& b, const Dims& y);
 
   int64_t batches() const { return static_cast<int64_t>(a_batch.size()); }
-  int64_t pieces_per_batch() const { return (rows + rows_per_piece - 1) / rows_per_piece; }
+  int64_t pieces_per_batch() const { return ceil_div(rows, rows_per_piece); }
   int64_t pieces() const { return batches() * pieces_per_batch(); }
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/float_types.h"
 #include "halfstep/kernels/onnx/parameters.h"
 #include "halfstep/kernels/onnx/products.h"
@@ -115,7 +116,7 @@ struct Inside {
 
 Inside inside(const ConvShape& shape, size_t axis, int64_t k) {
   const int64_t shift = shape.begin[axis] - k * shape.dilation[axis], stride = shape.stride[axis];
-  const int64_t first = shift <= 0 ? 0 : (shift + stride - 1) / stride;
+  const int64_t first = shift <= 0 ? 0 : ceil_div(shift, stride);
   const int64_t last = shape.in[axis] - 1 + shift;
   return {first, last < 0 ? 0 : std::min(shape.out[axis], last / stride + 1)};
 }

@@ -13,11 +13,6 @@
 
 namespace halfstep::kernels::pointwise {
 
-/// Elements of a piece: some 10 us of work, and operands of it fit the second-level cache.
-inline constexpr int64_t kPiece = 16384;
-
-inline int64_t pieces(int64_t size) { return std::max<int64_t>(1, (size + kPiece - 1) / kPiece); }
-
 /// Element types that a pointwise operator is defined on.
 enum class Elements { floats, signed_numbers, numbers };
 
@@ -99,7 +94,7 @@ class Reference {
 
   template <class T>
   static void compute(const Call& call, int64_t piece) {
-    const auto& [function, runs] = *static_cast<const State*>(call.state);
+    const auto& [function, runs] = state_of<State>(call);
     const int64_t begin = piece * kPiece;
     T* dst = call.out[0].as<T>() + begin;
     runs.for_each(begin, std::min(begin + kPiece, runs.size()), [&](int64_t run, int64_t first, int64_t count) {

@@ -6,9 +6,16 @@
 #include <span>
 #include <vector>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/shape.h"
 
 namespace halfstep::kernels::pointwise {
+
+/// Elements of a piece: some 10 us of work, and operands of it fit the second-level cache.
+inline constexpr int64_t kPiece = 16384;
+
+/// Pieces that cover `size` elements; an empty result is one empty piece.
+constexpr int64_t pieces(int64_t size) { return std::max<int64_t>(1, ceil_div(size, kPiece)); }
 
 /// Cuts a result into runs of equal length, the longest within which every operand either moves with the result or
 /// is repeated.

@@ -45,7 +45,7 @@ class Simd {
     return {.state = std::move(state), .phases = {count}};
   }
   static Status run(const Call& call, int, int64_t piece) {
-    const State& state = *static_cast<const State*>(call.state);
+    const State& state = state_of<State>(call);
     const Runs& runs = state.runs;
     const int64_t begin = piece * kPiece;
     float* dst = call.out[0].as<float>() + begin;

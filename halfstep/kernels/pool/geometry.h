@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/number_types.h"
 
 namespace halfstep::kernels {
@@ -35,7 +36,7 @@ struct PoolGeometry {
   /// Places whose windows have their column kx inside the image.
   Span1d inside(int64_t kx) const {
     const int64_t first = pad[1] - kx, last = w - 1 + pad[1] - kx;
-    return {first <= 0 ? 0 : std::min(ow, (first + stride[1] - 1) / stride[1]),
+    return {first <= 0 ? 0 : std::min(ow, ceil_div(first, stride[1])),
             last < 0 ? 0 : std::min(ow, last / stride[1] + 1)};
   }
   /// What an average of window (oy, ox) divides by.
@@ -49,7 +50,7 @@ struct PoolGeometry {
   }
   static Span1d places(int64_t padded, int64_t kernel, int64_t stride, int64_t extent) {
     const int64_t first = padded - kernel + 1;
-    return {first <= 0 ? 0 : (first + stride - 1) / stride, std::min(extent, padded / stride + 1)};
+    return {first <= 0 ? 0 : ceil_div(first, stride), std::min(extent, padded / stride + 1)};
   }
 };
 

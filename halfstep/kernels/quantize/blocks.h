@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/quantize/channels.h"
 
 namespace halfstep::kernels {
@@ -27,10 +28,9 @@ class Blocks {
   Blocks() = default;
   explicit Blocks(const Channels& channels) : channels_(channels) {
     if (channels.size() == 0) return;
-    slices_per_run_ = (channels.run + kPieceElements - 1) / kPieceElements;
+    slices_per_run_ = ceil_div(channels.run, kPieceElements);
     runs_per_block_ = std::max<int64_t>(1, kPieceElements / channels.run);
-    per_channel_ = slices_per_run_ > 1 ? channels.outer * slices_per_run_
-                                       : (channels.outer + runs_per_block_ - 1) / runs_per_block_;
+    per_channel_ = slices_per_run_ > 1 ? channels.outer * slices_per_run_ : ceil_div(channels.outer, runs_per_block_);
     const int64_t block_elements = std::max<int64_t>(1, channels.size() / count());
     per_piece_ = std::max<int64_t>(1, kPieceElements / block_elements);
   }
@@ -41,7 +41,7 @@ class Blocks {
   int64_t runs_per_block() const { return runs_per_block_; }
   int64_t count() const { return channels_.count * per_channel_; }
   /// Several small blocks make a piece of work.
-  int64_t pieces() const { return (count() + per_piece_ - 1) / per_piece_; }
+  int64_t pieces() const { return ceil_div(count(), per_piece_); }
   int64_t piece_begin(int64_t piece) const { return piece * per_piece_; }
   int64_t piece_end(int64_t piece) const { return std::min(count(), (piece + 1) * per_piece_); }
   int64_t channel_of(int64_t block) const { return block / per_channel_; }

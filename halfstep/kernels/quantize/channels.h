@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/status.h"
 
 namespace halfstep::kernels {
@@ -72,6 +73,6 @@ inline Verdict accept_run(const Channels& channels) {
 inline constexpr int64_t kPieceElements = int64_t{1} << 16;
 
 /// Pieces of kPieceElements that cover `size` elements; an empty tensor is one empty piece.
-constexpr int64_t pieces_of(int64_t size) { return std::max<int64_t>(1, (size + kPieceElements - 1) / kPieceElements); }
+constexpr int64_t pieces_of(int64_t size) { return std::max<int64_t>(1, ceil_div(size, kPieceElements)); }
 
 }  // namespace halfstep::kernels

@@ -16,8 +16,6 @@ struct State {
   Channels channels;
 };
 
-const State& state_of(const Call& call) { return *static_cast<const State*>(call.state); }
-
 /// `function` at (element, its channel), in order.
 template <class Function>
 void for_each_element(const Channels& channels, Function&& function) {
@@ -40,7 +38,7 @@ Plan prepare_dequantize(const Problem& problem) {
 }
 
 Status run_fake_quantize(const Call& call, int, int64_t) {
-  const State& state = state_of(call);
+  const State& state = state_of<State>(call);
   const auto* src = call.in[FakeQuantize::in::x].as<const float>();
   const auto* scale = call.in[FakeQuantize::in::scale].as<const float>();
   const auto* zero_point = call.in[FakeQuantize::in::zero_point].as<const int32_t>();
@@ -52,7 +50,7 @@ Status run_fake_quantize(const Call& call, int, int64_t) {
 }
 
 Status run_fake_quantize_grad(const Call& call, int, int64_t) {
-  const State& state = state_of(call);
+  const State& state = state_of<State>(call);
   const auto* src = call.in[FakeQuantizeGrad::in::x].as<const float>();
   const auto* scale = call.in[FakeQuantizeGrad::in::scale].as<const float>();
   const auto* zero_point = call.in[FakeQuantizeGrad::in::zero_point].as<const int32_t>();
@@ -67,7 +65,7 @@ Status run_fake_quantize_grad(const Call& call, int, int64_t) {
 
 template <class Code>
 void quantize_as(const Call& call) {
-  const State& state = state_of(call);
+  const State& state = state_of<State>(call);
   const auto* src = call.in[Quantize::in::x].as<const float>();
   const auto* scale = call.in[Quantize::in::scale].as<const float>();
   const auto* zero_point = call.in[Quantize::in::zero_point].as<const int32_t>();
@@ -83,7 +81,7 @@ void dequantize_as(const Call& call) {
   const auto* scale = call.in[Dequantize::in::scale].as<const float>();
   const auto* zero_point = call.in[Dequantize::in::zero_point].as<const int32_t>();
   auto* dst = call.out[Dequantize::out::out_].as<float>();
-  for_each_element(state_of(call).channels,
+  for_each_element(state_of<State>(call).channels,
                    [&](int64_t i, int64_t c) { dst[i] = arith::real_of(src[i], scale[c], zero_point[c]); });
 }
 
@@ -128,7 +126,7 @@ Plan prepare_raise_weight_scale(const Problem& problem) {
 }
 
 Status run_raise_weight_scale(const Call& call, int, int64_t) {
-  const bool power_of_two = *static_cast<const bool*>(call.state);
+  const bool power_of_two = state_of<bool>(call);
   const ConstView& w_scale = call.in[RaiseWeightScale::in::w_scale];
   const float x_scale = *call.in[RaiseWeightScale::in::x_scale].as<const float>();
   const ConstView& b = call.in[RaiseWeightScale::in::b];

@@ -40,7 +40,7 @@ Plan prepare_scale_grad(const Problem& problem) {
 
 Status run_scale_grad(const Call& call, int, int64_t) {
   using In = FakeQuantizeScaleGrad::in;
-  const auto& state = *static_cast<const ScaleGradState*>(call.state);
+  const auto& state = state_of<ScaleGradState>(call);
   const auto* src = call.in[In::x].as<const float>();
   const auto* out_grad = call.in[In::out_grad].as<const float>();
   const ConstView& scales = call.in[In::scale];
@@ -92,7 +92,7 @@ double candidate_error(const Call& call, const Observer& observer, int64_t chann
 }
 
 Status run_observe_range(const Call& call, int, int64_t) {
-  const auto& observer = *static_cast<const Observer*>(call.state);
+  const auto& observer = state_of<Observer>(call);
   if (observer.is_test) return {};
   for (int64_t c = 0; c < observer.channels; ++c) {
     Range batch = batch_range(call, observer, c);

@@ -16,7 +16,7 @@ Plan prepare(const Problem& problem) {
 }
 
 Status run(const Call& call, int, int64_t) {
-  const auto& rule = *static_cast<const RequantizeRule*>(call.state);
+  const auto& rule = state_of<RequantizeRule>(call);
   const float x_scale = *call.in[Op::in::x_scale].as<const float>();
   const float y_scale = *call.in[Op::in::y_scale].as<const float>();
   const ConstView& w_scales = call.in[Op::in::w_scale];

@@ -65,7 +65,7 @@ void run_scaled_add(const Call& call, int64_t piece, const Operand& a, const Ope
 
 Status run_add(const Call& call, int, int64_t piece) {
   using In = QuantizedAdd::in;
-  const auto& state = *static_cast<const RuleState<QuantizedAdd>*>(call.state);
+  const auto& state = state_of<RuleState<QuantizedAdd>>(call);
   const Operand a(call, In::a, In::a_scale, In::a_zero_point);
   const Operand b(call, In::b, In::b_scale, In::b_zero_point);
   const Target<QuantizedAdd> y(call, state.rule);
@@ -91,7 +91,7 @@ Status run_add(const Call& call, int, int64_t piece) {
 
 Status run_mul(const Call& call, int, int64_t piece) {
   using In = QuantizedMul::in;
-  const auto& state = *static_cast<const RuleState<QuantizedMul>*>(call.state);
+  const auto& state = state_of<RuleState<QuantizedMul>>(call);
   const Operand a(call, In::a, In::a_scale, In::a_zero_point);
   const Operand b(call, In::b, In::b_scale, In::b_zero_point);
   const Target<QuantizedMul> y(call, state.rule);
@@ -138,7 +138,7 @@ Status derive_mean(const RequantizeRule& rule, float x_scale, float y_scale, int
 
 Status run_avg_pool2d(const Call& call, int, int64_t piece) {
   using In = QuantizedAvgPool2d::in;
-  const auto& state = *static_cast<const RuleState<QuantizedAvgPool2d>*>(call.state);
+  const auto& state = state_of<RuleState<QuantizedAvgPool2d>>(call);
   const QuantizedAvgPool2d& a = state.attributes;
   const Operand x(call, In::x, In::x_scale, In::x_zero_point);
   const Target<QuantizedAvgPool2d> y(call, state.rule);
@@ -167,7 +167,7 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
 
 Status run_rescale(const Call& call, int, int64_t piece) {
   using In = QuantizedRescale::in;
-  const auto& state = *static_cast<const RuleState<QuantizedRescale>*>(call.state);
+  const auto& state = state_of<RuleState<QuantizedRescale>>(call);
   const Operand x(call, In::x, In::x_scale, In::x_zero_point);
   const Target<QuantizedRescale> y(call, state.rule);
   arith::Scaling scaling;

@@ -37,7 +37,7 @@ float scaled(double gradient_scale, double sum) {
 
 Status run_requantize_grad(const Call& call, int, int64_t) {
   using In = RequantizeGrad::in;
-  const auto& state = *static_cast<const RuleState<RequantizeGrad>*>(call.state);
+  const auto& state = state_of<RuleState<RequantizeGrad>>(call);
   const ConstView& acc = call.in[In::acc];
   const ConstView& w_scale = call.in[In::w_scale];
   const auto* out_grad = call.in[In::out_grad].as<const float>();
@@ -72,7 +72,7 @@ Status run_requantize_grad(const Call& call, int, int64_t) {
 
 Status run_clamp_grad(const Call& call, int, int64_t) {
   using In = ClampGrad::in;
-  const auto& state = *static_cast<const RuleState<ClampGrad>*>(call.state);
+  const auto& state = state_of<RuleState<ClampGrad>>(call);
   const auto* out_grad = call.in[In::out_grad].as<const float>();
   const auto* unclamped = call.in[In::unclamped].as<const int32_t>();
   const auto* real = call.in[In::real].as<const float>();
@@ -102,7 +102,7 @@ Status run_dequantize_weight(const Call& call, int, int64_t) {
 
 Status run_dequantize_accumulator(const Call& call, int, int64_t) {
   using In = DequantizeAccumulator::in;
-  const auto& activation = *static_cast<const Activation*>(call.state);
+  const auto& activation = state_of<Activation>(call);
   const ConstView& acc = call.in[In::acc];
   const ConstView& w_scale = call.in[In::w_scale];
   const float x_scale = *call.in[In::x_scale].as<const float>();

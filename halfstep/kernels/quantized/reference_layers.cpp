@@ -67,7 +67,7 @@ Plan prepare_conv2d(const Problem& problem) {
 
 /// One plane of the output.
 Status run_conv2d(const Call& call, int, int64_t piece) {
-  const auto& state = *static_cast<const RuleState<QuantizedConv2d>*>(call.state);
+  const auto& state = state_of<RuleState<QuantizedConv2d>>(call);
   const auto out = call.out[QuantizedConv2d::out::out_].dims;
   const LayerScales scales(call);
   const int64_t n = piece / out[1];
@@ -94,7 +94,7 @@ Plan prepare_linear(const Problem& problem) {
 
 /// One output channel.
 Status run_linear(const Call& call, int, int64_t o) {
-  const auto& state = *static_cast<const RuleState<QuantizedLinear>*>(call.state);
+  const auto& state = state_of<RuleState<QuantizedLinear>>(call);
   const auto out = call.out[QuantizedLinear::out::out_].dims;
   const ConstView& w = call.in[QuantizedLinear::in::w];
   const int64_t inputs = w.dims[1];

@@ -57,7 +57,7 @@ Requantized entry_of(const State<QuantizedLookup>& state, double x, float y_scal
 
 Status run_lookup(const Call& call, int phase, int64_t piece) {
   using In = QuantizedLookup::in;
-  const auto& state = *static_cast<const State<QuantizedLookup>*>(call.state);
+  const auto& state = state_of<State<QuantizedLookup>>(call);
   auto* table = reinterpret_cast<Requantized*>(call.scratch);
   const int64_t last = state.attributes.x_code_max;
   if (phase == 0) {
@@ -84,7 +84,7 @@ Plan prepare_lookup_grad(const Problem& problem) {
 
 Status run_lookup_grad(const Call& call, int, int64_t piece) {
   using In = LookupGrad::in;
-  const auto& state = *static_cast<const State<LookupGrad>*>(call.state);
+  const auto& state = state_of<State<LookupGrad>>(call);
   const float scale = *call.in[In::x_scale].as<const float>();
   const int32_t zero_point = *call.in[In::x_zero_point].as<const int32_t>();
   const auto* out_grad = call.in[In::out_grad].as<const float>();

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/axis.h"
 #include "halfstep/kernels/number_types.h"
 #include "halfstep/kernels/ops.h"
@@ -18,7 +19,7 @@ struct AlongState {
   Typed attributes;
 
   int64_t lines_per_piece() const { return std::max<int64_t>(1, kPiece / std::max<int64_t>(1, axis.extent)); }
-  int64_t pieces() const { return (axis.lines() + lines_per_piece() - 1) / lines_per_piece(); }
+  int64_t pieces() const { return ceil_div(axis.lines(), lines_per_piece()); }
 };
 
 template <class Typed>

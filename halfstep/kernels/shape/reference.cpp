@@ -1,7 +1,7 @@
 // Operators that move elements.
 #include <memory>
 
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/shape/join.h"
 

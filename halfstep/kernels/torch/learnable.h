@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/float_types.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantize/blocks.h"
@@ -23,9 +24,7 @@ class SumBlocks {
   bool by_rows() const { return block_rows_ > 0; }
   int64_t block_rows() const { return block_rows_; }
   const Blocks& along_runs() const { return long_; }
-  int64_t per_channel() const {
-    return by_rows() ? (channels_.outer + block_rows_ - 1) / block_rows_ : long_.per_channel();
-  }
+  int64_t per_channel() const { return by_rows() ? ceil_div(channels_.outer, block_rows_) : long_.per_channel(); }
 
   /// Calls visit(begin, size) for every slice of block `block` of a channel, in order.
   template <class Visit>

@@ -80,7 +80,7 @@ Plan prepare_conv2d(const Problem& problem) {
 
 /// One plane of the output.
 Status run_conv2d(const Call& call, int, int64_t piece) {
-  const auto& a = *static_cast<const TorchQuantizedConv2d*>(call.state);
+  const auto& a = state_of<TorchQuantizedConv2d>(call);
   const View& out = call.out[TorchQuantizedConv2d::out::out_];
   const int64_t n = piece / out.dims[1];
   const int64_t o = piece % out.dims[1];
@@ -101,7 +101,7 @@ Plan prepare_linear(const Problem& problem) {
 /// One row of the output.
 Status run_linear(const Call& call, int, int64_t n) {
   using In = TorchQuantizedLinear::in;
-  const auto& a = *static_cast<const TorchQuantizedLinear*>(call.state);
+  const auto& a = state_of<TorchQuantizedLinear>(call);
   const View& out = call.out[TorchQuantizedLinear::out::out_];
   const int64_t inputs = call.in[In::w].dims[1];
   const auto* src = call.in[In::x].as<const uint8_t>() + n * inputs;

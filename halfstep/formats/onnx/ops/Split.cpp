@@ -1,4 +1,5 @@
 // Parts along one axis, each a slice: of the given extents, or of equal ones of which the last may be smaller.
+#include "halfstep/base/divide.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -11,7 +12,7 @@ std::vector<int64_t> parts_of(Translator& translator, const Node& node, int64_t 
   const int64_t count = node.integer("num_outputs", static_cast<int64_t>(node.outputs()));
   if (count < 1 || count != static_cast<int64_t>(node.outputs()))
     fail("{}: found {} parts for {} outputs", node.where(), count, node.outputs());
-  const int64_t part = (extent + count - 1) / count;
+  const int64_t part = ceil_div(extent, count);
   std::vector<int64_t> parts(static_cast<size_t>(count), part);
   parts.back() = extent - part * (count - 1);
   return parts;

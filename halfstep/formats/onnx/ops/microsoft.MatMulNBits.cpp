@@ -1,6 +1,7 @@
 // A product with weights of 2, 4 or 8 bits in blocks, which are decoded to float once.
 #include <algorithm>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -8,7 +9,7 @@ namespace {
 
 struct Form {
   int64_t k, n, bits, block;
-  int64_t blocks() const { return (k + block - 1) / block; }
+  int64_t blocks() const { return ceil_div(k, block); }
 };
 
 Form form_of(const Node& node) {

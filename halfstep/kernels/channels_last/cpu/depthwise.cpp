@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/tensor.h"
 #include "halfstep/kernels/channels_last/cpu/conv.h"
 
@@ -20,7 +21,7 @@ namespace halfstep::kernels::channels_last {
 
 /// Where the taps of a window along one axis lie in x, the first at `first`: taps [begin, end) are inside.
 inline Span1d taps_inside(int64_t first, int64_t dilation, int64_t taps, int64_t extent) {
-  const int64_t begin = first >= 0 ? 0 : (-first + dilation - 1) / dilation;
+  const int64_t begin = first >= 0 ? 0 : ceil_div(-first, dilation);
   const int64_t end = first >= extent ? 0 : std::min(taps, (extent - 1 - first) / dilation + 1);
   return {begin, std::max(begin, end)};
 }
@@ -32,7 +33,7 @@ struct DepthwiseState {
   void (*line)(const DepthwiseState& state, const Call& call, const float* weights, int64_t line) = nullptr;
   Tensor packed = {};  ///< constant weights as [taps, channels]
 
-  int64_t pieces() const { return (geometry.n * geometry.oh + lines - 1) / lines; }
+  int64_t pieces() const { return ceil_div(geometry.n * geometry.oh, lines); }
 };
 
 /// Neighbouring pixels, all with the same taps.
@@ -87,7 +88,7 @@ void line(const DepthwiseState& state, const Call& call, const float* weights, i
   const Finish how = finish_of(state.activation, call);
   const int64_t n = line / g.oh, y = line % g.oh * g.stride[0] - g.pad[0];
   const int64_t last_inside = g.w - 1 - (g.kw - 1) * g.dilation[1] + g.pad[1];
-  const int64_t first = std::min(g.ow, (g.pad[1] + g.stride[1] - 1) / g.stride[1]);
+  const int64_t first = std::min(g.ow, ceil_div(g.pad[1], g.stride[1]));
   const int64_t last = std::clamp(last_inside < 0 ? 0 : last_inside / g.stride[1] + 1, first, g.ow);
   DepthwiseSpan span{.x = call.in[In::x].as<const float>() + n * g.x_image() + (y * g.w - g.pad[1]) * g.c,
                      .weights = weights,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/channels_last/cpu/conv.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -28,8 +29,8 @@ struct PoolState {
   void (*piece)(const ImagePool& pool, const Call& call, const PoolPiece& piece) = nullptr;
 
   int64_t all_lines() const { return pool.geometry.planes * pool.geometry.oh; }
-  int64_t parts() const { return (pool.channels + channels - 1) / channels; }
-  int64_t pieces() const { return (all_lines() + lines - 1) / lines * parts(); }
+  int64_t parts() const { return ceil_div(pool.channels, channels); }
+  int64_t pieces() const { return ceil_div(all_lines(), lines) * parts(); }
   PoolPiece at(int64_t piece) const {
     const int64_t line = piece / parts() * lines, channel = piece % parts() * channels;
     return {line, std::min(all_lines(), line + lines), channel, std::min(pool.channels, channel + channels)};
@@ -108,7 +109,7 @@ namespace halfstep::kernels::channels_last {
 namespace {
 
 /// Elements of x that a piece reads, some 10 us.
-constexpr int64_t kPieceElements = 32768;
+constexpr int64_t kPieceReads = 32768;
 /// Channels of a part, where lines are few.
 constexpr int64_t kPartChannels = 128;
 constexpr int64_t kFewLines = 8;
@@ -118,7 +119,7 @@ Plan plan_of(const ImagePool& pool, decltype(PoolState::piece) piece) {
   auto state = std::make_shared<PoolState>(pool);
   state->channels = state->all_lines() < kFewLines ? std::min(kPartChannels, pool.channels) : pool.channels;
   const int64_t window = std::min(g.kernel[0], g.h) * std::min(g.kernel[1], g.w);
-  state->lines = std::clamp<int64_t>(kPieceElements / (window * g.ow * state->channels), 1, state->all_lines());
+  state->lines = std::clamp<int64_t>(kPieceReads / (window * g.ow * state->channels), 1, state->all_lines());
   state->piece = piece;
   return {.state = state, .phases = {state->pieces()}};
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/channels_last/cpu/conv.h"
 #include "halfstep/kernels/channels_last/cpu/tiling.h"
 
@@ -129,7 +130,7 @@ void pair(const Tiling& tiling, const Finish& how, const Tile& tile, bool wide, 
 /// A line in tiles as equal as they go; `tile` stands at its first pixel.
 void line(const Tiling& tiling, const Finish& how, Tile tile, bool wide, int64_t pixels) {
   const ByPixels& tiles = wide ? kLineTiles<2> : kLineTiles<1>;
-  const int64_t count = (pixels + kMostPixels - 1) / kMostPixels;
+  const int64_t count = ceil_div(pixels, kMostPixels);
   const int64_t least = pixels / count, more = pixels % count;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t size = least + (i < more ? 1 : 0);

@@ -1,5 +1,7 @@
 #include "halfstep/kernels/channels_last/cpu/tiling.h"
 
+#include "halfstep/base/divide.h"
+
 #include <algorithm>
 
 namespace halfstep::kernels::channels_last {
@@ -18,8 +20,6 @@ constexpr int64_t kThreads[] = {2, 8};
 constexpr int64_t kSmallWeightBytes = int64_t{24} << 10;
 
 constexpr int64_t kFloat = sizeof(float);
-
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/tensor.h"
 #include "halfstep/kernels/channels_last/geometry.h"
 
@@ -63,8 +64,8 @@ class Tiling {
   bool is_padded() const { return g_.pad != std::array<int64_t, 4>{}; }
   int64_t padded_width() const { return g_.w + g_.pad[1] + g_.pad[3]; }
   int64_t x_lines(int64_t lines) const { return (lines - 1) * g_.stride[0] + (g_.kh - 1) * g_.dilation[0] + 1; }
-  int64_t image_groups() const { return (g_.n + images_ - 1) / images_; }
-  int64_t bands() const { return (g_.oh + lines_ - 1) / lines_; }
+  int64_t image_groups() const { return ceil_div(g_.n, images_); }
+  int64_t bands() const { return ceil_div(g_.oh, lines_); }
   void flatten();
   void add_blocks(int64_t lanes);
   void cut();

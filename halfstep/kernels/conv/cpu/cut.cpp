@@ -1,5 +1,7 @@
 #include "halfstep/kernels/conv/cpu/cut.h"
 
+#include "halfstep/base/divide.h"
+
 #include <algorithm>
 
 namespace halfstep::kernels {
@@ -19,8 +21,6 @@ constexpr int64_t kWantedPieces = 8;
 constexpr int64_t kGradientPixels = 1024;
 /// Partial weight gradients of a call, all together.
 constexpr int64_t kPartialBytes = int64_t{32} << 20;
-
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t images_of(ConvCut::Pass pass, const ConvGeometry& g) {
   const int64_t by_work = std::min(kMostImages, ceil_div(kPieceFlops, std::max<int64_t>(1, g.image_flops())));

@@ -36,7 +36,7 @@ struct ConvState {
     if (bytes == 0) return;
     for (int64_t part = 0; part < cut.parts(); ++part) {
       packings.push_back({of_tail, part, packed_bytes});
-      packed_bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+      packed_bytes += aligned(bytes);
     }
   }
 

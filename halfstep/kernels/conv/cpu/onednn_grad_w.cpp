@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/conv/cpu/cut.h"
 #include "halfstep/kernels/float_types.h"
 #include "halfstep/kernels/ops.h"
@@ -33,7 +34,7 @@ Plan prepare(const Problem& problem) {
   }
   if (cut.blocks() > 1) {
     plan.scratch = static_cast<size_t>(cut.blocks() * state->weights) * sizeof(float);
-    plan.phases.push_back((state->weights + kSumPiece - 1) / kSumPiece);
+    plan.phases.push_back(ceil_div(state->weights, kSumPiece));
   }
   return plan;
 }

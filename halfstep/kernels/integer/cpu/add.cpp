@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/integer/step.h"
 #include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
@@ -176,11 +177,11 @@ Plan prepare_add(const Problem& problem) {
   const Add add = add_of(form_of(attributes), problem.in[IntegerAdd::in::a]->dtype,
                          problem.in[IntegerAdd::in::b]->dtype, out.dtype);
   return {.state = std::make_shared<AddState>(AddState{attributes, add}),
-          .phases = {std::max<int64_t>(1, (count_elements(out.dims) + kSums - 1) / kSums)}};
+          .phases = {std::max<int64_t>(1, ceil_div(count_elements(out.dims), kSums))}};
 }
 
 Status run_add(const Call& call, int, int64_t piece) {
-  const auto& state = *static_cast<const AddState*>(call.state);
+  const auto& state = state_of<AddState>(call);
   const View& out = call.out[IntegerAdd::out::out_];
   const int64_t begin = piece * kSums;
   state.add(state.attributes, call.in[IntegerAdd::in::a].data, call.in[IntegerAdd::in::b].data, out.data, begin,

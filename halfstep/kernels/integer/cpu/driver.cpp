@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/tensor.h"
 #include "halfstep/kernels/integer/cpu/interleave.h"
 #include "halfstep/kernels/integer/cpu/packed.h"
@@ -136,7 +137,7 @@ void run_block(const State& state, const Call& call, const Piece& piece, const P
   alignas(kAlignment) uint16_t codes[kMostOutputs * kBlockPixels];
   const Layer& layer = state.layer;
   const Tiling& tiling = state.tiling;
-  const int64_t pixels = (end - begin + kPixelLanes - 1) / kPixelLanes * kPixelLanes;
+  const int64_t pixels = round_up(end - begin, kPixelLanes);
   if (!tiling.direct) copy_patch(layer, tiling, piece, workspace.units, begin, end - begin, workspace.patch);
   TileCall tile{.units = tiling.direct ? workspace.units + begin : workspace.patch,
                 .offsets = tiling.offsets.data(),
@@ -201,7 +202,7 @@ Plan prepare_layer(const Problem& problem, const Engine& engine) {
 }
 
 Status run_layer(const Call& call, int phase, int64_t piece) {
-  const auto& state = *static_cast<const State*>(call.state);
+  const auto& state = state_of<State>(call);
   const bool packs = !state.packed.defined();
   if (packs && phase == 0) {
     const auto parameters = parameters_of(state.layer, [&](int i) { return call.in[i].data; });

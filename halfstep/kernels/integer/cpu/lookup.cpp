@@ -5,7 +5,7 @@
 
 #include "halfstep/kernels/byte_table.h"
 #include "halfstep/kernels/elements.h"
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/simd_dispatch.h"
 

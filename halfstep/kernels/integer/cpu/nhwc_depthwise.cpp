@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/integer/cpu/engine.h"
 #include "halfstep/kernels/integer/cpu/nhwc_layer.h"
 
@@ -26,13 +27,13 @@ struct Depthwise {
   explicit Depthwise(const Problem& problem) : layer(problem), g(layer.geometry) {
     const int64_t work = g.out_image() * (g.taps() + 8);
     const int64_t wanted = g.n >= kFewPieces ? 1 : std::min(kFewPieces, work * g.n / kPieceWork + 1);
-    lines = (g.oh + wanted - 1) / wanted;
+    lines = ceil_div(g.oh, wanted);
     together = g.kh % 4 != 0 && g.stride[0] == 1 && g.dilation[0] == 1 ? 2 : 1;
     if (together == 2) lines += lines % 2;
   }
 
-  int64_t blocks() const { return (g.c + kBlock - 1) / kBlock; }
-  int64_t bands() const { return (g.oh + lines - 1) / lines; }
+  int64_t blocks() const { return ceil_div(g.c, kBlock); }
+  int64_t bands() const { return ceil_div(g.oh, lines); }
   int64_t fours() const { return (g.kh + 3) / 4; }  ///< of the taps of a column
   int64_t width() const { return g.w + g.pad[1] + g.pad[3]; }
   /// Words of the columns of a line, [column][four][vector], and lines of the zero point's codes.
@@ -177,7 +178,7 @@ Plan prepare_depthwise(const Problem& problem) {
 }
 
 Status run_depthwise(const Call& call, int phase, int64_t piece) {
-  const auto& state = *static_cast<const Depthwise*>(call.state);
+  const auto& state = state_of<Depthwise>(call);
   const ConvGeometry& g = state.g;
   const bool packs = !state.packed.defined();
   if (packs && phase == 0)

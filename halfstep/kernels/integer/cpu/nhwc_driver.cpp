@@ -141,7 +141,7 @@ Plan prepare_nhwc(const Problem& problem, const NhwcEngine& engine) {
 }
 
 Status run_nhwc(const Call& call, int phase, int64_t number) {
-  const auto& state = *static_cast<const State*>(call.state);
+  const auto& state = state_of<State>(call);
   const bool packs = !state.packed.defined();
   if (packs && phase == 0)
     return state.pack(NhwcParameters::of(state.layer, [&](int i) { return call.in[i].data; }), call.scratch);

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "halfstep/arith/accumulator.h"
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/channels_last/geometry.h"
 #include "halfstep/kernels/integer/average.h"
 
@@ -132,7 +133,7 @@ Plan plan_of(std::shared_ptr<PoolState> state) {
   const PoolGeometry& g = state->pool.geometry;
   const int64_t line = std::min(g.kernel[0], g.h) * std::min(g.kernel[1], g.w) * g.ow * state->pool.channels;
   state->lines = std::clamp<int64_t>(kPieceCodes / line, 1, g.planes * g.oh);
-  return {.state = state, .phases = {(g.planes * g.oh + state->lines - 1) / state->lines}};
+  return {.state = state, .phases = {ceil_div(g.planes * g.oh, state->lines)}};
 }
 
 Plan prepare_max(const Problem& problem) {
@@ -164,7 +165,7 @@ Plan prepare_sums(const Problem& problem) {
 }
 
 Status run_pool(const Call& call, int, int64_t piece) {
-  const auto& state = *static_cast<const PoolState*>(call.state);
+  const auto& state = state_of<PoolState>(call);
   const PoolGeometry& g = state.pool.geometry;
   const int64_t begin = piece * state.lines;
   for (int64_t line = begin; line < std::min(g.planes * g.oh, begin + state.lines); ++line) {

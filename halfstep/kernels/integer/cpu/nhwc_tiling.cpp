@@ -1,5 +1,7 @@
 #include "halfstep/kernels/integer/cpu/nhwc_tiling.h"
 
+#include "halfstep/base/divide.h"
+
 #include <algorithm>
 
 namespace halfstep::kernels::integer {
@@ -19,8 +21,6 @@ constexpr int64_t kThreads[] = {2, 8};
 
 /// Cycles: starting a piece, a step of a tile of 16 by 16, a code, a byte that is copied, a byte of weights.
 constexpr double kPieceCost = 2500, kStepCost = 16, kCodeCost = 0.4, kCopyCost = 0.1, kNearCost = 0.03, kFarCost = 0.2;
-
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

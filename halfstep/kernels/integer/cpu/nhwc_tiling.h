@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/integer/cpu/nhwc_layer.h"
 
 namespace halfstep::kernels::integer {
@@ -44,7 +45,7 @@ class NhwcTiling {
     int64_t channel, channels;
     int64_t x;        ///< first channel of x
     int64_t weights;  ///< offset of packed weights
-    int64_t vectors() const { return (channels + kLanes - 1) / kLanes; }
+    int64_t vectors() const { return ceil_div(channels, kLanes); }
   };
   /// Lines [first, first + lines) of images [image, image + images), and blocks [block, last_block).
   struct Piece {
@@ -64,7 +65,7 @@ class NhwcTiling {
   Piece piece(int64_t number) const;
   /// Tiles of a line are equally large; the last may begin before the one before it ends.
   int64_t tile_pixels() const { return tile_pixels_; }
-  int64_t tiles_of_line() const { return (g_.ow + tile_pixels_ - 1) / tile_pixels_; }
+  int64_t tiles_of_line() const { return ceil_div(g_.ow, tile_pixels_); }
   /// Tiles that go through the blocks of a piece together: few, so that what they read and write stays in the cache,
   /// but where weights lie further away than that.
   int64_t together() const;
@@ -95,8 +96,8 @@ class NhwcTiling {
   void cut();
   double cost() const;
   int64_t pixels(int64_t line) const { return std::min(g_.ow, pixels_ - line * g_.ow); }
-  int64_t image_groups() const { return (g_.n + images_ - 1) / images_; }
-  int64_t bands() const { return (g_.oh + lines_ - 1) / lines_; }
+  int64_t image_groups() const { return ceil_div(g_.n, images_); }
+  int64_t bands() const { return ceil_div(g_.oh, lines_); }
   Padded padded() const { return {g_, zero_point_}; }
   int64_t image_bytes() const { return padded().lines(lines_) * padded().line_bytes(); }
 

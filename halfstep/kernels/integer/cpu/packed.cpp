@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "halfstep/base/divide.h"
+
 namespace halfstep::kernels::integer {
 namespace {
 
@@ -36,7 +38,7 @@ struct OutputWeights {
   int8_t at(const Tiling& tiling, const Engine& engine, int64_t row, int64_t k) const {
     const int64_t per_unit = engine.codes_per_unit;
     if (tiling.neighbours) {
-      const int64_t units = (layer.kernel[1] + per_unit - 1) / per_unit;
+      const int64_t units = ceil_div(layer.kernel[1], per_unit);
       const int64_t kx = row % units * per_unit + k;
       const int64_t ky = row / units;
       return ky < layer.kernel[0] && kx < layer.kernel[1] ? weights[ky * layer.kernel[1] + kx] : int8_t{0};
@@ -70,7 +72,7 @@ Packing::Packing(const Layer& layer, const Tiling& tiling, const Engine& engine)
     : groups_(layer.groups), blocks_(tiling.blocks), block_outputs_(engine.outputs) {
   block_bytes_ = static_cast<size_t>(tiling.rows * block_outputs_) * 4;
   const size_t weights = block_bytes_ * static_cast<size_t>(groups_ * blocks_);
-  step_offset_ = (weights + kLine - 1) / kLine * kLine;
+  step_offset_ = round_up(weights, kLine);
 }
 
 Status pack(const Layer& layer, const Tiling& tiling, const Engine& engine, const LayerParameters& parameters,

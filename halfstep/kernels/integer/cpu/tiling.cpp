@@ -1,12 +1,11 @@
 #include "halfstep/kernels/integer/cpu/tiling.h"
 
+#include "halfstep/base/divide.h"
+
 #include <algorithm>
 
 namespace halfstep::kernels::integer {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 /// Work of a piece in multiplications: tens of microseconds, long beside the start of a piece and short beside a layer.
 constexpr int64_t kPieceWork = int64_t{1} << 22;

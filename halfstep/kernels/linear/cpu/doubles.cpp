@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/activation.h"
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/linear/product.h"
 #include "halfstep/kernels/ops.h"
 
@@ -92,8 +93,8 @@ struct DoublesState {
   Activation activation;
   decltype(&N_AVX2::sum_panel) sum_panel;
 
-  int64_t blocks() const { return (product.m + kBlock - 1) / kBlock; }
-  int64_t panels() const { return (product.n + kPanel - 1) / kPanel; }
+  int64_t blocks() const { return ceil_div(product.m, kBlock); }
+  int64_t panels() const { return ceil_div(product.n, kPanel); }
 };
 
 Verdict accept_doubles(const Problem& problem) {

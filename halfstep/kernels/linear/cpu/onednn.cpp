@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/tensor.h"
 #include "halfstep/kernels/activation.h"
 #include "halfstep/kernels/float_types.h"
@@ -19,8 +20,6 @@ constexpr int64_t kPieceFlops = 16'000'000, kLeastFlops = 2'000'000, kWantedPiec
 constexpr int64_t kLeastRows = 32;
 /// Columns are cut at multiples of four of the widest vectors.
 constexpr int64_t kColumns = 64;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct MatmulState {
   Product product;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/norm/channel.h"
 #include "halfstep/kernels/quantize/blocks.h"
 
@@ -178,7 +179,7 @@ Plan prepare(const Problem& problem) {
   auto state =
       std::make_shared<NormState>(channels, BatchNorm(problem.attributes), per_piece,
                                   HS_SIMD_CHOOSE(problem.level, moment_sums), HS_SIMD_CHOOSE(problem.level, normalize));
-  return {.state = std::move(state), .phases = {(channels.count + per_piece - 1) / per_piece}};
+  return {.state = std::move(state), .phases = {ceil_div(channels.count, per_piece)}};
 }
 
 /// Sums of x - x[0] lose nothing that double could keep: float32 has 24 bits of its 53, and the first element is about
@@ -216,7 +217,7 @@ Plan prepare_grad(const Problem& problem) {
   const int64_t per_piece = channels_per_piece(channels);
   auto state = std::make_shared<GradState>(channels, per_piece, HS_SIMD_CHOOSE(problem.level, grad_sums),
                                            HS_SIMD_CHOOSE(problem.level, differentiate));
-  return {.state = std::move(state), .phases = {(channels.count + per_piece - 1) / per_piece}};
+  return {.state = std::move(state), .phases = {ceil_div(channels.count, per_piece)}};
 }
 
 void differentiate_channel(const Call& call, const GradState& state, int64_t channel) {

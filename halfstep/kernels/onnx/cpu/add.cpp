@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "halfstep/kernels/elements.h"
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/onnx/cpu/rule-inl.h"
 #include "halfstep/kernels/onnx/table.h"
 #include "halfstep/kernels/ops.h"

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "halfstep/kernels/elements.h"
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/onnx/cpu/rule-inl.h"
 #include "halfstep/kernels/ops.h"
 

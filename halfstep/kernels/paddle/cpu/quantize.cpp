@@ -5,6 +5,7 @@
 // applies these. Scales that are given need the last pass alone.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/kernels/paddle/cpu/quantize.cpp"
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/simd_dispatch.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -174,8 +175,8 @@ struct Columns {
   explicit Columns(const Channels& channels) : period(channels.count * channels.run) {
     strip = std::min(period, std::max<int64_t>(1, kStrip / channels.run) * channels.run);
     rows = std::max<int64_t>(1, kPieceElements / strip);
-    strips = (period + strip - 1) / strip;
-    row_blocks = (channels.outer + rows - 1) / rows;
+    strips = ceil_div(period, strip);
+    row_blocks = ceil_div(channels.outer, rows);
   }
 };
 
@@ -207,7 +208,7 @@ class QuantizerWork final : public Work {
       stages.push_back({Step::apply, walk_.pieces()});
     } else if (channels.outer == 1 && channels.run <= kPieceElements) {
       per_piece_ = std::max<int64_t>(1, kPieceElements / std::max<int64_t>(1, channels.run));
-      stages.push_back({Step::whole, (channels.count + per_piece_ - 1) / per_piece_});
+      stages.push_back({Step::whole, ceil_div(channels.count, per_piece_)});
     } else {
       add_search();
       if (!copies_while_searching()) stages.push_back({Step::apply, walk_.pieces()});
@@ -239,7 +240,7 @@ class QuantizerWork final : public Work {
 
   void add_combine(int64_t partials_of_channel) {
     per_piece_ = std::max<int64_t>(1, kPieceElements / std::max<int64_t>(1, partials_of_channel));
-    stages.push_back({Step::combine, std::max<int64_t>(1, (q_.channels.count + per_piece_ - 1) / per_piece_)});
+    stages.push_back({Step::combine, std::max<int64_t>(1, ceil_div(q_.channels.count, per_piece_))});
   }
 
   void add_search() {

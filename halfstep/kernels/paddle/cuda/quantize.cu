@@ -1,6 +1,7 @@
 // Paddle's quantizers on CUDA: the rule of paddle/rule.h, with the CPU's order of NaN and of the window.
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/cuda/map.cuh"
 #include "halfstep/kernels/paddle/quantizer.h"
 
@@ -222,7 +223,7 @@ Status run(const Call& call, int, int64_t) {
 kernels::Plan plan_of(const Quantizer& quantizer) {
   auto plan = std::make_shared<Plan>();
   plan->quantizer = quantizer;
-  plan->slices_per_run = std::max<int64_t>(1, (quantizer.channels.run + kSlice - 1) / kSlice);
+  plan->slices_per_run = std::max<int64_t>(1, ceil_div(quantizer.channels.run, kSlice));
   const size_t scratch = quantizer.from == ScaleFrom::given ? 0 : static_cast<size_t>(quantizer.channels.count) * 8;
   return {.state = std::move(plan), .scratch = scratch};
 }
@@ -253,20 +254,17 @@ const Kernel cuda_fake_quantize_dequantize_abs_max_elements = {
 const Kernel cuda_fake_channel_wise_quantize_abs_max_elements = {
     "elements", accept_all, paddle::prepare<FakeChannelWiseQuantizeAbsMax>, paddle::run};
 const Kernel cuda_fake_channel_wise_quantize_dequantize_abs_max_elements = {
-    "elements", accept_all, paddle::prepare<FakeChannelWiseQuantizeDequantizeAbsMax, Writes::values>,
-    paddle::run};
+    "elements", accept_all, paddle::prepare<FakeChannelWiseQuantizeDequantizeAbsMax, Writes::values>, paddle::run};
 const Kernel cuda_fake_quantize_range_abs_max_elements = {"elements", accept_all,
                                                           paddle::prepare<FakeQuantizeRangeAbsMax>, paddle::run};
 const Kernel cuda_fake_quantize_moving_average_abs_max_elements = {
     "elements", accept_all, paddle::prepare<FakeQuantizeMovingAverageAbsMax>, paddle::run};
 const Kernel cuda_fake_quantize_dequantize_moving_average_abs_max_elements = {
-    "elements", accept_all, paddle::prepare<FakeQuantizeDequantizeMovingAverageAbsMax, Writes::values>,
-    paddle::run};
+    "elements", accept_all, paddle::prepare<FakeQuantizeDequantizeMovingAverageAbsMax, Writes::values>, paddle::run};
 const Kernel cuda_moving_average_abs_max_scale_elements = {
     "elements", accept_all, paddle::prepare<MovingAverageAbsMaxScale, Writes::copy>, paddle::run};
 const Kernel cuda_straight_through_estimator_grad_elements = {"elements", accept_all, paddle::prepare_copy,
                                                               paddle::run};
-const Kernel cuda_quantize_linear_elements = {"elements", accept_all, paddle::prepare<QuantizeLinear>,
-                                              paddle::run};
+const Kernel cuda_quantize_linear_elements = {"elements", accept_all, paddle::prepare<QuantizeLinear>, paddle::run};
 
 }  // namespace halfstep::kernels

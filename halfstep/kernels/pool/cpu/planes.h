@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/base/divide.h"
+#include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/pool/geometry.h"
 
 namespace halfstep::kernels {
@@ -21,7 +22,7 @@ struct PoolState {
 /// `worker_doubles`: doubles of worker scratch.
 inline Plan pool_plan(const PoolGeometry& g, int64_t worker_doubles = 0) {
   auto state = std::make_shared<PoolState>(g);
-  const int64_t pieces = (g.planes + state->planes_per_piece - 1) / state->planes_per_piece;
+  const int64_t pieces = ceil_div(g.planes, state->planes_per_piece);
   return {.state = std::move(state),
           .worker_scratch = static_cast<size_t>(worker_doubles) * sizeof(double),
           .phases = {pieces}};

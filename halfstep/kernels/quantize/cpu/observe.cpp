@@ -221,7 +221,7 @@ Range best_range(const Call& call, const Observe& state, int64_t channel) {
 }
 
 Status run_observe(const Call& call, int phase, int64_t piece) {
-  const auto& state = *static_cast<const Observe*>(call.state);
+  const auto& state = state_of<Observe>(call);
   if (state.observer.is_test) return {};
   switch (phase) {
     case 0: find_ranges(call, state, piece); break;

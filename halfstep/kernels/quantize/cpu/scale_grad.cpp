@@ -125,7 +125,7 @@ void add_slopes(const Call& call, const ScaleGrad& state, int64_t piece, double*
 }
 
 Status run_scale_grad(const Call& call, int phase, int64_t piece) {
-  const auto& state = *static_cast<const ScaleGrad*>(call.state);
+  const auto& state = state_of<ScaleGrad>(call);
   auto* sums = reinterpret_cast<double*>(call.scratch);
   if (phase == 0) {
     add_slopes(call, state, piece, sums);

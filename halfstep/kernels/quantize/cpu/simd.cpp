@@ -204,7 +204,7 @@ Plan prepare_dequantize(const Problem& problem) {
 }
 
 Status run(const Call& call, int, int64_t piece) {
-  const auto& state = *static_cast<const Elementwise*>(call.state);
+  const auto& state = state_of<Elementwise>(call);
   const int64_t begin = piece * kPieceElements;
   state.piece(state, call, begin, std::min(begin + kPieceElements, state.channels.size()));
   return {};

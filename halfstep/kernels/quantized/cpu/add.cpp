@@ -135,7 +135,7 @@ const void* code_at(const ConstView& view, int64_t i) {
 }
 
 Status run_add(const Call& call, int, int64_t piece) {
-  const auto& state = *static_cast<const AddState*>(call.state);
+  const auto& state = state_of<AddState>(call);
   const View& out = call.out[Out::out_];
   const int64_t begin = piece * kPieceElements;
   SumRow row;

@@ -77,7 +77,7 @@ Plan prepare_dequantize_accumulator(const Problem& problem) {
 
 Status run_dequantize_accumulator(const Call& call, int, int64_t piece) {
   using In = DequantizeAccumulator::in;
-  const auto& state = *static_cast<const AccumulatorState*>(call.state);
+  const auto& state = state_of<AccumulatorState>(call);
   const ConstView& acc = call.in[In::acc];
   const ConstView& w_scale = call.in[In::w_scale];
   const Channels channels = Channels::of(acc.dims, 1);

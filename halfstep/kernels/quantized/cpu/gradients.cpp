@@ -208,7 +208,7 @@ Status derive_channels(const Call& call, const RequantizeRule& rule, int64_t cha
 
 Status run_requantize_grad(const Call& call, int phase, int64_t piece) {
   using In = RequantizeGrad::in;
-  const auto& state = *static_cast<const GradientState<RequantizeGrad>*>(call.state);
+  const auto& state = state_of<GradientState<RequantizeGrad>>(call);
   const ConstView& acc = call.in[In::acc];
   const Channels channels = Channels::of(acc.dims, 1);
   auto* factors = reinterpret_cast<ChannelFactor*>(call.scratch + partial_bytes(pieces_of(acc.size())));
@@ -248,7 +248,7 @@ Plan prepare_clamp_grad(const Problem& problem) {
 
 Status run_clamp_grad(const Call& call, int phase, int64_t piece) {
   using In = ClampGrad::in;
-  const auto& state = *static_cast<const GradientState<ClampGrad>*>(call.state);
+  const auto& state = state_of<GradientState<ClampGrad>>(call);
   const int64_t size = call.in[In::out_grad].size();
   if (phase == 1) {
     store_scale_grad(call, size, state.gradient_scale, call.out[ClampGrad::out::scale_grad].as<float>());

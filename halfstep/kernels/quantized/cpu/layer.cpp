@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/tensor.h"
 #include "halfstep/kernels/quantized/cpu/rows.h"
 #include "halfstep/kernels/quantized/layer_parameters.h"
@@ -12,9 +13,6 @@ namespace {
 
 using In = QuantizedConv2d::in;
 using Out = QuantizedConv2d::out;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 /// Multiplications of a piece: long beside the microseconds that a library call costs, short beside a layer.
 constexpr int64_t kPieceWork = int64_t{1} << 23;
@@ -193,7 +191,7 @@ Plan prepare_layer(const Problem& problem, const Layer& layer, const Cut& cut,
 }
 
 Status run_layer(const Call& call, int phase, int64_t piece) {
-  const auto& state = *static_cast<const State*>(call.state);
+  const auto& state = state_of<State>(call);
   if (phase == 0) return derive(state, call);
   const AccumulateCall accumulate{call.in[In::x].data, call.in[In::w].as<const int8_t>(),
                                   *call.in[In::x_zero_point].as<const int32_t>()};

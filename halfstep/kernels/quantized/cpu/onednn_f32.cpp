@@ -2,6 +2,7 @@
 // 2^24.
 #include <algorithm>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/tensor.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantized/cpu/products.h"
@@ -11,9 +12,7 @@ namespace halfstep::kernels {
 namespace quantized {
 namespace {
 
-size_t floats(int64_t count) {
-  return (static_cast<size_t>(count) * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
-}
+size_t floats(int64_t count) { return aligned(static_cast<size_t>(count) * sizeof(float)); }
 
 /// Input channels whose products add up below 2^24 in magnitude, in any order: a difference of u8 codes is at most 255;
 /// one of u16 codes is split into a low byte, at most 255, and a high one, at most 256 in magnitude.
@@ -28,9 +27,9 @@ int64_t slice_channels(const Layer& layer) {
   constexpr int64_t kVector = 16;
   const int64_t all = layer.geometry.group_in();
   const int64_t most = exact_channels(layer);
-  const int64_t slices = (all + most - 1) / most;
-  const int64_t even = (all + slices - 1) / slices;
-  const int64_t vectors = (even + kVector - 1) / kVector * kVector;
+  const int64_t slices = ceil_div(all, most);
+  const int64_t even = ceil_div(all, slices);
+  const int64_t vectors = round_up(even, kVector);
   return std::min(all, vectors <= most ? vectors : even);
 }
 

@@ -12,8 +12,6 @@ namespace halfstep::kernels {
 namespace quantized {
 namespace {
 
-size_t aligned(int64_t bytes) { return (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment; }
-
 /// oneDNN pads with zero, which is no zero of an affine input: a padded layer's pieces are copied with margins of the
 /// zero point's code, and in the order that it computes in where that is quicker than its own change of layout.
 class Int8Accumulator final : public Accumulator {
@@ -55,7 +53,7 @@ class Int8Accumulator final : public Accumulator {
   int64_t height() const { return layer_.geometry.h + layer_.geometry.pad[0] + layer_.geometry.pad[2]; }
   int64_t width() const { return layer_.geometry.w + layer_.geometry.pad[1] + layer_.geometry.pad[3]; }
   int64_t copied_image() const { return layer_.channels_of(cut_.outputs) * height() * width(); }
-  size_t copy_bytes() const { return padded_ ? aligned(cut_.images * copied_image()) : 0; }
+  size_t copy_bytes() const { return padded_ ? aligned(static_cast<size_t>(cut_.images * copied_image())) : 0; }
 
   ProductSpec spec_of() const {
     ProductSpec spec;

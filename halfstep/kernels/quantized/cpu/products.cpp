@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/base/tensor.h"
 
 namespace halfstep::kernels::quantized {
@@ -9,7 +10,7 @@ namespace halfstep::kernels::quantized {
 Products::Products(const Layer& layer, const Cut& cut, const ProductSpec& spec)
     : layer_(layer), cut_(cut), spec_(spec) {
   const ConvGeometry& g = layer_.geometry;
-  slices_ = (g.group_in() + spec_.slice_channels - 1) / spec_.slice_channels;
+  slices_ = ceil_div(g.group_in(), spec_.slice_channels);
   HS_CHECK(slices_ == 1 || g.groups == 1);
   const int64_t last_images = g.n - (cut_.image_parts - 1) * cut_.images;
   for (const int64_t images : {cut_.images, last_images}) {
@@ -17,7 +18,7 @@ Products::Products(const Layer& layer, const Cut& cut, const ProductSpec& spec)
       for (int64_t slice = 0; slice < slices_; ++slice) {
         Job job = make_job(images, part, slice);
         job.packed = packed_bytes_;
-        packed_bytes_ += (job.packed_bytes + kAlignment - 1) / kAlignment * kAlignment;
+        packed_bytes_ += aligned(job.packed_bytes);
         scratch_ = std::max(scratch_, layer_.linear ? job.matmul.scratch() : job.convolution.scratch());
         jobs_.push_back(std::move(job));
       }

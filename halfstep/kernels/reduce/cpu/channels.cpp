@@ -3,7 +3,8 @@
 #include <memory>
 #include <optional>
 
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/base/divide.h"
+#include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/lanes.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/reduce/axes.h"
@@ -51,7 +52,7 @@ Plan prepare(const Problem& problem) {
   const Channels channels = *channels_of(problem);
   auto state = std::make_shared<ReduceState>(channels, Blocks(channels));
   if (state->by_columns()) {
-    const int64_t pieces = (channels.count + kColumns - 1) / kColumns;
+    const int64_t pieces = ceil_div(channels.count, kColumns);
     return {.state = std::move(state), .worker_scratch = kColumns * sizeof(double), .phases = {pieces}};
   }
   const Blocks& blocks = state->blocks;

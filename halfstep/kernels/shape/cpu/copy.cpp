@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/base/divide.h"
+#include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/shape/join.h"
 
@@ -13,7 +14,7 @@ namespace {
 constexpr int64_t kPieceBytes = int64_t{256} << 10;
 
 int64_t bytes_of(const Type& type) { return count_elements(type.dims) * static_cast<int64_t>(size_of(type.dtype)); }
-int64_t pieces_of_bytes(int64_t bytes) { return (bytes + kPieceBytes - 1) / kPieceBytes; }
+int64_t pieces_of_bytes(int64_t bytes) { return ceil_div(bytes, kPieceBytes); }
 
 Plan prepare_copy(const Problem& problem) {
   const int64_t bytes = bytes_of(*problem.out[0]);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/base/divide.h"
+#include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
+#include "halfstep/kernels/quantize/channels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/kernels/shape/cpu/transpose.cpp"
@@ -23,7 +25,7 @@ struct Matrices {
   size_t size = 4;   ///< of an element
   void (*columns_of)(const Matrices& m, const void* src, void* dst, int64_t begin, int64_t end) = nullptr;
 
-  int64_t parts() const { return (columns + part - 1) / part; }
+  int64_t parts() const { return ceil_div(columns, part); }
 };
 
 }  // namespace halfstep::kernels::matrices
@@ -95,8 +97,6 @@ HWY_AFTER_NAMESPACE();
 namespace halfstep::kernels {
 namespace matrices {
 namespace {
-
-constexpr int64_t kPieceElements = 65536;
 
 Matrices in_parts(Matrices m) {
   m.part = std::max<int64_t>(16, kPieceElements / std::max<int64_t>(1, m.rows) / 16 * 16);

@@ -3,6 +3,7 @@
 // each column, which is then the only element of its lane.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/kernels/torch/cpu/learnable_grad.cpp"
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/simd_dispatch.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -212,7 +213,7 @@ struct GradState {
     stream = elements::streams(channels.size() * static_cast<int64_t>(size_of(grad.dtype)));
     if (!grad.blocks.by_rows()) return;
     piece_channels = kMostColumns / channels.run;
-    chunks = (channels.count + piece_channels - 1) / piece_channels;
+    chunks = ceil_div(channels.count, piece_channels);
   }
 
   bool by_columns() const { return chunks > 0; }

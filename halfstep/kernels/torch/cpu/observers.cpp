@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/simd_dispatch.h"
 #include "halfstep/kernels/torch/cpu/pieces.h"
 #include "halfstep/kernels/torch/cpu/range_search.h"
@@ -48,7 +49,7 @@ struct FusedState {
   }
 
   bool in_cache() const { return piece_channels > 0; }
-  int64_t cached_pieces() const { return (fused.x.channels.count + piece_channels - 1) / piece_channels; }
+  int64_t cached_pieces() const { return ceil_div(fused.x.channels.count, piece_channels); }
   /// Scratch: parameters of all channels, then what the search finds.
   size_t arrays() const { return static_cast<size_t>(3 * fused.x.channels.count) * sizeof(double); }
 

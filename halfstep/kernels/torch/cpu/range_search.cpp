@@ -1,5 +1,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/kernels/torch/cpu/range_search.cpp"
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/simd_dispatch.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -95,7 +96,7 @@ RangeSearch::RangeSearch(const Watched& x, CpuLevel level) : channels_(x.channel
   });
   if (channels_.size() == 0 || channels_.run >= kShortRun || channels_.count == 1) return;
   chunk_channels_ = kMostColumns / channels_.run;
-  chunks_ = (channels_.count + chunk_channels_ - 1) / chunk_channels_;
+  chunks_ = ceil_div(channels_.count, chunk_channels_);
   block_rows_ = std::max<int64_t>(1, kPieceElements / std::min(row_size(), chunk_channels_ * channels_.run));
 }
 

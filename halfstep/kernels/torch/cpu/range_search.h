@@ -1,6 +1,7 @@
 // The search for the extremes of channels, in pieces.
 #pragma once
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/torch/observer.h"
 
 namespace halfstep::kernels::torch {
@@ -30,7 +31,7 @@ class RangeSearch {
 
   bool by_columns() const { return chunks_ > 0; }
   int64_t row_size() const { return channels_.count * channels_.run; }
-  int64_t row_blocks() const { return (channels_.outer + block_rows_ - 1) / block_rows_; }
+  int64_t row_blocks() const { return ceil_div(channels_.outer, block_rows_); }
   void search_columns(const void* src, int64_t piece, float* found) const;
 
   Channels channels_;

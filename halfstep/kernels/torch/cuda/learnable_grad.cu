@@ -3,6 +3,7 @@
 // thread for each chain, while the other threads work out the next.
 #include <memory>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/kernels/cuda/float_types.cuh"
 #include "halfstep/kernels/torch/cuda/parameters.cuh"
 #include "halfstep/kernels/torch/learnable.h"
@@ -43,7 +44,7 @@ struct Strips {
         runs_per_block(blocks.along_runs().runs_per_block()),
         block_rows(blocks.block_rows()),
         tile_channels(std::max<int64_t>(1, kMostChains / std::max<int64_t>(1, of.run))),
-        tiles((of.count + tile_channels - 1) / tile_channels) {}
+        tiles(ceil_div(of.count, tile_channels)) {}
 
   int64_t count() const { return per_channel * (block_rows > 0 ? tiles : channels.count); }
   HS_HOST_DEVICE Strip at(int64_t index) const { return block_rows > 0 ? by_rows(index) : along_runs(index); }
@@ -70,7 +71,7 @@ struct Strips {
       strip.size = static_cast<int32_t>(channels.run);
     }
     constexpr int32_t kChains = kSumLanes;
-    strip.padded = (strip.size + kChains - 1) / kChains * kChains;
+    strip.padded = round_up(strip.size, kChains);
     return strip;
   }
 
@@ -246,7 +247,7 @@ Status run(const Call& call, int, int64_t) {
   if (grad.channels.size() > 0)
     with_any_float(grad.dtype, [&]<class T>() { add_strips<T>(grad, call, parameters.list(), sums); });
   constexpr int64_t kWarps = cuda::kThreads / 32;
-  cuda::launch(finish_kernel, std::min((count + kWarps - 1) / kWarps, cuda::kMostBlocks), cuda::kThreads,
+  cuda::launch(finish_kernel, std::min(ceil_div(count, kWarps), cuda::kMostBlocks), cuda::kThreads,
                static_cast<const Sums*>(sums), grad.blocks.per_channel(), count,
                call.out[LearnableGrad::Out::scale_grad].as<float>(),
                call.out[LearnableGrad::Out::zero_point_grad].as<float>());

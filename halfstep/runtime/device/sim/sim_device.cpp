@@ -15,8 +15,6 @@
 namespace halfstep::runtime {
 namespace {
 
-size_t round_up(size_t bytes, size_t unit) { return (std::max<size_t>(bytes, 1) + unit - 1) / unit * unit; }
-
 Status foreign(const void* address, size_t bytes) {
   return Status(fmt::format("{} bytes at {} are not memory of sim", bytes, address));
 }
@@ -31,8 +29,9 @@ SimDevice::~SimDevice() {
 }
 
 std::byte* SimDevice::allocate(size_t bytes) {
-  const size_t padded = round_up(bytes, kAlignment);
-  const size_t mapped = round_up(bytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+  const size_t least = std::max<size_t>(bytes, 1);
+  const size_t padded = aligned(least);
+  const size_t mapped = round_up(least, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
   void* addresses = mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (addresses == MAP_FAILED) throw std::bad_alloc();
   auto* contents = static_cast<std::byte*>(std::aligned_alloc(kAlignment, padded));
