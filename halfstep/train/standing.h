@@ -31,12 +31,12 @@ struct Course {
   int64_t samples = 0;              ///< held back
   bool has_labels = false;          ///< `right` is accuracy; without labels it is agreement with the teacher
   std::vector<Standing> standings;  ///< before training, then after each epoch
-  int64_t best = 0;  ///< the epoch with the least loss of those that gain on the start; 0: none
+  int64_t best = 0;                 ///< the epoch with the least loss of those that gain on the start; 0: none
 
   /// Whether this standing, the next epoch's, is the best so far.
   bool add(const Standing& standing);
-  /// Whether its loss is lower than the start's and it is more right, or as right and lower by kLeastGain; where nothing
-  /// says what is right, the loss decides.
+  /// Whether its loss is lower than the start's and it is more right, or as right and lower by kLeastGain; where
+  /// nothing says what is right, the loss decides.
   bool gains(const Standing& standing) const;
   /// Whether the last epoch is less right than the start, or its loss is higher.
   bool ended_below() const;

@@ -366,9 +366,10 @@ TEST(Import, windows_are_written_out) {
   EXPECT_EQ(pad(import_text(pooled("MaxPool", {strides, attribute("ceil_mode", 1)}))), (Pads{0, 0, 1, 0}));
   EXPECT_EQ(pad(import_text(pooled("AveragePool", {strides, attribute("ceil_mode", 1)}))), (Pads{0, 0, 1, 0}));
   const auto far = attribute("strides", std::vector<int64_t>{2, 5});
-  EXPECT_EQ(message(pooled("MaxPool", {far, attribute("auto_pad", "SAME_UPPER")})),
-            "m.onnx: node 'y': MaxPool: auto_pad SAME_UPPER with a stride of 5 over a window of 3 means different elements "
-            "to different runtimes, expected pads");
+  EXPECT_EQ(
+      message(pooled("MaxPool", {far, attribute("auto_pad", "SAME_UPPER")})),
+      "m.onnx: node 'y': MaxPool: auto_pad SAME_UPPER with a stride of 5 over a window of 3 means different elements "
+      "to different runtimes, expected pads");
 }
 
 TEST(Coverage, lists_every_reason_once_with_its_nodes) {

@@ -37,8 +37,7 @@ Status run(const Call& call, int, int64_t) {
     const T* second = d.has_second ? call.in[Dequantizer::kSecond].as<const T>() : nullptr;
     const Dequantize<X, T> element{call.in[Dequantizer::kScale].as<const T>(), second,
                                    T(static_cast<Compute<T>>(d.largest))};
-    cuda::map(d.channels.size(), cuda::Layout::of(d.channels), element, call.out[0].as<T>(),
-              call.in[0].as<const X>());
+    cuda::map(d.channels.size(), cuda::Layout::of(d.channels), element, call.out[0].as<T>(), call.in[0].as<const X>());
   });
   return {};
 }
@@ -51,10 +50,9 @@ Plan prepare(const Problem& problem) {
 }  // namespace
 }  // namespace paddle
 
-const Kernel cuda_dequantize_linear_elements = {"elements", accept_all, paddle::prepare<DequantizeLinear>,
-                                                paddle::run};
-const Kernel cuda_fake_dequantize_max_abs_elements = {"elements", accept_all,
-                                                      paddle::prepare<FakeDequantizeMaxAbs>, paddle::run};
+const Kernel cuda_dequantize_linear_elements = {"elements", accept_all, paddle::prepare<DequantizeLinear>, paddle::run};
+const Kernel cuda_fake_dequantize_max_abs_elements = {"elements", accept_all, paddle::prepare<FakeDequantizeMaxAbs>,
+                                                      paddle::run};
 const Kernel cuda_fake_channel_wise_dequantize_max_abs_elements = {
     "elements", accept_all, paddle::prepare<FakeChannelWiseDequantizeMaxAbs>, paddle::run};
 

@@ -120,8 +120,7 @@ Status run_dequantize(const Call& call, int, int64_t) {
   using Op = Dequantize;
   const ConstView& x = call.in[Op::in::x];
   with_code(x.dtype, [&]<class Code>() {
-    state_of<State>(call).map<DequantizeElement<Code>>(call, call.out[Op::out::out_].as<float>(),
-                                                       x.as<const Code>());
+    state_of<State>(call).map<DequantizeElement<Code>>(call, call.out[Op::out::out_].as<float>(), x.as<const Code>());
   });
   return {};
 }
@@ -133,8 +132,7 @@ const Kernel cuda_fake_quantize_elements = {"elements", accept_all, quantize::pr
                                             quantize::run_fake_quantize};
 const Kernel cuda_fake_quantize_grad_elements = {"elements", accept_all, quantize::prepare<FakeQuantizeGrad>,
                                                  quantize::run_grad};
-const Kernel cuda_quantize_elements = {"elements", accept_all, quantize::prepare<Quantize>,
-                                       quantize::run_quantize};
+const Kernel cuda_quantize_elements = {"elements", accept_all, quantize::prepare<Quantize>, quantize::run_quantize};
 const Kernel cuda_dequantize_elements = {"elements", accept_all, quantize::prepare<Dequantize>,
                                          quantize::run_dequantize};
 

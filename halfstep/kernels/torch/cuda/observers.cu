@@ -82,7 +82,8 @@ void quantize(const FusedObserver& fused, const Call& call, const QuantizerList&
   const T* src = call.in[FusedObserver::In::x].as<const T>();
   T* dst = call.out[FusedObserver::Out::out_].as<T>();
   if (fused.per_row) {
-    cuda::map(channels.size(), cuda::Layout::of(channels), ForwardElement<ChannelRule, T>{{list, fused.grid}}, dst, src);
+    cuda::map(channels.size(), cuda::Layout::of(channels), ForwardElement<ChannelRule, T>{{list, fused.grid}}, dst,
+              src);
   } else {
     cuda::map(channels.size(), cuda::Layout::of(channels), ForwardElement<TensorRule, T>{{list, fused.grid}}, dst, src);
   }
