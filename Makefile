@@ -19,7 +19,7 @@ bench:
 	@tools/steps.sh bench release
 
 format:
-	@tools/sources.sh | xargs -0 clang-format -i
+	@tools/check_format --fix
 
 lint:
-	@tools/steps.sh lint dev
+	@tools/steps.sh lint release

@@ -12,7 +12,7 @@ namespace halfstep::opgen {
 
 class Yaml {
  public:
-  Yaml(YAML::Node node, Source source) : node_(std::move(node)), source_(std::move(source)) {}
+  Yaml(const YAML::Node& node, Source source) : node_(node), source_(std::move(source)) {}
 
   const Source& source() const { return source_; }
   bool is_map() const { return node_.IsMap(); }

@@ -4,20 +4,26 @@
 set -eu
 cd "$(dirname "$0")/.."
 packages="nanobind numpy pytest ml_dtypes"
-witness="onnxruntime"  # tests/networks asks it; without it they leave that check out
+# Tests leave out what these are for where they cannot be had: tests/networks asks onnxruntime, benchmarks write networks with onnx,
+# tools/check_format needs this clang-format.
+extras="onnxruntime onnx safetensors clang-format==14.0.6"
 venv=build/venv
 
 [ ! -e $venv/stamp ] || [ tools/python_env.sh -nt $venv/stamp ] || { echo "python: $venv is there"; exit 0; }
+install() {
+  $venv/bin/pip install --quiet --disable-pip-version-check --retries 1 "$@" >> $venv.log 2>&1
+}
 mkdir -p build
-if ! { python3 -m venv $venv && $venv/bin/pip install --quiet --disable-pip-version-check --retries 1 --timeout 20 $packages; } \
-  > $venv.log 2>&1; then
+if ! { python3 -m venv $venv > $venv.log 2>&1 && install --timeout 20 $packages; }; then
   echo "python: no $venv, so no Python package: $(tail -n 1 $venv.log)"
   exit 0
 fi
-if $venv/bin/pip install --quiet --disable-pip-version-check --retries 1 --timeout 60 $witness >> $venv.log 2>&1; then
-  packages="$packages $witness"
-else
-  echo "python: no $witness: $(tail -n 1 $venv.log)"
-fi
+for extra in $extras; do
+  if install --timeout 60 $extra; then
+    packages="$packages $extra"
+  else
+    echo "python: no $extra: $(tail -n 1 $venv.log)"
+  fi
+done
 echo "python: made $venv with $packages"
 touch $venv/stamp

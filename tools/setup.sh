@@ -1,12 +1,29 @@
 #!/bin/sh
-# Installs the Debian packages that the build needs and that are missing, and says which. Asks for no network when all are there.
+# Installs the Debian packages that are missing, and says which. Asks for no network when all are there.
+# usage: tools/setup.sh [build|checks|deep]: what the build needs (the default), or what the checks of `make test` or of
+# `make check-deep` need beside it. The build cannot do without; a check whose packages cannot be had says so and is skipped.
 set -eu
+what=${1:-build}
 
 # python3, universal-ctags, patch: of tools/check_*. python3-dev, python3-venv: of the Python package.
 # ocl-icd-opencl-dev: what CMake finds oneDNN through asks for OpenCL, which the package only recommends.
-packages="g++ cmake ninja-build libfmt-dev libyaml-cpp-dev libdnnl-dev ocl-icd-opencl-dev libhwy-dev nlohmann-json3-dev
-  libcli11-dev libxxhash-dev zlib1g-dev libarchive-dev libpng-dev libjpeg-dev libprotobuf-dev protobuf-compiler libgtest-dev libbenchmark-dev
-  python3 python3-dev python3-venv universal-ctags patch"
+# Clang 16: those before do not know enough of C++20.
+case $what in
+  build)
+    packages="g++ cmake ninja-build libfmt-dev libyaml-cpp-dev libdnnl-dev ocl-icd-opencl-dev libhwy-dev nlohmann-json3-dev
+      libcli11-dev libxxhash-dev zlib1g-dev libarchive-dev libpng-dev libjpeg-dev libprotobuf-dev protobuf-compiler libgtest-dev libbenchmark-dev
+      python3 python3-dev python3-venv universal-ctags patch"
+    ;;
+  checks) packages="git clang-tidy-16" ;;
+  deep) packages="clang-16 libclang-rt-16-dev gcovr" ;;
+  *) echo "setup: found '$what', expected build, checks or deep" >&2; exit 2 ;;
+esac
+
+fail() {
+  echo "setup: $1" >&2
+  [ "$what" != build ] || exit 2
+  exit 0
+}
 
 if ! command -v dpkg-query > /dev/null; then
   echo "setup: this is not a Debian system, so nothing is installed; needed are:" $packages
@@ -22,12 +39,12 @@ if [ -z "$missing" ]; then
   exit 0
 fi
 
-echo "setup: installing$missing"
 as_root=""
 if [ "$(id -u)" != 0 ]; then
-  command -v sudo > /dev/null || { echo "setup: run as root: apt-get install$missing" >&2; exit 2; }
+  command -v sudo > /dev/null || fail "run as root: apt-get install --no-install-recommends$missing"
   as_root="sudo"
 fi
-$as_root apt-get update -qq
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing > /dev/null
+echo "setup: installing$missing"
+$as_root apt-get update -qq || fail "apt-get update failed"
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing > /dev/null || fail "apt-get install failed"
 echo "setup: done"

@@ -1,4 +1,4 @@
 #!/bin/sh
-# Prints our C++ files, each ended by a zero byte.
+# Prints our C++ and CUDA files, each ended by a zero byte.
 cd "$(dirname "$0")/.."
-find halfstep opgen cli python tests bench -name '*.h' -print0 -o -name '*.cpp' -print0
+find halfstep opgen cli python tests bench \( -name '*.h' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.cu' \) -print0

@@ -1,24 +1,24 @@
 #!/bin/sh
 # tools/steps.sh quickstart|test|bench|lint PRESET: set up, configure, build, then the job; says which step it is at.
-# Lint has a tree of its own, configured for clang, whose tools read neither GCC's flags nor its precompiled headers.
 # A step that is done already says so and costs nothing.
 set -eu
 cd "$(dirname "$0")/.."
 job=$1
 preset=$2
 tree=build/$preset
-[ "$job" != lint ] || tree=build/lint
 
 say() { printf '== %s/4 %s\n' "$1" "$2"; }
 
+# set_up build|checks: the packages that either needs.
 set_up() {
   stamp=build/setup.stamp
+  [ "$1" = build ] || stamp=build/setup.$1.stamp
   if [ -e $stamp ] && [ ! tools/setup.sh -nt $stamp ]; then
-    say 1 "setup: already done"
+    say 1 "setup: already done for the $1"
     return
   fi
-  say 1 "setup: looking for the Debian packages that the build needs"
-  tools/setup.sh
+  say 1 "setup: looking for the Debian packages that the $1 needs"
+  tools/setup.sh "$1"
   mkdir -p build
   touch $stamp
 }
@@ -29,8 +29,8 @@ configure() {
     say 2 "configure: $tree is configured"
     return
   fi
-  say 2 "configure: cmake --preset $preset -B $tree $*"
-  cmake --preset "$preset" -B "$tree" "$@" > "$tree.log" 2>&1 || { cat "$tree.log"; exit 1; }
+  say 2 "configure: cmake --preset $preset"
+  cmake --preset "$preset" > "$tree.log" 2>&1 || { cat "$tree.log"; exit 1; }
 }
 
 build() {
@@ -55,13 +55,12 @@ quickstart() {
   touch "$table"
 }
 
-set_up
+set_up build
+case $job in
+  test | lint) set_up checks ;;
+esac
 [ "$job" != test ] || tools/python_env.sh
-if [ "$job" = lint ]; then
-  configure -DCMAKE_CXX_COMPILER=clang++ -DHALFSTEP_WERROR=OFF
-else
-  configure
-fi
+configure
 case $job in
   quickstart)
     build halfstep
@@ -80,6 +79,6 @@ case $job in
   lint)
     build halfstep_gen
     say 4 "lint: clang-tidy"
-    tools/sources.sh | grep -z '\.cpp$' | grep -zE '^(halfstep|opgen|cli)/' | xargs -0 -n 4 -P "$(nproc)" clang-tidy -quiet -p "$tree"
+    tools/check_lint.py "$tree" --all
     ;;
 esac

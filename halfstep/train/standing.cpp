@@ -93,7 +93,7 @@ bool Course::ended_below() const {
 }
 
 std::string text_of(const Course& course, const Standing& standing) {
-  const std::string loss = fmt::format("loss {:.4g}", standing.loss);
+  std::string loss = fmt::format("loss {:.4g}", standing.loss);
   if (!standing.right) return loss;
   return fmt::format("{} {:.2f} %, {}", name_of_right(course), 100 * *standing.right, loss);
 }

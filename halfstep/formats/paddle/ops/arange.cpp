@@ -8,7 +8,7 @@ void translate_arange(Translator& translator, const Node& node) {
   // In the type of the result, which PIR says.
   const bool has_type = node.attribute("dtype") != nullptr;
   const auto number = [&](const Port& port) {
-    const Tensor tensor = translator.contents(translator.require(node, port));
+    Tensor tensor = translator.contents(translator.require(node, port));
     if (!has_type || tensor.size() != 1) return tensor;
     return filled(dtype_of(node, "dtype"), tensor.dims(), element(tensor, 0));
   };

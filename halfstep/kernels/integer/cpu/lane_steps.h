@@ -2,8 +2,8 @@
 #pragma once
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"  // what GCC 12's own header does on purpose
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"        // what GCC 12's own header does on purpose
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // NOLINT: clang does not know it
 #include <immintrin.h>
 #pragma GCC diagnostic pop
 
