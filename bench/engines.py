@@ -1,4 +1,4 @@
-"""Engines that run a network on two threads or more, timed in turns: for the benchmarks of whole networks."""
+"""Engines that run a network on two threads or more, timed in turns: for the benchmarks of whole networks. Peers that are not installed are left out."""
 import argparse
 import json
 import pathlib
@@ -7,9 +7,12 @@ import subprocess
 import tempfile
 import time
 
-import onnxruntime
 from safetensors.numpy import load_file, save_file
 
+try:
+    import onnxruntime
+except ImportError:
+    onnxruntime = None
 try:
     import openvino
 except ImportError:
@@ -70,6 +73,9 @@ class OpenVino(Peer):
         self.call = lambda: request.infer([x], share_inputs=True, share_outputs=True)[0]
 
 
+PEERS = [peer for peer, module in ((OnnxRuntime, onnxruntime), (OpenVino, openvino)) if module]
+
+
 def add_options(parser):
     parser.add_argument("--program", default="build/release/halfstep")
     parser.add_argument("--threads", type=int, default=2)
@@ -104,7 +110,7 @@ def compare(doc, heading, measure, cases):
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser)
     given = parser.parse_args()
-    title(given, "onnxruntime", *(["openvino"] if openvino else []))
+    title(given, *(peer.name for peer in PEERS))
     print(heading)
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.models or pathlib.Path(temporary)

@@ -12,12 +12,13 @@
 
 #include "halfstep/base/float_environment.h"
 #include "halfstep/base/tensor.h"
+#include "halfstep/ir/op_info.h"
 #include "halfstep/kernels/kernel.h"
 
 namespace halfstep::kernels {
 
-/// One use of an operator: operands by flat position (undefined: absent), results by port, attributes complete. `bytes`
-/// is what must be read and written.
+/// One use of an operator: operands by flat position (undefined: absent), results by port; attributes that are not
+/// given have their defaults. `bytes` is what must be read and written.
 struct BenchCase {
   std::string op;
   Attributes attributes;
@@ -26,6 +27,14 @@ struct BenchCase {
   double bytes = 0;
   std::vector<int> constants = {};  ///< flat positions of the operands whose contents prepare may see
 };
+
+inline Attributes with_defaults(const BenchCase& use) {
+  Attributes attributes = use.attributes;
+  if (const OpInfo* info = find_operator(use.op)) {
+    for (const auto& attribute : info->attributes) attributes.emplace(attribute.name, attribute.default_value);
+  }
+  return attributes;
+}
 
 /// Seconds of a memcpy whose reads and writes are `bytes` in all; the best of several, measured once for each size.
 inline double copy_seconds(double bytes) {
@@ -62,7 +71,8 @@ inline double time_kernel(benchmark::State& state, const Kernel& kernel, BenchCa
   }
   std::vector<const void*> constants(in.size());
   for (const int position : use.constants) constants[position] = use.in[position].raw();
-  const Problem problem{use.op, use.attributes, in_types, out_types, constants, level};
+  const Attributes attributes = with_defaults(use);
+  const Problem problem{use.op, attributes, in_types, out_types, constants, level};
   if (const Verdict verdict = kernel.accept(problem); !verdict) {
     state.SkipWithError(verdict.reason().c_str());
     return 0;

@@ -34,7 +34,7 @@ struct Step {
     CompileOptions options;
     options.freeze_tensors = false;
     program = std::make_unique<runtime::Program>(
-        compile(train::training_graph(model, {{"x", {kBatch, 1, 8, 8}}}, train::Loss::labels, {}), options));
+        compile(train::training_graph(model, {{"x", {kBatch, 1, 8, 8}}}, train::Loss::labels, {}, {}), options));
   }
 };
 

@@ -133,11 +133,15 @@ foreach(check IN LISTS checks)
   set_tests_properties(${name} PROPERTIES LABELS checks SKIP_RETURN_CODE 77 TIMEOUT 900)
 endforeach()
 
-# The Python package, as it lies in gen/python.
-if(HALFSTEP_NO_PYTHON)
-  add_test(NAME python COMMAND sh -c "echo \"skipped: ${HALFSTEP_NO_PYTHON}\"; exit 77")
-else()
-  add_test(NAME python COMMAND ${Python_EXECUTABLE} -m pytest -q -rs -p no:cacheprovider ${CMAKE_SOURCE_DIR}/python/tests)
-endif()
-set_tests_properties(python PROPERTIES LABELS python SKIP_RETURN_CODE 77 TIMEOUT 900
-                                       ENVIRONMENT "PYTHONPATH=${HALFSTEP_GEN}/python;PYTHONDONTWRITEBYTECODE=1")
+# Tests in Python of the package as it lies in gen/python, and of the program.
+function(halfstep_test_python NAME FOLDER)
+  if(HALFSTEP_NO_PYTHON)
+    add_test(NAME ${NAME} COMMAND sh -c "echo \"skipped: ${HALFSTEP_NO_PYTHON}\"; exit 77")
+  else()
+    add_test(NAME ${NAME} COMMAND ${Python_EXECUTABLE} -m pytest -q -rs -p no:cacheprovider ${CMAKE_SOURCE_DIR}/${FOLDER})
+  endif()
+  set(environment PYTHONPATH=${HALFSTEP_GEN}/python PYTHONDONTWRITEBYTECODE=1 HALFSTEP_PROGRAM=$<TARGET_FILE:halfstep>)
+  set_tests_properties(${NAME} PROPERTIES LABELS python SKIP_RETURN_CODE 77 TIMEOUT 900 ENVIRONMENT "${environment}")
+endfunction()
+halfstep_test_python(python python/tests)
+halfstep_test_python(bench.python tests/bench)

@@ -1,0 +1,144 @@
+"""Every script of bench/ in its smallest form: it ends well and its table has our column. Times are not judged."""
+import ast
+import dataclasses
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+BENCH = pathlib.Path(__file__).parents[2] / "bench"
+PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
+sys.path.insert(0, str(BENCH))
+
+
+@dataclasses.dataclass
+class Form:
+    """{program} and the names of files_of stand for paths; `shows` is what the output has."""
+
+    words: str
+    shows: tuple
+    needs: tuple = ("onnx", "safetensors")
+    codes: tuple = (0,)
+
+
+FORMS = {
+    "peers.py": Form("--operators fake_quantize --mib 0.01 --samples 5", ("of copy", "fake_quantize "), ()),
+    "onnx_speed.py": Form("--program {program} --only resnet20 --rounds 1 --runs 3", ("halfstep", "resnet20           1")),
+    "integer_speed.py": Form("--program {program} --only resnet20 --rounds 1 --runs 3", ("halfstep", "resnet20           1")),
+    "train_speed.py": Form("--program {program} --batch 8 --rounds 1 --no-compile", ("halfstep float", "halfstep W8A8", "halfstep W4A4")),
+    # 1: a training of random labels may do harm.
+    "label_free.py": Form("{folder} --program {program} --only small --widths 8 --settings 1e-3:1 --epochs 1", ("| small | 8/8 |", "1 trainings", " 0 failed"), codes=(0, 1)),
+    "label_free_networks.py": Form("{made} --epochs 1 --only squeezenet", ("squeezenet: ",), ("torch", "torchvision", "onnx")),
+    "models.py": Form("{folder} --program {program} --only small", ("ok   small", "1 models, 0 failed")),
+    # 1: it says so where onnxruntime opens a file faster.
+    "onnx_open.py": Form("--program {program} --rounds 1", ("one_tensor", "ok   zeros"), ("onnx", "onnxruntime"), (0, 1)),
+    "onnx_exports.py": Form("--program {program} --float {network} --integer {integer} --samples 8", ("qoperator  opset 25", "checker ok"), ("onnx", "onnxruntime")),
+    "onnx_node_tests.py": Form("{cases} --program {program}", ("1 cases: 1 pass, 0 unsupported, 0 wrong",), ("onnx",)),
+    "onnx_codes.py": Form("{folder} --program {program} --only codes", ("ok   codes 0",), ("onnx", "onnxruntime", "safetensors")),
+    "torch_codes.py": Form("{torch_integer} --inputs {x} --program {program}", ("alone", "whole"), ("torch", "onnx", "safetensors")),
+    "paddle_codes.py": Form("{folder} --program {program}", ("quantizers",), ("paddle", "onnx", "safetensors")),
+    "paddle_operators.py": Form("--program {program} --only conv_groups", ("1 the same, 0 not",), ("paddle", "safetensors")),
+}
+
+
+def call(*words):
+    subprocess.run([PROGRAM, *map(str, words)], check=True, capture_output=True, timeout=300)
+
+
+def write_network(path):
+    from networks import Network
+
+    net = Network(8)
+    net.save(net.block(net.op("Relu", net.conv("x", 3, 8, 3)), 8, 8, 1), 8, 10, path)
+
+
+def write_collection(folder):
+    """What models.py reads: the network and its QDQ form, with our own outputs."""
+    from safetensors.numpy import save_file
+
+    x = np.load(folder / "x.npz")["x"]
+    models = []
+    for name in ("small", "codes"):
+        call("run", folder / f"{name}.onnx", "--inputs", folder / "x.npz", "--outputs", folder / "y.npz")
+        (y,) = np.load(folder / "y.npz").values()
+        save_file({"0.in.x": x, "0.out.y": y}, folder / f"{name}.io.safetensors")
+        models.append({"name": name, "path": f"{name}.onnx", "io": f"{name}.io.safetensors", "format": "onnx", "tolerance": "1e-4"})
+    (folder / "index.json").write_text(json.dumps({"models": models}))
+
+
+def write_node_test(folder):
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    data = folder / "test_relu/test_data_set_0"
+    data.mkdir(parents=True)
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "relu", ends[:1], ends[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8), folder / "test_relu/model.onnx")
+    x = np.array([-1, 0, 1, 2], np.float32)
+    for kind, value in (("input", x), ("output", np.maximum(x, 0))):
+        (data / f"{kind}_0.pb").write_bytes(numpy_helper.from_array(value, "x" if kind == "input" else "y").SerializeToString())
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory):
+    """Paths by the names that FORMS use; nothing is made where there is no onnx."""
+    folder = tmp_path_factory.mktemp("networks")
+    paths = {"program": PROGRAM, "folder": folder, "made": tmp_path_factory.mktemp("made"), "cases": tmp_path_factory.mktemp("cases"),
+             "network": folder / "small.onnx", "integer": folder / "integer.safetensors", "torch_integer": folder / "torch.safetensors", "x": folder / "x.npz"}
+    if not all(importlib.util.find_spec(module) for module in ("onnx", "safetensors")):
+        return paths
+    x = np.random.default_rng(0).standard_normal((400, 3, 8, 8)).astype(np.float32)
+    np.savez(folder / "train.npz", x=x)
+    np.savez(folder / "test.npz", x=x[:100], labels=np.arange(100, dtype=np.int32) % 10)
+    np.savez(paths["x"], x=x[:8])
+    write_network(paths["network"])
+    for platform, model in (("onnxruntime_int8", paths["integer"]), ("pytorch_x86", paths["torch_integer"])):
+        call("quantize", paths["network"], "--platform", platform, "--calibrate", folder / "train.npz", "--out", folder / "prepared.safetensors")
+        call("convert", folder / "prepared.safetensors", "--out", model)
+    call("export", paths["integer"], "--format", "qdq", "--out", folder / "codes.onnx")
+    write_collection(folder)
+    write_node_test(paths["cases"])
+    return paths
+
+
+@pytest.mark.parametrize("script", FORMS)
+def test_smallest_form(script, files):
+    form = FORMS[script]
+    for module in form.needs:
+        if not importlib.util.find_spec(module):
+            pytest.skip(f"{script} needs {module}")
+    words = [word.format(**files) for word in form.words.split()]
+    done = subprocess.run([sys.executable, BENCH / script, *words], capture_output=True, text=True, timeout=600)
+    assert done.returncode in form.codes, done.stdout + done.stderr
+    assert [text for text in form.shows if text not in done.stdout] == [], done.stdout + done.stderr
+
+
+def scripts():
+    return [path for path in BENCH.glob("*.py") if path.read_text().startswith("#!")]
+
+
+def test_every_script_has_a_form():
+    assert sorted(path.name for path in scripts()) == sorted(FORMS)
+
+
+def names_in(path):
+    """What a module defines or imports, wherever that stands in it."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    names |= {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    return names | {alias.asname or alias.name for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names}
+
+
+@pytest.mark.parametrize("path", sorted(BENCH.rglob("*.py")), ids=lambda path: path.name)
+def test_imports_from_neighbours_exist(path):
+    """Also where a library that the script needs is not installed."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        neighbour = BENCH / f"{node.module}.py" if isinstance(node, ast.ImportFrom) and node.module else None
+        if neighbour and neighbour.is_file():
+            assert {alias.name for alias in node.names} - names_in(neighbour) == set(), f"from {node.module}"
