@@ -1,5 +1,5 @@
 # Each target is a short call of tools/steps.sh or a script; CMakePresets.json has the builds.
-.PHONY: quickstart test test-asan test-tsan bench format lint
+.PHONY: quickstart test test-asan test-tsan check-deep bench format lint
 
 # Installs what is missing (apt), builds build/release, runs the main job. Done steps are not repeated.
 quickstart:
@@ -14,6 +14,10 @@ test-asan:
 
 test-tsan:
 	@tools/steps.sh test tsan
+
+# What takes hours: sanitizers, fuzzing, random networks, coverage; ends with a table.
+check-deep:
+	@tools/deep.sh
 
 bench:
 	@tools/steps.sh bench release

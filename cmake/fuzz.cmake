@@ -1,4 +1,5 @@
-# tests/fuzz/NAME.cpp -> fuzz_NAME (libFuzzer), seeds in tests/fuzz/corpus/NAME.
+# tests/fuzz/NAME.cpp -> fuzz_NAME (libFuzzer), seeds in tests/fuzz/corpus/NAME; fuzz_targets makes all of them.
+add_custom_target(fuzz_targets)
 file(GLOB sources CONFIGURE_DEPENDS tests/fuzz/*.cpp)
 foreach(source IN LISTS sources)
   get_filename_component(name ${source} NAME_WE)
@@ -6,4 +7,5 @@ foreach(source IN LISTS sources)
   target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   target_link_libraries(fuzz_${name} PRIVATE halfstep_io halfstep_ir halfstep_formats halfstep_eager)
+  add_dependencies(fuzz_targets fuzz_${name})
 endforeach()

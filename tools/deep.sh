@@ -1,0 +1,106 @@
+#!/bin/sh
+# The checks that take too long for make test. Every step is done, whatever the others find, and a table at the end says what ran,
+# how long, and what it found; exits with 1 where there are findings. What a step has built stays for the next time.
+# usage: tools/deep.sh [STEP...]    (default: all, in this order)
+#   asan      every test under AddressSanitizer and UndefinedBehaviorSanitizer
+#   networks  HALFSTEP_FUZZ_NETWORKS random networks (200) in the program of that build
+#   tsan      tests of the rooms that have threads under ThreadSanitizer
+#   fuzz      every libFuzzer target for HALFSTEP_FUZZ_SECONDS (60); build/fuzz/findings has what breaks them
+#   cuda      CUDA kernels on the host against their references, and through nvcc where it is
+#   coverage  lines that the tests run, by room
+set -eu
+cd "$(dirname "$0")/.."
+out=build/deep
+jobs=$(nproc)
+seconds=${HALFSTEP_FUZZ_SECONDS:-60}
+networks=${HALFSTEP_FUZZ_NETWORKS:-200}
+threaded="base formats kernels runtime compile eager train verify roads device"
+
+build() {
+  preset=$1
+  shift
+  cmake --preset "$preset" && cmake --build "build/$preset" --target "$@"
+}
+
+# tests PRESET [ctest's options]; the last line says how many passed.
+tests() {
+  preset=$1
+  shift
+  ctest --preset "$preset" -j "$jobs" -LE '^(checks|python|bench)$' --output-log "$out/ctest.$preset.log" "$@" && code=0 || code=$?
+  grep 'tests passed' "$out/ctest.$preset.log"
+  return $code
+}
+
+step_asan() { build asan all && tests asan; }
+
+step_networks() { build asan halfstep && build/asan/halfstep fuzz --seeds "0:$networks" --out "$out/networks"; }
+
+step_tsan() {
+  build tsan $(printf 'test_%s ' $threaded) || return
+  tests tsan -L "^($(echo $threaded | tr ' ' '|'))\$" && code=0 || code=$?
+  echo "$(grep 'tests passed' "$out/ctest.tsan.log"), in $threaded"
+  return $code
+}
+
+fuzz_target() {
+  name=${1#fuzz_}
+  mkdir -p "build/fuzz/corpus/$name"
+  "build/fuzz/$1" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="build/fuzz/findings/$name." "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" > "$out/$1.log" 2>&1 && verdict=ok || verdict=FAIL
+  echo "$verdict $1: $(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$1.log") executions"
+  [ $verdict = ok ]
+}
+
+step_fuzz() {
+  build fuzz fuzz_targets || return
+  rm -rf build/fuzz/findings
+  mkdir -p build/fuzz/findings
+  targets=$(cd tests/fuzz && ls ./*.cpp | sed 's,./\(.*\)\.cpp,fuzz_\1,')
+  echo "$targets" | xargs -P "$jobs" -I{} "$0" --fuzz-target {} && code=0 || code=$?
+  echo "$(echo "$targets" | wc -l) targets for $seconds s each, $(ls build/fuzz/findings | wc -l) findings"
+  return $code
+}
+
+step_cuda() {
+  build release test_kernels && build/release/test_kernels --gtest_brief=1 || return
+  tools/check_cuda build/release && code=0 || code=$?
+  [ $code = 0 ] || [ $code = 77 ]
+}
+
+step_coverage() {
+  build coverage all && find build/coverage -name '*.gcda' -delete && tests coverage && tools/coverage.py build/coverage
+}
+
+if [ "${1:-}" = --fuzz-target ]; then
+  fuzz_target "$2"
+  exit
+fi
+for step in "$@"; do
+  case $step in
+    asan | networks | tsan | fuzz | cuda | coverage) ;;
+    *) echo "deep: found '$step', expected asan, networks, tsan, fuzz, cuda or coverage" >&2; exit 2 ;;
+  esac
+done
+[ $# != 0 ] || set -- asan networks tsan fuzz cuda coverage
+
+mkdir -p $out
+tools/setup.sh
+tools/setup.sh deep
+tools/python_env.sh
+[ ! -x build/venv/bin/python ] || export HALFSTEP_PYTHON="$PWD/build/venv/bin/python"
+: > $out/table
+bad=0
+for step in "$@"; do
+  echo "== $step ($out/$step.log)"
+  start=$(date +%s)
+  if "step_$step" > "$out/$step.log" 2>&1; then
+    verdict=ok
+  else
+    verdict=FAIL
+    bad=1
+  fi
+  printf '%-5s%-10s%6s s  %s\n' $verdict "$step" $(($(date +%s) - start)) "$(tail -n 1 "$out/$step.log")" | tee -a $out/table
+done
+printf '\n%-5s%-10s%8s  %s\n' "" step time "what it found"
+cat $out/table
+exit $bad
