@@ -4,7 +4,7 @@ set(HALFSTEP_LEAST_Clang 16)
 set(least "${HALFSTEP_LEAST_${CMAKE_CXX_COMPILER_ID}}")
 if(NOT least OR CMAKE_CXX_COMPILER_VERSION VERSION_LESS least)
   message(FATAL_ERROR "found ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} (${CMAKE_CXX_COMPILER}), expected GCC "
-                      "${HALFSTEP_LEAST_GNU} or Clang ${HALFSTEP_LEAST_Clang}, or later ones: older ones lack parts of C++20. "
+                      "${HALFSTEP_LEAST_GNU} or Clang ${HALFSTEP_LEAST_Clang}, or later ones, which are tested and know enough of C++20. "
                       "In a fresh build folder, CXX=g++-12 or -DCMAKE_CXX_COMPILER=g++-12 names another.")
 endif()
 
