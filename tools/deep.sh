@@ -55,6 +55,7 @@ step_fuzz() {
   build fuzz fuzz_targets || return
   rm -rf build/fuzz/findings
   mkdir -p build/fuzz/findings
+  export ASAN_SYMBOLIZER_PATH="$(command -v llvm-symbolizer-16 || true)"
   targets=$(cd tests/fuzz && ls ./*.cpp | sed 's,./\(.*\)\.cpp,fuzz_\1,')
   echo "$targets" | xargs -P "$jobs" -I{} "$0" --fuzz-target {} && code=0 || code=$?
   echo "$(echo "$targets" | wc -l) targets for $seconds s each, $(ls build/fuzz/findings | wc -l) findings"

@@ -114,7 +114,10 @@ Operand Builder::make_input(const std::string& name, bool has_rank, const std::f
 
 void Builder::set_outputs(const std::vector<Operand>& operands, std::vector<std::string> names) {
   std::vector<Value> values;
-  for (const Operand& operand : operands) values.push_back(value_of(operand));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i].there()) fail("{}: found nothing for output '{}'", file_, names[i]);
+    values.push_back(value_of(operands[i]));
+  }
   model_.graph.set_outputs(std::move(values), std::move(names));
 }
 
@@ -144,6 +147,8 @@ bool Builder::attempt(const Node& node, bool is_outermost, const std::function<v
     }
     ++survey_->unchecked;
     look_up();
+  } catch (const MissingInput& error) {
+    fail("{}: {}", node.where(), error.what());
   } catch (const Error& error) {
     if (!surveys() && is_outermost) throw_lack(node, error);
     if (!surveys() || error.kind() != ErrorKind::unsupported) throw;
@@ -275,7 +280,7 @@ Tensor Builder::contents(const Operand& operand) {
     throw NeedsExtents("it depends on open extents of the inputs");
   }
   if (operand.lost) throw NeedsValues("it depends on what is not supported");
-  HS_CHECK(operand.value);
+  if (!operand.value) throw MissingInput();
   return evaluated(operand.value);
 }
 

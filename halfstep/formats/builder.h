@@ -46,7 +46,7 @@ class Builder {
   static Operand known(Tensor tensor, std::string name = {});
   static Operand lost();
 
-  /// Contents, computed where they are not known. Throws NeedsValues, NeedsExtents.
+  /// Contents, computed where they are not known. Throws NeedsValues, NeedsExtents, MissingInput.
   Tensor contents(const Operand& operand);
   std::vector<int64_t> integers(const Node& node, const Operand& operand);
 

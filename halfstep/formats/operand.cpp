@@ -39,7 +39,7 @@ Tensor Elements::tensor() const {
 Type Operand::type() const {
   if (value) return value.type();
   if (tensor.defined()) return tensor.type();
-  HS_CHECK(elements.has_value());
+  if (!elements) throw MissingInput();
   return elements->type();
 }
 

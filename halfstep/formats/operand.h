@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "halfstep/base/elements.h"
+#include "halfstep/base/status.h"
 #include "halfstep/base/tensor.h"
 #include "halfstep/ir/graph.h"
 
@@ -23,6 +24,12 @@ struct Elements {
   Tensor tensor() const;
 };
 
+/// Asked for what nothing has: a node lacks an input that its translation reads. Builder::attempt says which node.
+class MissingInput : public Error {
+ public:
+  MissingInput() : Error(ErrorKind::bad_input, "an input is missing") {}
+};
+
 /// Nothing, a value of our graph, a tensor whose contents are known, or elements of which some are known.
 struct Operand {
   Value value = {};
@@ -33,7 +40,7 @@ struct Operand {
 
   bool there() const { return value || tensor.defined() || elements || lost; }
   bool known() const { return tensor.defined(); }
-  /// The type of anything but nothing.
+  /// Throws MissingInput for nothing.
   Type type() const;
   const Dims dims() const { return type().dims; }
 };

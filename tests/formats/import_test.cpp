@@ -1,6 +1,7 @@
 // From ONNX graphs to ours: entries of records, known values, control flow, and what is refused.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 
 #include "halfstep/formats/onnx/node.h"
@@ -370,6 +371,23 @@ TEST(Import, windows_are_written_out) {
       message(pooled("MaxPool", {far, attribute("auto_pad", "SAME_UPPER")})),
       "m.onnx: node 'y': MaxPool: auto_pad SAME_UPPER with a stride of 5 over a window of 3 means different elements "
       "to different runtimes, expected pads");
+}
+
+/// A node without any input, of every operator that a function of its own translates.
+TEST(Import, inputs_that_are_missing_are_no_defects_of_ours) {
+  const auto import_without_inputs = [](const std::string& op) {
+    ModelText text;
+    text.add(op, {}, {"y"}).set_name("it");
+    text.output("y");
+    import_text(text, bound());
+  };
+  EXPECT_EQ(error_of([&] { import_without_inputs("ConstantOfShape"); }),
+            "m.onnx: node 'it': ConstantOfShape: an input is missing");
+  for (const auto& entry : std::filesystem::directory_iterator(HALFSTEP_SOURCE_DIR "/halfstep/formats/onnx/ops")) {
+    const std::string op = entry.path().stem();
+    const std::string text = error_of([&] { import_without_inputs(op); });
+    EXPECT_EQ(text.find("this is a bug"), std::string::npos) << op << ": " << text;
+  }
 }
 
 TEST(Coverage, lists_every_reason_once_with_its_nodes) {

@@ -16,8 +16,8 @@ constexpr size_t kMaxDescription = 4096;
 
 class Reader {
  public:
-  Reader(const std::shared_ptr<const io::MappedFile>& owner, std::span<const std::byte> bytes, const std::string& name)
-      : owner_(owner), bytes_(bytes), name_(name) {}
+  Reader(const std::shared_ptr<const io::MappedFile>& owner, std::span<const std::byte> bytes)
+      : owner_(owner), bytes_(bytes) {}
 
   bool ended() const { return at_ == bytes_.size(); }
   size_t left() const { return bytes_.size() - at_; }
@@ -82,7 +82,6 @@ class Reader {
 
   const std::shared_ptr<const io::MappedFile>& owner_;
   std::span<const std::byte> bytes_;
-  const std::string& name_;
   size_t at_ = 0;
 };
 
@@ -101,7 +100,7 @@ void check_claim(const Tensor& tensor, const Claim& claim, const std::string& wh
 std::map<std::string, Tensor> read_parameters(const std::shared_ptr<const io::MappedFile>& owner,
                                               std::span<const std::byte> bytes,
                                               const std::map<std::string, Claim>& claims, const std::string& name) {
-  Reader reader(owner, bytes, name);
+  Reader reader(owner, bytes);
   std::map<std::string, Tensor> tensors;
   for (const auto& [parameter, claim] : claims) {
     const std::string where = fmt::format("{}: parameter '{}'", name, parameter);
