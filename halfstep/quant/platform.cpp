@@ -41,6 +41,7 @@ void override_field(YAML::Node root, const std::string& path, const std::string&
 BitRule read_bits(YamlReader& reader) {
   BitRule rule;
   rule.legal = reader.integers("legal_bits");
+  if (rule.legal.empty()) fail("{}: found no width, expected at least one", reader.where("legal_bits"));
   for (const int64_t bits : rule.legal) {
     if (bits < 2 || bits > 16) fail("{}: found {}, expected 2 to 16", reader.where("legal_bits"), bits);
   }

@@ -22,13 +22,14 @@ YAML::Node parse_yaml(const std::string& text, const std::string& file) {
 
 namespace {
 
+std::string shown_path(const std::string& path) { return path.empty() ? "record" : path; }
+
 /// The library keeps a key that is given twice, and reads the first.
 void require_names(const YAML::Node& map, const std::string& file, const std::string& path) {
   std::map<std::string, int> lines;
   for (const auto& entry : map) {
     const int line = entry.first.Mark().line + 1;
-    if (!entry.first.IsScalar())
-      fail("{}:{}: {}: found a key that is no text", file, line, path.empty() ? "record" : path);
+    if (!entry.first.IsScalar()) fail("{}:{}: {}: found a key that is no text", file, line, shown_path(path));
     const std::string key = (path.empty() ? "" : path + ".") + entry.first.Scalar();
     const auto [first, is_new] = lines.emplace(entry.first.Scalar(), line);
     if (!is_new) fail("{}:{}: {}: the key is given twice, before in line {}", file, line, key, first->second);
@@ -48,7 +49,8 @@ std::string shown(const YAML::Node& node) {
 YamlReader::YamlReader(const YAML::Node& node, std::string file, std::string path)
     : node_(node), file_(std::move(file)), path_(std::move(path)) {
   if (!node_.IsMap())
-    fail("{}:{}: {}: found no mapping, expected keys and values", file_, node_.Mark().line + 1, path_);
+    fail("{}:{}: {}: found no mapping, expected keys and values", file_, std::max(node_.Mark().line, 0) + 1,
+         shown_path(path_));
   require_names(node_, file_, path_);
 }
 

@@ -3,13 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "halfstep/base/embedded.h"
 #include "tests/support/error.h"
+#include "tests/support/files.h"
 
 namespace halfstep::quant {
 namespace {
 
 using test::error_of;
+using test::TemporaryFolder;
 
 std::string record(const std::string& name) {
   const auto bytes = embedded("platforms/" + name + ".yaml");
@@ -108,6 +112,191 @@ TEST(Platform, ALegalRuleIsForAnOperatorOrAKind) {
             "p.yaml:24: legal[0].reason: expected either op or trait");
   EXPECT_EQ(error_with("legal: []", "legal:\n  - {op: add, trait: accumulates, reason: why}"),
             "p.yaml:24: legal[0].op: expected either op or trait");
+}
+
+struct Mistake {
+  const char *what, *from, *to, *message;
+};
+
+class PlatformMistakes : public testing::TestWithParam<Mistake> {};
+
+TEST_P(PlatformMistakes, AreNamedWithLineAndKey) {
+  EXPECT_EQ(error_with(GetParam().from, GetParam().to), GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Values, PlatformMistakes,
+    testing::Values(
+        Mistake{"a_width_below_two", "legal_bits: [2, 3", "legal_bits: [1, 3",
+                "p.yaml:6: weights.legal_bits: found 1, expected 2 to 16"},
+        Mistake{"a_width_above_sixteen", "legal_bits: [2, 3", "legal_bits: [17, 3",
+                "p.yaml:6: weights.legal_bits: found 17, expected 2 to 16"},
+        Mistake{"wide_weights", "legal_bits: [2, 3", "legal_bits: [9, 3",
+                "p.yaml:6: weights.legal_bits: found more than 8 bits, expected 2 to 8 for weights"},
+        Mistake{"a_default_that_is_not_legal", "legal_bits: [2, 3, 4, 5, 6, 7, 8]", "legal_bits: [2, 3]",
+                "p.yaml:5: weights.bits: 8 is not legal here; expected one of 2, 3"},
+        Mistake{"no_legal_width", "legal_bits: [2, 3, 4, 5, 6, 7, 8]", "legal_bits: []",
+                "p.yaml:6: weights.legal_bits: found no width, expected at least one"},
+        Mistake{"widths_that_are_no_list", "legal_bits: [2, 3, 4, 5, 6, 7, 8]", "legal_bits: 8",
+                "p.yaml:6: weights.legal_bits: found '8', expected a list of whole numbers"},
+        Mistake{"widths_that_are_no_numbers", "legal_bits: [2, 3", "legal_bits: [two, 3",
+                "p.yaml:6: weights.legal_bits: found a list, expected a list of whole numbers"},
+        Mistake{"a_granularity", "granularity: channel", "granularity: chanel",
+                "p.yaml:7: weights.granularity: found 'chanel', expected channel, tensor, did you mean 'channel'?"},
+        Mistake{"a_misspelled_key", "granularity:", "granularty:",
+                "p.yaml:7: weights.granularty: unknown key, did you mean 'granularity'?"},
+        Mistake{"an_unknown_key", "granularity: channel", "granularity: channel\n  colour: red",
+                "p.yaml:8: weights.colour: unknown key"},
+        Mistake{"an_unknown_key_of_the_record", "power_of_two: false", "power_of_two: false\npower_of_tow: 1",
+                "p.yaml:18: power_of_tow: unknown key, did you mean 'power_of_two'?"},
+        Mistake{"an_observer", "observer: minmax", "observer: minmix",
+                "p.yaml:8: weights.observer: found 'minmix', expected minmax, mse, did you mean 'minmax'?"},
+        Mistake{"zero_points", "zero_points: affine", "zero_points: symmetric",
+                "p.yaml:12: features.zero_points: found 'symmetric', expected affine, offset"},
+        Mistake{"a_rate_of_zero", "rate: 0.05", "rate: 0", "p.yaml:14: features.rate: found 0, expected 1e-06 to 1"},
+        Mistake{"a_rate_that_is_no_number", "rate: 0.05", "rate: .nan",
+                "p.yaml:14: features.rate: found nan, expected 1e-06 to 1"},
+        Mistake{"a_rate_in_words", "rate: 0.05", "rate: slow",
+                "p.yaml:14: features.rate: found 'slow', expected a number"},
+        Mistake{"low_bits_below", "below: 8", "below: 18", "p.yaml:15: low_bits.below: found 18, expected 0 to 17"},
+        Mistake{"low_bits_that_may_be_learned", "learned: true", "learned: maybe",
+                "p.yaml:15: low_bits.learned: found 'maybe', expected true or false"},
+        Mistake{"low_bits_with_more", "learned: true", "learned: true, rate: 1",
+                "p.yaml:15: low_bits.rate: unknown key"},
+        Mistake{"wide_edges", "edges: {bits: 8}", "edges: {bits: 9}",
+                "p.yaml:16: edges.bits: found 9, expected 2 to 8"},
+        Mistake{"no_edges", "edges: {bits: 8}\n", "", "p.yaml:1: edges: is missing"},
+        Mistake{"a_form_of_requantization", "form: fixed_point", "form: fixed",
+                "p.yaml:18: requantize.form: found 'fixed', expected fixed_point, power_of_two, float32, fbgemm, x86"},
+        Mistake{"a_form_that_needs_other_scales", "form: fixed_point", "form: power_of_two",
+                "p.yaml:18: requantize.form: power_of_two needs power_of_two scales"},
+        Mistake{"a_form_without_leaky_relu", "form: fixed_point", "form: float32",
+                "p.yaml:21: activations.weighted: found 'leaky_relu', expected activations that such operators take in "
+                "with the float32 form of requantization: relu, relu6"},
+        Mistake{"a_short_multiplier", "multiplier_bits: 31", "multiplier_bits: 14",
+                "p.yaml:18: requantize.multiplier_bits: found 14, expected 15 to 31"},
+        Mistake{"a_method", "method: divide", "method: multiply",
+                "p.yaml:19: rounding.method: found 'multiply', expected divide, reciprocal"},
+        Mistake{"a_rounding", "mode: half_even", "mode: half_evn",
+                "p.yaml:19: rounding.mode: found 'half_evn', expected half_even, half_away, half_up, did you mean "
+                "'half_even'?"},
+        Mistake{"a_multiple_of_zero", "multiple: 1", "multiple: 0",
+                "p.yaml:22: channels.multiple: found 0, expected 1 to 4096"},
+        Mistake{"channels_above", "above: 0", "above: -1", "p.yaml:22: channels.above: found -1, expected 0 to 65536"},
+        Mistake{"a_mapping_in_place_of_text", "power_of_two: false", "power_of_two: {a: 1}",
+                "p.yaml:17: power_of_two: found a mapping, expected true or false"},
+        Mistake{"rules_that_are_no_list", "legal: []", "legal: {op: add}",
+                "p.yaml:23: legal: found no list, expected a list of mappings"},
+        Mistake{"a_rule_that_is_no_mapping", "legal: []", "legal: [add]",
+                "p.yaml:23: legal[0]: found no mapping, expected keys and values"},
+        Mistake{"a_rule_for_an_unknown_operator", "legal: []", "legal: [{op: conv2, reason: why}]",
+                "p.yaml:23: legal[0].op: found 'conv2', expected an operator, did you mean 'conv'?"},
+        Mistake{"a_rule_for_an_unknown_kind", "legal: []", "legal: [{trait: heavy, reason: why}]",
+                "p.yaml:23: legal[0].trait: found 'heavy', expected weighted, accumulates, pointwise, preserves_range, "
+                "same_scale"},
+        Mistake{"a_rule_without_a_reason", "legal: []", "legal: [{op: add}]", "p.yaml:23: legal[0].reason: is missing"},
+        Mistake{"a_rule_with_features_in_words", "legal: []", "legal: [{op: add, features: all, reason: why}]",
+                "p.yaml:23: legal[0].features: found 'all', expected a list of whole numbers"},
+        Mistake{"a_rule_that_may_refuse", "legal: []", "legal: [{op: add, refused: perhaps, reason: why}]",
+                "p.yaml:23: legal[0].refused: found 'perhaps', expected true or false"},
+        Mistake{"a_rule_with_an_unknown_key", "legal: []", "legal: [{op: add, weight: [8], reason: why}]",
+                "p.yaml:23: legal[0].weight: unknown key, did you mean 'weights'?"}),
+    [](const auto& mistake) { return std::string(mistake.param.what); });
+
+TEST(Platform, OverridesReachEveryField) {
+  const auto platform =
+      load_platform("generic_int8", {{"features.rate", "0.5"},
+                                     {"requantize.multiplier_bits", "15"},
+                                     {"weights", "{bits: 4, legal_bits: [4], granularity: tensor, observer: mse}"},
+                                     {"weights.bits", "4"}});
+  EXPECT_EQ(platform.rate, 0.5);
+  EXPECT_EQ(platform.multiplier_bits, 15);
+  EXPECT_EQ(platform.weights.legal, std::vector<int64_t>{4});
+  EXPECT_FALSE(platform.per_channel);
+}
+
+TEST(Platform, OverridesOfWhatIsNotThereAreRefused) {
+  EXPECT_EQ(error_of_override("generic_int8", "features.rat", "1"),
+            "override 'features.rat': the platform has no key 'rat', did you mean 'rate'?");
+  EXPECT_EQ(error_of_override("generic_int8", "roundin.mode", "1"),
+            "override 'roundin.mode': the platform has no key 'roundin', did you mean 'rounding'?");
+  EXPECT_EQ(error_of_override("generic_int8", "platform.name", "mine"),
+            "override 'platform.name': the platform has no key 'name'");
+  EXPECT_EQ(error_of_override("generic_int8", "features.rate", "[1"),
+            "override 'features.rate':1: column 1: found what is no YAML, expected keys, values and brackets that end");
+  EXPECT_EQ(error_of_override("generic_int8", "features.rate", "2"),
+            "platforms/generic_int8.yaml:1: features.rate: found 2, expected 1e-06 to 1");
+}
+
+/// The resolved record has every override in it, and reads as the same platform.
+TEST(Platform, TheResolvedRecordSaysEverything) {
+  const Platform platform = load_platform("magik_t40", {{"features.rate", "0.5"}, {"rounding.mode", "half_away"}});
+  EXPECT_NE(platform.text.find("rate: 0.5"), std::string::npos) << platform.text;
+  const Platform again = parse_platform(platform.text, "again");
+  EXPECT_EQ(again.text, platform.text);
+  EXPECT_EQ(again.rate, 0.5);
+  EXPECT_EQ(again.rounding, "half_away");
+  EXPECT_EQ(again.channel_multiple, 32);
+  EXPECT_EQ(again.legal.size(), 3U);
+}
+
+TEST(Platform, AreFoundByNameOrPath) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "mine.yaml") << replaced(record("generic_int8"), "platform: generic_int8", "platform: mine");
+  EXPECT_EQ(load_platform((folder / "mine.yaml").string()).name, "mine");
+  EXPECT_EQ(load_platform((folder / "mine.yaml").string(), {{"platform", "yours"}}).name, "yours");
+  const std::string known = "generic_int8, magik_t40, onnxruntime_int8, pow2_int8, pytorch_fbgemm, pytorch_x86";
+  EXPECT_EQ(error_of([] { load_platform("generic_int9"); }),
+            "platform 'generic_int9' is not known, did you mean 'generic_int8'?; expected a file or one of " + known);
+  for (const char* path : {"nowhere.yaml", "no/where", "/tmp/"}) {
+    EXPECT_EQ(error_of([&] { load_platform(path); }),
+              std::string(path) + ": cannot be read; expected a platform file or one of " + known);
+  }
+}
+
+TEST(Platform, WhatIsNoRecordIsRefused) {
+  for (const char* text : {"", "platform", "[1, 2]"})
+    EXPECT_EQ(error_of([&] { parse_platform(text, "p.yaml"); }),
+              "p.yaml:1: record: found no mapping, expected keys and values");
+}
+
+const OpInfo& op(const char* name) { return *find_operator(name); }
+
+TEST(Platform, ObjectsToWidthsByTheFirstRuleThatHolds) {
+  const Platform platform = load_platform(
+      "generic_int8", {{"legal",
+                        "[{op: conv2d, features: [4, 8], weights: [8], reason: so it is built}, {op: softmax, refused: "
+                        "true, reason: no table is long enough}, {trait: weighted, weights: [2], reason: tiny}]"}});
+  using Objections = std::vector<std::string>;
+  EXPECT_EQ(platform.objections(op("conv2d"), 8, 8), Objections());
+  EXPECT_EQ(platform.objections(op("conv2d"), 4, 6),
+            Objections({"generic_int8 cannot have features of 6 bits, expected 4, 8; so it is built",
+                        "generic_int8 cannot have weights of 4 bits, expected 8; so it is built"}));
+  EXPECT_EQ(platform.objections(op("conv2d"), 9, 9),
+            Objections({"generic_int8 cannot have features of 9 bits, expected 2, 3, 4, 5, 6, 7, 8",
+                        "generic_int8 cannot have weights of 9 bits, expected 2, 3, 4, 5, 6, 7, 8"}));
+  EXPECT_EQ(platform.objections(op("conv2d"), 0, 8), Objections());
+  EXPECT_EQ(platform.objections(op("linear"), 8, 8),
+            Objections({"generic_int8 cannot have weights of 8 bits, expected 2; tiny"}));
+  EXPECT_EQ(platform.objections(op("linear"), 2, 5), Objections());
+  EXPECT_EQ(platform.objections(op("add"), 0, 5), Objections());
+  EXPECT_EQ(platform.objections(op("softmax"), 0, 8),
+            Objections({"generic_int8 has no softmax: no table is long enough"}));
+  EXPECT_EQ(
+      error_of([&] { platform.require_legal(op("conv2d"), "here", 4, 6); }),
+      "here: generic_int8 cannot have features of 6 bits, expected 4, 8; so it is built; generic_int8 cannot have "
+      "weights of 4 bits, expected 8; so it is built");
+  EXPECT_EQ(test::kind_of([&] { platform.require_legal(op("conv2d"), "here", 4, 6); }), ErrorKind::unsupported);
+  EXPECT_EQ(error_of([&] { platform.require_legal(op("conv2d"), "here", 8, 8); }), "no error");
+}
+
+TEST(Platform, FusesWhatItLists) {
+  const Platform platform = load_platform("generic_int8");
+  EXPECT_TRUE(platform.fuses("leaky_relu", "weighted"));
+  EXPECT_FALSE(platform.fuses("leaky_relu", "accumulates"));
+  EXPECT_TRUE(platform.fuses("relu6", "accumulates"));
+  EXPECT_FALSE(platform.fuses("sigmoid", "weighted"));
+  EXPECT_FALSE(platform.fuses("relu", "pointwise"));
 }
 
 }  // namespace

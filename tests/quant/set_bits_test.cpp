@@ -1,10 +1,8 @@
 // Widths changed after prepare: every operator that meets the new codes must take them.
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/quant/quantizer.h"
+#include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
 namespace halfstep::quant {
@@ -13,17 +11,13 @@ namespace {
 using test::error_of;
 
 Model prepared(const std::string& body, const std::string& legal) {
-  Model model;
-  model.graph =
-      parse("graph g(x: f32[1, 4, 6, 6]) {\n  param @w: f32[4, 4, 1, 1]\n  param @v: f32[4, 4, 1, 1]\n" + body + "}\n",
-            "g.ir");
-  for (const Value tensor : model.graph.tensors()) model.tensors[tensor.name()] = Tensor(tensor.dtype(), tensor.dims());
-  return prepare(model, load_platform("generic_int8", {{"legal", legal}}));
+  return test::prepared(test::network("graph g(x: f32[1, 4, 6, 6]) {\n  param @w: f32[4, 4, 1, 1]\n"
+                                      "  param @v: f32[4, 4, 1, 1]\n" +
+                                      body + "}\n"),
+                        "generic_int8", {}, {{"legal", legal}});
 }
 
-int bits(const Model& model, const std::string& quantizer) {
-  return bits_of(ops::FakeQuantize(model.graph.op(quantizer).node()));
-}
+int bits(const Model& model, const std::string& quantizer) { return bits_of(test::quantizer(model, quantizer)); }
 
 TEST(SetBits, TheReadersOfALayersCodesHaveASayToo) {
   Model model = prepared("  c = conv2d(x=x, w=@w)\n  s = sigmoid(x=c)\n  d = conv2d(x=s, w=@v)\n  return d\n",
@@ -89,6 +83,53 @@ TEST(SetBits, WeightsAndFeaturesAreCheckedTogether) {
   set_bits(model, "d", 4, 4);
   EXPECT_EQ(bits(model, "v.q"), 4);
   EXPECT_EQ(bits(model, "w.q"), 8);
+}
+
+const std::string kChain =
+    "  c1 = conv2d(x=x, w=@w)\n  c2 = conv2d(x=c1, w=@v)\n  d = conv2d(x=c2, w=@w)\n  return d\n";
+
+TEST(SetBits, SelectorsChooseLayersAsFileNamesDo) {
+  Model model = prepared(kChain, "[]");
+  set_bits(model, "c?", 4, 5);
+  EXPECT_EQ(bits(model, "w.q"), 4);
+  EXPECT_EQ(bits(model, "v.q"), 4);
+  EXPECT_EQ(bits(model, "w.q.2"), 8);
+  EXPECT_EQ(bits(model, "c1.q"), 5);
+  EXPECT_EQ(bits(model, "d.q"), 8);
+  set_bits(model, "[d]", {}, 3);
+  EXPECT_EQ(bits(model, "d.q"), 3);
+  EXPECT_EQ(bits(model, "w.q.2"), 8);
+  set_bits(model, "x.q", 2, 6);  // an input has no weight
+  EXPECT_EQ(bits(model, "x.q"), 6);
+  EXPECT_EQ(bits(model, "w.q"), 4);
+}
+
+TEST(SetBits, AreWhatPrepareWouldHaveGiven) {
+  const Model eight = test::calibrated(prepared(kChain, "[]"));
+  Model changed = eight;
+  set_bits(changed, "*", 4, 4);
+  set_bits(changed, "*", 8, 8);
+  EXPECT_EQ(print(changed.graph), print(eight.graph));
+  EXPECT_EQ(digest(changed), digest(eight));
+}
+
+TEST(SetBits, SelectorsThatChooseNothingAreRefused) {
+  Model model = prepared(
+      "  c = conv2d(x=x, w=@w)\n  p = max_pool2d(x=c) {kernel: [2, 2], stride: [2, 2]}\n  s = softmax(x=p) {axis: 1}\n "
+      " return s\n",
+      "[]");
+  EXPECT_EQ(error_of([&] { set_bits(model, "cc", 4, {}); }), "selector 'cc' matches no layer, did you mean 'c'?");
+  EXPECT_EQ(error_of([&] { set_bits(model, "elsewhere*", 4, {}); }), "selector 'elsewhere*' matches no layer");
+  EXPECT_EQ(error_of([&] { set_bits(model, "p", {}, 4); }),
+            "selector 'p': max_pool2d 'p' has no quantizer of its own, expected a layer or a quantizer");
+  EXPECT_EQ(error_of([&] { set_bits(model, "s", {}, 4); }),
+            "selector 's': softmax 's' has no quantizer of its own, expected a layer or a quantizer");
+  EXPECT_EQ(error_of([&] { set_bits(model, "[ps]", {}, 4); }),
+            "selector '[ps]': max_pool2d 'p' has no quantizer of its own, expected a layer or a quantizer");
+  set_bits(model, "[cps]", {}, 4);
+  EXPECT_EQ(bits(model, "c.q"), 4);
+  Model floats = test::images("  c = conv2d(x, w=@w)\n  return c\n");
+  EXPECT_EQ(error_of([&] { set_bits(floats, "*", 4, {}); }), "the network is not prepared; run quantize first");
 }
 
 }  // namespace

@@ -1,15 +1,9 @@
-// What has codes is decided once: which operators stay in float and why, and that every later step obeys.
+// What has codes is decided once, and every later step obeys on both roads.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "halfstep/api/model.h"
 #include "halfstep/ir/float_operators.h"
-#include "halfstep/ir/ops.h"
 #include "halfstep/ir/parse.h"
 #include "tests/roads/fixture.h"
-#include "tests/support/error.h"
-#include "tests/support/files.h"
 
 namespace halfstep::test {
 namespace {
@@ -95,19 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "pow2_int8"}),
     [](const auto& c) { return std::string(c.param.what); });
 
-TEST(CodePlanOf, NegativeSlopesBecomeTables) {
-  const auto has_table = [](const char* alpha, const char* platform) {
-    const Model model = quant::prepare(
-        network(std::string("  l = leaky_relu(c) {alpha: ") + alpha + "}\n  y = conv2d(l, w=@u)\n  return y\n"),
-        quant::load_platform(platform));
-    return static_cast<bool>(model.graph.op("c.q"));
-  };
-  EXPECT_TRUE(has_table("-0.5", "generic_int8"));
-  EXPECT_TRUE(has_table("0.0", "generic_int8"));
-  EXPECT_FALSE(has_table("0.3", "generic_int8"));
-}
-
-TEST(CodePlanOf, APaddedNumberIsInTheRangeBehindIt) {
+TEST(CodePlanOnData, APaddedNumberIsInTheRangeBehindIt) {
   Model prepared = quant::prepare(
       network("  d = pad(c, value=@three) {pads: [0, 0, 1, 1, 0, 0, 1, 1]}\n  y = conv2d(d, w=@u)\n  return y\n"),
       quant::load_platform("generic_int8"));
@@ -115,50 +97,6 @@ TEST(CodePlanOf, APaddedNumberIsInTheRangeBehindIt) {
   ThreadPool pool(2);
   train::calibrate(prepared, api::parts_for(prepared, data).train, {.batch = 8, .batches = 2}, pool);
   EXPECT_GE(prepared.tensors.at("c.high").data<float>()[0], 3.0F);
-}
-
-TEST(CodePlanOf, NetworksWithoutALayerSayWhy) {
-  const auto said = [](const std::string& body) {
-    return error_of([&] {
-      const std::string text = "graph g(x: f32[2, 4, 6, 6]) {\n  param @w: f32[4, 4, 3, 3]\n" + body + "}\n";
-      quant::prepare(train::initialize(parse(text, "g.ir"), 1), quant::load_platform("generic_int8"));
-    });
-  };
-  EXPECT_EQ(said("  k = mul(a=@w, b=@w)\n  c = conv2d(x, w=k)\n  return c\n"),
-            "network 'g': found no operator with weights that can have codes, expected at least one; conv2d 'c': its "
-            "weight 'k' is computed");
-}
-
-TEST(CodePlanOf, WeightsWithoutNumbersAreNamed) {
-  Model model = network("  y = conv2d(c, w=@u)\n  return y\n");
-  model.tensors.at("u").data<float>()[3] = NAN;
-  EXPECT_EQ(error_of([&] { quant::prepare(model, quant::load_platform("generic_int8")); }),
-            "g.ir:7: node 'y': 'u' has 1 elements that are NaN or infinite, expected numbers; they came in so, or a "
-            "normalization behind this conv2d makes them");
-}
-
-TEST(CodePlanOf, ManyLinksOfAConcatTakeNoTime) {
-  std::string body = "  k0 = relu(c)\n";
-  for (int i = 0; i < 40; ++i) {
-    const std::string from = std::to_string(i), to = std::to_string(i + 1);
-    body += "  d" + from + " = concat(x=[k" + from + ", k" + from + "])\n  k" + to + " = slice(d" + from +
-            ") {starts: [0], ends: [4], axes: [1]}\n";
-  }
-  const Model prepared =
-      quant::prepare(network(body + "  y = conv2d(k40, w=@u)\n  return y\n"), quant::load_platform("generic_int8"));
-  EXPECT_EQ(prepared.graph.all<ops::FakeQuantize>().size(), 5U);
-}
-
-TEST(CodePlanOf, ANetworkThatDisagreesIsRefused) {
-  Model prepared =
-      quant::prepare(network("  s = softmax(c) {axis: 1}\n  return s\n"), quant::load_platform("generic_int8"));
-  set_float_operators(prepared, {});
-  EXPECT_EQ(error_of([&] { quant::convert(prepared, {.float_islands = true}); }),
-            "g.ir:7: node 's': softmax has no form on codes, and the network does not say that it stays in float; run "
-            "quantize again");
-  set_float_operators(prepared, {{"s", "so"}, {"c", "so"}});
-  EXPECT_EQ(error_of([&] { quant::convert(prepared, {.float_islands = true}); }),
-            "g.ir:6: node 'c': reads 'w.q', which is nowhere but as codes behind its quantizer");
 }
 
 }  // namespace

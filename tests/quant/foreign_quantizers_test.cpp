@@ -3,24 +3,21 @@
 
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/ops.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/quant/quantizer.h"
-#include "halfstep/train/network.h"
+#include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
 namespace halfstep::test {
 namespace {
 
-Model network(const std::string& operations) {
-  Model model = train::initialize(parse("graph net(x: f32[?, 3, 8, 8]) {\n"
-                                        "  param @w: f32[4, 3, 3, 3]\n"
-                                        "  const @sx: f32[1]\n"
-                                        "  const @sy: f32[1]\n"
-                                        "  const @z: f32[1]\n" +
-                                        operations + "}\n"),
-                                  1);
+/// Operations on images, with the scales sx and sy and the zero point z of another framework.
+Model foreign(const std::string& operations) {
+  Model model = network(
+      "graph net(x: f32[?, 3, 8, 8]) {\n"
+      "  param @w: f32[4, 3, 3, 3]\n"
+      "  const @sx: f32[1]\n"
+      "  const @sy: f32[1]\n"
+      "  const @z: f32[1]\n" +
+      operations + "}\n");
   model.tensors["sx"] = Tensor::scalar(2.54F);
   model.tensors["sy"] = Tensor::scalar(5.1F);
   model.tensors["z"] = Tensor::scalar(0.0F);
@@ -37,14 +34,14 @@ const char* const kQat =
     "  return y\n";
 
 TEST(ForeignQuantizers, GoAndLeaveWhatTheyLearned) {
-  Model model = network(kQat);
+  Model model = foreign(kQat);
   const auto learned = quant::take_out_quantizers(model);
   EXPECT_EQ(learned, (quant::LearnedMagnitudes{{"x", 2.54F}, {"r", 5.1F}}));
   EXPECT_EQ(model.graph.ops().size(), 3U);
 }
 
 TEST(ForeignQuantizers, RangesStayAsTheyWereLearned) {
-  const Model prepared = quant::prepare(network(kQat), quant::load_platform("generic_int8"));
+  const Model prepared = quant::prepare(foreign(kQat), quant::load_platform("generic_int8"));
   const auto quantizer = [&](const std::string& name) { return ops::FakeQuantize(prepared.graph.op(name).node()); };
   const auto range = [&](const std::string& name) {
     const ops::ObserveRange observer = quant::observer_of(quantizer(name));
@@ -58,7 +55,7 @@ TEST(ForeignQuantizers, RangesStayAsTheyWereLearned) {
 }
 
 TEST(ForeignQuantizers, WhatStoodBeforeANormalizationIsNoFeature) {
-  Model model = network(
+  Model model = foreign(
       "  param @g: f32[4]\n  param @h: f32[4]\n  state @m: f32[4]\n  state @variance: f32[4]\n"
       "  c = conv2d(x=x, w=@w)\n"
       "  o = fake_quantize_dequantize_moving_average_abs_max(c, in_scale=@sy) {is_test: true}\n"
@@ -73,19 +70,19 @@ TEST(ForeignQuantizers, ThoseThatComputeTheirScalesGoToo) {
       "  q = fake_quantize_abs_max(x=x)\n"
       "  d = fake_dequantize_max_abs(x=q, scale=q.out_scale) {max_range: 127.0}\n"
       "  y = conv2d(x=d, w=@w)\n";
-  Model model = network(quantized + "  return y\n");
+  Model model = foreign(quantized + "  return y\n");
   EXPECT_TRUE(quant::take_out_quantizers(model).empty());
   ASSERT_EQ(model.graph.ops().size(), 1U);
   EXPECT_EQ(model.graph.op("y").in(0), model.graph.value("x"));
-  Model reads_scale = network(quantized + "  z = relu(x=q.out_scale)\n  return y, z\n");
+  Model reads_scale = foreign(quantized + "  z = relu(x=q.out_scale)\n  return y, z\n");
   EXPECT_EQ(error_of([&] { quant::take_out_quantizers(reads_scale); }),
-            "text:6: node 'q': its out_scale goes into relu 'z', expected the way back from its codes alone");
+            "g.ir:6: node 'q': its out_scale goes into relu 'z', expected the way back from its codes alone");
 }
 
 /// Its normalizations say that they take the batch's statistics.
 TEST(ForeignQuantizers, AFileMayHoldTheProgramThatTrained) {
   const Model prepared =
-      quant::prepare(network("  param @g: f32[4]\n  param @h: f32[4]\n  state @m: f32[4]\n  state @variance: f32[4]\n"
+      quant::prepare(foreign("  param @g: f32[4]\n  param @h: f32[4]\n  state @m: f32[4]\n  state @variance: f32[4]\n"
                              "  c = conv2d(x=x, w=@w)\n"
                              "  y = batch_norm(x=c, scale=@g, bias=@h, mean=@m, variance=@variance) {is_test: false}\n"
                              "  return y\n"),
@@ -94,13 +91,13 @@ TEST(ForeignQuantizers, AFileMayHoldTheProgramThatTrained) {
 }
 
 TEST(ForeignQuantizers, ConvertedNetworksAreRefused) {
-  Model codes = network(
+  Model codes = foreign(
       "  q = quantize_linear(x=x, scale=@sx, zero_point=@z)\n"
       "  y = conv2d(x=q, w=@w)\n"
       "  return y\n");
   EXPECT_NE(error_of([&] { quant::take_out_quantizers(codes); }).find("its codes go into conv2d 'y'"),
             std::string::npos);
-  Model reals = network(
+  Model reals = foreign(
       "  c = conv2d(x=x, w=@w)\n"
       "  y = dequantize_linear(x=c, scale=@sx, zero_point=@z)\n"
       "  return y\n");
@@ -109,7 +106,7 @@ TEST(ForeignQuantizers, ConvertedNetworksAreRefused) {
 }
 
 TEST(ForeignQuantizers, WhatReadsCodesMayReadTheirScale) {
-  Model model = network(
+  Model model = foreign(
       "  q = fake_quantize_abs_max(x)\n"
       "  d = fake_dequantize_max_abs(x=q, scale=q.out_scale) {max_range: 127.0}\n"
       "  p = fake_quantize_abs_max(d)\n"

@@ -1,0 +1,134 @@
+// What has codes in a network: which operators stay in float and why, and which activations go into another operator.
+#include "halfstep/quant/code_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "halfstep/ir/float_operators.h"
+#include "tests/quant/networks.h"
+#include "tests/support/error.h"
+
+namespace halfstep::quant {
+namespace {
+
+using test::error_of;
+using test::images;
+using test::network;
+using test::prepared;
+
+/// Operators in float with their reasons, by name.
+FloatOperators in_float(const Model& model, const std::string& platform = "generic_int8",
+                        const test::Overrides& overrides = {}) {
+  FloatOperators found;
+  for (const auto& [node, reason] : plan_codes(model, load_platform(platform, overrides)).in_float)
+    found.emplace(node->name, reason);
+  return found;
+}
+
+TEST(CodePlan, ReasonsForFloat) {
+  const std::string body =
+      "  const @three: f32[]\n"
+      "  c = conv2d(x, w=@w) {pad: [1, 1, 1, 1]}\n"
+      "  s = softmax(c) {axis: 1}\n"
+      "  r = sigmoid(s)\n"
+      "  t = add(a=c, b=@three)\n"
+      "  m = mul(a=c, b=c)\n"
+      "  k = conv2d(c, w=m)\n";
+  EXPECT_EQ(in_float(images(body + "  return r, t, m, c\n")),
+            (FloatOperators{{"k", "its weight 'm' is computed"},
+                            {"r", "only reals come to it"},
+                            {"s", "softmax has no form on codes"},
+                            {"t", "operand 'three' is a tensor, which has no codes"}}));
+  EXPECT_EQ(
+      in_float(images("  c = conv2d(x, w=@w)\n  p = global_avg_pool(c)\n  s = add(a=c, b=p)\n  return s\n")).at("s"),
+      "quantized_add c1: rank(a) == rank(b) and numel(a) == numel(b) is false: rank(a) is 4, rank(b) is 4, numel(a) is "
+      "64576, numel(b) is 4036");
+}
+
+TEST(CodePlan, ComputedOperandsHaveNoCodes) {
+  EXPECT_EQ(in_float(images("  k = mul(a=@v, b=@u)\n  c = conv2d(x, w=k)\n  return c\n")).at("c"),
+            "its weight 'k' is computed");
+  EXPECT_EQ(in_float(network("graph g(x: f32[2, 4]) {\n  param @w: f32[4, 4]\n  param @b: f32[4]\n"
+                             "  k = mul(a=@b, b=@b)\n  c = linear(x, w=@w, b=k)\n  return c\n}\n"))
+                .at("c"),
+            "its bias 'k' is computed");
+  EXPECT_EQ(in_float(network("graph g(x: f32[2, 4]) {\n  param @w: f32[4, 4]\n  const @b: f32[]\n  k = mul(a=@b, "
+                             "b=@b)\n  p = pad(x, value=k) {pads: [0, 1, 0, 0]}\n  return p\n}\n"))
+                .at("p"),
+            "its fill 'k' is computed");
+}
+
+TEST(CodePlan, NaNFillsNothingWithCodes) {
+  Model model = network(
+      "graph g(x: f32[2, 4]) {\n  const @b: f32[]\n  p = pad(x, value=@b) {pads: [0, 1, 0, 0]}\n  "
+      "return p\n}\n");
+  EXPECT_EQ(in_float(model), FloatOperators());
+  model.tensors.at("b").data<float>()[0] = NAN;
+  EXPECT_EQ(in_float(model).at("p"), "it fills with NaN, which has no code");
+}
+
+TEST(CodePlan, OnlyFloatsHaveCodes) {
+  EXPECT_EQ(in_float(network("graph g(i: i64[2, 4]) {\n  f = flatten(i) {axis: 1}\n  return f\n}\n")).at("f"),
+            "operand 'i' is i64");
+}
+
+TEST(CodePlan, WindowsThatFormsCannotDivide) {
+  const Model model = images("  c = conv2d(x, w=@w)\n  p = global_avg_pool(c)\n  return p\n");
+  EXPECT_EQ(in_float(model), FloatOperators());
+  EXPECT_EQ(in_float(images("  p = avg_pool2d(x) {kernel: [3, 2], stride: [1, 1]}\n  return p\n"), "pow2_int8").at("p"),
+            "its windows have 6 elements, expected a power of two");
+}
+
+/// The activation that goes into `c`, or "".
+std::string fused(const std::string& activation, const std::string& platform = "generic_int8",
+                  const test::Overrides& overrides = {}, const std::string& more = "") {
+  const Model model =
+      images("  c = conv2d(x, w=@w)\n  r = " + activation + "\n" + more + "  y = conv2d(r, w=@u)\n  return y\n");
+  const CodePlan plan = plan_codes(model, load_platform(platform, overrides));
+  const Op op = plan.activation_of(model.graph.op("c"));
+  EXPECT_EQ(plan.result_of(model.graph.op("c")).name(), op ? "r" : "c");
+  return op ? op.info().name : "";
+}
+
+TEST(CodePlan, ActivationsFuseWherePlatformAndFactorsAllowIt) {
+  EXPECT_EQ(fused("relu(c)"), "relu");
+  EXPECT_EQ(fused("sigmoid(c)"), "");
+  EXPECT_EQ(fused("relu(c)", "generic_int8", {{"activations.weighted", "[relu6]"}}), "");
+  EXPECT_EQ(fused("leaky_relu(c) {alpha: 0.3}"), "leaky_relu");
+  EXPECT_EQ(fused("leaky_relu(c) {alpha: 0.0}"), "");
+  EXPECT_EQ(fused("leaky_relu(c) {alpha: -0.5}"), "");
+  const test::Overrides leaky = {{"activations.weighted", "[leaky_relu]"}};
+  EXPECT_EQ(fused("leaky_relu(c) {alpha: 0.25}", "pow2_int8", leaky), "leaky_relu");
+  EXPECT_EQ(fused("leaky_relu(c) {alpha: 0.3}", "pow2_int8", leaky), "");
+}
+
+TEST(CodePlan, WhatOthersReadIsNotFusedAway) {
+  EXPECT_EQ(fused("relu(c)", "generic_int8", {}, "  d = sigmoid(c)\n"), "");
+}
+
+TEST(CodePlan, NetworksWithoutALayerSayWhy) {
+  EXPECT_EQ(error_of([] {
+              prepared(
+                  network("graph g(x: f32[2, 4, 6, 6]) {\n  param @w: f32[4, 4, 3, 3]\n  k = mul(a=@w, b=@w)\n"
+                          "  c = conv2d(x, w=k)\n  return c\n}\n"));
+            }),
+            "network 'g': found no operator with weights that can have codes, expected at least one; conv2d 'c': its "
+            "weight 'k' is computed");
+  EXPECT_EQ(error_of([] { prepared(network("graph g(x: f32[2, 4]) {\n  y = relu(x)\n  return y\n}\n")); }),
+            "network 'g': found no operator with weights that can have codes, expected at least one");
+}
+
+TEST(CodePlan, ManyLinksOfAConcatTakeNoTime) {
+  std::string body = "  c = conv2d(x, w=@w) {pad: [1, 1, 1, 1]}\n  k0 = relu(c)\n";
+  for (int i = 0; i < 40; ++i) {
+    const std::string from = std::to_string(i), to = std::to_string(i + 1);
+    body += "  d" + from + " = concat(x=[k" + from + ", k" + from + "])\n  k" + to + " = slice(d" + from +
+            ") {starts: [0], ends: [4], axes: [1]}\n";
+  }
+  const Model model = prepared(images(body + "  y = conv2d(k40, w=@u)\n  return y\n"));
+  EXPECT_EQ(model.graph.all<ops::FakeQuantize>().size(), 5U);
+}
+
+}  // namespace
+}  // namespace halfstep::quant

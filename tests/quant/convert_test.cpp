@@ -1,0 +1,274 @@
+// What conversion derives from the floats of a prepared network, what it proves, and what it refuses.
+#include "halfstep/quant/convert.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "halfstep/arith/accumulator.h"
+#include "halfstep/ir/float_operators.h"
+#include "halfstep/ir/table_origin.h"
+#include "halfstep/passes/quantized_steps.h"
+#include "tests/quant/networks.h"
+#include "tests/support/error.h"
+
+namespace halfstep::quant {
+namespace {
+
+using test::calibrated;
+using test::error_of;
+using test::images;
+using test::kind_of;
+using test::network;
+using test::prepared;
+using test::quantizer;
+
+void fill(Model& model, const std::string& tensor, float value) {
+  std::ranges::fill(model.tensors.at(tensor).data<float>(), value);
+}
+
+/// One matrix product y of x [?, 4] with `w`, all of whose elements are 1, and a bias.
+Model product(const std::string& platform = "generic_int8", const test::Overrides& overrides = {},
+              const std::string& behind = "  return y\n") {
+  Model model =
+      network("graph g(x: f32[?, 4]) {\n  param @w: f32[2, 4]\n  param @b: f32[2]\n  y = linear(x, w=@w, b=@b)\n" +
+              behind + "}\n");
+  fill(model, "w", 1.0F);
+  fill(model, "b", 0.25F);
+  return calibrated(prepared(model, platform, {}, overrides));
+}
+
+std::vector<int64_t> whole(const Tensor& tensor) {
+  std::vector<int64_t> numbers;
+  const auto add = [&](auto codes) { numbers.assign(codes.begin(), codes.end()); };
+  tensor.dtype() == DType::i32 ? add(tensor.data<int32_t>()) : add(tensor.data<int8_t>());
+  return numbers;
+}
+
+TEST(Convert, DerivesCodesBiasesAndFactors) {
+  const Conversion conversion = convert(product());
+  const Tensors& tensors = conversion.model.tensors;
+  // Weights of 1 are the highest code; biases count steps of 2^-7 / 127.
+  EXPECT_EQ(whole(tensors.at("y.w")), std::vector<int64_t>(8, 127));
+  EXPECT_EQ(whole(tensors.at("y.b")), std::vector<int64_t>(2, 4064));
+  EXPECT_EQ(whole(tensors.at("y.multiplier")),
+            std::vector<int64_t>(2, std::lround(std::ldexp(double{1.0F / 127}, 37))));
+  EXPECT_EQ(whole(tensors.at("y.shift")), std::vector<int64_t>(2, 37));
+  EXPECT_FALSE(tensors.contains("y.negative_shift"));
+  const ops::IntegerLinear layer(conversion.model.graph.op("y").node());
+  EXPECT_EQ(layer.x_zero_point(), 128);
+  EXPECT_EQ(layer.y_zero_point(), 128);
+  EXPECT_EQ(layer.code_max(), 255);
+  ASSERT_EQ(conversion.proofs.size(), 1U);
+  EXPECT_EQ(conversion.proofs[0].layer, "y");
+  EXPECT_EQ(conversion.proofs[0].bound, 4 * 127 * 128 + 4064);
+  EXPECT_EQ(conversion.proofs[0].limit, arith::kMostInInt32);
+}
+
+TEST(Convert, FormsThatKeepScalesStateThem) {
+  const Conversion floats = convert(product("onnxruntime_int8")), engine = convert(product("pytorch_x86"));
+  const ops::IntegerLinear layer(floats.model.graph.op("y").node());
+  EXPECT_EQ(layer.requantize(), "float32");
+  EXPECT_EQ(layer.x_scale(), 0x1p-7);
+  EXPECT_TRUE(floats.model.tensors.contains("y.w_scale"));
+  EXPECT_FALSE(floats.model.tensors.contains("y.shift"));
+  EXPECT_EQ(floats.model.tensors.at("y.b").dtype(), DType::i32);
+  EXPECT_EQ(engine.model.tensors.at("y.b").dtype(), DType::f32);
+}
+
+TEST(Convert, ActivationsAreInTheRangeOfCodes) {
+  const Conversion flat = convert(product("generic_int8", {}, "  r = relu(y)\n  return r\n"));
+  EXPECT_EQ(ops::IntegerLinear(flat.model.graph.op("y").node()).code_min(), 128);
+  const Conversion slope = convert(product("generic_int8", {}, "  r = leaky_relu(y) {alpha: 0.5}\n  return r\n"));
+  EXPECT_EQ(whole(slope.model.tensors.at("y.negative_shift")), std::vector<int64_t>(2, 38));
+  EXPECT_EQ(whole(slope.model.tensors.at("y.negative_multiplier")), whole(slope.model.tensors.at("y.multiplier")));
+}
+
+TEST(Convert, OnlyShiftsWhereScalesArePowersOfTwo) {
+  const Conversion conversion = convert(product("pow2_int8"));
+  EXPECT_TRUE(conversion.model.tensors.contains("y.shift"));
+  EXPECT_FALSE(conversion.model.tensors.contains("y.multiplier"));
+}
+
+TEST(Convert, SumsProductsAndAveragesHaveFactors) {
+  const Conversion conversion = convert(calibrated(prepared(
+      images("  c = conv2d(x, w=@v)\n  s = add(a=c, b=x)\n  m = mul(a=s, b=x)\n"
+             "  p = avg_pool2d(m) {kernel: [3, 3], stride: [1, 1], pad: [1, 1, 1, 1], count_include_pad: false}\n"
+             "  q = global_avg_pool(p)\n  return q\n"))));
+  const Graph& graph = conversion.model.graph;
+  const ops::IntegerAdd sum(graph.op("s").node());
+  EXPECT_EQ(sum.a_multiplier(), sum.b_multiplier());
+  EXPECT_EQ(sum.a_zero_point(), 128);
+  const ops::IntegerAvgPool2d edge(graph.op("p").node());
+  EXPECT_EQ(edge.edge_counts(), (std::vector<int64_t>{4, 6}));
+  EXPECT_EQ(ops::IntegerAvgPool2d(graph.op("q").node()).kernel(), (std::vector<int64_t>{6, 6}));
+  std::vector<std::string> proved;
+  for (const auto& proof : conversion.proofs) proved.push_back(proof.layer);
+  EXPECT_EQ(proved, (std::vector<std::string>{"c", "s", "m", "p", "q"}));
+}
+
+TEST(Convert, FunctionsBecomeTablesThatSayWhatTheyWere) {
+  const Conversion conversion =
+      convert(product("generic_int8", {}, "  s = sigmoid(y)\n  l = leaky_relu(s) {alpha: -0.5}\n  return l\n"));
+  EXPECT_EQ(conversion.model.tensors.at("s.table").dims(), Dims{256});
+  const auto origin = table_origin(conversion.model.notes, "s");
+  ASSERT_TRUE(origin.has_value());
+  EXPECT_EQ(origin->function, "sigmoid");
+  EXPECT_EQ(origin->alpha, 0.0);
+  EXPECT_EQ(origin->x_zero_point, 128);
+  EXPECT_EQ(table_origin(conversion.model.notes, "l")->alpha, -0.5);
+}
+
+TEST(Convert, MovesFillPlacesWithTheCodeOfWhatTheyFillWith) {
+  const std::string body =
+      "  const @fill: f32[]\n  c = conv2d(x, w=@v)\n  p = pad(c) {pads: [0, 0, 1, 1, 0, 0, 1, 1]}\n"
+      "  q = pad(p, value=@fill) {pads: [0, 0, 1, 1, 0, 0, 1, 1]}\n  d = conv2d(q, w=@u)\n  return d\n";
+  Model model = images(body);
+  model.tensors.at("fill").data<float>()[0] = 9.0F;
+  const Conversion conversion = convert(calibrated(prepared(model)));
+  EXPECT_EQ(conversion.model.tensors.at("p.fill").data<uint8_t>()[0], 128);
+  EXPECT_EQ(conversion.model.tensors.at("q.fill").data<uint8_t>()[0], 255);
+}
+
+/// A second quantizer of a value that has codes, with 4 bits behind 8.
+TEST(Convert, CodesThatAreQuantizedAgainAreRescaled) {
+  const auto again = [](const std::string& platform) {
+    Model model = prepared(images("  c = conv2d(x, w=@w)\n  return c\n"), platform);
+    const Value codes = quantizer(model, "c.q").out();
+    insert_quantizer(model, platform_of(model), {{codes}, "again", -1, 4});
+    return convert(calibrated(model));
+  };
+  const Conversion fixed = again("generic_int8"), floats = again("onnxruntime_int8");
+  const ops::IntegerRescale rescale(fixed.model.graph.op("c.q.q").node());
+  EXPECT_EQ(rescale.code_max(), 15);
+  EXPECT_EQ(rescale.x_zero_point(), 128);
+  EXPECT_EQ(&floats.model.graph.op("c.q.q").info(), &ops::IntegerLookup::record());
+}
+
+TEST(Convert, IslandsNeedLeaveAndAreNamed) {
+  const Model model = calibrated(
+      prepared(images("  c = conv2d(x, w=@w)\n  s = softmax(c) {axis: 1}\n  d = conv2d(s, w=@v)\n  return d, c\n")));
+  EXPECT_EQ(error_of([&] { convert(model); }),
+            "network 'g': 1 operator (softmax 's') cannot become integers; keep them in float (--float-islands), or "
+            "remove them or move them behind the network's outputs");
+  EXPECT_EQ(kind_of([&] { convert(model); }), ErrorKind::unsupported);
+  const Conversion conversion = convert(model, {.float_islands = true});
+  ASSERT_EQ(conversion.islands.size(), 1U);
+  EXPECT_EQ(conversion.islands[0].layer, "s");
+  EXPECT_TRUE(is_integer(conversion.model));
+  // The codes of c are dequantized once, for the island and for the output.
+  EXPECT_EQ(conversion.model.graph.all<ops::Dequantize>().size(), 2U);
+  EXPECT_EQ(conversion.model.graph.op("s").in(0).name(), "c.q.real");
+  EXPECT_EQ(conversion.model.graph.all<ops::Quantize>().size(), 2U);
+}
+
+TEST(Convert, AModelSaysWhetherItIsIntegers) {
+  Model model = product();
+  EXPECT_FALSE(is_integer(model));
+  EXPECT_FALSE(is_integer(images("  c = conv2d(x, w=@w)\n  return c\n")));
+  Model program = convert(model).model;
+  EXPECT_TRUE(is_integer(program));
+  Builder builder(program.graph);
+  program.graph.set_outputs({ops::relu(builder, {.x = program.graph.outputs()[0], .name = "late"}).out()});
+  EXPECT_EQ(error_of([&] { is_integer(program); }), "node 'late': relu works on floats inside an integer program");
+}
+
+TEST(Convert, NeedsCalibration) {
+  EXPECT_EQ(error_of([] { convert(prepared(images("  c = conv2d(x, w=@w)\n  return c\n"))); }),
+            "g.ir:5: node 'x.q': the quantizer has seen no data; calibrate before convert");
+  EXPECT_EQ(kind_of([] { convert(prepared(images("  c = conv2d(x, w=@w)\n  return c\n"))); }), ErrorKind::bad_input);
+}
+
+TEST(Convert, ScalesThatAreNoPositiveNumbersAreRefused) {
+  Model model = product();
+  for (const float scale : {0.0F, -1.0F, std::numeric_limits<float>::infinity()}) {
+    fill(model, "x.scale", scale);
+    EXPECT_EQ(error_of([&] { convert(model); }),
+              fmt::format("g.ir:4: node 'x.q': found scale {}, expected a positive number", scale));
+  }
+}
+
+TEST(Convert, FactorsWithoutAMultiplierAreRefused) {
+  const auto said = [](const std::string& platform, const std::string& body, const std::string& tensor, float scale) {
+    Model model = calibrated(prepared(images("  c = conv2d(x, w=@v)\n" + body), platform));
+    fill(model, tensor, scale);
+    return error_of([&] { convert(model); });
+  };
+  EXPECT_EQ(said("generic_int8", "  return c\n", "c.scale", 1e-30F),
+            "g.ir:5: node 'c': channel 0: requantization factor 6.151574760726088e+25 has no legal shift; calibrate "
+            "again or check the layer's scales");
+  EXPECT_EQ(said("generic_int8", "  l = leaky_relu(c) {alpha: 1e-30}\n  return l\n", "x.scale", 0.5F),
+            "g.ir:5: node 'c': channel 0: requantization factor 0.5039370059967041 has no legal shift for a slope of "
+            "1e-30; calibrate again or check the layer's scales");
+  EXPECT_EQ(said("generic_int8", "  m = mul(a=c, b=x)\n  return m\n", "m.scale", 1e-30F),
+            "g.ir:6: node 'm.q': requantization factor 6.103515605645283e+25 has no legal multiplier and shift; "
+            "calibrate again or check the layer's scales");
+  EXPECT_EQ(said("generic_int8", "  s = add(a=c, b=x)\n  return s\n", "s.scale", 1e-30F),
+            "g.ir:6: node 's.q': requantization factor 7.812499975225962e+27 has no legal multiplier and shift; "
+            "calibrate again or check the layer's scales");
+  EXPECT_EQ(said("pow2_int8", "  m = mul(a=c, b=x)\n  return m\n", "m.scale", 3.0F),
+            "g.ir:6: node 'm.q': requantization factor 2.0345052083333332e-05 has no legal shift; calibrate again or "
+            "check the layer's scales (a pooling window must then hold a power of two of elements)");
+  EXPECT_EQ(said("onnxruntime_int8", "  s = add(a=c, b=x)\n  return s\n", "s.scale", 1e-44F),
+            "g.ir:6: node 's.q': requantization factor inf has no legal multiplier and shift; calibrate again or check "
+            "the layer's scales");
+}
+
+/// A sum of powers of two whose ratio no shift has; a share that is less than any step is one.
+TEST(Convert, SumsOfPowersOfTwoNeedAShiftEach) {
+  Model model = calibrated(
+      prepared(network("graph g(x: f32[?, 4], z: f32[?, 4]) {\n  param @w: f32[4, 4]\n  c = linear(x, w=@w)\n"
+                       "  s = add(a=x, b=z)\n  return c, s\n}\n"),
+               "pow2_int8"));
+  EXPECT_EQ(convert(model).proofs.size(), 2U);
+  fill(model, "z.scale", 0x1p-60F);
+  EXPECT_EQ(convert(model).proofs.size(), 2U);
+  fill(model, "z.scale", 0x1p60F);
+  EXPECT_EQ(error_of([&] { convert(model); }),
+            "g.ir:4: node 's.q': requantization factor 1.4757395258967641e+20 has no legal shift; calibrate again or "
+            "check the layer's scales (a pooling window must then hold a power of two of elements)");
+}
+
+TEST(Convert, AccumulatorsThatCouldOverflowAreRefused) {
+  // 12-bit features and 8-bit weights over 8,192 inputs can reach 4095 * 127 * 8192 > 2^31.
+  Model model = network("graph g(x: f32[?, 8192]) {\n  param @w: f32[4, 8192]\n  h = linear(x, w=@w)\n  return h\n}\n");
+  fill(model, "w", 1.0F);
+  const test::Overrides wide = {{"features.legal_bits", "[8, 12]"}};
+  Model few = calibrated(prepared(model, "generic_int8", {}, wide), 0, 1);
+  EXPECT_EQ(error_of([&] { convert(few); }), "no error");
+  set_bits(few, "x.q", {}, 12);
+  EXPECT_EQ(error_of([&] { convert(few); }),
+            "g.ir:3: node 'h': channel 0: the accumulator can reach 4260372480, expected less than 2^31; use fewer "
+            "bits or fewer input channels");
+}
+
+TEST(Convert, WeightsWithoutAQuantizerAreRefused) {
+  Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  d = conv2d(c, w=@v)\n  return d\n")));
+  model.graph.op("d").set_operand(ops::Conv2d::record().quant.weight, model.graph.tensor("v"));
+  EXPECT_EQ(error_of([&] { convert(model); }), "g.ir:6: node 'd': the weight of this conv2d has no quantizer");
+}
+
+/// The note of a Model says which operators stay in float; a graph that disagrees with it is refused.
+TEST(Convert, NetworksThatDisagreeWithTheirNoteAreRefused) {
+  const auto said = [](const FloatOperators& note) {
+    Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  s = softmax(c) {axis: 1}\n  return s\n")));
+    set_float_operators(model, note);
+    return error_of([&] { convert(model, {.float_islands = true}); });
+  };
+  EXPECT_EQ(said({}),
+            "g.ir:6: node 's': softmax has no form on codes, and the network does not say that it stays in float; run "
+            "quantize again");
+  EXPECT_EQ(said({{"s", "so"}, {"c", "so"}}),
+            "g.ir:5: node 'c': reads 'w.q', which is nowhere but as codes behind its quantizer");
+  Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  return c\n")));
+  const ops::FakeQuantize last = quantizer(model, "c.q");
+  last.out().replace_all_uses_with(last.x());
+  model.graph.erase(model.graph.op("c.observer"));
+  model.graph.erase(last);
+  EXPECT_EQ(error_of([&] { convert(model); }),
+            "g.ir:5: node 'c': no quantizer takes the result of this conv2d; a silent float layer is refused");
+}
+
+}  // namespace
+}  // namespace halfstep::quant

@@ -1,0 +1,47 @@
+// Operators that stay in float, listed and in words.
+#include "halfstep/quant/float_islands.h"
+
+#include <gtest/gtest.h>
+
+#include "halfstep/ir/float_operators.h"
+#include "tests/quant/networks.h"
+#include "tests/support/error.h"
+
+namespace halfstep::quant {
+namespace {
+
+TEST(FloatIslands, AreListedInTheOrderOfTheGraph) {
+  const Model model =
+      test::prepared(test::images("  c = conv2d(x, w=@w)\n  s = softmax(c) {axis: 1}\n  a = sigmoid(s)\n  return a\n"));
+  const auto islands = float_islands(model);
+  ASSERT_EQ(islands.size(), 2U);
+  EXPECT_EQ(islands[0].layer, "s");
+  EXPECT_EQ(islands[0].op, "softmax");
+  EXPECT_EQ(islands[0].reason, "softmax has no form on codes");
+  EXPECT_EQ(islands[1].layer, "a");
+  EXPECT_EQ(islands[1].reason, "only reals come to it");
+}
+
+/// A note may name operators that a later pass took away.
+TEST(FloatIslands, AreOperatorsThatAreThere) {
+  Model model = test::images("  c = conv2d(x, w=@w)\n  return c\n");
+  EXPECT_TRUE(float_islands(model).empty());
+  set_float_operators(model, {{"c", "so it is"}, {"gone", "it was"}});
+  ASSERT_EQ(float_islands(model).size(), 1U);
+  model.notes["float_operators"] = "[1";
+  EXPECT_EQ(test::error_of([&] { float_islands(model); }),
+            "network 'g': note 'float_operators' is no list of operators with reasons");
+}
+
+TEST(FloatIslands, AreCountedAndTheFirstNamed) {
+  std::vector<FloatIsland> islands = {{"a", "softmax", ""}};
+  EXPECT_EQ(describe(islands), "1 operator (softmax 'a')");
+  islands.push_back({"b", "matmul", ""});
+  EXPECT_EQ(describe(islands), "2 operators (softmax 'a', matmul 'b')");
+  islands.insert(islands.end(), 8, {"c", "add", ""});
+  EXPECT_EQ(describe(islands),
+            "10 operators (softmax 'a', matmul 'b', add 'c', add 'c', add 'c', add 'c', add 'c', add 'c', 2 more)");
+}
+
+}  // namespace
+}  // namespace halfstep::quant

@@ -1,0 +1,60 @@
+// Tables of codes, entry by entry.
+#include "halfstep/quant/lookup_table.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "halfstep/ir/parse.h"
+
+namespace halfstep::quant {
+namespace {
+
+/// The operation y = `line` of x.
+struct Function {
+  Graph graph;
+  explicit Function(const std::string& line)
+      : graph(parse("graph g(x: f32[4]) {\n  y = " + line + "\n  return y\n}\n")) {}
+  Op op() const { return graph.op("y"); }
+};
+
+TEST(LookupTable, HasTheCodeOfTheFunctionOfEveryCode) {
+  const CodeFormat x{0.5F, 4, 0, 15}, y{0.25F, 2, 0, 15};
+  const Tensor table = lookup_table(Function("relu(x)").op(), x, y, DType::u8);
+  EXPECT_EQ(table.dims(), Dims{16});
+  for (int code = 0; code < 16; ++code)
+    EXPECT_EQ(table.data<uint8_t>()[static_cast<size_t>(code)], std::min(15, 2 + 2 * std::max(0, code - 4))) << code;
+}
+
+TEST(LookupTable, ReadsTheAttributesOfTheFunction) {
+  const CodeFormat x{0.5F, 4, 0, 15}, y{0.25F, 8, 0, 15};
+  const Tensor table = lookup_table(Function("leaky_relu(x) {alpha: -0.5}").op(), x, y, DType::u8);
+  EXPECT_EQ(table.data<uint8_t>()[0], 8 + 4);
+}
+
+TEST(LookupTable, NaNHasTheLowestCode) {
+  const CodeFormat x{1.0F, 8, 0, 15}, y{0.25F, 3, 1, 15};
+  const Tensor table = lookup_table(Function("log(x)").op(), x, y, DType::u8);
+  EXPECT_EQ(table.data<uint8_t>()[0], 1);  // the logarithm of -8
+  EXPECT_EQ(table.data<uint8_t>()[8], 1);  // of 0, which is minus infinity
+  EXPECT_EQ(table.data<uint8_t>()[9], 3);
+}
+
+TEST(LookupTable, WideCodesHaveTwoBytes) {
+  const CodeFormat x{0.5F, 0, 0, 1023}, y{0.25F, 0, 0, 4095};
+  const Tensor table = lookup_table(Function("relu(x)").op(), x, y, DType::u16);
+  EXPECT_EQ(table.size(), 1024);
+  EXPECT_EQ(table.data<uint16_t>()[1023], 2046);
+}
+
+TEST(RescaleTable, IsWhatTheFormMakesOfTheRatio) {
+  const CodeFormat x{0.5F, 4, 0, 15}, y{0.25F, 2, 1, 14};
+  for (const auto form : {arith::Requantization::float32, arith::Requantization::fbgemm, arith::Requantization::x86}) {
+    const Tensor table = rescale_table(x, y, DType::u8, form);
+    for (int code = 0; code < 16; ++code)
+      EXPECT_EQ(table.data<uint8_t>()[static_cast<size_t>(code)], std::clamp(2 + 2 * (code - 4), 1, 14)) << code;
+  }
+}
+
+}  // namespace
+}  // namespace halfstep::quant

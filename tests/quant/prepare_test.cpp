@@ -1,0 +1,218 @@
+// Where quantizers go, how wide they are, and what preparation refuses.
+#include "halfstep/quant/prepare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "halfstep/ir/float_operators.h"
+#include "halfstep/passes/quantized_steps.h"
+#include "tests/quant/networks.h"
+#include "tests/support/error.h"
+
+namespace halfstep::quant {
+namespace {
+
+using test::error_of;
+using test::feature_quantizers;
+using test::images;
+using test::kind_of;
+using test::network;
+using test::prepared;
+using test::quantizer;
+
+using Names = std::vector<std::string>;
+
+int bits(const Model& model, const std::string& name) { return bits_of(quantizer(model, name)); }
+
+std::string scale_of(const Model& model, const std::string& name) {
+  return passes::scale_tensor(quantizer(model, name)).name();
+}
+
+TEST(Prepare, QuantizesInputsAndFusedResultsOnly) {
+  const Model model = prepared(
+      images("  c = conv2d(x, w=@w) {pad: [1, 1, 1, 1]}\n  r = relu(c)\n  p = max_pool2d(r) {kernel: [2, 2], stride: "
+             "[2, 2]}\n  d = conv2d(p, w=@v)\n  return d\n"));
+  EXPECT_EQ(feature_quantizers(model), (Names{"x.q", "r.q", "d.q"}));
+}
+
+TEST(Prepare, ActivationsWithTwoReadersOfTheirInputBecomeTables) {
+  const Model model = prepared(images("  c = conv2d(x, w=@w)\n  r = relu(c)\n  s = add(a=r, b=c)\n  return s\n"));
+  EXPECT_EQ(feature_quantizers(model), (Names{"x.q", "c.q", "r.q", "s.q"}));
+}
+
+TEST(Prepare, SigmoidAndSiluBecomeTables) {
+  const Model model = prepared(images("  c = conv2d(x, w=@w)\n  s = silu(c)\n  t = sigmoid(s)\n  return t\n"));
+  EXPECT_EQ(feature_quantizers(model), (Names{"x.q", "c.q", "s.q", "t.q"}));
+}
+
+TEST(Prepare, ConcatInputsShareOneScale) {
+  const Model model =
+      prepared(images("  c = conv2d(x, w=@v)\n  d = conv2d(x, w=@u)\n  k = concat(x=[c, d])\n  e = concat(x=[k, x])\n"
+                      "  return e\n"));
+  EXPECT_EQ(feature_quantizers(model), (Names{"x.q", "c.q", "d.q"}));
+  for (const char* name : {"x.q", "c.q", "d.q"}) EXPECT_EQ(scale_of(model, name), "e.scale") << name;
+  EXPECT_EQ(ops::ObserveRange(model.graph.op("e.observer").node()).x().size(), 3U);
+}
+
+/// The widest of those that share a scale decides; an operator that computes has a scale of its own.
+TEST(Prepare, WhatSharesAScaleIsAsWideAsTheWidest) {
+  const std::string body =
+      "  c = conv2d(x, w=@v)\n  d = conv2d(c, w=@u)\n  s = add(a=c, b=x)\n  y = mul(a=s, b=d)\n  return y\n";
+  const Model model = prepared(images(body), "generic_int8", {{}, 4, {}}, {{"share_scales", "[add]"}});
+  EXPECT_EQ(scale_of(model, "c.q"), "s.inputs.scale");
+  EXPECT_EQ(scale_of(model, "x.q"), "s.inputs.scale");
+  EXPECT_EQ(bits(model, "c.q"), 8);
+  EXPECT_EQ(bits(model, "s.q"), 4);
+}
+
+TEST(Prepare, PaddedNumbersAreInTheRangeBehindThem) {
+  const std::string body =
+      "  const @fill: f32[]\n  c = conv2d(x, w=@v)\n  p = pad(c, value=@fill) {pads: [0, 0, 1, 1, 0, 0, 1, 1]}\n"
+      "  d = conv2d(p, w=@u)\n  return d\n";
+  Model model = images(body);
+  EXPECT_EQ(ops::ObserveRange(prepared(model).graph.op("c.observer").node()).x().size(), 2U);
+  model.tensors.at("fill").data<float>()[0] = INFINITY;
+  EXPECT_EQ(ops::ObserveRange(prepared(model).graph.op("c.observer").node()).x().size(), 1U);
+}
+
+TEST(Prepare, AWeightThatTwoLayersReadHasAQuantizerForEach) {
+  const Model model = prepared(images("  c = conv2d(x, w=@v)\n  d = conv2d(c, w=@v)\n  return d\n"));
+  EXPECT_EQ(scale_of(model, "v.q"), "v.scale");
+  EXPECT_EQ(model.graph.op("d").in(1).producer().name(), "v.q.2");
+  EXPECT_EQ(scale_of(model, "v.q.2"), "v.2.scale");
+}
+
+TEST(Prepare, EdgesStayAtEightUnlessAsked) {
+  const std::string body = "  a = conv2d(x, w=@w)\n  b = conv2d(a, w=@v)\n  c = conv2d(b, w=@u)\n  return c\n";
+  const Model usual = prepared(images(body), "generic_int8", {4, 4, {}});
+  for (const char* name : {"x.q", "w.q", "b.q", "u.q", "c.q"}) EXPECT_EQ(bits(usual, name), 8) << name;
+  for (const char* name : {"a.q", "v.q"}) EXPECT_EQ(bits(usual, name), 4) << name;
+  const Model asked = prepared(images(body), "generic_int8", {4, 4, 4});
+  for (const char* name : {"x.q", "w.q", "a.q", "v.q", "b.q", "u.q", "c.q"}) EXPECT_EQ(bits(asked, name), 4) << name;
+  const Model few = prepared(images(body), "generic_int8", {}, {{"weights.legal_bits", "[4]"}, {"weights.bits", "4"}});
+  EXPECT_EQ(bits(few, "w.q"), 4);
+  EXPECT_EQ(bits(few, "x.q"), 8);
+}
+
+/// A mean has the quantizer of what it reads, and so the same scale.
+TEST(Prepare, MeansKeepTheirScaleWhereThePlatformDoes) {
+  const Model model = images("  c = conv2d(x, w=@w)\n  p = global_avg_pool(c)\n  return p\n");
+  const Model shared = prepared(model, "pytorch_x86"), apart = prepared(model, "onnxruntime_int8");
+  EXPECT_EQ(scale_of(shared, "p.q"), scale_of(shared, "c.q"));
+  EXPECT_EQ(scale_of(shared, "p.q"), "p.scale");
+  EXPECT_NE(scale_of(apart, "p.q"), scale_of(apart, "c.q"));
+  EXPECT_EQ(bits(shared, "w.q"), 7);
+  EXPECT_EQ(bits(shared, "c.q"), 8);
+}
+
+TEST(Prepare, LeavesTheRecordAndTheReasonsInTheModel) {
+  const Model model = prepared(images("  c = conv2d(x, w=@w)\n  s = softmax(c) {axis: 1}\n  return s\n"),
+                               "generic_int8", {}, {{"features.rate", "0.25"}});
+  EXPECT_EQ(platform_of(model).rate, 0.25);
+  EXPECT_EQ(float_operators(model), (FloatOperators{{"s", "softmax has no form on codes"}}));
+  EXPECT_TRUE(is_prepared(model));
+}
+
+TEST(Prepare, ANetworkWithoutQuantizersIsNotPrepared) {
+  Model model = images("  c = conv2d(x, w=@w)\n  return c\n");
+  EXPECT_FALSE(is_prepared(model));
+  EXPECT_EQ(error_of([&] { platform_of(model); }), "the network is not prepared; run quantize first");
+  model.notes["platform"] = load_platform("generic_int8").text;
+  EXPECT_EQ(error_of([&] { platform_of(model); }), "the network is not prepared; run quantize first");
+  Model once = prepared(images("  c = conv2d(x, w=@w)\n  return c\n"));
+  once.notes["platform"] = "platform: mine\n";
+  EXPECT_EQ(error_of([&] { platform_of(once); }), "note 'platform' of the network:1: doc: is missing");
+}
+
+/// The float form is what quantizers go into: normalizations folded, single numbers learned, the model untouched.
+TEST(Prepare, TheFloatFormFoldsAndLearns) {
+  const Model model = network(
+      "graph g(x: f32[2, 4]) {\n  param @w: f32[1, 4]\n  const @b: f32[1]\n  param @scale: f32[1]\n"
+      "  param @shift: f32[1]\n  state @mean: f32[1]\n  state @variance: f32[1]\n  c = linear(x, w=@w, b=@b)\n"
+      "  n = batch_norm(c, scale=@scale, bias=@shift, mean=@mean, variance=@variance)\n  return n\n}\n");
+  const Model form = float_form(model);
+  EXPECT_EQ(form.graph.ops().size(), 1U);
+  EXPECT_EQ(form.graph.tensor("b").role(), Role::parameter);
+  EXPECT_EQ(model.graph.ops().size(), 2U);
+  EXPECT_EQ(model.graph.tensor("b").role(), Role::constant);
+}
+
+TEST(Prepare, AlreadyQuantizedNetworksAreRefused) {
+  const Model once = prepared(images("  c = conv2d(x, w=@w)\n  return c\n"));
+  EXPECT_EQ(error_of([&] { prepared(once); }),
+            "g.ir:5: node 'x.q': fake_quantize: the network is quantized already, expected its float form");
+}
+
+TEST(Prepare, IllegalWidthsAreRefused) {
+  const Model model = images("  c = conv2d(x, w=@w)\n  d = conv2d(c, w=@v)\n  e = conv2d(d, w=@u)\n  return e\n");
+  const test::Overrides any = {{"channels.multiple", "1"}};
+  EXPECT_EQ(error_of([&] {
+              prepared(model, "magik_t40", {5, {}, {}}, any);
+            }),
+            "g.ir:6: node 'd': magik_t40 cannot have weights of 5 bits, expected 4, 8");
+  EXPECT_EQ(error_of([&] {
+              prepared(model, "pow2_int8", {{}, 6, {}});
+            }),
+            "g.ir:5: node 'c': pow2_int8 cannot have features of 6 bits, expected 4, 8");
+  EXPECT_EQ(error_of([&] {
+              prepared(model, "generic_int8", {{}, {}, 9});
+            }),
+            "g.ir:5: node 'c': generic_int8 cannot have features of 9 bits, expected 2, 3, 4, 5, 6, 7, 8; generic_int8 "
+            "cannot have weights of 9 bits, expected 2, 3, 4, 5, 6, 7, 8");
+  EXPECT_EQ(kind_of([&] { prepared(model, "generic_int8", {{}, {}, 9}); }), ErrorKind::unsupported);
+}
+
+TEST(Prepare, ChannelMultiplesOfTheChip) {
+  const Model model = images("  c = conv2d(x, w=@w)\n  return c\n");
+  EXPECT_EQ(
+      error_of([&] {
+        prepared(model, "magik_t40", {}, {{"channels.above", "3"}});
+      }),
+      "g.ir:5: node 'c': magik_t40 needs channels in multiples of 32 above 3: found 4 in and 4 out; widen the layer");
+  EXPECT_EQ(error_of([&] { prepared(model, "magik_t40", {}, {{"channels.above", "4"}}); }), "no error");
+  const Model matrices =
+      network("graph g(x: f32[2, 5]) {\n  param @w: f32[3, 5]\n  y = linear(x, w=@w)\n  return y\n}\n");
+  EXPECT_EQ(error_of([&] { prepared(matrices, "magik_t40", {}, {{"channels.above", "3"}}); }), "no error");
+}
+
+TEST(Prepare, OperatorsThatTheTargetLacksAreRefused) {
+  const Model model =
+      images("  c = conv2d(x, w=@w)\n  p = avg_pool2d(c) {kernel: [2, 2], stride: [2, 2]}\n  return p\n");
+  EXPECT_EQ(error_of([&] {
+              prepared(model, "generic_int8", {}, {{"legal", "[{op: avg_pool2d, refused: true, reason: no windows}]"}});
+            }),
+            "g.ir:6: node 'p': generic_int8 has no avg_pool2d: no windows");
+}
+
+TEST(Prepare, NumbersThatHaveNoCodeAreNamed) {
+  Model model = images("  c = conv2d(x, w=@w)\n  return c\n");
+  model.tensors.at("w").data<float>()[3] = NAN;
+  model.tensors.at("w").data<float>()[5] = INFINITY;
+  EXPECT_EQ(error_of([&] { prepared(model); }),
+            "g.ir:5: node 'c': 'w' has 2 elements that are NaN or infinite, expected numbers; they came in so, or a "
+            "normalization behind this conv2d makes them");
+  Model biased = network(
+      "graph g(x: f32[2, 4]) {\n  param @w: f32[3, 4]\n  param @b: f32[3]\n  y = linear(x, w=@w, "
+      "b=@b)\n  return y\n}\n");
+  biased.tensors.at("b").data<float>()[0] = -INFINITY;
+  EXPECT_EQ(error_of([&] { prepared(biased); }),
+            "g.ir:4: node 'y': 'b' has 1 elements that are NaN or infinite, expected numbers; they came in so, or a "
+            "normalization behind this linear makes them");
+}
+
+TEST(Prepare, SumsThatNoZeroPointKeepsInBoundsAreRefused) {
+  const Model model = network(
+      "graph g(x: f32[1, 4, 600, 600]) {\n  param @v: f32[4, 4, 1, 1]\n  c = conv2d(x, w=@v)\n"
+      "  p = global_avg_pool(c)\n  y = conv2d(p, w=@v)\n  return y\n}\n");
+  const test::Overrides wide = {{"features.legal_bits", "[8, 16]"}};
+  EXPECT_EQ(error_of([&] { prepared(model, "generic_int8", {{}, 8, {}}, wide); }), "no error");
+  EXPECT_EQ(error_of([&] {
+              prepared(model, "generic_int8", {{}, 16, {}}, wide);
+            }),
+            "g.ir:4: node 'p': the accumulator can reach 11796480000, expected at most 4294967296; use fewer bits or a "
+            "smaller window");
+}
+
+}  // namespace
+}  // namespace halfstep::quant
