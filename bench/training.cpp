@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "halfstep/compile/compile.h"
 #include "halfstep/api/dataset.h"
+#include "halfstep/compile/compile.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/network.h"

@@ -18,7 +18,8 @@ struct Prepared {
   Model model;
 
   explicit Prepared(const std::string& platform, quant::PrepareOptions widths = {},
-                    const std::vector<std::pair<std::string, std::string>>& overrides = {}, const std::string& network = "digits") {
+                    const std::vector<std::pair<std::string, std::string>>& overrides = {},
+                    const std::string& network = "digits") {
     Model fresh = train::create_network(network, data.sample_dims(), static_cast<int64_t>(data.classes.size()), 7);
     train::set_preprocess(fresh, {.scale = 1.0F / 16});
     parts.feed(fresh);
