@@ -40,7 +40,7 @@ void add_inspect(CLI::App& program, Work& work) {
       const std::filesystem::path& path = options->model;
       const bool is_text = path.extension() == ".ir";
       if (!is_text && formats::is_foreign(path)) {
-        print(api::inspect(*formats::open(path), options->inspect), options->explain, options->common.json);
+        print(api::inspect_file(path, options->inspect), options->explain, options->common.json);
       } else {
         const Model model = is_text ? api::load_text(path, 0) : api::load(path);
         print(api::inspect(model, options->inspect), options->explain, options->common.json);

@@ -28,6 +28,7 @@ file(WRITE ${CMAKE_BINARY_DIR}/halfstep-config.cmake
      "include(CMakeFindDependencyMacro)\nfind_dependency(fmt)\ninclude(\${CMAKE_CURRENT_LIST_DIR}/halfstep-targets.cmake)\n")
 # Before 1.0 a new minor version may break its users.
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/halfstep-config-version.cmake COMPATIBILITY SameMinorVersion)
+file(RELATIVE_PATH HALFSTEP_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/halfstep.pc.in ${CMAKE_BINARY_DIR}/halfstep.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/halfstep-config.cmake ${CMAKE_BINARY_DIR}/halfstep-config-version.cmake
         DESTINATION ${config} COMPONENT library)

@@ -80,6 +80,9 @@ class Compiler:
     def __init__(self, build, work):
         self.build, self.work = build, work
         self.commands = {entry["file"]: entry for entry in json.loads((build / "compile_commands.json").read_text())}
+        for group in [path for path in self.commands if path.startswith(str(build / "gen/together"))]:
+            for name in re.findall(r'#include "(.+)"', pathlib.Path(group).read_text()):
+                self.commands[str(build / "gen" / name)] = self.commands[group]
         self.running = []
 
     def start(self, source, like):

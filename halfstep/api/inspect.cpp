@@ -86,16 +86,18 @@ Inspection inspect(const Model& network, const InspectOptions& options) {
   return {stage_of(network), network, std::move(fixed), std::move(program)};
 }
 
-ForeignInspection inspect(const formats::File& file, const InspectOptions& options) {
+ForeignInspection inspect_file(const std::filesystem::path& path, const InspectOptions& options) {
   ForeignInspection found;
   StageClock clock(found.seconds);
-  found.summary = file.summary();
-  if (options.nodes) found.nodes = formats::node_list(file);
+  const auto file = formats::open(path);
+  clock.end_of("open");
+  found.summary = file->summary();
+  if (options.nodes) found.nodes = formats::node_list(*file);
   found.dims = closed_extents(found.summary, options.batch);
   const formats::Binding binding = binding_of(found.dims);
-  found.coverage = file.coverage(binding);
+  found.coverage = file->coverage(binding);
   clock.end_of("inspect");
-  if (found.coverage.issues.empty()) build(file, binding, options.place, clock, found);
+  if (found.coverage.issues.empty()) build(*file, binding, options.place, clock, found);
   return found;
 }
 

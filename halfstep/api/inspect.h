@@ -1,6 +1,7 @@
 // What a network is made of and how it would run. The report room has these values as text and JSON.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,7 +42,7 @@ struct ForeignInspection {
 
 Inspection inspect(const Model& network, const InspectOptions& options = {});
 
-/// Open extents that are not the first are taken as 64: an image, or a sentence.
-ForeignInspection inspect(const formats::File& file, const InspectOptions& options = {});
+/// Of a foreign file. Open extents that are not the first are taken as 64: an image, or a sentence.
+ForeignInspection inspect_file(const std::filesystem::path& path, const InspectOptions& options = {});
 
 }  // namespace halfstep::api
