@@ -80,14 +80,24 @@ class Compiler:
     def __init__(self, build, work):
         self.build, self.work = build, work
         self.commands = {entry["file"]: entry for entry in json.loads((build / "compile_commands.json").read_text())}
+        self.groups = {}  # HALFSTEP_TOGETHER: a generated source is compiled with others of its folder
         for group in [path for path in self.commands if path.startswith(str(build / "gen/together"))]:
             for name in re.findall(r'#include "(.+)"', pathlib.Path(group).read_text()):
-                self.commands[str(build / "gen" / name)] = self.commands[group]
+                self.groups[build / "gen" / name] = pathlib.Path(group)
         self.running = []
+
+    def start_generated(self, sources):
+        """What is compiled again for these: themselves, or the groups that they are in."""
+        originals = {self.build / "gen" / source.relative_to(self.work / "gen"): source for source in sources}
+        for original, source in originals.items():
+            if original not in self.groups:
+                self.start(source, original)
+        for group in sorted({self.groups[original] for original in originals if original in self.groups}):
+            self.start(group, group)
 
     def start(self, source, like):
         entry = self.commands[str(like)]
-        target = self.work / (source.relative_to(self.work).as_posix().replace("/", "_") + ".o")
+        target = self.work / (str(source).replace("/", "_") + ".o")
         words = shlex.split(entry["command"].replace(f"{self.build}/gen", f"{self.work}/gen"))
         words = words[:words.index("-o")] + ["-o", str(target), "-c", str(source)]
         if "-include" not in words:
@@ -145,8 +155,7 @@ def check(build):
     print(f"opgen: {len(changed)} generated sources change")
 
     compiler = Compiler(build, work)
-    for path in changed:
-        compiler.start(path, build / "gen" / path.relative_to(work / "gen"))
+    compiler.start_generated(changed)
     for path in added:
         if path.endswith(".cpp"):
             compiler.start(work / path, build / "gen/halfstep/kernels/table.cpp")
