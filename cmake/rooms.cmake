@@ -65,8 +65,6 @@ function(halfstep_room NAME)
   endif()
   if(NAME STREQUAL kernels)
     target_compile_options(halfstep_kernels PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O3>)
-    list(FILTER sources INCLUDE REGEX "/reference[a-z_]*\\.cpp$")
-    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS ${HALFSTEP_COLD})
     halfstep_use_precompiled(halfstep_kernels halfstep_kernels_heavy)
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
       # Precompiled, GCC 12's own intrinsics are reported for what they leave undefined on purpose (GCC bug 105593).

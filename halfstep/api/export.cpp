@@ -21,7 +21,8 @@ ExportForm form_of(const std::string& format) {
 
 /// The integer program of a prepared network in the form of requantization that ONNX's operators have; `approximated`
 /// takes the quantizers that the network has in another.
-Model converted(Model prepared, bool approximate, std::vector<std::string>& approximated) {
+Model converted(const Model& network, bool approximate, std::vector<std::string>& approximated) {
+  Model prepared = network;
   for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
     if (quantizer.requantize() == "float32") continue;
     if (!approximate)
