@@ -157,16 +157,4 @@ std::string describe(const Graph& graph, const runtime::Program& program, bool e
   return text;
 }
 
-std::string describe_trace(const runtime::Program& program, const runtime::Trace& trace) {
-  std::string text = "times\n";
-  const auto& instructions = program.instructions();
-  for (size_t i = 0; i < instructions.size(); ++i) {
-    const runtime::Trace::Timing& timing = trace.timings.at(i);
-    text += fmt::format("{:5}  {:>10.1f} us from {:>10.1f} us, worker {}: {} ({} {})\n", i,
-                        static_cast<double>(timing.end - timing.begin) * 1e-3, static_cast<double>(timing.begin) * 1e-3,
-                        timing.worker, instructions[i].name, instructions[i].op, kernel_text(instructions[i]));
-  }
-  return text;
-}
-
 }  // namespace halfstep

@@ -5,7 +5,6 @@
 
 #include "halfstep/ir/graph.h"
 #include "halfstep/runtime/program.h"
-#include "halfstep/runtime/trace.h"
 
 namespace halfstep {
 
@@ -26,8 +25,5 @@ std::string describe_kernels(const runtime::Program& program);
 
 /// All of the above under headings; kernels only with `explain`.
 std::string describe(const Graph& graph, const runtime::Program& program, bool explain = false);
-
-/// Microseconds of each instruction of a run.
-std::string describe_trace(const runtime::Program& program, const runtime::Trace& trace);
 
 }  // namespace halfstep

@@ -55,7 +55,6 @@ class Builder {
   void note(const Node& node, const Error& error);
 
  protected:
-  const std::string& file_name() const { return file_; }
   Model& model() { return model_; }
 
   /// An argument of the model: `declared`, under what the binding says. Without `has_rank` the file leaves open how

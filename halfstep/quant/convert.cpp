@@ -44,7 +44,6 @@ class Converter {
     set_outputs();
     for (const auto& [value, codes] : codes_) passes::expect_extents(*value, codes.value);
     for (const auto& [value, real] : reals_) passes::expect_extents(*value, real);
-    set_float_operators(result_.model, float_operators(source_));
     result_.islands = float_islands(result_.model);
     return std::move(result_);
   }

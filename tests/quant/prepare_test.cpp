@@ -57,13 +57,14 @@ TEST(Prepare, ConcatInputsShareOneScale) {
 
 /// The widest of those that share a scale decides; an operator that computes has a scale of its own.
 TEST(Prepare, WhatSharesAScaleIsAsWideAsTheWidest) {
-  const std::string body =
-      "  c = conv2d(x, w=@v)\n  d = conv2d(c, w=@u)\n  s = add(a=c, b=x)\n  y = mul(a=s, b=d)\n  return y\n";
-  const Model model = prepared(images(body), "generic_int8", {{}, 4, {}}, {{"share_scales", "[add]"}});
+  const Model model = prepared(images("  c = conv2d(x, w=@v)\n  d = conv2d(c, w=@u)\n  s = add(a=c, b=d)\n"
+                                      "  e = conv2d(d, w=@v)\n  y = add(a=s, b=e)\n  return y\n"),
+                               "generic_int8", {{}, 4, {}}, {{"share_scales", "[add]"}});
   EXPECT_EQ(scale_of(model, "c.q"), "s.inputs.scale");
-  EXPECT_EQ(scale_of(model, "x.q"), "s.inputs.scale");
-  EXPECT_EQ(bits(model, "c.q"), 8);
-  EXPECT_EQ(bits(model, "s.q"), 4);
+  EXPECT_EQ(scale_of(model, "d.q"), "s.inputs.scale");
+  EXPECT_EQ(bits(model, "c.q"), 8);  // d goes into the last layer
+  EXPECT_EQ(scale_of(model, "y.q"), "y.scale");
+  EXPECT_EQ(bits(model, "y.q"), 4);
 }
 
 TEST(Prepare, PaddedNumbersAreInTheRangeBehindThem) {
