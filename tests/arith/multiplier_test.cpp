@@ -119,5 +119,21 @@ TEST(ShiftHalfUp, EqualsTheExactFloor) {
   }
 }
 
+TEST(Requantization, FormsHaveNames) {
+  EXPECT_EQ(parse_requantization("fixed_point"), Requantization::fixed_point);
+  EXPECT_EQ(parse_requantization("power_of_two"), Requantization::power_of_two);
+  EXPECT_EQ(parse_requantization("float32"), Requantization::float32);
+  EXPECT_EQ(parse_requantization("fbgemm"), Requantization::fbgemm);
+  EXPECT_EQ(parse_requantization("x86"), Requantization::x86);
+  EXPECT_EQ(parse_requantization("float"), std::nullopt);
+}
+
+TEST(Requantization, EnginesAndFloat32KeepScales) {
+  EXPECT_TRUE(keeps_scales(Requantization::float32) && keeps_scales(Requantization::fbgemm));
+  EXPECT_FALSE(keeps_scales(Requantization::fixed_point) || keeps_scales(Requantization::power_of_two));
+  EXPECT_TRUE(is_engine(Requantization::x86));
+  EXPECT_FALSE(is_engine(Requantization::float32));
+}
+
 }  // namespace
 }  // namespace halfstep::arith

@@ -116,5 +116,12 @@ TEST(ZeroPoints, Names) {
   EXPECT_EQ(parse_zero_points("none"), std::nullopt);
 }
 
+TEST(ZeroPoints, HaveNames) {
+  EXPECT_EQ(parse_zero_points("affine"), ZeroPoints::affine);
+  EXPECT_EQ(parse_zero_points("symmetric"), ZeroPoints::symmetric);
+  EXPECT_EQ(parse_zero_points("offset"), ZeroPoints::offset);
+  EXPECT_EQ(parse_zero_points("none"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace halfstep::arith

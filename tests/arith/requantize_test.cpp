@@ -104,5 +104,24 @@ TEST(Engines, SixIsRoundedInFloat32) {
   EXPECT_GT(differing, 0);
 }
 
+TEST(Activation, HaveNames) {
+  EXPECT_EQ(parse_activation("none"), Activation::none);
+  EXPECT_EQ(parse_activation("relu"), Activation::relu);
+  EXPECT_EQ(parse_activation("relu6"), Activation::relu6);
+  EXPECT_EQ(parse_activation("leaky_relu"), Activation::leaky_relu);
+  EXPECT_EQ(parse_activation("silu"), std::nullopt);
+}
+
+/// The zero point of a product is inside the rounding of float32; everywhere else it is added to whole steps.
+TEST(Scaling, ProductsInFloat32RoundWithTheZeroPoint) {
+  const Scaling floating = *to_scaling(0.5, Requantization::float32, 31, Activation::none, 0.0);
+  EXPECT_EQ(floating.code(1, 1), 1);
+  EXPECT_EQ(floating.product_code(1, 1), 2);
+  const Scaling fixed = *to_scaling(0.5, Requantization::fixed_point, 31, Activation::none, 0.0);
+  EXPECT_EQ(fixed.product_code(1, 1), fixed.code(1, 1));
+  const Scaling engine = Scaling::of(Requantization::fbgemm, {1.0F, 1.0F, 0.0F, 0.5F, true});
+  EXPECT_EQ(engine.code(1, 1), 2);
+}
+
 }  // namespace
 }  // namespace halfstep::arith

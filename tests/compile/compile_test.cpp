@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/compile/describe.h"
+#include "halfstep/compile/evaluate.h"
 #include "halfstep/compile/pipeline.h"
+#include "halfstep/compile/select.h"
 #include "tests/compile/support.h"
 
 namespace halfstep {
@@ -188,6 +190,27 @@ TEST(Compile, SaysWhenNoKernelDoesIt) {
   const std::string error = error_of([&] { compile(model, {}); });
   EXPECT_EQ(error.rfind("test.ir:1: node 'r': bit_cast: no kernel on cpu does this (", 0), 0U) << error;
   EXPECT_NE(error.find("reference: "), std::string::npos) << error;
+}
+
+/// The reference is the last candidate of the CPU and the only one of sim.
+TEST(Compile, DevicesHaveKernelsOfTheirOwn) {
+  const auto cpu = compiler::candidates(kCpu, "relu"), sim = compiler::candidates(kSim, "relu");
+  ASSERT_FALSE(cpu.empty());
+  EXPECT_STREQ(cpu.back()->name, "reference");
+  EXPECT_EQ(sim, (std::vector<const kernels::Kernel*>{cpu.back()}));
+  EXPECT_EQ(compiler::candidates({DeviceKind::cuda, 0}, "relu").size(), kernels::cuda_kernels("relu").size());
+  for (const Place place : {kCpu, kSim}) EXPECT_TRUE(compiler::candidates(place, "nothing").empty());
+}
+
+TEST(Compile, OneOperationIsEvaluatedByItsReference) {
+  const Graph graph = parse("graph g(x: f32[2]) { r = relu(x=x) b = bit_cast(x=x) {to: \"f64\"} return r, b }");
+  Tensor x(DType::f32, {2});
+  x.data<float>()[0] = -1.0F;
+  x.data<float>()[1] = 2.0F;
+  EXPECT_EQ(compiler::evaluate(graph.op("r"), {x}).at(0).data<float>()[1], 2.0F);
+  EXPECT_EQ(compiler::evaluate(graph.op("r"), {x}).at(0).data<float>()[0], 0.0F);
+  EXPECT_EQ(error_of([&] { compiler::evaluate(graph.op("b"), {x}); }),
+            "text:1: node 'b': bit_cast: f32 and f64 differ in size");
 }
 
 TEST(Compile, SameResultsOnSim) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "halfstep/arith/function.h"
 #include "halfstep/ir/parse.h"
 
 namespace halfstep::quant {
@@ -54,6 +55,39 @@ TEST(RescaleTable, IsWhatTheFormMakesOfTheRatio) {
     for (int code = 0; code < 16; ++code)
       EXPECT_EQ(table.data<uint8_t>()[static_cast<size_t>(code)], std::clamp(2 + 2 * (code - 4), 1, 14)) << code;
   }
+}
+
+class EveryFunction : public testing::TestWithParam<const OpInfo*> {};
+
+/// What training uses as the slope of a table is the derivative of the function that fills it, at points where it has
+/// no corner.
+TEST_P(EveryFunction, HasItsDerivativeAsSlope) {
+  const arith::PointwiseFunction* f = arith::find_function(GetParam()->name);
+  ASSERT_NE(f, nullptr);
+  if (f->slope == nullptr) GTEST_SKIP() << "its gradient is not written as scalars";
+  const Attributes attributes = complete_attributes(*GetParam(), {}, "test");
+  for (const double x : {-3.3, -0.7, 0.3, 0.9, 2.3}) {
+    constexpr double kStep = 1e-6;
+    const double difference = (f->value(x + kStep, attributes) - f->value(x - kStep, attributes)) / (2 * kStep);
+    if (std::isnan(difference)) continue;
+    EXPECT_NEAR(f->slope(x, attributes), difference, 1e-4 * std::max(1.0, std::fabs(difference))) << x;
+  }
+}
+
+std::vector<const OpInfo*> functions() {
+  std::vector<const OpInfo*> all;
+  for (const OpInfo& info : all_operators()) {
+    if (info.quant.lookup) all.push_back(&info);
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, EveryFunction, testing::ValuesIn(functions()),
+                         [](const auto& function) { return function.param->name; });
+
+TEST(Functions, OthersHaveNone) {
+  EXPECT_EQ(arith::find_function("conv2d"), nullptr);
+  EXPECT_EQ(arith::find_function("add"), nullptr);
 }
 
 }  // namespace
