@@ -97,11 +97,13 @@ def main():
     else:
         names = given.files or sources(changed(commit))
     bounded = not (given.all or given.files)
-    results = list(check(program, given.build.resolve(), names, given.seconds if bounded else float("inf")))
-    bad = [found for found in results if found]
-    print("\n".join(bad), end="\n" if bad else "", file=sys.stderr)
+    checked = bad = 0
+    for found in check(program, given.build.resolve(), names, given.seconds if bounded else float("inf")):
+        checked, bad = checked + 1, bad + bool(found)
+        if found:
+            print(found, file=sys.stderr, flush=True)
     against = f" that changed since {commit[:10]}" if bounded else ""
-    print(f"{len(names)} sources{against}: {len(results)} checked, {len(names) - len(results)} not reached, {len(bad)} with findings")
+    print(f"{len(names)} sources{against}: {checked} checked, {len(names) - checked} not reached, {bad} with findings")
     return 1 if bad else 0
 
 

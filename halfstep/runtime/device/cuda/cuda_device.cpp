@@ -56,15 +56,14 @@ Status CudaDevice::download(std::byte* to_host, const std::byte* from, size_t by
 }
 
 Status CudaDevice::copy(std::byte* to, const std::byte* from, size_t bytes) {
-  if (const Status status = status_of(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice)); !status.ok())
-    return status;
+  if (Status status = status_of(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice)); !status.ok()) return status;
   return status_of(cudaDeviceSynchronize());
 }
 
 Status CudaDevice::launch(const kernels::Kernel& kernel, const kernels::Call& call, int phase, int64_t piece) {
-  if (const Status status = status_of(cudaSetDevice(index_)); !status.ok()) return status;
+  if (Status status = status_of(cudaSetDevice(index_)); !status.ok()) return status;
   if (Status status = kernel.run(call, phase, piece); !status.ok()) return status;
-  if (const Status status = status_of(cudaGetLastError()); !status.ok()) return status;
+  if (Status status = status_of(cudaGetLastError()); !status.ok()) return status;
   return status_of(cudaDeviceSynchronize());
 }
 
