@@ -77,7 +77,8 @@ constexpr T lowest() {
 
 /// Offset in the plane of the first largest element of a window's rows and columns, or -1 where it lies outside.
 template <class T>
-[[gnu::always_inline]] inline int64_t first_largest(const PoolGeometry& g, const T* plane, Span1d rows, Span1d columns) {
+[[gnu::always_inline]] inline int64_t first_largest(const PoolGeometry& g, const T* plane, Span1d rows,
+                                                    Span1d columns) {
   if (rows.begin >= rows.end || columns.begin >= columns.end) return -1;
   int64_t best = rows.begin * g.w + columns.begin;
   for (int64_t y = rows.begin; y < rows.end; ++y) {
