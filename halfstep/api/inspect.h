@@ -42,7 +42,7 @@ struct ForeignInspection {
 
 Inspection inspect(const Model& network, const InspectOptions& options = {});
 
-/// Of a foreign file. Open extents that are not the first are taken as 64: an image, or a sentence.
+/// The inspection of a foreign file. Open extents that are not the first are taken as 64: an image, or a sentence.
 ForeignInspection inspect_file(const std::filesystem::path& path, const InspectOptions& options = {});
 
 }  // namespace halfstep::api

@@ -168,7 +168,8 @@ void Builder::note(const Node& node, const Error& error) {
 }
 
 void Builder::name_result(const Node& node, const std::string& name, Operand& operand) {
-  if (operand.known() && (made_bytes_ += operand.tensor.bytes()) > kMaxMade)
+  if (operand.known()) made_bytes_ += operand.tensor.bytes();
+  if (operand.known() && made_bytes_ > kMaxMade)
     refuse(node, fmt::format("more than {} MiB of constants that are computed are not supported", kMaxMade >> 20));
   if (operand.value) {
     const Op op = operand.value.producer();

@@ -8,8 +8,8 @@
 namespace halfstep::io {
 
 Utf8Names::Utf8Names() {
-  static const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
-  before_ = ::uselocale(utf8);
+  static const locale_t kUtf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  before_ = ::uselocale(kUtf8);
 }
 
 Utf8Names::~Utf8Names() { ::uselocale(before_); }

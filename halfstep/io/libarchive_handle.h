@@ -44,7 +44,7 @@ class LibarchiveHandle {
   }
 
   const std::string& name() const { return source_->name(); }
-  /// Of a seekable source.
+  /// The bytes of a seekable source.
   uint64_t size() const { return seekable_->size(); }
   /// Why the last call failed, in libarchive's words.
   std::string reason() const;

@@ -24,7 +24,7 @@ class Sources : public testing::Test {
     return api::quantize(network, quant::load_platform("generic_int8"), data, {.stored_samples = stored}, {}).model;
   }
 
-  /// Of the Model as its file has it.
+  /// The proof of the Model as its file has it.
   verify::RoadReport verified(const Model& prepared, bool all = false) {
     api::save(prepared, folder / "prepared");
     const Model read = api::load(folder / "prepared");
