@@ -249,7 +249,8 @@ HWY_INLINE void write_row(D d, T* dst, int64_t size, bool past_caches, const Row
   constexpr size_t kVector = hn::MaxLanes(Bytes());
   auto* const bytes = reinterpret_cast<uint8_t*>(dst);
   int64_t i = 0;
-  const auto write_rest = [&](int64_t end) HWY_ATTR {
+  // A call would keep the row, and so its parameters, in memory.
+  const auto write_rest = [&](int64_t end) __attribute__((always_inline)) HWY_ATTR {
     for (; i + lanes <= end; i += lanes) store(d, row(i, Whole()), dst + i);
     if (i < end) store(d, row(i, Part{end - i}), dst + i, Part{end - i});
     i = end;
