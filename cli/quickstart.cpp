@@ -53,7 +53,7 @@ api::QuickstartReport quickstart_of(QuickstartOptions& options) {
     request.network = std::move(network);
     request.data = std::move(data);
   }
-  api::QuickstartReport report = api::quickstart(request, options.common.settings());
+  api::QuickstartReport report = api::quickstart(request, options.common.settings()).report;
   report::write(report, request.out);
   return report;
 }
@@ -63,6 +63,7 @@ api::QuickstartReport quickstart_of(QuickstartOptions& options) {
 void add_quickstart(CLI::App& program, Work& work) {
   const auto options = std::make_shared<QuickstartOptions>();
   api::QuickstartRequest& request = options->request;
+  request.out = "quickstart_out";
   CLI::App* command =
       add_command(program, "quickstart",
                   "Quantize, fine-tune, convert and verify: a digit classifier that it trains first, or your network",

@@ -312,13 +312,13 @@ std::string emit_ops_table(const Records& records) {
 }  // namespace
 
 std::span<const OpInfo> all_operators() {
-  static const std::vector<OpInfo> operators = [] {
+  static const std::vector<OpInfo> kOperators = [] {
     std::vector<OpInfo> list;
     list.reserve(kRecords.size());
     for (const Record record : kRecords) list.push_back(record());
     return list;
   }();
-  return operators;
+  return kOperators;
 }
 
 const OpInfo* find_operator(std::string_view name) {

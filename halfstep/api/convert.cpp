@@ -5,8 +5,7 @@
 namespace halfstep::api {
 
 quant::Conversion convert(const Model& prepared, const quant::ConvertOptions& options) {
-  if (const std::string stage = stage_of(prepared); stage != "prepared")
-    fail("found a network of stage {}, expected prepared", stage);
+  require_stage(prepared, "prepared");
   return quant::convert(prepared, options);
 }
 

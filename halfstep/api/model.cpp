@@ -95,4 +95,13 @@ std::string stage_of(const Model& model) {
   return quant::is_integer(model) ? "integer" : "float";
 }
 
+void require_stage(const Model& model, std::string_view expected) {
+  const std::string stage = stage_of(model);
+  if (stage == expected) return;
+  const std::string_view next = expected == "prepared" && stage == "float"     ? "; run quantize first"
+                                : expected == "integer" && stage == "prepared" ? "; run convert first"
+                                                                               : "";
+  fail("network '{}' is of stage {}, expected {}{}", model.graph.name(), stage, expected, next);
+}
+
 }  // namespace halfstep::api

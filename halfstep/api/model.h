@@ -36,4 +36,7 @@ void save(const Model& model, const std::filesystem::path& path);
 /// The stage of a Model: "float", "prepared" or "integer".
 std::string stage_of(const Model& model);
 
+/// Throws bad_input, naming the network and the verb to run first, where it is of another stage.
+void require_stage(const Model& model, std::string_view expected);
+
 }  // namespace halfstep::api

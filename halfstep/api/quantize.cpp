@@ -48,8 +48,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
 }
 
 Quantized change_bits(const Model& prepared, const std::vector<LayerBits>& bits) {
-  if (stage_of(prepared) != "prepared")
-    fail("network '{}' is of stage {}, expected prepared", prepared.graph.name(), stage_of(prepared));
+  require_stage(prepared, "prepared");
   Model model = prepared;
   set_bits(model, bits);
   return described(std::move(model), 0);

@@ -32,13 +32,13 @@ class Quickstart {
     report_.samples = parts_.test.size();
   }
 
-  QuickstartReport run() {
+  QuickstartOutcome run() {
     Model network = start_;
     require_feasible(quant::prepare(network, request_.platform, request_.widths));
-    io::make_folder(request_.out);
+    if (writes()) io::make_folder(request_.out);
     if (!request_.network) timed("float", [&] { network = fit(network, float_options(), "float training"); });
     report_.accuracy_float = accuracy(network);
-    save_model(network, request_.out / "float.safetensors");
+    report_.float_bytes = save(network, "float.safetensors");
 
     Model prepared;
     timed("calibrate", [&] {
@@ -50,23 +50,34 @@ class Quickstart {
     report_.accuracy_calibrated = accuracy(prepared);
     if (request_.tune_epochs > 0) timed("finetune", [&] { prepared = fit(prepared, tune_options(), "fine-tuning"); });
     report_.accuracy_finetuned = accuracy(prepared);
-    save_model(prepared, request_.out / "prepared.safetensors");
+    save(prepared, kPreparedFile);
     report_.weights_digest = digest_hex(prepared);
     report_.audit = quant::audit(prepared);
 
     Model integer;
     timed("convert", [&] { integer = quant::convert(prepared, request_.convert).model; });
-    save_model(integer, request_.out / "integer.safetensors");
+    report_.integer_bytes = save(integer, "integer.safetensors");
     report_.accuracy_integer = accuracy(integer);
     timed("verify", [&] {
       report_.roads = compare_on(roads_of(prepared, integer), parts_.test, pool_, settings_.progress);
       check_meaning(report_.roads, prepared, integer, parts_.test, {.seed = settings_.seed}, pool_, settings_.progress);
     });
-    finish();
-    return std::move(report_);
+    report_.peak_rss_bytes = peak_rss_bytes();
+    return {std::move(network), std::move(prepared), std::move(integer), std::move(report_)};
   }
 
  private:
+  static constexpr const char* kPreparedFile = "prepared.safetensors";
+
+  bool writes() const { return !request_.out.empty(); }
+
+  /// Bytes of the file; 0 where nothing is written.
+  int64_t save(const Model& model, const char* file) const {
+    if (!writes()) return 0;
+    save_model(model, request_.out / file);
+    return static_cast<int64_t>(std::filesystem::file_size(request_.out / file));
+  }
+
   /// What cannot become integers or be trained is said before any work.
   void require_feasible(const Model& prepared) const {
     quant::require_integers(prepared, request_.convert);
@@ -75,8 +86,7 @@ class Quickstart {
 
   static Model given(const QuickstartRequest& request) {
     Model model = *request.network;
-    if (const std::string stage = stage_of(model); stage != "float")
-      fail("network '{}' is of stage {}, expected float", model.graph.name(), stage);
+    require_stage(model, "float");
     if (request.preprocess) train::set_preprocess(model, *request.preprocess);
     return model;
   }
@@ -107,7 +117,7 @@ class Quickstart {
 
   Model fit(const Model& model, const train::FitOptions& options, std::string_view stage) {
     train::Fit run(model, parts_.train, options, pool_);
-    const auto best = request_.out / "prepared.safetensors";
+    const auto best = writes() ? request_.out / kPreparedFile : std::filesystem::path();
     while (!run.finished()) train::run_epoch(run, best, settings_.progress, stage);
     report_.held_back = run.state().course;
     return run.result();
@@ -121,12 +131,10 @@ class Quickstart {
                                  std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
 
-  void finish() {
+  static int64_t peak_rss_bytes() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    report_.peak_rss_bytes = int64_t{usage.ru_maxrss} * 1024;  // Linux counts in KiB
-    report_.float_bytes = static_cast<int64_t>(std::filesystem::file_size(request_.out / "float.safetensors"));
-    report_.integer_bytes = static_cast<int64_t>(std::filesystem::file_size(request_.out / "integer.safetensors"));
+    return int64_t{usage.ru_maxrss} * 1024;  // Linux counts in KiB
   }
 
   const QuickstartRequest& request_;
@@ -139,8 +147,8 @@ class Quickstart {
 
 }  // namespace
 
-QuickstartReport quickstart(const QuickstartRequest& request, const Settings& settings) {
-  io::require_folder_target(request.out);
+QuickstartOutcome quickstart(const QuickstartRequest& request, const Settings& settings) {
+  if (!request.out.empty()) io::require_folder_target(request.out);
   return Quickstart(request, settings).run();
 }
 

@@ -23,7 +23,7 @@ struct QuickstartRequest {
   std::optional<train::Preprocess> preprocess = {};  ///< of raw values, for `network`; without one the Model's own
   Platform platform = {};
   quant::PrepareOptions widths = {};
-  std::filesystem::path out = "quickstart_out";
+  std::filesystem::path out = {};  ///< folder for the three Models; "": nothing is written
   int64_t float_epochs = 30, tune_epochs = 12;
   int64_t batch = 32;
   /// Peak of fine-tuning; without one 0.001 for a given network, 0.01 for a fresh one.
@@ -39,14 +39,20 @@ struct QuickstartReport {
   bool has_accuracy = true;  ///< false for data without labels
   train::Course held_back;   ///< how fine-tuning went; empty without it
   double accuracy_float = 0, accuracy_calibrated = 0, accuracy_finetuned = 0, accuracy_integer = 0;
-  int64_t samples = 0, peak_rss_bytes = 0, float_bytes = 0, integer_bytes = 0;
+  int64_t samples = 0, peak_rss_bytes = 0;
+  int64_t float_bytes = 0, integer_bytes = 0;           ///< of the files; 0 where nothing is written
   std::vector<std::pair<std::string, double>> seconds;  ///< by stage, in order
   verify::RoadReport roads;
   std::vector<quant::AuditRow> audit;
 };
 
-/// Trains a float network or takes a given one, prepares, calibrates, fine-tunes, converts and verifies it; writes
-/// float, prepared and integer Models into the folder `out`.
-QuickstartReport quickstart(const QuickstartRequest& request, const Settings& settings);
+struct QuickstartOutcome {
+  Model network, prepared, integer;
+  QuickstartReport report;
+};
+
+/// Trains a float network or takes a given one, prepares, calibrates, fine-tunes, converts and verifies it. Each Model
+/// is written into the folder `out`, if one is named, as soon as it is there.
+QuickstartOutcome quickstart(const QuickstartRequest& request, const Settings& settings);
 
 }  // namespace halfstep::api

@@ -49,11 +49,6 @@ void add_engine(verify::Roads& roads, const VerifyOptions& options) {
   add_onnxruntime(roads, {options.exported, options.variants});
 }
 
-void require_stage(const Model& model, std::string_view expected) {
-  if (const std::string stage = stage_of(model); stage != expected)
-    fail("network '{}' is of stage {}, expected {}", model.graph.name(), stage, expected);
-}
-
 }  // namespace
 
 verify::Roads roads_of(const Model& prepared, const Model& integer) {

@@ -69,13 +69,13 @@ std::optional<CpuLevel> parse_cpu_level(std::string_view text) {
 }
 
 CpuLevel detected_cpu_level() {
-  static const CpuLevel level = detect();
-  return level;
+  static const CpuLevel kLevel = detect();
+  return kLevel;
 }
 
 CpuLevel cpu_level() {
-  static const CpuLevel level = forced_or_detected();
-  return level;
+  static const CpuLevel kLevel = forced_or_detected();
+  return kLevel;
 }
 
 std::vector<CpuLevel> available_cpu_levels() {

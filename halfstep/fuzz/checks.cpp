@@ -153,7 +153,7 @@ std::string message_form(const std::string& message) {
 }
 
 const std::vector<Check>& all_checks() {
-  static const std::vector<Check> checks = {
+  static const std::vector<Check> kChecks = {
       {"engine", "float numbers against onnxruntime's", check_engine},
       {"reference", "fused kernels against references without fusion", check_reference},
       {"bypassed", "the prepared network without its quantizers against the float one", check_bypassed},
@@ -166,7 +166,7 @@ const std::vector<Check>& all_checks() {
       {"exports", "ONNX files that are written", check_exports, 3},
       {"training", "a step moves, and a run goes on with the same bits", check_training, 5},
   };
-  return checks;
+  return kChecks;
 }
 
 std::vector<Outcome> look(Trial& trial, std::string_view only, const std::function<void(std::string_view)>& begins) {

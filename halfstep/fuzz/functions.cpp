@@ -21,7 +21,7 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double asinh_of(double x) { return std::asinh(x); }
 
 const std::vector<Function>& functions() {
-  static const std::vector<Function> all = {
+  static const std::vector<Function> kFunctions = {
       {"Abs", [](double x) { return std::abs(x); }},
       {"Neg", [](double x) { return -x; }},
       {"Sign", [](double x) { return x > 0 ? 1.0 : -1.0; }, -kAll, kAll, 9},
@@ -61,7 +61,7 @@ const std::vector<Function>& functions() {
       {"Sigmoid", sigmoid},
       {"Identity", [](double x) { return x; }},
   };
-  return all;
+  return kFunctions;
 }
 
 void make_function(Maker& maker, std::string_view op) {

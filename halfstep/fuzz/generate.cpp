@@ -25,8 +25,8 @@ Recipes chosen(bool on_codes) {
 }
 
 const Recipes& recipes_of(bool plain) {
-  static const Recipes on_codes = chosen(true), all = chosen(false);
-  return plain ? on_codes : all;
+  static const Recipes kOnCodes = chosen(true), kEvery = chosen(false);
+  return plain ? kOnCodes : kEvery;
 }
 
 /// Operators that this network is to have, in turn.

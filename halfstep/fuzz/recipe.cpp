@@ -8,7 +8,7 @@
 namespace halfstep::fuzz {
 
 const Recipes& all_recipes() {
-  static const Recipes recipes = [] {
+  static const Recipes kRecipes = [] {
     Recipes all;
     for (const auto family :
          {function_recipes, pointwise_recipes, layer_recipes, window_recipes, norm_recipes, move_recipes, index_recipes,
@@ -18,7 +18,7 @@ const Recipes& all_recipes() {
     }
     return all;
   }();
-  return recipes;
+  return kRecipes;
 }
 
 std::vector<std::string> importable_operators() {

@@ -97,9 +97,9 @@ void make_col2im(Maker& maker, std::string_view op) {
   const int64_t each = image.size() / n, wanted = channels * block * block * blocks;
   // Any value becomes as many elements as the blocks have: by a product.
   const Known rows = maker.node("Flatten", {image}, image.with({n, each}));
-  const Known w_ = maker.weights(DType::f32, {each, wanted}, -1, 1);
+  const Known mixed = maker.weights(DType::f32, {each, wanted}, -1, 1);
   const double reach = std::max(std::abs(image.low), std::abs(image.high)) * static_cast<double>(each);
-  const Known product = maker.node("MatMul", {rows, w_}, rows.with({n, wanted}).between(-reach, reach));
+  const Known product = maker.node("MatMul", {rows, mixed}, rows.with({n, wanted}).between(-reach, reach));
   const Known x = maker.node("Reshape", {product, maker.ints({0, channels * block * block, blocks})},
                              product.with({n, channels * block * block, blocks}));
   maker.node(op, {x, maker.ints({h, w}), maker.ints({block, block})},

@@ -5,13 +5,13 @@
 namespace halfstep::detail {
 
 const OpInfo& return_info() {
-  static const OpInfo info = [] {
+  static const OpInfo kInfo = [] {
     OpInfo made;
     made.name = "return";
     made.inputs = {PortInfo{.name = "values", .optional = true, .variadic = true}};
     return made;
   }();
-  return info;
+  return kInfo;
 }
 
 void add_use(ValueNode* value, OpNode* op, int operand) {

@@ -86,8 +86,8 @@ HS_VBMI void look_up_vbmi(const uint8_t* table, const uint8_t* src, uint8_t* dst
 }
 
 bool has_vbmi() {
-  static const bool has = __builtin_cpu_supports("avx512vbmi") != 0;
-  return has;
+  static const bool kHas = __builtin_cpu_supports("avx512vbmi") != 0;
+  return kHas;
 }
 
 }  // namespace

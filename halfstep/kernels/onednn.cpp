@@ -46,16 +46,16 @@ dnnl::cpu_isa isa_of(CpuLevel level) {
 
 /// False where the process had used oneDNN before us, at another level.
 bool capped() {
-  static const bool done = [] {
+  static const bool kDone = [] {
     const dnnl::cpu_isa isa = isa_of(cpu_level());
     return dnnl::set_max_cpu_isa(isa) == dnnl::status::success || dnnl::get_effective_cpu_isa() == isa;
   }();
-  return done;
+  return kDone;
 }
 
 const dnnl::engine& engine() {
-  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
-  return cpu;
+  static const dnnl::engine kCpu(dnnl::engine::kind::cpu, 0);
+  return kCpu;
 }
 
 dnnl::stream& stream() {

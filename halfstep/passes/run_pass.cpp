@@ -12,8 +12,8 @@ bool verifies_each() {
 #ifndef NDEBUG
   return true;
 #else
-  static const bool asked = std::getenv("HALFSTEP_VERIFY_PASSES") != nullptr;
-  return asked;
+  static const bool kAsked = std::getenv("HALFSTEP_VERIFY_PASSES") != nullptr;
+  return kAsked;
 #endif
 }
 

@@ -86,8 +86,12 @@ void derive_parameters(Model& model, const ops::ObserveRange& observer) {
                              *arith::parse_zero_points(observer.zero_points()), observer.power_of_two()};
   const auto low = passes::contents_of(model, observer.low()).data<float>();
   const auto high = passes::contents_of(model, observer.high()).data<float>();
-  auto scale = model.tensors.at(observer.scale().name()).data<float>();
-  auto zero_point = model.tensors.at(observer.zero_point().name()).data<int32_t>();
+  const auto own = [&](const Value value) -> Tensor& {  // other Models may share the storage
+    Tensor& tensor = model.tensors.at(value.name());
+    return tensor = tensor.clone();
+  };
+  const auto scale = own(observer.scale()).data<float>();
+  const auto zero_point = own(observer.zero_point()).data<int32_t>();
   for (size_t c = 0; c < scale.size(); ++c) {
     if (low[c] > high[c]) continue;
     const auto parameters = arith::parameters_of(low[c], high[c], grid);

@@ -73,19 +73,19 @@ class TestReader {
 }  // namespace
 
 std::span<const OpTest> op_tests() {
-  static const std::vector<OpTest> tests = [] {
+  static const std::vector<OpTest> kTests = [] {
     std::vector<OpTest> read;
     for (const std::string_view text : op_test_texts()) read.push_back(TestReader(text).read());
     return read;
   }();
-  return tests;
+  return kTests;
 }
 
 const OpTest& op_test(std::string_view op) {
-  static const OpTest none;
+  static const OpTest kNone;
   const auto tests = op_tests();
   const auto found = std::ranges::lower_bound(tests, op, {}, &OpTest::op);
-  return found != tests.end() && found->op == op ? *found : none;
+  return found != tests.end() && found->op == op ? *found : kNone;
 }
 
 }  // namespace halfstep::verify

@@ -121,7 +121,7 @@ void GraphWriter::add_output(const std::string& name, const Type& type) {
 }
 
 std::string GraphWriter::add_tensor(const std::string& hint, const Tensor& contents) {
-  const std::string name = unique(hint);
+  std::string name = unique(hint);
   proto::TensorData& tensor = *model_.mutable_graph()->add_initializer();
   write_tensor(name, contents, tensor);
   tensor_bytes_ += tensor.raw_data().size();

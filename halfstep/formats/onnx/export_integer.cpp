@@ -279,7 +279,7 @@ class IntegerExporter {
 
   /// DequantizeLinear of a stored tensor along its first axis.
   std::string real_tensor(const std::string& codes, const Tensor& scales, const std::string& hint) {
-    const std::string name = writer().unique(hint + ".real");
+    std::string name = writer().unique(hint + ".real");
     NodeText node{
         "DequantizeLinear", name, {codes, writer().add_tensor(hint + "_scale", per_channel_or_scalar(scales))}, {name}};
     if (scales.size() > 1) node.attributes = {{"axis", int64_t{0}}};

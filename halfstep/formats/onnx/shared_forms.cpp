@@ -32,7 +32,7 @@ void require_common_padding(const Node& node, const WindowSpec& spec) {
 std::vector<int64_t> kernel_of(const Node& node, const Operand& weights) {
   if (!weights.there() || weights.dims().size() < 3) fail("{}: found no weights of at least 3 extents", node.where());
   const Dims weight = weights.dims();
-  const std::vector<int64_t> kernel(weight.begin() + 2, weight.end());
+  std::vector<int64_t> kernel(weight.begin() + 2, weight.end());
   if (const auto said = node.integers("kernel_shape"); said && *said != kernel)
     fail("{}: kernel_shape is {}, but the weights have {}", node.where(), to_string(*said), to_string(kernel));
   return kernel;

@@ -230,7 +230,7 @@ class Reader {
 
   /// Names value `id` of an operator `op`; of a list its elements.
   std::string define(int64_t id, const std::string& op, const Item& type, size_t number) {
-    const std::string name = unique(fmt::format("{}_{}", op, id));
+    std::string name = unique(fmt::format("{}_{}", op, id));
     Values values;
     if (type["#"].text("the tag of a type") == "0.t_vec") {
       for (const Item& element : type["D"].list("types")) {

@@ -200,7 +200,7 @@ class Reader {
   Attribute scalars_of(const Operator& op, const proto::OpDesc::Attr& a) const {
     std::vector<double> numbers;
     for (const proto::OpDesc::Scalar& scalar : a.scalars()) {
-      const Attribute value = scalar_of(op, a, scalar);
+      Attribute value = scalar_of(op, a, scalar);
       if (std::holds_alternative<std::string>(value)) return value;
       const auto* flag = std::get_if<bool>(&value);
       const auto* whole = std::get_if<int64_t>(&value);

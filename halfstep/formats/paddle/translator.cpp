@@ -130,7 +130,7 @@ Operand Translator::in(const Node& node, const Port& port) {
 }
 
 Operand Translator::require(const Node& node, const Port& port) {
-  const Operand operand = in(node, port);
+  Operand operand = in(node, port);
   if (!operand.there()) fail("{}: input {} is missing", node.where(), port.slot);
   return operand;
 }
