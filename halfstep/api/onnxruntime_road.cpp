@@ -1,6 +1,9 @@
 #include "halfstep/api/onnxruntime_road.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 
@@ -21,8 +24,8 @@ namespace {
 
 using formats::onnx::ExportForm;
 
-/// The version that docs/arithmetic.md, section 9, was measured on.
-constexpr std::string_view kVersion = "1.31.";
+/// The versions that docs/arithmetic.md, section 9, was measured on.
+constexpr std::array<std::string_view, 2> kVersions = {"1.31.", "1.32."};
 constexpr const char* kOtherPython = "; name a Python that has onnxruntime in HALFSTEP_PYTHON";
 constexpr const char* kScript = "python/halfstep/onnxruntime_codes.py";
 
@@ -67,9 +70,9 @@ class Engine {
     python_ = start();
     const auto version = python_->read_line();
     if (!version) unsupported("{}: {}{}", io::python_interpreter(), last_words(), kOtherPython);
-    if (!version->starts_with(kVersion))
+    if (std::ranges::none_of(kVersions, [&](std::string_view known) { return version->starts_with(known); }))
       unsupported("{}: found onnxruntime {}, expected {}*: the arithmetic of others was not measured",
-                  io::python_interpreter(), *version, kVersion);
+                  io::python_interpreter(), *version, fmt::join(kVersions, "* or "));
   }
 
   /// The file of the next session.
@@ -152,7 +155,7 @@ std::vector<RealOutput> real_outputs(const Model& integer) {
   const auto outputs = integer.graph.outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Op op = outputs[i].producer();
-    if (!op || &op.info() != &ops::Dequantize::record()) continue;
+    if (!op.is<ops::Dequantize>()) continue;
     const ops::Dequantize end(op.node());
     found.push_back({end.x().name(), std::to_string(i), integer.tensors.at(end.scale().name()).data<float>()[0],
                      integer.tensors.at(end.zero_point().name()).data<int32_t>()[0]});

@@ -16,10 +16,13 @@ template <class T>
 T sigmoid_of(T x) {
   return T(1) / (T(1) + std::exp(-x));
 }
+/// The lowest whole number, which has no magnitude in its type, stays as it is.
 template <class T>
 T abs_of(T x) {
   if constexpr (std::is_unsigned_v<T>) {
     return x;
+  } else if constexpr (std::is_integral_v<T>) {
+    return x < 0 ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x)) : x;
   } else {
     return std::abs(x);
   }

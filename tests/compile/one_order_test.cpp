@@ -91,7 +91,8 @@ TEST(OneOrder, IsAskedForByCodesAloneOrByName) {
     CompileOptions options;
     options.one_order = asked;
     std::string kernels;
-    for (const runtime::Instruction& instruction : compile(model_of(text), options).instructions())
+    const runtime::Program program = compile(model_of(text), options);
+    for (const runtime::Instruction& instruction : program.instructions())
       kernels += std::string(instruction.kernel->name) + " ";
     return kernels;
   };
