@@ -98,7 +98,7 @@ class Lowerer {
   void lower_op(Op op) {
     if (!op.regions().empty()) unsupported("{}: {}: regions cannot be compiled yet", op.where(), op.info().name);
     const Place place = placement_.ops.at(op.name());
-    if (&op.info() == &ops::Transfer::record()) {
+    if (op.is<ops::Transfer>()) {
       slots_.emplace(op.out(0).node(), at(op.in(0), place, op.name(), op));
       return;
     }

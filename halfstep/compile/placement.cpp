@@ -47,7 +47,7 @@ class Placer {
   }
 
   void place_op(Op op) {
-    const bool is_transfer = &op.info() == &ops::Transfer::record();
+    const bool is_transfer = op.is<ops::Transfer>();
     const Op mover = is_transfer ? op : mover_of_operands(op);
     Place place = mover ? destination(mover) : options_.place;
     if (!is_transfer && candidates(place, op.info().name).empty()) place = {};

@@ -97,6 +97,11 @@ class Op {
   bool operator==(const Op&) const = default;
 
   const OpInfo& info() const { return *node_->info; }
+  /// Whether it is an application of one of these operators; false for a null Op.
+  template <class... Views>
+  bool is() const {
+    return node_ != nullptr && ((node_->info == &Views::record()) || ...);
+  }
   const std::string& name() const { return node_->name; }
   const Location& location() const { return node_->location; }
   const Attributes& attributes() const { return node_->attributes; }
@@ -217,7 +222,7 @@ class Graph {
   std::vector<View> all() const {
     std::vector<View> found;
     for (Op op : ops()) {
-      if (&op.info() == &View::record()) found.push_back(View(op.node()));
+      if (op.is<View>()) found.push_back(View(op.node()));
     }
     return found;
   }

@@ -16,11 +16,6 @@ const std::vector<int64_t> kToLast = {0, 2, 3, 1}, kToFirst = {0, 3, 1, 2};
 /// Where each axis of [n, c, h, w] stands in [n, h, w, c].
 constexpr int64_t kAxis[] = {0, 3, 1, 2};
 
-template <class... Views>
-bool is_one_of(Op op) {
-  return ((&op.info() == &Views::record()) || ...);
-}
-
 bool has_elements(Value value) { return value.type().is_static() && count_elements(value.dims()) > 0; }
 
 /// Empty ones stay as they are: where an extent is 0, another may be anything.
@@ -33,7 +28,7 @@ bool is_constant(Value value) { return value.is_tensor() && !updater_of(value); 
 /// Each element of the result comes from elements at the same place, extents of 1 repeating.
 bool is_elementwise(Op op) {
   return has_trait(op, "pointwise") || has_trait(op, "fuses_into_producer") ||
-         is_one_of<ops::Add, ops::Sub, ops::Mul, ops::Div, ops::Clip, ops::Prelu>(op);
+         op.is<ops::Add, ops::Sub, ops::Mul, ops::Div, ops::Clip, ops::Prelu>();
 }
 
 std::vector<int64_t> moved_axes(std::vector<int64_t> axes) {
@@ -70,32 +65,32 @@ class Rewriter {
  private:
   /// What the operation becomes; nothing where it stays.
   std::optional<OpSpec> last_form(Op op) {
-    if (is_one_of<ops::Conv2d, ops::Conv2dActivation>(op)) return convolution(op);
-    if (is_one_of<ops::Linear, ops::LinearActivation>(op)) return head(op, ops::ChannelsLastConv2d::record());
+    if (op.is<ops::Conv2d, ops::Conv2dActivation>()) return convolution(op);
+    if (op.is<ops::Linear, ops::LinearActivation>()) return head(op, ops::ChannelsLastConv2d::record());
     if (op.operands().empty() || !op.in(0) || !last_.contains(op.in(0).node())) {
       return is_elementwise(op) ? elementwise(op) : std::nullopt;
     }
-    if (is_one_of<ops::MaxPool2d>(op))
+    if (op.is<ops::MaxPool2d>())
       return form(ops::ChannelsLastMaxPool2d::record(), {last(op.in(0), op)}, op.attributes());
-    if (is_one_of<ops::AvgPool2d>(op))
+    if (op.is<ops::AvgPool2d>())
       return form(ops::ChannelsLastAvgPool2d::record(), {last(op.in(0), op)}, op.attributes());
-    if (is_one_of<ops::GlobalAvgPool>(op)) return average(op);
-    if (is_one_of<ops::Concat, ops::Slice, ops::Pad>(op)) return moved(op);
+    if (op.is<ops::GlobalAvgPool>()) return average(op);
+    if (op.is<ops::Concat, ops::Slice, ops::Pad>()) return moved(op);
     return is_elementwise(op) ? elementwise(op) : std::nullopt;
   }
 
   std::optional<OpSpec> last_form_of_codes(Op op) {
-    if (is_one_of<ops::IntegerConv2d>(op)) return integer_convolution(op);
-    if (is_one_of<ops::IntegerAdd>(op)) return integer_sum(op);
-    if (is_one_of<ops::IntegerLinear>(op))
+    if (op.is<ops::IntegerConv2d>()) return integer_convolution(op);
+    if (op.is<ops::IntegerAdd>()) return integer_sum(op);
+    if (op.is<ops::IntegerLinear>())
       return has_last_form(op) ? head(op, ops::ChannelsLastIntegerConv2d::record()) : std::nullopt;
     if (op.operands().empty() || !op.in(0) || !last_.contains(op.in(0).node())) return std::nullopt;
-    if (is_one_of<ops::MaxPool2d>(op))
+    if (op.is<ops::MaxPool2d>())
       return form(ops::ChannelsLastMaxPool2d::record(), {last(op.in(0), op)}, op.attributes());
-    if (is_one_of<ops::IntegerAvgPool2d>(op) && sums_codes(ops::IntegerAvgPool2d(op.node())))
+    if (op.is<ops::IntegerAvgPool2d>() && sums_codes(ops::IntegerAvgPool2d(op.node())))
       return form(ops::ChannelsLastIntegerAvgPool2d::record(), {last(op.in(0), op)}, op.attributes());
-    if (is_one_of<ops::Concat, ops::Slice, ops::Pad>(op)) return moved(op);
-    if (!is_one_of<ops::IntegerLookup, ops::IntegerRescale>(op)) return std::nullopt;
+    if (op.is<ops::Concat, ops::Slice, ops::Pad>()) return moved(op);
+    if (!op.is<ops::IntegerLookup, ops::IntegerRescale>()) return std::nullopt;
     std::vector<Value> operands = op.operands();
     operands[0] = last(operands[0], op);
     return form(op.info(), std::move(operands), op.attributes());
@@ -143,7 +138,7 @@ class Rewriter {
   /// The images of one pixel whose rows a linear layer reads; nothing where it does not.
   Value pixels_of(Op op) const {
     const Op rows = op.in(0).producer();
-    if (!rows || !is_one_of<ops::Flatten, ops::Reshape>(rows) || !is_constant(op.in(1))) return {};
+    if (!rows.is<ops::Flatten, ops::Reshape>() || !is_constant(op.in(1))) return {};
     const Value image = rows.in(0);
     const bool is_pixel = image.dims().size() == kRank && image.dims()[2] == 1 && image.dims()[3] == 1;
     const bool are_rows = is_pixel && op.in(0).dims() == Dims{image.dims()[0], image.dims()[1]};
@@ -172,7 +167,7 @@ class Rewriter {
   std::optional<OpSpec> moved(Op op) {
     std::vector<Value> operands = op.operands();
     Attributes attributes = op.attributes();
-    if (is_one_of<ops::Concat>(op)) {
+    if (op.is<ops::Concat>()) {
       if (!std::ranges::all_of(operands, [&](Value value) { return last_.contains(value.node()); }))
         return std::nullopt;
       for (Value& operand : operands) operand = last(operand, op);
@@ -180,7 +175,7 @@ class Rewriter {
     } else {
       operands[0] = last(operands[0], op);
       std::vector<int64_t> axes = get<std::vector<int64_t>>(attributes, "axes");
-      if (axes.empty() && is_one_of<ops::Slice>(op)) {
+      if (axes.empty() && op.is<ops::Slice>()) {
         for (size_t i = 0; i < ops::Slice(op.node()).starts().size(); ++i) axes.push_back(static_cast<int64_t>(i));
       }
       attributes["axes"] = moved_axes(axes);

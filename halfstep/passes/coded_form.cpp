@@ -58,7 +58,7 @@ Op insert_or_refuse(Graph& scratch, OpSpec spec) {
 }  // namespace
 
 std::optional<std::vector<int64_t>> global_window(Op main) {
-  if (!main || &main.info() != &ops::GlobalAvgPool::record()) return std::nullopt;
+  if (!main.is<ops::GlobalAvgPool>()) return std::nullopt;
   const Dims& dims = main.in(0).dims();
   return std::vector<int64_t>{dims[2], dims[3]};
 }

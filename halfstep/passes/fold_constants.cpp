@@ -31,8 +31,8 @@ bool is_small(const std::vector<Value>& values) {
 
 bool can_fold(Op op) {
   const std::vector<Value> results = op.results();
-  return op.regions().empty() && has_constant_operands(op) && !updates_state(op) &&
-         &op.info() != &ops::Transfer::record() && std::ranges::none_of(results, is_output) && is_small(results);
+  return op.regions().empty() && has_constant_operands(op) && !updates_state(op) && !op.is<ops::Transfer>() &&
+         std::ranges::none_of(results, is_output) && is_small(results);
 }
 
 void fold(Model& model, Op op, const Evaluate& evaluate) {

@@ -9,10 +9,10 @@ namespace {
 
 /// nullptr for an operation without a fused form.
 const OpInfo* fused_form(Op layer) {
-  if (&layer.info() == &ops::Conv2d::record()) return &ops::Conv2dActivation::record();
-  if (&layer.info() == &ops::Linear::record()) return &ops::LinearActivation::record();
-  const bool is_open = &layer.info() == &ops::ChannelsLastConv2d::record() &&
-                       ops::ChannelsLastConv2d(layer.node()).activation() == "none";
+  if (layer.is<ops::Conv2d>()) return &ops::Conv2dActivation::record();
+  if (layer.is<ops::Linear>()) return &ops::LinearActivation::record();
+  const bool is_open =
+      layer.is<ops::ChannelsLastConv2d>() && ops::ChannelsLastConv2d(layer.node()).activation() == "none";
   return is_open ? &layer.info() : nullptr;
 }
 

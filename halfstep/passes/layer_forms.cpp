@@ -50,10 +50,10 @@ class Rewrite {
 
   void run() {
     for (const Op op : model_.graph.ops()) {
-      if (&op.info() == &ops::Clip::record()) rewrite_clip(ops::Clip(op.node()));
-      if (&op.info() == &ops::Gemm::record()) rewrite_gemm(ops::Gemm(op.node()));
-      if (&op.info() == &ops::Matmul::record()) rewrite_matmul(ops::Matmul(op.node()));
-      if (&op.info() == &ops::ReduceMean::record()) rewrite_mean(ops::ReduceMean(op.node()));
+      if (op.is<ops::Clip>()) rewrite_clip(ops::Clip(op.node()));
+      if (op.is<ops::Gemm>()) rewrite_gemm(ops::Gemm(op.node()));
+      if (op.is<ops::Matmul>()) rewrite_matmul(ops::Matmul(op.node()));
+      if (op.is<ops::ReduceMean>()) rewrite_mean(ops::ReduceMean(op.node()));
     }
     for (const Value tensor : model_.graph.tensors()) {
       if (tensor.unused()) erase_tensor(model_, tensor);
@@ -96,7 +96,7 @@ class Rewrite {
     const int64_t outputs = matmul.out().dims()[1];
     const auto uses = matmul.out().uses();
     const Op next = uses.size() == 1 ? uses.front().first : Op();
-    const bool adds = next && &next.info() == &ops::Add::record();
+    const bool adds = next.is<ops::Add>();
     const Value bias = adds ? (next.in(0) == matmul.out() ? next.in(1) : next.in(0)) : Value();
     if (!is_bias(bias, outputs, matmul.out(), adds ? next.out(0) : Value()))
       return replace(matmul, linear(matmul, matmul.a(), matmul.b(), matmul.transpose_b(), {}));

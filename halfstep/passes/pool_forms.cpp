@@ -103,8 +103,8 @@ void rewrite_average(Graph& graph, const ops::AveragePool& pool) {
 
 void pool_forms(Model& model) {
   for (const Op op : model.graph.ops()) {
-    if (&op.info() == &ops::MaxPool::record()) rewrite_max(model.graph, ops::MaxPool(op.node()));
-    if (&op.info() == &ops::AveragePool::record()) rewrite_average(model.graph, ops::AveragePool(op.node()));
+    if (op.is<ops::MaxPool>()) rewrite_max(model.graph, ops::MaxPool(op.node()));
+    if (op.is<ops::AveragePool>()) rewrite_average(model.graph, ops::AveragePool(op.node()));
   }
 }
 

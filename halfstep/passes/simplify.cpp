@@ -10,11 +10,6 @@ namespace {
 
 using Axes = std::vector<int64_t>;
 
-template <class... Views>
-bool is_one_of(Op op) {
-  return ((&op.info() == &Views::record()) || ...);
-}
-
 Axes inverse(const Axes& axes) {
   Axes result(axes.size());
   for (size_t i = 0; i < axes.size(); ++i) result[static_cast<size_t>(axes[i])] = static_cast<int64_t>(i);
@@ -23,8 +18,8 @@ Axes inverse(const Axes& axes) {
 
 /// For a transpose or its inverse: output axis i is input axis [i]. Nothing for other operations.
 std::optional<Axes> permutation(Op op) {
-  if (is_one_of<ops::Transpose>(op)) return ops::Transpose(op.node()).perm();
-  if (is_one_of<ops::TransposeBack>(op)) return inverse(ops::TransposeBack(op.node()).perm());
+  if (op.is<ops::Transpose>()) return ops::Transpose(op.node()).perm();
+  if (op.is<ops::TransposeBack>()) return inverse(ops::TransposeBack(op.node()).perm());
   return std::nullopt;
 }
 
@@ -38,8 +33,8 @@ bool keeps_extents(Value from, Value to) {
 
 /// Whether the result is the first operand, element for element.
 bool changes_nothing(Op op) {
-  if (is_one_of<ops::Reshape, ops::ReshapeLike, ops::Flatten>(op)) return keeps_extents(op.in(0), op.out(0));
-  if (is_one_of<ops::SumTo>(op)) return op.in(0).type() == op.out(0).type() && op.out(0).type().is_static();
+  if (op.is<ops::Reshape, ops::ReshapeLike, ops::Flatten>()) return keeps_extents(op.in(0), op.out(0));
+  if (op.is<ops::SumTo>()) return op.in(0).type() == op.out(0).type() && op.out(0).type().is_static();
   const std::optional<Axes> axes = permutation(op);
   return axes && std::ranges::is_sorted(*axes);
 }
@@ -53,7 +48,7 @@ void join_transposes(Op op) {
   Axes joined;
   for (const int64_t axis : *outer) joined.push_back((*inner)[static_cast<size_t>(axis)]);
   op.set_operand(0, before.in(0));
-  op.set_attributes({{"perm", is_one_of<ops::Transpose>(op) ? joined : inverse(joined)}});
+  op.set_attributes({{"perm", op.is<ops::Transpose>() ? joined : inverse(joined)}});
 }
 
 void simplify_in(Graph& graph, const Block& block) {

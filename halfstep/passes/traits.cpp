@@ -17,7 +17,7 @@ bool decides_codes(Op op) {
 
 bool computes_on_codes(const Graph& graph) {
   const std::vector<Op> ops = graph.ops();
-  return std::ranges::any_of(ops, [](Op op) { return &op.info() == &ops::Quantize::record(); });
+  return std::ranges::any_of(ops, [](Op op) { return op.is<ops::Quantize>(); });
 }
 
 bool accumulates(Op op) { return has_trait(op, "weighted") || has_trait(op, "accumulates"); }

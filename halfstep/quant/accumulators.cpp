@@ -14,9 +14,7 @@ namespace {
 
 constexpr const char* kOpen = "what its windows hold depends on open extents";
 
-bool is_average(Op op) {
-  return &op.info() == &ops::AvgPool2d::record() || &op.info() == &ops::GlobalAvgPool::record();
-}
+bool is_average(Op op) { return op.is<ops::AvgPool2d, ops::GlobalAvgPool>(); }
 
 /// How many elements of an axis lie in each of its windows.
 std::set<int64_t> elements_of_windows(int64_t extent, int64_t windows, int64_t kernel, int64_t stride, int64_t before) {
@@ -58,7 +56,7 @@ std::optional<WindowCounts> window_counts(Op op) {
   if (!is_average(op)) return std::nullopt;
   const int64_t height = op.in(0).dims()[2], width = op.in(0).dims()[3];
   const bool is_open = height == kUnknown || width == kUnknown;
-  if (&op.info() == &ops::GlobalAvgPool::record()) {
+  if (op.is<ops::GlobalAvgPool>()) {
     if (is_open) return std::nullopt;
     return WindowCounts{height * width, {}, height * width, true};
   }
@@ -95,7 +93,7 @@ AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<
   if (is_average(op) && !counts) unsupported("{}: {}", op.where(), kOpen);
   AccumulatorProof proof{{}, farthest[0] * farthest.back(), arith::most_accumulated(form)};  // a product
   if (counts) proof = average_proof(*counts, form, farthest[0]);
-  if (&op.info() == &ops::Add::record()) proof = sum_proof(form, farthest);
+  if (op.is<ops::Add>()) proof = sum_proof(form, farthest);
   proof.layer = op.name();
   if (proof.bound > proof.limit)
     unsupported("{}: the accumulator can reach {}, expected at most {}; use fewer bits{}", op.where(), proof.bound,

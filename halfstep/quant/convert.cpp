@@ -397,9 +397,9 @@ bool is_integer(const Model& model) {
   const FloatOperators islands = float_operators(model);
   const auto is_island = [&](Op op) { return op && islands.contains(op.name()); };
   for (Op op : model.graph.ops()) {
-    const bool enters = &op.info() == &ops::Quantize::record() && !op.in(0).is_tensor() &&
-                        (!op.in(0).producer() || is_island(op.in(0).producer()));
-    const bool leaves = &op.info() == &ops::Dequantize::record();
+    const bool enters =
+        op.is<ops::Quantize>() && !op.in(0).is_tensor() && (!op.in(0).producer() || is_island(op.in(0).producer()));
+    const bool leaves = op.is<ops::Dequantize>();
     if (!enters && !leaves && !is_island(op) && touches_float(op))
       fail("{}: {} works on floats inside an integer program", op.where(), op.info().name);
   }

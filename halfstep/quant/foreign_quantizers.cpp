@@ -30,7 +30,7 @@ std::optional<float> learned_magnitude(const Model& model, Op quantizer) {
 /// Normalizations are folded: what stood before them is no value of the network that we quantize.
 bool is_only_normalized(Value value) {
   const auto uses = value.uses();
-  return std::ranges::all_of(uses, [](const auto& use) { return &use.first.info() == &ops::BatchNorm::record(); });
+  return std::ranges::all_of(uses, [](const std::pair<Op, int>& use) { return use.first.is<ops::BatchNorm>(); });
 }
 
 /// The codes' way back may read the scale that the quantizer computed; nothing else may.
@@ -95,8 +95,7 @@ void keep_learned_ranges(Model& prepared, const LearnedMagnitudes& learned) {
     const auto found = learned.find(quantizer.x().name());
     if (found == learned.end() || quantizer.x().is_tensor()) continue;
     const Op producer = quantizer.x().producer();
-    const bool positive =
-        producer && (&producer.info() == &ops::Relu::record() || &producer.info() == &ops::Relu6::record());
+    const bool positive = producer.is<ops::Relu, ops::Relu6>();
     fix_range(prepared, quantizer, positive ? 0 : -found->second, found->second);
   }
 }

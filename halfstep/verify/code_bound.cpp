@@ -13,7 +13,6 @@ constexpr double kFloat = 0x1p-24;        ///< largest relative error of one ope
 constexpr double kDouble = 0x1p-40;       ///< more than that of any chain of operations in float64 that is checked
 constexpr double kSumInDouble = 0x1p-22;  ///< 2^31, which no accumulator reaches, times the error of one addition
 
-bool is(Op op, const OpInfo& info) { return &op.info() == &info; }
 bool is_engine(const CodeFormat& y) { return y.requantize == "fbgemm" || y.requantize == "x86"; }
 bool is_float32(const CodeFormat& y) { return y.requantize == "float32"; }
 bool has_multipliers(const CodeFormat& y) { return !is_engine(y) && !is_float32(y); }
@@ -86,12 +85,12 @@ void CodeBound::add(const CodeBound& other) {
 
 CodeBound code_bound(Op op, const std::vector<CodeFormat>& x, const CodeFormat& y, const WeightFacts* weights) {
   if (weights != nullptr) return weighted(x.at(0), y, *weights);
-  if (is(op, ops::IntegerAdd::record())) return sum(x, y);
-  if (is(op, ops::IntegerMul::record())) return scaled(y);
-  if (is(op, ops::IntegerAvgPool2d::record())) return mean(op, x.at(0), y);
-  if (is(op, ops::IntegerRescale::record())) return scaled(y);
-  if (is(op, ops::IntegerLookup::record())) return {has_multipliers(y) ? kDouble : 8 * kFloat, {kDouble}};
-  if (is(op, ops::Quantize::record())) return {4 * kFloat, {kDouble}};
+  if (op.is<ops::IntegerAdd>()) return sum(x, y);
+  if (op.is<ops::IntegerMul>()) return scaled(y);
+  if (op.is<ops::IntegerAvgPool2d>()) return mean(op, x.at(0), y);
+  if (op.is<ops::IntegerRescale>()) return scaled(y);
+  if (op.is<ops::IntegerLookup>()) return {has_multipliers(y) ? kDouble : 8 * kFloat, {kDouble}};
+  if (op.is<ops::Quantize>()) return {4 * kFloat, {kDouble}};
   const std::string& trait = op.info().quant.trait;
   if (trait == "preserves_range" || trait == "same_scale")
     return {4 * kFloat, {kDouble}};  // a pad quantizes what it fills with

@@ -30,7 +30,7 @@ CodeFormat format_of(const Model& prepared, const ops::FakeQuantize& quantizer) 
 /// Whether `op` stands in neither the prepared network nor in what codes are made of: a normalization that was folded,
 /// a quantizer of another framework.
 bool was_taken_in(Op op, const Graph& prepared) {
-  return (is_foreign_quantizer(op) || &op.info() == &ops::BatchNorm::record()) && !prepared.op(op.name());
+  return (is_foreign_quantizer(op) || op.is<ops::BatchNorm>()) && !prepared.op(op.name());
 }
 
 class Join {
@@ -44,7 +44,7 @@ class Join {
 
   std::vector<Coding> run() {
     for (const Op op : integer_.ops()) {
-      if (&op.info() != &ops::Dequantize::record()) add(op);
+      if (!op.is<ops::Dequantize>()) add(op);
     }
     return std::move(codings_);
   }
@@ -87,7 +87,7 @@ class Join {
     std::vector<size_t> operands;
     for (const Value operand : op.operands()) {
       Op producer = operand && !operand.is_tensor() ? operand.producer() : Op();
-      if (producer && &producer.info() == &ops::Dequantize::record()) producer = producer.in(0).producer();
+      if (producer.is<ops::Dequantize>()) producer = producer.in(0).producer();
       if (producer && places_.contains(producer.node())) operands.push_back(places_.at(producer.node()));
     }
     return operands;

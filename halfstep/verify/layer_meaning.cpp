@@ -13,8 +13,8 @@ Op product_behind(Value value, const std::string& layer) {
   const std::string name = value.name();
   for (Op op = value.producer(); op; op = value.producer()) {
     if (weight_ports(op)) return op;
-    const bool adds = &op.info() == &ops::Add::record();
-    if (!adds && &op.info() != &ops::BatchNorm::record() && !is_foreign_quantizer(op)) break;
+    const bool adds = op.is<ops::Add>();
+    if (!adds && !op.is<ops::BatchNorm>() && !is_foreign_quantizer(op)) break;
     value = adds && op.in(0).is_tensor() ? op.in(1) : op.in(0);
   }
   fail("layer '{}': the network that came in has no product with a weight behind '{}'", layer, name);

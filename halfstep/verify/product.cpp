@@ -11,8 +11,6 @@
 namespace halfstep::verify {
 namespace {
 
-bool is(Op op, const OpInfo& info) { return &op.info() == &info; }
-
 /// Eight sums side by side, however many of them an instruction adds; so they do not depend on the processor.
 using Lanes = double __attribute__((vector_size(64)));
 constexpr size_t kLanes = 8, kPatches = 4;
@@ -44,9 +42,9 @@ std::vector<double> magnitudes_of(std::vector<double> numbers) {
 }
 
 bool is_plain_matrix_product(Op op) {
-  if (is(op, ops::Linear::record())) return true;
-  if (is(op, ops::Gemm::record())) return ops::Gemm(op.node()).alpha() == 1 && !ops::Gemm(op.node()).transpose_a();
-  return is(op, ops::Matmul::record()) && !ops::Matmul(op.node()).transpose_a() && op.in(0).dims().size() == 2;
+  if (op.is<ops::Linear>()) return true;
+  if (op.is<ops::Gemm>()) return ops::Gemm(op.node()).alpha() == 1 && !ops::Gemm(op.node()).transpose_a();
+  return op.is<ops::Matmul>() && !ops::Matmul(op.node()).transpose_a() && op.in(0).dims().size() == 2;
 }
 
 bool is_stored(Value value) {
@@ -64,29 +62,29 @@ bool is_foreign_quantizer(Op op) {
 
 std::optional<WeightPorts> weight_ports(Op op) {
   WeightPorts ports{op.info().quant.weight, op.info().quant.bias};
-  if (is(op, ops::Gemm::record())) ports = {op.info().input("b"), op.info().input("c")};
-  if (is(op, ops::Matmul::record())) ports = {op.info().input("b"), -1};
+  if (op.is<ops::Gemm>()) ports = {op.info().input("b"), op.info().input("c")};
+  if (op.is<ops::Matmul>()) ports = {op.info().input("b"), -1};
   if (ports.weight < 0 || !is_stored(op.in(ports.weight))) return std::nullopt;
   return ports;
 }
 
 bool inputs_first(Op op) {
-  if (is(op, ops::Gemm::record())) return !ops::Gemm(op.node()).transpose_b();
-  return is(op, ops::Matmul::record()) && !ops::Matmul(op.node()).transpose_b();
+  if (op.is<ops::Gemm>()) return !ops::Gemm(op.node()).transpose_b();
+  return op.is<ops::Matmul>() && !ops::Matmul(op.node()).transpose_b();
 }
 
 size_t channel_axis(Op op) {
-  const bool matrix = is(op, ops::Linear::record()) || is(op, ops::Gemm::record()) || is(op, ops::Matmul::record());
+  const bool matrix = op.is<ops::Linear, ops::Gemm, ops::Matmul>();
   return matrix ? op.out(0).dims().size() - 1 : 1;
 }
 
 std::optional<Product> Product::of(Op op, const Numbers& weight) {
-  if (!is(op, ops::Conv2d::record()) && !is_plain_matrix_product(op)) return std::nullopt;
+  if (!op.is<ops::Conv2d>() && !is_plain_matrix_product(op)) return std::nullopt;
   return Product(op, weight);
 }
 
 Product::Product(Op op, const Numbers& weight)
-    : convolves_(is(op, ops::Conv2d::record())), x_(op.in(0).dims()), y_(op.out(0).dims()) {
+    : convolves_(op.is<ops::Conv2d>()), x_(op.in(0).dims()), y_(op.out(0).dims()) {
   const Tensor w = weight.operand();
   const auto elements = w.data<double>();
   const int64_t outputs = y_[channel_axis(op)];

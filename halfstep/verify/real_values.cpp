@@ -12,10 +12,8 @@ namespace {
 
 /// Whether an element of the result depends on the elements at its own place alone.
 bool is_pointwise(Op op) {
-  const OpInfo& info = op.info();
-  const bool sum_or_product = &info == &ops::Add::record() || &info == &ops::Mul::record() ||
-                              &info == &ops::Sub::record() || &info == &ops::Div::record();
-  return (info.quant.lookup || sum_or_product || &info == &ops::Clip::record()) && is_float(op.out(0).dtype());
+  return (op.info().quant.lookup || op.is<ops::Add, ops::Mul, ops::Sub, ops::Div, ops::Clip>()) &&
+         is_float(op.out(0).dtype());
 }
 
 /// The results of `op` on these operands, whatever their types were in its graph.

@@ -63,15 +63,14 @@ class IntegerExporter {
   bool as_floats() const { return options_.form == ExportForm::qdq; }
 
   void add(Op op) {
-    const OpInfo& info = op.info();
-    if (&info == &ops::Quantize::record()) return add_quantize(ops::Quantize(op.node()));
-    if (&info == &ops::Dequantize::record()) return add_dequantize(ops::Dequantize(op.node()));
-    if (&info == &ops::IntegerConv2d::record() || &info == &ops::IntegerLinear::record()) return add_layer(op);
-    if (&info == &ops::IntegerAdd::record()) return add_sum(ops::IntegerAdd(op.node()));
-    if (&info == &ops::IntegerMul::record()) return add_product(ops::IntegerMul(op.node()));
-    if (&info == &ops::IntegerAvgPool2d::record()) return add_pool(ops::IntegerAvgPool2d(op.node()));
-    if (&info == &ops::IntegerRescale::record()) return add_rescale(ops::IntegerRescale(op.node()));
-    if (&info == &ops::IntegerLookup::record()) return add_lookup(ops::IntegerLookup(op.node()));
+    if (op.is<ops::Quantize>()) return add_quantize(ops::Quantize(op.node()));
+    if (op.is<ops::Dequantize>()) return add_dequantize(ops::Dequantize(op.node()));
+    if (op.is<ops::IntegerConv2d, ops::IntegerLinear>()) return add_layer(op);
+    if (op.is<ops::IntegerAdd>()) return add_sum(ops::IntegerAdd(op.node()));
+    if (op.is<ops::IntegerMul>()) return add_product(ops::IntegerMul(op.node()));
+    if (op.is<ops::IntegerAvgPool2d>()) return add_pool(ops::IntegerAvgPool2d(op.node()));
+    if (op.is<ops::IntegerRescale>()) return add_rescale(ops::IntegerRescale(op.node()));
+    if (op.is<ops::IntegerLookup>()) return add_lookup(ops::IntegerLookup(op.node()));
     if (is_float(op.out(0).dtype())) approximate(op, "stays in float, where runtimes have sums of their own", "");
     nodes_.add(op);  // what moves codes, or an island
   }
@@ -256,7 +255,7 @@ class IntegerExporter {
   }
 
   void add_code_layer(const Layer& layer, const std::string& codes) {
-    const bool conv = &layer.op.info() == &ops::IntegerConv2d::record();
+    const bool conv = layer.op.is<ops::IntegerConv2d>();
     const std::string& name = layer.op.name();
     const Tensor w_scale = per_channel_or_scalar(layer.w_scale);
     NodeText node{conv ? "QLinearConv" : "QGemm", name, {}, {codes}};
@@ -288,7 +287,7 @@ class IntegerExporter {
   }
 
   void add_float_layer(const Layer& layer, const std::string& codes) {
-    const bool conv = &layer.op.info() == &ops::IntegerConv2d::record();
+    const bool conv = layer.op.is<ops::IntegerConv2d>();
     const std::string& name = layer.op.name();
     Tensor b_scale = layer.w_scale.clone();
     for (float& scale : b_scale.data<float>()) scale *= layer.x_scale.scale;

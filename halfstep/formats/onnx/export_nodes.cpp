@@ -138,21 +138,19 @@ NodeText NodeExporter::node_of(Op op, const std::string& foreign) {
 }
 
 void NodeExporter::add(Op op) {
-  const OpInfo& info = op.info();
-  if (&info == &ops::Linear::record()) return add_linear(op);
-  if (&info == &ops::Reshape::record()) return add_reshape(op);
-  if (&info == &ops::Relu6::record()) return add_relu6(op);
-  if (&info == &ops::Silu::record()) return add_silu(op);
-  if (&info == &ops::Gelu::record()) return add_gelu(op);
-  if (&info == &ops::LayerNorm::record()) return add_layer_norm(op);
-  if (&info == &ops::GroupNorm::record()) return add_group_norm(op);
-  if (&info == &ops::TopK::record()) return add_top_k(op);
-  if (&info == &ops::Lstm::record() || &info == &ops::Gru::record() || &info == &ops::Rnn::record())
-    return add_recurrent(op);
-  if (&info == &ops::GridSample::record()) return add_grid_sample(op);
+  if (op.is<ops::Linear>()) return add_linear(op);
+  if (op.is<ops::Reshape>()) return add_reshape(op);
+  if (op.is<ops::Relu6>()) return add_relu6(op);
+  if (op.is<ops::Silu>()) return add_silu(op);
+  if (op.is<ops::Gelu>()) return add_gelu(op);
+  if (op.is<ops::LayerNorm>()) return add_layer_norm(op);
+  if (op.is<ops::GroupNorm>()) return add_group_norm(op);
+  if (op.is<ops::TopK>()) return add_top_k(op);
+  if (op.is<ops::Lstm, ops::Gru, ops::Rnn>()) return add_recurrent(op);
+  if (op.is<ops::GridSample>()) return add_grid_sample(op);
   // What ONNX wants to be said, or takes otherwise where nothing is said.
-  if (&info == &ops::Concat::record()) return add_by_record(op, "axis");
-  if (&info == &ops::AvgPool2d::record()) return add_by_record(op, "count_include_pad");
+  if (op.is<ops::Concat>()) return add_by_record(op, "axis");
+  if (op.is<ops::AvgPool2d>()) return add_by_record(op, "count_include_pad");
   add_by_record(op);
 }
 
