@@ -15,9 +15,15 @@ namespace {
 using Lanes = double __attribute__((vector_size(64)));
 constexpr size_t kLanes = 8, kPatches = 4;
 
+/// One form for each level of processors, which the loader chooses from: before ThreadSanitizer is there.
+#ifdef __SANITIZE_THREAD__
+#define HS_CLONED
+#else
+#define HS_CLONED __attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+
 /// sums[p] = row * patch p, for patches that follow each other.
-__attribute__((target_clones("avx512f", "avx2", "default"))) void multiply(const double* row, const double* patches,
-                                                                           size_t taps, double* sums) {
+HS_CLONED void multiply(const double* row, const double* patches, size_t taps, double* sums) {
   Lanes lanes[kPatches] = {};
   size_t i = 0;
   for (; i + kLanes <= taps; i += kLanes) {
@@ -56,8 +62,8 @@ bool is_stored(Value value) {
 
 bool is_foreign_quantizer(Op op) {
   if (!op) return false;
-  const std::string& trait = op.info().quant.trait;
-  return trait == "to_codes" || trait == "from_codes" || trait == "to_codes_and_back";
+  const Trait trait = op.info().quant.trait;
+  return trait == Trait::to_codes || trait == Trait::from_codes || trait == Trait::to_codes_and_back;
 }
 
 std::optional<WeightPorts> weight_ports(Op op) {
