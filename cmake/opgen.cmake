@@ -41,7 +41,7 @@ set(HALFSTEP_GEN_verify ${HALFSTEP_GEN}/tests/op_cases.cpp)
 add_custom_command(
   OUTPUT ${HALFSTEP_GEN}/opgen.stamp
   BYPRODUCTS ${HALFSTEP_GEN_arith} ${HALFSTEP_GEN_ir} ${HALFSTEP_GEN_kernels} ${HALFSTEP_GEN_passes} ${HALFSTEP_GEN_formats} ${HALFSTEP_GEN_verify}
-             ${HALFSTEP_GEN}/halfstep/ir/ops.h ${HALFSTEP_GEN}/halfstep/ir/ops_records.h
+             ${HALFSTEP_GEN}/halfstep/ir/ops.h ${HALFSTEP_GEN}/halfstep/ir/ops_records.h ${HALFSTEP_GEN}/halfstep/ir/record_enums.h
              ${HALFSTEP_GEN}/halfstep/kernels/ops.h ${HALFSTEP_GEN}/halfstep/arith/pointwise_functions.h
              ${HALFSTEP_GEN}/halfstep/passes/gradients.h ${HALFSTEP_GEN}/docs/operators.md ${HALFSTEP_GEN}/docs/onnx.md ${HALFSTEP_GEN}/docs/paddle.md
              ${HALFSTEP_GEN}/python/halfstep/ops.py ${HALFSTEP_GEN}/python/halfstep/ops.pyi

@@ -214,12 +214,10 @@ void check_flops(Record& record) {
 
 void check_quant(const Record& record) {
   if (!record.quant) return;
-  static const std::vector<std::string> kTraits = {
-      "weighted",  "pointwise", "preserves_range", "same_scale", "accumulates",      "fuses_into_producer",
-      "quantizer", "observer",  "to_codes",        "from_codes", "to_codes_and_back"};
   const Quant& quant = *record.quant;
-  if (std::find(kTraits.begin(), kTraits.end(), quant.trait) == kTraits.end())
-    fail_at(quant.source, "unknown trait '{}'{}", quant.trait, did_you_mean(quant.trait, kTraits));
+  if ((quant.trait == "accumulates") == quant.accumulates.empty())
+    fail_at(quant.source, "trait {} {} 'accumulates', which says what is added up", quant.trait,
+            quant.accumulates.empty() ? "needs" : "has no");
   for (const std::string& port : {quant.weight, quant.bias, quant.fill, quant.magnitude}) {
     if (!port.empty() && record.input(port) == nullptr)
       fail_at(quant.source, "there is no input '{}'{}", port, did_you_mean(port, port_names(record.inputs)));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "opgen/record.h"
+#include "opgen/schema.h"
 
 namespace halfstep::opgen {
 
@@ -28,7 +29,10 @@ struct Importer {
 /// All of them, without functions.
 std::vector<Importer> importers();
 
-/// All outputs, in a fixed order.
+/// halfstep/ir/record_enums.h.
+OutputFile emit_enums(const std::vector<Enum>& enums);
+
+/// All outputs that are made of records, in a fixed order.
 std::vector<OutputFile> emit_all(const Records& records, const std::vector<Importer>& all = importers());
 
 std::string emit_ops_header(const Records& records);

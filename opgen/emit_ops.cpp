@@ -137,7 +137,8 @@ void write_quant(Text& text, const Record& record) {
   const auto assign = [&text](const char* field, const std::string& value) {
     text.line("  info.quant.{} = {};", field, value);
   };
-  assign("trait", string_literal(quant.trait));
+  assign("trait", "Trait::" + quant.trait);
+  if (!quant.accumulates.empty()) assign("accumulates", "Accumulation::" + quant.accumulates);
   if (!quant.weight.empty()) assign("weight", std::to_string(port(quant.weight)));
   if (!quant.weight.empty()) assign("weight_axis", std::to_string(quant.axis));
   if (!quant.bias.empty()) assign("bias", std::to_string(port(quant.bias)));
@@ -199,6 +200,8 @@ void write_record(Text& text, const Record& record) {
   if (record.flops) text.line("  info.flops = flops_{};", record.name);
   if (record.gradient.rule != Gradient::Rule::none)
     text.line("  info.gradient = GradientKind::{};", kRules[static_cast<size_t>(record.gradient.rule)]);
+  if (record.is_elementwise()) text.line("  info.elementwise = true;");
+  if (record.has_codes()) text.line("  info.codes = true;");
   write_quant(text, record);
   write_foreign(text, record);
   text.line("  return info;");

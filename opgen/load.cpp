@@ -174,6 +174,7 @@ Quant load_quant(const Yaml& yaml) {
   const auto text = [&yaml](const char* key) { return yaml.has(key) ? yaml.at(key).text() : std::string(); };
   Quant quant{yaml.source(),
               text("trait"),
+              text("accumulates"),
               text("weight"),
               text("bias"),
               text("fill"),
@@ -261,6 +262,8 @@ Record load_record(const Yaml& yaml) {
     const Yaml flops = yaml.at("flops");
     record.flops = {flops.source(), "flops", flops.text(), parse_expr(flops.text(), flops.source())};
   }
+  if (yaml.has("elementwise")) record.says_elementwise = to_bool(yaml.at("elementwise"));
+  if (yaml.has("codes")) record.says_codes = to_bool(yaml.at("codes"));
   if (yaml.has("quant")) record.quant = load_quant(yaml.at("quant"));
   if (yaml.has("foreign")) record.foreign = load_foreign(yaml.at("foreign"), record);
   if (yaml.has("regions")) record.regions = load_texts(yaml.at("regions"));

@@ -40,7 +40,9 @@ int main(int argc, char** argv) {
   }
   try {
     const auto records = halfstep::opgen::load_all(schema, files);
-    halfstep::opgen::write_all(halfstep::opgen::emit_all(records, halfstep::opgen::load_importers(forms)), out);
+    auto outputs = halfstep::opgen::emit_all(records, halfstep::opgen::load_importers(forms));
+    outputs.push_back(halfstep::opgen::emit_enums(halfstep::opgen::load_enums(schema)));
+    halfstep::opgen::write_all(outputs, out);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;

@@ -105,6 +105,10 @@ std::string first_comment(const std::string& file) {
 
 }  // namespace
 
+std::vector<Enum> load_enums(const std::string& schema_file) {
+  return Schema(load_yaml(schema_file, schema_file)).enums();
+}
+
 Records load_all(const std::string& schema_file, const std::vector<std::string>& files) {
   const fs::path root = fs::absolute(schema_file).lexically_normal().parent_path().parent_path();
   const auto shown = [&root](const std::string& file) {

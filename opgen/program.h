@@ -13,6 +13,9 @@ namespace halfstep::opgen {
 /// relative to the folder above the schema's.
 Records load_all(const std::string& schema, const std::vector<std::string>& files);
 
+/// The types that the schema asks for.
+std::vector<Enum> load_enums(const std::string& schema);
+
 /// Writes what changed; everything else keeps its time, so that a build stops there.
 void write_all(const std::vector<OutputFile>& files, const std::string& folder);
 

@@ -11,6 +11,20 @@ const T* find_named(const std::vector<T>& list, std::string_view name) {
   return found == list.end() ? nullptr : &*found;
 }
 
+/// A type that nothing but codes has.
+bool is_code_type(DType dtype) { return bits_of(dtype) <= 16 && !is_float(dtype) && dtype != DType::boolean; }
+
+bool is_port_of_codes(const Port& port, const Record& record) {
+  const auto variable = record.type_variables.find(port.type.name);
+  const bool is_variable = port.type.kind == TypeSpec::Kind::variable && variable != record.type_variables.end();
+  const std::vector<DType>& types = is_variable ? variable->second.dtypes : port.type.type_class.dtypes;
+  return !types.empty() && std::ranges::all_of(types, is_code_type);
+}
+
+bool is_quantizer(std::string_view trait) {
+  return trait == "quantizer" || trait == "to_codes" || trait == "from_codes" || trait == "to_codes_and_back";
+}
+
 }  // namespace
 
 bool TypeClass::admits_float() const { return std::any_of(dtypes.begin(), dtypes.end(), is_float); }
@@ -23,6 +37,13 @@ std::vector<std::string> Record::attribute_names() const {
   std::vector<std::string> names;
   for (const AttributeSpec& spec : attributes) names.push_back(spec.name);
   return names;
+}
+
+bool Record::has_codes() const {
+  const auto of_codes = [this](const Port& port) { return is_port_of_codes(port, *this); };
+  if (says_codes) return *says_codes;
+  return (quant && is_quantizer(quant->trait)) || std::ranges::any_of(inputs, of_codes) ||
+         std::ranges::any_of(outputs, of_codes);
 }
 
 const Record* find(const Records& records, std::string_view name) {

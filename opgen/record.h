@@ -77,7 +77,7 @@ struct Gradient {
 
 struct Quant {
   Source source;
-  std::string trait, weight, bias, fill, magnitude, quantized, integer, activation;
+  std::string trait, accumulates, weight, bias, fill, magnitude, quantized, integer, activation;
   int64_t axis = 0;
   bool lookup = false;
 };
@@ -126,6 +126,11 @@ struct Record {
   std::vector<Foreign> foreign;
   std::vector<std::string> cpu_kernels, cuda_kernels, regions;
   std::optional<Test> test;
+  bool says_elementwise = false;
+  std::optional<bool> says_codes;
+
+  bool is_elementwise() const { return says_elementwise || compute; }
+  bool has_codes() const;
 
   const Port* input(std::string_view port) const;
   const Port* output(std::string_view port) const;

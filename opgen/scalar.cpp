@@ -11,7 +11,7 @@ namespace {
 using Kind = Expr::Kind;
 
 /// Number of arguments by function.
-const std::map<std::string, size_t>& functions() {
+const std::map<std::string, size_t>& scalar_functions() {
   static const std::map<std::string, size_t> kFunctions = {
       {"where", 3}, {"exp", 1},   {"sigmoid", 1}, {"abs", 1},   {"min", 2},   {"max", 2},   {"sqrt", 1},
       {"rint", 1},  {"floor", 1}, {"ceil", 1},    {"log", 1},   {"log1p", 1}, {"expm1", 1}, {"erf", 1},
@@ -76,10 +76,10 @@ class ScalarChecker {
   }
 
   ExprType call_type(Expr& expr) const {
-    const auto found = functions().find(expr.text);
-    if (found == functions().end()) {
+    const auto found = scalar_functions().find(expr.text);
+    if (found == scalar_functions().end()) {
       std::vector<std::string> known;
-      for (const auto& [name, count] : functions()) known.push_back(name);
+      for (const auto& [name, count] : scalar_functions()) known.push_back(name);
       fail_at(source_, "unknown function '{}'{}", expr.text, did_you_mean(expr.text, known));
     }
     if (expr.args.size() != found->second)
@@ -113,7 +113,7 @@ std::string operand(const Expr& expr, const std::string& text) {
 
 }  // namespace
 
-bool is_scalar_function(const std::string& name) { return functions().contains(name); }
+bool is_scalar_function(const std::string& name) { return scalar_functions().contains(name); }
 
 void check_scalar(Expr& expr, const std::set<std::string>& values, const Record& record, const Source& source) {
   ScalarChecker(values, record, source).number(expr);

@@ -33,7 +33,16 @@ Schema::Schema(const Yaml& page) {
   for (const auto& [level, keys] : page.items()) {
     for (const auto& [name, key] : keys.items()) {
       const bool required = key.has("required") && to_bool(key.at("required"));
-      levels_[level].push_back({name, key.at("type").text(), required});
+      Enum choices{key.has("enum") ? key.at("enum").text() : "", key.at("doc").text(), {}};
+      std::vector<std::string> names;
+      if (key.has("choices")) {
+        for (const auto& [choice, doc] : key.at("choices").items()) {
+          choices.values.emplace_back(choice, doc.text());
+          names.push_back(choice);
+        }
+      }
+      levels_[level].push_back({name, key.at("type").text(), required, std::move(names)});
+      if (!choices.name.empty()) enums_.push_back(std::move(choices));
     }
   }
 }
@@ -77,6 +86,11 @@ void Schema::check_scalar(const Yaml& yaml, std::string_view type) const {
   }
 }
 
+void Schema::check_choice(const Yaml& yaml, const Key& key) {
+  if (!key.choices.empty() && std::ranges::find(key.choices, yaml.text()) == key.choices.end())
+    fail_at(yaml.source(), "unknown {} '{}'{}", key.name, yaml.text(), did_you_mean(yaml.text(), key.choices));
+}
+
 void Schema::check_level(const Yaml& yaml, const std::string& level) const {
   if (!yaml.is_map()) fail_at(yaml.source(), "found {}, expected a map", yaml.shape());
   const std::vector<Key>& keys = levels_.find(level)->second;
@@ -86,6 +100,7 @@ void Schema::check_level(const Yaml& yaml, const std::string& level) const {
     const auto key = std::find_if(keys.begin(), keys.end(), [&name = name](const Key& k) { return k.name == name; });
     if (key == keys.end()) fail_at(value.source(), "unknown key '{}'{}", name, did_you_mean(name, names));
     check(value, key->type);
+    check_choice(value, *key);
   }
   for (const Key& key : keys) {
     if (key.required && !yaml.has(key.name)) fail_at(yaml.source(), "the key '{}' is missing", key.name);

@@ -4,11 +4,18 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "opgen/yaml.h"
 
 namespace halfstep::opgen {
+
+/// A type that C++ has for the choices of a key.
+struct Enum {
+  std::string name, doc;
+  std::vector<std::pair<std::string, std::string>> values;  ///< name, what it means
+};
 
 class Schema {
  public:
@@ -17,11 +24,16 @@ class Schema {
   /// Throws at the first key or value of `yaml` that its level does not allow, or at a required key that is not there.
   void check_record(const Yaml& yaml) const { check_level(yaml, "record"); }
 
+  const std::vector<Enum>& enums() const { return enums_; }
+
  private:
   struct Key {
     std::string name, type;
     bool required;
+    std::vector<std::string> choices;
   };
+
+  static void check_choice(const Yaml& yaml, const Key& key);
 
   void check(const Yaml& yaml, std::string_view type) const;
   void check_level(const Yaml& yaml, const std::string& level) const;
@@ -29,6 +41,7 @@ class Schema {
   bool fits(const Yaml& yaml, std::string_view type) const;
 
   std::map<std::string, std::vector<Key>, std::less<>> levels_;
+  std::vector<Enum> enums_;
 };
 
 }  // namespace halfstep::opgen

@@ -30,7 +30,7 @@ struct Function {
   ExprType result;
 };
 
-const std::map<std::string, Function>& functions() {
+const std::map<std::string, Function>& function_types() {
   using enum ExprType;
   static const std::map<std::string, Function> kFunctions = {
       {"rank", {{port}, integer}},
@@ -111,10 +111,10 @@ void Scope::check_name(Expr& expr, const Source& source) const {
 }
 
 void Scope::check_call(Expr& expr, const Source& source) const {
-  const auto found = functions().find(expr.text);
-  if (found == functions().end()) {
+  const auto found = function_types().find(expr.text);
+  if (found == function_types().end()) {
     std::vector<std::string> known;
-    for (const auto& [known_name, function] : functions()) known.push_back(known_name);
+    for (const auto& [known_name, function] : function_types()) known.push_back(known_name);
     fail_at(source, "unknown function '{}'{}", expr.text, did_you_mean(expr.text, known));
   }
   const std::vector<ExprType>& parameters = found->second.parameters;

@@ -75,7 +75,7 @@ void optimize(Model& model, const CompileOptions& options) {
   const std::vector<std::string>& disabled = options.disabled_passes;
   const std::vector<Op> ops = model.graph.ops();
   const bool is_frozen = options.freeze_tensors && options.place.kind == DeviceKind::cpu;
-  const bool is_inference = is_frozen && std::ranges::none_of(ops, passes::decides_codes);
+  const bool is_inference = is_frozen && std::ranges::none_of(ops, [](Op op) { return op.info().codes; });
   for (const Pass& pass : kPasses) {
     if (pass.run == nullptr || std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
     if (pass.when == When::inference && !is_inference) continue;

@@ -12,6 +12,7 @@
 
 #include "halfstep/base/attribute.h"
 #include "halfstep/base/shape.h"
+#include "halfstep/ir/record_enums.h"
 
 namespace halfstep {
 
@@ -57,11 +58,11 @@ enum class GradientKind {
 
 /// The record's `quant:` block: facts that prepare and convert read, never operator names.
 struct QuantInfo {
-  std::string trait;       ///< weighted, pointwise, preserves_range, same_scale, accumulates, fuses_into_producer,
-                           ///< quantizer, observer, to_codes, from_codes, to_codes_and_back; "" when none
-  int weight = -1;         ///< input port of the weight
-  int weight_axis = 0;     ///< axis of output channels in the weight
-  int bias = -1;           ///< input port of the bias
+  Trait trait = Trait::none;
+  Accumulation accumulates = Accumulation::none;  ///< without weights
+  int weight = -1;                                ///< input port of the weight
+  int weight_axis = 0;                            ///< axis of output channels in the weight
+  int bias = -1;                                  ///< input port of the bias
   int fill = -1;           ///< input port of what stands in empty places; on codes the zero point
   int magnitude = -1;      ///< input port of the largest magnitude that another framework's quantizer learned
   std::string quantized;   ///< the operator on codes that training runs
@@ -97,6 +98,9 @@ struct OpInfo {
   /// one for each element of the largest operand or result.
   int64_t (*flops)(const OpTypes& types) = nullptr;
   GradientKind gradient = GradientKind::none;
+  bool elementwise =
+      false;           ///< an element of the result depends on those at its own place alone, extents of 1 repeating
+  bool codes = false;  ///< makes codes, computes on them or makes reals of them
   QuantInfo quant;
   std::vector<ForeignInfo> foreign;
 

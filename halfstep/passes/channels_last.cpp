@@ -25,12 +25,6 @@ bool is_image(Value value) {
 
 bool is_constant(Value value) { return value.is_tensor() && !updater_of(value); }
 
-/// Each element of the result comes from elements at the same place, extents of 1 repeating.
-bool is_elementwise(Op op) {
-  return has_trait(op, "pointwise") || has_trait(op, "fuses_into_producer") ||
-         op.is<ops::Add, ops::Sub, ops::Mul, ops::Div, ops::Clip, ops::Prelu>();
-}
-
 std::vector<int64_t> moved_axes(std::vector<int64_t> axes) {
   if (axes.empty()) axes = {0, 1, 2, 3};
   for (int64_t& axis : axes) axis = kAxis[axis < 0 ? axis + static_cast<int64_t>(kRank) : axis];
@@ -68,7 +62,7 @@ class Rewriter {
     if (op.is<ops::Conv2d, ops::Conv2dActivation>()) return convolution(op);
     if (op.is<ops::Linear, ops::LinearActivation>()) return head(op, ops::ChannelsLastConv2d::record());
     if (op.operands().empty() || !op.in(0) || !last_.contains(op.in(0).node())) {
-      return is_elementwise(op) ? elementwise(op) : std::nullopt;
+      return op.info().elementwise ? elementwise(op) : std::nullopt;
     }
     if (op.is<ops::MaxPool2d>())
       return form(ops::ChannelsLastMaxPool2d::record(), {last(op.in(0), op)}, op.attributes());
@@ -76,7 +70,7 @@ class Rewriter {
       return form(ops::ChannelsLastAvgPool2d::record(), {last(op.in(0), op)}, op.attributes());
     if (op.is<ops::GlobalAvgPool>()) return average(op);
     if (op.is<ops::Concat, ops::Slice, ops::Pad>()) return moved(op);
-    return is_elementwise(op) ? elementwise(op) : std::nullopt;
+    return op.info().elementwise ? elementwise(op) : std::nullopt;
   }
 
   std::optional<OpSpec> last_form_of_codes(Op op) {

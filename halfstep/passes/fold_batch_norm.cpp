@@ -37,7 +37,7 @@ Op foldable_producer(ops::BatchNorm norm) {
   const Op op = norm.x().producer();
   if (!norm.is_test() || !op || !norm.x().has_one_use()) return {};
   const QuantInfo& quant = op.info().quant;
-  if (quant.trait != "weighted" || quant.bias < 0 || !is_own_tensor(op.in(quant.weight))) return {};
+  if (quant.trait != Trait::weighted || quant.bias < 0 || !is_own_tensor(op.in(quant.weight))) return {};
   if (op.in(quant.bias) && !is_own_tensor(op.in(quant.bias))) return {};
   return std::ranges::all_of(statistics(norm), is_f32_tensor) ? op : Op();
 }

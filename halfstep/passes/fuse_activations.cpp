@@ -24,7 +24,7 @@ bool knows(const OpInfo& fused, const std::string& activation) {
 /// What the activation and the layer before it become together; nothing when they stay two.
 std::optional<OpSpec> fused(Op activation) {
   const QuantInfo& quant = activation.info().quant;
-  if (quant.trait != "fuses_into_producer") return std::nullopt;
+  if (quant.trait != Trait::fuses_into_producer) return std::nullopt;
   const Op layer = activation.in(0).producer();
   const OpInfo* form = layer && activation.in(0).has_one_use() ? fused_form(layer) : nullptr;
   if (form == nullptr || !knows(*form, quant.activation)) return std::nullopt;

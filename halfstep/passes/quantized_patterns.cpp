@@ -214,7 +214,7 @@ class Lowering {
   void keep_real(const QuantizedStep& step, Op op, const std::map<std::string, Value>& operands) {
     const Value seen = step.quantizer.x();
     const auto live = [](const auto& use) {
-      return has_trait(use.first, "observer") && !ops::ObserveRange(use.first.node()).is_test();
+      return has_trait(use.first, Trait::observer) && !ops::ObserveRange(use.first.node()).is_test();
     };
     const auto uses = seen.uses();
     if (std::none_of(uses.begin(), uses.end(), live)) return;

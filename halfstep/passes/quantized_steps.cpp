@@ -14,15 +14,18 @@ namespace {
 bool read_only_by(Value value, Op reader) {
   const auto uses = value.uses();
   return std::all_of(uses.begin(), uses.end(),
-                     [&](const auto& use) { return use.first == reader || has_trait(use.first, "observer"); });
+                     [&](const auto& use) { return use.first == reader || has_trait(use.first, Trait::observer); });
 }
 
-bool is_weight_quantizer(Op op) { return has_trait(op, "quantizer") && ops::FakeQuantize(op.node()).x().is_tensor(); }
+bool is_weight_quantizer(Op op) {
+  return has_trait(op, Trait::quantizer) && ops::FakeQuantize(op.node()).x().is_tensor();
+}
 
 /// Operators on scales alone, such as power_of_two_scale: they belong to the quantizer that reads them.
 bool is_scale_arithmetic(Op op) {
   const auto operands = op.operands();
-  return op.info().quant.trait.empty() && std::ranges::all_of(operands, [](Value v) { return v && v.is_tensor(); });
+  return op.info().quant.trait == Trait::none &&
+         std::ranges::all_of(operands, [](Value v) { return v && v.is_tensor(); });
 }
 
 bool computes_on_codes(Op op) { return accumulates(op) || op.info().quant.lookup; }
@@ -42,9 +45,9 @@ class Matcher {
 
  private:
   void visit(Op op) {
-    const std::string& trait = op.info().quant.trait;
-    if (trait == "observer" || is_weight_quantizer(op)) return;
-    if (trait == "quantizer") return close(ops::FakeQuantize(op.node()));
+    const Trait trait = op.info().quant.trait;
+    if (trait == Trait::observer || is_weight_quantizer(op)) return;
+    if (trait == Trait::quantizer) return close(ops::FakeQuantize(op.node()));
     if (float_.contains(op.name())) return add_real(op);
     if (is_scale_arithmetic(op)) return;
     if (moves_codes(op) || computes_on_codes(op))
@@ -60,7 +63,7 @@ class Matcher {
   /// Throws where an input has no codes. An activation may read the result of the operator that it fuses into.
   void require_codes(Op op) const {
     for (const Value input : feature_inputs(op)) {
-      const bool fuses = has_trait(op, "fuses_into_producer") && is_open(input.producer());
+      const bool fuses = has_trait(op, Trait::fuses_into_producer) && is_open(input.producer());
       if (!coded_.contains(input.node()) && !fuses)
         unsupported("{}: input '{}' has no quantizer, expected codes", op.where(), input.name());
     }
@@ -72,7 +75,7 @@ class Matcher {
     if (!producer || real_.contains(x.node())) return add({StepKind::input, {}, {}, quantizer, {}});
     if (coded_.contains(x.node())) return add({StepKind::rescale, {}, {}, quantizer, {}});
     QuantizedStep step{StepKind::compute, producer, {}, quantizer, {}};
-    if (has_trait(producer, "fuses_into_producer") && accumulates(producer.in(0).producer()) &&
+    if (has_trait(producer, Trait::fuses_into_producer) && accumulates(producer.in(0).producer()) &&
         is_open(producer.in(0).producer()) && read_only_by(producer.in(0), producer)) {
       step.main = producer.in(0).producer();
       step.activation = producer;
@@ -80,7 +83,7 @@ class Matcher {
     if (!is_open(step.main) || !is_open(producer))
       unsupported("{}: no pattern takes this quantizer in: its input comes from {} '{}'", quantizer.where(),
                   producer.info().name, producer.name());
-    if (has_trait(step.main, "weighted")) step.weight = weight_of(step.main);
+    if (has_trait(step.main, Trait::weighted)) step.weight = weight_of(step.main);
     open_.erase(step.main.node());
     open_.erase(producer.node());
     add(step);

@@ -16,7 +16,7 @@ bool moves_parameter(Op op) {
 }
 
 bool is_test(Op op, Mode mode) {
-  const bool observes = op.info().quant.trait == "observer";
+  const bool observes = op.info().quant.trait == Trait::observer;
   switch (mode) {
     case Mode::evaluation: return true;
     case Mode::calibration: return !observes;

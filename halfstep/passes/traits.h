@@ -1,7 +1,6 @@
 // What operators state of themselves in the `quant:` block of their records, as questions.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "halfstep/ir/graph.h"
@@ -9,10 +8,7 @@
 namespace halfstep::passes {
 
 /// False for a null Op.
-bool has_trait(Op op, std::string_view trait);
-
-/// Makes codes of real numbers, or computes on codes: a rounding before it can change a code.
-bool decides_codes(Op op);
+bool has_trait(Op op, Trait trait);
 
 /// Whether the graph is one of our two roads: reals become codes of ours in it.
 bool computes_on_codes(const Graph& graph);

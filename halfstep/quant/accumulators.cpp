@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kOpen = "what its windows hold depends on open extents";
 
-bool is_average(Op op) { return op.is<ops::AvgPool2d, ops::GlobalAvgPool>(); }
+bool is_average(Op op) { return op.info().quant.accumulates == Accumulation::window; }
 
 /// How many elements of an axis lie in each of its windows.
 std::set<int64_t> elements_of_windows(int64_t extent, int64_t windows, int64_t kernel, int64_t stride, int64_t before) {
@@ -93,7 +93,7 @@ AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<
   if (is_average(op) && !counts) unsupported("{}: {}", op.where(), kOpen);
   AccumulatorProof proof{{}, farthest[0] * farthest.back(), arith::most_accumulated(form)};  // a product
   if (counts) proof = average_proof(*counts, form, farthest[0]);
-  if (op.is<ops::Add>()) proof = sum_proof(form, farthest);
+  if (op.info().quant.accumulates == Accumulation::sum) proof = sum_proof(form, farthest);
   proof.layer = op.name();
   if (proof.bound > proof.limit)
     unsupported("{}: the accumulator can reach {}, expected at most {}; use fewer bits{}", op.where(), proof.bound,

@@ -15,19 +15,19 @@ std::string describe(const ops::FakeQuantize& quantizer) {
 std::string describe_input(Value value) {
   const Op op = passes::unmoved(value).producer();
   if (!op) return "float: nothing quantizes the network's input";
-  if (!passes::has_trait(op, "quantizer"))
+  if (!passes::has_trait(op, Trait::quantizer))
     return fmt::format("float: it comes from {} '{}'", op.info().name, op.name());
   return describe(ops::FakeQuantize(op.node()));
 }
 
 std::string describe_output(Value value) {
   for (const auto& [user, operand] : value.uses()) {
-    if (passes::has_trait(user, "quantizer")) {
+    if (passes::has_trait(user, Trait::quantizer)) {
       const ops::FakeQuantize quantizer(user.node());
       const std::string form = quantizer.requantize() == "fixed_point" ? "" : ", " + quantizer.requantize();
       return describe(quantizer) + form;
     }
-    if (passes::has_trait(user, "fuses_into_producer")) return describe_output(user.out(0));
+    if (passes::has_trait(user, Trait::fuses_into_producer)) return describe_output(user.out(0));
   }
   return "float: no quantizer reads it";
 }
@@ -40,7 +40,7 @@ std::vector<AuditRow> audit(const Model& model) {
   std::vector<AuditRow> rows;
   for (Op op : model.graph.ops()) {
     const QuantInfo& quant = op.info().quant;
-    if (quant.trait != "weighted") continue;
+    if (quant.trait != Trait::weighted) continue;
     const auto weight = op.in(quant.weight).producer<ops::FakeQuantize>();
     AuditRow row{op.name(),
                  op.info().name,

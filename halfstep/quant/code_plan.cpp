@@ -88,7 +88,7 @@ class Planner {
     if (!passes::accumulates(op) || !op.out(0).has_one_use()) return {};
     const Op user = op.out(0).uses().front().first;
     const QuantInfo& quant = user.info().quant;
-    const bool fuses = passes::has_trait(user, "fuses_into_producer") &&
+    const bool fuses = passes::has_trait(user, Trait::fuses_into_producer) &&
                        platform_.fuses(quant.activation, op.info().quant.trait) && has_factor(user) &&
                        !refusal(op, user);
     return fuses ? user : Op();

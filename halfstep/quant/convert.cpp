@@ -233,15 +233,20 @@ class Converter {
     result_.proofs.push_back(accumulator_proof(step.main, form_of(step), farthest));
     const CodeFormat& first = codes_.at(inputs[0].node()).format;
     if (const auto window = passes::global_window(step.main)) attributes["kernel"] = attributes["stride"] = *window;
+    const auto second = [&] { return codes_.at(inputs[1].node()).format.scale; };
     if (keeps_scales(step)) {
       set_float_scales(step, info, attributes, y);
-    } else if (const auto counts = window_counts(step.main)) {
-      set_average_factors(step, attributes, *counts, first.scale, y.scale);
-    } else if (info.attribute("a_multiplier") != nullptr) {
-      set_pair(step, attributes, first.scale, codes_.at(inputs[1].node()).format.scale, y.scale);
     } else {
-      set_factor(step, attributes,
-                 arith::product_factor(first.scale, codes_.at(inputs[1].node()).format.scale, y.scale));
+      switch (step.main.info().quant.accumulates) {
+        case Accumulation::window:
+          set_average_factors(step, attributes, *window_counts(step.main), first.scale, y.scale);
+          break;
+        case Accumulation::sum: set_pair(step, attributes, first.scale, second(), y.scale); break;
+        case Accumulation::product:
+          set_factor(step, attributes, arith::product_factor(first.scale, second(), y.scale));
+          break;
+        case Accumulation::none: HS_CHECK(false && "an accumulator without a record of what is added up");
+      }
     }
     finish(step, info, operands, attributes, y);
   }

@@ -55,7 +55,7 @@ void replace(Graph& graph, Op op, Value x) {
 
 void require_pair(Op quantizer) {
   for (const auto& [user, operand] : quantizer.out(0).uses()) {
-    if (!has_trait(user, "from_codes") || operand != 0)
+    if (!has_trait(user, Trait::from_codes) || operand != 0)
       unsupported("{}: its codes go into {} '{}': the network is converted already; start from its form before",
                   quantizer.where(), user.info().name, user.name());
   }
@@ -66,8 +66,8 @@ void require_pair(Op quantizer) {
 LearnedMagnitudes take_out_quantizers(Model& model) {
   LearnedMagnitudes learned;
   for (const Op op : model.graph.ops()) {
-    const bool to_codes = has_trait(op, "to_codes");
-    if (!to_codes && !has_trait(op, "to_codes_and_back")) continue;
+    const bool to_codes = has_trait(op, Trait::to_codes);
+    if (!to_codes && !has_trait(op, Trait::to_codes_and_back)) continue;
     if (to_codes) require_pair(op);
     const Value x = op.in(0);
     const auto magnitude = x.is_tensor() ? std::nullopt : learned_magnitude(model, op);
@@ -82,7 +82,7 @@ LearnedMagnitudes take_out_quantizers(Model& model) {
   }
   std::erase_if(learned, [&](const auto& entry) { return is_only_normalized(model.graph.value(entry.first)); });
   for (const Op op : model.graph.ops()) {
-    if (has_trait(op, "from_codes"))
+    if (has_trait(op, Trait::from_codes))
       unsupported(
           "{}: reads codes that no quantizer gives: the network is converted already; start from its form before",
           op.where());

@@ -110,7 +110,7 @@ std::vector<std::string> operators_that(Takes takes) {
 /// Whether several values of codes can go into the operator.
 bool joins_codes(const OpInfo& op) {
   const QuantInfo& quant = op.quant;
-  if (quant.integer.empty() && quant.trait != "preserves_range" && quant.trait != "same_scale") return false;
+  if (quant.integer.empty() && quant.trait != Trait::preserves_range && quant.trait != Trait::same_scale) return false;
   int codes = 0;
   for (int port = 0; std::cmp_less(port, op.inputs.size()); ++port) {
     if (port != quant.weight && port != quant.bias && port != quant.fill)
@@ -139,7 +139,7 @@ std::vector<std::string> read_operators(YamlReader& reader, const std::string& k
 
 /// Activations that every operator of `trait` takes in when it requantizes in that form; leaky_relu needs a second
 /// factor, and scales that are kept are one.
-std::vector<std::string> fusable_activations(std::string_view trait, const std::string& form) {
+std::vector<std::string> fusable_activations(Trait trait, const std::string& form) {
   std::vector<std::string> able;
   for (const OpInfo& activation : all_operators()) {
     const std::string& name = activation.quant.activation;
@@ -154,13 +154,14 @@ std::vector<std::string> fusable_activations(std::string_view trait, const std::
   return able;
 }
 
-std::vector<std::string> read_activations(YamlReader& reader, const std::string& trait, const std::string& form) {
+std::vector<std::string> read_activations(YamlReader& reader, Trait trait, const std::string& form) {
+  const std::string key(halfstep::name(trait));
   const auto able = fusable_activations(trait, form);
-  std::vector<std::string> names = reader.texts(trait);
+  std::vector<std::string> names = reader.texts(key);
   for (const std::string& name : names) {
     if (!contains(able, name))
       fail("{}: found '{}', expected activations that such operators take in with the {} form of requantization: {}{}",
-           reader.where(trait), name, form, fmt::join(able, ", "), did_you_mean(name, able));
+           reader.where(key), name, form, fmt::join(able, ", "), did_you_mean(name, able));
   }
   return names;
 }
@@ -172,8 +173,8 @@ void read_rules(Platform& platform, YamlReader& root) {
     platform.keep_scales = read_operators(root, "keep_scales", "operators on codes whose result has a scale of its own",
                                           operators_that(has_own_scale));
   YamlReader activations = root.map("activations");
-  platform.weighted_activations = read_activations(activations, "weighted", platform.requantize);
-  platform.accumulates_activations = read_activations(activations, "accumulates", platform.requantize);
+  platform.weighted_activations = read_activations(activations, Trait::weighted, platform.requantize);
+  platform.accumulates_activations = read_activations(activations, Trait::accumulates, platform.requantize);
   activations.finish();
   YamlReader channels = root.map("channels");
   platform.channel_multiple = channels.integer("multiple", 1, 4096);
@@ -186,7 +187,8 @@ void read_rules(Platform& platform, YamlReader& root) {
     if (rule.has("op")) legal.op = rule.text("op");
     if (!legal.op.empty()) require_operator(legal.op, rule.where("op"));
     if (rule.has("trait"))
-      legal.trait = rule.text("trait", {"weighted", "accumulates", "pointwise", "preserves_range", "same_scale"});
+      legal.trait =
+          *parse_trait(rule.text("trait", {"weighted", "accumulates", "pointwise", "preserves_range", "same_scale"}));
     if (rule.has("features")) legal.features = rule.integers("features");
     if (rule.has("weights")) legal.weights = rule.integers("weights");
     if (rule.has("refused")) legal.refused = rule.boolean("refused");
@@ -238,9 +240,9 @@ void Platform::require_legal(const OpInfo& op, std::string_view where, int weigh
     unsupported("{}: {}", where, fmt::join(found, "; "));
 }
 
-bool Platform::fuses(std::string_view activation, std::string_view trait) const {
-  const auto& list = trait == "weighted" ? weighted_activations : accumulates_activations;
-  return (trait == "weighted" || trait == "accumulates") &&
+bool Platform::fuses(std::string_view activation, Trait trait) const {
+  const auto& list = trait == Trait::weighted ? weighted_activations : accumulates_activations;
+  return (trait == Trait::weighted || trait == Trait::accumulates) &&
          std::find(list.begin(), list.end(), activation) != list.end();
 }
 

@@ -21,7 +21,8 @@ struct BitRule {
 /// What is legal for a kind of operator beyond the general rule; `op` names one operator, else `trait` a kind. The
 /// first that holds for an operator decides.
 struct LegalRule {
-  std::string op, trait, reason;
+  std::string op, reason;
+  Trait trait = Trait::none;
   bool refused = false;                    ///< the target has no such operator at all
   std::vector<int64_t> features, weights;  ///< empty: as the general rule
 };
@@ -56,7 +57,7 @@ struct Platform {
   /// Throws unsupported, with the objections, when there are any.
   void require_legal(const OpInfo& op, std::string_view where, int weight_bits, int feature_bits) const;
   /// Whether `activation` fuses into an operator of that trait.
-  bool fuses(std::string_view activation, std::string_view trait) const;
+  bool fuses(std::string_view activation, Trait trait) const;
 };
 
 /// Names of the built-in records.

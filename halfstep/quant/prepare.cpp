@@ -55,7 +55,7 @@ class Preparation {
  private:
   void require_float() const {
     for (Op op : model_.graph.ops()) {
-      if (passes::decides_codes(op))
+      if (op.info().codes)
         fail("{}: {}: the network is quantized already, expected its float form", op.where(), op.info().name);
     }
   }
@@ -142,7 +142,7 @@ class Preparation {
     for (Op op : model_.graph.ops()) {
       if (!is_coded(op)) continue;
       const bool keeps = lists(platform_.keep_scales, op);
-      if (!keeps && !lists(platform_.share_scales, op) && quant_of(op).trait != "same_scale") continue;
+      if (!keeps && !lists(platform_.share_scales, op) && quant_of(op).trait != Trait::same_scale) continue;
       PointSet group;
       for (const Value input : feature_inputs(op)) group.merge(points_behind(input));
       if (keeps) group.merge(points_behind(plan_.result_of(op)));

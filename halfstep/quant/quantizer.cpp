@@ -137,7 +137,7 @@ int bits_of(const ops::FakeQuantize& quantizer) {
 
 ops::ObserveRange observer_of(const ops::FakeQuantize& quantizer) {
   for (const auto& [user, operand] : passes::scale_tensor(quantizer).uses()) {
-    if (passes::has_trait(user, "observer")) return ops::ObserveRange(user.node());
+    if (passes::has_trait(user, Trait::observer)) return ops::ObserveRange(user.node());
   }
   fail("{}: has no observer, expected a network that prepare has made", quantizer.where());
 }

@@ -46,7 +46,7 @@ Fill fill_of(Value tensor) {
   for (const auto& [op, operand] : tensor.uses()) {
     const OpInfo& info = op.info();
     const int port = op.port_of(operand);
-    if (info.quant.trait == "weighted" && port == info.quant.weight) return Fill::he_normal;
+    if (info.quant.trait == Trait::weighted && port == info.quant.weight) return Fill::he_normal;
     const std::string& port_name =
         port < static_cast<int>(info.inputs.size()) ? info.inputs[static_cast<size_t>(port)].name : std::string();
     if (port_name == "scale" || port_name == "variance") return Fill::ones;

@@ -91,8 +91,8 @@ CodeBound code_bound(Op op, const std::vector<CodeFormat>& x, const CodeFormat& 
   if (op.is<ops::IntegerRescale>()) return scaled(y);
   if (op.is<ops::IntegerLookup>()) return {has_multipliers(y) ? kDouble : 8 * kFloat, {kDouble}};
   if (op.is<ops::Quantize>()) return {4 * kFloat, {kDouble}};
-  const std::string& trait = op.info().quant.trait;
-  if (trait == "preserves_range" || trait == "same_scale")
+  const Trait trait = op.info().quant.trait;
+  if (trait == Trait::preserves_range || trait == Trait::same_scale)
     return {4 * kFloat, {kDouble}};  // a pad quantizes what it fills with
   fail("{}: nothing is known of how far the codes of {} may lie from its float operator", op.where(), op.info().name);
 }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "halfstep/base/nearest.h"
+#include "halfstep/ir/ops.h"
 
 namespace halfstep::verify {
 namespace {
@@ -173,9 +174,10 @@ class Former {
     return false;
   }
 
-  /// "y" of quantize_per_tensor.
+  /// "y" of PyTorch's quantize_per_tensor and quantize_per_channel: what the codes stand for.
   bool take_dequantized(const std::string& name, const Tensor& tensor) {
-    form_.inverse = find_operator("de" + info_.name);
+    if (&info_ == &ops::QuantizePerTensor::record()) form_.inverse = &ops::DequantizePerTensor::record();
+    if (&info_ == &ops::QuantizePerChannel::record()) form_.inverse = &ops::DequantizePerChannel::record();
     form_.dequantized = tensor;
     return name == "y" && form_.inverse != nullptr;
   }

@@ -11,10 +11,7 @@ namespace halfstep::verify {
 namespace {
 
 /// Whether an element of the result depends on the elements at its own place alone.
-bool is_pointwise(Op op) {
-  return (op.info().quant.lookup || op.is<ops::Add, ops::Mul, ops::Sub, ops::Div, ops::Clip>()) &&
-         is_float(op.out(0).dtype());
-}
+bool is_pointwise(Op op) { return op.info().elementwise && is_float(op.out(0).dtype()); }
 
 /// The results of `op` on these operands, whatever their types were in its graph.
 std::vector<Tensor> results_of(Op op, const std::vector<Tensor>& operands) {

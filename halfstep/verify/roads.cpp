@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "halfstep/base/status.h"
+#include "halfstep/ir/ops.h"
 #include "halfstep/verify/numbers.h"
 #include "halfstep/verify/programs.h"
 
@@ -63,25 +64,36 @@ void compare_parameter(LayerReport& report, const std::string& what, const Tenso
       Difference{what, *result.first, 0, 0, position_of(*result.first, b.dims()), codes_a[at], codes_b[at]};
 }
 
-/// Name under which the training road gives a derived parameter of a layer: the first output of NAME.parameters is the
-/// bias.
-std::string derived(const Layer& layer, const Op& op, const std::string& port) {
-  if (port == "b")
-    return layer.name + (op.in(op.info().input("b")).dtype() == DType::f32 ? ".parameters.bias" : ".parameters");
-  return layer.name + ".parameters." + (port == "w_scale" ? "weight_scale" : port);
+/// A parameter of a layer: what the training road computes, and the tensor that the integer program stores.
+struct Parameter {
+  const char* what;
+  Value computed, stored;
+};
+
+template <class Layer>
+std::vector<Parameter> parameters_of(Layer stored, Value weight_codes, ops::RequantizationParameters computed) {
+  const bool real_bias = stored.b().dtype() == DType::f32;
+  std::vector<Parameter> all = {{"weight", weight_codes, stored.w()},
+                                {"bias", real_bias ? computed.bias() : computed.b_codes(), stored.b()},
+                                {"multiplier", computed.multiplier(), stored.multiplier()},
+                                {"shift", computed.shift(), stored.shift()},
+                                {"negative_multiplier", computed.negative_multiplier(), stored.negative_multiplier()},
+                                {"negative_shift", computed.negative_shift(), stored.negative_shift()},
+                                {"w_scale", computed.weight_scale(), stored.w_scale()}};
+  std::erase_if(all, [](const Parameter& parameter) { return !parameter.stored; });
+  return all;
 }
 
-const std::vector<std::string> kDerivedPorts = {
-    "b", "multiplier", "shift", "negative_multiplier", "negative_shift", "w_scale"};
-
-/// The integer operator with weights of that name.
-Op op_of(const Model& model, const std::string& name) {
-  const Op op = model.graph.op(name);
-  const int port = op ? op.info().input("w") : -1;
-  if (port < 0 || !op.in(port).is_tensor())
-    fail("layer '{}': the integer program has {} of that name, expected a layer with stored weights", name,
-         op ? op.info().name : "no operator");
-  return op;
+/// The parameters of a layer, the weight first; none of one without weights.
+std::vector<Parameter> parameters_of(const Roads& roads, const Layer& layer) {
+  if (layer.weight_codes.empty()) return {};
+  const Op op = roads.integer.graph.op(layer.name);
+  const Value codes = roads.training.graph.value(layer.weight_codes);
+  const ops::RequantizationParameters computed(roads.training.graph.op(layer.name + ".parameters").node());
+  if (op.is<ops::IntegerConv2d>()) return parameters_of(ops::IntegerConv2d(op.node()), codes, computed);
+  if (op.is<ops::IntegerLinear>()) return parameters_of(ops::IntegerLinear(op.node()), codes, computed);
+  fail("layer '{}': the integer program has {} of that name, expected a layer with stored weights", layer.name,
+       op ? op.info().name : "no operator");
 }
 
 void require_layers(const Roads& roads) {
@@ -97,12 +109,7 @@ std::vector<std::string> fetches(const Roads& roads) {
   std::vector<std::string> names;
   for (const Layer& layer : roads.layers) {
     names.push_back(layer.name);
-    if (layer.weight_codes.empty()) continue;
-    names.push_back(layer.weight_codes);
-    const Op op = op_of(roads.integer, layer.name);
-    for (const std::string& port : kDerivedPorts) {
-      if (op.info().input(port) >= 0 && op.in(op.info().input(port))) names.push_back(derived(layer, op, port));
-    }
+    for (const Parameter& parameter : parameters_of(roads, layer)) names.push_back(parameter.computed.name());
   }
   return names;
 }
@@ -111,17 +118,9 @@ using Values = std::map<std::string, Tensor>;
 
 void compare_parameters(const Roads& roads, const Values& training, std::vector<LayerReport>& reports) {
   for (LayerReport& report : reports) {
-    const Layer& layer = report.layer;
-    if (layer.weight_codes.empty()) continue;
-    const Op op = op_of(roads.integer, layer.name);
-    const auto stored = [&](const std::string& port) {
-      return roads.integer.tensors.at(op.in(op.info().input(port)).name());
-    };
-    compare_parameter(report, "weight", training.at(layer.weight_codes), stored("w"));
-    for (const std::string& port : kDerivedPorts) {
-      if (op.info().input(port) >= 0 && op.in(op.info().input(port)))
-        compare_parameter(report, port == "b" ? "bias" : port, training.at(derived(layer, op, port)), stored(port));
-    }
+    for (const Parameter& parameter : parameters_of(roads, report.layer))
+      compare_parameter(report, parameter.what, training.at(parameter.computed.name()),
+                        roads.integer.tensors.at(parameter.stored.name()));
   }
 }
 

@@ -3,24 +3,37 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/ir/ops.h"
-#include "halfstep/ir/parse.h"
 
 namespace halfstep::passes {
 namespace {
 
 /// They keep a graph from being optimized as floats alone are.
-TEST(Traits, OperatorsThatDecideCodes) {
-  const auto decides = [](const std::string& line) {
-    return decides_codes(parse("graph g(x: f32[1, 2, 3, 3]) {\n  y = " + line + "\n  return y\n}\n").op("y"));
-  };
-  EXPECT_TRUE(decides("fake_quantize_dequantize_abs_max(x)"));
-  EXPECT_FALSE(decides("relu(x)"));
+TEST(Traits, OperatorsThatHaveCodes) {
   for (const OpInfo& info : all_operators()) {
-    if (info.quant.trait != "quantizer" && !info.record.starts_with("ops/integer.yaml")) continue;
-    detail::OpNode node;
-    node.info = &info;
-    EXPECT_TRUE(decides_codes(Op(&node))) << info.name;
+    const bool on_codes = info.quant.trait == Trait::quantizer || info.record.starts_with("ops/integer.yaml");
+    EXPECT_TRUE(info.codes || !on_codes) << info.name;
+    EXPECT_FALSE(info.codes && info.elementwise) << info.name;
+    EXPECT_FALSE(info.codes && info.quant.trait == Trait::weighted) << info.name;
   }
+  EXPECT_TRUE(ops::FakeQuantizeDequantizeAbsMax::record().codes);
+  EXPECT_TRUE(ops::DequantizePerChannel::record().codes);       // by its own word
+  EXPECT_FALSE(ops::MovingAverageAbsMaxScale::record().codes);  // likewise: it only watches
+  EXPECT_FALSE(ops::Concat::record().codes);                    // of codes or of floats
+}
+
+TEST(Traits, ElementwiseOperators) {
+  EXPECT_TRUE(ops::Add::record().elementwise);
+  EXPECT_TRUE(ops::Relu::record().elementwise);
+  EXPECT_TRUE(ops::Prelu::record().elementwise);
+  EXPECT_FALSE(ops::Softmax::record().elementwise);
+}
+
+TEST(Traits, NamesAreThoseOfTheSchema) {
+  EXPECT_EQ(name(Trait::fuses_into_producer), "fuses_into_producer");
+  EXPECT_EQ(parse_trait("same_scale"), Trait::same_scale);
+  EXPECT_EQ(parse_accumulation("window"), Accumulation::window);
+  EXPECT_EQ(parse_trait("heavy"), std::nullopt);
+  EXPECT_EQ(parse_trait(""), std::nullopt);
 }
 
 }  // namespace

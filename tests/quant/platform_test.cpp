@@ -292,11 +292,11 @@ TEST(Platform, ObjectsToWidthsByTheFirstRuleThatHolds) {
 
 TEST(Platform, FusesWhatItLists) {
   const Platform platform = load_platform("generic_int8");
-  EXPECT_TRUE(platform.fuses("leaky_relu", "weighted"));
-  EXPECT_FALSE(platform.fuses("leaky_relu", "accumulates"));
-  EXPECT_TRUE(platform.fuses("relu6", "accumulates"));
-  EXPECT_FALSE(platform.fuses("sigmoid", "weighted"));
-  EXPECT_FALSE(platform.fuses("relu", "pointwise"));
+  EXPECT_TRUE(platform.fuses("leaky_relu", Trait::weighted));
+  EXPECT_FALSE(platform.fuses("leaky_relu", Trait::accumulates));
+  EXPECT_TRUE(platform.fuses("relu6", Trait::accumulates));
+  EXPECT_FALSE(platform.fuses("sigmoid", Trait::weighted));
+  EXPECT_FALSE(platform.fuses("relu", Trait::pointwise));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST_P(EveryFunction, GivesTheSameCodesOnBothRoads) {
       api::roads_of(model, conversion.model),
       [&](int64_t begin, int64_t count) { return parts.test.inputs(begin, count); }, 32, 32, pool);
   EXPECT_TRUE(report.equal());
-  EXPECT_EQ(report.layers.size(), GetParam()->quant.trait == "fuses_into_producer" ? 2U : 3U);
+  EXPECT_EQ(report.layers.size(), GetParam()->quant.trait == Trait::fuses_into_producer ? 2U : 3U);
 }
 
 }  // namespace

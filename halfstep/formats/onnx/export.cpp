@@ -12,7 +12,7 @@
 namespace halfstep::formats::onnx {
 namespace {
 
-const std::string& trait_of(Op op) { return op.info().quant.trait; }
+Trait trait_of(Op op) { return op.info().quant.trait; }
 
 /// Operators that outputs depend on, as they are without quantizers: scales and observers hang on nothing.
 std::set<const detail::OpNode*> needed(const Graph& graph) {
@@ -23,7 +23,7 @@ std::set<const detail::OpNode*> needed(const Graph& graph) {
     waiting.pop_back();
     const Op op = value ? value.producer() : Op();
     if (!op || !found.insert(op.node()).second) continue;
-    if (trait_of(op) == "quantizer") {
+    if (trait_of(op) == Trait::quantizer) {
       waiting.push_back(op.in(0));
     } else {
       for (const Value operand : op.operands()) waiting.push_back(operand);
@@ -37,7 +37,7 @@ void add_float_network(NodeExporter& nodes) {
   const auto used = needed(graph);
   for (Op op : graph.ops()) {
     if (!used.contains(op.node())) continue;
-    if (trait_of(op) == "quantizer") {
+    if (trait_of(op) == Trait::quantizer) {
       nodes.alias(op.out(0), op.in(0));
     } else {
       nodes.add(op);

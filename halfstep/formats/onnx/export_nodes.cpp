@@ -89,7 +89,7 @@ Tensor tensor_of(const Attribute& value, const std::string& where) {
 
 /// What a quantizer quantizes.
 Value behind_quantizers(Value value) {
-  while (value.producer() && value.producer().info().quant.trait == "quantizer") value = value.producer().in(0);
+  while (value.producer() && value.producer().info().quant.trait == Trait::quantizer) value = value.producer().in(0);
   return value;
 }
 

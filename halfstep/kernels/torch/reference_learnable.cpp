@@ -18,7 +18,7 @@ void read(LearnableGrad& grad, const Problem& problem) {
 }  // namespace
 
 LearnableGrad::LearnableGrad(const Problem& problem) {
-  per_tensor = problem.op == "fake_quantize_learnable_per_tensor_affine_grad";
+  per_tensor = !problem.attributes.contains("axis");
   int64_t axis = -1;
   if (per_tensor) {
     read<FakeQuantizeLearnablePerTensorAffineGrad>(*this, problem);

@@ -51,7 +51,7 @@ Layer linear_layer(const Problem& problem) {
 }  // namespace
 
 Layer layer_of(const Problem& problem) {
-  return problem.op == "integer_linear" ? linear_layer(problem) : conv2d_layer(problem);
+  return problem.in[IntegerLinear::in::x]->dims.size() == 2 ? linear_layer(problem) : conv2d_layer(problem);
 }
 
 }  // namespace halfstep::kernels::integer

@@ -141,7 +141,7 @@ void finish_matrix(const State& state, const Call& call, const Piece& piece) {
 
 }  // namespace
 
-Layer::Layer(const Problem& problem) : linear(problem.op == "quantized_linear") {
+Layer::Layer(const Problem& problem) : linear(problem.in[In::x]->dims.size() == 2) {
   const Dims& x = problem.in[In::x]->dims;
   const Type& w = *problem.in[In::w];
   const Dims& out = problem.out[Out::out_]->dims;
