@@ -1,5 +1,6 @@
 #include "halfstep/base/elements.h"
 
+#include <cmath>
 #include <limits>
 
 #include "halfstep/base/small_float.h"
@@ -19,6 +20,13 @@ double element(const Tensor& tensor, int64_t index) {
     return decode(is_small_float(tensor.dtype()) ? tensor.data<uint8_t>()[i] : tensor.data<uint16_t>()[i], format);
   }
   return with_number_type(tensor.dtype(), [&]<class T>() { return static_cast<double>(tensor.data<T>()[i]); });
+}
+
+bool can_hold(DType dtype, double value) {
+  if (is_encoded(dtype) || is_float(dtype) || dtype == DType::boolean) return true;
+  const bool is_signed = with_number_type(dtype, []<class T>() { return std::is_signed_v<T>; });
+  const double past = std::ldexp(1.0, bits_of(dtype) - (is_signed ? 1 : 0)), whole = std::trunc(value);
+  return whole < past && whole >= (is_signed ? -past : 0);
 }
 
 void set_element(Tensor& tensor, int64_t index, double value) {

@@ -8,6 +8,9 @@ namespace halfstep {
 /// Element at a flat index; codes of small floats as what they stand for.
 double element(const Tensor& tensor, int64_t index);
 
+/// Whether an element of an integer dtype can be `value`, rounded towards zero; true of any other dtype.
+bool can_hold(DType dtype, double value);
+
 /// Stores `value`, which an integer dtype must be able to hold; floats are rounded to nearest, small ones saturate.
 void set_element(Tensor& tensor, int64_t index, double value);
 

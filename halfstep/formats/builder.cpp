@@ -147,7 +147,7 @@ bool Builder::attempt(const Node& node, bool is_outermost, const std::function<v
     }
     ++survey_->unchecked;
     look_up();
-  } catch (const MissingInput& error) {
+  } catch (const NodeError& error) {
     fail("{}: {}", node.where(), error.what());
   } catch (const Error& error) {
     if (!surveys() && is_outermost) throw_lack(node, error);

@@ -1,5 +1,7 @@
 #include "halfstep/formats/operand.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -54,10 +56,22 @@ std::optional<Elements> elements_of(const Operand& operand) {
   return elements;
 }
 
+void store(Tensor& tensor, int64_t index, double value) {
+  if (!can_hold(tensor.dtype(), value))
+    throw NodeError(fmt::format("found {}, expected a number that {} holds", value, name(tensor.dtype())));
+  set_element(tensor, index, value);
+}
+
+int64_t whole_number(double value) {
+  if (value != std::trunc(value) || std::fabs(value) > 0x1p53)
+    throw NodeError(fmt::format("found {}, expected a whole number", value));
+  return static_cast<int64_t>(value);
+}
+
 Tensor filled(DType dtype, const Dims& dims, double value) {
   Tensor tensor = Tensor::uninitialized(dtype, dims);
   if (tensor.size() == 0) return tensor;
-  set_element(tensor, 0, value);
+  store(tensor, 0, value);
   std::byte* bytes = tensor.raw();
   for (size_t made = size_of(dtype); made < tensor.bytes(); made *= 2)
     std::memcpy(bytes + made, bytes, std::min(made, tensor.bytes() - made));

@@ -24,10 +24,16 @@ struct Elements {
   Tensor tensor() const;
 };
 
-/// Asked for what nothing has: a node lacks an input that its translation reads. Builder::attempt says which node.
-class MissingInput : public Error {
+/// A mistake of a node that is found where nobody knows which node it is: Builder::attempt says so.
+class NodeError : public Error {
  public:
-  MissingInput() : Error(ErrorKind::bad_input, "an input is missing") {}
+  explicit NodeError(const std::string& what) : Error(ErrorKind::bad_input, what) {}
+};
+
+/// A node lacks an input that its translation reads.
+class MissingInput : public NodeError {
+ public:
+  MissingInput() : NodeError("an input is missing") {}
 };
 
 /// Nothing, a value of our graph, a tensor whose contents are known, or elements of which some are known.
@@ -48,7 +54,13 @@ struct Operand {
 /// The tensor as elements where it is a short list of whole numbers, or one of them.
 std::optional<Elements> elements_of(const Operand& operand);
 
-/// Every element is `value`, rounded to the type.
+/// Stores `value`, rounded to the type; throws NodeError where an integer type cannot hold it.
+void store(Tensor& tensor, int64_t index, double value);
+
+/// Throws NodeError for what is no whole number that a double has exactly.
+int64_t whole_number(double value);
+
+/// Every element is `value`, as `store` stores it.
 Tensor filled(DType dtype, const Dims& dims, double value);
 
 /// Whole numbers, of floats too.

@@ -153,6 +153,32 @@ TEST(Pir, constants_that_stand_in_the_program) {
   EXPECT_EQ(model.tensors.at("assign_value_5").data<float>()[1], -2);
 }
 
+/// A tensor of three numbers in the program, of that type.
+std::string three_numbers(const std::string& dtype, const std::string& first) {
+  const std::string list =
+      R"({"#":"0.a_array","D":[{"#":"0.a_f64","D":)" + first + R"(},{"#":"0.a_f64","D":2.0},{"#":"0.a_f64","D":0.0}]})";
+  const std::string value =
+      R"({"#":"1.assign_value","A":[{"N":"shape","AT":{"#":"1.a_intarray","D":[3]}},{"N":"dtype","AT":{"#":"1.a_dtype","D":")" +
+      dtype + R"("}},{"N":"values","AT":)" + list + R"(}],"I":[],"O":[{"%":5,"TT":)" + test::type_text("3") + "}]}";
+  return test::pir(test::data() + "," + value + "," + test::fetch(5));
+}
+
+TEST(Pir, constants_that_their_type_cannot_hold) {
+  const auto message = [](const std::string& dtype, const std::string& first) {
+    return error_of([&] { import_pir(three_numbers(dtype, first)); });
+  };
+  const auto ends_with = [](const std::string& text, const std::string& end) {
+    return text.ends_with(end) ? end : text;
+  };
+  for (const char* huge : {"1.13337e23", "-1e300", "9223372036854775808.0"}) {
+    const std::string end = fmt::format("assign_value: found {}, expected a number that i64 holds", std::stod(huge));
+    EXPECT_EQ(ends_with(message("int64", huge), end), end);
+  }
+  const std::string end = "assign_value: found 256, expected a number that u8 holds";
+  EXPECT_EQ(ends_with(message("uint8", "256"), end), end);
+  EXPECT_EQ(message("float32", "1e30"), "no error");
+}
+
 TEST(PaddleProgram, the_axes_of_a_second_operand_stand_at_axis) {
   ProgramText text;
   text.var("c", {2}, 5, true);

@@ -57,11 +57,12 @@ std::vector<int64_t> non_max_suppression(std::span<const float> boxes, std::span
   return chosen;
 }
 
-double number_in(Translator& translator, const Node& node, size_t input, double otherwise) {
-  if (!node.has_input(input)) return otherwise;
-  const Tensor tensor = translator.contents(translator.in(node, input));
+/// Of one element; undefined where the input is absent.
+Tensor number_in(Translator& translator, const Node& node, size_t input) {
+  if (!node.has_input(input)) return {};
+  Tensor tensor = translator.contents(translator.in(node, input));
   if (tensor.size() != 1) fail("{}: input {} has {} elements, expected one", node.where(), input, tensor.size());
-  return element(tensor, 0);
+  return tensor;
 }
 
 }  // namespace
@@ -73,10 +74,12 @@ void translate_NonMaxSuppression(Translator& translator, const Node& node) {
   if (boxes.dtype() != DType::f32 || scores.dtype() != DType::f32 || b.size() != 3 || s.size() != 3 || b[2] != 4 ||
       b[0] != s[0] || b[1] != s[2])
     fail("{}: found boxes {} and scores {}", node.where(), to_string(boxes.type()), to_string(scores.type()));
-  Rule rule{static_cast<int64_t>(number_in(translator, node, 2, 0)),
-            static_cast<float>(number_in(translator, node, 3, 0)), std::nullopt,
+  const Tensor most = number_in(translator, node, 2), overlap = number_in(translator, node, 3),
+               score = number_in(translator, node, 4);
+  Rule rule{most.defined() ? integers_of(most, node.where()).front() : 0,
+            overlap.defined() ? static_cast<float>(element(overlap, 0)) : 0, std::nullopt,
             node.integer("center_point_box", 0) != 0};
-  if (node.has_input(4)) rule.score = static_cast<float>(number_in(translator, node, 4, 0));
+  if (score.defined()) rule.score = static_cast<float>(element(score, 0));
   std::vector<int64_t> found;
   const auto count = static_cast<size_t>(b[1]);
   for (int64_t batch = 0; batch < s[0]; ++batch) {

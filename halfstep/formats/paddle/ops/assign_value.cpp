@@ -15,7 +15,7 @@ void translate_assign_value(Translator& translator, const Node& node) {
   Tensor tensor(dtype_of(node, "dtype"), node.integers("shape"));
   if (static_cast<int64_t>(elements.size()) != tensor.size())
     fail("{}: found {} elements, expected {}", node.where(), elements.size(), to_string(tensor.type()));
-  for (size_t i = 0; i < elements.size(); ++i) set_element(tensor, static_cast<int64_t>(i), elements[i]);
+  for (size_t i = 0; i < elements.size(); ++i) store(tensor, static_cast<int64_t>(i), elements[i]);
   translator.set(node, {"Out", 0}, Translator::known(tensor));
 }
 

@@ -6,7 +6,7 @@ namespace halfstep::formats::paddle {
 void translate_concat(Translator& translator, const Node& node) {
   const std::vector<Operand> list = translator.in_list(node, {"X", 0});
   if (list.empty()) fail("{}: found no values", node.where());
-  const auto axis = static_cast<int64_t>(translator.number(node, "axis", 1, 0));
+  const auto axis = whole_number(translator.number(node, "axis", 1, 0));
   const Operand result = list.size() == 1 ? list[0] : translator.make_one(node, "concat", list, {{"axis", axis}});
   translator.set(node, {"Out", 0}, result);
 }

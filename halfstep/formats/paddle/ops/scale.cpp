@@ -7,8 +7,7 @@ void translate_scale(Translator& translator, const Node& node) {
   const Operand x = translator.require(node, {"X", 0});
   const DType dtype = x.type().dtype;
   const auto constant = [&](double value) {
-    return Translator::known(
-        filled(dtype, {}, is_float(dtype) ? value : static_cast<double>(static_cast<int64_t>(value))));
+    return Translator::known(filled(dtype, {}, is_float(dtype) ? value : std::trunc(value)));
   };
   const double scale = translator.number(node, "scale", 1, 1), bias = node.real("bias", 0);
   const bool bias_last = node.flag("bias_after_scale", true);
