@@ -37,11 +37,12 @@ if(TARGET halfstep_kernels_heavy)
 endif()
 
 # Sources in groups, each of which is compiled at once (HALFSTEP_TOGETHER): headers are read and templates made once for a
-# group. Names in unnamed namespaces must therefore differ within a folder. Not for kernels, which
-# repeat the names of their form, and for readers of files, which name fields as their format does.
+# group. Names in unnamed namespaces must therefore differ within a folder, whatever its groups are: the step `together` of
+# tools/deep.sh compiles each folder at once. Not for kernels, which repeat the names of their form, and for readers of files, which
+# name fields as their format does.
 function(halfstep_group OUT NAME)
   set(files ${ARGN})
-  list(FILTER files EXCLUDE REGEX "/formats/[a-z]+/(wire|node|program_desc|pir)\\.cpp$")
+  list(FILTER files EXCLUDE REGEX "/formats/[a-z]+/(wire|node|tensor_data|program_desc|pir)\\.cpp$")
   list(FILTER files EXCLUDE REGEX "/gen/halfstep/ir/ops\\.cpp$")  # test_ir has a table of its own
   list(FILTER files EXCLUDE REGEX "/(parallel|fleet)\\.cpp$")  # tools/check_library.py knows their objects by name
   if(NOT HALFSTEP_TOGETHER OR NAME STREQUAL kernels)
@@ -52,7 +53,7 @@ function(halfstep_group OUT NAME)
   list(REMOVE_ITEM result ${files})
   set(number 0)
   while(files)
-    list(SUBLIST files 0 8 some)
+    list(SUBLIST files 0 ${HALFSTEP_TOGETHER} some)
     list(REMOVE_ITEM files ${some})
     set(group ${HALFSTEP_GEN}/together/${NAME}_${number}.cpp)
     list(TRANSFORM some REPLACE "^(${HALFSTEP_GEN}|${CMAKE_SOURCE_DIR})/(.*)$" "#include \"\\2\"\n")

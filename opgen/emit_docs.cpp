@@ -6,11 +6,11 @@
 namespace halfstep::opgen {
 namespace {
 
-void write_ports(Text& text, const char* title, const std::vector<Port>& ports) {
+void describe_ports(Text& text, const char* title, const std::vector<Port>& ports) {
   for (const Port& port : ports) text.line("| {} | `{}` | {} |", title, port.name, port_text(port));
 }
 
-void write_attributes(Text& text, const Record& record) {
+void describe_attributes(Text& text, const Record& record) {
   for (const AttributeSpec& spec : record.attributes) {
     std::string value =
         spec.required ? std::string(type_name(spec.value)) + ", required" : "`" + halfstep::to_string(spec.value) + "`";
@@ -20,7 +20,7 @@ void write_attributes(Text& text, const Record& record) {
   }
 }
 
-void write_gradient(Text& text, const Record& record) {
+void describe_gradient(Text& text, const Record& record) {
   const Gradient& gradient = record.gradient;
   if (gradient.rule == Gradient::Rule::none) {
     text.line("Gradient: none.\n");
@@ -32,14 +32,14 @@ void write_gradient(Text& text, const Record& record) {
   text.blank();
 }
 
-void write_foreign(Text& text, const Record& record) {
+void describe_foreign(Text& text, const Record& record) {
   for (const Foreign& foreign : record.foreign) {
     text.line("- {} `{}`{}: {}", foreign.format, foreign.op, foreign_versions(foreign), foreign_names(foreign));
   }
   if (!record.foreign.empty()) text.blank();
 }
 
-void write_kernels(Text& text, const Record& record) {
+void describe_kernels(Text& text, const Record& record) {
   std::vector<std::string> cpu = record.cpu_kernels;
   if (record.compute) cpu.emplace_back("simd");
   cpu.emplace_back("reference");
@@ -51,18 +51,18 @@ void write_operator(Text& text, const Record& record) {
   text.line("## {}\n", record.name);
   text.line("{} ({})\n", record.doc, record_place(record));
   text.line("| | name | |\n| --- | --- | --- |");
-  write_ports(text, "in", record.inputs);
-  write_attributes(text, record);
-  write_ports(text, "out", record.outputs);
+  describe_ports(text, "in", record.inputs);
+  describe_attributes(text, record);
+  describe_ports(text, "out", record.outputs);
   text.blank();
   if (record.compute) text.line("Computes `{}`.\n", record.compute->text);
   if (record.flops) text.line("Operations: `{}`.\n", record.flops->text);
   for (const NamedExpr& let : record.lets) text.line("- {} = `{}`", let.name, let.text);
   for (const NamedExpr& rule : record.rules) text.line("- rule {}: `{}`", rule.name, rule.text);
   if (!record.lets.empty() || !record.rules.empty()) text.blank();
-  write_gradient(text, record);
-  write_kernels(text, record);
-  write_foreign(text, record);
+  describe_gradient(text, record);
+  describe_kernels(text, record);
+  describe_foreign(text, record);
 }
 
 }  // namespace

@@ -23,10 +23,10 @@ class GradientWriter {
   GradientWriter(const Record& record, const Records& records) : record_(record), records_(records) { find_shared(); }
 
   std::string write() {
-    text_.line("Gradients {}_gradient(const Request& request) {{", record_.name);
+    text_.line("InputGradients {}_gradient(const Request& request) {{", record_.name);
     if (builds()) text_.line("  Builder& builder = request.builder;");
     if (builds()) text_.line("  const ops::{} op(request.op.node());", pascal_case(record_.name));
-    text_.line("  Gradients gradients(request.wanted.size());");
+    text_.line("  InputGradients gradients(request.wanted.size());");
     for (size_t i = 0; i < record_.outputs.size(); ++i) {
       const std::string name = record_.outputs[i].name + "_grad";
       if (used(name)) text_.line("  const Value {} = request.out_grads[{}];", cpp_name(name), i);
@@ -196,7 +196,7 @@ constexpr const char* kPrologue = R"(#include "halfstep/passes/gradients.h"
 namespace halfstep::passes {
 namespace {
 
-using Gradients = std::vector<Value>;
+using InputGradients = std::vector<Value>;
 
 struct Request {
   Builder& builder;
@@ -228,7 +228,7 @@ const Row* find_row(std::string_view op) {
 }  // namespace
 
 std::vector<Value> build_gradient(Builder& builder, Op op, std::span<const Value> out_grads, const std::vector<bool>& wanted) {
-  if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return Gradients(wanted.size());
+  if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return InputGradients(wanted.size());
   const Row* row = find_row(op.info().name);
   if (row == nullptr) unsupported("{}: {} has no gradient", op.where(), op.info().name);
   if (!row->unless.empty() && get<bool>(op.attributes(), row->unless))
@@ -276,7 +276,7 @@ std::string emit_gradients(const Records& records) {
     rows.push_back(fmt::format("    {{{}, {}, {}_gradient}},", string_literal(record->name),
                                string_literal(record->gradient.unless), record->name));
   }
-  text.line("struct Row {{\n  std::string_view op, unless;\n  Gradients (*build)(const Request& request);\n}};");
+  text.line("struct Row {{\n  std::string_view op, unless;\n  InputGradients (*build)(const Request& request);\n}};");
   text.line("constexpr std::array<Row, {}> kRows = {{{{", rows.size());
   for (const std::string& row : rows) text.line("{}", row);
   text.line("}}}};");

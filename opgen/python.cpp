@@ -95,7 +95,7 @@ void write_errors(Text& text, const Record& record) {
   if (can_lack) text.line("    AbsentResultError: when a result is asked for that the attributes switch off.");
 }
 
-void write_gradient(Text& text, const Record& record) {
+void write_gradient_of(Text& text, const Record& record) {
   const Gradient& gradient = record.gradient;
   if (gradient.rule == Gradient::Rule::none) {
     text.line("\nGradient: none.");
@@ -163,7 +163,7 @@ std::string python_doc(const Record& record) {
   write_arguments(text, record);
   write_results(text, record);
   write_errors(text, record);
-  write_gradient(text, record);
+  write_gradient_of(text, record);
   write_source(text, record);
   return text.str();
 }

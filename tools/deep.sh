@@ -2,6 +2,7 @@
 # The checks that take too long for make test. Every step is done, whatever the others find, and a table at the end says what ran,
 # how long, and what it found; exits with 1 where there are findings. What a step has built stays for the next time.
 # usage: tools/deep.sh [STEP...]    (default: all, in this order)
+#   together  every folder whose sources are compiled in groups, at once: names in it do not collide, however it is cut
 #   asan      every test under AddressSanitizer and UndefinedBehaviorSanitizer
 #   networks  HALFSTEP_FUZZ_NETWORKS random networks (200) in the program of that build
 #   tsan      tests of the rooms that have threads under ThreadSanitizer
@@ -29,6 +30,11 @@ tests() {
   ctest --preset "$preset" -j "$jobs" -LE '^(checks|python|bench)$' --output-log "$out/ctest.$preset.log" "$@" && code=0 || code=$?
   grep 'tests passed' "$out/ctest.$preset.log"
   return $code
+}
+
+step_together() {
+  cmake --preset release -B build/together -DHALFSTEP_TOGETHER=1000 -DCMAKE_CXX_FLAGS_RELEASE=-O0 &&
+    cmake --build build/together --target halfstep
 }
 
 step_asan() { build asan all && tests asan; }
@@ -78,11 +84,11 @@ if [ "${1:-}" = --fuzz-target ]; then
 fi
 for step in "$@"; do
   case $step in
-    asan | networks | tsan | fuzz | cuda | coverage) ;;
-    *) echo "deep: found '$step', expected asan, networks, tsan, fuzz, cuda or coverage" >&2; exit 2 ;;
+    together | asan | networks | tsan | fuzz | cuda | coverage) ;;
+    *) echo "deep: found '$step', expected together, asan, networks, tsan, fuzz, cuda or coverage" >&2; exit 2 ;;
   esac
 done
-[ $# != 0 ] || set -- asan networks tsan fuzz cuda coverage
+[ $# != 0 ] || set -- together asan networks tsan fuzz cuda coverage
 
 mkdir -p $out
 tools/setup.sh

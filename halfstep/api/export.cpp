@@ -37,8 +37,8 @@ Model converted(const Model& network, bool approximate, std::vector<std::string>
 }
 
 /// The Model that the form is made of.
-Model source_of(const Model& network, const ExportOptions& options, ExportForm form,
-                std::vector<std::string>& approximated) {
+Model model_of(const Model& network, const ExportOptions& options, ExportForm form,
+               std::vector<std::string>& approximated) {
   const std::string stage = stage_of(network);
   if (form == ExportForm::floats) {
     if (stage == "integer")
@@ -58,7 +58,7 @@ Exported export_onnx(const Model& network, const std::filesystem::path& out, con
   const ExportForm form = form_of(options.format);
   io::require_file_target(out);
   Exported report;
-  const Model model = source_of(network, options, form, report.approximated);
+  const Model model = model_of(network, options, form, report.approximated);
   const formats::onnx::ExportOptions written_as{
       .form = form, .opset = options.opset, .approximate = options.approximate, .evaluate = eager::call};
   const auto written = formats::onnx::export_file(model, written_as, out);

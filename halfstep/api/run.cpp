@@ -51,13 +51,13 @@ void check_inputs(const formats::Summary& summary, const Tensors& inputs, const 
 
 /// The Program once for its results and again for its speed.
 RunResult run_timed(runtime::Program program, const Tensors& inputs, int64_t repeat, const Settings& settings) {
-  using Clock = std::chrono::steady_clock;
   ThreadPool pool(settings.threads);
   RunResult result{program.run(inputs, pool), {}};
   for (int64_t i = 0; i < repeat; ++i) {
-    const auto start = Clock::now();
+    const auto start = std::chrono::steady_clock::now();
     program.run_into(inputs, result.outputs, pool);
-    result.milliseconds.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    result.milliseconds.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
   return result;
 }

@@ -67,7 +67,7 @@ void make_lrn(Maker& maker, std::string_view op) {
   maker.node(op, {x}, x, attributes);
 }
 
-void make_lp(Maker& maker, std::string_view op) {
+void make_lp_normalization(Maker& maker, std::string_view op) {
   const Known x = maker.any({{DType::f32}, 2, 4, is_full});
   Attributes attributes = {{"axis", maker.perhaps_negative(maker.axis(x), x.rank())}};
   if (maker.chance(0.5)) attributes["p"] = maker.between(1, 2);
@@ -110,7 +110,7 @@ Recipes norm_recipes() {
           {"LayerNormalization", make_layer_norm, Home::floats, 17},
           {"RMSNormalization", make_layer_norm, Home::floats, 23},
           {"LRN", make_lrn},
-          {"LpNormalization", make_lp},
+          {"LpNormalization", make_lp_normalization},
           {"MeanVarianceNormalization", make_mean_variance, Home::floats, 9},
           {"Softmax", make_softmax},
           {"LogSoftmax", make_softmax},

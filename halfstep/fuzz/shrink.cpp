@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -10,6 +9,7 @@
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
 #include "halfstep/formats/onnx/export_graph.h"
+#include "halfstep/io/atomic_file.h"
 #include "halfstep/io/file.h"
 #include "halfstep/io/npz.h"
 
@@ -213,27 +213,19 @@ std::filesystem::path with_ending(const std::filesystem::path& stem, const char*
   return stem.string() + ending;
 }
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
-
-void write_plainly(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  std::ofstream stream(path, std::ios::binary);
-  stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!stream) fail("{}: cannot be written", path.string());
-}
-
 }  // namespace
 
 void save_network(const Network& network, const std::filesystem::path& stem) {
   const std::string bytes = network.bytes();
-  write_plainly(with_ending(stem, ".onnx"), bytes_of(bytes));
-  write_plainly(with_ending(stem, ".npz"), io::serialize_npz(network.inputs));
+  io::write_file(with_ending(stem, ".onnx"), std::as_bytes(std::span(bytes)));
+  io::write_file(with_ending(stem, ".npz"), io::serialize_npz(network.inputs));
   const nlohmann::json json = {{"samples", network.samples},
                                {"batch", network.batch},
                                {"rows", network.rows},
                                {"plain", network.plain},
                                {"open_batch", network.open_batch}};
   const std::string text = json.dump();
-  write_plainly(with_ending(stem, ".json"), bytes_of(text));
+  io::write_file(with_ending(stem, ".json"), std::as_bytes(std::span(text)));
 }
 
 Network load_network(const std::filesystem::path& stem) {

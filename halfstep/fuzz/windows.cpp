@@ -53,7 +53,7 @@ void make_global(Maker& maker, std::string_view op) {
   maker.node(op, {x}, x.with(pooled(x, Dims(x.dims.size() - 2, 1))));
 }
 
-void make_lp(Maker& maker, std::string_view op) {
+void make_lp_pool(Maker& maker, std::string_view op) {
   const Known x = maker.any(images(maker));
   const bool newer = maker.opset() >= 18;
   const Window window =
@@ -84,7 +84,7 @@ Recipes window_recipes() {
           {"MaxPool", make_max, Home::codes},
           {"GlobalAveragePool", make_global, Home::codes},
           {"GlobalMaxPool", make_global},
-          {"LpPool", make_lp},
+          {"LpPool", make_lp_pool},
           {"MaxUnpool", make_unpool, Home::floats, 11}};
 }
 

@@ -6,6 +6,7 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/io/libarchive_handle.h"
+#include "halfstep/io/magic.h"
 
 namespace halfstep::io {
 namespace {
@@ -91,11 +92,6 @@ class FilterSource : public Source {
   LibarchiveHandle handle_;
   bool is_empty_ = false;
 };
-
-bool starts_with(std::span<const std::byte> bytes, std::initializer_list<int> magic) {
-  return bytes.size() >= magic.size() &&
-         std::equal(magic.begin(), magic.end(), bytes.begin(), [](int m, std::byte b) { return std::byte(m) == b; });
-}
 
 /// With the start of its first block, or of the end of an empty file: three letters could begin the name of a file in a
 /// tar.

@@ -18,19 +18,19 @@ std::optional<DType> dtype_of(std::byte code) {
   }
 }
 
-struct Header {
+struct IdxHeader {
   DType dtype;
   Dims dims;
 };
 
-Header read_header(Source& source) {
+IdxHeader read_header(Source& source) {
   std::array<std::byte, 4> magic;
   if (source.read(magic) != magic.size()) fail("{}: the IDX header is truncated", source.name());
   const auto dtype = dtype_of(magic[2]);
   if (magic[0] != std::byte{0} || magic[1] != std::byte{0} || !dtype || magic[3] == std::byte{0})
     fail("{}: found no IDX file: it starts with {:02x}{:02x}{:02x}{:02x}", source.name(), static_cast<int>(magic[0]),
          static_cast<int>(magic[1]), static_cast<int>(magic[2]), static_cast<int>(magic[3]));
-  Header header{*dtype, {}};
+  IdxHeader header{*dtype, {}};
   for (int axis = 0; axis < static_cast<int>(magic[3]); ++axis) {
     std::array<std::byte, 4> extent;
     if (source.read(extent) != extent.size()) fail("{}: the IDX header is truncated", source.name());
@@ -58,7 +58,7 @@ std::vector<std::byte> read_at_most(Source& source, uint64_t size) {
 }  // namespace
 
 Tensor read_idx(Source& source) {
-  const Header header = read_header(source);
+  const IdxHeader header = read_header(source);
   const std::string type = to_string(Type{header.dtype, header.dims});
   uint64_t size = size_of(header.dtype);
   for (const int64_t extent : header.dims) {

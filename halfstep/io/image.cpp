@@ -4,15 +4,9 @@
 #include <array>
 #include <cctype>
 
+#include "halfstep/io/magic.h"
+
 namespace halfstep::io {
-namespace {
-
-bool starts_with(std::span<const std::byte> bytes, std::initializer_list<int> magic) {
-  return bytes.size() >= magic.size() &&
-         std::equal(magic.begin(), magic.end(), bytes.begin(), [](int m, std::byte b) { return std::byte(m) == b; });
-}
-
-}  // namespace
 
 Tensor decode_image(std::span<const std::byte> bytes, const std::string& name) {
   if (starts_with(bytes, {0x89, 'P', 'N', 'G'})) return decode_png(bytes, name);

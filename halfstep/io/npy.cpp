@@ -31,7 +31,7 @@ constexpr std::array<Description, 13> kDescriptions = {{{"f4", DType::f32},
                                                         {"b1", DType::boolean},
                                                         {"i1", DType::i4}}};
 
-struct Header {
+struct NpyHeader {
   std::optional<std::string> descr;
   std::optional<bool> fortran_order;
   std::optional<Dims> shape;
@@ -42,8 +42,8 @@ class HeaderParser {
  public:
   HeaderParser(std::string_view text, const std::string& where) : text_(text), where_(where) {}
 
-  Header parse() {
-    Header header;
+  NpyHeader parse() {
+    NpyHeader header;
     expect('{');
     while (!accept('}')) {
       const std::string key = quoted();
@@ -163,7 +163,7 @@ size_t header_length(std::span<const std::byte>& bytes, const std::string& where
 
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& where) {
   const size_t length = header_length(bytes, where);
-  const Header header = HeaderParser({reinterpret_cast<const char*>(bytes.data()), length}, where).parse();
+  const NpyHeader header = HeaderParser({reinterpret_cast<const char*>(bytes.data()), length}, where).parse();
   const auto data = bytes.subspan(length);
   const DType dtype = dtype_of(*header.descr, where);
   const Dims& dims = *header.shape;

@@ -19,15 +19,14 @@ struct Close {
 };
 
 /// O_NONBLOCK: a pipe without a writer is refused, not waited for.
-std::FILE* open_for_reading(const std::filesystem::path& path) {
+std::FILE* open_stream(const std::filesystem::path& path) {
   const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   return number < 0 ? nullptr : ::fdopen(number, "rb");
 }
 
 class FileSource : public SeekableSource {
  public:
-  explicit FileSource(const std::filesystem::path& path)
-      : SeekableSource(path.string()), file_(open_for_reading(path)) {
+  explicit FileSource(const std::filesystem::path& path) : SeekableSource(path.string()), file_(open_stream(path)) {
     if (!file_) fail("{}: {}", name(), system_reason(errno));
     std::error_code reason;
     const auto type = std::filesystem::status(path, reason).type();

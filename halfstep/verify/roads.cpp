@@ -35,13 +35,13 @@ std::vector<int64_t> codes_of(const Tensor& tensor) {
   return bits;
 }
 
-struct Comparison {
+struct CodeComparison {
   int64_t compared = 0, differing = 0;
   std::optional<int64_t> first;
 };
 
-Comparison compare(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
-  Comparison result{static_cast<int64_t>(a.size()), 0, std::nullopt};
+CodeComparison compare(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  CodeComparison result{static_cast<int64_t>(a.size()), 0, std::nullopt};
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i] == b[i]) continue;
     ++result.differing;
@@ -55,7 +55,7 @@ void compare_parameter(LayerReport& report, const std::string& what, const Tenso
     fail("layer '{}': {} has {} elements on one road and {} on the other", report.layer.name, what, a.size(), b.size());
   const auto codes_a = codes_of(a);
   const auto codes_b = codes_of(b);
-  const Comparison result = compare(codes_a, codes_b);
+  const CodeComparison result = compare(codes_a, codes_b);
   report.parameters_compared += result.compared;
   report.parameters_differing += result.differing;
   if (!result.first || report.parameter) return;
@@ -141,7 +141,7 @@ void compare_features(const Layer& layer, FeatureCount count, const Tensor& a, c
   }
   const auto codes_a = codes_of(a);
   const auto codes_b = codes_of(b);
-  const Comparison result = compare(codes_a, codes_b);
+  const CodeComparison result = compare(codes_a, codes_b);
   count.compared += result.compared;
   count.differing += result.differing;
   if (!result.first || count.first) return;
