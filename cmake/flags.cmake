@@ -25,8 +25,8 @@ if(HALFSTEP_SANITIZE)
   add_link_options(-fsanitize=${HALFSTEP_SANITIZE})
 endif()
 
-# ccache rewrites absolute paths to ones relative to the build folder, so that build folders and clones share results;
-# __FILE__ is mapped to a path inside the project either way. Builds with and without -Werror share them too: what is kept has
+# ccache rewrites absolute paths to ones relative to the build folder, so that build folders and clones share results; not where
+# it is switched off or coverage is counted. __FILE__ is mapped to a path inside the project from either form. Builds with and without -Werror share them too: what is kept has
 # compiled, and its warnings are shown again.
 find_program(HALFSTEP_CCACHE ccache)
 mark_as_advanced(HALFSTEP_CCACHE)
@@ -35,8 +35,8 @@ if(HALFSTEP_CCACHE)
       ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=/ CCACHE_NOHASHDIR=1
       CCACHE_IGNOREOPTIONS=-Werror
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${HALFSTEP_CCACHE})
-  cmake_path(RELATIVE_PATH CMAKE_SOURCE_DIR BASE_DIRECTORY ${CMAKE_BINARY_DIR} OUTPUT_VARIABLE relative)
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${relative}/=>)
-else()
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${CMAKE_BINARY_DIR}/=;-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=>")
 endif()
+cmake_path(RELATIVE_PATH CMAKE_SOURCE_DIR BASE_DIRECTORY ${CMAKE_BINARY_DIR} OUTPUT_VARIABLE relative)
+foreach(folder ${relative} ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${folder}/=>")
+endforeach()
