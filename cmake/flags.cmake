@@ -26,8 +26,8 @@ if(HALFSTEP_SANITIZE)
 endif()
 
 # ccache rewrites absolute paths to ones relative to the build folder, so that build folders and clones share results; not where
-# it is switched off or coverage is counted. __FILE__ is mapped to a path inside the project from either form. Builds with and without -Werror share them too: what is kept has
-# compiled, and its warnings are shown again.
+# it is switched off or coverage is counted. __FILE__ is mapped to a path inside the project from either form. Builds with and
+# without -Werror share results too: what is kept has compiled, and its warnings are shown again.
 find_program(HALFSTEP_CCACHE ccache)
 mark_as_advanced(HALFSTEP_CCACHE)
 if(HALFSTEP_CCACHE)
