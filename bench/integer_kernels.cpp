@@ -4,7 +4,7 @@
 #include <dnnl.hpp>
 
 #include "bench/kernel_bench.h"
-#include "halfstep/arith/requantize.h"
+#include "halfstep/arith/requantizer.h"
 #include "halfstep/base/random.h"
 #include "halfstep/kernels/ops.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "halfstep/arith/multiplier.h"
+#include "halfstep/arith/requantization.h"
 
 namespace halfstep::arith {
 
@@ -16,7 +16,9 @@ inline constexpr int64_t kMostScaled = int64_t{1} << 32;
 inline constexpr int64_t kMostInFloat32 = int64_t{1} << 24;
 
 /// Largest magnitude of what a form of requantization takes from an operator without weights.
-constexpr int64_t most_accumulated(Requantization form) { return keeps_scales(form) ? kMostInInt32 : kMostScaled; }
+constexpr int64_t most_accumulated(Requantization form) {
+  return traits(form).keeps_scales ? kMostInInt32 : kMostScaled;
+}
 
 /// The largest of |code - zero_point| over codes in [low, high].
 constexpr int64_t farthest_step(int64_t low, int64_t high, int64_t zero_point) {

@@ -1,6 +1,7 @@
 #include "halfstep/arith/multiplier.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace halfstep::arith {
@@ -34,12 +35,21 @@ std::optional<MultiplierPair> to_multiplier_pair(double a, double b, int bits) {
   return MultiplierPair{scaled(a), scaled(b), larger->shift};
 }
 
+bool is_power_of_two(double factor) { return positive(factor) && std::ldexp(1.0, std::ilogb(factor)) == factor; }
+
 std::optional<int32_t> to_shift(double factor) {
-  if (!positive(factor)) return std::nullopt;
-  const int exponent = std::ilogb(factor);
-  if (std::ldexp(1.0, exponent) != factor || -exponent < kMinPowerShift || -exponent > kMaxPowerShift)
-    return std::nullopt;
-  return -exponent;
+  if (!is_power_of_two(factor)) return std::nullopt;
+  const int k = -std::ilogb(factor);
+  return k >= kMinPowerShift && k <= kMaxPowerShift ? std::optional(k) : std::nullopt;
+}
+
+Multiplier to_stored(Requantization form, Multiplier factor) {
+  if (!traits(form).powers_of_two) return factor;
+  return {0, factor.shift - std::countr_zero(static_cast<uint32_t>(factor.m))};
+}
+
+Multiplier from_stored(Requantization form, Multiplier stored) {
+  return traits(form).powers_of_two ? shift_as_multiplier(stored.shift) : stored;
 }
 
 }  // namespace halfstep::arith

@@ -3,7 +3,8 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
+
+#include "halfstep/arith/requantization.h"
 
 namespace halfstep::arith {
 
@@ -13,23 +14,6 @@ struct Multiplier {
   int32_t shift = 0;
   bool operator==(const Multiplier&) const = default;
 };
-
-/// Forms of requantization that a platform can name; fbgemm and x86 are those of PyTorch's engines.
-enum class Requantization { fixed_point, power_of_two, float32, fbgemm, x86 };
-
-constexpr bool is_engine(Requantization form) { return form == Requantization::fbgemm || form == Requantization::x86; }
-
-/// Whether scales take the place of multipliers and shifts.
-constexpr bool keeps_scales(Requantization form) { return form == Requantization::float32 || is_engine(form); }
-
-constexpr std::optional<Requantization> parse_requantization(std::string_view text) {
-  if (text == "fixed_point") return Requantization::fixed_point;
-  if (text == "power_of_two") return Requantization::power_of_two;
-  if (text == "float32") return Requantization::float32;
-  if (text == "fbgemm") return Requantization::fbgemm;
-  if (text == "x86") return Requantization::x86;
-  return std::nullopt;
-}
 
 /// Shifts that every form with shifts accepts.
 inline constexpr int32_t kMinShift = 1;
@@ -59,18 +43,18 @@ inline int64_t scale_half_up(int64_t acc, Multiplier factor) {
 inline constexpr int32_t kMinPowerShift = -29;
 inline constexpr int32_t kMaxPowerShift = 32;
 
+bool is_power_of_two(double factor);
+
 /// k of a factor 2^-k; nothing when it is not a power of two or k lies outside its range.
 std::optional<int32_t> to_shift(double factor);
 
-/// floor(acc * 2^-k + 1/2) by shifts alone. |acc| <= kMostScaled, so a left shift by 29 stays inside int64.
-inline int64_t shift_half_up(int64_t acc, int32_t k) {
-  if (k <= 0) return acc << -k;
-  return (acc + (int64_t{1} << (k - 1))) >> k;
-}
-
-/// The Multiplier with which scale_half_up does what shift_half_up does with k.
+/// The Multiplier with which scale_half_up scales by 2^-k.
 constexpr Multiplier shift_as_multiplier(int32_t k) {
   return k >= kMinShift ? Multiplier{1, k} : Multiplier{int32_t{1} << (1 - k), 1};
 }
+
+/// A layer's factor as a program stores it: in power_of_two k in `shift`, and no multiplier.
+Multiplier to_stored(Requantization form, Multiplier factor);
+Multiplier from_stored(Requantization form, Multiplier stored);
 
 }  // namespace halfstep::arith

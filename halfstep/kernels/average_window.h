@@ -8,7 +8,7 @@
 #include <span>
 
 #include "halfstep/arith/code.h"
-#include "halfstep/arith/float_requantize.h"
+#include "halfstep/arith/float_scale.h"
 
 namespace halfstep::kernels {
 

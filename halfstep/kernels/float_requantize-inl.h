@@ -1,4 +1,4 @@
-// arith/float_requantize.h and arith/engine_requantize.h on vectors. Included once for every target.
+// arith/float_scale.h on vectors. Included once for every target.
 #if defined(HALFSTEP_KERNELS_FLOAT_REQUANTIZE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_FLOAT_REQUANTIZE_INL_H_
 #undef HALFSTEP_KERNELS_FLOAT_REQUANTIZE_INL_H_
@@ -6,7 +6,7 @@
 #define HALFSTEP_KERNELS_FLOAT_REQUANTIZE_INL_H_
 #endif
 
-#include "halfstep/arith/engine_requantize.h"
+#include "halfstep/arith/float_scale.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,17 +26,12 @@ inline IntVec whole_steps(FloatVec steps) {
   return hn::NearestInt(hn::Max(hn::Min(steps, most), hn::Neg(most)));
 }
 
-/// arith::scale_float.
-inline IntVec scale_float(IntVec acc, float factor) {
-  return whole_steps(hn::ConvertTo(Floats(), acc) * hn::Set(Floats(), factor));
-}
-
-/// arith::EngineStep::code.
-inline IntVec engine_code(IntVec acc, const arith::EngineStep& step, int32_t zero_point) {
+/// arith::FloatScale::code.
+inline IntVec float_code(IntVec acc, const arith::FloatScale& scale, int32_t zero_point) {
   const Floats d;
-  const FloatVec real = hn::ConvertTo(d, acc) * hn::Set(d, step.scale) * hn::Set(d, step.channel_scale);
-  const FloatVec steps = (real + hn::Set(d, step.bias)) * hn::Set(d, step.factor);
-  if (step.zero_inside) return whole_steps(steps + hn::Set(d, static_cast<float>(zero_point)));
+  const FloatVec real = hn::ConvertTo(d, acc) * hn::Set(d, scale.scale) * hn::Set(d, scale.channel_scale);
+  const FloatVec steps = (real + hn::Set(d, scale.bias)) * hn::Set(d, scale.factor);
+  if (scale.zero_inside) return whole_steps(steps + hn::Set(d, static_cast<float>(zero_point)));
   return whole_steps(steps) + hn::Set(Ints(), zero_point);
 }
 

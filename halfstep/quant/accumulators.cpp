@@ -6,6 +6,7 @@
 #include <set>
 
 #include "halfstep/arith/accumulator.h"
+#include "halfstep/arith/multiplier.h"
 #include "halfstep/base/status.h"
 #include "halfstep/ir/ops.h"
 
@@ -44,7 +45,7 @@ AccumulatorProof average_proof(const WindowCounts& counts, arith::Requantization
 
 /// Multipliers are below 2^31, and the half of the largest shift is 2^61; forms that keep scales add reals.
 AccumulatorProof sum_proof(arith::Requantization form, std::span<const int64_t> farthest) {
-  if (arith::keeps_scales(form)) return {{}, std::max(farthest[0], farthest[1]), arith::kMostInFloat32};
+  if (arith::traits(form).keeps_scales) return {{}, std::max(farthest[0], farthest[1]), arith::kMostInFloat32};
   constexpr int64_t kMultiplier = (int64_t{1} << 31) - 1;
   constexpr int64_t kLargestHalf = int64_t{1} << (arith::kMaxShift - 1);
   return {{}, (farthest[0] + farthest[1]) * kMultiplier, std::numeric_limits<int64_t>::max() - kLargestHalf};
@@ -80,7 +81,7 @@ std::string obstacle_on_codes(Op op, arith::Requantization form) {
   if (!is_average(op)) return {};
   const auto counts = window_counts(op);
   if (!counts) return kOpen;
-  if (form != arith::Requantization::power_of_two) return {};
+  if (!arith::traits(form).powers_of_two) return {};
   if (!is_power_of_two(counts->whole))
     return fmt::format("its windows have {} elements, expected a power of two", counts->whole);
   const auto odd = std::ranges::find_if_not(counts->cut, is_power_of_two);

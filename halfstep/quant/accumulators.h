@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/arith/multiplier.h"
+#include "halfstep/arith/requantization.h"
 #include "halfstep/ir/graph.h"
 
 namespace halfstep::quant {

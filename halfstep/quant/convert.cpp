@@ -4,7 +4,6 @@
 #include <map>
 
 #include "halfstep/arith/accumulator.h"
-#include "halfstep/arith/sum_factors.h"
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
 #include "halfstep/ir/float_operators.h"
@@ -151,8 +150,7 @@ class Converter {
 
   /// What every integer operator that ends in codes states.
   Attributes output_attributes(const QuantizedStep& step, const CodeFormat& y) const {
-    const auto activation = *arith::parse_activation(step.activation_name());
-    const auto clamp = arith::fused_clamp(activation, y.scale, y.zero_point, y.code_min, y.code_max, form_of(step));
+    const auto clamp = rule_of(step, y).clamp(y.scale, y.zero_point);
     return {{"y_zero_point", int64_t{y.zero_point}},
             {"code_min", int64_t{clamp.low}},
             {"code_max", int64_t{clamp.high}},
@@ -204,14 +202,11 @@ class Converter {
     layer.w_scale = source_tensor(passes::scale_tensor(step.weight)).clone();
     const auto scales = layer.w_scale.data<float>();
     for (size_t c = 0; c < scales.size(); ++c) scales[c] = effective_scale(source_, step.weight, c);
-    layer.rule = code_rule(step.weight);
+    layer.weights = code_rule(step.weight);
     layer.code_type = *parse_dtype(step.weight.code_type());
     layer.x = x;
     layer.y = y;
-    layer.form = form_of(step);
-    layer.multiplier_bits = static_cast<int>(step.quantizer.multiplier_bits());
-    layer.activation = *arith::parse_activation(step.activation_name());
-    layer.alpha = step.alpha();
+    layer.rule = rule_of(step, y);
     return layer;
   }
 
@@ -231,22 +226,13 @@ class Converter {
       farthest.push_back(arith::farthest_step(format.code_min, format.code_max, format.zero_point));
     }
     result_.proofs.push_back(accumulator_proof(step.main, form_of(step), farthest));
-    const CodeFormat& first = codes_.at(inputs[0].node()).format;
     if (const auto window = passes::global_window(step.main)) attributes["kernel"] = attributes["stride"] = *window;
-    const auto second = [&] { return codes_.at(inputs[1].node()).format.scale; };
+    set_factors(step, attributes, y);
     if (keeps_scales(step)) {
-      set_float_scales(step, info, attributes, y);
-    } else {
-      switch (step.main.info().quant.accumulates) {
-        case Accumulation::window:
-          set_average_factors(step, attributes, *window_counts(step.main), first.scale, y.scale);
-          break;
-        case Accumulation::sum: set_pair(step, attributes, first.scale, second(), y.scale); break;
-        case Accumulation::product:
-          set_factor(step, attributes, arith::product_factor(first.scale, second(), y.scale));
-          break;
-        case Accumulation::none: HS_CHECK(false && "an accumulator without a record of what is added up");
-      }
+      for (size_t i = 0; i < inputs.size(); ++i)
+        set_scales(attributes, {{info.inputs[i].name + "_scale", codes_.at(inputs[i].node()).format.scale}});
+      set_scales(attributes, {{"y_scale", y.scale}});
+      attributes["requantize"] = step.quantizer.requantize();
     }
     finish(step, info, operands, attributes, y);
   }
@@ -254,85 +240,94 @@ class Converter {
   static arith::Requantization form_of(const QuantizedStep& step) {
     return *arith::parse_requantization(step.quantizer.requantize());
   }
-  static bool keeps_scales(const QuantizedStep& step) { return arith::keeps_scales(form_of(step)); }
+  static bool keeps_scales(const QuantizedStep& step) { return arith::traits(form_of(step)).keeps_scales; }
+  static arith::RequantizeRule rule_of(const QuantizedStep& step, const CodeFormat& y) {
+    return {form_of(step),
+            *arith::parse_activation(step.activation_name()),
+            static_cast<int>(step.quantizer.multiplier_bits()),
+            step.alpha(),
+            {y.code_min, y.code_max}};
+  }
 
   static void set_scales(Attributes& attributes, const std::map<std::string, float>& scales) {
     for (const auto& [name, scale] : scales) attributes[name] = static_cast<double>(scale);
   }
 
-  /// The scales that an operator without weights computes with.
-  void set_float_scales(const QuantizedStep& step, const OpInfo& info, Attributes& attributes, const CodeFormat& y) {
-    std::map<std::string, float> scales = {{"y_scale", y.scale}};
+  /// The factors of an operator without weights, where the form stores any.
+  void set_factors(const QuantizedStep& step, Attributes& attributes, const CodeFormat& y) const {
     const std::vector<Value> inputs = step.coded_inputs();
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const float scale = codes_.at(inputs[i].node()).format.scale;
-      scales[info.inputs[i].name + "_scale"] = scale;
-      const double factor = arith::ratio_factor(scale, y.scale, arith::Requantization::float32);
-      if (!(factor > 0.0) || !std::isfinite(factor)) reject_factor(step, factor);
+    const auto format = [&](size_t i) -> const CodeFormat& { return codes_.at(inputs[i].node()).format; };
+    const auto rule = rule_of(step, y);
+    arith::Requantizer product;
+    switch (step.main.info().quant.accumulates) {
+      case Accumulation::window:
+        return set_average_factors(step, attributes, *window_counts(step.main), format(0).scale, y);
+      case Accumulation::sum: return set_sum_factors(step, attributes, format(0), format(1), y);
+      case Accumulation::product:
+        require(step, rule.for_product(format(0).scale, format(1).scale, y.scale, product));
+        return set_factor(attributes, product);
+      case Accumulation::none: HS_CHECK(false && "an accumulator without a record of what is added up");
     }
-    set_scales(attributes, scales);
-    attributes["requantize"] = step.quantizer.requantize();
   }
 
-  void convert_rescale(const QuantizedStep& step) {
-    const Codes& x = codes_.at(step.quantizer.x().node());
-    const CodeFormat y = format_of(step.quantizer);
-    if (keeps_scales(step))
-      return finish_table(step, x, rescale_table(x.format, y, *parse_dtype(step.quantizer.code_type()), form_of(step)),
-                          y);
-    Attributes attributes = output_attributes(step, y);
-    attributes["x_zero_point"] = int64_t{x.format.zero_point};
-    set_factor(step, attributes, arith::ratio_factor(x.format.scale, y.scale));
-    finish(step, ops::IntegerRescale::record(), {{"x", x.value}}, attributes, y);
-  }
-
-  static bool has_form(const QuantizedStep& step, double factor) {
-    return form_of(step) != arith::Requantization::power_of_two || arith::to_shift(factor);
-  }
-
-  arith::Multiplier multiplier_of(const QuantizedStep& step, double factor) const {
-    const auto multiplier = arith::to_multiplier(factor, static_cast<int>(step.quantizer.multiplier_bits()));
-    if (!multiplier || !has_form(step, factor)) reject_factor(step, factor);
-    return *multiplier;
-  }
-
-  void set_factor(const QuantizedStep& step, Attributes& attributes, double factor) const {
-    const arith::Multiplier multiplier = multiplier_of(step, factor);
-    attributes["multiplier"] = int64_t{multiplier.m};
-    attributes["shift"] = int64_t{multiplier.shift};
+  static void set_factor(Attributes& attributes, const arith::Requantizer& requantizer) {
+    const auto* scale = std::get_if<arith::FixedScale>(&requantizer);
+    if (scale == nullptr) return;
+    attributes["multiplier"] = int64_t{scale->positive.m};
+    attributes["shift"] = int64_t{scale->positive.shift};
   }
 
   /// One for the whole window, and one for each count of elements in those that an edge cuts.
-  void set_average_factors(const QuantizedStep& step, Attributes& attributes, const WindowCounts& counts, float x,
-                           float y) const {
-    set_factor(step, attributes, arith::pool_factor(x, y, counts.whole));
+  static void set_average_factors(const QuantizedStep& step, Attributes& attributes, const WindowCounts& counts,
+                                  float x_scale, const CodeFormat& y) {
     std::vector<int64_t> multipliers, shifts;
+    arith::Requantizer requantizer;
     for (const int64_t count : counts.cut) {
-      const arith::Multiplier multiplier = multiplier_of(step, arith::pool_factor(x, y, count));
-      multipliers.push_back(multiplier.m);
-      shifts.push_back(multiplier.shift);
+      require(step, rule_of(step, y).for_pool(x_scale, y.scale, count, requantizer));
+      const auto* scale = std::get_if<arith::FixedScale>(&requantizer);
+      if (scale == nullptr) continue;
+      multipliers.push_back(scale->positive.m);
+      shifts.push_back(scale->positive.shift);
     }
+    require(step, rule_of(step, y).for_pool(x_scale, y.scale, counts.whole, requantizer));
+    set_factor(attributes, requantizer);
+    if (keeps_scales(step)) return;
     attributes["edge_counts"] = counts.cut;
     attributes["edge_multipliers"] = multipliers;
     attributes["edge_shifts"] = shifts;
   }
 
-  void set_pair(const QuantizedStep& step, Attributes& attributes, float a, float b, float y) const {
-    const auto pair = arith::to_sum_factors(arith::ratio_factor(a, y), arith::ratio_factor(b, y), form_of(step),
-                                            static_cast<int>(step.quantizer.multiplier_bits()));
-    if (!pair) reject_factor(step, arith::ratio_factor(std::max(a, b), y));
-    attributes["a_multiplier"] = int64_t{pair->a};
-    attributes["b_multiplier"] = int64_t{pair->b};
-    attributes["shift"] = int64_t{pair->shift};
+  static void set_sum_factors(const QuantizedStep& step, Attributes& attributes, const CodeFormat& a,
+                              const CodeFormat& b, const CodeFormat& y) {
+    arith::SumRequantizer requantizer;
+    require(step, rule_of(step, y).for_sum({a.scale, b.scale, y.scale}, requantizer));
+    const auto* sum = std::get_if<arith::FixedSum>(&requantizer);
+    if (sum == nullptr) return;
+    attributes["a_multiplier"] = int64_t{sum->factors.a};
+    attributes["b_multiplier"] = int64_t{sum->factors.b};
+    attributes["shift"] = int64_t{sum->factors.shift};
   }
 
-  [[noreturn]] void reject_factor(const QuantizedStep& step, double factor) const {
-    unsupported("{}: requantization factor {} has no legal {}; calibrate again or check the layer's scales{}",
-                step.quantizer.where(), factor,
-                step.quantizer.requantize() == "power_of_two" ? "shift" : "multiplier and shift",
-                step.quantizer.requantize() == "power_of_two"
-                    ? " (a pooling window must then hold a power of two of elements)"
-                    : "");
+  static void require(const QuantizedStep& step, const Status& status) {
+    if (status.ok()) return;
+    const bool windows =
+        step.main.info().quant.accumulates == Accumulation::window && arith::traits(form_of(step)).powers_of_two;
+    unsupported("{}: {}; calibrate again or check the layer's scales{}", step.quantizer.where(), status.message(),
+                windows ? " (a pooling window must then hold a power of two of elements)" : "");
+  }
+
+  void convert_rescale(const QuantizedStep& step) {
+    const Codes& x = codes_.at(step.quantizer.x().node());
+    const CodeFormat y = format_of(step.quantizer);
+    arith::Requantizer requantizer;
+    require(step, rule_of(step, y).for_rescale(x.format.scale, y.scale, requantizer));
+    if (keeps_scales(step))
+      return finish_table(step, x, rescale_table(x.format, y, *parse_dtype(step.quantizer.code_type()), requantizer),
+                          y);
+    Attributes attributes = output_attributes(step, y);
+    attributes["x_zero_point"] = int64_t{x.format.zero_point};
+    set_factor(attributes, requantizer);
+    finish(step, ops::IntegerRescale::record(), {{"x", x.value}}, attributes, y);
   }
 
   void convert_lookup(const QuantizedStep& step) {

@@ -16,7 +16,7 @@ std::vector<float> raised_scales(const WeightedLayer& layer) {
   std::vector<float> scales(given.begin(), given.end());
   if (!layer.b.defined()) return scales;
   const auto b = layer.b.data<float>();
-  const bool power_of_two = layer.form == arith::Requantization::power_of_two;
+  const bool power_of_two = arith::traits(layer.rule.form).powers_of_two;
   for (size_t c = 0; c < b.size(); ++c) {
     float& scale = scales[scales.size() == 1 ? 0 : c];
     scale = arith::raise_scale(scale, b[c], layer.x.scale, power_of_two);
@@ -31,7 +31,7 @@ Tensor weight_codes(const WeightedLayer& layer, const std::vector<float>& scales
   const size_t per_channel = w.size() / static_cast<size_t>(layer.w.dims()[0]);
   for (size_t i = 0; i < w.size(); ++i) {
     const float scale = scales[scales.size() == 1 ? 0 : i / per_channel];
-    q[i] = static_cast<int8_t>(arith::code_of(w[i], scale, 0, layer.rule));
+    q[i] = static_cast<int8_t>(arith::code_of(w[i], scale, 0, layer.weights));
   }
   return codes;
 }
@@ -51,28 +51,35 @@ Tensor real_biases(const WeightedLayer& layer) {
   return layer.b.defined() ? layer.b.clone() : Tensor(DType::f32, {layer.w.dims()[0]});
 }
 
+arith::Requantizer requantizer_of(const WeightedLayer& layer, const std::vector<float>& scales, size_t channel) {
+  arith::Requantizer requantizer;
+  const Status status = layer.rule.for_layer({layer.x.scale, scales[channel], layer.y.scale}, requantizer);
+  if (!status.ok())
+    unsupported("{}: channel {}: {}; calibrate again or check the layer's scales", layer.where, channel,
+                status.message());
+  return requantizer;
+}
+
 void set_factors(const WeightedLayer& layer, const std::vector<float>& scales, IntegerTensors& out) {
   const auto count = static_cast<int64_t>(scales.size());
-  const bool keeps_scales = arith::keeps_scales(layer.form);
+  const auto& [name, keeps_scales, is_engine, shifts_alone] = arith::traits(layer.rule.form);
+  const bool leaky = layer.rule.activation == arith::Activation::leaky_relu;
   if (keeps_scales) out.w_scale = Tensor::of<float>(DType::f32, {count}, scales);
-  const bool multiplies = layer.form == arith::Requantization::fixed_point;
-  const bool leaky = layer.activation == arith::Activation::leaky_relu;
   if (!keeps_scales) out.shift = Tensor(DType::i32, {count});
-  if (multiplies) out.multiplier = Tensor(DType::i32, {count});
+  if (!keeps_scales && !shifts_alone) out.multiplier = Tensor(DType::i32, {count});
   if (leaky) out.negative_shift = Tensor(DType::i32, {count});
-  if (leaky && multiplies) out.negative_multiplier = Tensor(DType::i32, {count});
+  if (leaky && !shifts_alone) out.negative_multiplier = Tensor(DType::i32, {count});
+  const auto store = [&](size_t channel, arith::Multiplier factor, Tensor& multiplier, Tensor& shift) {
+    const arith::Multiplier stored = arith::to_stored(layer.rule.form, factor);
+    if (multiplier.defined()) multiplier.data<int32_t>()[channel] = stored.m;
+    if (shift.defined()) shift.data<int32_t>()[channel] = stored.shift;
+  };
   for (size_t c = 0; c < scales.size(); ++c) {
-    const double factor = arith::product_factor(layer.x.scale, scales[c], layer.y.scale, layer.form);
-    const auto scaling = arith::to_scaling(factor, layer.form, layer.multiplier_bits, layer.activation, layer.alpha);
-    if (!scaling)
-      unsupported(
-          "{}: channel {}: requantization factor {} has no legal shift{}; calibrate again or check the layer's scales",
-          layer.where, c, factor, leaky ? fmt::format(" for a slope of {}", layer.alpha) : "");
-    if (keeps_scales) continue;
-    out.shift.data<int32_t>()[c] = scaling->positive.shift;
-    if (multiplies) out.multiplier.data<int32_t>()[c] = scaling->positive.m;
-    if (leaky) out.negative_shift.data<int32_t>()[c] = scaling->negative.shift;
-    if (leaky && multiplies) out.negative_multiplier.data<int32_t>()[c] = scaling->negative.m;
+    const arith::Requantizer requantizer = requantizer_of(layer, scales, c);
+    const auto* scale = std::get_if<arith::FixedScale>(&requantizer);
+    if (scale == nullptr) continue;
+    store(c, scale->positive, out.multiplier, out.shift);
+    store(c, scale->negative, out.negative_multiplier, out.negative_shift);
   }
 }
 
@@ -109,7 +116,7 @@ IntegerTensors integer_tensors(const WeightedLayer& layer) {
   const std::vector<float> scales = raised_scales(layer);
   out.w = weight_codes(layer, scales);
   const Tensor biases = bias_codes(layer, scales);
-  out.b = arith::is_engine(layer.form) ? real_biases(layer) : biases;
+  out.b = arith::traits(layer.rule.form).is_engine ? real_biases(layer) : biases;
   set_factors(layer, scales, out);
   out.accumulator_bound = prove_accumulator(layer, out, biases);
   return out;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "halfstep/arith/code.h"
-#include "halfstep/arith/requantize.h"
+#include "halfstep/arith/requantizer.h"
 #include "halfstep/base/tensor.h"
 #include "halfstep/ir/ops.h"
 
@@ -20,21 +20,18 @@ struct CodeFormat {
 
 /// What the float side of a weighted layer says.
 struct WeightedLayer {
-  std::string where;     ///< for messages
-  Tensor w;              ///< f32, output channels first
-  Tensor b;              ///< f32, or undefined
-  Tensor w_scale;        ///< f32 [1] or [channels]
-  arith::CodeRule rule;  ///< of the weight's codes
+  std::string where;        ///< for messages
+  Tensor w;                 ///< f32, output channels first
+  Tensor b;                 ///< f32, or undefined
+  Tensor w_scale;           ///< f32 [1] or [channels]
+  arith::CodeRule weights;  ///< rule of their codes
   DType code_type = DType::i8;
   CodeFormat x, y;
-  arith::Requantization form = arith::Requantization::fixed_point;
-  int multiplier_bits = 31;
-  arith::Activation activation = arith::Activation::none;
-  double alpha = 0.01;
+  arith::RequantizeRule rule;
 };
 
-/// What the integer side stores. The negative factors are defined for leaky_relu only, multipliers for fixed_point
-/// only; forms that keep scales have the weights' in place of all of them. Biases are codes, and real for an engine.
+/// What the integer side stores. The negative factors are defined for leaky_relu only, and no multipliers for shifts
+/// alone; forms that keep scales have the weights' in place of all of them. Biases are codes, and real for an engine.
 struct IntegerTensors {
   Tensor w, b, shift, multiplier, negative_shift, negative_multiplier, w_scale;
   int64_t accumulator_bound = 0;

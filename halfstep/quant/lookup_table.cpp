@@ -38,12 +38,9 @@ Tensor lookup_table(Op function, const CodeFormat& x, const CodeFormat& y, DType
   });
 }
 
-Tensor rescale_table(const CodeFormat& x, const CodeFormat& y, DType code_type, arith::Requantization form) {
-  const auto factor = static_cast<float>(arith::ratio_factor(x.scale, y.scale, form));
-  const auto scaling = arith::is_engine(form) ? arith::Scaling::of(form, arith::engine_rescale_step(x.scale, y.scale))
-                                              : arith::Scaling{form, {}, {}, factor, {}};
+Tensor rescale_table(const CodeFormat& x, const CodeFormat& y, DType code_type, const arith::Requantizer& requantizer) {
   return table_of(x, code_type, [&](int32_t steps) {
-    return std::clamp<int64_t>(scaling.code(steps, y.zero_point), y.code_min, y.code_max);
+    return std::clamp<int64_t>(arith::requantize(requantizer, steps, y.zero_point), y.code_min, y.code_max);
   });
 }
 

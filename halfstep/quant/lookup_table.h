@@ -11,7 +11,7 @@ namespace halfstep::quant {
 /// docs/arithmetic.md, section 5.
 Tensor lookup_table(Op function, const CodeFormat& x, const CodeFormat& y, DType code_type);
 
-/// Entry c is the code of (c - x.zero_point) * x.scale under y, by a form of requantization that keeps scales.
-Tensor rescale_table(const CodeFormat& x, const CodeFormat& y, DType code_type, arith::Requantization form);
+/// Entry c is the code under y that the requantizer makes of c - x.zero_point.
+Tensor rescale_table(const CodeFormat& x, const CodeFormat& y, DType code_type, const arith::Requantizer& requantizer);
 
 }  // namespace halfstep::quant

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "halfstep/arith/multiplier.h"
+#include "halfstep/arith/requantization.h"
 #include "halfstep/base/embedded.h"
 #include "halfstep/base/nearest.h"
 #include "halfstep/base/status.h"
@@ -148,7 +148,7 @@ std::vector<std::string> fusable_activations(Trait trait, const std::string& for
       return op.quant.trait != trait ||
              contains(require_operator(op.quant.quantized, op.name).attribute("activation")->choices, name);
     });
-    const bool one_factor = arith::keeps_scales(*arith::parse_requantization(form)) && name == "leaky_relu";
+    const bool one_factor = arith::traits(*arith::parse_requantization(form)).keeps_scales && name == "leaky_relu";
     if (everywhere && !one_factor) able.push_back(name);
   }
   return able;

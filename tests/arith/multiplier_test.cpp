@@ -108,31 +108,36 @@ TEST(ToShift, PowersOfTwoOnly) {
     EXPECT_EQ(to_shift(factor), std::nullopt) << factor;
 }
 
-TEST(ShiftHalfUp, EqualsTheExactFloor) {
+TEST(ShiftAsMultiplier, EqualsTheExactFloor) {
   Random random(3, 0);
-  for (int32_t k = -29; k <= 32; ++k) {
+  for (int32_t k = kMinPowerShift; k <= kMaxPowerShift; ++k) {
     for (int i = 0; i < 2000; ++i) {
       const auto acc = i == 0 ? INT32_MIN : static_cast<int32_t>(random.bits()) >> random.below(31);
       const long double exact = std::ldexp(static_cast<long double>(acc), -k);
-      ASSERT_EQ(shift_half_up(acc, k), static_cast<int64_t>(std::floor(exact + 0.5L))) << acc << " " << k;
+      ASSERT_EQ(scale_half_up(acc, shift_as_multiplier(k)), static_cast<int64_t>(std::floor(exact + 0.5L)))
+          << acc << " " << k;
     }
   }
 }
 
-TEST(Requantization, FormsHaveNames) {
-  EXPECT_EQ(parse_requantization("fixed_point"), Requantization::fixed_point);
-  EXPECT_EQ(parse_requantization("power_of_two"), Requantization::power_of_two);
-  EXPECT_EQ(parse_requantization("float32"), Requantization::float32);
-  EXPECT_EQ(parse_requantization("fbgemm"), Requantization::fbgemm);
-  EXPECT_EQ(parse_requantization("x86"), Requantization::x86);
-  EXPECT_EQ(parse_requantization("float"), std::nullopt);
+/// A program has the shift of a power of two alone.
+TEST(Stored, IsWhatAProgramHolds) {
+  for (int32_t k = kMinPowerShift; k <= kMaxPowerShift; ++k) {
+    const Multiplier stored = to_stored(Requantization::power_of_two, shift_as_multiplier(k));
+    EXPECT_EQ(stored, (Multiplier{0, k}));
+    EXPECT_EQ(from_stored(Requantization::power_of_two, stored), shift_as_multiplier(k));
+  }
+  EXPECT_EQ(to_stored(Requantization::fixed_point, {5, 9}), (Multiplier{5, 9}));
+  EXPECT_EQ(from_stored(Requantization::fixed_point, {5, 9}), (Multiplier{5, 9}));
 }
 
-TEST(Requantization, EnginesAndFloat32KeepScales) {
-  EXPECT_TRUE(keeps_scales(Requantization::float32) && keeps_scales(Requantization::fbgemm));
-  EXPECT_FALSE(keeps_scales(Requantization::fixed_point) || keeps_scales(Requantization::power_of_two));
-  EXPECT_TRUE(is_engine(Requantization::x86));
-  EXPECT_FALSE(is_engine(Requantization::float32));
+TEST(Requantization, FormsHaveNamesAndTraits) {
+  for (const auto form : {Requantization::fixed_point, Requantization::power_of_two, Requantization::float32,
+                          Requantization::fbgemm, Requantization::x86})
+    EXPECT_EQ(parse_requantization(traits(form).name), form);
+  EXPECT_EQ(parse_requantization("float"), std::nullopt);
+  EXPECT_TRUE(traits(Requantization::x86).is_engine && traits(Requantization::x86).keeps_scales);
+  EXPECT_FALSE(traits(Requantization::power_of_two).keeps_scales);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(accumulators, products_of_extreme_codes) {
         const CodesValue left = filled(dtype, {3}, a), right = filled(dtype, {3}, b);
         for (const double y_scale : {1.0, 200001.0, 1.00001 * 0x1p17, 0.99999 * 0x1p31}) {
           const CodesTarget y = middle(y_scale);
-          const int64_t want = code_of(acc, arith::product_factor(1, 1, y.scale), y);
+          const int64_t want = code_of(acc, 1.0 / static_cast<double>(y.scale), y);
           const auto got =
               run_kernel(reference_quantized_mul, quantized_pair("quantized_mul", left, right, y), CpuLevel::scalar);
           EXPECT_EQ(code_at(got[0], 2), want) << a.code << " " << b.code << " " << y_scale;
@@ -93,6 +93,11 @@ TEST(accumulators, integer_products_under_every_shift) {
   }
 }
 
+/// Of an image whose scale is 1.
+double pool_factor(float y_scale, int64_t count) {
+  return 1.0 / (static_cast<double>(y_scale) * static_cast<double>(count));
+}
+
 /// `window` over an image of one code, on both roads. Factors that leave the codes on either side of the middle one.
 void expect_averages(DType dtype, const Dims& x_dims, const AverageCase& window, Codes codes, double y_scale) {
   const CodesValue x = filled(dtype, x_dims, codes);
@@ -104,7 +109,7 @@ void expect_averages(DType dtype, const Dims& x_dims, const AverageCase& window,
     const auto inside = static_cast<int64_t>(window.elements(x_dims, i / out[3], i % out[3]).size());
     const int64_t divisor = window.counts_padding ? window.kernel[0] * window.kernel[1] : inside;
     const Wide acc = Wide{inside} * (codes.code - codes.zero_point);
-    const int64_t want = code_of(acc, arith::pool_factor(1, y.scale, divisor), y);
+    const int64_t want = code_of(acc, pool_factor(y.scale, divisor), y);
     EXPECT_EQ(code_at(got[0], i), want) << codes.code << " " << codes.zero_point << " " << y_scale;
     EXPECT_EQ(code_at(integer, i), want) << codes.code << " " << codes.zero_point << " " << y_scale;
     EXPECT_EQ(got[2].data<float>()[i], static_cast<float>(static_cast<int64_t>(acc)) / static_cast<float>(divisor));
@@ -146,8 +151,7 @@ TEST(accumulators, averages_with_channels_last) {
     last.op = "channels_last_integer_avg_pool2d";
     last.in[0] = last.in[0].reshaped({1, side, side, 3});
     last.out[0]->dims = {1, 1, 1, 3};
-    const int64_t want =
-        code_of(Wide{side * side} * -65535, arith::pool_factor(1, y.scale, side * side), {.zero_point = 255});
+    const int64_t want = code_of(Wide{side * side} * -65535, pool_factor(y.scale, side * side), {.zero_point = 255});
     EXPECT_EQ(code_at(run_kernel(reference_integer_avg_pool2d, first, CpuLevel::scalar)[0], 0), want);
     EXPECT_EQ(code_at(run_kernel(reference_channels_last_integer_avg_pool2d, last, CpuLevel::scalar)[0], 2), want);
     for (const CpuLevel level : available_cpu_levels()) {
@@ -169,8 +173,8 @@ TEST(accumulators, sums_of_extreme_codes) {
       const CodesValue left = filled(DType::u16, {37}, a), right = filled(DType::u16, {37}, b);
       for (const double y_scale : {0.5001, 1.00001, 3.0}) {
         const CodesTarget y = middle(y_scale);
-        const auto pair = *arith::to_multiplier_pair(arith::ratio_factor(1, y.scale), arith::ratio_factor(1, y.scale),
-                                                     static_cast<int>(y.bits));
+        const double factor = 1.0 / static_cast<double>(y.scale);
+        const auto pair = *arith::to_multiplier_pair(factor, factor, static_cast<int>(y.bits));
         const Wide sum = Wide{a.code - a.zero_point} * pair.a + Wide{b.code - b.zero_point} * pair.b;
         const int64_t want = std::clamp<int64_t>(floor_half_up(sum, pair.shift) + y.zero_point, 0, 65535);
         const KernelCase training = quantized_pair("quantized_add", left, right, y);
@@ -214,8 +218,8 @@ TEST(accumulators, layers_of_extreme_codes) {
       const Tensor integer = run_kernel(reference_integer_linear, layer.integer(), CpuLevel::scalar)[0];
       for (int64_t o = 0; o < 4; ++o) {
         const Wide acc = Wide{sum.products} * sum.last * 127 * (o % 2 == 0 ? 1 : -1) * (zero_point == 0 ? 1 : -1);
-        const double factor =
-            arith::product_factor(layer.x_scale, layer.w_scale[static_cast<size_t>(o)], layer.y_scale);
+        const double factor = arith::product_factor(arith::Requantization::fixed_point, layer.x_scale,
+                                                    layer.w_scale[static_cast<size_t>(o)], layer.y_scale);
         const int64_t want = code_of(acc, factor, middle(1));
         EXPECT_EQ(got[1].data<int32_t>()[4 + o], static_cast<int64_t>(acc));
         EXPECT_EQ(code_at(got[0], 4 + o), want);

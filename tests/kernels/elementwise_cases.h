@@ -41,16 +41,21 @@ struct CodesTarget {
             {"code_max", int64_t{code_max}}, {"code_type", std::string(name(dtype))},
             {"gradient_scale", 1.0},         {"is_test", is_test}};
   }
+  arith::RequantizeRule rule() const {
+    return {.form = *arith::parse_requantization(requantize),
+            .activation = *arith::parse_activation(activation),
+            .multiplier_bits = static_cast<int>(bits),
+            .codes = {0, code_max}};
+  }
+  bool keeps_scales() const { return arith::traits(rule().form).keeps_scales; }
   /// The clamp and zero point of an integer operator.
   Attributes integer_attributes() const {
-    const auto form = *arith::parse_requantization(requantize);
-    const arith::Clamp clamp =
-        arith::fused_clamp(*arith::parse_activation(activation), scale, zero_point, 0, code_max, form);
+    const arith::Clamp clamp = rule().clamp(scale, zero_point);
     Attributes all = {{"y_zero_point", int64_t{zero_point}},
                       {"code_min", int64_t{clamp.low}},
                       {"code_max", int64_t{clamp.high}},
                       {"code_type", std::string(name(dtype))},
-                      {"requantize", arith::keeps_scales(form) ? requantize : std::string("fixed_point")}};
+                      {"requantize", keeps_scales() ? requantize : std::string("fixed_point")}};
     for (const char* unused : {"a_multiplier", "b_multiplier", "multiplier", "shift"}) all[unused] = int64_t{0};
     for (const char* unused : {"a_scale", "b_scale", "x_scale", "y_scale"}) all[unused] = 1.0;
     return all;
@@ -117,13 +122,15 @@ struct AverageCase {
     use.out.resize(1);
     use.attributes.merge(attributes());
     use.attributes["x_zero_point"] = int64_t{x.zero_point};
-    if (arith::keeps_scales(*arith::parse_requantization(y.requantize))) {
+    if (y.keeps_scales()) {
       use.attributes["x_scale"] = static_cast<double>(x.scale);
       use.attributes["y_scale"] = static_cast<double>(y.scale);
       return use;
     }
     const auto step = [&](int64_t count) {
-      return *arith::to_multiplier(arith::pool_factor(x.scale, y.scale, count), static_cast<int>(y.bits));
+      arith::Requantizer pool;
+      EXPECT_TRUE(y.rule().for_pool(x.scale, y.scale, count, pool).ok());
+      return std::get<arith::FixedScale>(pool).positive;
     };
     use.attributes["multiplier"] = int64_t{step(kernel[0] * kernel[1]).m};
     use.attributes["shift"] = int64_t{step(kernel[0] * kernel[1]).shift};

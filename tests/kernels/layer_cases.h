@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "halfstep/arith/bias.h"
-#include "halfstep/arith/requantize.h"
+#include "halfstep/arith/requantizer.h"
 #include "halfstep/kernels/ops.h"
 #include "tests/kernels/kernel_harness.h"
 
@@ -80,8 +80,16 @@ struct LayerCase {
 
   std::vector<float> w_scales() const { return rule.per_channel ? w_scale : std::vector<float>{w_scale[0]}; }
   Type out_type() const { return {rule.out_type, shape.out_dims()}; }
-  arith::Requantization form() const { return *arith::parse_requantization(rule.requantize); }
-  arith::Activation activation() const { return *arith::parse_activation(rule.activation); }
+  const arith::RequantizationTraits& form() const {
+    return arith::traits(*arith::parse_requantization(rule.requantize));
+  }
+  arith::RequantizeRule requantize_rule() const {
+    return {*arith::parse_requantization(rule.requantize),
+            *arith::parse_activation(rule.activation),
+            static_cast<int>(rule.bits),
+            rule.alpha,
+            {0, rule.code_max}};
+  }
 
   Attributes common_attributes() const {
     Attributes a = {{"code_min", int64_t{0}},
@@ -124,24 +132,27 @@ struct LayerCase {
   /// integer_conv2d or integer_linear with the parameters that arith derives.
   KernelCase integer() const {
     std::vector<int32_t> bias, shift, multiplier, negative_shift, negative_multiplier;
-    const bool in_float = arith::keeps_scales(form());
+    const bool in_float = form().keeps_scales;
     for (int64_t o = 0; o < shape.o; ++o)
       bias.push_back(rule.bias ? arith::bias_code(b[o], x_scale, w_scales()[rule.per_channel ? o : 0]) : 0);
     for (const float scale : w_scales()) {
-      const double factor = arith::product_factor(x_scale, scale, y_scale, form());
-      const auto scaling = arith::to_scaling(factor, form(), static_cast<int>(rule.bits), activation(), rule.alpha);
-      if (!scaling) {
-        ADD_FAILURE() << "factor " << factor << " has no shift";
+      arith::Requantizer requantizer;
+      const Status status = requantize_rule().for_layer({x_scale, scale, y_scale}, requantizer);
+      if (!status.ok()) {
+        ADD_FAILURE() << status.message();
         continue;
       }
-      shift.push_back(scaling->positive.shift);
-      multiplier.push_back(scaling->positive.m);
-      negative_shift.push_back(scaling->negative.shift);
-      negative_multiplier.push_back(scaling->negative.m);
+      if (in_float) continue;
+      const auto& [positive, negative] = std::get<arith::FixedScale>(requantizer);
+      const auto stored = [&](arith::Multiplier m) { return arith::to_stored(requantize_rule().form, m); };
+      shift.push_back(stored(positive).shift);
+      multiplier.push_back(stored(positive).m);
+      negative_shift.push_back(stored(negative).shift);
+      negative_multiplier.push_back(stored(negative).m);
     }
     const bool leaky = rule.activation == "leaky_relu";
     const bool fixed = rule.requantize == "fixed_point";
-    const arith::Clamp clamp = arith::fused_clamp(activation(), y_scale, rule.y_zero_point, 0, rule.code_max, form());
+    const arith::Clamp clamp = requantize_rule().clamp(y_scale, rule.y_zero_point);
     KernelCase use;
     use.op = shape.linear ? "integer_linear" : "integer_conv2d";
     use.attributes = common_attributes();
@@ -155,7 +166,7 @@ struct LayerCase {
     }
     use.in = {x,
               w,
-              arith::is_engine(form()) ? floats(rule.bias ? b : std::vector<float>(b.size())) : ints(bias),
+              form().is_engine ? floats(rule.bias ? b : std::vector<float>(b.size())) : ints(bias),
               in_float ? Tensor() : ints(shift),
               fixed ? ints(multiplier) : Tensor(),
               leaky ? ints(negative_shift) : Tensor(),

@@ -65,16 +65,16 @@ KernelCase integer_sum(const SumCase& sum) {
   use.attributes["b_zero_point"] = int64_t{sum.b.zero_point};
   use.in = {sum.a.codes, sum.b.codes};
   use.out = {Type{sum.y.dtype, sum.a.codes.dims()}};
-  if (arith::keeps_scales(*arith::parse_requantization(sum.y.requantize))) {
+  if (sum.y.keeps_scales()) {
     set_scales(use, {{"a_scale", sum.a.scale}, {"b_scale", sum.b.scale}, {"y_scale", sum.y.scale}});
     return use;
   }
-  const auto pair =
-      arith::to_multiplier_pair(arith::ratio_factor(sum.a.scale, sum.y.scale),
-                                arith::ratio_factor(sum.b.scale, sum.y.scale), static_cast<int>(sum.y.bits));
-  use.attributes["a_multiplier"] = int64_t{pair->a};
-  use.attributes["b_multiplier"] = int64_t{pair->b};
-  use.attributes["shift"] = int64_t{pair->shift};
+  arith::SumRequantizer requantizer;
+  EXPECT_TRUE(sum.y.rule().for_sum({sum.a.scale, sum.b.scale, sum.y.scale}, requantizer).ok());
+  const arith::MultiplierPair& pair = std::get<arith::FixedSum>(requantizer).factors;
+  use.attributes["a_multiplier"] = int64_t{pair.a};
+  use.attributes["b_multiplier"] = int64_t{pair.b};
+  use.attributes["shift"] = int64_t{pair.shift};
   return use;
 }
 
@@ -144,6 +144,8 @@ TEST(quantized_elementwise, float_product_by_hand) {
   EXPECT_EQ(codes_of(got[0]), (std::vector<int>{41, 46}));
 }
 
+double product_of(float a, float b) { return static_cast<double>(a) * static_cast<double>(b); }
+
 KernelCase integer_with_factor(const std::string& op, double factor, const CodesTarget& y) {
   KernelCase use;
   use.op = op;
@@ -160,7 +162,7 @@ TEST(quantized_elementwise, products_agree_on_both_roads) {
     const CodesTarget y{.scale = 0.11F, .activation = "relu6"};
     const auto training =
         run_kernel(reference_quantized_mul, quantized_pair("quantized_mul", a, b, y), CpuLevel::scalar);
-    KernelCase use = integer_with_factor("integer_mul", arith::product_factor(a.scale, b.scale, y.scale), y);
+    KernelCase use = integer_with_factor("integer_mul", product_of(a.scale, b.scale) / product_of(y.scale, 1), y);
     use.attributes["a_zero_point"] = int64_t{a.zero_point};
     use.attributes["b_zero_point"] = int64_t{b.zero_point};
     use.in = {a.codes, b.codes};
@@ -263,7 +265,7 @@ TEST(quantized_elementwise, rescaling_agrees_on_both_roads) {
   append(training.in, x);
   append(training.in, y);
   training.out = y.results({256}, false);
-  KernelCase integer = integer_with_factor("integer_rescale", arith::ratio_factor(x.scale, y.scale), y);
+  KernelCase integer = integer_with_factor("integer_rescale", product_of(x.scale, 1) / product_of(y.scale, 1), y);
   integer.attributes["x_zero_point"] = int64_t{x.zero_point};
   integer.in = {x.codes};
   integer.out = {training.out[0]};

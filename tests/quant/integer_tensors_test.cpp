@@ -24,7 +24,7 @@ WeightedLayer layer() {
   layer.w = floats({2, 2}, {1, -2, 0.25F, 0.75F});
   layer.b = floats({2}, {1, -0.5F});
   layer.w_scale = floats({2}, {0.5F, 0.25F});
-  layer.rule = {-127, 127};
+  layer.weights = {-127, 127};
   layer.x = layer.y = {0.25F, 0, 0, 255};
   return layer;
 }
@@ -62,7 +62,7 @@ TEST(IntegerTensors, WithoutABiasItIsZero) {
   WeightedLayer bare = layer();
   bare.b = {};
   EXPECT_EQ(words(integer_tensors(bare).b), (std::vector<int>{0, 0}));
-  bare.form = arith::Requantization::fbgemm;
+  bare.rule.form = arith::Requantization::fbgemm;
   const Tensor real = integer_tensors(bare).b;
   EXPECT_EQ(real.dtype(), DType::f32);
   EXPECT_EQ(real.data<float>()[1], 0.0F);
@@ -79,19 +79,19 @@ TEST(IntegerTensors, DeadChannelsGetScalesThatTheirBiasFits) {
 
 TEST(IntegerTensors, FormsStoreWhatTheyRead) {
   WeightedLayer kept = layer();
-  kept.form = arith::Requantization::float32;
+  kept.rule.form = arith::Requantization::float32;
   const IntegerTensors floating = integer_tensors(kept);
   EXPECT_EQ(floating.w_scale.data<float>()[1], 0.25F);
   EXPECT_FALSE(floating.shift.defined());
   EXPECT_EQ(floating.b.dtype(), DType::i32);
-  kept.form = arith::Requantization::x86;
+  kept.rule.form = arith::Requantization::x86;
   EXPECT_EQ(integer_tensors(kept).b.data<float>()[1], -0.5F);
-  kept.form = arith::Requantization::power_of_two;
+  kept.rule.form = arith::Requantization::power_of_two;
   const IntegerTensors shifts = integer_tensors(kept);
   EXPECT_EQ(words(shifts.shift), (std::vector<int>{1, 2}));
   EXPECT_FALSE(shifts.multiplier.defined());
-  kept.activation = arith::Activation::leaky_relu;
-  kept.alpha = 0.25;
+  kept.rule.activation = arith::Activation::leaky_relu;
+  kept.rule.alpha = 0.25;
   EXPECT_EQ(words(integer_tensors(kept).negative_shift), (std::vector<int>{3, 4}));
   EXPECT_FALSE(integer_tensors(kept).negative_multiplier.defined());
 }
@@ -101,13 +101,13 @@ TEST(IntegerTensors, WhatHasNoShiftNamesTheChannel) {
   wide.b = {};
   wide.w_scale = floats({2}, {0.5F, 0x1p60F});
   EXPECT_EQ(error_of([&] { integer_tensors(wide); }),
-            "here: channel 1: requantization factor 1.152921504606847e+18 has no legal shift; calibrate again or check "
-            "the layer's scales");
+            "here: channel 1: requantization factor 1.15292e+18 needs a shift outside 1..62; calibrate again or "
+            "check the layer's scales");
   wide.w_scale = floats({2}, {0.5F, 0.3F});
-  wide.form = arith::Requantization::power_of_two;
+  wide.rule.form = arith::Requantization::power_of_two;
   EXPECT_EQ(error_of([&] { integer_tensors(wide); }),
-            "here: channel 1: requantization factor 0.30000001192092896 has no legal shift; calibrate again or check "
-            "the layer's scales");
+            "here: channel 1: requantization factor 0.3 is not a power of two from 2^-32 to 2^29; calibrate "
+            "again or check the layer's scales");
 }
 
 TEST(IntegerTensors, AccumulatorsBeyondInt32NameTheChannel) {

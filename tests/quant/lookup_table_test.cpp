@@ -51,7 +51,9 @@ TEST(LookupTable, WideCodesHaveTwoBytes) {
 TEST(RescaleTable, IsWhatTheFormMakesOfTheRatio) {
   const CodeFormat x{0.5F, 4, 0, 15}, y{0.25F, 2, 1, 14};
   for (const auto form : {arith::Requantization::float32, arith::Requantization::fbgemm, arith::Requantization::x86}) {
-    const Tensor table = rescale_table(x, y, DType::u8, form);
+    arith::Requantizer requantizer;
+    ASSERT_TRUE(arith::RequantizeRule{.form = form}.for_rescale(x.scale, y.scale, requantizer).ok());
+    const Tensor table = rescale_table(x, y, DType::u8, requantizer);
     for (int code = 0; code < 16; ++code)
       EXPECT_EQ(table.data<uint8_t>()[static_cast<size_t>(code)], std::clamp(2 + 2 * (code - 4), 1, 14)) << code;
   }

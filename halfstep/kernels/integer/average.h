@@ -2,44 +2,30 @@
 #pragma once
 
 #include <map>
-#include <optional>
 
 #include "halfstep/kernels/average_window.h"
 #include "halfstep/kernels/integer/step.h"
 
 namespace halfstep::kernels {
 
-/// Steps by what a window divides by.
-using AverageSteps = std::map<int64_t, arith::Scaling>;
+/// By what a window divides by.
+using AverageSteps = std::map<int64_t, arith::Requantizer>;
 
-/// Nothing where the program has none.
-template <class Pool>
-std::optional<arith::Multiplier> stored_multiplier(const Pool& a, int64_t divisor) {
-  const auto entry = [](int64_t multiplier, int64_t shift) {
-    return arith::Multiplier{static_cast<int32_t>(multiplier), static_cast<int32_t>(shift)};
-  };
-  if (divisor == a.kernel[0] * a.kernel[1]) return entry(a.multiplier, a.shift);
-  const auto found = std::find(a.edge_counts.begin(), a.edge_counts.end(), divisor);
-  if (found == a.edge_counts.end()) return std::nullopt;
-  const auto i = static_cast<size_t>(found - a.edge_counts.begin());
-  return entry(a.edge_multipliers[i], a.edge_shifts[i]);
-}
-
-/// The steps of windows with those divisors; a divisor that the program has no multiplier for is left out.
+/// The step of windows with those divisors; a divisor that the program has no multiplier for is left out.
 template <class Pool>
 AverageSteps average_steps(const Pool& a, const std::set<int64_t>& divisors) {
-  const auto form = form_of(a);
   AverageSteps steps;
-  for (const int64_t divisor : divisors) {
-    const float x_scale = float_of(a.x_scale), y_scale = float_of(a.y_scale), count = static_cast<float>(divisor);
-    if (arith::is_engine(form)) {
-      steps[divisor] = arith::Scaling::of(form, arith::engine_pool_step(x_scale, y_scale, count));
-    } else if (form == arith::Requantization::float32) {
-      steps[divisor] = {form, {}, {}, arith::float_pool_factor(x_scale, y_scale, count), {}};
-    } else if (const auto factor = stored_multiplier(a, divisor)) {
-      steps[divisor] = {form, *factor, *factor, 0.0F, {}};
-    }
+  const auto store = [&](int64_t divisor, int64_t multiplier, int64_t shift) {
+    if (divisors.contains(divisor)) steps[divisor] = stored_scale(multiplier, shift);
+  };
+  if (arith::traits(form_of(a)).keeps_scales) {
+    for (const int64_t divisor : divisors)
+      steps[divisor] =
+          arith::float_pool(form_of(a), float_of(a.x_scale), float_of(a.y_scale), static_cast<float>(divisor));
+    return steps;
   }
+  for (size_t i = 0; i < a.edge_counts.size(); ++i) store(a.edge_counts[i], a.edge_multipliers[i], a.edge_shifts[i]);
+  store(a.kernel[0] * a.kernel[1], a.multiplier, a.shift);
   return steps;
 }
 

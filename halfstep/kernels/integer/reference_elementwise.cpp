@@ -28,58 +28,36 @@ void fill_piece(const View& out, int64_t piece, CodeAt&& code_at) {
   });
 }
 
-/// The step that an operator with one factor states.
-template <class Typed>
-arith::Scaling stored_scaling(const Typed& a) {
-  const arith::Multiplier step{static_cast<int32_t>(a.multiplier), static_cast<int32_t>(a.shift)};
-  return {arith::Requantization::fixed_point, step, step, 0.0F, {}};
-}
-arith::Scaling scaling_of(const IntegerRescale& a) { return stored_scaling(a); }
-arith::Scaling scaling_of(const IntegerMul& a) {
+arith::Requantizer requantizer_of(const IntegerMul& a) {
   const auto form = form_of(a);
-  const float a_scale = float_of(a.a_scale), b_scale = float_of(a.b_scale), y_scale = float_of(a.y_scale);
-  if (arith::is_engine(form)) return arith::Scaling::of(form, arith::engine_product_step(a_scale, b_scale, y_scale));
-  if (form != arith::Requantization::float32) return stored_scaling(a);
-  return {form, {}, {}, arith::float_product_factor(a_scale, b_scale, y_scale), {}};
-}
-/// The accumulator has 64 bits; conversion proves that the form takes it.
-template <class Typed>
-int32_t requantized(const Typed& a, const arith::Scaling& scaling, int64_t acc) {
-  return clamp_of(a).apply(scaling.code(acc, static_cast<int32_t>(a.y_zero_point)));
+  if (!arith::traits(form).keeps_scales) return stored_scale(a.multiplier, a.shift);
+  return arith::float_product(form, float_of(a.a_scale), float_of(a.b_scale), float_of(a.y_scale));
 }
 
-template <class Sum>
-Status run_scaled_add(const Call& call, int64_t piece) {
-  const auto& t = state_of<IntegerAdd>(call);
-  const auto sum = scaled_sum_of<Sum>(t);
-  visit_codes(call.in[IntegerAdd::in::a], [&](const auto* a) {
-    visit_codes(call.in[IntegerAdd::in::b], [&](const auto* b) {
-      fill_piece(call.out[IntegerAdd::out::out_], piece,
-                 [&](int64_t i) { return clamp_of(t).apply(sum.code(a[i], b[i])); });
-    });
-  });
-  return {};
+/// The accumulator has 64 bits; conversion proves that the form takes it.
+template <class Typed>
+int32_t requantized(const Typed& a, const arith::Requantizer& requantizer, int64_t acc) {
+  return clamp_of(a).apply(arith::requantize(requantizer, acc, static_cast<int32_t>(a.y_zero_point)));
 }
 
 Status run_add(const Call& call, int, int64_t piece) {
   const auto& t = state_of<IntegerAdd>(call);
-  if (arith::is_engine(form_of(t))) return run_scaled_add<arith::EngineSum>(call, piece);
-  if (form_of(t) == arith::Requantization::float32) return run_scaled_add<arith::FloatSum>(call, piece);
-  const int64_t half = int64_t{1} << (t.shift - 1);
-  visit_codes(call.in[IntegerAdd::in::a], [&](const auto* a) {
-    visit_codes(call.in[IntegerAdd::in::b], [&](const auto* b) {
-      fill_piece(call.out[IntegerAdd::out::out_], piece, [&](int64_t i) {
-        const int64_t sum = (a[i] - t.a_zero_point) * t.a_multiplier + (b[i] - t.b_zero_point) * t.b_multiplier;
-        return clamp_of(t).apply(((sum + half) >> t.shift) + t.y_zero_point);
-      });
-    });
-  });
+  std::visit(
+      [&](const auto& sum) {
+        visit_codes(call.in[IntegerAdd::in::a], [&](const auto* a) {
+          visit_codes(call.in[IntegerAdd::in::b], [&](const auto* b) {
+            fill_piece(call.out[IntegerAdd::out::out_], piece,
+                       [&](int64_t i) { return clamp_of(t).apply(sum.code(a[i], b[i])); });
+          });
+        });
+      },
+      stored_sum(t));
   return {};
 }
 
 Status run_mul(const Call& call, int, int64_t piece) {
   const auto& t = state_of<IntegerMul>(call);
-  const arith::Scaling scaling = scaling_of(t);
+  const arith::Requantizer requantizer = requantizer_of(t);
   const View& out = call.out[IntegerMul::out::out_];
   const ConstView& a_view = call.in[IntegerMul::in::a];
   const ConstView& b_view = call.in[IntegerMul::in::b];
@@ -88,7 +66,7 @@ Status run_mul(const Call& call, int, int64_t piece) {
       fill_piece(out, piece, [&](int64_t i) {
         const int64_t a_steps = a[broadcast_index(a_view.dims, out.dims, i)] - t.a_zero_point;
         const int64_t b_steps = b[broadcast_index(b_view.dims, out.dims, i)] - t.b_zero_point;
-        return clamp_of(t).apply(scaling.product_code(a_steps * b_steps, static_cast<int32_t>(t.y_zero_point)));
+        return requantized(t, requantizer, a_steps * b_steps);
       });
     });
   });
@@ -191,10 +169,10 @@ Status run_lookup(const Call& call, int, int64_t piece) {
 
 Status run_rescale(const Call& call, int, int64_t piece) {
   const auto& t = state_of<IntegerRescale>(call);
-  const arith::Scaling scaling = scaling_of(t);
+  const arith::Requantizer requantizer = stored_scale(t.multiplier, t.shift);
   visit_codes(call.in[IntegerRescale::in::x], [&](const auto* src) {
     fill_piece(call.out[IntegerRescale::out::out_], piece,
-               [&](int64_t i) { return requantized(t, scaling, src[i] - t.x_zero_point); });
+               [&](int64_t i) { return requantized(t, requantizer, src[i] - t.x_zero_point); });
   });
   return {};
 }

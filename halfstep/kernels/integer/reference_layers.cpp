@@ -18,8 +18,9 @@ StoredSteps steps_of(const Typed& attributes, const Call& call) {
 /// One output code. The accumulator has 32 bits: conversion proves that it fits, and what does not fit wraps around.
 template <class Typed>
 int32_t code_of(const Typed& attributes, const StoredSteps& steps, int64_t channel, int64_t acc) {
+  const arith::Requantizer requantizer = steps.requantizer(channel);
   return clamp_of(attributes)
-      .apply(steps.scaling(channel).code(static_cast<int32_t>(acc), static_cast<int32_t>(attributes.y_zero_point)));
+      .apply(arith::requantize(requantizer, static_cast<int32_t>(acc), static_cast<int32_t>(attributes.y_zero_point)));
 }
 
 /// What a channel's accumulators have from the start.

@@ -1,7 +1,5 @@
 #include "halfstep/kernels/integer/step.h"
 
-#include <cmath>
-
 namespace halfstep::kernels {
 namespace {
 
@@ -10,13 +8,13 @@ arith::Multiplier entry(const int32_t* multiplier, const int32_t* shift, int64_t
 }
 
 bool is_legal(arith::Multiplier step, arith::Requantization form) {
-  if (form == arith::Requantization::power_of_two)
+  if (arith::traits(form).powers_of_two)
     return step.shift >= arith::kMinPowerShift && step.shift <= arith::kMaxPowerShift;
   return step.m >= 0 && step.shift >= arith::kMinShift && step.shift <= arith::kMaxShift;
 }
 
 Status illegal(arith::Multiplier step, arith::Requantization form, int64_t channel) {
-  if (form == arith::Requantization::power_of_two)
+  if (arith::traits(form).powers_of_two)
     return Status(fmt::format("channel {}: shift is {}, expected {} to {}", channel, step.shift, arith::kMinPowerShift,
                               arith::kMaxPowerShift));
   return Status(fmt::format("channel {}: multiplier is {} and shift {}, expected 0 to 2^31 - 1 and {} to {}", channel,
@@ -34,33 +32,40 @@ Verdict accept_filled(const Problem& problem) {
   return accept();
 }
 
-arith::Scaling StoredSteps::scaling(int64_t channel) const {
+arith::SumRequantizer stored_sum(const IntegerAdd& a) {
+  const auto whole = [](int64_t v) { return static_cast<int32_t>(v); };
+  const arith::SumScales scales{float_of(a.a_scale),   float_of(a.b_scale),   float_of(a.y_scale),
+                                whole(a.a_zero_point), whole(a.b_zero_point), whole(a.y_zero_point)};
+  if (arith::traits(form_of(a)).keeps_scales) return arith::float_sum(form_of(a), scales);
+  return arith::FixedSum{{whole(a.a_multiplier), whole(a.b_multiplier), whole(a.shift)},
+                         scales.a_zero_point,
+                         scales.b_zero_point,
+                         scales.y_zero_point};
+}
+
+arith::Requantizer StoredSteps::requantizer(int64_t channel) const {
   const int64_t i = count == 1 ? 0 : channel;
-  if (form == arith::Requantization::float32)
-    return {form, {}, {}, arith::float_product_factor(x_scale, w_scale[i], y_scale), {}};
-  if (arith::is_engine(form))
-    return arith::Scaling::of(
-        form, arith::engine_layer_step(form, engine_layer, x_scale, w_scale[i], y_scale, bias[channel]));
-  const arith::Multiplier positive = entry(multiplier, shift, i);
-  return {
-      form, positive, negative_shift != nullptr ? entry(negative_multiplier, negative_shift, i) : positive, 0.0F, {}};
+  if (arith::traits(form).keeps_scales)
+    return arith::float_layer(form,
+                              {x_scale, w_scale[i], y_scale, bias != nullptr ? bias[channel] : 0.0F, engine_layer});
+  const auto factor = [&](const int32_t* m, const int32_t* k) { return arith::from_stored(form, entry(m, k, i)); };
+  const arith::Multiplier positive = factor(multiplier, shift);
+  return arith::FixedScale{positive,
+                           negative_shift != nullptr ? factor(negative_multiplier, negative_shift) : positive};
 }
 
 Status StoredSteps::check(int64_t channels) const {
   for (int64_t i = 0; i < (bias != nullptr ? channels : count); ++i) {
-    const arith::Scaling step = scaling(i);
-    if (arith::is_engine(form)) {
-      if (step.engine.is_legal()) continue;
+    if (arith::traits(form).keeps_scales) {
+      if (std::get<arith::FloatScale>(requantizer(i)).is_legal()) continue;
       return Status(
           fmt::format("channel {}: w_scale is {} and the bias {}, expected a positive number and a finite one", i,
-                      w_scale[count == 1 ? 0 : i], bias[i]));
+                      w_scale[count == 1 ? 0 : i], bias != nullptr ? bias[i] : 0.0F));
     }
-    if (form == arith::Requantization::float32) {
-      if (std::isfinite(step.factor) && step.factor > 0.0F) continue;
-      return Status(fmt::format("channel {}: factor is {}, expected a positive number", i, step.factor));
-    }
-    if (!is_legal(step.positive, form)) return illegal(step.positive, form, i);
-    if (!is_legal(step.negative, form)) return illegal(step.negative, form, i);
+    const auto of = [&](const int32_t* m, const int32_t* k) { return entry(m, k, i); };
+    if (!is_legal(of(multiplier, shift), form)) return illegal(of(multiplier, shift), form, i);
+    if (negative_shift == nullptr || is_legal(of(negative_multiplier, negative_shift), form)) continue;
+    return illegal(of(negative_multiplier, negative_shift), form, i);
   }
   return {};
 }

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "halfstep/arith/requantize.h"
+#include "halfstep/arith/requantizer.h"
 #include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
 
@@ -11,7 +11,7 @@ namespace halfstep::kernels {
 
 /// The port that all the others that scale accumulators have the extents of.
 inline int step_port(arith::Requantization form) {
-  return arith::keeps_scales(form) ? IntegerConv2d::in::w_scale : IntegerConv2d::in::shift;
+  return arith::traits(form).keeps_scales ? IntegerConv2d::in::w_scale : IntegerConv2d::in::shift;
 }
 
 /// The operands that scale a layer's accumulators. Each has `count` entries: one for all channels, or one for each.
@@ -27,8 +27,8 @@ struct StoredSteps {
   arith::EngineLayer engine_layer;
   const float* bias = nullptr;  ///< of every channel, where an engine adds it; whole biases are part of accumulators
 
-  arith::Scaling scaling(int64_t channel) const;
-  /// Names the first of `channels` whose shift, multiplier, factor or bias no requantization has.
+  arith::Requantizer requantizer(int64_t channel) const;
+  /// Names the first of `channels` whose shift, multiplier, scale or bias no requantization has.
   Status check(int64_t channels) const;
 };
 
@@ -50,12 +50,13 @@ arith::Clamp clamp_of(const Attributes& attributes) {
 /// A scale that an attribute holds: float32 contents in a double.
 inline float float_of(double scale) { return static_cast<float>(scale); }
 
-/// The sum of integer_add in a form that keeps scales: arith::FloatSum or arith::EngineSum.
-template <class Sum>
-Sum scaled_sum_of(const IntegerAdd& a) {
-  return Sum::of(float_of(a.a_scale), static_cast<int32_t>(a.a_zero_point), float_of(a.b_scale),
-                 static_cast<int32_t>(a.b_zero_point), float_of(a.y_scale), static_cast<int32_t>(a.y_zero_point));
+/// What an operator with one factor states.
+inline arith::FixedScale stored_scale(int64_t multiplier, int64_t shift) {
+  const arith::Multiplier factor{static_cast<int32_t>(multiplier), static_cast<int32_t>(shift)};
+  return {factor, factor};
 }
+
+arith::SumRequantizer stored_sum(const IntegerAdd& a);
 
 /// Form and scales of the attributes, and what the weights' extents say of the layer.
 struct StepForm {
@@ -86,7 +87,7 @@ StoredSteps stored_steps(const StepForm& form, int64_t count, Data&& data) {
           form.x_scale,
           form.y_scale,
           form.engine_layer,
-          arith::is_engine(form.form) ? static_cast<const float*>(data(In::b)) : nullptr};
+          arith::traits(form.form).is_engine ? static_cast<const float*>(data(In::b)) : nullptr};
 }
 
 }  // namespace halfstep::kernels

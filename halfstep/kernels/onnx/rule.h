@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "halfstep/arith/float_requantize.h"
+#include "halfstep/arith/float_scale.h"
 #include "halfstep/base/host_device.h"
 
 namespace halfstep::kernels::onnx {

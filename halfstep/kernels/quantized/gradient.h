@@ -18,18 +18,18 @@ struct BackwardRule {
 
   BackwardRule(const RequantizeRule& rule, float y_scale, int32_t y_zero_point)
       : clamp(rule.clamp(y_scale, y_zero_point)), zero_point(y_zero_point) {
-    const bool six = rule.activation == arith::Activation::relu6 && clamp.high < rule.code_max;
+    const bool six = rule.activation == arith::Activation::relu6 && clamp.high < rule.codes.high;
     low_slope = static_cast<double>(clamp.low) - zero_point;
     high_slope = six ? 0.0 : static_cast<double>(clamp.high) - zero_point;
   }
 
   /// The accumulators whose codes the clamp holds: a range, since a code never falls where its accumulator rises.
-  arith::Clamp accumulators(const arith::Scaling& scaling) const {
+  arith::Clamp accumulators(const arith::Requantizer& requantizer) const {
     const auto first_from = [&](int64_t code) {
       int64_t begin = std::numeric_limits<int32_t>::min(), end = int64_t{std::numeric_limits<int32_t>::max()} + 1;
       while (begin < end) {
         const int64_t middle = begin + (end - begin) / 2;
-        if (scaling.apply(middle) + zero_point < code) {
+        if (arith::requantize(requantizer, middle, zero_point) < code) {
           begin = middle + 1;
         } else {
           end = middle;

@@ -13,7 +13,7 @@ static_assert(In::x == LinearIn::x && In::x_scale == LinearIn::x_scale && In::x_
 
 }  // namespace
 
-LayerScales::LayerScales(const Call& call)
+LayerOperands::LayerOperands(const Call& call)
     : x_scale(*call.in[In::x_scale].as<const float>()),
       x_zero_point(*call.in[In::x_zero_point].as<const int32_t>()),
       w_scale(call.in[In::w_scale].as<const float>()),
@@ -22,18 +22,18 @@ LayerScales::LayerScales(const Call& call)
       y_scale(*call.in[In::y_scale].as<const float>()),
       y_zero_point(*call.in[In::y_zero_point].as<const int32_t>()) {}
 
-int32_t LayerScales::bias_code(int64_t channel) const {
+int32_t LayerOperands::bias_code(int64_t channel) const {
   return b == nullptr ? 0 : arith::bias_code(b[channel], x_scale, weight_scale(channel));
 }
 
-Status LayerScales::derive(const RequantizeRule& rule, const arith::EngineLayer& layer, int64_t channel,
-                           arith::Scaling& scaling) const {
-  if (arith::is_engine(rule.form)) {
-    const float bias = b == nullptr ? 0.0F : b[channel];
-    return rule.derive(arith::engine_layer_step(rule.form, layer, x_scale, weight_scale(channel), y_scale, bias),
-                       channel, scaling);
-  }
-  return rule.derive(arith::product_factor(x_scale, weight_scale(channel), y_scale, rule.form), channel, scaling);
+Status LayerOperands::derive(const RequantizeRule& rule, const arith::EngineLayer& layer, int64_t channel,
+                             arith::Requantizer& requantizer) const {
+  const float bias = b == nullptr ? 0.0F : b[channel];
+  return of_channel(rule.for_layer({x_scale, weight_scale(channel), y_scale, bias, layer}, requantizer), channel);
+}
+
+Status of_channel(const Status& status, int64_t channel) {
+  return status.ok() ? status : Status(fmt::format("channel {}: {}", channel, status.message()));
 }
 
 }  // namespace halfstep::kernels

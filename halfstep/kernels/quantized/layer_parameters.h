@@ -8,7 +8,7 @@
 namespace halfstep::kernels {
 
 /// Operands of quantized_conv2d and quantized_linear, whose ports have the same positions.
-struct LayerScales {
+struct LayerOperands {
   float x_scale = 1.0F;
   int32_t x_zero_point = 0;
   const float* w_scale = nullptr;
@@ -17,12 +17,16 @@ struct LayerScales {
   float y_scale = 1.0F;
   int32_t y_zero_point = 0;
 
-  explicit LayerScales(const Call& call);
+  explicit LayerOperands(const Call& call);
   float weight_scale(int64_t channel) const { return w_scale[w_scales == 1 ? 0 : channel]; }
   int32_t bias_code(int64_t channel) const;
-  /// Where the rule is an engine's, the bias is in the Scaling, and `layer` says which kernel it would run.
+  /// What requantizes a channel. Where the rule is an engine's the bias is in it, and `layer` says which kernel the
+  /// engine would run.
   Status derive(const RequantizeRule& rule, const arith::EngineLayer& layer, int64_t channel,
-                arith::Scaling& scaling) const;
+                arith::Requantizer& requantizer) const;
 };
+
+/// An error of one channel.
+Status of_channel(const Status& status, int64_t channel);
 
 }  // namespace halfstep::kernels

@@ -4,7 +4,7 @@
 #include "halfstep/arith/bias.h"
 #include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
-#include "halfstep/kernels/quantized/rule.h"
+#include "halfstep/kernels/quantized/layer_parameters.h"
 
 namespace halfstep::kernels {
 namespace {
@@ -29,14 +29,18 @@ Status run(const Call& call, int, int64_t) {
     call.out[Op::out::bias].as<float>()[c] = bias;
   }
   for (int64_t c = 0; c < w_scales.size(); ++c) {
-    arith::Scaling scaling;
-    Status status = rule.derive(arith::product_factor(x_scale, w_scale[c], y_scale, rule.form), c, scaling);
-    if (!status.ok()) return status;
+    arith::Requantizer requantizer;
+    Status status = rule.for_layer({x_scale, w_scale[c], y_scale}, requantizer);
+    if (!status.ok()) return of_channel(status, c);
+    const auto* scale = std::get_if<arith::FixedScale>(&requantizer);
+    const auto stored = [&](arith::Multiplier factor) { return arith::to_stored(rule.form, factor); };
+    const arith::FixedScale shown =
+        scale ? arith::FixedScale{stored(scale->positive), stored(scale->negative)} : arith::FixedScale{};
     call.out[Op::out::weight_scale].as<float>()[c] = w_scale[c];
-    call.out[Op::out::multiplier].as<int32_t>()[c] = scaling.positive.m;
-    call.out[Op::out::shift].as<int32_t>()[c] = scaling.positive.shift;
-    call.out[Op::out::negative_multiplier].as<int32_t>()[c] = scaling.negative.m;
-    call.out[Op::out::negative_shift].as<int32_t>()[c] = scaling.negative.shift;
+    call.out[Op::out::multiplier].as<int32_t>()[c] = shown.positive.m;
+    call.out[Op::out::shift].as<int32_t>()[c] = shown.positive.shift;
+    call.out[Op::out::negative_multiplier].as<int32_t>()[c] = shown.negative.m;
+    call.out[Op::out::negative_shift].as<int32_t>()[c] = shown.negative.shift;
   }
   return {};
 }

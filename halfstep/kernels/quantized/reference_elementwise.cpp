@@ -9,7 +9,6 @@
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantized/results.h"
 #include "halfstep/kernels/quantized/rule.h"
-#include "halfstep/kernels/quantized/sum.h"
 
 namespace halfstep::kernels {
 namespace {
@@ -48,44 +47,27 @@ struct Target {
   int32_t clamp(int64_t code) const { return range.apply(code); }
 };
 
-/// The sum of a form that keeps scales.
-template <class Sum>
-void run_scaled_add(const Call& call, int64_t piece, const Operand& a, const Operand& b,
-                    const Target<QuantizedAdd>& y) {
-  const auto sum = Sum::of(a.scale, a.zero_point, b.scale, b.zero_point, y.scale, y.zero_point);
-  visit_codes(a.view, [&](const auto* a_codes) {
-    visit_codes(b.view, [&](const auto* b_codes) {
-      const auto element = [&](int64_t i) -> Requantized {
-        return {sum.code(a_codes[i], b_codes[i]), a.real(a_codes[i]) + b.real(b_codes[i])};
-      };
-      store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
-    });
-  });
-}
-
 Status run_add(const Call& call, int, int64_t piece) {
   using In = QuantizedAdd::in;
   const auto& state = state_of<RuleState<QuantizedAdd>>(call);
   const Operand a(call, In::a, In::a_scale, In::a_zero_point);
   const Operand b(call, In::b, In::b_scale, In::b_zero_point);
   const Target<QuantizedAdd> y(call, state.rule);
-  arith::MultiplierPair factors;
-  if (Status status = sum_factors(state.rule, a.scale, b.scale, y.scale, factors); !status.ok()) return status;
-  if (arith::keeps_scales(state.rule.form)) {
-    const bool engine = arith::is_engine(state.rule.form);
-    (engine ? run_scaled_add<arith::EngineSum> : run_scaled_add<arith::FloatSum>)(call, piece, a, b, y);
-    return {};
-  }
-  const int64_t half = int64_t{1} << (factors.shift - 1);
-  visit_codes(a.view, [&](const auto* a_codes) {
-    visit_codes(b.view, [&](const auto* b_codes) {
-      const auto element = [&](int64_t i) -> Requantized {
-        const int64_t sum = a.steps(a_codes[i]) * factors.a + b.steps(b_codes[i]) * factors.b;
-        return {((sum + half) >> factors.shift) + y.zero_point, a.real(a_codes[i]) + b.real(b_codes[i])};
-      };
-      store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
-    });
-  });
+  arith::SumRequantizer requantizer;
+  const arith::SumScales scales{a.scale, b.scale, y.scale, a.zero_point, b.zero_point, y.zero_point};
+  if (Status status = state.rule.for_sum(scales, requantizer); !status.ok()) return status;
+  std::visit(
+      [&](const auto& sum) {
+        visit_codes(a.view, [&](const auto* a_codes) {
+          visit_codes(b.view, [&](const auto* b_codes) {
+            const auto element = [&](int64_t i) -> Requantized {
+              return {sum.code(a_codes[i], b_codes[i]), a.real(a_codes[i]) + b.real(b_codes[i])};
+            };
+            store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
+          });
+        });
+      },
+      requantizer);
   return {};
 }
 
@@ -95,12 +77,8 @@ Status run_mul(const Call& call, int, int64_t piece) {
   const Operand a(call, In::a, In::a_scale, In::a_zero_point);
   const Operand b(call, In::b, In::b_scale, In::b_zero_point);
   const Target<QuantizedMul> y(call, state.rule);
-  arith::Scaling scaling;
-  Status status =
-      arith::is_engine(state.rule.form)
-          ? state.rule.derive(arith::engine_product_step(a.scale, b.scale, y.scale), -1, scaling)
-          : state.rule.derive(arith::product_factor(a.scale, b.scale, y.scale, state.rule.form), -1, scaling);
-  if (!status.ok()) return status;
+  arith::Requantizer requantizer;
+  if (Status status = state.rule.for_product(a.scale, b.scale, y.scale, requantizer); !status.ok()) return status;
   const auto out = call.out[QuantizedMul::out::out_].dims;
   visit_codes(a.view, [&](const auto* a_codes) {
     visit_codes(b.view, [&](const auto* b_codes) {
@@ -108,7 +86,7 @@ Status run_mul(const Call& call, int, int64_t piece) {
         const int64_t a_code = a_codes[broadcast_index(a.view.dims, out, i)];
         const int64_t b_code = b_codes[broadcast_index(b.view.dims, out, i)];
         const int64_t acc = a.steps(a_code) * b.steps(b_code);
-        return {scaling.product_code(acc, y.zero_point), a.real(a_code) * b.real(b_code)};
+        return {arith::requantize(requantizer, acc, y.zero_point), a.real(a_code) * b.real(b_code)};
       };
       store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
     });
@@ -129,13 +107,6 @@ void run_float_avg_pool2d(const Call& call, int64_t piece, const QuantizedAvgPoo
   });
 }
 
-/// The step of a window that divides by `count`.
-Status derive_mean(const RequantizeRule& rule, float x_scale, float y_scale, int64_t count, arith::Scaling& scaling) {
-  if (arith::is_engine(rule.form))
-    return rule.derive(arith::engine_pool_step(x_scale, y_scale, static_cast<float>(count)), -1, scaling);
-  return rule.derive(arith::pool_factor(x_scale, y_scale, count, rule.form), -1, scaling);
-}
-
 Status run_avg_pool2d(const Call& call, int, int64_t piece) {
   using In = QuantizedAvgPool2d::in;
   const auto& state = state_of<RuleState<QuantizedAvgPool2d>>(call);
@@ -143,9 +114,9 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
   const Operand x(call, In::x, In::x_scale, In::x_zero_point);
   const Target<QuantizedAvgPool2d> y(call, state.rule);
   const auto image = x.view.dims, out = call.out[QuantizedAvgPool2d::out::out_].dims;
-  std::map<int64_t, arith::Scaling> scalings;  // by what a window divides by
+  std::map<int64_t, arith::Requantizer> requantizers;  // by what a window divides by
   for (const int64_t count : window_divisors(a, image[2], image[3], out[2], out[3])) {
-    Status status = derive_mean(state.rule, x.scale, y.scale, count, scalings[count]);
+    Status status = state.rule.for_pool(x.scale, y.scale, count, requantizers[count]);
     if (!status.ok()) return status;
   }
   if (state.rule.form == arith::Requantization::float32 && !covers_image(a, image)) {
@@ -157,7 +128,7 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
       int64_t sum = 0;
       const AverageWindow window = visit_window(a, image, out, i, [&](int64_t k) { sum += x.steps(codes[k]); });
       const int64_t count = window.divisor(a);
-      return {scalings.at(count).code(sum, y.zero_point),
+      return {arith::requantize(requantizers.at(count), sum, y.zero_point),
               static_cast<float>(sum) * x.scale / static_cast<float>(count)};
     };
     store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
@@ -170,14 +141,11 @@ Status run_rescale(const Call& call, int, int64_t piece) {
   const auto& state = state_of<RuleState<QuantizedRescale>>(call);
   const Operand x(call, In::x, In::x_scale, In::x_zero_point);
   const Target<QuantizedRescale> y(call, state.rule);
-  arith::Scaling scaling;
-  Status status = arith::is_engine(state.rule.form)
-                      ? state.rule.derive(arith::engine_rescale_step(x.scale, y.scale), -1, scaling)
-                      : state.rule.derive(arith::ratio_factor(x.scale, y.scale, state.rule.form), -1, scaling);
-  if (!status.ok()) return status;
+  arith::Requantizer requantizer;
+  if (Status status = state.rule.for_rescale(x.scale, y.scale, requantizer); !status.ok()) return status;
   visit_codes(x.view, [&](const auto* codes) {
     const auto element = [&](int64_t i) -> Requantized {
-      return {scaling.code(x.steps(codes[i]), y.zero_point), x.real(codes[i])};
+      return {arith::requantize(requantizer, x.steps(codes[i]), y.zero_point), x.real(codes[i])};
     };
     store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
   });

@@ -7,6 +7,7 @@
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantize/channels.h"
 #include "halfstep/kernels/quantized/gradient.h"
+#include "halfstep/kernels/quantized/layer_parameters.h"
 
 namespace halfstep::kernels {
 namespace {
@@ -48,21 +49,21 @@ Status run_requantize_grad(const Call& call, int, int64_t) {
   const bool leaky = state.rule.activation == arith::Activation::leaky_relu;
   const Channels channels = Channels::of(acc.dims, 1);
   Status status;
-  int64_t derived = -1;  // the channel that factor and scaling belong to
+  int64_t derived = -1;  // the channel that factor and requantizer belong to
   double factor = 0.0;
-  arith::Scaling scaling;
+  arith::Requantizer requantizer;
   const double sum = sum_of_chunks(acc.size(), [&](int64_t i) {
     const int64_t channel = i / channels.run % channels.count;
     if (channel != derived && status.ok()) {
-      factor = arith::product_factor(x_scale, w_scale.as<const float>()[w_scale.size() == 1 ? 0 : channel], y_scale,
-                                     state.rule.form);
-      status = state.rule.derive(factor, channel, scaling);
+      const float w = w_scale.as<const float>()[w_scale.size() == 1 ? 0 : channel];
+      factor = arith::product_factor(state.rule.form, x_scale, w, y_scale);
+      status = of_channel(state.rule.backward().for_layer({x_scale, w, y_scale}, requantizer), channel);
       derived = channel;
     }
     if (!status.ok()) return 0.0;
     const int32_t codes = acc.as<const int32_t>()[i];
     const double slope = leaky && codes < 0 ? state.rule.alpha : 1.0;
-    const int64_t code = scaling.apply(codes) + backward.zero_point;
+    const int64_t code = arith::requantize(requantizer, codes, backward.zero_point);
     acc_grad[i] = backward.clamp.holds(code) ? out_grad[i] * static_cast<float>(slope) : 0.0F;
     return static_cast<double>(out_grad[i]) * backward.scale_slope(code, codes * factor * slope);
   });

@@ -10,22 +10,24 @@ namespace {
 
 /// What becomes of the sums of one output channel.
 struct Channel {
-  int32_t bias = 0;  ///< in codes; an engine's codes are made without it
+  int32_t bias = 0;  ///< in codes
   int32_t y_zero_point = 0;
-  arith::Scaling scaling;
+  bool adds_bias = true;  ///< before the code is made; an engine's Requantizer has the real one
+  arith::Requantizer requantizer;
   arith::Clamp clamp;
 
-  Status derive(const RequantizeRule& rule, const LayerScales& scales, const arith::EngineLayer& layer, int64_t o) {
+  Status derive(const RequantizeRule& rule, const LayerOperands& scales, const arith::EngineLayer& layer, int64_t o) {
     bias = scales.bias_code(o);
     y_zero_point = scales.y_zero_point;
     clamp = rule.clamp(scales.y_scale, y_zero_point);
-    return scales.derive(rule, layer, o, scaling);
+    adds_bias = !arith::traits(rule.form).is_engine;
+    return scales.derive(rule, layer, o, requantizer);
   }
   /// The accumulator has 32 bits: conversion proves that it fits, and what does not fit wraps around.
   int32_t accumulator(int64_t sum) const { return static_cast<int32_t>(sum + bias); }
   int32_t code(int64_t sum) const {
-    const int32_t acc = arith::is_engine(scaling.form) ? static_cast<int32_t>(sum) : accumulator(sum);
-    return clamp.apply(scaling.code(acc, y_zero_point));
+    const int32_t acc = adds_bias ? accumulator(sum) : static_cast<int32_t>(sum);
+    return clamp.apply(arith::requantize(requantizer, acc, y_zero_point));
   }
 };
 
@@ -69,7 +71,7 @@ Plan prepare_conv2d(const Problem& problem) {
 Status run_conv2d(const Call& call, int, int64_t piece) {
   const auto& state = state_of<RuleState<QuantizedConv2d>>(call);
   const auto out = call.out[QuantizedConv2d::out::out_].dims;
-  const LayerScales scales(call);
+  const LayerOperands scales(call);
   const int64_t n = piece / out[1];
   const int64_t o = piece % out[1];
   const auto layer =
@@ -98,7 +100,7 @@ Status run_linear(const Call& call, int, int64_t o) {
   const auto out = call.out[QuantizedLinear::out::out_].dims;
   const ConstView& w = call.in[QuantizedLinear::in::w];
   const int64_t inputs = w.dims[1];
-  const LayerScales scales(call);
+  const LayerOperands scales(call);
   Channel channel;
   if (Status status = channel.derive(state.rule, scales, {}, o); !status.ok()) return status;
   visit_codes(call.in[QuantizedLinear::in::x], [&](const auto* src) {

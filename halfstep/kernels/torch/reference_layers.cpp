@@ -3,7 +3,7 @@
 #include <limits>
 #include <memory>
 
-#include "halfstep/arith/engine_requantize.h"
+#include "halfstep/arith/float_scale.h"
 #include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/torch/rule.h"
@@ -20,12 +20,10 @@ int64_t whole_bias(float steps) {
                                             : 0;
 }
 
-/// The step of an engine that keeps the bias real.
-arith::EngineStep step_of(const std::string& engine, const arith::EngineLayer& layer, float x_scale, float w_scale,
-                          float y_scale, float bias) {
-  if (engine == "fbgemm") return arith::fbgemm_step(x_scale, w_scale, y_scale, bias);
-  if (engine == "onednn") return arith::onednn_step(layer, x_scale, w_scale, y_scale, bias);
-  return arith::x86_step(layer, x_scale, w_scale, y_scale, bias);
+/// The scale of an engine that keeps the bias real.
+arith::FloatScale scale_of(const std::string& engine, const arith::LayerScales& scales) {
+  if (engine == "onednn") return arith::onednn_layer(scales);
+  return arith::float_layer(*arith::parse_requantization(engine), scales);
 }
 
 /// The code of a sum.
@@ -43,9 +41,9 @@ uint8_t code_of(const Op& a, const Call& call, const arith::EngineLayer& layer, 
     const int64_t whole = bias.present() ? whole_bias(b / s) : 0;
     code = std::nearbyint(static_cast<float>(sum + whole) * (s / y_scale)) + zero_point;
   } else {
-    const arith::EngineStep step = step_of(a.engine, layer, x_scale, w, y_scale, b);
-    const float steps = step.steps(static_cast<int32_t>(sum));
-    code = step.zero_inside ? std::nearbyint(steps + zero_point) : std::nearbyint(steps) + zero_point;
+    const arith::FloatScale scale = scale_of(a.engine, {x_scale, w, y_scale, b, layer});
+    const float steps = scale.steps(static_cast<int32_t>(sum));
+    code = scale.zero_inside ? std::nearbyint(steps + zero_point) : std::nearbyint(steps) + zero_point;
   }
   return static_cast<uint8_t>(torch::clamp(code, {0.0F, 255.0F}));
 }

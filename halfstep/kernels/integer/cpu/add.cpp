@@ -50,7 +50,7 @@ class FixedSum {
 class EngineSum {
  public:
   explicit EngineSum(const IntegerAdd& t)
-      : sum_(scaled_sum_of<arith::EngineSum>(t)),
+      : sum_(std::get<arith::EngineSum>(stored_sum(t))),
         low_(hn::Set(Ints(), static_cast<int32_t>(t.code_min))),
         high_(hn::Set(Ints(), static_cast<int32_t>(t.code_max))) {}
 
@@ -65,7 +65,7 @@ class EngineSum {
 class FloatSum {
  public:
   explicit FloatSum(const IntegerAdd& t)
-      : sum_(scaled_sum_of<arith::FloatSum>(t)),
+      : sum_(std::get<arith::FloatSum>(stored_sum(t))),
         low_(hn::Set(Floats(), static_cast<float>(t.code_min))),
         high_(hn::Set(Floats(), static_cast<float>(t.code_max))) {}
 
@@ -147,7 +147,7 @@ Add add_from(DType a, DType b, DType out) {
 }
 
 Add add_of(arith::Requantization form, DType a, DType b, DType out) {
-  if (arith::is_engine(form)) return add_from<EngineSum>(a, b, out);
+  if (arith::traits(form).is_engine) return add_from<EngineSum>(a, b, out);
   if (form == arith::Requantization::float32) return add_from<FloatSum>(a, b, out);
   return add_from<FixedSum>(a, b, out);
 }

@@ -44,7 +44,7 @@ struct State {
 
 template <class Data>
 LayerParameters parameters_of(const Layer& layer, Data&& data) {
-  const bool whole = !arith::is_engine(layer.form.form);
+  const bool whole = !arith::traits(layer.form.form).is_engine;
   return {static_cast<const int8_t*>(data(In::w)), whole ? static_cast<const int32_t*>(data(In::b)) : nullptr,
           stored_steps(layer.form, layer.step_count, data)};
 }

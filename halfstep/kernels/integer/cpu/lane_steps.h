@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #pragma GCC diagnostic pop
 
-#include "halfstep/arith/requantize.h"
+#include "halfstep/arith/requantizer.h"
 
 namespace halfstep::kernels::integer {
 
@@ -23,12 +23,13 @@ struct alignas(64) LaneSteps {
   int32_t multiplier[kLanes], shift[kLanes];
   int32_t negative_multiplier[kLanes], negative_shift[kLanes];  ///< for sums below zero
 
-  void set(int64_t lane, int32_t with_bias, const arith::Scaling& scaling) {
+  void set(int64_t lane, int32_t with_bias, const arith::Requantizer& requantizer) {
     bias[lane] = with_bias;
-    factor[lane] = scaling.factor;
-    const bool shifts = scaling.form == arith::Requantization::power_of_two;
-    const auto positive = shifts ? arith::shift_as_multiplier(scaling.positive.shift) : scaling.positive;
-    const auto negative = shifts ? arith::shift_as_multiplier(scaling.negative.shift) : scaling.negative;
+    if (const auto* real = std::get_if<arith::FloatScale>(&requantizer)) {
+      factor[lane] = real->factor;
+      return;
+    }
+    const auto& [positive, negative] = std::get<arith::FixedScale>(requantizer);
     multiplier[lane] = positive.m;
     shift[lane] = positive.shift;
     negative_multiplier[lane] = negative.m;

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "halfstep/arith/requantize.h"
+#include "halfstep/arith/requantizer.h"
 #include "halfstep/kernels/integer/step.h"
 #include "halfstep/kernels/kernel.h"
 

@@ -28,7 +28,7 @@ void set_lane(const NhwcLayer& layer, const NhwcParameters& from, int64_t o, Lan
   uint32_t sum = 0;
   for (int64_t i = 0; i < filter; ++i) sum += static_cast<uint32_t>(int32_t{weights[i]});
   const uint32_t bias = static_cast<uint32_t>(from.bias[o]) - static_cast<uint32_t>(layer.x_zero_point) * sum;
-  steps.set(lane, static_cast<int32_t>(bias), from.steps.scaling(o));
+  steps.set(lane, static_cast<int32_t>(bias), from.steps.requantizer(o));
 }
 
 void Padded::copy(const uint8_t* image, int64_t first, int64_t out_lines, uint8_t* to) const {

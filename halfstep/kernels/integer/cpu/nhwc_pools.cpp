@@ -77,14 +77,14 @@ void largest(const PoolState& state, const uint8_t* image, int64_t oy, uint8_t* 
 }
 
 /// Sums of steps as codes, in 32 bits.
-HWY_INLINE IntVec codes_of(const PoolState& state, const arith::Scaling& step, IntVec sum) {
+HWY_INLINE IntVec codes_of(const PoolState& state, const arith::Requantizer& step, IntVec sum) {
   const Ints d;
   const arith::Clamp inner{state.clamp.low - state.y_zero_point, state.clamp.high - state.y_zero_point};
-  const IntVec steps =
-      step.form == arith::Requantization::float32
-          ? hn::Min(hn::Max(scale_float(sum, step.factor), hn::Set(d, inner.low)), hn::Set(d, inner.high))
-          : shift_half_up(multiply(sum, hn::Set(d, step.positive.m)), step.positive.shift, inner);
-  return steps + hn::Set(d, state.y_zero_point);
+  if (const auto* scale = std::get_if<arith::FloatScale>(&step))
+    return hn::Min(hn::Max(float_code(sum, *scale, state.y_zero_point), hn::Set(d, state.clamp.low)),
+                   hn::Set(d, state.clamp.high));
+  const arith::Multiplier factor = std::get_if<arith::FixedScale>(&step)->positive;
+  return shift_half_up(multiply(sum, hn::Set(d, factor.m)), factor.shift, inner) + hn::Set(d, state.y_zero_point);
 }
 
 void sums(const PoolState& state, const uint8_t* image, int64_t oy, uint8_t* dst) {
@@ -94,7 +94,7 @@ void sums(const PoolState& state, const uint8_t* image, int64_t oy, uint8_t* dst
   for (int64_t ox = 0; ox < pool.geometry.ow; ++ox, dst += pool.channels) {
     const auto pixels = pool.geometry.rows(oy).size() * pool.geometry.columns(ox).size();
     const auto zero = static_cast<int32_t>(-pixels * state.x_zero_point);
-    const arith::Scaling& step = state.steps.at(static_cast<int64_t>(pool.geometry.divisor(oy, ox)));
+    const arith::Requantizer& step = state.steps.at(static_cast<int64_t>(pool.geometry.divisor(oy, ox)));
     const auto vector = [&](int64_t c) {
       IntVec sum = hn::Set(d, zero);
       for_each_pixel(pool, image + c, oy, ox,

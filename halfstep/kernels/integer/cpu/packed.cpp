@@ -19,10 +19,6 @@ arith::Multiplier enlarged(arith::Multiplier step) {
   return step;
 }
 
-arith::Multiplier multiplier_of(const arith::Multiplier& stored, arith::Requantization form) {
-  return enlarged(form == arith::Requantization::power_of_two ? arith::shift_as_multiplier(stored.shift) : stored);
-}
-
 /// The weights of one output channel, [channel][tap].
 struct OutputWeights {
   const Layer& layer;
@@ -88,15 +84,17 @@ Status pack(const Layer& layer, const Tiling& tiling, const Engine& engine, cons
     const int64_t group = o / layer.outputs;
     const OutputWeights from{layer, parameters.weights + o * layer.weights_of_output()};
     pack_output(from, tiling, engine, slot, const_cast<std::byte*>(packing.weights(packed, group, block)));
-    const arith::Scaling scaling = parameters.steps.scaling(o);
+    const arith::Requantizer requantizer = parameters.steps.requantizer(o);
     auto& step = const_cast<ChannelStep&>(packing.steps(packed, group, block)[slot]);
     const int32_t bias = parameters.bias == nullptr ? 0 : parameters.bias[o];
     step.bias = static_cast<int32_t>(static_cast<uint32_t>(bias) + shift * static_cast<uint32_t>(from.sum()));
-    step.factor = scaling.factor;
-    step.engine = scaling.engine;
-    if (arith::keeps_scales(scaling.form)) continue;
-    step.positive = multiplier_of(scaling.positive, scaling.form);
-    step.negative = multiplier_of(scaling.negative, scaling.form);
+    if (const auto* real = std::get_if<arith::FloatScale>(&requantizer)) {
+      step.real = *real;
+      continue;
+    }
+    const auto& [positive, negative] = std::get<arith::FixedScale>(requantizer);
+    step.positive = enlarged(positive);
+    step.negative = enlarged(negative);
   }
   return {};
 }

@@ -11,8 +11,7 @@ struct ChannelStep {
   int32_t bias = 0;  ///< with what the zero point and code_offset add
   /// Both for scale_half_up, with multipliers as large as they can be made; equal but for leaky_relu.
   arith::Multiplier positive, negative;
-  float factor = 0.0F;  ///< of float32, which has no multipliers
-  arith::EngineStep engine;
+  arith::FloatScale real;  ///< of forms that keep scales, which have no multipliers
 };
 
 /// Where a layer's packed parts lie: weights [group][block][row / row_tile][output][row % row_tile] of units, then

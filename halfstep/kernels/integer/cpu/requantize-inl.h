@@ -6,7 +6,7 @@
 #define HALFSTEP_KERNELS_INTEGER_REQUANTIZE_INL_H_
 #endif
 
-#include "halfstep/arith/requantize.h"
+#include "halfstep/arith/requantizer.h"
 #include "halfstep/kernels/float_requantize-inl.h"
 #include "hwy/highway.h"
 
@@ -22,10 +22,9 @@ using vectors::HWY_NAMESPACE::IntVec;
 using Longs = hn::Repartition<int64_t, Ints>;
 using LongVec = hn::Vec<Longs>;
 
-using vectors::HWY_NAMESPACE::engine_code;
 using vectors::HWY_NAMESPACE::engine_sum;
+using vectors::HWY_NAMESPACE::float_code;
 using vectors::HWY_NAMESPACE::float_sum;
-using vectors::HWY_NAMESPACE::scale_float;
 
 /// Each int64 of `v` moved by 32 bits: what stands in odd int32 lanes comes to even ones.
 inline IntVec odd_to_even(IntVec v) {

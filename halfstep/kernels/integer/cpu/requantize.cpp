@@ -64,14 +64,7 @@ void requantize_reals(const RequantizeCall& call, const ChannelStep& step, const
 
 template <class Code>
 void requantize_float_row(const RequantizeCall& call, const ChannelStep& step, const int32_t* acc, Code* codes) {
-  const IntVec zero_point = hn::Set(Ints(), call.y_zero_point);
-  requantize_reals(call, step, acc, codes, [&](IntVec sum) { return scale_float(sum, step.factor) + zero_point; });
-}
-
-template <class Code>
-void requantize_engine_row(const RequantizeCall& call, const ChannelStep& step, const int32_t* acc, Code* codes) {
-  requantize_reals(call, step, acc, codes,
-                   [&](IntVec sum) { return engine_code(sum, step.engine, call.y_zero_point); });
+  requantize_reals(call, step, acc, codes, [&](IntVec sum) { return float_code(sum, step.real, call.y_zero_point); });
 }
 
 template <class Code>
@@ -86,8 +79,7 @@ void requantize(const RequantizeCall& call) {
 
 template <class Code>
 Requantize requantize_to(arith::Requantization form) {
-  if (arith::is_engine(form)) return &requantize<Code, requantize_engine_row<Code>>;
-  if (form == arith::Requantization::float32) return &requantize<Code, requantize_float_row<Code>>;
+  if (arith::traits(form).keeps_scales) return &requantize<Code, requantize_float_row<Code>>;
   return &requantize<Code, requantize_row<Code>>;
 }
 

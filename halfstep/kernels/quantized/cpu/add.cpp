@@ -7,7 +7,7 @@
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantize/channels.h"
 #include "halfstep/kernels/quantized/cpu/rows.h"
-#include "halfstep/kernels/quantized/sum.h"
+#include "halfstep/kernels/quantized/rule.h"
 #include "halfstep/kernels/simd_dispatch.h"
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
@@ -38,8 +38,8 @@ inline hn::Vec<Floats> real_of(IntVec steps, float scale) {
 template <class A, class B>
 IntVec fixed_code(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i) {
   const Halves left = product(a.steps(i), a.multiplier), right = product(b.steps(i), b.multiplier);
-  return round_shift({left.even + right.even, left.odd + right.odd}, std::get<arith::MultiplierPair>(row.sum).shift,
-                     row.y_zero_point);
+  const int shift = std::get<arith::FixedSum>(row.sum).factors.shift;
+  return round_shift({left.even + right.even, left.odd + right.odd}, shift, row.scales.y_zero_point);
 }
 
 template <class A, class B>
@@ -64,10 +64,11 @@ void add_lanes(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int6
 
 template <class A, class B, class Out>
 void add_row(const SumRow& row) {
-  const auto* pair = std::get_if<arith::MultiplierPair>(&row.sum);
-  const auto [a_multiplier, b_multiplier] = pair == nullptr ? std::pair(0, 0) : std::pair(pair->a, pair->b);
-  Summand<A> a{static_cast<const A*>(row.a), row.a_zero_point, row.a_scale, a_multiplier};
-  Summand<B> b{static_cast<const B*>(row.b), row.b_zero_point, row.b_scale, b_multiplier};
+  const auto* fixed = std::get_if<arith::FixedSum>(&row.sum);
+  const arith::MultiplierPair factors = fixed == nullptr ? arith::MultiplierPair() : fixed->factors;
+  const arith::SumScales& scales = row.scales;
+  Summand<A> a{static_cast<const A*>(row.a), scales.a_zero_point, scales.a, factors.a};
+  Summand<B> b{static_cast<const B*>(row.b), scales.b_zero_point, scales.b, factors.b};
   auto* out = static_cast<Out*>(row.out);
   const bool all = row.unclamped != nullptr;
   const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
@@ -142,23 +143,12 @@ Status run_add(const Call& call, int, int64_t piece) {
   row.size = std::min(out.size() - begin, kPieceElements);
   row.a = code_at(call.in[In::a], begin);
   row.b = code_at(call.in[In::b], begin);
-  row.a_scale = *call.in[In::a_scale].as<const float>();
-  row.b_scale = *call.in[In::b_scale].as<const float>();
-  row.a_zero_point = *call.in[In::a_zero_point].as<const int32_t>();
-  row.b_zero_point = *call.in[In::b_zero_point].as<const int32_t>();
-  row.y_zero_point = *call.in[In::y_zero_point].as<const int32_t>();
-  const float y_scale = *call.in[In::y_scale].as<const float>();
-  row.clamp = state.rule.clamp(y_scale, row.y_zero_point);
-  arith::MultiplierPair factors;
-  if (Status status = sum_factors(state.rule, row.a_scale, row.b_scale, y_scale, factors); !status.ok()) return status;
-  row.sum = factors;
-  if (arith::is_engine(state.rule.form)) {
-    row.sum =
-        arith::EngineSum::of(row.a_scale, row.a_zero_point, row.b_scale, row.b_zero_point, y_scale, row.y_zero_point);
-  } else if (state.rule.form == arith::Requantization::float32) {
-    row.sum =
-        arith::FloatSum::of(row.a_scale, row.a_zero_point, row.b_scale, row.b_zero_point, y_scale, row.y_zero_point);
-  }
+  const auto scale = [&](int port) { return *call.in[port].as<const float>(); };
+  const auto zero_point = [&](int port) { return *call.in[port].as<const int32_t>(); };
+  row.scales = {scale(In::a_scale),           scale(In::b_scale),           scale(In::y_scale),
+                zero_point(In::a_zero_point), zero_point(In::b_zero_point), zero_point(In::y_zero_point)};
+  row.clamp = state.rule.clamp(row.scales.y, row.scales.y_zero_point);
+  if (Status status = state.rule.for_sum(row.scales, row.sum); !status.ok()) return status;
   row.out = out.as<std::byte>() + static_cast<size_t>(begin) * size_of(out.dtype);
   if (call.out[Out::unclamped].present()) {
     row.unclamped = call.out[Out::unclamped].as<int32_t>() + begin;

@@ -9,6 +9,7 @@
 #include "halfstep/kernels/quantize/channels.h"
 #include "halfstep/kernels/quantized/cpu/rows.h"
 #include "halfstep/kernels/quantized/gradient.h"
+#include "halfstep/kernels/quantized/layer_parameters.h"
 #include "halfstep/kernels/simd_dispatch.h"
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
@@ -67,7 +68,7 @@ DoubleVec accumulator_lanes(const GradientRow& row, const BackwardRule& rule, co
                             const int32_t* accs, float* grads, bool stream) {
   const FloatVec out_grad = hn::LoadU(Floats(), out_grads);
   const IntVec acc = hn::LoadU(Ints(), accs);
-  const IntVec code = unclamped_code(acc, row.step, rule.zero_point);
+  const IntVec code = unclamped_code(acc, *row.requantizer, rule.zero_point);
   const auto negative = hn::RebindMask(Floats(), hn::Lt(acc, hn::Zero(Ints())));
   const FloatVec slope =
       hn::IfThenElse(negative, hn::Set(Floats(), static_cast<float>(row.alpha)), hn::Set(Floats(), 1.0F));
@@ -170,7 +171,7 @@ void store_scale_grad(const Call& call, int64_t size, double gradient_scale, flo
 
 /// What phase 0 derives of a channel.
 struct ChannelFactor {
-  Step step;
+  arith::Requantizer requantizer;
   double factor;
   arith::Clamp inside;  ///< of accumulators
 };
@@ -194,14 +195,14 @@ BackwardRule backward_rule(const Call& call, const RequantizeRule& rule) {
 Status derive_channels(const Call& call, const RequantizeRule& rule, int64_t channels, ChannelFactor* factors) {
   using In = RequantizeGrad::in;
   const ConstView& w_scale = call.in[In::w_scale];
+  const float x_scale = *call.in[In::x_scale].as<const float>(), y_scale = *call.in[In::y_scale].as<const float>();
   for (int64_t c = 0; c < channels; ++c) {
     const float scale = w_scale.as<const float>()[w_scale.size() == 1 ? 0 : c];
-    factors[c].factor = arith::product_factor(*call.in[In::x_scale].as<const float>(), scale,
-                                              *call.in[In::y_scale].as<const float>(), rule.form);
-    arith::Scaling scaling;
-    if (Status status = rule.derive(factors[c].factor, c, scaling); !status.ok()) return status;
-    factors[c].step = step_of(scaling, 0, 0);
-    factors[c].inside = backward_rule(call, rule).accumulators(scaling);
+    ChannelFactor& factor = *std::construct_at(factors + c);
+    factor.factor = arith::product_factor(rule.form, x_scale, scale, y_scale);
+    Status status = rule.backward().for_layer({x_scale, scale, y_scale}, factor.requantizer);
+    if (!status.ok()) return of_channel(status, c);
+    factor.inside = backward_rule(call, rule).accumulators(factor.requantizer);
   }
   return {};
 }
@@ -223,7 +224,7 @@ Status run_requantize_grad(const Call& call, int phase, int64_t piece) {
   while (walk.next()) {
     GradientRow row;
     row.inside = factors[walk.channel()].inside;
-    row.step = factors[walk.channel()].step;
+    row.requantizer = &factors[walk.channel()].requantizer;
     row.factor = factors[walk.channel()].factor;
     if (state.rule.activation == arith::Activation::leaky_relu) row.alpha = state.rule.alpha;
     row.size = walk.size();

@@ -1,6 +1,7 @@
 #include "halfstep/kernels/quantized/cpu/layer.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "halfstep/base/divide.h"
 #include "halfstep/base/tensor.h"
@@ -60,25 +61,28 @@ int32_t weight_sum(const int8_t* weights, int64_t count) {
 }
 
 Status derive(const State& state, const Call& call) {
-  const LayerScales scales(call);
+  const LayerOperands scales(call);
   if (Status status = check_zero_point(scales.x_zero_point, state.layer.wide_in); !status.ok()) return status;
   const auto* weights = call.in[In::w].as<const int8_t>();
   const int64_t filter = state.layer.geometry.filter();
   const arith::EngineLayer engine_layer = state.layer.engine_layer();
+  const bool adds_bias = !arith::traits(state.layer.rule.form).is_engine;
   auto* steps = reinterpret_cast<Step*>(call.scratch);
   for (int64_t o = 0; o < state.layer.geometry.o; ++o) {
-    arith::Scaling scaling;
-    if (Status status = scales.derive(state.layer.rule, engine_layer, o, scaling); !status.ok()) return status;
+    Step& step = *std::construct_at(steps + o);
+    if (Status status = scales.derive(state.layer.rule, engine_layer, o, step.requantizer); !status.ok()) return status;
     uint32_t correction = 0;
     if (state.accumulator->raw_codes())
       correction -=
           static_cast<uint32_t>(scales.x_zero_point) * static_cast<uint32_t>(weight_sum(weights + o * filter, filter));
-    steps[o] = step_of(scaling, static_cast<int32_t>(correction), scales.bias_code(o));
+    const int32_t bias = scales.bias_code(o);
+    step.shown_bias = adds_bias ? 0 : bias;
+    step.bias = static_cast<int32_t>(correction + static_cast<uint32_t>(adds_bias ? bias : 0));
   }
   return state.accumulator->pack(weights, state.workspace(call));
 }
 
-RequantizeRow row_of(const State& state, const LayerScales& scales) {
+RequantizeRow row_of(const State& state, const LayerOperands& scales) {
   RequantizeRow row;
   row.zero_point = scales.y_zero_point;
   row.clamp = state.layer.rule.clamp(scales.y_scale, scales.y_zero_point);
@@ -90,7 +94,7 @@ void* code_at(const State& state, const View& out, int64_t index) {
 }
 
 void finish_planes(const State& state, const Call& call, const Piece& piece) {
-  RequantizeRow row = row_of(state, LayerScales(call));
+  RequantizeRow row = row_of(state, LayerOperands(call));
   row.size = state.layer.pixels();
   const int32_t* image = state.tile(call);
   auto* planes = reinterpret_cast<int32_t*>(state.column(call));
@@ -116,7 +120,7 @@ void finish_planes(const State& state, const Call& call, const Piece& piece) {
 
 /// Column by column: a channel's numbers are uniform along a row of the requantization.
 void finish_matrix(const State& state, const Call& call, const Piece& piece) {
-  RequantizeRow row = row_of(state, LayerScales(call));
+  RequantizeRow row = row_of(state, LayerOperands(call));
   auto* sums = reinterpret_cast<int32_t*>(state.column(call));
   row.size = piece.images;
   row.sums = row.acc = sums;

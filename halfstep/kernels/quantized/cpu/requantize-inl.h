@@ -8,7 +8,7 @@
 
 #include <limits>
 
-#include "halfstep/arith/requantize.h"
+#include "halfstep/arith/requantizer.h"
 #include "halfstep/kernels/float_requantize-inl.h"
 #include "halfstep/kernels/quantized/cpu/rows.h"
 #include "hwy/highway.h"
@@ -25,10 +25,9 @@ using vectors::HWY_NAMESPACE::IntVec;
 using Longs = hn::Repartition<int64_t, Ints>;
 using LongVec = hn::Vec<Longs>;
 
-using vectors::HWY_NAMESPACE::engine_code;
 using vectors::HWY_NAMESPACE::engine_sum;
+using vectors::HWY_NAMESPACE::float_code;
 using vectors::HWY_NAMESPACE::float_sum;
-using vectors::HWY_NAMESPACE::scale_float;
 using vectors::HWY_NAMESPACE::whole_steps;
 
 /// Whether vectors can be stored past the caches from here on, if they should.
@@ -92,12 +91,12 @@ inline IntVec scaled(IntVec acc, arith::Multiplier factor, int32_t zero_point) {
 }
 
 /// The code before the clamp, saturated to int32.
-inline IntVec unclamped_code(IntVec acc, const Step& step, int32_t zero_point) {
-  if (step.by_engine) return engine_code(acc, step.engine, zero_point);
-  if (step.factor > 0.0F) return scale_float(acc, step.factor) + hn::Set(Ints(), zero_point);
-  const IntVec code = scaled(acc, step.positive, zero_point);
-  if (step.positive == step.negative) return code;
-  return hn::IfThenElse(hn::Lt(acc, hn::Zero(Ints())), scaled(acc, step.negative, zero_point), code);
+inline IntVec unclamped_code(IntVec acc, const arith::Requantizer& requantizer, int32_t zero_point) {
+  if (const auto* scale = std::get_if<arith::FloatScale>(&requantizer)) return float_code(acc, *scale, zero_point);
+  const auto& [positive, negative] = *std::get_if<arith::FixedScale>(&requantizer);
+  const IntVec code = scaled(acc, positive, zero_point);
+  if (positive == negative) return code;
+  return hn::IfThenElse(hn::Lt(acc, hn::Zero(Ints())), scaled(acc, negative, zero_point), code);
 }
 
 }  // namespace halfstep::kernels::quantized::HWY_NAMESPACE

@@ -21,7 +21,7 @@ void requantize_lanes(const RequantizeRow& row, const int32_t* sums, int32_t* ac
   const hn::Rebind<Code, Ints> narrow;
   const IntVec sum = hn::LoadU(d, sums) + hn::Set(d, row.step.bias);
   if (acc != nullptr) put(sum + hn::Set(d, row.step.shown_bias), d, acc, stream);
-  const IntVec code = unclamped_code(sum, row.step, row.zero_point);
+  const IntVec code = unclamped_code(sum, row.step.requantizer, row.zero_point);
   const IntVec clamped = hn::Min(hn::Max(code, hn::Set(d, row.clamp.low)), hn::Set(d, row.clamp.high));
   hn::StoreU(hn::DemoteTo(narrow, clamped), narrow, codes);
 }
@@ -164,31 +164,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace halfstep::kernels::quantized {
-namespace {
-
-arith::Multiplier multiplier_of(arith::Requantization form, arith::Multiplier factor) {
-  return form == arith::Requantization::power_of_two ? arith::shift_as_multiplier(factor.shift) : factor;
-}
-
-}  // namespace
-
-Step step_of(const arith::Scaling& scaling, int32_t correction, int32_t bias) {
-  Step step;
-  if (arith::is_engine(scaling.form)) {
-    step.bias = correction;
-    step.shown_bias = bias;
-    step.by_engine = true;
-    step.engine = scaling.engine;
-    return step;
-  }
-  step.bias = static_cast<int32_t>(static_cast<uint32_t>(correction) + static_cast<uint32_t>(bias));
-  step.factor = scaling.factor;
-  if (scaling.form == arith::Requantization::float32) return step;
-  step.positive = multiplier_of(scaling.form, scaling.positive);
-  step.negative = multiplier_of(scaling.form, scaling.negative);
-  return step;
-}
-
 const RowFunctions& row_functions(CpuLevel level) { return HS_SIMD_CHOOSE(level, functions)(); }
 
 }  // namespace halfstep::kernels::quantized

@@ -1,9 +1,7 @@
 // Rows of accumulators, codes and gradients on vectors.
 #pragma once
 
-#include <variant>
-
-#include "halfstep/arith/requantize.h"
+#include "halfstep/arith/requantizer.h"
 #include "halfstep/base/cpu.h"
 
 namespace halfstep::kernels::quantized {
@@ -13,19 +11,12 @@ namespace halfstep::kernels::quantized {
 inline constexpr int64_t kPastCaches = int64_t{4} << 20;
 constexpr bool past_caches(int64_t elements) { return elements * 4 >= kPastCaches; }
 
-/// From a sum to a code, for one output channel: by scale_float where there is a factor, by an engine where there is
-/// one, else by scale_half_up.
+/// From a sum to a code, for one output channel.
 struct Step {
-  int32_t bias = 0;
-  arith::Multiplier positive, negative;
-  float factor = 0.0F;
-  bool by_engine = false;
-  arith::EngineStep engine;
+  arith::Requantizer requantizer;
+  int32_t bias = 0;        ///< with what the sum needs beside it
   int32_t shown_bias = 0;  ///< of engines: what the accumulator has and the sum that makes the code has not
 };
-
-/// The Step of a Scaling. `correction` is what a sum needs beside the bias.
-Step step_of(const arith::Scaling& scaling, int32_t correction, int32_t bias);
 
 struct RequantizeRow {
   const int32_t* sums = nullptr;
@@ -45,11 +36,11 @@ struct GradientRow {
   const int32_t* codes = nullptr;  ///< accumulators, or codes before the clamp
   const float* real = nullptr;     ///< only where `codes` are codes
   float* grad = nullptr;
-  bool past_caches = false;  ///< of grad
-  arith::Clamp inside;       ///< what is not cut off, in terms of `codes`
-  Step step;                 ///< of accumulators
-  double factor = 1.0;       ///< from accumulators, or from `real`, to steps of the scale
-  double alpha = 1.0;        ///< slope for negative accumulators
+  bool past_caches = false;                         ///< of grad
+  arith::Clamp inside;                              ///< what is not cut off, in terms of `codes`
+  const arith::Requantizer* requantizer = nullptr;  ///< of accumulators
+  double factor = 1.0;                              ///< from accumulators, or from `real`, to steps of the scale
+  double alpha = 1.0;                               ///< slope for negative accumulators
 };
 
 /// Accumulators of one channel, to be made real.
@@ -68,9 +59,8 @@ struct SumRow {
   int64_t size = 0;
   const void* a = nullptr;
   const void* b = nullptr;
-  float a_scale = 1.0F, b_scale = 1.0F;
-  int32_t a_zero_point = 0, b_zero_point = 0, y_zero_point = 0;
-  std::variant<arith::MultiplierPair, arith::FloatSum, arith::EngineSum> sum;
+  arith::SumScales scales;
+  arith::SumRequantizer sum;
   arith::Clamp clamp;
   void* out = nullptr;
   int32_t* unclamped = nullptr;  ///< with `real`, or neither

@@ -1,0 +1,155 @@
+// Requantization in float32: every operation rounds to float32, and steps half to even. Which engine a layer of PyTorch
+// has, and the order of its operations.
+#include "halfstep/arith/float_scale.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace halfstep::arith {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+TEST(FloatScale, FactorsGoFromLeftToRight) {
+  EXPECT_EQ(float_product_factor(0.1F, 0.3F, 0.7F), (0.1F * 0.3F) / 0.7F);
+  EXPECT_EQ(float_pool_factor(0.1F, 0.7F, 9.0F), 0.1F / (0.7F * 9.0F));
+}
+
+TEST(FloatScale, StepsAreWholeNumbersHalfToEven) {
+  EXPECT_EQ(whole_steps(0.5F), 0);
+  EXPECT_EQ(whole_steps(1.5F), 2);
+  EXPECT_EQ(whole_steps(-2.5F), -2);
+}
+
+TEST(FloatScale, StepsSaturateFarBeyondAnyCode) {
+  for (const float steps : {1e30F, kInfinity, 0x1p31F}) {
+    EXPECT_EQ(whole_steps(steps), 1 << 30);
+    EXPECT_EQ(whole_steps(-steps), -(1 << 30));
+  }
+}
+
+TEST(FloatScale, AccumulatorsBecomeFloatsInOneRounding) {
+  EXPECT_EQ(FloatScale().code((1 << 24) + 1, 0), 1 << 24);
+  EXPECT_EQ(FloatScale().code((1 << 24) + 3, 0), (1 << 24) + 4);
+  EXPECT_EQ(FloatScale{.factor = 0.5F}.code(-7, 0), -4);
+}
+
+/// A product adds the zero point before it rounds, a layer behind it.
+TEST(FloatScale, ZeroPointsOfProductsAreInsideTheRounding) {
+  EXPECT_EQ(float_product(Requantization::float32, 1.0F, 0.5F, 1.0F).code(1, 1), 2);
+  EXPECT_EQ(float_product(Requantization::x86, 1.0F, 0.5F, 1.0F).code(1, 1), 1);
+  EXPECT_EQ(float_layer(Requantization::float32, {1.0F, 0.5F, 1.0F}).code(1, 1), 1);
+}
+
+TEST(FloatSum, AddsBothInStepsOfTheResult) {
+  const FloatSum sum = FloatSum::of(0.5F, 4, 0.25F, 2, 0.5F, 3);
+  EXPECT_EQ(sum.a_ratio, 1.0F);
+  EXPECT_EQ(sum.b_ratio, 0.5F);
+  EXPECT_EQ(sum.offset, 3.0F - 5.0F);
+  EXPECT_EQ(sum.steps(6, 3), 5.5F);
+  EXPECT_EQ(sum.code(6, 3), 6);
+  EXPECT_EQ(sum.code(4, 2), 3);  // 0 + 0
+}
+
+TEST(FloatScale, GoesFromSumToStepsInOneOrder) {
+  const FloatScale step{0.1F, 0.3F, 0.7F, 1.9F, false};
+  EXPECT_EQ(step.steps(17), ((17.0F * 0.1F) * 0.3F + 0.7F) * 1.9F);
+  EXPECT_EQ(FloatScale().steps(-5), -5.0F);
+}
+
+TEST(FloatScale, AddsTheZeroPointInsideTheRoundingOrBehindIt) {
+  FloatScale step{0.5F, 1.0F, 0.0F, 1.0F, false};
+  EXPECT_EQ(step.code(1, 1), 1);
+  step.zero_inside = true;
+  EXPECT_EQ(step.code(1, 1), 2);
+}
+
+TEST(FloatScale, IsLegalWhereAllIsFiniteAndPositive) {
+  EXPECT_TRUE(FloatScale().is_legal());
+  EXPECT_TRUE((FloatScale{0.5F, 0.5F, -3.0F, 2.0F}).is_legal());
+  EXPECT_FALSE((FloatScale{0.5F, 0.5F, 0.0F, 0.0F}).is_legal());
+  EXPECT_FALSE((FloatScale{0.5F, -0.5F, 0.0F, 1.0F}).is_legal());
+  EXPECT_FALSE((FloatScale{1.0F, 1.0F, kInfinity, 1.0F}).is_legal());
+  EXPECT_FALSE((FloatScale{1.0F, 1.0F, 0.0F, kInfinity}).is_legal());
+  EXPECT_FALSE((FloatScale{1e-30F, 1e-30F, 0.0F, 1.0F}).is_legal());  // the product is 0
+}
+
+TEST(EngineLayer, IsDepthwiseWithAsManyGroupsAsChannels) {
+  EXPECT_TRUE(EngineLayer::convolution(8, 1, 8).depthwise);
+  EXPECT_FALSE(EngineLayer::convolution(1, 1, 1).depthwise);
+  EXPECT_FALSE(EngineLayer::convolution(8, 1, 16).depthwise);
+  EXPECT_FALSE(EngineLayer::convolution(8, 2, 8).depthwise);
+}
+
+TEST(Engines, FbgemmAddsTheBiasInAccumulatorSteps) {
+  const FloatScale step = fbgemm_layer({0.1F, 0.3F, 0.7F, 0.9F});
+  EXPECT_EQ(step.bias, 0.9F / (0.1F * 0.3F));
+  EXPECT_EQ(step.factor, (0.1F * 0.3F) / 0.7F);
+  EXPECT_FALSE(step.zero_inside);
+}
+
+TEST(Engines, OneDnnAddsTheBiasInReals) {
+  const float x = 1.0F / (1.0F / 0.1F);
+  const FloatScale whole = onednn_layer({0.1F, 0.3F, 0.7F, 0.9F, EngineLayer::convolution(1, 4, 4)});
+  EXPECT_EQ(whole.scale, x * 0.3F);
+  EXPECT_EQ(whole.channel_scale, 1.0F);
+  EXPECT_EQ(whole.bias, 0.9F);
+  EXPECT_EQ(whole.factor, 1.0F / 0.7F);
+  EXPECT_TRUE(whole.zero_inside);
+  const FloatScale depthwise = onednn_layer({0.1F, 0.3F, 0.7F, 0.9F, EngineLayer::convolution(4, 1, 4)});
+  EXPECT_EQ(depthwise.scale, x);
+  EXPECT_EQ(depthwise.channel_scale, 0.3F);
+}
+
+/// oneDNN has convolutions of up to 100 groups, FBGEMM everything else and all layers of its own form.
+TEST(Engines, X86ChoosesByTheLayer) {
+  const auto is_onednn = [](Requantization form, int64_t groups) {
+    return float_layer(form, {0.1F, 0.3F, 0.7F, 0.9F, {groups, false}}).zero_inside;
+  };
+  EXPECT_TRUE(is_onednn(Requantization::x86, 1));
+  EXPECT_TRUE(is_onednn(Requantization::x86, 100));
+  EXPECT_FALSE(is_onednn(Requantization::x86, 101));
+  EXPECT_FALSE(is_onednn(Requantization::x86, 0));
+  EXPECT_FALSE(is_onednn(Requantization::fbgemm, 1));
+}
+
+TEST(Engines, OperatorsWithoutWeightsHaveTheirOwnSteps) {
+  EXPECT_EQ(float_product(Requantization::x86, 0.1F, 0.3F, 0.7F).factor, 0.1F * 0.3F * (1.0F / 0.7F));
+  EXPECT_EQ(float_pool(Requantization::x86, 0.1F, 0.7F, 9.0F).factor, 0.1F / 0.7F / 9.0F);
+  EXPECT_EQ(float_rescale(Requantization::x86, 0.1F, 0.7F).steps(3), 3.0F * 0.1F * (1.0F / 0.7F));
+}
+
+TEST(EngineSum, AddsRealsAndQuantizesByTheReciprocal) {
+  const EngineSum sum = EngineSum::of(0.5F, 4, 0.25F, 2, 0.5F, 3);
+  EXPECT_EQ(sum.inverse, 2.0F);
+  EXPECT_EQ(sum.code(4, 2), 3);
+  EXPECT_EQ(sum.code(6, 3), 3 + 2);  // 1.25 is 2.5 steps, which go to even
+  EXPECT_EQ(sum.code(6, 5), 3 + 4);  // and 1.75 is 3.5
+}
+
+/// Scales of 0.5 give sums in quarters. Half steps go to even before the zero point in FBGEMM, with it in oneDNN.
+TEST(Engines, LayersByHand) {
+  const auto code = [](Requantization form, const EngineLayer& layer, int32_t acc, float bias) {
+    return float_layer(form, {0.5F, 0.5F, 0.5F, bias, layer}).code(acc, 3);
+  };
+  const EngineLayer dense{1, false}, many{101, true}, matrix{};
+  EXPECT_EQ(code(Requantization::fbgemm, dense, 5, 0.0F), 2 + 3);
+  EXPECT_EQ(code(Requantization::x86, dense, 5, 0.0F), 6);
+  EXPECT_EQ(code(Requantization::x86, {7, true}, 5, 0.0F), 6);
+  EXPECT_EQ(code(Requantization::x86, many, 5, 0.0F), 2 + 3);
+  EXPECT_EQ(code(Requantization::x86, matrix, 5, 0.0F), 2 + 3);
+  EXPECT_EQ(code(Requantization::fbgemm, dense, 3, 0.25F), 2 + 3);
+  EXPECT_EQ(code(Requantization::x86, dense, -30, 0.25F), -12);
+}
+
+TEST(Engines, TakeNoLayerBeyondNumbers) {
+  EXPECT_TRUE(fbgemm_layer({0.5F, 0.5F, 0.5F, 1.0F}).is_legal());
+  EXPECT_FALSE(fbgemm_layer({0.5F, 0.5F, 0.0F, 1.0F}).is_legal());
+  EXPECT_FALSE(fbgemm_layer({0.5F, 0.0F, 0.5F, 1.0F}).is_legal());
+  EXPECT_FALSE(onednn_layer({0.5F, 0.5F, 0.5F, NAN, {1, false}}).is_legal());
+}
+
+}  // namespace
+}  // namespace halfstep::arith

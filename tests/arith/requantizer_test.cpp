@@ -1,0 +1,183 @@
+#include "halfstep/arith/requantizer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace halfstep::arith {
+namespace {
+
+void expect_clamp(Clamp clamp, int32_t low, int32_t high) {
+  EXPECT_EQ(clamp.low, low);
+  EXPECT_EQ(clamp.high, high);
+}
+
+/// The clamp of a rule with those codes.
+Clamp fused_clamp(Activation activation, float scale, int32_t zero_point, int32_t low, int32_t high,
+                  Requantization form = Requantization::fixed_point) {
+  return RequantizeRule{.form = form, .activation = activation, .codes = {low, high}}.clamp(scale, zero_point);
+}
+
+TEST(FusedClamp, ActivationsNarrowTheRange) {
+  expect_clamp(fused_clamp(Activation::none, 0.1F, 10, 0, 255), 0, 255);
+  expect_clamp(fused_clamp(Activation::leaky_relu, 0.1F, 10, 0, 255), 0, 255);
+  expect_clamp(fused_clamp(Activation::relu, 0.1F, 10, 0, 255), 10, 255);
+  expect_clamp(fused_clamp(Activation::relu6, 0.1F, 10, 0, 255), 10, 70);
+  expect_clamp(fused_clamp(Activation::relu6, 0.01F, 10, 0, 255), 10, 255);  // 6 lies above the range
+  expect_clamp(fused_clamp(Activation::relu6, 4.0F, 0, 0, 255), 0, 2);       // 1.5 goes to even
+}
+
+TEST(FusedClamp, IsARangeForAnyScaleAndZeroPoint) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float scale : {0.0F, -1e-30F, -1.0F, infinity, std::numeric_limits<float>::quiet_NaN(), 1e-45F}) {
+    for (const int32_t zero_point : {INT32_MIN, -1, 0, 255, 256, INT32_MAX}) {
+      const Clamp clamp = fused_clamp(Activation::relu6, scale, zero_point, 0, 255);
+      EXPECT_LE(0, clamp.low);
+      EXPECT_LE(clamp.low, clamp.high);
+      EXPECT_LE(clamp.high, 255);
+    }
+  }
+}
+
+TEST(Clamp, EdgesAreInside) {
+  const Clamp clamp{-8, 7};
+  EXPECT_TRUE(clamp.holds(-8));
+  EXPECT_TRUE(clamp.holds(7));
+  EXPECT_FALSE(clamp.holds(8));
+  EXPECT_EQ(clamp.apply(int64_t{1} << 40), 7);
+  EXPECT_EQ(clamp.apply(-(int64_t{1} << 40)), -8);
+}
+
+/// The Requantizer of a ratio of scales, or the reason why there is none.
+Requantizer rescale(const RequantizeRule& rule, float ratio, std::string* reason = nullptr) {
+  Requantizer result;
+  const Status status = rule.for_rescale(ratio, 1.0F, result);
+  if (reason != nullptr) *reason = status.message();
+  EXPECT_EQ(status.ok(), reason == nullptr) << status.message();
+  return result;
+}
+
+TEST(Requantizer, LeakyReluHasItsOwnFactorBelowZero) {
+  RequantizeRule rule{.activation = Activation::leaky_relu, .alpha = 0.1};
+  EXPECT_EQ(requantize(rescale(rule, 0.5F), 100, 3), 53);
+  EXPECT_EQ(requantize(rescale(rule, 0.5F), -100, 3), -2);
+  rule.activation = Activation::relu;
+  EXPECT_EQ(requantize(rescale(rule, 0.5F), -100, 3), -47);
+}
+
+TEST(Requantizer, PowersOfTwoShift) {
+  const RequantizeRule rule{.form = Requantization::power_of_two, .activation = Activation::leaky_relu, .alpha = 0.125};
+  const Requantizer shifts = rescale(rule, 0.25F);
+  EXPECT_EQ(requantize(shifts, 6, 0), 2);     // 1.5 goes up
+  EXPECT_EQ(requantize(shifts, -48, 0), -1);  // -1.5 goes up
+}
+
+/// Powers of two have a factor whatever the width of the others' multipliers.
+TEST(Requantizer, PowersOfTwoNeedNoWideMultiplier) {
+  for (const int bits : {15, 31}) {
+    const RequantizeRule rule{.form = Requantization::power_of_two, .multiplier_bits = bits};
+    for (int k = kMinPowerShift; k <= kMaxPowerShift; ++k) {
+      const Requantizer shift = rescale(rule, std::ldexp(1.0F, -k));
+      const double exact = std::floor(std::ldexp(-12345.0, -k) + 0.5);
+      EXPECT_EQ(requantize(shift, -12345, 0), static_cast<int64_t>(exact)) << k;
+      EXPECT_EQ(to_stored(rule.form, std::get<FixedScale>(shift).positive).shift, k);
+    }
+  }
+}
+
+TEST(Requantizer, SaysWhyThereIsNone) {
+  const auto reason = [](const RequantizeRule& rule, float ratio) {
+    std::string why;
+    rescale(rule, ratio, &why);
+    return why;
+  };
+  RequantizeRule rule{.form = Requantization::power_of_two};
+  EXPECT_EQ(reason(rule, 0.3F), "requantization factor 0.3 is not a power of two from 2^-32 to 2^29");
+  rule.activation = Activation::leaky_relu;
+  rule.alpha = 0.1;
+  EXPECT_EQ(reason(rule, 0.25F),
+            "requantization factor 0.025 of negative accumulators is not a power of two from 2^-32 to 2^29");
+  rule.form = Requantization::fixed_point;
+  rule.alpha = 0.0;
+  EXPECT_EQ(reason(rule, 0.25F), "requantization factor 0 of negative accumulators is not a positive number");
+  EXPECT_EQ(reason(rule, 0x1p40F), "requantization factor 1.09951e+12 needs a shift outside 1..62");
+  rule.form = Requantization::float32;
+  EXPECT_EQ(reason(rule, 0.25F), "requantization in float32 has no leaky_relu");
+  rule.activation = Activation::none;
+  EXPECT_EQ(reason(rule, -1.0F), "requantization factor -1 with bias 0, expected a positive number and a finite one");
+}
+
+TEST(Requantizer, FactorsAreProductsInDoubleFromTheLeft) {
+  const float x = 0.1F, w = 0.003F, y = 0.7F;
+  EXPECT_EQ(product_factor(Requantization::fixed_point, x, w, y),
+            static_cast<double>(x) * static_cast<double>(w) / static_cast<double>(y));
+  EXPECT_EQ(product_factor(Requantization::x86, x, w, y), static_cast<double>(x * w / y));
+  Requantizer pool;
+  ASSERT_TRUE(RequantizeRule().for_pool(x, y, 49, pool).ok());
+  EXPECT_EQ(std::get<FixedScale>(pool).positive,
+            to_multiplier(static_cast<double>(x) / (static_cast<double>(y) * 49.0), 31));
+}
+
+/// A sum of a and b over a result of scale 1, by its multipliers.
+std::optional<FixedSum> sum_of(Requantization form, float a, float b) {
+  SumRequantizer sum;
+  const Status status = RequantizeRule{.form = form}.for_sum({a, b, 1.0F}, sum);
+  return status.ok() ? std::optional(std::get<FixedSum>(sum)) : std::nullopt;
+}
+
+TEST(Sum, PowersOfTwoAreExactAsLongAsBothFit) {
+  const auto sum = sum_of(Requantization::power_of_two, 0.5F, 0x1p-30F);
+  ASSERT_TRUE(sum);
+  EXPECT_EQ(sum->factors.a, 1 << 30);
+  EXPECT_EQ(sum->factors.b, 2);
+  EXPECT_EQ(sum->factors.shift, 31);
+}
+
+/// A summand whose steps are far below those of the sum says nothing, in any form with shifts.
+TEST(Sum, TheSmallerMayHaveAnyMagnitude) {
+  for (const auto form : {Requantization::fixed_point, Requantization::power_of_two}) {
+    const auto sum = sum_of(form, 0x1p-2F, 0x1p-35F);
+    ASSERT_TRUE(sum);
+    EXPECT_EQ(sum->factors.a, 1 << 30);
+    EXPECT_EQ(sum->factors.b, 0);
+    EXPECT_FALSE(sum_of(form, 0x1p-2F, 0.0F));
+    EXPECT_FALSE(sum_of(form, 0x1p-40F, 0x1p-35F));
+  }
+}
+
+TEST(Sum, PowerOfTwoTakesNothingElse) {
+  EXPECT_TRUE(sum_of(Requantization::fixed_point, 0.5F, 0.75F));
+  EXPECT_FALSE(sum_of(Requantization::power_of_two, 0.5F, 0.75F));
+  EXPECT_FALSE(sum_of(Requantization::power_of_two, 0.75F, 0.5F));
+}
+
+/// The backward pass of an engine sees float32's factor; its clamp is the engine's.
+TEST(Backward, IsThatOfFloat32ForEngines) {
+  EXPECT_EQ(RequantizeRule{.form = Requantization::x86}.backward().form, Requantization::float32);
+  EXPECT_EQ(RequantizeRule{.form = Requantization::power_of_two}.backward().form, Requantization::power_of_two);
+}
+
+TEST(Engines, SixIsRoundedInFloat32) {
+  const auto high = [](Requantization form) { return fused_clamp(Activation::relu6, 0.1F, 10, 0, 255, form).high; };
+  EXPECT_EQ(high(Requantization::fbgemm), 70);
+  int differing = 0;
+  for (int k = 10; k < 200; ++k) {
+    const auto scale = static_cast<float>(6.0 / (k + 0.5));
+    const Clamp engine = fused_clamp(Activation::relu6, scale, 10, 0, 255, Requantization::x86);
+    EXPECT_EQ(engine.high, static_cast<int32_t>(std::nearbyint(6.0F * (1.0F / scale))) + 10);
+    differing += engine.high != fused_clamp(Activation::relu6, scale, 10, 0, 255).high ? 1 : 0;
+  }
+  EXPECT_GT(differing, 0);
+}
+
+TEST(Activation, HaveNames) {
+  EXPECT_EQ(parse_activation("none"), Activation::none);
+  EXPECT_EQ(parse_activation("relu"), Activation::relu);
+  EXPECT_EQ(parse_activation("relu6"), Activation::relu6);
+  EXPECT_EQ(parse_activation("leaky_relu"), Activation::leaky_relu);
+  EXPECT_EQ(parse_activation("silu"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace halfstep::arith
