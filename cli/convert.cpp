@@ -47,7 +47,7 @@ void add_convert(CLI::App& program, Work& work) {
   command->callback([options, &work] {
     work = [options] {
       io::require_file_target(options->out);
-      const auto conversion = api::convert(api::load_stage(options->model, {"prepared"}), options->convert);
+      const auto conversion = api::convert(api::load_stage(options->model, api::Stage::prepared), options->convert);
       api::save(conversion.model, options->out);
       print_report(options->out, conversion, options->common.json);
       return int{kDone};

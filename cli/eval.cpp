@@ -25,11 +25,12 @@ void add_eval(CLI::App& program, Work& work) {
       const auto [network, data] = api::load_both(options->model, options->data, preprocess);
       const api::Evaluation report = api::evaluate(network, data, preprocess, options->common.settings());
       if (options->common.json) {
-        fmt::print("{}\n", nlohmann::ordered_json(
-                               {{"stage", report.stage}, {"accuracy", report.accuracy}, {"samples", report.samples}})
-                               .dump(2));
+        fmt::print("{}\n",
+                   nlohmann::ordered_json(
+                       {{"stage", name(report.stage)}, {"accuracy", report.accuracy}, {"samples", report.samples}})
+                       .dump(2));
       } else {
-        fmt::print("{} network: accuracy {:.2f} % of {} test samples\n", report.stage, 100 * report.accuracy,
+        fmt::print("{} network: accuracy {:.2f} % of {} test samples\n", name(report.stage), 100 * report.accuracy,
                    report.samples);
       }
       return int{kDone};

@@ -38,7 +38,7 @@ struct QuantizeArguments {
 api::Quantized quantized(const QuantizeArguments& arguments) {
   io::require_file_target(arguments.out);
   const auto [network, data] = api::load_both(arguments.model, arguments.data, arguments.quantize.preprocess);
-  if (api::stage_of(network) == "prepared" && !arguments.quantize.bits.empty())
+  if (api::stage_of(network) == api::Stage::prepared && !arguments.quantize.bits.empty())
     return api::change_bits(network, arguments.quantize.bits);
   return api::quantize(network, arguments.target.platform(), data, arguments.quantize, arguments.common.settings());
 }

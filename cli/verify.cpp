@@ -37,8 +37,8 @@ int verify_and_report(VerifyOptions& options) {
   if (options.prepared.empty()) options.prepared = folder / "prepared.safetensors";
   if (options.integer.empty()) options.integer = folder / "integer.safetensors";
   options.verify.all_meaning = options.meaning == "all";
-  const Model prepared = api::load_stage(options.prepared, {"prepared"});
-  const Model integer = api::load_stage(options.integer, {"integer"});
+  const Model prepared = api::load_stage(options.prepared, api::Stage::prepared);
+  const Model integer = api::load_stage(options.integer, api::Stage::integer);
   const api::Dataset data = api::load_data(options.data, api::classes_of(prepared));
   const auto report = api::verify(prepared, integer, data, options.verify, options.common.settings());
   if (options.common.json) {

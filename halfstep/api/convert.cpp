@@ -5,7 +5,7 @@
 namespace halfstep::api {
 
 quant::Conversion convert(const Model& prepared, const quant::ConvertOptions& options) {
-  require_stage(prepared, "prepared");
+  require_stage(prepared, Stage::prepared);
   return quant::convert(prepared, options);
 }
 

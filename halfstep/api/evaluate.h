@@ -4,13 +4,13 @@
 #include <optional>
 #include <string>
 
-#include "halfstep/api/settings.h"
+#include "halfstep/api/model.h"
 #include "halfstep/train/preprocess.h"
 
 namespace halfstep::api {
 
 struct Evaluation {
-  std::string stage;  ///< float, prepared, integer
+  Stage stage = Stage::in_float;
   double accuracy = 0;
   int64_t samples = 0;
 };

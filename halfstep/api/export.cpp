@@ -39,17 +39,17 @@ Model converted(const Model& network, bool approximate, std::vector<std::string>
 /// The Model that the form is made of.
 Model model_of(const Model& network, const ExportOptions& options, ExportForm form,
                std::vector<std::string>& approximated) {
-  const std::string stage = stage_of(network);
+  const Stage stage = stage_of(network);
   if (form == ExportForm::floats) {
-    if (stage == "integer")
+    if (stage == Stage::integer)
       fail("network '{}' is an integer program, which has no float weights; export the network that it came from",
            network.graph.name());
     return network;
   }
-  if (stage == "float")
+  if (stage == Stage::in_float)
     fail("network '{}' is a float network, expected a prepared or integer one; run quantize first",
          network.graph.name());
-  return stage == "prepared" ? converted(network, options.approximate, approximated) : network;
+  return stage == Stage::prepared ? converted(network, options.approximate, approximated) : network;
 }
 
 }  // namespace

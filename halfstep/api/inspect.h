@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/api/model.h"
 #include "halfstep/base/place.h"
 #include "halfstep/formats/import.h"
 #include "halfstep/formats/node_list.h"
@@ -23,7 +24,7 @@ struct InspectOptions {
 
 /// One of our Models, and its program in evaluation mode.
 struct Inspection {
-  std::string stage;  ///< float, prepared, integer
+  Stage stage = Stage::in_float;
   Model model;
   Model compiled;  ///< in evaluation mode, with extents that are known
   runtime::Program program;

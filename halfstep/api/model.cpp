@@ -76,11 +76,10 @@ Model load(const std::filesystem::path& path, const Dataset& data, const std::op
   return imported(*file, binding);
 }
 
-Model load_stage(const std::filesystem::path& path, std::initializer_list<std::string_view> stages) {
+Model load_stage(const std::filesystem::path& path, Stage expected) {
   Model model = load_model(path);
-  const std::string found = stage_of(model);
-  if (std::ranges::find(stages, found) == stages.end())
-    fail("{}: found a network of stage {}, expected {}", path.string(), found, fmt::join(stages, " or "));
+  if (const Stage found = stage_of(model); found != expected)
+    fail("{}: found a network of stage {}, expected {}", path.string(), name(found), name(expected));
   return model;
 }
 
@@ -90,18 +89,23 @@ Model load_text(const std::filesystem::path& path, uint64_t seed) {
 
 void save(const Model& model, const std::filesystem::path& path) { save_model(model, path); }
 
-std::string stage_of(const Model& model) {
-  if (quant::is_prepared(model)) return "prepared";
-  return quant::is_integer(model) ? "integer" : "float";
+std::string_view name(Stage stage) {
+  constexpr std::string_view kNames[] = {"float", "prepared", "integer"};
+  return kNames[static_cast<size_t>(stage)];
 }
 
-void require_stage(const Model& model, std::string_view expected) {
-  const std::string stage = stage_of(model);
+Stage stage_of(const Model& model) {
+  if (quant::is_prepared(model)) return Stage::prepared;
+  return quant::is_integer(model) ? Stage::integer : Stage::in_float;
+}
+
+void require_stage(const Model& model, Stage expected) {
+  const Stage stage = stage_of(model);
   if (stage == expected) return;
-  const std::string_view next = expected == "prepared" && stage == "float"     ? "; run quantize first"
-                                : expected == "integer" && stage == "prepared" ? "; run convert first"
-                                                                               : "";
-  fail("network '{}' is of stage {}, expected {}{}", model.graph.name(), stage, expected, next);
+  const std::string_view next = expected == Stage::prepared && stage == Stage::in_float  ? "; run quantize first"
+                                : expected == Stage::integer && stage == Stage::prepared ? "; run convert first"
+                                                                                         : "";
+  fail("network '{}' is of stage {}, expected {}{}", model.graph.name(), name(stage), name(expected), next);
 }
 
 }  // namespace halfstep::api

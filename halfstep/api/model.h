@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,8 +23,14 @@ Model load(const std::filesystem::path& path, const Dataset& data,
 
 inline constexpr int64_t kFixedBatch = 16;
 
-/// The Model in a file of ours; throws where it is of none of the stages.
-Model load_stage(const std::filesystem::path& path, std::initializer_list<std::string_view> stages);
+/// What has been done to a network: nothing, quantize, convert.
+enum class Stage { in_float, prepared, integer };
+/// "float", "prepared", "integer".
+std::string_view name(Stage stage);
+Stage stage_of(const Model& model);
+
+/// The Model in a file of ours; throws where it is of another stage.
+Model load_stage(const std::filesystem::path& path, Stage expected);
 
 /// The network of an .ir text, with contents drawn from `seed`.
 Model load_text(const std::filesystem::path& path, uint64_t seed);
@@ -33,10 +38,7 @@ Model load_text(const std::filesystem::path& path, uint64_t seed);
 /// Writes a file that `load` reads: whole, or not at all.
 void save(const Model& model, const std::filesystem::path& path);
 
-/// The stage of a Model: "float", "prepared" or "integer".
-std::string stage_of(const Model& model);
-
 /// Throws bad_input, naming the network and the verb to run first, where it is of another stage.
-void require_stage(const Model& model, std::string_view expected);
+void require_stage(const Model& model, Stage expected);
 
 }  // namespace halfstep::api

@@ -27,11 +27,11 @@ void set_bits(Model& model, const std::vector<LayerBits>& all) {
 
 Quantized quantize(const Model& network, const Platform& platform, const Dataset& data, const QuantizeOptions& options,
                    const Settings& settings) {
-  const std::string stage = stage_of(network);
-  if (stage == "prepared")
+  const Stage stage = stage_of(network);
+  if (stage == Stage::prepared)
     fail("network '{}' is prepared already; name layers whose bits are to change, or start from the float network",
          network.graph.name());
-  if (stage == "integer")
+  if (stage == Stage::integer)
     fail("network '{}' is an integer program, expected a float or prepared network", network.graph.name());
   Model model = network;
   if (options.preprocess) train::set_preprocess(model, *options.preprocess);
@@ -48,7 +48,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
 }
 
 Quantized change_bits(const Model& prepared, const std::vector<LayerBits>& bits) {
-  require_stage(prepared, "prepared");
+  require_stage(prepared, Stage::prepared);
   Model model = prepared;
   set_bits(model, bits);
   return described(std::move(model), 0);

@@ -86,7 +86,7 @@ class Quickstart {
 
   static Model given(const QuickstartRequest& request) {
     Model model = *request.network;
-    require_stage(model, "float");
+    require_stage(model, Stage::in_float);
     if (request.preprocess) train::set_preprocess(model, *request.preprocess);
     return model;
   }

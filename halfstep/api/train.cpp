@@ -8,7 +8,7 @@
 namespace halfstep::api {
 namespace {
 
-train::RunOptions run_options(const TrainOptions& options, const std::string& stage, uint64_t seed) {
+train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t seed) {
   train::RunOptions run;
   run.folder = options.folder;
   run.resume = options.resume;
@@ -17,7 +17,7 @@ train::RunOptions run_options(const TrainOptions& options, const std::string& st
   run.fit.seed = seed;
   run.fit.augment = options.augment;
   run.fit.distill = options.distill;
-  run.fit.learning_rate = options.learning_rate.value_or(stage == "float" ? 0.05 : 0.001);
+  run.fit.learning_rate = options.learning_rate.value_or(stage == Stage::in_float ? 0.05 : 0.001);
   run.fit.optimizer.weight_decay = 1e-4;
   run.fit.average_decay = 0.99;
   run.fit.keeps_best = options.keeps_best;
@@ -30,8 +30,8 @@ train::RunOptions run_options(const TrainOptions& options, const std::string& st
 Trained train(const Model& network, const Dataset& data, const TrainOptions& options, const Settings& settings) {
   if (options.epochs < 1) fail("epochs: found {}, expected at least 1", options.epochs);
   if (options.batch < 1) fail("batch: found {}, expected at least 1", options.batch);
-  const std::string stage = stage_of(network);
-  if (stage == "integer")
+  const Stage stage = stage_of(network);
+  if (stage == Stage::integer)
     fail("network '{}' is an integer program, which cannot be trained; train the prepared network it came from",
          network.graph.name());
   const auto parts = parts_for(network, data);

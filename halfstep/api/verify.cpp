@@ -79,8 +79,8 @@ verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& 
 
 verify::RoadReport verify(const Model& prepared, const Model& integer, const Dataset& data,
                           const VerifyOptions& options, const Settings& settings) {
-  require_stage(prepared, "prepared");
-  require_stage(integer, "integer");
+  require_stage(prepared, Stage::prepared);
+  require_stage(integer, Stage::integer);
   verify::Roads roads = roads_of(prepared, integer);
   add_engine(roads, options);
   if (!options.inject.empty()) verify::inject(roads.integer, options.inject);

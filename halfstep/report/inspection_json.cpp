@@ -45,7 +45,7 @@ nlohmann::ordered_json ports_json(const std::vector<formats::Port>& ports, const
 std::string as_json(const api::Inspection& found) {
   const runtime::ProgramSpec& spec = found.program.spec();
   nlohmann::ordered_json json = {
-      {"stage", found.stage}, {"name", found.model.graph.name()}, {"graph", print(found.model.graph)}};
+      {"stage", name(found.stage)}, {"name", found.model.graph.name()}, {"graph", print(found.model.graph)}};
   const runtime::MemoryReport memory = found.program.memory();
   json["memory"] = {{"planned", memory.planned}, {"naive", memory.naive}, {"tensors", memory.tensors}};
   json["instructions"] = nlohmann::ordered_json::array();

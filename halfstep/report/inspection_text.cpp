@@ -107,7 +107,7 @@ std::string coverage_text(const formats::Coverage& coverage) {
 }  // namespace
 
 std::string as_text(const api::Inspection& found, bool explain) {
-  return fmt::format("{} network '{}'\n\n{}\n", found.stage, found.model.graph.name(), print(found.model.graph)) +
+  return fmt::format("{} network '{}'\n\n{}\n", name(found.stage), found.model.graph.name(), print(found.model.graph)) +
          describe(found.compiled.graph, found.program, explain);
 }
 

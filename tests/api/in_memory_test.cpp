@@ -36,9 +36,9 @@ TEST(InMemory, FromNothingToProvenIntegers) {
   const Model network = trained();
   const Quantized prepared = quantize(network, quant::load_platform("onnxruntime_int8"), digits(), {}, {});
   const auto integer = convert(prepared.model);
-  EXPECT_EQ(stage_of(network), "float");
-  EXPECT_EQ(stage_of(prepared.model), "prepared");
-  EXPECT_EQ(stage_of(integer.model), "integer");
+  EXPECT_EQ(stage_of(network), Stage::in_float);
+  EXPECT_EQ(stage_of(prepared.model), Stage::prepared);
+  EXPECT_EQ(stage_of(integer.model), Stage::integer);
 
   const auto proof = verify(prepared.model, integer.model, digits(), {}, {});
   EXPECT_TRUE(proof.equal());
