@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "halfstep/arith/requantization.h"
+#include "halfstep/arith/rounding.h"
 
 namespace halfstep::arith {
 
@@ -31,12 +32,11 @@ struct MultiplierPair {
 };
 std::optional<MultiplierPair> to_multiplier_pair(double a, double b, int bits);
 
-/// floor(acc * factor + 1/2): half a step goes towards plus infinity. Exact for |acc| <= kMostScaled (accumulator.h):
-/// the product then lies inside int64, and the half is the product's highest bit below a step. Further out it wraps
-/// around.
-inline int64_t scale_half_up(int64_t acc, Multiplier factor) {
+/// acc * factor, rounded. Exact for |acc| <= kMostScaled (accumulator.h): the product then lies inside int64. Further
+/// out it wraps around.
+constexpr int64_t scale(int64_t acc, Multiplier factor, ShiftRounding rounding = ShiftRounding::half_up) {
   const auto product = static_cast<int64_t>(static_cast<uint64_t>(acc) * static_cast<uint64_t>(int64_t{factor.m}));
-  return (product >> factor.shift) + ((product >> (factor.shift - 1)) & 1);
+  return shift_right(product, factor.shift, rounding);
 }
 
 /// Shifts k of the power_of_two form: factors from 2^29 down to 2^-32.
@@ -48,7 +48,7 @@ bool is_power_of_two(double factor);
 /// k of a factor 2^-k; nothing when it is not a power of two or k lies outside its range.
 std::optional<int32_t> to_shift(double factor);
 
-/// The Multiplier with which scale_half_up scales by 2^-k.
+/// The Multiplier that scales by 2^-k.
 constexpr Multiplier shift_as_multiplier(int32_t k) {
   return k >= kMinShift ? Multiplier{1, k} : Multiplier{int32_t{1} << (1 - k), 1};
 }

@@ -60,7 +60,7 @@ Status RequantizeRule::fixed(double factor, Requantizer& result) const {
   if (!positive) return no_factor(form, factor, "");
   const auto negative = leaky ? to_factor(*this, factor * alpha) : positive;
   if (!negative) return no_factor(form, factor * alpha, " of negative accumulators");
-  result = FixedScale{*positive, *negative};
+  result = FixedScale{*positive, *negative, rounding};
   return {};
 }
 
@@ -108,7 +108,7 @@ Status RequantizeRule::for_sum(const SumScales& s, SumRequantizer& result) const
   const double a = wide(s.a) / wide(s.y), b = wide(s.b) / wide(s.y);
   const auto pair = to_multiplier_pair(a, b, multiplier_bits);
   if (pair && has_factor(form, a) && has_factor(form, b)) {
-    result = FixedSum{*pair, s.a_zero_point, s.b_zero_point, s.y_zero_point};
+    result = FixedSum{*pair, s.a_zero_point, s.b_zero_point, s.y_zero_point, rounding};
     return {};
   }
   for (const double factor : {a, b}) {

@@ -36,9 +36,10 @@ struct Clamp {
 struct FixedScale {
   Multiplier positive;
   Multiplier negative;  ///< for accumulators below zero; the same as positive but for leaky_relu
+  ShiftRounding rounding = ShiftRounding::half_up;
 
   int64_t code(int64_t acc, int32_t zero_point) const {
-    return scale_half_up(acc, acc < 0 ? negative : positive) + zero_point;
+    return scale(acc, acc < 0 ? negative : positive, rounding) + zero_point;
   }
 };
 
@@ -54,10 +55,11 @@ inline int64_t requantize(const Requantizer& requantizer, int64_t acc, int32_t z
 struct FixedSum {
   MultiplierPair factors;
   int32_t a_zero_point = 0, b_zero_point = 0, y_zero_point = 0;
+  ShiftRounding rounding = ShiftRounding::half_up;
 
   int64_t code(int64_t a, int64_t b) const {
     const int64_t sum = (a - a_zero_point) * factors.a + (b - b_zero_point) * factors.b;
-    return ((sum + (int64_t{1} << (factors.shift - 1))) >> factors.shift) + y_zero_point;
+    return shift_right(sum, factors.shift, rounding) + y_zero_point;
   }
 };
 
@@ -80,6 +82,7 @@ struct RequantizeRule {
   int multiplier_bits = 31;
   double alpha = 0.01;  ///< of leaky_relu
   Clamp codes = {};
+  ShiftRounding rounding = ShiftRounding::half_up;  ///< of forms with multipliers or shifts
 
   /// The codes with the activation in them: relu raises the low edge to the zero point, relu6 also lowers the high edge
   /// to the code of 6.

@@ -66,36 +66,36 @@ TEST(MultiplierPair, TheLargerSetsTheShift) {
   EXPECT_FALSE(to_multiplier_pair(0.5, 0.0, 31));
 }
 
-TEST(ScaleHalfUp, StoredVectors) {
+TEST(Scale, StoredVectors) {
   for (const int bits : {15, 31}) {
     const Multiplier half = *to_multiplier(0.5, bits);
-    EXPECT_EQ(scale_half_up(5, half), 3);
-    EXPECT_EQ(scale_half_up(-5, half), -2);
-    EXPECT_EQ(scale_half_up(3, half), 2);
-    EXPECT_EQ(scale_half_up(-3, half), -1);
+    EXPECT_EQ(scale(5, half), 3);
+    EXPECT_EQ(scale(-5, half), -2);
+    EXPECT_EQ(scale(3, half), 2);
+    EXPECT_EQ(scale(-3, half), -1);
     const Multiplier small = *to_multiplier(0.0123, bits);
-    EXPECT_EQ(scale_half_up(1000, small), 12);
-    EXPECT_EQ(scale_half_up(-1000, small), -12);
+    EXPECT_EQ(scale(1000, small), 12);
+    EXPECT_EQ(scale(-1000, small), -12);
   }
 }
 
-TEST(ScaleHalfUp, EqualsTheExactFloorOnExtremeAndRandomInputs) {
+TEST(Scale, EqualsTheExactFloorOnExtremeAndRandomInputs) {
   const std::vector<int64_t> accs = {
       0,       1,          -1,          INT32_MAX,    INT32_MIN,       int64_t{65535} * 65535,
       1 << 30, -(1 << 30), kMostScaled, -kMostScaled, kMostScaled - 1, int64_t{-65535} * 65535};
   for (int shift = kMinShift; shift <= kMaxShift; ++shift) {
     for (const int32_t m : {0, 1, 1 << 14, (1 << 15) - 1, 1 << 30, INT32_MAX}) {
       for (const int64_t acc : accs)
-        ASSERT_EQ(scale_half_up(acc, {m, shift}), static_cast<int64_t>(floor_half_up(acc, {m, shift})));
+        ASSERT_EQ(scale(acc, {m, shift}), static_cast<int64_t>(floor_half_up(acc, {m, shift})));
     }
   }
   Random random(2, 0);
   for (int i = 0; i < 200000; ++i) {
     const auto acc = static_cast<int32_t>(random.bits()) >> random.below(24);
     const Multiplier factor{static_cast<int32_t>(random.bits() >> 1), 1 + static_cast<int32_t>(random.below(62))};
-    ASSERT_EQ(scale_half_up(acc, factor), static_cast<int64_t>(floor_half_up(acc, factor)));
+    ASSERT_EQ(scale(acc, factor), static_cast<int64_t>(floor_half_up(acc, factor)));
     const long double exact = std::ldexp(static_cast<long double>(acc) * factor.m, -factor.shift);  // 62 bits: exact
-    ASSERT_EQ(scale_half_up(acc, factor), static_cast<int64_t>(std::floor(exact + 0.5L)));
+    ASSERT_EQ(scale(acc, factor), static_cast<int64_t>(std::floor(exact + 0.5L)));
   }
 }
 
@@ -114,8 +114,7 @@ TEST(ShiftAsMultiplier, EqualsTheExactFloor) {
     for (int i = 0; i < 2000; ++i) {
       const auto acc = i == 0 ? INT32_MIN : static_cast<int32_t>(random.bits()) >> random.below(31);
       const long double exact = std::ldexp(static_cast<long double>(acc), -k);
-      ASSERT_EQ(scale_half_up(acc, shift_as_multiplier(k)), static_cast<int64_t>(std::floor(exact + 0.5L)))
-          << acc << " " << k;
+      ASSERT_EQ(scale(acc, shift_as_multiplier(k)), static_cast<int64_t>(std::floor(exact + 0.5L))) << acc << " " << k;
     }
   }
 }

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <limits>
+#include <vector>
 
 #include "halfstep/base/random.h"
 
@@ -64,6 +65,51 @@ TEST(Rounding, Names) {
   EXPECT_EQ(parse_rounding("half_away"), Rounding::half_away);
   EXPECT_EQ(parse_rounding("half_up"), Rounding::half_up);
   EXPECT_EQ(parse_rounding("floor"), std::nullopt);
+}
+
+/// v / 2^shift by the rule, in 128 bits.
+int64_t rounded(int64_t v, int32_t shift, ShiftRounding rounding) {
+  const __int128 wide = v, half = static_cast<__int128>(1) << (shift - 1), whole = half * 2;
+  const __int128 floor = v >= 0 ? wide / whole : -((-wide + whole - 1) / whole);
+  const __int128 twice = (wide - floor * whole) * 2;  // what is dropped, in halves
+  if (rounding == ShiftRounding::doubled && shift > 31)
+    return rounded(rounded(v, 31, ShiftRounding::half_up), shift - 31, ShiftRounding::half_away);
+  bool up = twice > whole;
+  if (twice == whole)
+    up = rounding == ShiftRounding::half_up || rounding == ShiftRounding::doubled ||
+         (rounding == ShiftRounding::half_even && floor % 2 != 0) || (rounding == ShiftRounding::half_away && v >= 0);
+  return static_cast<int64_t>(floor + (up && rounding != ShiftRounding::truncate ? 1 : 0));
+}
+
+TEST(ShiftRight, FollowsTheRuleForAnyNumber) {
+  Random random(5, 0);
+  for (size_t r = 0; r < std::size(kShiftRoundings); ++r) {
+    const auto rounding = *parse_shift_rounding(kShiftRoundings[r]);
+    for (int32_t shift = 1; shift <= 62; ++shift) {
+      for (const int64_t v : {int64_t{0}, INT64_MAX, INT64_MIN, INT64_MIN + 1, int64_t{-1}, int64_t{1}})
+        ASSERT_EQ(shift_right(v, shift, rounding), rounded(v, shift, rounding)) << v << " " << shift << " " << r;
+      for (int i = 0; i < 2000; ++i) {
+        int64_t v = static_cast<int64_t>((uint64_t{random.bits()} << 32) | random.bits()) >> random.below(63);
+        if (i % 2 == 0) v &= ~((int64_t{1} << (shift - 1)) - 1);  // a tie, or a whole number
+        ASSERT_EQ(shift_right(v, shift, rounding), rounded(v, shift, rounding)) << v << " " << shift << " " << r;
+      }
+    }
+  }
+}
+
+TEST(ShiftRight, TiesByHand) {
+  const auto ties = [](ShiftRounding rounding) {
+    std::vector<int64_t> found;
+    for (const int64_t v : {1, 3, -1, -3}) found.push_back(shift_right(v, 1, rounding));
+    return found;
+  };
+  EXPECT_EQ(ties(ShiftRounding::half_up), (std::vector<int64_t>{1, 2, 0, -1}));
+  EXPECT_EQ(ties(ShiftRounding::half_even), (std::vector<int64_t>{0, 2, 0, -2}));
+  EXPECT_EQ(ties(ShiftRounding::half_away), (std::vector<int64_t>{1, 2, -1, -2}));
+  EXPECT_EQ(ties(ShiftRounding::truncate), (std::vector<int64_t>{0, 1, -1, -2}));
+  // Rounded twice: 0.4999... of a step becomes a half, and that a whole.
+  EXPECT_EQ(shift_right((int64_t{1} << 31) - 1, 32, ShiftRounding::half_up), 0);
+  EXPECT_EQ(shift_right((int64_t{1} << 31) - 1, 32, ShiftRounding::doubled), 1);
 }
 
 }  // namespace

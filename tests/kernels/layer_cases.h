@@ -143,7 +143,7 @@ struct LayerCase {
         continue;
       }
       if (in_float) continue;
-      const auto& [positive, negative] = std::get<arith::FixedScale>(requantizer);
+      const auto& [positive, negative, rounding] = std::get<arith::FixedScale>(requantizer);
       const auto stored = [&](arith::Multiplier m) { return arith::to_stored(requantize_rule().form, m); };
       shift.push_back(stored(positive).shift);
       multiplier.push_back(stored(positive).m);

@@ -16,7 +16,7 @@ template <class Pool>
 AverageSteps average_steps(const Pool& a, const std::set<int64_t>& divisors) {
   AverageSteps steps;
   const auto store = [&](int64_t divisor, int64_t multiplier, int64_t shift) {
-    if (divisors.contains(divisor)) steps[divisor] = stored_scale(multiplier, shift);
+    if (divisors.contains(divisor)) steps[divisor] = stored_scale(multiplier, shift, shift_rounding(a));
   };
   if (arith::traits(form_of(a)).keeps_scales) {
     for (const int64_t divisor : divisors)

@@ -30,7 +30,7 @@ void fill_piece(const View& out, int64_t piece, CodeAt&& code_at) {
 
 arith::Requantizer requantizer_of(const IntegerMul& a) {
   const auto form = form_of(a);
-  if (!arith::traits(form).keeps_scales) return stored_scale(a.multiplier, a.shift);
+  if (!arith::traits(form).keeps_scales) return stored_scale(a.multiplier, a.shift, shift_rounding(a));
   return arith::float_product(form, float_of(a.a_scale), float_of(a.b_scale), float_of(a.y_scale));
 }
 
@@ -169,7 +169,7 @@ Status run_lookup(const Call& call, int, int64_t piece) {
 
 Status run_rescale(const Call& call, int, int64_t piece) {
   const auto& t = state_of<IntegerRescale>(call);
-  const arith::Requantizer requantizer = stored_scale(t.multiplier, t.shift);
+  const arith::Requantizer requantizer = stored_scale(t.multiplier, t.shift, shift_rounding(t));
   visit_codes(call.in[IntegerRescale::in::x], [&](const auto* src) {
     fill_piece(call.out[IntegerRescale::out::out_], piece,
                [&](int64_t i) { return requantized(t, requantizer, src[i] - t.x_zero_point); });

@@ -40,7 +40,8 @@ arith::SumRequantizer stored_sum(const IntegerAdd& a) {
   return arith::FixedSum{{whole(a.a_multiplier), whole(a.b_multiplier), whole(a.shift)},
                          scales.a_zero_point,
                          scales.b_zero_point,
-                         scales.y_zero_point};
+                         scales.y_zero_point,
+                         shift_rounding(a)};
 }
 
 arith::Requantizer StoredSteps::requantizer(int64_t channel) const {
@@ -50,8 +51,8 @@ arith::Requantizer StoredSteps::requantizer(int64_t channel) const {
                               {x_scale, w_scale[i], y_scale, bias != nullptr ? bias[channel] : 0.0F, engine_layer});
   const auto factor = [&](const int32_t* m, const int32_t* k) { return arith::from_stored(form, entry(m, k, i)); };
   const arith::Multiplier positive = factor(multiplier, shift);
-  return arith::FixedScale{positive,
-                           negative_shift != nullptr ? factor(negative_multiplier, negative_shift) : positive};
+  const arith::Multiplier negative = negative_shift != nullptr ? factor(negative_multiplier, negative_shift) : positive;
+  return arith::FixedScale{positive, negative, rounding};
 }
 
 Status StoredSteps::check(int64_t channels) const {

@@ -6,6 +6,7 @@
 #include "halfstep/arith/requantizer.h"
 #include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
+#include "halfstep/kernels/quantized/rule.h"
 
 namespace halfstep::kernels {
 
@@ -17,6 +18,7 @@ inline int step_port(arith::Requantization form) {
 /// The operands that scale a layer's accumulators. Each has `count` entries: one for all channels, or one for each.
 struct StoredSteps {
   arith::Requantization form = arith::Requantization::fixed_point;
+  arith::ShiftRounding rounding = {};
   int64_t count = 1;
   const int32_t* shift = nullptr;
   const int32_t* multiplier = nullptr;           ///< fixed_point only
@@ -51,9 +53,9 @@ arith::Clamp clamp_of(const Attributes& attributes) {
 inline float float_of(double scale) { return static_cast<float>(scale); }
 
 /// What an operator with one factor states.
-inline arith::FixedScale stored_scale(int64_t multiplier, int64_t shift) {
+inline arith::FixedScale stored_scale(int64_t multiplier, int64_t shift, arith::ShiftRounding rounding) {
   const arith::Multiplier factor{static_cast<int32_t>(multiplier), static_cast<int32_t>(shift)};
-  return {factor, factor};
+  return {factor, factor, rounding};
 }
 
 arith::SumRequantizer stored_sum(const IntegerAdd& a);
@@ -61,12 +63,14 @@ arith::SumRequantizer stored_sum(const IntegerAdd& a);
 /// Form and scales of the attributes, and what the weights' extents say of the layer.
 struct StepForm {
   arith::Requantization form = arith::Requantization::fixed_point;
+  arith::ShiftRounding rounding = {};
   float x_scale = 1.0F, y_scale = 1.0F;
   arith::EngineLayer engine_layer;
 };
 template <class Attributes>
 StepForm step_form(const Attributes& attributes, std::span<const int64_t> weights) {
-  StepForm form{form_of(attributes), float_of(attributes.x_scale), float_of(attributes.y_scale), {}};
+  StepForm form{
+      form_of(attributes), shift_rounding(attributes), float_of(attributes.x_scale), float_of(attributes.y_scale), {}};
   if constexpr (requires { attributes.groups; })
     form.engine_layer = arith::EngineLayer::convolution(attributes.groups, weights[1], weights[0]);
   return form;
@@ -78,6 +82,7 @@ StoredSteps stored_steps(const StepForm& form, int64_t count, Data&& data) {
   using In = IntegerConv2d::in;
   const auto at = [&](int position) { return static_cast<const int32_t*>(data(position)); };
   return {form.form,
+          form.rounding,
           count,
           at(In::shift),
           at(In::multiplier),

@@ -9,6 +9,17 @@ namespace halfstep::kernels {
 
 using arith::RequantizeRule;
 
+/// Of operators that state one, else the default.
+template <class Typed>
+arith::ShiftRounding shift_rounding(const Typed& attributes) {
+  if constexpr (requires { attributes.shift_rounding; }) {
+    const auto rounding = arith::parse_shift_rounding(attributes.shift_rounding);
+    HS_CHECK(rounding.has_value());
+    return *rounding;
+  }
+  return {};
+}
+
 /// `Typed` is the generated attribute struct of an operator that requantizes.
 template <class Typed>
 RequantizeRule requantize_rule(const Typed& attributes) {
@@ -22,6 +33,7 @@ RequantizeRule requantize_rule(const Typed& attributes) {
     HS_CHECK(form.has_value());
     rule.form = *form;
     rule.multiplier_bits = static_cast<int>(attributes.multiplier_bits);
+    rule.rounding = shift_rounding(attributes);
   }
   if constexpr (requires { attributes.code_min; })
     rule.codes = {static_cast<int32_t>(attributes.code_min), static_cast<int32_t>(attributes.code_max)};

@@ -29,7 +29,7 @@ struct alignas(64) LaneSteps {
       factor[lane] = real->factor;
       return;
     }
-    const auto& [positive, negative] = std::get<arith::FixedScale>(requantizer);
+    const auto& [positive, negative, rounding] = std::get<arith::FixedScale>(requantizer);
     multiplier[lane] = positive.m;
     shift[lane] = positive.shift;
     negative_multiplier[lane] = negative.m;

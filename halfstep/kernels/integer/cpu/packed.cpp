@@ -92,7 +92,7 @@ Status pack(const Layer& layer, const Tiling& tiling, const Engine& engine, cons
       step.real = *real;
       continue;
     }
-    const auto& [positive, negative] = std::get<arith::FixedScale>(requantizer);
+    const auto& [positive, negative, rounding] = std::get<arith::FixedScale>(requantizer);
     step.positive = enlarged(positive);
     step.negative = enlarged(negative);
   }

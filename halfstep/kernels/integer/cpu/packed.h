@@ -9,7 +9,7 @@ namespace halfstep::kernels::integer {
 /// A channel's way from accumulator to code.
 struct ChannelStep {
   int32_t bias = 0;  ///< with what the zero point and code_offset add
-  /// Both for scale_half_up, with multipliers as large as they can be made; equal but for leaky_relu.
+  /// Both for scale, with multipliers as large as they can be made; equal but for leaky_relu.
   arith::Multiplier positive, negative;
   arith::FloatScale real;  ///< of forms that keep scales, which have no multipliers
 };

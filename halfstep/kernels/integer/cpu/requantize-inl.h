@@ -1,4 +1,4 @@
-// scale_half_up on vectors, beside the forms in float32. Included once for every target.
+// scale on vectors, beside the forms in float32. Included once for every target.
 #if defined(HALFSTEP_KERNELS_INTEGER_REQUANTIZE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_INTEGER_REQUANTIZE_INL_H_
 #undef HALFSTEP_KERNELS_INTEGER_REQUANTIZE_INL_H_

@@ -38,8 +38,8 @@ inline hn::Vec<Floats> real_of(IntVec steps, float scale) {
 template <class A, class B>
 IntVec fixed_code(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i) {
   const Halves left = product(a.steps(i), a.multiplier), right = product(b.steps(i), b.multiplier);
-  const int shift = std::get<arith::FixedSum>(row.sum).factors.shift;
-  return round_shift({left.even + right.even, left.odd + right.odd}, shift, row.scales.y_zero_point);
+  const auto& sum = std::get<arith::FixedSum>(row.sum);
+  return round_shift({left.even + right.even, left.odd + right.odd}, sum.factors.shift, sum.rounding, sum.y_zero_point);
 }
 
 template <class A, class B>

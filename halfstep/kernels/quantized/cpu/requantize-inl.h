@@ -1,4 +1,4 @@
-// scale_half_up in 64-bit lanes, as it is written, beside the forms in float32. Included once for every target.
+// arith::scale in 64-bit lanes, as it is written, beside the forms in float32. Included once for every target.
 #if defined(HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_
 #undef HALFSTEP_KERNELS_QUANTIZED_REQUANTIZE_INL_H_
@@ -63,40 +63,47 @@ inline IntVec joined(LongVec even, LongVec odd) {
   return hn::OddEven(hn::BitCast(Ints(), hn::ShiftLeft<32>(odd)), hn::BitCast(Ints(), even));
 }
 
-/// ((v + 2^(shift-1)) >> shift) + zero_point for results of at most 2^30 before the zero point.
-inline IntVec round_shift_small(Halves v, int shift, int32_t zero_point) {
-  const LongVec half = hn::Set(Longs(), int64_t{1} << (shift - 1));
-  return joined(hn::ShiftRightSame(v.even + half, shift), hn::ShiftRightSame(v.odd + half, shift)) +
-         hn::Set(Ints(), zero_point);
+/// arith::shift_right for numbers below 2^62 in magnitude.
+inline LongVec shift_right(LongVec v, int shift, arith::ShiftRounding rounding) {
+  using arith::ShiftRounding;
+  const Longs d;
+  const LongVec half = hn::Set(d, int64_t{1} << (shift - 1)), one = hn::Set(d, 1);
+  if (rounding == ShiftRounding::half_up) return hn::ShiftRightSame(v + half, shift);
+  if (rounding == ShiftRounding::truncate) return hn::ShiftRightSame(v, shift);
+  if (rounding == ShiftRounding::half_even)
+    return hn::ShiftRightSame(v + half - one + hn::And(hn::ShiftRightSame(v, shift), one), shift);
+  if (rounding == ShiftRounding::half_away) return hn::ShiftRightSame(v + half + hn::BroadcastSignBit(v), shift);
+  constexpr int kFirst = arith::kDoubledShift;
+  if (shift <= kFirst) return shift_right(v, shift, ShiftRounding::half_up);
+  return shift_right(shift_right(v, kFirst, ShiftRounding::half_up), shift - kFirst, ShiftRounding::half_away);
 }
 
-/// ((v + 2^(shift-1)) >> shift) + zero_point, saturated to int32.
-inline IntVec round_shift(Halves v, int shift, int32_t zero_point) {
+/// shift_right and the zero point, saturated to int32.
+inline IntVec round_shift(Halves v, int shift, arith::ShiftRounding rounding, int32_t zero_point) {
   using Limits = std::numeric_limits<int32_t>;
   const Longs d;
-  const LongVec half = hn::Set(d, int64_t{1} << (shift - 1));
   const LongVec offset = hn::Set(d, int64_t{zero_point});
   const LongVec low = hn::Set(d, int64_t{Limits::min()});
   const LongVec high = hn::Set(d, int64_t{Limits::max()});
-  const auto rounded = [&](LongVec x) {
-    return hn::Min(hn::Max(hn::ShiftRightSame(x + half, shift) + offset, low), high);
-  };
+  const auto rounded = [&](LongVec x) { return hn::Min(hn::Max(shift_right(x, shift, rounding) + offset, low), high); };
   return joined(rounded(v.even), rounded(v.odd));
 }
 
-inline IntVec scaled(IntVec acc, arith::Multiplier factor, int32_t zero_point) {
+inline IntVec scaled(IntVec acc, arith::Multiplier factor, arith::ShiftRounding rounding, int32_t zero_point) {
+  const Halves v = product(acc, factor.m);
   const bool is_small = int64_t{factor.m} <= int64_t{1} << (factor.shift - 1);  // at most half an accumulator
-  return is_small ? round_shift_small(product(acc, factor.m), factor.shift, zero_point)
-                  : round_shift(product(acc, factor.m), factor.shift, zero_point);
+  if (!is_small) return round_shift(v, factor.shift, rounding, zero_point);
+  return joined(shift_right(v.even, factor.shift, rounding), shift_right(v.odd, factor.shift, rounding)) +
+         hn::Set(Ints(), zero_point);
 }
 
 /// The code before the clamp, saturated to int32.
 inline IntVec unclamped_code(IntVec acc, const arith::Requantizer& requantizer, int32_t zero_point) {
   if (const auto* scale = std::get_if<arith::FloatScale>(&requantizer)) return float_code(acc, *scale, zero_point);
-  const auto& [positive, negative] = *std::get_if<arith::FixedScale>(&requantizer);
-  const IntVec code = scaled(acc, positive, zero_point);
+  const auto& [positive, negative, rounding] = *std::get_if<arith::FixedScale>(&requantizer);
+  const IntVec code = scaled(acc, positive, rounding, zero_point);
   if (positive == negative) return code;
-  return hn::IfThenElse(hn::Lt(acc, hn::Zero(Ints())), scaled(acc, negative, zero_point), code);
+  return hn::IfThenElse(hn::Lt(acc, hn::Zero(Ints())), scaled(acc, negative, rounding, zero_point), code);
 }
 
 }  // namespace halfstep::kernels::quantized::HWY_NAMESPACE
