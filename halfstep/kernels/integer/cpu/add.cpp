@@ -12,75 +12,38 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
-#include "halfstep/kernels/integer/cpu/requantize-inl.h"
+#include "halfstep/kernels/requantize-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using vectors::HWY_NAMESPACE::code_of;
+using vectors::HWY_NAMESPACE::Ints;
+using vectors::HWY_NAMESPACE::IntVec;
 
 template <class Code>
 IntVec load_codes(const Code* src) {
   return hn::PromoteTo(Ints(), hn::LoadU(hn::Rebind<Code, Ints>(), src));
 }
 
-/// Codes of a sum, clamped. The sum of two products is below 2^16 * 2^31 * 2 = 2^48 in magnitude.
-class FixedSum {
- public:
-  explicit FixedSum(const IntegerAdd& t)
-      : y_zero_point_(hn::Set(Ints(), static_cast<int32_t>(t.y_zero_point))),
-        a_factor_(hn::Set(Ints(), static_cast<int32_t>(t.a_multiplier))),
-        b_factor_(hn::Set(Ints(), static_cast<int32_t>(t.b_multiplier))),
-        a_zero_(hn::Set(Ints(), static_cast<int32_t>(t.a_zero_point))),
-        b_zero_(hn::Set(Ints(), static_cast<int32_t>(t.b_zero_point))),
-        shift_(static_cast<int>(t.shift)),
-        clamp_{static_cast<int32_t>(t.code_min - t.y_zero_point), static_cast<int32_t>(t.code_max - t.y_zero_point)} {}
+/// Codes of a sum, clamped.
+template <class Sum>
+struct ClampedSum {
+  explicit ClampedSum(const IntegerAdd& t)
+      : sum(std::get<Sum>(stored_sum(t))),
+        low(hn::Set(Ints(), static_cast<int32_t>(t.code_min))),
+        high(hn::Set(Ints(), static_cast<int32_t>(t.code_max))) {}
 
-  IntVec operator()(IntVec a, IntVec b) const {
-    const Products left = multiply(a - a_zero_, a_factor_);
-    const Products right = multiply(b - b_zero_, b_factor_);
-    return shift_half_up({left.even + right.even, left.odd + right.odd}, shift_, clamp_) + y_zero_point_;
-  }
+  IntVec operator()(IntVec a, IntVec b) const { return hn::Min(hn::Max(code_of(sum, a, b), low), high); }
 
- private:
-  IntVec y_zero_point_, a_factor_, b_factor_, a_zero_, b_zero_;
-  int shift_;
-  arith::Clamp clamp_;
-};
-
-/// The same by an engine: arith::EngineSum.
-class EngineSum {
- public:
-  explicit EngineSum(const IntegerAdd& t)
-      : sum_(std::get<arith::EngineSum>(stored_sum(t))),
-        low_(hn::Set(Ints(), static_cast<int32_t>(t.code_min))),
-        high_(hn::Set(Ints(), static_cast<int32_t>(t.code_max))) {}
-
-  IntVec operator()(IntVec a, IntVec b) const { return hn::Min(hn::Max(engine_sum(sum_, a, b), low_), high_); }
-
- private:
-  arith::EngineSum sum_;
-  IntVec low_, high_;
-};
-
-/// The same in float32: arith::FloatSum. Its clamp comes before the rounding, which is the same: the edges are whole.
-class FloatSum {
- public:
-  explicit FloatSum(const IntegerAdd& t)
-      : sum_(std::get<arith::FloatSum>(stored_sum(t))),
-        low_(hn::Set(Floats(), static_cast<float>(t.code_min))),
-        high_(hn::Set(Floats(), static_cast<float>(t.code_max))) {}
-
-  IntVec operator()(IntVec a, IntVec b) const {
-    return hn::NearestInt(hn::Min(hn::Max(float_sum(sum_, a, b), low_), high_));
-  }
-
- private:
-  arith::FloatSum sum_;
-  FloatVec low_, high_;
+  Sum sum;
+  IntVec low, high;
 };
 
 template <class Sum, class A, class B, class Out>
 void add(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t begin, int64_t end) {
-  const Sum sum(t);
+  const ClampedSum<Sum> sum(t);
   const auto sum_at = [&](const A* a_codes, const B* b_codes, Out* dst) {
     const hn::Rebind<Out, Ints> narrow;
     hn::StoreU(hn::DemoteTo(narrow, sum(load_codes(a_codes), load_codes(b_codes))), narrow, dst);
@@ -105,7 +68,7 @@ void add(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t b
 /// Bytes, as many as a vector holds: byte k of every word together, for each k.
 template <class Sum>
 void add_bytes(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t begin, int64_t end) {
-  const Sum sum(t);
+  const ClampedSum<Sum> sum(t);
   const Ints d;
   const hn::Repartition<uint8_t, Ints> bytes;
   const hn::Repartition<uint32_t, Ints> words;
@@ -147,9 +110,9 @@ Add add_from(DType a, DType b, DType out) {
 }
 
 Add add_of(arith::Requantization form, DType a, DType b, DType out) {
-  if (arith::traits(form).is_engine) return add_from<EngineSum>(a, b, out);
-  if (form == arith::Requantization::float32) return add_from<FloatSum>(a, b, out);
-  return add_from<FixedSum>(a, b, out);
+  if (arith::traits(form).is_engine) return add_from<arith::EngineSum>(a, b, out);
+  if (form == arith::Requantization::float32) return add_from<arith::FloatSum>(a, b, out);
+  return add_from<arith::FixedSum>(a, b, out);
 }
 
 }  // namespace halfstep::kernels::integer::HWY_NAMESPACE

@@ -13,7 +13,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
-#include "halfstep/kernels/integer/cpu/requantize-inl.h"
+#include "halfstep/kernels/requantize-inl.h"
 
 #ifndef HALFSTEP_KERNELS_INTEGER_NHWC_POOLS
 #define HALFSTEP_KERNELS_INTEGER_NHWC_POOLS
@@ -38,6 +38,11 @@ struct PoolState {
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using vectors::HWY_NAMESPACE::code_of;
+using vectors::HWY_NAMESPACE::Ints;
+using vectors::HWY_NAMESPACE::IntVec;
 
 /// visit(pixel) for what lies inside of window (oy, ox), from channel c on.
 template <class Visit>
@@ -79,12 +84,8 @@ void largest(const PoolState& state, const uint8_t* image, int64_t oy, uint8_t* 
 /// Sums of steps as codes, in 32 bits.
 HWY_INLINE IntVec codes_of(const PoolState& state, const arith::Requantizer& step, IntVec sum) {
   const Ints d;
-  const arith::Clamp inner{state.clamp.low - state.y_zero_point, state.clamp.high - state.y_zero_point};
-  if (const auto* scale = std::get_if<arith::FloatScale>(&step))
-    return hn::Min(hn::Max(float_code(sum, *scale, state.y_zero_point), hn::Set(d, state.clamp.low)),
-                   hn::Set(d, state.clamp.high));
-  const arith::Multiplier factor = std::get_if<arith::FixedScale>(&step)->positive;
-  return shift_half_up(multiply(sum, hn::Set(d, factor.m)), factor.shift, inner) + hn::Set(d, state.y_zero_point);
+  const IntVec code = code_of(sum, step, state.y_zero_point);
+  return hn::Min(hn::Max(code, hn::Set(d, state.clamp.low)), hn::Set(d, state.clamp.high));
 }
 
 void sums(const PoolState& state, const uint8_t* image, int64_t oy, uint8_t* dst) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "halfstep/base/divide.h"
 
@@ -10,13 +11,19 @@ namespace {
 
 constexpr size_t kLine = 64;
 
-/// floor(acc * m / 2^shift + 1/2) does not change when m and 2^shift grow alike.
+/// acc * m / 2^shift does not change when m and 2^shift grow alike, but what is rounded twice.
 arith::Multiplier enlarged(arith::Multiplier step) {
   while (step.m < int32_t{1} << 30 && step.shift < arith::kMaxShift) {
     step.m *= 2;
     ++step.shift;
   }
   return step;
+}
+
+arith::Requantizer enlarged(const arith::Requantizer& requantizer) {
+  const auto* scale = std::get_if<arith::FixedScale>(&requantizer);
+  if (scale == nullptr || scale->rounding == arith::ShiftRounding::doubled) return requantizer;
+  return arith::FixedScale{enlarged(scale->positive), enlarged(scale->negative), scale->rounding};
 }
 
 /// The weights of one output channel, [channel][tap].
@@ -84,17 +91,10 @@ Status pack(const Layer& layer, const Tiling& tiling, const Engine& engine, cons
     const int64_t group = o / layer.outputs;
     const OutputWeights from{layer, parameters.weights + o * layer.weights_of_output()};
     pack_output(from, tiling, engine, slot, const_cast<std::byte*>(packing.weights(packed, group, block)));
-    const arith::Requantizer requantizer = parameters.steps.requantizer(o);
-    auto& step = const_cast<ChannelStep&>(packing.steps(packed, group, block)[slot]);
+    auto& step = *std::construct_at(const_cast<ChannelStep*>(packing.steps(packed, group, block)) + slot);
     const int32_t bias = parameters.bias == nullptr ? 0 : parameters.bias[o];
     step.bias = static_cast<int32_t>(static_cast<uint32_t>(bias) + shift * static_cast<uint32_t>(from.sum()));
-    if (const auto* real = std::get_if<arith::FloatScale>(&requantizer)) {
-      step.real = *real;
-      continue;
-    }
-    const auto& [positive, negative, rounding] = std::get<arith::FixedScale>(requantizer);
-    step.positive = enlarged(positive);
-    step.negative = enlarged(negative);
+    step.requantizer = enlarged(parameters.steps.requantizer(o));
   }
   return {};
 }

@@ -8,10 +8,8 @@ namespace halfstep::kernels::integer {
 
 /// A channel's way from accumulator to code.
 struct ChannelStep {
-  int32_t bias = 0;  ///< with what the zero point and code_offset add
-  /// Both for scale, with multipliers as large as they can be made; equal but for leaky_relu.
-  arith::Multiplier positive, negative;
-  arith::FloatScale real;  ///< of forms that keep scales, which have no multipliers
+  int32_t bias = 0;                ///< with what the zero point and code_offset add
+  arith::Requantizer requantizer;  ///< with multipliers as large as they can be made
 };
 
 /// Where a layer's packed parts lie: weights [group][block][row / row_tile][output][row % row_tile] of units, then

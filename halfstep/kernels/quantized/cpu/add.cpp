@@ -13,69 +13,55 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
-#include "halfstep/kernels/quantized/cpu/requantize-inl.h"
+#include "halfstep/kernels/quantized/cpu/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantized::HWY_NAMESPACE {
 
-/// One of the two, element by element.
 template <class Code>
-struct Summand {
-  const Code* codes;
-  int32_t zero_point;
-  float scale;
-  int32_t multiplier;
-
-  IntVec code(int64_t i) const { return hn::PromoteTo(Ints(), hn::LoadU(hn::Rebind<Code, Ints>(), codes + i)); }
-  IntVec steps(int64_t i) const { return code(i) - hn::Set(Ints(), zero_point); }
-};
+IntVec load_codes(const Code* codes) {
+  return hn::PromoteTo(Ints(), hn::LoadU(hn::Rebind<Code, Ints>(), codes));
+}
 
 /// Steps times scale in float32: arith::real_of, as long as code and zero point are below 2^24.
-inline hn::Vec<Floats> real_of(IntVec steps, float scale) {
-  return hn::ConvertTo(Floats(), steps) * hn::Set(Floats(), scale);
+inline hn::Vec<Floats> real_of(IntVec codes, int32_t zero_point, float scale) {
+  return hn::ConvertTo(Floats(), codes - hn::Set(Ints(), zero_point)) * hn::Set(Floats(), scale);
 }
 
-template <class A, class B>
-IntVec fixed_code(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i) {
-  const Halves left = product(a.steps(i), a.multiplier), right = product(b.steps(i), b.multiplier);
-  const auto& sum = std::get<arith::FixedSum>(row.sum);
-  return round_shift({left.even + right.even, left.odd + right.odd}, sum.factors.shift, sum.rounding, sum.y_zero_point);
-}
+/// Where the results of a vector go; `unclamped` and `real` both or neither.
+template <class Out>
+struct SumResults {
+  Out* out;
+  int32_t* unclamped;
+  float* real;
+  bool stream;
+};
 
-template <class A, class B>
-IntVec unclamped_sum(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i) {
-  if (const auto* sum = std::get_if<arith::FloatSum>(&row.sum))
-    return whole_steps(float_sum(*sum, a.code(i), b.code(i)));
-  if (const auto* sum = std::get_if<arith::EngineSum>(&row.sum)) return engine_sum(*sum, a.code(i), b.code(i));
-  return fixed_code(row, a, b, i);
-}
-
-template <class A, class B, class Out>
-void add_lanes(const SumRow& row, const Summand<A>& a, const Summand<B>& b, int64_t i, Out* out, int32_t* unclamped,
-               float* real, bool stream) {
+template <class Sum, class A, class B, class Out>
+void add_lanes(const Sum& sum, const SumRow& row, const A* a_codes, const B* b_codes, const SumResults<Out>& to) {
   const Ints d;
-  const IntVec code = unclamped_sum(row, a, b, i);
+  const IntVec a = load_codes(a_codes), b = load_codes(b_codes);
+  const IntVec code = code_of(sum, a, b);
   const IntVec clamped = hn::Min(hn::Max(code, hn::Set(d, row.clamp.low)), hn::Set(d, row.clamp.high));
-  hn::StoreU(hn::DemoteTo(hn::Rebind<Out, Ints>(), clamped), hn::Rebind<Out, Ints>(), out);
-  if (unclamped == nullptr) return;
-  put(code, d, unclamped, stream);
-  put(real_of(a.steps(i), a.scale) + real_of(b.steps(i), b.scale), Floats(), real, stream);
+  hn::StoreU(hn::DemoteTo(hn::Rebind<Out, Ints>(), clamped), hn::Rebind<Out, Ints>(), to.out);
+  if (to.unclamped == nullptr) return;
+  put(code, d, to.unclamped, to.stream);
+  const arith::SumScales& s = row.scales;
+  put(real_of(a, s.a_zero_point, s.a) + real_of(b, s.b_zero_point, s.b), Floats(), to.real, to.stream);
 }
 
-template <class A, class B, class Out>
-void add_row(const SumRow& row) {
-  const auto* fixed = std::get_if<arith::FixedSum>(&row.sum);
-  const arith::MultiplierPair factors = fixed == nullptr ? arith::MultiplierPair() : fixed->factors;
-  const arith::SumScales& scales = row.scales;
-  Summand<A> a{static_cast<const A*>(row.a), scales.a_zero_point, scales.a, factors.a};
-  Summand<B> b{static_cast<const B*>(row.b), scales.b_zero_point, scales.b, factors.b};
+template <class Sum, class A, class B, class Out>
+void add_all(const Sum& sum, const SumRow& row) {
+  const auto* a = static_cast<const A*>(row.a);
+  const auto* b = static_cast<const B*>(row.b);
   auto* out = static_cast<Out*>(row.out);
   const bool all = row.unclamped != nullptr;
   const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
   const bool stream = may_stream(row.past_caches, row.unclamped) && may_stream(row.past_caches, row.real);
   int64_t i = 0;
   for (; i + lanes <= row.size; i += lanes)
-    add_lanes(row, a, b, i, out + i, all ? row.unclamped + i : nullptr, all ? row.real + i : nullptr, stream);
+    add_lanes(sum, row, a + i, b + i,
+              SumResults<Out>{out + i, all ? row.unclamped + i : nullptr, all ? row.real + i : nullptr, stream});
   const int64_t left = row.size - i;
   if (left == 0) return;
   constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
@@ -84,15 +70,18 @@ void add_row(const SumRow& row) {
   Out out_rest[kMostLanes];
   int32_t unclamped_rest[kMostLanes];
   float real_rest[kMostLanes];
-  std::copy_n(a.codes + i, left, a_rest);
-  std::copy_n(b.codes + i, left, b_rest);
-  a.codes = a_rest;
-  b.codes = b_rest;
-  add_lanes(row, a, b, 0, out_rest, unclamped_rest, real_rest, false);
+  std::copy_n(a + i, left, a_rest);
+  std::copy_n(b + i, left, b_rest);
+  add_lanes(sum, row, a_rest, b_rest, SumResults<Out>{out_rest, unclamped_rest, real_rest, false});
   std::copy_n(out_rest, left, out + i);
   if (!all) return;
   std::copy_n(unclamped_rest, left, row.unclamped + i);
   std::copy_n(real_rest, left, row.real + i);
+}
+
+template <class A, class B, class Out>
+void add_row(const SumRow& row) {
+  std::visit([&](const auto& sum) { add_all<std::decay_t<decltype(sum)>, A, B, Out>(sum, row); }, row.sum);
 }
 
 using AddRow = void (*)(const SumRow& row);

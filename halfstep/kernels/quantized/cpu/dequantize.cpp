@@ -13,7 +13,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
-#include "halfstep/kernels/quantized/cpu/requantize-inl.h"
+#include "halfstep/kernels/quantized/cpu/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantized::HWY_NAMESPACE {

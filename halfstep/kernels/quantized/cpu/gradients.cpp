@@ -15,7 +15,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
-#include "halfstep/kernels/quantized/cpu/requantize-inl.h"
+#include "halfstep/kernels/quantized/cpu/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantized::HWY_NAMESPACE {
@@ -68,7 +68,7 @@ DoubleVec accumulator_lanes(const GradientRow& row, const BackwardRule& rule, co
                             const int32_t* accs, float* grads, bool stream) {
   const FloatVec out_grad = hn::LoadU(Floats(), out_grads);
   const IntVec acc = hn::LoadU(Ints(), accs);
-  const IntVec code = unclamped_code(acc, *row.requantizer, rule.zero_point);
+  const IntVec code = code_of(acc, *row.requantizer, rule.zero_point);
   const auto negative = hn::RebindMask(Floats(), hn::Lt(acc, hn::Zero(Ints())));
   const FloatVec slope =
       hn::IfThenElse(negative, hn::Set(Floats(), static_cast<float>(row.alpha)), hn::Set(Floats(), 1.0F));

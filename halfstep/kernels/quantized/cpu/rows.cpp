@@ -8,39 +8,59 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
-#include "halfstep/kernels/quantized/cpu/requantize-inl.h"
+#include "halfstep/kernels/quantized/cpu/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantized::HWY_NAMESPACE {
 
 int64_t lanes() { return static_cast<int64_t>(hn::Lanes(Ints())); }
 
-template <class Code>
-void requantize_lanes(const RequantizeRow& row, const int32_t* sums, int32_t* acc, bool stream, Code* codes) {
-  const Ints d;
-  const hn::Rebind<Code, Ints> narrow;
-  const IntVec sum = hn::LoadU(d, sums) + hn::Set(d, row.step.bias);
-  if (acc != nullptr) put(sum + hn::Set(d, row.step.shown_bias), d, acc, stream);
-  const IntVec code = unclamped_code(sum, row.step.requantizer, row.zero_point);
-  const IntVec clamped = hn::Min(hn::Max(code, hn::Set(d, row.clamp.low)), hn::Set(d, row.clamp.high));
-  hn::StoreU(hn::DemoteTo(narrow, clamped), narrow, codes);
+/// What the elements of a row share.
+template <class Lanes, class Code>
+struct RowLanes {
+  Lanes code_of;
+  IntVec bias, shown_bias, low, high;
+
+  RowLanes(const RequantizeRow& row, const Lanes& lanes)
+      : code_of(lanes),
+        bias(hn::Set(Ints(), row.step.bias)),
+        shown_bias(hn::Set(Ints(), row.step.shown_bias)),
+        low(hn::Set(Ints(), row.clamp.low)),
+        high(hn::Set(Ints(), row.clamp.high)) {}
+
+  void operator()(const int32_t* sums, int32_t* acc, bool stream, Code* codes) const {
+    const Ints d;
+    const hn::Rebind<Code, Ints> narrow;
+    const IntVec sum = hn::LoadU(d, sums) + bias;
+    if (acc != nullptr) put(sum + shown_bias, d, acc, stream);
+    hn::StoreU(hn::DemoteTo(narrow, hn::Min(hn::Max(code_of(sum), low), high)), narrow, codes);
+  }
+};
+
+template <class Code, class Lanes>
+void requantize_by(const RequantizeRow& row, const Lanes& of) {
+  const RowLanes<Lanes, Code> requantize(row, of);
+  const int32_t* sums_of_row = row.sums;
+  int32_t* acc = row.acc;
+  auto* codes = static_cast<Code*>(row.codes);
+  const bool stream = may_stream(row.past_caches, acc);
+  const int64_t size = row.size;
+  int64_t i = 0;
+  for (; i + lanes() <= size; i += lanes())
+    requantize(sums_of_row + i, acc == nullptr ? nullptr : acc + i, stream, codes + i);
+  if (i == size) return;
+  constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
+  int32_t sums[kMostLanes] = {};
+  Code rest[kMostLanes];
+  std::copy(sums_of_row + i, sums_of_row + size, sums);
+  requantize(sums, sums, false, rest);
+  std::copy_n(rest, size - i, codes + i);
+  if (acc != nullptr) std::copy_n(sums, size - i, acc + i);
 }
 
 template <class Code>
 void requantize_row(const RequantizeRow& row) {
-  auto* codes = static_cast<Code*>(row.codes);
-  const bool stream = may_stream(row.past_caches, row.acc);
-  int64_t i = 0;
-  for (; i + lanes() <= row.size; i += lanes())
-    requantize_lanes(row, row.sums + i, row.acc == nullptr ? nullptr : row.acc + i, stream, codes + i);
-  if (i == row.size) return;
-  constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
-  int32_t sums[kMostLanes] = {};
-  Code rest[kMostLanes];
-  std::copy(row.sums + i, row.sums + row.size, sums);
-  requantize_lanes(row, sums, sums, false, rest);
-  std::copy_n(rest, row.size - i, codes + i);
-  if (row.acc != nullptr) std::copy_n(sums, row.size - i, row.acc + i);
+  with_lanes(row.step.requantizer, row.zero_point, [&](const auto& lanes) { requantize_by<Code>(row, lanes); });
 }
 
 void subtract_u8(const uint8_t* src, int64_t size, int32_t zero_point, float* dst) {
