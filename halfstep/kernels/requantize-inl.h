@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "halfstep/arith/requantizer.h"
+#include "halfstep/kernels/codes.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -23,6 +24,29 @@ using Floats = hn::ScalableTag<float>;
 using FloatVec = hn::Vec<Floats>;
 using Longs = hn::Repartition<int64_t, Ints>;
 using LongVec = hn::Vec<Longs>;
+
+/// Codes of one or two bytes in memory, Word being the unsigned type of that width. A signed code is the unsigned one of
+/// a zero point that lies half the range further up, but for its highest bit.
+template <class Word>
+struct CodeLanes {
+  using Narrow = hn::Rebind<Word, Ints>;
+
+  explicit CodeLanes(DType codes)
+      : middle(is_signed(codes) ? 1 << (8 * sizeof(Word) - 1) : 0), flip(static_cast<Word>(middle)) {}
+
+  HWY_INLINE IntVec load(const Word* from) const {
+    const Narrow narrow;
+    return hn::PromoteTo(Ints(), hn::Xor(hn::LoadU(narrow, from), hn::Set(narrow, flip))) - hn::Set(Ints(), middle);
+  }
+  /// Codes of that type.
+  HWY_INLINE void store(IntVec codes, Word* to) const {
+    const Narrow narrow;
+    hn::StoreU(hn::Xor(hn::DemoteTo(narrow, codes + hn::Set(Ints(), middle)), hn::Set(narrow, flip)), narrow, to);
+  }
+
+  int32_t middle;
+  Word flip;
+};
 
 /// arith::whole_steps.
 inline IntVec whole_steps(FloatVec steps) {

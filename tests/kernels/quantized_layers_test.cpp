@@ -228,7 +228,7 @@ TEST(quantized_layers, refusals_are_sentences) {
             "oneDNN's int8 is not exact below vnni, and avx512 was asked for");
   if (cpu_level() >= CpuLevel::vnni) {
     EXPECT_EQ(verdict_of(cpu_quantized_conv2d_onednn_int8, wide, cpu_level()).reason(),
-              "oneDNN's int8 takes u8 codes, x has u16");
+              "oneDNN's int8 takes codes of one byte, x has u16");
   }
   if (cpu_level() >= CpuLevel::avx2) {
     const KernelCase large = LayerCase({.n = 1, .c = 1, .h = 30, .w = 30, .o = 1, .kh = 23, .kw = 23}, {}).quantized();

@@ -44,12 +44,9 @@ Status run_add(const Call& call, int, int64_t piece) {
   const auto& t = state_of<IntegerAdd>(call);
   std::visit(
       [&](const auto& sum) {
-        visit_codes(call.in[IntegerAdd::in::a], [&](const auto* a) {
-          visit_codes(call.in[IntegerAdd::in::b], [&](const auto* b) {
+        const CodeReader a(call.in[IntegerAdd::in::a]), b(call.in[IntegerAdd::in::b]);
             fill_piece(call.out[IntegerAdd::out::out_], piece,
                        [&](int64_t i) { return clamp_of(t).apply(sum.code(a[i], b[i])); });
-          });
-        });
       },
       stored_sum(t));
   return {};
@@ -61,14 +58,11 @@ Status run_mul(const Call& call, int, int64_t piece) {
   const View& out = call.out[IntegerMul::out::out_];
   const ConstView& a_view = call.in[IntegerMul::in::a];
   const ConstView& b_view = call.in[IntegerMul::in::b];
-  visit_codes(a_view, [&](const auto* a) {
-    visit_codes(b_view, [&](const auto* b) {
+  const CodeReader a(a_view), b(b_view);
       fill_piece(out, piece, [&](int64_t i) {
         const int64_t a_steps = a[broadcast_index(a_view.dims, out.dims, i)] - t.a_zero_point;
         const int64_t b_steps = b[broadcast_index(b_view.dims, out.dims, i)] - t.b_zero_point;
         return requantized(t, requantizer, a_steps * b_steps);
-      });
-    });
   });
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include "halfstep/arith/bias.h"
 #include "halfstep/arith/range.h"
+#include "halfstep/kernels/codes.h"
 #include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantize/channels.h"
@@ -86,20 +87,12 @@ void dequantize_as(const Call& call) {
 }
 
 Status run_quantize(const Call& call, int, int64_t) {
-  switch (call.out[Quantize::out::out_].dtype) {
-    case DType::u8: quantize_as<uint8_t>(call); break;
-    case DType::u16: quantize_as<uint16_t>(call); break;
-    default: quantize_as<int8_t>(call);
-  }
+  with_codes(call.out[Quantize::out::out_].dtype, [&]<class Code>() { quantize_as<Code>(call); });
   return {};
 }
 
 Status run_dequantize(const Call& call, int, int64_t) {
-  switch (call.in[Dequantize::in::x].dtype) {
-    case DType::u8: dequantize_as<uint8_t>(call); break;
-    case DType::u16: dequantize_as<uint16_t>(call); break;
-    default: dequantize_as<int8_t>(call);
-  }
+  with_codes(call.in[Dequantize::in::x].dtype, [&]<class Code>() { dequantize_as<Code>(call); });
   return {};
 }
 

@@ -58,14 +58,11 @@ Status run_add(const Call& call, int, int64_t piece) {
   if (Status status = state.rule.for_sum(scales, requantizer); !status.ok()) return status;
   std::visit(
       [&](const auto& sum) {
-        visit_codes(a.view, [&](const auto* a_codes) {
-          visit_codes(b.view, [&](const auto* b_codes) {
+        const CodeReader a_codes(a.view), b_codes(b.view);
             const auto element = [&](int64_t i) -> Requantized {
               return {sum.code(a_codes[i], b_codes[i]), a.real(a_codes[i]) + b.real(b_codes[i])};
             };
             store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
-          });
-        });
       },
       requantizer);
   return {};
@@ -80,8 +77,7 @@ Status run_mul(const Call& call, int, int64_t piece) {
   arith::Requantizer requantizer;
   if (Status status = state.rule.for_product(a.scale, b.scale, y.scale, requantizer); !status.ok()) return status;
   const auto out = call.out[QuantizedMul::out::out_].dims;
-  visit_codes(a.view, [&](const auto* a_codes) {
-    visit_codes(b.view, [&](const auto* b_codes) {
+  const CodeReader a_codes(a.view), b_codes(b.view);
       const auto element = [&](int64_t i) -> Requantized {
         const int64_t a_code = a_codes[broadcast_index(a.view.dims, out, i)];
         const int64_t b_code = b_codes[broadcast_index(b.view.dims, out, i)];
@@ -89,8 +85,6 @@ Status run_mul(const Call& call, int, int64_t piece) {
         return {arith::requantize(requantizer, acc, y.zero_point), a.real(a_code) * b.real(b_code)};
       };
       store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
-    });
-  });
   return {};
 }
 

@@ -1,11 +1,18 @@
 #include "halfstep/kernels/quantized/rule.h"
 
+#include <limits>
+
+#include "halfstep/kernels/codes.h"
+
 namespace halfstep::kernels {
 
-Status check_zero_point(int32_t zero_point, bool wide_codes) {
-  const int32_t last = wide_codes ? 65535 : 255;
-  if (zero_point >= 0 && zero_point <= last) return {};
-  return Status(fmt::format("x_zero_point is {}, expected a code from 0 to {}", zero_point, last));
+Status check_zero_point(int32_t zero_point, DType codes) {
+  return with_codes(codes, [&]<class Code>() {
+    using Limits = std::numeric_limits<Code>;
+    if (zero_point >= Limits::min() && zero_point <= Limits::max()) return Status();
+    return Status(
+        fmt::format("x_zero_point is {}, expected a code from {} to {}", zero_point, Limits::min(), Limits::max()));
+  });
 }
 
 }  // namespace halfstep::kernels

@@ -3,6 +3,7 @@
 
 #include "halfstep/arith/requantizer.h"
 #include "halfstep/base/attribute.h"
+#include "halfstep/base/dtype.h"
 #include "halfstep/base/status.h"
 
 namespace halfstep::kernels {
@@ -49,6 +50,6 @@ struct RuleState {
 };
 
 /// Error where a zero point is not among the codes of a tensor.
-Status check_zero_point(int32_t zero_point, bool wide_codes);
+Status check_zero_point(int32_t zero_point, DType codes);
 
 }  // namespace halfstep::kernels

@@ -14,18 +14,28 @@
 // behind Highway's own headers: it is compiled once for every target
 #include "halfstep/kernels/requantize-inl.h"
 
+#ifndef HALFSTEP_KERNELS_INTEGER_ADD
+#define HALFSTEP_KERNELS_INTEGER_ADD
+namespace halfstep::kernels::integer {
+
+struct AddCall {
+  const IntegerAdd* attributes;
+  const void *a, *b;
+  void* out;
+  DType types[3];  ///< of a, b and out
+};
+
+}  // namespace halfstep::kernels::integer
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using vectors::HWY_NAMESPACE::code_of;
+using vectors::HWY_NAMESPACE::CodeLanes;
 using vectors::HWY_NAMESPACE::Ints;
 using vectors::HWY_NAMESPACE::IntVec;
-
-template <class Code>
-IntVec load_codes(const Code* src) {
-  return hn::PromoteTo(Ints(), hn::LoadU(hn::Rebind<Code, Ints>(), src));
-}
 
 /// Codes of a sum, clamped.
 template <class Sum>
@@ -42,15 +52,17 @@ struct ClampedSum {
 };
 
 template <class Sum, class A, class B, class Out>
-void add(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t begin, int64_t end) {
-  const ClampedSum<Sum> sum(t);
-  const auto sum_at = [&](const A* a_codes, const B* b_codes, Out* dst) {
-    const hn::Rebind<Out, Ints> narrow;
-    hn::StoreU(hn::DemoteTo(narrow, sum(load_codes(a_codes), load_codes(b_codes))), narrow, dst);
+void add(const AddCall& call, int64_t begin, int64_t end) {
+  const ClampedSum<Sum> sum(*call.attributes);
+  const CodeLanes<A> a_lanes(call.types[0]);
+  const CodeLanes<B> b_lanes(call.types[1]);
+  const CodeLanes<Out> out_lanes(call.types[2]);
+  const auto sum_at = [&](const A* a, const B* b, Out* out) {
+    out_lanes.store(sum(a_lanes.load(a), b_lanes.load(b)), out);
   };
-  const auto* a_src = static_cast<const A*>(a);
-  const auto* b_src = static_cast<const B*>(b);
-  auto* dst = static_cast<Out*>(out);
+  const auto* a_src = static_cast<const A*>(call.a);
+  const auto* b_src = static_cast<const B*>(call.b);
+  auto* dst = static_cast<Out*>(call.out);
   const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
   int64_t i = begin;
   for (; i + lanes <= end; i += lanes) sum_at(a_src + i, b_src + i, dst + i);
@@ -67,14 +79,14 @@ void add(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t b
 
 /// Bytes, as many as a vector holds: byte k of every word together, for each k.
 template <class Sum>
-void add_bytes(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t begin, int64_t end) {
-  const ClampedSum<Sum> sum(t);
+void add_bytes(const AddCall& call, int64_t begin, int64_t end) {
+  const ClampedSum<Sum> sum(*call.attributes);
   const Ints d;
   const hn::Repartition<uint8_t, Ints> bytes;
   const hn::Repartition<uint32_t, Ints> words;
   const auto lanes = static_cast<int64_t>(hn::Lanes(bytes));
-  const auto* a_src = static_cast<const uint8_t*>(a);
-  const auto* b_src = static_cast<const uint8_t*>(b);
+  const auto* a_src = static_cast<const uint8_t*>(call.a);
+  const auto* b_src = static_cast<const uint8_t*>(call.b);
   const auto low_byte = hn::Set(words, 0xFF);
   int64_t i = begin;
   for (; i + lanes <= end; i += lanes) {
@@ -90,23 +102,23 @@ void add_bytes(const IntegerAdd& t, const void* a, const void* b, void* out, int
     const auto high =
         hn::Or(hn::ShiftLeft<16>(sum_of(byte(hn::ShiftRight<16>(a_words)), byte(hn::ShiftRight<16>(b_words)))),
                hn::ShiftLeft<24>(sum_of(hn::ShiftRight<24>(a_words), hn::ShiftRight<24>(b_words))));
-    hn::StoreU(hn::BitCast(bytes, hn::Or(low, high)), bytes, static_cast<uint8_t*>(out) + i);
+    hn::StoreU(hn::BitCast(bytes, hn::Or(low, high)), bytes, static_cast<uint8_t*>(call.out) + i);
   }
-  add<Sum, uint8_t, uint8_t, uint8_t>(t, a, b, out, i, end);
+  add<Sum, uint8_t, uint8_t, uint8_t>(call, i, end);
 }
 
-using Add = void (*)(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t begin, int64_t end);
+using Add = void (*)(const AddCall& call, int64_t begin, int64_t end);
 
 template <class Sum, class A, class B>
 Add add_to(DType out) {
-  return out == DType::u8 ? &add<Sum, A, B, uint8_t> : &add<Sum, A, B, uint16_t>;
+  return is_wide(out) ? &add<Sum, A, B, uint16_t> : &add<Sum, A, B, uint8_t>;
 }
 
 template <class Sum>
 Add add_from(DType a, DType b, DType out) {
   if (a == DType::u8 && b == DType::u8 && out == DType::u8) return &add_bytes<Sum>;
-  if (a == DType::u8) return b == DType::u8 ? add_to<Sum, uint8_t, uint8_t>(out) : add_to<Sum, uint8_t, uint16_t>(out);
-  return b == DType::u8 ? add_to<Sum, uint16_t, uint8_t>(out) : add_to<Sum, uint16_t, uint16_t>(out);
+  if (is_wide(a)) return is_wide(b) ? add_to<Sum, uint16_t, uint16_t>(out) : add_to<Sum, uint16_t, uint8_t>(out);
+  return is_wide(b) ? add_to<Sum, uint8_t, uint16_t>(out) : add_to<Sum, uint8_t, uint8_t>(out);
 }
 
 Add add_of(arith::Requantization form, DType a, DType b, DType out) {
@@ -123,7 +135,7 @@ namespace halfstep::kernels {
 namespace integer {
 namespace {
 
-using Add = void (*)(const IntegerAdd& t, const void* a, const void* b, void* out, int64_t begin, int64_t end);
+using Add = void (*)(const AddCall& call, int64_t begin, int64_t end);
 
 /// A few microseconds of work.
 constexpr int64_t kSums = int64_t{1} << 14;
@@ -147,7 +159,8 @@ Status run_add(const Call& call, int, int64_t piece) {
   const auto& state = state_of<AddState>(call);
   const View& out = call.out[IntegerAdd::out::out_];
   const int64_t begin = piece * kSums;
-  state.add(state.attributes, call.in[IntegerAdd::in::a].data, call.in[IntegerAdd::in::b].data, out.data, begin,
+  const ConstView &a = call.in[IntegerAdd::in::a], &b = call.in[IntegerAdd::in::b];
+  state.add({&state.attributes, a.data, b.data, out.data, {a.dtype, b.dtype, out.dtype}}, begin,
             std::min(out.size(), begin + kSums));
   return {};
 }

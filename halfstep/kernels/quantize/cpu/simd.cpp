@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 
+#include "halfstep/kernels/codes.h"
 #include "halfstep/kernels/elements-inl.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantize/channels.h"
@@ -145,19 +146,11 @@ PieceFunction choose_fake_quantize(const arith::CodeRule& rule) { return choose_
 PieceFunction choose_fake_quantize_grad(const arith::CodeRule& rule) { return choose_by_rule<GradWork>(rule); }
 
 PieceFunction choose_quantize(const arith::CodeRule& rule, DType dtype) {
-  switch (dtype) {
-    case DType::u8: return choose_by_rule<QuantizeWork<uint8_t>>(rule);
-    case DType::u16: return choose_by_rule<QuantizeWork<uint16_t>>(rule);
-    default: return choose_by_rule<QuantizeWork<int8_t>>(rule);
-  }
+  return with_codes(dtype, [&]<class Code>() { return choose_by_rule<QuantizeWork<Code>>(rule); });
 }
 
 PieceFunction choose_dequantize(DType dtype) {
-  switch (dtype) {
-    case DType::u8: return &dequantize_piece<uint8_t>;
-    case DType::u16: return &dequantize_piece<uint16_t>;
-    default: return &dequantize_piece<int8_t>;
-  }
+  return with_codes(dtype, [&]<class Code>() -> PieceFunction { return &dequantize_piece<Code>; });
 }
 
 }  // namespace halfstep::kernels::quantize::HWY_NAMESPACE

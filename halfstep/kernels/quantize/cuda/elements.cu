@@ -1,6 +1,7 @@
 // fake_quantize, fake_quantize_grad, quantize and dequantize on CUDA: the functions of arith/code.h for each element.
 #include <memory>
 
+#include "halfstep/kernels/codes.h"
 #include "halfstep/kernels/cuda/map.cuh"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantize/channels.h"
@@ -59,18 +60,6 @@ struct DequantizeElement : ChannelParameters {
   }
 };
 
-/// body.template operator()<Code>() with what holds u8, u16, i8 or i4.
-template <class Body>
-void with_code(DType dtype, Body&& body) {
-  switch (dtype) {
-    case DType::u8: return body.template operator()<uint8_t>();
-    case DType::u16: return body.template operator()<uint16_t>();
-    default: break;
-  }
-  HS_CHECK(stored_as<int8_t>(dtype));
-  body.template operator()<int8_t>();
-}
-
 struct State {
   arith::CodeRule rule;
   Channels channels;
@@ -110,7 +99,7 @@ Status run_grad(const Call& call, int, int64_t) {
 Status run_quantize(const Call& call, int, int64_t) {
   using Op = Quantize;
   const View& out = call.out[Op::out::out_];
-  with_code(out.dtype, [&]<class Code>() {
+  with_codes(out.dtype, [&]<class Code>() {
     state_of<State>(call).map<QuantizeElement<Code>>(call, out.as<Code>(), call.in[Op::in::x].as<const float>());
   });
   return {};
@@ -119,7 +108,7 @@ Status run_quantize(const Call& call, int, int64_t) {
 Status run_dequantize(const Call& call, int, int64_t) {
   using Op = Dequantize;
   const ConstView& x = call.in[Op::in::x];
-  with_code(x.dtype, [&]<class Code>() {
+  with_codes(x.dtype, [&]<class Code>() {
     state_of<State>(call).map<DequantizeElement<Code>>(call, call.out[Op::out::out_].as<float>(), x.as<const Code>());
   });
   return {};

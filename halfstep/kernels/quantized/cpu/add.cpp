@@ -18,15 +18,19 @@
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::quantized::HWY_NAMESPACE {
 
-template <class Code>
-IntVec load_codes(const Code* codes) {
-  return hn::PromoteTo(Ints(), hn::LoadU(hn::Rebind<Code, Ints>(), codes));
-}
-
 /// Steps times scale in float32: arith::real_of, as long as code and zero point are below 2^24.
 inline hn::Vec<Floats> real_of(IntVec codes, int32_t zero_point, float scale) {
   return hn::ConvertTo(Floats(), codes - hn::Set(Ints(), zero_point)) * hn::Set(Floats(), scale);
 }
+
+/// How the three read and write codes.
+template <class A, class B, class Out>
+struct SumLanes {
+  explicit SumLanes(const SumRow& row) : a(row.a_type), b(row.b_type), out(row.out_type) {}
+  CodeLanes<A> a;
+  CodeLanes<B> b;
+  CodeLanes<Out> out;
+};
 
 /// Where the results of a vector go; `unclamped` and `real` both or neither.
 template <class Out>
@@ -38,12 +42,13 @@ struct SumResults {
 };
 
 template <class Sum, class A, class B, class Out>
-void add_lanes(const Sum& sum, const SumRow& row, const A* a_codes, const B* b_codes, const SumResults<Out>& to) {
+void add_lanes(const Sum& sum, const SumRow& row, const SumLanes<A, B, Out>& lanes, const A* a_codes, const B* b_codes,
+               const SumResults<Out>& to) {
   const Ints d;
-  const IntVec a = load_codes(a_codes), b = load_codes(b_codes);
+  const IntVec a = lanes.a.load(a_codes), b = lanes.b.load(b_codes);
   const IntVec code = code_of(sum, a, b);
   const IntVec clamped = hn::Min(hn::Max(code, hn::Set(d, row.clamp.low)), hn::Set(d, row.clamp.high));
-  hn::StoreU(hn::DemoteTo(hn::Rebind<Out, Ints>(), clamped), hn::Rebind<Out, Ints>(), to.out);
+  lanes.out.store(clamped, to.out);
   if (to.unclamped == nullptr) return;
   put(code, d, to.unclamped, to.stream);
   const arith::SumScales& s = row.scales;
@@ -56,11 +61,12 @@ void add_all(const Sum& sum, const SumRow& row) {
   const auto* b = static_cast<const B*>(row.b);
   auto* out = static_cast<Out*>(row.out);
   const bool all = row.unclamped != nullptr;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
+  const auto step = static_cast<int64_t>(hn::Lanes(Ints()));
+  const SumLanes<A, B, Out> lanes(row);
   const bool stream = may_stream(row.past_caches, row.unclamped) && may_stream(row.past_caches, row.real);
   int64_t i = 0;
-  for (; i + lanes <= row.size; i += lanes)
-    add_lanes(sum, row, a + i, b + i,
+  for (; i + step <= row.size; i += step)
+    add_lanes(sum, row, lanes, a + i, b + i,
               SumResults<Out>{out + i, all ? row.unclamped + i : nullptr, all ? row.real + i : nullptr, stream});
   const int64_t left = row.size - i;
   if (left == 0) return;
@@ -72,7 +78,7 @@ void add_all(const Sum& sum, const SumRow& row) {
   float real_rest[kMostLanes];
   std::copy_n(a + i, left, a_rest);
   std::copy_n(b + i, left, b_rest);
-  add_lanes(sum, row, a_rest, b_rest, SumResults<Out>{out_rest, unclamped_rest, real_rest, false});
+  add_lanes(sum, row, lanes, a_rest, b_rest, SumResults<Out>{out_rest, unclamped_rest, real_rest, false});
   std::copy_n(out_rest, left, out + i);
   if (!all) return;
   std::copy_n(unclamped_rest, left, row.unclamped + i);
@@ -88,12 +94,12 @@ using AddRow = void (*)(const SumRow& row);
 
 template <class A, class B>
 AddRow add_row_to(DType out) {
-  return out == DType::u8 ? &add_row<A, B, uint8_t> : &add_row<A, B, uint16_t>;
+  return is_wide(out) ? &add_row<A, B, uint16_t> : &add_row<A, B, uint8_t>;
 }
 
 AddRow add_row_of(DType a, DType b, DType out) {
-  if (a == DType::u8) return b == DType::u8 ? add_row_to<uint8_t, uint8_t>(out) : add_row_to<uint8_t, uint16_t>(out);
-  return b == DType::u8 ? add_row_to<uint16_t, uint8_t>(out) : add_row_to<uint16_t, uint16_t>(out);
+  if (is_wide(a)) return is_wide(b) ? add_row_to<uint16_t, uint16_t>(out) : add_row_to<uint16_t, uint8_t>(out);
+  return is_wide(b) ? add_row_to<uint8_t, uint16_t>(out) : add_row_to<uint8_t, uint8_t>(out);
 }
 
 }  // namespace halfstep::kernels::quantized::HWY_NAMESPACE
@@ -132,6 +138,9 @@ Status run_add(const Call& call, int, int64_t piece) {
   row.size = std::min(out.size() - begin, kPieceElements);
   row.a = code_at(call.in[In::a], begin);
   row.b = code_at(call.in[In::b], begin);
+  row.a_type = call.in[In::a].dtype;
+  row.b_type = call.in[In::b].dtype;
+  row.out_type = out.dtype;
   const auto scale = [&](int port) { return *call.in[port].as<const float>(); };
   const auto zero_point = [&](int port) { return *call.in[port].as<const int32_t>(); };
   row.scales = {scale(In::a_scale),           scale(In::b_scale),           scale(In::y_scale),

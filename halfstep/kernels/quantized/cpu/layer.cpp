@@ -5,6 +5,7 @@
 
 #include "halfstep/base/divide.h"
 #include "halfstep/base/tensor.h"
+#include "halfstep/kernels/codes.h"
 #include "halfstep/kernels/quantized/cpu/rows.h"
 #include "halfstep/kernels/quantized/layer_parameters.h"
 #include "hwy/cache_control.h"
@@ -43,9 +44,7 @@ struct State {
   Workspace workspace(const Call& call) const {
     return {call.scratch + step_bytes(), call.worker_scratch + tile_bytes() + column_bytes()};
   }
-  void requantize(const RequantizeRow& row) const {
-    layer.wide_out ? rows.requantize_u16(row) : rows.requantize_u8(row);
-  }
+  void requantize(const RequantizeRow& row) const { rows.requantize(layer.out, row); }
 
   Layer layer;
   Cut cut;
@@ -62,7 +61,7 @@ int32_t weight_sum(const int8_t* weights, int64_t count) {
 
 Status derive(const State& state, const Call& call) {
   const LayerOperands scales(call);
-  if (Status status = check_zero_point(scales.x_zero_point, state.layer.wide_in); !status.ok()) return status;
+  if (Status status = check_zero_point(scales.x_zero_point, state.layer.x); !status.ok()) return status;
   const auto* weights = call.in[In::w].as<const int8_t>();
   const int64_t filter = state.layer.geometry.filter();
   const arith::EngineLayer engine_layer = state.layer.engine_layer();
@@ -90,7 +89,7 @@ RequantizeRow row_of(const State& state, const LayerOperands& scales) {
 }
 
 void* code_at(const State& state, const View& out, int64_t index) {
-  return out.as<std::byte>() + (state.layer.wide_out ? 2 * index : index);
+  return out.as<std::byte>() + (is_wide(state.layer.out) ? 2 * index : index);
 }
 
 void finish_planes(const State& state, const Call& call, const Piece& piece) {
@@ -134,7 +133,7 @@ void finish_matrix(const State& state, const Call& call, const Piece& piece) {
     const int64_t first = piece.image * all + piece.output + k;
     for (int64_t n = 0; acc.present() && n < piece.images; ++n) acc.as<int32_t>()[first + n * all] = sums[n];
     for (int64_t n = 0; n < piece.images; ++n) {
-      if (state.layer.wide_out) {
+      if (is_wide(state.layer.out)) {
         call.out[Out::out_].as<uint16_t>()[first + n * all] = static_cast<const uint16_t*>(row.codes)[n];
       } else {
         call.out[Out::out_].as<uint8_t>()[first + n * all] = static_cast<const uint8_t*>(row.codes)[n];
@@ -146,18 +145,17 @@ void finish_matrix(const State& state, const Call& call, const Piece& piece) {
 }  // namespace
 
 Layer::Layer(const Problem& problem) : linear(problem.in[In::x]->dims.size() == 2) {
-  const Dims& x = problem.in[In::x]->dims;
+  const Dims& x_dims = problem.in[In::x]->dims;
   const Type& w = *problem.in[In::w];
-  const Dims& out = problem.out[Out::out_]->dims;
-  wide_in = problem.in[In::x]->dtype == DType::u16;
-  wide_out = problem.out[Out::out_]->dtype == DType::u16;
+  x = problem.in[In::x]->dtype;
+  out = problem.out[Out::out_]->dtype;
   largest_weight = w.dtype == DType::i4 ? 8 : 128;
   if (linear) {
-    geometry = {x[0], x[1], 1, 1, w.dims[0], 1, 1, 1, 1, 1, {1, 1}, {1, 1}, {0, 0, 0, 0}};
+    geometry = {x_dims[0], x_dims[1], 1, 1, w.dims[0], 1, 1, 1, 1, 1, {1, 1}, {1, 1}, {0, 0, 0, 0}};
     rule = requantize_rule(QuantizedLinear(problem.attributes));
   } else {
     const QuantizedConv2d attributes(problem.attributes);
-    geometry = conv_geometry(attributes, x, w.dims, out);
+    geometry = conv_geometry(attributes, x_dims, w.dims, problem.out[Out::out_]->dims);
     rule = requantize_rule(attributes);
   }
 }

@@ -19,8 +19,7 @@ struct Layer {
 
   bool linear = false;
   ConvGeometry geometry{};
-  bool wide_in = false;  ///< u16 codes, else u8
-  bool wide_out = false;
+  DType x = DType::u8, out = DType::u8;  ///< codes
   int32_t largest_weight = 128;  ///< magnitude
   RequantizeRule rule;
 

@@ -4,6 +4,7 @@
 
 #include "halfstep/base/divide.h"
 #include "halfstep/base/tensor.h"
+#include "halfstep/kernels/codes.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantized/cpu/products.h"
 #include "halfstep/kernels/quantized/cpu/rows.h"
@@ -18,7 +19,7 @@ size_t floats(int64_t count) { return aligned(static_cast<size_t>(count) * sizeo
 /// one of u16 codes is split into a low byte, at most 255, and a high one, at most 256 in magnitude.
 int64_t exact_channels(const Layer& layer) {
   constexpr int64_t kLargestSum = (int64_t{1} << 24) - 1;
-  const int64_t largest_code = layer.wide_in ? 256 : 255;
+  const int64_t largest_code = is_wide(layer.x) ? 256 : 255;
   return kLargestSum / (largest_code * layer.largest_weight) / layer.geometry.taps();
 }
 
@@ -42,7 +43,7 @@ class FloatAccumulator final : public Accumulator {
 
   size_t shared_bytes() const override { return floats(layer_.geometry.weights()) + products_.packed_bytes(); }
   size_t worker_bytes() const override {
-    return (layer_.wide_in ? 2 : 1) * floats(piece_inputs()) + floats(piece_results()) + products_.scratch();
+    return (is_wide(layer_.x) ? 2 : 1) * floats(piece_inputs()) + floats(piece_results()) + products_.scratch();
   }
   bool raw_codes() const override { return false; }
   bool channels_last() const override { return false; }
@@ -62,7 +63,7 @@ class FloatAccumulator final : public Accumulator {
     bool first = true;
     for (int64_t slice = 0; slice < products_.slices(); ++slice) {
       for (const int shift : {0, 8}) {
-        if (shift != 0 && !layer_.wide_in) break;
+        if (shift != 0 && !is_wide(layer_.x)) break;
         const float* x = shift == 0 ? low(workspace) : high(workspace);
         Status status =
             products_.multiply(piece, slice, x, workspace.shared, packed(workspace), sums, scratch(workspace));
@@ -85,7 +86,7 @@ class FloatAccumulator final : public Accumulator {
     return reinterpret_cast<float*>(workspace.worker + floats(piece_inputs()));
   }
   float* results(const Workspace& workspace) const {
-    return reinterpret_cast<float*>(workspace.worker + (layer_.wide_in ? 2 : 1) * floats(piece_inputs()));
+    return reinterpret_cast<float*>(workspace.worker + (is_wide(layer_.x) ? 2 : 1) * floats(piece_inputs()));
   }
   std::byte* scratch(const Workspace& workspace) const {
     return reinterpret_cast<std::byte*>(results(workspace)) + floats(piece_results());
@@ -107,11 +108,11 @@ class FloatAccumulator final : public Accumulator {
     for (int64_t n = 0; n < part.images; ++n) {
       const int64_t from = part.first_input(layer_) + n * layer_.geometry.x_image();
       const int64_t to = n * copied_image();
-      if (layer_.wide_in) {
-        rows_.split_u16(static_cast<const uint16_t*>(call.x) + from, count, call.x_zero_point, low(workspace) + to,
+      if (is_wide(layer_.x)) {
+        rows_.split(layer_.x, static_cast<const uint16_t*>(call.x) + from, count, call.x_zero_point, low(workspace) + to,
                         high(workspace) + to);
       } else {
-        rows_.subtract_u8(static_cast<const uint8_t*>(call.x) + from, count, call.x_zero_point, low(workspace) + to);
+        rows_.subtract(layer_.x, static_cast<const uint8_t*>(call.x) + from, count, call.x_zero_point, low(workspace) + to);
       }
     }
   }

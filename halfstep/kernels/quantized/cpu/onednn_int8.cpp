@@ -1,9 +1,10 @@
-// Codes and weights as they are through oneDNN's u8 x s8 -> s32, which is exact from VNNI on (below, 16-bit sums
+// Codes and weights as they are through oneDNN's u8 or s8 x s8 -> s32, which is exact from VNNI on (below, 16-bit sums
 // saturate).
 #include <algorithm>
 #include <cstring>
 
 #include "halfstep/base/tensor.h"
+#include "halfstep/kernels/codes.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/quantized/cpu/products.h"
 #include "halfstep/kernels/quantized/cpu/rows.h"
@@ -57,6 +58,7 @@ class Int8Accumulator final : public Accumulator {
 
   ProductSpec spec_of() const {
     ProductSpec spec;
+    spec.x = layer_.x;
     spec.height = height();
     spec.width = width();
     spec.x_image = padded_ ? copied_image() : layer_.geometry.x_image();
@@ -101,7 +103,7 @@ Verdict accept_int8(const Problem& problem) {
     return refuse("oneDNN's int8 is not exact below vnni, and {} was asked for", name(problem.level));
   if (Verdict verdict = onednn::accept_level(problem); !verdict) return verdict;
   const Layer layer(problem);
-  if (layer.wide_in) return refuse("oneDNN's int8 takes u8 codes, x has u16");
+  if (is_wide(layer.x)) return refuse("oneDNN's int8 takes codes of one byte, x has {}", name(layer.x));
   if (layer.is_empty()) return refuse("an operand is empty");
   return accept();
 }

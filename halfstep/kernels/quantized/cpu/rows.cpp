@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "halfstep/kernels/codes.h"
 #include "halfstep/kernels/simd_dispatch.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -58,13 +59,15 @@ void requantize_by(const RequantizeRow& row, const Lanes& of) {
   if (acc != nullptr) std::copy_n(sums, size - i, acc + i);
 }
 
-template <class Code>
-void requantize_row(const RequantizeRow& row) {
-  with_lanes(row.step.requantizer, row.zero_point, [&](const auto& lanes) { requantize_by<Code>(row, lanes); });
+void requantize_row(DType codes, const RequantizeRow& row) {
+  with_codes(codes, [&]<class Code>() {
+    with_lanes(row.step.requantizer, row.zero_point, [&](const auto& lanes) { requantize_by<Code>(row, lanes); });
+  });
 }
 
-void subtract_u8(const uint8_t* src, int64_t size, int32_t zero_point, float* dst) {
-  const hn::Rebind<uint8_t, Ints> narrow;
+template <class Code>
+void subtract_as(const Code* src, int64_t size, int32_t zero_point, float* dst) {
+  const hn::Rebind<Code, Ints> narrow;
   int64_t i = 0;
   for (; i + lanes() <= size; i += lanes()) {
     const IntVec code = hn::PromoteTo(Ints(), hn::LoadU(narrow, src + i)) - hn::Set(Ints(), zero_point);
@@ -73,8 +76,14 @@ void subtract_u8(const uint8_t* src, int64_t size, int32_t zero_point, float* ds
   for (; i < size; ++i) dst[i] = static_cast<float>(src[i] - zero_point);
 }
 
-void split_u16(const uint16_t* src, int64_t size, int32_t zero_point, float* low, float* high) {
-  const hn::Rebind<uint16_t, Ints> narrow;
+void subtract(DType codes, const void* src, int64_t size, int32_t zero_point, float* dst) {
+  if (codes == DType::u8) return subtract_as(static_cast<const uint8_t*>(src), size, zero_point, dst);
+  subtract_as(static_cast<const int8_t*>(src), size, zero_point, dst);
+}
+
+template <class Code>
+void split_as(const Code* src, int64_t size, int32_t zero_point, float* low, float* high) {
+  const hn::Rebind<Code, Ints> narrow;
   int64_t i = 0;
   for (; i + lanes() <= size; i += lanes()) {
     const IntVec code = hn::PromoteTo(Ints(), hn::LoadU(narrow, src + i)) - hn::Set(Ints(), zero_point);
@@ -86,6 +95,11 @@ void split_u16(const uint16_t* src, int64_t size, int32_t zero_point, float* low
     low[i] = static_cast<float>(code & 255);
     high[i] = static_cast<float>(code >> 8);
   }
+}
+
+void split(DType codes, const void* src, int64_t size, int32_t zero_point, float* low, float* high) {
+  if (codes == DType::u16) return split_as(static_cast<const uint16_t*>(src), size, zero_point, low, high);
+  split_as(static_cast<const int16_t*>(src), size, zero_point, low, high);
 }
 
 void add_whole(const float* src, int64_t size, int shift, bool first, int32_t* dst) {
@@ -173,9 +187,7 @@ void to_channels_last(const PlanesRow& row) {
 }
 
 const RowFunctions& functions() {
-  static constexpr RowFunctions all = {
-      requantize_row<uint8_t>, requantize_row<uint16_t>, subtract_u8, split_u16, add_whole, transpose,
-      to_channels_last};
+  static constexpr RowFunctions all = {requantize_row, subtract, split, add_whole, transpose, to_channels_last};
   return all;
 }
 

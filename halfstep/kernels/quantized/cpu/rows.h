@@ -3,6 +3,7 @@
 
 #include "halfstep/arith/requantizer.h"
 #include "halfstep/base/cpu.h"
+#include "halfstep/base/dtype.h"
 
 namespace halfstep::kernels::quantized {
 
@@ -54,9 +55,10 @@ struct AccumulatorRow {
   bool past_caches = false;
 };
 
-/// A sum of two values of codes; every pointer to codes of the types that the function is for.
+/// A sum of two values of codes.
 struct SumRow {
   int64_t size = 0;
+  DType a_type = DType::u8, b_type = DType::u8, out_type = DType::u8;
   const void* a = nullptr;
   const void* b = nullptr;
   arith::SumScales scales;
@@ -79,12 +81,11 @@ struct PlanesRow {
 
 /// The functions of rows.cpp for a level.
 struct RowFunctions {
-  void (*requantize_u8)(const RequantizeRow& row);
-  void (*requantize_u16)(const RequantizeRow& row);
-  /// dst[i] = float(src[i] - zero_point)
-  void (*subtract_u8)(const uint8_t* src, int64_t size, int32_t zero_point, float* dst);
-  /// low[i] + 256 * high[i] = src[i] - zero_point, low in 0..255.
-  void (*split_u16)(const uint16_t* src, int64_t size, int32_t zero_point, float* low, float* high);
+  void (*requantize)(DType codes, const RequantizeRow& row);
+  /// Codes of one byte: dst[i] = float(src[i] - zero_point)
+  void (*subtract)(DType codes, const void* src, int64_t size, int32_t zero_point, float* dst);
+  /// Codes of two: low[i] + 256 * high[i] = src[i] - zero_point, low in 0..255.
+  void (*split)(DType codes, const void* src, int64_t size, int32_t zero_point, float* low, float* high);
   /// dst[i] += whole(src[i]) << shift, or = where first.
   void (*add_whole)(const float* src, int64_t size, int shift, bool first, int32_t* dst);
   /// dst[columns][rows] of src[rows][columns].

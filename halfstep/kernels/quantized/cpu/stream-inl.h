@@ -15,6 +15,7 @@ namespace halfstep::kernels::quantized::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using vectors::HWY_NAMESPACE::code_of;
+using vectors::HWY_NAMESPACE::CodeLanes;
 using vectors::HWY_NAMESPACE::Floats;
 using vectors::HWY_NAMESPACE::FloatVec;
 using vectors::HWY_NAMESPACE::Ints;
