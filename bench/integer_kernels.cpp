@@ -27,6 +27,7 @@ struct Layer {
             {"dilation", std::vector<int64_t>{1, 1}},
             {"pad", std::vector<int64_t>(4, k / 2)},
             {"requantize", std::string("fixed_point")},
+            {"shift_rounding", std::string("half_up")},
             {"code_min", int64_t{0}},
             {"code_max", int64_t{255}},
             {"code_type", std::string("u8")}};

@@ -71,7 +71,7 @@ std::optional<TypeClass> find_type_class(std::string_view text) {
       {"plain", {f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, boolean}},
       {"index", {i32, i64}},
       {"small_float", {f8_e4m3fn, f8_e4m3fnuz, f8_e5m2, f8_e5m2fnuz, f4_e2m1fn}},
-      {"codes", {u8, u16}},
+      {"codes", {u8, u16, i8, i16}},
       {"weights", {i8, i4}},
       {"any", all_dtypes()},
   };

@@ -42,6 +42,8 @@ const std::map<std::string, Function>& function_types() {
       {"has", {{port}, boolean}},
       {"dtype", {{port}, dtype}},
       {"dtype_name", {{port}, text}},
+      {"lowest", {{text}, integer}},
+      {"highest", {{text}, integer}},
       {"per_row", {{port, port}, boolean}},
       {"per_column", {{port, port}, boolean}},
   };

@@ -69,6 +69,19 @@ constexpr size_t size_of(DType dtype) {
   return 0;
 }
 
+/// Of a type of whole numbers: whether it has some below 0.
+constexpr bool is_signed(DType dtype) {
+  switch (dtype) {
+    case DType::u2:
+    case DType::u4:
+    case DType::u8:
+    case DType::u16:
+    case DType::u32:
+    case DType::u64: return false;
+    default: return true;
+  }
+}
+
 /// Bits of one element in a file.
 constexpr int bits_of(DType dtype) {
   switch (dtype) {

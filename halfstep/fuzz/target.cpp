@@ -32,10 +32,19 @@ void override_generic(Chooser& chooser, const Network& network, Target& target) 
   }
   if (form == "fixed_point" && chooser.chance(0.3))
     set("requantize.multiplier_bits", chooser.one_of({"15", "16", "23", "31"}));
+  if (form == "fixed_point" && chooser.chance(0.25)) {
+    const std::string rounding = chooser.one_of({"half_even", "half_away", "truncate", "doubled"});
+    if (rounding == "doubled") set("requantize.multiplier_bits", "31");
+    set("requantize.rounding", rounding);
+  }
   if (chooser.chance(0.3)) set("weights.granularity", "tensor");
   if (chooser.chance(0.2)) set("weights.observer", "mse");
   if (chooser.chance(0.2)) set("features.observer", "mse");
   if (chooser.chance(0.3)) set("features.zero_points", "offset");
+  if (chooser.chance(0.25)) {
+    set("features.codes", "signed");
+    if (chooser.chance(0.5)) set("features.zero_points", "symmetric");
+  }
   // Products of wide codes reach furthest.
   const bool multiplies = operators_of(network.model.graph()).contains("Mul");
   if (chooser.chance(multiplies ? 0.7 : 0.2)) {
@@ -73,14 +82,14 @@ Target random_target(uint64_t seed, const Network& network, const std::string& p
   Target target;
   target.platform =
       chooser.one_of({"generic_int8", "generic_int8", "generic_int8", "generic_int8", "pow2_int8", "magik_t40",
-                      "onnxruntime_int8", "onnxruntime_int8", "pytorch_fbgemm", "pytorch_x86"});
+                      "onnxruntime_int8", "onnxruntime_int8", "pytorch_fbgemm", "pytorch_x86", "signed_pow2_int8"});
   // PyTorch's functions on codes are refused as a whole, whatever else a network has.
   if (target.platform.starts_with("pytorch") && has_functions(network)) target.platform = "generic_int8";
   if (!platform.empty()) target.platform = platform;
   const bool generic = target.platform == "generic_int8";
   if (generic && chooser.chance(0.7)) override_generic(chooser, network, target);
   const bool pytorch = target.platform.starts_with("pytorch");
-  const bool four = target.platform == "pow2_int8" || target.platform == "magik_t40";
+  const bool four = target.platform.ends_with("pow2_int8") || target.platform == "magik_t40";
   const auto width = [&] {
     return static_cast<int>(four ? (chooser.chance(0.5) ? 4 : 8) : chooser.between(2, pytorch ? 7 : 8));
   };

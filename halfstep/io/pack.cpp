@@ -2,12 +2,6 @@
 #include "halfstep/io/safetensors.h"
 
 namespace halfstep::io {
-namespace {
-
-bool is_signed(DType dtype) { return dtype == DType::i4 || dtype == DType::i2; }
-
-}  // namespace
-
 Tensor pack(const Tensor& codes) {
   const int bits = bits_of(codes.dtype());
   HS_CHECK(bits <= 8);

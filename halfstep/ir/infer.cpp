@@ -187,6 +187,18 @@ std::string_view dtype_name(const Operand& operand) {
   return operand.type != nullptr ? name(operand.type->dtype) : "unknown";
 }
 
+Dim lowest_of(std::string_view dtype) {
+  const auto found = parse_dtype(dtype);
+  if (!found) return Dim::unknown();
+  return !is_signed(*found) ? Dim(0) : Dim::exactly(-(int64_t{1} << (bits_of(*found) - 1)));
+}
+
+Dim highest_of(std::string_view dtype) {
+  const auto found = parse_dtype(dtype);
+  if (!found) return Dim::unknown();
+  return Dim::exactly((int64_t{1} << (bits_of(*found) - (is_signed(*found) ? 1 : 0))) - 1);
+}
+
 DType dtype_or(const Operand& operand, DType otherwise) {
   return operand.type != nullptr ? operand.type->dtype : otherwise;
 }

@@ -114,6 +114,10 @@ Dim count_of(const Operand& operand);
 Truth has_dtype(const Operand& operand, DType dtype);
 Truth same_dtype(const Operand& a, const Operand& b);
 std::string_view dtype_name(const Operand& operand);
+
+/// The range of a type of whole numbers, by its name.
+Dim lowest_of(std::string_view dtype);
+Dim highest_of(std::string_view dtype);
 /// `otherwise` for an absent operand.
 DType dtype_or(const Operand& operand, DType otherwise);
 /// Whether the parameters suit the rows (columns) of a matrix, or of a batch of them: one element, a list of one for

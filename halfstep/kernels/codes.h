@@ -6,7 +6,6 @@
 namespace halfstep::kernels {
 
 constexpr bool is_wide(DType codes) { return codes == DType::u16 || codes == DType::i16; }
-constexpr bool is_signed(DType codes) { return codes == DType::i8 || codes == DType::i16; }
 
 /// body.template operator()<Code>() with the type that holds such codes.
 template <class Body>

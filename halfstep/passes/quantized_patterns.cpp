@@ -183,7 +183,10 @@ class Lowering {
     for (const auto& [key, value] : step.quantizer.attributes()) {
       if (form.target->attribute(key) != nullptr) attributes[key] = value;
     }
-    if (step.is_lookup()) attributes["x_code_max"] = quantizer_of(step.main.in(0)).code_max();
+    if (step.is_lookup()) {
+      attributes["x_code_min"] = quantizer_of(step.main.in(0)).code_min();
+      attributes["x_code_max"] = quantizer_of(step.main.in(0)).code_max();
+    }
     attributes["is_test"] = !training_;
     if (const Value scale = scale_tensor(step.quantizer);
         training_ && scale.is_tensor() && scale.role() != Role::parameter)

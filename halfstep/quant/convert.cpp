@@ -154,7 +154,8 @@ class Converter {
     return {{"y_zero_point", int64_t{y.zero_point}},
             {"code_min", int64_t{clamp.low}},
             {"code_max", int64_t{clamp.high}},
-            {"code_type", step.quantizer.code_type()}};
+            {"code_type", step.quantizer.code_type()},
+            {"shift_rounding", step.quantizer.shift_rounding()}};
   }
 
   void finish(const QuantizedStep& step, const OpInfo& info, const std::map<std::string, Value>& operands,
@@ -246,7 +247,8 @@ class Converter {
             *arith::parse_activation(step.activation_name()),
             static_cast<int>(step.quantizer.multiplier_bits()),
             step.alpha(),
-            {y.code_min, y.code_max}};
+            {y.code_min, y.code_max},
+            *arith::parse_shift_rounding(step.quantizer.shift_rounding())};
   }
 
   static void set_scales(Attributes& attributes, const std::map<std::string, float>& scales) {
@@ -344,7 +346,7 @@ class Converter {
   void finish_table(const QuantizedStep& step, const Codes& x, Tensor contents, const CodeFormat& y) {
     const Value table = add_tensor(step.name() + ".table", Role::parameter, std::move(contents));
     finish(step, ops::IntegerLookup::record(), {{"x", x.value}, {"table", table}},
-           {{"code_type", step.quantizer.code_type()}}, y);
+           {{"x_code_min", int64_t{x.format.code_min}}, {"code_type", step.quantizer.code_type()}}, y);
   }
 
   void set_outputs() {

@@ -4,25 +4,18 @@
 #include <cmath>
 
 #include "halfstep/arith/function.h"
+#include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
 
 namespace halfstep::quant {
 namespace {
 
-/// Entry c is code_of(c - x.zero_point).
+/// Entry c - x.code_min is code_of(c - x.zero_point).
 template <class CodeOf>
 Tensor table_of(const CodeFormat& x, DType code_type, CodeOf&& code_of) {
-  HS_CHECK(x.code_min == 0);
-  Tensor table(code_type, {int64_t{x.code_max} + 1});
-  const auto store = [&]<class Code>(std::span<Code> entries) {
-    for (size_t c = 0; c < entries.size(); ++c)
-      entries[c] = static_cast<Code>(code_of(static_cast<int32_t>(c) - x.zero_point));
-  };
-  if (code_type == DType::u8) {
-    store(table.data<uint8_t>());
-  } else {
-    store(table.data<uint16_t>());
-  }
+  Tensor table(code_type, {int64_t{x.code_max} - x.code_min + 1});
+  for (int32_t c = x.code_min; c <= x.code_max; ++c)
+    set_element(table, c - x.code_min, static_cast<double>(code_of(c - x.zero_point)));
   return table;
 }
 

@@ -7,11 +7,12 @@
 
 namespace halfstep::quant {
 
-/// Entry c is the code of f((c - x.zero_point) * x.scale) for c in 0..x.code_max, in double; NaN gives y.code_min.
+/// Entry c - x.code_min is the code of f((c - x.zero_point) * x.scale) for each code c of x, in double; NaN gives
+/// y.code_min.
 /// docs/arithmetic.md, section 5.
 Tensor lookup_table(Op function, const CodeFormat& x, const CodeFormat& y, DType code_type);
 
-/// Entry c is the code under y that the requantizer makes of c - x.zero_point.
+/// Entry c - x.code_min is the code under y that the requantizer makes of c - x.zero_point.
 Tensor rescale_table(const CodeFormat& x, const CodeFormat& y, DType code_type, const arith::Requantizer& requantizer);
 
 }  // namespace halfstep::quant

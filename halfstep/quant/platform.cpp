@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "halfstep/arith/requantization.h"
+#include "halfstep/arith/rounding.h"
 #include "halfstep/base/embedded.h"
 #include "halfstep/base/nearest.h"
 #include "halfstep/base/status.h"
@@ -65,10 +66,25 @@ void read_weights(Platform& platform, YamlReader reader) {
 
 void read_features(Platform& platform, YamlReader reader) {
   platform.features = read_bits(reader);
-  platform.feature_zero_points = reader.text("zero_points", {"affine", "offset"});
+  platform.signed_features = reader.has("codes") && reader.text("codes", {"unsigned", "signed"}) == "signed";
+  platform.feature_zero_points = reader.text("zero_points", {"affine", "offset", "symmetric"});
+  if (platform.feature_zero_points == "symmetric" && !platform.signed_features)
+    fail("{}: symmetric needs signed codes; a negative value has no unsigned one", reader.where("zero_points"));
   platform.feature_observer = reader.text("observer", kObservers);
   platform.rate = reader.number("rate", 1e-6, 1.0);
   reader.finish();
+}
+
+/// Of forms that shift. What is rounded twice is a product of 31 bits.
+void read_shift_rounding(Platform& platform, YamlReader& requantize) {
+  platform.shift_rounding =
+      requantize.text("rounding", {std::begin(arith::kShiftRoundings), std::end(arith::kShiftRoundings)});
+  const std::string& form = platform.requantize;
+  if (platform.shift_rounding != "half_up" && arith::traits(*arith::parse_requantization(form)).keeps_scales)
+    fail("{}: {} has no shifts, whose rounding could be {}", requantize.where("rounding"), form,
+         platform.shift_rounding);
+  if (platform.shift_rounding == "doubled" && (form != "fixed_point" || platform.multiplier_bits != 31))
+    fail("{}: doubled needs fixed_point and multipliers of 31 bits", requantize.where("rounding"));
 }
 
 void read_arithmetic(Platform& platform, YamlReader& root) {
@@ -84,6 +100,7 @@ void read_arithmetic(Platform& platform, YamlReader& root) {
   YamlReader requantize = root.map("requantize");
   platform.requantize = requantize.text("form", {"fixed_point", "power_of_two", "float32", "fbgemm", "x86"});
   platform.multiplier_bits = static_cast<int>(requantize.integer("multiplier_bits", 15, 31));
+  if (requantize.has("rounding")) read_shift_rounding(platform, requantize);
   if (platform.requantize == "power_of_two" && !platform.power_of_two)
     fail("{}: power_of_two needs power_of_two scales", requantize.where("form"));
   requantize.finish();

@@ -33,7 +33,8 @@ struct Platform {
   bool per_channel = true;      ///< one weight scale per output channel
   std::string weight_observer;  ///< minmax, mse
   std::string feature_observer;
-  std::string feature_zero_points;  ///< affine, offset
+  bool signed_features = false;     ///< codes around 0
+  std::string feature_zero_points;  ///< affine, offset; symmetric where they are signed
   double rate = 0.05;               ///< share of a new batch in a feature's range
   int low_bits_below = 8;           ///< quantizers of fewer bits use the two fields that follow
   std::string low_bits_observer;
@@ -42,6 +43,7 @@ struct Platform {
   bool power_of_two = false;
   std::string requantize;  ///< fixed_point, power_of_two, float32, fbgemm, x86
   int multiplier_bits = 31;
+  std::string shift_rounding = "half_up";
   std::string method, rounding;                      ///< of quantizers; docs/arithmetic.md, section 2
   std::vector<std::string> share_scales;             ///< operators whose inputs must share a scale
   std::vector<std::string> keep_scales;              ///< operators whose result has the scale of what they read

@@ -20,12 +20,12 @@ struct CodeRange {
   std::string type;
 };
 
-/// Weights are signed without the lowest code, features unsigned.
-CodeRange code_range(bool weight, int bits) {
-  if (weight) {
-    const int64_t max = (int64_t{1} << (bits - 1)) - 1;
-    return {-max, max, bits <= 4 ? "i4" : "i8"};
-  }
+/// Weights are signed without the lowest code, as are features whose zero point is always 0.
+CodeRange code_range(const Platform& platform, bool weight, int bits) {
+  const int64_t max = (int64_t{1} << (bits - 1)) - 1;
+  if (weight) return {-max, max, bits <= 4 ? "i4" : "i8"};
+  if (platform.signed_features)
+    return {platform.feature_zero_points == "symmetric" ? -max : -max - 1, max, bits <= 8 ? "i8" : "i16"};
   return {0, (int64_t{1} << bits) - 1, bits <= 8 ? "u8" : "u16"};
 }
 
@@ -178,6 +178,7 @@ void insert_quantizer(Model& model, const Platform& platform, const QuantizerPla
                                              .method = platform.method,
                                              .rounding = platform.rounding,
                                              .requantize = platform.requantize,
+                                             .shift_rounding = platform.shift_rounding,
                                              .multiplier_bits = platform.multiplier_bits,
                                              .name = value.name() + ".q"});
     if (weight) {
@@ -212,7 +213,7 @@ void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, floa
 void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits) {
   const Value scale = passes::scale_tensor(quantizer);
   const bool weight = is_weight(quantizer);
-  const CodeRange codes = code_range(weight, bits);
+  const CodeRange codes = code_range(platform, weight, bits);
   const bool low_bits = bits < platform.low_bits_below;
   const bool learned = low_bits && platform.low_bits_learned;
   for (const auto& reader : readers_of(model.graph, scale)) {

@@ -10,8 +10,9 @@
 namespace halfstep::verify {
 
 /// With r the real result in steps of the scale, saturated to what has codes, a layer's code lies within 1/2 +
-/// relative * |r| + absolute of r + zero point.
+/// relative * |r| + absolute of r + middle + zero point.
 struct CodeBound {
+  double middle = 0;  ///< -1/2 where a shift drops bits as they are
   double relative = 0;
   std::vector<double> absolute = {0};  ///< one, or one for each output channel
   size_t axis = 1;                     ///< of output channels

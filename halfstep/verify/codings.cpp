@@ -24,7 +24,8 @@ CodeFormat format_of(const Model& prepared, const ops::FakeQuantize& quantizer) 
           quantizer.code_max(),
           ties_of(quantizer),
           quantizer.requantize(),
-          static_cast<int>(quantizer.multiplier_bits())};
+          static_cast<int>(quantizer.multiplier_bits()),
+          quantizer.shift_rounding()};
 }
 
 /// Whether `op` stands in neither the prepared network nor in what codes are made of: a normalization that was folded,

@@ -21,6 +21,7 @@ struct CodeFormat {
   Ties ties = Ties::even;
   std::string requantize;
   int multiplier_bits = 31;
+  std::string shift_rounding = "half_up";
 
   /// The code of a real number in steps of the scale; NaN has the lowest.
   int64_t code(double steps) const;

@@ -112,8 +112,8 @@ void LayerMeaningCheck::compare(const Run& run, const std::vector<int64_t>& indi
     const auto bound = [&](double saturated) {
       return bound_.at(saturated, static_cast<size_t>(indices[i] / after % channels));
     };
-    compare_code(meaning_, coding().format, steps, static_cast<int64_t>(element(codes, indices[i])), bound,
-                 [&] { return feature_fault(run, indices[i], reals[i]); });
+    compare_code(meaning_, coding().format, steps, bound_.middle, static_cast<int64_t>(element(codes, indices[i])),
+                 bound, [&] { return feature_fault(run, indices[i], reals[i]); });
   }
 }
 

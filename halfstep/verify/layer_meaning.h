@@ -32,19 +32,19 @@ struct MeaningGraphs {
   std::vector<bool> covered = {};
 };
 
-/// Counts a code of the program beside that of `steps`, from which, saturated to what has codes, it may lie 1/2 +
-/// bound(saturated steps).
+/// Counts a code of the program beside that of `steps`, from which, saturated to what has codes and moved by `middle`,
+/// it may lie 1/2 + bound(saturated steps).
 template <class Bound, class MakeFault>
-void compare_code(Meaning& meaning, const CodeFormat& format, double steps, int64_t found, Bound bound,
+void compare_code(Meaning& meaning, const CodeFormat& format, double steps, double middle, int64_t found, Bound bound,
                   MakeFault make_fault) {
   ++meaning.compared;
-  const int64_t expected = format.code(steps);
+  const int64_t expected = format.code(steps + middle);
   if (found == expected) return;
   const auto zero = static_cast<double>(format.zero_point);
   const double saturated =
       std::clamp(steps, static_cast<double>(format.code_min) - zero, static_cast<double>(format.code_max) - zero);
   meaning.largest = std::max(meaning.largest, std::abs(found - expected));
-  if (std::fabs(static_cast<double>(found) - zero - saturated) <= 0.5 + bound(saturated)) {  // never of a NaN
+  if (std::fabs(static_cast<double>(found) - zero - saturated - middle) <= 0.5 + bound(saturated)) {  // never of a NaN
     ++meaning.near_ties;
     return;
   }

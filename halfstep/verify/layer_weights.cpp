@@ -70,7 +70,7 @@ std::optional<LayerWeights> layer_weights(const Model& prepared, const Model& in
 void compare_weights(const LayerWeights& weights, const Model& prepared, Meaning& meaning) {
   constexpr double kRounding = 0x1p-22;  // of a division in float32, or of a product with a reciprocal
   const ops::FakeQuantize& quantizer = weights.quantizer;
-  const CodeFormat format{1, 0, quantizer.code_min(), quantizer.code_max(), ties_of(quantizer), {}, 0};
+  const CodeFormat format{1, 0, quantizer.code_min(), quantizer.code_max(), ties_of(quantizer), {}, 0, {}};
   const auto reals = prepared.tensors.at(quantizer.x().name()).data<float>();
   const int64_t run = weights.taps();
   for (int64_t i = 0; i < weights.codes.size(); ++i) {
@@ -78,7 +78,7 @@ void compare_weights(const LayerWeights& weights, const Model& prepared, Meaning
     const double scale = weights.scales[weights.scales.size() == 1 ? 0 : static_cast<size_t>(i / run)];
     const auto found = static_cast<int64_t>(element(weights.codes, i));
     compare_code(
-        meaning, format, real / scale, found, [](double saturated) { return kRounding * std::fabs(saturated); },
+        meaning, format, real / scale, 0.0, found, [](double saturated) { return kRounding * std::fabs(saturated); },
         [&] {
           return MeaningFault{"weight",
                               i,

@@ -18,6 +18,7 @@ auto visit_codes(const Tensor& tensor, F visit) {
   switch (tensor.dtype()) {
     case DType::u8: return visit(tensor.data<uint8_t>());
     case DType::u16: return visit(tensor.data<uint16_t>());
+    case DType::i16: return visit(tensor.data<int16_t>());
     case DType::i4:
     case DType::i8: return visit(tensor.data<int8_t>());
     case DType::i32: return visit(tensor.data<int32_t>());

@@ -129,7 +129,7 @@ TEST_F(BadInput, samples_of_one_value) {
 TEST_F(BadInput, unknown_platform) {
   expect_error(kBadInput,
                "platform 'generic_int9' is not known, did you mean 'generic_int8'?; expected a file or one of "
-               "generic_int8, magik_t40, onnxruntime_int8, pow2_int8, pytorch_fbgemm, pytorch_x86",
+               "generic_int8, magik_t40, onnxruntime_int8, pow2_int8, pytorch_fbgemm, pytorch_x86, signed_pow2_int8",
                {"quickstart", "--platform", "generic_int9", "--out", "new"});
 }
 

@@ -112,7 +112,7 @@ TEST_F(Files, pipes_and_links_in_place_of_inputs_are_named) {
                {"eval", "--model", "prepared", "--data", "images"});
   expect_error(
       "p.yaml: cannot be read; expected a platform file or one of generic_int8, magik_t40, onnxruntime_int8, "
-      "pow2_int8, pytorch_fbgemm, pytorch_x86",
+      "pow2_int8, pytorch_fbgemm, pytorch_x86, signed_pow2_int8",
       {"quickstart", "--platform", "p.yaml", "--out", "new"});
   for (const char* name : {"p.csv", "p.npz", "p.yaml", "p.ir", "p.safetensors"}) fs::remove(*workspace / name);
 }

@@ -14,14 +14,11 @@ struct CodesValue {
   int32_t zero_point = 7;
 
   CodesValue(DType dtype, const Dims& dims, int32_t code_max, uint64_t stream, float of_scale = 0.0625F,
-             int32_t of_zero_point = 7)
+             int32_t of_zero_point = 7, int32_t code_min = 0)
       : codes(dtype, dims), scale(of_scale), zero_point(of_zero_point) {
     Random random(3, stream);
-    const auto fill = [&](auto elements) {
-      for (auto& code : elements)
-        code = static_cast<std::remove_reference_t<decltype(code)>>(random.below(code_max + 1));
-    };
-    dtype == DType::u8 ? fill(codes.data<uint8_t>()) : fill(codes.data<uint16_t>());
+    for (int64_t i = 0; i < codes.size(); ++i)
+      set_element(codes, i, static_cast<double>(random.below(code_max - code_min + 1) + int64_t{code_min}));
   }
 };
 
@@ -34,18 +31,26 @@ struct CodesTarget {
   std::string activation = "none";
   std::string requantize = "fixed_point";
   int64_t bits = 31;
+  int32_t code_min = 0;
+  std::string shift_rounding = "half_up";
 
   Attributes attributes(bool is_test) const {
-    return {{"activation", activation},      {"requantize", requantize},
-            {"multiplier_bits", bits},       {"code_min", int64_t{0}},
-            {"code_max", int64_t{code_max}}, {"code_type", std::string(name(dtype))},
-            {"gradient_scale", 1.0},         {"is_test", is_test}};
+    return {{"activation", activation},
+            {"requantize", requantize},
+            {"multiplier_bits", bits},
+            {"shift_rounding", shift_rounding},
+            {"code_min", int64_t{code_min}},
+            {"code_max", int64_t{code_max}},
+            {"code_type", std::string(name(dtype))},
+            {"gradient_scale", 1.0},
+            {"is_test", is_test}};
   }
   arith::RequantizeRule rule() const {
     return {.form = *arith::parse_requantization(requantize),
             .activation = *arith::parse_activation(activation),
             .multiplier_bits = static_cast<int>(bits),
-            .codes = {0, code_max}};
+            .codes = {code_min, code_max},
+            .rounding = *arith::parse_shift_rounding(shift_rounding)};
   }
   bool keeps_scales() const { return arith::traits(rule().form).keeps_scales; }
   /// The clamp and zero point of an integer operator.
@@ -55,6 +60,7 @@ struct CodesTarget {
                       {"code_min", int64_t{clamp.low}},
                       {"code_max", int64_t{clamp.high}},
                       {"code_type", std::string(name(dtype))},
+                      {"shift_rounding", shift_rounding},
                       {"requantize", keeps_scales() ? requantize : std::string("fixed_point")}};
     for (const char* unused : {"a_multiplier", "b_multiplier", "multiplier", "shift"}) all[unused] = int64_t{0};
     for (const char* unused : {"a_scale", "b_scale", "x_scale", "y_scale"}) all[unused] = 1.0;

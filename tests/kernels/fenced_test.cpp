@@ -259,6 +259,7 @@ TEST(fenced, gradients_on_codes) {
                                  {"code_max", int64_t{255}},
                                  {"multiplier_bits", int64_t{31}},
                                  {"requantize", std::string("fixed_point")},
+                                 {"shift_rounding", std::string("half_up")},
                                  {"gradient_scale", gradient_scale}};
         const std::vector<std::optional<Type>> results = {out_grad.type(), Type{DType::f32, {1}}};
         const Tensor scale = Tensor::scalar(0.5F), zero_point = Tensor::scalar(int32_t{100});

@@ -6,6 +6,7 @@
 
 #include "halfstep/arith/bias.h"
 #include "halfstep/arith/requantizer.h"
+#include "halfstep/base/elements.h"
 #include "halfstep/kernels/ops.h"
 #include "tests/kernels/kernel_harness.h"
 
@@ -41,14 +42,15 @@ struct LayerShape {
 
 struct LayerRule {
   DType x_type = DType::u8;
-  int32_t x_code_max = 255;
+  int32_t x_code_min = 0, x_code_max = 255;
   DType w_type = DType::i8;
   DType out_type = DType::u8;
-  int32_t code_max = 255;
+  int32_t code_min = 0, code_max = 255;
   bool per_channel = true;
   std::string activation = "none";
   double alpha = 0.01;
   std::string requantize = "fixed_point";
+  std::string shift_rounding = "half_up";
   int64_t bits = 31;
   bool bias = true;
   int32_t x_zero_point = 7;
@@ -68,7 +70,7 @@ struct LayerCase {
       : shape(layer_shape), rule(layer_rule), x(rule.x_type, shape.x_dims()), w(rule.w_type, shape.w_dims()) {
     Random random(seed, 0);
     const int32_t w_max = rule.fill == Fill::ties ? 2 : rule.w_type == DType::i4 ? 7 : 127;
-    rule.x_type == DType::u8 ? fill_codes(x.data<uint8_t>(), random) : fill_codes(x.data<uint16_t>(), random);
+    fill_codes(random);
     const auto weights = w.data<int8_t>();
     for (size_t i = 0; i < weights.size(); ++i) {
       const auto drawn = static_cast<int32_t>(random.below(2 * w_max + 1)) - w_max;
@@ -88,14 +90,16 @@ struct LayerCase {
             *arith::parse_activation(rule.activation),
             static_cast<int>(rule.bits),
             rule.alpha,
-            {0, rule.code_max}};
+            {rule.code_min, rule.code_max},
+            *arith::parse_shift_rounding(rule.shift_rounding)};
   }
 
   Attributes common_attributes() const {
-    Attributes a = {{"code_min", int64_t{0}},
+    Attributes a = {{"code_min", int64_t{rule.code_min}},
                     {"code_max", int64_t{rule.code_max}},
                     {"code_type", std::string(name(rule.out_type))},
                     {"requantize", rule.requantize},
+                    {"shift_rounding", rule.shift_rounding},
                     {"x_scale", 1.0},
                     {"y_scale", 1.0}};
     if (!shape.linear) {
@@ -184,10 +188,11 @@ struct LayerCase {
   }
 
  private:
-  template <class Code>
-  void fill_codes(std::span<Code> codes, Random& random) const {
-    for (Code& code : codes)
-      code = static_cast<Code>(rule.fill == Fill::extreme ? rule.x_code_max : random.below(rule.x_code_max + 1));
+  void fill_codes(Random& random) {
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const int64_t drawn = random.below(rule.x_code_max - rule.x_code_min + 1) + rule.x_code_min;
+      set_element(x, i, static_cast<double>(rule.fill == Fill::extreme ? rule.x_code_max : drawn));
+    }
   }
 
   /// Scales under which the codes of the output spread over their range.

@@ -49,6 +49,28 @@ std::vector<SumCase> sums() {
       {{DType::u16, {40}, 4095, 1, 0.5F},
        {DType::u8, {40}, 255, 2, 0.25F},
        {.dtype = DType::u16, .code_max = 4095, .requantize = "x86"}},
+      {{DType::i8, {65537}, 127, 1, 0.07F, -3, -128},
+       {DType::i8, {65537}, 127, 2, 0.0313F, 0, -127},
+       {.dtype = DType::i8, .code_max = 127, .scale = 0.1F, .zero_point = -7, .code_min = -128}},
+      {{DType::i16, dims, 2047, 1, 0.001F, 0, -2047},
+       {DType::u8, dims, 255, 2, 0.02F, 3},
+       {.dtype = DType::i16,
+        .code_max = 2047,
+        .scale = 0.004F,
+        .zero_point = 5,
+        .code_min = -2048,
+        .shift_rounding = "half_even"}},
+      {{DType::i8, {40}, 127, 1, 0.5F, 0, -128},
+       {DType::u16, {40}, 255, 2, 0.25F},
+       {.dtype = DType::u8, .activation = "relu", .requantize = "float32"}},
+      {{DType::i8, {65537}, 127, 1, 0.05F, 3, -128},
+       {DType::i8, {65537}, 127, 2, 0.1F, 13, -128},
+       {.dtype = DType::i8, .code_max = 127, .scale = 0.2F, .zero_point = 1, .requantize = "x86", .code_min = -128}},
+      {{DType::u8, {40}, 255, 1, 0.5F},
+       {DType::u8, {40}, 255, 2, 0.25F},
+       {.scale = 2.0F, .requantize = "power_of_two", .shift_rounding = "half_away"}},
+      {{DType::u8, dims, 255, 1}, {DType::u8, dims, 255, 2, 0.03F, 128}, {.shift_rounding = "truncate"}},
+      {{DType::u8, dims, 255, 1}, {DType::u8, dims, 255, 2, 0.03F, 128}, {.shift_rounding = "doubled"}},
   };
 }
 
@@ -273,11 +295,13 @@ TEST(quantized_elementwise, rescaling_agrees_on_both_roads) {
                         run_kernel(reference_integer_rescale, integer, CpuLevel::scalar)[0]));
 }
 
-KernelCase lookup(const CodesValue& x, const CodesTarget& y, const std::string& function, int64_t x_code_max) {
+KernelCase lookup(const CodesValue& x, const CodesTarget& y, const std::string& function, int64_t x_code_max,
+                  int64_t x_code_min = 0) {
   KernelCase use;
   use.op = "quantized_lookup";
   use.attributes = y.attributes(false);
   use.attributes.merge(function_attributes(function));
+  use.attributes["x_code_min"] = x_code_min;
   use.attributes["x_code_max"] = x_code_max;
   append(use.in, x);
   append(use.in, y);
@@ -306,7 +330,7 @@ TEST(quantized_elementwise, codes_past_a_table_have_its_last_entry) {
                               CpuLevel::scalar);
   KernelCase integer;
   integer.op = "integer_lookup";
-  integer.attributes = {{"code_type", std::string("u8")}};
+  integer.attributes = {{"x_code_min", int64_t{0}}, {"code_type", std::string("u8")}};
   integer.in = {x.codes, Tensor(DType::u8, {3})};
   integer.in[1].data<uint8_t>()[2] = 9;
   integer.out = {Type{DType::u8, {64}}};

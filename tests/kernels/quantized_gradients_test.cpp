@@ -23,6 +23,7 @@ Tensor random_ints(const Dims& dims, uint64_t stream, int64_t most) {
 struct GradientRule {
   std::string activation = "none";
   std::string requantize = "fixed_point";
+  std::string shift_rounding = "half_up";
   double alpha = 0.25;
   int32_t code_max = 255;
   float y_scale = 0.5F;
@@ -32,9 +33,9 @@ struct GradientRule {
 KernelCase requantize_grad(const GradientRule& rule, Tensor out_grad, Tensor acc, const std::vector<float>& w_scale) {
   KernelCase use;
   use.op = "requantize_grad";
-  use.attributes = {{"activation", rule.activation},  {"alpha", rule.alpha},    {"requantize", rule.requantize},
-                    {"multiplier_bits", int64_t{31}}, {"code_min", int64_t{0}}, {"code_max", int64_t{rule.code_max}},
-                    {"gradient_scale", 0.5}};
+  use.attributes = {{"shift_rounding", rule.shift_rounding}, {"activation", rule.activation},  {"alpha", rule.alpha},
+                    {"requantize", rule.requantize},         {"multiplier_bits", int64_t{31}}, {"code_min", int64_t{0}},
+                    {"code_max", int64_t{rule.code_max}},    {"gradient_scale", 0.5}};
   use.out = {out_grad.type(), Type{DType::f32, {1}}};
   use.in = {std::move(out_grad),          std::move(acc),
             Tensor::scalar(0.5F),         LayerCase::floats(w_scale),

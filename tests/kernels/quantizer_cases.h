@@ -117,7 +117,8 @@ struct QuantizerAttributes {
             {"code_type", code_type},
             {"gradient_scale", gradient_scale},
             {"requantize", std::string("fixed_point")},
-            {"multiplier_bits", int64_t{31}}};
+            {"multiplier_bits", int64_t{31}},
+            {"shift_rounding", std::string("half_up")}};
   }
 };
 

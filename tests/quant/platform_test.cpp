@@ -41,24 +41,24 @@ TEST(Platform, BuiltInRecordsAreRead) {
 
 TEST(Platform, KeysGivenTwiceNameBothLines) {
   EXPECT_EQ(error_with("edges: {bits: 8}", "edges: {bits: 8}\nedges: {bits: 4}"),
-            "p.yaml:17: edges: the key is given twice, before in line 16");
+            "p.yaml:18: edges: the key is given twice, before in line 16");
   EXPECT_EQ(error_with("  rate: 0.05", "  rate: 0.05\n  bits: 4"),
-            "p.yaml:15: features.bits: the key is given twice, before in line 10");
+            "p.yaml:16: features.bits: the key is given twice, before in line 10");
   EXPECT_EQ(error_with("legal: []", "legal:\n  - {op: add, reason: a, features: [8],\n     reason: b}"),
-            "p.yaml:25: legal[0].reason: the key is given twice, before in line 24");
+            "p.yaml:26: legal[0].reason: the key is given twice, before in line 24");
   EXPECT_EQ(error_of_override("generic_int8", "edges", "{bits: 8, bits: 4}"),
             "platforms/generic_int8.yaml:1: edges.bits: the key is given twice, before in line 1");
 }
 
 TEST(Platform, WhatIsNoYamlIsSaidInOurWords) {
   EXPECT_EQ(error_with("share_scales: [concat]", "share_scales: [concat"),
-            "p.yaml:21: column 12: found what is no YAML, expected keys, values and brackets that end");
-  EXPECT_EQ(error_with("edges: {bits: 8}", "[a, b]: 8"), "p.yaml:16: record: found a key that is no text");
-  EXPECT_EQ(error_with("edges: {bits: 8}", "edges: 8"), "p.yaml:16: edges: found no mapping, expected keys and values");
+            "p.yaml:22: column 12: found what is no YAML, expected keys, values and brackets that end");
+  EXPECT_EQ(error_with("edges: {bits: 8}", "[a, b]: 8"), "p.yaml:17: record: found a key that is no text");
+  EXPECT_EQ(error_with("edges: {bits: 8}", "edges: 8"), "p.yaml:17: edges: found no mapping, expected keys and values");
   EXPECT_EQ(error_with("edges: {bits: 8}", "edges: {bits: [8]}"),
-            "p.yaml:16: edges.bits: found a list, expected a whole number");
+            "p.yaml:17: edges.bits: found a list, expected a whole number");
   EXPECT_EQ(error_with("share_scales: [concat]", "share_scales:"),
-            "p.yaml:21: share_scales: found nothing, expected a list of names");
+            "p.yaml:22: share_scales: found nothing, expected a list of names");
 }
 
 TEST(Platform, ActivationsAreThoseThatOperatorsTakeIn) {
@@ -109,9 +109,9 @@ TEST(Platform, ScalesAreSharedAndKeptWhereThatIsPossible) {
 
 TEST(Platform, ALegalRuleIsForAnOperatorOrAKind) {
   EXPECT_EQ(error_with("legal: []", "legal:\n  - {features: [8], reason: why}"),
-            "p.yaml:24: legal[0].reason: expected either op or trait");
+            "p.yaml:25: legal[0].reason: expected either op or trait");
   EXPECT_EQ(error_with("legal: []", "legal:\n  - {op: add, trait: accumulates, reason: why}"),
-            "p.yaml:24: legal[0].op: expected either op or trait");
+            "p.yaml:25: legal[0].op: expected either op or trait");
 }
 
 struct Mistake {
@@ -148,59 +148,59 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"an_unknown_key", "granularity: channel", "granularity: channel\n  colour: red",
                 "p.yaml:8: weights.colour: unknown key"},
         Mistake{"an_unknown_key_of_the_record", "power_of_two: false", "power_of_two: false\npower_of_tow: 1",
-                "p.yaml:18: power_of_tow: unknown key, did you mean 'power_of_two'?"},
+                "p.yaml:19: power_of_tow: unknown key, did you mean 'power_of_two'?"},
         Mistake{"an_observer", "observer: minmax", "observer: minmix",
                 "p.yaml:8: weights.observer: found 'minmix', expected minmax, mse, did you mean 'minmax'?"},
         Mistake{"zero_points", "zero_points: affine", "zero_points: symmetric",
-                "p.yaml:12: features.zero_points: found 'symmetric', expected affine, offset"},
-        Mistake{"a_rate_of_zero", "rate: 0.05", "rate: 0", "p.yaml:14: features.rate: found 0, expected 1e-06 to 1"},
+                "p.yaml:13: features.zero_points: symmetric needs signed codes; a negative value has no unsigned one"},
+        Mistake{"a_rate_of_zero", "rate: 0.05", "rate: 0", "p.yaml:15: features.rate: found 0, expected 1e-06 to 1"},
         Mistake{"a_rate_that_is_no_number", "rate: 0.05", "rate: .nan",
-                "p.yaml:14: features.rate: found nan, expected 1e-06 to 1"},
+                "p.yaml:15: features.rate: found nan, expected 1e-06 to 1"},
         Mistake{"a_rate_in_words", "rate: 0.05", "rate: slow",
-                "p.yaml:14: features.rate: found 'slow', expected a number"},
-        Mistake{"low_bits_below", "below: 8", "below: 18", "p.yaml:15: low_bits.below: found 18, expected 0 to 17"},
+                "p.yaml:15: features.rate: found 'slow', expected a number"},
+        Mistake{"low_bits_below", "below: 8", "below: 18", "p.yaml:16: low_bits.below: found 18, expected 0 to 17"},
         Mistake{"low_bits_that_may_be_learned", "learned: true", "learned: maybe",
-                "p.yaml:15: low_bits.learned: found 'maybe', expected true or false"},
+                "p.yaml:16: low_bits.learned: found 'maybe', expected true or false"},
         Mistake{"low_bits_with_more", "learned: true", "learned: true, rate: 1",
-                "p.yaml:15: low_bits.rate: unknown key"},
+                "p.yaml:16: low_bits.rate: unknown key"},
         Mistake{"wide_edges", "edges: {bits: 8}", "edges: {bits: 9}",
-                "p.yaml:16: edges.bits: found 9, expected 2 to 8"},
+                "p.yaml:17: edges.bits: found 9, expected 2 to 8"},
         Mistake{"no_edges", "edges: {bits: 8}\n", "", "p.yaml:1: edges: is missing"},
         Mistake{"a_form_of_requantization", "form: fixed_point", "form: fixed",
-                "p.yaml:18: requantize.form: found 'fixed', expected fixed_point, power_of_two, float32, fbgemm, x86"},
+                "p.yaml:19: requantize.form: found 'fixed', expected fixed_point, power_of_two, float32, fbgemm, x86"},
         Mistake{"a_form_that_needs_other_scales", "form: fixed_point", "form: power_of_two",
-                "p.yaml:18: requantize.form: power_of_two needs power_of_two scales"},
+                "p.yaml:19: requantize.form: power_of_two needs power_of_two scales"},
         Mistake{"a_form_without_leaky_relu", "form: fixed_point", "form: float32",
-                "p.yaml:21: activations.weighted: found 'leaky_relu', expected activations that such operators take in "
+                "p.yaml:22: activations.weighted: found 'leaky_relu', expected activations that such operators take in "
                 "with the float32 form of requantization: relu, relu6"},
         Mistake{"a_short_multiplier", "multiplier_bits: 31", "multiplier_bits: 14",
-                "p.yaml:18: requantize.multiplier_bits: found 14, expected 15 to 31"},
+                "p.yaml:19: requantize.multiplier_bits: found 14, expected 15 to 31"},
         Mistake{"a_method", "method: divide", "method: multiply",
-                "p.yaml:19: rounding.method: found 'multiply', expected divide, reciprocal"},
+                "p.yaml:20: rounding.method: found 'multiply', expected divide, reciprocal"},
         Mistake{"a_rounding", "mode: half_even", "mode: half_evn",
-                "p.yaml:19: rounding.mode: found 'half_evn', expected half_even, half_away, half_up, did you mean "
+                "p.yaml:20: rounding.mode: found 'half_evn', expected half_even, half_away, half_up, did you mean "
                 "'half_even'?"},
         Mistake{"a_multiple_of_zero", "multiple: 1", "multiple: 0",
-                "p.yaml:22: channels.multiple: found 0, expected 1 to 4096"},
-        Mistake{"channels_above", "above: 0", "above: -1", "p.yaml:22: channels.above: found -1, expected 0 to 65536"},
+                "p.yaml:23: channels.multiple: found 0, expected 1 to 4096"},
+        Mistake{"channels_above", "above: 0", "above: -1", "p.yaml:23: channels.above: found -1, expected 0 to 65536"},
         Mistake{"a_mapping_in_place_of_text", "power_of_two: false", "power_of_two: {a: 1}",
-                "p.yaml:17: power_of_two: found a mapping, expected true or false"},
+                "p.yaml:18: power_of_two: found a mapping, expected true or false"},
         Mistake{"rules_that_are_no_list", "legal: []", "legal: {op: add}",
-                "p.yaml:23: legal: found no list, expected a list of mappings"},
+                "p.yaml:24: legal: found no list, expected a list of mappings"},
         Mistake{"a_rule_that_is_no_mapping", "legal: []", "legal: [add]",
-                "p.yaml:23: legal[0]: found no mapping, expected keys and values"},
+                "p.yaml:24: legal[0]: found no mapping, expected keys and values"},
         Mistake{"a_rule_for_an_unknown_operator", "legal: []", "legal: [{op: conv2, reason: why}]",
-                "p.yaml:23: legal[0].op: found 'conv2', expected an operator, did you mean 'conv'?"},
+                "p.yaml:24: legal[0].op: found 'conv2', expected an operator, did you mean 'conv'?"},
         Mistake{"a_rule_for_an_unknown_kind", "legal: []", "legal: [{trait: heavy, reason: why}]",
-                "p.yaml:23: legal[0].trait: found 'heavy', expected weighted, accumulates, pointwise, preserves_range, "
+                "p.yaml:24: legal[0].trait: found 'heavy', expected weighted, accumulates, pointwise, preserves_range, "
                 "same_scale"},
-        Mistake{"a_rule_without_a_reason", "legal: []", "legal: [{op: add}]", "p.yaml:23: legal[0].reason: is missing"},
+        Mistake{"a_rule_without_a_reason", "legal: []", "legal: [{op: add}]", "p.yaml:24: legal[0].reason: is missing"},
         Mistake{"a_rule_with_features_in_words", "legal: []", "legal: [{op: add, features: all, reason: why}]",
-                "p.yaml:23: legal[0].features: found 'all', expected a list of whole numbers"},
+                "p.yaml:24: legal[0].features: found 'all', expected a list of whole numbers"},
         Mistake{"a_rule_that_may_refuse", "legal: []", "legal: [{op: add, refused: perhaps, reason: why}]",
-                "p.yaml:23: legal[0].refused: found 'perhaps', expected true or false"},
+                "p.yaml:24: legal[0].refused: found 'perhaps', expected true or false"},
         Mistake{"a_rule_with_an_unknown_key", "legal: []", "legal: [{op: add, weight: [8], reason: why}]",
-                "p.yaml:23: legal[0].weight: unknown key, did you mean 'weights'?"}),
+                "p.yaml:24: legal[0].weight: unknown key, did you mean 'weights'?"}),
     [](const auto& mistake) { return std::string(mistake.param.what); });
 
 TEST(Platform, OverridesReachEveryField) {
@@ -245,7 +245,8 @@ TEST(Platform, AreFoundByNameOrPath) {
   std::ofstream(folder / "mine.yaml") << replaced(record("generic_int8"), "platform: generic_int8", "platform: mine");
   EXPECT_EQ(load_platform((folder / "mine.yaml").string()).name, "mine");
   EXPECT_EQ(load_platform((folder / "mine.yaml").string(), {{"platform", "yours"}}).name, "yours");
-  const std::string known = "generic_int8, magik_t40, onnxruntime_int8, pow2_int8, pytorch_fbgemm, pytorch_x86";
+  const std::string known =
+      "generic_int8, magik_t40, onnxruntime_int8, pow2_int8, pytorch_fbgemm, pytorch_x86, signed_pow2_int8";
   EXPECT_EQ(error_of([] { load_platform("generic_int9"); }),
             "platform 'generic_int9' is not known, did you mean 'generic_int8'?; expected a file or one of " + known);
   for (const char* path : {"nowhere.yaml", "no/where", "/tmp/"}) {

@@ -14,7 +14,7 @@ Prepared averages(const std::string& platform, const std::vector<std::pair<std::
 class AveragesOn : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Roads, AveragesOn,
                          testing::Values("generic_int8", "pow2_int8", "magik_t40", "onnxruntime_int8", "pytorch_fbgemm",
-                                         "pytorch_x86"),
+                                         "pytorch_x86", "signed_pow2_int8"),
                          [](const auto& name) { return std::string(name.param); });
 
 TEST_P(AveragesOn, BothRoadsAreEqual) {

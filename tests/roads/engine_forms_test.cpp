@@ -48,6 +48,7 @@ KernelCase integer_case(const verify::GoldenCase& golden, const std::string& for
   use.op = conv ? "integer_conv2d" : "integer_linear";
   use.attributes = {{"requantize", form},
                     {"code_type", std::string("u8")},
+                    {"shift_rounding", std::string("half_up")},
                     {"code_min", int64_t{0}},
                     {"code_max", int64_t{255}},
                     {"x_scale", number(golden, "x_scale")},

@@ -38,7 +38,8 @@ INSTANTIATE_TEST_SUITE_P(Meaning, MeaningOn,
                                          Target{"pow2_int8", 4, 4}, Target{"magik_t40", {}, {}},
                                          Target{"magik_t40", 4, 4}, Target{"magik_t40", {}, 12},
                                          Target{"onnxruntime_int8", {}, {}}, Target{"onnxruntime_int8", 4, 4},
-                                         Target{"pytorch_fbgemm", {}, {}}, Target{"pytorch_x86", {}, {}}),
+                                         Target{"pytorch_fbgemm", {}, {}}, Target{"pytorch_x86", {}, {}},
+                                         Target{"signed_pow2_int8", {}, {}}, Target{"signed_pow2_int8", 4, 16}),
                          label);
 
 TEST_P(MeaningOn, EveryLayerIsWhatTheNetworkSays) {
@@ -207,11 +208,11 @@ TEST(Meaning, WithoutTheNetworkItIsSaidThatNobodyLooked) {
 }
 
 /// Meaning of one code beside a real number in steps.
-verify::Meaning beside(double steps, int64_t found, double relative = 0.01) {
-  const verify::CodeFormat format{1, 100, 0, 255, verify::Ties::even, "fixed_point", 31};
+verify::Meaning beside(double steps, int64_t found, double relative = 0.01, double middle = 0.0) {
+  const verify::CodeFormat format{1, 100, 0, 255, verify::Ties::even, "fixed_point", 31, "half_up"};
   verify::Meaning meaning;
   verify::compare_code(
-      meaning, format, steps, found, [&](double saturated) { return relative * std::fabs(saturated); },
+      meaning, format, steps, middle, found, [&](double saturated) { return relative * std::fabs(saturated); },
       [] { return verify::MeaningFault(); });
   return meaning;
 }
@@ -223,6 +224,11 @@ TEST(Meaning, ACodeMayDifferNearATieAlone) {
   EXPECT_EQ(beside(10.3, 111).beyond, 1);
   EXPECT_EQ(beside(10.4, 112).beyond, 1);
   EXPECT_EQ(beside(1e300, 255).near_ties + beside(1e300, 255).beyond, 0);
+  // Where bits are dropped as they are, a code lies between the real number and one below it.
+  EXPECT_EQ(beside(10.9, 110, 0.01, -0.5).beyond + beside(10.9, 110, 0.01, -0.5).near_ties, 0);
+  EXPECT_EQ(beside(10.95, 111, 0.01, -0.5).near_ties, 1);
+  EXPECT_EQ(beside(10.7, 111, 0.01, -0.5).beyond, 1);
+  EXPECT_EQ(beside(300, 255, 0.01, -0.5).beyond, 0);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(beside(kInfinity, 253).beyond, 0) << "within the bound of what has codes, 155 steps";
   EXPECT_EQ(beside(kInfinity, 252).beyond, 1);

@@ -348,7 +348,7 @@ class Evaluator {
       const double b = half_even(x.other_unit / y_scale * std::ldexp(1.0, larger.shift));
       const __int128 sum = static_cast<__int128>(x.numbers[i]) * static_cast<int64_t>(a) +
                            static_cast<__int128>(x.other[i]) * static_cast<int64_t>(b);
-      return static_cast<int64_t>((sum + (static_cast<__int128>(1) << (larger.shift - 1))) >> larger.shift);
+      return without_bits(sum, larger.shift, q.shift_rounding());
     }
     const bool pool = x.dims.size() == 4 && x.dims[2] == 1 && x.dims[3] == 1 && x.unit.size() == 1;
     const auto per_channel = static_cast<size_t>(size_of_dims(x.dims) / (x.dims[0] * x.dims[1]));
@@ -366,7 +366,7 @@ class Evaluator {
     }
     double factor = pool ? x.unit[0] / (y_scale * static_cast<double>(pool_window_)) : x.unit[channel] / y_scale;
     if (x.numbers[i] < 0) factor *= x.alpha;
-    return scaled(x.numbers[i], factor_of(factor, q.requantize() == "power_of_two" ? 31 : bits));
+    return scaled(x.numbers[i], factor_of(factor, q.requantize() == "power_of_two" ? 31 : bits), q.shift_rounding());
   }
 
   /// The sum of docs/arithmetic.md, section 9, qlinear_add, before the clamp.

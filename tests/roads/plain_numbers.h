@@ -71,11 +71,18 @@ inline Factor factor_of(double value, int bits) {
   return {static_cast<int64_t>(m), shift};
 }
 
-/// floor(number * m / 2^shift + 1/2) without a 64-bit product.
-inline int64_t scaled(int64_t number, Factor factor) {
-  __int128 product = static_cast<__int128>(number) * factor.m;
-  product += static_cast<__int128>(1) << (factor.shift - 1);
-  return static_cast<int64_t>(product >> factor.shift);
+/// v / 2^shift as a whole number, by what is left over.
+inline int64_t without_bits(__int128 v, int shift, const std::string& mode) {
+  if (mode == "doubled" && shift > 31) return without_bits(without_bits(v, 31, "half_up"), shift - 31, "half_away");
+  const __int128 step = static_cast<__int128>(1) << shift, floor = v >> shift, twice = 2 * (v - floor * step);
+  bool up = twice > step;
+  if (twice == step) up = mode == "half_even" ? floor % 2 != 0 : mode == "half_away" ? v > 0 : true;
+  return static_cast<int64_t>(floor) + (up && mode != "truncate" ? 1 : 0);
+}
+
+/// number * m / 2^shift without a 64-bit product.
+inline int64_t scaled(int64_t number, Factor factor, const std::string& mode) {
+  return without_bits(static_cast<__int128>(number) * factor.m, factor.shift, mode);
 }
 
 /// The one rounding of a float32 operation, behind a sum and product without any.

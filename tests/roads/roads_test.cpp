@@ -1,6 +1,7 @@
 // The promise, and that its proof can fail: every kind of corruption, in either road, must be found.
 #include <gtest/gtest.h>
 
+#include "halfstep/base/elements.h"
 #include "halfstep/compile/compile.h"
 #include "tests/roads/fixture.h"
 #include "tests/roads/plain_evaluator.h"
@@ -22,16 +23,16 @@ std::string label(const testing::TestParamInfo<Widths>& info) {
 
 class EveryTarget : public testing::TestWithParam<Widths> {};
 
-INSTANTIATE_TEST_SUITE_P(Roads, EveryTarget,
-                         testing::Values(Widths{"generic_int8", {}, {}}, Widths{"generic_int8", 4, 4},
-                                         Widths{"generic_int8", 2, 3}, Widths{"pow2_int8", {}, {}},
-                                         Widths{"pow2_int8", 4, 4}, Widths{"magik_t40", {}, {}},
-                                         Widths{"magik_t40", 4, 8}, Widths{"magik_t40", 4, 4},
-                                         Widths{"magik_t40", 8, 10}, Widths{"magik_t40", {}, 12},
-                                         Widths{"onnxruntime_int8", {}, {}}, Widths{"onnxruntime_int8", 4, 4},
-                                         Widths{"pytorch_fbgemm", {}, {}}, Widths{"pytorch_fbgemm", 4, {}},
-                                         Widths{"pytorch_x86", {}, {}}, Widths{"pytorch_x86", 4, {}}),
-                         label);
+INSTANTIATE_TEST_SUITE_P(
+    Roads, EveryTarget,
+    testing::Values(Widths{"generic_int8", {}, {}}, Widths{"generic_int8", 4, 4}, Widths{"generic_int8", 2, 3},
+                    Widths{"pow2_int8", {}, {}}, Widths{"pow2_int8", 4, 4}, Widths{"magik_t40", {}, {}},
+                    Widths{"magik_t40", 4, 8}, Widths{"magik_t40", 4, 4}, Widths{"magik_t40", 8, 10},
+                    Widths{"magik_t40", {}, 12}, Widths{"onnxruntime_int8", {}, {}}, Widths{"onnxruntime_int8", 4, 4},
+                    Widths{"pytorch_fbgemm", {}, {}}, Widths{"pytorch_fbgemm", 4, {}}, Widths{"pytorch_x86", {}, {}},
+                    Widths{"pytorch_x86", 4, {}}, Widths{"signed_pow2_int8", {}, {}}, Widths{"signed_pow2_int8", 4, 4},
+                    Widths{"signed_pow2_int8", {}, 16}),
+    label);
 
 TEST_P(EveryTarget, TrainingRoadAndIntegerProgramAreEqual) {
   Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().features, {}});
@@ -67,7 +68,7 @@ int compare_with_plain_loops(Prepared& prepared) {
     const Tensor& tensor = codes.at(layer.name);
     EXPECT_EQ(static_cast<size_t>(tensor.size()), expected->second.size()) << layer.name;
     for (size_t i = 0; i < expected->second.size(); ++i) {
-      const int64_t code = tensor.dtype() == DType::u16 ? tensor.data<uint16_t>()[i] : tensor.data<uint8_t>()[i];
+      const auto code = static_cast<int64_t>(element(tensor, static_cast<int64_t>(i)));
       EXPECT_EQ(code, expected->second[i]) << layer.name << " element " << i;
       if (code != expected->second[i]) return compared;
     }
@@ -255,6 +256,24 @@ TEST(Roads, ReportNamesTheFirstDifferenceInBothLayouts) {
   const auto& p = layer.feature->position;
   EXPECT_EQ(layer.feature->index, (p[0] * 8 + p[1]) * 8 + p[2]);
   EXPECT_EQ(layer.feature->nhwc, (p[1] * 8 + p[2]) * 32 + p[0]);
+}
+
+using Override = std::pair<std::string, std::string>;
+
+class EveryShift : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Roads, EveryShift, testing::Values("half_up", "half_even", "half_away", "truncate", "doubled"),
+                         [](const auto& name) { return std::string(name.param); });
+
+/// Every rounding of a shift, on codes of either sign, by both roads and by plain loops.
+TEST_P(EveryShift, RoundsTheSameOnAllRoads) {
+  for (const char* codes : {"unsigned", "signed"}) {
+    Prepared prepared("generic_int8", {},
+                      {Override{"requantize.rounding", GetParam()}, Override{"features.codes", codes}});
+    const auto conversion = quant::convert(prepared.model);
+    const auto report = prepared.compare(api::roads_of(prepared.model, conversion.model));
+    EXPECT_TRUE(report.equal()) << codes;
+    EXPECT_GT(compare_with_plain_loops(prepared), 8) << codes;
+  }
 }
 
 }  // namespace

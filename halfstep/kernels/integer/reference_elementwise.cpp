@@ -45,8 +45,8 @@ Status run_add(const Call& call, int, int64_t piece) {
   std::visit(
       [&](const auto& sum) {
         const CodeReader a(call.in[IntegerAdd::in::a]), b(call.in[IntegerAdd::in::b]);
-            fill_piece(call.out[IntegerAdd::out::out_], piece,
-                       [&](int64_t i) { return clamp_of(t).apply(sum.code(a[i], b[i])); });
+        fill_piece(call.out[IntegerAdd::out::out_], piece,
+                   [&](int64_t i) { return clamp_of(t).apply(sum.code(a[i], b[i])); });
       },
       stored_sum(t));
   return {};
@@ -59,10 +59,10 @@ Status run_mul(const Call& call, int, int64_t piece) {
   const ConstView& a_view = call.in[IntegerMul::in::a];
   const ConstView& b_view = call.in[IntegerMul::in::b];
   const CodeReader a(a_view), b(b_view);
-      fill_piece(out, piece, [&](int64_t i) {
-        const int64_t a_steps = a[broadcast_index(a_view.dims, out.dims, i)] - t.a_zero_point;
-        const int64_t b_steps = b[broadcast_index(b_view.dims, out.dims, i)] - t.b_zero_point;
-        return requantized(t, requantizer, a_steps * b_steps);
+  fill_piece(out, piece, [&](int64_t i) {
+    const int64_t a_steps = a[broadcast_index(a_view.dims, out.dims, i)] - t.a_zero_point;
+    const int64_t b_steps = b[broadcast_index(b_view.dims, out.dims, i)] - t.b_zero_point;
+    return requantized(t, requantizer, a_steps * b_steps);
   });
   return {};
 }
@@ -148,16 +148,12 @@ Status run_last_avg_pool2d(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// A code past the table's end has its last entry.
 Status run_lookup(const Call& call, int, int64_t piece) {
   const ConstView& table = call.in[IntegerLookup::in::table];
-  const int64_t last = table.size() - 1;
-  visit_codes(call.in[IntegerLookup::in::x], [&](const auto* src) {
-    visit_codes(table, [&](const auto* entries) {
-      fill_piece(call.out[IntegerLookup::out::out_], piece,
-                 [&](int64_t i) { return int32_t{entries[std::min<int64_t>(src[i], last)]}; });
-    });
-  });
+  const int64_t first = state_of<IntegerLookup>(call).x_code_min, last = table.size() - 1;
+  const CodeReader codes(call.in[IntegerLookup::in::x]), entries(table);
+  fill_piece(call.out[IntegerLookup::out::out_], piece,
+             [&](int64_t i) { return entries[std::clamp<int64_t>(codes[i] - first, 0, last)]; });
   return {};
 }
 

@@ -28,7 +28,7 @@ double dequantized(int64_t code, float scale, int32_t zero_point) {
 Plan prepare_lookup(const Problem& problem) {
   const QuantizedLookup attributes(problem.attributes);
   return {.state = std::make_shared<State<QuantizedLookup>>(problem.attributes),
-          .scratch = static_cast<size_t>(attributes.x_code_max + 1) * sizeof(Requantized),
+          .scratch = static_cast<size_t>(attributes.x_code_max - attributes.x_code_min + 1) * sizeof(Requantized),
           .phases = {1, pieces_of(count_elements(problem.out[0]->dims))}};
 }
 
@@ -59,19 +59,19 @@ Status run_lookup(const Call& call, int phase, int64_t piece) {
   using In = QuantizedLookup::in;
   const auto& state = state_of<State<QuantizedLookup>>(call);
   auto* table = reinterpret_cast<Requantized*>(call.scratch);
-  const int64_t last = state.attributes.x_code_max;
+  const int64_t first = state.attributes.x_code_min, last = state.attributes.x_code_max;
   if (phase == 0) {
     const float scale = *call.in[In::x_scale].as<const float>();
     const int32_t zero_point = *call.in[In::x_zero_point].as<const int32_t>();
     const float y_scale = *call.in[In::y_scale].as<const float>();
     const int32_t y_zero_point = *call.in[In::y_zero_point].as<const int32_t>();
-    for (int64_t q = 0; q <= last; ++q)
-      table[q] = entry_of(state, dequantized(q, scale, zero_point), y_scale, y_zero_point);
+    for (int64_t q = first; q <= last; ++q)
+      table[q - first] = entry_of(state, dequantized(q, scale, zero_point), y_scale, y_zero_point);
     return {};
   }
   visit_codes(call.in[In::x], [&](const auto* codes) {
     store_piece(
-        call, piece, [&](int64_t i) { return table[std::min<int64_t>(codes[i], last)]; },
+        call, piece, [&](int64_t i) { return table[std::clamp<int64_t>(codes[i], first, last) - first]; },
         [&](int64_t code) { return std::clamp(code, state.attributes.code_min, state.attributes.code_max); });
   });
   return {};

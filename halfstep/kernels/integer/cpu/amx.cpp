@@ -106,7 +106,10 @@ constexpr Engine kEngine = {
 
 Verdict accept_amx(const Problem& problem) {
   if (problem.level < CpuLevel::amx) return refuse("{} has no AMX", name(problem.level));
-  if (problem.in[IntegerConv2d::in::x]->dtype != DType::u8) return refuse("AMX multiplies u8 codes, x has u16");
+  if (problem.in[IntegerConv2d::in::x]->dtype != DType::u8)
+    return refuse("AMX multiplies u8 codes, x has {}", name(problem.in[IntegerConv2d::in::x]->dtype));
+  if (is_signed(problem.out[0]->dtype))
+    return refuse("its codes are unsigned, out has {}", name(problem.out[0]->dtype));
   const Layer layer = layer_of(problem);
   if (layer.outputs < kFewestOutputs)
     return refuse("a group of {} output channels is smaller than {}", layer.outputs, kFewestOutputs);

@@ -50,7 +50,9 @@ Verdict accept_bytes(const Problem& problem) {
   for (const Type* type : {problem.in[Op::in::x], problem.out[0]}) {
     if (type->dtype != DType::u8) return refuse("VNNI multiplies u8 codes, found {}", name(type->dtype));
   }
-  const int64_t zero_point = Op(problem.attributes).y_zero_point;
+  const Op attributes(problem.attributes);
+  if (shift_rounding(attributes) != arith::ShiftRounding::half_up) return refuse("its shifts round half up");
+  const int64_t zero_point = attributes.y_zero_point;
   if (zero_point > 255) return refuse("the zero point of out is {}, more than a byte holds", zero_point);
   return accept_filled(problem);
 }

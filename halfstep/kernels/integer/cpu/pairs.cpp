@@ -69,6 +69,9 @@ namespace integer {
 namespace {
 
 Verdict accept_pairs(const Problem& problem) {
+  for (const Type* type : {problem.in[IntegerConv2d::in::x], problem.out[0]}) {
+    if (is_signed(type->dtype)) return refuse("its codes are unsigned, found {}", name(type->dtype));
+  }
   const Verdict verdict = accept_simd(problem);
   return verdict ? accept_filled(problem) : verdict;
 }

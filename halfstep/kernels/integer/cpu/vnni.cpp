@@ -56,7 +56,10 @@ constexpr Engine kEngine = {.codes_per_unit = 4, .outputs = kOutputs, .tile = ti
 
 Verdict accept_vnni(const Problem& problem) {
   if (problem.level < CpuLevel::vnni) return refuse("{} has no VNNI", name(problem.level));
-  if (problem.in[IntegerConv2d::in::x]->dtype != DType::u8) return refuse("VNNI multiplies u8 codes, x has u16");
+  if (problem.in[IntegerConv2d::in::x]->dtype != DType::u8)
+    return refuse("VNNI multiplies u8 codes, x has {}", name(problem.in[IntegerConv2d::in::x]->dtype));
+  if (is_signed(problem.out[0]->dtype))
+    return refuse("its codes are unsigned, out has {}", name(problem.out[0]->dtype));
   return accept_filled(problem);
 }
 
