@@ -159,14 +159,18 @@ void add_cases(Test& test, const Yaml& yaml, const std::optional<Yaml>& given, c
   }
 }
 
+/// In the order of the rules.
 void load_rejects(Test& test, const Yaml& yaml, const Record& record) {
   for (const auto& [rule, changes] : yaml.items()) {
     const auto is_rule = [&rule = rule](const NamedExpr& r) { return r.name == rule; };
     if (std::none_of(record.rules.begin(), record.rules.end(), is_rule))
       fail_at(changes.source(), "there is no rule {}", rule);
+  }
+  for (const NamedExpr& rule : record.rules) {
+    if (!yaml.has(rule.name)) continue;
     Case rejected = test.cases[0];
-    load_into(rejected, changes, record);
-    test.rejects.emplace_back(rule, std::move(rejected));
+    load_into(rejected, yaml.at(rule.name), record);
+    test.rejects.emplace_back(rule.name, std::move(rejected));
   }
 }
 
