@@ -1,6 +1,6 @@
 #include "opgen/fragments.h"
 
-#include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "halfstep/base/nearest.h"
@@ -30,19 +30,34 @@ Parts at_key(const Parts& parts, const std::string& key) {
   return below;
 }
 
-[[noreturn]] void fail_twice(const Source& again, const Part& first, const Source& where) {
-  fail_at(again, "the fragment {} has it too, at {}:{}", first.fragment, where.file, where.line);
+/// At the record's own entry, or at the second of two fragments.
+[[noreturn]] void fail_twice(const Part& part, const Source& where, const Part& first, const Source& before) {
+  if (first.fragment.empty()) fail_twice(first, before, part, where);
+  fail_at(where, "the fragment {} has it too, at {}:{}", first.fragment, before.file, before.line);
 }
 
-/// Puts the entries of a map together.
+/// How many rules stand before those of a fragment.
+using RulesBefore = std::map<std::string, size_t>;
+
+/// The label of a fragment's rule where `before` others stand in front of it: c2 becomes c5.
+std::string counted_on(const std::string& label, size_t before) {
+  size_t number = 0;
+  const char* last = label.data() + label.size();
+  if (!label.starts_with('c') || std::from_chars(label.data() + 1, last, number).ptr != last) return label;
+  return fmt::format("c{}", number + before);
+}
+
+/// Puts the entries of a map together; labels of rules count on.
 class Joined {
  public:
-  explicit Joined(const Parts& parts) : parts_(parts) {}
+  Joined(const Parts& parts, RulesBefore& before) : parts_(parts), before_(before) {}
 
-  Yaml join() {
+  Yaml join(const std::string& key) {
+    key_ = key;
     const Yaml& last = parts_.back().yaml;
     for (const Part& part : parts_) {
-      if (parts_.size() > 1 && !part.yaml.is_map()) fail_twice(last.source(), parts_[0], parts_[0].yaml.source());
+      if (parts_.size() > 1 && !part.yaml.is_map())
+        fail_twice(parts_.back(), last.source(), parts_[0], parts_[0].yaml.source());
     }
     if (!last.is_map()) return last;
     for (const Part& part : parts_) {
@@ -57,14 +72,17 @@ class Joined {
   }
 
   void add(const Part& part) {
-    for (const auto& [name, value] : part.yaml.items()) {
-      if (part.fragment.empty() && name.starts_with(kPlace) && name != kPlace) {
-        add(placed(name.substr(kPlace.size()), value));
+    if (key_ == "rules") before_[part.fragment] = part.fragment.empty() ? 0 : entries_.size();
+    for (const auto& [written, value] : part.yaml.items()) {
+      if (part.fragment.empty() && written.starts_with(kPlace) && written != kPlace) {
+        add(placed(written.substr(kPlace.size()), value));
         continue;
       }
+      const bool is_label = key_ == "rules" || key_ == "reject";
+      const std::string name = is_label ? counted_on(written, before_[part.fragment]) : written;
       const auto [first, is_new] = from_.emplace(name, std::pair(&part, value.source()));
-      if (!is_new) fail_twice(value.source(), *first->second.first, first->second.second);
-      entries_.emplace_back(name, value);
+      if (!is_new) fail_twice(part, value.source(), *first->second.first, first->second.second);
+      entries_.emplace_back(name, name == written ? value : value.under(part.yaml.source().path + "." + name));
     }
   }
 
@@ -78,20 +96,25 @@ class Joined {
   }
 
   const Parts& parts_;
+  RulesBefore& before_;
+  std::string key_;
   Yaml::Entries entries_;
   std::map<std::string, std::pair<const Part*, Source>> from_;
 };
 
 /// Key by key: the maps that stand there are put together, `test` is once more a map of keys.
-Yaml join_keys(const Parts& parts, const Source& source) {
+Yaml join_keys(const Parts& parts, const Source& source, RulesBefore& before) {
   Yaml::Entries entries;
   std::set<std::string> seen;
+  const auto add = [&](const std::string& key) {
+    const Parts below = at_key(parts, key);
+    if (below.empty() || !seen.insert(key).second) return;
+    entries.emplace_back(
+        key, key == "test" ? join_keys(below, below.back().yaml.source(), before) : Joined(below, before).join(key));
+  };
+  add("rules");
   for (const Part& part : parts) {
-    for (const auto& [key, value] : part.yaml.items()) {
-      if (!is_taken_in(part, key) || !seen.insert(key).second) continue;
-      const Parts below = at_key(parts, key);
-      entries.emplace_back(key, key == "test" ? join_keys(below, below.back().yaml.source()) : Joined(below).join());
-    }
+    for (const auto& [key, value] : part.yaml.items()) add(key);
   }
   return {std::move(entries), source};
 }
@@ -129,7 +152,8 @@ Yaml Fragments::expand(const Yaml& record) {
     }
   }
   parts.push_back({"", record});
-  return record.is_map() ? join_keys(parts, record.source()) : record;
+  RulesBefore before;
+  return record.is_map() ? join_keys(parts, record.source(), before) : record;
 }
 
 void Fragments::check_used() const {

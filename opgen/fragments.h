@@ -22,7 +22,8 @@ class Fragments {
   static bool is_fragment(const Yaml& entry) { return entry.has("fragment"); }
 
   /// `record` with the parts of the fragments that it uses. In each map theirs come first, in the order of `use`, or
-  /// where the record says `...NAME`; nothing may be there twice.
+  /// where the record says `...NAME`; nothing may be there twice. Labels c1, c2 of a fragment's rules, and their cases
+  /// under test.reject, count on from the rules before them.
   Yaml expand(const Yaml& record);
 
   /// Throws at a fragment that no record has used.
