@@ -87,6 +87,8 @@ class Joined {
   }
 
   const Part& placed(const std::string& fragment, const Yaml& place) const {
+    if (place.is_map() || place.is_list() || place.is_scalar())
+      fail_at(place.source(), "found {}, expected nothing behind the place of a fragment", place.shape());
     std::vector<std::string> known;
     for (const Part& part : parts_) {
       if (part.fragment == fragment) return part;
