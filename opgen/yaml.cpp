@@ -58,6 +58,12 @@ Yaml::Entries Yaml::items() const {
   return items;
 }
 
+Yaml Yaml::under(const std::string& path) const {
+  Yaml yaml = *this;
+  yaml.source_.path = path;
+  return yaml;
+}
+
 std::vector<Yaml> Yaml::elements() const {
   std::vector<Yaml> elements;
   for (const auto& node : node_) {

@@ -37,8 +37,8 @@ class Yaml {
   /// Keys and values of a map in file order; a key given twice is an error.
   Entries items() const;
   std::vector<Yaml> elements() const;
-  /// The same node of a file under another path in messages.
-  Yaml under(const std::string& path) const { return Yaml(node_, {source_.file, source_.line, path}); }
+  /// The same under another path in messages.
+  Yaml under(const std::string& path) const;
 
  private:
   Source source_of(const YAML::Node& node, const std::string& path) const;
