@@ -69,6 +69,7 @@ class Lexer {
   size_t symbol_length() const {
     static constexpr std::array<std::string_view, 5> kDouble = {"//", "==", "!=", "<=", ">="};
     const std::string_view rest = std::string_view(text_).substr(at_);
+    if (rest.starts_with(kRest)) return std::string_view(kRest).size();
     for (const std::string_view symbol : kDouble) {
       if (rest.starts_with(symbol)) return 2;
     }
@@ -240,6 +241,11 @@ class Parser {
     Expr call = node(Expr::Kind::call, std::move(function), {});
     while (!accept(")")) {
       if (!call.args.empty()) expect(",");
+      if (accept(kRest)) {
+        call.args.push_back(node(Expr::Kind::name, kRest, {}));
+        call.keywords.emplace_back(kRest);
+        continue;
+      }
       Expr value = parse_or();
       std::string keyword;
       if (value.is(Expr::Kind::name) && accept("=")) {
@@ -264,7 +270,8 @@ std::string list_text(const Expr& expr) {
   std::string text;
   for (size_t i = 0; i < expr.args.size(); ++i) {
     if (i > 0) text += ", ";
-    if (!expr.keywords.empty() && !expr.keywords[i].empty()) text += expr.keywords[i] + "=";
+    if (!expr.keywords.empty() && !expr.keywords[i].empty() && expr.keywords[i] != kRest)
+      text += expr.keywords[i] + "=";
     text += to_text(expr.args[i]);
   }
   return text;

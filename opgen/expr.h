@@ -2,6 +2,8 @@
 //
 //   or > and > not > comparison, in > + - > * / // % > unary - > call f(a, name=b), index a[i], member a.port
 //
+// Among the named arguments of a call can be `...`, which gradients give a meaning.
+//
 // Literals: 1, 1.0, 1.0e-5, 'text', [a, b], true, false.
 #pragma once
 
@@ -15,6 +17,9 @@ namespace halfstep::opgen {
 
 /// What an expression of extents means; set by the checker.
 enum class ExprType { none, integer, real, boolean, text, integers, reals, texts, dtype, port };
+
+/// The name of the argument `...`.
+constexpr const char* kRest = "...";
 
 struct Expr {
   enum class Kind { integer, real, boolean, text, name, list, call, member, index, unary, binary };

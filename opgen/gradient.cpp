@@ -1,5 +1,6 @@
 #include "opgen/gradient.h"
 
+#include <algorithm>
 #include <set>
 
 #include "halfstep/base/nearest.h"
@@ -44,10 +45,10 @@ std::string load_unless(const Yaml& yaml, const Record& record) {
 
 /// Keys are inputs, and every input that may be float has one.
 void check_keys(const Yaml& yaml, const Record& record) {
-  std::vector<std::string> known = {"rule", "unless"};
+  std::vector<std::string> known = {"rule", "unless", "let"};
   for (const Port& port : record.inputs) known.push_back(port.name);
   for (const auto& [key, value] : yaml.items()) {
-    if (key != "rule" && key != "unless" && record.input(key) == nullptr)
+    if (std::find(known.begin(), known.end(), key) == known.end())
       fail_at(value.source(), "there is no input '{}'{}", key, did_you_mean(key, known));
   }
   for (const Port& port : record.inputs) {
@@ -62,6 +63,52 @@ bool is_scalar(const Expr& expr) {
   return !expr.is(Expr::Kind::name) && !expr.is(Expr::Kind::member);
 }
 
+/// The values of `let` in place of their names.
+class Lets {
+ public:
+  Lets(const Yaml& block, const Record& record) {
+    if (!block.has("let")) return;
+    for (const auto& [name, text] : block.at("let").items()) {
+      if (is_taken(name, record)) fail_at(text.source(), "the name '{}' is used twice", name);
+      NamedExpr let{text.source(), name, text.text(), parse_expr(text.text(), text.source())};
+      put_into(let);
+      lets_.push_back(std::move(let));
+    }
+  }
+
+  void put_into(NamedExpr& gradient) {
+    if (put_into(gradient.expr)) gradient.text = to_text(gradient.expr);
+  }
+
+  void check_used() const {
+    for (const NamedExpr& let : lets_) {
+      if (!used_.contains(let.name)) fail_at(let.source, "nothing uses it");
+    }
+  }
+
+ private:
+  static bool is_taken(const std::string& name, const Record& record) {
+    const auto is_of_output = [&name](const Port& port) { return name == port.name || name == port.name + "_grad"; };
+    return record.input(name) != nullptr || record.attribute(name) != nullptr ||
+           std::any_of(record.outputs.begin(), record.outputs.end(), is_of_output);
+  }
+
+  bool put_into(Expr& expr) {
+    for (const NamedExpr& let : lets_) {
+      if (!expr.is_name(let.name)) continue;
+      used_.insert(let.name);
+      expr = let.expr;
+      return true;
+    }
+    bool changed = false;
+    for (Expr& arg : expr.args) changed = put_into(arg) || changed;
+    return changed;
+  }
+
+  std::vector<NamedExpr> lets_;
+  std::set<std::string> used_;
+};
+
 void load_block(Records& records, Record& record, const Yaml& yaml) {
   if (yaml.is_scalar()) {
     if (yaml.text() != "none")
@@ -71,14 +118,17 @@ void load_block(Records& records, Record& record, const Yaml& yaml) {
   check_keys(yaml, record);
   record.gradient.rule = load_rule(yaml);
   record.gradient.unless = load_unless(yaml, record);
+  Lets lets(yaml, record);
   for (const Port& port : record.inputs) {
     if (!yaml.has(port.name) || yaml.at(port.name).text() == "none") continue;
     const Yaml text = yaml.at(port.name);
     NamedExpr gradient{text.source(), port.name, text.text(), parse_expr(text.text(), text.source())};
+    lets.put_into(gradient);
     if (record.compute && is_scalar(gradient.expr))
       gradient.expr = synthesize_gradient(records, record, port, gradient);
     record.gradient.inputs.push_back(std::move(gradient));
   }
+  lets.check_used();
 }
 
 }  // namespace

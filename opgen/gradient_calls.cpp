@@ -14,6 +14,23 @@ class Checker {
   Checker(const NamedExpr& gradient, const Record& record, const Records& records)
       : gradient_(gradient), source_(gradient.source), record_(record), records_(records) {}
 
+  /// Puts attributes in place of `...`; whether there was one.
+  bool hand_on(Expr& expr) const {
+    bool found = false;
+    for (Expr& arg : expr.args) found = hand_on(arg) || found;
+    const auto rest = std::find(expr.keywords.begin(), expr.keywords.end(), kRest);
+    const Record* callee = find(records_, expr.text);
+    if (rest == expr.keywords.end() || callee == nullptr) return found;
+    const std::vector<std::string> shared = shared_attributes(expr, *callee);
+    if (shared.empty()) fail_at(source_, "{} has no attribute that '...' could hand on", callee->name);
+    const auto place = expr.args.erase(expr.args.begin() + (rest - expr.keywords.begin()));
+    std::vector<Expr> values(shared.size());
+    for (size_t i = 0; i < shared.size(); ++i) values[i].text = shared[i];
+    expr.args.insert(place, values.begin(), values.end());
+    expr.keywords.insert(expr.keywords.erase(rest), shared.begin(), shared.end());
+    return true;
+  }
+
   /// `taker`: the input port that takes the value; null for the gradient itself.
   void value(Expr& expr, const Port* taker) const {
     if (expr.is(Kind::member)) {
@@ -40,6 +57,15 @@ class Checker {
     std::vector<std::string> list;
     for (const Port& port : ports) list.push_back(port.name);
     return list;
+  }
+
+  /// Attributes of the record that the operator has too and the call does not give.
+  std::vector<std::string> shared_attributes(const Expr& call, const Record& callee) const {
+    std::vector<std::string> shared = callee.attribute_names();
+    std::erase_if(shared, [&](const std::string& name) {
+      return record_.attribute(name) == nullptr || std::ranges::find(call.keywords, name) != call.keywords.end();
+    });
+    return shared;
   }
 
   bool is_output_gradient(const std::string& name) const {
@@ -175,7 +201,9 @@ class Checker {
 }  // namespace
 
 void check_gradient_calls(NamedExpr& gradient, const Record& record, const Records& records) {
-  Checker(gradient, record, records).value(gradient.expr, nullptr);
+  const Checker checker(gradient, record, records);
+  if (checker.hand_on(gradient.expr)) gradient.text = to_text(gradient.expr);
+  checker.value(gradient.expr, nullptr);
 }
 
 }  // namespace halfstep::opgen

@@ -1,4 +1,6 @@
-// The language of gradients: op(arg, port=arg, attribute=value).port
+// The language of gradients: op(arg, port=arg, attribute=value, ...).port
+//
+// `...` hands on all attributes that both operators have and the call does not give.
 //
 // Values: inputs, outputs, OUTPUT_grad, calls. Attribute values: attributes, literals, lists of ints, dim(x, i),
 // rank(x), and `index`, the position within a variadic input.

@@ -238,7 +238,7 @@ std::vector<Foreign> load_foreign(const Yaml& yaml, const Record& record) {
   return list;
 }
 
-Record load_record(const Yaml& yaml) {
+Record read_record(const Yaml& yaml) {
   Record record;
   record.source = yaml.source();
   record.name = yaml.at("op").text();
@@ -283,16 +283,11 @@ std::vector<Port> load_ports(const Yaml& yaml, const Record& record, bool are_ou
   return ports;
 }
 
-std::vector<Loaded> load_records(const Yaml& page, const Schema& schema) {
-  if (!page.is_list()) fail_at(page.source(), "found {}, expected a list of records", page.shape());
-  std::vector<Loaded> loaded;
-  for (const Yaml& element : page.elements()) {
-    const bool named = element.has("op") && element.at("op").is_scalar();
-    const Yaml yaml = named ? element.under(element.at("op").text()) : element;
-    schema.check_record(yaml);
-    loaded.push_back({load_record(yaml), yaml});
-  }
-  return loaded;
+Loaded load_record(const Yaml& entry, Fragments& fragments, const Schema& schema) {
+  const bool named = entry.has("op") && entry.at("op").is_scalar();
+  const Yaml yaml = fragments.expand(named ? entry.under(entry.at("op").text()) : entry);
+  schema.check_record(yaml);
+  return {read_record(yaml), yaml};
 }
 
 }  // namespace halfstep::opgen

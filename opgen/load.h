@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "opgen/fragments.h"
 #include "opgen/record.h"
 #include "opgen/schema.h"
 
@@ -15,8 +16,8 @@ struct Loaded {
   Yaml yaml;
 };
 
-/// The records of a page, in order.
-std::vector<Loaded> load_records(const Yaml& page, const Schema& schema);
+/// The record in an entry of a page, with the fragments that it uses.
+Loaded load_record(const Yaml& entry, Fragments& fragments, const Schema& schema);
 
 /// Ports of `in:` or `out:`.
 std::vector<Port> load_ports(const Yaml& yaml, const Record& record, bool are_outputs);

@@ -106,9 +106,22 @@ struct Choice {
   Attributes attributes;
 };
 
-/// Every combination of what `each` lists, the last key changing fastest.
-std::vector<Choice> load_choices(const Yaml& yaml, const Record& record) {
+/// Every combination of the dtypes of type variables that `each` does not list.
+std::vector<Choice> type_choices(const Yaml& yaml, const Record& record) {
   std::vector<Choice> choices = {{}};
+  for (const auto& [variable, type_class] : record.type_variables) {
+    if (yaml.has("each") && yaml.at("each").has(variable)) continue;
+    std::vector<Choice> longer;
+    for (const Choice& choice : choices) {
+      for (const DType dtype : type_class.dtypes) longer.emplace_back(choice).dtypes[variable] = dtype;
+    }
+    choices = std::move(longer);
+  }
+  return choices;
+}
+
+/// `choices` with every combination of what `each` lists, the last key changing fastest.
+std::vector<Choice> load_choices(std::vector<Choice> choices, const Yaml& yaml, const Record& record) {
   for (const auto& [key, list] : yaml.items()) {
     const AttributeSpec* spec = record.attribute(key);
     std::vector<Choice> longer;
@@ -129,8 +142,9 @@ std::vector<Choice> load_choices(const Yaml& yaml, const Record& record) {
   return choices;
 }
 
-/// The case under every choice; an attribute that the case gives itself is not varied.
-void add_cases(Test& test, const Yaml& yaml, const std::vector<Choice>& choices, const Record& record) {
+/// The case under every choice over what is given to all; an attribute that the case gives itself is not varied.
+void add_cases(Test& test, const Yaml& yaml, const std::optional<Yaml>& given, const std::vector<Choice>& choices,
+               const Record& record) {
   const auto is_new = [&test, first = test.cases.size()](const Case& one) {
     return std::find(test.cases.begin() + static_cast<std::ptrdiff_t>(first), test.cases.end(), one) ==
            test.cases.end();
@@ -138,20 +152,25 @@ void add_cases(Test& test, const Yaml& yaml, const std::vector<Choice>& choices,
   for (const Choice& choice : choices) {
     Case one;
     one.attributes = choice.attributes;
+    if (given) load_into(one, *given, record, choice.dtypes);
     load_into(one, yaml, record, choice.dtypes);
     check_complete(one, yaml.source(), record);
     if (is_new(one)) test.cases.push_back(std::move(one));
   }
 }
 
+/// In the order of the rules.
 void load_rejects(Test& test, const Yaml& yaml, const Record& record) {
   for (const auto& [rule, changes] : yaml.items()) {
     const auto is_rule = [&rule = rule](const NamedExpr& r) { return r.name == rule; };
     if (std::none_of(record.rules.begin(), record.rules.end(), is_rule))
       fail_at(changes.source(), "there is no rule {}", rule);
+  }
+  for (const NamedExpr& rule : record.rules) {
+    if (!yaml.has(rule.name)) continue;
     Case rejected = test.cases[0];
-    load_into(rejected, changes, record);
-    test.rejects.emplace_back(rule, std::move(rejected));
+    load_into(rejected, yaml.at(rule.name), record);
+    test.rejects.emplace_back(rule.name, std::move(rejected));
   }
 }
 
@@ -161,8 +180,10 @@ Test load_test(const Yaml& yaml, const Record& record) {
   Test test;
   const auto cases = yaml.at("cases").elements();
   if (cases.empty()) fail_at(yaml.at("cases").source(), "there is no case");
-  const std::vector<Choice> choices = yaml.has("each") ? load_choices(yaml.at("each"), record) : std::vector{Choice()};
-  for (const Yaml& element : cases) add_cases(test, element, choices, record);
+  std::vector<Choice> choices = type_choices(yaml, record);
+  if (yaml.has("each")) choices = load_choices(std::move(choices), yaml.at("each"), record);
+  const std::optional<Yaml> given = yaml.has("given") ? std::optional(yaml.at("given")) : std::nullopt;
+  for (const Yaml& element : cases) add_cases(test, element, given, choices, record);
   test.domain = load_numbers(yaml, "domain", record);
   test.special = load_numbers(yaml, "special", record);
   test.values = load_numbers(yaml, "values", record);
@@ -171,7 +192,9 @@ Test load_test(const Yaml& yaml, const Record& record) {
       fail_at(yaml.at("domain").at(port).source(), "expected [lowest, highest]");
   }
   if (yaml.has("tolerance")) test.tolerance = to_number(yaml.at("tolerance"));
-  if (yaml.has("bitwise")) {
+  if (!yaml.has("bitwise")) {
+    test.bitwise = {"levels", "threads", "devices"};
+  } else {
     for (const Yaml& element : yaml.at("bitwise").elements()) {
       if (element.text() != "levels" && element.text() != "threads" && element.text() != "devices")
         fail_at(element.source(), "found '{}', expected levels, threads or devices", element.text());

@@ -84,6 +84,11 @@ void check_quant_references(const Records& records) {
   }
 }
 
+/// A file as messages call it.
+std::string shown_path(const std::string& file, const fs::path& root) {
+  return fs::absolute(file).lexically_normal().lexically_relative(root).generic_string();
+}
+
 std::string read_file(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
   std::stringstream text;
@@ -103,6 +108,17 @@ std::string first_comment(const std::string& file) {
   return comment;
 }
 
+/// Records and fragments of all files, in order.
+std::vector<Yaml> load_entries(const std::vector<std::string>& files, const fs::path& root) {
+  std::vector<Yaml> entries;
+  for (const std::string& file : files) {
+    const Yaml page = load_yaml(file, shown_path(file, root));
+    if (!page.is_list()) fail_at(page.source(), "found {}, expected a list of records", page.shape());
+    for (Yaml& entry : page.elements()) entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
 }  // namespace
 
 std::vector<Enum> load_enums(const std::string& schema_file) {
@@ -111,21 +127,21 @@ std::vector<Enum> load_enums(const std::string& schema_file) {
 
 Records load_all(const std::string& schema_file, const std::vector<std::string>& files) {
   const fs::path root = fs::absolute(schema_file).lexically_normal().parent_path().parent_path();
-  const auto shown = [&root](const std::string& file) {
-    return fs::absolute(file).lexically_normal().lexically_relative(root).generic_string();
-  };
-  const Schema schema(load_yaml(schema_file, shown(schema_file)));
+  const Schema schema(load_yaml(schema_file, shown_path(schema_file, root)));
+  const std::vector<Yaml> entries = load_entries(files, root);
+  Fragments fragments(entries, schema);
   Records records;
   GradientBlocks gradients;
-  for (const std::string& file : files) {
-    for (Loaded& loaded : load_records(load_yaml(file, shown(file)), schema)) {
-      check_record(loaded.record);
-      if (loaded.yaml.has("test")) loaded.record.test = load_test(loaded.yaml.at("test"), loaded.record);
-      check_rejects(loaded.record);
-      if (loaded.yaml.has("grad")) gradients.emplace(loaded.record.name, loaded.yaml.at("grad"));
-      records.push_back(std::move(loaded.record));
-    }
+  for (const Yaml& entry : entries) {
+    if (Fragments::is_fragment(entry)) continue;
+    Loaded loaded = load_record(entry, fragments, schema);
+    check_record(loaded.record);
+    if (loaded.yaml.has("test")) loaded.record.test = load_test(loaded.yaml.at("test"), loaded.record);
+    check_rejects(loaded.record);
+    if (loaded.yaml.has("grad")) gradients.emplace(loaded.record.name, loaded.yaml.at("grad"));
+    records.push_back(std::move(loaded.record));
   }
+  fragments.check_used();
   check_unique(records);
   resolve_gradients(records, gradients);
   check_unique(records);

@@ -8,6 +8,9 @@
 namespace halfstep::opgen {
 namespace {
 
+/// The key of a level that stands for any other name.
+constexpr std::string_view kOther = "...";
+
 constexpr std::string_view kListOf = "list of ", kMapOf = "map of ", kOr = " | ";
 
 std::vector<std::string_view> alternatives(std::string_view type) {
@@ -91,14 +94,40 @@ void Schema::check_choice(const Yaml& yaml, const Key& key) {
     fail_at(yaml.source(), "unknown {} '{}'{}", key.name, yaml.text(), did_you_mean(yaml.text(), key.choices));
 }
 
+const Schema::Key* Schema::find_key(const std::vector<Key>& keys, std::string_view name) {
+  const auto key = std::find_if(keys.begin(), keys.end(), [name](const Key& k) { return k.name == name; });
+  return key == keys.end() ? nullptr : &*key;
+}
+
+std::vector<std::string> Schema::names(const std::vector<Key>& keys) {
+  std::vector<std::string> list;
+  for (const Key& key : keys) list.push_back(key.name);
+  return list;
+}
+
+void Schema::check_fragment(const Yaml& yaml) const {
+  std::vector<Key> keys = levels_.find("fragment")->second;
+  Yaml::Entries own;
+  for (const auto& [name, value] : yaml.items()) {
+    if (find_key(keys, name) != nullptr) own.emplace_back(name, value);
+  }
+  check_level({std::move(own), yaml.source()}, "fragment");
+  for (const Key& key : levels_.find("record")->second) {
+    if (key.name != "op" && key.name != "use") keys.push_back(key);
+  }
+  for (const auto& [name, value] : yaml.items()) {
+    if (find_key(keys, name) == nullptr)
+      fail_at(value.source(), "unknown key '{}'{}", name, did_you_mean(name, names(keys)));
+  }
+}
+
 void Schema::check_level(const Yaml& yaml, const std::string& level) const {
   if (!yaml.is_map()) fail_at(yaml.source(), "found {}, expected a map", yaml.shape());
   const std::vector<Key>& keys = levels_.find(level)->second;
-  std::vector<std::string> names;
-  for (const Key& key : keys) names.push_back(key.name);
   for (const auto& [name, value] : yaml.items()) {
-    const auto key = std::find_if(keys.begin(), keys.end(), [&name = name](const Key& k) { return k.name == name; });
-    if (key == keys.end()) fail_at(value.source(), "unknown key '{}'{}", name, did_you_mean(name, names));
+    const Key* key = find_key(keys, name);
+    if (key == nullptr) key = find_key(keys, kOther);
+    if (key == nullptr) fail_at(value.source(), "unknown key '{}'{}", name, did_you_mean(name, names(keys)));
     check(value, key->type);
     check_choice(value, *key);
   }

@@ -24,6 +24,9 @@ class Schema {
   /// Throws at the first key or value of `yaml` that its level does not allow, or at a required key that is not there.
   void check_record(const Yaml& yaml) const { check_level(yaml, "record"); }
 
+  /// The keys of a fragment: its own and those of a record, whose values are checked in the records that use it.
+  void check_fragment(const Yaml& yaml) const;
+
   const std::vector<Enum>& enums() const { return enums_; }
 
  private:
@@ -34,6 +37,8 @@ class Schema {
   };
 
   static void check_choice(const Yaml& yaml, const Key& key);
+  static const Key* find_key(const std::vector<Key>& keys, std::string_view name);
+  static std::vector<std::string> names(const std::vector<Key>& keys);
 
   void check(const Yaml& yaml, std::string_view type) const;
   void check_level(const Yaml& yaml, const std::string& level) const;

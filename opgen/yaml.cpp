@@ -1,5 +1,6 @@
 #include "opgen/yaml.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -7,6 +8,9 @@
 #include <sstream>
 
 namespace halfstep::opgen {
+
+Yaml::Yaml(Entries entries, Source source)
+    : entries_(std::make_shared<const Entries>(std::move(entries))), source_(std::move(source)) {}
 
 const char* Yaml::shape() const {
   if (is_map()) return "a map";
@@ -19,16 +23,29 @@ Source Yaml::source_of(const YAML::Node& node, const std::string& path) const {
   return {source_.file, line, path};
 }
 
-bool Yaml::has(const std::string& key) const { return node_.IsMap() && node_[key].IsDefined(); }
+const Yaml* Yaml::entry(const std::string& key) const {
+  const auto found = std::find_if(entries_->begin(), entries_->end(), [&key](const auto& e) { return e.first == key; });
+  return found == entries_->end() ? nullptr : &found->second;
+}
+
+bool Yaml::has(const std::string& key) const {
+  return entries_ ? entry(key) != nullptr : node_.IsMap() && node_[key].IsDefined();
+}
 
 Yaml Yaml::at(const std::string& key) const {
+  if (entries_) {
+    const Yaml* found = entry(key);
+    HS_CHECK(found != nullptr);
+    return *found;
+  }
   const YAML::Node value = node_[key];
   HS_CHECK(value.IsDefined());
   return Yaml(value, source_of(value, source_.path.empty() ? key : source_.path + "." + key));
 }
 
-std::vector<std::pair<std::string, Yaml>> Yaml::items() const {
-  std::vector<std::pair<std::string, Yaml>> items;
+Yaml::Entries Yaml::items() const {
+  if (entries_) return *entries_;
+  Entries items;
   std::map<std::string, int> lines;
   for (const auto& item : node_) {
     const std::string& key = item.first.Scalar();
@@ -39,6 +56,12 @@ std::vector<std::pair<std::string, Yaml>> Yaml::items() const {
     items.emplace_back(key, Yaml(item.second, where));
   }
   return items;
+}
+
+Yaml Yaml::under(const std::string& path) const {
+  Yaml yaml = *this;
+  yaml.source_.path = path;
+  return yaml;
 }
 
 std::vector<Yaml> Yaml::elements() const {

@@ -3,7 +3,9 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "opgen/source.h"
@@ -12,10 +14,14 @@ namespace halfstep::opgen {
 
 class Yaml {
  public:
+  using Entries = std::vector<std::pair<std::string, Yaml>>;
+
   Yaml(const YAML::Node& node, Source source) : node_(node), source_(std::move(source)) {}
+  /// A map whose entries come from several places, each name once.
+  Yaml(Entries entries, Source source);
 
   const Source& source() const { return source_; }
-  bool is_map() const { return node_.IsMap(); }
+  bool is_map() const { return entries_ || node_.IsMap(); }
   bool is_list() const { return node_.IsSequence(); }
   bool is_scalar() const { return node_.IsScalar(); }
   /// Written in quotes: text, whatever it looks like.
@@ -29,14 +35,19 @@ class Yaml {
   /// The value of a key that is there.
   Yaml at(const std::string& key) const;
   /// Keys and values of a map in file order; a key given twice is an error.
-  std::vector<std::pair<std::string, Yaml>> items() const;
+  Entries items() const;
   std::vector<Yaml> elements() const;
-  Yaml under(const std::string& path) const { return Yaml(node_, {source_.file, source_.line, path}); }
+  /// The same under another path in messages.
+  Yaml under(const std::string& path) const;
 
  private:
   Source source_of(const YAML::Node& node, const std::string& path) const;
 
+  /// Of a map whose entries come from several places; null where there is no such name.
+  const Yaml* entry(const std::string& key) const;
+
   YAML::Node node_;
+  std::shared_ptr<const Entries> entries_;  ///< in place of the node
   Source source_;
 };
 
