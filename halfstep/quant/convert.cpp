@@ -9,6 +9,7 @@
 #include "halfstep/ir/float_operators.h"
 #include "halfstep/ir/table_origin.h"
 #include "halfstep/passes/coded_form.h"
+#include "halfstep/passes/coded_rebuild.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/training_form.h"
@@ -24,35 +25,23 @@ namespace {
 using passes::QuantizedStep;
 using passes::StepKind;
 
-/// A value of the integer program.
-struct Codes {
-  Value value;
-  CodeFormat format;
-};
-
-class Converter {
+class Converter final : passes::CodedRebuild {
  public:
-  explicit Converter(const Model& source) : source_(source) {
-    result_.model.graph.set_name(source.graph.name());
-    result_.model.notes = source.notes;
-  }
+  explicit Converter(const Model& source) : CodedRebuild(source) {}
 
   Conversion run() {
-    for (const Value argument : source_.graph.arguments()) graph().add_argument(argument.name(), argument.type());
     for (const QuantizedStep& step : passes::quantized_steps(source_)) convert_step(step);
-    set_outputs();
-    for (const auto& [value, codes] : codes_) passes::expect_extents(*value, codes.value);
-    for (const auto& [value, real] : reals_) passes::expect_extents(*value, real);
-    result_.islands = float_islands(result_.model);
-    return std::move(result_);
+    finish_network();
+    Conversion conversion{std::move(result_), std::move(proofs_), {}};
+    conversion.islands = float_islands(conversion.model);
+    return conversion;
   }
 
  private:
-  Graph& graph() { return result_.model.graph; }
   const Tensor& source_tensor(Value value) const { return passes::contents_of(source_, value); }
 
   Value add_tensor(const std::string& name, Role role, Tensor contents) {
-    return passes::add_tensor(result_.model, name, std::move(contents), role);
+    return passes::add_tensor(result_, name, std::move(contents), role);
   }
 
   CodeFormat format_of(const ops::FakeQuantize& q) const {
@@ -69,9 +58,9 @@ class Converter {
     builder_.at(step.main ? step.main.location() : step.quantizer.location());
     switch (step.kind) {
       case StepKind::input: return convert_input(step);
-      case StepKind::move: return convert_move(step);
+      case StepKind::move: return rebuild_move(step);
       case StepKind::rescale: return convert_rescale(step);
-      case StepKind::real: return convert_real(step.main);
+      case StepKind::real: return rebuild_real(step.main);
       case StepKind::compute:
         if (step.is_lookup()) return convert_lookup(step);
         if (step.weight) return convert_weighted(step);
@@ -98,55 +87,34 @@ class Converter {
                                              .method = q.method(),
                                              .rounding = q.rounding(),
                                              .name = q.name()});
-    codes_[q.out().node()] = {op.out(), format};
+    set_codes(q.out(), op.out());
+    formats_[q.out().node()] = format;
   }
 
-  /// An island: the operator as it is.
-  void convert_real(Op op) {
-    OpSpec spec{&op.info(), {}, op.attributes(), op.name(), op.location()};
-    for (const Value operand : op.operands()) spec.operands.push_back(operand ? real(operand) : Value());
-    const Op copy = builder_.insert(std::move(spec));
-    for (const Value result : op.results()) reals_[result.node()] = copy.out(result.port());
+  Value real_of_source(Value old) override {
+    HS_CHECK(old.is_tensor());
+    return add_tensor(old.name(), old.role(), source_tensor(old));
   }
 
-  /// A value as reals: codes are dequantized, once.
-  Value real(Value old) {
-    Value& real = reals_[old.node()];
-    if (!real && old.is_tensor()) real = add_tensor(old.name(), old.role(), source_tensor(old));
-    if (!real)
-      real = old.producer() ? dequantize(codes_.at(old.node()), old.name() + ".real") : graph().value(old.name());
-    return real;
-  }
-
-  Value dequantize(const Codes& codes, const std::string& name) {
-    return ops::dequantize(builder_, {.x = codes.value,
-                                      .scale = scale_constant(name, codes.format),
-                                      .zero_point = zero_point_constant(name, codes.format),
+  Value dequantize(Value old, const std::string& name) override {
+    const CodeFormat& format = formats_.at(old.node());
+    return ops::dequantize(builder_, {.x = codes(old),
+                                      .scale = scale_constant(name, format),
+                                      .zero_point = zero_point_constant(name, format),
                                       .name = name})
         .out();
   }
 
-  void convert_move(const QuantizedStep& step) {
-    const Value source = step.coded_inputs().front();
-    const Codes& first = codes_.at(source.node());
-    OpSpec spec{&step.main.info(), {}, step.main.attributes(), step.main.name(), {}};
-    const auto operands = step.main.operands();
-    for (size_t i = 0; i < operands.size(); ++i) {
-      const bool fills = step.main.port_of(static_cast<int>(i)) == step.main.info().quant.fill;
-      spec.operands.push_back(fills ? code_of_fill(operands[i], source, step) : codes_.at(operands[i].node()).value);
-    }
-    codes_[step.result().node()] = {builder_.insert(std::move(spec)).out(0), first.format};
+  Value code_of_fill(Value fill, Value source, const std::string& name) override {
+    const CodeFormat& format = formats_.at(source.node());
+    const auto real = fill ? static_cast<float>(element(source_tensor(fill), 0)) : 0.0F;
+    const auto rule = code_rule(passes::quantizer_of(source));
+    Tensor code(codes(source).dtype(), {1});
+    set_element(code, 0, arith::code_of(real, format.scale, format.zero_point, rule));
+    return add_tensor(name, Role::constant, code);
   }
 
-  /// What fills empty places among the codes of `source`: the code of `fill`, or of 0 where it is absent.
-  Value code_of_fill(Value fill, Value source, const QuantizedStep& step) {
-    const Codes& codes = codes_.at(source.node());
-    const ops::FakeQuantize quantizer(passes::unmoved(source).producer().node());
-    const auto real = fill ? static_cast<float>(element(source_tensor(fill), 0)) : 0.0F;
-    Tensor code(codes.value.dtype(), {1});
-    set_element(code, 0, arith::code_of(real, codes.format.scale, codes.format.zero_point, code_rule(quantizer)));
-    return add_tensor(step.name() + ".fill", Role::constant, code);
-  }
+  void read_alike(Value moved, Value source) override { formats_[moved.node()] = formats_.at(source.node()); }
 
   /// What every integer operator that ends in codes states.
   Attributes output_attributes(const QuantizedStep& step, const CodeFormat& y) const {
@@ -162,7 +130,8 @@ class Converter {
               const Attributes& attributes, const CodeFormat& format) {
     const Op op = builder_.insert(
         {&info, passes::arrange_operands(info, operands, step.quantizer.where()), attributes, step.name(), {}});
-    codes_[step.result().node()] = {op.out(0), format};
+    set_codes(step.result(), op.out(0));
+    formats_[step.result().node()] = format;
   }
 
   const OpInfo& integer_operator(const QuantizedStep& step) const {
@@ -170,12 +139,13 @@ class Converter {
   }
 
   void convert_weighted(const QuantizedStep& step) {
-    const Codes& x = codes_.at(step.coded_inputs().front().node());
+    const Value x = step.coded_inputs().front();
+    const CodeFormat& x_format = formats_.at(x.node());
     const CodeFormat y = format_of(step.quantizer);
-    const IntegerTensors tensors = integer_tensors(weighted_layer(step, x.format, y));
-    result_.proofs.push_back({step.name(), tensors.accumulator_bound, arith::kMostInInt32});
+    const IntegerTensors tensors = integer_tensors(weighted_layer(step, x_format, y));
+    proofs_.push_back({step.name(), tensors.accumulator_bound, arith::kMostInInt32});
 
-    std::map<std::string, Value> operands = {{"x", x.value}};
+    std::map<std::string, Value> operands = {{"x", codes(x)}};
     operands["w"] = add_tensor(step.name() + ".w", Role::parameter, tensors.w);
     operands["b"] = add_tensor(step.name() + ".b", Role::parameter, tensors.b);
     const auto add_optional = [&](const std::string& port, const Tensor& tensor) {
@@ -189,9 +159,9 @@ class Converter {
 
     Attributes attributes = step.main.attributes();
     attributes.merge(output_attributes(step, y));
-    attributes["x_zero_point"] = int64_t{x.format.zero_point};
+    attributes["x_zero_point"] = int64_t{x_format.zero_point};
     attributes["requantize"] = step.quantizer.requantize();
-    if (keeps_scales(step)) set_scales(attributes, {{"x_scale", x.format.scale}, {"y_scale", y.scale}});
+    if (keeps_scales(step)) set_scales(attributes, {{"x_scale", x_format.scale}, {"y_scale", y.scale}});
     finish(step, integer_operator(step), operands, attributes, y);
   }
 
@@ -221,17 +191,17 @@ class Converter {
     attributes.merge(output_attributes(step, y));
     std::vector<int64_t> farthest;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const auto& [value, format] = codes_.at(inputs[i].node());
-      operands[info.inputs[i].name] = value;
+      const CodeFormat& format = formats_.at(inputs[i].node());
+      operands[info.inputs[i].name] = codes(inputs[i]);
       attributes[info.inputs[i].name + "_zero_point"] = int64_t{format.zero_point};
       farthest.push_back(arith::farthest_step(format.code_min, format.code_max, format.zero_point));
     }
-    result_.proofs.push_back(accumulator_proof(step.main, form_of(step), farthest));
+    proofs_.push_back(accumulator_proof(step.main, form_of(step), farthest));
     if (const auto window = passes::global_window(step.main)) attributes["kernel"] = attributes["stride"] = *window;
     set_factors(step, attributes, y);
     if (keeps_scales(step)) {
       for (size_t i = 0; i < inputs.size(); ++i)
-        set_scales(attributes, {{info.inputs[i].name + "_scale", codes_.at(inputs[i].node()).format.scale}});
+        set_scales(attributes, {{info.inputs[i].name + "_scale", formats_.at(inputs[i].node()).scale}});
       set_scales(attributes, {{"y_scale", y.scale}});
       attributes["requantize"] = step.quantizer.requantize();
     }
@@ -258,7 +228,7 @@ class Converter {
   /// The factors of an operator without weights, where the form stores any.
   void set_factors(const QuantizedStep& step, Attributes& attributes, const CodeFormat& y) const {
     const std::vector<Value> inputs = step.coded_inputs();
-    const auto format = [&](size_t i) -> const CodeFormat& { return codes_.at(inputs[i].node()).format; };
+    const auto format = [&](size_t i) -> const CodeFormat& { return formats_.at(inputs[i].node()); };
     const auto rule = rule_of(step, y);
     arith::Requantizer product;
     switch (step.main.info().quant.accumulates) {
@@ -319,47 +289,40 @@ class Converter {
   }
 
   void convert_rescale(const QuantizedStep& step) {
-    const Codes& x = codes_.at(step.quantizer.x().node());
+    const Value x = step.quantizer.x();
+    const CodeFormat& x_format = formats_.at(x.node());
     const CodeFormat y = format_of(step.quantizer);
     arith::Requantizer requantizer;
-    require(step, rule_of(step, y).for_rescale(x.format.scale, y.scale, requantizer));
+    require(step, rule_of(step, y).for_rescale(x_format.scale, y.scale, requantizer));
     if (keeps_scales(step))
-      return finish_table(step, x, rescale_table(x.format, y, *parse_dtype(step.quantizer.code_type()), requantizer),
+      return finish_table(step, x, rescale_table(x_format, y, *parse_dtype(step.quantizer.code_type()), requantizer),
                           y);
     Attributes attributes = output_attributes(step, y);
-    attributes["x_zero_point"] = int64_t{x.format.zero_point};
+    attributes["x_zero_point"] = int64_t{x_format.zero_point};
     set_factor(attributes, requantizer);
-    finish(step, ops::IntegerRescale::record(), {{"x", x.value}}, attributes, y);
+    finish(step, ops::IntegerRescale::record(), {{"x", codes(x)}}, attributes, y);
   }
 
   void convert_lookup(const QuantizedStep& step) {
-    const Codes& x = codes_.at(step.main.in(0).node());
+    const Value x = step.main.in(0);
+    const CodeFormat& x_format = formats_.at(x.node());
     const CodeFormat y = format_of(step.quantizer);
     const DType type = *parse_dtype(step.quantizer.code_type());
-    finish_table(step, x, lookup_table(step.main, x.format, y, type), y);
+    finish_table(step, x, lookup_table(step.main, x_format, y, type), y);
     const bool has_alpha = step.main.info().attribute("alpha") != nullptr;
-    set_table_origin(result_.model.notes, step.name(),
+    set_table_origin(result_.notes, step.name(),
                      {step.main.info().name, has_alpha ? get<double>(step.main.attributes(), "alpha") : 0.0,
-                      x.format.scale, x.format.zero_point, y.scale, y.zero_point});
+                      x_format.scale, x_format.zero_point, y.scale, y.zero_point});
   }
 
-  void finish_table(const QuantizedStep& step, const Codes& x, Tensor contents, const CodeFormat& y) {
+  void finish_table(const QuantizedStep& step, Value x, Tensor contents, const CodeFormat& y) {
     const Value table = add_tensor(step.name() + ".table", Role::parameter, std::move(contents));
-    finish(step, ops::IntegerLookup::record(), {{"x", x.value}, {"table", table}},
-           {{"x_code_min", int64_t{x.format.code_min}}, {"code_type", step.quantizer.code_type()}}, y);
+    finish(step, ops::IntegerLookup::record(), {{"x", codes(x)}, {"table", table}},
+           {{"x_code_min", int64_t{formats_.at(x.node()).code_min}}, {"code_type", step.quantizer.code_type()}}, y);
   }
 
-  void set_outputs() {
-    std::vector<Value> outputs;
-    for (const Value old : source_.graph.outputs()) outputs.push_back(real(old));
-    graph().set_outputs(outputs, source_.graph.body().output_names());
-  }
-
-  const Model& source_;
-  Conversion result_;
-  Builder builder_{result_.model.graph};
-  std::map<const detail::ValueNode*, Codes> codes_;
-  std::map<const detail::ValueNode*, Value> reals_;
+  std::map<const detail::ValueNode*, CodeFormat> formats_;  ///< of values of the source that have codes
+  std::vector<AccumulatorProof> proofs_;
 };
 
 /// Scales that a program stores do not count: what flows are codes.

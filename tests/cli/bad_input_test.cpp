@@ -136,7 +136,7 @@ TEST_F(BadInput, unknown_platform) {
 TEST_F(BadInput, unknown_key_of_a_platform) {
   put("bad.yaml", replaced(test::read_text(HALFSTEP_SOURCE_DIR "/platforms/generic_int8.yaml"),
                            "\nlegal:", "\nroundign: 3\nlegal:"));
-  expect_error(kBadInput, "bad.yaml:23: roundign: unknown key, did you mean 'rounding'?",
+  expect_error(kBadInput, "bad.yaml:24: roundign: unknown key, did you mean 'rounding'?",
                {"quickstart", "--platform", "bad.yaml", "--out", "new"});
   expect_error(kBadInput, "override 'features.rat': the platform has no key 'rat', did you mean 'rate'?",
                {"quickstart", "--set", "features.rat=0.1", "--out", "new"});
@@ -147,7 +147,7 @@ TEST_F(BadInput, unknown_key_of_a_platform) {
 TEST_F(BadInput, a_platform_that_cannot_be_done) {
   put("twice.yaml", replaced(test::read_text(HALFSTEP_SOURCE_DIR "/platforms/generic_int8.yaml"),
                              "\nlegal:", "\nedges: {bits: 4}\nlegal:"));
-  expect_error(kBadInput, "twice.yaml:23: edges: the key is given twice, before in line 16",
+  expect_error(kBadInput, "twice.yaml:24: edges: the key is given twice, before in line 17",
                {"quickstart", "--platform", "twice.yaml", "--out", "new"});
   expect_error(kBadInput,
                "platforms/generic_int8.yaml:1: activations.accumulates: found 'leaky_relu', expected activations that "

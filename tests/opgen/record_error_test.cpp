@@ -17,7 +17,7 @@ struct RecordErrorCase {
 
 /// Cases start with "### NAME" and end with "=> MESSAGE".
 std::vector<RecordErrorCase> load_cases() {
-  std::ifstream stream(std::string(HALFSTEP_SOURCE_DIR) + "/tests/opgen/record_errors.txt");
+  std::ifstream stream(HALFSTEP_SOURCE_DIR "/tests/opgen/record_errors.txt");
   std::vector<RecordErrorCase> cases;
   RecordErrorCase current;
   for (std::string line; std::getline(stream, line);) {
@@ -36,7 +36,7 @@ std::vector<RecordErrorCase> load_cases() {
 TEST(RecordErrors, NameFileLineAndKey) {
   const test::TemporaryFolder folder;
   std::filesystem::create_directory(folder / "ops");
-  std::filesystem::copy_file(std::string(HALFSTEP_SOURCE_DIR) + "/ops/schema.yaml", folder / "ops/schema.yaml");
+  std::filesystem::copy_file(HALFSTEP_SOURCE_DIR "/ops/schema.yaml", folder / "ops/schema.yaml");
   const auto cases = load_cases();
   EXPECT_GE(cases.size(), 50u);
   for (const RecordErrorCase& one : cases) {
@@ -49,7 +49,7 @@ TEST(RecordErrors, NameFileLineAndKey) {
 TEST(RecordErrors, DuplicateInAnotherFileNamesBoth) {
   const test::TemporaryFolder folder;
   std::filesystem::create_directory(folder / "ops");
-  std::filesystem::copy_file(std::string(HALFSTEP_SOURCE_DIR) + "/ops/schema.yaml", folder / "ops/schema.yaml");
+  std::filesystem::copy_file(HALFSTEP_SOURCE_DIR "/ops/schema.yaml", folder / "ops/schema.yaml");
   const std::string record = "\n- op: copy\n  doc: A copy.\n  in: {x: any}\n  out: {out: {like: x}}\n";
   std::ofstream(folder / "ops/a.yaml") << record;
   std::ofstream(folder / "ops/b.yaml") << "\n" << record;

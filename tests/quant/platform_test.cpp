@@ -41,11 +41,11 @@ TEST(Platform, BuiltInRecordsAreRead) {
 
 TEST(Platform, KeysGivenTwiceNameBothLines) {
   EXPECT_EQ(error_with("edges: {bits: 8}", "edges: {bits: 8}\nedges: {bits: 4}"),
-            "p.yaml:18: edges: the key is given twice, before in line 16");
+            "p.yaml:18: edges: the key is given twice, before in line 17");
   EXPECT_EQ(error_with("  rate: 0.05", "  rate: 0.05\n  bits: 4"),
             "p.yaml:16: features.bits: the key is given twice, before in line 10");
   EXPECT_EQ(error_with("legal: []", "legal:\n  - {op: add, reason: a, features: [8],\n     reason: b}"),
-            "p.yaml:26: legal[0].reason: the key is given twice, before in line 24");
+            "p.yaml:26: legal[0].reason: the key is given twice, before in line 25");
   EXPECT_EQ(error_of_override("generic_int8", "edges", "{bits: 8, bits: 4}"),
             "platforms/generic_int8.yaml:1: edges.bits: the key is given twice, before in line 1");
 }

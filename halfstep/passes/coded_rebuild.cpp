@@ -1,0 +1,50 @@
+#include "halfstep/passes/coded_rebuild.h"
+
+#include "halfstep/passes/uses.h"
+
+namespace halfstep::passes {
+
+CodedRebuild::CodedRebuild(const Model& source) : source_(source) {
+  result_.notes = source.notes;
+  graph().set_name(source.graph.name());
+  for (const Value argument : source.graph.arguments())
+    set_real(argument, graph().add_argument(argument.name(), argument.type()));
+}
+
+Value CodedRebuild::real(Value old) {
+  if (const auto found = reals_.find(old.node()); found != reals_.end()) return found->second;
+  const Value made = has_codes(old) ? dequantize(old, old.name() + ".real") : real_of_source(old);
+  return reals_[old.node()] = made;
+}
+
+void CodedRebuild::rebuild_move(const QuantizedStep& step) {
+  const Op move = step.main;
+  const Value source = step.coded_inputs().front();
+  OpSpec spec{&move.info(), {}, move.attributes(), move.name(), move.location()};
+  const auto operands = move.operands();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const bool fills = move.port_of(static_cast<int>(i)) == move.info().quant.fill;
+    spec.operands.push_back(fills ? code_of_fill(operands[i], source, step.name() + ".fill") : codes(operands[i]));
+  }
+  set_codes(step.result(), builder_.insert(std::move(spec)).out(0));
+  read_alike(step.result(), source);
+}
+
+void CodedRebuild::rebuild_real(Op op) {
+  OpSpec spec{&op.info(), {}, op.attributes(), op.name(), op.location()};
+  for (const Value operand : op.operands()) spec.operands.push_back(operand ? real(operand) : Value());
+  const Op copy = builder_.insert(std::move(spec));
+  for (const Value result : op.results()) set_real(result, copy.out(result.port()));
+}
+
+void CodedRebuild::finish_network() {
+  std::vector<Value> outputs;
+  for (const Value old : source_.graph.outputs()) outputs.push_back(real(old));
+  graph().set_outputs(outputs, source_.graph.body().output_names());
+  for (const auto& [value, codes] : codes_) expect_extents(*value, codes);
+  for (const auto& [value, real] : reals_) expect_extents(*value, real);
+}
+
+ops::FakeQuantize quantizer_of(Value value) { return ops::FakeQuantize(unmoved(value).producer().node()); }
+
+}  // namespace halfstep::passes
