@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What a new operator costs, measured: 1 file for a pointwise one, 4 for one with a reference, a CPU and a CUDA kernel.
+"""What a new operator costs, measured: 1 file for a pointwise one, 4 for one with a reference, a CPU and a CUDA kernel. And what
+a new form of requantization costs: at most 6, which tools/deep.sh builds and runs.
 
 usage: tools/check_operator_cost.py [BUILD]    (BUILD: a finished build folder; default build/release)
 
@@ -19,6 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COST = ROOT / "tests/cost"
 EXPECTED = {"pointwise.patch": 1, "kernels.patch": 4}
+FORM, FORM_FILES = COST / "requantization.patch", 6
 # The only existing files that a new operator may change.
 MAY_CHANGE = re.compile(r"ops/\w+\.yaml|halfstep/kernels/\w+/reference\.cpp")
 
@@ -56,6 +58,19 @@ def count_files(patch, expected):
     if len(files) != expected:
         raise Failure(f"tests/cost/{patch.name}:1: touches {len(files)} files, expected {expected}")
     return [path for path, new in files if new]
+
+
+def check_form(work):
+    """The patch of the toy form applies to the tree and touches few files."""
+    files = [path for path, _ in touched(FORM)]
+    print(f"{FORM.name}: {len(files)} files, expected at most {FORM_FILES}")
+    if len(files) > FORM_FILES:
+        raise Failure(f"tests/cost/{FORM.name}:1: touches {len(files)} files, expected at most {FORM_FILES}")
+    copy = work / "form"
+    for path in files:
+        (copy / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, copy / path)
+    run(["patch", "-p1", "--silent", "--no-backup-if-mismatch", "-i", FORM], cwd=copy)
 
 
 def generate(build, work):
@@ -143,6 +158,7 @@ def check(build):
     work = build / "operator_cost"
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(ROOT / "ops", work / "ops")
+    check_form(work)
     added = []
     for name, expected in EXPECTED.items():
         added += count_files(COST / name, expected)

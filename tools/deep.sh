@@ -7,6 +7,7 @@
 #   networks  HALFSTEP_FUZZ_NETWORKS random networks (200) in the program of that build
 #   tsan      tests of the rooms that have threads under ThreadSanitizer
 #   fuzz      every libFuzzer target for HALFSTEP_FUZZ_SECONDS (60); build/fuzz/findings has what breaks them
+#   form      a toy form of requantization in a copy of the tree: quantized, trained, converted, verified
 #   cuda      CUDA kernels on the host against their references, and through nvcc where it is
 #   coverage  lines that the tests run, by room
 # Tests that ctest starts once more for each CPU level run at the best one alone in tsan and coverage, which are slow.
@@ -70,6 +71,14 @@ step_fuzz() {
   return $code
 }
 
+step_form() {
+  rm -rf build/form
+  mkdir -p build/form
+  git ls-files -z | xargs -0 cp --parents -t build/form && patch -d build/form -p1 --silent < tests/cost/requantization.patch || return
+  (cd build/form && cmake --preset release && cmake --build build/release --target halfstep &&
+    build/release/halfstep quickstart --set requantize.form=reciprocal32 --set 'activations.weighted=[relu, relu6]' --epochs 8 --tune-epochs 3)
+}
+
 step_cuda() {
   build release test_kernels && build/release/test_kernels --gtest_brief=1 || return
   tools/check_cuda build/release && code=0 || code=$?
@@ -89,11 +98,11 @@ if [ "${1:-}" = --fuzz-target ]; then
 fi
 for step in "$@"; do
   case $step in
-    together | asan | networks | tsan | fuzz | cuda | coverage) ;;
-    *) echo "deep: found '$step', expected together, asan, networks, tsan, fuzz, cuda or coverage" >&2; exit 2 ;;
+    together | asan | networks | tsan | fuzz | form | cuda | coverage) ;;
+    *) echo "deep: found '$step', expected together, asan, networks, tsan, fuzz, form, cuda or coverage" >&2; exit 2 ;;
   esac
 done
-[ $# != 0 ] || set -- together asan networks tsan fuzz cuda coverage
+[ $# != 0 ] || set -- together asan networks tsan fuzz form cuda coverage
 
 mkdir -p $out
 tools/setup.sh

@@ -15,14 +15,16 @@ struct RequantizationTraits {
   bool keeps_scales = false;   ///< a program has scales in place of multipliers and shifts
   bool is_engine = false;      ///< PyTorch's: biases stay real numbers
   bool powers_of_two = false;  ///< factors are nothing else
+  bool adds_reals = false;     ///< in windows that are not the image
 };
 
 /// By Requantization.
-inline constexpr RequantizationTraits kRequantizations[] = {{.name = "fixed_point"},
-                                                            {.name = "power_of_two", .powers_of_two = true},
-                                                            {.name = "float32", .keeps_scales = true},
-                                                            {.name = "fbgemm", .keeps_scales = true, .is_engine = true},
-                                                            {.name = "x86", .keeps_scales = true, .is_engine = true}};
+inline constexpr RequantizationTraits kRequantizations[] = {
+    {.name = "fixed_point"},
+    {.name = "power_of_two", .powers_of_two = true},
+    {.name = "float32", .keeps_scales = true, .adds_reals = true},
+    {.name = "fbgemm", .keeps_scales = true, .is_engine = true},
+    {.name = "x86", .keeps_scales = true, .is_engine = true}};
 
 constexpr const RequantizationTraits& traits(Requantization form) { return kRequantizations[static_cast<int>(form)]; }
 

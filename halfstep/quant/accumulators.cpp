@@ -39,7 +39,7 @@ bool is_power_of_two(int64_t count) { return std::has_single_bit(static_cast<uin
 
 AccumulatorProof average_proof(const WindowCounts& counts, arith::Requantization form, int64_t farthest) {
   // In float32 a window that is not x adds reals: its codes alone must be exact.
-  if (form == arith::Requantization::float32 && !counts.covers_x) return {{}, farthest, arith::kMostInFloat32};
+  if (arith::traits(form).adds_reals && !counts.covers_x) return {{}, farthest, arith::kMostInFloat32};
   return {{}, counts.most * farthest, arith::most_accumulated(form)};
 }
 

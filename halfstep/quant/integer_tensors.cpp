@@ -62,7 +62,8 @@ arith::Requantizer requantizer_of(const WeightedLayer& layer, const std::vector<
 
 void set_factors(const WeightedLayer& layer, const std::vector<float>& scales, IntegerTensors& out) {
   const auto count = static_cast<int64_t>(scales.size());
-  const auto& [name, keeps_scales, is_engine, shifts_alone] = arith::traits(layer.rule.form);
+  const bool keeps_scales = arith::traits(layer.rule.form).keeps_scales;
+  const bool shifts_alone = arith::traits(layer.rule.form).powers_of_two;
   const bool leaky = layer.rule.activation == arith::Activation::leaky_relu;
   if (keeps_scales) out.w_scale = Tensor::of<float>(DType::f32, {count}, scales);
   if (!keeps_scales) out.shift = Tensor(DType::i32, {count});

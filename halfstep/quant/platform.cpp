@@ -75,6 +75,12 @@ void read_features(Platform& platform, YamlReader reader) {
   reader.finish();
 }
 
+std::vector<std::string> forms() {
+  std::vector<std::string> names;
+  for (const auto& form : arith::kRequantizations) names.emplace_back(form.name);
+  return names;
+}
+
 /// Of forms that shift. What is rounded twice is a product of 31 bits.
 void read_shift_rounding(Platform& platform, YamlReader& requantize) {
   platform.shift_rounding =
@@ -98,7 +104,7 @@ void read_arithmetic(Platform& platform, YamlReader& root) {
   edges.finish();
   platform.power_of_two = root.boolean("power_of_two");
   YamlReader requantize = root.map("requantize");
-  platform.requantize = requantize.text("form", {"fixed_point", "power_of_two", "float32", "fbgemm", "x86"});
+  platform.requantize = requantize.text("form", forms());
   platform.multiplier_bits = static_cast<int>(requantize.integer("multiplier_bits", 15, 31));
   if (requantize.has("rounding")) read_shift_rounding(platform, requantize);
   if (platform.requantize == "power_of_two" && !platform.power_of_two)

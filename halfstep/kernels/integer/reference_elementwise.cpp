@@ -114,7 +114,7 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
   const auto& [t, steps] = state_of<AverageState<IntegerAvgPool2d>>(call);
   const View& out = call.out[IntegerAvgPool2d::out::out_];
   const auto x = call.in[IntegerAvgPool2d::in::x].dims;
-  if (form_of(t) == arith::Requantization::float32 && !covers_image(t, x)) {
+  if (arith::traits(form_of(t)).adds_reals && !covers_image(t, x)) {
     run_float_avg_pool2d(call, t, piece);
     return {};
   }

@@ -59,10 +59,10 @@ Status run_add(const Call& call, int, int64_t piece) {
   std::visit(
       [&](const auto& sum) {
         const CodeReader a_codes(a.view), b_codes(b.view);
-            const auto element = [&](int64_t i) -> Requantized {
-              return {sum.code(a_codes[i], b_codes[i]), a.real(a_codes[i]) + b.real(b_codes[i])};
-            };
-            store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
+        const auto element = [&](int64_t i) -> Requantized {
+          return {sum.code(a_codes[i], b_codes[i]), a.real(a_codes[i]) + b.real(b_codes[i])};
+        };
+        store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
       },
       requantizer);
   return {};
@@ -78,13 +78,13 @@ Status run_mul(const Call& call, int, int64_t piece) {
   if (Status status = state.rule.for_product(a.scale, b.scale, y.scale, requantizer); !status.ok()) return status;
   const auto out = call.out[QuantizedMul::out::out_].dims;
   const CodeReader a_codes(a.view), b_codes(b.view);
-      const auto element = [&](int64_t i) -> Requantized {
-        const int64_t a_code = a_codes[broadcast_index(a.view.dims, out, i)];
-        const int64_t b_code = b_codes[broadcast_index(b.view.dims, out, i)];
-        const int64_t acc = a.steps(a_code) * b.steps(b_code);
-        return {arith::requantize(requantizer, acc, y.zero_point), a.real(a_code) * b.real(b_code)};
-      };
-      store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
+  const auto element = [&](int64_t i) -> Requantized {
+    const int64_t a_code = a_codes[broadcast_index(a.view.dims, out, i)];
+    const int64_t b_code = b_codes[broadcast_index(b.view.dims, out, i)];
+    const int64_t acc = a.steps(a_code) * b.steps(b_code);
+    return {arith::requantize(requantizer, acc, y.zero_point), a.real(a_code) * b.real(b_code)};
+  };
+  store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
   return {};
 }
 
@@ -113,7 +113,7 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
     Status status = state.rule.for_pool(x.scale, y.scale, count, requantizers[count]);
     if (!status.ok()) return status;
   }
-  if (state.rule.form == arith::Requantization::float32 && !covers_image(a, image)) {
+  if (arith::traits(state.rule.form).adds_reals && !covers_image(a, image)) {
     run_float_avg_pool2d(call, piece, a, x, y);
     return {};
   }

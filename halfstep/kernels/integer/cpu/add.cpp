@@ -121,10 +121,8 @@ Add add_from(DType a, DType b, DType out) {
   return is_wide(b) ? add_to<Sum, uint8_t, uint16_t>(out) : add_to<Sum, uint8_t, uint8_t>(out);
 }
 
-Add add_of(arith::Requantization form, DType a, DType b, DType out) {
-  if (arith::traits(form).is_engine) return add_from<arith::EngineSum>(a, b, out);
-  if (form == arith::Requantization::float32) return add_from<arith::FloatSum>(a, b, out);
-  return add_from<arith::FixedSum>(a, b, out);
+Add add_of(const arith::SumRequantizer& requantizer, DType a, DType b, DType out) {
+  return std::visit([&](const auto& sum) { return add_from<std::decay_t<decltype(sum)>>(a, b, out); }, requantizer);
 }
 
 }  // namespace halfstep::kernels::integer::HWY_NAMESPACE
@@ -149,7 +147,7 @@ Plan prepare_add(const Problem& problem) {
   const auto add_of = HS_SIMD_CHOOSE(problem.level, add_of);
   const IntegerAdd attributes(problem.attributes);
   const Type& out = *problem.out[IntegerAdd::out::out_];
-  const Add add = add_of(form_of(attributes), problem.in[IntegerAdd::in::a]->dtype,
+  const Add add = add_of(stored_sum(attributes), problem.in[IntegerAdd::in::a]->dtype,
                          problem.in[IntegerAdd::in::b]->dtype, out.dtype);
   return {.state = std::make_shared<AddState>(AddState{attributes, add}),
           .phases = {std::max<int64_t>(1, ceil_div(count_elements(out.dims), kSums))}};
