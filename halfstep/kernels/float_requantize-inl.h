@@ -23,7 +23,13 @@ using FloatVec = hn::Vec<Floats>;
 inline IntVec whole_steps(FloatVec steps) {
   const Floats d;
   const FloatVec most = hn::Set(d, arith::kMostSteps);
-  return hn::NearestInt(hn::Max(hn::Min(steps, most), hn::Neg(most)));
+  const FloatVec saturated = hn::Max(hn::Min(steps, most), hn::Neg(most));
+  // hn::NearestInt without its second look at what lies beyond int32.
+#if HWY_TARGET == HWY_AVX3
+  return IntVec{_mm512_cvtps_epi32(saturated.raw)};
+#else
+  return IntVec{_mm256_cvtps_epi32(saturated.raw)};
+#endif
 }
 
 /// arith::FloatScale::code.
