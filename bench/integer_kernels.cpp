@@ -21,6 +21,8 @@ struct Layer {
   Dims x_dims() const { return {n, c, size, size}; }
   Dims w_dims() const { return {o, c / groups, k, k}; }
   Dims out_dims() const { return {n, o, size, size}; }
+  Dims x_last() const { return {n, size, size, c}; }
+  Dims out_last() const { return {n, size, size, o}; }
   Attributes attributes() const {
     return {{"groups", groups},
             {"stride", std::vector<int64_t>{1, 1}},
@@ -58,10 +60,10 @@ void count_operations(benchmark::State& state, const Layer& layer, double second
 
 void integer(benchmark::State& state, const Layer& layer, const Kernel& kernel, CpuLevel level) {
   const auto factor = arith::to_multiplier(0.001, 31);
-  BenchCase use{"integer_conv2d", layer.attributes(), {}, {Tensor(DType::u8, layer.out_dims())}};
+  BenchCase use{"channels_last_integer_conv2d", layer.attributes(), {}, {Tensor(DType::u8, layer.out_last())}};
   use.attributes["x_zero_point"] = int64_t{7};
   use.attributes["y_zero_point"] = int64_t{100};
-  use.in = {random_codes(DType::u8, layer.x_dims()),
+  use.in = {random_codes(DType::u8, layer.x_last()),
             random_codes(DType::i8, layer.w_dims()),
             filled(layer.o, 0),
             filled(layer.o, factor->shift),
@@ -127,15 +129,15 @@ void direct(benchmark::State& state, const Layer& layer) {
 const int kRegistered = [] {
   for (const Layer& layer : kLayers) {
     const std::string name = std::string("codes/") + layer.name;
-    for (const Kernel* kernel : {&cpu_integer_conv2d_pairs, &cpu_integer_conv2d_vnni, &cpu_integer_conv2d_amx}) {
-      for (const CpuLevel level : available_cpu_levels()) {
-        const bool own = kernel == &cpu_integer_conv2d_pairs ? level == CpuLevel::avx2 || level == CpuLevel::avx512
-                                                             : halfstep::name(level) == kernel->name;
-        if (!own) continue;
-        benchmark::RegisterBenchmark(
-            (name + "/integer/" + kernel->name + "/" + std::string(halfstep::name(level))).c_str(), integer, layer,
-            *kernel, level);
-      }
+    const bool is_depthwise = layer.groups > 1;
+    for (const CpuLevel level : available_cpu_levels()) {
+      if (level == CpuLevel::scalar) continue;
+      const Kernel& kernel = is_depthwise             ? cpu_channels_last_integer_conv2d_depthwise
+                             : level == CpuLevel::amx ? cpu_channels_last_integer_conv2d_amx
+                                                      : cpu_channels_last_integer_conv2d_tiles;
+      benchmark::RegisterBenchmark(
+          (name + "/integer/" + kernel.name + "/" + std::string(halfstep::name(level))).c_str(), integer, layer, kernel,
+          level);
     }
     for (const Kernel* kernel : {&cpu_quantized_conv2d_onednn_int8, &cpu_quantized_conv2d_onednn_f32})
       benchmark::RegisterBenchmark((name + "/quantized/" + kernel->name).c_str(), quantized, layer, *kernel);

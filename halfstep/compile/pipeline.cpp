@@ -23,7 +23,7 @@ namespace {
 enum class When {
   always,
   inference,  ///< it moves float results by rounding, or reads tensors that must not change
-  codes       ///< it reads tensors that must not change, and its operators are fast from VNNI on
+  vectors     ///< its operators are fast on vectors
 };
 
 struct Pass {
@@ -43,7 +43,7 @@ constexpr Pass kPasses[] = {
      When::inference},
     {"channels_last", "images keep their channels as the last axis from layer to layer", passes::channels_last,
      When::inference},
-    {"channels_last_codes", "the same for images of codes", passes::channels_last_codes, When::codes},
+    {"channels_last_codes", "the same for images of codes", passes::channels_last_codes, When::vectors},
     {"fuse_residuals", "sums join the convolution before them",
      [](Model& model) { passes::fuse_residuals(model.graph); }},
     {"fuse_activations", "activations join the layer before them",
@@ -75,11 +75,12 @@ void optimize(Model& model, const CompileOptions& options) {
   const std::vector<std::string>& disabled = options.disabled_passes;
   const std::vector<Op> ops = model.graph.ops();
   const bool is_frozen = options.freeze_tensors && options.place.kind == DeviceKind::cpu;
+  const bool has_vectors = options.level > CpuLevel::scalar && options.place.kind != DeviceKind::sim;
   const bool is_inference = is_frozen && std::ranges::none_of(ops, [](Op op) { return op.info().codes; });
   for (const Pass& pass : kPasses) {
     if (pass.run == nullptr || std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
     if (pass.when == When::inference && !is_inference) continue;
-    if (pass.when == When::codes && !(is_frozen && options.level >= CpuLevel::vnni)) continue;
+    if (pass.when == When::vectors && !has_vectors) continue;
     passes::run_pass(pass.name, model.graph, [&] { pass.run(model); });
   }
 }

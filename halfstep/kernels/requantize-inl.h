@@ -65,6 +65,7 @@ inline IntVec odd_to_even(IntVec v) {
   return hn::BitCast(Ints(), hn::ShiftRight<32>(hn::BitCast(hn::Repartition<uint64_t, Ints>(), v)));
 }
 
+inline Halves product(IntVec a, IntVec b) { return {hn::MulEven(a, b), hn::MulEven(odd_to_even(a), odd_to_even(b))}; }
 inline Halves product(IntVec a, int32_t m) {
   const IntVec factor = hn::Set(Ints(), m);
   return {hn::MulEven(a, factor), hn::MulEven(odd_to_even(a), factor)};

@@ -31,12 +31,6 @@ std::vector<int64_t> moved_axes(std::vector<int64_t> axes) {
   return axes;
 }
 
-/// Whether the operator of that record has the form of requantization that the operation states.
-bool has_requantization(const OpInfo& info, Op op) {
-  const std::vector<std::string>& forms = info.attribute("requantize")->choices;
-  return std::ranges::find(forms, get<std::string>(op.attributes(), "requantize")) != forms.end();
-}
-
 /// Name and location are the replaced operation's.
 OpSpec form(const OpInfo& info, std::vector<Value> operands, Attributes attributes) {
   return {&info, std::move(operands), std::move(attributes), {}, {}};
@@ -60,7 +54,7 @@ class Rewriter {
   /// What the operation becomes; nothing where it stays.
   std::optional<OpSpec> last_form(Op op) {
     if (op.is<ops::Conv2d, ops::Conv2dActivation>()) return convolution(op);
-    if (op.is<ops::Linear, ops::LinearActivation>()) return head(op, ops::ChannelsLastConv2d::record());
+    if (op.is<ops::Linear, ops::LinearActivation>()) return head(op);
     if (op.operands().empty() || !op.in(0) || !last_.contains(op.in(0).node())) {
       return op.info().elementwise ? elementwise(op) : std::nullopt;
     }
@@ -76,14 +70,13 @@ class Rewriter {
   std::optional<OpSpec> last_form_of_codes(Op op) {
     if (op.is<ops::IntegerConv2d>()) return integer_convolution(op);
     if (op.is<ops::IntegerAdd>()) return integer_sum(op);
-    if (op.is<ops::IntegerLinear>())
-      return has_last_form(op) ? head(op, ops::ChannelsLastIntegerConv2d::record()) : std::nullopt;
     if (op.operands().empty() || !op.in(0) || !last_.contains(op.in(0).node())) return std::nullopt;
     if (op.is<ops::MaxPool2d>())
       return form(ops::ChannelsLastMaxPool2d::record(), {last(op.in(0), op)}, op.attributes());
     if (op.is<ops::IntegerAvgPool2d>() && sums_codes(ops::IntegerAvgPool2d(op.node())))
       return form(ops::ChannelsLastIntegerAvgPool2d::record(), {last(op.in(0), op)}, op.attributes());
     if (op.is<ops::Concat, ops::Slice, ops::Pad>()) return moved(op);
+    if (image_of(op)) return form(ops::Reshape::record(), {last(op.in(0), op)}, {{"dims", op.out(0).dims()}});
     if (!op.is<ops::IntegerLookup, ops::IntegerRescale>()) return std::nullopt;
     std::vector<Value> operands = op.operands();
     operands[0] = last(operands[0], op);
@@ -94,20 +87,11 @@ class Rewriter {
   static bool sums_codes(ops::IntegerAvgPool2d pool) {
     const Dims& x = pool.x().dims();
     const bool whole = pool.kernel() == std::vector<int64_t>{x[2], x[3]} && std::ranges::max(pool.pad()) == 0;
-    return has_requantization(ops::ChannelsLastIntegerAvgPool2d::record(), pool) &&
-           (whole || pool.requantize() != "float32");
-  }
-
-  /// Codes of a byte, constant parameters, and a form of requantization that the layer has there.
-  static bool has_last_form(Op op) {
-    const std::vector<Value> operands = op.operands();
-    return op.in(0).dtype() == DType::u8 && op.out(0).dtype() == DType::u8 && has_elements(op.in(0)) &&
-           has_elements(op.out(0)) && has_requantization(ops::ChannelsLastIntegerConv2d::record(), op) &&
-           std::all_of(operands.begin() + 1, operands.end(), [](Value value) { return !value || is_constant(value); });
+    return whole || pool.requantize() != "float32";
   }
 
   std::optional<OpSpec> integer_convolution(Op op) {
-    if (!has_last_form(op)) return std::nullopt;
+    if (!has_elements(op.in(0)) || !has_elements(op.out(0))) return std::nullopt;
     std::vector<Value> operands = op.operands();
     operands[0] = last(operands[0], op);
     return form(ops::ChannelsLastIntegerConv2d::record(), std::move(operands), op.attributes());
@@ -129,20 +113,20 @@ class Rewriter {
     return form(ops::ChannelsLastConv2d::record(), std::move(operands), op.attributes());
   }
 
-  /// The images of one pixel whose rows a linear layer reads; nothing where it does not.
-  Value pixels_of(Op op) const {
-    const Op rows = op.in(0).producer();
-    if (!rows.is<ops::Flatten, ops::Reshape>() || !is_constant(op.in(1))) return {};
+  /// The images of one pixel whose channels are the rows that an operation gives; nothing where they are not.
+  Value image_of(Op rows) const {
+    if (!rows.is<ops::Flatten, ops::Reshape>()) return {};
     const Value image = rows.in(0);
     const bool is_pixel = image.dims().size() == kRank && image.dims()[2] == 1 && image.dims()[3] == 1;
-    const bool are_rows = is_pixel && op.in(0).dims() == Dims{image.dims()[0], image.dims()[1]};
-    return are_rows && last_.contains(image.node()) && has_elements(op.out(0)) ? image : Value();
+    const bool are_rows = is_pixel && rows.out(0).dims() == Dims{image.dims()[0], image.dims()[1]};
+    return are_rows && last_.contains(image.node()) ? image : Value();
   }
 
   /// A linear layer on images of one pixel is a convolution.
-  std::optional<OpSpec> head(Op op, const OpInfo& info) {
-    const Value image = pixels_of(op), w = op.in(1);
-    if (!image) return std::nullopt;
+  std::optional<OpSpec> head(Op op) {
+    const OpInfo& info = ops::ChannelsLastConv2d::record();
+    const Value image = image_of(op.in(0).producer()), w = op.in(1);
+    if (!image || !is_constant(w) || !has_elements(op.out(0))) return std::nullopt;
     std::vector<Value> operands = op.operands();
     operands[0] = last(image, op);
     operands[1] = add_tensor(model_, w.name() + ".channels_last",
@@ -235,6 +219,8 @@ class Rewriter {
       const Value first = transposed(made.out(0), kToFirst, name + ".channels_first", op);
       op.out(0).replace_all_uses_with(first);
       last_.emplace(first.node(), made.out(0));
+    } else if (made.out(0).type() == op.out(0).type()) {
+      op.out(0).replace_all_uses_with(made.out(0));
     } else {
       const Op rows = model_.graph.insert(
           {&ops::Reshape::record(), {made.out(0)}, {{"dims", op.out(0).dims()}}, name + ".rows", op.location()},

@@ -11,8 +11,7 @@ namespace halfstep::passes {
 /// inference: nothing may change the weights afterwards.
 void channels_last(Model& model);
 
-/// The same for convolutions of the integer program whose codes are bytes, and for what reads their images; no code
-/// changes.
+/// The same for convolutions of the integer program and for what reads their images; no code changes.
 void channels_last_codes(Model& model);
 
 }  // namespace halfstep::passes

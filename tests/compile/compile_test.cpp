@@ -92,11 +92,79 @@ TEST(Compile, ImagesOfCodesKeepTheirNamesAndCodes) {
   plain.fetch = fast.fetch = {"c", "m"};
   plain.disabled_passes = {"channels_last_codes"};
   const std::string instructions = listing(compile(model, fast));
-  EXPECT_EQ(instructions.find("channels_last_integer_conv2d c") != std::string::npos, fast.level >= CpuLevel::vnni)
+  EXPECT_EQ(instructions.find("channels_last_integer_conv2d c") != std::string::npos, fast.level > CpuLevel::scalar)
       << instructions;
   ThreadPool pool(2);
   const auto want = compile(model, plain).run(inputs, pool), found = compile(model, fast).run(inputs, pool);
   for (const char* name : {"c", "m"}) EXPECT_TRUE(want.at(name).same_bits(found.at(name))) << name;
+}
+
+/// Layers on codes of one byte and of two in two branches, with constant parameters and with one that is given at every
+/// run, whose images are pooled, added, flattened, and made real by an island.
+constexpr const char* kMixed = R"(
+graph mixed(x: u8[2, 8, 8, 8], bias: i32[8], rows: u16[3, 9]) {
+  param @w: i8[8, 8, 3, 3]
+  param @d: i8[8, 1, 3, 3]
+  param @b: i32[8]
+  param @f: f32[8]
+  param @s: i32[1]
+  param @ws: f32[1]
+  param @v: i8[5, 8]
+  param @vb: i32[5]
+  param @one: f32[1]
+  param @zero: i32[1]
+  param @r: i8[20, 9]
+  param @rb: i32[20]
+  a = integer_conv2d(x, w=@w, b=@b, shift=@s) {pad: [1, 1, 1, 1], requantize: "power_of_two", code_type: "u16", code_max: 4095}
+  c = integer_conv2d(a, w=@w, b=bias, shift=@s) {pad: [1, 1, 1, 1], requantize: "power_of_two"}
+  d = integer_conv2d(a, w=@d, b=@b, shift=@s) {pad: [1, 1, 1, 1], groups: 8, requantize: "power_of_two", code_type: "u16", code_max: 4095}
+  m = max_pool2d(d) {kernel: [2, 2], stride: [2, 2]}
+  e = integer_conv2d(c, w=@w, b=@f, w_scale=@ws) {requantize: "fbgemm", x_scale: 0.5, y_scale: 40.0}
+  h = integer_conv2d(e, w=@w, b=@f, w_scale=@ws) {requantize: "x86", x_scale: 0.5, y_scale: 40.0}
+  i = dequantize(h, scale=@one, zero_point=@zero)
+  p = integer_avg_pool2d(h) {kernel: [4, 4], stride: [1, 1], requantize: "fbgemm", x_scale: 0.5, y_scale: 0.5}
+  q = flatten(p)
+  y = integer_linear(q, w=@v, b=@vb, shift=@s) {requantize: "power_of_two"}
+  z = integer_linear(rows, w=@r, b=@rb, shift=@s) {requantize: "power_of_two", code_type: "u16", code_max: 1023}
+  return m, i, y, z
+})";
+
+/// The network's layers and pools that run the reference.
+std::string references_of(const runtime::Program& program) {
+  std::string names;
+  for (const char* name : {"a", "c", "d", "e", "h", "m", "p", "y", "z"}) {
+    const auto of_name = [&](const runtime::Instruction& instruction) { return instruction.name == name; };
+    const auto found = std::ranges::find_if(program.instructions(), of_name);
+    if (found == program.instructions().end() || found->kernel == kernels::reference_kernel(found->op)) names += name;
+  }
+  return names;
+}
+
+TEST(Compile, LayersOnCodesRunTheirFastKernels) {
+  Model model = model_of(kMixed);
+  model.tensors.at("s").data<int32_t>()[0] = 4;
+  model.tensors.at("ws").data<float>()[0] = 0.5F;
+  for (const char* name : {"w", "d", "v", "r"}) {
+    const auto weights = model.tensors.at(name).data<int8_t>();
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<int8_t>(static_cast<int>(i * 37 % 255) - 127);
+  }
+  const std::map<std::string, Tensor> inputs = inputs_of(model);
+  ThreadPool pool(2);
+  CompileOptions plain;
+  plain.level = CpuLevel::scalar;
+  const auto want = compile(model, plain).run(inputs, pool);
+  for (const CpuLevel level : available_cpu_levels()) {
+    for (const bool freeze : {true, false}) {
+      SCOPED_TRACE(name(level));
+      CompileOptions options;
+      options.level = level;
+      options.freeze_tensors = freeze;
+      const auto program = compile(model, options);
+      EXPECT_EQ(references_of(program), level == CpuLevel::scalar ? "acdehpyz" : "") << listing(program);
+      for (const auto& [name, value] : compile(model, options).run(inputs, pool))
+        EXPECT_TRUE(value.same_bits(want.at(name))) << name;
+    }
+  }
 }
 
 TEST(Compile, FetchingOneValueRunsOnlyWhatItNeeds) {

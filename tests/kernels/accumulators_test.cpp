@@ -229,7 +229,7 @@ TEST(accumulators, layers_of_extreme_codes) {
         const auto fast = run_kernel(cpu_quantized_linear_onednn_f32, layer.quantized(), cpu_level());
         EXPECT_TRUE(same_bits(got[0], fast[0]) && same_bits(got[1], fast[1]));
       }
-      expect_matches_reference(reference_integer_linear, cpu_integer_linear_pairs, layer.integer());
+      expect_matches_reference(reference_integer_linear, cpu_integer_linear_tiles, layer.integer());
     }
   }
 }

@@ -1,45 +1,12 @@
-// integer_conv2d and integer_linear: every candidate, at every level of this machine, against plain nested loops.
-#include "tests/kernels/layer_cases.h"
+// Convolutions and matrix products of the integer program: every candidate, at every level of this machine, against
+// plain nested loops.
+#include "halfstep/kernels/integer/cpu/nhwc_tiling.h"
+#include "tests/kernels/integer_candidates.h"
 
 namespace halfstep::kernels {
 namespace {
 
-struct Candidate {
-  const Kernel& conv2d;
-  const Kernel& linear;
-  CpuLevel lowest;
-};
-
-const std::vector<Candidate>& candidates() {
-  static const std::vector<Candidate> all = {{cpu_integer_conv2d_pairs, cpu_integer_linear_pairs, CpuLevel::avx2},
-                                             {cpu_integer_conv2d_vnni, cpu_integer_linear_vnni, CpuLevel::vnni},
-                                             {cpu_integer_conv2d_amx, cpu_integer_linear_amx, CpuLevel::amx}};
-  return all;
-}
-
-/// Every candidate that takes the case, with constant parameters and without. Returns how many runs there were.
-int expect_all_agree(KernelCase use) {
-  int runs = 0;
-  const bool linear = use.op == "integer_linear";
-  const Kernel& reference = linear ? reference_integer_linear : reference_integer_conv2d;
-  const Tensor want = run_kernel(reference, use, CpuLevel::scalar)[0];
-  for (const bool constant : {false, true}) {
-    use.constants.clear();
-    for (int i = 1; constant && i < static_cast<int>(use.in.size()); ++i) {
-      if (use.in[i].defined()) use.constants.push_back(i);
-    }
-    for (const Candidate& candidate : candidates()) {
-      const Kernel& kernel = linear ? candidate.linear : candidate.conv2d;
-      for (const CpuLevel level : available_cpu_levels()) {
-        if (!verdict_of(kernel, use, level)) continue;
-        ++runs;
-        const Tensor got = run_kernel(kernel, use, level, PieceOrder::shuffled)[0];
-        EXPECT_TRUE(same_bits(want, got)) << kernel.name << " at " << name(level) << (constant ? ", constant" : "");
-      }
-    }
-  }
-  return runs;
-}
+const std::vector<int64_t> kAround = {1, 1, 1, 1};
 
 std::vector<LayerShape> shapes() {
   return {
@@ -78,10 +45,45 @@ std::vector<LayerShape> shapes() {
       {.n = 1, .c = 1, .h = 1, .w = 1, .o = 1},
       {.n = 1, .c = 4, .h = 2, .w = 3, .o = 20, .kh = 2, .kw = 2, .pad = {5, 6, 7, 4}},
       {.n = 1, .c = 2, .h = 3, .w = 70, .o = 2, .kh = 1, .kw = 4, .groups = 2, .stride = {4, 4}},
+      {.n = 5, .c = 16, .h = 32, .w = 32, .o = 16, .kh = 3, .kw = 3, .pad = kAround},
+      {.n = 2, .c = 3, .h = 30, .w = 33, .o = 24, .kh = 7, .kw = 7, .stride = {2, 2}, .pad = {3, 3, 3, 3}},
+      {.n = 3, .c = 40, .h = 7, .w = 7, .o = 70, .kh = 3, .kw = 3, .pad = kAround},
+      {.n = 2,
+       .c = 64,
+       .h = 5,
+       .w = 5,
+       .o = 33,
+       .kh = 3,
+       .kw = 3,
+       .stride = {2, 1},
+       .dilation = {1, 2},
+       .pad = {1, 2, 1, 2}},
+      {.n = 1, .c = 256, .h = 7, .w = 7, .o = 160, .kh = 3, .kw = 3, .pad = kAround},
+      {.n = 3, .c = 96, .h = 11, .w = 9, .o = 24},
+      {.n = 1, .c = 24, .h = 20, .w = 21, .o = 144},
+      {.n = 2, .c = 160, .h = 9, .w = 9, .o = 17, .stride = {2, 2}},
+      {.n = 3, .c = 5, .h = 6, .w = 7, .o = 9},
+      {.n = 37, .c = 64, .h = 1, .w = 1, .o = 10},
+      {.n = 3, .c = 144, .h = 8, .w = 8, .o = 144, .kh = 3, .kw = 3, .groups = 144, .pad = kAround},
+      {.n = 1, .c = 96, .h = 13, .w = 12, .o = 96, .kh = 3, .kw = 3, .groups = 96, .stride = {2, 2}, .pad = kAround},
+      {.n = 2,
+       .c = 19,
+       .h = 13,
+       .w = 12,
+       .o = 19,
+       .kh = 5,
+       .kw = 3,
+       .groups = 19,
+       .stride = {2, 1},
+       .dilation = {1, 2},
+       .pad = {2, 2, 2, 2}},
+      {.n = 1, .c = 70, .h = 3, .w = 3, .o = 70, .kh = 2, .kw = 2, .groups = 70, .pad = {3, 4, 3, 4}},
+      {.n = 2, .c = 8, .h = 9, .w = 9, .o = 16, .kh = 3, .kw = 3, .groups = 8, .pad = kAround},
       {.linear = true, .n = 37, .c = 64, .o = 10},
       {.linear = true, .n = 1, .c = 129, .o = 66},
       {.linear = true, .n = 130, .c = 3, .o = 1},
       {.linear = true, .n = 2, .c = 700, .o = 40},
+      {.linear = true, .n = 65, .c = 9, .o = 48},
   };
 }
 
@@ -93,7 +95,7 @@ std::vector<LayerRule> rules() {
       {.w_type = DType::i4, .activation = "relu6", .fill = Fill::extreme},
       {.code_max = 15, .requantize = "power_of_two", .x_zero_point = 128, .y_zero_point = 8, .fill = Fill::ties},
       {.activation = "leaky_relu", .alpha = 0.125, .requantize = "power_of_two", .fill = Fill::ties},
-      {.requantize = "float32"},
+      {.requantize = "float32", .x_zero_point = 255},
       {.activation = "relu6", .requantize = "float32", .x_zero_point = 128, .y_zero_point = 7, .fill = Fill::ties},
       {.w_type = DType::i4, .per_channel = false, .activation = "relu", .requantize = "float32", .fill = Fill::extreme},
       {.requantize = "fbgemm"},
@@ -108,6 +110,13 @@ std::vector<LayerRule> rules() {
       {.w_type = DType::i4, .per_channel = false, .activation = "relu", .requantize = "x86", .fill = Fill::extreme},
       {.x_type = DType::u16, .x_code_max = 4095, .out_type = DType::u16, .code_max = 4095, .y_zero_point = 2000},
       {.x_type = DType::u16, .x_code_max = 65535, .w_type = DType::i4, .code_max = 255, .x_zero_point = 40000},
+      {.x_type = DType::u16,
+       .x_code_max = 65535,
+       .out_type = DType::u16,
+       .code_max = 65535,
+       .requantize = "x86",
+       .x_zero_point = 65535,
+       .y_zero_point = 40000},
       {.out_type = DType::u16, .code_max = 1023, .fill = Fill::extreme},
       {.x_type = DType::i8,
        .x_code_min = -128,
@@ -153,6 +162,7 @@ std::vector<LayerRule> rules() {
        .y_zero_point = 8,
        .fill = Fill::ties},
       {.activation = "leaky_relu", .alpha = 0.3, .shift_rounding = "doubled"},
+      {.out_type = DType::u16, .code_max = 65535, .requantize = "float32", .y_zero_point = 40000},
   };
 }
 
@@ -161,22 +171,21 @@ TEST(integer_layers, agree_with_the_reference) {
   for (const LayerShape& shape : shapes()) {
     for (const LayerRule& rule : rules()) {
       SCOPED_TRACE(shape.text() + " " + rule.activation + " " + rule.requantize + " " + std::string(name(rule.x_type)));
-      runs += expect_all_agree(LayerCase(shape, rule).integer());
+      runs += expect_layers_agree(LayerCase(shape, rule).integer());
       if (testing::Test::HasFailure()) return;
     }
   }
-  for (const Candidate& candidate : candidates()) {
-    if (detected_cpu_level() < candidate.lowest)
-      GTEST_LOG_(INFO) << "skipped: " << candidate.conv2d.name << " needs " << name(candidate.lowest);
+  for (const CpuLevel level : {CpuLevel::avx2, CpuLevel::avx512, CpuLevel::vnni, CpuLevel::amx}) {
+    if (detected_cpu_level() < level) GTEST_LOG_(INFO) << "skipped: this machine has no " << name(level);
   }
-  EXPECT_GT(runs, 0);
+  EXPECT_EQ(runs > 0, detected_cpu_level() > CpuLevel::scalar);
 }
 
 /// Sums as large as conversion allows: 255 * 127 * 65,000 is just below 2^31.
 TEST(integer_layers, long_sums_are_exact) {
   for (const Fill fill : {Fill::extreme, Fill::random}) {
     const LayerRule rule = {.bias = false, .x_zero_point = 0, .fill = fill};
-    expect_all_agree(LayerCase({.linear = true, .n = 3, .c = 65000, .o = 18}, rule).integer());
+    expect_layers_agree(LayerCase({.linear = true, .n = 3, .c = 65000, .o = 18}, rule).integer());
   }
 }
 
@@ -209,7 +218,41 @@ TEST(integer_layers, requantize_extreme_accumulators) {
       use.in[IntegerLinear::in::negative_shift] = LayerCase::ints(negative_shift);
       use.in[IntegerLinear::in::negative_multiplier] = LayerCase::ints(multiplier);
     }
-    expect_all_agree(use);
+    expect_layers_agree(use);
+  }
+}
+
+/// Accumulators at the ends of int32 and around zero under every kind of step, through a layer that adds its bias to
+/// nothing.
+TEST(integer_layers, extreme_accumulators_of_convolutions) {
+  const std::vector<int32_t> accumulators = {INT32_MIN, INT32_MIN + 1, -65537,        -3,       -1, 0, 1,
+                                             2,         65535,         INT32_MAX - 1, INT32_MAX};
+  std::vector<int32_t> bias, shift, multiplier;
+  std::vector<float> scale;
+  for (int32_t s = 1; s <= 62; ++s) {
+    for (const int32_t m : {0, 1, 25795, 1073741824, 2147483647}) {
+      for (const int32_t acc : accumulators) {
+        bias.push_back(acc);
+        shift.push_back(s);
+        multiplier.push_back(m);
+        scale.push_back(std::ldexp(static_cast<float>(m % 7 + 1), 8 - s));
+      }
+    }
+  }
+  const auto o = static_cast<int64_t>(bias.size());
+  for (const bool in_float : {false, true}) {
+    KernelCase use =
+        LayerCase({.n = 3, .c = 4, .o = o}, {.requantize = in_float ? "float32" : "fixed_point", .y_zero_point = 30})
+            .integer();
+    use.in[IntegerConv2d::in::w] = Tensor(DType::i8, {o, 4, 1, 1});
+    use.in[IntegerConv2d::in::b] = LayerCase::ints(bias);
+    if (in_float) {
+      use.in[IntegerConv2d::in::w_scale] = LayerCase::floats(scale);
+    } else {
+      use.in[IntegerConv2d::in::shift] = LayerCase::ints(shift);
+      use.in[IntegerConv2d::in::multiplier] = LayerCase::ints(multiplier);
+    }
+    expect_layers_agree(use);
   }
 }
 
@@ -226,7 +269,7 @@ TEST(integer_layers, power_of_two_shifts_over_their_range) {
   use.in[IntegerLinear::in::w] = Tensor(DType::i8, {o, 1});
   use.in[IntegerLinear::in::b] = LayerCase::ints(bias);
   use.in[IntegerLinear::in::shift] = LayerCase::ints(shift);
-  expect_all_agree(use);
+  expect_layers_agree(use);
 }
 
 /// Vectors of reference/fqat.md, section 16.2: half a step goes towards plus infinity.
@@ -240,7 +283,7 @@ TEST(integer_layers, rounds_half_towards_plus_infinity) {
   const Tensor got = run_kernel(reference_integer_linear, use, CpuLevel::scalar)[0];
   EXPECT_EQ(std::vector<int>(got.data<uint8_t>().begin(), got.data<uint8_t>().end()),
             (std::vector<int>{53, 48, 52, 49, 62, 38}));
-  expect_all_agree(use);
+  expect_layers_agree(use);
 }
 
 TEST(integer_layers, an_illegal_step_names_its_channel) {
@@ -257,17 +300,49 @@ TEST(integer_layers, an_illegal_step_names_its_channel) {
   if (detected_cpu_level() < CpuLevel::avx2) return;
   use.constants = {1, 2, 3, 4};
   const harness::CaseProblem constant(use, CpuLevel::avx2);
-  EXPECT_THROW(cpu_integer_linear_pairs.prepare(constant.problem()), Error);
+  EXPECT_THROW(cpu_integer_linear_tiles.prepare(constant.problem()), Error);
 }
 
 TEST(integer_layers, refusals_are_sentences) {
-  const KernelCase wide = LayerCase(shapes()[0], {.x_type = DType::u16, .x_code_max = 4095}).integer();
-  EXPECT_EQ(verdict_of(cpu_integer_conv2d_vnni, wide, CpuLevel::vnni).reason(), "VNNI multiplies u8 codes, x has u16");
-  EXPECT_EQ(verdict_of(cpu_integer_conv2d_amx, wide, CpuLevel::vnni).reason(), "vnni has no AMX");
-  EXPECT_EQ(verdict_of(cpu_integer_conv2d_pairs, wide, CpuLevel::scalar).reason(), "the scalar level was asked for");
-  const KernelCase depthwise = LayerCase(shapes()[1], {}).integer();
-  EXPECT_EQ(verdict_of(cpu_integer_conv2d_amx, depthwise, CpuLevel::amx).reason(),
-            "a group of 1 output channels is smaller than 16");
+  const KernelCase wide =
+      channels_last_of(LayerCase(shapes()[0], {.x_type = DType::u16, .x_code_max = 4095}).integer());
+  EXPECT_EQ(verdict_of(cpu_channels_last_integer_conv2d_amx, wide, CpuLevel::amx).reason(),
+            "AMX multiplies u8 codes, x has u16");
+  EXPECT_EQ(verdict_of(cpu_channels_last_integer_conv2d_amx, wide, CpuLevel::vnni).reason(), "vnni has no AMX");
+  EXPECT_EQ(verdict_of(cpu_channels_last_integer_conv2d_tiles, wide, CpuLevel::scalar).reason(),
+            "the scalar level was asked for");
+  EXPECT_EQ(verdict_of(cpu_channels_last_integer_conv2d_depthwise, wide, CpuLevel::avx2).reason(),
+            "a group has 4 input and 8 output channels");
+  const KernelCase product = LayerCase({.linear = true, .n = 1, .c = 64, .o = 10}, {}).integer();
+  EXPECT_EQ(verdict_of(cpu_integer_linear_amx, product, CpuLevel::amx).reason(), "10 outputs are fewer than 16");
+}
+
+TEST(integer_layers, pieces_cover_the_result_once) {
+  for (const LayerShape& shape : shapes()) {
+    const KernelCase given = LayerCase(shape, {}).integer(), use = shape.linear ? given : channels_last_of(given);
+    const harness::CaseProblem owner(use, CpuLevel::amx);
+    const integer::NhwcLayer layer(owner.problem());
+    const auto widen = [](const void*, int64_t, void*) {};
+    for (const int64_t pixels : {6, 12, 16}) {
+      const integer::NhwcTiling tiling(
+          layer, {.tile_pixels = pixels, .tile = nullptr, .widen = pixels < 16 ? +widen : nullptr});
+      std::vector<int> written(static_cast<size_t>(count_elements(use.out[0]->dims)));
+      for (int64_t number = 0; number < tiling.pieces(); ++number) {
+        const auto piece = tiling.piece(number);
+        for (int64_t t = 0; t < piece.images * piece.lines * tiling.tiles_of_line(); ++t) {
+          const auto spot = tiling.spot(piece, t);
+          for (int64_t p = spot.known; p < spot.end; ++p) {
+            for (int64_t b = piece.block; b < piece.last_block; ++b) {
+              const auto& block = tiling.blocks()[static_cast<size_t>(b)];
+              const int64_t at = spot.out + p * tiling.out_step() + block.channel;
+              for (int64_t c = 0; c < block.channels; ++c) ++written.at(static_cast<size_t>(at + c));
+            }
+          }
+        }
+      }
+      EXPECT_TRUE(std::ranges::all_of(written, [](int times) { return times == 1; })) << shape.text() << ", " << pixels;
+    }
+  }
 }
 
 }  // namespace

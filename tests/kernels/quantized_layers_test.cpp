@@ -1,6 +1,6 @@
 // quantized_conv2d and quantized_linear: every candidate against plain nested loops, and the training road against the
 // integer one.
-#include "tests/kernels/layer_cases.h"
+#include "tests/kernels/integer_candidates.h"
 
 namespace halfstep::kernels {
 namespace {
@@ -114,8 +114,7 @@ const Kernel& reference_of(const KernelCase& use) {
 std::vector<const Kernel*> candidates_of(const KernelCase& use) {
   if (use.op == "quantized_linear") return {&cpu_quantized_linear_onednn_int8, &cpu_quantized_linear_onednn_f32};
   if (use.op == "quantized_conv2d") return {&cpu_quantized_conv2d_onednn_int8, &cpu_quantized_conv2d_onednn_f32};
-  if (use.op == "integer_linear") return {&cpu_integer_linear_pairs, &cpu_integer_linear_vnni, &cpu_integer_linear_amx};
-  return {&cpu_integer_conv2d_pairs, &cpu_integer_conv2d_vnni, &cpu_integer_conv2d_amx};
+  return {&cpu_integer_linear_amx, &cpu_integer_linear_tiles};
 }
 
 /// Every candidate at every level that it takes. Returns the names of those that ran.
@@ -149,7 +148,7 @@ TEST(quantized_layers, both_roads_agree) {
       const KernelCase integer = layer.integer();
       EXPECT_TRUE(same_bits(want[0], run_kernel(reference_of(integer), integer, CpuLevel::scalar)[0]))
           << "the integer road";
-      expect_candidates_agree(integer, {want[0]});
+      expect_layers_agree(integer, want[0]);
       if (testing::Test::HasFailure()) return;
     }
   }

@@ -1,8 +1,7 @@
 #include "halfstep/kernels/channels_last/cpu/tiling.h"
 
-#include "halfstep/base/divide.h"
-
 #include <algorithm>
+#include <limits>
 
 namespace halfstep::kernels::channels_last {
 namespace {
@@ -10,12 +9,8 @@ namespace {
 /// What work beside the sums costs, in multiplications and additions: starting a piece, bringing a byte of x to where
 /// it is padded, reading a byte of weights from the second-level cache and from behind it.
 constexpr double kPieceCost = 100'000, kCopyCost = 8, kNearCost = 1, kFarCost = 6;
-/// Weights that stay in the second-level cache.
-constexpr int64_t kNearBytes = int64_t{1} << 20;
 /// Worker scratch for lines of x.
 constexpr int64_t kLineBytes = int64_t{1} << 20;
-/// A small and a large machine, both of which should have no thread without work.
-constexpr int64_t kThreads[] = {2, 8};
 /// Half of a first-level cache.
 constexpr int64_t kSmallWeightBytes = int64_t{24} << 10;
 
@@ -33,7 +28,8 @@ Tiling::Tiling(const ConvGeometry& whole, int64_t lanes) : g_(whole) {
       runs_.push_back((ky * g_.dilation[0] * padded_width() + kx * g_.dilation[1]) * g_.c);
   }
   add_blocks(lanes);
-  cut();
+  cut_ = Cut(g_.n, g_.oh, static_cast<int64_t>(blocks_.size()));
+  cut_.choose([&](const Cut& cut) { return cost(cut); });
 }
 
 bool Tiling::is_flat() const { return g_.taps() == 1 && g_.stride == std::array<int64_t, 2>{1, 1} && !is_padded(); }
@@ -56,48 +52,20 @@ void Tiling::add_blocks(int64_t lanes) {
   }
 }
 
-/// Chooses the cut that takes the least time, with pieces in turns on a number of threads.
-void Tiling::cut() {
-  const auto blocks = static_cast<int64_t>(blocks_.size());
-  Tiling best = *this;
-  for (parts_ = 1; parts_ <= blocks; parts_ *= 2) {
-    for (lines_ = g_.oh; lines_ >= 1; lines_ = std::min(lines_ - 1, ceil_div(g_.oh, bands() + 1))) {
-      if (lines_ > 1 && line_bytes() > kLineBytes) continue;
-      for (images_ = 1; images_ <= (bands() == 1 ? g_.n : 1); images_ *= 2) {
-        if (cost() < best.cost()) best = *this;
-      }
-      images_ = 1;
-    }
-  }
-  *this = best;
-}
+int64_t Tiling::line_bytes(int64_t lines) const { return x_lines(lines) * padded_width() * g_.c * kFloat; }
 
-int64_t Tiling::line_bytes() const { return x_lines(lines_) * padded_width() * g_.c * kFloat; }
-
-double Tiling::cost() const {
-  const int64_t weight_bytes = packed_size_ * kFloat / parts_;
-  const auto flops = static_cast<double>(images_ * lines_ * 2 * g_.ow * packed_size_ / parts_);
-  const double copy = is_padded() ? kCopyCost * static_cast<double>(images_ * line_bytes()) : 0;
+double Tiling::cost(const Cut& cut) const {
+  if (cut.lines() > 1 && line_bytes(cut.lines()) > kLineBytes) return std::numeric_limits<double>::infinity();
+  const int64_t weight_bytes = packed_size_ * kFloat / cut.parts();
+  const auto flops = static_cast<double>(cut.images() * cut.lines() * 2 * g_.ow * packed_size_ / cut.parts());
+  const double copy = is_padded() ? kCopyCost * static_cast<double>(cut.images() * line_bytes(cut.lines())) : 0;
   const double weights = (weight_bytes <= kNearBytes ? kNearCost : kFarCost) * static_cast<double>(weight_bytes);
-  double turns = 0;
-  for (const int64_t threads : kThreads) turns += static_cast<double>(ceil_div(pieces(), threads) * threads);
-  return turns * (kPieceCost + flops + copy + weights);
-}
-
-Tiling::Piece Tiling::piece(int64_t number) const {
-  const auto blocks = static_cast<int64_t>(blocks_.size());
-  const int64_t band = number % bands(), group = number / bands() % image_groups();
-  const int64_t part = number / bands() / image_groups();  // the slowest: its weights stay in the cache
-  return {.image = group * images_,
-          .images = std::min(images_, g_.n - group * images_),
-          .first = band * lines_,
-          .lines = std::min(lines_, g_.oh - band * lines_),
-          .block = part * blocks / parts_,
-          .last_block = (part + 1) * blocks / parts_};
+  return cut.turns() * (kPieceCost + flops + copy + weights);
 }
 
 int64_t Tiling::together() const {
-  return packed_size_ * kFloat / parts_ <= kNearBytes ? std::max<int64_t>(1, kFlatLine / g_.ow) : lines_;
+  const bool is_near = packed_size_ * kFloat / cut_.parts() <= kNearBytes;
+  return is_near ? std::max<int64_t>(1, kFlatLine / g_.ow) : cut_.lines();
 }
 
 bool Tiling::has_small_weights() const { return packed_size_ * kFloat <= kSmallWeightBytes; }
@@ -113,7 +81,7 @@ void Tiling::pack(const Block& block, const float* weights, float* packed) const
   }
 }
 
-int64_t Tiling::padded_size() const { return is_padded() ? line_bytes() / kFloat : 0; }
+int64_t Tiling::padded_size() const { return is_padded() ? line_bytes(cut_.lines()) / kFloat : 0; }
 
 const float* Tiling::enter(const float* image, const Piece& piece, float* padded) const {
   const int64_t first = piece.first * g_.stride[0] - g_.pad[0];

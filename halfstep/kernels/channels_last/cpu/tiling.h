@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "halfstep/base/divide.h"
 #include "halfstep/base/tensor.h"
+#include "halfstep/kernels/channels_last/cpu/cut.h"
 #include "halfstep/kernels/channels_last/geometry.h"
 
 namespace halfstep::kernels::channels_last {
@@ -25,16 +25,13 @@ class Tiling {
     int64_t x;        ///< first channel of x
     int64_t weights;  ///< offset of packed [runs * run, width], zeros beyond `channels`
   };
-  /// Lines [first, first + lines) of images [image, image + images), and blocks [block, last_block).
-  struct Piece {
-    int64_t image, images, first, lines, block, last_block;
-  };
+  using Piece = Cut::Piece;
 
   Tiling(const ConvGeometry& whole, int64_t lanes);
 
   const ConvGeometry& geometry() const { return g_; }
-  int64_t pieces() const { return parts_ * image_groups() * bands(); }
-  Piece piece(int64_t number) const;
+  int64_t pieces() const { return cut_.pieces(); }
+  Piece piece(int64_t number) const { return cut_.piece(number); }
   const std::vector<Block>& blocks() const { return blocks_; }
   const std::vector<int64_t>& runs() const { return runs_; }
   int64_t run() const { return run_; }
@@ -64,20 +61,18 @@ class Tiling {
   bool is_padded() const { return g_.pad != std::array<int64_t, 4>{}; }
   int64_t padded_width() const { return g_.w + g_.pad[1] + g_.pad[3]; }
   int64_t x_lines(int64_t lines) const { return (lines - 1) * g_.stride[0] + (g_.kh - 1) * g_.dilation[0] + 1; }
-  int64_t image_groups() const { return ceil_div(g_.n, images_); }
-  int64_t bands() const { return ceil_div(g_.oh, lines_); }
   void flatten();
   void add_blocks(int64_t lanes);
-  void cut();
-  int64_t line_bytes() const;
-  double cost() const;
+  /// Of what a piece reads of an image.
+  int64_t line_bytes(int64_t lines) const;
+  double cost(const Cut& cut) const;
 
   ConvGeometry g_;
   int64_t pixels_;  ///< of an image of the result
   std::vector<Block> blocks_;
   std::vector<int64_t> runs_;
   int64_t run_ = 0, packed_size_ = 0;
-  int64_t images_ = 1, lines_ = 1, parts_ = 1;
+  Cut cut_;
 };
 
 }  // namespace halfstep::kernels::channels_last

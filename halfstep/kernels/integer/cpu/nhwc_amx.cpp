@@ -106,9 +106,20 @@ HS_AMX void tile(const NhwcTile& tile) {
 
 constexpr NhwcEngine kEngine = {.tile_pixels = kTilePixels, .tile = tile, .begin = begin, .end = end};
 
+/// Below this a tile of weights of a product is mostly empty and VNNI is faster.
+constexpr int64_t kFewestOutputs = 16;
+
 Verdict accept_amx(const Problem& problem) {
   if (problem.level < CpuLevel::amx) return refuse("{} has no AMX", name(problem.level));
-  return accept_bytes(problem);
+  const NhwcLayer layer(problem);
+  if (layer.wide_in) return refuse("AMX multiplies u8 codes, x has u16");
+  return accept_layer(problem);
+}
+
+Verdict accept_amx_product(const Problem& problem) {
+  const int64_t outputs = problem.out[0]->dims[1];
+  if (outputs < kFewestOutputs) return refuse("{} outputs are fewer than {}", outputs, kFewestOutputs);
+  return accept_amx(problem);
 }
 
 Plan prepare_amx(const Problem& problem) { return prepare_nhwc(problem, kEngine); }
@@ -118,5 +129,6 @@ Plan prepare_amx(const Problem& problem) { return prepare_nhwc(problem, kEngine)
 
 extern const Kernel cpu_channels_last_integer_conv2d_amx{"amx", integer::accept_amx, integer::prepare_amx,
                                                          integer::run_nhwc};
+extern const Kernel cpu_integer_linear_amx{"amx", integer::accept_amx_product, integer::prepare_amx, integer::run_nhwc};
 
 }  // namespace halfstep::kernels

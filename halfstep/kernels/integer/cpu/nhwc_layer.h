@@ -1,4 +1,4 @@
-// channels_last_integer_conv2d on codes of a byte: what its kernels share.
+// Layers of the integer program on pixels whose channels lie one behind the other: what their kernels share.
 #pragma once
 
 #include "halfstep/base/tensor.h"
@@ -8,49 +8,41 @@
 
 namespace halfstep::kernels::integer {
 
+/// channels_last_integer_conv2d, or integer_linear: a window of one pixel over a line of pixels.
 struct NhwcLayer {
   explicit NhwcLayer(const Problem& problem);
 
   ConvGeometry geometry;
+  bool wide_in, wide_out;  ///< codes of two bytes
   int32_t x_zero_point = 0;
   CodeRange range;
   StepForm form;
   int64_t step_count = 1;
-
-  bool in_float() const { return form.form == arith::Requantization::float32; }
 };
+
+/// Accepts layers with elements, whose codes are unsigned and whose shifts round half up.
+Verdict accept_layer(const Problem& problem);
 
 /// Operands as the program stores them; data(position) is an operand's contents or null.
 struct NhwcParameters {
   const int8_t* weights;
-  const int32_t* bias;
+  const int32_t* bias;  ///< null where an engine adds it
   StoredSteps steps;
 
   template <class Data>
   static NhwcParameters of(const NhwcLayer& layer, Data&& data) {
     using In = ChannelsLastIntegerConv2d::in;
-    return {static_cast<const int8_t*>(data(In::w)), static_cast<const int32_t*>(data(In::b)),
+    const bool is_whole = !arith::traits(layer.form.form).is_engine;
+    return {static_cast<const int8_t*>(data(In::w)), is_whole ? static_cast<const int32_t*>(data(In::b)) : nullptr,
             stored_steps(layer.form, layer.step_count, data)};
   }
 };
 
-/// Sets a lane for channel `o`: acc = sum code * w - x_zero_point * sum w + b, all modulo 2^32.
+/// Subtracted from codes of two bytes before they are multiplied as int16.
+inline constexpr int32_t kWideOffset = 32768;
+
+/// Sets a lane for channel `o`: acc = sum (code - offset) * w + (offset - x_zero_point) * sum w + b, all modulo 2^32.
 void set_lane(const NhwcLayer& layer, const NhwcParameters& from, int64_t o, LaneSteps& steps, int64_t lane);
-
-/// Lines of x that begin one out line after another, with codes of the zero point where the layer pads.
-struct Padded {
-  const ConvGeometry& g;
-  uint8_t zero_point;
-
-  int64_t width() const { return g.w + g.pad[1] + g.pad[3]; }
-  int64_t lines(int64_t out_lines) const { return (out_lines - 1) * g.stride[0] + (g.kh - 1) * g.dilation[0] + 1; }
-  int64_t line_bytes() const { return width() * g.c; }
-  /// Copies what `out_lines` out lines from `first` on read of an image.
-  void copy(const uint8_t* image, int64_t first, int64_t out_lines, uint8_t* to) const;
-};
-
-/// Accepts images, and layers whose codes are bytes, from VNNI on.
-Verdict accept_bytes(const Problem& problem);
 
 /// Parameters that are constant are packed by prepare, others by a first phase of every call.
 /// pack(parameters, memory of `bytes`).

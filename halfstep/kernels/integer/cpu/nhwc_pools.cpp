@@ -21,8 +21,8 @@ namespace halfstep::kernels::integer {
 
 using channels_last::ImagePool;
 
-/// A line of windows; `image` is the image of the window.
-using Windows = void (*)(const struct PoolState& state, const uint8_t* image, int64_t oy, uint8_t* dst);
+/// A line of the result: windows of an image of x.
+using Windows = void (*)(const struct PoolState& state, const void* x, int64_t image, int64_t oy, void* out);
 
 struct PoolState {
   ImagePool pool;
@@ -45,8 +45,8 @@ using vectors::HWY_NAMESPACE::Ints;
 using vectors::HWY_NAMESPACE::IntVec;
 
 /// visit(pixel) for what lies inside of window (oy, ox), from channel c on.
-template <class Visit>
-HWY_INLINE void for_each_pixel(const ImagePool& pool, const uint8_t* image, int64_t oy, int64_t ox, Visit&& visit) {
+template <class Code, class Visit>
+HWY_INLINE void for_each_pixel(const ImagePool& pool, const Code* image, int64_t oy, int64_t ox, Visit&& visit) {
   const Span1d rows = pool.geometry.rows(oy), columns = pool.geometry.columns(ox);
   for (int64_t y = rows.begin; y < rows.end; ++y) {
     for (int64_t x = columns.begin; x < columns.end; ++x) visit(image + (y * pool.geometry.w + x) * pool.channels);
@@ -63,18 +63,31 @@ HWY_INLINE void for_each_vector(D d, int64_t channels, Vector&& vector, Rest&& r
   for (; c < channels; ++c) rest(c);
 }
 
-void largest(const PoolState& state, const uint8_t* image, int64_t oy, uint8_t* dst) {
+/// The first code of an image, and of a line of the result.
+template <class Code>
+const Code* image_of(const ImagePool& pool, const void* x, int64_t image) {
+  return static_cast<const Code*>(x) + image * pool.geometry.plane() * pool.channels;
+}
+template <class Code>
+Code* line_of(const ImagePool& pool, void* out, int64_t image, int64_t oy) {
+  return static_cast<Code*>(out) + (image * pool.geometry.oh + oy) * pool.geometry.ow * pool.channels;
+}
+
+template <class Code>
+void largest(const PoolState& state, const void* x, int64_t number, int64_t oy, void* out) {
   const ImagePool& pool = state.pool;
-  const hn::ScalableTag<uint8_t> d;
+  const Code* image = image_of<Code>(pool, x, number);
+  Code* dst = line_of<Code>(pool, out, number, oy);
+  const hn::ScalableTag<Code> d;
   for (int64_t ox = 0; ox < pool.geometry.ow; ++ox, dst += pool.channels) {
     const auto vector = [&](int64_t c) {
       auto best = hn::Zero(d);
-      for_each_pixel(pool, image + c, oy, ox, [&](const uint8_t* pixel) { best = hn::Max(best, hn::LoadU(d, pixel)); });
+      for_each_pixel(pool, image + c, oy, ox, [&](const Code* pixel) { best = hn::Max(best, hn::LoadU(d, pixel)); });
       hn::StoreU(best, d, dst + c);
     };
     const auto rest = [&](int64_t c) {
-      uint8_t best = 0;
-      for_each_pixel(pool, image + c, oy, ox, [&](const uint8_t* pixel) { best = std::max(best, *pixel); });
+      Code best = 0;
+      for_each_pixel(pool, image + c, oy, ox, [&](const Code* pixel) { best = std::max(best, *pixel); });
       dst[c] = best;
     };
     for_each_vector(d, pool.channels, vector, rest);
@@ -88,10 +101,14 @@ HWY_INLINE IntVec codes_of(const PoolState& state, const arith::Requantizer& ste
   return hn::Min(hn::Max(code, hn::Set(d, state.clamp.low)), hn::Set(d, state.clamp.high));
 }
 
-void sums(const PoolState& state, const uint8_t* image, int64_t oy, uint8_t* dst) {
+template <class Code, class Out>
+void sums(const PoolState& state, const void* x, int64_t number, int64_t oy, void* out) {
   const ImagePool& pool = state.pool;
+  const Code* image = image_of<Code>(pool, x, number);
+  Out* dst = line_of<Out>(pool, out, number, oy);
   const Ints d;
-  const hn::Rebind<uint8_t, Ints> bytes;
+  const hn::Rebind<Code, Ints> codes;
+  const hn::Rebind<Out, Ints> narrow;
   for (int64_t ox = 0; ox < pool.geometry.ow; ++ox, dst += pool.channels) {
     const auto pixels = pool.geometry.rows(oy).size() * pool.geometry.columns(ox).size();
     const auto zero = static_cast<int32_t>(-pixels * state.x_zero_point);
@@ -99,16 +116,23 @@ void sums(const PoolState& state, const uint8_t* image, int64_t oy, uint8_t* dst
     const auto vector = [&](int64_t c) {
       IntVec sum = hn::Set(d, zero);
       for_each_pixel(pool, image + c, oy, ox,
-                     [&](const uint8_t* pixel) { sum = sum + hn::PromoteTo(d, hn::LoadU(bytes, pixel)); });
-      hn::StoreU(hn::DemoteTo(bytes, codes_of(state, step, sum)), bytes, dst + c);
+                     [&](const Code* pixel) { sum = sum + hn::PromoteTo(d, hn::LoadU(codes, pixel)); });
+      hn::StoreU(hn::DemoteTo(narrow, codes_of(state, step, sum)), narrow, dst + c);
     };
     const auto rest = [&](int64_t c) {
       int32_t sum = zero;
-      for_each_pixel(pool, image + c, oy, ox, [&](const uint8_t* pixel) { sum += *pixel; });
-      dst[c] = static_cast<uint8_t>(hn::GetLane(codes_of(state, step, hn::Set(d, sum))));
+      for_each_pixel(pool, image + c, oy, ox, [&](const Code* pixel) { sum += *pixel; });
+      dst[c] = static_cast<Out>(hn::GetLane(codes_of(state, step, hn::Set(d, sum))));
     };
     for_each_vector(d, pool.channels, vector, rest);
   }
+}
+
+Windows largest_of(DType code) { return code == DType::u8 ? &largest<uint8_t> : &largest<uint16_t>; }
+
+Windows sums_of(DType code, DType out) {
+  if (code == DType::u8) return out == DType::u8 ? &sums<uint8_t, uint8_t> : &sums<uint8_t, uint16_t>;
+  return out == DType::u8 ? &sums<uint16_t, uint8_t> : &sums<uint16_t, uint16_t>;
 }
 
 }  // namespace halfstep::kernels::integer::HWY_NAMESPACE
@@ -122,10 +146,10 @@ namespace {
 /// Codes of x that a piece reads, some 10 us.
 constexpr int64_t kPieceCodes = 1 << 17;
 
-Verdict accept_bytes_of_images(const Problem& problem) {
-  for (const Type* type : {problem.in[0], problem.out[0]}) {
-    if (type->dtype != DType::u8) return refuse("codes are {}, not u8", name(type->dtype));
-  }
+Verdict accept_codes(const Problem& problem) {
+  const DType code = problem.in[0]->dtype;
+  if (code != DType::u8 && code != DType::u16) return refuse("x is {}, and codes are u8 or u16", name(code));
+  if (is_signed(problem.out[0]->dtype)) return refuse("out is {}, and codes are u8 or u16", name(problem.out[0]->dtype));
   const Verdict verdict = accept_simd(problem);
   return verdict ? accept_filled(problem) : verdict;
 }
@@ -138,31 +162,33 @@ Plan plan_of(std::shared_ptr<PoolState> state) {
 }
 
 Plan prepare_max(const Problem& problem) {
-  return plan_of(std::make_shared<PoolState>(PoolState{.pool = channels_last::pool_of<ChannelsLastMaxPool2d>(problem),
-                                                       .windows = HS_SIMD_CHOOSE(problem.level, largest)}));
+  return plan_of(std::make_shared<PoolState>(
+      PoolState{.pool = channels_last::pool_of<ChannelsLastMaxPool2d>(problem),
+                .windows = HS_SIMD_CHOOSE(problem.level, largest_of)(problem.in[0]->dtype)}));
 }
 
 /// Sums in 32 bits: a window's zero points, and its codes on top of them.
 Verdict accept_sums(const Problem& problem) {
   const ChannelsLastIntegerAvgPool2d a(problem.attributes);
   const PoolGeometry g = channels_last::pool_of<ChannelsLastIntegerAvgPool2d>(problem).geometry;
-  const int64_t most = std::min(g.kernel[0], g.h) * std::min(g.kernel[1], g.w) * std::max<int64_t>(255, a.x_zero_point);
+  const int64_t largest = problem.in[0]->dtype == DType::u8 ? 255 : 65535;
+  const int64_t most = std::min(g.kernel[0], g.h) * std::min(g.kernel[1], g.w) * std::max(largest, a.x_zero_point);
   if (most > arith::kMostInInt32) return refuse("a window's sum may reach {}, more than 32 bits hold", most);
   if (Verdict verdict = accept_windows(a, g.h, g.w, g.oh, g.ow); !verdict) return verdict;
-  return accept_bytes_of_images(problem);
+  return accept_codes(problem);
 }
 
 Plan prepare_sums(const Problem& problem) {
   const ChannelsLastIntegerAvgPool2d a(problem.attributes);
   const ImagePool pool = channels_last::pool_of<ChannelsLastIntegerAvgPool2d>(problem);
   const PoolGeometry& g = pool.geometry;
-  return plan_of(
-      std::make_shared<PoolState>(PoolState{.pool = pool,
-                                            .windows = HS_SIMD_CHOOSE(problem.level, sums),
-                                            .steps = average_steps(a, window_divisors(a, g.h, g.w, g.oh, g.ow)),
-                                            .x_zero_point = static_cast<int32_t>(a.x_zero_point),
-                                            .y_zero_point = static_cast<int32_t>(a.y_zero_point),
-                                            .clamp = clamp_of(a)}));
+  return plan_of(std::make_shared<PoolState>(
+      PoolState{.pool = pool,
+                .windows = HS_SIMD_CHOOSE(problem.level, sums_of)(problem.in[0]->dtype, problem.out[0]->dtype),
+                .steps = average_steps(a, window_divisors(a, g.h, g.w, g.oh, g.ow)),
+                .x_zero_point = static_cast<int32_t>(a.x_zero_point),
+                .y_zero_point = static_cast<int32_t>(a.y_zero_point),
+                .clamp = clamp_of(a)}));
 }
 
 Status run_pool(const Call& call, int, int64_t piece) {
@@ -170,8 +196,7 @@ Status run_pool(const Call& call, int, int64_t piece) {
   const PoolGeometry& g = state.pool.geometry;
   const int64_t begin = piece * state.lines;
   for (int64_t line = begin; line < std::min(g.planes * g.oh, begin + state.lines); ++line) {
-    state.windows(state, call.in[0].as<const uint8_t>() + line / g.oh * g.plane() * state.pool.channels, line % g.oh,
-                  call.out[0].as<uint8_t>() + line * g.ow * state.pool.channels);
+    state.windows(state, call.in[0].data, line / g.oh, line % g.oh, call.out[0].data);
   }
   return {};
 }
@@ -179,7 +204,7 @@ Status run_pool(const Call& call, int, int64_t piece) {
 }  // namespace
 }  // namespace integer
 
-extern const Kernel cpu_channels_last_max_pool2d_bytes{"bytes", integer::accept_bytes_of_images, integer::prepare_max,
+extern const Kernel cpu_channels_last_max_pool2d_codes{"codes", integer::accept_codes, integer::prepare_max,
                                                        integer::run_pool};
 extern const Kernel cpu_channels_last_integer_avg_pool2d_sums{"sums", integer::accept_sums, integer::prepare_sums,
                                                               integer::run_pool};
