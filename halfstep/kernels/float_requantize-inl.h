@@ -19,17 +19,19 @@ using IntVec = hn::Vec<Ints>;
 using Floats = hn::ScalableTag<float>;
 using FloatVec = hn::Vec<Floats>;
 
+/// The nearest whole numbers of what lies below 2^31; below int32 the least of it.
+inline IntVec nearest(FloatVec steps) {
+#if HWY_TARGET == HWY_AVX3
+  return IntVec{_mm512_cvtps_epi32(steps.raw)};
+#else
+  return IntVec{_mm256_cvtps_epi32(steps.raw)};
+#endif
+}
+
 /// arith::whole_steps.
 inline IntVec whole_steps(FloatVec steps) {
-  const Floats d;
-  const FloatVec most = hn::Set(d, arith::kMostSteps);
-  const FloatVec saturated = hn::Max(hn::Min(steps, most), hn::Neg(most));
-  // hn::NearestInt without its second look at what lies beyond int32.
-#if HWY_TARGET == HWY_AVX3
-  return IntVec{_mm512_cvtps_epi32(saturated.raw)};
-#else
-  return IntVec{_mm256_cvtps_epi32(saturated.raw)};
-#endif
+  const FloatVec most = hn::Set(Floats(), arith::kMostSteps);
+  return nearest(hn::Max(hn::Min(steps, most), hn::Neg(most)));
 }
 
 /// arith::FloatScale::code.

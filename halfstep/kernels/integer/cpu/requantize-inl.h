@@ -25,6 +25,7 @@ using LongVec = hn::Vec<Longs>;
 using vectors::HWY_NAMESPACE::engine_sum;
 using vectors::HWY_NAMESPACE::float_code;
 using vectors::HWY_NAMESPACE::float_sum;
+using vectors::HWY_NAMESPACE::nearest;
 using vectors::HWY_NAMESPACE::whole_steps;
 
 /// Each int64 of `v` moved by 32 bits: what stands in odd int32 lanes comes to even ones.
