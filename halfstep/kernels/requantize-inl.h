@@ -48,11 +48,19 @@ struct CodeLanes {
   Word flip;
 };
 
+/// The nearest whole numbers of what lies below 2^31; below int32 the least of it.
+inline IntVec nearest(FloatVec steps) {
+#if HWY_TARGET == HWY_AVX3
+  return IntVec{_mm512_cvtps_epi32(steps.raw)};
+#else
+  return IntVec{_mm256_cvtps_epi32(steps.raw)};
+#endif
+}
+
 /// arith::whole_steps.
 inline IntVec whole_steps(FloatVec steps) {
-  const Floats d;
-  const FloatVec most = hn::Set(d, arith::kMostSteps);
-  return hn::NearestInt(hn::Max(hn::Min(steps, most), hn::Neg(most)));
+  const FloatVec most = hn::Set(Floats(), arith::kMostSteps);
+  return nearest(hn::Max(hn::Min(steps, most), hn::Neg(most)));
 }
 
 /// int32 lanes as int64: those with even index, and those with odd index.

@@ -25,6 +25,7 @@ using vectors::HWY_NAMESPACE::FloatVec;
 using vectors::HWY_NAMESPACE::Halves;
 using vectors::HWY_NAMESPACE::Ints;
 using vectors::HWY_NAMESPACE::IntVec;
+using vectors::HWY_NAMESPACE::nearest;
 using vectors::HWY_NAMESPACE::odd_to_even;
 using vectors::HWY_NAMESPACE::product;
 using vectors::HWY_NAMESPACE::whole_steps;
@@ -49,7 +50,7 @@ struct LaneSource {
   }
 };
 
-// Lanes of a form have set(source, range) and steps(sums): codes before the zero point and the clamp, in 32 bits.
+// Lanes of a form have set(source, range) and steps(sums): codes before the zero point and the clamp, at most 2^30.
 
 /// The forms with shifts, where nothing is general.
 struct ShiftLanes {
@@ -96,7 +97,9 @@ struct FactorLanes {
   FloatVec factor;
 
   HWY_INLINE void set(const LaneSource& from, const CodeRange&) { factor = from.load(from.at().factor); }
-  HWY_INLINE IntVec steps(IntVec acc) const { return whole_steps(hn::ConvertTo(Floats(), acc) * factor); }
+  HWY_INLINE IntVec steps(IntVec acc) const {
+    return nearest(hn::Min(hn::ConvertTo(Floats(), acc) * factor, hn::Set(Floats(), arith::kMostSteps)));
+  }
 };
 
 /// Engines, some of which add the zero point before they round.
@@ -185,7 +188,8 @@ class Codes<uint16_t> {
         high_(hn::Set(Words(), static_cast<uint16_t>(range.clamp.high))) {}
 
   HWY_INLINE hn::Vec<Words> by_parts(const IntVec* steps) const {
-    const auto less = pack_pairs(steps[0] + zero_point_, steps[1] + zero_point_);
+    const IntVec least = hn::Set(Ints(), -(1 << 30));  // with a zero point it stays within 32 bits
+    const auto less = pack_pairs(hn::Max(steps[0], least) + zero_point_, hn::Max(steps[1], least) + zero_point_);
     const auto codes = hn::Xor(hn::BitCast(Words(), less), hn::Set(Words(), 0x8000));
     return hn::Min(hn::Max(codes, low_), high_);
   }

@@ -13,6 +13,20 @@
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
 
+/// A vector of the codes of up to kPixels whole rows.
+template <int kPixels, class V, class Code>
+HWY_INLINE void store_rows(V codes, int64_t pixels, int64_t step, Code* dst) {
+  const hn::DFromV<V> d;
+  if constexpr (kPixels == 1) {
+    hn::StoreU(codes, d, dst);
+  } else {
+    constexpr int kHalf = kPixels / 2;
+    store_rows<kHalf>(hn::LowerHalf(codes), pixels, step, dst);
+    if (pixels > kHalf)
+      store_rows<kHalf>(hn::UpperHalf(hn::Half<hn::DFromV<V>>(), codes), pixels - kHalf, step, dst + kHalf * step);
+  }
+}
+
 /// kVectors: of a row of sums. In turns of whole rows that fill whole vectors of codes.
 template <class Lanes, class Code, int kVectors>
 HWY_INLINE void rows_to_codes(const CodeRange& range, const TileCodes& tile) {
@@ -30,10 +44,14 @@ HWY_INLINE void rows_to_codes(const CodeRange& range, const TileCodes& tile) {
     IntVec steps[kTurn];
     HS_UNROLL for (int i = 0; i < kTurn; ++i) steps[i] =
         lanes[i % kVectors].steps(hn::Load(Ints(), acc + i / kVectors * kBlockOutputs + i % kVectors * kIntLanes));
+    if (bytes == kRow * kBytes) {
+      HS_UNROLL for (int i = 0; i < kTurn; i += kSums)
+          store_rows<kPixels>(codes.in_order(steps + i), left, step, dst + i * kIntLanes);
+      continue;
+    }
     HS_UNROLL for (int i = 0; i < kTurn; i += kSums)
         hn::Store(codes.in_order(steps + i), hn::Repartition<Code, Ints>(), rows + i * kIntLanes);
-    store_row<kRow * kBytes>(rows, bytes, dst);
-    HS_UNROLL for (int p = 1; p < kPixels; ++p) {
+    HS_UNROLL for (int p = 0; p < kPixels; ++p) {
       if (p < left) store_row<kRow * kBytes>(rows + p * kRow, bytes, dst + p * step);
     }
   }
