@@ -84,6 +84,7 @@ std::vector<LayerShape> shapes() {
       {.linear = true, .n = 130, .c = 3, .o = 1},
       {.linear = true, .n = 2, .c = 700, .o = 40},
       {.linear = true, .n = 65, .c = 9, .o = 48},
+      {.linear = true, .n = 515, .c = 250, .o = 64},
   };
 }
 
@@ -331,6 +332,7 @@ TEST(integer_layers, pieces_cover_the_result_once) {
         const auto piece = tiling.piece(number);
         for (int64_t t = 0; t < piece.images * piece.lines * tiling.tiles_of_line(); ++t) {
           const auto spot = tiling.spot(piece, t);
+          EXPECT_TRUE(spot.x >= 0 || tiling.scratch_bytes() == 0) << shape.text();
           for (int64_t p = spot.known; p < spot.end; ++p) {
             for (int64_t b = piece.block; b < piece.last_block; ++b) {
               const auto& block = tiling.blocks()[static_cast<size_t>(b)];
