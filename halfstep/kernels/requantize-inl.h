@@ -25,8 +25,8 @@ using FloatVec = hn::Vec<Floats>;
 using Longs = hn::Repartition<int64_t, Ints>;
 using LongVec = hn::Vec<Longs>;
 
-/// Codes of one or two bytes in memory, Word being the unsigned type of that width. A signed code is the unsigned one of
-/// a zero point that lies half the range further up, but for its highest bit.
+/// Codes of one or two bytes in memory, Word being the unsigned type of that width. A signed code is the unsigned one
+/// of a zero point that lies half the range further up, but for its highest bit.
 template <class Word>
 struct CodeLanes {
   using Narrow = hn::Rebind<Word, Ints>;
