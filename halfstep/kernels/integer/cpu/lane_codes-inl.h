@@ -151,16 +151,17 @@ class Codes<uint8_t> {
   static constexpr int kSums = 4;
 
   explicit Codes(const CodeRange& range)
-      : zero_point_(hn::Set(Shorts(), static_cast<int16_t>(range.zero_point))),
-        low_(hn::Set(Bytes(), static_cast<uint8_t>(range.clamp.low))),
-        high_(hn::Set(Bytes(), static_cast<uint8_t>(range.clamp.high))) {}
+      : zero_point_(hn::Set(Shorts(), static_cast<int16_t>(range.zero_point + range.middle))),
+        low_(hn::Set(Bytes(), static_cast<uint8_t>(range.clamp.low + range.middle))),
+        high_(hn::Set(Bytes(), static_cast<uint8_t>(range.clamp.high + range.middle))),
+        flip_(hn::Set(Bytes(), static_cast<uint8_t>(range.middle))) {}
 
   /// Every 16 bytes of the result are, one behind the other, four codes of that part of each vector. Steps beyond 16
   /// bits saturate, and with the zero point they still lie beyond a byte.
   HWY_INLINE hn::Vec<Bytes> by_parts(const IntVec* steps) const {
     const auto ab = hn::SaturatedAdd(pack_pairs(steps[0], steps[1]), zero_point_);
     const auto cd = hn::SaturatedAdd(pack_pairs(steps[2], steps[3]), zero_point_);
-    return hn::Min(hn::Max(pack_bytes(ab, cd), low_), high_);
+    return hn::Xor(hn::Min(hn::Max(pack_bytes(ab, cd), low_), high_), flip_);
   }
   /// Of vectors whose first two and last two are in order once they are packed as int16.
   HWY_INLINE hn::Vec<Bytes> by_halves(const IntVec* steps) const { return even_groups_first(by_parts(steps)); }
@@ -173,7 +174,7 @@ class Codes<uint8_t> {
 
  private:
   hn::Vec<Shorts> zero_point_;
-  hn::Vec<Bytes> low_, high_;
+  hn::Vec<Bytes> low_, high_, flip_;
 };
 
 template <>
@@ -183,21 +184,22 @@ class Codes<uint16_t> {
 
   /// Less 2^15, codes saturate where those of two bytes end.
   explicit Codes(const CodeRange& range)
-      : zero_point_(hn::Set(Ints(), range.zero_point - 32768)),
-        low_(hn::Set(Words(), static_cast<uint16_t>(range.clamp.low))),
-        high_(hn::Set(Words(), static_cast<uint16_t>(range.clamp.high))) {}
+      : zero_point_(hn::Set(Ints(), range.zero_point + range.middle - 32768)),
+        low_(hn::Set(Words(), static_cast<uint16_t>(range.clamp.low + range.middle))),
+        high_(hn::Set(Words(), static_cast<uint16_t>(range.clamp.high + range.middle))),
+        flip_(hn::Set(Words(), static_cast<uint16_t>(range.middle))) {}
 
   HWY_INLINE hn::Vec<Words> by_parts(const IntVec* steps) const {
     const IntVec least = hn::Set(Ints(), -(1 << 30));  // with a zero point it stays within 32 bits
     const auto less = pack_pairs(hn::Max(steps[0], least) + zero_point_, hn::Max(steps[1], least) + zero_point_);
     const auto codes = hn::Xor(hn::BitCast(Words(), less), hn::Set(Words(), 0x8000));
-    return hn::Min(hn::Max(codes, low_), high_);
+    return hn::Xor(hn::Min(hn::Max(codes, low_), high_), flip_);
   }
   HWY_INLINE hn::Vec<Words> in_order(const IntVec* steps) const { return even_groups_first(by_parts(steps)); }
 
  private:
   IntVec zero_point_;
-  hn::Vec<Words> low_, high_;
+  hn::Vec<Words> low_, high_, flip_;
 };
 
 /// A row of codes to where it belongs: of at most kMost bytes, which is a power of two, the first `bytes`.

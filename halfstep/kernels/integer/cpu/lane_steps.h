@@ -34,6 +34,7 @@ struct alignas(64) LaneSteps {
 struct CodeRange {
   int32_t zero_point = 0;
   arith::Clamp clamp;
+  int32_t middle = 0;  ///< of signed codes half of all: so much further up they are unsigned, but for the highest bit
 };
 
 }  // namespace halfstep::kernels::integer

@@ -112,7 +112,7 @@ constexpr int64_t kFewestOutputs = 16;
 Verdict accept_amx(const Problem& problem) {
   if (problem.level < CpuLevel::amx) return refuse("{} has no AMX", name(problem.level));
   const NhwcLayer layer(problem);
-  if (layer.wide_in) return refuse("AMX multiplies u8 codes, x has u16");
+  if (!layer.are_bytes()) return refuse("AMX multiplies u8 codes, x has {}", name(layer.x_type));
   return accept_layer(problem);
 }
 

@@ -266,12 +266,22 @@ DepthwiseEngine::Line line_of(const NhwcLayer& layer) {
   }
 }
 
+/// Words of four taps are of bytes alone.
+template <class Words>
+auto words_of(DType codes) {
+  if constexpr (Words::Product::kCodes == 4) {
+    return &fill_words<Words, uint8_t>;
+  } else {
+    return with_codes(codes, []<class Code>() { return &fill_words<Words, Code>; });
+  }
+}
+
 template <class Words>
 DepthwiseEngine depthwise_of(const NhwcLayer& layer) {
   DepthwiseEngine engine{.block = kDepthwiseBlock,
                          .word = Words::Product::kCodes,
                          .channel_of = Words::channel_of,
-                         .fill_words = layer.wide_in ? fill_words<Words, uint16_t> : fill_words<Words, uint8_t>,
+                         .fill_words = words_of<Words>(layer.x_type),
                          .general_line = line_of<Words, GeneralLanes>(layer),
                          .line = line_of<Words, ShiftLanes>(layer)};
   if (arith::traits(layer.form.form).is_engine) {
@@ -285,7 +295,7 @@ DepthwiseEngine depthwise_of(const NhwcLayer& layer) {
 DepthwiseEngine depthwise_at([[maybe_unused]] CpuLevel level, const NhwcLayer& layer) {
 #if HWY_TARGET == HWY_AVX3
   if (level >= CpuLevel::vnni) {
-    const bool are_bytes = !layer.wide_in && !layer.wide_out;
+    const bool are_bytes = layer.are_bytes() && !layer.wide_out;
     return are_bytes ? depthwise_of<ByteWords>(layer) : depthwise_of<PairWords<VnniPairProduct>>(layer);
   }
 #endif

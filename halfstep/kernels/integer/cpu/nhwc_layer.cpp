@@ -1,5 +1,7 @@
 #include "halfstep/kernels/integer/cpu/nhwc_layer.h"
 
+#include <utility>
+
 namespace halfstep::kernels::integer {
 namespace {
 
@@ -13,10 +15,13 @@ static_assert(kSamePorts<ChannelsLastIntegerConv2d, IntegerConv2d> && kSamePorts
 template <class Typed>
 void read_attributes(const Problem& problem, NhwcLayer& layer) {
   const Typed attributes(problem.attributes);
-  layer.wide_in = problem.in[Typed::in::x]->dtype == DType::u16;
-  layer.wide_out = problem.out[0]->dtype == DType::u16;
+  layer.x_type = problem.in[Typed::in::x]->dtype;
+  layer.out_type = problem.out[0]->dtype;
+  layer.wide_in = is_wide(layer.x_type);
+  layer.wide_out = is_wide(layer.out_type);
   layer.x_zero_point = static_cast<int32_t>(attributes.x_zero_point);
-  layer.range = {static_cast<int32_t>(attributes.y_zero_point), clamp_of(attributes)};
+  const int32_t middle = !is_signed(layer.out_type) ? 0 : layer.wide_out ? 1 << 15 : 1 << 7;
+  layer.range = {static_cast<int32_t>(attributes.y_zero_point), clamp_of(attributes), middle};
   layer.form = step_form(attributes, problem.in[Typed::in::w]->dims);
   layer.step_count = problem.in[static_cast<size_t>(step_port(layer.form.form))]->dims[0];
 }
@@ -53,11 +58,10 @@ NhwcLayer::NhwcLayer(const Problem& problem) {
 }
 
 Verdict accept_layer(const Problem& problem) {
-  using Op = ChannelsLastIntegerConv2d;
-  for (const Type* type : {problem.in[Op::in::x], problem.out[0]}) {
-    if (is_signed(type->dtype)) return refuse("its codes are unsigned, found {}", name(type->dtype));
-  }
   if (get<std::string>(problem.attributes, "shift_rounding") != "half_up") return refuse("its shifts round half up");
+  const int64_t zero_point = get<int64_t>(problem.attributes, "y_zero_point");
+  const bool is_code = with_codes(problem.out[0]->dtype, [&]<class Code>() { return std::in_range<Code>(zero_point); });
+  if (!is_code) return refuse("the zero point of out is {}, no code of {}", zero_point, name(problem.out[0]->dtype));
   return accept_filled(problem);
 }
 
@@ -66,7 +70,7 @@ void set_lane(const NhwcLayer& layer, const NhwcParameters& from, int64_t o, Lan
   const int8_t* weights = from.weights + o * filter;
   uint32_t sum = 0;
   for (int64_t i = 0; i < filter; ++i) sum += static_cast<uint32_t>(int32_t{weights[i]});
-  const auto offset = static_cast<uint32_t>((layer.wide_in ? kWideOffset : 0) - layer.x_zero_point);
+  const auto offset = static_cast<uint32_t>(layer.offset() - layer.x_zero_point);
   const uint32_t bias = from.bias == nullptr ? 0 : static_cast<uint32_t>(from.bias[o]);
   steps.set(lane, static_cast<int32_t>(bias + offset * sum), from.steps.requantizer(o));
 }

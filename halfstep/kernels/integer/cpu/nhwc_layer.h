@@ -3,24 +3,33 @@
 
 #include "halfstep/base/tensor.h"
 #include "halfstep/kernels/channels_last/geometry.h"
+#include "halfstep/kernels/codes.h"
 #include "halfstep/kernels/integer/cpu/lane_steps.h"
 #include "halfstep/kernels/integer/step.h"
 
 namespace halfstep::kernels::integer {
+
+/// Subtracted from unsigned codes of two bytes before they are multiplied as int16.
+inline constexpr int32_t kWideOffset = 32768;
 
 /// channels_last_integer_conv2d, or integer_linear: a window of one pixel over a line of pixels.
 struct NhwcLayer {
   explicit NhwcLayer(const Problem& problem);
 
   ConvGeometry geometry;
-  bool wide_in, wide_out;  ///< codes of two bytes
+  DType x_type = DType::u8, out_type = DType::u8;
+  bool wide_in = false, wide_out = false;  ///< codes of two bytes
   int32_t x_zero_point = 0;
   CodeRange range;
   StepForm form;
   int64_t step_count = 1;
+
+  /// What is subtracted from codes before they are multiplied.
+  int32_t offset() const { return x_type == DType::u16 ? kWideOffset : 0; }
+  bool are_bytes() const { return x_type == DType::u8; }  ///< as VNNI and AMX multiply them
 };
 
-/// Accepts layers with elements, whose codes are unsigned and whose shifts round half up.
+/// Accepts layers with elements, whose shifts round half up and whose zero point is a code.
 Verdict accept_layer(const Problem& problem);
 
 /// Operands as the program stores them; data(position) is an operand's contents or null.
@@ -37,9 +46,6 @@ struct NhwcParameters {
             stored_steps(layer.form, layer.step_count, data)};
   }
 };
-
-/// Subtracted from codes of two bytes before they are multiplied as int16.
-inline constexpr int32_t kWideOffset = 32768;
 
 /// Sets a lane for channel `o`: acc = sum (code - offset) * w + (offset - x_zero_point) * sum w + b, all modulo 2^32.
 void set_lane(const NhwcLayer& layer, const NhwcParameters& from, int64_t o, LaneSteps& steps, int64_t lane);

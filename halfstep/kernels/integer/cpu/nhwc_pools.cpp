@@ -1,10 +1,13 @@
 // Pools of codes with their channels last, in vectors of channels.
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <memory>
 
 #include "halfstep/arith/accumulator.h"
 #include "halfstep/base/divide.h"
 #include "halfstep/kernels/channels_last/geometry.h"
+#include "halfstep/kernels/codes.h"
 #include "halfstep/kernels/integer/average.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -81,12 +84,12 @@ void largest(const PoolState& state, const void* x, int64_t number, int64_t oy, 
   const hn::ScalableTag<Code> d;
   for (int64_t ox = 0; ox < pool.geometry.ow; ++ox, dst += pool.channels) {
     const auto vector = [&](int64_t c) {
-      auto best = hn::Zero(d);
+      auto best = hn::Set(d, std::numeric_limits<Code>::lowest());
       for_each_pixel(pool, image + c, oy, ox, [&](const Code* pixel) { best = hn::Max(best, hn::LoadU(d, pixel)); });
       hn::StoreU(best, d, dst + c);
     };
     const auto rest = [&](int64_t c) {
-      Code best = 0;
+      Code best = std::numeric_limits<Code>::lowest();
       for_each_pixel(pool, image + c, oy, ox, [&](const Code* pixel) { best = std::max(best, *pixel); });
       dst[c] = best;
     };
@@ -128,11 +131,13 @@ void sums(const PoolState& state, const void* x, int64_t number, int64_t oy, voi
   }
 }
 
-Windows largest_of(DType code) { return code == DType::u8 ? &largest<uint8_t> : &largest<uint16_t>; }
+Windows largest_of(DType code) {
+  return with_codes(code, []<class Code>() -> Windows { return &largest<Code>; });
+}
 
 Windows sums_of(DType code, DType out) {
-  if (code == DType::u8) return out == DType::u8 ? &sums<uint8_t, uint8_t> : &sums<uint8_t, uint16_t>;
-  return out == DType::u8 ? &sums<uint16_t, uint8_t> : &sums<uint16_t, uint16_t>;
+  return with_codes(
+      code, [&]<class Code>() { return with_codes(out, []<class Out>() -> Windows { return &sums<Code, Out>; }); });
 }
 
 }  // namespace halfstep::kernels::integer::HWY_NAMESPACE
@@ -148,8 +153,8 @@ constexpr int64_t kPieceCodes = 1 << 17;
 
 Verdict accept_codes(const Problem& problem) {
   const DType code = problem.in[0]->dtype;
-  if (code != DType::u8 && code != DType::u16) return refuse("x is {}, and codes are u8 or u16", name(code));
-  if (is_signed(problem.out[0]->dtype)) return refuse("out is {}, and codes are u8 or u16", name(problem.out[0]->dtype));
+  if (code != DType::u8 && code != DType::u16 && code != DType::i8 && code != DType::i16)
+    return refuse("x is {}, which is no type of codes", name(code));
   const Verdict verdict = accept_simd(problem);
   return verdict ? accept_filled(problem) : verdict;
 }
@@ -171,8 +176,10 @@ Plan prepare_max(const Problem& problem) {
 Verdict accept_sums(const Problem& problem) {
   const ChannelsLastIntegerAvgPool2d a(problem.attributes);
   const PoolGeometry g = channels_last::pool_of<ChannelsLastIntegerAvgPool2d>(problem).geometry;
-  const int64_t largest = problem.in[0]->dtype == DType::u8 ? 255 : 65535;
-  const int64_t most = std::min(g.kernel[0], g.h) * std::min(g.kernel[1], g.w) * std::max(largest, a.x_zero_point);
+  const DType code = problem.in[0]->dtype;
+  const int64_t largest = is_wide(code) ? 65535 : 255, zero = std::abs(a.x_zero_point);
+  const int64_t element = is_signed(code) ? largest + zero : std::max(largest, zero);
+  const int64_t most = std::min(g.kernel[0], g.h) * std::min(g.kernel[1], g.w) * element;
   if (most > arith::kMostInInt32) return refuse("a window's sum may reach {}, more than 32 bits hold", most);
   if (Verdict verdict = accept_windows(a, g.h, g.w, g.oh, g.ow); !verdict) return verdict;
   return accept_codes(problem);

@@ -94,14 +94,14 @@ void widen(const void* codes, int64_t count, void* to) {
 
 template <class Product>
 NhwcEngine words_of_two(const NhwcLayer& layer) {
-  return {
-      .tile_pixels = kMostPixels, .tile = tile<Product>, .widen = layer.wide_in ? &widen<uint16_t> : &widen<uint8_t>};
+  const auto widen_codes = with_codes(layer.x_type, []<class Code>() { return &widen<Code>; });
+  return {.tile_pixels = kMostPixels, .tile = tile<Product>, .widen = widen_codes};
 }
 
 NhwcEngine tiles_at([[maybe_unused]] CpuLevel level, const NhwcLayer& layer) {
 #if HWY_TARGET == HWY_AVX3
   if (level >= CpuLevel::vnni) {
-    if (layer.wide_in) return words_of_two<VnniPairProduct>(layer);
+    if (!layer.are_bytes()) return words_of_two<VnniPairProduct>(layer);
     return {.tile_pixels = kMostPixels, .tile = tile<VnniProduct>};
   }
 #endif

@@ -28,7 +28,7 @@ NhwcTiling::NhwcTiling(const NhwcLayer& layer, const NhwcEngine& engine)
       widen_(engine.widen),
       x_bytes_(layer.wide_in ? 2 : 1),
       code_bytes_(engine.widen != nullptr ? 2 : 1),
-      zero_point_(layer.x_zero_point - (layer.wide_in ? kWideOffset : 0)),
+      zero_point_(layer.x_zero_point - layer.offset()),
       pixels_(g_.out_plane()),
       x_codes_(g_.x_image()) {
   add_runs();

@@ -27,7 +27,7 @@ inline constexpr int64_t kTilePixels = 16;
 struct NhwcEngine {
   int64_t tile_pixels;  ///< at most
   void (*tile)(const NhwcTile& tile);
-  /// Makes int16 of codes, less kWideOffset where they have two bytes; null of an engine that multiplies bytes.
+  /// Makes int16 of codes, less NhwcLayer::offset; null of an engine that multiplies bytes.
   void (*widen)(const void* codes, int64_t count, void* to) = nullptr;
   void (*begin)(int64_t pixels, int64_t chunk) = nullptr;  ///< around the tiles of a piece, where not null
   void (*end)() = nullptr;

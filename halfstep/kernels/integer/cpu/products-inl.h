@@ -6,6 +6,8 @@
 #define HALFSTEP_KERNELS_INTEGER_PRODUCTS_INL_H_
 #endif
 
+#include <type_traits>
+
 #include "halfstep/kernels/integer/cpu/lane_codes-inl.h"
 #include "halfstep/kernels/integer/cpu/nhwc_layer.h"
 
@@ -47,11 +49,13 @@ constexpr int64_t kShortLanes = hn::MaxLanes(Shorts());
 
 /// What codes as int16 have less.
 template <class Code>
-constexpr int32_t kOffset = sizeof(Code) == 2 ? kWideOffset : 0;
+constexpr int32_t kOffset = std::is_same_v<Code, uint16_t> ? kWideOffset : 0;
 
-HWY_INLINE hn::Vec<Shorts> load_shorts(const uint8_t* codes) {
-  return hn::PromoteTo(Shorts(), hn::LoadU(hn::Rebind<uint8_t, Shorts>(), codes));
+template <class Code>
+HWY_INLINE hn::Vec<Shorts> load_shorts(const Code* bytes) {
+  return hn::PromoteTo(Shorts(), hn::LoadU(hn::Rebind<Code, Shorts>(), bytes));
 }
+HWY_INLINE hn::Vec<Shorts> load_shorts(const int16_t* codes) { return hn::LoadU(Shorts(), codes); }
 HWY_INLINE hn::Vec<Shorts> load_shorts(const uint16_t* codes) {
   return hn::BitCast(Shorts(), hn::Xor(hn::LoadU(Words(), codes), hn::Set(Words(), kWideOffset)));
 }
