@@ -159,7 +159,7 @@ Verdict accept_codes(const Problem& problem) {
   return verdict ? accept_filled(problem) : verdict;
 }
 
-Plan plan_of(std::shared_ptr<PoolState> state) {
+Plan plan_of(const std::shared_ptr<PoolState>& state) {
   const PoolGeometry& g = state->pool.geometry;
   const int64_t line = std::min(g.kernel[0], g.h) * std::min(g.kernel[1], g.w) * g.ow * state->pool.channels;
   state->lines = std::clamp<int64_t>(kPieceCodes / line, 1, g.planes * g.oh);

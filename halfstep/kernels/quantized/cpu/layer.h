@@ -20,7 +20,7 @@ struct Layer {
   bool linear = false;
   ConvGeometry geometry{};
   DType x = DType::u8, out = DType::u8;  ///< codes
-  int32_t largest_weight = 128;  ///< magnitude
+  int32_t largest_weight = 128;          ///< magnitude
   RequantizeRule rule;
 
   int64_t pixels() const { return geometry.out_plane(); }

@@ -109,10 +109,11 @@ class FloatAccumulator final : public Accumulator {
       const int64_t from = part.first_input(layer_) + n * layer_.geometry.x_image();
       const int64_t to = n * copied_image();
       if (is_wide(layer_.x)) {
-        rows_.split(layer_.x, static_cast<const uint16_t*>(call.x) + from, count, call.x_zero_point, low(workspace) + to,
-                        high(workspace) + to);
+        rows_.split(layer_.x, static_cast<const uint16_t*>(call.x) + from, count, call.x_zero_point,
+                    low(workspace) + to, high(workspace) + to);
       } else {
-        rows_.subtract(layer_.x, static_cast<const uint8_t*>(call.x) + from, count, call.x_zero_point, low(workspace) + to);
+        rows_.subtract(layer_.x, static_cast<const uint8_t*>(call.x) + from, count, call.x_zero_point,
+                       low(workspace) + to);
       }
     }
   }
