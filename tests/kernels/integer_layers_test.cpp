@@ -156,6 +156,7 @@ std::vector<LayerRule> rules() {
        .x_zero_point = -300,
        .y_zero_point = 1},
       {.shift_rounding = "half_away", .fill = Fill::ties},
+      {.shift_rounding = "truncate"},
       {.activation = "leaky_relu", .shift_rounding = "truncate", .bits = 15},
       {.code_max = 15,
        .requantize = "power_of_two",

@@ -54,17 +54,18 @@ struct LaneSource {
 
 /// The forms with shifts, where nothing is general.
 struct ShiftLanes {
-  IntVec multiplier, after;
+  IntVec multiplier, after, half;
 
-  HWY_INLINE void set(const LaneSource& from, const CodeRange&) { set(from, from.at().positive); }
-  HWY_INLINE void set(const LaneSource& from, const LaneFactors& factors) {
+  HWY_INLINE void set(const LaneSource& from, const CodeRange& range) { set(from, from.at().positive, range); }
+  HWY_INLINE void set(const LaneSource& from, const LaneFactors& factors, const CodeRange& range) {
     multiplier = from.load(factors.multiplier);
     after = from.load(factors.after);
+    half = hn::Set(Ints(), range.half);
   }
   HWY_INLINE IntVec steps(IntVec acc) const {
     const Halves v = product(acc, multiplier);
     const IntVec upper = hn::OddEven(hn::BitCast(Ints(), v.odd), odd_to_even(hn::BitCast(Ints(), v.even)));
-    return hn::ShiftRight<1>((upper >> after) + hn::Set(Ints(), 1));
+    return hn::ShiftRight<1>((upper >> after) + half);
   }
 };
 
@@ -73,8 +74,8 @@ struct GeneralLanes {
     ShiftLanes shifts;
     IntVec before, most;
 
-    HWY_INLINE void set(const LaneSource& from, const LaneFactors& factors) {
-      shifts.set(from, factors);
+    HWY_INLINE void set(const LaneSource& from, const LaneFactors& factors, const CodeRange& range) {
+      shifts.set(from, factors, range);
       before = from.load(factors.before);
       most = from.load(factors.most);
     }
@@ -83,9 +84,9 @@ struct GeneralLanes {
     }
   } positive, negative;
 
-  HWY_INLINE void set(const LaneSource& from, const CodeRange&) {
-    positive.set(from, from.at().positive);
-    negative.set(from, from.at().negative);
+  HWY_INLINE void set(const LaneSource& from, const CodeRange& range) {
+    positive.set(from, from.at().positive, range);
+    negative.set(from, from.at().negative, range);
   }
   HWY_INLINE IntVec steps(IntVec acc) const {
     return hn::IfThenElse(hn::Lt(acc, hn::Zero(Ints())), negative.steps(acc), positive.steps(acc));

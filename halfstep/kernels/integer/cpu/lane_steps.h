@@ -9,8 +9,8 @@ namespace halfstep::kernels::integer {
 inline constexpr int64_t kLanes = 16;
 
 /// arith::FixedScale by the upper halves of products: with acc held between ~most and most and moved by `before`,
-/// scaled(acc) = ((acc * multiplier >> 32 >> after) + 1) >> 1. Both `before` and the bounds matter for factors from 1/4
-/// on alone; what the bounds cut off lies beyond every code.
+/// scaled(acc) = ((acc * multiplier >> 32 >> after) + 1) >> 1, or without the 1 where shifts truncate. Both `before`
+/// and the bounds matter for factors from 1/4 on alone; what the bounds cut off lies beyond every code.
 struct LaneFactors {
   int32_t multiplier[kLanes], after[kLanes];
   int32_t before[kLanes], most[kLanes];
@@ -35,6 +35,7 @@ struct CodeRange {
   int32_t zero_point = 0;
   arith::Clamp clamp;
   int32_t middle = 0;  ///< of signed codes half of all: so much further up they are unsigned, but for the highest bit
+  int32_t half = 1;    ///< what is added before the last bit is dropped: 0 where shifts truncate
 };
 
 }  // namespace halfstep::kernels::integer

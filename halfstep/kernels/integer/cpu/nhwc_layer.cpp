@@ -21,7 +21,8 @@ void read_attributes(const Problem& problem, NhwcLayer& layer) {
   layer.wide_out = is_wide(layer.out_type);
   layer.x_zero_point = static_cast<int32_t>(attributes.x_zero_point);
   const int32_t middle = !is_signed(layer.out_type) ? 0 : layer.wide_out ? 1 << 15 : 1 << 7;
-  layer.range = {static_cast<int32_t>(attributes.y_zero_point), clamp_of(attributes), middle};
+  layer.range = {static_cast<int32_t>(attributes.y_zero_point), clamp_of(attributes), middle,
+                 shift_rounding(attributes) == arith::ShiftRounding::truncate ? 0 : 1};
   layer.form = step_form(attributes, problem.in[Typed::in::w]->dims);
   layer.step_count = problem.in[static_cast<size_t>(step_port(layer.form.form))]->dims[0];
 }
@@ -58,7 +59,9 @@ NhwcLayer::NhwcLayer(const Problem& problem) {
 }
 
 Verdict accept_layer(const Problem& problem) {
-  if (get<std::string>(problem.attributes, "shift_rounding") != "half_up") return refuse("its shifts round half up");
+  const auto& rounding = get<std::string>(problem.attributes, "shift_rounding");
+  if (rounding != "half_up" && rounding != "truncate")
+    return refuse("its shifts round half up or truncate, found {}", rounding);
   const int64_t zero_point = get<int64_t>(problem.attributes, "y_zero_point");
   const bool is_code = with_codes(problem.out[0]->dtype, [&]<class Code>() { return std::in_range<Code>(zero_point); });
   if (!is_code) return refuse("the zero point of out is {}, no code of {}", zero_point, name(problem.out[0]->dtype));
