@@ -34,78 +34,6 @@ std::vector<LayerShape> shapes() {
   };
 }
 
-std::vector<LayerRule> rules() {
-  return {
-      {},
-      {.per_channel = false, .activation = "relu", .x_zero_point = 0, .y_zero_point = 0},
-      {.activation = "leaky_relu", .bits = 15, .bias = false},
-      {.w_type = DType::i4, .activation = "relu6", .fill = Fill::extreme},
-      {.code_max = 15, .requantize = "power_of_two", .x_zero_point = 128, .y_zero_point = 8, .fill = Fill::ties},
-      {.activation = "leaky_relu", .alpha = 0.125, .requantize = "power_of_two", .fill = Fill::ties},
-      {.requantize = "float32"},
-      {.activation = "relu6", .requantize = "float32", .x_zero_point = 128, .y_zero_point = 7, .fill = Fill::ties},
-      {.w_type = DType::i4, .per_channel = false, .activation = "relu", .requantize = "float32", .fill = Fill::extreme},
-      {.requantize = "fbgemm"},
-      {.per_channel = false,
-       .activation = "relu6",
-       .requantize = "fbgemm",
-       .x_zero_point = 128,
-       .y_zero_point = 7,
-       .fill = Fill::ties},
-      {.requantize = "x86", .bias = false},
-      {.activation = "relu6", .requantize = "x86", .x_zero_point = 128, .y_zero_point = 7, .fill = Fill::ties},
-      {.w_type = DType::i4, .per_channel = false, .activation = "relu", .requantize = "x86", .fill = Fill::extreme},
-      {.x_type = DType::u16, .x_code_max = 4095, .out_type = DType::u16, .code_max = 4095, .y_zero_point = 2000},
-      {.x_type = DType::u16, .x_code_max = 65535, .w_type = DType::i4, .x_zero_point = 40000, .fill = Fill::extreme},
-      {.out_type = DType::u16, .code_max = 1023, .x_zero_point = 255, .fill = Fill::extreme},
-      {.x_type = DType::i8,
-       .x_code_min = -128,
-       .x_code_max = 127,
-       .out_type = DType::i8,
-       .code_min = -128,
-       .code_max = 127,
-       .activation = "relu",
-       .x_zero_point = -5,
-       .y_zero_point = -30},
-      {.x_type = DType::i8,
-       .x_code_min = -127,
-       .x_code_max = 127,
-       .out_type = DType::u8,
-       .per_channel = false,
-       .requantize = "power_of_two",
-       .x_zero_point = 0,
-       .fill = Fill::ties},
-      {.x_type = DType::i16,
-       .x_code_min = -2047,
-       .x_code_max = 2047,
-       .out_type = DType::i16,
-       .code_min = -2047,
-       .code_max = 2047,
-       .shift_rounding = "half_even",
-       .x_zero_point = 0,
-       .y_zero_point = 0},
-      {.x_type = DType::i16,
-       .x_code_min = -32768,
-       .x_code_max = 32767,
-       .w_type = DType::i4,
-       .out_type = DType::i8,
-       .code_min = -128,
-       .code_max = 127,
-       .requantize = "x86",
-       .x_zero_point = -300,
-       .y_zero_point = 1},
-      {.shift_rounding = "half_away", .fill = Fill::ties},
-      {.shift_rounding = "truncate"},
-      {.activation = "leaky_relu", .shift_rounding = "truncate", .bits = 15},
-      {.code_max = 15,
-       .requantize = "power_of_two",
-       .shift_rounding = "half_even",
-       .y_zero_point = 8,
-       .fill = Fill::ties},
-      {.activation = "leaky_relu", .alpha = 0.3, .shift_rounding = "doubled"},
-  };
-}
-
 const Kernel& reference_of(const KernelCase& use) {
   if (use.op == "quantized_linear") return reference_quantized_linear;
   if (use.op == "quantized_conv2d") return reference_quantized_conv2d;
@@ -136,7 +64,7 @@ std::string expect_candidates_agree(const KernelCase& use, const std::vector<Ten
 TEST(quantized_layers, both_roads_agree) {
   const bool has_onednn = cpu_level() > CpuLevel::scalar;
   for (const LayerShape& shape : shapes()) {
-    for (const LayerRule& rule : rules()) {
+    for (const LayerRule& rule : layer_rules()) {
       SCOPED_TRACE(shape.text() + " " + rule.activation + " " + rule.requantize + " " + std::string(name(rule.x_type)));
       const LayerCase layer(shape, rule);
       const KernelCase training = layer.quantized();
