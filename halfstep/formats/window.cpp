@@ -1,10 +1,10 @@
 #include "halfstep/formats/window.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "halfstep/base/divide.h"
+#include "halfstep/base/window.h"
 
 namespace halfstep::formats {
 namespace {
@@ -20,13 +20,6 @@ std::vector<int64_t> full(const Node& node, const char* name, std::vector<int64_
   if (given.size() != count)
     fail("{}: attribute {} has {} numbers, expected {}", node.where(), name, given.size(), count);
   return given;
-}
-
-/// Padding of one axis so that the result is ceil(extent / stride); the odd element comes last with same_upper.
-std::pair<int64_t, int64_t> same_padding(const Axis& axis, bool upper) {
-  const int64_t result = ceil_div(axis.extent, axis.stride);
-  const int64_t all = std::max<int64_t>((result - 1) * axis.stride + axis.reach() - axis.extent, 0);
-  return upper ? std::pair(all / 2, all - all / 2) : std::pair(all - all / 2, all / 2);
 }
 
 /// What the last window of ceil_mode needs behind the axis; a window that would start in the padding does not count.
@@ -73,9 +66,13 @@ class Resolver {
   }
 
   void pad_same() {
-    for (size_t i = 0; i < count_; ++i)
-      std::tie(window_.pads[i], window_.pads[i + count_]) =
-          same_padding(axis(i, "automatic padding"), padding_ == Padding::same_upper);
+    for (size_t i = 0; i < count_; ++i) {
+      const Axis a = axis(i, "automatic padding");
+      const AxisPadding padding =
+          same_padding(a.extent, ceil_div(a.extent, a.stride), a.stride, a.reach(), padding_ == Padding::same_upper);
+      window_.pads[i] = padding.before;
+      window_.pads[i + count_] = padding.after;
+    }
   }
 
   const Node& node_;

@@ -14,6 +14,7 @@ struct Activation {
   double alpha = 0.0;  ///< slope of leaky_relu below zero
 
   static Activation of(std::string_view name, double alpha) {
+    if (name == "none") return {};
     if (name == "relu") return {Kind::relu, alpha};
     if (name == "relu6") return {Kind::relu6, alpha};
     HS_CHECK(name == "leaky_relu");

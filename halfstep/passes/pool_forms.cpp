@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "halfstep/base/window.h"
 #include "halfstep/ir/ops.h"
 
 namespace halfstep::passes {
@@ -12,20 +13,20 @@ namespace {
 constexpr size_t kAxes = 2;
 
 /// Padding of one axis. `overhang`: elements of the last window behind x and the given padding.
-struct AxisPadding {
-  int64_t before, after, overhang;
+struct EdgePadding : AxisPadding {
+  int64_t overhang = 0;
 };
 
 /// A pool over two axes, complete.
 struct Window {
   std::vector<int64_t> kernel, stride;
-  std::array<AxisPadding, kAxes> padding;
+  std::array<EdgePadding, kAxes> padding;
 
   bool is_padded() const {
-    return std::ranges::any_of(padding, [](const AxisPadding& p) { return p.before + p.after > 0; });
+    return std::ranges::any_of(padding, [](const EdgePadding& p) { return p.before + p.after > 0; });
   }
   bool hangs_over() const {
-    return std::ranges::any_of(padding, [](const AxisPadding& p) { return p.overhang > 0; });
+    return std::ranges::any_of(padding, [](const EdgePadding& p) { return p.overhang > 0; });
   }
   /// Top, left, bottom, right, with what hangs over.
   std::vector<int64_t> pad() const {
@@ -33,12 +34,6 @@ struct Window {
             padding[1].after + padding[1].overhang};
   }
 };
-
-/// So that there are ceil(extent / stride) windows; the odd element comes last with same_upper.
-AxisPadding same_padding(int64_t extent, int64_t windows, int64_t kernel, int64_t stride, bool upper) {
-  const int64_t all = std::max<int64_t>((windows - 1) * stride + kernel - extent, 0);
-  return upper ? AxisPadding{all / 2, all - all / 2, 0} : AxisPadding{all - all / 2, all / 2, 0};
-}
 
 /// `Pool` is ops::MaxPool or ops::AveragePool. Nothing where the window is not one over known extents without dilation.
 template <class Pool>
@@ -55,12 +50,12 @@ std::optional<Window> window_of(const Pool& pool) {
   for (size_t i = 0; i < kAxes; ++i) {
     const int64_t extent = x[i + 2], windows = out[i + 2], kernel = window.kernel[i], stride = window.stride[i];
     if (is_same) {
-      window.padding[i] = same_padding(extent, windows, kernel, stride, pool.auto_pad() == "same_upper");
+      window.padding[i] = {same_padding(extent, windows, stride, kernel, pool.auto_pad() == "same_upper")};
       continue;
     }
     const int64_t before = pool.auto_pad() == "valid" ? 0 : pad[i], after = pool.auto_pad() == "valid" ? 0 : pad[i + 2];
     const int64_t reach = (windows - 1) * stride + kernel;
-    window.padding[i] = {before, after, std::max<int64_t>(reach - extent - before - after, 0)};
+    window.padding[i] = {{before, after}, std::max<int64_t>(reach - extent - before - after, 0)};
   }
   return window;
 }

@@ -19,7 +19,7 @@ inline ConvGeometry conv_geometry_of(const Problem& problem) {
 
 inline Activation activation_of(const Problem& problem) {
   const ChannelsLastConv2d a(problem.attributes);
-  return a.activation == "none" ? Activation{} : Activation::of(a.activation, a.alpha);
+  return Activation::of(a.activation, a.alpha);
 }
 
 /// `planes` counts images here: each has all channels of its pixels beside each other.

@@ -1,167 +1,166 @@
-// Convolution and its gradients as sums over taps. Every element is one sum in double, in the order of the loops,
-// rounded once.
+// Convolution, its gradients and its transpose by their definition. Every element is one sum in double, over channels,
+// then taps or images and windows, rounded once.
 #include <memory>
 
 #include "halfstep/kernels/activation.h"
-#include "halfstep/kernels/conv/geometry.h"
-#include "halfstep/kernels/number_types.h"
+#include "halfstep/kernels/conv/window.h"
 #include "halfstep/kernels/ops.h"
 
 namespace halfstep::kernels {
 namespace {
 
 struct ConvState {
-  ConvGeometry geometry;
+  ConvWindow window;
   Activation activation = {};
 };
 
-/// Calls visit(x offset in a plane, tap) for the taps of out pixel (oy, ox) that meet x.
-template <class Visit>
-void for_each_tap(const ConvGeometry& g, int64_t oy, int64_t ox, Visit&& visit) {
-  for (int64_t ky = 0; ky < g.kh; ++ky) {
-    const int64_t y = oy * g.stride[0] - g.pad[0] + ky * g.dilation[0];
-    if (y < 0 || y >= g.h) continue;
-    for (int64_t kx = 0; kx < g.kw; ++kx) {
-      const int64_t x = ox * g.stride[1] - g.pad[1] + kx * g.dilation[1];
-      if (x >= 0 && x < g.w) visit(y * g.w + x, ky * g.kw + kx);
-    }
-  }
+/// `sums`: doubles of worker scratch.
+Plan plan_of(const ConvWindow& window, int64_t sums, int64_t pieces, Activation activation = {}) {
+  return {.state = std::make_shared<ConvState>(window, activation),
+          .worker_scratch = static_cast<size_t>(sums) * sizeof(double),
+          .phases = {pieces}};
 }
 
-/// Plane `o` of image `n` of the output.
-template <class T>
-void forward_plane(const ConvState& state, const T* src, const T* weights, const T* bias, T* dst, int64_t n,
-                   int64_t o) {
-  const ConvGeometry& g = state.geometry;
-  src += n * g.x_image() + o / g.group_out() * g.group_in() * g.x_plane();
-  weights += o * g.filter();
-  dst += n * g.out_image() + o * g.out_plane();
-  for (int64_t oy = 0; oy < g.oh; ++oy) {
-    for (int64_t ox = 0; ox < g.ow; ++ox) {
-      double sum = 0.0;
-      for (int64_t i = 0; i < g.group_in(); ++i) {
-        for_each_tap(g, oy, ox, [&](int64_t at, int64_t tap) {
-          sum += to_double(src[i * g.x_plane() + at]) * to_double(weights[i * g.taps() + tap]);
-        });
-      }
-      dst[oy * g.ow + ox] = from_double<T>(bias == nullptr ? sum : sum + to_double(bias[o]));
-    }
-  }
-  state.activation.apply(dst, g.out_plane());
-}
+double* sums_of(const Call& call) { return reinterpret_cast<double*>(call.worker_scratch); }
 
-/// The out coordinate whose tap k meets x coordinate `at`, or -1.
-int64_t out_of_tap(int64_t at, int64_t pad, int64_t k, int64_t dilation, int64_t stride, int64_t extent) {
-  const int64_t shifted = at + pad - k * dilation;
-  return shifted < 0 || shifted % stride != 0 || shifted / stride >= extent ? -1 : shifted / stride;
-}
-
-/// Plane `c` of image `n` of the gradient of x.
-template <class T>
-void grad_x_plane(const ConvGeometry& g, const T* out_grad, const T* weights, T* dst, int64_t n, int64_t c) {
-  const int64_t first_out = c / g.group_in() * g.group_out();
-  out_grad += n * g.out_image() + first_out * g.out_plane();
-  weights += first_out * g.filter() + c % g.group_in() * g.taps();
-  dst += n * g.x_image() + c * g.x_plane();
-  for (int64_t at = 0; at < g.x_plane(); ++at) {
-    double sum = 0.0;
-    for (int64_t o = 0; o < g.group_out(); ++o) {
-      for (int64_t tap = 0; tap < g.taps(); ++tap) {
-        const int64_t oy = out_of_tap(at / g.w, g.pad[0], tap / g.kw, g.dilation[0], g.stride[0], g.oh);
-        const int64_t ox = out_of_tap(at % g.w, g.pad[1], tap % g.kw, g.dilation[1], g.stride[1], g.ow);
-        if (oy < 0 || ox < 0) continue;
-        sum += to_double(out_grad[o * g.out_plane() + oy * g.ow + ox]) * to_double(weights[o * g.filter() + tap]);
-      }
-    }
-    dst[at] = from_double<T>(sum);
-  }
-}
-
-/// The filter of output channel `o` of the gradient of the weights; `sums` holds one double for each of its elements.
-template <class T>
-void grad_w_filter(const ConvGeometry& g, const T* src, const T* out_grad, T* dst, int64_t o, double* sums) {
-  src += o / g.group_out() * g.group_in() * g.x_plane();
-  out_grad += o * g.out_plane();
-  std::fill_n(sums, g.filter(), 0.0);
-  for (int64_t n = 0; n < g.n; ++n) {
-    for (int64_t i = 0; i < g.group_in(); ++i) {
-      const T* plane = src + n * g.x_image() + i * g.x_plane();
-      for (int64_t oy = 0; oy < g.oh; ++oy) {
-        for (int64_t ox = 0; ox < g.ow; ++ox) {
-          const double grad = to_double(out_grad[n * g.out_image() + oy * g.ow + ox]);
-          for_each_tap(g, oy, ox,
-                       [&](int64_t at, int64_t tap) { sums[i * g.taps() + tap] += to_double(plane[at]) * grad; });
-        }
-      }
-    }
-  }
-  for (int64_t i = 0; i < g.filter(); ++i) dst[o * g.filter() + i] = from_double<T>(sums[i]);
-}
-
-ConvGeometry forward_geometry(const Problem& problem) {
-  return conv_geometry(Conv2d(problem.attributes), problem.in[Conv2d::in::x]->dims, problem.in[Conv2d::in::w]->dims,
-                       problem.out[0]->dims);
-}
-
+template <class Typed>
 Plan prepare_forward(const Problem& problem) {
-  const ConvGeometry g = forward_geometry(problem);
-  return {.state = std::make_shared<ConvState>(g), .phases = {g.n * g.o}};
+  const Typed a(problem.attributes);
+  const auto g = ConvWindow::of(a, problem.in[Typed::in::x]->dims, problem.in[Typed::in::w]->dims, problem.out[0]->dims,
+                                std::is_same_v<Typed, ChannelsLastConv2d>);
+  Activation activation;
+  if constexpr (requires { a.activation; }) activation = Activation::of(a.activation, a.alpha);
+  return plan_of(g, g.out_plane(), g.n * g.o, activation);
 }
 
-Plan prepare_activation(const Problem& problem) {
-  const Conv2dActivation a(problem.attributes);
-  const ConvGeometry g = forward_geometry(problem);
-  return {.state = std::make_shared<ConvState>(g, Activation::of(a.activation, a.alpha)), .phases = {g.n * g.o}};
+/// Sums of a plane of the result as its elements.
+template <class T>
+void store_plane(const double* sums, int64_t size, const T* bias, int64_t channel, const T* residual, T* dst,
+                 int64_t step) {
+  for (int64_t i = 0; i < size; ++i) {
+    double sum = sums[i];
+    if (bias != nullptr) sum += to_double(bias[channel]);
+    if (residual != nullptr) sum += to_double(residual[i * step]);
+    dst[i * step] = from_double<T>(sum);
+  }
+}
+
+template <class Typed>
+Status run_forward(const Call& call, int, int64_t piece) {
+  using In = typename Typed::in;
+  const auto& [g, activation] = state_of<ConvState>(call);
+  const int64_t n = piece / g.o, o = piece % g.o, begin = g.out_order.at(n, o), step = g.out_order.place;
+  with_any_float(call.out[0].dtype, [&, &g = g, &activation = activation]<class T>() {
+    sum_windows(g, call.in[In::x].template as<const T>(), call.in[In::w].template as<const T>(), n, o, sums_of(call));
+    const T* residual = nullptr;
+    if constexpr (requires { In::residual; }) residual = call.in[In::residual].template as<const T>();
+    T* dst = call.out[0].as<T>() + begin;
+    store_plane(sums_of(call), g.out_plane(), call.in[In::b].template as<const T>(), o,
+                residual == nullptr ? nullptr : residual + begin, dst, step);
+    for (int64_t i = 0; i < g.out_plane(); ++i) activation.apply(dst + i * step, 1);
+  });
+  return {};
+}
+
+/// Plane `c` of image `n` of the gradient of x: over output channels, then taps.
+template <class T>
+void sum_gradients(const ConvWindow& g, const T* out_grad, const T* w, int64_t n, int64_t c, double* sums) {
+  std::fill_n(sums, g.plane(), 0.0);
+  const int64_t first = c / g.group_in() * g.group_out();
+  for (int64_t o = first; o < first + g.group_out(); ++o) {
+    const T* plane = out_grad + g.out_order.at(n, o);
+    const T* taps = w + o * g.filter() + c % g.group_in() * g.taps();
+    for (int64_t tap = 0; tap < g.taps(); ++tap) {
+      const double factor = to_double(taps[tap]);
+      g.for_each_meeting(tap, [&](int64_t place, int64_t index) { sums[place] += factor * to_double(plane[index]); });
+    }
+  }
 }
 
 Plan prepare_grad_x(const Problem& problem) {
-  const ConvGeometry g =
-      conv_geometry(Conv2dGradX(problem.attributes), problem.out[0]->dims, problem.in[Conv2dGradX::in::w]->dims,
-                    problem.in[Conv2dGradX::in::out_grad]->dims);
-  return {.state = std::make_shared<ConvState>(g), .phases = {g.n * g.c}};
+  const auto g = ConvWindow::of(Conv2dGradX(problem.attributes), problem.out[0]->dims,
+                                problem.in[Conv2dGradX::in::w]->dims, problem.in[Conv2dGradX::in::out_grad]->dims);
+  return plan_of(g, g.plane(), g.n * g.c);
+}
+
+/// What stands before each axis of the result, as the attributes say or what is over demands.
+Axes padding_before(const ConvTranspose& a, const ConvWindow& g, size_t spatial) {
+  const bool same = a.auto_pad.starts_with("same");
+  if (a.output_shape.empty() && !same) return g.before;
+  Axes before = {};
+  for (size_t i = 0; i < spatial; ++i) {
+    const size_t axis = 3 - spatial + i;
+    const int64_t extra = a.output_padding.empty() ? 0 : a.output_padding[i];
+    const int64_t over = g.stride[axis] * (g.out[axis] - 1) + extra + g.span(axis) - g.in[axis];
+    before[axis] = shared_padding(std::max<int64_t>(0, over), a.auto_pad == "same_upper").before;
+  }
+  return before;
+}
+
+/// As the gradient of the convolution that makes what this one takes of what it gives.
+Plan prepare_transpose(const Problem& problem) {
+  const ConvTranspose a(problem.attributes);
+  const Dims& x = problem.in[ConvTranspose::in::x]->dims;
+  auto g = ConvWindow::of(a, problem.out[0]->dims, problem.in[ConvTranspose::in::w]->dims, x);
+  g.before = padding_before(a, g, x.size() - 2);
+  return plan_of(g, g.plane(), g.n * g.c);
+}
+
+template <class Typed>
+Status run_transposed(const Call& call, int, int64_t piece) {
+  using In = typename Typed::in;
+  const ConvWindow& g = state_of<ConvState>(call).window;
+  with_any_float(call.out[0].dtype, [&]<class T>() {
+    sum_gradients(g, call.in[0].as<const T>(), call.in[In::w].template as<const T>(), piece / g.c, piece % g.c,
+                  sums_of(call));
+    const T* bias = nullptr;
+    if constexpr (requires { In::b; }) bias = call.in[In::b].template as<const T>();
+    store_plane<T>(sums_of(call), g.plane(), bias, piece % g.c, nullptr, call.out[0].as<T>() + piece * g.plane(), 1);
+  });
+  return {};
 }
 
 Plan prepare_grad_w(const Problem& problem) {
-  const ConvGeometry g = conv_geometry(Conv2dGradW(problem.attributes), problem.in[Conv2dGradW::in::x]->dims,
-                                       problem.out[0]->dims, problem.in[Conv2dGradW::in::out_grad]->dims);
-  return {.state = std::make_shared<ConvState>(g),
-          .worker_scratch = static_cast<size_t>(g.filter()) * sizeof(double),
-          .phases = {g.o}};
+  const auto g = ConvWindow::of(Conv2dGradW(problem.attributes), problem.in[Conv2dGradW::in::x]->dims,
+                                problem.out[0]->dims, problem.in[Conv2dGradW::in::out_grad]->dims);
+  return plan_of(g, g.filter(), g.o);
 }
 
-Status run_forward(const Call& call, int, int64_t piece) {
-  const auto& state = state_of<ConvState>(call);
-  const int64_t outputs = state.geometry.o;
-  with_any_float(call.out[0].dtype, [&]<class T>() {
-    forward_plane(state, call.in[Conv2d::in::x].as<const T>(), call.in[Conv2d::in::w].as<const T>(),
-                  call.in[Conv2d::in::b].as<const T>(), call.out[0].as<T>(), piece / outputs, piece % outputs);
-  });
-  return {};
+/// The filter of output channel `o` of the gradient of the weights.
+template <class T>
+void sum_filter(const ConvWindow& g, const T* x, const T* out_grad, int64_t o, double* sums) {
+  std::fill_n(sums, g.filter(), 0.0);
+  for (int64_t n = 0; n < g.n; ++n) {
+    const T* grad = out_grad + g.out_order.at(n, o);
+    for (int64_t i = 0; i < g.filter(); ++i) {
+      const T* plane = x + g.x_order.at(n, g.first_in(o) + i / g.taps());
+      g.for_each_meeting(i % g.taps(), [&](int64_t place, int64_t index) {
+        sums[i] += to_double(plane[place]) * to_double(grad[index]);
+      });
+    }
+  }
 }
 
-Status run_grad_x(const Call& call, int, int64_t piece) {
-  const ConvGeometry& g = state_of<ConvState>(call).geometry;
+Status run_grad_w(const Call& call, int, int64_t o) {
+  const ConvWindow& g = state_of<ConvState>(call).window;
   with_any_float(call.out[0].dtype, [&]<class T>() {
-    grad_x_plane(g, call.in[Conv2dGradX::in::out_grad].as<const T>(), call.in[Conv2dGradX::in::w].as<const T>(),
-                 call.out[0].as<T>(), piece / g.c, piece % g.c);
-  });
-  return {};
-}
-
-Status run_grad_w(const Call& call, int, int64_t piece) {
-  const ConvGeometry& g = state_of<ConvState>(call).geometry;
-  with_any_float(call.out[0].dtype, [&]<class T>() {
-    grad_w_filter(g, call.in[Conv2dGradW::in::x].as<const T>(), call.in[Conv2dGradW::in::out_grad].as<const T>(),
-                  call.out[0].as<T>(), piece, reinterpret_cast<double*>(call.worker_scratch));
+    sum_filter(g, call.in[Conv2dGradW::in::x].as<const T>(), call.in[Conv2dGradW::in::out_grad].as<const T>(), o,
+               sums_of(call));
+    store_plane<T>(sums_of(call), g.filter(), nullptr, o, nullptr, call.out[0].as<T>() + o * g.filter(), 1);
   });
   return {};
 }
 
 }  // namespace
 
-extern const Kernel reference_conv2d{"reference", accept_all, prepare_forward, run_forward};
-extern const Kernel reference_conv2d_activation{"reference", accept_all, prepare_activation, run_forward};
-extern const Kernel reference_conv2d_grad_x{"reference", accept_all, prepare_grad_x, run_grad_x};
+extern const Kernel reference_conv{"reference", accept_all, prepare_forward<Conv>, run_forward<Conv>};
+extern const Kernel reference_conv2d{"reference", accept_all, prepare_forward<Conv2d>, run_forward<Conv2d>};
+extern const Kernel reference_conv2d_activation{"reference", accept_all, prepare_forward<Conv2dActivation>,
+                                                run_forward<Conv2dActivation>};
+extern const Kernel reference_channels_last_conv2d{"reference", accept_all, prepare_forward<ChannelsLastConv2d>,
+                                                   run_forward<ChannelsLastConv2d>};
+extern const Kernel reference_conv2d_grad_x{"reference", accept_all, prepare_grad_x, run_transposed<Conv2dGradX>};
+extern const Kernel reference_conv_transpose{"reference", accept_all, prepare_transpose, run_transposed<ConvTranspose>};
 extern const Kernel reference_conv2d_grad_w{"reference", accept_all, prepare_grad_w, run_grad_w};
 
 }  // namespace halfstep::kernels

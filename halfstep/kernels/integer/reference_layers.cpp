@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "halfstep/kernels/codes.h"
+#include "halfstep/kernels/conv/window.h"
 #include "halfstep/kernels/integer/step.h"
 #include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
@@ -29,78 +30,37 @@ int64_t whole_bias(const StoredSteps& steps, const Call& call, int64_t channel) 
   return steps.bias != nullptr ? 0 : call.in[Typed::in::b].template as<const int32_t>()[channel];
 }
 
-/// Elements of [n, c, h, w], or of [n, h, w, c] where the channels are the last axis.
-struct Images {
-  int64_t channels, height, width;
-  bool channels_last;
-
-  template <class Typed>
-  static Images of(const Dims& dims) {
-    if (std::is_same_v<Typed, ChannelsLastIntegerConv2d>) return {dims[3], dims[1], dims[2], true};
-    return {dims[1], dims[2], dims[3], false};
-  }
-  int64_t at(int64_t n, int64_t c, int64_t y, int64_t x) const {
-    return channels_last ? ((n * height + y) * width + x) * channels + c
-                         : ((n * channels + c) * height + y) * width + x;
-  }
-};
-
 template <class Typed>
 struct ConvState {
   Typed attributes;
-  Images x, out;
+  ConvWindow window;
 };
-
-/// sum (x - x_zero_point) * w for one output; padding adds nothing.
-template <class Typed, class Code>
-int64_t accumulate(const ConvState<Typed>& state, const Call& call, const Code* src, int64_t n, int64_t o, int64_t oy,
-                   int64_t ox) {
-  const Typed& a = state.attributes;
-  const auto w = call.in[Typed::in::w].dims;
-  const auto* weights = call.in[Typed::in::w].template as<const int8_t>();
-  const int64_t first_channel = o / (w[0] / a.groups) * w[1];
-  int64_t acc = 0;
-  for (int64_t i = 0; i < w[1]; ++i) {
-    for (int64_t ky = 0; ky < w[2]; ++ky) {
-      for (int64_t kx = 0; kx < w[3]; ++kx) {
-        const int64_t iy = oy * a.stride[0] + ky * a.dilation[0] - a.pad[0];
-        const int64_t ix = ox * a.stride[1] + kx * a.dilation[1] - a.pad[1];
-        if (iy < 0 || iy >= state.x.height || ix < 0 || ix >= state.x.width) continue;
-        const int64_t code = src[state.x.at(n, first_channel + i, iy, ix)];
-        acc += (code - a.x_zero_point) * weights[((o * w[1] + i) * w[2] + ky) * w[3] + kx];
-      }
-    }
-  }
-  return acc;
-}
 
 template <class Typed>
 Plan prepare_conv2d(const Problem& problem) {
-  const Dims& out = problem.out[Typed::out::out_]->dims;
-  auto state = std::make_shared<ConvState<Typed>>(ConvState<Typed>{
-      Typed(problem.attributes), Images::of<Typed>(problem.in[Typed::in::x]->dims), Images::of<Typed>(out)});
-  const int64_t planes = out[0] * state->out.channels;
-  return {.state = std::move(state), .phases = {planes}};
+  const Typed a(problem.attributes);
+  const auto g = ConvWindow::of(a, problem.in[Typed::in::x]->dims, problem.in[Typed::in::w]->dims,
+                                problem.out[Typed::out::out_]->dims, std::is_same_v<Typed, ChannelsLastIntegerConv2d>);
+  return {.state = std::make_shared<ConvState<Typed>>(a, g),
+          .worker_scratch = static_cast<size_t>(g.out_plane()) * sizeof(int64_t),
+          .phases = {g.n * g.o}};
 }
 
 /// One plane of the output.
 template <class Typed>
 Status run_conv2d(const Call& call, int, int64_t piece) {
-  const auto& state = state_of<ConvState<Typed>>(call);
-  const View& out = call.out[Typed::out::out_];
-  const StoredSteps steps = steps_of(state.attributes, call);
-  if (Status status = steps.check(state.out.channels); !status.ok()) return status;
-  const int64_t n = piece / state.out.channels;
-  const int64_t o = piece % state.out.channels;
-  const int64_t bias = whole_bias<Typed>(steps, call, o);
-  visit_codes(call.in[Typed::in::x], [&](const auto* src) {
-    visit_codes(out, [&]<class Code>(Code* dst) {
-      for (int64_t oy = 0; oy < state.out.height; ++oy) {
-        for (int64_t ox = 0; ox < state.out.width; ++ox) {
-          const int64_t acc = accumulate(state, call, src, n, o, oy, ox) + bias;
-          dst[state.out.at(n, o, oy, ox)] = static_cast<Code>(code_of(state.attributes, steps, o, acc));
-        }
-      }
+  using In = typename Typed::in;
+  const auto& [a, g] = state_of<ConvState<Typed>>(call);
+  const StoredSteps steps = steps_of(a, call);
+  if (Status status = steps.check(g.o); !status.ok()) return status;
+  const int64_t n = piece / g.o, o = piece % g.o, bias = whole_bias<Typed>(steps, call, o);
+  auto* sums = reinterpret_cast<int64_t*>(call.worker_scratch);
+  visit_codes(call.in[In::x], [&, &a = a, &g = g](const auto* src) {
+    sum_windows(g, src, call.in[In::w].template as<const int8_t>(), n, o, sums, a.x_zero_point);
+    visit_codes(call.out[Typed::out::out_], [&]<class Code>(Code* dst) {
+      dst += g.out_order.at(n, o);
+      for (int64_t i = 0; i < g.out_plane(); ++i)
+        dst[i * g.out_order.place] = static_cast<Code>(code_of(a, steps, o, sums[i] + bias));
     });
   });
   return {};

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "halfstep/base/divide.h"
+#include "halfstep/kernels/conv/window.h"
 #include "halfstep/kernels/float_types.h"
 #include "halfstep/kernels/onnx/parameters.h"
 #include "halfstep/kernels/onnx/products.h"
@@ -109,88 +110,42 @@ Status run_matmul(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// Elements p of an axis of y for which tap k lies inside x.
-struct Inside {
-  int64_t begin, end;
-};
-
-Inside inside(const ConvShape& shape, size_t axis, int64_t k) {
-  const int64_t shift = shape.begin[axis] - k * shape.dilation[axis], stride = shape.stride[axis];
-  const int64_t first = shift <= 0 ? 0 : ceil_div(shift, stride);
-  const int64_t last = shape.in[axis] - 1 + shift;
-  return {first, last < 0 ? 0 : std::min(shape.out[axis], last / stride + 1)};
-}
-
-/// Adds the products of one tap, whose code less its zero point is `factor`, to a plane of sums.
-template <class T>
-void add_tap(const ConvShape& shape, const std::array<int64_t, 3>& tap, const T* x, int32_t x_zero_point,
-             int32_t factor, uint32_t* sums) {
-  const auto at = [&](size_t axis, int64_t p) {
-    return p * shape.stride[axis] - shape.begin[axis] + tap[axis] * shape.dilation[axis];
-  };
-  const Inside planes = inside(shape, 0, tap[0]), rows = inside(shape, 1, tap[1]), columns = inside(shape, 2, tap[2]);
-  for (int64_t p = planes.begin; p < planes.end; ++p) {
-    for (int64_t q = rows.begin; q < rows.end; ++q) {
-      const T* src = x + (at(0, p) * shape.in[1] + at(1, q)) * shape.in[2];
-      uint32_t* dst = sums + (p * shape.out[1] + q) * shape.out[2];
-      for (int64_t r = columns.begin; r < columns.end; ++r)
-        dst[r] += static_cast<uint32_t>(factor * (int32_t{src[at(2, r)]} - x_zero_point));
-    }
-  }
-}
-
-/// Plane `o` of image `n` of the exact sums.
-template <class T, class W>
-void sum_plane(const ConvShape& shape, const T* x, int32_t x_zero_point, const W* w, int32_t w_zero_point, int64_t n,
-               int64_t o, uint32_t* sums) {
-  x += (n * shape.c + o / shape.group_out() * shape.group_in()) * shape.x_plane();
-  w += o * shape.group_in() * shape.taps();
-  std::fill_n(sums, shape.y_plane(), 0U);
-  for (int64_t i = 0; i < shape.group_in(); ++i, x += shape.x_plane()) {
-    for (int64_t t = 0; t < shape.taps(); ++t, ++w) {
-      const std::array<int64_t, 3> tap = {t / (shape.kernel[1] * shape.kernel[2]),
-                                          t / shape.kernel[2] % shape.kernel[1], t % shape.kernel[2]};
-      add_tap(shape, tap, x, x_zero_point, int32_t{*w} - w_zero_point, sums);
-    }
-  }
-}
-
 template <class Op>
 Plan prepare_conv(const Problem& problem) {
-  const auto shape = ConvShape::of(Op(problem.attributes), problem.in[Op::in::x]->dims, problem.in[Op::in::w]->dims,
-                                   problem.out[Op::out::y]->dims);
-  return {.state = std::make_shared<ConvShape>(shape),
-          .worker_scratch = static_cast<size_t>(shape.y_plane()) * sizeof(uint32_t),
-          .phases = {shape.n * shape.o}};
+  const auto window = ConvWindow::of(Op(problem.attributes), problem.in[Op::in::x]->dims, problem.in[Op::in::w]->dims,
+                                     problem.out[Op::out::y]->dims);
+  return {.state = std::make_shared<ConvWindow>(window),
+          .worker_scratch = static_cast<size_t>(window.out_plane()) * sizeof(uint32_t),
+          .phases = {window.n * window.o}};
 }
 
 template <class Op>
-void sum_piece(const Call& call, const ConvShape& shape, int64_t piece, uint32_t* sums) {
+void sum_piece(const Call& call, const ConvWindow& window, int64_t piece, uint32_t* sums) {
   const ConstView &x = call.in[Op::in::x], &w = call.in[Op::in::w], &w_zero_point = call.in[Op::in::w_zero_point];
-  const int64_t o = piece % shape.o;
+  const int64_t o = piece % window.o;
   const int32_t zero_point = code_at(w_zero_point, w_zero_point.present() && w_zero_point.size() > 1 ? o : 0);
   with_code(x.dtype, [&]<class T>() {
     with_code(w.dtype, [&]<class W>() {
-      sum_plane(shape, x.as<const T>(), code_at(call.in[Op::in::x_zero_point]), w.as<const W>(), zero_point,
-                piece / shape.o, o, sums);
+      sum_windows(window, x.as<const T>(), w.as<const W>(), piece / window.o, o, sums,
+                  static_cast<uint32_t>(code_at(call.in[Op::in::x_zero_point])), static_cast<uint32_t>(zero_point));
     });
   });
 }
 
 Status run_conv_integer(const Call& call, int, int64_t piece) {
-  const auto& shape = state_of<ConvShape>(call);
+  const auto& window = state_of<ConvWindow>(call);
   auto* sums = reinterpret_cast<uint32_t*>(call.worker_scratch);
-  sum_piece<ConvInteger>(call, shape, piece, sums);
-  std::copy_n(sums, shape.y_plane(), call.out[ConvInteger::out::y].as<uint32_t>() + piece * shape.y_plane());
+  sum_piece<ConvInteger>(call, window, piece, sums);
+  std::copy_n(sums, window.out_plane(), call.out[ConvInteger::out::y].as<uint32_t>() + piece * window.out_plane());
   return {};
 }
 
 Status run_qlinear_conv(const Call& call, int, int64_t piece) {
   using Op = QlinearConv;
-  const auto& shape = state_of<ConvShape>(call);
+  const auto& window = state_of<ConvWindow>(call);
   auto* sums = reinterpret_cast<uint32_t*>(call.worker_scratch);
-  sum_piece<Op>(call, shape, piece, sums);
-  const int64_t o = piece % shape.o;
+  sum_piece<Op>(call, window, piece, sums);
+  const int64_t o = piece % window.o;
   const ConstView &w_scale = call.in[Op::in::w_scale], &b = call.in[Op::in::b];
   const float multiplier =
       arith::float_product_factor(scale_at(call.in[Op::in::x_scale]), scale_at(w_scale, w_scale.size() > 1 ? o : 0),
@@ -199,8 +154,8 @@ Status run_qlinear_conv(const Call& call, int, int64_t piece) {
   const int32_t zero_point = code_at(call.in[Op::in::y_zero_point]);
   const View& y = call.out[Op::out::y];
   with_code(y.dtype, [&]<class Code>() {
-    auto* dst = y.as<Code>() + piece * shape.y_plane();
-    for (int64_t i = 0; i < shape.y_plane(); ++i)
+    auto* dst = y.as<Code>() + piece * window.out_plane();
+    for (int64_t i = 0; i < window.out_plane(); ++i)
       dst[i] = static_cast<Code>(
           requantized(static_cast<int32_t>(sums[i] + bias), multiplier, zero_point, range_of(y.dtype)));
   });

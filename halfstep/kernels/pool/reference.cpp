@@ -1,119 +1,203 @@
-// Pooling by its definition. Averages are sums in double, row by row, divided and rounded once.
+// Pooling by its definition, over one to three axes, channels first or last. Averages and norms are sums in double,
+// window by window, rounded once.
+#include <cmath>
 #include <memory>
 
 #include "halfstep/base/with_number_type.h"
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/kernels/number_types.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/pool/geometry.h"
+#include "halfstep/kernels/window.h"
 
 namespace halfstep::kernels {
 namespace {
 
-Plan plan_of(const PoolGeometry& g) { return {.state = std::make_shared<PoolGeometry>(g), .phases = {g.planes}}; }
+template <class Typed>
+struct PoolState {
+  Window window;
+  Typed attributes;
+  int64_t channels;
+  ImageOrder x_order, out_order;
+
+  /// `out` has the extents of the result, whichever of them the operator makes of the other.
+  PoolState(const Typed& a, std::span<const int64_t> x, std::span<const int64_t> out, bool channels_last)
+      : window(a, ImageExtents::of(x, channels_last).spatial, a.kernel, ImageExtents::of(out, channels_last).spatial),
+        attributes(a),
+        channels(ImageExtents::of(x, channels_last).channels) {
+    const auto order = channels_last ? ImageOrder::channels_last : ImageOrder::channels_first;
+    x_order = order(channels, window.plane());
+    out_order = order(channels, window.out_plane());
+  }
+  /// Where plane `piece` of x and of the result begin.
+  int64_t x_at(int64_t piece) const { return x_order.at(piece / channels, piece % channels); }
+  int64_t out_at(int64_t piece) const { return out_order.at(piece / channels, piece % channels); }
+};
 
 template <class Typed>
-Plan prepare_forward(const Problem& problem) {
-  return plan_of(pool_geometry(Typed(problem.attributes), problem.in[0]->dims, problem.out[0]->dims));
+Plan plan_of(const Problem& problem, const Type& x, const Type& out, int64_t sums = 0) {
+  constexpr bool kLast = std::is_same_v<Typed, ChannelsLastMaxPool2d> || std::is_same_v<Typed, ChannelsLastAvgPool2d>;
+  auto state = std::make_shared<PoolState<Typed>>(Typed(problem.attributes), x.dims, out.dims, kLast);
+  const int64_t planes = x.dims[0] * state->channels;
+  return {.state = std::move(state), .worker_scratch = static_cast<size_t>(sums) * sizeof(double), .phases = {planes}};
 }
+
+template <class Typed>
+Plan prepare_pool(const Problem& problem) {
+  return plan_of<Typed>(problem, *problem.in[0], *problem.out[0]);
+}
+
+/// Elements of any type that is compared.
+template <class Body>
+void with_elements(DType dtype, Body&& body) {
+  is_float(dtype) ? with_any_float(dtype, body) : with_number_type(dtype, body);
+}
+
+/// The place of the first largest element of a window, or -1 where it lies outside.
+template <class T>
+int64_t place_of_largest(const Window& g, const T* plane, int64_t step, const Axes& p) {
+  int64_t best = -1;
+  g.for_each_place(p, [&](int64_t at) {
+    if (best < 0 || is_new_maximum(widen(plane[at * step]), widen(plane[best * step]))) best = at;
+  });
+  return best;
+}
+
+/// A place of a plane with the first spatial axis counting fastest.
+int64_t column_place(const Window& g, int64_t place) {
+  const int64_t k = place % g.in[2], j = place / g.in[2] % g.in[1], i = place / g.in[2] / g.in[1];
+  return i + g.in[0] * (j + g.in[1] * k);
+}
+
+template <class Typed>
+Status run_max(const Call& call, int, int64_t piece) {
+  const auto& state = state_of<PoolState<Typed>>(call);
+  const Window& g = state.window;
+  const auto store_place = [&](int64_t index, int64_t best) {
+    if constexpr (requires { Typed::out::indices; }) {
+      const View& indices = call.out[Typed::out::indices];
+      if (!indices.present()) return;
+      const int64_t place = state.attributes.storage_order == 0 ? best : column_place(g, best);
+      indices.as<int64_t>()[piece * g.out_plane() + index] = best < 0 ? -1 : piece * g.plane() + place;
+    }
+  };
+  with_elements(call.out[0].dtype, [&]<class T>() {
+    const T* plane = call.in[0].as<const T>() + state.x_at(piece);
+    T* dst = call.out[0].as<T>() + state.out_at(piece);
+    g.for_each_window([&](int64_t index, const Axes& p) {
+      const int64_t best = place_of_largest(g, plane, state.x_order.place, p);
+      dst[index * state.out_order.place] =
+          best < 0 ? static_cast<T>(lowest<Wide<T>>()) : plane[best * state.x_order.place];
+      store_place(index, best);
+    });
+  });
+  return {};
+}
+
 Plan prepare_max_grad(const Problem& problem) {
   using In = MaxPool2dGrad::in;
-  return plan_of(
-      pool_geometry(MaxPool2dGrad(problem.attributes), problem.in[In::x]->dims, problem.in[In::out_grad]->dims));
-}
-Plan prepare_average_grad(const Problem& problem) {
-  return plan_of(pool_geometry(AvgPool2dGrad(problem.attributes), problem.out[0]->dims,
-                               problem.in[AvgPool2dGrad::in::out_grad]->dims));
-}
-Plan prepare_global(const Problem& problem) {
-  const Dims& x = problem.in[GlobalAvgPool::in::x]->dims;
-  return plan_of({x[0] * x[1], x[2], x[3], 1, 1, {x[2], x[3]}, {1, 1}, {}});
+  return plan_of<MaxPool2dGrad>(problem, *problem.in[In::x], *problem.in[In::out_grad]);
 }
 
-/// visit(oy, ox) for the windows of a plane, in order.
-template <class Visit>
-void for_each_window(const PoolGeometry& g, Visit&& visit) {
-  for (int64_t oy = 0; oy < g.oh; ++oy) {
-    for (int64_t ox = 0; ox < g.ow; ++ox) visit(oy, ox);
-  }
-}
-
-/// visit(oy, ox) for the windows that hold element `at` of a plane, in order.
-template <class Visit>
-void for_each_window_of(const PoolGeometry& g, int64_t at, Visit&& visit) {
-  const Span1d rows = g.places_of_row(at / g.w), columns = g.places_of_column(at % g.w);
-  for (int64_t oy = rows.begin; oy < rows.end; ++oy) {
-    for (int64_t ox = columns.begin; ox < columns.end; ++ox) visit(oy, ox);
-  }
-}
-
-template <class T>
-void max_plane(const PoolGeometry& g, const T* plane, T* dst) {
-  for_each_window(g, [&](int64_t oy, int64_t ox) {
-    const int64_t best = first_largest(g, plane, g.rows(oy), g.columns(ox));
-    dst[oy * g.ow + ox] = best < 0 ? static_cast<T>(lowest<Wide<T>>()) : plane[best];
-  });
-}
-
-Status run_max(const Call& call, int, int64_t piece) {
-  const auto& g = state_of<PoolGeometry>(call);
-  const auto run = [&]<class T>() {
-    max_plane(g, call.in[MaxPool2d::in::x].as<const T>() + piece * g.plane(),
-              call.out[0].as<T>() + piece * g.out_plane());
-  };
-  const DType dtype = call.out[0].dtype;
-  is_float(dtype) ? with_any_float(dtype, run) : with_number_type(dtype, run);
-  return {};
-}
-
-/// Each element of x collects, in its result's type, the gradients of the windows where it is the first largest, in
-/// their order.
+/// Windows in order, each adding its gradient, in the result's type, to its first largest element.
 Status run_max_grad(const Call& call, int, int64_t piece) {
   using In = MaxPool2dGrad::in;
-  const auto& g = state_of<PoolGeometry>(call);
+  const auto& state = state_of<PoolState<MaxPool2dGrad>>(call);
+  const Window& g = state.window;
   with_number_type(call.in[In::x].dtype, [&]<class X>() {
-    const X* plane = call.in[In::x].as<const X>() + piece * g.plane();
+    const X* plane = call.in[In::x].as<const X>() + state.x_at(piece);
     with_float(call.out[0].dtype, [&]<class T>() {
-      const T* out_grad = call.in[In::out_grad].as<const T>() + piece * g.out_plane();
-      T* dst = call.out[0].as<T>() + piece * g.plane();
-      for (int64_t at = 0; at < g.plane(); ++at) {
-        T sum = 0;
-        for_each_window_of(g, at, [&](int64_t oy, int64_t ox) {
-          if (first_largest(g, plane, g.rows(oy), g.columns(ox)) == at) sum += out_grad[oy * g.ow + ox];
-        });
-        dst[at] = sum;
-      }
+      const T* out_grad = call.in[In::out_grad].as<const T>() + state.out_at(piece);
+      T* dst = call.out[0].as<T>() + state.x_at(piece);
+      std::fill_n(dst, g.plane(), T(0));
+      g.for_each_window([&](int64_t index, const Axes& p) {
+        const int64_t best = place_of_largest(g, plane, 1, p);
+        if (best >= 0) dst[best] += out_grad[index];
+      });
     });
   });
   return {};
 }
 
-Status run_average(const Call& call, int, int64_t piece) {
-  const auto& g = state_of<PoolGeometry>(call);
+/// result(sum of term(element) over a window, window) for the windows of a plane.
+template <class Typed, class Term, class Result>
+void reduce_plane(const Call& call, int64_t piece, Term&& term, Result&& result) {
+  const auto& state = state_of<PoolState<Typed>>(call);
   with_any_float(call.out[0].dtype, [&]<class T>() {
-    const T* plane = call.in[AvgPool2d::in::x].as<const T>() + piece * g.plane();
-    T* dst = call.out[0].as<T>() + piece * g.out_plane();
-    for_each_window(g, [&](int64_t oy, int64_t ox) {
-      const Span1d rows = g.rows(oy), columns = g.columns(ox);
+    const T* plane = call.in[0].as<const T>() + state.x_at(piece);
+    T* dst = call.out[0].as<T>() + state.out_at(piece);
+    state.window.for_each_window([&](int64_t index, const Axes& p) {
       double sum = 0.0;
-      for (int64_t y = rows.begin; y < rows.end; ++y) {
-        for (int64_t x = columns.begin; x < columns.end; ++x) sum += to_double(plane[y * g.w + x]);
-      }
-      dst[oy * g.ow + ox] = from_double<T>(sum / g.divisor(oy, ox));
+      state.window.for_each_place(p, [&](int64_t at) { sum += term(to_double(plane[at * state.x_order.place])); });
+      dst[index * state.out_order.place] = from_double<T>(result(sum, p));
     });
   });
+}
+
+template <class Typed>
+Status run_average(const Call& call, int, int64_t piece) {
+  const auto& state = state_of<PoolState<Typed>>(call);
+  reduce_plane<Typed>(
+      call, piece, [](double x) { return x; },
+      [&](double sum, const Axes& p) {
+        return sum / static_cast<double>(state.window.count(p, state.attributes.count_include_pad));
+      });
   return {};
+}
+
+Plan prepare_average_grad(const Problem& problem) {
+  const Dims& x = problem.out[0]->dims;
+  return plan_of<AvgPool2dGrad>(problem, *problem.out[0], *problem.in[AvgPool2dGrad::in::out_grad], x[2] * x[3]);
 }
 
 Status run_average_grad(const Call& call, int, int64_t piece) {
-  const auto& g = state_of<PoolGeometry>(call);
-  const float* out_grad = call.in[AvgPool2dGrad::in::out_grad].as<const float>() + piece * g.out_plane();
-  float* dst = call.out[0].as<float>() + piece * g.plane();
-  for (int64_t at = 0; at < g.plane(); ++at) {
+  const auto& state = state_of<PoolState<AvgPool2dGrad>>(call);
+  const Window& g = state.window;
+  const float* out_grad = call.in[AvgPool2dGrad::in::out_grad].as<const float>() + state.out_at(piece);
+  auto* sums = reinterpret_cast<double*>(call.worker_scratch);
+  std::fill_n(sums, g.plane(), 0.0);
+  g.for_each_window([&](int64_t index, const Axes& p) {
+    const double part = double{out_grad[index]} / static_cast<double>(g.count(p, state.attributes.count_include_pad));
+    g.for_each_place(p, [&](int64_t at) { sums[at] += part; });
+  });
+  std::copy_n(sums, g.plane(), call.out[0].as<float>() + state.x_at(piece));
+  return {};
+}
+
+Status run_norm(const Call& call, int, int64_t piece) {
+  const auto power = static_cast<double>(state_of<PoolState<LpPool>>(call).attributes.p);
+  reduce_plane<LpPool>(
+      call, piece, [power](double x) { return std::pow(std::fabs(x), power); },
+      [power](double sum, const Axes&) { return std::pow(sum, 1 / power); });
+  return {};
+}
+
+// Of whole images: the elements of a plane are the window.
+
+Plan prepare_global(const Problem& problem) {
+  const Dims& x = problem.in[0]->dims;
+  const int64_t planes = x[0] * x[1];
+  return {.state = std::make_shared<int64_t>(planes == 0 ? 0 : count_elements(x) / planes), .phases = {planes}};
+}
+
+Status run_global_max(const Call& call, int, int64_t piece) {
+  const auto& size = state_of<int64_t>(call);
+  with_number(call.out[0].dtype, [&]<class T>() {
+    const T* plane = call.in[0].as<const T>() + piece * size;
+    Wide<T> best = lowest<Wide<T>>();
+    for (int64_t i = 0; i < size; ++i) best = is_new_maximum(widen(plane[i]), best) ? widen(plane[i]) : best;
+    call.out[0].as<T>()[piece] = narrow<T>(best);
+  });
+  return {};
+}
+
+Status run_global_average(const Call& call, int, int64_t piece) {
+  const auto& size = state_of<int64_t>(call);
+  with_any_float(call.out[0].dtype, [&]<class T>() {
+    const T* plane = call.in[0].as<const T>() + piece * size;
     double sum = 0.0;
-    for_each_window_of(g, at,
-                       [&](int64_t oy, int64_t ox) { sum += double{out_grad[oy * g.ow + ox]} / g.divisor(oy, ox); });
-    dst[at] = static_cast<float>(sum);
-  }
+    for (int64_t i = 0; i < size; ++i) sum += to_double(plane[i]);
+    call.out[0].as<T>()[piece] = from_double<T>(sum / static_cast<double>(size));
+  });
   return {};
 }
 
@@ -126,10 +210,19 @@ Verdict accept_numbers(const Problem& problem) {
 
 }  // namespace
 
-extern const Kernel reference_max_pool2d{"reference", accept_numbers, prepare_forward<MaxPool2d>, run_max};
+extern const Kernel reference_max_pool{"reference", accept_all, prepare_pool<MaxPool>, run_max<MaxPool>};
+extern const Kernel reference_max_pool2d{"reference", accept_numbers, prepare_pool<MaxPool2d>, run_max<MaxPool2d>};
+extern const Kernel reference_channels_last_max_pool2d{"reference", accept_numbers, prepare_pool<ChannelsLastMaxPool2d>,
+                                                       run_max<ChannelsLastMaxPool2d>};
 extern const Kernel reference_max_pool2d_grad{"reference", accept_f32_f64, prepare_max_grad, run_max_grad};
-extern const Kernel reference_avg_pool2d{"reference", accept_all, prepare_forward<AvgPool2d>, run_average};
+extern const Kernel reference_average_pool{"reference", accept_all, prepare_pool<AveragePool>,
+                                           run_average<AveragePool>};
+extern const Kernel reference_avg_pool2d{"reference", accept_all, prepare_pool<AvgPool2d>, run_average<AvgPool2d>};
+extern const Kernel reference_channels_last_avg_pool2d{"reference", accept_all, prepare_pool<ChannelsLastAvgPool2d>,
+                                                       run_average<ChannelsLastAvgPool2d>};
 extern const Kernel reference_avg_pool2d_grad{"reference", accept_all, prepare_average_grad, run_average_grad};
-extern const Kernel reference_global_avg_pool{"reference", accept_all, prepare_global, run_average};
+extern const Kernel reference_lp_pool{"reference", accept_all, prepare_pool<LpPool>, run_norm};
+extern const Kernel reference_global_max_pool{"reference", accept_all, prepare_global, run_global_max};
+extern const Kernel reference_global_avg_pool{"reference", accept_all, prepare_global, run_global_average};
 
 }  // namespace halfstep::kernels

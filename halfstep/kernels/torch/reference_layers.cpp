@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "halfstep/arith/float_scale.h"
+#include "halfstep/kernels/conv/window.h"
 #include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/torch/rule.h"
@@ -48,46 +49,41 @@ uint8_t code_of(const Op& a, const Call& call, const arith::EngineLayer& layer, 
   return static_cast<uint8_t>(torch::clamp(code, {0.0F, 255.0F}));
 }
 
-/// sum (x - x_zero_point) * w for one output; padding adds nothing.
-int64_t sum_of(const TorchQuantizedConv2d& a, const Call& call, int64_t n, int64_t o, int64_t oy, int64_t ox) {
-  using In = TorchQuantizedConv2d::in;
-  const auto x = call.in[In::x].dims;
-  const auto w = call.in[In::w].dims;
-  const auto* src = call.in[In::x].as<const uint8_t>();
-  const auto* weights = call.in[In::w].as<const int8_t>();
-  const int64_t first_channel = o / (w[0] / a.groups) * w[1];
-  int64_t sum = 0;
-  for (int64_t i = 0; i < w[1]; ++i) {
-    for (int64_t ky = 0; ky < w[2]; ++ky) {
-      for (int64_t kx = 0; kx < w[3]; ++kx) {
-        const int64_t iy = oy * a.stride[0] + ky * a.dilation[0] - a.padding[0];
-        const int64_t ix = ox * a.stride[1] + kx * a.dilation[1] - a.padding[1];
-        if (iy < 0 || iy >= x[2] || ix < 0 || ix >= x[3]) continue;
-        const int64_t code = src[((n * x[1] + first_channel + i) * x[2] + iy) * x[3] + ix];
-        sum += (code - a.x_zero_point) * weights[((o * w[1] + i) * w[2] + ky) * w[3] + kx];
-      }
-    }
+/// What a window reads of PyTorch's attributes: one padding for both ends of an axis.
+struct BothEnds {
+  int64_t groups;
+  std::vector<int64_t> stride, dilation, pad;
+
+  explicit BothEnds(const TorchQuantizedConv2d& a) : groups(a.groups), stride(a.stride), dilation(a.dilation) {
+    pad = {a.padding[0], a.padding[1], a.padding[0], a.padding[1]};
   }
-  return sum;
-}
+};
+
+struct ConvState {
+  TorchQuantizedConv2d attributes;
+  ConvWindow window;
+};
 
 Plan prepare_conv2d(const Problem& problem) {
-  const Dims& out = problem.out[TorchQuantizedConv2d::out::out_]->dims;
-  return {.state = std::make_shared<TorchQuantizedConv2d>(problem.attributes), .phases = {out[0] * out[1]}};
+  using In = TorchQuantizedConv2d::in;
+  const TorchQuantizedConv2d a(problem.attributes);
+  const auto g = ConvWindow::of(BothEnds(a), problem.in[In::x]->dims, problem.in[In::w]->dims, problem.out[0]->dims);
+  return {.state = std::make_shared<ConvState>(a, g),
+          .worker_scratch = static_cast<size_t>(g.out_plane()) * sizeof(int64_t),
+          .phases = {g.n * g.o}};
 }
 
 /// One plane of the output.
 Status run_conv2d(const Call& call, int, int64_t piece) {
-  const auto& a = state_of<TorchQuantizedConv2d>(call);
-  const View& out = call.out[TorchQuantizedConv2d::out::out_];
-  const int64_t n = piece / out.dims[1];
-  const int64_t o = piece % out.dims[1];
-  const auto layer =
-      arith::EngineLayer::convolution(a.groups, call.in[TorchQuantizedConv2d::in::w].dims[1], out.dims[1]);
-  auto* dst = out.as<uint8_t>() + piece * out.dims[2] * out.dims[3];
-  for (int64_t oy = 0; oy < out.dims[2]; ++oy) {
-    for (int64_t ox = 0; ox < out.dims[3]; ++ox) *dst++ = code_of(a, call, layer, o, sum_of(a, call, n, o, oy, ox));
-  }
+  using In = TorchQuantizedConv2d::in;
+  const auto& [a, g] = state_of<ConvState>(call);
+  const int64_t o = piece % g.o;
+  auto* sums = reinterpret_cast<int64_t*>(call.worker_scratch);
+  sum_windows(g, call.in[In::x].as<const uint8_t>(), call.in[In::w].as<const int8_t>(), piece / g.o, o, sums,
+              a.x_zero_point);
+  const auto layer = arith::EngineLayer::convolution(g.groups, g.group_in(), g.o);
+  auto* dst = call.out[0].as<uint8_t>() + piece * g.out_plane();
+  for (int64_t i = 0; i < g.out_plane(); ++i) dst[i] = code_of(a, call, layer, o, sums[i]);
   return {};
 }
 
