@@ -28,6 +28,7 @@ struct Layer {
             {"stride", std::vector<int64_t>{1, 1}},
             {"dilation", std::vector<int64_t>{1, 1}},
             {"pad", std::vector<int64_t>(4, k / 2)},
+            {"layout", std::string("channels_last")},
             {"requantize", std::string("fixed_point")},
             {"shift_rounding", std::string("half_up")},
             {"code_min", int64_t{0}},
@@ -60,7 +61,7 @@ void count_operations(benchmark::State& state, const Layer& layer, double second
 
 void integer(benchmark::State& state, const Layer& layer, const Kernel& kernel, CpuLevel level) {
   const auto factor = arith::to_multiplier(0.001, 31);
-  BenchCase use{"channels_last_integer_conv2d", layer.attributes(), {}, {Tensor(DType::u8, layer.out_last())}};
+  BenchCase use{"integer_conv2d", layer.attributes(), {}, {Tensor(DType::u8, layer.out_last())}};
   use.attributes["x_zero_point"] = int64_t{7};
   use.attributes["y_zero_point"] = int64_t{100};
   use.in = {random_codes(DType::u8, layer.x_last()),
@@ -132,9 +133,9 @@ const int kRegistered = [] {
     const bool is_depthwise = layer.groups > 1;
     for (const CpuLevel level : available_cpu_levels()) {
       if (level == CpuLevel::scalar) continue;
-      const Kernel& kernel = is_depthwise             ? cpu_channels_last_integer_conv2d_depthwise
-                             : level == CpuLevel::amx ? cpu_channels_last_integer_conv2d_amx
-                                                      : cpu_channels_last_integer_conv2d_tiles;
+      const Kernel& kernel = is_depthwise             ? cpu_integer_conv2d_depthwise
+                             : level == CpuLevel::amx ? cpu_integer_conv2d_amx
+                                                      : cpu_integer_conv2d_tiles;
       benchmark::RegisterBenchmark(
           (name + "/integer/" + kernel.name + "/" + std::string(halfstep::name(level))).c_str(), integer, layer, kernel,
           level);

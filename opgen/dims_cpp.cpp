@@ -70,7 +70,7 @@ std::string call_cpp(const Expr& expr) {
   static const std::map<std::string, std::string> kFunctions = {
       {"rank", "rank_of"},          {"dim", "extent_of"},    {"numel", "count_of"},        {"len", "length_of"},
       {"min", "smallest"},          {"max", "largest"},      {"dtype_name", "dtype_name"}, {"per_row", "per_row"},
-      {"per_column", "per_column"}, {"lowest", "lowest_of"}, {"highest", "highest_of"}};
+      {"per_column", "per_column"}, {"lowest", "lowest_of"}, {"highest", "highest_of"},    {"choose", "choose"}};
   if (expr.text == "has") return fmt::format("truth({}.type != nullptr)", cpp_name(expr.args[0].text));
   std::vector<std::string> args;
   for (const Expr& arg : expr.args) args.push_back(dims_cpp(arg));

@@ -33,19 +33,13 @@ struct Function {
 const std::map<std::string, Function>& function_types() {
   using enum ExprType;
   static const std::map<std::string, Function> kFunctions = {
-      {"rank", {{port}, integer}},
-      {"dim", {{port, integer}, integer}},
-      {"numel", {{port}, integer}},
-      {"len", {{integers}, integer}},
-      {"min", {{integers}, integer}},
-      {"max", {{integers}, integer}},
-      {"has", {{port}, boolean}},
-      {"dtype", {{port}, dtype}},
-      {"dtype_name", {{port}, text}},
-      {"lowest", {{text}, integer}},
-      {"highest", {{text}, integer}},
-      {"per_row", {{port, port}, boolean}},
-      {"per_column", {{port, port}, boolean}},
+      {"rank", {{port}, integer}},          {"dim", {{port, integer}, integer}},
+      {"numel", {{port}, integer}},         {"len", {{integers}, integer}},
+      {"min", {{integers}, integer}},       {"max", {{integers}, integer}},
+      {"has", {{port}, boolean}},           {"dtype", {{port}, dtype}},
+      {"dtype_name", {{port}, text}},       {"lowest", {{text}, integer}},
+      {"highest", {{text}, integer}},       {"choose", {{boolean, integer, integer}, integer}},
+      {"per_row", {{port, port}, boolean}}, {"per_column", {{port, port}, boolean}},
   };
   return kFunctions;
 }

@@ -199,6 +199,10 @@ Dim highest_of(std::string_view dtype) {
   return Dim::exactly((int64_t{1} << (bits_of(*found) - (is_signed(*found) ? 1 : 0))) - 1);
 }
 
+Dim choose(Truth condition, Dim a, Dim b) {
+  return condition == Truth::unknown ? Dim::unknown() : condition == Truth::yes ? a : b;
+}
+
 DType dtype_or(const Operand& operand, DType otherwise) {
   return operand.type != nullptr ? operand.type->dtype : otherwise;
 }

@@ -118,6 +118,8 @@ std::string_view dtype_name(const Operand& operand);
 /// The range of a type of whole numbers, by its name.
 Dim lowest_of(std::string_view dtype);
 Dim highest_of(std::string_view dtype);
+/// `a` where the condition holds, `b` where it does not, unknown where nobody knows.
+Dim choose(Truth condition, Dim a, Dim b);
 /// `otherwise` for an absent operand.
 DType dtype_or(const Operand& operand, DType otherwise);
 /// Whether the parameters suit the rows (columns) of a matrix, or of a batch of them: one element, a list of one for

@@ -71,12 +71,13 @@ struct Window {
   }
   Steps inside(size_t axis, int64_t p) const { return places(axis, p, 0, in[axis]); }
 
-  /// How many places of a window lie in x or, with `count_pad`, in its padding.
+  /// How many places of window p of an axis lie in x or, with `count_pad`, in its padding.
+  int64_t axis_count(size_t axis, int64_t p, bool count_pad) const {
+    return (count_pad ? places(axis, p, -before[axis], in[axis] + after[axis]) : inside(axis, p)).count();
+  }
+  /// The same of a window.
   int64_t count(const Axes& p, bool count_pad) const {
-    int64_t places_inside = 1;
-    for (size_t i = 0; i < 3; ++i)
-      places_inside *= (count_pad ? places(i, p[i], -before[i], in[i] + after[i]) : inside(i, p[i])).count();
-    return places_inside;
+    return axis_count(0, p[0], count_pad) * axis_count(1, p[1], count_pad) * axis_count(2, p[2], count_pad);
   }
 
   /// Windows whose place k of an axis lies inside.
@@ -142,6 +143,34 @@ struct ImageExtents {
     return channels_last ? ImageExtents{dims[0], dims[spatial + 1], dims.subspan(1, spatial)}
                          : ImageExtents{dims[0], dims[1], dims.subspan(2)};
   }
+};
+
+/// The images' layout where the operator leaves it open; else their channels are the second axis.
+template <class Typed>
+bool has_channels_last(const Typed& a) {
+  if constexpr (requires { a.layout; }) return a.layout == "channels_last";
+  return false;
+}
+
+/// Windows over each plane of images.
+struct PoolWindow : Window {
+  int64_t images, channels;
+  ImageOrder x_order, out_order;
+
+  /// `out` has the extents of the result, whichever of the two the operator makes of the other.
+  template <class Typed>
+  static PoolWindow of(const Typed& a, std::span<const int64_t> x, std::span<const int64_t> out, bool channels_last) {
+    const auto from = ImageExtents::of(x, channels_last);
+    const Window window(a, from.spatial, a.kernel, ImageExtents::of(out, channels_last).spatial);
+    const auto order = channels_last ? ImageOrder::channels_last : ImageOrder::channels_first;
+    return {window, from.images, from.channels, order(from.channels, window.plane()),
+            order(from.channels, window.out_plane())};
+  }
+
+  int64_t planes() const { return images * channels; }
+  /// Where plane `plane` of x and of the result begin.
+  int64_t x_at(int64_t plane) const { return x_order.at(plane / channels, plane % channels); }
+  int64_t out_at(int64_t plane) const { return out_order.at(plane / channels, plane % channels); }
 };
 
 }  // namespace halfstep::kernels

@@ -36,13 +36,25 @@ OpSpec form(const OpInfo& info, std::vector<Value> operands, Attributes attribut
   return {&info, std::move(operands), std::move(attributes), {}, {}};
 }
 
+/// False for what has this layout already, or has taken in a residual.
+bool is_plain(Op op) {
+  if (!op.is<ops::FusedConv2d, ops::IntegerConv2d, ops::IntegerAvgPool2d>()) return true;
+  const bool has_residual = op.is<ops::FusedConv2d>() && ops::FusedConv2d(op.node()).residual();
+  return get<std::string>(op.attributes(), "layout") == "channels_first" && !has_residual;
+}
+
+Attributes with_channels_last(Attributes attributes) {
+  attributes.insert_or_assign("layout", std::string("channels_last"));
+  return attributes;
+}
+
 class Rewriter {
  public:
   Rewriter(Model& model, bool codes) : model_(model), codes_(codes) {}
 
   void run() {
     for (const Op op : model_.graph.ops()) {
-      if (op.results().size() != 1 || !op.regions().empty()) continue;
+      if (op.results().size() != 1 || !op.regions().empty() || !is_plain(op)) continue;
       if (std::optional<OpSpec> spec = codes_ ? last_form_of_codes(op) : last_form(op)) replace(op, std::move(*spec));
     }
     for (auto made = transposes_.rbegin(); made != transposes_.rend(); ++made) {
@@ -53,7 +65,7 @@ class Rewriter {
  private:
   /// What the operation becomes; nothing where it stays.
   std::optional<OpSpec> last_form(Op op) {
-    if (op.is<ops::Conv2d, ops::Conv2dActivation>()) return convolution(op);
+    if (op.is<ops::Conv2d, ops::FusedConv2d>()) return convolution(op);
     if (op.is<ops::Linear, ops::LinearActivation>()) return head(op);
     if (op.operands().empty() || !op.in(0) || !last_.contains(op.in(0).node())) {
       return op.info().elementwise ? elementwise(op) : std::nullopt;
@@ -74,7 +86,7 @@ class Rewriter {
     if (op.is<ops::MaxPool2d>())
       return form(ops::ChannelsLastMaxPool2d::record(), {last(op.in(0), op)}, op.attributes());
     if (op.is<ops::IntegerAvgPool2d>() && sums_codes(ops::IntegerAvgPool2d(op.node())))
-      return form(ops::ChannelsLastIntegerAvgPool2d::record(), {last(op.in(0), op)}, op.attributes());
+      return form(op.info(), {last(op.in(0), op)}, with_channels_last(op.attributes()));
     if (op.is<ops::Concat, ops::Slice, ops::Pad>()) return moved(op);
     if (image_of(op)) return form(ops::Reshape::record(), {last(op.in(0), op)}, {{"dims", op.out(0).dims()}});
     if (!op.is<ops::IntegerLookup, ops::IntegerRescale>()) return std::nullopt;
@@ -94,7 +106,7 @@ class Rewriter {
     if (!has_elements(op.in(0)) || !has_elements(op.out(0))) return std::nullopt;
     std::vector<Value> operands = op.operands();
     operands[0] = last(operands[0], op);
-    return form(ops::ChannelsLastIntegerConv2d::record(), std::move(operands), op.attributes());
+    return form(op.info(), std::move(operands), with_channels_last(op.attributes()));
   }
 
   std::optional<OpSpec> integer_sum(Op op) {
@@ -109,8 +121,8 @@ class Rewriter {
     if (!is_image(op.in(0)) || !is_image(op.out(0)) || !is_constant(w)) return std::nullopt;
     std::vector<Value> operands = op.operands();
     operands[0] = last(operands[0], op);
-    operands.resize(ops::ChannelsLastConv2d::record().inputs.size());
-    return form(ops::ChannelsLastConv2d::record(), std::move(operands), op.attributes());
+    operands.resize(ops::FusedConv2d::record().inputs.size());
+    return form(ops::FusedConv2d::record(), std::move(operands), with_channels_last(op.attributes()));
   }
 
   /// The images of one pixel whose channels are the rows that an operation gives; nothing where they are not.
@@ -124,7 +136,7 @@ class Rewriter {
 
   /// A linear layer on images of one pixel is a convolution.
   std::optional<OpSpec> head(Op op) {
-    const OpInfo& info = ops::ChannelsLastConv2d::record();
+    const OpInfo& info = ops::FusedConv2d::record();
     const Value image = image_of(op.in(0).producer()), w = op.in(1);
     if (!image || !is_constant(w) || !has_elements(op.out(0))) return std::nullopt;
     std::vector<Value> operands = op.operands();
@@ -132,7 +144,7 @@ class Rewriter {
     operands[1] = add_tensor(model_, w.name() + ".channels_last",
                              model_.tensors.at(w.name()).reshaped({w.dims()[0], w.dims()[1], 1, 1}), w.role());
     operands.resize(info.inputs.size());
-    return form(info, std::move(operands), op.attributes());
+    return form(info, std::move(operands), with_channels_last(op.attributes()));
   }
 
   std::optional<OpSpec> average(Op op) {

@@ -9,10 +9,9 @@ namespace {
 
 /// nullptr for an operation without a fused form.
 const OpInfo* fused_form(Op layer) {
-  if (layer.is<ops::Conv2d>()) return &ops::Conv2dActivation::record();
+  if (layer.is<ops::Conv2d>()) return &ops::FusedConv2d::record();
   if (layer.is<ops::Linear>()) return &ops::LinearActivation::record();
-  const bool is_open =
-      layer.is<ops::ChannelsLastConv2d>() && ops::ChannelsLastConv2d(layer.node()).activation() == "none";
+  const bool is_open = layer.is<ops::FusedConv2d>() && ops::FusedConv2d(layer.node()).activation() == "none";
   return is_open ? &layer.info() : nullptr;
 }
 
@@ -31,7 +30,9 @@ std::optional<OpSpec> fused(Op activation) {
   Attributes attributes = layer.attributes();
   attributes.insert_or_assign("activation", quant.activation);
   for (const auto& [name, value] : activation.attributes()) attributes.insert_or_assign(name, value);
-  return OpSpec{form, layer.operands(), std::move(attributes), activation.name(), layer.location()};
+  std::vector<Value> operands = layer.operands();
+  operands.resize(form->inputs.size());
+  return OpSpec{form, std::move(operands), std::move(attributes), activation.name(), layer.location()};
 }
 
 }  // namespace

@@ -6,13 +6,14 @@ namespace halfstep::passes {
 namespace {
 
 /// The convolution that can take in what is added to its result; nothing when there is none.
-std::optional<ops::ChannelsLastConv2d> open_layer(Value value, Value other) {
-  const auto layer = value.producer<ops::ChannelsLastConv2d>();
+std::optional<ops::FusedConv2d> open_layer(Value value, Value other) {
+  const auto layer = value.producer<ops::FusedConv2d>();
   if (!layer || !value.has_one_use() || value.type() != other.type()) return std::nullopt;
-  return layer->residual() || layer->activation() != "none" ? std::nullopt : layer;
+  const bool is_open = layer->layout() == "channels_last" && layer->activation() == "none" && !layer->residual();
+  return is_open ? layer : std::nullopt;
 }
 
-void fuse(Graph& graph, ops::Add sum, ops::ChannelsLastConv2d layer, Value residual) {
+void fuse(Graph& graph, ops::Add sum, ops::FusedConv2d layer, Value residual) {
   std::vector<Value> operands = layer.operands();
   operands[static_cast<size_t>(layer.info().input("residual"))] = residual;
   const std::string name = sum.name();

@@ -92,7 +92,8 @@ TEST(Compile, ImagesOfCodesKeepTheirNamesAndCodes) {
   plain.fetch = fast.fetch = {"c", "m"};
   plain.disabled_passes = {"channels_last_codes"};
   const std::string instructions = listing(compile(model, fast));
-  EXPECT_EQ(instructions.find("channels_last_integer_conv2d c") != std::string::npos, fast.level > CpuLevel::scalar)
+  EXPECT_EQ(instructions.find("transpose x.channels_last, integer_conv2d c") != std::string::npos,
+            fast.level > CpuLevel::scalar)
       << instructions;
   ThreadPool pool(2);
   const auto want = compile(model, plain).run(inputs, pool), found = compile(model, fast).run(inputs, pool);

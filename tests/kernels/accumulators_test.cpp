@@ -148,21 +148,21 @@ TEST(accumulators, averages_with_channels_last) {
     const CodesValue x = filled(DType::u8, dims, {0, 65535});
     const KernelCase first = AverageCase{.kernel = {side, side}}.integer(x, y);
     KernelCase last = first;
-    last.op = "channels_last_integer_avg_pool2d";
+    last.attributes.insert_or_assign("layout", std::string("channels_last"));
     last.in[0] = last.in[0].reshaped({1, side, side, 3});
     last.out[0]->dims = {1, 1, 1, 3};
     const int64_t want = code_of(Wide{side * side} * -65535, pool_factor(y.scale, side * side), {.zero_point = 255});
     EXPECT_EQ(code_at(run_kernel(reference_integer_avg_pool2d, first, CpuLevel::scalar)[0], 0), want);
-    EXPECT_EQ(code_at(run_kernel(reference_channels_last_integer_avg_pool2d, last, CpuLevel::scalar)[0], 2), want);
+    EXPECT_EQ(code_at(run_kernel(reference_integer_avg_pool2d, last, CpuLevel::scalar)[0], 2), want);
     for (const CpuLevel level : available_cpu_levels()) {
       if (level == CpuLevel::scalar) continue;
-      const Verdict verdict = verdict_of(cpu_channels_last_integer_avg_pool2d_sums, last, level);
+      const Verdict verdict = verdict_of(cpu_integer_avg_pool2d_sums, last, level);
       EXPECT_EQ(static_cast<bool>(verdict), side == 181);
       if (!verdict) {
         EXPECT_EQ(verdict.reason(), "a window's sum may reach 2170781340, more than 32 bits hold");
         continue;
       }
-      EXPECT_EQ(code_at(run_kernel(cpu_channels_last_integer_avg_pool2d_sums, last, level)[0], 2), want);
+      EXPECT_EQ(code_at(run_kernel(cpu_integer_avg_pool2d_sums, last, level)[0], 2), want);
     }
   }
 }

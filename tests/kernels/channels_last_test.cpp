@@ -54,13 +54,14 @@ const std::vector<Shape> kShapes = {
 };
 
 KernelCase case_of(const Shape& s, const std::string& activation = "none") {
-  return {"channels_last_conv2d",
+  return {"fused_conv2d",
           {{"groups", s.groups},
            {"stride", s.stride},
            {"dilation", s.dilation},
            {"pad", s.pad},
            {"activation", activation},
-           {"alpha", 0.125}},
+           {"alpha", 0.125},
+           {"layout", std::string("channels_last")}},
           {normal_tensor({s.n, s.h, s.w, s.c}, 1, DType::f32),
            normal_tensor({s.o, s.c / s.groups, s.kh, s.kw}, 2, DType::f32),
            s.bias ? normal_tensor({s.o}, 3, DType::f32) : Tensor(),
@@ -69,7 +70,7 @@ KernelCase case_of(const Shape& s, const std::string& activation = "none") {
 }
 
 const Kernel& kernel_of(const Shape& s) {
-  return s.groups == s.c && s.o == s.c ? cpu_channels_last_conv2d_depthwise : cpu_channels_last_conv2d_tiles;
+  return s.groups == s.c && s.o == s.c ? cpu_fused_conv2d_depthwise : cpu_fused_conv2d_tiles;
 }
 
 class ChannelsLastConv : public testing::TestWithParam<Shape> {
@@ -82,11 +83,11 @@ class ChannelsLastConv : public testing::TestWithParam<Shape> {
 TEST_P(ChannelsLastConv, IsNearTheReference) {
   const Shape& s = GetParam();
   KernelCase use = case_of(s);
-  const Tensor want = run_kernel(reference_channels_last_conv2d, use, CpuLevel::scalar)[0];
-  const Tensor magnitude = run_kernel(reference_channels_last_conv2d, magnitudes(use), CpuLevel::scalar)[0];
+  const Tensor want = run_kernel(reference_fused_conv2d, use, CpuLevel::scalar)[0];
+  const Tensor magnitude = run_kernel(reference_fused_conv2d, magnitudes(use), CpuLevel::scalar)[0];
   const Tensor found = run_every_way(kernel_of(s), use)[0];
   EXPECT_TRUE(within_roundings(want, found, magnitude, static_cast<double>(s.terms()) + 4));
-  use.constants = {ChannelsLastConv2d::in::w};
+  use.constants = {FusedConv2d::in::w};
   EXPECT_TRUE(same_bits(found, run_every_way(kernel_of(s), use)[0])) << "constant weights";
 }
 

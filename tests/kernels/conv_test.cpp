@@ -1,4 +1,4 @@
-// conv2d, conv2d_activation and the two gradients: oneDNN against the reference, the reference against finite
+// conv2d, fused_conv2d and the two gradients: oneDNN against the reference, the reference against finite
 // differences.
 #include "halfstep/kernels/conv/cpu/cut.h"
 #include "tests/kernels/float_cases.h"
@@ -108,7 +108,9 @@ TEST_P(Conv, ActivationIsAppliedToTheSums) {
   KernelCase use = forward_case(GetParam());
   use.in[Conv2d::in::x].data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
   const Tensor plain = run_kernel(cpu_conv2d_onednn, use, cpu_level())[0];
-  use.op = "conv2d_activation";
+  use.op = "fused_conv2d";
+  use.in.resize(4);  // no residual
+  use.attributes["layout"] = std::string("channels_first");
   use.attributes["alpha"] = 0.125;
   for (const char* activation : {"relu", "relu6", "leaky_relu"}) {
     use.attributes["activation"] = std::string(activation);
@@ -120,8 +122,8 @@ TEST_P(Conv, ActivationIsAppliedToTheSums) {
         v = v < 0 ? 0.0F : activation == std::string("relu6") && v > 6 ? 6.0F : v;
       }
     }
-    EXPECT_TRUE(same_bits(want, run_every_way(cpu_conv2d_activation_onednn, use)[0])) << activation;
-    EXPECT_TRUE(harness::close_to(want, run_kernel(reference_conv2d_activation, use, CpuLevel::scalar)[0], 1e-5))
+    EXPECT_TRUE(same_bits(want, run_every_way(cpu_fused_conv2d_onednn, use)[0])) << activation;
+    EXPECT_TRUE(harness::close_to(want, run_kernel(reference_fused_conv2d, use, CpuLevel::scalar)[0], 1e-5))
         << activation;
   }
 }

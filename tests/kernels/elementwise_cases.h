@@ -128,6 +128,7 @@ struct AverageCase {
     use.out.resize(1);
     use.attributes.merge(attributes());
     use.attributes["x_zero_point"] = int64_t{x.zero_point};
+    use.attributes["layout"] = std::string("channels_first");
     if (y.keeps_scales()) {
       use.attributes["x_scale"] = static_cast<double>(x.scale);
       use.attributes["y_scale"] = static_cast<double>(y.scale);

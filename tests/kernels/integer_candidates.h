@@ -18,7 +18,7 @@ inline Tensor channels_last_of(const Tensor& images) {
 }
 
 inline KernelCase channels_last_of(KernelCase use) {
-  use.op = "channels_last_" + use.op;
+  use.attributes.insert_or_assign("layout", std::string("channels_last"));
   use.in[0] = channels_last_of(use.in[0]);
   use.out[0]->dims = last_dims(use.out[0]->dims);
   return use;
@@ -50,10 +50,9 @@ inline int expect_layers_agree(const KernelCase& use, const Tensor& want) {
     return expect_all_agree(use, want, {&cpu_integer_linear_amx, &cpu_integer_linear_tiles});
   const KernelCase last = channels_last_of(use);
   const Tensor codes = channels_last_of(want);
-  EXPECT_TRUE(same_bits(codes, run_kernel(reference_channels_last_integer_conv2d, last, CpuLevel::scalar)[0]));
+  EXPECT_TRUE(same_bits(codes, run_kernel(reference_integer_conv2d, last, CpuLevel::scalar)[0]));
   return expect_all_agree(last, codes,
-                          {&cpu_channels_last_integer_conv2d_depthwise, &cpu_channels_last_integer_conv2d_amx,
-                           &cpu_channels_last_integer_conv2d_tiles});
+                          {&cpu_integer_conv2d_depthwise, &cpu_integer_conv2d_amx, &cpu_integer_conv2d_tiles});
 }
 inline int expect_layers_agree(const KernelCase& use) {
   const Kernel& reference = use.op == "integer_linear" ? reference_integer_linear : reference_integer_conv2d;

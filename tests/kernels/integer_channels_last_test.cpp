@@ -19,8 +19,8 @@ TEST(integer_pools, averages_agree_with_the_reference) {
       const KernelCase use = window.integer(x, y);
       const Tensor want = channels_last_of(run_kernel(reference_integer_avg_pool2d, use, CpuLevel::scalar)[0]);
       const KernelCase last = channels_last_of(use);
-      EXPECT_TRUE(same_bits(want, run_kernel(reference_channels_last_integer_avg_pool2d, last, CpuLevel::scalar)[0]));
-      expect_all_agree(last, want, {&cpu_channels_last_integer_avg_pool2d_sums});
+      EXPECT_TRUE(same_bits(want, run_kernel(reference_integer_avg_pool2d, last, CpuLevel::scalar)[0]));
+      expect_all_agree(last, want, {&cpu_integer_avg_pool2d_sums});
     }
   }
 }

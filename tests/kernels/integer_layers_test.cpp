@@ -228,12 +228,10 @@ TEST(integer_layers, an_illegal_step_names_its_channel) {
 TEST(integer_layers, refusals_are_sentences) {
   const KernelCase wide =
       channels_last_of(LayerCase(shapes()[0], {.x_type = DType::u16, .x_code_max = 4095}).integer());
-  EXPECT_EQ(verdict_of(cpu_channels_last_integer_conv2d_amx, wide, CpuLevel::amx).reason(),
-            "AMX multiplies u8 codes, x has u16");
-  EXPECT_EQ(verdict_of(cpu_channels_last_integer_conv2d_amx, wide, CpuLevel::vnni).reason(), "vnni has no AMX");
-  EXPECT_EQ(verdict_of(cpu_channels_last_integer_conv2d_tiles, wide, CpuLevel::scalar).reason(),
-            "the scalar level was asked for");
-  EXPECT_EQ(verdict_of(cpu_channels_last_integer_conv2d_depthwise, wide, CpuLevel::avx2).reason(),
+  EXPECT_EQ(verdict_of(cpu_integer_conv2d_amx, wide, CpuLevel::amx).reason(), "AMX multiplies u8 codes, x has u16");
+  EXPECT_EQ(verdict_of(cpu_integer_conv2d_amx, wide, CpuLevel::vnni).reason(), "vnni has no AMX");
+  EXPECT_EQ(verdict_of(cpu_integer_conv2d_tiles, wide, CpuLevel::scalar).reason(), "the scalar level was asked for");
+  EXPECT_EQ(verdict_of(cpu_integer_conv2d_depthwise, wide, CpuLevel::avx2).reason(),
             "a group has 4 input and 8 output channels");
   const KernelCase product = LayerCase({.linear = true, .n = 1, .c = 64, .o = 10}, {}).integer();
   EXPECT_EQ(verdict_of(cpu_integer_linear_amx, product, CpuLevel::amx).reason(), "10 outputs are fewer than 16");

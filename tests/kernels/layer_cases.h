@@ -242,6 +242,7 @@ struct LayerCase {
     KernelCase use;
     use.op = shape.linear ? "integer_linear" : "integer_conv2d";
     use.attributes = common_attributes();
+    if (!shape.linear) use.attributes["layout"] = std::string("channels_first");
     use.attributes["x_zero_point"] = int64_t{rule.x_zero_point};
     use.attributes["y_zero_point"] = int64_t{rule.y_zero_point};
     use.attributes["code_min"] = int64_t{clamp.low};

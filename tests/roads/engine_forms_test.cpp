@@ -62,6 +62,7 @@ KernelCase integer_case(const verify::GoldenCase& golden, const std::string& for
     use.attributes["stride"] = std::vector<int64_t>{stride, stride};
     use.attributes["dilation"] = std::vector<int64_t>{1, 1};
     use.attributes["pad"] = std::vector<int64_t>(4, pad);
+    use.attributes["layout"] = std::string("channels_first");
   }
   const Tensor w_scale = contents(golden, "weight_scale");
   use.in = {contents(golden, "x_codes"),       contents(golden, "weight_codes"), bias_of(golden), {}, {}, {}, {},

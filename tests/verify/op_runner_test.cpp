@@ -37,14 +37,14 @@ TEST(OpProblem, IsReadAndWritten) {
   const char* const lines[] = {
       "conv2d b=f32[4] w=f32[4,3,3,3] x=f32[2,6,9,7] groups=2 pad=[1,0,2,1]",
       "concat x=[f32[2,3],f32[2,1]]",
-      "conv2d_activation x=f32[1,4,5,5] w=f32[4,4,1,1] activation=relu6 alpha=0.5",
+      "fused_conv2d x=f32[1,4,5,5] w=f32[4,4,1,1] activation=relu6 alpha=0.5",
       "softmax x=f64[7,10]",
       "relu x=f32[]",
   };
   const char* const written[] = {
       "conv2d x=f32[2,6,9,7] w=f32[4,3,3,3] b=f32[4] groups=2 pad=[1,0,2,1]",
       "concat x=[f32[2,3],f32[2,1]]",
-      "conv2d_activation x=f32[1,4,5,5] w=f32[4,4,1,1] activation=\"relu6\" alpha=0.5",
+      "fused_conv2d x=f32[1,4,5,5] w=f32[4,4,1,1] activation=\"relu6\" alpha=0.5",
       "softmax x=f64[7,10]",
       "relu x=f32[]",
   };

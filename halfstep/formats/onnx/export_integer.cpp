@@ -63,6 +63,10 @@ class IntegerExporter {
   bool as_floats() const { return options_.form == ExportForm::qdq; }
 
   void add(Op op) {
+    if (op.is<ops::IntegerConv2d, ops::IntegerAvgPool2d>() &&
+        get<std::string>(op.attributes(), "layout") != "channels_first")
+      fail("{}: ONNX has no images whose channels are the last axis; export the program as convert writes it",
+           op.where());
     if (op.is<ops::Quantize>()) return add_quantize(ops::Quantize(op.node()));
     if (op.is<ops::Dequantize>()) return add_dequantize(ops::Dequantize(op.node()));
     if (op.is<ops::IntegerConv2d, ops::IntegerLinear>()) return add_layer(op);

@@ -11,14 +11,23 @@ namespace halfstep::kernels::channels_last {
 /// [n, h, w, c] as [n, c, h, w].
 inline Dims channels_first(const Dims& dims) { return {dims[0], dims[3], dims[1], dims[2]}; }
 
+/// Whether the operator's images have their channels last; those of an operator without the choice do not.
+inline bool is_channels_last(const Attributes& attributes) {
+  const auto layout = attributes.find("layout");
+  return layout != attributes.end() && std::get<std::string>(layout->second) == "channels_last";
+}
+inline Verdict accept_channels_last(const Problem& problem) {
+  return is_channels_last(problem.attributes) ? accept() : refuse("the channels of its images are not the last axis");
+}
+
 inline ConvGeometry conv_geometry_of(const Problem& problem) {
-  using In = ChannelsLastConv2d::in;
-  return conv_geometry(ChannelsLastConv2d(problem.attributes), channels_first(problem.in[In::x]->dims),
-                       problem.in[In::w]->dims, channels_first(problem.out[0]->dims));
+  using In = FusedConv2d::in;
+  return conv_geometry(FusedConv2d(problem.attributes), problem.in[In::x]->dims, problem.in[In::w]->dims,
+                       problem.out[0]->dims, true);
 }
 
 inline Activation activation_of(const Problem& problem) {
-  const ChannelsLastConv2d a(problem.attributes);
+  const FusedConv2d a(problem.attributes);
   return Activation::of(a.activation, a.alpha);
 }
 

@@ -32,16 +32,19 @@ struct ConvGeometry {
   int64_t image_flops() const { return 2 * out_image() * filter(); }
 };
 
-/// `Typed` is the generated attribute struct of a convolution operator: groups, stride, dilation, pad.
+/// `Typed` is the generated attribute struct of a convolution operator: groups, stride, dilation, pad. The channels of
+/// x and out are the second axis, or the last.
 template <class Typed>
-ConvGeometry conv_geometry(const Typed& a, const Dims& x, const Dims& weights, const Dims& out) {
+ConvGeometry conv_geometry(const Typed& a, const Dims& x, const Dims& weights, const Dims& out,
+                           bool channels_last = false) {
+  const size_t c = channels_last ? 3 : 1, h = channels_last ? 1 : 2;
   return {x[0],
-          x[1],
-          x[2],
-          x[3],
-          out[1],
-          out[2],
-          out[3],
+          x[c],
+          x[h],
+          x[h + 1],
+          out[c],
+          out[h],
+          out[h + 1],
           a.groups,
           weights[2],
           weights[3],

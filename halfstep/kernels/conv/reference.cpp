@@ -26,8 +26,8 @@ double* sums_of(const Call& call) { return reinterpret_cast<double*>(call.worker
 template <class Typed>
 Plan prepare_forward(const Problem& problem) {
   const Typed a(problem.attributes);
-  const auto g = ConvWindow::of(a, problem.in[Typed::in::x]->dims, problem.in[Typed::in::w]->dims, problem.out[0]->dims,
-                                std::is_same_v<Typed, ChannelsLastConv2d>);
+  const auto g =
+      ConvWindow::of(a, problem.in[Typed::in::x]->dims, problem.in[Typed::in::w]->dims, problem.out[0]->dims);
   Activation activation;
   if constexpr (requires { a.activation; }) activation = Activation::of(a.activation, a.alpha);
   return plan_of(g, g.out_plane(), g.n * g.o, activation);
@@ -155,10 +155,8 @@ Status run_grad_w(const Call& call, int, int64_t o) {
 
 extern const Kernel reference_conv{"reference", accept_all, prepare_forward<Conv>, run_forward<Conv>};
 extern const Kernel reference_conv2d{"reference", accept_all, prepare_forward<Conv2d>, run_forward<Conv2d>};
-extern const Kernel reference_conv2d_activation{"reference", accept_all, prepare_forward<Conv2dActivation>,
-                                                run_forward<Conv2dActivation>};
-extern const Kernel reference_channels_last_conv2d{"reference", accept_all, prepare_forward<ChannelsLastConv2d>,
-                                                   run_forward<ChannelsLastConv2d>};
+extern const Kernel reference_fused_conv2d{"reference", accept_all, prepare_forward<FusedConv2d>,
+                                           run_forward<FusedConv2d>};
 extern const Kernel reference_conv2d_grad_x{"reference", accept_all, prepare_grad_x, run_transposed<Conv2dGradX>};
 extern const Kernel reference_conv_transpose{"reference", accept_all, prepare_transpose, run_transposed<ConvTranspose>};
 extern const Kernel reference_conv2d_grad_w{"reference", accept_all, prepare_grad_w, run_grad_w};

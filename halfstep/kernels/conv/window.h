@@ -11,9 +11,11 @@ struct ConvWindow : Window {
   int64_t n, c, o, groups;
   ImageOrder x_order, out_order;
 
+  /// Of `a` also groups and, where the operator leaves it open, the layout.
   template <class Typed>
   static ConvWindow of(const Typed& a, std::span<const int64_t> x, std::span<const int64_t> w,
-                       std::span<const int64_t> out, bool channels_last = false) {
+                       std::span<const int64_t> out) {
+    const bool channels_last = has_channels_last(a);
     const auto from = ImageExtents::of(x, channels_last), to = ImageExtents::of(out, channels_last);
     const Window window(a, from.spatial, w.subspan(2), to.spatial);
     const auto order = channels_last ? ImageOrder::channels_last : ImageOrder::channels_first;

@@ -12,8 +12,7 @@ namespace halfstep::kernels {
 using AverageSteps = std::map<int64_t, arith::Requantizer>;
 
 /// The step of windows with those divisors; a divisor that the program has no multiplier for is left out.
-template <class Pool>
-AverageSteps average_steps(const Pool& a, const std::set<int64_t>& divisors) {
+inline AverageSteps average_steps(const IntegerAvgPool2d& a, const std::set<int64_t>& divisors) {
   AverageSteps steps;
   const auto store = [&](int64_t divisor, int64_t multiplier, int64_t shift) {
     if (divisors.contains(divisor)) steps[divisor] = stored_scale(multiplier, shift, shift_rounding(a));
@@ -29,16 +28,19 @@ AverageSteps average_steps(const Pool& a, const std::set<int64_t>& divisors) {
   return steps;
 }
 
-/// Refuses windows that the program has no multiplier for. `height` and `width` of x, `oh` and `ow` of the result.
-template <class Pool>
-Verdict accept_windows(const Pool& a, int64_t height, int64_t width, int64_t oh, int64_t ow) {
-  const auto divisors = window_divisors(a, height, width, oh, ow);
+/// Refuses windows that the program has no multiplier for.
+inline Verdict accept_windows(const IntegerAvgPool2d& a, const AverageWindow& window) {
+  const auto divisors = window.divisors();
   const AverageSteps steps = average_steps(a, divisors);
   for (const int64_t divisor : divisors) {
     if (!steps.contains(divisor))
       return refuse("a window holds {} elements of x, and edge_counts has no such number", divisor);
   }
   return accept();
+}
+
+inline AverageWindow window_of(const IntegerAvgPool2d& a, const Problem& problem) {
+  return AverageWindow::of(a, problem.in[IntegerAvgPool2d::in::x]->dims, problem.out[0]->dims);
 }
 
 }  // namespace halfstep::kernels

@@ -67,82 +67,35 @@ Status run_mul(const Call& call, int, int64_t piece) {
   return {};
 }
 
-void run_float_avg_pool2d(const Call& call, const IntegerAvgPool2d& t, int64_t piece) {
-  const View& out = call.out[IntegerAvgPool2d::out::out_];
-  const auto x = call.in[IntegerAvgPool2d::in::x].dims;
-  const FloatMean mean{float_of(t.x_scale), float_of(t.y_scale), static_cast<int32_t>(t.x_zero_point),
-                       static_cast<int32_t>(t.y_zero_point)};
-  visit_codes(call.in[IntegerAvgPool2d::in::x], [&](const auto* src) {
-    fill_piece(out, piece, [&](int64_t i) { return clamp_of(t).apply(mean.code(mean.of(t, src, x, out.dims, i))); });
-  });
-}
-
-template <class Typed>
 struct AverageState {
-  Typed attributes;
+  IntegerAvgPool2d attributes;
+  AverageWindow window;
   AverageSteps steps;
 };
 
-/// Extents of an image, or of the windows over it.
-struct PlaneExtents {
-  int64_t height, width;
-  template <class Typed>
-  static PlaneExtents of(std::span<const int64_t> dims) {
-    if (std::is_same_v<Typed, ChannelsLastIntegerAvgPool2d>) return {dims[1], dims[2]};
-    return {dims[2], dims[3]};
-  }
-};
-
-template <class Typed>
 Verdict accept_average(const Problem& problem) {
-  const auto x = PlaneExtents::of<Typed>(problem.in[Typed::in::x]->dims);
-  const auto out = PlaneExtents::of<Typed>(problem.out[Typed::out::out_]->dims);
-  return accept_windows(Typed(problem.attributes), x.height, x.width, out.height, out.width);
+  const IntegerAvgPool2d a(problem.attributes);
+  return accept_windows(a, window_of(a, problem));
 }
 
-template <class Typed>
 Plan prepare_average(const Problem& problem) {
-  const Typed a(problem.attributes);
-  const auto x = PlaneExtents::of<Typed>(problem.in[Typed::in::x]->dims);
-  const auto out = PlaneExtents::of<Typed>(problem.out[Typed::out::out_]->dims);
-  const auto divisors = window_divisors(a, x.height, x.width, out.height, out.width);
-  return {.state = std::make_shared<AverageState<Typed>>(AverageState<Typed>{a, average_steps(a, divisors)}),
+  const IntegerAvgPool2d a(problem.attributes);
+  const AverageWindow window = window_of(a, problem);
+  return {.state = std::make_shared<AverageState>(a, window, average_steps(a, window.divisors())),
           .phases = {pieces_of(count_elements(problem.out[0]->dims))}};
 }
 
-Status run_avg_pool2d(const Call& call, int, int64_t piece) {
-  const auto& [t, steps] = state_of<AverageState<IntegerAvgPool2d>>(call);
-  const View& out = call.out[IntegerAvgPool2d::out::out_];
-  const auto x = call.in[IntegerAvgPool2d::in::x].dims;
-  if (arith::traits(form_of(t)).adds_reals && !covers_image(t, x)) {
-    run_float_avg_pool2d(call, t, piece);
-    return {};
-  }
-  visit_codes(call.in[IntegerAvgPool2d::in::x], [&, &t = t, &steps = steps](const auto* src) {
-    fill_piece(out, piece, [&](int64_t i) {
+Status run_average(const Call& call, int, int64_t piece) {
+  const auto& [t, window, steps] = state_of<AverageState>(call);
+  const FloatMean mean{float_of(t.x_scale), float_of(t.y_scale), static_cast<int32_t>(t.x_zero_point),
+                       static_cast<int32_t>(t.y_zero_point)};
+  const bool adds_reals = arith::traits(form_of(t)).adds_reals && !window.covers_image();
+  visit_codes(call.in[IntegerAvgPool2d::in::x], [&, &t = t, &window = window, &steps = steps](const auto* src) {
+    fill_piece(call.out[0], piece, [&](int64_t i) {
+      if (adds_reals) return clamp_of(t).apply(mean.code(mean.of(window, src, i)));
       int64_t acc = 0;
-      const auto window = visit_window(t, x, out.dims, i, [&](int64_t k) { acc += src[k] - t.x_zero_point; });
-      return requantized(t, steps.at(window.divisor(t)), acc);
-    });
-  });
-  return {};
-}
-
-/// The average pool of images [n, h, w, c].
-Status run_last_avg_pool2d(const Call& call, int, int64_t piece) {
-  using Typed = ChannelsLastIntegerAvgPool2d;
-  const auto& [t, steps] = state_of<AverageState<Typed>>(call);
-  const View& out = call.out[Typed::out::out_];
-  const auto x = call.in[Typed::in::x].dims;
-  const int64_t columns = out.dims[2], channels = out.dims[3];
-  visit_codes(call.in[Typed::in::x], [&, &t = t, &steps = steps](const auto* src) {
-    fill_piece(out, piece, [&](int64_t i) {
-      const int64_t pixel = i / channels % (out.dims[1] * columns);
-      const auto window = AverageWindow::of(t, x[1], x[2], pixel / columns, pixel % columns);
-      const auto* image = src + i / (out.dims[1] * columns * channels) * x[1] * x[2] * channels + i % channels;
-      int64_t acc = 0;
-      window.visit([&](int64_t iy, int64_t ix) { acc += image[(iy * x[2] + ix) * channels] - t.x_zero_point; });
-      return requantized(t, steps.at(window.divisor(t)), acc);
+      const Axes p = window.visit(i, [&](int64_t k) { acc += src[k] - t.x_zero_point; });
+      return requantized(t, steps.at(window.divisor(p)), acc);
     });
   });
   return {};
@@ -171,11 +124,7 @@ Status run_rescale(const Call& call, int, int64_t piece) {
 
 const Kernel reference_integer_add = {"reference", accept_all, prepare_elements<IntegerAdd>, run_add};
 const Kernel reference_integer_mul = {"reference", accept_all, prepare_elements<IntegerMul>, run_mul};
-const Kernel reference_integer_avg_pool2d = {"reference", accept_average<IntegerAvgPool2d>,
-                                             prepare_average<IntegerAvgPool2d>, run_avg_pool2d};
-const Kernel reference_channels_last_integer_avg_pool2d = {"reference", accept_average<ChannelsLastIntegerAvgPool2d>,
-                                                           prepare_average<ChannelsLastIntegerAvgPool2d>,
-                                                           run_last_avg_pool2d};
+const Kernel reference_integer_avg_pool2d = {"reference", accept_average, prepare_average, run_average};
 const Kernel reference_integer_lookup = {"reference", accept_all, prepare_elements<IntegerLookup>, run_lookup};
 const Kernel reference_integer_rescale = {"reference", accept_all, prepare_elements<IntegerRescale>, run_rescale};
 

@@ -30,34 +30,31 @@ int64_t whole_bias(const StoredSteps& steps, const Call& call, int64_t channel) 
   return steps.bias != nullptr ? 0 : call.in[Typed::in::b].template as<const int32_t>()[channel];
 }
 
-template <class Typed>
 struct ConvState {
-  Typed attributes;
+  IntegerConv2d attributes;
   ConvWindow window;
 };
 
-template <class Typed>
 Plan prepare_conv2d(const Problem& problem) {
-  const Typed a(problem.attributes);
-  const auto g = ConvWindow::of(a, problem.in[Typed::in::x]->dims, problem.in[Typed::in::w]->dims,
-                                problem.out[Typed::out::out_]->dims, std::is_same_v<Typed, ChannelsLastIntegerConv2d>);
-  return {.state = std::make_shared<ConvState<Typed>>(a, g),
+  const IntegerConv2d a(problem.attributes);
+  const auto g = ConvWindow::of(a, problem.in[IntegerConv2d::in::x]->dims, problem.in[IntegerConv2d::in::w]->dims,
+                                problem.out[IntegerConv2d::out::out_]->dims);
+  return {.state = std::make_shared<ConvState>(a, g),
           .worker_scratch = static_cast<size_t>(g.out_plane()) * sizeof(int64_t),
           .phases = {g.n * g.o}};
 }
 
 /// One plane of the output.
-template <class Typed>
 Status run_conv2d(const Call& call, int, int64_t piece) {
-  using In = typename Typed::in;
-  const auto& [a, g] = state_of<ConvState<Typed>>(call);
+  using In = IntegerConv2d::in;
+  const auto& [a, g] = state_of<ConvState>(call);
   const StoredSteps steps = steps_of(a, call);
   if (Status status = steps.check(g.o); !status.ok()) return status;
-  const int64_t n = piece / g.o, o = piece % g.o, bias = whole_bias<Typed>(steps, call, o);
+  const int64_t n = piece / g.o, o = piece % g.o, bias = whole_bias<IntegerConv2d>(steps, call, o);
   auto* sums = reinterpret_cast<int64_t*>(call.worker_scratch);
   visit_codes(call.in[In::x], [&, &a = a, &g = g](const auto* src) {
-    sum_windows(g, src, call.in[In::w].template as<const int8_t>(), n, o, sums, a.x_zero_point);
-    visit_codes(call.out[Typed::out::out_], [&]<class Code>(Code* dst) {
+    sum_windows(g, src, call.in[In::w].as<const int8_t>(), n, o, sums, a.x_zero_point);
+    visit_codes(call.out[IntegerConv2d::out::out_], [&]<class Code>(Code* dst) {
       dst += g.out_order.at(n, o);
       for (int64_t i = 0; i < g.out_plane(); ++i)
         dst[i * g.out_order.place] = static_cast<Code>(code_of(a, steps, o, sums[i] + bias));
@@ -94,10 +91,7 @@ Status run_linear(const Call& call, int, int64_t n) {
 
 }  // namespace
 
-const Kernel reference_integer_conv2d = {"reference", accept_all, prepare_conv2d<IntegerConv2d>,
-                                         run_conv2d<IntegerConv2d>};
-const Kernel reference_channels_last_integer_conv2d = {
-    "reference", accept_all, prepare_conv2d<ChannelsLastIntegerConv2d>, run_conv2d<ChannelsLastIntegerConv2d>};
+const Kernel reference_integer_conv2d = {"reference", accept_all, prepare_conv2d, run_conv2d};
 const Kernel reference_integer_linear = {"reference", accept_all, prepare_linear, run_linear};
 
 }  // namespace halfstep::kernels

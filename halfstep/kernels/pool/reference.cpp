@@ -14,31 +14,18 @@ namespace {
 
 template <class Typed>
 struct PoolState {
-  Window window;
+  PoolWindow window;
   Typed attributes;
-  int64_t channels;
-  ImageOrder x_order, out_order;
-
-  /// `out` has the extents of the result, whichever of them the operator makes of the other.
-  PoolState(const Typed& a, std::span<const int64_t> x, std::span<const int64_t> out, bool channels_last)
-      : window(a, ImageExtents::of(x, channels_last).spatial, a.kernel, ImageExtents::of(out, channels_last).spatial),
-        attributes(a),
-        channels(ImageExtents::of(x, channels_last).channels) {
-    const auto order = channels_last ? ImageOrder::channels_last : ImageOrder::channels_first;
-    x_order = order(channels, window.plane());
-    out_order = order(channels, window.out_plane());
-  }
-  /// Where plane `piece` of x and of the result begin.
-  int64_t x_at(int64_t piece) const { return x_order.at(piece / channels, piece % channels); }
-  int64_t out_at(int64_t piece) const { return out_order.at(piece / channels, piece % channels); }
 };
 
 template <class Typed>
 Plan plan_of(const Problem& problem, const Type& x, const Type& out, int64_t sums = 0) {
   constexpr bool kLast = std::is_same_v<Typed, ChannelsLastMaxPool2d> || std::is_same_v<Typed, ChannelsLastAvgPool2d>;
-  auto state = std::make_shared<PoolState<Typed>>(Typed(problem.attributes), x.dims, out.dims, kLast);
-  const int64_t planes = x.dims[0] * state->channels;
-  return {.state = std::move(state), .worker_scratch = static_cast<size_t>(sums) * sizeof(double), .phases = {planes}};
+  const Typed a(problem.attributes);
+  const auto window = PoolWindow::of(a, x.dims, out.dims, kLast);
+  return {.state = std::make_shared<PoolState<Typed>>(window, a),
+          .worker_scratch = static_cast<size_t>(sums) * sizeof(double),
+          .phases = {window.planes()}};
 }
 
 template <class Typed>
@@ -81,12 +68,12 @@ Status run_max(const Call& call, int, int64_t piece) {
     }
   };
   with_elements(call.out[0].dtype, [&]<class T>() {
-    const T* plane = call.in[0].as<const T>() + state.x_at(piece);
-    T* dst = call.out[0].as<T>() + state.out_at(piece);
+    const T* plane = call.in[0].as<const T>() + state.window.x_at(piece);
+    T* dst = call.out[0].as<T>() + state.window.out_at(piece);
     g.for_each_window([&](int64_t index, const Axes& p) {
-      const int64_t best = place_of_largest(g, plane, state.x_order.place, p);
-      dst[index * state.out_order.place] =
-          best < 0 ? static_cast<T>(lowest<Wide<T>>()) : plane[best * state.x_order.place];
+      const int64_t best = place_of_largest(g, plane, state.window.x_order.place, p);
+      dst[index * state.window.out_order.place] =
+          best < 0 ? static_cast<T>(lowest<Wide<T>>()) : plane[best * state.window.x_order.place];
       store_place(index, best);
     });
   });
@@ -104,10 +91,10 @@ Status run_max_grad(const Call& call, int, int64_t piece) {
   const auto& state = state_of<PoolState<MaxPool2dGrad>>(call);
   const Window& g = state.window;
   with_number_type(call.in[In::x].dtype, [&]<class X>() {
-    const X* plane = call.in[In::x].as<const X>() + state.x_at(piece);
+    const X* plane = call.in[In::x].as<const X>() + state.window.x_at(piece);
     with_float(call.out[0].dtype, [&]<class T>() {
-      const T* out_grad = call.in[In::out_grad].as<const T>() + state.out_at(piece);
-      T* dst = call.out[0].as<T>() + state.x_at(piece);
+      const T* out_grad = call.in[In::out_grad].as<const T>() + state.window.out_at(piece);
+      T* dst = call.out[0].as<T>() + state.window.x_at(piece);
       std::fill_n(dst, g.plane(), T(0));
       g.for_each_window([&](int64_t index, const Axes& p) {
         const int64_t best = place_of_largest(g, plane, 1, p);
@@ -123,12 +110,13 @@ template <class Typed, class Term, class Result>
 void reduce_plane(const Call& call, int64_t piece, Term&& term, Result&& result) {
   const auto& state = state_of<PoolState<Typed>>(call);
   with_any_float(call.out[0].dtype, [&]<class T>() {
-    const T* plane = call.in[0].as<const T>() + state.x_at(piece);
-    T* dst = call.out[0].as<T>() + state.out_at(piece);
+    const T* plane = call.in[0].as<const T>() + state.window.x_at(piece);
+    T* dst = call.out[0].as<T>() + state.window.out_at(piece);
     state.window.for_each_window([&](int64_t index, const Axes& p) {
       double sum = 0.0;
-      state.window.for_each_place(p, [&](int64_t at) { sum += term(to_double(plane[at * state.x_order.place])); });
-      dst[index * state.out_order.place] = from_double<T>(result(sum, p));
+      state.window.for_each_place(p,
+                                  [&](int64_t at) { sum += term(to_double(plane[at * state.window.x_order.place])); });
+      dst[index * state.window.out_order.place] = from_double<T>(result(sum, p));
     });
   });
 }
@@ -152,14 +140,14 @@ Plan prepare_average_grad(const Problem& problem) {
 Status run_average_grad(const Call& call, int, int64_t piece) {
   const auto& state = state_of<PoolState<AvgPool2dGrad>>(call);
   const Window& g = state.window;
-  const float* out_grad = call.in[AvgPool2dGrad::in::out_grad].as<const float>() + state.out_at(piece);
+  const float* out_grad = call.in[AvgPool2dGrad::in::out_grad].as<const float>() + state.window.out_at(piece);
   auto* sums = reinterpret_cast<double*>(call.worker_scratch);
   std::fill_n(sums, g.plane(), 0.0);
   g.for_each_window([&](int64_t index, const Axes& p) {
     const double part = double{out_grad[index]} / static_cast<double>(g.count(p, state.attributes.count_include_pad));
     g.for_each_place(p, [&](int64_t at) { sums[at] += part; });
   });
-  std::copy_n(sums, g.plane(), call.out[0].as<float>() + state.x_at(piece));
+  std::copy_n(sums, g.plane(), call.out[0].as<float>() + state.window.x_at(piece));
   return {};
 }
 

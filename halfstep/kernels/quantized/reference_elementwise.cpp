@@ -88,40 +88,27 @@ Status run_mul(const Call& call, int, int64_t piece) {
   return {};
 }
 
-void run_float_avg_pool2d(const Call& call, int64_t piece, const QuantizedAvgPool2d& a, const Operand& x,
-                          const Target<QuantizedAvgPool2d>& y) {
-  const auto out = call.out[QuantizedAvgPool2d::out::out_].dims;
-  const FloatMean mean{x.scale, y.scale, x.zero_point, y.zero_point};
-  visit_codes(x.view, [&](const auto* codes) {
-    const auto element = [&](int64_t i) -> Requantized {
-      const float real = mean.of(a, codes, x.view.dims, out, i);
-      return {mean.code(real), real};
-    };
-    store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
-  });
-}
-
 Status run_avg_pool2d(const Call& call, int, int64_t piece) {
   using In = QuantizedAvgPool2d::in;
   const auto& state = state_of<RuleState<QuantizedAvgPool2d>>(call);
-  const QuantizedAvgPool2d& a = state.attributes;
   const Operand x(call, In::x, In::x_scale, In::x_zero_point);
   const Target<QuantizedAvgPool2d> y(call, state.rule);
-  const auto image = x.view.dims, out = call.out[QuantizedAvgPool2d::out::out_].dims;
+  const auto window = AverageWindow::of(state.attributes, x.view.dims, call.out[QuantizedAvgPool2d::out::out_].dims);
   std::map<int64_t, arith::Requantizer> requantizers;  // by what a window divides by
-  for (const int64_t count : window_divisors(a, image[2], image[3], out[2], out[3])) {
+  for (const int64_t count : window.divisors()) {
     Status status = state.rule.for_pool(x.scale, y.scale, count, requantizers[count]);
     if (!status.ok()) return status;
   }
-  if (arith::traits(state.rule.form).adds_reals && !covers_image(a, image)) {
-    run_float_avg_pool2d(call, piece, a, x, y);
-    return {};
-  }
+  const bool adds_reals = arith::traits(state.rule.form).adds_reals && !window.covers_image();
+  const FloatMean mean{x.scale, y.scale, x.zero_point, y.zero_point};
   visit_codes(x.view, [&](const auto* codes) {
     const auto element = [&](int64_t i) -> Requantized {
+      if (adds_reals) {
+        const float real = mean.of(window, codes, i);
+        return {mean.code(real), real};
+      }
       int64_t sum = 0;
-      const AverageWindow window = visit_window(a, image, out, i, [&](int64_t k) { sum += x.steps(codes[k]); });
-      const int64_t count = window.divisor(a);
+      const int64_t count = window.divisor(window.visit(i, [&](int64_t k) { sum += x.steps(codes[k]); }));
       return {arith::requantize(requantizers.at(count), sum, y.zero_point),
               static_cast<float>(sum) * x.scale / static_cast<float>(count)};
     };

@@ -1,4 +1,4 @@
-// channels_last_conv2d where every channel is a group of its own: vectors of channels, some neighbouring pixels of a
+// fused_conv2d where every channel is a group of its own: vectors of channels, some neighbouring pixels of a
 // line at a time. Taps outside of x are left out, so nothing is padded.
 #include <algorithm>
 #include <memory>
@@ -83,7 +83,7 @@ void step(const ConvGeometry& g, const Finish& layer, DepthwiseSpan& span) {
 
 /// A line of the result: pixels whose windows lie inside x from left to right together, those at the edges one by one.
 void line(const DepthwiseState& state, const Call& call, const float* weights, int64_t line) {
-  using In = ChannelsLastConv2d::in;
+  using In = FusedConv2d::in;
   const ConvGeometry& g = state.geometry;
   const Finish how = finish_of(state.activation, call);
   const int64_t n = line / g.oh, y = line % g.oh * g.stride[0] - g.pad[0];
@@ -117,13 +117,13 @@ HWY_AFTER_NAMESPACE();
 namespace halfstep::kernels::channels_last {
 namespace {
 
-using In = ChannelsLastConv2d::in;
+using In = FusedConv2d::in;
 
 /// Some 4 us of reading and writing.
 constexpr int64_t kPieceBytes = int64_t{64} << 10;
 
 Verdict accept_depthwise(const Problem& problem) {
-  if (Verdict verdict = accept_f32_images(problem); !verdict) return verdict;
+  if (Verdict verdict = accept_convolution(problem); !verdict) return verdict;
   const ConvGeometry g = conv_geometry_of(problem);
   if (g.group_in() != 1 || g.group_out() != 1)
     return refuse("groups have {} channels in and {} out, and this kernel takes one each", g.group_in(), g.group_out());
@@ -174,8 +174,8 @@ Status run(const Call& call, int phase, int64_t piece) {
 
 namespace halfstep::kernels {
 
-extern const Kernel cpu_channels_last_conv2d_depthwise{"depthwise", channels_last::accept_depthwise,
-                                                       channels_last::prepare, channels_last::run};
+extern const Kernel cpu_fused_conv2d_depthwise{"depthwise", channels_last::accept_depthwise, channels_last::prepare,
+                                               channels_last::run};
 
 }  // namespace halfstep::kernels
 #endif

@@ -1,4 +1,4 @@
-// channels_last_conv2d in tiles of pixels by channels whose sums stay in registers from the bias to the activation.
+// fused_conv2d in tiles of pixels by channels whose sums stay in registers from the bias to the activation.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -141,7 +141,7 @@ void line(const Tiling& tiling, const Finish& how, Tile tile, bool wide, int64_t
 }
 
 void piece(const TileState& state, const Call& call, const float* weights, int64_t number) {
-  using In = ChannelsLastConv2d::in;
+  using In = FusedConv2d::in;
   const Tiling& tiling = state.tiling;
   const ConvGeometry& g = tiling.geometry();
   const Tiling::Piece piece = tiling.piece(number);
@@ -178,7 +178,7 @@ HWY_AFTER_NAMESPACE();
 namespace halfstep::kernels::channels_last {
 namespace {
 
-using In = ChannelsLastConv2d::in;
+using In = FusedConv2d::in;
 
 Plan prepare(const Problem& problem) {
   auto state =
@@ -232,8 +232,8 @@ Status run(const Call& call, int phase, int64_t number) {
 
 namespace halfstep::kernels {
 
-extern const Kernel cpu_channels_last_conv2d_tiles{"tiles", channels_last::accept_f32_images, channels_last::prepare,
-                                                   channels_last::run};
+extern const Kernel cpu_fused_conv2d_tiles{"tiles", channels_last::accept_convolution, channels_last::prepare,
+                                           channels_last::run};
 
 }  // namespace halfstep::kernels
 #endif

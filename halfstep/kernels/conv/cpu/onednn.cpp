@@ -1,4 +1,4 @@
-// conv2d, conv2d_activation and conv2d_grad_x through oneDNN: weights are packed (when the Program is compiled if they
+// conv2d, fused_conv2d and conv2d_grad_x through oneDNN: weights are packed (when the Program is compiled if they
 // never change, else in a phase of their own), then every piece is one call.
 #include <memory>
 
@@ -94,6 +94,12 @@ Plan prepare_forward(const Problem& problem) {
   return plan_of(g, Pass::forward, problem.in[Typed::in::b] != nullptr, activation, problem.constants[Typed::in::w]);
 }
 
+Verdict accept_plain(const Problem& problem) {
+  if (FusedConv2d(problem.attributes).layout != "channels_first") return refuse("the channels of its images are last");
+  if (problem.in[FusedConv2d::in::residual] != nullptr) return refuse("it adds a residual");
+  return onednn::accept_f32(problem);
+}
+
 Plan prepare_grad_x(const Problem& problem) {
   using In = Conv2dGradX::in;
   const ConvGeometry g = conv_geometry(Conv2dGradX(problem.attributes), problem.out[0]->dims, problem.in[In::w]->dims,
@@ -133,8 +139,7 @@ Status run_grad_x(const Call& call, int phase, int64_t piece) {
 }  // namespace
 
 extern const Kernel cpu_conv2d_onednn{"onednn", onednn::accept_f32, prepare_forward<Conv2d>, run_forward};
-extern const Kernel cpu_conv2d_activation_onednn{"onednn", onednn::accept_f32, prepare_forward<Conv2dActivation>,
-                                                 run_forward};
+extern const Kernel cpu_fused_conv2d_onednn{"onednn", accept_plain, prepare_forward<FusedConv2d>, run_forward};
 extern const Kernel cpu_conv2d_grad_x_onednn{"onednn", onednn::accept_f32, prepare_grad_x, run_grad_x};
 
 }  // namespace halfstep::kernels

@@ -127,8 +127,7 @@ Plan prepare_amx(const Problem& problem) { return prepare_nhwc(problem, kEngine)
 }  // namespace
 }  // namespace integer
 
-extern const Kernel cpu_channels_last_integer_conv2d_amx{"amx", integer::accept_amx, integer::prepare_amx,
-                                                         integer::run_nhwc};
+extern const Kernel cpu_integer_conv2d_amx{"amx", integer::accept_amx, integer::prepare_amx, integer::run_nhwc};
 extern const Kernel cpu_integer_linear_amx{"amx", integer::accept_amx_product, integer::prepare_amx, integer::run_nhwc};
 
 }  // namespace halfstep::kernels

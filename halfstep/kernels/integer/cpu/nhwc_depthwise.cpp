@@ -310,7 +310,7 @@ namespace halfstep::kernels {
 namespace integer {
 namespace {
 
-using Op = ChannelsLastIntegerConv2d;
+using Op = IntegerConv2d;
 
 Status pack(const Depthwise& state, const NhwcParameters& from, std::byte* memory) {
   if (Status status = from.steps.check(state.g.o); !status.ok()) return status;
@@ -396,8 +396,8 @@ Status run_depthwise(const Call& call, int phase, int64_t piece) {
 }  // namespace
 }  // namespace integer
 
-extern const Kernel cpu_channels_last_integer_conv2d_depthwise{"depthwise", integer::accept_depthwise,
-                                                               integer::prepare_depthwise, integer::run_depthwise};
+extern const Kernel cpu_integer_conv2d_depthwise{"depthwise", integer::accept_depthwise, integer::prepare_depthwise,
+                                                 integer::run_depthwise};
 
 }  // namespace halfstep::kernels
 #endif

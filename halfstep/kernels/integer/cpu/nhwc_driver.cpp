@@ -6,7 +6,7 @@
 namespace halfstep::kernels::integer {
 namespace {
 
-using Op = ChannelsLastIntegerConv2d;
+using Op = IntegerConv2d;
 
 struct State {
   State(const Problem& problem, const NhwcEngine& chosen)

@@ -1,4 +1,4 @@
-// channels_last_integer_conv2d and integer_linear with any micro-kernel.
+// integer_conv2d and integer_linear with any micro-kernel.
 #pragma once
 
 #include "halfstep/kernels/integer/cpu/nhwc_tiling.h"

@@ -10,7 +10,7 @@ constexpr bool kSamePorts =
     A::in::x == B::in::x&& A::in::w == B::in::w&& A::in::b == B::in::b&& A::in::shift ==
     B::in::shift&& A::in::multiplier == B::in::multiplier&& A::in::negative_shift ==
     B::in::negative_shift&& A::in::negative_multiplier == B::in::negative_multiplier&& A::in::w_scale == B::in::w_scale;
-static_assert(kSamePorts<ChannelsLastIntegerConv2d, IntegerConv2d> && kSamePorts<IntegerLinear, IntegerConv2d>);
+static_assert(kSamePorts<IntegerLinear, IntegerConv2d>);
 
 template <class Typed>
 void read_attributes(const Problem& problem, NhwcLayer& layer) {
@@ -46,19 +46,20 @@ ConvGeometry product_geometry(const Dims& x, const Dims& w) {
 }  // namespace
 
 NhwcLayer::NhwcLayer(const Problem& problem) {
-  using Op = ChannelsLastIntegerConv2d;
+  using Op = IntegerConv2d;
   const Dims &x = problem.in[Op::in::x]->dims, &w = problem.in[Op::in::w]->dims;
   if (w.size() == 2) {
     geometry = product_geometry(x, w);
     read_attributes<IntegerLinear>(problem, *this);
     return;
   }
-  geometry = conv_geometry(Op(problem.attributes), channels_last::channels_first(x), w,
-                           channels_last::channels_first(problem.out[0]->dims));
+  geometry = conv_geometry(Op(problem.attributes), x, w, problem.out[0]->dims, true);
   read_attributes<Op>(problem, *this);
 }
 
 Verdict accept_layer(const Problem& problem) {
+  const bool is_product = problem.in[IntegerConv2d::in::w]->dims.size() == 2;
+  if (Verdict verdict = channels_last::accept_channels_last(problem); !is_product && !verdict) return verdict;
   const auto& rounding = get<std::string>(problem.attributes, "shift_rounding");
   if (rounding != "half_up" && rounding != "truncate")
     return refuse("its shifts round half up or truncate, found {}", rounding);

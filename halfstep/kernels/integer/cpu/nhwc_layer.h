@@ -12,7 +12,7 @@ namespace halfstep::kernels::integer {
 /// Subtracted from unsigned codes of two bytes before they are multiplied as int16.
 inline constexpr int32_t kWideOffset = 32768;
 
-/// channels_last_integer_conv2d, or integer_linear: a window of one pixel over a line of pixels.
+/// integer_conv2d, or integer_linear: a window of one pixel over a line of pixels.
 struct NhwcLayer {
   explicit NhwcLayer(const Problem& problem);
 
@@ -40,7 +40,7 @@ struct NhwcParameters {
 
   template <class Data>
   static NhwcParameters of(const NhwcLayer& layer, Data&& data) {
-    using In = ChannelsLastIntegerConv2d::in;
+    using In = IntegerConv2d::in;
     const bool is_whole = !arith::traits(layer.form.form).is_engine;
     return {static_cast<const int8_t*>(data(In::w)), is_whole ? static_cast<const int32_t*>(data(In::b)) : nullptr,
             stored_steps(layer.form, layer.step_count, data)};
@@ -55,7 +55,7 @@ void set_lane(const NhwcLayer& layer, const NhwcParameters& from, int64_t o, Lan
 template <class Pack>
 Status pack_constant(const Problem& problem, const NhwcLayer& layer, int64_t bytes, Tensor& packed, Plan& plan,
                      Pack&& pack) {
-  using In = ChannelsLastIntegerConv2d::in;
+  using In = IntegerConv2d::in;
   for (size_t i = 0; i < problem.in.size(); ++i) {
     if (i == In::x || problem.in[i] == nullptr || problem.constants[i] != nullptr) continue;
     plan.scratch = static_cast<size_t>(bytes);

@@ -174,25 +174,24 @@ Plan prepare_max(const Problem& problem) {
 
 /// Sums in 32 bits: a window's zero points, and its codes on top of them.
 Verdict accept_sums(const Problem& problem) {
-  const ChannelsLastIntegerAvgPool2d a(problem.attributes);
-  const PoolGeometry g = channels_last::pool_of<ChannelsLastIntegerAvgPool2d>(problem).geometry;
+  if (Verdict verdict = channels_last::accept_channels_last(problem); !verdict) return verdict;
+  const IntegerAvgPool2d a(problem.attributes);
+  const PoolGeometry g = channels_last::pool_of<IntegerAvgPool2d>(problem).geometry;
   const DType code = problem.in[0]->dtype;
   const int64_t largest = is_wide(code) ? 65535 : 255, zero = std::abs(a.x_zero_point);
   const int64_t element = is_signed(code) ? largest + zero : std::max(largest, zero);
   const int64_t most = std::min(g.kernel[0], g.h) * std::min(g.kernel[1], g.w) * element;
   if (most > arith::kMostInInt32) return refuse("a window's sum may reach {}, more than 32 bits hold", most);
-  if (Verdict verdict = accept_windows(a, g.h, g.w, g.oh, g.ow); !verdict) return verdict;
+  if (Verdict verdict = accept_windows(a, window_of(a, problem)); !verdict) return verdict;
   return accept_codes(problem);
 }
 
 Plan prepare_sums(const Problem& problem) {
-  const ChannelsLastIntegerAvgPool2d a(problem.attributes);
-  const ImagePool pool = channels_last::pool_of<ChannelsLastIntegerAvgPool2d>(problem);
-  const PoolGeometry& g = pool.geometry;
+  const IntegerAvgPool2d a(problem.attributes);
   return plan_of(std::make_shared<PoolState>(
-      PoolState{.pool = pool,
+      PoolState{.pool = channels_last::pool_of<IntegerAvgPool2d>(problem),
                 .windows = HS_SIMD_CHOOSE(problem.level, sums_of)(problem.in[0]->dtype, problem.out[0]->dtype),
-                .steps = average_steps(a, window_divisors(a, g.h, g.w, g.oh, g.ow)),
+                .steps = average_steps(a, window_of(a, problem).divisors()),
                 .x_zero_point = static_cast<int32_t>(a.x_zero_point),
                 .y_zero_point = static_cast<int32_t>(a.y_zero_point),
                 .clamp = clamp_of(a)}));
@@ -213,8 +212,7 @@ Status run_pool(const Call& call, int, int64_t piece) {
 
 extern const Kernel cpu_channels_last_max_pool2d_codes{"codes", integer::accept_codes, integer::prepare_max,
                                                        integer::run_pool};
-extern const Kernel cpu_channels_last_integer_avg_pool2d_sums{"sums", integer::accept_sums, integer::prepare_sums,
-                                                              integer::run_pool};
+extern const Kernel cpu_integer_avg_pool2d_sums{"sums", integer::accept_sums, integer::prepare_sums, integer::run_pool};
 
 }  // namespace halfstep::kernels
 #endif

@@ -128,8 +128,7 @@ Plan prepare_tiles(const Problem& problem) {
 }  // namespace
 }  // namespace integer
 
-extern const Kernel cpu_channels_last_integer_conv2d_tiles{"tiles", integer::accept_tiles, integer::prepare_tiles,
-                                                           integer::run_nhwc};
+extern const Kernel cpu_integer_conv2d_tiles{"tiles", integer::accept_tiles, integer::prepare_tiles, integer::run_nhwc};
 extern const Kernel cpu_integer_linear_tiles{"tiles", integer::accept_tiles, integer::prepare_tiles, integer::run_nhwc};
 
 }  // namespace halfstep::kernels
