@@ -223,7 +223,7 @@ class Rewriter {
 
   /// Readers that stay get the image in its old layout.
   void replace(Op op, OpSpec spec) {
-    const std::string name = op.name();
+    const std::string name = op.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
     spec.name = name;
     spec.location = op.location();
     const Op made = model_.graph.insert(std::move(spec), nullptr, op);

@@ -42,7 +42,7 @@ void fuse_activations(Graph& graph) {
     std::optional<OpSpec> spec = fused(activation);
     if (!spec) continue;
     const Op layer = activation.in(0).producer();
-    const std::string name = activation.name();
+    const std::string name = activation.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
     const Op made = graph.insert(std::move(*spec), nullptr, activation);
     activation.out(0).replace_all_uses_with(made.out(0));
     graph.erase(activation);

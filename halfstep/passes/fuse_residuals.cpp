@@ -16,7 +16,7 @@ std::optional<ops::FusedConv2d> open_layer(Value value, Value other) {
 void fuse(Graph& graph, ops::Add sum, ops::FusedConv2d layer, Value residual) {
   std::vector<Value> operands = layer.operands();
   operands[static_cast<size_t>(layer.info().input("residual"))] = residual;
-  const std::string name = sum.name();
+  const std::string name = sum.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
   const Op made =
       graph.insert({&layer.info(), std::move(operands), layer.attributes(), name, layer.location()}, nullptr, sum);
   sum.out().replace_all_uses_with(made.out(0));

@@ -112,7 +112,7 @@ std::string text_of(const Attribute& value) {
 }  // namespace
 
 Problem parse_problem(std::string_view text) {
-  const Problem problem = ProblemReader(text).read();
+  Problem problem = ProblemReader(text).read();
   check_problem(problem);
   return problem;
 }

@@ -68,7 +68,7 @@ Plan plan_of(const ConvGeometry& g, Pass pass, bool bias, Activation activation,
     state->packed = Tensor(DType::u8, {static_cast<int64_t>(state->packed_bytes)});
     Tensor scratch(DType::u8, {static_cast<int64_t>(worker_scratch)});
     for (const Packing& packing : state->packings) {
-      const Status status =
+      Status status =
           state->pack(packing, static_cast<const float*>(constant_weights), state->packed.raw(), scratch.raw());
       if (!status.ok()) fail("{}", status.message());
     }
@@ -115,7 +115,7 @@ Status run_forward(const Call& call, int phase, int64_t piece) {
   const ConvCut::Place place = state.cut.place(piece);
   const auto* bias = call.in[In::b].as<const float>();
   auto* dst = call.out[0].as<float>() + place.out;
-  const Status status =
+  Status status =
       state.primitive(place.tail)
           .forward(call.in[In::x].as<const float>() + place.x, state.weights_of(place, weights, call.scratch),
                    bias == nullptr ? nullptr : bias + place.bias, dst, call.worker_scratch);
