@@ -2,7 +2,7 @@
 // The bytes of a search that does not fit into a piece are counted twice: x is read once for the scale, once for codes.
 #include "bench/kernel_bench.h"
 #include "halfstep/base/random.h"
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/kernels/common/float_types.h"
 #include "halfstep/kernels/ops.h"
 
 namespace halfstep::kernels {

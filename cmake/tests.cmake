@@ -83,7 +83,7 @@ function(halfstep_cuda_on_host TARGET)
   if(HALFSTEP_CUDA OR HALFSTEP_SANITIZE)
     return()
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS halfstep/kernels/*/cuda/*.cu)
+  file(GLOB sources CONFIGURE_DEPENDS halfstep/kernels/*/*/cuda/*.cu)
   add_library(halfstep_cuda_on_host OBJECT ${sources})
   set_source_files_properties(${sources} PROPERTIES LANGUAGE CXX)
   target_compile_options(halfstep_cuda_on_host PRIVATE "SHELL:-include ${CMAKE_SOURCE_DIR}/tests/kernels/cuda_on_host.h"

@@ -82,7 +82,7 @@ void write_slope(Text& text, const Record& record, const Record& gradient) {
   text.line("}}");
 }
 
-/// What of `Elements` in halfstep/kernels/pointwise/driver.h the types of the first input need.
+/// What of `Elements` in halfstep/kernels/elementwise/driver.h the types of the first input need.
 const char* elements_of(const Record& record) {
   const TypeSpec& type = record.inputs[0].type;
   const auto declared = record.type_variables.find(type.name);
@@ -121,43 +121,43 @@ std::string emit_pointwise_kernels(const Records& records) {
   text.add(generated_by("Kernels of pointwise operators."));
   text.add(R"(#undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/kernels/pointwise.cpp"
-#include "halfstep/kernels/simd_dispatch.h"
+#include "halfstep/kernels/common/simd/dispatch.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 #include "halfstep/arith/pointwise_functions.h"
 #include "halfstep/kernels/ops.h"
-#include "halfstep/kernels/pointwise/driver.h"
-#include "halfstep/kernels/pointwise/simd-inl.h"
+#include "halfstep/kernels/elementwise/driver.h"
+#include "halfstep/kernels/elementwise/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace halfstep::kernels::pointwise::HWY_NAMESPACE {
+namespace halfstep::kernels::elementwise::HWY_NAMESPACE {
 )");
   for (const Record* record : pointwise(records)) {
     text.blank();
     write_loop(text, *record);
   }
   text.add(R"(
-}  // namespace halfstep::kernels::pointwise::HWY_NAMESPACE
+}  // namespace halfstep::kernels::elementwise::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace halfstep::kernels {
-namespace pointwise {
+namespace elementwise {
 namespace {
 
 )");
   for (const Record* record : pointwise(records))
     text.line("RowLoop<{}> choose_{}(CpuLevel level) {{ return HS_SIMD_CHOOSE(level, {}); }}", record->inputs.size(),
               record->name, cpp_name(record->name));
-  text.line("\n}}  // namespace\n}}  // namespace pointwise");
+  text.line("\n}}  // namespace\n}}  // namespace elementwise");
   for (const Record* record : pointwise(records)) {
     const std::string function = "arith::functions::" + pascal_case(record->name);
     const size_t operands = record->inputs.size();
-    text.line("\nconst Kernel reference_{} = pointwise::reference<{}, {}, pointwise::Elements::{}>();", record->name,
-              function, operands, elements_of(*record));
-    text.line("const Kernel cpu_{}_simd = pointwise::simd<{}, {}, pointwise::choose_{}, {}>();", record->name, function,
-              operands, record->name, is_exact(*record));
+    text.line("\nconst Kernel reference_{} = elementwise::reference<{}, {}, elementwise::Elements::{}>();",
+              record->name, function, operands, elements_of(*record));
+    text.line("const Kernel cpu_{}_simd = elementwise::simd<{}, {}, elementwise::choose_{}, {}>();", record->name,
+              function, operands, record->name, is_exact(*record));
   }
   text.line("\n}}  // namespace halfstep::kernels\n#endif");
   return text.str();

@@ -43,6 +43,15 @@ ARROWS = {
 # The program and the Python extension see the face's one public header; these come with it and say what its signatures mean.
 FACE_USERS = ("cli", "python")
 FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/base/small_vector.h", "halfstep/base/nearest.h", "halfstep/base/log.h", "halfstep/base/status.h"}
+# The same among the folders of kernels, which all may include common.
+KERNEL_ARROWS = {
+    "codes": "image",
+    "matrix": "reduce",
+    "norm": "reduce",
+    "quantizers": "image matrix",
+}
+# A namespace below halfstep::kernels has the name of a folder around the file, or of the file.
+NAMESPACE = re.compile(r"^namespace (?:halfstep::kernels::)?(\w+)(?:::HWY_NAMESPACE)? \{", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 # What opgen and tests write into files is no include of theirs.
 RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
@@ -63,6 +72,21 @@ def allowed(room, header):
         return True
     arrows = ARROWS.get(room, "").split()
     return target in arrows or header.removeprefix("halfstep/") in arrows
+
+
+def kernel_folder(name):
+    parts = name.split("/")
+    return parts[2] if name.startswith("halfstep/kernels/") and len(parts) > 3 else None
+
+
+def foreign_namespaces(name, text):
+    """Namespaces of a kernel's file that are named after nothing around it. Those of a file's own within them are free."""
+    path = pathlib.PurePosixPath(name)
+    known = {"halfstep", *path.parts[:-1], path.stem.removesuffix("-inl")}
+    found = set(re.findall(r"^namespace halfstep::kernels::(\w+)", text, re.MULTILINE))
+    if "namespace halfstep::kernels {" in text:
+        found |= set(NAMESPACE.findall(text))
+    return sorted(found - known)
 
 
 def arrow_of(room, header):
@@ -95,6 +119,9 @@ class Check:
         text = RAW_STRING.sub(lambda match: "\n" * match.group(0).count("\n"), path.read_text())
         if path.suffix == ".h" and "#pragma once" not in text and not name.endswith("-inl.h"):
             self.violations.append(f"{name}:1: no #pragma once")
+        if kernel_folder(name):
+            self.violations += [f"{name}:1: namespace {found}, expected that of a folder around it"
+                                for found in foreign_namespaces(name, text)]
         for number, line in enumerate(text.splitlines(), 1):
             match = INCLUDE.match(line)
             if match:
@@ -114,8 +141,19 @@ class Check:
             self.violations.append(f"{where}: {room} includes '{header}', expected only: {may}")
         elif room_of(header) == room:
             self.inside += 1
+            self.between_kernels(where, header)
         else:
             self.arrows[arrow_of(room, header)] += 1
+
+    def between_kernels(self, where, header):
+        source, target = kernel_folder(where.split(":")[0]), kernel_folder(header)
+        if not source or not target or target in (source, "common"):
+            return
+        if target in KERNEL_ARROWS.get(source, "").split():
+            self.arrows[f"kernels/{source} -> kernels/{target}"] += 1
+        else:
+            self.violations.append(f"{where}: kernels/{source} includes '{header}', expected only: common "
+                                   f"{KERNEL_ARROWS.get(source, '')}".rstrip())
 
 
 def sources(base, folders):

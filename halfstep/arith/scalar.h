@@ -1,4 +1,4 @@
-// Functions of the records' scalar language on plain numbers; kernels/pointwise/simd-inl.h has them on vectors.
+// Functions of the records' scalar language on plain numbers; kernels/elementwise/simd-inl.h has them on vectors.
 #pragma once
 
 #include <cmath>

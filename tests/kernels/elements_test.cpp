@@ -1,7 +1,7 @@
 // The shared layer of elements: conversions against base/small_float.h, and the loop over channels of every length.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tests/kernels/elements_test.cpp"
-#include "halfstep/kernels/simd_dispatch.h"
+#include "halfstep/kernels/common/simd/dispatch.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "halfstep/base/random.h"
-#include "halfstep/kernels/elements-inl.h"
+#include "halfstep/kernels/common/simd/elements-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::elements_test::HWY_NAMESPACE {

@@ -1,5 +1,5 @@
 // observe_range: what a batch does to the state, and the same bits at every level.
-#include "halfstep/kernels/quantize/observe.h"
+#include "halfstep/kernels/quantizers/native/observe.h"
 #include "halfstep/arith/range.h"
 #include "tests/kernels/quantizer_cases.h"
 

@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "halfstep/arith/function.h"
-#include "halfstep/kernels/broadcast.h"
+#include "halfstep/kernels/common/broadcast.h"
+#include "halfstep/kernels/elementwise/runs.h"
 #include "halfstep/kernels/ops.h"
-#include "halfstep/kernels/pointwise/runs.h"
 #include "tests/kernels/kernel_harness.h"
 
 namespace halfstep::kernels {
@@ -126,10 +126,10 @@ TEST(Pointwise, FunctionsAndTheirSlopes) {
 TEST(Runs, AreAsLongAsOperandsKeepTheirPace) {
   const Type whole{DType::f32, {2, 8, 5, 5}}, channel{DType::f32, {2, 8, 1, 1}}, one{DType::f32, {1}};
   const std::vector<const Type*> same = {&whole, &whole};
-  const pointwise::Runs dense(same, whole.dims);
+  const elementwise::Runs dense(same, whole.dims);
   EXPECT_EQ(dense.length(), 400);
   const std::vector<const Type*> mixed = {&whole, &channel, &one};
-  const pointwise::Runs runs(mixed, whole.dims);
+  const elementwise::Runs runs(mixed, whole.dims);
   EXPECT_EQ(runs.length(), 25);
   EXPECT_EQ(runs.step(0), 1);
   EXPECT_EQ(runs.step(1), 0);

@@ -3,14 +3,10 @@
 
 #include <memory>
 
-#include "halfstep/kernels/number_types.h"
-#include "halfstep/kernels/pointwise/runs.h"
+#include "halfstep/kernels/common/number_types.h"
+#include "halfstep/kernels/elementwise/runs.h"
 
 namespace halfstep::kernels::elementwise {
-
-using pointwise::kPiece;
-using pointwise::pieces;
-using pointwise::Runs;
 
 /// How the operands that are there walk along result 0, and the attributes.
 template <class Typed>

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "halfstep/kernels/number_types.h"
+#include "halfstep/kernels/common/number_types.h"
 #include "halfstep/kernels/ops.h"
 
 namespace halfstep::kernels {

@@ -2,8 +2,8 @@
 // the data.
 #include <memory>
 
+#include "halfstep/kernels/common/channels.h"
 #include "halfstep/kernels/norm/channel.h"
-#include "halfstep/kernels/quantize/channels.h"
 
 namespace halfstep::kernels {
 namespace {

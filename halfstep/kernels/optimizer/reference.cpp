@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "halfstep/kernels/common/channels.h"
 #include "halfstep/kernels/optimizer/rule.h"
-#include "halfstep/kernels/quantize/channels.h"
 
 namespace halfstep::kernels {
 namespace {

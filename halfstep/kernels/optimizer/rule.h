@@ -2,7 +2,7 @@
 // kernel on vectors.
 #pragma once
 
-#include "halfstep/kernels/float_types.h"
+#include "halfstep/kernels/common/float_types.h"
 #include "halfstep/kernels/ops.h"
 
 namespace halfstep::kernels {

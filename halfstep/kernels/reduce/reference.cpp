@@ -3,8 +3,8 @@
 #include <cmath>
 #include <memory>
 
-#include "halfstep/kernels/broadcast.h"
-#include "halfstep/kernels/number_types.h"
+#include "halfstep/kernels/common/broadcast.h"
+#include "halfstep/kernels/common/number_types.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/reduce/axes.h"
 #include "halfstep/kernels/reduce/groups.h"

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "halfstep/base/divide.h"
-#include "halfstep/kernels/axis.h"
-#include "halfstep/kernels/number_types.h"
+#include "halfstep/kernels/common/axis.h"
+#include "halfstep/kernels/common/number_types.h"
 #include "halfstep/kernels/ops.h"
 
 namespace halfstep::kernels {

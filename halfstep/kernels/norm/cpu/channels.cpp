@@ -3,12 +3,12 @@
 #include <memory>
 
 #include "halfstep/base/divide.h"
+#include "halfstep/kernels/common/blocks.h"
 #include "halfstep/kernels/norm/channel.h"
-#include "halfstep/kernels/quantize/blocks.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/kernels/norm/cpu/channels.cpp"
-#include "halfstep/kernels/simd_dispatch.h"
+#include "halfstep/kernels/common/simd/dispatch.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "halfstep/kernels/common/channels.h"
 #include "halfstep/kernels/optimizer/rule.h"
-#include "halfstep/kernels/quantize/channels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/kernels/optimizer/cpu/simd.cpp"
-#include "halfstep/kernels/simd_dispatch.h"
+#include "halfstep/kernels/common/simd/dispatch.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "halfstep/base/divide.h"
+#include "halfstep/kernels/common/lanes.h"
 #include "halfstep/kernels/kernel.h"
-#include "halfstep/kernels/lanes.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/reduce/axes.h"
 

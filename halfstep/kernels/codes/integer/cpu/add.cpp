@@ -1,0 +1,172 @@
+// Sum of two values of codes on vectors.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halfstep/kernels/codes/integer/cpu/add.cpp"
+#include <algorithm>
+#include <memory>
+
+#include "halfstep/base/divide.h"
+#include "halfstep/kernels/codes/integer/step.h"
+#include "halfstep/kernels/common/simd/dispatch.h"
+#include "halfstep/kernels/kernel.h"
+#include "halfstep/kernels/ops.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// behind Highway's own headers: it is compiled once for every target
+#include "halfstep/kernels/codes/requantize-inl.h"
+
+#ifndef HALFSTEP_KERNELS_INTEGER_ADD
+#define HALFSTEP_KERNELS_INTEGER_ADD
+namespace halfstep::kernels::integer {
+
+struct AddCall {
+  const IntegerAdd* attributes;
+  const void *a, *b;
+  void* out;
+  DType types[3];  ///< of a, b and out
+};
+
+}  // namespace halfstep::kernels::integer
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::integer::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using codes::HWY_NAMESPACE::code_of;
+using codes::HWY_NAMESPACE::CodeLanes;
+using codes::HWY_NAMESPACE::Ints;
+using codes::HWY_NAMESPACE::IntVec;
+
+/// Codes of a sum, clamped.
+template <class Sum>
+struct ClampedSum {
+  explicit ClampedSum(const IntegerAdd& t)
+      : sum(std::get<Sum>(stored_sum(t))),
+        low(hn::Set(Ints(), static_cast<int32_t>(t.code_min))),
+        high(hn::Set(Ints(), static_cast<int32_t>(t.code_max))) {}
+
+  IntVec operator()(IntVec a, IntVec b) const { return hn::Min(hn::Max(code_of(sum, a, b), low), high); }
+
+  Sum sum;
+  IntVec low, high;
+};
+
+template <class Sum, class A, class B, class Out>
+void add(const AddCall& call, int64_t begin, int64_t end) {
+  const ClampedSum<Sum> sum(*call.attributes);
+  const CodeLanes<A> a_lanes(call.types[0]);
+  const CodeLanes<B> b_lanes(call.types[1]);
+  const CodeLanes<Out> out_lanes(call.types[2]);
+  const auto sum_at = [&](const A* a, const B* b, Out* out) {
+    out_lanes.store(sum(a_lanes.load(a), b_lanes.load(b)), out);
+  };
+  const auto* a_src = static_cast<const A*>(call.a);
+  const auto* b_src = static_cast<const B*>(call.b);
+  auto* dst = static_cast<Out*>(call.out);
+  const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
+  int64_t i = begin;
+  for (; i + lanes <= end; i += lanes) sum_at(a_src + i, b_src + i, dst + i);
+  if (i == end) return;
+  constexpr size_t kMostLanes = HWY_MAX_BYTES / 4;
+  A a_rest[kMostLanes] = {};
+  B b_rest[kMostLanes] = {};
+  Out rest[kMostLanes];
+  std::copy(a_src + i, a_src + end, a_rest);
+  std::copy(b_src + i, b_src + end, b_rest);
+  sum_at(a_rest, b_rest, rest);
+  std::copy_n(rest, end - i, dst + i);
+}
+
+/// Bytes, as many as a vector holds: byte k of every word together, for each k.
+template <class Sum>
+void add_bytes(const AddCall& call, int64_t begin, int64_t end) {
+  const ClampedSum<Sum> sum(*call.attributes);
+  const Ints d;
+  const hn::Repartition<uint8_t, Ints> bytes;
+  const hn::Repartition<uint32_t, Ints> words;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(bytes));
+  const auto* a_src = static_cast<const uint8_t*>(call.a);
+  const auto* b_src = static_cast<const uint8_t*>(call.b);
+  const auto low_byte = hn::Set(words, 0xFF);
+  int64_t i = begin;
+  for (; i + lanes <= end; i += lanes) {
+    const auto a_words = hn::BitCast(words, hn::LoadU(bytes, a_src + i));
+    const auto b_words = hn::BitCast(words, hn::LoadU(bytes, b_src + i));
+    const auto sum_of = [&](auto a_byte, auto b_byte) {
+      return hn::BitCast(words, sum(hn::BitCast(d, a_byte), hn::BitCast(d, b_byte)));
+    };
+    const auto byte = [&](auto from) { return hn::And(from, low_byte); };
+    const auto low =
+        hn::Or(sum_of(byte(a_words), byte(b_words)),
+               hn::ShiftLeft<8>(sum_of(byte(hn::ShiftRight<8>(a_words)), byte(hn::ShiftRight<8>(b_words)))));
+    const auto high =
+        hn::Or(hn::ShiftLeft<16>(sum_of(byte(hn::ShiftRight<16>(a_words)), byte(hn::ShiftRight<16>(b_words)))),
+               hn::ShiftLeft<24>(sum_of(hn::ShiftRight<24>(a_words), hn::ShiftRight<24>(b_words))));
+    hn::StoreU(hn::BitCast(bytes, hn::Or(low, high)), bytes, static_cast<uint8_t*>(call.out) + i);
+  }
+  add<Sum, uint8_t, uint8_t, uint8_t>(call, i, end);
+}
+
+using Add = void (*)(const AddCall& call, int64_t begin, int64_t end);
+
+template <class Sum, class A, class B>
+Add add_to(DType out) {
+  return is_wide(out) ? &add<Sum, A, B, uint16_t> : &add<Sum, A, B, uint8_t>;
+}
+
+template <class Sum>
+Add add_from(DType a, DType b, DType out) {
+  if (a == DType::u8 && b == DType::u8 && out == DType::u8) return &add_bytes<Sum>;
+  if (is_wide(a)) return is_wide(b) ? add_to<Sum, uint16_t, uint16_t>(out) : add_to<Sum, uint16_t, uint8_t>(out);
+  return is_wide(b) ? add_to<Sum, uint8_t, uint16_t>(out) : add_to<Sum, uint8_t, uint8_t>(out);
+}
+
+Add add_of(const arith::SumRequantizer& requantizer, DType a, DType b, DType out) {
+  return std::visit([&](const auto& sum) { return add_from<std::decay_t<decltype(sum)>>(a, b, out); }, requantizer);
+}
+
+}  // namespace halfstep::kernels::integer::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halfstep::kernels {
+namespace integer {
+namespace {
+
+using Add = void (*)(const AddCall& call, int64_t begin, int64_t end);
+
+/// A few microseconds of work.
+constexpr int64_t kSums = int64_t{1} << 14;
+
+struct AddState {
+  IntegerAdd attributes;
+  Add add;
+};
+
+Plan prepare_add(const Problem& problem) {
+  const auto add_of = HS_SIMD_CHOOSE(problem.level, add_of);
+  const IntegerAdd attributes(problem.attributes);
+  const Type& out = *problem.out[IntegerAdd::out::out_];
+  const Add add = add_of(stored_sum(attributes), problem.in[IntegerAdd::in::a]->dtype,
+                         problem.in[IntegerAdd::in::b]->dtype, out.dtype);
+  return {.state = std::make_shared<AddState>(AddState{attributes, add}),
+          .phases = {std::max<int64_t>(1, ceil_div(count_elements(out.dims), kSums))}};
+}
+
+Status run_add(const Call& call, int, int64_t piece) {
+  const auto& state = state_of<AddState>(call);
+  const View& out = call.out[IntegerAdd::out::out_];
+  const int64_t begin = piece * kSums;
+  const ConstView &a = call.in[IntegerAdd::in::a], &b = call.in[IntegerAdd::in::b];
+  state.add({&state.attributes, a.data, b.data, out.data, {a.dtype, b.dtype, out.dtype}}, begin,
+            std::min(out.size(), begin + kSums));
+  return {};
+}
+
+}  // namespace
+}  // namespace integer
+
+extern const Kernel cpu_integer_add_simd{"simd", accept_simd, integer::prepare_add, integer::run_add};
+
+}  // namespace halfstep::kernels
+#endif

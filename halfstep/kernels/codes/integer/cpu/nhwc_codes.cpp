@@ -1,0 +1,87 @@
+#include "halfstep/kernels/codes/integer/cpu/nhwc_codes.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halfstep/kernels/codes/integer/cpu/nhwc_codes.cpp"
+#include "halfstep/kernels/common/simd/dispatch.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// behind Highway's own headers: it is compiled once for every target
+#include "halfstep/kernels/codes/integer/cpu/lane_codes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::integer::HWY_NAMESPACE {
+
+/// A vector of the codes of up to kPixels whole rows.
+template <int kPixels, class V, class Code>
+HWY_INLINE void store_rows(V codes, int64_t pixels, int64_t step, Code* dst) {
+  const hn::DFromV<V> d;
+  if constexpr (kPixels == 1) {
+    hn::StoreU(codes, d, dst);
+  } else {
+    constexpr int kHalf = kPixels / 2;
+    store_rows<kHalf>(hn::LowerHalf(codes), pixels, step, dst);
+    if (pixels > kHalf)
+      store_rows<kHalf>(hn::UpperHalf(hn::Half<hn::DFromV<V>>(), codes), pixels - kHalf, step, dst + kHalf * step);
+  }
+}
+
+/// kVectors: of a row of sums. In turns of whole rows that fill whole vectors of codes.
+template <class Lanes, class Code, int kVectors>
+HWY_INLINE void rows_to_codes(const CodeRange& range, const TileCodes& tile) {
+  constexpr int kSums = Codes<Code>::kSums, kTurn = std::max(kVectors, kSums), kPixels = kTurn / kVectors;
+  constexpr int64_t kRow = kVectors * kIntLanes;
+  constexpr auto kBytes = static_cast<int64_t>(sizeof(Code));
+  Lanes lanes[kVectors];
+  HS_UNROLL for (int v = 0; v < kVectors; ++v) lanes[v].set({tile.steps, v}, range);
+  const Codes<Code> codes(range);
+  alignas(64) Code rows[kTurn * kIntLanes];
+  const int64_t step = tile.step, bytes = tile.channels * kBytes;
+  const int32_t* acc = tile.acc;
+  auto* dst = static_cast<Code*>(tile.dst);
+  for (int64_t left = tile.pixels; left > 0; left -= kPixels, acc += kPixels * kBlockOutputs, dst += kPixels * step) {
+    IntVec steps[kTurn];
+    HS_UNROLL for (int i = 0; i < kTurn; ++i) steps[i] =
+        lanes[i % kVectors].steps(hn::Load(Ints(), acc + i / kVectors * kBlockOutputs + i % kVectors * kIntLanes));
+    if (bytes == kRow * kBytes) {
+      HS_UNROLL for (int i = 0; i < kTurn; i += kSums)
+          store_rows<kPixels>(codes.in_order(steps + i), left, step, dst + i * kIntLanes);
+      continue;
+    }
+    HS_UNROLL for (int i = 0; i < kTurn; i += kSums)
+        hn::Store(codes.in_order(steps + i), hn::Repartition<Code, Ints>(), rows + i * kIntLanes);
+    HS_UNROLL for (int p = 0; p < kPixels; ++p) {
+      if (p < left) store_row<kRow * kBytes>(rows + p * kRow, bytes, dst + p * step);
+    }
+  }
+}
+
+template <class Lanes, class Code>
+void to_codes(const CodeRange& range, const TileCodes& tile) {
+  constexpr int kPart = kLanes / kIntLanes;
+  tile.channels <= kLanes ? rows_to_codes<Lanes, Code, kPart>(range, tile)
+                          : rows_to_codes<Lanes, Code, 2 * kPart>(range, tile);
+}
+
+template <class Code>
+CodesOfForm codes_to(arith::Requantization form) {
+  if (arith::traits(form).is_engine) return {to_codes<EngineLanes, Code>, to_codes<EngineLanes, Code>};
+  if (arith::traits(form).keeps_scales) return {to_codes<FactorLanes, Code>, to_codes<FactorLanes, Code>};
+  return {to_codes<GeneralLanes, Code>, to_codes<ShiftLanes, Code>};
+}
+
+CodesOfForm codes_of(const NhwcLayer& layer) {
+  return layer.wide_out ? codes_to<uint16_t>(layer.form.form) : codes_to<uint8_t>(layer.form.form);
+}
+
+}  // namespace halfstep::kernels::integer::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halfstep::kernels::integer {
+
+CodesOfForm choose_codes(CpuLevel level, const NhwcLayer& layer) { return HS_SIMD_CHOOSE(level, codes_of)(layer); }
+
+}  // namespace halfstep::kernels::integer
+#endif

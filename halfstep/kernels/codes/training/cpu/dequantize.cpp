@@ -1,0 +1,108 @@
+// Real values of accumulators on vectors.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halfstep/kernels/codes/training/cpu/dequantize.cpp"
+#include <algorithm>
+#include <memory>
+
+#include "halfstep/kernels/codes/rule.h"
+#include "halfstep/kernels/codes/training/cpu/rows.h"
+#include "halfstep/kernels/common/channels.h"
+#include "halfstep/kernels/common/simd/dispatch.h"
+#include "halfstep/kernels/ops.h"
+#include "hwy/cache_control.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// behind Highway's own headers: it is compiled once for every target
+#include "halfstep/kernels/codes/training/cpu/stream-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::training::HWY_NAMESPACE {
+
+FloatVec activated(FloatVec v, const AccumulatorRow& row) {
+  const Floats d;
+  const auto negative = hn::Lt(v, hn::Zero(d));
+  switch (row.activation) {
+    case arith::Activation::none: break;
+    case arith::Activation::relu: return hn::IfThenZeroElse(negative, v);
+    case arith::Activation::relu6: {
+      const FloatVec six = hn::Set(d, 6.0F);
+      return hn::IfThenElse(hn::Gt(v, six), six, hn::IfThenZeroElse(negative, v));
+    }
+    case arith::Activation::leaky_relu: return hn::IfThenElse(negative, v * hn::Set(d, row.alpha), v);
+  }
+  return v;
+}
+
+void dequantize_row(const AccumulatorRow& row) {
+  const Floats d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto at = [&](const int32_t* acc, float* dst, bool stream) {
+    const FloatVec sum = hn::ConvertTo(d, hn::LoadU(Ints(), acc));
+    put(activated(sum * hn::Set(d, row.x_scale) * hn::Set(d, row.w_scale), row), d, dst, stream);
+  };
+  const bool stream = may_stream(row.past_caches, row.dst);
+  int64_t i = 0;
+  for (; i + lanes <= row.size; i += lanes) at(row.acc + i, row.dst + i, stream);
+  if (i == row.size) return;
+  constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
+  int32_t acc[kMostLanes] = {};
+  float dst[kMostLanes];
+  std::copy(row.acc + i, row.acc + row.size, acc);
+  at(acc, dst, false);
+  std::copy_n(dst, row.size - i, row.dst + i);
+}
+
+}  // namespace halfstep::kernels::training::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halfstep::kernels {
+namespace training {
+namespace {
+
+struct AccumulatorState {
+  arith::Activation activation;
+  float alpha;
+  void (*row)(const AccumulatorRow& row);
+};
+
+Plan prepare_dequantize_accumulator(const Problem& problem) {
+  const DequantizeAccumulator attributes(problem.attributes);
+  const RequantizeRule rule = requantize_rule(attributes);
+  const AccumulatorState state{rule.activation, static_cast<float>(rule.alpha),
+                               HS_SIMD_CHOOSE(problem.level, dequantize_row)};
+  return {.state = std::make_shared<AccumulatorState>(state),
+          .phases = {pieces_of(count_elements(problem.out[0]->dims))}};
+}
+
+Status run_dequantize_accumulator(const Call& call, int, int64_t piece) {
+  using In = DequantizeAccumulator::in;
+  const auto& state = state_of<AccumulatorState>(call);
+  const ConstView& acc = call.in[In::acc];
+  const ConstView& w_scale = call.in[In::w_scale];
+  const Channels channels = Channels::of(acc.dims, 1);
+  RunWalk walk(channels, piece * kPieceElements, std::min(acc.size(), (piece + 1) * kPieceElements));
+  while (walk.next()) {
+    AccumulatorRow row;
+    row.size = walk.size();
+    row.acc = acc.as<const int32_t>() + walk.begin();
+    row.x_scale = *call.in[In::x_scale].as<const float>();
+    row.w_scale = w_scale.as<const float>()[w_scale.size() == 1 ? 0 : walk.channel()];
+    row.activation = state.activation;
+    row.alpha = state.alpha;
+    row.dst = call.out[DequantizeAccumulator::out::out_].as<float>() + walk.begin();
+    row.past_caches = past_caches(acc.size());
+    state.row(row);
+  }
+  if (past_caches(acc.size())) hwy::FlushStream();
+  return {};
+}
+
+}  // namespace
+}  // namespace training
+
+extern const Kernel cpu_dequantize_accumulator_planes{"planes", accept_simd, training::prepare_dequantize_accumulator,
+                                                      training::run_dequantize_accumulator};
+
+}  // namespace halfstep::kernels
+#endif

@@ -1,0 +1,289 @@
+// Backward passes of requantizations on vectors.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halfstep/kernels/codes/training/cpu/gradients.cpp"
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "halfstep/kernels/codes/training/cpu/rows.h"
+#include "halfstep/kernels/codes/training/gradient.h"
+#include "halfstep/kernels/codes/training/layer_parameters.h"
+#include "halfstep/kernels/common/channels.h"
+#include "halfstep/kernels/common/simd/dispatch.h"
+#include "halfstep/kernels/ops.h"
+#include "hwy/cache_control.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// behind Highway's own headers: it is compiled once for every target
+#include "halfstep/kernels/codes/training/cpu/stream-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::training::HWY_NAMESPACE {
+
+using Doubles = hn::Repartition<double, Ints>;
+using DoubleVec = hn::Vec<Doubles>;
+
+/// The lower or upper half of int32 or float lanes, in double.
+template <bool kUpper, class V>
+DoubleVec half_of(V v) {
+  const hn::Half<hn::DFromV<V>> half;
+  if constexpr (kUpper) {
+    return hn::PromoteTo(Doubles(), hn::UpperHalf(half, v));
+  } else {
+    return hn::PromoteTo(Doubles(), hn::LowerHalf(half, v));
+  }
+}
+
+/// out_grad * slope for half of a vector of elements; r in steps of the scale.
+template <bool kUpper>
+DoubleVec scale_terms(const BackwardRule& rule, FloatVec out_grad, IntVec code, DoubleVec r) {
+  const Doubles d;
+  const DoubleVec codes = half_of<kUpper>(code);
+  const DoubleVec inside = codes - hn::Set(d, static_cast<double>(rule.zero_point)) - r;
+  const auto below = hn::Lt(codes, hn::Set(d, static_cast<double>(rule.clamp.low)));
+  const auto above = hn::Gt(codes, hn::Set(d, static_cast<double>(rule.clamp.high)));
+  const DoubleVec slope =
+      hn::IfThenElse(below, hn::Set(d, rule.low_slope), hn::IfThenElse(above, hn::Set(d, rule.high_slope), inside));
+  return half_of<kUpper>(out_grad) * slope;
+}
+
+/// out_grad where `code` (or accumulator) lies within `clamp`, else 0.
+FloatVec masked(const arith::Clamp& clamp, FloatVec out_grad, IntVec code) {
+  const Ints d;
+  const auto outside = hn::Or(hn::Lt(code, hn::Set(d, clamp.low)), hn::Gt(code, hn::Set(d, clamp.high)));
+  return hn::IfThenZeroElse(hn::RebindMask(Floats(), outside), out_grad);
+}
+
+template <bool kUpper>
+DoubleVec accumulator_terms(const GradientRow& row, const BackwardRule& rule, FloatVec out_grad, IntVec acc,
+                            IntVec code) {
+  const Doubles d;
+  const DoubleVec sum = half_of<kUpper>(acc);
+  const DoubleVec factor =
+      hn::IfThenElse(hn::Lt(sum, hn::Zero(d)), hn::Set(d, row.factor * row.alpha), hn::Set(d, row.factor));
+  return scale_terms<kUpper>(rule, out_grad, code, sum * factor);
+}
+
+DoubleVec accumulator_lanes(const GradientRow& row, const BackwardRule& rule, const float* out_grads,
+                            const int32_t* accs, float* grads, bool stream) {
+  const FloatVec out_grad = hn::LoadU(Floats(), out_grads);
+  const IntVec acc = hn::LoadU(Ints(), accs);
+  const IntVec code = code_of(acc, *row.requantizer, rule.zero_point);
+  const auto negative = hn::RebindMask(Floats(), hn::Lt(acc, hn::Zero(Ints())));
+  const FloatVec slope =
+      hn::IfThenElse(negative, hn::Set(Floats(), static_cast<float>(row.alpha)), hn::Set(Floats(), 1.0F));
+  put(masked(rule.clamp, out_grad * slope, code), Floats(), grads, stream);
+  return accumulator_terms<false>(row, rule, out_grad, acc, code) +
+         accumulator_terms<true>(row, rule, out_grad, acc, code);
+}
+
+DoubleVec code_lanes(const GradientRow& row, const BackwardRule& rule, const float* out_grads, const int32_t* codes,
+                     const float* reals, float* grads, bool stream) {
+  const FloatVec out_grad = hn::LoadU(Floats(), out_grads);
+  const IntVec code = hn::LoadU(Ints(), codes);
+  const FloatVec real = hn::LoadU(Floats(), reals);
+  put(masked(rule.clamp, out_grad, code), Floats(), grads, stream);
+  const DoubleVec factor = hn::Set(Doubles(), row.factor);
+  return scale_terms<false>(rule, out_grad, code, half_of<false>(real) * factor) +
+         scale_terms<true>(rule, out_grad, code, half_of<true>(real) * factor);
+}
+
+/// Gradients of a row; returns the sum of the scale's terms. What is left of the last vector is filled up with zeros of
+/// out_grad.
+template <bool kAccumulators>
+double gradient_row(const GradientRow& row, const BackwardRule& rule) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
+  const auto at = [&](const float* out_grad, const int32_t* codes, const float* real, float* grad, bool stream) {
+    if constexpr (kAccumulators) {
+      return accumulator_lanes(row, rule, out_grad, codes, grad, stream);
+    } else {
+      return code_lanes(row, rule, out_grad, codes, real, grad, stream);
+    }
+  };
+  const bool stream = may_stream(row.past_caches, row.grad);
+  DoubleVec sum = hn::Zero(Doubles());
+  int64_t i = 0;
+  for (; i + lanes <= row.size; i += lanes)
+    sum = sum + at(row.out_grad + i, row.codes + i, kAccumulators ? nullptr : row.real + i, row.grad + i, stream);
+  if (i < row.size) {
+    constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
+    float out_grad[kMostLanes] = {}, real[kMostLanes] = {}, grad[kMostLanes];
+    int32_t codes[kMostLanes] = {};
+    std::copy(row.out_grad + i, row.out_grad + row.size, out_grad);
+    std::copy(row.codes + i, row.codes + row.size, codes);
+    if (!kAccumulators) std::copy(row.real + i, row.real + row.size, real);
+    sum = sum + at(out_grad, codes, real, grad, false);
+    std::copy_n(grad, row.size - i, row.grad + i);
+  }
+  return hn::GetLane(hn::SumOfLanes(Doubles(), sum));
+}
+
+/// Gradients of a row alone, for a scale that nothing moves.
+double masked_row(const GradientRow& row, const BackwardRule&) {
+  const Floats d;
+  const Ints ints;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const FloatVec alpha = hn::Set(d, static_cast<float>(row.alpha));
+  const auto at = [&](FloatVec out_grad, IntVec code) {
+    const auto negative = hn::RebindMask(d, hn::Lt(code, hn::Zero(ints)));
+    return masked(row.inside, row.alpha == 1.0 ? out_grad : hn::IfThenElse(negative, out_grad * alpha, out_grad), code);
+  };
+  const bool stream = may_stream(row.past_caches, row.grad);
+  int64_t i = 0;
+  for (; i + lanes <= row.size; i += lanes)
+    put(at(hn::LoadU(d, row.out_grad + i), hn::LoadU(ints, row.codes + i)), d, row.grad + i, stream);
+  const auto rest = hn::FirstN(d, static_cast<size_t>(row.size - i));
+  const IntVec codes = hn::MaskedLoad(hn::RebindMask(ints, rest), ints, row.codes + i);
+  hn::BlendedStore(at(hn::MaskedLoad(rest, d, row.out_grad + i), codes), rest, d, row.grad + i);
+  return 0.0;
+}
+
+}  // namespace halfstep::kernels::training::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halfstep::kernels {
+namespace training {
+namespace {
+
+using GradientFunction = double (*)(const GradientRow& row, const BackwardRule& rule);
+
+template <class Typed>
+struct GradientState {
+  GradientState(const Problem& problem, GradientFunction chosen)
+      : rule(requantize_rule(Typed(problem.attributes))),
+        gradient_scale(Typed(problem.attributes).gradient_scale),
+        row(chosen) {}
+  RequantizeRule rule;
+  double gradient_scale;
+  GradientFunction row;
+};
+
+/// Partial sums of the pieces, which the last phase adds in order.
+double* partial_sums(const Call& call) { return reinterpret_cast<double*>(call.scratch); }
+size_t partial_bytes(int64_t pieces) { return static_cast<size_t>(pieces) * sizeof(double); }
+
+void store_scale_grad(const Call& call, int64_t size, double gradient_scale, float* scale_grad) {
+  double sum = 0.0;
+  for (int64_t piece = 0; gradient_scale != 0.0 && piece < pieces_of(size); ++piece) sum += partial_sums(call)[piece];
+  *scale_grad = static_cast<float>(gradient_scale * sum);
+}
+
+/// What phase 0 derives of a channel.
+struct ChannelFactor {
+  arith::Requantizer requantizer;
+  double factor;
+  arith::Clamp inside;  ///< of accumulators
+};
+
+Plan prepare_requantize_grad(const Problem& problem) {
+  const Dims& acc = problem.in[RequantizeGrad::in::acc]->dims;
+  const int64_t pieces = pieces_of(count_elements(acc));
+  const bool is_fixed = RequantizeGrad(problem.attributes).gradient_scale == 0.0;
+  const auto row =
+      is_fixed ? HS_SIMD_CHOOSE(problem.level, masked_row) : HS_SIMD_CHOOSE(problem.level, gradient_row<true>);
+  return {.state = std::make_shared<GradientState<RequantizeGrad>>(problem, row),
+          .scratch = partial_bytes(pieces) + static_cast<size_t>(acc[1]) * sizeof(ChannelFactor),
+          .phases = {1, pieces, 1}};
+}
+
+BackwardRule backward_rule(const Call& call, const RequantizeRule& rule) {
+  using In = RequantizeGrad::in;
+  return {rule, *call.in[In::y_scale].as<const float>(), *call.in[In::y_zero_point].as<const int32_t>()};
+}
+
+Status derive_channels(const Call& call, const RequantizeRule& rule, int64_t channels, ChannelFactor* factors) {
+  using In = RequantizeGrad::in;
+  const ConstView& w_scale = call.in[In::w_scale];
+  const float x_scale = *call.in[In::x_scale].as<const float>(), y_scale = *call.in[In::y_scale].as<const float>();
+  for (int64_t c = 0; c < channels; ++c) {
+    const float scale = w_scale.as<const float>()[w_scale.size() == 1 ? 0 : c];
+    ChannelFactor& factor = *std::construct_at(factors + c);
+    factor.factor = arith::product_factor(rule.form, x_scale, scale, y_scale);
+    Status status = rule.backward().for_layer({x_scale, scale, y_scale}, factor.requantizer);
+    if (!status.ok()) return of_channel(status, c);
+    factor.inside = backward_rule(call, rule).accumulators(factor.requantizer);
+  }
+  return {};
+}
+
+Status run_requantize_grad(const Call& call, int phase, int64_t piece) {
+  using In = RequantizeGrad::in;
+  const auto& state = state_of<GradientState<RequantizeGrad>>(call);
+  const ConstView& acc = call.in[In::acc];
+  const Channels channels = Channels::of(acc.dims, 1);
+  auto* factors = reinterpret_cast<ChannelFactor*>(call.scratch + partial_bytes(pieces_of(acc.size())));
+  if (phase == 0) return derive_channels(call, state.rule, channels.count, factors);
+  if (phase == 2) {
+    store_scale_grad(call, acc.size(), state.gradient_scale, call.out[RequantizeGrad::out::scale_grad].as<float>());
+    return {};
+  }
+  const BackwardRule backward = backward_rule(call, state.rule);
+  RunWalk walk(channels, piece * kPieceElements, std::min(acc.size(), (piece + 1) * kPieceElements));
+  double sum = 0.0;
+  while (walk.next()) {
+    GradientRow row;
+    row.inside = factors[walk.channel()].inside;
+    row.requantizer = &factors[walk.channel()].requantizer;
+    row.factor = factors[walk.channel()].factor;
+    if (state.rule.activation == arith::Activation::leaky_relu) row.alpha = state.rule.alpha;
+    row.size = walk.size();
+    row.out_grad = call.in[In::out_grad].as<const float>() + walk.begin();
+    row.codes = acc.as<const int32_t>() + walk.begin();
+    row.grad = call.out[RequantizeGrad::out::acc_grad].as<float>() + walk.begin();
+    sum += state.row(row, backward);
+  }
+  partial_sums(call)[piece] = sum;
+  return {};
+}
+
+Plan prepare_clamp_grad(const Problem& problem) {
+  const int64_t pieces = pieces_of(count_elements(problem.in[ClampGrad::in::out_grad]->dims));
+  const bool is_fixed = ClampGrad(problem.attributes).gradient_scale == 0.0;
+  const auto row =
+      is_fixed ? HS_SIMD_CHOOSE(problem.level, masked_row) : HS_SIMD_CHOOSE(problem.level, gradient_row<false>);
+  return {.state = std::make_shared<GradientState<ClampGrad>>(problem, row),
+          .scratch = partial_bytes(pieces),
+          .phases = {pieces, 1}};
+}
+
+Status run_clamp_grad(const Call& call, int phase, int64_t piece) {
+  using In = ClampGrad::in;
+  const auto& state = state_of<GradientState<ClampGrad>>(call);
+  const int64_t size = call.in[In::out_grad].size();
+  if (phase == 1) {
+    store_scale_grad(call, size, state.gradient_scale, call.out[ClampGrad::out::scale_grad].as<float>());
+    return {};
+  }
+  const float y_scale = *call.in[In::y_scale].as<const float>();
+  const BackwardRule backward(state.rule, y_scale, *call.in[In::y_zero_point].as<const int32_t>());
+  const int64_t begin = piece * kPieceElements;
+  GradientRow row;
+  row.inside = backward.clamp;
+  row.factor = 1.0 / static_cast<double>(y_scale);
+  row.size = std::min(size - begin, kPieceElements);
+  row.out_grad = call.in[In::out_grad].as<const float>() + begin;
+  row.codes = call.in[In::unclamped].as<const int32_t>() + begin;
+  row.real = call.in[In::real].as<const float>() + begin;
+  row.grad = call.out[ClampGrad::out::value_grad].as<float>() + begin;
+  row.past_caches = past_caches(size);
+  partial_sums(call)[piece] = state.row(row, backward);
+  if (row.past_caches) hwy::FlushStream();
+  return {};
+}
+
+Verdict accept_sums(const Problem& problem) {
+  if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
+  return accept_simd(problem);
+}
+
+}  // namespace
+}  // namespace training
+
+extern const Kernel cpu_requantize_grad_planes{"planes", training::accept_sums, training::prepare_requantize_grad,
+                                               training::run_requantize_grad};
+extern const Kernel cpu_clamp_grad_chunks{"chunks", training::accept_sums, training::prepare_clamp_grad,
+                                          training::run_clamp_grad};
+
+}  // namespace halfstep::kernels
+#endif

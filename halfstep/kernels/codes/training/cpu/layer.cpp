@@ -1,0 +1,207 @@
+#include "halfstep/kernels/codes/training/cpu/layer.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "halfstep/base/divide.h"
+#include "halfstep/base/tensor.h"
+#include "halfstep/kernels/codes/training/cpu/rows.h"
+#include "halfstep/kernels/codes/training/layer_parameters.h"
+#include "halfstep/kernels/common/codes.h"
+#include "hwy/cache_control.h"
+
+namespace halfstep::kernels::training {
+namespace {
+
+using In = QuantizedConv2d::in;
+using Out = QuantizedConv2d::out;
+
+/// Multiplications of a piece: long beside the microseconds that a library call costs, short beside a layer.
+constexpr int64_t kPieceWork = int64_t{1} << 23;
+/// A layer of few images is cut by output channels until it has this many pieces.
+constexpr int64_t kFewPieces = 8;
+/// Output channels of a part, where there are no groups, are a multiple of this: the library blocks them.
+constexpr int64_t kOutputBlock = 32;
+
+struct State {
+  State(const Layer& cut_layer, const Cut& layer_cut, std::unique_ptr<const Accumulator> chosen, CpuLevel level)
+      : layer(cut_layer), cut(layer_cut), accumulator(std::move(chosen)), rows(row_functions(level)) {}
+
+  size_t step_bytes() const { return aligned(static_cast<size_t>(layer.geometry.o) * sizeof(Step)); }
+  size_t sums_bytes(int64_t images) const {
+    return aligned(static_cast<size_t>(images * cut.outputs * layer.pixels()) * sizeof(int32_t));
+  }
+  size_t tile_bytes() const { return sums_bytes(cut.images); }
+  /// One output channel of a matrix product: sums, then codes. Or the planes of an image of a tile that has them last.
+  size_t column_bytes() const {
+    if (layer.linear) return aligned(static_cast<size_t>(cut.images) * 6);
+    return accumulator->channels_last() ? sums_bytes(1) : 0;
+  }
+
+  const Step* steps(const Call& call) const { return reinterpret_cast<const Step*>(call.scratch); }
+  int32_t* tile(const Call& call) const { return reinterpret_cast<int32_t*>(call.worker_scratch); }
+  std::byte* column(const Call& call) const { return call.worker_scratch + tile_bytes(); }
+  Workspace workspace(const Call& call) const {
+    return {call.scratch + step_bytes(), call.worker_scratch + tile_bytes() + column_bytes()};
+  }
+  void requantize(const RequantizeRow& row) const { rows.requantize(layer.out, row); }
+
+  Layer layer;
+  Cut cut;
+  std::unique_ptr<const Accumulator> accumulator;
+  const RowFunctions& rows;
+};
+
+/// Modulo 2^32, as accumulators are.
+int32_t weight_sum(const int8_t* weights, int64_t count) {
+  int32_t sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += weights[i];
+  return sum;
+}
+
+Status derive(const State& state, const Call& call) {
+  const LayerOperands scales(call);
+  if (Status status = check_zero_point(scales.x_zero_point, state.layer.x); !status.ok()) return status;
+  const auto* weights = call.in[In::w].as<const int8_t>();
+  const int64_t filter = state.layer.geometry.filter();
+  const arith::EngineLayer engine_layer = state.layer.engine_layer();
+  const bool adds_bias = !arith::traits(state.layer.rule.form).is_engine;
+  auto* steps = reinterpret_cast<Step*>(call.scratch);
+  for (int64_t o = 0; o < state.layer.geometry.o; ++o) {
+    Step& step = *std::construct_at(steps + o);
+    if (Status status = scales.derive(state.layer.rule, engine_layer, o, step.requantizer); !status.ok()) return status;
+    uint32_t correction = 0;
+    if (state.accumulator->raw_codes())
+      correction -=
+          static_cast<uint32_t>(scales.x_zero_point) * static_cast<uint32_t>(weight_sum(weights + o * filter, filter));
+    const int32_t bias = scales.bias_code(o);
+    step.shown_bias = adds_bias ? 0 : bias;
+    step.bias = static_cast<int32_t>(correction + static_cast<uint32_t>(adds_bias ? bias : 0));
+  }
+  return state.accumulator->pack(weights, state.workspace(call));
+}
+
+RequantizeRow row_of(const State& state, const LayerOperands& scales) {
+  RequantizeRow row;
+  row.zero_point = scales.y_zero_point;
+  row.clamp = state.layer.rule.clamp(scales.y_scale, scales.y_zero_point);
+  return row;
+}
+
+void* code_at(const State& state, const View& out, int64_t index) {
+  return out.as<std::byte>() + (is_wide(state.layer.out) ? 2 * index : index);
+}
+
+void finish_planes(const State& state, const Call& call, const Piece& piece) {
+  RequantizeRow row = row_of(state, LayerOperands(call));
+  row.size = state.layer.pixels();
+  const int32_t* image = state.tile(call);
+  auto* planes = reinterpret_cast<int32_t*>(state.column(call));
+  const View& acc = call.out[Out::acc];
+  row.past_caches = acc.present() && past_caches(acc.size());
+  for (int64_t n = piece.image; n < piece.image + piece.images; ++n, image += piece.outputs * row.size) {
+    row.sums = image;
+    if (state.accumulator->channels_last()) {
+      state.rows.transpose(image, row.size, piece.outputs, planes);
+      row.sums = planes;
+    }
+    for (int64_t o = piece.output; o < piece.output + piece.outputs; ++o) {
+      const int64_t index = (n * state.layer.geometry.o + o) * row.size;
+      row.step = state.steps(call)[o];
+      row.acc = acc.present() ? acc.as<int32_t>() + index : nullptr;
+      row.codes = code_at(state, call.out[Out::out_], index);
+      state.requantize(row);
+      row.sums += row.size;
+    }
+  }
+  if (row.past_caches) hwy::FlushStream();
+}
+
+/// Column by column: a channel's numbers are uniform along a row of the requantization.
+void finish_matrix(const State& state, const Call& call, const Piece& piece) {
+  RequantizeRow row = row_of(state, LayerOperands(call));
+  auto* sums = reinterpret_cast<int32_t*>(state.column(call));
+  row.size = piece.images;
+  row.sums = row.acc = sums;
+  row.codes = sums + state.cut.images;
+  const View& acc = call.out[Out::acc];
+  const int64_t all = state.layer.geometry.o;
+  for (int64_t k = 0; k < piece.outputs; ++k) {
+    for (int64_t n = 0; n < piece.images; ++n) sums[n] = state.tile(call)[n * piece.outputs + k];
+    row.step = state.steps(call)[piece.output + k];
+    state.requantize(row);
+    const int64_t first = piece.image * all + piece.output + k;
+    for (int64_t n = 0; acc.present() && n < piece.images; ++n) acc.as<int32_t>()[first + n * all] = sums[n];
+    for (int64_t n = 0; n < piece.images; ++n) {
+      if (is_wide(state.layer.out)) {
+        call.out[Out::out_].as<uint16_t>()[first + n * all] = static_cast<const uint16_t*>(row.codes)[n];
+      } else {
+        call.out[Out::out_].as<uint8_t>()[first + n * all] = static_cast<const uint8_t*>(row.codes)[n];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Layer::Layer(const Problem& problem) : linear(problem.in[In::x]->dims.size() == 2) {
+  const Dims& x_dims = problem.in[In::x]->dims;
+  const Type& w = *problem.in[In::w];
+  x = problem.in[In::x]->dtype;
+  out = problem.out[Out::out_]->dtype;
+  largest_weight = w.dtype == DType::i4 ? 8 : 128;
+  if (linear) {
+    geometry = {x_dims[0], x_dims[1], 1, 1, w.dims[0], 1, 1, 1, 1, 1, {1, 1}, {1, 1}, {0, 0, 0, 0}};
+    rule = requantize_rule(QuantizedLinear(problem.attributes));
+  } else {
+    const QuantizedConv2d attributes(problem.attributes);
+    geometry = conv_geometry(attributes, x_dims, w.dims, problem.out[Out::out_]->dims);
+    rule = requantize_rule(attributes);
+  }
+}
+
+Cut::Cut(const Layer& layer) : all_images_(layer.geometry.n), all_outputs_(layer.geometry.o) {
+  const ConvGeometry& g = layer.geometry;
+  const int64_t image_work = std::max<int64_t>(1, g.image_flops() / 2);
+  images = std::clamp<int64_t>(kPieceWork / image_work, 1, std::max<int64_t>(1, g.n));
+  image_parts = ceil_div(g.n, images);
+  const int64_t work = images * image_work;
+  const int64_t wanted = image_parts >= kFewPieces ? 1 : std::min(kFewPieces, work / kPieceWork + 1);
+  const int64_t block = g.groups > 1 ? g.group_out() : kOutputBlock;
+  outputs = std::min(g.o, ceil_div(ceil_div(g.o, block), wanted) * block);
+  output_parts = ceil_div(g.o, outputs);
+}
+
+Piece Cut::piece(int64_t index) const {
+  Piece piece;
+  piece.image = index / output_parts * images;
+  piece.images = std::min(images, all_images_ - piece.image);
+  piece.output = index % output_parts * outputs;
+  piece.outputs = std::min(outputs, all_outputs_ - piece.output);
+  return piece;
+}
+
+Plan prepare_layer(const Problem& problem, const Layer& layer, const Cut& cut,
+                   std::unique_ptr<const Accumulator> accumulator) {
+  auto state = std::make_shared<State>(layer, cut, std::move(accumulator), problem.level);
+  Plan plan;
+  plan.scratch = state->step_bytes() + state->accumulator->shared_bytes();
+  plan.worker_scratch = state->tile_bytes() + state->column_bytes() + state->accumulator->worker_bytes();
+  plan.phases = {1, cut.pieces()};
+  plan.state = std::move(state);
+  return plan;
+}
+
+Status run_layer(const Call& call, int phase, int64_t piece) {
+  const auto& state = state_of<State>(call);
+  if (phase == 0) return derive(state, call);
+  const AccumulateCall accumulate{call.in[In::x].data, call.in[In::w].as<const int8_t>(),
+                                  *call.in[In::x_zero_point].as<const int32_t>()};
+  Status status = state.accumulator->accumulate(accumulate, piece, state.workspace(call), state.tile(call));
+  if (!status.ok()) return status;
+  const Piece part = state.cut.piece(piece);
+  state.layer.linear ? finish_matrix(state, call, part) : finish_planes(state, call, part);
+  return {};
+}
+
+}  // namespace halfstep::kernels::training

@@ -1,0 +1,202 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halfstep/kernels/codes/training/cpu/rows.cpp"
+#include "halfstep/kernels/codes/training/cpu/rows.h"
+
+#include <algorithm>
+
+#include "halfstep/kernels/common/codes.h"
+#include "halfstep/kernels/common/simd/dispatch.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// behind Highway's own headers: it is compiled once for every target
+#include "halfstep/kernels/codes/training/cpu/stream-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::training::HWY_NAMESPACE {
+
+int64_t lanes() { return static_cast<int64_t>(hn::Lanes(Ints())); }
+
+/// What the elements of a row share.
+template <class Lanes, class Code>
+struct RowLanes {
+  Lanes code_of;
+  IntVec bias, shown_bias, low, high;
+
+  RowLanes(const RequantizeRow& row, const Lanes& lanes)
+      : code_of(lanes),
+        bias(hn::Set(Ints(), row.step.bias)),
+        shown_bias(hn::Set(Ints(), row.step.shown_bias)),
+        low(hn::Set(Ints(), row.clamp.low)),
+        high(hn::Set(Ints(), row.clamp.high)) {}
+
+  void operator()(const int32_t* sums, int32_t* acc, bool stream, Code* codes) const {
+    const Ints d;
+    const hn::Rebind<Code, Ints> narrow;
+    const IntVec sum = hn::LoadU(d, sums) + bias;
+    if (acc != nullptr) put(sum + shown_bias, d, acc, stream);
+    hn::StoreU(hn::DemoteTo(narrow, hn::Min(hn::Max(code_of(sum), low), high)), narrow, codes);
+  }
+};
+
+template <class Code, class Lanes>
+void requantize_by(const RequantizeRow& row, const Lanes& of) {
+  const RowLanes<Lanes, Code> requantize(row, of);
+  const int32_t* sums_of_row = row.sums;
+  int32_t* acc = row.acc;
+  auto* codes = static_cast<Code*>(row.codes);
+  const bool stream = may_stream(row.past_caches, acc);
+  const int64_t size = row.size;
+  int64_t i = 0;
+  for (; i + lanes() <= size; i += lanes())
+    requantize(sums_of_row + i, acc == nullptr ? nullptr : acc + i, stream, codes + i);
+  if (i == size) return;
+  constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
+  int32_t sums[kMostLanes] = {};
+  Code rest[kMostLanes];
+  std::copy(sums_of_row + i, sums_of_row + size, sums);
+  requantize(sums, sums, false, rest);
+  std::copy_n(rest, size - i, codes + i);
+  if (acc != nullptr) std::copy_n(sums, size - i, acc + i);
+}
+
+void requantize_row(DType codes, const RequantizeRow& row) {
+  with_codes(codes, [&]<class Code>() {
+    with_lanes(row.step.requantizer, row.zero_point, [&](const auto& lanes) { requantize_by<Code>(row, lanes); });
+  });
+}
+
+template <class Code>
+void subtract_as(const Code* src, int64_t size, int32_t zero_point, float* dst) {
+  const hn::Rebind<Code, Ints> narrow;
+  int64_t i = 0;
+  for (; i + lanes() <= size; i += lanes()) {
+    const IntVec code = hn::PromoteTo(Ints(), hn::LoadU(narrow, src + i)) - hn::Set(Ints(), zero_point);
+    hn::StoreU(hn::ConvertTo(Floats(), code), Floats(), dst + i);
+  }
+  for (; i < size; ++i) dst[i] = static_cast<float>(src[i] - zero_point);
+}
+
+void subtract(DType codes, const void* src, int64_t size, int32_t zero_point, float* dst) {
+  if (codes == DType::u8) return subtract_as(static_cast<const uint8_t*>(src), size, zero_point, dst);
+  subtract_as(static_cast<const int8_t*>(src), size, zero_point, dst);
+}
+
+template <class Code>
+void split_as(const Code* src, int64_t size, int32_t zero_point, float* low, float* high) {
+  const hn::Rebind<Code, Ints> narrow;
+  int64_t i = 0;
+  for (; i + lanes() <= size; i += lanes()) {
+    const IntVec code = hn::PromoteTo(Ints(), hn::LoadU(narrow, src + i)) - hn::Set(Ints(), zero_point);
+    hn::StoreU(hn::ConvertTo(Floats(), hn::And(code, hn::Set(Ints(), 255))), Floats(), low + i);
+    hn::StoreU(hn::ConvertTo(Floats(), hn::ShiftRight<8>(code)), Floats(), high + i);
+  }
+  for (; i < size; ++i) {
+    const int32_t code = src[i] - zero_point;
+    low[i] = static_cast<float>(code & 255);
+    high[i] = static_cast<float>(code >> 8);
+  }
+}
+
+void split(DType codes, const void* src, int64_t size, int32_t zero_point, float* low, float* high) {
+  if (codes == DType::u16) return split_as(static_cast<const uint16_t*>(src), size, zero_point, low, high);
+  split_as(static_cast<const int16_t*>(src), size, zero_point, low, high);
+}
+
+void add_whole(const float* src, int64_t size, int shift, bool first, int32_t* dst) {
+  int64_t i = 0;
+  for (; i + lanes() <= size; i += lanes()) {
+    const IntVec sum = hn::ShiftLeftSame(hn::ConvertTo(Ints(), hn::LoadU(Floats(), src + i)), shift);
+    hn::StoreU(first ? sum : sum + hn::LoadU(Ints(), dst + i), Ints(), dst + i);
+  }
+  for (; i < size; ++i) {
+    const uint32_t sum = static_cast<uint32_t>(static_cast<int32_t>(src[i])) << shift;
+    dst[i] = static_cast<int32_t>(first ? sum : sum + static_cast<uint32_t>(dst[i]));
+  }
+}
+
+/// Squares of four by four, each in registers; down to whole cache lines of dst before it goes on to the next columns,
+/// whose lines may fall on the same places of the cache.
+void transpose(const int32_t* src, int64_t rows, int64_t columns, int32_t* dst) {
+  constexpr int64_t kLine = 16;
+  const hn::FixedTag<int32_t, 4> d;
+  const hn::FixedTag<int64_t, 2> pairs;
+  const auto halves = [&](auto a, auto b, int64_t to) {
+    const auto left = hn::BitCast(pairs, a), right = hn::BitCast(pairs, b);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, left, right)), d, dst + to);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, left, right)), d, dst + to + rows);
+  };
+  const int64_t whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
+  const auto square = [&](int64_t r, int64_t c) {
+    const int32_t* from = src + r * columns + c;
+    const auto v0 = hn::LoadU(d, from), v1 = hn::LoadU(d, from + columns);
+    const auto v2 = hn::LoadU(d, from + 2 * columns), v3 = hn::LoadU(d, from + 3 * columns);
+    halves(hn::InterleaveLower(d, v0, v1), hn::InterleaveLower(d, v2, v3), c * rows + r);
+    halves(hn::InterleaveUpper(d, v0, v1), hn::InterleaveUpper(d, v2, v3), (c + 2) * rows + r);
+  };
+  for (int64_t line = 0; line < whole_rows; line += kLine) {
+    for (int64_t c = 0; c < whole_columns; c += 4) {
+      for (int64_t r = line; r < std::min(line + kLine, whole_rows); r += 4) square(r, c);
+    }
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c) dst[c * rows + r] = src[r * columns + c];
+  }
+}
+
+using Bytes = hn::FixedTag<uint8_t, 16>;
+
+/// vectors[i] element k becomes vectors[k] element i: each round turns the eight bits of both indices by one.
+void transpose_bytes(const uint8_t* src, int64_t step, uint8_t* square) {
+  const Bytes d;
+  hn::Vec<Bytes> a[16], b[16];
+  for (int k = 0; k < 16; ++k) a[k] = hn::LoadU(d, src + k * step);
+  const auto round = [&](const hn::Vec<Bytes>* from, hn::Vec<Bytes>* to) {
+    for (int k = 0; k < 8; ++k) {
+      to[2 * k] = hn::InterleaveLower(d, from[k], from[k + 8]);
+      to[2 * k + 1] = hn::InterleaveUpper(d, from[k], from[k + 8]);
+    }
+  };
+  round(a, b);
+  round(b, a);
+  round(a, b);
+  round(b, a);
+  for (int k = 0; k < 16; ++k) hn::StoreU(a[k], d, square + 16 * k);
+}
+
+void to_channels_last(const PlanesRow& row) {
+  const int64_t pixels = row.height * row.width;
+  alignas(64) uint8_t square[256];
+  for (int64_t c = 0; c < row.channels; c += 16) {
+    const uint8_t* planes = row.src + c * pixels;
+    int64_t x = 0, y = 0;
+    for (int64_t begin = 0; begin < pixels; begin += 16) {
+      const int64_t size = std::min<int64_t>(16, pixels - begin);
+      if (size == 16) {
+        transpose_bytes(planes + begin, pixels, square);
+      } else {
+        for (int64_t i = 0; i < 16 * size; ++i) square[i] = planes[i % 16 * pixels + begin + i / 16];
+      }
+      for (int64_t i = 0; i < size; ++i) {
+        std::copy_n(square + 16 * i, 16, row.dst + (y * row.line + x) * row.channels + c);
+        if (++x < row.width) continue;
+        x = 0;
+        ++y;
+      }
+    }
+  }
+}
+
+const RowFunctions& functions() {
+  static constexpr RowFunctions all = {requantize_row, subtract, split, add_whole, transpose, to_channels_last};
+  return all;
+}
+
+}  // namespace halfstep::kernels::training::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halfstep::kernels::training {
+const RowFunctions& row_functions(CpuLevel level) { return HS_SIMD_CHOOSE(level, functions)(); }
+
+}  // namespace halfstep::kernels::training
+#endif

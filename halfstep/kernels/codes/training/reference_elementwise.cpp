@@ -1,0 +1,145 @@
+// Sum, product, pool and rescaling of codes as docs/arithmetic.md, section 5, states them. `real` is in float32, left
+// to right.
+#include <map>
+#include <memory>
+
+#include "halfstep/arith/code.h"
+#include "halfstep/kernels/codes/average_window.h"
+#include "halfstep/kernels/codes/rule.h"
+#include "halfstep/kernels/codes/training/results.h"
+#include "halfstep/kernels/common/broadcast.h"
+#include "halfstep/kernels/ops.h"
+
+namespace halfstep::kernels {
+namespace {
+
+template <class Typed>
+Plan prepare_elements(const Problem& problem) {
+  return {.state = std::make_shared<RuleState<Typed>>(problem.attributes),
+          .phases = {pieces_of(count_elements(problem.out[0]->dims))}};
+}
+
+/// A value of codes.
+struct Operand {
+  Operand(const Call& call, int codes, int scale_at, int zero_point_at)
+      : scale(*call.in[scale_at].as<const float>()),
+        zero_point(*call.in[zero_point_at].as<const int32_t>()),
+        view(call.in[codes]) {}
+  float scale;
+  int32_t zero_point;
+  const ConstView& view;
+
+  int64_t steps(int64_t code) const { return code - zero_point; }
+  float real(int64_t code) const { return arith::real_of(static_cast<int32_t>(code), scale, zero_point); }
+};
+
+/// The operand y_scale and y_zero_point with the rule's clamp.
+template <class Typed>
+struct Target {
+  Target(const Call& call, const RequantizeRule& rule)
+      : scale(*call.in[Typed::in::y_scale].template as<const float>()),
+        zero_point(*call.in[Typed::in::y_zero_point].template as<const int32_t>()),
+        range(rule.clamp(scale, zero_point)) {}
+  float scale;
+  int32_t zero_point;
+  arith::Clamp range;
+
+  int32_t clamp(int64_t code) const { return range.apply(code); }
+};
+
+Status run_add(const Call& call, int, int64_t piece) {
+  using In = QuantizedAdd::in;
+  const auto& state = state_of<RuleState<QuantizedAdd>>(call);
+  const Operand a(call, In::a, In::a_scale, In::a_zero_point);
+  const Operand b(call, In::b, In::b_scale, In::b_zero_point);
+  const Target<QuantizedAdd> y(call, state.rule);
+  arith::SumRequantizer requantizer;
+  const arith::SumScales scales{a.scale, b.scale, y.scale, a.zero_point, b.zero_point, y.zero_point};
+  if (Status status = state.rule.for_sum(scales, requantizer); !status.ok()) return status;
+  std::visit(
+      [&](const auto& sum) {
+        const CodeReader a_codes(a.view), b_codes(b.view);
+        const auto element = [&](int64_t i) -> Requantized {
+          return {sum.code(a_codes[i], b_codes[i]), a.real(a_codes[i]) + b.real(b_codes[i])};
+        };
+        store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
+      },
+      requantizer);
+  return {};
+}
+
+Status run_mul(const Call& call, int, int64_t piece) {
+  using In = QuantizedMul::in;
+  const auto& state = state_of<RuleState<QuantizedMul>>(call);
+  const Operand a(call, In::a, In::a_scale, In::a_zero_point);
+  const Operand b(call, In::b, In::b_scale, In::b_zero_point);
+  const Target<QuantizedMul> y(call, state.rule);
+  arith::Requantizer requantizer;
+  if (Status status = state.rule.for_product(a.scale, b.scale, y.scale, requantizer); !status.ok()) return status;
+  const auto out = call.out[QuantizedMul::out::out_].dims;
+  const CodeReader a_codes(a.view), b_codes(b.view);
+  const auto element = [&](int64_t i) -> Requantized {
+    const int64_t a_code = a_codes[broadcast_index(a.view.dims, out, i)];
+    const int64_t b_code = b_codes[broadcast_index(b.view.dims, out, i)];
+    const int64_t acc = a.steps(a_code) * b.steps(b_code);
+    return {arith::requantize(requantizer, acc, y.zero_point), a.real(a_code) * b.real(b_code)};
+  };
+  store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
+  return {};
+}
+
+Status run_avg_pool2d(const Call& call, int, int64_t piece) {
+  using In = QuantizedAvgPool2d::in;
+  const auto& state = state_of<RuleState<QuantizedAvgPool2d>>(call);
+  const Operand x(call, In::x, In::x_scale, In::x_zero_point);
+  const Target<QuantizedAvgPool2d> y(call, state.rule);
+  const auto window = AverageWindow::of(state.attributes, x.view.dims, call.out[QuantizedAvgPool2d::out::out_].dims);
+  std::map<int64_t, arith::Requantizer> requantizers;  // by what a window divides by
+  for (const int64_t count : window.divisors()) {
+    Status status = state.rule.for_pool(x.scale, y.scale, count, requantizers[count]);
+    if (!status.ok()) return status;
+  }
+  const bool adds_reals = arith::traits(state.rule.form).adds_reals && !window.covers_image();
+  const FloatMean mean{x.scale, y.scale, x.zero_point, y.zero_point};
+  visit_codes(x.view, [&](const auto* codes) {
+    const auto element = [&](int64_t i) -> Requantized {
+      if (adds_reals) {
+        const float real = mean.of(window, codes, i);
+        return {mean.code(real), real};
+      }
+      int64_t sum = 0;
+      const int64_t count = window.divisor(window.visit(i, [&](int64_t k) { sum += x.steps(codes[k]); }));
+      return {arith::requantize(requantizers.at(count), sum, y.zero_point),
+              static_cast<float>(sum) * x.scale / static_cast<float>(count)};
+    };
+    store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
+  });
+  return {};
+}
+
+Status run_rescale(const Call& call, int, int64_t piece) {
+  using In = QuantizedRescale::in;
+  const auto& state = state_of<RuleState<QuantizedRescale>>(call);
+  const Operand x(call, In::x, In::x_scale, In::x_zero_point);
+  const Target<QuantizedRescale> y(call, state.rule);
+  arith::Requantizer requantizer;
+  if (Status status = state.rule.for_rescale(x.scale, y.scale, requantizer); !status.ok()) return status;
+  visit_codes(x.view, [&](const auto* codes) {
+    const auto element = [&](int64_t i) -> Requantized {
+      return {arith::requantize(requantizer, x.steps(codes[i]), y.zero_point), x.real(codes[i])};
+    };
+    store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
+  });
+  return {};
+}
+
+}  // namespace
+
+extern const Kernel reference_quantized_add{"reference", accept_all, prepare_elements<QuantizedAdd>, run_add};
+extern const Kernel reference_quantized_mul{"reference", accept_all, prepare_elements<QuantizedMul>, run_mul};
+extern const Kernel reference_quantized_avg_pool2d{"reference", accept_all, prepare_elements<QuantizedAvgPool2d>,
+                                                   run_avg_pool2d};
+extern const Kernel reference_quantized_rescale{"reference", accept_all, prepare_elements<QuantizedRescale>,
+                                                run_rescale};
+
+}  // namespace halfstep::kernels

@@ -1,0 +1,253 @@
+// observe_range on vectors. Errors are summed in the order of blocks.h, so every level gives the bits of the reference.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halfstep/kernels/quantizers/native/cpu/observe.cpp"
+#include "halfstep/kernels/common/simd/dispatch.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#include <memory>
+
+#include "halfstep/kernels/common/blocks.h"
+#include "halfstep/kernels/ops.h"
+#include "halfstep/kernels/quantizers/native/cpu/code-inl.h"
+#include "halfstep/kernels/quantizers/native/cpu/sums-inl.h"
+#include "halfstep/kernels/quantizers/native/observe.h"
+
+#ifndef HALFSTEP_KERNELS_QUANTIZE_CPU_OBSERVE_ONCE
+#define HALFSTEP_KERNELS_QUANTIZE_CPU_OBSERVE_ONCE
+namespace halfstep::kernels::native {
+
+/// Widens the range by a slice; infinities stay.
+using RangeSlice = void (*)(const float* src, int64_t size, Range& range);
+/// Adds the squared errors of a slice to the lanes.
+using ErrorSlice = void (*)(const arith::AffineParameters& parameters, const arith::CodeGrid& grid, const float* src,
+                            int64_t size, double* lanes);
+
+}  // namespace halfstep::kernels::native
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::native::HWY_NAMESPACE {
+
+using F32 = hn::ScalableTag<float>;
+
+struct ErrorTerm {
+  HWY_INLINE hn::Vec<F64> value(hn::Vec<Narrow> x) const {
+    const Narrow d;
+    const auto lowest = hn::Set(d, std::numeric_limits<float>::lowest());
+    const auto largest = hn::Set(d, std::numeric_limits<float>::max());
+    const auto finite = hn::Min(hn::Max(x, lowest), largest);
+    const auto real = coder.real(finite);
+    const auto error = hn::Sub(hn::PromoteTo(F64(), finite), hn::PromoteTo(F64(), real));
+    const auto wide = hn::PromoteTo(F64(), x);
+    return hn::IfThenElseZero(hn::Eq(wide, wide), hn::Mul(error, error));
+  }
+  HWY_INLINE auto full(int64_t i) const { return value(hn::LoadU(Narrow(), src + i)); }
+  HWY_INLINE auto part(int64_t i, size_t count) const { return value(load_part(src + i, count)); }
+  const Coder<Narrow, arith::Rounding::half_even, false>& coder;
+  const float* src;
+};
+
+void error_slice(const arith::AffineParameters& parameters, const arith::CodeGrid& grid, const float* src, int64_t size,
+                 double* lanes) {
+  const Coder<Narrow, arith::Rounding::half_even, false> coder(Narrow(), parameters.scale, parameters.zero_point,
+                                                               grid.code_min, grid.code_max);
+  add_to_lanes(lanes, size, ErrorTerm{coder, src});
+}
+
+void range_slice(const float* src, int64_t size, Range& range) {
+  const F32 d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto above = hn::Set(d, std::numeric_limits<float>::infinity());
+  const auto below = hn::Neg(above);
+  auto low = above;
+  auto high = below;
+  for (int64_t i = 0; i < size; i += lanes) {
+    const auto mask = hn::FirstN(d, static_cast<size_t>(std::min(lanes, size - i)));
+    const auto x = hn::MaskedLoad(mask, d, src + i);
+    const auto seen = hn::And(mask, hn::Eq(x, x));
+    low = hn::Min(low, hn::IfThenElse(seen, x, above));
+    high = hn::Max(high, hn::IfThenElse(seen, x, below));
+  }
+  range.low = std::min(range.low, hn::GetLane(hn::MinOfLanes(d, low)));
+  range.high = std::max(range.high, hn::GetLane(hn::MaxOfLanes(d, high)));
+}
+
+}  // namespace halfstep::kernels::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halfstep::kernels {
+namespace native {
+namespace {
+
+/// Scratch: the range of each channel, the range of each block of each operand, and for mse the errors of each block's
+/// candidates.
+struct Observe {
+  explicit Observe(const Problem& problem) : observer(problem) {
+    for (const Blocks& operand : observer.operands) {
+      first_block.push_back(blocks);
+      first_piece.push_back(pieces);
+      blocks += operand.count();
+      pieces += operand.pieces();
+    }
+    range_of_slice = HS_SIMD_CHOOSE(problem.level, range_slice);
+    error_of_slice = HS_SIMD_CHOOSE(problem.level, error_slice);
+  }
+  size_t ranges_bytes() const { return static_cast<size_t>(observer.channels + blocks) * sizeof(Range); }
+  size_t scratch_bytes() const {
+    const auto errors = observer.mse ? static_cast<size_t>(blocks * observer.candidates()) : 0;
+    return ranges_bytes() + errors * sizeof(double);
+  }
+  Range* channel_ranges(const Call& call) const { return reinterpret_cast<Range*>(call.scratch); }
+  Range* block_ranges(const Call& call) const { return channel_ranges(call) + observer.channels; }
+  double* errors(const Call& call) const { return reinterpret_cast<double*>(call.scratch + ranges_bytes()); }
+
+  Observer observer;
+  std::vector<int64_t> first_block, first_piece;  // of each operand
+  int64_t blocks = 0, pieces = 0;
+  RangeSlice range_of_slice = nullptr;
+  ErrorSlice error_of_slice = nullptr;
+};
+static_assert(sizeof(Range) == sizeof(double), "errors stay aligned behind ranges");
+
+Verdict accept_observe(const Problem& problem) {
+  if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
+  if (Verdict verdict = accept_observer(problem); !verdict) return verdict;
+  const int64_t axis = ObserveRange(problem.attributes).axis;
+  for (const Type* x : problem.in.subspan(ObserveRange::in::x)) {
+    if (Verdict verdict = accept_run(Channels::of(x->dims, axis)); !verdict) return verdict;
+  }
+  return accept();
+}
+
+Plan prepare_observe(const Problem& problem) {
+  auto state = std::make_shared<Observe>(problem);
+  if (state->observer.is_test) return {.state = state};
+  const int64_t pieces = std::max<int64_t>(1, state->pieces);
+  Plan plan{.state = state, .scratch = state->scratch_bytes(), .phases = {pieces, 1}};
+  if (state->observer.mse) {
+    plan.worker_scratch = static_cast<size_t>(state->observer.candidates()) * sizeof(SumLanes);
+    plan.phases = {pieces, 1, pieces, 1};
+  }
+  return plan;
+}
+
+/// visit(operand, block of the operand, block among all) for the blocks of a piece.
+template <class Visit>
+void for_each_block(const Observe& state, int64_t piece, Visit&& visit) {
+  size_t k = state.first_piece.size();
+  while (k > 0 && state.first_piece[k - 1] > piece) --k;
+  if (k == 0) return;
+  const Blocks& operand = state.observer.operands[--k];
+  const int64_t own = piece - state.first_piece[k];
+  for (int64_t block = operand.piece_begin(own); block < operand.piece_end(own); ++block)
+    visit(k, block, state.first_block[k] + block);
+}
+
+const float* operand_data(const Call& call, size_t k) { return call.in[ObserveRange::in::x + k].as<const float>(); }
+
+void find_ranges(const Call& call, const Observe& state, int64_t piece) {
+  for_each_block(state, piece, [&](size_t k, int64_t block, int64_t index) {
+    Range range;
+    state.observer.operands[k].for_each_slice(block, [&](int64_t begin, int64_t size, int64_t) {
+      state.range_of_slice(operand_data(call, k) + begin, size, range);
+    });
+    state.block_ranges(call)[index] = range;
+  });
+}
+
+/// visit(index among all blocks) for the blocks of a channel in one operand, in order.
+template <class Visit>
+void for_each_block_of(const Observe& state, size_t k, int64_t channel, Visit&& visit) {
+  const int64_t per_channel = state.observer.operands[k].per_channel();
+  for (int64_t b = 0; b < per_channel; ++b) visit(state.first_block[k] + channel * per_channel + b);
+}
+
+Range batch_range(const Call& call, const Observe& state, int64_t channel) {
+  Range batch;
+  for (size_t k = 0; k < state.observer.operands.size(); ++k) {
+    for_each_block_of(state, k, channel, [&](int64_t index) {
+      const Range& part = state.block_ranges(call)[index];
+      batch.low = std::min(batch.low, part.low);
+      batch.high = std::max(batch.high, part.high);
+    });
+  }
+  if (!batch.seen()) return batch;
+  return {finite_value(batch.low) + 0.0F, finite_value(batch.high) + 0.0F};  // -0 becomes 0, as in the reference
+}
+
+/// A multiple of kSumLanes, small enough that a slice stays in the first-level cache for all candidates.
+constexpr int64_t kTile = 1024;
+
+void find_errors(const Call& call, const Observe& state, int64_t piece) {
+  const Observer& observer = state.observer;
+  const int count = observer.candidates();
+  for_each_block(state, piece, [&](size_t k, int64_t block, int64_t index) {
+    const Range batch = state.channel_ranges(call)[observer.operands[k].channel_of(block)];
+    if (!batch.seen()) return;
+    auto* lanes = reinterpret_cast<SumLanes*>(call.worker_scratch);
+    arith::AffineParameters parameters[kMaxCandidates];
+    for (int i = 0; i < count; ++i) {
+      const Range candidate = observer.candidate(batch, i);
+      parameters[i] = arith::parameters_of(candidate.low, candidate.high, observer.grid);
+      lanes[i].fill(0.0);
+    }
+    observer.operands[k].for_each_slice(block, [&](int64_t begin, int64_t size, int64_t) {
+      for (int64_t at = 0; at < size; at += kTile) {
+        const float* src = operand_data(call, k) + begin + at;
+        for (int i = 0; i < count; ++i)
+          state.error_of_slice(parameters[i], observer.grid, src, std::min(kTile, size - at), lanes[i].data());
+      }
+    });
+    for (int i = 0; i < count; ++i) state.errors(call)[index * count + i] = sum_of_lanes(lanes[i]);
+  });
+}
+
+Range best_range(const Call& call, const Observe& state, int64_t channel) {
+  const Observer& observer = state.observer;
+  const Range batch = state.channel_ranges(call)[channel];
+  if (!batch.seen()) return batch;
+  const int count = observer.candidates();
+  double errors[kMaxCandidates] = {};
+  for (size_t k = 0; k < observer.operands.size(); ++k) {
+    double sums[kMaxCandidates] = {};
+    for_each_block_of(state, k, channel, [&](int64_t index) {
+      for (int i = 0; i < count; ++i) sums[i] += state.errors(call)[index * count + i];
+    });
+    for (int i = 0; i < count; ++i) errors[i] += sums[i];
+  }
+  return observer.candidate(batch, best_candidate(errors, count));
+}
+
+Status run_observe(const Call& call, int phase, int64_t piece) {
+  const auto& state = state_of<Observe>(call);
+  if (state.observer.is_test) return {};
+  switch (phase) {
+    case 0: find_ranges(call, state, piece); break;
+    case 1:
+      for (int64_t c = 0; c < state.observer.channels; ++c) {
+        const Range batch = batch_range(call, state, c);
+        if (state.observer.mse) {
+          state.channel_ranges(call)[c] = batch;
+        } else {
+          update_channel(call, state.observer, c, batch);
+        }
+      }
+      break;
+    case 2: find_errors(call, state, piece); break;
+    default:
+      for (int64_t c = 0; c < state.observer.channels; ++c)
+        update_channel(call, state.observer, c, best_range(call, state, c));
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace native
+
+extern const Kernel cpu_observe_range_chunks{"chunks", native::accept_observe, native::prepare_observe,
+                                             native::run_observe};
+
+}  // namespace halfstep::kernels
+#endif

@@ -1,0 +1,41 @@
+// Results each of whose axes is read from an axis of the operand by a table.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "halfstep/base/divide.h"
+#include "halfstep/kernels/kernel.h"
+
+namespace halfstep::kernels::tensor {
+
+/// In place of an offset: the element lies outside of the operand.
+inline constexpr int64_t kOutside = std::numeric_limits<int64_t>::min();
+
+/// Element (i, j, ...) of the result is element tables[0][i] + tables[1][j] + ... of the operand, or a value where one
+/// of them is kOutside.
+class Maps {
+ public:
+  /// One table for each axis of the result, outermost first.
+  explicit Maps(std::vector<std::vector<int64_t>> tables);
+
+  int64_t pieces() const { return ceil_div(rows_, rows_per_piece_); }
+  /// `value`: what stands outside; nullptr stands for 0.
+  void run(const ConstView& x, const void* value, const View& out, int64_t piece) const;
+
+ private:
+  template <class T>
+  void copy(const T* src, T value, T* dst, int64_t piece) const;
+  /// Offset of row `row`, or kOutside.
+  int64_t row_offset(int64_t row) const;
+
+  std::vector<std::vector<int64_t>> outer_;  ///< innermost first
+  std::vector<int64_t> row_;
+  int64_t rows_ = 1, rows_per_piece_ = 1;
+  bool contiguous_ = true;  ///< a row is read in one go
+};
+
+/// Elements from one position of an axis to the next, by axis.
+std::vector<int64_t> dense_strides(std::span<const int64_t> dims);
+
+}  // namespace halfstep::kernels::tensor
