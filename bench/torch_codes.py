@@ -146,7 +146,7 @@ class Walk:
         return {key: [value(n) for n in name] if isinstance(name, list) else value(name) for key, name in node.operands.items()}
 
     def ours(self, node, operands):
-        return np.asarray(getattr(halfstep, node.op)(**operands, **node.attributes))
+        return np.asarray(getattr(halfstep.ops, node.op)(**operands, **node.attributes))
 
     def add(self, x):
         ours, whole = {self.source: x}, {self.source: x}

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/table.h"
 
 namespace halfstep::cli {
 namespace {
@@ -31,7 +30,7 @@ void print_json(const verify::OpReport& report) {
 }
 
 void print_speeds(const std::vector<verify::OpSpeed>& speeds) {
-  Table table({"microseconds", "GB/s", "kernel", "problem"});
+  report::Table table({"microseconds", "GB/s", "kernel", "problem"});
   for (const verify::OpSpeed& speed : speeds)
     table.add({fmt::format("{:.1f}", speed.microseconds), fmt::format("{:.2f}", speed.gigabytes), speed.kernel,
                speed.problem});
@@ -40,7 +39,7 @@ void print_speeds(const std::vector<verify::OpSpeed>& speeds) {
 
 void print_text(const verify::OpReport& report) {
   if (!report.speeds.empty()) print_speeds(report.speeds);
-  Table table({"operator", "cases", "checked", "failed", "skipped"});
+  report::Table table({"operator", "cases", "checked", "failed", "skipped"});
   verify::OpRow total;
   for (const verify::OpRow& row : report.rows) {
     table.add({row.op, std::to_string(row.cases), std::to_string(row.checked), std::to_string(row.failed),
@@ -92,7 +91,7 @@ std::vector<std::string> cells(const verify::GoldenRow& row) {
 }
 
 void print_text(const verify::GoldenReport& report) {
-  Table table({"operator", "cases", "elements", "differing bits", "errors met", "deliberate", "failed"});
+  report::Table table({"operator", "cases", "elements", "differing bits", "errors met", "deliberate", "failed"});
   verify::GoldenRow total{"all"};
   for (const verify::GoldenRow& row : report.rows) {
     table.add(cells(row));

@@ -1,10 +1,6 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
-#include "cli/audit_table.h"
 #include "cli/command.h"
-#include "cli/islands.h"
 
 namespace halfstep::cli {
 namespace {
@@ -68,23 +64,12 @@ void add_quantize(CLI::App& program, Work& work) {
     work = [options] {
       options->quantize.preprocess = options->preprocess.given();
       for (const std::string& text : options->bits) options->quantize.bits.push_back(parse_bits(text));
-      const api::Quantized report = quantized(*options);
-      api::save(report.model, options->out);
+      const api::Quantized result = quantized(*options);
+      api::save(result.model, options->out);
       if (options->common.json) {
-        fmt::print("{}\n", nlohmann::ordered_json({{"samples", report.samples},
-                                                   {"audit", audit_json(report.audit)},
-                                                   {"float_islands", islands_json(report.islands)},
-                                                   {"preprocess", report.preprocess},
-                                                   {"platform", report.platform}})
-                               .dump(2));
+        fmt::print("{}", report::as_json(result));
       } else {
-        fmt::print("{}\n{}\n", report.platform, audit_table(report.audit));
-        if (report.samples > 0)
-          fmt::print("calibrated on {} samples; raw values are preprocessed by {}\n", report.samples,
-                     report.preprocess);
-        if (!report.islands.empty())
-          fmt::print("{}convert needs --float-islands to keep them\n", islands_text(report.islands));
-        fmt::print("wrote {}\n", options->out.string());
+        fmt::print("{}wrote {}\n", report::as_text(result), options->out.string());
       }
       return int{kDone};
     };

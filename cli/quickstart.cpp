@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "cli/course.h"
 #include "cli/islands.h"
-#include "cli/roads_table.h"
-#include "cli/table.h"
 
 namespace halfstep::cli {
 namespace {
@@ -23,16 +20,16 @@ std::string kilobytes(int64_t bytes) { return fmt::format("{:.1f} kB", static_ca
 
 void print_report(const api::QuickstartReport& report, const std::filesystem::path& out) {
   const auto shown = [&](double share) { return report.has_accuracy ? percent(share) : std::string("no labels"); };
-  Table accuracy({"network", "accuracy", "file"});
+  report::Table accuracy({"network", "accuracy", "file"});
   accuracy.add({"float", shown(report.accuracy_float), kilobytes(report.float_bytes)});
   accuracy.add({"calibrated", shown(report.accuracy_calibrated), ""});
   accuracy.add({"fine-tuned", shown(report.accuracy_finetuned), ""});
   accuracy.add({"integer", shown(report.accuracy_integer), kilobytes(report.integer_bytes)});
-  Table time({"stage", "seconds"});
+  report::Table time({"stage", "seconds"});
   for (const auto& [stage, seconds] : report.seconds) time.add({stage, fmt::format("{:.2f}", seconds)});
   fmt::print("\n{} on {}, {} test samples\n\n{}{}\n{}\n{}\n{}", report.platform, report.data, report.samples,
-             accuracy.text(), course_text(report.held_back), time.text(), layers_table(report.roads),
-             verdict(report.roads));
+             accuracy.text(), report::course_text(report.held_back), time.text(), report::layers_table(report.roads),
+             report::verdict(report.roads));
   fmt::print(
       "peak memory {:.0f} MB, digest of the trained weights {}\nwrote {}/float.safetensors, prepared.safetensors, "
       "integer.safetensors, report.json\n",

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/table.h"
 
 namespace halfstep::cli {
 namespace {
@@ -31,7 +30,7 @@ void print_json(const RunReport& report) {
 }
 
 void print_text(const RunReport& report) {
-  Table outputs({"output", "type"});
+  report::Table outputs({"output", "type"});
   for (const auto& [name, tensor] : report.result.outputs) outputs.add({name, to_string(tensor.type())});
   fmt::print("{}", outputs.text());
   if (!report.result.milliseconds.empty()) {
@@ -40,7 +39,7 @@ void print_text(const RunReport& report) {
     fmt::print("\n{} runs: median {:.3f} ms, fastest {:.3f} ms\n", sorted.size(), sorted[sorted.size() / 2], sorted[0]);
   }
   if (report.comparisons.empty()) return;
-  Table table({"compared", "elements", "differing", "largest difference"});
+  report::Table table({"compared", "elements", "differing", "largest difference"});
   for (const api::Comparison& c : report.comparisons)
     table.add(
         {c.tensor, std::to_string(c.elements), std::to_string(c.differing), fmt::format("{:g}", c.largest_difference)});

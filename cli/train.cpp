@@ -1,45 +1,9 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/command.h"
-#include "cli/course.h"
-#include "cli/table.h"
 
 namespace halfstep::cli {
 namespace {
-
-std::string accuracy_text(const api::Trained& report) {
-  if (!report.accuracy) return fmt::format("{} samples without labels, ", report.samples);
-  return fmt::format("accuracy {:.2f} % of {} test samples, ", 100 * *report.accuracy, report.samples);
-}
-
-nlohmann::ordered_json as_json(const api::Trained& report) {
-  nlohmann::ordered_json json = {{"digest", report.digest},
-                                 {"accuracy", report.accuracy ? nlohmann::ordered_json(*report.accuracy) : nullptr},
-                                 {"loss", report.loss},
-                                 {"samples", report.samples},
-                                 {"first_epoch", report.first_epoch},
-                                 {"epochs", report.epochs},
-                                 {"was_finished", report.was_finished},
-                                 {"step_milliseconds", report.step_milliseconds}};
-  if (!report.held_back.standings.empty())
-    json["held_back"] = nlohmann::ordered_json::parse(train::to_text(report.held_back));
-  for (const train::OperatorTime& time : report.operators)
-    json["operators"].push_back(
-        {{"operator", time.op}, {"kernel", time.kernel}, {"calls", time.calls}, {"milliseconds", time.milliseconds}});
-  return json;
-}
-
-std::string operators_table(const api::Trained& report) {
-  double all = 0;
-  for (const train::OperatorTime& time : report.operators) all += time.milliseconds;
-  Table table({"operator", "kernel", "calls", "ms of a step", "share %"});
-  for (const train::OperatorTime& time : report.operators)
-    table.add({time.op, time.kernel, fmt::format("{:g}", time.calls), fmt::format("{:.3f}", time.milliseconds),
-               fmt::format("{:.1f}", 100 * time.milliseconds / all)});
-  return "\n" + table.text();
-}
 
 struct TrainArguments {
   Common common;
@@ -64,17 +28,13 @@ api::Trained trained(const TrainArguments& arguments) {
 int train_and_report(const TrainArguments& arguments) {
   const Common& common = arguments.common;
   const std::filesystem::path& out = arguments.train.folder;
-  const api::Trained report = trained(arguments);
+  const api::Trained result = trained(arguments);
   if (common.json) {
-    fmt::print("{}\n", as_json(report).dump(2));
-  } else if (report.was_finished) {
-    fmt::print("{}: finished already after {} epochs, nothing changed; {}digest {}\n", out.string(), report.epochs,
-               accuracy_text(report), report.digest);
+    fmt::print("{}", report::as_json(result));
+  } else if (result.was_finished) {
+    fmt::print("{}: {}", out.string(), report::as_text(result));
   } else {
-    fmt::print("{}{}loss {:.4f}, {:.1f} ms a step, digest {}\nwrote {}\n", course_text(report.held_back),
-               accuracy_text(report), report.loss, report.step_milliseconds, report.digest,
-               (out / "model.safetensors").string());
-    if (!report.operators.empty()) fmt::print("{}", operators_table(report));
+    fmt::print("{}wrote {}\n", report::as_text(result), (out / "model.safetensors").string());
   }
   return kDone;
 }

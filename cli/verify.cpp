@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "cli/roads_table.h"
 
 namespace halfstep::cli {
 namespace {
@@ -40,13 +39,13 @@ int verify_and_report(VerifyOptions& options) {
   const Model prepared = api::load_stage(options.prepared, api::Stage::prepared);
   const Model integer = api::load_stage(options.integer, api::Stage::integer);
   const api::Dataset data = api::load_data(options.data, api::classes_of(prepared));
-  const auto report = api::verify(prepared, integer, data, options.verify, options.common.settings());
+  const auto roads = api::verify(prepared, integer, data, options.verify, options.common.settings());
   if (options.common.json) {
-    fmt::print("{}", roads_json(report));
+    fmt::print("{}", report::as_json(roads));
   } else {
-    fmt::print("{}\n{}{}", layers_table(report), verdict(report), variants_table(report));
+    fmt::print("{}", report::as_text(roads));
   }
-  return report.equal() ? kDone : kDifference;
+  return roads.equal() ? kDone : kDifference;
 }
 
 }  // namespace

@@ -132,7 +132,8 @@ void check_choices(const AttributeSpec& spec, const Yaml& yaml) {
   const auto* text = std::get_if<std::string>(&spec.value);
   if (text == nullptr) fail_at(yaml.source(), "only a string has choices");
   if (!spec.required && std::find(spec.choices.begin(), spec.choices.end(), *text) == spec.choices.end())
-    fail_at(yaml.at("default").source(), "found '{}', expected one of {}", *text, fmt::join(spec.choices, ", "));
+    fail_at(yaml.at("default").source(), "found '{}', expected one of {}{}", *text, fmt::join(spec.choices, ", "),
+            did_you_mean(*text, spec.choices));
 }
 
 AttributeSpec load_attribute(const std::string& name, const Yaml& yaml) {

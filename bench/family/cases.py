@@ -83,7 +83,7 @@ class Case:
         return ((self.reads or 4) + (self.writes or 4)) * np.prod(data.shape)
 
     def own(self, data):
-        function, operands = getattr(halfstep, self.operator), self.operands(data)
+        function, operands = getattr(halfstep.ops, self.operator), self.operands(data)
         return lambda: function(*operands, **self.attributes)
 
 

@@ -8,6 +8,7 @@
 #include "halfstep/formats/import.h"
 #include "halfstep/io/file.h"
 #include "halfstep/ir/parse.h"
+#include "halfstep/ir/print.h"
 #include "halfstep/passes/separate_names.h"
 #include "halfstep/quant/convert.h"
 #include "halfstep/train/network.h"
@@ -107,5 +108,7 @@ void require_stage(const Model& model, Stage expected) {
                                                                                          : "";
   fail("network '{}' is of stage {}, expected {}{}", model.graph.name(), name(stage), name(expected), next);
 }
+
+std::string graph_text(const Model& model) { return print(model.graph); }
 
 }  // namespace halfstep::api

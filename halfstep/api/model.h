@@ -38,6 +38,9 @@ Model load_text(const std::filesystem::path& path, uint64_t seed);
 /// Writes a file that `load` reads: whole, or not at all.
 void save(const Model& model, const std::filesystem::path& path);
 
+/// The network's graph as `.ir` text.
+std::string graph_text(const Model& model);
+
 /// Throws bad_input, naming the network and the verb to run first, where it is of another stage.
 void require_stage(const Model& model, Stage expected);
 

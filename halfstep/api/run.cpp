@@ -17,22 +17,6 @@
 namespace halfstep::api {
 namespace {
 
-/// The inputs' extents for the arguments; throws for a missing or unknown name.
-std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs, const std::string& source) {
-  std::vector<std::string> names;
-  for (const Value argument : graph.arguments()) names.push_back(argument.name());
-  std::map<std::string, Dims> dims;
-  for (const auto& [name, tensor] : inputs) {
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      fail("{}: tensor '{}' is no input of network '{}'{}", source, name, graph.name(), did_you_mean(name, names));
-    dims[name] = tensor.dims();
-  }
-  for (const std::string& name : names) {
-    if (!dims.contains(name)) fail("{}: input '{}' of network '{}' is missing", source, name, graph.name());
-  }
-  return dims;
-}
-
 /// Inputs that the file does not name, and those without a default that are missing.
 void check_inputs(const formats::Summary& summary, const Tensors& inputs, const std::string& source) {
   std::vector<std::string> names;
@@ -77,6 +61,21 @@ bool close(double found, double expected, const Tolerance& tolerance) {
 bool has_tolerance(DType dtype) { return is_float(dtype) || is_small_float(dtype); }
 
 }  // namespace
+
+std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs, const std::string& source) {
+  std::vector<std::string> names;
+  for (const Value argument : graph.arguments()) names.push_back(argument.name());
+  std::map<std::string, Dims> dims;
+  for (const auto& [name, tensor] : inputs) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      fail("{}: tensor '{}' is no input of network '{}'{}", source, name, graph.name(), did_you_mean(name, names));
+    dims[name] = tensor.dims();
+  }
+  for (const std::string& name : names) {
+    if (!dims.contains(name)) fail("{}: input '{}' of network '{}' is missing", source, name, graph.name());
+  }
+  return dims;
+}
 
 RunResult run(const Model& network, const Tensors& inputs, const RunOptions& options, const Settings& settings) {
   const Model form = train::evaluation_form(network);

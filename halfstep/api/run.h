@@ -30,6 +30,10 @@ RunResult run(const Model& network, const Tensors& inputs, const RunOptions& opt
 /// branches, loops and extents are taken as they come out for these values.
 RunResult run(const formats::File& file, const Tensors& inputs, const RunOptions& options, const Settings& settings);
 
+/// Extents of the arguments of `graph`, by name, as `inputs` have them; throws, naming `source`, for a missing or
+/// unknown name.
+std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs, const std::string& source);
+
 struct Tolerance {
   double relative = 1e-3, absolute = 1e-7;
   bool exact = false;  ///< every bit

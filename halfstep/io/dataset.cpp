@@ -72,7 +72,9 @@ void require_equal_counts(const Dataset& data, const std::string& where) {
     fail("{}: found {} labels for {} samples", where, data.labels.size(), data.size());
 }
 
-Dataset from_tensors(const std::map<std::string, Tensor>& tensors, const std::string& where, int64_t classes) {
+}  // namespace
+
+Dataset dataset_of(const std::map<std::string, Tensor>& tensors, const std::string& where, int64_t classes) {
   Dataset data;
   if (const auto labels = tensors.find("labels"); labels != tensors.end()) {
     data.labels = to_labels(labels->second, classes, where);
@@ -98,6 +100,8 @@ Dataset from_tensors(const std::map<std::string, Tensor>& tensors, const std::st
   return data;
 }
 
+namespace {
+
 Dataset from_folder(const Path& path, int64_t classes) {
   if (const auto images = find_idx_images(path, "train")) return load_idx_folder(*images, classes);
   return load_images(FolderTree(path), path.string(), classes);
@@ -121,9 +125,8 @@ Dataset from_single_file(const Open& open, const std::string& name, int64_t clas
   if (unpacked.ends_with(".csv")) return from_csv(*decompressed(open()), classes);
   if (has_ending(unpacked, {".tar", ".tgz"})) return load_images(ArchiveTree(open, ArchiveForm::tar), name, classes);
   if (name.ends_with(".zip")) return load_images(ArchiveTree(open, ArchiveForm::zip), name, classes);
-  if (name.ends_with(".safetensors"))
-    return from_tensors(parse_safetensors(read_all(open), name).tensors, name, classes);
-  if (name.ends_with(".npz")) return from_tensors(read_npz(open()), name, classes);
+  if (name.ends_with(".safetensors")) return dataset_of(parse_safetensors(read_all(open), name).tensors, name, classes);
+  if (name.ends_with(".npz")) return dataset_of(read_npz(open()), name, classes);
   unsupported(
       "{}: not a known form of data set: expected .csv or .tar, as it is or with .gz, .zst, .xz or .bz2, .zip, an IDX "
       "images file, .safetensors, .npz or a folder of images",

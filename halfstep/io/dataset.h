@@ -46,6 +46,10 @@ Tensor rows_of(const Tensor& tensor, std::span<const int64_t> indices);
 /// kMaxClasses: as many as the data has.
 Dataset load_dataset(const std::filesystem::path& path, int64_t classes = kMaxClasses);
 
+/// Tensors as an npz has them. `where` starts the messages.
+Dataset dataset_of(const std::map<std::string, Tensor>& tensors, const std::string& where,
+                   int64_t classes = kMaxClasses);
+
 /// The same from memory, for every form that is one file; `name` decides as a path would.
 Dataset load_dataset(std::span<const std::byte> bytes, const std::string& name, int64_t classes = kMaxClasses);
 

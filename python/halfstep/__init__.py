@@ -1,11 +1,63 @@
-"""Halfstep's operators on NumPy arrays and on CPU tensors of any library that speaks DLPack.
+"""Halfstep: networks whose integers on the device are the ones that were trained.
 
-Every operator is a function here and in halfstep.ops, which lists them.
+    import halfstep as hs
+
+    net = hs.load("resnet20.onnx")
+    prepared = hs.quantize(net, "onnxruntime_int8", calibrate=samples)
+    fit = hs.train(prepared, samples, epochs=3)
+    program = hs.convert(prepared)
+    proof = hs.verify(prepared, program, samples)
+    assert proof.equal
+    hs.export(program, "resnet20_int8.onnx", format="qoperator")
+
+The verbs are those of the command line and of C++, on networks in memory. Single operators on NumPy arrays, and on CPU
+tensors of any library that speaks DLPack, are functions of halfstep.ops.
 """
 
 from halfstep import ops
-from halfstep._core import AbsentResultError, Error, Results, __version__, set_threads, threads
-from halfstep.ops import *  # noqa: F403
+from halfstep._core import (
+    AbsentResultError,
+    Error,
+    Results,
+    UnsupportedError,
+    __version__,
+    platforms,
+    set_threads,
+    threads,
+)
+from halfstep.data import Data, Dataset, dataset
+from halfstep.model import Layer, Layers, Model, load
+from halfstep.reports import Audit, Exported, Fit, Proof, Proofs, Score
+from halfstep.verbs import change_bits, convert, evaluate, export, quantize, train, verify
 
-__all__ = ["AbsentResultError", "Error", "Results", "__version__", "ops", "set_threads", "threads"]
-__all__ += ops.__all__
+__all__ = [
+    "AbsentResultError",
+    "Audit",
+    "Data",
+    "Dataset",
+    "Error",
+    "Exported",
+    "Fit",
+    "Layer",
+    "Layers",
+    "Model",
+    "Proof",
+    "Proofs",
+    "Results",
+    "Score",
+    "UnsupportedError",
+    "__version__",
+    "change_bits",
+    "convert",
+    "dataset",
+    "evaluate",
+    "export",
+    "load",
+    "ops",
+    "platforms",
+    "quantize",
+    "set_threads",
+    "threads",
+    "train",
+    "verify",
+]

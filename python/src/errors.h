@@ -5,11 +5,12 @@
 
 namespace halfstep::python {
 
-/// Makes halfstep.Error and halfstep.AbsentResultError; once, before anything else here.
+/// Makes halfstep.Error, UnsupportedError and AbsentResultError; once, before anything else here.
 void define_errors(nb::module_& module);
 
-/// Sets the exception that stands for the C++ exception being handled: Error (a ValueError) for wrong use and for what
-/// is not supported, RuntimeError for a defect of ours, MemoryError; Python's own pass through.
+/// Sets the exception that stands for the C++ exception being handled: Error (a ValueError) for wrong use, its
+/// UnsupportedError for what nothing here can do, KeyboardInterrupt, RuntimeError for a defect of ours, MemoryError;
+/// Python's own pass through.
 void set_exception();
 
 /// Throws AbsentResultError, an AttributeError.

@@ -4,6 +4,7 @@
 #define HALFSTEP_IMPORTS_NUMPY
 #include "python/src/errors.h"
 #include "python/src/named.h"
+#include "python/src/network.h"
 #include "python/src/operator.h"
 
 namespace halfstep::python {
@@ -27,6 +28,8 @@ NB_MODULE(_core, module) {
       set_exception();
     }
   });
+  define_networks(module);
+  define_verbs(module);
   module.attr("__version__") = HALFSTEP_VERSION;
   module.def("operator", &make_operator, nb::arg("name"));
   module.def("threads", &eager::threads, "How many threads a large call runs on.");

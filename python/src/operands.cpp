@@ -58,9 +58,7 @@ bool is_empty(const nb::dlpack::dltensor& tensor) {
 
 }  // namespace
 
-const std::string& Operands::port(size_t position) const {
-  return info_.inputs[std::min(position, info_.inputs.size() - 1)].name;
-}
+const std::string& Operands::port(size_t position) const { return ports_[std::min(position, ports_.size() - 1)].name; }
 
 void Operands::set(size_t position, PyObject* object) {
   if (object == Py_None) return;
@@ -71,7 +69,7 @@ void Operands::set(size_t position, PyObject* object) {
   }
   if (PyObject_HasAttrString(object, "__dlpack__") == 0) {
     throw_type_error(fmt::format("call: {}: {} is of type {}, expected a NumPy array or a tensor with __dlpack__",
-                                 info_.name, port(position), Py_TYPE(object)->tp_name));
+                                 name_, port(position), Py_TYPE(object)->tp_name));
   }
   set_dlpack(position, object);
   if (foreign_ == nullptr) foreign_ = object;
@@ -86,9 +84,9 @@ void Operands::set_array(size_t position, PyArrayObject* array) {
   const std::optional<DType> dtype = dtype_of(PyArray_DESCR(array));
   if (!dtype) {
     const nb::str text{nb::handle(reinterpret_cast<PyObject*>(PyArray_DESCR(array)))};
-    fail("call: {} type: {} is {}, which is no element type of Halfstep", info_.name, port(position), text.c_str());
+    fail("call: {} type: {} is {}, which is no element type of Halfstep", name_, port(position), text.c_str());
   }
-  if (has_mask(array)) fail("call: {}: {} is a masked array, expected one without a mask", info_.name, port(position));
+  if (has_mask(array)) fail("call: {}: {} is a masked array, expected one without a mask", name_, port(position));
   if (!is_dense(array) || is_masked(*dtype)) return set_copy(position, array, *dtype);
   show(position, array, *dtype);
 }
@@ -107,7 +105,7 @@ void Operands::set_dlpack(size_t position, PyObject* object) {
   const nb::object device = nb::handle(object).attr("__dlpack_device__")();
   const int kind = nb::cast<int>(nb::object(device[0]));
   if (kind != nb::device::cpu::value && kind != nb::device::cuda_host::value) {
-    fail("call: {}: {} is on the device {} of DLPack, expected the memory of the host (1)", info_.name, port(position),
+    fail("call: {}: {} is on the device {} of DLPack, expected the memory of the host (1)", name_, port(position),
          kind);
   }
   owners_[position] = nb::handle(object).attr("__dlpack__")();
@@ -119,7 +117,7 @@ void Operands::set_dlpack(size_t position, PyObject* object) {
     fail(
         "call: {} type: {} is a tensor of DLPack type {} with {} bits and {} lanes, which is no element type of "
         "Halfstep",
-        info_.name, port(position), tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
+        name_, port(position), tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
   }
   void* data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   if (is_empty(tensor)) {

@@ -9,12 +9,13 @@
 
 namespace halfstep::python {
 
-/// The operands of one call. Memory is taken as it is where it is dense, in C order, aligned to its elements and in
-/// native byte order, and copied where it is not. What the views show stays alive as long as this; the GIL is held at
-/// both ends.
+/// The operands of one call of `name`, whose ports say what they are called in messages. Memory is taken as it is where
+/// it is dense, in C order, aligned to its elements and in native byte order, and copied where it is not. What the
+/// views show stays alive as long as this; the GIL is held at both ends.
 class Operands {
  public:
-  Operands(const OpInfo& info, size_t count) : info_(info), views_(count), owners_(count) {}
+  Operands(std::string_view name, std::span<const PortInfo> ports, size_t count)
+      : name_(name), ports_(ports), views_(count), owners_(count) {}
 
   /// None is an absent operand. Throws TypeError for what is no tensor at all; Error for one whose dtype Halfstep does
   /// not have or that is not in the memory of the host.
@@ -32,7 +33,8 @@ class Operands {
   void set_dlpack(size_t position, PyObject* object);
   void show(size_t position, PyArrayObject* array, DType dtype);
 
-  const OpInfo& info_;
+  std::string_view name_;
+  std::span<const PortInfo> ports_;
   SmallVector<kernels::ConstView> views_;
   SmallVector<nb::object> owners_;
   PyObject* foreign_ = nullptr;

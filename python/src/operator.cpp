@@ -66,7 +66,7 @@ nb::object call(const OperatorObject& self, Arguments given) {
   const nb::object variadic = variadic_values(info, given);
   const size_t count =
       variadic.is_valid() ? ports - 1 + static_cast<size_t>(PySequence_Fast_GET_SIZE(variadic.ptr())) : ports;
-  Operands operands(info, count);
+  Operands operands(info.name, info.inputs, count);
   read_operands(operands, info, given, variadic);
   auto prepared = prepare(info, given.subspan(ports), operands);
   Results results(*prepared, operands.foreign());

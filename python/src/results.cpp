@@ -68,6 +68,13 @@ void Results::make(size_t port, const Type& type) {
   if (PyArray_SetBaseObject(as_array(arrays_[port]), owner_of(tensor).release().ptr()) != 0) nb::raise_python_error();
 }
 
+nb::object array_of(Tensor tensor) {
+  nb::object array = new_array(tensor.type(), tensor.raw());
+  if (is_masked(tensor.dtype())) mask_sign(tensor.dtype(), reinterpret_cast<uint8_t*>(tensor.raw()), tensor.size());
+  if (PyArray_SetBaseObject(as_array(array), owner_of(tensor).release().ptr()) != 0) nb::raise_python_error();
+  return array;
+}
+
 nb::object Results::foreign(size_t port) const {
   const Tensor& tensor = tensors_[port];
   SmallVector<size_t> shape(tensor.dims().size());

@@ -40,4 +40,7 @@ class Results {
   alignas(kAlignment) std::byte memory_[kMostSmall][kSmall];
 };
 
+/// A NumPy array that shows the tensor's memory and keeps it; codes of fewer than 8 bits are masked as ml_dtypes does.
+nb::object array_of(Tensor tensor);
+
 }  // namespace halfstep::python

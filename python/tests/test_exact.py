@@ -59,10 +59,10 @@ def test_quantizers(shape, axis, method, rounding):
     zero_point = np.resize(np.array([0, 3, 7], np.int32), channels)
     how = {"axis": axis, "code_min": -20, "code_max": 100, "method": method, "rounding": rounding}
     codes = code(x, scale, zero_point, **how)
-    assert same_bits(halfstep.quantize(x, scale, zero_point, code_type="i8", **how), codes.astype(np.int8))
-    assert same_bits(halfstep.fake_quantize(x, scale, zero_point, **how), real(codes, scale, zero_point, axis))
+    assert same_bits(halfstep.ops.quantize(x, scale, zero_point, code_type="i8", **how), codes.astype(np.int8))
+    assert same_bits(halfstep.ops.fake_quantize(x, scale, zero_point, **how), real(codes, scale, zero_point, axis))
     assert same_bits(
-        halfstep.dequantize(codes.astype(np.int8), scale, zero_point, axis=axis), real(codes, scale, zero_point, axis)
+        halfstep.ops.dequantize(codes.astype(np.int8), scale, zero_point, axis=axis), real(codes, scale, zero_point, axis)
     )
 
 
@@ -81,7 +81,7 @@ def paddle_model(x, scale, bits, round_type):
 def test_moving_average(bits, round_type):
     x = np.random.default_rng(2).uniform(-4, 6, (33, 65)).astype(F32)
     scale, accum, state = np.array([[1.5], [2.5], [3.0]], F32)
-    found = halfstep.fake_quantize_dequantize_moving_average_abs_max(
+    found = halfstep.ops.fake_quantize_dequantize_moving_average_abs_max(
         x, scale, accum, state, bit_length=bits, round_type=round_type
     )
     rate = F32(0.9)
@@ -92,7 +92,7 @@ def test_moving_average(bits, round_type):
     assert same_bits(found.out_scale, new_scale)
     assert same_bits(found.out, paddle_model(x, new_scale[0], bits, round_type))
 
-    tested = halfstep.fake_quantize_dequantize_moving_average_abs_max(
+    tested = halfstep.ops.fake_quantize_dequantize_moving_average_abs_max(
         x, scale, bit_length=bits, round_type=round_type, is_test=True
     )
     assert same_bits(tested.out, paddle_model(x, scale[0], bits, round_type))
@@ -101,7 +101,7 @@ def test_moving_average(bits, round_type):
 def test_channel_wise():
     x = np.random.default_rng(3).uniform(-4, 6, (30, 15, 5)).astype(F32)
     for axis in (0, 1):
-        found = halfstep.fake_channel_wise_quantize_dequantize_abs_max(x, quant_axis=axis)
+        found = halfstep.ops.fake_channel_wise_quantize_dequantize_abs_max(x, quant_axis=axis)
         scale = np.abs(x).max(axis=tuple(i for i in range(3) if i != axis))
         assert same_bits(found.out_scale, scale)
         expected = [paddle_model(part, s, 8, 1) for part, s in zip(np.moveaxis(x, axis, 0), scale)]
@@ -111,7 +111,7 @@ def test_channel_wise():
 def test_large_tensors_equal_their_parts():
     x = np.random.default_rng(4).uniform(-4, 6, 3_000_001).astype(F32)
     scale, zero_point = np.array([0.05], F32), np.array([3], np.int32)
-    whole = halfstep.fake_quantize(x, scale, zero_point)
+    whole = halfstep.ops.fake_quantize(x, scale, zero_point)
     assert same_bits(whole, real(code(x, scale, zero_point), scale, zero_point))
 
 
@@ -119,9 +119,9 @@ def test_layers_take_optional_and_variadic_operands():
     rng = np.random.default_rng(5)
     x, w, b = rng.integers(-3, 4, (2, 3)), rng.integers(-3, 4, (4, 3)), rng.integers(-3, 4, 4)
     x, w, b = x.astype(F32), w.astype(F32), b.astype(F32)
-    assert same_bits(halfstep.linear(x, w), x @ w.T)
-    assert same_bits(halfstep.linear(x, w, None), x @ w.T)
-    assert same_bits(halfstep.linear(x, w, b), x @ w.T + b)
-    assert same_bits(halfstep.linear(b=b, w=w, x=x), x @ w.T + b)
-    assert same_bits(halfstep.concat([x, w, x], axis=0), np.concatenate([x, w, x]))
-    assert same_bits(halfstep.concat((x,), axis=1), x)
+    assert same_bits(halfstep.ops.linear(x, w), x @ w.T)
+    assert same_bits(halfstep.ops.linear(x, w, None), x @ w.T)
+    assert same_bits(halfstep.ops.linear(x, w, b), x @ w.T + b)
+    assert same_bits(halfstep.ops.linear(b=b, w=w, x=x), x @ w.T + b)
+    assert same_bits(halfstep.ops.concat([x, w, x], axis=0), np.concatenate([x, w, x]))
+    assert same_bits(halfstep.ops.concat((x,), axis=1), x)

@@ -13,16 +13,16 @@ SCALE, ZERO_POINT = np.array([0.1], np.float32), np.array([3], np.int32)
 
 def test_threads_at_once():
     inputs = [np.random.default_rng(i).uniform(-9, 9, 1 + 40_000 * i).astype(np.float32) for i in range(6)]
-    expected = [halfstep.fake_quantize(x, SCALE, ZERO_POINT).tobytes() for x in inputs]
+    expected = [halfstep.ops.fake_quantize(x, SCALE, ZERO_POINT).tobytes() for x in inputs]
     different = []
 
     def work(first):
         for round in range(30):
             i = (first + round) % len(inputs)
-            if halfstep.fake_quantize(inputs[i], SCALE, ZERO_POINT).tobytes() != expected[i]:
+            if halfstep.ops.fake_quantize(inputs[i], SCALE, ZERO_POINT).tobytes() != expected[i]:
                 different.append(i)
             try:
-                halfstep.fake_quantize(inputs[i], SCALE, SCALE)
+                halfstep.ops.fake_quantize(inputs[i], SCALE, SCALE)
                 different.append("no error")
             except halfstep.Error:
                 pass
@@ -42,7 +42,7 @@ def test_number_of_threads():
         for count in (1, 2, 3):
             halfstep.set_threads(count)
             assert halfstep.threads() == count
-            found.add(halfstep.fake_quantize(x, SCALE, ZERO_POINT).tobytes())
+            found.add(halfstep.ops.fake_quantize(x, SCALE, ZERO_POINT).tobytes())
         assert len(found) == 1
         with pytest.raises(halfstep.Error, match="-1 threads, expected 0 or more"):
             halfstep.set_threads(-1)
@@ -55,11 +55,11 @@ def test_a_forked_child_has_threads_of_its_own():
     x = np.random.default_rng(2).uniform(-9, 9, 1_000_000).astype(np.float32)
     halfstep.set_threads(2)
     try:
-        expected = halfstep.fake_quantize(x, SCALE, ZERO_POINT).tobytes()
+        expected = halfstep.ops.fake_quantize(x, SCALE, ZERO_POINT).tobytes()
         child = os.fork()
         if child == 0:
-            os._exit(0 if halfstep.fake_quantize(x, SCALE, ZERO_POINT).tobytes() == expected else 1)
+            os._exit(0 if halfstep.ops.fake_quantize(x, SCALE, ZERO_POINT).tobytes() == expected else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        assert halfstep.fake_quantize(x, SCALE, ZERO_POINT).tobytes() == expected
+        assert halfstep.ops.fake_quantize(x, SCALE, ZERO_POINT).tobytes() == expected
     finally:
         halfstep.set_threads(0)

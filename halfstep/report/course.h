@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "halfstep/halfstep.h"
+#include "halfstep/train/standing.h"
 
-namespace halfstep::cli {
+namespace halfstep::report {
 
 /// A line on where it began and on the state that was written, and one more where it ended below that; nothing where
 /// nothing was held back.
 std::string course_text(const train::Course& course);
 
-}  // namespace halfstep::cli
+}  // namespace halfstep::report

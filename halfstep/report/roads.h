@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "halfstep/halfstep.h"
+#include "halfstep/verify/roads.h"
 
-namespace halfstep::cli {
+namespace halfstep::report {
 
 /// One line for each layer: operator, bits, scale, elements compared, differing codes, codes that are not those of the
 /// network that came in (near ties, beyond), SQNR.
@@ -18,7 +18,9 @@ std::string verdict(const verify::RoadReport& report);
 /// What differs on roads that may; "" without them.
 std::string variants_table(const verify::RoadReport& report);
 
+/// All of it.
+std::string as_text(const verify::RoadReport& report);
 /// The same as JSON.
-std::string roads_json(const verify::RoadReport& report);
+std::string as_json(const verify::RoadReport& report);
 
-}  // namespace halfstep::cli
+}  // namespace halfstep::report

@@ -1,11 +1,11 @@
-#include "cli/table.h"
+#include "halfstep/report/table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 
-namespace halfstep::cli {
+namespace halfstep::report {
 namespace {
 
 bool is_number(const std::string& cell) {
@@ -36,4 +36,4 @@ std::string Table::text() const {
   return out;
 }
 
-}  // namespace halfstep::cli
+}  // namespace halfstep::report

@@ -1,8 +1,8 @@
-#include "cli/course.h"
+#include "halfstep/report/course.h"
 
 #include <fmt/format.h>
 
-namespace halfstep::cli {
+namespace halfstep::report {
 
 std::string course_text(const train::Course& course) {
   if (course.standings.empty()) return {};
@@ -18,4 +18,4 @@ std::string course_text(const train::Course& course) {
   return text;
 }
 
-}  // namespace halfstep::cli
+}  // namespace halfstep::report

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace halfstep::cli {
+namespace halfstep::report {
 
 /// Columns as wide as their widest cell, two spaces apart; cells that start with a digit, sign or dot are set to the
 /// right.
@@ -18,4 +18,4 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace halfstep::cli
+}  // namespace halfstep::report

@@ -1,4 +1,4 @@
-#include "cli/roads_table.h"
+#include "halfstep/report/roads.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,9 +7,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "cli/table.h"
+#include "halfstep/report/table.h"
 
-namespace halfstep::cli {
+namespace halfstep::report {
 namespace {
 
 std::string bits(const verify::Layer& layer) {
@@ -205,7 +205,11 @@ std::string variants_table(const verify::RoadReport& report) {
   return "\n" + table.text();
 }
 
-std::string roads_json(const verify::RoadReport& report) {
+std::string as_text(const verify::RoadReport& report) {
+  return fmt::format("{}\n{}{}", layers_table(report), verdict(report), variants_table(report));
+}
+
+std::string as_json(const verify::RoadReport& report) {
   nlohmann::ordered_json json;
   json["equal"] = report.equal();
   json["samples"] = report.samples;
@@ -234,4 +238,4 @@ std::string roads_json(const verify::RoadReport& report) {
   return json.dump(2) + "\n";
 }
 
-}  // namespace halfstep::cli
+}  // namespace halfstep::report

@@ -1,0 +1,30 @@
+#include "halfstep/report/converted.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "halfstep/report/islands.h"
+#include "halfstep/report/table.h"
+
+namespace halfstep::report {
+
+std::string as_text(const quant::Conversion& conversion) {
+  Table table({"layer", "accumulator at most", "may reach", "share"});
+  for (const auto& proof : conversion.proofs)
+    table.add({proof.layer, std::to_string(proof.bound), std::to_string(proof.limit),
+               fmt::format("{:.3f} %", 100.0 * static_cast<double>(proof.bound) / static_cast<double>(proof.limit))});
+  return fmt::format(
+      "{}\n{}\n", table.text(),
+      conversion.islands.empty() ? "no float operator between quantize and dequantize" : as_text(conversion.islands));
+}
+
+std::string as_json(const quant::Conversion& conversion) {
+  auto layers = nlohmann::ordered_json::array();
+  for (const auto& proof : conversion.proofs)
+    layers.push_back({{"layer", proof.layer}, {"accumulator_bound", proof.bound}, {"accumulator_limit", proof.limit}});
+  return nlohmann::ordered_json({{"accumulators", layers}, {"float_islands", list_of(conversion.islands)}}).dump(2) +
+         "\n";
+}
+
+}  // namespace halfstep::report

@@ -1,0 +1,16 @@
+// Operators that stay in float, in a report of something else.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "halfstep/quant/float_islands.h"
+
+namespace halfstep::report {
+
+/// A table of the operators, and before it how many they are.
+std::string as_text(const std::vector<quant::FloatIsland>& islands);
+nlohmann::ordered_json list_of(const std::vector<quant::FloatIsland>& islands);
+
+}  // namespace halfstep::report

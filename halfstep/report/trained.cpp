@@ -1,0 +1,56 @@
+#include "halfstep/report/trained.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "halfstep/report/course.h"
+#include "halfstep/report/table.h"
+
+namespace halfstep::report {
+namespace {
+
+std::string accuracy_text(const api::Trained& trained) {
+  if (!trained.accuracy) return fmt::format("{} samples without labels, ", trained.samples);
+  return fmt::format("accuracy {:.2f} % of {} test samples, ", 100 * *trained.accuracy, trained.samples);
+}
+
+std::string operators_table(const api::Trained& trained) {
+  double all = 0;
+  for (const train::OperatorTime& time : trained.operators) all += time.milliseconds;
+  Table table({"operator", "kernel", "calls", "ms of a step", "share %"});
+  for (const train::OperatorTime& time : trained.operators)
+    table.add({time.op, time.kernel, fmt::format("{:g}", time.calls), fmt::format("{:.3f}", time.milliseconds),
+               fmt::format("{:.1f}", 100 * time.milliseconds / all)});
+  return "\n" + table.text();
+}
+
+}  // namespace
+
+std::string as_text(const api::Trained& trained) {
+  if (trained.was_finished)
+    return fmt::format("finished already after {} epochs, nothing changed; {}digest {}\n", trained.epochs,
+                       accuracy_text(trained), trained.digest);
+  return fmt::format("{}{}loss {:.4f}, {:.1f} ms a step, digest {}\n{}", course_text(trained.held_back),
+                     accuracy_text(trained), trained.loss, trained.step_milliseconds, trained.digest,
+                     trained.operators.empty() ? "" : operators_table(trained));
+}
+
+std::string as_json(const api::Trained& trained) {
+  nlohmann::ordered_json json = {{"digest", trained.digest},
+                                 {"accuracy", trained.accuracy ? nlohmann::ordered_json(*trained.accuracy) : nullptr},
+                                 {"loss", trained.loss},
+                                 {"samples", trained.samples},
+                                 {"first_epoch", trained.first_epoch},
+                                 {"epochs", trained.epochs},
+                                 {"was_finished", trained.was_finished},
+                                 {"step_milliseconds", trained.step_milliseconds}};
+  if (!trained.held_back.standings.empty())
+    json["held_back"] = nlohmann::ordered_json::parse(train::to_text(trained.held_back));
+  for (const train::OperatorTime& time : trained.operators)
+    json["operators"].push_back(
+        {{"operator", time.op}, {"kernel", time.kernel}, {"calls", time.calls}, {"milliseconds", time.milliseconds}});
+  return json.dump(2) + "\n";
+}
+
+}  // namespace halfstep::report

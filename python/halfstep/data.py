@@ -1,0 +1,88 @@
+"""Samples for the verbs: arrays, loaders, or what the command line reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Union
+
+from halfstep import _core
+from halfstep._core import Dataset, Error
+
+if TYPE_CHECKING:
+    from halfstep._core import Tensor
+    from halfstep.model import Model
+else:
+    Tensor = Any
+
+Data = Union[None, str, "os.PathLike[str]", Dataset, Tensor, Mapping[str, Any], tuple[Any, ...], Iterable[Any]]
+"""What every verb takes for samples.
+
+- None: the embedded digits. A path: what the command line reads (csv, IDX, image folders and archives, npz,
+  safetensors).
+- An array [n, ...] of samples; a pair (x, labels); a dict of arrays by the names of the network's inputs, perhaps with
+  "labels".
+- Anything that iterates over such batches, as a PyTorch DataLoader does: it is read once, to its end, and kept in
+  memory.
+- What `dataset` made of one of these, which is then not read again.
+
+Values of u8 are raw: the network's preprocessing is for them. Values of f32 are what the network takes.
+"""
+
+LABELS = "labels"
+
+
+def _is_array(value: object) -> bool:
+    return hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__")
+
+
+def _first_input(network: Model | None) -> str:
+    return next(iter(network.inputs), "x") if network is not None else "x"
+
+
+def _batch(item: Any, where: str, network: Model | None) -> dict[str, Any]:
+    """One batch as arrays by name."""
+    if isinstance(item, Mapping):
+        return {str(name): value for name, value in item.items()}
+    if _is_array(item):
+        return {_first_input(network): item}
+    if isinstance(item, (tuple, list)) and len(item) == 2 and all(_is_array(part) for part in item):
+        return {"x": item[0], LABELS: item[1]}
+    if isinstance(item, (tuple, list)) and len(item) == 1 and _is_array(item[0]):
+        return {_first_input(network): item[0]}
+    raise TypeError(
+        f"{where}: found {type(item).__name__}, expected an array, a pair (x, labels) or a dict of arrays by the names "
+        "of the network's inputs"
+    )
+
+
+def _batches(data: Any, network: Model | None) -> list[dict[str, Any]]:
+    if isinstance(data, Mapping) or _is_array(data):
+        return [_batch(data, "data", network)]
+    if isinstance(data, tuple):
+        return [_batch(data, "data", network)]
+    if not hasattr(data, "__iter__"):
+        raise TypeError(f"data: found {type(data).__name__}, expected arrays, something that iterates over them or a path")
+    batches = [_batch(item, f"batch {i}", network) for i, item in enumerate(data)]
+    if not batches:
+        raise Error("data: found no batch; something that can be read only once may have been read before")
+    return batches
+
+
+def dataset(data: Data, network: Model | None = None, *, name: str = "data", all: bool = False) -> Dataset:
+    """Samples in memory.
+
+    data: as `Data` says. network: whose inputs arrays without a name are for; its classes bound the labels of a path.
+    name: what messages call it. all: every sample both trains and tests; without it a path's own parts count, or in
+    each class the first 80 % of a fixed order train and the others test (without labels all are in both).
+
+    Raises Error for what holds no sample, batches whose extents or types change, values that are not finite.
+    """
+    if isinstance(data, Dataset):
+        return data
+    if data is None or isinstance(data, (str, os.PathLike)):
+        if all:
+            raise Error("dataset: all=True is for arrays and loaders; a path has parts of its own")
+        path = "" if data is None else os.fspath(data)
+        return _core.load_data(path, None if network is None else network._network)
+    return _core.make_dataset(_batches(data, network), name, all)

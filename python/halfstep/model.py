@@ -1,0 +1,165 @@
+"""Networks in memory."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from halfstep import _core
+from halfstep.data import Data, dataset
+from halfstep.reports import table
+
+Signature = tuple[str, tuple[Any, ...]]
+
+
+class Layer:
+    """A value of a network by its name: called with the network's inputs, it gives that value."""
+
+    def __init__(self, network: Model, name: str) -> None:
+        self._of = network
+        self.name = name
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        return self._of._run(arrays, named, [self.name])[self.name]
+
+    def __repr__(self) -> str:
+        return f"<halfstep.Layer {self.name!r} of {self._of.name!r}>"
+
+
+class Layers(Mapping[str, Layer]):
+    """Every value that a network computes, by name, in order: codes in an integer program, reals in a float network."""
+
+    def __init__(self, network: Model) -> None:
+        self._of = network
+        self._names = dict.fromkeys(network._network.values())
+
+    def __getitem__(self, name: str) -> Layer:
+        if name not in self._names:
+            raise KeyError(f"network {self._of.name!r} computes no value {name!r}")
+        return Layer(self._of, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"<halfstep.Layers of {self._of.name!r}: {', '.join(self._names)}>"
+
+
+class Model:
+    """A network: float, prepared (with quantizers, by `quantize`) or integer (by `convert`).
+
+    Called with arrays it gives its outputs: one array, or a dict by name. Several threads may use one at once. It
+    pickles, copies and compares by what it is, and prints as its graph.
+    """
+
+    def __init__(self, network: _core.Network, report: Any = None) -> None:
+        self._network = network
+        self.report = report
+        """What the verb that made it has to say: an Audit of a prepared network, Proofs of an integer one."""
+
+    @property
+    def name(self) -> str:
+        return self._network.name()
+
+    @property
+    def stage(self) -> str:
+        """"float", "prepared" or "integer"."""
+        return self._network.stage()
+
+    @property
+    def inputs(self) -> dict[str, Signature]:
+        """Element type and extents by name; None for an extent that is open."""
+        return self._network.inputs()
+
+    @property
+    def outputs(self) -> dict[str, Signature]:
+        return self._network.outputs()
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What travels with the network, such as its platform and preprocessing."""
+        return self._network.notes()
+
+    @property
+    def layers(self) -> Layers:
+        return Layers(self)
+
+    @property
+    def digest(self) -> str:
+        """Of parameters and state: equal for equal trained weights."""
+        return self._network.digest()
+
+    def _run(self, arrays: tuple[Any, ...], named: dict[str, Any], fetch: list[str]) -> dict[str, Any]:
+        names = list(self._network.inputs())
+        if len(arrays) > len(names):
+            raise TypeError(f"network {self.name!r} takes {len(names)} inputs ({', '.join(names)}), found {len(arrays)}")
+        given = dict(zip(names, arrays))
+        twice = sorted(given.keys() & named.keys())
+        if twice:
+            raise TypeError(f"network {self.name!r}: found input {twice[0]!r} twice")
+        return self._network.run({**given, **named}, fetch)
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        results = self._run(arrays, named, [])
+        return next(iter(results.values())) if len(results) == 1 else results
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a file that `load` reads: whole, or not at all."""
+        _core.save(self._network, os.fspath(path))
+
+    def copy(self) -> Model:
+        """Shares nothing with this one."""
+        return Model(self._network.copy(), self.report)
+
+    def __copy__(self) -> Model:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self._network.bytes(),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and self._network.bytes() == other._network.bytes()
+
+    __hash__ = object.__hash__
+
+    def __str__(self) -> str:
+        return self._network.text().rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<halfstep.Model {self.name!r}, {self.stage}: {_ports(self.inputs)} -> {_ports(self.outputs)}>"
+
+    def _repr_html_(self) -> str:
+        lines = [line.strip() for line in str(self).splitlines()]
+        rows = [{"value": name, "computed by": call} for name, _, call in (line.partition(" = ") for line in lines) if call]
+        title = f"{self.name}, {self.stage}: {_ports(self.inputs)} -> {_ports(self.outputs)}"
+        report = self.report._repr_html_() if self.report is not None else ""
+        return f"<p>{html.escape(title)}</p>{table(rows, ['value', 'computed by'])}{report}"
+
+
+def _ports(ports: dict[str, Signature]) -> str:
+    def extents(dims: tuple[Any, ...]) -> str:
+        return ", ".join("?" if extent is None else str(extent) for extent in dims)
+
+    return ", ".join(f"{name} {dtype}[{extents(dims)}]" for name, (dtype, dims) in ports.items())
+
+
+def _unpickled(contents: bytes) -> Model:
+    return Model(_core.network_of(contents))
+
+
+def load(path: str | os.PathLike[str], data: Data = None) -> Model:
+    """The network in a file: a Model of ours, an ONNX file, a Paddle program.
+
+    data: samples whose extents close those that the file leaves open, where it cannot be read without.
+
+    Raises Error for a file that is none of these or is damaged, UnsupportedError for an operator that Halfstep lacks.
+    """
+    return Model(_core.load(os.fspath(path), None if data is None else dataset(data)))

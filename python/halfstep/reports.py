@@ -1,0 +1,179 @@
+"""What the verbs say of their work: attributes for programs, text for a terminal, a table for a notebook."""
+
+from __future__ import annotations
+
+import html
+import json
+from typing import Any
+
+
+def table(rows: list[dict[str, Any]], columns: list[str], caption: str = "") -> str:
+    """An HTML table."""
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(_text(row.get(column)))}</td>" for column in columns) + "</tr>" for row in rows
+    )
+    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+class Report:
+    """A report: `str` is what the command line prints, `values` what its --json prints."""
+
+    def __init__(self, text: str, values: str) -> None:
+        self._text = text
+        self._json = values
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The report as the command line's JSON has it."""
+        return json.loads(self._json)
+
+    def __str__(self) -> str:
+        return self._text.rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<halfstep.{type(self).__name__}: {self.verdict}>"
+
+    @property
+    def verdict(self) -> str:
+        """The report in a line."""
+        raise NotImplementedError
+
+
+class Audit(Report):
+    """How each layer with weights is quantized, and what stays in float."""
+
+    @property
+    def layers(self) -> list[dict[str, Any]]:
+        return self.values["audit"]
+
+    @property
+    def float_islands(self) -> list[dict[str, Any]]:
+        """Operators that have no form on codes: layer, op, reason. `convert` must be told to leave them."""
+        return self.values["float_islands"]
+
+    @property
+    def verdict(self) -> str:
+        layers = self.layers
+        whole = sum(layer["fully_quantized"] for layer in layers)
+        return f"{whole} of {len(layers)} layers with weights on codes, {len(self.float_islands)} operators in float"
+
+    def _repr_html_(self) -> str:
+        return table(self.layers, ["layer", "op", "weight", "input", "output"], self.verdict)
+
+
+class Fit(Report):
+    """How a training went."""
+
+    @property
+    def loss(self) -> float:
+        """Of the last epoch."""
+        return self.values["loss"]
+
+    @property
+    def accuracy(self) -> float | None:
+        """On the test part; None without labels."""
+        return self.values["accuracy"]
+
+    @property
+    def digest(self) -> str:
+        """Of the trained weights."""
+        return self.values["digest"]
+
+    @property
+    def held_back(self) -> list[dict[str, Any]]:
+        """How the network did on the samples that it did not learn from: before training, then after each epoch."""
+        return self.values.get("held_back", {}).get("standings", [])
+
+    @property
+    def verdict(self) -> str:
+        shown = "no labels" if self.accuracy is None else f"accuracy {100 * self.accuracy:.2f} %"
+        return f"{shown}, loss {self.loss:.4f} after {self.values['epochs']} epochs"
+
+    def _repr_html_(self) -> str:
+        rows = [{"epoch": epoch, **standing} for epoch, standing in enumerate(self.held_back)]
+        columns = ["epoch", *(key for key in ("right", "loss") if any(key in row for row in rows))]
+        return table(rows, columns, self.verdict)
+
+
+class Proofs(Report):
+    """What bounds each accumulator of an integer program."""
+
+    @property
+    def accumulators(self) -> list[dict[str, Any]]:
+        return self.values["accumulators"]
+
+    @property
+    def float_islands(self) -> list[dict[str, Any]]:
+        return self.values["float_islands"]
+
+    @property
+    def verdict(self) -> str:
+        return f"{len(self.accumulators)} accumulators proved, {len(self.float_islands)} operators in float"
+
+    def _repr_html_(self) -> str:
+        return table(self.accumulators, ["layer", "accumulator_bound", "accumulator_limit"], self.verdict)
+
+
+class Proof(Report):
+    """Training network, integer program and the network that came in, layer by layer."""
+
+    def __init__(self, equal: bool, text: str, values: str) -> None:
+        super().__init__(text, values)
+        self._equal = equal
+
+    @property
+    def equal(self) -> bool:
+        """No code differs, and none is other than the network that came in allows."""
+        return self._equal
+
+    @property
+    def layers(self) -> list[dict[str, Any]]:
+        return self.values["layers"]
+
+    @property
+    def verdict(self) -> str:
+        compared = sum(layer["compared"] + layer["parameters_compared"] for layer in self.layers)
+        differing = sum(layer["differing"] + layer["parameters_differing"] for layer in self.layers)
+        word = "equal" if self.equal else "not equal"
+        return f"{word}: {differing} of {compared:,} codes differ in {len(self.layers)} layers"
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    def _repr_html_(self) -> str:
+        return table(self.layers, ["name", "op", "weight_bits", "feature_bits", "scale", "compared", "differing", "sqnr_db"], self.verdict)
+
+
+class Score(float):
+    """An accuracy, or what a metric gave, and on how many samples."""
+
+    samples: int
+
+    def __new__(cls, value: float, samples: int) -> Score:
+        score = super().__new__(cls, value)
+        score.samples = samples
+        return score
+
+    def __repr__(self) -> str:
+        return f"<halfstep.Score: {float(self):.4f} on {self.samples} samples>"
+
+
+class Exported:
+    """A file that was written."""
+
+    def __init__(self, path: str, nodes: int, approximated: list[str]) -> None:
+        self.path = path
+        self.nodes = nodes
+        self.approximated = approximated
+        """Layers whose codes may differ from the Model's."""
+
+    def __repr__(self) -> str:
+        return f"<halfstep.Exported: {self.path}, {self.nodes} nodes, {len(self.approximated)} approximated>"

@@ -1,0 +1,215 @@
+"""What is done to networks: the words of the command line and of C++."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, Callable
+
+from halfstep import _core
+from halfstep.data import Data, dataset
+from halfstep.model import Model
+from halfstep.progress import Progress, callback
+from halfstep.reports import Audit, Exported, Fit, Proof, Proofs, Score
+
+Preprocess = Mapping[str, Any]
+"""From raw values to what a network takes: x = (value * scale - mean) / std, by channel. Keys: scale, mean, std, bgr,
+channels_last."""
+
+# As the library's text of it has them.
+_NAMES = {"scale": "scale", "mean": "mean", "std": "std", "bgr": "reverse_channels", "channels_last": "channels_last"}
+
+
+def _preprocess_text(preprocess: Preprocess | None) -> str | None:
+    if preprocess is None:
+        return None
+    unknown = sorted(preprocess.keys() - _NAMES.keys())
+    if unknown:
+        raise TypeError(f"preprocess: found {unknown[0]!r}, expected one of {', '.join(_NAMES)}")
+    values: dict[str, Any] = {}
+    for key, value in preprocess.items():
+        listed = key in ("mean", "std") and not isinstance(value, (list, tuple))
+        values[_NAMES[key]] = [float(value)] if listed else list(value) if key in ("mean", "std") else value
+    return json.dumps(values)
+
+
+def quantize(
+    network: Model,
+    platform: str | os.PathLike[str] = "generic_int8",
+    *,
+    calibrate: Data = None,
+    weights: int | None = None,
+    features: int | None = None,
+    edges: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    bits: Mapping[str, tuple[int | None, int | None]] | None = None,
+    preprocess: Preprocess | None = None,
+    keep_samples: int = 8,
+    seed: int = 0,
+    progress: Progress = None,
+) -> Model:
+    """A prepared network: quantizers where the platform has them, calibrated.
+
+    network: a float network. platform: the name of a record (`platforms()` lists them) or the path of one.
+    calibrate: samples whose ranges are observed. weights, features: bits, except of the first and last layer, whose
+    bits are `edges`; without them the platform's. overrides: other values for fields of the record, by their dotted
+    names. bits: for layers that match a pattern, bits of weights and of features. keep_samples: so many of the samples
+    travel with the network, for `verify`; 0: none.
+
+    The result's `report` is an Audit. Raises UnsupportedError, naming the layer and what to do, for what the platform
+    cannot do; Error where samples are not what the network takes.
+    """
+    fields = [(key, _field(value)) for key, value in (overrides or {}).items()]
+    samples = dataset(calibrate, network)
+    prepared, text, values = _core.quantize(
+        network._network, os.fspath(platform), fields, samples, weights, features, edges, _preprocess_text(preprocess),
+        keep_samples, seed, callback(progress),
+    )  # fmt: skip
+    result = Model(prepared, Audit(text, values))
+    for selector, (of_weights, of_features) in (bits or {}).items():
+        result = change_bits(result, selector, weights=of_weights, features=of_features)
+    return result
+
+
+def _field(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def change_bits(prepared: Model, layers: str, *, weights: int | None = None, features: int | None = None) -> Model:
+    """A prepared network with other bits for the layers that match a pattern (`*` and `?` as in file names).
+
+    Ranges stay as they were observed. Raises UnsupportedError where the platform forbids it, naming every operator.
+    """
+    changed, text, values = _core.change_bits(prepared._network, layers, weights, features)
+    return Model(changed, Audit(text, values))
+
+
+def train(
+    network: Model,
+    data: Data = None,
+    *,
+    epochs: int = 20,
+    batch: int = 32,
+    learning_rate: float | None = None,
+    flip: bool = False,
+    shift: int = 0,
+    distill: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    seed: int = 0,
+    progress: Progress = None,
+) -> Fit:
+    """Trains a float or prepared network in place.
+
+    data: samples; without labels a prepared network learns from its own float form, as with `distill`. learning_rate:
+    the peak of the cosine schedule; 0.05 for float networks, 0.001 for prepared ones without one. flip, shift: images
+    are mirrored, and moved by up to so many pixels, in training. out: a folder for a checkpoint after each epoch, from
+    which `resume` goes on.
+
+    Samples are held back, and the network becomes its best state on them, which may be what it was. An interruption
+    (Ctrl-C, or an exception of `progress`) leaves the network as it was. Raises Error where another thread trains it.
+    """
+    samples = dataset(data, network)
+    text, values = _core.train(
+        network._network, samples, epochs, batch, learning_rate, flip, shift, distill,
+        "" if out is None else os.fspath(out), resume, seed, callback(progress),
+    )  # fmt: skip
+    return Fit(text, values)
+
+
+def convert(prepared: Model, *, float_islands: bool = False) -> Model:
+    """The integer program of a prepared network: stored codes, and integers derived from scales.
+
+    float_islands: operators that have no form on codes stay in float, between dequantize and quantize.
+
+    The result's `report` has the proof of each accumulator. Raises UnsupportedError, naming layer and channel, where an
+    accumulator could overflow or a factor has no multiplier; Error for a network that was not calibrated.
+    """
+    integer, text, values = _core.convert(prepared._network, float_islands)
+    return Model(integer, Proofs(text, values))
+
+
+def verify(
+    prepared: Model,
+    program: Model,
+    data: Data = None,
+    *,
+    with_: str = "",
+    exported: str | os.PathLike[str] | None = None,
+    variants: bool = False,
+    meaning: str = "sampled",
+    seed: int = 0,
+    progress: Progress = None,
+) -> Proof:
+    """Compares a prepared network and its integer program, code for code, and both with the network that came in.
+
+    with_: "onnxruntime" for that engine as a third road, on an ONNX file that was `exported` or on a new one; variants:
+    also with its optimizations, which is never a failure. meaning: "sampled" or "all", how many elements are held
+    against the network that came in.
+    """
+    if meaning not in ("sampled", "all"):
+        raise _core.Error(f"verify: meaning: found {meaning!r}, expected sampled or all")
+    samples = dataset(data, prepared)
+    return Proof(
+        *_core.verify(
+            prepared._network, program._network, samples, with_, "" if exported is None else os.fspath(exported),
+            variants, meaning == "all", seed, callback(progress),
+        )  # fmt: skip
+    )
+
+
+def evaluate(
+    network: Model,
+    data: Data = None,
+    *,
+    metric: Callable[[Any, Any], float] | None = None,
+    preprocess: Preprocess | None = None,
+) -> Score:
+    """The accuracy of a network of any stage on the test part of labelled samples, or what a metric says.
+
+    metric: called with the outputs of a batch (an array, or a dict of them) and its labels (None where batches have
+    none); the score is the mean of its results, weighted by samples. `data` then iterates over batches as the network
+    takes them, and every one counts.
+    """
+    if metric is None:
+        return Score(*_core.evaluate(network._network, dataset(data, network), _preprocess_text(preprocess)))
+    if preprocess is not None:
+        raise TypeError("evaluate: preprocess is for raw samples; a metric gets batches as the network takes them")
+    total, samples = 0.0, 0
+    for arrays, labels, count in _pairs(data):
+        total += count * float(metric(network(**arrays) if isinstance(arrays, dict) else network(arrays), labels))
+        samples += count
+    if samples == 0:
+        raise _core.Error("evaluate: found no batch")
+    return Score(total / samples, samples)
+
+
+def _pairs(data: Any) -> Any:
+    """Inputs, labels and the number of samples of each batch."""
+    whole = isinstance(data, (Mapping, tuple)) or hasattr(data, "__dlpack__")
+    for item in [data] if whole else data:
+        if isinstance(item, Mapping):
+            arrays = {name: value for name, value in item.items() if name != "labels"}
+            yield arrays, item.get("labels"), len(next(iter(arrays.values())))
+        elif isinstance(item, (tuple, list)):
+            yield item[0], item[1] if len(item) > 1 else None, len(item[0])
+        else:
+            yield item, None, len(item)
+
+
+def export(
+    network: Model,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    opset: int = 21,
+    approximate: bool = False,
+) -> Exported:
+    """Writes an ONNX file.
+
+    format: float, qdq or qoperator; without one float for a network that is not an integer program, else qoperator.
+    approximate: instead of refusing what the form has no arithmetic for.
+    """
+    chosen = format or ("qoperator" if network.stage == "integer" else "float")
+    return Exported(os.fspath(path), *_core.export(network._network, os.fspath(path), chosen, opset, approximate))

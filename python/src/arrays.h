@@ -1,0 +1,19 @@
+// Arrays of Python as tensors of the library.
+#pragma once
+
+#include <string>
+
+#include "python/src/python.h"
+
+namespace halfstep::python {
+
+/// A copy of an array, or of a tensor that speaks DLPack. `verb` and `name` say in messages what it is.
+Tensor tensor_of(nb::handle array, std::string_view verb, const std::string& name);
+
+/// Those of a dict.
+Tensors tensors_of(const nb::dict& arrays, std::string_view verb);
+
+/// As arrays of NumPy, by name.
+nb::dict arrays_of(Tensors tensors);
+
+}  // namespace halfstep::python

@@ -1,0 +1,155 @@
+#include "python/src/network.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/src/arrays.h"
+
+namespace halfstep::python {
+namespace {
+
+constexpr std::string_view kRun = "run";
+
+nb::tuple type_tuple(const Type& type) {
+  nb::list dims;
+  for (const int64_t extent : type.dims) {
+    if (extent == kUnknown) {
+      dims.append(nb::none());
+    } else {
+      dims.append(extent);
+    }
+  }
+  return nb::make_tuple(std::string(name(type.dtype)), nb::tuple(dims));
+}
+
+nb::dict inputs_of(const Network& network) {
+  nb::dict inputs;
+  const auto model = network.model();
+  for (const Value argument : model->graph.arguments()) inputs[argument.name().c_str()] = type_tuple(argument.type());
+  return inputs;
+}
+
+nb::dict outputs_of(const Network& network) {
+  nb::dict outputs;
+  const auto model = network.model();
+  for (const Value output : model->graph.outputs()) outputs[output.name().c_str()] = type_tuple(output.type());
+  return outputs;
+}
+
+nb::dict run(Network& network, const nb::dict& inputs, const std::vector<std::string>& fetch) {
+  const Tensors tensors = tensors_of(inputs, kRun);
+  Tensors results;
+  {
+    const nb::gil_scoped_release release;
+    results = network.runner(fetch)->run(tensors);
+  }
+  return arrays_of(std::move(results));
+}
+
+nb::bytes bytes_of(const Network& network) {
+  const auto model = network.model();
+  std::vector<std::byte> bytes;
+  {
+    const nb::gil_scoped_release release;
+    bytes = serialize(*model);
+  }
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+Network* from_bytes(const nb::bytes& bytes) {
+  return new Network(deserialize({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "pickled network"));
+}
+
+/// The tensors of batches one behind the other, by name.
+Tensors joined(const nb::list& batches) {
+  std::map<std::string, std::vector<Tensor>> parts;
+  for (size_t i = 0; i < nb::len(batches); ++i) {
+    const Tensors batch = tensors_of(nb::cast<nb::dict>(batches[i]), fmt::format("batch {}", i));
+    for (const auto& [name, tensor] : batch) {
+      std::vector<Tensor>& list = parts[name];
+      const auto sample = [](const Tensor& t) { return std::span(t.dims()).subspan(1); };
+      if (tensor.dims().empty()) fail("batch {}: {}: found one number, expected samples along a first axis", i, name);
+      const bool fits = list.empty() ? i == 0
+                                     : list.front().dtype() == tensor.dtype() &&
+                                           std::ranges::equal(sample(list.front()), sample(tensor));
+      if (!fits && list.empty()) fail("batch {}: '{}' was not in the batches before it", i, name);
+      if (!fits)
+        fail("batch {}: {}: found {}, the batches before it have {}", i, name, to_string(tensor.type()),
+             to_string(list.front().type()));
+      list.push_back(tensor);
+    }
+    if (batch.size() != parts.size())
+      fail("batch {}: found {} tensors, the batches before it have {}", i, batch.size(), parts.size());
+  }
+  Tensors all;
+  for (const auto& [name, list] : parts) {
+    Dims dims = list.front().dims();
+    dims[0] = 0;
+    for (const Tensor& tensor : list) dims[0] += tensor.dims()[0];
+    Tensor whole = Tensor::uninitialized(list.front().dtype(), std::move(dims));
+    std::byte* to = whole.raw();
+    for (const Tensor& tensor : list) to = std::copy_n(tensor.raw(), tensor.bytes(), to);
+    all.emplace(name, std::move(whole));
+  }
+  return all;
+}
+
+api::Dataset* make_dataset(const nb::list& batches, const std::string& name, bool all) {
+  auto data = std::make_unique<api::Dataset>(io::dataset_of(joined(batches), name));
+  data->name = name;
+  if (all) {
+    std::vector<int64_t> indices(static_cast<size_t>(data->size()));
+    for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int64_t>(i);
+    data->split = io::Split{indices, indices};
+  }
+  return data.release();
+}
+
+}  // namespace
+
+std::shared_ptr<api::Runner> Network::runner(const std::vector<std::string>& fetch) {
+  const std::scoped_lock lock(mutex_);
+  std::shared_ptr<api::Runner>& runner = runners_[fetch];
+  if (!runner) {
+    api::RunnerOptions options;
+    options.fetch = fetch;
+    options.threads = eager::threads();
+    try {
+      runner = std::make_shared<api::Runner>(*model_, options);
+    } catch (...) {
+      runners_.erase(fetch);
+      throw;
+    }
+  }
+  return runner;
+}
+
+void define_networks(nb::module_& module) {
+  nb::class_<Network>(module, "Network")
+      .def("stage", [](const Network& network) { return std::string(name(api::stage_of(*network.model()))); })
+      .def("name", [](const Network& network) { return network.model()->graph.name(); })
+      .def("inputs", &inputs_of)
+      .def("outputs", &outputs_of)
+      .def("values", [](const Network& network) { return api::value_names(*network.model()); })
+      .def("notes", [](const Network& network) { return network.model()->notes; })
+      .def("text", [](const Network& network) { return api::graph_text(*network.model()); })
+      .def("digest", [](const Network& network) { return digest_hex(*network.model()); })
+      .def(
+          "copy", [](const Network& network) { return new Network(clone(*network.model())); },
+          nb::rv_policy::take_ownership)
+      .def("bytes", &bytes_of)
+      .def("run", &run, nb::arg("inputs"), nb::arg("fetch"));
+  module.def("network_of", &from_bytes, nb::arg("bytes"), nb::rv_policy::take_ownership);
+
+  nb::class_<api::Dataset>(module, "Dataset")
+      .def("__len__", &api::Dataset::size)
+      .def_prop_ro("name", [](const api::Dataset& data) { return data.name; })
+      .def_prop_ro("classes", [](const api::Dataset& data) { return data.classes; })
+      .def_prop_ro("has_labels", &api::Dataset::has_labels);
+  module.def("make_dataset", &make_dataset, nb::arg("batches"), nb::arg("name"), nb::arg("all"),
+             nb::rv_policy::take_ownership);
+}
+
+}  // namespace halfstep::python

@@ -1,0 +1,46 @@
+// Networks, data sets and verbs as the extension has them; the package gives them their faces.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "python/src/python.h"
+
+namespace halfstep::python {
+
+/// A Model that any thread may use. What a verb works on is the Model as it was when the verb began.
+class Network {
+ public:
+  explicit Network(Model model) : model_(std::make_shared<const Model>(std::move(model))) {}
+
+  std::shared_ptr<const Model> model() const {
+    const std::scoped_lock lock(mutex_);
+    return model_;
+  }
+  /// For those values, the network's outputs where there are none; made once for each.
+  std::shared_ptr<api::Runner> runner(const std::vector<std::string>& fetch);
+
+  /// Changes the Model in place: change(model) gives the next one. Throws where another thread is at it.
+  template <class Change>
+  void replace(Change&& change) {
+    if (changing_.exchange(true)) fail("network '{}': another thread is training it", model()->graph.name());
+    const std::unique_ptr<std::atomic<bool>, void (*)(std::atomic<bool>*)> done(&changing_,
+                                                                                [](auto* flag) { *flag = false; });
+    auto next = std::make_shared<const Model>(change(*model()));
+    const std::scoped_lock lock(mutex_);
+    model_ = std::move(next);
+    runners_.clear();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Model> model_;
+  std::map<std::vector<std::string>, std::shared_ptr<api::Runner>> runners_;
+  std::atomic<bool> changing_{false};
+};
+
+void define_networks(nb::module_& module);
+void define_verbs(nb::module_& module);
+
+}  // namespace halfstep::python

@@ -1,0 +1,186 @@
+// The verbs of halfstep::api on Networks. Each lets other threads of Python in while it works.
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "python/src/network.h"
+
+namespace halfstep::python {
+namespace {
+
+using Path = std::string;
+using Report = nb::tuple;  ///< text, JSON
+
+/// What every verb that computes takes from Python.
+struct Work {
+  nb::object progress;  ///< called with stage, done, total, note; None for silence
+  uint64_t seed = 0;
+};
+
+/// Runs a verb without the GIL. Between steps of it signals are handled, and progress is told; what either raises ends
+/// the verb and is raised here.
+template <class Verb>
+auto work(const Work& given, Verb&& verb) {
+  std::optional<nb::python_error> raised;
+  api::Settings settings;
+  settings.threads = eager::threads();
+  settings.seed = given.seed;
+  settings.progress = [&](const Progress& progress) {
+    const nb::gil_scoped_acquire acquire;
+    try {
+      if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+      if (!given.progress.is_none())
+        given.progress(std::string(progress.stage), progress.done, progress.total, std::string(progress.note));
+    } catch (nb::python_error& error) {
+      raised.emplace(std::move(error));
+      throw Error(ErrorKind::interrupted, "stopped by Python");
+    }
+  };
+  try {
+    const nb::gil_scoped_release release;
+    return verb(settings);
+  } catch (const Error&) {
+    if (raised) throw std::move(*raised);
+    throw;
+  }
+}
+
+nb::object network_of(Model model) { return nb::cast(new Network(std::move(model)), nb::rv_policy::take_ownership); }
+
+Network* load(const Path& path, const api::Dataset* data) {
+  const nb::gil_scoped_release release;
+  return new Network(data == nullptr ? api::load(path) : api::load(path, *data));
+}
+
+void save(const Network& network, const Path& path) {
+  const nb::gil_scoped_release release;
+  api::save(*network.model(), path);
+}
+
+api::Dataset* load_data(const Path& path, const Network* network) {
+  const nb::gil_scoped_release release;
+  return new api::Dataset(
+      api::load_data(path, network == nullptr ? io::kMaxClasses : api::classes_of(*network->model())));
+}
+
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+using Bits = std::vector<std::tuple<std::string, std::optional<int>, std::optional<int>>>;
+
+std::optional<train::Preprocess> preprocess_of(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  return train::parse_preprocess(*text, "preprocess");
+}
+
+template <class Result>
+Report report_of(const Result& result) {
+  return nb::make_tuple(report::as_text(result), report::as_json(result));
+}
+
+nb::tuple quantize(const Network& network, const std::string& platform, const Overrides& overrides,
+                   const api::Dataset& data, std::optional<int> weights, std::optional<int> features,
+                   std::optional<int> edges, const std::optional<std::string>& preprocess, int64_t keep_samples,
+                   uint64_t seed, nb::object progress) {
+  api::QuantizeOptions options;
+  options.widths = {weights, features, edges};
+  options.preprocess = preprocess_of(preprocess);
+  options.stored_samples = keep_samples;
+  auto result = work({std::move(progress), seed}, [&](const api::Settings& settings) {
+    return api::quantize(*network.model(), quant::load_platform(platform, overrides), data, options, settings);
+  });
+  const Report report = report_of(result);
+  return nb::make_tuple(network_of(std::move(result.model)), report[0], report[1]);
+}
+
+nb::tuple change_bits(const Network& network, const std::string& selector, std::optional<int> weights,
+                      std::optional<int> features) {
+  auto result = api::change_bits(*network.model(), {{selector, weights, features}});
+  const Report report = report_of(result);
+  return nb::make_tuple(network_of(std::move(result.model)), report[0], report[1]);
+}
+
+Report train_network(Network& network, const api::Dataset& data, int64_t epochs, int64_t batch,
+                     std::optional<double> learning_rate, bool flip, int64_t shift, bool distill, const Path& folder,
+                     bool resume, uint64_t seed, nb::object progress) {
+  api::TrainOptions options;
+  options.epochs = epochs;
+  options.batch = batch;
+  options.learning_rate = learning_rate;
+  options.augment = {flip, shift};
+  options.distill = distill;
+  options.folder = folder;
+  options.resume = resume;
+  api::Trained result;
+  network.replace([&](const Model& model) {
+    result = work({std::move(progress), seed},
+                  [&](const api::Settings& settings) { return api::train(model, data, options, settings); });
+    return result.model;
+  });
+  return report_of(result);
+}
+
+nb::tuple convert(const Network& network, bool float_islands) {
+  quant::ConvertOptions options;
+  options.float_islands = float_islands;
+  auto result = work({nb::none()}, [&](const api::Settings&) { return api::convert(*network.model(), options); });
+  const Report report = report_of(result);
+  return nb::make_tuple(network_of(std::move(result.model)), report[0], report[1]);
+}
+
+nb::tuple verify(const Network& prepared, const Network& integer, const api::Dataset& data, const std::string& with,
+                 const Path& exported, bool variants, bool all_meaning, uint64_t seed, nb::object progress) {
+  api::VerifyOptions options;
+  options.with = with;
+  options.exported = exported;
+  options.variants = variants;
+  options.all_meaning = all_meaning;
+  const auto result = work({std::move(progress), seed}, [&](const api::Settings& settings) {
+    return api::verify(*prepared.model(), *integer.model(), data, options, settings);
+  });
+  const Report report = report_of(result);
+  return nb::make_tuple(result.equal(), report[0], report[1]);
+}
+
+nb::tuple evaluate(const Network& network, const api::Dataset& data, const std::optional<std::string>& preprocess) {
+  const auto result = work({nb::none()}, [&](const api::Settings& settings) {
+    return api::evaluate(*network.model(), data, preprocess_of(preprocess), settings);
+  });
+  return nb::make_tuple(result.accuracy, result.samples);
+}
+
+nb::tuple export_network(const Network& network, const Path& path, const std::string& format, int64_t opset,
+                         bool approximate) {
+  const auto result = work({nb::none()}, [&](const api::Settings&) {
+    return api::export_onnx(*network.model(), path, {format, opset, approximate});
+  });
+  return nb::make_tuple(result.nodes, result.approximated);
+}
+
+}  // namespace
+
+void define_verbs(nb::module_& module) {
+  using nb::arg;
+  module.def("load", &load, arg("path"), arg("data").none(), nb::rv_policy::take_ownership);
+  module.def("save", &save);
+  module.def("load_data", &load_data, arg("path"), arg("network").none(), nb::rv_policy::take_ownership);
+  module.def("platforms", &quant::platform_names);
+  module.def("quantize", &quantize, arg("network"), arg("platform"), arg("overrides"), arg("data"),
+             arg("weights").none(), arg("features").none(), arg("edges").none(), arg("preprocess").none(),
+             arg("keep_samples"), arg("seed"), arg("progress").none());
+  module.def("change_bits", &change_bits, arg("network"), arg("selector"), arg("weights").none(),
+             arg("features").none());
+  module.def("train", &train_network, arg("network"), arg("data"), arg("epochs"), arg("batch"),
+             arg("learning_rate").none(), arg("flip"), arg("shift"), arg("distill"), arg("folder"), arg("resume"),
+             arg("seed"), arg("progress").none());
+  module.def("convert", &convert);
+  module.def("verify", &verify, arg("prepared"), arg("integer"), arg("data"), arg("with"), arg("exported"),
+             arg("variants"), arg("all_meaning"), arg("seed"), arg("progress").none());
+  module.def("evaluate", &evaluate, arg("network"), arg("data"), arg("preprocess").none());
+  module.def("export", &export_network);
+}
+
+}  // namespace halfstep::python

@@ -1,0 +1,302 @@
+"""Networks in Python: every verb gives what the command line gives, byte for byte, and says what is wrong."""
+
+import copy
+import json
+import os
+import pickle
+import signal
+import subprocess
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import halfstep as hs
+
+PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *map(str, arguments)], check=True, capture_output=True, text=True, timeout=600).stdout
+
+
+@pytest.fixture(scope="module")
+def samples():
+    """Rings of four sizes, in f32 and raw."""
+    rng = np.random.default_rng(1)
+    labels = np.arange(400) % 4
+    y, x = np.mgrid[:8, :8] - 3.5
+    rings = np.abs(np.hypot(y, x)[None] - labels[:, None, None]) < 0.9
+    images = rings[:, None] * 0.8 + rng.random((400, 1, 8, 8)) * 0.2
+    return images.astype(np.float32), labels.astype(np.int32)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, samples):
+    """A trained network, and its samples as a file."""
+    path = tmp_path_factory.mktemp("workbench")
+    np.savez(path / "samples.npz", x=samples[0], labels=samples[1])
+    run("train", "--data", path / "samples.npz", "--epochs", 3, "--out", path / "run")
+    return path
+
+
+@pytest.fixture(scope="module")
+def network(folder):
+    return hs.load(folder / "run/model.safetensors")
+
+
+@pytest.fixture(scope="module")
+def prepared(network, samples):
+    return hs.quantize(network, calibrate=samples)
+
+
+@pytest.fixture(scope="module")
+def program(prepared):
+    return hs.convert(prepared)
+
+
+def same_file(model, path, tmp_path):
+    model.save(tmp_path / "own.safetensors")
+    assert (tmp_path / "own.safetensors").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("platform", hs.platforms())
+def test_every_verb_gives_the_bytes_of_the_command_line(folder, network, samples, platform, tmp_path):
+    model, data = folder / "run/model.safetensors", folder / "samples.npz"
+    prepared_file, integer_file = tmp_path / "prepared.safetensors", tmp_path / "integer.safetensors"
+    run("quantize", model, "--platform", platform, "--calibrate", data, "--out", prepared_file)
+    prepared = hs.quantize(network, platform, calibrate=samples)
+    same_file(prepared, prepared_file, tmp_path)
+    run("train", "--model", prepared_file, "--data", data, "--epochs", 1, "--out", tmp_path / "tuned")
+    fit = hs.train(prepared, samples, epochs=1)
+    same_file(prepared, tmp_path / "tuned/model.safetensors", tmp_path)
+    run("convert", tmp_path / "tuned/model.safetensors", "--out", integer_file)
+    program = hs.convert(prepared)
+    same_file(program, integer_file, tmp_path)
+    told = json.loads(run("verify", tmp_path / "tuned/model.safetensors", integer_file, "--data", data, "--json"))
+    proof = hs.verify(prepared, program, samples)
+    assert proof and proof.equal and proof.values == told
+    assert hs.evaluate(program, samples) == json.loads(run("eval", "--model", integer_file, "--data", data, "--json"))["accuracy"]
+    assert fit.digest == prepared.digest
+
+
+def test_the_export_of_the_command_line(network, samples, tmp_path):
+    program = hs.convert(hs.quantize(network, "onnxruntime_int8", calibrate=samples))
+    program.save(tmp_path / "integer.safetensors")
+    run("export", tmp_path / "integer.safetensors", "--format", "qdq", "--out", tmp_path / "told.onnx")
+    exported = hs.export(program, tmp_path / "own.onnx", format="qdq")
+    assert (tmp_path / "own.onnx").read_bytes() == (tmp_path / "told.onnx").read_bytes()
+    assert exported.nodes > 0 and str(tmp_path) in repr(exported)
+
+
+def test_runs_like_the_command_line(program, samples, tmp_path):
+    program.save(tmp_path / "integer.safetensors")
+    np.savez(tmp_path / "x.npz", x=samples[0][:5])
+    run("run", tmp_path / "integer.safetensors", "--inputs", tmp_path / "x.npz", "--outputs", tmp_path / "y.npz")
+    told = np.load(tmp_path / "y.npz")
+    found = program(samples[0][:5])
+    assert found.tobytes() == told[told.files[0]].tobytes()
+    assert program(x=samples[0][:5]).tobytes() == found.tobytes()
+
+
+def test_any_value_by_name(network, prepared, program, samples):
+    x = samples[0][:3]
+    codes = program.layers["conv4"](x)
+    assert codes.dtype == np.uint8
+    assert (prepared.layers["conv4"](x) == codes).all()
+    assert network.layers["conv4"](x).dtype == np.float32
+    assert list(program.layers)[0] == "x" and len(program.layers) == len(list(program.layers))
+    with pytest.raises(KeyError, match="computes no value 'conv9'"):
+        program.layers["conv9"]
+
+
+def test_stays_what_it_was(network, prepared, samples):
+    before = network.digest, prepared.digest
+    other = prepared.copy()
+    hs.train(other, samples, epochs=1)
+    hs.change_bits(prepared, "conv2", weights=4, features=8)
+    assert (network.digest, prepared.digest) == before
+
+
+def test_bits_and_overrides(network, samples):
+    prepared = hs.quantize(network, "pow2_int8", calibrate=samples, bits={"conv2": (4, 8)}, overrides={"features.rate": 0.5})
+    assert [row["weight"] for row in prepared.report.layers if row["layer"] == "conv2"][0].startswith("4 bits")
+    assert "rate: 0.5" in prepared.notes["platform"]
+
+
+def test_pickles_copies_compares_prints(program, prepared):
+    assert pickle.loads(pickle.dumps(program)) == program == copy.deepcopy(program) == copy.copy(program)
+    assert program != prepared and len({program, prepared}) == 2
+    assert "integer_conv2d" in str(program) and repr(program).startswith("<halfstep.Model 'digits', integer: x f32[?, 1, 8, 8]")
+    for shown in (program, prepared, program.report, prepared.report):
+        assert shown._repr_html_().count("<table>") >= 1
+    assert "<script>" not in hs.reports.table([{"a": "<script>"}], ["a"])
+
+
+class Loader:
+    def __init__(self, *batches):
+        self.batches = batches
+
+    def __iter__(self):
+        return iter(self.batches)
+
+
+def test_data_of_every_kind(network, prepared, samples, folder):
+    x, labels = samples
+    halves = [(x[:200], labels[:200]), (x[200:], labels[200:])]
+    forms = [(x, labels), {"x": x, "labels": labels}, Loader(*halves), (half for half in halves), hs.dataset((x, labels)),
+             folder / "samples.npz", str(folder / "samples.npz"), [{"x": x, "labels": labels}]]  # fmt: skip
+    expected = hs.quantize(network, calibrate=forms[0])
+    for form in forms[1:]:
+        assert hs.quantize(network, calibrate=form).digest == expected.digest
+    unlabelled = hs.quantize(network, calibrate=x)
+    assert unlabelled.stage == "prepared" and unlabelled.digest == hs.quantize(network, calibrate=Loader(x[:100], x[100:])).digest
+    assert len(hs.dataset((x, labels))) == 400 and hs.dataset((x, labels)).has_labels
+    assert hs.evaluate(prepared, hs.dataset(samples, all=True)).samples == 400
+    assert hs.evaluate(prepared, samples).samples == 80
+
+
+def test_a_metric_of_ones_own(program, samples):
+    x, labels = samples
+    calls = []
+
+    def right(outputs, expected):
+        calls.append(len(outputs))
+        return (outputs.argmax(1) == expected).mean()
+
+    score = hs.evaluate(program, [(x[:300], labels[:300]), (x[300:], labels[300:])], metric=right)
+    assert calls == [300, 100] and score.samples == 400
+    assert float(score) == pytest.approx(hs.evaluate(program, hs.dataset(samples, all=True)))
+
+
+def raising():
+    yield np.zeros((4, 1, 8, 8), np.float32)
+    raise RuntimeError("the disk is gone")
+
+
+BAD_DATA = [
+    ([], "found no batch"),
+    (Loader(np.zeros((4, 1, 8, 8), np.float32), np.zeros((4, 1, 8, 9), np.float32)), r"batch 1: x: found f32\[4, 1, 8, 9\]"),
+    (Loader(np.zeros((4, 1, 8, 8), np.float32), np.zeros((4, 1, 8, 8), np.uint8)), r"batch 1: x: found u8"),
+    (Loader({"x": np.zeros((4, 1, 8, 8), np.float32)}, {"y": np.zeros((4, 1), np.float32)}), "batch 1: 'y' was not in"),
+    (np.full((4, 1, 8, 8), np.nan, np.float32), "not finite"),
+    (np.float32(3), "samples along a first axis"),
+    (np.zeros((4, 3, 8, 8), np.float32), "samples are"),
+    (np.zeros((0, 1, 8, 8), np.float32), "no sample"),
+    ((np.zeros((4, 1, 8, 8), np.float32), np.zeros(3, np.int32)), "3 labels for 4 samples"),
+    ({"image": np.zeros((4, 1, 8, 8), np.float32)}, "has nothing for input 'x'"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), BAD_DATA, ids=[message[:24] for _, message in BAD_DATA])
+def test_bad_data(network, data, message):
+    with pytest.raises(hs.Error, match=message):
+        hs.quantize(network, calibrate=data)
+
+
+def test_data_that_are_none_or_raise(network):
+    with pytest.raises(TypeError, match="batch 0: found str"):
+        hs.quantize(network, calibrate=["a"])
+    with pytest.raises(TypeError, match="data: found int"):
+        hs.quantize(network, calibrate=3)
+    with pytest.raises(RuntimeError, match="the disk is gone"):
+        hs.quantize(network, calibrate=raising())
+
+
+def test_wrong_order_of_verbs(network, prepared, program, samples, tmp_path):
+    with pytest.raises(hs.Error, match="expected prepared; run quantize first"):
+        hs.convert(network)
+    with pytest.raises(hs.Error, match="prepared already"):
+        hs.quantize(prepared, calibrate=samples)
+    with pytest.raises(hs.Error, match="expected prepared; run quantize first"):
+        hs.verify(network, program, samples)
+    with pytest.raises(hs.Error, match="did you mean 'pow2_int8'"):
+        hs.quantize(network, "pow2_int9", calibrate=samples)
+    with pytest.raises(hs.Error, match="nothing.onnx"):
+        hs.load(tmp_path / "nothing.onnx")
+    with pytest.raises(TypeError, match="preprocess: found 'men'"):
+        hs.quantize(network, calibrate=samples, preprocess={"men": 3})
+    with pytest.raises(hs.Error, match="meaning: found 'some'"):
+        hs.verify(prepared, program, samples, meaning="some")
+
+
+def test_wrong_inputs(program, samples):
+    x = samples[0][:2]
+    with pytest.raises(TypeError, match="takes 1 inputs"):
+        program(x, x)
+    with pytest.raises(TypeError, match="input 'x' twice"):
+        program(x, x=x)
+    with pytest.raises(hs.Error, match="'y' is no input"):
+        program(x, y=x)
+    with pytest.raises(hs.Error, match="input 'x' .*is missing"):
+        program()
+    with pytest.raises(hs.Error, match=r"\[2, 1, 8, 9\]|expected"):
+        program(np.zeros((2, 1, 8, 9), np.float32))
+
+
+def test_unsupported_is_its_own_error(network, samples):
+    with pytest.raises(hs.UnsupportedError, match="node 'conv2': magik_t40 cannot have weights of 3 bits"):
+        hs.quantize(network, "magik_t40", calibrate=samples, weights=3)
+
+
+def test_threads_run_one_model(program, samples):
+    x, expected, found = samples[0][:16], None, []
+    expected = program(x)
+
+    def use():
+        found.append(all((program(x) == expected).all() for _ in range(20)))
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert found == [True] * 4
+
+
+def test_two_threads_do_not_train_one_model(prepared, samples):
+    model, inside, go_on = prepared.copy(), threading.Event(), threading.Event()
+
+    def wait(*_):
+        inside.set()
+        go_on.wait(60)
+
+    first = threading.Thread(target=lambda: hs.train(model, samples, epochs=1, progress=wait))
+    first.start()
+    assert inside.wait(60)
+    with pytest.raises(hs.Error, match="another thread is training it"):
+        hs.train(model, samples, epochs=1)
+    go_on.set()
+    first.join()
+    assert hs.train(model, samples, epochs=1).values["epochs"] == 1
+
+
+def test_what_progress_raises_ends_the_work_and_leaves_the_model(prepared, samples):
+    model = prepared.copy()
+    seen = []
+
+    def stop(stage, done, total, note):
+        seen.append((stage, done, total, note))
+        if len(seen) == 3:
+            raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        hs.train(model, samples, epochs=50, progress=stop)
+    assert len(seen) == 3 and model.digest == prepared.digest
+    assert hs.train(model, samples, epochs=1)
+
+
+def test_ctrl_c_stops(prepared, samples):
+    model = prepared.copy()
+    def press():
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()
+    with pytest.raises(KeyboardInterrupt):
+        hs.train(model, samples, epochs=100000)
+    assert model.digest == prepared.digest
+
+
+def test_progress_in_a_terminal_has_the_time_left(capsys, network, samples):
+    hs.quantize(network, calibrate=samples, progress=True)
+    assert "100 %" in capsys.readouterr().err
