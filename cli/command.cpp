@@ -58,11 +58,11 @@ void add_augment(CLI::App& command, train::Augment& augment) {
       ->check(CLI::NonNegativeNumber);
 }
 
-void add_target(CLI::App& command, TargetOptions& target) {
+void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths) {
   command.add_option("--platform", target.name, "built-in name or path of a platform record")->capture_default_str();
-  command.add_option("--weights", target.widths.weight_bits, "bits of weights, but for the first and last layer");
-  command.add_option("--features", target.widths.feature_bits, "bits of features, but for the first and last layer");
-  command.add_option("--edges", target.widths.edge_bits, "bits of the first and last layer");
+  command.add_option("--weights", widths.weight_bits, "bits of weights, but for the first and last layer");
+  command.add_option("--features", widths.feature_bits, "bits of features, but for the first and last layer");
+  command.add_option("--edges", widths.edge_bits, "bits of the first and last layer");
   command.add_option("--set", target.overrides, "override a field of the platform, as in features.rate=0.1");
 }
 

@@ -56,14 +56,14 @@ struct PreprocessOptions {
 };
 void add_preprocess(CLI::App& command, PreprocessOptions& options);
 
-/// A platform and the widths asked of it, as the options say.
+/// A platform, as the options say.
 struct TargetOptions {
   std::string name = "generic_int8";   ///< built-in name or path
   std::vector<std::string> overrides;  ///< KEY=VALUE
-  quant::PrepareOptions widths;
   api::Platform platform() const;
 };
-void add_target(CLI::App& command, TargetOptions& target);
+/// The platform's options, and the widths that are asked of it.
+void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths);
 
 // One for each file of this folder.
 void add_quickstart(CLI::App& program, Work& work);

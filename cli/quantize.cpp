@@ -59,7 +59,7 @@ void add_quantize(CLI::App& program, Work& work) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_preprocess(*command, options->preprocess);
-  add_target(*command, options->target);
+  add_target(*command, options->target, options->quantize.widths);
   command->callback([options, &work] {
     work = [options] {
       options->quantize.preprocess = options->preprocess.given();

@@ -41,7 +41,6 @@ api::QuickstartReport quickstart_of(QuickstartOptions& options) {
   api::QuickstartRequest& request = options.request;
   io::require_folder_target(request.out);
   request.platform = options.target.platform();
-  request.widths = options.target.widths;
   request.preprocess = options.preprocess.given();
   if (options.model.empty()) {
     request.data = api::load_data(options.data);
@@ -88,7 +87,7 @@ void add_quickstart(CLI::App& program, Work& work) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_preprocess(*command, options->preprocess);
-  add_target(*command, options->target);
+  add_target(*command, options->target, request.widths);
   command->callback([options, &work] {
     work = [options] {
       const api::QuickstartReport report = quickstart_of(*options);

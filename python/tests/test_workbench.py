@@ -81,6 +81,14 @@ def test_every_verb_gives_the_bytes_of_the_command_line(folder, network, samples
     assert fit.digest == prepared.digest
 
 
+def test_widths_are_those_of_the_command_line(folder, network, samples, tmp_path):
+    run("quantize", folder / "run/model.safetensors", "--calibrate", folder / "samples.npz", "--weights", 4, "--features", 6,
+        "--edges", 7, "--keep-samples", 0, "--seed", 5, "--out", tmp_path / "prepared.safetensors")  # fmt: skip
+    prepared = hs.quantize(network, calibrate=samples, weights=4, features=6, edges=7, keep_samples=0, seed=5)
+    same_file(prepared, tmp_path / "prepared.safetensors", tmp_path)
+    assert prepared.report.layers[1]["weight"].startswith("4 bits")
+
+
 def test_the_export_of_the_command_line(network, samples, tmp_path):
     program = hs.convert(hs.quantize(network, "onnxruntime_int8", calibrate=samples))
     program.save(tmp_path / "integer.safetensors")
