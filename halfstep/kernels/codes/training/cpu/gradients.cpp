@@ -64,11 +64,13 @@ DoubleVec accumulator_terms(const GradientRow& row, const BackwardRule& rule, Fl
   return scale_terms<kUpper>(rule, out_grad, code, sum * factor);
 }
 
-DoubleVec accumulator_lanes(const GradientRow& row, const BackwardRule& rule, const float* out_grads,
-                            const int32_t* accs, float* grads, bool stream) {
+/// `lanes`: what makes codes of accumulators.
+template <class Lanes>
+HWY_INLINE DoubleVec accumulator_lanes(const GradientRow& row, const BackwardRule& rule, const Lanes& lanes,
+                                       const float* out_grads, const int32_t* accs, float* grads, bool stream) {
   const FloatVec out_grad = hn::LoadU(Floats(), out_grads);
   const IntVec acc = hn::LoadU(Ints(), accs);
-  const IntVec code = code_of(acc, *row.requantizer, rule.zero_point);
+  const IntVec code = lanes(acc);
   const auto negative = hn::RebindMask(Floats(), hn::Lt(acc, hn::Zero(Ints())));
   const FloatVec slope =
       hn::IfThenElse(negative, hn::Set(Floats(), static_cast<float>(row.alpha)), hn::Set(Floats(), 1.0F));
@@ -77,8 +79,8 @@ DoubleVec accumulator_lanes(const GradientRow& row, const BackwardRule& rule, co
          accumulator_terms<true>(row, rule, out_grad, acc, code);
 }
 
-DoubleVec code_lanes(const GradientRow& row, const BackwardRule& rule, const float* out_grads, const int32_t* codes,
-                     const float* reals, float* grads, bool stream) {
+HWY_INLINE DoubleVec code_lanes(const GradientRow& row, const BackwardRule& rule, const float* out_grads,
+                                const int32_t* codes, const float* reals, float* grads, bool stream) {
   const FloatVec out_grad = hn::LoadU(Floats(), out_grads);
   const IntVec code = hn::LoadU(Ints(), codes);
   const FloatVec real = hn::LoadU(Floats(), reals);
@@ -88,34 +90,45 @@ DoubleVec code_lanes(const GradientRow& row, const BackwardRule& rule, const flo
          scale_terms<true>(rule, out_grad, code, half_of<true>(real) * factor);
 }
 
-/// Gradients of a row; returns the sum of the scale's terms. What is left of the last vector is filled up with zeros of
-/// out_grad.
-template <bool kAccumulators>
-double gradient_row(const GradientRow& row, const BackwardRule& rule) {
+/// The sum of at(out_grads, codes, reals, grads, stream) over the vectors of a row. What is left of the last vector is
+/// filled up with zeros of out_grad.
+template <class At>
+HWY_INLINE double sum_row(const GradientRow& row, At&& at) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
-  const auto at = [&](const float* out_grad, const int32_t* codes, const float* real, float* grad, bool stream) {
-    if constexpr (kAccumulators) {
-      return accumulator_lanes(row, rule, out_grad, codes, grad, stream);
-    } else {
-      return code_lanes(row, rule, out_grad, codes, real, grad, stream);
-    }
-  };
-  const bool stream = may_stream(row.past_caches, row.grad);
+  const bool stream = may_stream(row.past_caches, row.grad), has_reals = row.real != nullptr;
   DoubleVec sum = hn::Zero(Doubles());
   int64_t i = 0;
   for (; i + lanes <= row.size; i += lanes)
-    sum = sum + at(row.out_grad + i, row.codes + i, kAccumulators ? nullptr : row.real + i, row.grad + i, stream);
+    sum = sum + at(row.out_grad + i, row.codes + i, has_reals ? row.real + i : nullptr, row.grad + i, stream);
   if (i < row.size) {
     constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
     float out_grad[kMostLanes] = {}, real[kMostLanes] = {}, grad[kMostLanes];
     int32_t codes[kMostLanes] = {};
     std::copy(row.out_grad + i, row.out_grad + row.size, out_grad);
     std::copy(row.codes + i, row.codes + row.size, codes);
-    if (!kAccumulators) std::copy(row.real + i, row.real + row.size, real);
+    if (has_reals) std::copy(row.real + i, row.real + row.size, real);
     sum = sum + at(out_grad, codes, real, grad, false);
     std::copy_n(grad, row.size - i, row.grad + i);
   }
   return hn::GetLane(hn::SumOfLanes(Doubles(), sum));
+}
+
+/// Gradients of a row of accumulators; returns the sum of the scale's terms.
+double accumulator_row(const GradientRow& row, const BackwardRule& rule) {
+  double sum = 0.0;
+  with_lanes(*row.requantizer, rule.zero_point, [&](const auto& lanes) {
+    sum = sum_row(row, [&](const float* out_grad, const int32_t* accs, const float*, float* grad, bool stream) {
+      return accumulator_lanes(row, rule, lanes, out_grad, accs, grad, stream);
+    });
+  });
+  return sum;
+}
+
+/// The same of a row of codes and the reals that they were made of.
+double code_row(const GradientRow& row, const BackwardRule& rule) {
+  return sum_row(row, [&](const float* out_grad, const int32_t* codes, const float* real, float* grad, bool stream) {
+    return code_lanes(row, rule, out_grad, codes, real, grad, stream);
+  });
 }
 
 /// Gradients of a row alone, for a scale that nothing moves.
@@ -181,7 +194,7 @@ Plan prepare_requantize_grad(const Problem& problem) {
   const int64_t pieces = pieces_of(count_elements(acc));
   const bool is_fixed = RequantizeGrad(problem.attributes).gradient_scale == 0.0;
   const auto row =
-      is_fixed ? HS_SIMD_CHOOSE(problem.level, masked_row) : HS_SIMD_CHOOSE(problem.level, gradient_row<true>);
+      is_fixed ? HS_SIMD_CHOOSE(problem.level, masked_row) : HS_SIMD_CHOOSE(problem.level, accumulator_row);
   return {.state = std::make_shared<GradientState<RequantizeGrad>>(problem, row),
           .scratch = partial_bytes(pieces) + static_cast<size_t>(acc[1]) * sizeof(ChannelFactor),
           .phases = {1, pieces, 1}};
@@ -240,8 +253,7 @@ Status run_requantize_grad(const Call& call, int phase, int64_t piece) {
 Plan prepare_clamp_grad(const Problem& problem) {
   const int64_t pieces = pieces_of(count_elements(problem.in[ClampGrad::in::out_grad]->dims));
   const bool is_fixed = ClampGrad(problem.attributes).gradient_scale == 0.0;
-  const auto row =
-      is_fixed ? HS_SIMD_CHOOSE(problem.level, masked_row) : HS_SIMD_CHOOSE(problem.level, gradient_row<false>);
+  const auto row = is_fixed ? HS_SIMD_CHOOSE(problem.level, masked_row) : HS_SIMD_CHOOSE(problem.level, code_row);
   return {.state = std::make_shared<GradientState<ClampGrad>>(problem, row),
           .scratch = partial_bytes(pieces),
           .phases = {pieces, 1}};
