@@ -86,7 +86,7 @@ def main():
     for case in cases.FAMILY:
         if not fnmatch.fnmatch(case.operator, given.operators):
             continue
-        if not hasattr(halfstep, case.operator):
+        if not hasattr(halfstep.ops, case.operator):
             missing.append(case.operator)
             continue
         for mib in given.mib:

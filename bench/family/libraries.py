@@ -18,7 +18,7 @@ class Roofline:
         source = pathlib.Path(__file__).with_name("roofline.cpp")
         self.folder = tempfile.TemporaryDirectory()
         library = pathlib.Path(self.folder.name) / "roofline.so"
-        command = ["c++", "-std=c++20", "-O2", "-march=native", "-shared", "-fPIC", "-pthread", str(source), "-o", str(library)]
+        command = ["c++", "-std=c++20", "-O2", "-march=native", "-shared", "-fPIC", "-pthread", f"-I{source.parents[2]}", str(source), "-o", str(library)]
         subprocess.run(command, check=True, capture_output=True)
         self.copy_seconds = ctypes.CDLL(str(library)).copy_seconds
         self.copy_seconds.restype = ctypes.c_double

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "halfstep/ir/given_names.h"
 #include "halfstep/ir/infer.h"
 #include "halfstep/ir/verify.h"
 
@@ -167,14 +168,20 @@ void Builder::note(const Node& node, const Error& error) {
   issues[known->second].nodes.push_back(node.name());
 }
 
-void Builder::name_result(const Node& node, const std::string& name, Operand& operand) {
+void Builder::name_result(const Node& node, const std::string& name, Operand& operand,
+                          const std::vector<std::string>& better) {
   if (operand.known()) made_bytes_ += operand.tensor.bytes();
   if (operand.known() && made_bytes_ > kMaxMade)
     refuse(node, fmt::format("more than {} MiB of constants that are computed are not supported", kMaxMade >> 20));
   if (operand.value) {
     const Op op = operand.value.producer();
-    if (op && operand.value.port() == 0 && is_free(model_.graph, op.info(), name) && made_.erase(op.name()) > 0)
-      model_.graph.rename(op, name);
+    if (!op || operand.value.port() != 0 || !made_.contains(op.name())) return;
+    const auto free = [&](const std::string& wanted) { return is_free(model_.graph, op.info(), wanted); };
+    const auto chosen = std::ranges::find_if(better, free);
+    if (chosen == better.end() && !free(name)) return;
+    made_.erase(op.name());
+    model_.graph.rename(op, chosen == better.end() ? name : *chosen);
+    if (chosen != better.end()) note_given_name(model_.notes, *chosen, name);
   } else if (operand.name.empty()) {
     operand.name = name;
   }

@@ -66,8 +66,10 @@ class Builder {
   /// `look_up` refuses an operator that is not there.
   bool attempt(const Node& node, bool is_outermost, const std::function<void()>& translate,
                const std::function<bool()>& is_lost, const std::function<void()>& look_up);
-  /// `operand` as the node's output `name`: what made it is called so.
-  void name_result(const Node& node, const std::string& name, Operand& operand);
+  /// `operand` as the node's output `name`: what made it is called so, or by the first of `better` that is free; the
+  /// Model then notes what the file calls it.
+  void name_result(const Node& node, const std::string& name, Operand& operand,
+                   const std::vector<std::string>& better = {});
 
  private:
   Operand make_input(const std::string& name, bool has_rank, const std::function<Type()>& declared);

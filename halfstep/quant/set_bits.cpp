@@ -8,6 +8,7 @@
 
 #include "halfstep/base/nearest.h"
 #include "halfstep/base/status.h"
+#include "halfstep/ir/given_names.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/quant/prepare.h"
@@ -24,10 +25,14 @@ std::string pattern_hint(const std::string& selector, const std::vector<Quantize
   return did_you_mean(selector, names);
 }
 
-std::vector<QuantizedStep> matching(const std::vector<QuantizedStep>& steps, const std::string& selector) {
+/// By our names, or by those that the file has.
+std::vector<QuantizedStep> matching(const std::vector<QuantizedStep>& steps, const std::string& selector,
+                                    const std::map<std::string, std::string>& given) {
+  const auto fits = [&](const std::string& name) { return fnmatch(selector.c_str(), name.c_str(), 0) == 0; };
   std::vector<QuantizedStep> chosen;
   for (const auto& step : steps) {
-    if (fnmatch(selector.c_str(), step.name().c_str(), 0) == 0) chosen.push_back(step);
+    const auto theirs = given.find(step.name());
+    if (fits(step.name()) || (theirs != given.end() && fits(theirs->second))) chosen.push_back(step);
   }
   if (chosen.empty()) fail("selector '{}' matches no layer{}", selector, pattern_hint(selector, steps));
   const auto has_codes = [](const auto& step) { return step.weight || step.quantizer; };
@@ -99,7 +104,7 @@ void set_bits(Model& model, const std::string& selector, std::optional<int> weig
   const Platform platform = platform_of(model);
   const auto steps = passes::quantized_steps(model);
   Widths widths;
-  for (const auto& step : matching(steps, selector)) {
+  for (const auto& step : matching(steps, selector, given_names(model.notes))) {
     if (weight_bits && step.weight) widths.set(step.weight, *weight_bits);
     if (feature_bits && step.quantizer) widths.set(step.quantizer, *feature_bits);
   }

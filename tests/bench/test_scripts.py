@@ -18,16 +18,17 @@ sys.path.insert(0, str(BENCH))
 
 @dataclasses.dataclass
 class Form:
-    """{program} and the names of files_of stand for paths; `shows` is what the output has."""
+    """{program} and the names of files_of stand for paths; `shows` is what the output has, `hides` what it must not have."""
 
     words: str
     shows: tuple
     needs: tuple = ("onnx", "safetensors")
     codes: tuple = (0,)
+    hides: tuple = ()
 
 
 FORMS = {
-    "peers.py": Form("--operators fake_quantize --mib 0.01 --samples 5", ("of copy", "fake_quantize "), ()),
+    "peers.py": Form("--operators fake_quantize --mib 0.01 --samples 5", ("of copy", "fake_quantize "), (), hides=("no share of a copy",)),
     "onnx_speed.py": Form("--program {program} --only resnet20 --rounds 1 --runs 3", ("halfstep", "resnet20           1")),
     "integer_speed.py": Form("--program {program} --only resnet20 --rounds 1 --runs 3", ("halfstep", "resnet20           1")),
     "train_speed.py": Form("--program {program} --batch 8 --rounds 1 --no-compile", ("halfstep float", "halfstep W8A8", "halfstep W4A4")),
@@ -117,6 +118,7 @@ def test_smallest_form(script, files):
     done = subprocess.run([sys.executable, BENCH / script, *words], capture_output=True, text=True, timeout=600)
     assert done.returncode in form.codes, done.stdout + done.stderr
     assert [text for text in form.shows if text not in done.stdout] == [], done.stdout + done.stderr
+    assert [text for text in form.hides if text in done.stdout] == [], done.stdout + done.stderr
 
 
 def scripts():

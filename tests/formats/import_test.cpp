@@ -5,6 +5,7 @@
 #include <set>
 
 #include "halfstep/formats/onnx/node.h"
+#include "halfstep/ir/given_names.h"
 #include "tests/formats/evaluate.h"
 #include "tests/support/error.h"
 
@@ -33,6 +34,23 @@ ModelText one_node(const std::string& op, std::vector<proto::NodeAttribute> attr
   text.add(op, {"x"}, {"y"}, std::move(attributes)).set_name("it");
   text.output("y");
   return text;
+}
+
+/// A module that is called twice has its name once; the outputs of the network keep those of the file.
+TEST(Import, layers_have_the_names_of_their_modules) {
+  ModelText text;
+  text.input("x", {2, 3});
+  for (const auto& [from, to] : {std::pair("x", "getitem"), std::pair("getitem", "val_7")}) {
+    proto::Entry& entry = *text.add("Relu", {from}, {to}).add_metadata_props();
+    entry.set_key("namespace");
+    entry.set_value(": nets.Net/stem.2: torch.nn.modules.activation.ReLU/relu_1: aten.relu.default");
+  }
+  text.output("val_7");
+  const Model model = import_text(text);
+  EXPECT_TRUE(model.graph.op("stem.2") && model.graph.op("stem.2.relu"));
+  EXPECT_EQ(model.graph.body().output_names(), std::vector<std::string>{"val_7"});
+  EXPECT_EQ(given_names(model.notes),
+            (std::map<std::string, std::string>{{"stem.2", "getitem"}, {"stem.2.relu", "val_7"}}));
 }
 
 /// Our second result is called a.indices, whatever the file calls its own.

@@ -1,6 +1,7 @@
 // Widths changed after prepare: every operator that meets the new codes must take them.
 #include <gtest/gtest.h>
 
+#include "halfstep/ir/given_names.h"
 #include "halfstep/ir/print.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
@@ -31,6 +32,14 @@ TEST(SetBits, TheReadersOfALayersCodesHaveASayToo) {
   set_bits(model, "c", {}, 4);
   EXPECT_EQ(bits(model, "c.q"), 4);
   set_bits(model, "d", {}, 6);
+}
+
+TEST(SetBits, SelectorsKnowTheNamesOfTheFileToo) {
+  Model model = prepared("  c = conv2d(x=x, w=@w)\n  d = conv2d(x=c, w=@v)\n  return d\n", "[]");
+  note_given_name(model.notes, "c", "getitem_27");
+  set_bits(model, "getitem_*", {}, 4);
+  EXPECT_EQ(bits(model, "c.q"), 4);
+  EXPECT_EQ(bits(model, "d.q"), 8);
 }
 
 TEST(SetBits, TheInputIsReadByWhatReadsIt) {

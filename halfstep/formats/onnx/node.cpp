@@ -6,6 +6,7 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/formats/onnx/dtypes.h"
+#include "halfstep/formats/onnx/module_names.h"
 
 namespace halfstep::formats::onnx {
 namespace {
@@ -197,6 +198,8 @@ const proto::NodeAttribute* Node::attribute(std::string_view name) const {
   read_->emplace(name);
   return found->second;
 }
+
+std::vector<std::string> Node::module_names() const { return onnx::module_names(*node_); }
 
 std::string Node::title() const { return domain_.empty() ? op() : domain_ + "." + op(); }
 

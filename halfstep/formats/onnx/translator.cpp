@@ -187,7 +187,7 @@ std::vector<Operand> Translator::inputs(const Node& node) {
 
 void Translator::set(const Node& node, size_t output, Operand operand) {
   if (!node.has_output(output)) return;
-  name_result(node, node.output(output), operand);
+  name_result(node, node.output(output), operand, output == 0 ? node.module_names() : std::vector<std::string>());
   define(node.output(output), std::move(operand), node.where());
 }
 

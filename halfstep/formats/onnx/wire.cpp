@@ -21,7 +21,8 @@ enum Kind : uint8_t {
   tensor,
   sparse,
   entry,
-  function
+  function,
+  property
 };
 
 using enum WireHolds;
@@ -42,7 +43,8 @@ constexpr std::array kNode = {WireField{1, name},
                               WireField{4, name},
                               WireField{5, message, Kind::attribute},
                               WireField{7, name},
-                              WireField{8, name}};
+                              WireField{8, name},
+                              WireField{9, message, Kind::property}};
 constexpr std::array kAttribute = {WireField{1, name},
                                    WireField{2, number, 0, Wire::fixed32},
                                    WireField{3, number},
@@ -76,6 +78,7 @@ constexpr std::array kTensor = {WireField{1, numbers},
                                 WireField{14, number}};
 constexpr std::array kSparse = {WireField{1, message, Kind::tensor}};
 constexpr std::array kEntry = {WireField{1, name}, WireField{2, name}};
+constexpr std::array kProperty = {WireField{1, text}, WireField{2, text}};
 constexpr std::array kFunction = {WireField{1, name},
                                   WireField{4, name},
                                   WireField{5, name},
@@ -85,7 +88,7 @@ constexpr std::array kFunction = {WireField{1, name},
                                   WireField{10, name},
                                   WireField{11, message, Kind::attribute},
                                   WireField{13, name}};
-constexpr std::array<WireMessage, 15> kSchema = {{{kModel},
+constexpr std::array<WireMessage, 16> kSchema = {{{kModel},
                                                   {kOpset},
                                                   {kGraph, WireRole::graph},
                                                   {kNode, WireRole::node},
@@ -99,7 +102,8 @@ constexpr std::array<WireMessage, 15> kSchema = {{{kModel},
                                                   {kTensor},
                                                   {kSparse},
                                                   {kEntry},
-                                                  {kFunction}}};
+                                                  {kFunction},
+                                                  {kProperty}}};
 
 }  // namespace
 

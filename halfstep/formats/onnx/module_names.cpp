@@ -1,0 +1,72 @@
+#include "halfstep/formats/onnx/module_names.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+namespace halfstep::formats::onnx {
+namespace {
+
+constexpr std::string_view kWeight = ".weight";
+/// Modules of these classes run others; what else stands in torch.nn is a layer.
+constexpr std::string_view kLayers = "torch.nn.modules.", kContainers = "torch.nn.modules.container.";
+
+/// A module around the node, or at the end of the list the call that the node is part of.
+struct Scope {
+  std::string_view path, type;
+};
+
+/// "features: torch.nn.modules.container.Sequential/features.0: .../conv2d: aten.conv2d.default"
+std::vector<Scope> scopes_of(std::string_view text) {
+  std::vector<Scope> scopes;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find('/'));
+    const size_t colon = part.find(": ");
+    if (colon == std::string_view::npos) return {};
+    scopes.push_back({part.substr(0, colon), part.substr(colon + 2)});
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+  }
+  return scopes;
+}
+
+/// Nothing where a name of Python could not stand there: metadata are not checked as names of the graph are.
+std::string_view scope_text(const proto::Node& node) {
+  const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
+  for (const proto::Entry& entry : node.metadata_props()) {
+    if (entry.key() == "namespace" && std::ranges::all_of(entry.value(), is_printable)) return entry.value();
+  }
+  return {};
+}
+
+/// The module that owns a weight of the node.
+std::optional<std::string> owner(const proto::Node& node) {
+  for (const std::string& input : node.input()) {
+    if (input.size() > kWeight.size() && input.ends_with(kWeight))
+      return input.substr(0, input.size() - kWeight.size());
+  }
+  return std::nullopt;
+}
+
+/// "add" of "add_3".
+std::string_view without_number(std::string_view call) {
+  const size_t end = call.find_last_not_of("0123456789");
+  const bool is_numbered = end != std::string_view::npos && end + 1 < call.size() && call[end] == '_' && end > 0;
+  return is_numbered ? call.substr(0, end) : call;
+}
+
+}  // namespace
+
+std::vector<std::string> module_names(const proto::Node& node) {
+  const std::vector<Scope> scopes = scopes_of(scope_text(node));
+  if (scopes.size() < 2) return {};
+  const Scope& module = scopes[scopes.size() - 2];
+  std::vector<std::string> names;
+  if (const auto layer = owner(node)) names.push_back(*layer);
+  const bool is_layer = module.type.starts_with(kLayers) && !module.type.starts_with(kContainers);
+  if (is_layer && !module.path.empty()) names.emplace_back(module.path);
+  const std::string call(without_number(scopes.back().path));
+  names.push_back(module.path.empty() ? call : std::string(module.path) + "." + call);
+  return names;
+}
+
+}  // namespace halfstep::formats::onnx

@@ -1,0 +1,18 @@
+// What the file that a network came from calls its layers, where that is not what we call them. It travels with the
+// Model as a note.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace halfstep {
+
+using Notes = std::map<std::string, std::string>;
+
+/// Adds a name.
+void note_given_name(Notes& notes, const std::string& layer, const std::string& given);
+
+/// The file's names by ours.
+std::map<std::string, std::string> given_names(const Notes& notes);
+
+}  // namespace halfstep

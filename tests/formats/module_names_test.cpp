@@ -1,0 +1,57 @@
+// Names of layers from what PyTorch's exporter writes beside its nodes.
+#include "halfstep/formats/onnx/module_names.h"
+
+#include <gtest/gtest.h>
+
+#include "halfstep/ir/given_names.h"
+
+namespace halfstep::formats::onnx {
+namespace {
+
+using Names = std::vector<std::string>;
+
+proto::Node node_of(const std::string& scopes, const Names& inputs = {}) {
+  proto::Node node;
+  for (const std::string& input : inputs) node.add_input(input);
+  proto::Entry& entry = *node.add_metadata_props();
+  entry.set_key("namespace");
+  entry.set_value(scopes);
+  return node;
+}
+
+const std::string kBlock = ": nets.ResNet/layers: torch.nn.modules.container.Sequential/layers.0: nets.Block";
+
+TEST(ModuleNames, layers_are_called_after_the_owner_of_their_weight) {
+  const std::string folded = kBlock + "/layers.0.bn1: torch.nn.modules.batchnorm.BatchNorm2d/bn_3: aten.bn.default";
+  EXPECT_EQ(module_names(node_of(folded, {"x", "layers.0.conv1.weight", "layers.0.conv1.weight_bias"})),
+            (Names{"layers.0.conv1", "layers.0.bn1", "layers.0.bn1.bn"}));
+}
+
+TEST(ModuleNames, modules_without_weights_as_themselves) {
+  EXPECT_EQ(
+      module_names(node_of(kBlock + "/layers.0.relu: torch.nn.modules.activation.ReLU/relu_12: aten.relu.default")),
+      (Names{"layers.0.relu", "layers.0.relu.relu"}));
+}
+
+TEST(ModuleNames, what_a_module_computes_itself_after_both) {
+  EXPECT_EQ(module_names(node_of(kBlock + "/add_3: aten.add.Tensor")), Names{"layers.0.add"});
+  EXPECT_EQ(module_names(node_of(": nets.Net/mean: aten.mean.dim")), Names{"mean"});
+}
+
+TEST(ModuleNames, nothing_of_other_texts) {
+  for (const char* text : {"", "conv", "a: b", "a: b/c", "a: b\n/c: d", "a: b/\xC3\x28: d"})
+    EXPECT_TRUE(module_names(node_of(text)).empty()) << text;
+  EXPECT_TRUE(module_names({}).empty());
+}
+
+TEST(GivenNames, travel_as_a_note) {
+  Notes notes;
+  note_given_name(notes, "layers.0.conv1", "getitem_3");
+  note_given_name(notes, "same", "same");
+  note_given_name(notes, "a\tb", "c");
+  EXPECT_EQ(given_names(notes), (std::map<std::string, std::string>{{"layers.0.conv1", "getitem_3"}}));
+  EXPECT_TRUE(given_names({}).empty());
+}
+
+}  // namespace
+}  // namespace halfstep::formats::onnx
