@@ -54,7 +54,7 @@ std::byte* cached_memory(size_t which, size_t bytes) {
   static std::map<std::pair<size_t, size_t>, std::byte*> cached;
   std::byte*& memory = cached[{which, bytes}];
   if (memory == nullptr) {
-    const size_t padded = round_up(bytes, kHugePage);
+    const size_t padded = halfstep::round_up(bytes, kHugePage);
     memory = static_cast<std::byte*>(std::aligned_alloc(kHugePage, padded));
     madvise(memory, padded, MADV_HUGEPAGE);
     std::memset(memory, 1, padded);
