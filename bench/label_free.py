@@ -55,7 +55,7 @@ def measure(given, name, bits, rate, factor, folder):
     np.savez(folder / "x.npz", x=test["x"])
     scaled(given.folder / f"{name}.onnx", factor, network)
     run(given, "quantize", network, "--calibrate", data, "--weights", bits, "--features", bits, "--out", folder / "prepared", "--threads", given.threads)
-    report = json.loads(run(given, "train", "--model", folder / "prepared", "--data", data, "--epochs", given.epochs, "--learning-rate", rate, "--out",
+    report = json.loads(run(given, "train", "--model", folder / "prepared", "--data", data, "--epochs", given.epochs, "--learning-rate", rate, "--overwrite", "--out",
                             folder / "run", "--threads", given.threads, "--json"))
     course = report["held_back"]
     start, written = (100 * course["standings"][epoch]["agreement"] for epoch in (0, course["best_epoch"]))

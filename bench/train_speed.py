@@ -31,7 +31,7 @@ class Halfstep:
     def __init__(self, given, name, model, folder):
         self.name = name
         self.command = [given.program, "train", "--model", model, "--data", folder / "data.npz", "--epochs", "1", "--batch", given.batch,
-                        "--learning-rate", RATE, "--threads", given.threads, "--out", folder / "run", "--json"]
+                        "--learning-rate", RATE, "--threads", given.threads, "--out", folder / "run", "--overwrite", "--json"]
 
     def times(self):
         return [json.loads(output_of(self.command))["step_milliseconds"]]

@@ -37,31 +37,53 @@ std::optional<train::Preprocess> PreprocessOptions::given() const {
   return any ? std::optional(preprocess) : std::nullopt;
 }
 
+namespace {
+
+/// "1/255" becomes its quotient; anything else stays as it is.
+CLI::Validator fraction() {
+  return {[](std::string& text) {
+            const size_t slash = text.find('/');
+            double above = 0, below = 0;
+            if (slash == std::string::npos || !CLI::detail::lexical_cast(text.substr(0, slash), above) ||
+                !CLI::detail::lexical_cast(text.substr(slash + 1), below) || below == 0)
+              return std::string();
+            text = fmt::format("{}", above / below);
+            return std::string();
+          },
+          "NUMBER"};
+}
+
+}  // namespace
+
 void add_preprocess(CLI::App& command, PreprocessOptions& to) {
   train::Preprocess& p = to.preprocess;
   to.options = {
-      command.add_option("--scale", p.scale, "factor of raw values (images, csv), as in 0.00392156862745098"),
+      command.add_option("--scale", p.scale, "factor of raw values (images, csv), as in 1/255")->transform(fraction()),
       command
           .add_option("--mean", p.mean, "subtracted after it, one number or one for each channel: 0.485,0.456,0.406")
-          ->delimiter(','),
-      command.add_option("--std", p.deviation, "divided by after that, as --mean")->delimiter(','),
+          ->delimiter(',')
+          ->transform(fraction()),
+      command.add_option("--std", p.deviation, "divided by after that, as --mean")
+          ->delimiter(',')
+          ->transform(fraction()),
       command.add_flag("--bgr", p.reverses_channels,
                        "the network takes blue, green, red; images have red, green, blue"),
       command.add_flag("--channels-last", p.channels_last, "the network takes [n, height, width, channels]")};
 }
 
 void add_augment(CLI::App& command, train::Augment& augment) {
-  command.add_flag("--flip", augment.flip, "mirror training images left to right, one time in two");
+  command.add_flag("--flip", augment.flip, "mirror training images left to right with probability 1/2");
   command
       .add_option("--shift", augment.shift,
-                  "move training images by up to so many pixels; zeros come in, as in a crop of a padded image")
+                  "move training images by up to so many pixels; zeros take the place of what leaves, as in a crop of "
+                  "a padded image")
       ->check(CLI::NonNegativeNumber);
 }
 
 void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths) {
   command.add_option("--platform", target.name, "built-in name or path of a platform record")->capture_default_str();
-  command.add_option("--weights", widths.weight_bits, "bits of weights, but for the first and last layer");
-  command.add_option("--features", widths.feature_bits, "bits of features, but for the first and last layer");
+  command.add_option("--weights", widths.weight_bits, "bits of weights, except in the first and last layer");
+  command.add_option("--features", widths.feature_bits, "bits of features, except in the first and last layer");
   command.add_option("--edges", widths.edge_bits, "bits of the first and last layer");
   command.add_option("--set", target.overrides, "override a field of the platform, as in features.rate=0.1");
 }

@@ -15,8 +15,8 @@ void add_eval(CLI::App& program, Work& work) {
   };
   const auto options = std::make_shared<Options>();
   CLI::App* command = add_command(program, "eval", "Accuracy of a Model on the test part of a data set",
-                                  "halfstep eval --model quickstart_out/integer.safetensors", options->common);
-  command->add_option("--model", options->model, "Model of any stage, or an ONNX or Paddle file")->required();
+                                  "halfstep eval quickstart_out/integer.safetensors", options->common);
+  command->add_option("model,--model", options->model, "Model of any stage, or an ONNX or Paddle file")->required();
   command->add_option("--data", options->data, "labelled samples; the embedded digits without it");
   add_preprocess(*command, options->preprocess);
   command->callback([options, &work] {

@@ -131,7 +131,8 @@ void add_run(CLI::App& program, Work& work) {
   command->add_flag("--exact", options->tolerance.exact, "every bit must agree")
       ->excludes(relative)
       ->excludes(absolute);
-  command->add_option("--repeat", options->run.repeat, "time so many further runs")->check(CLI::Range(0, 1'000'000));
+  command->add_option("--repeat", options->run.repeat, "run so many times more, and report the times")
+      ->check(CLI::Range(0, 1'000'000));
   command->add_option("--place", options->place, "cpu, sim, cuda or cuda:N")->capture_default_str();
   command->callback([options, &work] {
     work = [options] {

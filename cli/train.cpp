@@ -10,14 +10,16 @@ struct TrainArguments {
   std::string data, network = "digits";
   std::filesystem::path model;
   api::TrainOptions train;
+  PreprocessOptions preprocess;
 };
 
 api::Trained trained(const TrainArguments& arguments) {
   io::require_folder_target(arguments.train.folder);
   api::TrainOptions options = arguments.train;
+  options.preprocess = arguments.preprocess.given();
   options.keeps_best = !arguments.model.empty();
   if (options.keeps_best) {
-    const auto [network, data] = api::load_both(arguments.model, arguments.data);
+    const auto [network, data] = api::load_both(arguments.model, arguments.data, options.preprocess);
     return api::train(network, data, options, arguments.common.settings());
   }
   const api::Dataset data = api::load_data(arguments.data);
@@ -51,18 +53,22 @@ void add_train(CLI::App& program, Work& work) {
                       "csv[.gz], IDX, image folder or archive, safetensors or npz; the embedded digits without it");
   auto* network =
       command->add_option("--network", options->network, "built-in network or .ir file")->capture_default_str();
-  command->add_option("--model", options->model, "float or prepared Model to go on from, which never becomes worse")
+  command
+      ->add_option("model,--model", options->model,
+                   "float or prepared Model, or an ONNX or Paddle file, to go on from; it never becomes worse")
       ->excludes(network);
-  command->add_option("--epochs", train.epochs, "passes over the training part")->capture_default_str();
+  command->add_option("--epochs", train.epochs, "how often every training sample is seen")->capture_default_str();
   command->add_option("--batch", train.batch, "samples of a step")->capture_default_str();
   command->add_option("--learning-rate", train.learning_rate,
                       "peak of the cosine schedule; 0.05 for float networks, 0.001 for prepared ones");
   add_augment(*command, train.augment);
+  add_preprocess(*command, options->preprocess);
   command->add_flag("--distill", train.distill,
                     "a prepared network learns from its float form, as it does where there are no labels");
   command->add_option("--out", train.folder, "folder for checkpoints and the result")->required();
-  command->add_flag("--resume", train.resume, "go on from the last checkpoint");
-  command->add_flag("--profile", train.profile, "say which operators take the time of a step");
+  auto* resume = command->add_flag("--resume", train.resume, "go on from the last checkpoint");
+  command->add_flag("--overwrite", train.overwrite, "replace an earlier run in that folder")->excludes(resume);
+  command->add_flag("--profile", train.profile, "list the operators by the time that they take of a step");
   command->callback([options, &work] { work = [options] { return train_and_report(*options); }; });
 }
 

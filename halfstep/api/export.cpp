@@ -12,7 +12,8 @@ namespace {
 
 using formats::onnx::ExportForm;
 
-ExportForm form_of(const std::string& format) {
+ExportForm form_of(const std::string& format, const Model& network) {
+  if (format.empty()) return stage_of(network) == Stage::integer ? ExportForm::qoperator : ExportForm::floats;
   if (format == "float") return ExportForm::floats;
   if (format == "qdq") return ExportForm::qdq;
   if (format == "qoperator") return ExportForm::qoperator;
@@ -55,7 +56,7 @@ Model model_of(const Model& network, const ExportOptions& options, ExportForm fo
 }  // namespace
 
 Exported export_onnx(const Model& network, const std::filesystem::path& out, const ExportOptions& options) {
-  const ExportForm form = form_of(options.format);
+  const ExportForm form = form_of(options.format, network);
   io::require_file_target(out);
   Exported report;
   const Model model = model_of(network, options, form, report.approximated);

@@ -10,9 +10,9 @@
 namespace halfstep::api {
 
 struct ExportOptions {
-  std::string format = "float";  ///< float, qdq, qoperator
-  int64_t opset = 21;            ///< 13 to 25
-  bool approximate = false;      ///< instead of refusing what the form has no arithmetic for
+  std::string format = {};   ///< float, qdq, qoperator; "": qoperator of an integer program, float of any other
+  int64_t opset = 21;        ///< 13 to 25
+  bool approximate = false;  ///< instead of refusing what the form has no arithmetic for
 };
 
 struct Exported {

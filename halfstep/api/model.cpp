@@ -7,6 +7,7 @@
 #include "halfstep/eager/call.h"
 #include "halfstep/formats/import.h"
 #include "halfstep/io/file.h"
+#include "halfstep/io/file_kind.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
 #include "halfstep/passes/separate_names.h"
@@ -56,14 +57,25 @@ std::optional<Model> try_import(const formats::File& file, const formats::Bindin
   }
 }
 
+/// A Model of ours; other kinds of file are named. What is no file is not opened here: a pipe would be waited for.
+Model load_own(const std::filesystem::path& path) {
+  std::error_code failed;
+  const bool is_other = std::filesystem::is_regular_file(path, failed) && !is_model_file(path);
+  const io::FileKind kind = is_other ? io::file_kind(path) : io::FileKind();
+  if (!kind.what.empty())
+    fail("{}: found {}, expected a Model, an ONNX file or a Paddle program{}{}", path.string(), kind.what,
+         kind.remedy.empty() ? "" : "; ", kind.remedy);
+  return load_model(path);
+}
+
 }  // namespace
 
 Model load(const std::filesystem::path& path) {
-  return formats::is_foreign(path) ? imported(*formats::open(path), open_extents()) : load_model(path);
+  return formats::is_foreign(path) ? imported(*formats::open(path), open_extents()) : load_own(path);
 }
 
 Model load(const std::filesystem::path& path, const Dataset& data, const std::optional<train::Preprocess>& preprocess) {
-  if (!formats::is_foreign(path)) return load_model(path);
+  if (!formats::is_foreign(path)) return load_own(path);
   const auto file = formats::open(path);
   formats::Binding binding = open_extents();
   if (auto model = try_import(*file, binding)) return std::move(*model);
@@ -78,7 +90,10 @@ Model load(const std::filesystem::path& path, const Dataset& data, const std::op
 }
 
 Model load_stage(const std::filesystem::path& path, Stage expected) {
-  Model model = load_model(path);
+  if (formats::is_foreign(path))
+    fail("{}: found a network of another framework, expected {} Model; run {} first", path.string(),
+         expected == Stage::integer ? "an integer" : "a prepared", expected == Stage::integer ? "convert" : "quantize");
+  Model model = load_own(path);
   if (const Stage found = stage_of(model); found != expected)
     fail("{}: found a network of stage {}, expected {}", path.string(), name(found), name(expected));
   return model;

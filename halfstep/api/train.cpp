@@ -12,6 +12,7 @@ train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t
   train::RunOptions run;
   run.folder = options.folder;
   run.resume = options.resume;
+  run.overwrite = options.overwrite;
   run.fit.epochs = options.epochs;
   run.fit.batch = options.batch;
   run.fit.seed = seed;
@@ -27,9 +28,11 @@ train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t
 
 }  // namespace
 
-Trained train(const Model& network, const Dataset& data, const TrainOptions& options, const Settings& settings) {
+Trained train(const Model& given, const Dataset& data, const TrainOptions& options, const Settings& settings) {
   if (options.epochs < 1) fail("epochs: found {}, expected at least 1", options.epochs);
   if (options.batch < 1) fail("batch: found {}, expected at least 1", options.batch);
+  Model network = given;
+  if (options.preprocess) train::set_preprocess(network, *options.preprocess);
   const Stage stage = stage_of(network);
   if (stage == Stage::integer)
     fail("network '{}' is an integer program, which cannot be trained; train the prepared network it came from",

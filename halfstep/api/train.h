@@ -7,6 +7,7 @@
 
 #include "halfstep/api/settings.h"
 #include "halfstep/train/augment.h"
+#include "halfstep/train/preprocess.h"
 #include "halfstep/train/standing.h"
 #include "halfstep/train/step_times.h"
 
@@ -24,6 +25,9 @@ struct TrainOptions {
   bool keeps_best = true;
   std::filesystem::path folder = {};  ///< takes a checkpoint after each epoch, and the result
   bool resume = false;                ///< go on from the last checkpoint in `folder`
+  bool overwrite = false;             ///< replace an earlier run in `folder`, instead of refusing to
+  /// From raw values (images, csv) to what the network takes; it travels with the Model. Without one the Model's own.
+  std::optional<train::Preprocess> preprocess = {};
 };
 
 struct Trained {

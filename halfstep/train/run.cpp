@@ -56,6 +56,14 @@ RunOutcome outcome_of(const Fit& fit, RunOutcome outcome) {
   return outcome;
 }
 
+/// Throws where the folder has an earlier run, whose checkpoints a new one would take the place of.
+void require_free(const std::filesystem::path& folder, const std::filesystem::path& result) {
+  const auto last = last_checkpoint(folder);
+  if (!last && !std::filesystem::exists(result)) return;
+  fail("{}: holds an earlier run ({}); go on from it (--resume), replace it (--overwrite), or name another folder",
+       folder.string(), (last ? *last : result).filename().string());
+}
+
 RunOutcome run_in_memory(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool,
                          const ProgressCallback& progress) {
   if (options.resume) fail("resume: found no folder, expected that of the run to go on with");
@@ -70,8 +78,9 @@ RunOutcome run_in_memory(const Model& model, const Samples& samples, const RunOp
 RunOutcome run(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool,
                const ProgressCallback& progress) {
   if (options.folder.empty()) return run_in_memory(model, samples, options, pool, progress);
-  const RunKey key = key_of(model, samples, options.fit);
   const auto result_path = options.folder / "model.safetensors";
+  if (!options.resume && !options.overwrite) require_free(options.folder, result_path);
+  const RunKey key = key_of(model, samples, options.fit);
   const auto last = options.resume ? last_checkpoint(options.folder) : std::nullopt;
   Fit fit(model, samples, options.fit, pool, last ? std::optional(load_checkpoint(*last, model, key)) : std::nullopt);
   RunOutcome outcome;

@@ -11,6 +11,7 @@ struct RunOptions {
   FitOptions fit;
   std::filesystem::path folder;  ///< "": nothing is written
   bool resume = false;           ///< go on from the last checkpoint, or start afresh where there is none
+  bool overwrite = false;        ///< replace an earlier run in the folder, instead of refusing to
 };
 
 struct RunOutcome {
@@ -30,8 +31,8 @@ double run_epoch(Fit& fit, const std::filesystem::path& result, const ProgressCa
 /// Trains `model`; in a folder it writes checkpoint_NNNN.safetensors after each epoch and model.safetensors at the end.
 /// A killed run is continued or replaced; an interrupted one (progress throws) leaves its last checkpoint. Where an
 /// epoch fails, model.safetensors has the best state before it (with FitOptions::keeps_best), and the error says so. A
-/// fresh run into the folder of an earlier one replaces its checkpoints as soon as it has one of its own. Other files
-/// are left alone.
+/// fresh run into the folder of an earlier one is refused, or replaces its checkpoints as soon as it has one of its
+/// own. Other files are left alone.
 RunOutcome run(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool,
                const ProgressCallback& progress = {});
 

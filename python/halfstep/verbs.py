@@ -97,6 +97,8 @@ def train(
     distill: bool = False,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    overwrite: bool = False,
+    preprocess: Preprocess | None = None,
     seed: int = 0,
     progress: Progress = None,
 ) -> Fit:
@@ -105,7 +107,8 @@ def train(
     data: samples; without labels a prepared network learns from its own float form, as with `distill`. learning_rate:
     the peak of the cosine schedule; 0.05 for float networks, 0.001 for prepared ones without one. flip, shift: images
     are mirrored, and moved by up to so many pixels, in training. out: a folder for a checkpoint after each epoch, from
-    which `resume` goes on.
+    which `resume` goes on; an earlier run there is refused, or replaced by `overwrite`. preprocess: from raw values to
+    what the network takes; it travels with the network.
 
     Samples are held back, and the network becomes its best state on them, which may be what it was. An interruption
     (Ctrl-C, or an exception of `progress`) leaves the network as it was. Raises Error where another thread trains it.
@@ -113,7 +116,7 @@ def train(
     samples = dataset(data, network)
     text, values = _core.train(
         network._network, samples, epochs, batch, learning_rate, flip, shift, distill,
-        "" if out is None else os.fspath(out), resume, seed, callback(progress),
+        "" if out is None else os.fspath(out), resume, overwrite, _preprocess_text(preprocess), seed, callback(progress),
     )  # fmt: skip
     return Fit(text, values)
 
@@ -211,5 +214,5 @@ def export(
     format: float, qdq or qoperator; without one float for a network that is not an integer program, else qoperator.
     approximate: instead of refusing what the form has no arithmetic for.
     """
-    chosen = format or ("qoperator" if network.stage == "integer" else "float")
-    return Exported(os.fspath(path), *_core.export(network._network, os.fspath(path), chosen, opset, approximate))
+    written = _core.export(network._network, os.fspath(path), format or "", opset, approximate)
+    return Exported(os.fspath(path), *written)

@@ -105,7 +105,8 @@ nb::tuple change_bits(const Network& network, const std::string& selector, std::
 
 Report train_network(Network& network, const api::Dataset& data, int64_t epochs, int64_t batch,
                      std::optional<double> learning_rate, bool flip, int64_t shift, bool distill, const Path& folder,
-                     bool resume, uint64_t seed, nb::object progress) {
+                     bool resume, bool overwrite, const std::optional<std::string>& preprocess, uint64_t seed,
+                     nb::object progress) {
   api::TrainOptions options;
   options.epochs = epochs;
   options.batch = batch;
@@ -114,6 +115,8 @@ Report train_network(Network& network, const api::Dataset& data, int64_t epochs,
   options.distill = distill;
   options.folder = folder;
   options.resume = resume;
+  options.overwrite = overwrite;
+  options.preprocess = preprocess_of(preprocess);
   api::Trained result;
   network.replace([&](const Model& model) {
     result = work({std::move(progress), seed},
@@ -175,7 +178,7 @@ void define_verbs(nb::module_& module) {
              arg("features").none());
   module.def("train", &train_network, arg("network"), arg("data"), arg("epochs"), arg("batch"),
              arg("learning_rate").none(), arg("flip"), arg("shift"), arg("distill"), arg("folder"), arg("resume"),
-             arg("seed"), arg("progress").none());
+             arg("overwrite"), arg("preprocess").none(), arg("seed"), arg("progress").none());
   module.def("convert", &convert);
   module.def("verify", &verify, arg("prepared"), arg("integer"), arg("data"), arg("with"), arg("exported"),
              arg("variants"), arg("all_meaning"), arg("seed"), arg("progress").none());

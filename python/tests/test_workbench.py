@@ -223,6 +223,9 @@ def test_wrong_order_of_verbs(network, prepared, program, samples, tmp_path):
         hs.quantize(network, "pow2_int9", calibrate=samples)
     with pytest.raises(hs.Error, match="nothing.onnx"):
         hs.load(tmp_path / "nothing.onnx")
+    (tmp_path / "net.pt").write_bytes(b"PK\x03\x04" + bytes(26) + b"net/data.pkl")
+    with pytest.raises(hs.Error, match=r"net.pt: found a PyTorch file, .*torch.onnx.export"):
+        hs.load(tmp_path / "net.pt")
     with pytest.raises(TypeError, match="preprocess: found 'men'"):
         hs.quantize(network, calibrate=samples, preprocess={"men": 3})
     with pytest.raises(hs.Error, match="meaning: found 'some'"):

@@ -276,6 +276,22 @@ TEST_F(BadInput, truncated_model) {
                {"inspect", "cut.safetensors"});
 }
 
+/// What is no network is named, with what to do.
+TEST_F(BadInput, files_of_another_kind) {
+  const std::string tail = ", expected a Model, an ONNX file or a Paddle program";
+  const std::string onnx = "; export it to ONNX, for instance with torch.onnx.export(module, example, 'model.onnx')";
+  const auto expect_kind = [&](const std::string& contents, const std::string& what) {
+    put("net.bin", contents);
+    expect_error(kBadInput, "net.bin: found " + what, {"convert", "net.bin", "--out", "new"});
+    expect_error(kBadInput, "net.bin: found " + what, {"eval", "net.bin"});
+  };
+  expect_kind(std::string("PK\x03\x04\0\0\0\0archive/data.pkl", 24), "a PyTorch file" + tail + onnx);
+  expect_kind(std::string("\x80\x02}q\0.......", 12), "a Python pickle, as old PyTorch files are" + tail + onnx);
+  expect_kind("\x89PNG\r\n\x1a\n........", "a PNG image" + tail + "; samples are given apart from the network");
+  expect_kind("....TFL3........",
+              "a TensorFlow Lite file" + tail + "; export the network that it was made from to ONNX");
+}
+
 TEST_F(BadInput, model_with_a_flipped_bit) {
   const std::string whole = integer_model();
   for (const size_t at : {whole.size() - 100, whole.size() / 2, whole.find("conv1.multiplier: i32")}) {

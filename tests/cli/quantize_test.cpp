@@ -36,5 +36,19 @@ TEST(Quantize, widths_reach_every_layer) {
   EXPECT_TRUE(says(one.at("conv4"), "weight", "5 bits")) << one.at("conv4");
 }
 
+/// The model first, by position, and numbers as people write them.
+TEST(Quantize, fractions_and_positions) {
+  Workspace workspace;
+  workspace.expect(0, {"train", "--epochs", "1", "--out", "float", "--scale", "1/16"});
+  const auto by_position = workspace.expect(0, {"eval", "float/model.safetensors", "--json"}).json();
+  EXPECT_EQ(by_position, workspace.expect(0, {"eval", "--model", "float/model.safetensors", "--json"}).json());
+  const auto decimal = workspace.expect(0, {"eval", "float/model.safetensors", "--scale", "0.0625", "--json"}).json();
+  EXPECT_EQ(by_position, decimal);
+  const auto other = workspace.expect(0, {"eval", "float/model.safetensors", "--scale", "1/1600", "--json"}).json();
+  EXPECT_NE(by_position["accuracy"], other["accuracy"]);
+  workspace.expect(2, {"eval", "float/model.safetensors", "--scale", "1/0"});
+  workspace.expect(2, {"eval", "float/model.safetensors", "--scale", "one"});
+}
+
 }  // namespace
 }  // namespace halfstep

@@ -82,7 +82,12 @@ TEST_F(Resume, of_a_finished_run_says_so_and_changes_nothing) {
 
 TEST_F(Resume, a_shorter_fresh_run_leaves_no_checkpoint_of_the_longer_one) {
   workspace->expect(0, train("twice"));
-  workspace->expect(0, {"train", "--epochs", "2", "--seed", "9", "--out", "twice"});
+  const auto refused = workspace->expect(2, {"train", "--epochs", "2", "--seed", "9", "--out", "twice"});
+  EXPECT_EQ(refused.err,
+            "halfstep: twice: holds an earlier run (checkpoint_0006.safetensors); go on from it (--resume), replace it "
+            "(--overwrite), or name another folder\n");
+  EXPECT_TRUE(workspace->has("twice/checkpoint_0006.safetensors"));
+  workspace->expect(0, {"train", "--epochs", "2", "--seed", "9", "--out", "twice", "--overwrite"});
   EXPECT_TRUE(workspace->has("twice/checkpoint_0002.safetensors"));
   EXPECT_FALSE(workspace->has("twice/checkpoint_0003.safetensors"));
   workspace->expect(0, {"train", "--epochs", "2", "--seed", "9", "--out", "twice", "--resume"});

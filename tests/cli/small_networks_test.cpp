@@ -32,8 +32,8 @@ class SmallNetworks : public testing::Test {
     std::vector<std::string> quantize = {"quantize", "net.onnx", "--calibrate", "x.npz", "--out", "prepared"};
     quantize.insert(quantize.end(), target.begin(), target.end());
     workspace.expect(0, quantize);
-    workspace.expect(
-        0, {"train", "--model", "prepared", "--data", "x.npz", "--epochs", "1", "--batch", "8", "--out", "run"});
+    workspace.expect(0, {"train", "--model", "prepared", "--data", "x.npz", "--epochs", "1", "--batch", "8", "--out",
+                         "run", "--overwrite"});
     for (const char* model : {"prepared", "run/model.safetensors"}) {
       workspace.expect(0, {"convert", model, "--out", "integer"});
       workspace.expect(0, {"verify", model, "integer", "--data", "x.npz"});

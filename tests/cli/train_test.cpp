@@ -29,7 +29,7 @@ TEST(Train, profile_names_the_operators) {
   }
   EXPECT_EQ(calls["softmax_cross_entropy"], 1.0);
   EXPECT_GE(calls["sgd_momentum"], 2.0);
-  const auto text = workspace.expect(0, {"train", "--epochs", "1", "--profile", "--out", "run"});
+  const auto text = workspace.expect(0, {"train", "--epochs", "1", "--profile", "--out", "run", "--overwrite"});
   EXPECT_NE(text.out.find(" ms a step, digest"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("operator"), std::string::npos) << text.out;
 }

@@ -1,0 +1,56 @@
+#include "halfstep/io/file_kind.h"
+
+#include <array>
+#include <fstream>
+#include <string_view>
+
+namespace halfstep::io {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr const char* kExport = "export it to ONNX, for instance with torch.onnx.export(module, example, 'model.onnx')";
+constexpr const char* kSamples = "samples are given apart from the network";
+
+struct Signature {
+  size_t at;
+  std::string_view bytes;
+  const char* what;
+  const char* remedy;
+};
+
+constexpr std::array kSignatures = {
+    Signature{0, "\x80\x02"sv, "a Python pickle, as old PyTorch files are", kExport},
+    Signature{0, "\x89PNG"sv, "a PNG image", kSamples},
+    Signature{0, "\xFF\xD8\xFF"sv, "a JPEG image", kSamples},
+    Signature{0, "\x1F\x8B"sv, "a file compressed by gzip", "decompress it first, or did you mean samples?"},
+    Signature{0, "\x89HDF"sv, "an HDF5 file, as Keras writes them", "export it to ONNX, for instance with tf2onnx"},
+    Signature{4, "TFL3"sv, "a TensorFlow Lite file", "export the network that it was made from to ONNX"},
+    Signature{0, "#!"sv, "a script", ""},
+    Signature{0, "graph "sv, "the text of a graph", "train --network reads it, and inspect"},
+};
+
+/// An archive says by its first member whose it is.
+FileKind kind_of_zip(std::string_view head) {
+  if (head.find("/data.pkl") != std::string_view::npos || head.find("/version") != std::string_view::npos ||
+      head.find("/.format_version") != std::string_view::npos)
+    return {"a PyTorch file", kExport};
+  if (head.find(".npy") != std::string_view::npos) return {"an npz of arrays", kSamples};
+  return {"a zip archive", kSamples};
+}
+
+}  // namespace
+
+FileKind file_kind(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::array<char, 256> bytes{};
+  stream.read(bytes.data(), bytes.size());
+  const std::string_view head(bytes.data(), static_cast<size_t>(stream.gcount()));
+  if (head.starts_with("PK\x03\x04")) return kind_of_zip(head);
+  for (const Signature& known : kSignatures) {
+    if (head.size() > known.at && head.substr(known.at).starts_with(known.bytes)) return {known.what, known.remedy};
+  }
+  return {};
+}
+
+}  // namespace halfstep::io
