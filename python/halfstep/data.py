@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Union
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union, cast
 
 from halfstep import _core
 from halfstep._core import Dataset, Error
@@ -43,15 +43,16 @@ def _first_input(network: Model | None) -> str:
 def _batch(item: Any, where: str, network: Model | None) -> dict[str, Any]:
     """One batch as arrays by name."""
     if isinstance(item, Mapping):
-        return {str(name): value for name, value in item.items()}
+        return {str(name): value for name, value in cast("Mapping[Any, Any]", item).items()}
     if _is_array(item):
         return {_first_input(network): item}
-    if isinstance(item, (tuple, list)) and len(item) == 2 and all(_is_array(part) for part in item):
-        return {"x": item[0], LABELS: item[1]}
-    if isinstance(item, (tuple, list)) and len(item) == 1 and _is_array(item[0]):
-        return {_first_input(network): item[0]}
+    parts = list(cast("Sequence[Any]", item)) if isinstance(item, (tuple, list)) else []
+    if len(parts) == 2 and all(_is_array(part) for part in parts):
+        return {"x": parts[0], LABELS: parts[1]}
+    if len(parts) == 1 and _is_array(parts[0]):
+        return {_first_input(network): parts[0]}
     raise TypeError(
-        f"{where}: found {type(item).__name__}, expected an array, a pair (x, labels) or a dict of arrays by the names "
+        f"{where}: found {type(cast(object, item)).__name__}, expected an array, a pair (x, labels) or a dict of arrays by the names "
         "of the network's inputs"
     )
 
@@ -84,5 +85,5 @@ def dataset(data: Data, network: Model | None = None, *, name: str = "data", all
         if all:
             raise Error("dataset: all=True is for arrays and loaders; a path has parts of its own")
         path = "" if data is None else os.fspath(data)
-        return _core.load_data(path, None if network is None else network._network)
+        return _core.load_data(path, None if network is None else network.core)
     return _core.make_dataset(_batches(data, network), name, all)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halfstep import _core
@@ -22,7 +22,7 @@ class Layer:
         self.name = name
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
-        return self._of._run(arrays, named, [self.name])[self.name]
+        return self._of.run(*arrays, fetch=[self.name], **named)[self.name]
 
     def __repr__(self) -> str:
         return f"<halfstep.Layer {self.name!r} of {self._of.name!r}>"
@@ -33,7 +33,7 @@ class Layers(Mapping[str, Layer]):
 
     def __init__(self, network: Model) -> None:
         self._of = network
-        self._names = dict.fromkeys(network._network.values())
+        self._names = dict.fromkeys(network.core.values())
 
     def __getitem__(self, name: str) -> Layer:
         if name not in self._names:
@@ -58,32 +58,33 @@ class Model:
     """
 
     def __init__(self, network: _core.Network, report: Any = None) -> None:
-        self._network = network
+        self.core = network
+        """The network in the extension."""
         self.report = report
         """What the verb that made it has to say: an Audit of a prepared network, Proofs of an integer one."""
 
     @property
     def name(self) -> str:
-        return self._network.name()
+        return self.core.name()
 
     @property
     def stage(self) -> str:
         """"float", "prepared" or "integer"."""
-        return self._network.stage()
+        return self.core.stage()
 
     @property
     def inputs(self) -> dict[str, Signature]:
         """Element type and extents by name; None for an extent that is open."""
-        return self._network.inputs()
+        return self.core.inputs()
 
     @property
     def outputs(self) -> dict[str, Signature]:
-        return self._network.outputs()
+        return self.core.outputs()
 
     @property
     def notes(self) -> dict[str, str]:
         """What travels with the network, such as its platform and preprocessing."""
-        return self._network.notes()
+        return self.core.notes()
 
     @property
     def layers(self) -> Layers:
@@ -92,29 +93,30 @@ class Model:
     @property
     def digest(self) -> str:
         """Of parameters and state: equal for equal trained weights."""
-        return self._network.digest()
+        return self.core.digest()
 
-    def _run(self, arrays: tuple[Any, ...], named: dict[str, Any], fetch: list[str]) -> dict[str, Any]:
-        names = list(self._network.inputs())
+    def run(self, *arrays: Any, fetch: Sequence[str] = (), **named: Any) -> dict[str, Any]:
+        """Values by name: those of `fetch`, or the outputs. Inputs stand in order or by name."""
+        names = list(self.core.inputs())
         if len(arrays) > len(names):
             raise TypeError(f"network {self.name!r} takes {len(names)} inputs ({', '.join(names)}), found {len(arrays)}")
         given = dict(zip(names, arrays))
         twice = sorted(given.keys() & named.keys())
         if twice:
             raise TypeError(f"network {self.name!r}: found input {twice[0]!r} twice")
-        return self._network.run({**given, **named}, fetch)
+        return self.core.run({**given, **named}, list(fetch))
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
-        results = self._run(arrays, named, [])
+        results = self.run(*arrays, **named)
         return next(iter(results.values())) if len(results) == 1 else results
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file that `load` reads: whole, or not at all."""
-        _core.save(self._network, os.fspath(path))
+        _core.save(self.core, os.fspath(path))
 
     def copy(self) -> Model:
         """Shares nothing with this one."""
-        return Model(self._network.copy(), self.report)
+        return Model(self.core.copy(), self.report)
 
     def __copy__(self) -> Model:
         return self.copy()
@@ -123,15 +125,15 @@ class Model:
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self._network.bytes(),)
+        return _unpickled, (self.core.bytes(),)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Model) and self._network.bytes() == other._network.bytes()
+        return isinstance(other, Model) and self.core.bytes() == other.core.bytes()
 
     __hash__ = object.__hash__
 
     def __str__(self) -> str:
-        return self._network.text().rstrip("\n")
+        return self.core.text().rstrip("\n")
 
     def __repr__(self) -> str:
         return f"<halfstep.Model {self.name!r}, {self.stage}: {_ports(self.inputs)} -> {_ports(self.outputs)}>"

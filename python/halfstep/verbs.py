@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from typing import Any, Callable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Callable, cast
 
 from halfstep import _core
-from halfstep.data import Data, dataset
+from halfstep.data import LABELS, Data, dataset
 from halfstep.model import Model
 from halfstep.progress import Progress, callback
 from halfstep.reports import Audit, Exported, Fit, Proof, Proofs, Score
@@ -21,17 +21,20 @@ channels_last."""
 _NAMES = {"scale": "scale", "mean": "mean", "std": "std", "bgr": "reverse_channels", "channels_last": "channels_last"}
 
 
+_LISTS = ("mean", "std")
+
+
 def _preprocess_text(preprocess: Preprocess | None) -> str | None:
     if preprocess is None:
         return None
     unknown = sorted(preprocess.keys() - _NAMES.keys())
     if unknown:
         raise TypeError(f"preprocess: found {unknown[0]!r}, expected one of {', '.join(_NAMES)}")
-    values: dict[str, Any] = {}
-    for key, value in preprocess.items():
-        listed = key in ("mean", "std") and not isinstance(value, (list, tuple))
-        values[_NAMES[key]] = [float(value)] if listed else list(value) if key in ("mean", "std") else value
-    return json.dumps(values)
+    return json.dumps({_NAMES[key]: _by_channel(value) if key in _LISTS else value for key, value in preprocess.items()})
+
+
+def _by_channel(value: Any) -> list[float]:
+    return [float(number) for number in cast("Iterable[Any]", value)] if isinstance(value, Iterable) else [float(value)]
 
 
 def quantize(
@@ -63,7 +66,7 @@ def quantize(
     fields = [(key, _field(value)) for key, value in (overrides or {}).items()]
     samples = dataset(calibrate, network)
     prepared, text, values = _core.quantize(
-        network._network, os.fspath(platform), fields, samples, weights, features, edges, _preprocess_text(preprocess),
+        network.core, os.fspath(platform), fields, samples, weights, features, edges, _preprocess_text(preprocess),
         keep_samples, seed, callback(progress),
     )  # fmt: skip
     result = Model(prepared, Audit(text, values))
@@ -81,7 +84,7 @@ def change_bits(prepared: Model, layers: str, *, weights: int | None = None, fea
 
     Ranges stay as they were observed. Raises UnsupportedError where the platform forbids it, naming every operator.
     """
-    changed, text, values = _core.change_bits(prepared._network, layers, weights, features)
+    changed, text, values = _core.change_bits(prepared.core, layers, weights, features)
     return Model(changed, Audit(text, values))
 
 
@@ -115,7 +118,7 @@ def train(
     """
     samples = dataset(data, network)
     text, values = _core.train(
-        network._network, samples, epochs, batch, learning_rate, flip, shift, distill,
+        network.core, samples, epochs, batch, learning_rate, flip, shift, distill,
         "" if out is None else os.fspath(out), resume, overwrite, _preprocess_text(preprocess), seed, callback(progress),
     )  # fmt: skip
     return Fit(text, values)
@@ -129,7 +132,7 @@ def convert(prepared: Model, *, float_islands: bool = False) -> Model:
     The result's `report` has the proof of each accumulator. Raises UnsupportedError, naming layer and channel, where an
     accumulator could overflow or a factor has no multiplier; Error for a network that was not calibrated.
     """
-    integer, text, values = _core.convert(prepared._network, float_islands)
+    integer, text, values = _core.convert(prepared.core, float_islands)
     return Model(integer, Proofs(text, values))
 
 
@@ -156,7 +159,7 @@ def verify(
     samples = dataset(data, prepared)
     return Proof(
         *_core.verify(
-            prepared._network, program._network, samples, with_, "" if exported is None else os.fspath(exported),
+            prepared.core, program.core, samples, with_, "" if exported is None else os.fspath(exported),
             variants, meaning == "all", seed, callback(progress),
         )  # fmt: skip
     )
@@ -176,7 +179,7 @@ def evaluate(
     takes them, and every one counts.
     """
     if metric is None:
-        return Score(*_core.evaluate(network._network, dataset(data, network), _preprocess_text(preprocess)))
+        return Score(*_core.evaluate(network.core, dataset(data, network), _preprocess_text(preprocess)))
     if preprocess is not None:
         raise TypeError("evaluate: preprocess is for raw samples; a metric gets batches as the network takes them")
     total, samples = 0.0, 0
@@ -188,15 +191,17 @@ def evaluate(
     return Score(total / samples, samples)
 
 
-def _pairs(data: Any) -> Any:
+def _pairs(data: Any) -> Iterator[tuple[Any, Any, int]]:
     """Inputs, labels and the number of samples of each batch."""
     whole = isinstance(data, (Mapping, tuple)) or hasattr(data, "__dlpack__")
-    for item in [data] if whole else data:
+    for item in cast("Iterable[Any]", [data] if whole else data):
         if isinstance(item, Mapping):
-            arrays = {name: value for name, value in item.items() if name != "labels"}
-            yield arrays, item.get("labels"), len(next(iter(arrays.values())))
+            arrays = dict(cast("Mapping[str, Any]", item))
+            labels = arrays.pop(LABELS, None)
+            yield arrays, labels, len(next(iter(arrays.values())))
         elif isinstance(item, (tuple, list)):
-            yield item[0], item[1] if len(item) > 1 else None, len(item[0])
+            parts = list(cast("Sequence[Any]", item))
+            yield parts[0], parts[1] if len(parts) > 1 else None, len(parts[0])
         else:
             yield item, None, len(item)
 
@@ -214,5 +219,5 @@ def export(
     format: float, qdq or qoperator; without one float for a network that is not an integer program, else qoperator.
     approximate: instead of refusing what the form has no arithmetic for.
     """
-    written = _core.export(network._network, os.fspath(path), format or "", opset, approximate)
+    written = _core.export(network.core, os.fspath(path), format or "", opset, approximate)
     return Exported(os.fspath(path), *written)
