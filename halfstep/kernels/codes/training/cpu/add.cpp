@@ -42,8 +42,8 @@ struct SumResults {
 };
 
 template <class Sum, class A, class B, class Out>
-void add_lanes(const Sum& sum, const SumRow& row, const SumLanes<A, B, Out>& lanes, const A* a_codes, const B* b_codes,
-               const SumResults<Out>& to) {
+HWY_INLINE void add_lanes(const Sum& sum, const SumRow& row, const SumLanes<A, B, Out>& lanes, const A* a_codes,
+                          const B* b_codes, const SumResults<Out>& to) {
   const Ints d;
   const IntVec a = lanes.a.load(a_codes), b = lanes.b.load(b_codes);
   const IntVec code = code_of(sum, a, b);
@@ -55,8 +55,9 @@ void add_lanes(const Sum& sum, const SumRow& row, const SumLanes<A, B, Out>& lan
   put(real_of(a, s.a_zero_point, s.a) + real_of(b, s.b_zero_point, s.b), Floats(), to.real, to.stream);
 }
 
+/// Both are copies: no store of a code can change them.
 template <class Sum, class A, class B, class Out>
-void add_all(const Sum& sum, const SumRow& row) {
+void add_all(const Sum sum, const SumRow row) {
   const auto* a = static_cast<const A*>(row.a);
   const auto* b = static_cast<const B*>(row.b);
   auto* out = static_cast<Out*>(row.out);

@@ -25,7 +25,7 @@ using DoubleVec = hn::Vec<Doubles>;
 
 /// The lower or upper half of int32 or float lanes, in double.
 template <bool kUpper, class V>
-DoubleVec half_of(V v) {
+HWY_INLINE DoubleVec half_of(V v) {
   const hn::Half<hn::DFromV<V>> half;
   if constexpr (kUpper) {
     return hn::PromoteTo(Doubles(), hn::UpperHalf(half, v));
@@ -36,7 +36,7 @@ DoubleVec half_of(V v) {
 
 /// out_grad * slope for half of a vector of elements; r in steps of the scale.
 template <bool kUpper>
-DoubleVec scale_terms(const BackwardRule& rule, FloatVec out_grad, IntVec code, DoubleVec r) {
+HWY_INLINE DoubleVec scale_terms(const BackwardRule& rule, FloatVec out_grad, IntVec code, DoubleVec r) {
   const Doubles d;
   const DoubleVec codes = half_of<kUpper>(code);
   const DoubleVec inside = codes - hn::Set(d, static_cast<double>(rule.zero_point)) - r;
@@ -48,15 +48,15 @@ DoubleVec scale_terms(const BackwardRule& rule, FloatVec out_grad, IntVec code, 
 }
 
 /// out_grad where `code` (or accumulator) lies within `clamp`, else 0.
-FloatVec masked(const arith::Clamp& clamp, FloatVec out_grad, IntVec code) {
+HWY_INLINE FloatVec masked(const arith::Clamp& clamp, FloatVec out_grad, IntVec code) {
   const Ints d;
   const auto outside = hn::Or(hn::Lt(code, hn::Set(d, clamp.low)), hn::Gt(code, hn::Set(d, clamp.high)));
   return hn::IfThenZeroElse(hn::RebindMask(Floats(), outside), out_grad);
 }
 
 template <bool kUpper>
-DoubleVec accumulator_terms(const GradientRow& row, const BackwardRule& rule, FloatVec out_grad, IntVec acc,
-                            IntVec code) {
+HWY_INLINE DoubleVec accumulator_terms(const GradientRow& row, const BackwardRule& rule, FloatVec out_grad, IntVec acc,
+                                       IntVec code) {
   const Doubles d;
   const DoubleVec sum = half_of<kUpper>(acc);
   const DoubleVec factor =
