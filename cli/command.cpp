@@ -80,6 +80,11 @@ void add_augment(CLI::App& command, train::Augment& augment) {
       ->check(CLI::NonNegativeNumber);
 }
 
+void add_islands_option(CLI::App& command, quant::ConvertOptions& options) {
+  command.add_flag("--float-islands", options.float_islands,
+                   "keep operators that have no form on codes in float, instead of refusing them");
+}
+
 void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths) {
   command.add_option("--platform", target.name, "built-in name or path of a platform record")->capture_default_str();
   command.add_option("--weights", widths.weight_bits, "bits of weights, except in the first and last layer");

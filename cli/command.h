@@ -62,6 +62,9 @@ struct TargetOptions {
   std::vector<std::string> overrides;  ///< KEY=VALUE
   api::Platform platform() const;
 };
+/// --float-islands.
+void add_islands_option(CLI::App& command, quant::ConvertOptions& options);
+
 /// The platform's options, and the widths that are asked of it.
 void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths);
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "cli/islands.h"
 
 namespace halfstep::cli {
 

@@ -43,7 +43,7 @@ formats::Binding open_extents() {
 /// Every stage that is made of the Model has its names.
 Model imported(const formats::File& file, const formats::Binding& binding) {
   Model model = file.import(binding);
-  passes::separate_names(model.graph);
+  passes::separate_names(model);
   return model;
 }
 

@@ -1,5 +1,6 @@
 #include "halfstep/api/runner.h"
 
+#include <algorithm>
 #include <list>
 #include <mutex>
 
@@ -10,47 +11,44 @@
 namespace halfstep::api {
 
 struct Runner::State {
-  using Extents = std::map<std::string, Dims>;
+  struct Key {
+    std::map<std::string, Dims> extents;
+    std::vector<std::string> fetch;
+    bool operator==(const Key&) const = default;
+  };
   struct Entry {
-    Extents extents;
+    Key key;
     runtime::Program program;
   };
 
   Model form;
-  CompileOptions options;
-  std::vector<std::string> inputs;
   std::mutex turn;  ///< of everything below
   ThreadPool pool;
   std::list<Entry> programs;  ///< the last that ran first
 
-  State(const Model& network, const RunnerOptions& asked) : form(train::evaluation_form(network)), pool(asked.threads) {
-    options.fetch = asked.fetch;
-    for (const Value argument : form.graph.arguments()) inputs.push_back(argument.name());
-  }
+  State(const Model& network, int threads) : form(train::evaluation_form(network)), pool(threads) {}
 
-  runtime::Program& program_for(const Tensors& given) {
-    Extents extents = extents_of(form.graph, given, "inputs");
-    for (auto entry = programs.begin(); entry != programs.end(); ++entry) {
-      if (entry->extents != extents) continue;
-      programs.splice(programs.begin(), programs, entry);
+  runtime::Program& program_for(Key key) {
+    const auto known = std::ranges::find(programs, key, &Entry::key);
+    if (known != programs.end()) {
+      programs.splice(programs.begin(), programs, known);
       return programs.front().program;
     }
-    runtime::Program program = compile(specialize(form, extents), options);
+    CompileOptions options;
+    options.fetch = key.fetch;
+    runtime::Program program = compile(specialize(form, key.extents), options);
     if (programs.size() == kPrograms) programs.pop_back();
-    programs.push_front({std::move(extents), std::move(program)});
+    programs.push_front({std::move(key), std::move(program)});
     return programs.front().program;
   }
 };
 
-Runner::Runner(const Model& network, const RunnerOptions& options)
-    : state_(std::make_unique<State>(network, options)) {}
+Runner::Runner(const Model& network, int threads) : state_(std::make_unique<State>(network, threads)) {}
 Runner::~Runner() = default;
 
-const std::vector<std::string>& Runner::inputs() const { return state_->inputs; }
-
-Tensors Runner::run(const Tensors& inputs) {
+Tensors Runner::run(const Tensors& inputs, const std::vector<std::string>& fetch) {
   const std::scoped_lock lock(state_->turn);
-  return state_->program_for(inputs).run(inputs, state_->pool);
+  return state_->program_for({extents_of(state_->form.graph, inputs, "inputs"), fetch}).run(inputs, state_->pool);
 }
 
 std::vector<std::string> value_names(const Model& network) {

@@ -1,7 +1,6 @@
 // A network that runs again and again, from any thread.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,28 +9,23 @@
 
 namespace halfstep::api {
 
-/// What a Runner gives.
-struct RunnerOptions {
-  std::vector<std::string> fetch = {};  ///< names of values or tensors; empty: the network's outputs
-  int threads = 0;                      ///< 0: one per processor
-};
-
-/// A network, of any stage, in evaluation mode. A program is compiled at the first run with inputs of some extents and
-/// kept for the next; the last kPrograms of them stay. Any number of threads may run at once: they take turns.
+/// A network, of any stage, in evaluation mode. A program is compiled at the first run with inputs of some extents for
+/// some values and kept for the next; the last kPrograms of them stay. Any number of threads may run at once: they take
+/// turns.
 class Runner {
  public:
   static constexpr size_t kPrograms = 8;
 
-  /// Keeps what it needs of the network, which may change afterwards: nothing of that is seen here.
-  explicit Runner(const Model& network, const RunnerOptions& options = {});
+  /// Keeps what it needs of the network, which may change afterwards: nothing of that is seen here. `threads`: 0 is one
+  /// per processor.
+  explicit Runner(const Model& network, int threads = 0);
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  /// The arguments, in order.
-  const std::vector<std::string>& inputs() const;
-  /// Results by name. Throws for a missing or unknown name, and for extents that the network does not take.
-  Tensors run(const Tensors& inputs);
+  /// Values or tensors by name: those of `fetch`, or the network's outputs. Throws for a missing or unknown name, and
+  /// for extents that the network does not take.
+  Tensors run(const Tensors& inputs, const std::vector<std::string>& fetch = {});
 
  private:
   struct State;

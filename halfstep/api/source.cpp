@@ -49,7 +49,7 @@ std::shared_ptr<const Source> source_of(const Model& network, const train::Sampl
   const int64_t count = std::min(round_up(keep, batch), train::usable(network, samples.size()));
   const auto order = Random(seed, kStream).permutation(samples.size());
   Source source{network, count == 0 ? Tensors() : samples.inputs(0, count, &order)};
-  passes::separate_names(source.network.graph);  // as prepare does: values are joined by their names
+  passes::separate_names(source.network);  // as prepare does: values are joined by their names
   return std::make_shared<const Source>(std::move(source));
 }
 

@@ -71,7 +71,7 @@ Model Trial::calibrate() {
   Source origin{source(), {}};
   for (const Value argument : origin.network.graph.arguments())
     origin.samples.emplace(argument.name(), network_.inputs.at(argument.name()));
-  passes::separate_names(origin.network.graph);
+  passes::separate_names(origin.network);
   model.source = std::make_shared<const Source>(std::move(origin));
   for (const auto& [weights, features] : target_.bits) quant::set_bits(model, "*", weights, features);
   return model;

@@ -14,6 +14,16 @@ void note_given_name(Notes& notes, const std::string& layer, const std::string& 
   if (fits && layer != given) notes[kGivenNames] += layer + "\t" + given + "\n";
 }
 
+void rename_layers(Notes& notes, const std::map<std::string, std::string>& renamed) {
+  if (renamed.empty() || !notes.contains(kGivenNames)) return;
+  const auto names = given_names(notes);
+  notes.erase(kGivenNames);
+  for (const auto& [layer, given] : names) {
+    const auto found = renamed.find(layer);
+    note_given_name(notes, found == renamed.end() ? layer : found->second, given);
+  }
+}
+
 std::map<std::string, std::string> given_names(const Notes& notes) {
   std::map<std::string, std::string> names;
   const auto note = notes.find(kGivenNames);

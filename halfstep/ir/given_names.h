@@ -12,6 +12,9 @@ using Notes = std::map<std::string, std::string>;
 /// Adds a name.
 void note_given_name(Notes& notes, const std::string& layer, const std::string& given);
 
+/// Layers got other names: theirs by what they were called.
+void rename_layers(Notes& notes, const std::map<std::string, std::string>& renamed);
+
 /// The file's names by ours.
 std::map<std::string, std::string> given_names(const Notes& notes);
 

@@ -1,6 +1,9 @@
 #include "halfstep/passes/separate_names.h"
 
+#include <map>
 #include <set>
+
+#include "halfstep/ir/given_names.h"
 
 namespace halfstep::passes {
 namespace {
@@ -12,11 +15,19 @@ class Separation {
     collect(graph.body());
   }
 
-  void run() {
+  /// New names by old ones.
+  std::map<std::string, std::string> run() {
+    std::vector<std::string> before;
+    for (const Op op : ops_) before.push_back(op.name());
     for (const Op op : ops_) rename(op, above_others(op.name()));
     for (const Op op : ops_) {
       if (is_above_an_argument(op.name())) rename(op, op.name() + "_");
     }
+    std::map<std::string, std::string> renamed;
+    for (size_t i = 0; i < ops_.size(); ++i) {
+      if (ops_[i].name() != before[i]) renamed.emplace(before[i], ops_[i].name());
+    }
+    return renamed;
   }
 
  private:
@@ -61,6 +72,6 @@ class Separation {
 
 }  // namespace
 
-void separate_names(Graph& graph) { Separation(graph).run(); }
+void separate_names(Model& model) { rename_layers(model.notes, Separation(model.graph).run()); }
 
 }  // namespace halfstep::passes

@@ -258,7 +258,7 @@ void learn_single_numbers(Graph& graph) {
 
 /// Everything that is done to the float network itself.
 LearnedMagnitudes rewrite(Model& model) {
-  if (!is_prepared(model)) passes::separate_names(model.graph);
+  if (!is_prepared(model)) passes::separate_names(model);
   LearnedMagnitudes learned = take_out_quantizers(model);
   passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may hold the program that trained
   passes::layer_forms(model);

@@ -52,7 +52,8 @@ def load_data(path: str, network: Network | None) -> Dataset: ...
 def platforms() -> list[str]: ...
 def quantize(
     network: Network, platform: str, overrides: list[tuple[str, str]], data: Dataset, weights: int | None,
-    features: int | None, edges: int | None, preprocess: str | None, keep_samples: int, seed: int,
+    features: int | None, edges: int | None, bits: list[tuple[str, int | None, int | None]], preprocess: str | None,
+    keep_samples: int, seed: int,
     progress: _Progress | None,
 ) -> tuple[Network, str, str]: ...
 def change_bits(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 from typing import Any
@@ -30,7 +31,7 @@ class Report:
         self._text = text
         self._json = values
 
-    @property
+    @functools.cached_property
     def values(self) -> dict[str, Any]:
         """The report as the command line's JSON has it."""
         return json.loads(self._json)

@@ -19,8 +19,6 @@ channels_last."""
 
 # As the library's text of it has them.
 _NAMES = {"scale": "scale", "mean": "mean", "std": "std", "bgr": "reverse_channels", "channels_last": "channels_last"}
-
-
 _LISTS = ("mean", "std")
 
 
@@ -66,13 +64,11 @@ def quantize(
     fields = [(key, _field(value)) for key, value in (overrides or {}).items()]
     samples = dataset(calibrate, network)
     prepared, text, values = _core.quantize(
-        network.core, os.fspath(platform), fields, samples, weights, features, edges, _preprocess_text(preprocess),
-        keep_samples, seed, callback(progress),
+        network.core, os.fspath(platform), fields, samples, weights, features, edges,
+        [(layers, *widths) for layers, widths in (bits or {}).items()], _preprocess_text(preprocess), keep_samples, seed,
+        callback(progress),
     )  # fmt: skip
-    result = Model(prepared, Audit(text, values))
-    for selector, (of_weights, of_features) in (bits or {}).items():
-        result = change_bits(result, selector, weights=of_weights, features=of_features)
-    return result
+    return Model(prepared, Audit(text, values))
 
 
 def _field(value: Any) -> str:

@@ -43,7 +43,7 @@ nb::dict run(Network& network, const nb::dict& inputs, const std::vector<std::st
   Tensors results;
   {
     const nb::gil_scoped_release release;
-    results = network.runner(fetch)->run(tensors);
+    results = network.runner()->run(tensors, fetch);
   }
   return arrays_of(std::move(results));
 }
@@ -85,6 +85,10 @@ Tensors joined(const nb::list& batches) {
   }
   Tensors all;
   for (const auto& [name, list] : parts) {
+    if (list.size() == 1) {
+      all.emplace(name, list.front());
+      continue;
+    }
     Dims dims = list.front().dims();
     dims[0] = 0;
     for (const Tensor& tensor : list) dims[0] += tensor.dims()[0];
@@ -109,21 +113,10 @@ api::Dataset* make_dataset(const nb::list& batches, const std::string& name, boo
 
 }  // namespace
 
-std::shared_ptr<api::Runner> Network::runner(const std::vector<std::string>& fetch) {
+std::shared_ptr<api::Runner> Network::runner() {
   const std::scoped_lock lock(mutex_);
-  std::shared_ptr<api::Runner>& runner = runners_[fetch];
-  if (!runner) {
-    api::RunnerOptions options;
-    options.fetch = fetch;
-    options.threads = eager::threads();
-    try {
-      runner = std::make_shared<api::Runner>(*model_, options);
-    } catch (...) {
-      runners_.erase(fetch);
-      throw;
-    }
-  }
-  return runner;
+  if (!runner_) runner_ = std::make_shared<api::Runner>(*model_, eager::threads());
+  return runner_;
 }
 
 void define_networks(nb::module_& module) {

@@ -18,8 +18,8 @@ class Network {
     const std::scoped_lock lock(mutex_);
     return model_;
   }
-  /// For those values, the network's outputs where there are none; made once for each.
-  std::shared_ptr<api::Runner> runner(const std::vector<std::string>& fetch);
+  /// Of the Model as it is now.
+  std::shared_ptr<api::Runner> runner();
 
   /// Changes the Model in place: change(model) gives the next one. Throws where another thread is at it.
   template <class Change>
@@ -30,13 +30,13 @@ class Network {
     auto next = std::make_shared<const Model>(change(*model()));
     const std::scoped_lock lock(mutex_);
     model_ = std::move(next);
-    runners_.clear();
+    runner_.reset();
   }
 
  private:
   mutable std::mutex mutex_;
   std::shared_ptr<const Model> model_;
-  std::map<std::vector<std::string>, std::shared_ptr<api::Runner>> runners_;
+  std::shared_ptr<api::Runner> runner_;
   std::atomic<bool> changing_{false};
 };
 

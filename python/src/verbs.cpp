@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
@@ -69,7 +70,8 @@ api::Dataset* load_data(const Path& path, const Network* network) {
 }
 
 using Overrides = std::vector<std::pair<std::string, std::string>>;
-using Bits = std::vector<std::tuple<std::string, std::optional<int>, std::optional<int>>>;
+using Bits =
+    std::vector<std::tuple<std::string, std::optional<int>, std::optional<int>>>;  ///< layers, weights, features
 
 std::optional<train::Preprocess> preprocess_of(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
@@ -83,12 +85,13 @@ Report report_of(const Result& result) {
 
 nb::tuple quantize(const Network& network, const std::string& platform, const Overrides& overrides,
                    const api::Dataset& data, std::optional<int> weights, std::optional<int> features,
-                   std::optional<int> edges, const std::optional<std::string>& preprocess, int64_t keep_samples,
-                   uint64_t seed, nb::object progress) {
+                   std::optional<int> edges, const Bits& bits, const std::optional<std::string>& preprocess,
+                   int64_t keep_samples, uint64_t seed, nb::object progress) {
   api::QuantizeOptions options;
   options.widths = {weights, features, edges};
   options.preprocess = preprocess_of(preprocess);
   options.stored_samples = keep_samples;
+  for (const auto& [layers, of_weights, of_features] : bits) options.bits.push_back({layers, of_weights, of_features});
   auto result = work({std::move(progress), seed}, [&](const api::Settings& settings) {
     return api::quantize(*network.model(), quant::load_platform(platform, overrides), data, options, settings);
   });
@@ -172,7 +175,7 @@ void define_verbs(nb::module_& module) {
   module.def("load_data", &load_data, arg("path"), arg("network").none(), nb::rv_policy::take_ownership);
   module.def("platforms", &quant::platform_names);
   module.def("quantize", &quantize, arg("network"), arg("platform"), arg("overrides"), arg("data"),
-             arg("weights").none(), arg("features").none(), arg("edges").none(), arg("preprocess").none(),
+             arg("weights").none(), arg("features").none(), arg("edges").none(), arg("bits"), arg("preprocess").none(),
              arg("keep_samples"), arg("seed"), arg("progress").none());
   module.def("change_bits", &change_bits, arg("network"), arg("selector"), arg("weights").none(),
              arg("features").none());

@@ -83,10 +83,10 @@ def test_every_verb_gives_the_bytes_of_the_command_line(folder, network, samples
 
 def test_widths_are_those_of_the_command_line(folder, network, samples, tmp_path):
     run("quantize", folder / "run/model.safetensors", "--calibrate", folder / "samples.npz", "--weights", 4, "--features", 6,
-        "--edges", 7, "--keep-samples", 0, "--seed", 5, "--out", tmp_path / "prepared.safetensors")  # fmt: skip
-    prepared = hs.quantize(network, calibrate=samples, weights=4, features=6, edges=7, keep_samples=0, seed=5)
+        "--edges", 7, "--bits", "conv2=3/", "--keep-samples", 0, "--seed", 5, "--out", tmp_path / "prepared.safetensors")  # fmt: skip
+    prepared = hs.quantize(network, calibrate=samples, weights=4, features=6, edges=7, bits={"conv2": (3, None)}, keep_samples=0, seed=5)
     same_file(prepared, tmp_path / "prepared.safetensors", tmp_path)
-    assert prepared.report.layers[1]["weight"].startswith("4 bits")
+    assert [row["weight"][0] for row in prepared.report.layers[:3]] == ["7", "3", "4"]
 
 
 def test_the_export_of_the_command_line(network, samples, tmp_path):

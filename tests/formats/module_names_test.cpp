@@ -50,6 +50,8 @@ TEST(GivenNames, travel_as_a_note) {
   note_given_name(notes, "same", "same");
   note_given_name(notes, "a\tb", "c");
   EXPECT_EQ(given_names(notes), (std::map<std::string, std::string>{{"layers.0.conv1", "getitem_3"}}));
+  rename_layers(notes, {{"layers.0.conv1", "layers.0_conv1"}, {"other", "another"}});
+  EXPECT_EQ(given_names(notes), (std::map<std::string, std::string>{{"layers.0_conv1", "getitem_3"}}));
   EXPECT_TRUE(given_names({}).empty());
 }
 

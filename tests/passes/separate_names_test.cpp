@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "halfstep/ir/given_names.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
 
@@ -15,7 +16,8 @@ std::vector<std::string> operations_of(const Graph& graph) {
 }
 
 TEST(SeparateNames, NothingOfTheNetworkLiesBelowAnother) {
-  Graph graph = parse(
+  Model model;
+  model.graph = parse(
       "graph g(x: f32[2], c.shift: f32[2]) {\n"
       "  param @w: f32[2]\n"
       "  c = relu(x=x)\n"
@@ -27,12 +29,16 @@ TEST(SeparateNames, NothingOfTheNetworkLiesBelowAnother) {
       "  a.b = add(a=w.step, b=c.shift)\n"
       "  return y.q.real = a.b\n"
       "}\n");
-  separate_names(graph);
+  Graph& graph = model.graph;
+  note_given_name(model.notes, "c", "theirs");
+  note_given_name(model.notes, "a.b", "kept");
+  separate_names(model);
   EXPECT_EQ(operations_of(graph),
             (std::vector<std::string>{"c_", "c_acc", "x_q_real", "x_q", "x_q_", "w_step", "a.b"}));
   EXPECT_EQ(graph.body().output_names(), std::vector<std::string>{"y.q.real"});
+  EXPECT_EQ(given_names(model.notes), (std::map<std::string, std::string>{{"c_", "theirs"}, {"a.b", "kept"}}));
   const std::string once = print(graph);
-  separate_names(graph);
+  separate_names(model);
   EXPECT_EQ(print(graph), once);
 }
 
@@ -46,9 +52,11 @@ TEST(SeparateNames, OtherNamesStay) {
       "  layer10 = add(a=/a/b.c, b=@layer1.0.w)\n"
       "  return layer10\n"
       "}\n";
-  Graph graph = parse(text);
+  Model model;
+  model.graph = parse(text);
+  Graph& graph = model.graph;
   const std::string before = print(graph);
-  separate_names(graph);
+  separate_names(model);
   EXPECT_EQ(print(graph), before);
 }
 
