@@ -56,6 +56,7 @@ struct LayerRule {
   int32_t x_zero_point = 7;
   int32_t y_zero_point = 100;
   Fill fill = Fill::random;
+  float finer = 1.0F;  ///< steps of the output than those that spread codes over their range
 };
 
 /// Forms, activations, roundings, and codes of every type.
@@ -128,6 +129,9 @@ inline std::vector<LayerRule> layer_rules() {
        .y_zero_point = 8,
        .fill = Fill::ties},
       {.activation = "leaky_relu", .alpha = 0.3, .shift_rounding = "doubled"},
+      {.shift_rounding = "doubled", .finer = 0x1p7F},
+      {.activation = "leaky_relu", .alpha = 0.3, .shift_rounding = "half_away", .finer = 0x1p24F},
+      {.shift_rounding = "half_even", .finer = 0x1p24F},
       {.requantize = "float32", .x_zero_point = 255},
       {.x_type = DType::u16,
        .x_code_max = 65535,
@@ -287,7 +291,7 @@ struct LayerCase {
                                : 0.004F + 0.01F * random.uniform());
       b.push_back(static_cast<float>(spread * x_scale * w_scale.back() * (random.uniform() - 0.5)));
     }
-    y_scale = static_cast<float>(spread * x_scale * 0.008 / rule.code_max);
+    y_scale = static_cast<float>(spread * x_scale * 0.008 / rule.code_max) / rule.finer;
     if (powers) y_scale = std::ldexp(1.0F, std::ilogb(y_scale));
   }
 };

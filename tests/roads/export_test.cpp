@@ -9,6 +9,7 @@
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/formats/onnx/file.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/channels_last.h"
 #include "onnx.pb.h"
 #include "tests/roads/fixture.h"
 #include "tests/support/error.h"
@@ -227,6 +228,15 @@ TEST(Export, AnotherArithmeticIsRefusedUnlessApproximated) {
   const Tensor x = prepared.parts.test.inputs(0, 50).at("x");
   const auto codes = run(integer, {"head"}, x);
   EXPECT_LE(differing(codes.at("head"), run_exported(file, x).at("head")), codes.at("head").size() / 20);
+}
+
+TEST(Export, ImagesWhoseChannelsAreTheLastAxisAreRefused) {
+  const Prepared prepared("onnxruntime_int8");
+  const Dims images = prepared.parts.test.inputs(0, 2).at("x").dims();
+  Model integer = specialize(quant::convert(prepared.model).model, {{"x", images}});
+  passes::channels_last_codes(integer);
+  const std::string error = error_of([&] { formats::onnx::export_model(integer, {.form = ExportForm::qdq}, ""); });
+  EXPECT_NE(error.find("ONNX has no images whose channels are the last axis"), std::string::npos) << error;
 }
 
 TEST(Export, TheVerbChoosesByTheStageOfTheModel) {

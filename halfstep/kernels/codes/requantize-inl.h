@@ -84,25 +84,46 @@ inline IntVec joined(LongVec even, LongVec odd) {
   return hn::OddEven(hn::BitCast(Ints(), hn::ShiftLeft<32>(odd)), hn::BitCast(Ints(), even));
 }
 
+// Shifts are a number, or one for each lane.
+
+inline LongVec dropped(LongVec v, int bits) { return hn::ShiftRightSame(v, bits); }
+inline LongVec dropped(LongVec v, LongVec bits) { return v >> bits; }
+inline LongVec half_step(int shift) { return hn::Set(Longs(), int64_t{1} << (shift - 1)); }
+inline LongVec half_step(LongVec shift) { return hn::Set(Longs(), 1) << (shift - hn::Set(Longs(), 1)); }
+
 /// What arith::shift_right adds to `v` before the bits are dropped, where it rounds once.
-inline LongVec half_of(LongVec v, int shift, arith::ShiftRounding rounding) {
+template <class Shift>
+HWY_INLINE LongVec half_of(LongVec v, Shift shift, arith::ShiftRounding rounding) {
   const Longs d;
-  const LongVec half = hn::Set(d, int64_t{1} << (shift - 1)), one = hn::Set(d, 1);
+  const LongVec half = half_step(shift), one = hn::Set(d, 1);
   switch (rounding) {
     case arith::ShiftRounding::truncate: return hn::Zero(d);
-    case arith::ShiftRounding::half_even: return half - one + hn::And(hn::ShiftRightSame(v, shift), one);
+    case arith::ShiftRounding::half_even: return half - one + hn::And(dropped(v, shift), one);
     case arith::ShiftRounding::half_away: return half + hn::BroadcastSignBit(v);
     default: return half;
   }
+}
+
+template <class Shift>
+HWY_INLINE LongVec rounded_once(LongVec v, Shift shift, arith::ShiftRounding rounding) {
+  return dropped(v + half_of(v, shift, rounding), shift);
 }
 
 /// arith::shift_right for numbers below 2^62 in magnitude.
 inline LongVec shift_right(LongVec v, int shift, arith::ShiftRounding rounding) {
   using arith::ShiftRounding;
   constexpr int kFirst = arith::kDoubledShift;
-  if (rounding != ShiftRounding::doubled || shift <= kFirst)
-    return hn::ShiftRightSame(v + half_of(v, shift, rounding), shift);
-  return shift_right(shift_right(v, kFirst, ShiftRounding::half_up), shift - kFirst, ShiftRounding::half_away);
+  if (rounding != ShiftRounding::doubled || shift <= kFirst) return rounded_once(v, shift, rounding);
+  return rounded_once(rounded_once(v, kFirst, ShiftRounding::half_up), shift - kFirst, ShiftRounding::half_away);
+}
+/// The same.
+HWY_INLINE LongVec shift_right(LongVec v, LongVec shift, arith::ShiftRounding rounding) {
+  using arith::ShiftRounding;
+  if (rounding != ShiftRounding::doubled) return rounded_once(v, shift, rounding);
+  const LongVec first = hn::Min(shift, hn::Set(Longs(), arith::kDoubledShift)), rest = shift - first;
+  const LongVec upper = rounded_once(v, first, ShiftRounding::half_up);
+  const LongVec twice = rounded_once(upper, hn::Max(rest, hn::Set(Longs(), 1)), ShiftRounding::half_away);
+  return hn::IfThenElse(hn::Eq(rest, hn::Zero(Longs())), upper, twice);
 }
 
 /// shift_right and the zero point, saturated to int32.

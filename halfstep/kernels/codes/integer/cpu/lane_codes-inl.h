@@ -7,6 +7,7 @@
 #endif
 
 #include <cstring>
+#include <utility>
 
 #include "halfstep/kernels/codes/integer/cpu/lane_steps.h"
 #include "halfstep/kernels/codes/requantize-inl.h"
@@ -25,9 +26,13 @@ using codes::HWY_NAMESPACE::FloatVec;
 using codes::HWY_NAMESPACE::Halves;
 using codes::HWY_NAMESPACE::Ints;
 using codes::HWY_NAMESPACE::IntVec;
+using codes::HWY_NAMESPACE::joined;
+using codes::HWY_NAMESPACE::Longs;
+using codes::HWY_NAMESPACE::LongVec;
 using codes::HWY_NAMESPACE::nearest;
 using codes::HWY_NAMESPACE::odd_to_even;
 using codes::HWY_NAMESPACE::product;
+using codes::HWY_NAMESPACE::shift_right;
 using codes::HWY_NAMESPACE::whole_steps;
 
 /// Vectors of sums are parts of LaneSteps.
@@ -52,7 +57,7 @@ struct LaneSource {
 
 // Lanes of a form have set(source, range) and steps(sums): codes before the zero point and the clamp, at most 2^30.
 
-/// The forms with shifts, where nothing is general.
+/// The forms with shifts that truncate or round half up, where nothing is general.
 struct ShiftLanes {
   IntVec multiplier, after, half;
 
@@ -69,20 +74,50 @@ struct ShiftLanes {
   }
 };
 
-struct GeneralLanes {
-  struct Side {
-    ShiftLanes shifts;
-    IntVec before, most;
+/// The same by any factor.
+struct WideShiftLanes {
+  ShiftLanes shifts;
+  IntVec before, most;
 
-    HWY_INLINE void set(const LaneSource& from, const LaneFactors& factors, const CodeRange& range) {
-      shifts.set(from, factors, range);
-      before = from.load(factors.before);
-      most = from.load(factors.most);
-    }
-    HWY_INLINE IntVec steps(IntVec acc) const {
-      return shifts.steps(hn::Max(hn::Min(acc, most), hn::Not(most)) << before);
-    }
-  } positive, negative;
+  HWY_INLINE void set(const LaneSource& from, const LaneFactors& factors, const CodeRange& range) {
+    shifts.set(from, factors, range);
+    before = from.load(factors.before);
+    most = from.load(factors.most);
+  }
+  HWY_INLINE IntVec steps(IntVec acc) const {
+    return shifts.steps(hn::Max(hn::Min(acc, most), hn::Not(most)) << before);
+  }
+};
+
+/// The other roundings, of whole products.
+template <arith::ShiftRounding kRounding>
+struct RoundedLanes {
+  IntVec multiplier;
+  LongVec even, odd;  ///< shifts
+
+  HWY_INLINE void set(const LaneSource& from, const CodeRange& range) { set(from, from.at().positive, range); }
+  HWY_INLINE void set(const LaneSource& from, const LaneFactors& factors, const CodeRange&) {
+    multiplier = from.load(factors.multiplier);
+    const IntVec shifts = from.load(factors.after);
+    even = hn::And(hn::BitCast(Longs(), shifts), hn::Set(Longs(), int64_t{UINT32_MAX}));
+    odd = hn::BitCast(Longs(), odd_to_even(shifts));
+  }
+  HWY_INLINE IntVec steps(IntVec acc) const {
+    const Halves v = product(acc, multiplier);
+    return joined(within(shift_right(v.even, even, kRounding)), within(shift_right(v.odd, odd, kRounding)));
+  }
+
+ private:
+  static HWY_INLINE LongVec within(LongVec steps) {
+    const LongVec most = hn::Set(Longs(), int64_t{1} << 30);
+    return hn::Max(hn::Min(steps, most), hn::Neg(most));
+  }
+};
+
+/// Where sums below zero may have another factor.
+template <class Side>
+struct TwoSidedLanes {
+  Side positive, negative;
 
   HWY_INLINE void set(const LaneSource& from, const CodeRange& range) {
     positive.set(from, from.at().positive, range);
@@ -120,6 +155,27 @@ struct EngineLanes {
     return whole_steps((hn::ConvertTo(Floats(), acc) * scale * channel_scale + bias) * factor + inside) - outside;
   }
 };
+
+/// choose.template operator()<Lanes>() for steps that are general, and for the others.
+template <class Choose>
+auto lanes_of(arith::Requantization form, arith::ShiftRounding rounding, Choose&& choose) {
+  using arith::ShiftRounding;
+  const auto both = [&]<class General, class Plain>() {
+    return std::pair(choose.template operator()<General>(), choose.template operator()<Plain>());
+  };
+  const auto rounded = [&]<ShiftRounding kRounding>() {
+    using Lanes = RoundedLanes<kRounding>;
+    return both.template operator()<TwoSidedLanes<Lanes>, Lanes>();
+  };
+  if (arith::traits(form).is_engine) return both.template operator()<EngineLanes, EngineLanes>();
+  if (arith::traits(form).keeps_scales) return both.template operator()<FactorLanes, FactorLanes>();
+  switch (rounding) {
+    case ShiftRounding::half_even: return rounded.template operator()<ShiftRounding::half_even>();
+    case ShiftRounding::half_away: return rounded.template operator()<ShiftRounding::half_away>();
+    case ShiftRounding::doubled: return rounded.template operator()<ShiftRounding::doubled>();
+    default: return both.template operator()<TwoSidedLanes<WideShiftLanes>, ShiftLanes>();
+  }
+}
 
 /// a and b as int16, at whose ends what lies beyond saturates; of every 16 bytes the lower 8 are of a.
 HWY_INLINE hn::Vec<Shorts> pack_pairs(IntVec a, IntVec b) { return hn::ReorderDemote2To(Shorts(), a, b); }

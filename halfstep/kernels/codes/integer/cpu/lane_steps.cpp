@@ -21,7 +21,12 @@ arith::Multiplier enlarged(arith::Multiplier step) {
 
 }  // namespace
 
-void LaneFactors::set(int64_t lane, arith::Multiplier factor) {
+void LaneFactors::set(int64_t lane, arith::Multiplier factor, arith::ShiftRounding rounding) {
+  if (rounding != arith::ShiftRounding::half_up && rounding != arith::ShiftRounding::truncate) {
+    multiplier[lane] = factor.m;
+    after[lane] = factor.shift;
+    return;
+  }
   factor = enlarged(factor);
   if (factor.shift < kLargest.shift) factor = kLargest;
   multiplier[lane] = factor.m;
@@ -41,8 +46,8 @@ void LaneSteps::set(int64_t lane, int32_t with_bias, const arith::Requantizer& r
     return;
   }
   const auto& [above, below, rounding] = std::get<arith::FixedScale>(requantizer);
-  positive.set(lane, above);
-  negative.set(lane, below);
+  positive.set(lane, above, rounding);
+  negative.set(lane, below, rounding);
   is_general = is_general || above != below || positive.before[lane] > 0;
 }
 

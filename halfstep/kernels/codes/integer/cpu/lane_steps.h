@@ -8,14 +8,15 @@ namespace halfstep::kernels::integer {
 /// Channels that are packed together.
 inline constexpr int64_t kLanes = 16;
 
-/// arith::FixedScale by the upper halves of products: with acc held between ~most and most and moved by `before`,
-/// scaled(acc) = ((acc * multiplier >> 32 >> after) + 1) >> 1, or without the 1 where shifts truncate. Both `before`
-/// and the bounds matter for factors from 1/4 on alone; what the bounds cut off lies beyond every code.
+/// arith::FixedScale that rounds half up, by the upper halves of products: with acc held between ~most and most and
+/// moved by `before`, scaled(acc) = ((acc * multiplier >> 32 >> after) + 1) >> 1, or without the 1 where shifts
+/// truncate. Both `before` and the bounds matter for factors from 1/4 on alone; what the bounds cut off lies beyond
+/// every code. For other roundings `after` is the shift of whole products.
 struct LaneFactors {
   int32_t multiplier[kLanes], after[kLanes];
   int32_t before[kLanes], most[kLanes];
 
-  void set(int64_t lane, arith::Multiplier factor);
+  void set(int64_t lane, arith::Multiplier factor, arith::ShiftRounding rounding);
 };
 
 /// What scales the accumulators of 16 channels; zeros in lanes without one.
@@ -25,7 +26,7 @@ struct alignas(64) LaneSteps {
   /// Of forms that keep scales, as arith::FloatScale has them.
   float scale[kLanes], channel_scale[kLanes], real_bias[kLanes], factor[kLanes];
   bool zero_inside;
-  bool is_general;  ///< a factor is 1/4 at least, or another one for sums below zero
+  bool is_general;  ///< a factor is too large for upper halves, or another one for sums below zero
 
   void set(int64_t lane, int32_t with_bias, const arith::Requantizer& requantizer);
 };

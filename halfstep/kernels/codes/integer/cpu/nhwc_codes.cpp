@@ -27,32 +27,33 @@ HWY_INLINE void store_rows(V codes, int64_t pixels, int64_t step, Code* dst) {
   }
 }
 
-/// kVectors: of a row of sums. In turns of whole rows that fill whole vectors of codes.
-template <class Lanes, class Code, int kVectors>
-HWY_INLINE void rows_to_codes(const CodeRange& range, const TileCodes& tile) {
+/// kVectors: of a row of sums, whose codes all count or only the first of them. In turns of whole rows that fill whole
+/// vectors of codes.
+template <class Lanes, class Code, int kVectors, bool kWhole>
+void rows_to_codes(const CodeRange& range, const TileCodes& tile) {
   constexpr int kSums = Codes<Code>::kSums, kTurn = std::max(kVectors, kSums), kPixels = kTurn / kVectors;
   constexpr int64_t kRow = kVectors * kIntLanes;
   constexpr auto kBytes = static_cast<int64_t>(sizeof(Code));
   Lanes lanes[kVectors];
   HS_UNROLL for (int v = 0; v < kVectors; ++v) lanes[v].set({tile.steps, v}, range);
   const Codes<Code> codes(range);
-  alignas(64) Code rows[kTurn * kIntLanes];
-  const int64_t step = tile.step, bytes = tile.channels * kBytes;
+  const int64_t step = tile.step;
   const int32_t* acc = tile.acc;
   auto* dst = static_cast<Code*>(tile.dst);
   for (int64_t left = tile.pixels; left > 0; left -= kPixels, acc += kPixels * kBlockOutputs, dst += kPixels * step) {
     IntVec steps[kTurn];
     HS_UNROLL for (int i = 0; i < kTurn; ++i) steps[i] =
         lanes[i % kVectors].steps(hn::Load(Ints(), acc + i / kVectors * kBlockOutputs + i % kVectors * kIntLanes));
-    if (bytes == kRow * kBytes) {
+    if constexpr (kWhole) {
       HS_UNROLL for (int i = 0; i < kTurn; i += kSums)
           store_rows<kPixels>(codes.in_order(steps + i), left, step, dst + i * kIntLanes);
-      continue;
-    }
-    HS_UNROLL for (int i = 0; i < kTurn; i += kSums)
-        hn::Store(codes.in_order(steps + i), hn::Repartition<Code, Ints>(), rows + i * kIntLanes);
-    HS_UNROLL for (int p = 0; p < kPixels; ++p) {
-      if (p < left) store_row<kRow * kBytes>(rows + p * kRow, bytes, dst + p * step);
+    } else {
+      alignas(64) Code rows[kTurn * kIntLanes];
+      HS_UNROLL for (int i = 0; i < kTurn; i += kSums)
+          hn::Store(codes.in_order(steps + i), hn::Repartition<Code, Ints>(), rows + i * kIntLanes);
+      HS_UNROLL for (int p = 0; p < kPixels; ++p) {
+        if (p < left) store_row<kRow * kBytes>(rows + p * kRow, tile.channels * kBytes, dst + p * step);
+      }
     }
   }
 }
@@ -60,19 +61,24 @@ HWY_INLINE void rows_to_codes(const CodeRange& range, const TileCodes& tile) {
 template <class Lanes, class Code>
 void to_codes(const CodeRange& range, const TileCodes& tile) {
   constexpr int kPart = kLanes / kIntLanes;
-  tile.channels <= kLanes ? rows_to_codes<Lanes, Code, kPart>(range, tile)
-                          : rows_to_codes<Lanes, Code, 2 * kPart>(range, tile);
+  switch (tile.channels) {
+    case kLanes: return rows_to_codes<Lanes, Code, kPart, true>(range, tile);
+    case 2 * kLanes: return rows_to_codes<Lanes, Code, 2 * kPart, true>(range, tile);
+    default: break;
+  }
+  tile.channels < kLanes ? rows_to_codes<Lanes, Code, kPart, false>(range, tile)
+                         : rows_to_codes<Lanes, Code, 2 * kPart, false>(range, tile);
 }
 
 template <class Code>
-CodesOfForm codes_to(arith::Requantization form) {
-  if (arith::traits(form).is_engine) return {to_codes<EngineLanes, Code>, to_codes<EngineLanes, Code>};
-  if (arith::traits(form).keeps_scales) return {to_codes<FactorLanes, Code>, to_codes<FactorLanes, Code>};
-  return {to_codes<GeneralLanes, Code>, to_codes<ShiftLanes, Code>};
+CodesOfForm codes_to(const NhwcLayer& layer) {
+  const auto choose = []<class Lanes>() -> ToCodes { return &to_codes<Lanes, Code>; };
+  const auto [general, plain] = lanes_of(layer.form.form, layer.form.rounding, choose);
+  return {general, plain};
 }
 
 CodesOfForm codes_of(const NhwcLayer& layer) {
-  return layer.wide_out ? codes_to<uint16_t>(layer.form.form) : codes_to<uint8_t>(layer.form.form);
+  return layer.wide_out ? codes_to<uint16_t>(layer) : codes_to<uint8_t>(layer);
 }
 
 }  // namespace halfstep::kernels::integer::HWY_NAMESPACE

@@ -278,18 +278,14 @@ auto words_of(DType codes) {
 
 template <class Words>
 DepthwiseEngine depthwise_of(const NhwcLayer& layer) {
-  DepthwiseEngine engine{.block = kDepthwiseBlock,
-                         .word = Words::Product::kCodes,
-                         .channel_of = Words::channel_of,
-                         .fill_words = words_of<Words>(layer.x_type),
-                         .general_line = line_of<Words, GeneralLanes>(layer),
-                         .line = line_of<Words, ShiftLanes>(layer)};
-  if (arith::traits(layer.form.form).is_engine) {
-    engine.line = line_of<Words, EngineLanes>(layer);
-  } else if (arith::traits(layer.form.form).keeps_scales) {
-    engine.line = line_of<Words, FactorLanes>(layer);
-  }
-  return engine;
+  const auto [general, plain] =
+      lanes_of(layer.form.form, layer.form.rounding, [&]<class Lanes>() { return line_of<Words, Lanes>(layer); });
+  return {.block = kDepthwiseBlock,
+          .word = Words::Product::kCodes,
+          .channel_of = Words::channel_of,
+          .fill_words = words_of<Words>(layer.x_type),
+          .general_line = general,
+          .line = plain};
 }
 
 DepthwiseEngine depthwise_at([[maybe_unused]] CpuLevel level, const NhwcLayer& layer) {

@@ -60,9 +60,6 @@ NhwcLayer::NhwcLayer(const Problem& problem) {
 Verdict accept_layer(const Problem& problem) {
   const bool is_product = problem.in[IntegerConv2d::in::w]->dims.size() == 2;
   if (Verdict verdict = channels_last::accept_channels_last(problem); !is_product && !verdict) return verdict;
-  const auto& rounding = get<std::string>(problem.attributes, "shift_rounding");
-  if (rounding != "half_up" && rounding != "truncate")
-    return refuse("its shifts round half up or truncate, found {}", rounding);
   const int64_t zero_point = get<int64_t>(problem.attributes, "y_zero_point");
   const bool is_code = with_codes(problem.out[0]->dtype, [&]<class Code>() { return std::in_range<Code>(zero_point); });
   if (!is_code) return refuse("the zero point of out is {}, no code of {}", zero_point, name(problem.out[0]->dtype));

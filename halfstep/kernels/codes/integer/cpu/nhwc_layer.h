@@ -29,7 +29,7 @@ struct NhwcLayer {
   bool are_bytes() const { return x_type == DType::u8; }  ///< as VNNI and AMX multiply them
 };
 
-/// Accepts layers with elements, whose shifts round half up or truncate and whose zero point is a code.
+/// Accepts layers with elements, whose zero point is a code.
 Verdict accept_layer(const Problem& problem);
 
 /// Operands as the program stores them; data(position) is an operand's contents or null.

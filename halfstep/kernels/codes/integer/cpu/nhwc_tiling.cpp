@@ -36,6 +36,7 @@ NhwcTiling::NhwcTiling(const NhwcLayer& layer, const NhwcEngine& engine)
   add_blocks();
   const int64_t line = std::min(g_.ow, pixels_);
   tile_pixels_ = ceil_div(line, ceil_div(line, engine.tile_pixels));
+  tiles_of_line_ = ceil_div(g_.ow, tile_pixels_);
   cut_ = Cut(g_.n, g_.oh, static_cast<int64_t>(blocks_.size()));
   cut_.choose([&](const Cut& cut) { return cost(cut); });
 }
@@ -82,7 +83,7 @@ void NhwcTiling::add_blocks() {
 double NhwcTiling::cost(const Cut& cut) const {
   const int64_t lines = cut.images() * cut.lines(), weights = packed_bytes_ / cut.parts();
   if (scratch_bytes(cut) > kMostScratch && lines > 1) return std::numeric_limits<double>::infinity();
-  const auto tiles = static_cast<double>(lines * tiles_of_line());
+  const auto tiles = static_cast<double>(lines * tiles_of_line_);
   const auto vectors = static_cast<double>(packed_bytes_) / static_cast<double>(cut.parts() * kChunk * kLanes);
   const auto codes = static_cast<double>(lines * g_.ow * g_.o) / static_cast<double>(cut.parts());
   const double fetch = weights <= kNearBytes ? kNearCost : kFarCost;
@@ -93,8 +94,8 @@ double NhwcTiling::cost(const Cut& cut) const {
 int64_t NhwcTiling::together() const { return packed_bytes_ / cut_.parts() <= kNearBytes ? kFewTiles : kMostTiles; }
 
 NhwcTiling::Spot NhwcTiling::spot(const Piece& piece, int64_t tile) const {
-  const int64_t line = tile / tiles_of_line() % piece.lines, image = tile / tiles_of_line() / piece.lines;
-  const int64_t wanted = tile % tiles_of_line() * tile_pixels_, inside = pixels(piece.first + line);
+  const int64_t row = tile / tiles_of_line_, line = row % piece.lines, image = row / piece.lines;
+  const int64_t wanted = tile % tiles_of_line_ * tile_pixels_, inside = pixels(piece.first + line);
   int64_t first = std::min(wanted, inside - tile_pixels_);
   if (is_copied_) first = std::max<int64_t>(first, 0);  // else it may lie in the line before, where lines are one
   const int64_t end = std::min(tile_pixels_, inside - first);

@@ -60,7 +60,7 @@ class NhwcTiling {
   Piece piece(int64_t number) const { return cut_.piece(number); }
   /// Tiles of a line are equally large; the last may begin before the one before it ends.
   int64_t tile_pixels() const { return tile_pixels_; }
-  int64_t tiles_of_line() const { return ceil_div(g_.ow, tile_pixels_); }
+  int64_t tiles_of_line() const { return tiles_of_line_; }
   /// Tiles that go through the blocks of a piece together: few, so that what they read and write stays in the cache,
   /// but where weights lie further away than that.
   int64_t together() const;
@@ -111,7 +111,7 @@ class NhwcTiling {
   bool is_copied_ = false;
   std::vector<Block> blocks_;
   std::vector<int64_t> runs_;
-  int64_t run_ = 0, steps_ = 1, chunk_ = 4, tile_pixels_ = 1, packed_bytes_ = 0;
+  int64_t run_ = 0, steps_ = 1, chunk_ = 4, tile_pixels_ = 1, tiles_of_line_ = 1, packed_bytes_ = 0;
   channels_last::Cut cut_;
 };
 
