@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -32,6 +33,7 @@ class Display {
     if (fresh) {
       stage_ = progress.stage;
       shown_ = -1;
+      began_ = Clock::now();
     }
     const int percent = progress.total > 0 ? static_cast<int>(100 * progress.done / progress.total) : 0;
     const int step = terminal_ ? 1 : 20;  // a log wants few lines
@@ -39,21 +41,33 @@ class Display {
     if (percent == 100 && shown_ == 100 / step) return;
     shown_ = percent / step;
     const std::string line =
-        terminal_ ? bar(percent, progress) : fmt::format("{}: {:3} %  {}", progress.stage, percent, progress.note);
+        terminal_ ? bar(percent, progress)
+                  : fmt::format("{}: {:3} %{}  {}", progress.stage, percent, left(progress), progress.note);
     std::fputs((terminal_ ? "\r\x1b[K" + line : line + "\n").c_str(), stderr);
     if (terminal_ && percent == 100) std::fputs("\n", stderr);
     std::fflush(stderr);
   }
 
  private:
-  static std::string bar(int percent, const Progress& progress) {
+  std::string bar(int percent, const Progress& progress) const {
     constexpr int kWidth = 30;
     const int full = percent * kWidth / 100;
-    return fmt::format("{:<15} [{}{}] {:3} %  {}", progress.stage, std::string(static_cast<size_t>(full), '#'),
-                       std::string(static_cast<size_t>(kWidth - full), '.'), percent, progress.note);
+    return fmt::format("{:<15} [{}{}] {:3} %{}  {}", progress.stage, std::string(static_cast<size_t>(full), '#'),
+                       std::string(static_cast<size_t>(kWidth - full), '.'), percent, left(progress), progress.note);
   }
 
+  /// ", 75 s left", as long as the stage goes on as it began; "" where that is soon.
+  std::string left(const Progress& progress) const {
+    if (progress.done <= 0) return {};
+    const double gone = std::chrono::duration<double>(Clock::now() - began_).count();
+    const double seconds = gone * (progress.total - progress.done) / progress.done;
+    if (seconds < 1) return {};
+    return seconds < 120 ? fmt::format(", {:.0f} s left", seconds) : fmt::format(", {:.0f} min left", seconds / 60);
+  }
+
+  using Clock = std::chrono::steady_clock;
   bool terminal_;
+  Clock::time_point began_;
   std::string stage_;
   int shown_ = -1;
 };

@@ -11,12 +11,10 @@ namespace halfstep::api {
 namespace {
 
 Quantized described(Model model, int64_t samples) {
-  Quantized result{std::move(model), {}, {}, {}, {}, samples};
-  result.audit = quant::audit(result.model);
-  result.islands = quant::float_islands(result.model);
-  result.platform = quant::platform_of(result.model).text;
-  result.preprocess = train::to_text(train::preprocess_of(result.model));
-  return result;
+  quant::Audit audit = quant::audit(model);
+  quant::Platform platform = quant::platform_of(model);
+  std::string preprocess = train::to_text(train::preprocess_of(model));
+  return {std::move(model), std::move(audit), std::move(platform), std::move(preprocess), samples};
 }
 
 void set_bits(Model& model, const std::vector<LayerBits>& all) {

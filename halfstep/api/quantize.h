@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "halfstep/api/settings.h"
-#include "halfstep/quant/float_islands.h"
+#include "halfstep/quant/audit.h"
+#include "halfstep/quant/prepare.h"
 #include "halfstep/train/preprocess.h"
 
 namespace halfstep::api {
@@ -28,11 +29,10 @@ struct QuantizeOptions {
 /// A prepared network and what is to be said of it.
 struct Quantized {
   Model model;
-  std::vector<quant::AuditRow> audit;
-  std::vector<quant::FloatIsland> islands;  ///< operators that stay in float: conversion must be told to leave them so
-  std::string platform;                     ///< the resolved record
-  std::string preprocess = {};              ///< what is done to raw values, as JSON
-  int64_t samples = 0;                      ///< that the observers saw
+  quant::Audit audit;           ///< conversion must be told to leave what stays in float
+  quant::Platform platform;     ///< resolved
+  std::string preprocess = {};  ///< what is done to raw values, as JSON
+  int64_t samples = 0;          ///< that the observers saw
 };
 
 /// Prepares the float `network` for `platform` and calibrates it on the training part of `data`. Throws where the

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "halfstep/api/settings.h"
+#include "halfstep/quant/audit.h"
 #include "halfstep/quant/convert.h"
 #include "halfstep/train/augment.h"
 #include "halfstep/train/preprocess.h"
@@ -43,7 +44,7 @@ struct QuickstartReport {
   int64_t float_bytes = 0, integer_bytes = 0;           ///< of the files; 0 where nothing is written
   std::vector<std::pair<std::string, double>> seconds;  ///< by stage, in order
   verify::RoadReport roads;
-  std::vector<quant::AuditRow> audit;
+  quant::Audit audit;
 };
 
 struct QuickstartOutcome {

@@ -1,57 +1,178 @@
+#include "halfstep/quant/audit.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
+#include "halfstep/arith/multiplier.h"
+#include "halfstep/ir/given_names.h"
+#include "halfstep/passes/quantized_steps.h"
+#include "halfstep/passes/tensors.h"
 #include "halfstep/passes/traits.h"
-#include "halfstep/quant/prepare.h"
+#include "halfstep/quant/accumulators.h"
 #include "halfstep/quant/quantizer.h"
 
 namespace halfstep::quant {
 namespace {
 
-std::string describe(const ops::FakeQuantize& quantizer) {
-  return fmt::format("{} bits{}, {}", bits_of(quantizer), quantizer.axis() >= 0 ? " per channel" : "",
-                     is_learned(quantizer) ? "learned" : "observed");
+using ops::FakeQuantize;
+
+bool is_weight(const FakeQuantize& quantizer) { return quantizer.x().is_tensor(); }
+
+std::string named(Op op) { return fmt::format("{} '{}'", op.info().name, op.name()); }
+
+/// The operation whose codes the quantizer makes, which an activation may follow; null for an input of the network.
+Op main_of(const FakeQuantize& quantizer) {
+  const Op producer = quantizer.x().producer();
+  if (!producer || !passes::has_trait(producer, Trait::fuses_into_producer)) return producer;
+  const Op before = producer.in(0).producer();
+  return passes::accumulates(before) ? before : producer;
 }
 
-std::string describe_input(Value value) {
-  const Op op = passes::unmoved(value).producer();
-  if (!op) return "float: nothing quantizes the network's input";
-  if (!passes::has_trait(op, Trait::quantizer))
-    return fmt::format("float: it comes from {} '{}'", op.info().name, op.name());
-  return describe(ops::FakeQuantize(op.node()));
+/// The quantizer whose codes `value` has, or nothing.
+std::optional<FakeQuantize> codes_of(Value value) { return passes::unmoved(value).producer<FakeQuantize>(); }
+
+std::vector<float> floats_of(const Model& model, Value tensor) {
+  const auto contents = passes::contents_of(model, tensor).data<float>();
+  return {contents.begin(), contents.end()};
 }
 
-std::string describe_output(Value value) {
-  for (const auto& [user, operand] : value.uses()) {
-    if (passes::has_trait(user, Trait::quantizer)) {
-      const ops::FakeQuantize quantizer(user.node());
-      const std::string form = quantizer.requantize() == "fixed_point" ? "" : ", " + quantizer.requantize();
-      return describe(quantizer) + form;
-    }
-    if (passes::has_trait(user, Trait::fuses_into_producer)) return describe_output(user.out(0));
+class Auditor {
+ public:
+  explicit Auditor(const Model& model) : model_(model), given_(given_names(model.notes)) {}
+
+  Audit run() {
+    Audit audit;
+    const auto quantizers = model_.graph.all<FakeQuantize>();
+    for (const auto& quantizer : quantizers) sharing_[passes::scale_tensor(quantizer).node()].push_back(quantizer.x());
+    for (const auto& quantizer : quantizers) audit.quantizers.push_back(describe(quantizer));
+    audit.in_float = float_islands(model_);
+    for (Op op : model_.graph.ops()) add_missing(op, audit.in_float);
+    return audit;
   }
-  return "float: no quantizer reads it";
-}
 
-bool is_float(const std::string& text) { return text.starts_with("float"); }
+ private:
+  std::string file_name(Value value) const {
+    const auto given = given_.find(value.name());
+    return given == given_.end() ? value.name() : given->second;
+  }
+
+  AuditedQuantizer describe(const FakeQuantize& quantizer) const {
+    AuditedQuantizer row;
+    row.is_weight = is_weight(quantizer);
+    row.tensor = file_name(quantizer.x());
+    row.bits = bits_of(quantizer);
+    row.code_type = quantizer.code_type();
+    row.code_min = quantizer.code_min();
+    row.code_max = quantizer.code_max();
+    row.axis = quantizer.axis();
+    row.learned = is_learned(quantizer);
+    add_place(quantizer, row);
+    add_numbers(quantizer, row);
+    for (const Value other : sharing_.at(passes::scale_tensor(quantizer).node())) {
+      if (other != quantizer.x()) row.shares.push_back(file_name(other));
+    }
+    return row;
+  }
+
+  void add_place(const FakeQuantize& quantizer, AuditedQuantizer& row) const {
+    const auto uses = quantizer.out().uses();
+    const Op op = !row.is_weight ? main_of(quantizer) : uses.empty() ? Op() : uses[0].first;
+    row.activation = "none";
+    if (!op) {
+      row.reason = row.is_weight ? "nothing reads it" : "input of the network";
+      return;
+    }
+    row.layer = op.name();
+    row.op = op.info().name;
+    row.reason = fmt::format("{} of {}", row.is_weight ? "weight" : "result", named(op));
+    if (row.is_weight) return;
+    if (const Op activation = quantizer.x().producer(); activation != op) {
+      row.activation = activation.info().quant.activation;
+      row.reason += fmt::format(" with {} in it", named(activation));
+    }
+    if (op.is<FakeQuantize>()) row.reason = fmt::format("another scale for codes of '{}'", op.in(0).name());
+    row.scaled_by = factors(quantizer, op);
+  }
+
+  void add_numbers(const FakeQuantize& quantizer, AuditedQuantizer& row) const {
+    const ops::ObserveRange observer = observer_of(quantizer);
+    row.symmetric = observer.zero_points() == "symmetric";
+    row.power_of_two = observer.power_of_two();
+    row.observer = observer.method();
+    row.low = floats_of(model_, observer.low());
+    row.high = floats_of(model_, observer.high());
+    const auto zero_point = passes::contents_of(model_, observer.zero_point()).data<int32_t>();
+    row.zero_point.assign(zero_point.begin(), zero_point.end());
+    for (size_t c = 0; c < zero_point.size(); ++c) row.scale.push_back(effective_scale(model_, quantizer, c));
+  }
+
+  double scale_of(const FakeQuantize& quantizer, size_t channel = 0) const {
+    return effective_scale(model_, quantizer, channel);
+  }
+
+  /// Nothing where an operand has no codes, or a table takes the place of factors.
+  std::vector<ScaledBy> factors(const FakeQuantize& quantizer, Op op) const {
+    const double step = scale_of(quantizer);
+    std::vector<double> in;
+    for (const Value input : op.is<FakeQuantize>() ? std::vector{op.out(0)} : passes::feature_inputs(op)) {
+      const auto codes = codes_of(input);
+      if (!codes) return {};
+      in.push_back(scale_of(*codes) / step);
+    }
+    if (op.info().quant.weight >= 0) return weighted(op, in.front());
+    switch (op.info().quant.accumulates) {
+      case Accumulation::sum: return {single("a", in[0]), single("b", in[1])};
+      case Accumulation::product: return {single("sums", in[0] * in[1] * step)};
+      case Accumulation::window: {
+        const auto counts = window_counts(op);
+        if (counts) return {single("sums", in[0] / static_cast<double>(counts->whole))};
+        return {};
+      }
+      case Accumulation::none: break;
+    }
+    if (op.is<FakeQuantize>()) return {single("codes", in[0])};
+    return {};
+  }
+
+  std::vector<ScaledBy> weighted(Op op, double of_input) const {
+    const auto weight = op.in(op.info().quant.weight).producer<FakeQuantize>();
+    if (!weight) return {};
+    ScaledBy range;
+    const size_t channels = passes::contents_of(model_, passes::scale_tensor(*weight)).data<float>().size();
+    for (size_t c = 0; c < channels; ++c) {
+      const ScaledBy one = single("sums", of_input * scale_of(*weight, c));
+      if (c == 0) range = one;
+      range.least = std::min(range.least, one.least);
+      range.most = std::max(range.most, one.most);
+      range.powers_of_two = range.powers_of_two && one.powers_of_two;
+    }
+    return {range};
+  }
+
+  static ScaledBy single(const char* what, double factor) {
+    return {what, factor, factor, arith::is_power_of_two(factor)};
+  }
+
+  /// An operation with weights that is no island, and where it has no quantizer.
+  static void add_missing(Op op, std::vector<FloatIsland>& in_float) {
+    if (op.info().quant.weight < 0) return;
+    const bool is_island = std::ranges::any_of(in_float, [&](const auto& island) { return island.layer == op.name(); });
+    if (is_island) return;
+    std::string missing;
+    if (!op.in(op.info().quant.weight).producer<FakeQuantize>()) missing = "its weight has no quantizer";
+    if (!codes_of(op.in(0))) missing += (missing.empty() ? "" : "; ") + std::string("its input has no codes");
+    if (!missing.empty()) in_float.push_back({op.name(), op.info().name, missing});
+  }
+
+  const Model& model_;
+  const std::map<std::string, std::string> given_;
+  std::map<const detail::ValueNode*, std::vector<Value>> sharing_;  ///< by scale, what is quantized under it
+};
 
 }  // namespace
 
-std::vector<AuditRow> audit(const Model& model) {
-  std::vector<AuditRow> rows;
-  for (Op op : model.graph.ops()) {
-    const QuantInfo& quant = op.info().quant;
-    if (quant.trait != Trait::weighted) continue;
-    const auto weight = op.in(quant.weight).producer<ops::FakeQuantize>();
-    AuditRow row{op.name(),
-                 op.info().name,
-                 weight ? describe(*weight) : "float: the weight has no quantizer",
-                 describe_input(op.in(0)),
-                 describe_output(op.out(0)),
-                 false};
-    row.fully_quantized = !is_float(row.weight) && !is_float(row.input) && !is_float(row.output);
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
+Audit audit(const Model& model) { return Auditor(model).run(); }
 
 }  // namespace halfstep::quant

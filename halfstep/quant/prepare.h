@@ -35,12 +35,4 @@ void set_bits(Model& model, const std::string& selector, std::optional<int> weig
 Platform platform_of(const Model& model);
 bool is_prepared(const Model& model);
 
-/// One line of the audit: an operator with weights, and how it is quantized.
-struct AuditRow {
-  std::string layer, op;
-  std::string weight, input, output;  ///< "i8 per channel, observed", or "float: REASON"
-  bool fully_quantized = false;
-};
-std::vector<AuditRow> audit(const Model& model);
-
 }  // namespace halfstep::quant

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "halfstep/report/islands.h"
+#include "halfstep/report/json.h"
 #include "halfstep/report/table.h"
 
 namespace halfstep::report {
@@ -23,8 +22,7 @@ std::string as_json(const quant::Conversion& conversion) {
   auto layers = nlohmann::ordered_json::array();
   for (const auto& proof : conversion.proofs)
     layers.push_back({{"layer", proof.layer}, {"accumulator_bound", proof.bound}, {"accumulator_limit", proof.limit}});
-  return nlohmann::ordered_json({{"accumulators", layers}, {"float_islands", list_of(conversion.islands)}}).dump(2) +
-         "\n";
+  return to_text({{"accumulators", layers}, {"float", list_of(conversion.islands)}});
 }
 
 }  // namespace halfstep::report

@@ -1,8 +1,7 @@
-#include <nlohmann/json.hpp>
-
 #include "halfstep/ir/flops.h"
 #include "halfstep/ir/print.h"
 #include "halfstep/report/inspection.h"
+#include "halfstep/report/json.h"
 
 namespace halfstep::report {
 namespace {
@@ -57,7 +56,7 @@ std::string as_json(const api::Inspection& found) {
                               {"type", to_string(slot.type)},
                               {"place", to_string(slot.place)},
                               {"bytes", slot.bytes()}});
-  return json.dump(2) + "\n";
+  return to_text(json);
 }
 
 std::string as_json(const api::ForeignInspection& found) {

@@ -19,7 +19,7 @@ std::string as_text(const std::vector<quant::FloatIsland>& islands) {
 nlohmann::ordered_json list_of(const std::vector<quant::FloatIsland>& islands) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& island : islands)
-    list.push_back({{"layer", island.layer}, {"op", island.op}, {"reason", island.reason}});
+    list.push_back({{"operator", island.op}, {"tensor", island.layer}, {"reason", island.reason}});
   return list;
 }
 

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "halfstep/report/json.h"
 #include "halfstep/report/table.h"
 
 namespace halfstep::report {
 namespace {
+
+/// Stands for an infinite ratio, which JSON lacks: the 24 bits of a float are 150 dB.
+constexpr double kLargestSqnr = 200.0;
 
 std::string bits(const verify::Layer& layer) {
   return layer.weight_bits ? fmt::format("w{} f{}", *layer.weight_bits, layer.feature_bits)
@@ -142,6 +145,29 @@ nlohmann::ordered_json json_of(const verify::VariantReport& variant) {
           {"begins", std::move(begins)}};
 }
 
+nlohmann::ordered_json json_of(const verify::LayerReport& report, bool with_engine) {
+  const auto& weight_bits = report.layer.weight_bits;
+  nlohmann::ordered_json json = {{"name", report.layer.name},
+                                 {"op", report.layer.op},
+                                 {"weight_bits", weight_bits ? nlohmann::ordered_json(*weight_bits) : nullptr},
+                                 {"feature_bits", report.layer.feature_bits},
+                                 {"scale", static_cast<double>(report.layer.scale)},
+                                 {"sqnr_db", std::clamp(report.sqnr_db, -kLargestSqnr, kLargestSqnr)},
+                                 {"compared", report.compared},
+                                 {"differing", report.differing},
+                                 {"parameters_compared", report.parameters_compared},
+                                 {"parameters_differing", report.parameters_differing}};
+  if (with_engine) {
+    json["engine_compared"] = report.engine_compared;
+    json["engine_differing"] = report.engine_differing;
+  }
+  if (report.parameter) json["first_parameter"] = json_of(*report.parameter);
+  if (report.feature) json["first_feature"] = json_of(*report.feature);
+  if (report.engine) json["first_engine"] = json_of(*report.engine, "integer", "engine");
+  if (report.meaning) json["meaning"] = json_of(*report.meaning);
+  return json;
+}
+
 }  // namespace
 
 std::string layers_table(const verify::RoadReport& report) {
@@ -209,7 +235,7 @@ std::string as_text(const verify::RoadReport& report) {
   return fmt::format("{}\n{}{}", layers_table(report), verdict(report), variants_table(report));
 }
 
-std::string as_json(const verify::RoadReport& report) {
+nlohmann::ordered_json to_json(const verify::RoadReport& report) {
   nlohmann::ordered_json json;
   json["equal"] = report.equal();
   json["samples"] = report.samples;
@@ -217,25 +243,12 @@ std::string as_json(const verify::RoadReport& report) {
   if (report.agreement) json["agreement"] = *report.agreement;
   if (!report.unchecked.empty()) json["meaning_unchecked"] = report.unchecked;
   if (report.floats) json["floats"] = json_of(*report.floats);
-  for (const auto& layer : report.layers) {
-    nlohmann::ordered_json entry = {{"name", layer.layer.name},
-                                    {"op", layer.layer.op},
-                                    {"compared", layer.compared},
-                                    {"differing", layer.differing},
-                                    {"parameters_compared", layer.parameters_compared},
-                                    {"parameters_differing", layer.parameters_differing}};
-    if (has_engine(report)) {
-      entry["engine_compared"] = layer.engine_compared;
-      entry["engine_differing"] = layer.engine_differing;
-    }
-    if (layer.parameter) entry["first_parameter"] = json_of(*layer.parameter);
-    if (layer.feature) entry["first_feature"] = json_of(*layer.feature);
-    if (layer.engine) entry["first_engine"] = json_of(*layer.engine, "integer", "engine");
-    if (layer.meaning) entry["meaning"] = json_of(*layer.meaning);
-    json["layers"].push_back(std::move(entry));
-  }
+  json["layers"] = nlohmann::ordered_json::array();
+  for (const auto& layer : report.layers) json["layers"].push_back(json_of(layer, has_engine(report)));
   for (const auto& variant : report.variants) json["variants"].push_back(json_of(variant));
-  return json.dump(2) + "\n";
+  return json;
 }
+
+std::string as_json(const verify::RoadReport& report) { return to_text(to_json(report)); }
 
 }  // namespace halfstep::report

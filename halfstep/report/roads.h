@@ -1,6 +1,7 @@
 // A comparison of roads for people.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "halfstep/verify/roads.h"
@@ -20,7 +21,8 @@ std::string variants_table(const verify::RoadReport& report);
 
 /// All of it.
 std::string as_text(const verify::RoadReport& report);
-/// The same as JSON.
+/// The same as JSON; docs/reports.md.
+nlohmann::ordered_json to_json(const verify::RoadReport& report);
 std::string as_json(const verify::RoadReport& report);
 
 }  // namespace halfstep::report

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "halfstep/report/course.h"
+#include "halfstep/report/json.h"
 #include "halfstep/report/table.h"
 
 namespace halfstep::report {
@@ -13,6 +12,18 @@ namespace {
 std::string accuracy_text(const api::Trained& trained) {
   if (!trained.accuracy) return fmt::format("{} samples without labels, ", trained.samples);
   return fmt::format("accuracy {:.2f} % of {} test samples, ", 100 * *trained.accuracy, trained.samples);
+}
+
+/// What the samples said that were held back, epoch by epoch.
+std::string epochs_table(const train::Course& course) {
+  if (course.standings.empty()) return "";
+  Table table({"epoch", course.has_labels ? "accuracy %" : "agreement %", "loss", ""});
+  for (size_t epoch = 0; epoch < course.standings.size(); ++epoch) {
+    const train::Standing& standing = course.standings[epoch];
+    table.add({std::to_string(epoch), standing.right ? fmt::format("{:.2f}", 100 * *standing.right) : "-",
+               fmt::format("{:.4g}", standing.loss), static_cast<int64_t>(epoch) == course.best ? "written" : ""});
+  }
+  return table.text() + "\n";
 }
 
 std::string operators_table(const api::Trained& trained) {
@@ -31,9 +42,9 @@ std::string as_text(const api::Trained& trained) {
   if (trained.was_finished)
     return fmt::format("finished already after {} epochs, nothing changed; {}digest {}\n", trained.epochs,
                        accuracy_text(trained), trained.digest);
-  return fmt::format("{}{}loss {:.4f}, {:.1f} ms a step, digest {}\n{}", course_text(trained.held_back),
-                     accuracy_text(trained), trained.loss, trained.step_milliseconds, trained.digest,
-                     trained.operators.empty() ? "" : operators_table(trained));
+  return fmt::format("{}{}{}loss {:.4f}, {:.1f} ms a step, digest {}\n{}", epochs_table(trained.held_back),
+                     course_text(trained.held_back), accuracy_text(trained), trained.loss, trained.step_milliseconds,
+                     trained.digest, trained.operators.empty() ? "" : operators_table(trained));
 }
 
 std::string as_json(const api::Trained& trained) {
@@ -50,7 +61,7 @@ std::string as_json(const api::Trained& trained) {
   for (const train::OperatorTime& time : trained.operators)
     json["operators"].push_back(
         {{"operator", time.op}, {"kernel", time.kernel}, {"calls", time.calls}, {"milliseconds", time.milliseconds}});
-  return json.dump(2) + "\n";
+  return to_text(json);
 }
 
 }  // namespace halfstep::report

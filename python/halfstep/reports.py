@@ -49,25 +49,27 @@ class Report:
 
 
 class Audit(Report):
-    """How each layer with weights is quantized, and what stays in float."""
+    """Every quantizer with its numbers and why it is there, and what stays in float."""
 
     @property
-    def layers(self) -> list[dict[str, Any]]:
-        return self.values["audit"]
+    def quantizers(self) -> list[dict[str, Any]]:
+        """In the order of the network; the keys are those of docs/reports.md."""
+        return self.values["quantizers"]
 
     @property
-    def float_islands(self) -> list[dict[str, Any]]:
-        """Operators that have no form on codes: layer, op, reason. `convert` must be told to leave them."""
-        return self.values["float_islands"]
+    def in_float(self) -> list[dict[str, Any]]:
+        """Operators that have no form on codes: operator, tensor, reason. `convert` must be told to leave them."""
+        return self.values["float"]
 
     @property
     def verdict(self) -> str:
-        layers = self.layers
-        whole = sum(layer["fully_quantized"] for layer in layers)
-        return f"{whole} of {len(layers)} layers with weights on codes, {len(self.float_islands)} operators in float"
+        weights = sum(quantizer["kind"] == "weight" for quantizer in self.quantizers)
+        features = len(self.quantizers) - weights
+        return f"{weights} weights and {features} features on codes, {len(self.in_float)} operators in float"
 
     def _repr_html_(self) -> str:
-        return table(self.layers, ["layer", "op", "weight", "input", "output"], self.verdict)
+        columns = ["kind", "tensor", "op", "activation", "bits", "code_min", "code_max", "scale", "zero_point", "reason"]
+        return table(self.quantizers, columns, self.verdict)
 
 
 class Fit(Report):
@@ -113,7 +115,7 @@ class Proofs(Report):
 
     @property
     def float_islands(self) -> list[dict[str, Any]]:
-        return self.values["float_islands"]
+        return self.values["float"]
 
     @property
     def verdict(self) -> str:

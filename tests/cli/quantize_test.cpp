@@ -8,32 +8,43 @@ namespace {
 
 using test::Workspace;
 
-std::map<std::string, nlohmann::json> audit_of(Workspace& workspace, std::vector<std::string> options) {
+/// Bits by tensor.
+std::map<std::string, int> bits_of(Workspace& workspace, std::vector<std::string> options) {
   std::vector<std::string> command = {"quantize", "float/model.safetensors", "--out", "prepared", "--json"};
   command.insert(command.end(), options.begin(), options.end());
-  std::map<std::string, nlohmann::json> rows;
+  std::map<std::string, int> bits;
   const nlohmann::json report = workspace.expect(0, command).json();
-  for (const auto& row : report["audit"]) rows[row["layer"]] = row;
-  return rows;
-}
-
-bool says(const nlohmann::json& row, const std::string& port, const std::string& bits) {
-  return row[port].get<std::string>().starts_with(bits);
+  for (const auto& row : report["quantizers"]) bits[row["tensor"]] = row["bits"];
+  return bits;
 }
 
 TEST(Quantize, widths_reach_every_layer) {
   Workspace workspace;
   workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
-  const auto plain = audit_of(workspace, {});
-  for (const auto& [layer, row] : plain) EXPECT_TRUE(says(row, "weight", "8 bits")) << row;
-  const auto asked = audit_of(workspace, {"--weights", "4", "--features", "6", "--edges", "7"});
-  EXPECT_TRUE(says(asked.at("conv1"), "weight", "7 bits")) << asked.at("conv1");
-  EXPECT_TRUE(says(asked.at("conv3"), "weight", "4 bits")) << asked.at("conv3");
-  EXPECT_TRUE(says(asked.at("conv3"), "input", "6 bits")) << asked.at("conv3");
-  EXPECT_TRUE(says(asked.at("head"), "weight", "7 bits")) << asked.at("head");
-  const auto one = audit_of(workspace, {"--bits", "conv3=3/", "--weights", "5"});
-  EXPECT_TRUE(says(one.at("conv3"), "weight", "3 bits")) << one.at("conv3");
-  EXPECT_TRUE(says(one.at("conv4"), "weight", "5 bits")) << one.at("conv4");
+  for (const auto& [tensor, bits] : bits_of(workspace, {})) EXPECT_EQ(bits, 8) << tensor;
+  const auto asked = bits_of(workspace, {"--weights", "4", "--features", "6", "--edges", "7"});
+  EXPECT_EQ(asked.at("conv1.w"), 7);
+  EXPECT_EQ(asked.at("conv3.w"), 4);
+  EXPECT_EQ(asked.at("relu2"), 6);  // what conv3 reads
+  EXPECT_EQ(asked.at("head.w"), 7);
+  const auto one = bits_of(workspace, {"--bits", "conv3=3/", "--weights", "5"});
+  EXPECT_EQ(one.at("conv3.w"), 3);
+  EXPECT_EQ(one.at("conv4.w"), 5);
+}
+
+/// What a person reads has the numbers, and shifts as shifts.
+TEST(Quantize, the_audit_is_in_words) {
+  Workspace workspace;
+  workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
+  const auto text = [&](const std::string& platform) {
+    return workspace.expect(0, {"quantize", "float/model.safetensors", "--platform", platform, "--out", "prepared"})
+        .out;
+  };
+  const std::string shifts = text("pow2_int8"), factors = text("generic_int8");
+  for (const char* part : {"conv2d + relu6", "w8, scale", "f8 0..255", "shift right by "})
+    EXPECT_NE(shifts.find(part), std::string::npos) << shifts;
+  EXPECT_NE(factors.find("(32 channels)"), std::string::npos) << factors;
+  EXPECT_EQ(factors.find("shift right"), std::string::npos) << factors;
 }
 
 /// The model first, by position, and numbers as people write them.

@@ -15,7 +15,7 @@ using test::Workspace;
 
 void expect_layer(const nlohmann::json& layer) {
   SCOPED_TRACE(layer.dump());
-  ASSERT_EQ(layer.size(), 9);
+  ASSERT_EQ(layer.size(), 11);
   EXPECT_TRUE(layer["name"].is_string());
   EXPECT_TRUE(layer["op"].is_string());
   EXPECT_TRUE(layer["weight_bits"].is_number_integer() || layer["weight_bits"].is_null());

@@ -1,6 +1,9 @@
-// What the audit says of every layer with weights.
+// What the audit says of every quantizer, and of what has none.
+#include "halfstep/quant/audit.h"
+
 #include <gtest/gtest.h>
 
+#include "halfstep/ir/given_names.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
@@ -8,61 +11,102 @@ namespace halfstep::quant {
 namespace {
 
 using test::images;
-using test::network;
 using test::prepared;
 
 const std::string kTwoLayers = "  c = conv2d(x, w=@w)\n  r = relu(c)\n  d = conv2d(r, w=@v)\n  return d\n";
 
-TEST(Audit, SaysWidthsChannelsAndWhoFindsTheScale) {
-  const auto rows = audit(prepared(images(kTwoLayers), "generic_int8", {4, 4, {}}));
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[0].layer, "c");
-  EXPECT_EQ(rows[0].op, "conv2d");
-  EXPECT_EQ(rows[0].weight, "8 bits per channel, observed");
-  EXPECT_EQ(rows[0].input, "8 bits, observed");
-  EXPECT_EQ(rows[0].output, "8 bits, observed");
-  EXPECT_TRUE(rows[0].fully_quantized && rows[1].fully_quantized);
+const AuditedQuantizer& of(const Audit& audit, const std::string& tensor) {
+  for (const AuditedQuantizer& row : audit.quantizers) {
+    if (row.tensor == tensor) return row;
+  }
+  throw std::out_of_range(tensor);
 }
 
-TEST(Audit, LearnedScalesAndOtherFormsAreSaid) {
+TEST(Audit, SaysWhatHasCodesAndWhy) {
+  const Audit found = audit(prepared(images(kTwoLayers), "generic_int8", {4, 4, {}}));
+  ASSERT_EQ(found.quantizers.size(), 5U);
+  EXPECT_TRUE(found.in_float.empty());
+  const AuditedQuantizer &x = of(found, "x"), &r = of(found, "r"), &w = of(found, "w");
+  EXPECT_EQ(x.reason, "input of the network");
+  EXPECT_EQ(r.reason, "result of conv2d 'c' with relu 'r' in it");
+  EXPECT_EQ(w.reason, "weight of conv2d 'c'");
+  EXPECT_EQ(r.layer, "c");
+  EXPECT_EQ(r.activation, "relu");
+  EXPECT_TRUE(w.is_weight && w.symmetric && !r.is_weight && !r.symmetric);
+  EXPECT_EQ(w.axis, 0);
+  EXPECT_EQ(w.scale.size(), w.zero_point.size());
+  EXPECT_EQ(r.axis, -1);
+}
+
+TEST(Audit, WidthsAndLearnedScalesAreThoseOfTheQuantizers) {
   const std::string three =
       "  c = conv2d(x, w=@w)\n  r = relu(c)\n  d = conv2d(r, w=@v)\n  e = conv2d(d, w=@u)\n  return e\n";
-  const auto rows = audit(prepared(images(three), "pow2_int8", {4, 4, {}}));
-  EXPECT_EQ(rows[0].output, "4 bits, learned, power_of_two");
-  EXPECT_EQ(rows[1].input, "4 bits, learned");
-  EXPECT_EQ(rows[1].weight, "4 bits, learned");
-  EXPECT_EQ(rows[2].output, "8 bits, observed, power_of_two");
+  const Audit found = audit(prepared(images(three), "pow2_int8", {4, 4, {}}));
+  EXPECT_EQ(of(found, "w").bits, 8);
+  EXPECT_EQ(of(found, "v").bits, 4);
+  EXPECT_EQ(of(found, "v").code_min, -7);
+  EXPECT_EQ(of(found, "r").code_max, 15);
+  EXPECT_TRUE(of(found, "r").learned && of(found, "v").learned && of(found, "r").power_of_two);
+  EXPECT_FALSE(of(found, "e").learned);
 }
 
-TEST(Audit, LooksThroughWhatMovesCodes) {
-  const auto rows = audit(
-      prepared(images("  f = max_pool2d(x) {kernel: [2, 2], stride: [2, 2]}\n  c = conv2d(f, w=@v)\n  return c\n")));
-  EXPECT_EQ(rows[0].input, "8 bits, observed");
+/// The factor of a layer is its input's scale times the weight's over its result's.
+TEST(Audit, SumsAreScaledByWhatTheScalesSay) {
+  Model model = prepared(images(kTwoLayers));
+  const auto set = [&](const char* name, float scale) {
+    for (float& element : model.tensors.at(name).data<float>()) element = scale;
+  };
+  set("x.scale", 0.5F);
+  set("w.scale", 0.25F);
+  model.tensors.at("w.scale").data<float>()[0] = 0.03F;
+  set("r.scale", 2.0F);
+  const AuditedQuantizer r = of(audit(model), "r");
+  ASSERT_EQ(r.scaled_by.size(), 1U);
+  EXPECT_EQ(r.scaled_by[0].most, 0.0625);
+  EXPECT_FLOAT_EQ(static_cast<float>(r.scaled_by[0].least), 0.0075F);
+  EXPECT_FALSE(r.scaled_by[0].powers_of_two);
+  set("w.scale", 0.25F);
+  EXPECT_TRUE(of(audit(model), "r").scaled_by[0].powers_of_two);
+  EXPECT_TRUE(of(audit(model), "x").scaled_by.empty());
 }
 
+TEST(Audit, NamesWhatSharesAScale) {
+  const Audit found = audit(
+      prepared(images("  c = conv2d(x, w=@w)\n  d = conv2d(x, w=@w)\n  e = concat(x=[c, d]) {axis: 1}\n  return e\n")));
+  EXPECT_EQ(of(found, "c").shares, (std::vector<std::string>{"d"}));
+  EXPECT_EQ(of(found, "d").shares, (std::vector<std::string>{"c"}));
+  EXPECT_TRUE(of(found, "x").shares.empty());
+}
+
+TEST(Audit, NamesAreThoseOfTheFile) {
+  Model model = prepared(images(kTwoLayers));
+  note_given_name(model.notes, "d", "getitem_3");
+  EXPECT_EQ(of(audit(model), "getitem_3").layer, "d");
+}
+
+/// Nothing stays in float without a word, whoever changed the network.
 TEST(Audit, FindsWhatIsInFloat) {
   Model model = prepared(images(kTwoLayers));
   const Op d = model.graph.op("d");
   d.set_operand(d.info().quant.weight, model.graph.tensor("v"));
-  auto rows = audit(model);
-  EXPECT_EQ(rows[1].weight, "float: the weight has no quantizer");
-  EXPECT_FALSE(rows[1].fully_quantized);
-  EXPECT_TRUE(rows[0].fully_quantized);
-  const auto floats = audit(images(kTwoLayers));
-  EXPECT_EQ(floats[0].input, "float: nothing quantizes the network's input");
-  EXPECT_EQ(floats[0].output, "float: no quantizer reads it");
-  EXPECT_EQ(floats[1].input, "float: it comes from relu 'r'");
-  EXPECT_FALSE(floats[0].fully_quantized);
+  const Audit changed = audit(model);
+  ASSERT_EQ(changed.in_float.size(), 1U);
+  EXPECT_EQ(changed.in_float[0].layer, "d");
+  EXPECT_EQ(changed.in_float[0].reason, "its weight has no quantizer");
+  const Audit floats = audit(images(kTwoLayers));
+  EXPECT_TRUE(floats.quantizers.empty());
+  ASSERT_EQ(floats.in_float.size(), 2U);
+  EXPECT_EQ(floats.in_float[0].reason, "its weight has no quantizer; its input has no codes");
 }
 
-/// A layer that could not have codes is a row too; other islands have no weights.
-TEST(Audit, LayersThatStayInFloatHaveRows) {
-  const auto rows =
+TEST(Audit, IslandsAreThereOnce) {
+  const Audit found =
       audit(prepared(images("  c = conv2d(x, w=@w)\n  k = mul(a=@v, b=@u)\n  s = softmax(c) {axis: 1}\n"
                             "  d = conv2d(s, w=k)\n  return d\n")));
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[1].weight, "float: the weight has no quantizer");
-  EXPECT_EQ(rows[1].input, "float: it comes from softmax 's'");
+  std::vector<std::string> layers;
+  for (const FloatIsland& island : found.in_float) layers.push_back(island.layer);
+  EXPECT_EQ(std::ranges::count(layers, "d"), 1);
+  EXPECT_EQ(std::ranges::count(layers, "s"), 1);
 }
 
 }  // namespace

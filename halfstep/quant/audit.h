@@ -1,0 +1,54 @@
+// How a network is quantized: every quantizer with its numbers and why it is there, and what stays in float.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halfstep/ir/model.h"
+#include "halfstep/quant/float_islands.h"
+
+namespace halfstep::quant {
+
+/// What multiplies sums, or one operand of a sum, on the way to codes: of all channels the least and the most.
+struct ScaledBy {
+  std::string what;  ///< "sums", or the operand's name where every operand has a factor
+  double least = 1.0, most = 1.0;
+  bool powers_of_two = false;  ///< all of them
+};
+
+struct AuditedQuantizer {
+  bool is_weight = false;
+  std::string tensor;      ///< what has codes, as the file that the network came from calls it
+  std::string layer, op;   ///< the operation that gives a feature or reads a weight; empty for the network's inputs
+  std::string activation;  ///< fused into it, or "none"
+  std::string reason;      ///< which operation asked for codes here
+  int bits = 8;
+  std::string code_type;  ///< "u8", "i8", "u16", "i16", "i4"
+  int64_t code_min = 0, code_max = 255;
+  bool symmetric = false;               ///< the zero point is 0 whatever was observed
+  bool power_of_two = false;            ///< scales are nothing else
+  bool learned = false;                 ///< scales are parameters (LSQ)
+  std::string observer;                 ///< "minmax", "mse"
+  int64_t axis = -1;                    ///< -1: one scale for the tensor
+  std::vector<float> scale, low, high;  ///< by channel: as applied, and the range observed; low above high: none was
+  std::vector<int32_t> zero_point;
+  std::vector<std::string> shares;  ///< other tensors under the same scale
+  std::vector<ScaledBy> scaled_by;  ///< empty where nothing is requantized: inputs, tables, weights
+
+  /// The reals that the codes of a channel reach from and to.
+  float least(size_t channel) const { return scale[channel] * static_cast<float>(code_min - zero_point[channel]); }
+  float largest(size_t channel) const { return scale[channel] * static_cast<float>(code_max - zero_point[channel]); }
+};
+
+struct Audit {
+  std::vector<AuditedQuantizer> quantizers;  ///< in the order of the graph
+  /// Operations that stay in float because they have no codes, and those with weights that a quantizer misses.
+  std::vector<FloatIsland> in_float;
+};
+
+/// Of a prepared network; in any other every operation with weights is in float.
+Audit audit(const Model& model);
+
+}  // namespace halfstep::quant

@@ -1,0 +1,138 @@
+#include "halfstep/report/audit.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "halfstep/report/islands.h"
+#include "halfstep/report/table.h"
+
+namespace halfstep::report {
+namespace {
+
+using quant::AuditedQuantizer;
+using quant::ScaledBy;
+
+/// "0.5", or "0.5 to 2" of several that differ.
+template <class T>
+std::string span(T least, T most) {
+  return least == most ? fmt::format("{:.4g}", least) : fmt::format("{:.4g} to {:.4g}", least, most);
+}
+
+/// "shift right by 5 to 7", "x 0.0021 to 0.013".
+std::string in_words(const ScaledBy& scaled) {
+  const std::string what = scaled.what == "sums" ? "" : scaled.what + " ";
+  if (!scaled.powers_of_two) return fmt::format("{}x {}", what, span(scaled.least, scaled.most));
+  const int right_least = -std::ilogb(scaled.most), right_most = -std::ilogb(scaled.least);
+  if (right_least == 0 && right_most == 0) return what + "as they are";
+  const bool is_left = right_most <= 0;
+  const int first = is_left ? -right_most : right_least, last = is_left ? -right_least : right_most;
+  return fmt::format("{}shift {} by {}{}", what, is_left ? "left" : "right", first,
+                     first == last ? "" : fmt::format(" to {}", last));
+}
+
+std::string in_words(const std::vector<ScaledBy>& scaled) {
+  std::vector<std::string> words;
+  for (const ScaledBy& one : scaled) words.push_back(in_words(one));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+bool was_observed(const AuditedQuantizer& quantizer) { return quantizer.low[0] <= quantizer.high[0]; }
+
+/// What all channels' codes reach.
+std::pair<float, float> range_of(const AuditedQuantizer& quantizer) {
+  std::pair<float, float> range = {quantizer.least(0), quantizer.largest(0)};
+  for (size_t c = 1; c < quantizer.scale.size(); ++c)
+    range = {std::min(range.first, quantizer.least(c)), std::max(range.second, quantizer.largest(c))};
+  return range;
+}
+
+/// "w8, scale 0.0012 to 0.034 (64 channels), learned".
+std::string describe_weight(const AuditedQuantizer& weight) {
+  const auto [least, most] = std::ranges::minmax(weight.scale);
+  return fmt::format("w{}, scale {}{}{}", weight.bits, span(least, most),
+                     weight.scale.size() > 1 ? fmt::format(" ({} channels)", weight.scale.size()) : "",
+                     weight.learned ? ", learned" : "");
+}
+
+std::string describe_codes(const AuditedQuantizer& codes) {
+  return fmt::format("f{} {}..{}{}", codes.bits, codes.code_min, codes.code_max, codes.learned ? ", learned" : "");
+}
+
+/// What the codes reach, or that nobody has seen any.
+std::string describe_range(const AuditedQuantizer& codes) {
+  if (!was_observed(codes)) return "not calibrated";
+  const auto [least, most] = range_of(codes);
+  return fmt::format("{:.4g} to {:.4g}", least, most);
+}
+
+std::vector<std::string> row_of(const AuditedQuantizer& codes, const AuditedQuantizer* weight) {
+  const std::string op = codes.op.empty() ? "(input)" : codes.op;
+  return {codes.layer.empty() ? codes.tensor : codes.layer,
+          codes.activation == "none" ? op : op + " + " + codes.activation,
+          weight == nullptr ? "" : describe_weight(*weight),
+          describe_codes(codes),
+          describe_range(codes),
+          fmt::format("{:.6g}", codes.scale[0]),
+          std::to_string(codes.zero_point[0]),
+          in_words(codes.scaled_by),
+          fmt::format("{}", fmt::join(codes.shares, ", "))};
+}
+
+nlohmann::ordered_json to_json(const AuditedQuantizer& quantizer) {
+  auto scaled = nlohmann::ordered_json::array();
+  for (const ScaledBy& one : quantizer.scaled_by)
+    scaled.push_back({{"what", one.what}, {"least", one.least}, {"most", one.most}, {"words", in_words(one)}});
+  auto ranges = nlohmann::ordered_json::array();
+  for (size_t c = 0; c < quantizer.scale.size(); ++c)
+    ranges.push_back({static_cast<double>(quantizer.least(c)), static_cast<double>(quantizer.largest(c))});
+  using Json = nlohmann::ordered_json;
+  return {{"kind", quantizer.is_weight ? "weight" : "activation"},
+          {"tensor", quantizer.tensor},
+          {"layer", quantizer.layer.empty() ? Json() : Json(quantizer.layer)},
+          {"op", quantizer.op.empty() ? Json() : Json(quantizer.op)},
+          {"activation", quantizer.activation},
+          {"bits", quantizer.bits},
+          {"code_type", quantizer.code_type},
+          {"code_min", quantizer.code_min},
+          {"code_max", quantizer.code_max},
+          {"symmetric", quantizer.symmetric},
+          {"power_of_two", quantizer.power_of_two},
+          {"axis", quantizer.axis < 0 ? Json() : Json(quantizer.axis)},
+          {"scale", quantizer.scale},
+          {"zero_point", quantizer.zero_point},
+          {"range", was_observed(quantizer) ? ranges : Json()},
+          {"shares", quantizer.shares},
+          {"observer", quantizer.observer},
+          {"quantizer", quantizer.learned ? "lsq" : "fixed"},
+          {"scaled_by", scaled},
+          {"reason", quantizer.reason}};
+}
+
+}  // namespace
+
+std::string as_text(const quant::Audit& audit) {
+  std::map<std::string, const AuditedQuantizer*> weights;
+  for (const AuditedQuantizer& quantizer : audit.quantizers) {
+    if (quantizer.is_weight) weights[quantizer.layer] = &quantizer;
+  }
+  Table table({"layer", "operator", "weights", "codes", "reach", "scale", "zero", "sums are scaled", "shares with"});
+  for (const AuditedQuantizer& quantizer : audit.quantizers) {
+    if (quantizer.is_weight) continue;
+    const auto weight = weights.find(quantizer.layer);
+    table.add(row_of(quantizer, weight == weights.end() ? nullptr : weight->second));
+  }
+  return table.text() + (audit.in_float.empty() ? "" : "\n" + as_text(audit.in_float));
+}
+
+nlohmann::ordered_json to_json(const quant::Audit& audit) {
+  auto quantizers = nlohmann::ordered_json::array();
+  for (const AuditedQuantizer& quantizer : audit.quantizers) quantizers.push_back(to_json(quantizer));
+  return {{"quantizers", quantizers}, {"float", list_of(audit.in_float)}};
+}
+
+}  // namespace halfstep::report
