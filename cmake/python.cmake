@@ -40,7 +40,10 @@ target_link_options(halfstep_python PRIVATE -Wl,--exclude-libs,ALL)
 set_target_properties(halfstep_python PROPERTIES OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY ${HALFSTEP_PACKAGE})
 
 file(MAKE_DIRECTORY ${HALFSTEP_PACKAGE})
-foreach(name __init__.py _core.pyi py.typed data.py model.py progress.py reports.py verbs.py)
+file(GLOB faces CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/python/halfstep python/halfstep/*.py*
+     python/halfstep/py.typed)
+list(FILTER faces EXCLUDE REGEX "^onnxruntime_")  # scripts that the program starts
+foreach(name ${faces})
   file(CREATE_LINK ${CMAKE_SOURCE_DIR}/python/halfstep/${name} ${HALFSTEP_PACKAGE}/${name} SYMBOLIC)
 endforeach()
 install(TARGETS halfstep_python LIBRARY DESTINATION halfstep COMPONENT python)

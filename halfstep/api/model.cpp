@@ -47,6 +47,32 @@ Model imported(const formats::File& file, const formats::Binding& binding) {
   return model;
 }
 
+/// Throws `error` and whatever else the file has that is not supported.
+[[noreturn]] void refuse_all(const formats::File& file, const formats::Binding& binding, const Error& error) {
+  constexpr size_t kMost = 12;
+  std::vector<std::string> others;
+  for (const formats::Issue& issue : file.coverage(binding).issues) {
+    const std::string first = fmt::format("'{}'", issue.nodes.front());
+    const bool is_said = std::string_view(error.what()).find(issue.reason) != std::string_view::npos;
+    if (!is_said) others.push_back(fmt::format("{} {}: {}", issue.op, first, issue.reason));
+  }
+  if (others.size() > kMost) {
+    others[kMost] = fmt::format("{} more", others.size() - kMost);
+    others.resize(kMost + 1);
+  }
+  unsupported("{}{}{}", error.what(), others.empty() ? "" : "; nor is ", fmt::join(others, "; "));
+}
+
+/// The Model; what it lacks all at once.
+Model imported_whole(const formats::File& file, const formats::Binding& binding) {
+  try {
+    return imported(file, binding);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;
+    refuse_all(file, binding, error);
+  }
+}
+
 /// The Model, or nothing where it cannot be translated with these extents.
 std::optional<Model> try_import(const formats::File& file, const formats::Binding& binding) {
   try {
@@ -71,7 +97,11 @@ Model load_own(const std::filesystem::path& path) {
 }  // namespace
 
 Model load(const std::filesystem::path& path) {
-  return formats::is_foreign(path) ? imported(*formats::open(path), open_extents()) : load_own(path);
+  return formats::is_foreign(path) ? imported_whole(*formats::open(path), open_extents()) : load_own(path);
+}
+
+Model load_onnx(std::span<const std::byte> bytes, const std::string& name) {
+  return imported_whole(*formats::open_bytes(bytes, name), open_extents());
 }
 
 Model load(const std::filesystem::path& path, const Dataset& data, const std::optional<train::Preprocess>& preprocess) {
@@ -81,12 +111,12 @@ Model load(const std::filesystem::path& path, const Dataset& data, const std::op
   if (auto model = try_import(*file, binding)) return std::move(*model);
   const formats::Summary summary = file->summary();
   const auto first = std::ranges::find_if(summary.inputs, [](const auto& port) { return !port.has_default; });
-  if (first == summary.inputs.end()) return imported(*file, binding);
+  if (first == summary.inputs.end()) return imported_whole(*file, binding);
   const train::Samples samples{&data, {}, first->name, preprocess.value_or(train::Preprocess())};
   binding.dims = closed_extents(summary, samples, kUnknown);
   if (auto model = try_import(*file, binding)) return std::move(*model);
   binding.dims = closed_extents(summary, samples, std::min(kFixedBatch, data.size()));
-  return imported(*file, binding);
+  return imported_whole(*file, binding);
 }
 
 Model load_stage(const std::filesystem::path& path, Stage expected) {

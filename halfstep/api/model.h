@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,8 +14,11 @@
 namespace halfstep::api {
 
 /// The Model in a file of ours, of any stage, or what another framework exported (ONNX, Paddle), whose open extents
-/// stay open.
+/// stay open. Throws unsupported with everything in it that Halfstep lacks.
 Model load(const std::filesystem::path& path);
+
+/// The network in the bytes of an ONNX file, whose open extents stay open; `name` is what messages call it.
+Model load_onnx(std::span<const std::byte> bytes, const std::string& name);
 
 /// The same for samples: where a foreign file cannot be translated with open extents, those of a sample are taken, and
 /// if need be a batch of at most kFixedBatch samples, which is then the only one that the Model takes.

@@ -165,7 +165,8 @@ void Builder::note(const Node& node, const Error& error) {
   auto& issues = survey_->issues;
   const auto [known, is_new] = noted_.emplace(std::pair(op, reason), issues.size());
   if (is_new) issues.push_back({op, reason, values, extents, {}});
-  issues[known->second].nodes.push_back(node.name());
+  const std::string line = to_string(node.source());
+  issues[known->second].nodes.push_back(line.empty() ? node.name() : fmt::format("{} ({})", node.name(), line));
 }
 
 void Builder::name_result(const Node& node, const std::string& name, Operand& operand,
@@ -254,7 +255,8 @@ std::vector<Operand> Builder::insert(const Node& node, const OpInfo& info, const
   // Nodes of iterations come again and again: a number of their own spares the search for a free name.
   std::string hint = node.name() + "." + info.name;
   if (model_.graph.op(hint)) hint += fmt::format(".{}", ++names_);
-  OpSpec spec{&info, {}, std::move(attributes), hint, {file_, number_}};
+  const Location source = node.source();
+  OpSpec spec{&info, {}, std::move(attributes), hint, source.line > 0 ? source : Location{file_, number_}};
   for (const Operand& operand : operands) {
     const auto port = static_cast<int>(spec.operands.size());
     const bool is_state = std::ranges::any_of(info.outputs, [&](const auto& out) { return out.state_of == port; });

@@ -33,6 +33,10 @@ std::shared_ptr<const File> open(const std::filesystem::path& path) {
   return format->open(path);
 }
 
+std::shared_ptr<const File> open_bytes(std::span<const std::byte> bytes, const std::string& name) {
+  return onnx::parse(bytes, name);
+}
+
 bool is_foreign(const std::filesystem::path& path) {
   constexpr std::array kEndings = {".onnx", ".pdmodel", ".json"};
   const bool claims = std::find(kEndings.begin(), kEndings.end(), path.extension()) != kEndings.end();

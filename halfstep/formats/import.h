@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,6 +81,9 @@ class File {
 
 /// Opens a file of whichever format its content shows. Throws Error that starts with the path.
 std::shared_ptr<const File> open(const std::filesystem::path& path);
+
+/// The same for the bytes of an ONNX file, which must outlive it; `name` is what messages call them.
+std::shared_ptr<const File> open_bytes(std::span<const std::byte> bytes, const std::string& name);
 
 /// Whether `path` has, by its content, a format that `open` knows, or is no Model and ends as the files of such a
 /// format do.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "halfstep/base/attribute.h"
+#include "halfstep/base/location.h"
 #include "halfstep/ir/op_info.h"
 
 namespace halfstep::formats {
@@ -22,6 +23,8 @@ class Node {
   virtual std::string title() const = 0;
   /// "model.onnx: node 'conv_3': Conv"
   virtual const std::string& where() const = 0;
+  /// The line of the user's program that it comes from, where the file says it.
+  virtual Location source() const { return {}; }
 
   /// The attribute `theirs` as `ours` wants it: a number as a bool or as the name of an element type, a word in the
   /// spelling of our choices, one number as a list. Nothing where it is absent. Throws `unsupported` where it cannot be

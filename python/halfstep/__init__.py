@@ -28,6 +28,7 @@ from halfstep._core import (
 from halfstep.data import Data, Dataset, dataset
 from halfstep.model import Layer, Layers, Model, load
 from halfstep.reports import Audit, Exported, Fit, Proof, Proofs, Score
+from halfstep.torch_import import from_torch
 from halfstep.verbs import change_bits, convert, evaluate, export, quantize, train, verify
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "dataset",
     "evaluate",
     "export",
+    "from_torch",
     "load",
     "ops",
     "platforms",

@@ -62,6 +62,12 @@ Network* from_bytes(const nb::bytes& bytes) {
   return new Network(deserialize({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "pickled network"));
 }
 
+Network* from_onnx(const nb::bytes& file, const std::string& name) {
+  const std::span bytes(reinterpret_cast<const std::byte*>(file.data()), file.size());
+  const nb::gil_scoped_release release;
+  return new Network(api::load_onnx(bytes, name));
+}
+
 /// The tensors of batches one behind the other, by name.
 Tensors joined(const nb::list& batches) {
   std::map<std::string, std::vector<Tensor>> parts;
@@ -135,6 +141,7 @@ void define_networks(nb::module_& module) {
       .def("bytes", &bytes_of)
       .def("run", &run, nb::arg("inputs"), nb::arg("fetch"));
   module.def("network_of", &from_bytes, nb::arg("bytes"), nb::rv_policy::take_ownership);
+  module.def("network_of_onnx", &from_onnx, nb::arg("file"), nb::arg("name"), nb::rv_policy::take_ownership);
 
   nb::class_<api::Dataset>(module, "Dataset")
       .def("__len__", &api::Dataset::size)

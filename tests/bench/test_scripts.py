@@ -42,6 +42,7 @@ FORMS = {
     "onnx_node_tests.py": Form("{cases} --program {program}", ("1 cases: 1 pass, 0 unsupported, 0 wrong",), ("onnx",)),
     "onnx_codes.py": Form("{folder} --program {program} --only codes", ("ok   codes 0",), ("onnx", "onnxruntime", "safetensors")),
     "torch_codes.py": Form("{torch_integer} --inputs {x} --program {program}", ("alone", "whole"), ("torch", "onnx", "safetensors")),
+    "torch_networks.py": Form("--only squeezenet1_1", ("squeezenet1_1", "1 of 1 networks"), ("torch", "torchvision", "onnxscript")),
     "paddle_codes.py": Form("{folder} --program {program}", ("quantizers",), ("paddle", "onnx", "safetensors")),
     "paddle_operators.py": Form("--program {program} --only conv_groups", ("1 the same, 0 not",), ("paddle", "safetensors")),
 }

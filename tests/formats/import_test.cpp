@@ -95,6 +95,34 @@ TEST(Import, attributes_and_their_defaults) {
 
 /// By the operator's record, which says what has a next value: with one channel too, though single numbers are
 /// constants, and each for itself where the file has one tensor for several.
+/// A factor of what is not there says nothing.
+TEST(Import, a_gemm_without_c_may_have_a_beta) {
+  ModelText text;
+  text.input("x", {2, 3});
+  text.add_tensor(test::floats("w", {3, 4}, std::vector<float>(12, 1)));
+  proto::NodeAttribute beta;
+  beta.set_name("beta");
+  beta.set_type(1);
+  beta.set_f(1);
+  text.add("Gemm", {"x", "w"}, {"y"}, {beta});
+  text.output("y");
+  EXPECT_EQ(operators(import_text(text)), "linear");
+}
+
+/// Operations stand where the user's program has them, and messages say so.
+TEST(Import, locations_are_lines_of_the_users_program) {
+  const auto traced = [](const std::string& op) {
+    ModelText text = one_node(op);
+    proto::Entry& entry = *text.graph().mutable_node(0)->add_metadata_props();
+    entry.set_key("pkg.torch.onnx.stack_trace");
+    entry.set_value("File \"/home/me/net.py\", line 12, in forward\n    return f(x)");
+    return text;
+  };
+  EXPECT_EQ(import_text(traced("Relu")).graph.op("y").where(), "net.py:12: node 'y'");
+  EXPECT_EQ(import_text(one_node("Relu")).graph.op("y").where(), "m.onnx:1: node 'y'");
+  EXPECT_NE(message(traced("Strange")).find("m.onnx: net.py:12: node 'it': Strange"), std::string::npos);
+}
+
 TEST(Import, running_statistics_are_state) {
   for (const int64_t channels : {1, 2}) {
     ModelText text;

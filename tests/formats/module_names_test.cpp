@@ -44,6 +44,30 @@ TEST(ModuleNames, nothing_of_other_texts) {
   EXPECT_TRUE(module_names({}).empty());
 }
 
+Location line_of(const std::string& trace) {
+  proto::Node node;
+  proto::Entry& entry = *node.add_metadata_props();
+  entry.set_key("pkg.torch.onnx.stack_trace");
+  entry.set_value(trace);
+  return source_line(node);
+}
+
+TEST(SourceLine, is_the_innermost_of_the_users_program) {
+  const std::string own = "File \"/home/me/net.py\", line 8, in forward\n    y = self.block(x)\n",
+                    inner = "  File \"/home/me/blocks.py\", line 21, in forward\n    return self.bn(x)\n",
+                    torch =
+                        "  File \"/venv/lib/python3.11/site-packages/torch/nn/modules/batchnorm.py\", line 210, in f";
+  EXPECT_EQ(to_string(line_of(own + inner + torch)), "blocks.py:21");
+  EXPECT_EQ(to_string(line_of(own + torch)), "net.py:8");
+  EXPECT_EQ(to_string(line_of("File \"C:\\me\\net.py\", line 3, in forward")), "net.py:3");
+}
+
+TEST(SourceLine, is_unknown_where_nothing_says_it) {
+  for (const char* trace : {"", "File \"net.py", "File \"net.py\", line x", "File \"net.py\", line -3",
+                            "File \"net.py\", line 99999999999", "File \"n\net.py\", line 3"})
+    EXPECT_EQ(line_of(trace).line, 0) << trace;
+}
+
 TEST(GivenNames, travel_as_a_note) {
   Notes notes;
   note_given_name(notes, "layers.0.conv1", "getitem_3");

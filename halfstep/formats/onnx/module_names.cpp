@@ -1,6 +1,7 @@
 #include "halfstep/formats/onnx/module_names.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <string_view>
 
@@ -29,13 +30,41 @@ std::vector<Scope> scopes_of(std::string_view text) {
   return scopes;
 }
 
-/// Nothing where a name of Python could not stand there: metadata are not checked as names of the graph are.
-std::string_view scope_text(const proto::Node& node) {
-  const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
+bool is_printable(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+std::string_view metadata(const proto::Node& node, std::string_view key) {
   for (const proto::Entry& entry : node.metadata_props()) {
-    if (entry.key() == "namespace" && std::ranges::all_of(entry.value(), is_printable)) return entry.value();
+    if (entry.key() == key) return entry.value();
   }
   return {};
+}
+
+/// Nothing where a name of Python could not stand there: metadata are not checked as names of the graph are.
+std::string_view scope_text(const proto::Node& node) {
+  const std::string_view text = metadata(node, "namespace");
+  return is_printable(text) ? text : std::string_view();
+}
+
+/// A frame of a stack trace as Python writes it: File "net.py", line 12, in forward.
+struct Frame {
+  std::string_view path;
+  int line = 0;
+};
+
+/// The next frame of `text`, which begins behind it afterwards; nothing where there is none.
+std::optional<Frame> next_frame(std::string_view& text) {
+  constexpr std::string_view kFile = "File \"", kLine = "\", line ";
+  const size_t begin = text.find(kFile);
+  if (begin == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(begin + kFile.size());
+  const size_t end = text.find(kLine);
+  if (end == std::string_view::npos) return std::nullopt;
+  Frame frame{text.substr(0, end)};
+  text.remove_prefix(end + kLine.size());
+  const auto [_, error] = std::from_chars(text.data(), text.data() + text.size(), frame.line);
+  return error == std::errc() && frame.line > 0 && is_printable(frame.path) ? std::optional(frame) : Frame();
 }
 
 /// The module that owns a weight of the node.
@@ -55,6 +84,16 @@ std::string_view without_number(std::string_view call) {
 }
 
 }  // namespace
+
+Location source_line(const proto::Node& node) {
+  std::string_view trace = metadata(node, "pkg.torch.onnx.stack_trace");
+  Location found;
+  while (const auto frame = next_frame(trace)) {
+    if (frame->line == 0 || frame->path.find("-packages/torch/") != std::string_view::npos) continue;
+    found = {std::string(frame->path.substr(frame->path.find_last_of("/\\") + 1)), frame->line};
+  }
+  return found;
+}
 
 std::vector<std::string> module_names(const proto::Node& node) {
   const std::vector<Scope> scopes = scopes_of(scope_text(node));

@@ -1,9 +1,10 @@
-// What layers are called in the program that a file was exported from.
+// What layers are called in the program that a file was exported from, and where they stand in it.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "halfstep/base/location.h"
 #include "onnx.pb.h"
 
 namespace halfstep::formats::onnx {
@@ -13,5 +14,9 @@ namespace halfstep::formats::onnx {
 /// called after the module that owns them ("layer1.0.conv1"), a module without weights as itself ("features.0.2"), and
 /// what a module's own code computes after both ("layer1.0.add").
 std::vector<std::string> module_names(const proto::Node& node);
+
+/// The line of the user's program that the node comes from, by its file's base name: the innermost one that is not
+/// PyTorch's own. Unknown where the file does not say it.
+Location source_line(const proto::Node& node);
 
 }  // namespace halfstep::formats::onnx

@@ -199,6 +199,8 @@ const proto::NodeAttribute* Node::attribute(std::string_view name) const {
   return found->second;
 }
 
+Location Node::source() const { return source_line(*node_); }
+
 std::vector<std::string> Node::module_names() const { return onnx::module_names(*node_); }
 
 std::string Node::title() const { return domain_.empty() ? op() : domain_ + "." + op(); }

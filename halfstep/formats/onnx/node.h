@@ -31,6 +31,7 @@ class Node : public formats::Node {
   /// The node's name, or that of its first output.
   const std::string& name() const override;
   std::string title() const override;
+  Location source() const override;
   /// Better names for its first output (module_names.h).
   std::vector<std::string> module_names() const;
   std::optional<Attribute> attribute_as(const AttributeInfo& ours, const std::string& theirs) const override;

@@ -6,6 +6,7 @@
 
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/forms.h"
+#include "halfstep/formats/onnx/module_names.h"
 
 namespace halfstep::formats::onnx {
 namespace {
@@ -117,7 +118,9 @@ Node Translator::node_of(const proto::Node& node) const {
   const std::string domain = plain_domain(node.domain());
   const auto version = opsets_->find(domain);
   const std::string& name = !node.name().empty() || node.output_size() == 0 ? node.name() : node.output(0);
-  const std::string where = fmt::format("{}: node '{}': {}", file_.name(), name, node.op_type());
+  const std::string line = to_string(source_line(node));
+  const std::string where =
+      fmt::format("{}: {}{}node '{}': {}", file_.name(), line, line.empty() ? "" : ": ", name, node.op_type());
   if (version == opsets_->end() && domain.empty()) fail("{}: the file does not say which opset it uses", file_.name());
   return {node, version == opsets_->end() ? 1 : version->second, where, call_};
 }

@@ -10,7 +10,8 @@ void translate_Gemm(Translator& translator, const Node& node) {
     fail("{}: expected two matrices", node.where());
   const bool transpose_b = node.integer("transB", 0) != 0;
   const int64_t outputs = b.dims()[transpose_b ? 0 : 1];
-  const bool has_bias = c.there() && node.real("beta", 1) == 1 && c.dims() == Dims{outputs};
+  const double beta = node.real("beta", 1);  // of nothing where there is no C
+  const bool has_bias = c.there() && beta == 1 && c.dims() == Dims{outputs};
   const bool is_layer = node.integer("transA", 0) == 0 && node.real("alpha", 1) == 1 && (has_bias || !c.there());
   if (!is_layer || !is_float(a.type().dtype)) return translator.by_record(node);
   if (!transpose_b) b = translator.make_one(node, "transpose", {b}, {{"perm", std::vector<int64_t>{1, 0}}});
