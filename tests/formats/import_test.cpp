@@ -115,7 +115,7 @@ TEST(Import, locations_are_lines_of_the_users_program) {
     ModelText text = one_node(op);
     proto::Entry& entry = *text.graph().mutable_node(0)->add_metadata_props();
     entry.set_key("pkg.torch.onnx.stack_trace");
-    entry.set_value("File \"/home/me/net.py\", line 12, in forward\n    return f(x)");
+    entry.set_value("File \"/project/net.py\", line 12, in forward\n    return f(x)");
     return text;
   };
   EXPECT_EQ(import_text(traced("Relu")).graph.op("y").where(), "net.py:12: node 'y'");

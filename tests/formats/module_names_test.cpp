@@ -53,8 +53,8 @@ Location line_of(const std::string& trace) {
 }
 
 TEST(SourceLine, is_the_innermost_of_the_users_program) {
-  const std::string own = "File \"/home/me/net.py\", line 8, in forward\n    y = self.block(x)\n",
-                    inner = "  File \"/home/me/blocks.py\", line 21, in forward\n    return self.bn(x)\n",
+  const std::string own = "File \"/project/net.py\", line 8, in forward\n    y = self.block(x)\n",
+                    inner = "  File \"/project/blocks.py\", line 21, in forward\n    return self.bn(x)\n",
                     torch =
                         "  File \"/venv/lib/python3.11/site-packages/torch/nn/modules/batchnorm.py\", line 210, in f";
   EXPECT_EQ(to_string(line_of(own + inner + torch)), "blocks.py:21");
