@@ -12,6 +12,9 @@
 
 The verbs are those of the command line and of C++, on networks in memory. Single operators on NumPy arrays, and on CPU
 tensors of any library that speaks DLPack, are functions of halfstep.ops.
+
+NumPy is imported when the first array is made. Where it is not installed, arrays are objects that speak DLPack and the
+buffer protocol (`memoryview(y).tolist()`).
 """
 
 from halfstep import ops

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union, cast
@@ -20,8 +21,8 @@ Data = Union[None, str, "os.PathLike[str]", Dataset, Tensor, Mapping[str, Any], 
 
 - None: the embedded digits. A path: what the command line reads (csv, IDX, image folders and archives, npz,
   safetensors).
-- An array [n, ...] of samples; a pair (x, labels); a dict of arrays by the names of the network's inputs, perhaps with
-  "labels".
+- An array [n, ...] of samples (NumPy's, a CPU tensor that speaks DLPack, a buffer); a pair (x, labels); a dict of
+  arrays by the names of the network's inputs, perhaps with "labels". Labels may be a list of integers.
 - Anything that iterates over such batches, as a PyTorch DataLoader does: it is read once, to its end, and kept in
   memory.
 - What `dataset` made of one of these, which is then not read again.
@@ -32,8 +33,19 @@ Values of u8 are raw: the network's preprocessing is for them. Values of f32 are
 LABELS = "labels"
 
 
-def _is_array(value: object) -> bool:
-    return hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__")
+def _is_array(value: Any) -> bool:
+    if hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__"):
+        return True
+    try:
+        memoryview(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _labels(value: Any) -> Any:
+    """Labels may be a list of integers."""
+    return array.array("i", cast("Iterable[int]", value)) if isinstance(value, (list, range)) else value
 
 
 def _first_input(network: Model | None) -> str:
@@ -43,12 +55,12 @@ def _first_input(network: Model | None) -> str:
 def _batch(item: Any, where: str, network: Model | None) -> dict[str, Any]:
     """One batch as arrays by name."""
     if isinstance(item, Mapping):
-        return {str(name): value for name, value in cast("Mapping[Any, Any]", item).items()}
+        return {str(name): _labels(value) if name == LABELS else value for name, value in cast("Mapping[Any, Any]", item).items()}
     if _is_array(item):
         return {_first_input(network): item}
     parts = list(cast("Sequence[Any]", item)) if isinstance(item, (tuple, list)) else []
-    if len(parts) == 2 and all(_is_array(part) for part in parts):
-        return {"x": parts[0], LABELS: parts[1]}
+    if len(parts) == 2 and _is_array(parts[0]) and _is_array(labels := _labels(parts[1])):
+        return {"x": parts[0], LABELS: labels}
     if len(parts) == 1 and _is_array(parts[0]):
         return {_first_input(network): parts[0]}
     raise TypeError(

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import logging
-import tempfile
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping
@@ -80,6 +78,8 @@ def _imported(module: Any, arguments: Any, kwargs: dict[str, Any], dynamic_shape
     program = _program(module, arguments, kwargs, dynamic_shapes, title)
     if sum(tensor.nbytes for tensor in module.state_dict().values()) < _MOST_IN_ONE:
         return Model(_core.network_of_onnx(program.model_proto.SerializeToString(), title))
+    import tempfile
+
     with tempfile.TemporaryDirectory() as folder:
         program.save(f"{folder}/{title}.onnx", external_data=True)
         return Model(_core.load(f"{folder}/{title}.onnx", None))
@@ -116,6 +116,8 @@ def _output_names(exported: torch.export.ExportedProgram) -> list[str] | None:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Without what torch says of its own work: what matters is in the error."""
+    import logging
+
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
         disabled = logging.root.manager.disable

@@ -7,13 +7,13 @@
 
 namespace halfstep::python {
 
-/// A copy of an array, or of a tensor that speaks DLPack. `verb` and `name` say in messages what it is.
+/// A copy of an array, a buffer or a tensor that speaks DLPack. `verb` and `name` say in messages what it is.
 Tensor tensor_of(nb::handle array, std::string_view verb, const std::string& name);
 
 /// Those of a dict.
 Tensors tensors_of(const nb::dict& arrays, std::string_view verb);
 
-/// As arrays of NumPy, by name.
+/// By name, as `array_of` makes them.
 nb::dict arrays_of(Tensors tensors);
 
 }  // namespace halfstep::python

@@ -14,9 +14,11 @@ class Reader {
     if (PyLong_Check(value)) return integer(value);
     if (PyFloat_Check(value)) return PyFloat_AS_DOUBLE(value);
     if (PyUnicode_Check(value)) return text(value);
-    if (PyArray_IsScalar(value, Bool)) return PyObject_IsTrue(value) == 1;
-    if (PyArray_IsScalar(value, Integer)) return integer(owned(PyNumber_Index(value)).ptr());
-    if (PyArray_IsScalar(value, Floating)) return PyFloat_AS_DOUBLE(owned(PyNumber_Float(value)).ptr());
+    if (numpy_in_use()) {
+      if (PyArray_IsScalar(value, Bool)) return PyObject_IsTrue(value) == 1;
+      if (PyArray_IsScalar(value, Integer)) return integer(owned(PyNumber_Index(value)).ptr());
+      if (PyArray_IsScalar(value, Floating)) return PyFloat_AS_DOUBLE(owned(PyNumber_Float(value)).ptr());
+    }
     if (PySequence_Check(value)) return list(value);
     wrong(value);
   }

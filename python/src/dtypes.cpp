@@ -103,6 +103,25 @@ std::optional<DType> dtype_of(nb::dlpack::dtype type) {
   return std::nullopt;
 }
 
+std::optional<DType> dtype_of(const Py_buffer& buffer) {
+  std::string_view format = buffer.format == nullptr ? "B" : buffer.format;
+  if (format.starts_with('@') || format.starts_with('=') || format.starts_with('<')) format.remove_prefix(1);
+  if (format.size() != 1) return std::nullopt;
+  const char letter = format[0];
+  constexpr auto npos = std::string_view::npos;
+  Code code = Code::Bool;
+  if (std::string_view("bhilqn").find(letter) != npos) {
+    code = Code::Int;
+  } else if (std::string_view("BHILQN").find(letter) != npos) {
+    code = Code::UInt;
+  } else if (std::string_view("efd").find(letter) != npos) {
+    code = Code::Float;
+  } else if (letter != '?') {
+    return std::nullopt;
+  }
+  return dtype_of({static_cast<uint8_t>(code), static_cast<uint8_t>(buffer.itemsize * 8), 1});
+}
+
 PyArray_Descr* new_descr(DType dtype) {
   for (const NumpyType& type : kNumpyTypes) {
     if (dtype == type.dtype) return PyArray_DescrFromType(type.number);
@@ -117,7 +136,7 @@ nb::dlpack::dtype dlpack_dtype(DType dtype) {
   for (const DlpackType& type : kDlpackTypes) {
     if (dtype == type.dtype) return type.type;
   }
-  unsupported("call: DLPack has no {} of one code in a byte; NumPy arrays of ml_dtypes have it", name(dtype));
+  unsupported("call: DLPack has no {} of one code in a byte; arrays of numpy with ml_dtypes have it", name(dtype));
 }
 
 bool is_masked(DType dtype) { return dtype == DType::i2 || dtype == DType::i4; }

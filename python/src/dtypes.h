@@ -13,6 +13,8 @@ namespace halfstep::python {
 std::optional<DType> dtype_of(PyArray_Descr* descr);
 /// Nothing too for types of fewer than 8 bits, which DLPack packs.
 std::optional<DType> dtype_of(nb::dlpack::dtype type);
+/// Of the buffer protocol; nothing too for other byte orders than the machine's.
+std::optional<DType> dtype_of(const Py_buffer& buffer);
 
 /// A new reference, in native byte order. Types that NumPy lacks are those of ml_dtypes, which is imported then; throws
 /// Error when it is not installed.

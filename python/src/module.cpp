@@ -1,23 +1,14 @@
 // The extension halfstep._core.
 #include <nanobind/stl/string.h>
 
-#define HALFSTEP_IMPORTS_NUMPY
 #include "python/src/errors.h"
 #include "python/src/named.h"
 #include "python/src/network.h"
 #include "python/src/operator.h"
 
 namespace halfstep::python {
-namespace {
-
-void import_numpy() {
-  if (PyArray_ImportNumPyAPI() < 0) nb::raise_python_error();
-}
-
-}  // namespace
 
 NB_MODULE(_core, module) {
-  import_numpy();
   define_errors(module);
   define_named(module);
   define_operator();

@@ -1,5 +1,8 @@
 #include "python/src/operands.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "python/src/dtypes.h"
 #include "python/src/errors.h"
 
@@ -26,50 +29,64 @@ bool has_mask(PyArrayObject* array) {
   return !PyArray_CheckExact(array) && PyObject_HasAttrString(reinterpret_cast<PyObject*>(array), "mask") != 0;
 }
 
-/// An array over foreign memory, for NumPy to copy from. `strides` in elements.
-nb::object strided(const nb::dlpack::dltensor& tensor, void* data, DType dtype) {
-  constexpr int kTypes[] = {0, NPY_UINT8, NPY_UINT16, 0, NPY_UINT32, 0, 0, 0, NPY_UINT64};
-  const auto size = static_cast<npy_intp>(size_of(dtype));
-  SmallVector<npy_intp> strides(static_cast<size_t>(tensor.ndim));
-  npy_intp dense = size;
-  for (size_t i = strides.size(); i-- > 0; dense *= tensor.shape[i])
-    strides[i] = tensor.strides == nullptr ? dense : tensor.strides[i] * size;
-  return owned(
-      PyArray_New(&PyArray_Type, tensor.ndim, tensor.shape, kTypes[size], strides.all().data(), data, 0, 0, nullptr));
+/// One row of elements, `stride` bytes apart.
+template <class T>
+std::byte* copy_row(std::byte* to, const std::byte* from, int64_t count, int64_t stride) {
+  for (int64_t i = 0; i < count; ++i, to += sizeof(T)) std::memcpy(to, from + i * stride, sizeof(T));
+  return to;
 }
 
-bool is_dense(const nb::dlpack::dltensor& tensor, const void* data, DType dtype) {
+}  // namespace
+
+bool Strided::is_empty() const { return std::ranges::find(dims, 0) != dims.end(); }
+
+bool Strided::is_dense() const {
   if (reinterpret_cast<uintptr_t>(data) % size_of(dtype) != 0) return false;
-  if (tensor.strides == nullptr) return true;
-  int64_t expected = 1;
-  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
-    if (tensor.shape[i] != 1 && tensor.strides[i] != expected) return false;
-    expected *= tensor.shape[i];
+  if (strides == nullptr) return true;
+  auto expected = static_cast<int64_t>(size_of(dtype));
+  for (size_t i = dims.size(); i-- > 0;) {
+    if (dims[i] != 1 && strides[i] * unit != expected) return false;
+    expected *= dims[i];
   }
   return true;
 }
 
-bool is_empty(const nb::dlpack::dltensor& tensor) {
-  for (int32_t i = 0; i < tensor.ndim; ++i) {
-    if (tensor.shape[i] == 0) return true;
+std::byte* Strided::copy(std::byte* to) const {
+  if (strides == nullptr || dims.empty()) {
+    const size_t bytes = static_cast<size_t>(count_elements(dims)) * size_of(dtype);
+    std::memcpy(to, data, bytes);
+    return to + bytes;
   }
-  return false;
+  const int64_t stride = strides[0] * unit;
+  if (dims.size() == 1) {
+    switch (size_of(dtype)) {
+      case 1: return copy_row<uint8_t>(to, data, dims[0], stride);
+      case 2: return copy_row<uint16_t>(to, data, dims[0], stride);
+      case 4: return copy_row<uint32_t>(to, data, dims[0], stride);
+      default: return copy_row<uint64_t>(to, data, dims[0], stride);
+    }
+  }
+  for (int64_t i = 0; i < dims[0]; ++i)
+    to = Strided{data + i * stride, dtype, dims.subspan(1), strides + 1, unit}.copy(to);
+  return to;
 }
-
-}  // namespace
 
 const std::string& Operands::port(size_t position) const { return ports_[std::min(position, ports_.size() - 1)].name; }
 
 void Operands::set(size_t position, PyObject* object) {
   if (object == Py_None) return;
-  if (PyArray_Check(object)) return set_array(position, reinterpret_cast<PyArrayObject*>(object));
-  if (PyArray_CheckScalar(object)) {
-    owners_[position] = owned(PyArray_FromScalar(object, nullptr));
-    return set_array(position, reinterpret_cast<PyArrayObject*>(owners_[position].ptr()));
+  if (numpy_in_use()) {
+    if (PyArray_Check(object)) return set_array(position, reinterpret_cast<PyArrayObject*>(object));
+    if (PyArray_CheckScalar(object)) {
+      owners_[position] = owned(PyArray_FromScalar(object, nullptr));
+      return set_array(position, reinterpret_cast<PyArrayObject*>(owners_[position].ptr()));
+    }
   }
   if (PyObject_HasAttrString(object, "__dlpack__") == 0) {
-    throw_type_error(fmt::format("call: {}: {} is of type {}, expected a NumPy array or a tensor with __dlpack__",
-                                 name_, port(position), Py_TYPE(object)->tp_name));
+    if (PyObject_CheckBuffer(object) != 0) return set_buffer(position, object);
+    throw_type_error(
+        fmt::format("call: {}: {} is of type {}, expected a NumPy array, a tensor with __dlpack__ or a buffer", name_,
+                    port(position), Py_TYPE(object)->tp_name));
   }
   set_dlpack(position, object);
   if (foreign_ == nullptr) foreign_ = object;
@@ -119,17 +136,41 @@ void Operands::set_dlpack(size_t position, PyObject* object) {
         "Halfstep",
         name_, port(position), tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
   }
-  void* data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
-  if (is_empty(tensor)) {
-    views_[position] = {kNothing, *dtype, {tensor.shape, static_cast<size_t>(tensor.ndim)}};
-  } else if (is_dense(tensor, data, *dtype)) {
-    views_[position] = {data, *dtype, {tensor.shape, static_cast<size_t>(tensor.ndim)}};
-  } else {
-    const nb::object view = strided(tensor, data, *dtype);
-    owners_[position] = owned(PyArray_FromArray(reinterpret_cast<PyArrayObject*>(view.ptr()), nullptr,
-                                                NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY));
-    show(position, reinterpret_cast<PyArrayObject*>(owners_[position].ptr()), *dtype);
+  const auto* data = static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
+  show(position, {data,
+                  *dtype,
+                  {tensor.shape, static_cast<size_t>(tensor.ndim)},
+                  tensor.strides,
+                  static_cast<int64_t>(size_of(*dtype))});
+}
+
+void Operands::set_buffer(size_t position, PyObject* object) {
+  owners_[position] = owned(PyMemoryView_FromObject(object));
+  const Py_buffer& buffer = *PyMemoryView_GET_BUFFER(owners_[position].ptr());
+  const std::optional<DType> dtype = dtype_of(buffer);
+  if (!dtype || buffer.suboffsets != nullptr) {
+    fail("call: {} type: {} is a buffer of '{}', which is no element type of Halfstep", name_, port(position),
+         buffer.format == nullptr ? "" : buffer.format);
   }
+  show(position, {static_cast<const std::byte*>(buffer.buf),
+                  *dtype,
+                  {buffer.shape, static_cast<size_t>(buffer.ndim)},
+                  buffer.strides,
+                  1});
+}
+
+void Operands::show(size_t position, const Strided& memory) {
+  const void* data = memory.data;
+  if (memory.is_empty()) {
+    data = kNothing;
+  } else if (!memory.is_dense()) {
+    const int64_t bytes = count_elements(memory.dims) * static_cast<int64_t>(size_of(memory.dtype));
+    const nb::object copy = owned(PyBytes_FromStringAndSize(nullptr, bytes));
+    memory.copy(reinterpret_cast<std::byte*>(PyBytes_AS_STRING(copy.ptr())));
+    data = PyBytes_AS_STRING(copy.ptr());
+    owners_[position] = nb::make_tuple(owners_[position], copy);  // the one has the extents
+  }
+  views_[position] = {data, memory.dtype, memory.dims};
 }
 
 }  // namespace halfstep::python

@@ -9,6 +9,21 @@
 
 namespace halfstep::python {
 
+/// Memory of others as DLPack and the buffer protocol tell of it.
+struct Strided {
+  const std::byte* data;
+  DType dtype;
+  std::span<const int64_t> dims;
+  const int64_t* strides;  ///< in units; nullptr: dense
+  int64_t unit;            ///< bytes
+
+  bool is_empty() const;
+  /// In C order and aligned to its elements.
+  bool is_dense() const;
+  /// Its elements in C order; returns where they end.
+  std::byte* copy(std::byte* to) const;
+};
+
 /// The operands of one call of `name`, whose ports say what they are called in messages. Memory is taken as it is where
 /// it is dense, in C order, aligned to its elements and in native byte order, and copied where it is not. What the
 /// views show stays alive as long as this; the GIL is held at both ends.
@@ -22,8 +37,8 @@ class Operands {
   void set(size_t position, PyObject* object);
 
   std::span<const kernels::ConstView> views() { return views_.all(); }
-  /// The first operand that is not NumPy's: the kind of tensor that results become. Borrowed; nullptr when there is
-  /// none.
+  /// The first operand that speaks DLPack and is not NumPy's: the kind of tensor that results become. Borrowed; nullptr
+  /// when there is none.
   PyObject* foreign() const { return foreign_; }
 
  private:
@@ -31,7 +46,9 @@ class Operands {
   void set_array(size_t position, PyArrayObject* array);
   void set_copy(size_t position, PyArrayObject* array, DType dtype);
   void set_dlpack(size_t position, PyObject* object);
+  void set_buffer(size_t position, PyObject* object);
   void show(size_t position, PyArrayObject* array, DType dtype);
+  void show(size_t position, const Strided& memory);
 
   std::string_view name_;
   std::span<const PortInfo> ports_;

@@ -16,6 +16,11 @@ namespace halfstep::python {
 
 namespace nb = nanobind;
 
+/// Whether an object may be NumPy's, whose interface may then be used: whoever made it has imported NumPy.
+bool numpy_in_use();
+/// Imports NumPy where it is installed. Throws where that goes wrong.
+bool numpy_installed();
+
 /// A new reference from a call that gives nullptr on an error, which is then thrown.
 inline nb::object owned(PyObject* object) {
   if (object == nullptr) nb::raise_python_error();

@@ -32,19 +32,32 @@ nb::object importer_for(PyObject* like) {
   return nb::handle(module).attr("from_dlpack");
 }
 
+/// In the kind of `like` where its library takes it.
+nb::object speaking_dlpack(const Tensor& tensor, PyObject* like) {
+  SmallVector<size_t> shape(tensor.dims().size());
+  for (size_t i = 0; i < shape.size(); ++i) shape[i] = static_cast<size_t>(tensor.dims()[i]);
+  const nb::ndarray<nb::array_api> array(const_cast<std::byte*>(tensor.raw()), shape.size(), shape.all().data(),
+                                         owner_of(tensor), nullptr, dlpack_dtype(tensor.dtype()),
+                                         nb::device::cpu::value, 0);
+  const nb::object exporter = nb::cast(array);
+  const nb::object import = like == nullptr ? nb::object() : importer_for(like);
+  return import.is_valid() ? import(exporter) : exporter;
+}
+
 }  // namespace
 
 Results::Results(const eager::Prepared& prepared, PyObject* like)
     : prepared_(prepared),
       like_(like),
+      numpy_(like == nullptr && numpy_installed()),
       views_(prepared.results().size()),
       arrays_(prepared.results().size()),
-      tensors_(like == nullptr ? 0 : prepared.results().size()) {
+      tensors_(numpy_ ? 0 : prepared.results().size()) {
   for (size_t port = 0; port < views_.size(); ++port) {
     const std::optional<Type>& type = prepared.results()[port];
     if (!type) continue;
     const size_t bytes = static_cast<size_t>(count_elements(type->dims)) * size_of(type->dtype);
-    if (like == nullptr && bytes <= kSmall && small_ < kMostSmall) {
+    if (numpy_ && bytes <= kSmall && small_ < kMostSmall) {
       make_small(port, *type);
     } else {
       make(port, *type);
@@ -60,7 +73,7 @@ void Results::make_small(size_t port, const Type& type) {
 void Results::make(size_t port, const Type& type) {
   Tensor tensor = Tensor::uninitialized(type.dtype, type.dims);
   views_[port] = {tensor.raw(), type.dtype, type.dims};
-  if (like_ != nullptr) {
+  if (!numpy_) {
     tensors_[port] = std::move(tensor);
     return;
   }
@@ -69,28 +82,17 @@ void Results::make(size_t port, const Type& type) {
 }
 
 nb::object array_of(Tensor tensor) {
+  if (!numpy_installed()) return speaking_dlpack(tensor, nullptr);
   nb::object array = new_array(tensor.type(), tensor.raw());
   if (is_masked(tensor.dtype())) mask_sign(tensor.dtype(), reinterpret_cast<uint8_t*>(tensor.raw()), tensor.size());
   if (PyArray_SetBaseObject(as_array(array), owner_of(tensor).release().ptr()) != 0) nb::raise_python_error();
   return array;
 }
 
-nb::object Results::foreign(size_t port) const {
-  const Tensor& tensor = tensors_[port];
-  SmallVector<size_t> shape(tensor.dims().size());
-  for (size_t i = 0; i < shape.size(); ++i) shape[i] = static_cast<size_t>(tensor.dims()[i]);
-  const nb::ndarray<nb::array_api> array(const_cast<std::byte*>(tensor.raw()), shape.size(), shape.all().data(),
-                                         owner_of(tensor), nullptr, dlpack_dtype(tensor.dtype()),
-                                         nb::device::cpu::value, 0);
-  const nb::object exporter = nb::cast(array);
-  const nb::object import = importer_for(like_);
-  return import.is_valid() ? import(exporter) : exporter;
-}
-
 nb::object Results::object(size_t port) {
   const kernels::View& view = views_[port];
   if (!view.present()) return {};
-  if (like_ != nullptr) return foreign(port);
+  if (!numpy_) return speaking_dlpack(tensors_[port], like_);
   const nb::object& array = arrays_[port];
   auto* bytes = static_cast<uint8_t*>(PyArray_DATA(as_array(array)));
   if (bytes != view.data) std::memcpy(bytes, view.data, static_cast<size_t>(PyArray_NBYTES(as_array(array))));

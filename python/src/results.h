@@ -11,8 +11,8 @@
 
 namespace halfstep::python {
 
-/// Memory for the results of one call, and the objects that they become: NumPy arrays, or with `like` tensors of its
-/// library (where that has a from_dlpack), else tensors that speak DLPack.
+/// Memory for the results of one call, and the objects that they become: with `like` tensors of its library (where that
+/// has a from_dlpack), else NumPy arrays; where that cannot be had, tensors that speak DLPack and the buffer protocol.
 class Results {
  public:
   /// Throws where an array or the memory cannot be had.
@@ -29,10 +29,10 @@ class Results {
 
   void make_small(size_t port, const Type& type);
   void make(size_t port, const Type& type);
-  nb::object foreign(size_t port) const;
 
   const eager::Prepared& prepared_;
   PyObject* like_;
+  bool numpy_;
   SmallVector<kernels::View> views_;
   SmallVector<nb::object> arrays_;
   std::vector<Tensor> tensors_;  ///< by port; empty for NumPy
@@ -41,6 +41,7 @@ class Results {
 };
 
 /// A NumPy array that shows the tensor's memory and keeps it; codes of fewer than 8 bits are masked as ml_dtypes does.
+/// Without NumPy a tensor that speaks DLPack and the buffer protocol.
 nb::object array_of(Tensor tensor);
 
 }  // namespace halfstep::python

@@ -52,7 +52,7 @@ def test_wrong_calls_are_type_errors():
     assert "'dims'" in refused(TypeError, lambda: halfstep.ops.reshape(X))
     for value in ([1.0], 1.0, "x", object()):
         assert refused(TypeError, lambda: halfstep.ops.relu(value)) == (
-            f"call: relu: x is of type {type(value).__name__}, expected a NumPy array or a tensor with __dlpack__"
+            f"call: relu: x is of type {type(value).__name__}, expected a NumPy array, a tensor with __dlpack__ or a buffer"
         )
     assert refused(TypeError, lambda: halfstep.ops.concat(X, axis=0)) == (
         "call: concat: x is of type numpy.ndarray, expected a list of tensors"
