@@ -1,9 +1,14 @@
 # Each target is a short call of tools/steps.sh or a script; CMakePresets.json has the builds.
-.PHONY: quickstart test test-asan test-tsan check-deep bench format lint
+.PHONY: quickstart install test test-asan test-tsan check-deep bench format lint
 
 # Installs what is missing (apt), builds build/release, runs the main job. Done steps are not repeated.
 quickstart:
 	@tools/steps.sh quickstart release
+
+# Builds, and puts the program with its completion for bash, the library and its headers below PREFIX.
+PREFIX ?= /usr/local
+install:
+	@PREFIX="$(PREFIX)" tools/steps.sh install release
 
 # As quickstart, then every test through ctest.
 test:

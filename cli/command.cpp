@@ -86,7 +86,9 @@ void add_islands_option(CLI::App& command, quant::ConvertOptions& options) {
 }
 
 void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths) {
-  command.add_option("--platform", target.name, "built-in name or path of a platform record")->capture_default_str();
+  command.add_option("--platform", target.name, "built-in name or path of a platform record")
+      ->type_name(fmt::format("{{{}}}|FILE", fmt::join(quant::platform_names(), ",")))
+      ->capture_default_str();
   command.add_option("--weights", widths.weight_bits, "bits of weights, except in the first and last layer");
   command.add_option("--features", widths.feature_bits, "bits of features, except in the first and last layer");
   command.add_option("--edges", widths.edge_bits, "bits of the first and last layer");

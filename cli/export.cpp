@@ -33,8 +33,9 @@ void add_export(CLI::App& program, Work& work) {
       add_command(program, "export", "Write a Model as an ONNX file",
                   "halfstep export integer.safetensors --format qoperator --out model.onnx", options->common);
   command->add_option("model", options->model, "Model, or of --format float a foreign file")->required();
-  command->add_option("--format", options->format.format,
-                      "float, qdq or qoperator; without it qoperator of an integer Model, float of any other");
+  command
+      ->add_option("--format", options->format.format, "without it qoperator of an integer Model, float of any other")
+      ->type_name("{float,qdq,qoperator}");
   command->add_option("--opset", options->format.opset, "version of ONNX's operators, 13 to 25")->capture_default_str();
   command->add_option("--out", options->out, "ONNX file to write")->required();
   command->add_flag("--approximate", options->format.approximate,

@@ -155,7 +155,8 @@ void add_op(CLI::App& program, Work& work) {
       options->common);
   command
       ->add_option("mode", options->mode,
-                   "check, bitwise, grad, reject, speed, all (but speed), or golden, which takes a file")
+                   "what to hold an operator against; all is all but speed and golden, which takes a file")
+      ->type_name("{check,bitwise,grad,reject,speed,all,golden}")
       ->required();
   command->add_option("problems", options->arguments, "OPERATOR PORT=TYPE ... ATTRIBUTE=VALUE ...; or the golden FILE");
   command->add_option("--operator", options->operators, "which records, as in 'conv2d*', with their own cases");

@@ -76,9 +76,11 @@ void add_verify(CLI::App& program, Work& work) {
           "elements of all samples")
       ->check(CLI::IsMember({"sampled", "all"}))
       ->capture_default_str();
-  command->add_option("--with", options->verify.with,
-                      "onnxruntime: run the integer program there too, without graph optimizations, and compare every "
-                      "layer's codes");
+  command
+      ->add_option("--with", options->verify.with,
+                   "onnxruntime: run the integer program there too, without graph optimizations, and compare every "
+                   "layer's codes")
+      ->type_name("{onnxruntime}");
   command->add_option("--exported", options->verify.exported,
                       "with onnxruntime: an ONNX file that the integer program was exported to, instead of a new one");
   command->add_flag(

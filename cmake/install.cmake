@@ -18,6 +18,8 @@ set_target_properties(halfstep_shared PROPERTIES OUTPUT_NAME halfstep EXPORT_NAM
 
 install(TARGETS halfstep_shared EXPORT halfstep LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(TARGETS halfstep RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library)
+install(FILES cli/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME halfstep
+        COMPONENT library)
 install(DIRECTORY halfstep ${HALFSTEP_GEN}/halfstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
         FILES_MATCHING PATTERN *.h REGEX "/kernels/" EXCLUDE)
 install(FILES halfstep/kernels/kernel.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/halfstep/kernels COMPONENT library)

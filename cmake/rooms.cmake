@@ -88,17 +88,20 @@ function(halfstep_room NAME)
   endif()
 endfunction()
 
-# The library as its users see it (halfstep.h), and the program.
+# The library as its users see it (halfstep.h), and the program, which the Python extension has too: hence hidden, and objects.
 function(halfstep_face)
   add_library(halfstep_lib INTERFACE)
   target_link_libraries(halfstep_lib INTERFACE halfstep_report)
 
   file(GLOB sources CONFIGURE_DEPENDS cli/*.cpp)
+  list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/cli/main.cpp)
   halfstep_group(sources cli ${sources})
-  if(sources)
-    add_executable(halfstep ${sources})
-    target_link_libraries(halfstep PRIVATE halfstep_lib CLI11::CLI11 nlohmann_json::nlohmann_json)
-    halfstep_use_precompiled(halfstep halfstep_heavy)
-    target_compile_options(halfstep PRIVATE ${HALFSTEP_COLD})
-  endif()
+  add_library(halfstep_cli OBJECT ${sources})
+  target_link_libraries(halfstep_cli PUBLIC halfstep_lib PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json)
+  halfstep_use_precompiled(halfstep_cli halfstep_heavy)
+  target_compile_options(halfstep_cli PRIVATE ${HALFSTEP_COLD})
+  set_target_properties(halfstep_cli PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+
+  add_executable(halfstep cli/main.cpp)
+  target_link_libraries(halfstep PRIVATE halfstep_cli)
 endfunction()

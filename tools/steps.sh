@@ -1,5 +1,5 @@
 #!/bin/sh
-# tools/steps.sh quickstart|test|bench|lint PRESET: set up, configure, build, then the job; says which step it is at.
+# tools/steps.sh quickstart|install|test|bench|lint PRESET: set up, configure, build, then the job; says which step it is at.
 # A step that is done already says so and costs nothing.
 set -eu
 cd "$(dirname "$0")/.."
@@ -65,6 +65,12 @@ case $job in
   quickstart)
     build halfstep
     quickstart
+    ;;
+  install)
+    build halfstep halfstep_shared
+    say 4 "install: $PREFIX"
+    cmake --install "$tree" --prefix "$PREFIX" --component library > "$tree/install.log"
+    [ "$(command -v halfstep)" = "$PREFIX/bin/halfstep" ] || echo "installed $PREFIX/bin/halfstep; to find it: PATH=$PREFIX/bin:\$PATH"
     ;;
   test)
     build all

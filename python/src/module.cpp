@@ -21,7 +21,7 @@ NB_MODULE(_core, module) {
   });
   define_networks(module);
   define_verbs(module);
-  module.attr("__version__") = HALFSTEP_VERSION;
+  module.attr("__version__") = kVersion;
   module.def("operator", &make_operator, nb::arg("name"));
   module.def("threads", &eager::threads, "How many threads a large call runs on.");
   module.def("set_threads", &eager::set_threads, nb::arg("count"),

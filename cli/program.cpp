@@ -1,0 +1,121 @@
+#include "cli/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+#include "cli/command.h"
+#include "cli/completion.h"
+#include "cli/progress.h"
+#include "halfstep/base/nearest.h"
+
+namespace halfstep::cli {
+namespace {
+
+int exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::unsupported: return kUnsupported;
+    case ErrorKind::interrupted: return kInterrupted;
+    case ErrorKind::bad_input:
+    case ErrorKind::internal: return kBadInput;
+  }
+  return kBadInput;
+}
+
+/// One line on standard error, whatever the message quotes.
+int report(const std::string& message, int code) {
+  std::string line;
+  for (const char c : message) {
+    if (c != '\n') {
+      line += c;
+    } else if (!line.ends_with(' ')) {
+      line += ' ';
+    }
+  }
+  std::fputs(("halfstep: " + line + "\n").c_str(), stderr);
+  return code;
+}
+
+std::string unknown_command(const CLI::App& program, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return fmt::format("found '{}', expected a command{}; see halfstep --help", word, did_you_mean(word, names));
+}
+
+/// Names the first argument that `command` does not take; the words after an unknown option are its values.
+std::string unknown_argument(const CLI::App& command, const std::vector<std::string>& words) {
+  const auto option =
+      std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.starts_with("-"); });
+  const bool found = option != words.end();
+  std::vector<std::string> names;
+  for (const CLI::Option* known : command.get_options()) {
+    if (!known->get_lnames().empty()) names.push_back("--" + known->get_lnames().front());
+  }
+  return fmt::format("{}: found '{}', expected {}{}; see halfstep {} --help", command.get_name(),
+                     found ? *option : words.front(), found ? "an option that it has" : "no further argument",
+                     found ? did_you_mean(*option, names) : "", command.get_name());
+}
+
+std::string lower_case_first(std::string text) {
+  if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1])) != 0)
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+/// What is wrong with the arguments, in one line.
+std::string usage_error(const CLI::App& program, const CLI::ParseError& error, int count,
+                        const char* const* arguments) {
+  const auto chosen = program.get_subcommands();
+  if (chosen.empty())
+    return count > 1 ? unknown_command(program, arguments[1]) : "expected a command; see halfstep --help";
+  const CLI::App& command = *chosen.front();
+  const auto words = program.remaining(true);
+  if (!words.empty()) return unknown_argument(command, words);
+  return fmt::format("{}: {}; see halfstep {} --help", command.get_name(), lower_case_first(error.what()),
+                     command.get_name());
+}
+
+int parse_and_work(int count, const char* const* arguments) {
+  CLI::App program(
+      "Halfstep trains quantized networks and proves that the integers on the device are the same, code for code.",
+      "halfstep");
+  program.require_subcommand(1);
+  program.set_version_flag("--version", std::string("halfstep ") + kVersion);
+  program.footer(
+      "Exit codes: 0 done, 1 a check found a difference, 2 wrong use or bad input, 3 not supported, 130 "
+      "interrupted.\n");
+  Work work;
+  for (const auto add : {add_quickstart, add_train, add_eval, add_run, add_quantize, add_convert, add_export,
+                         add_verify, add_inspect, add_op, add_fuzz})
+    add(program, work);
+  if (count > 1 && std::string_view(arguments[1]) == kComplete) return print_completions(program);
+  try {
+    program.parse(count, arguments);
+  } catch (const CLI::Success& help) {
+    return program.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return report(usage_error(program, error, count, arguments), kBadInput);
+  }
+  return work();
+}
+
+}  // namespace
+
+int run(int count, const char* const* arguments) {
+  catch_interrupts();
+  try {
+    return parse_and_work(count, arguments);
+  } catch (const Error& error) {
+    return report(error.what(), exit_code(error.kind()));
+  } catch (const std::bad_alloc&) {
+    return report("out of memory", kBadInput);
+  } catch (const std::exception& error) {
+    const char* command = count > 1 ? arguments[1] : "halfstep";
+    return report(fmt::format("this is a bug: {} ended with '{}'", command, error.what()), kBadInput);
+  }
+}
+
+}  // namespace halfstep::cli

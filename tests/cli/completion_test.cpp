@@ -1,0 +1,77 @@
+// What bash is told to complete with, which the program reads off its own options.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+#include "halfstep/base/version.h"
+#include "tests/cli/program.h"
+
+namespace halfstep {
+namespace {
+
+using test::Workspace;
+
+/// At the end of `line`, to which `rest` is added behind the cursor: a line for each.
+std::string completions(const std::string& line, const std::string& rest = "") {
+  Workspace workspace;
+  return workspace
+      .expect(0, {"--complete", "halfstep", "", ""},
+              {{"COMP_LINE", line + rest}, {"COMP_POINT", std::to_string(line.size())}})
+      .out;
+}
+
+TEST(Completion, Commands) {
+  const std::string all = completions("halfstep ");
+  for (const char* command : {"quantize\n", "quickstart\n", "\nop\n"})
+    EXPECT_NE(all.find(command), std::string::npos) << all;
+  EXPECT_EQ(completions("halfstep qua"), "quantize\n");
+  EXPECT_EQ(completions("halfstep  qua", "ntize x"), "quantize\n");
+  EXPECT_EQ(completions("halfstep --v"), "--version\n");
+  EXPECT_EQ(completions("halfstep nothing --"), "");
+}
+
+TEST(Completion, EveryOptionOfItsHelp) {
+  Workspace workspace;
+  const std::string help = workspace.expect(0, {"train", "--help"}).out;
+  std::istringstream options(completions("halfstep train net.onnx --"));
+  size_t count = 0;
+  for (std::string option; std::getline(options, option); ++count)
+    EXPECT_NE(help.find(option + " "), std::string::npos) << option;
+  size_t expected = 0;
+  for (size_t at = help.find("--"); at != std::string::npos; at = help.find("--", at + 1))
+    expected += help.substr(at - 3, 3) == "\n  " || help.substr(at - 3, 3) == "-h,";
+  EXPECT_EQ(count, expected) << help;
+  EXPECT_EQ(completions("halfstep train --overw"), "--overwrite\n");
+}
+
+TEST(Completion, Choices) {
+  EXPECT_EQ(completions("halfstep export net.safetensors --format "), "float\nqdq\nqoperator\n");
+  EXPECT_EQ(completions("halfstep export net.safetensors --format=q"), "qdq\nqoperator\n");
+  EXPECT_EQ(completions("halfstep quantize net.onnx --platform mag"), "magik_t40\n");
+  EXPECT_EQ(completions("halfstep verify a b --meaning "), "sampled\nall\n");
+  EXPECT_EQ(completions("halfstep op gr"), "grad\n");
+  EXPECT_EQ(completions("halfstep quantize "), "") << "bash looks for files";
+  EXPECT_EQ(completions("halfstep quantize --calibrate "), "");
+}
+
+TEST(Completion, NeedsTheLine) {
+  Workspace workspace;
+  EXPECT_NE(workspace.expect(2, {"--complete"}).err.find("expected COMP_LINE and COMP_POINT"), std::string::npos);
+}
+
+TEST(Completion, TheScriptAsksForIt) {
+  EXPECT_NE(test::read_text(HALFSTEP_SOURCE_DIR "/cli/completion.bash").find("-C 'halfstep --complete' halfstep\n"),
+            std::string::npos);
+}
+
+TEST(Version, IsThatOfCMake) {
+  Workspace workspace;
+  const std::string lists = test::read_text(HALFSTEP_SOURCE_DIR "/CMakeLists.txt");
+  EXPECT_NE(lists.find(fmt::format("project(halfstep VERSION {} ", kVersion)), std::string::npos);
+  EXPECT_EQ(workspace.expect(0, {"--version"}).out, fmt::format("halfstep {}\n", kVersion));
+}
+
+}  // namespace
+}  // namespace halfstep
