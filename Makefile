@@ -1,5 +1,5 @@
 # Each target is a short call of tools/steps.sh or a script; CMakePresets.json has the builds.
-.PHONY: quickstart install test test-asan test-tsan check-deep bench format lint
+.PHONY: quickstart install wheel test test-asan test-tsan check-deep bench format lint
 
 # Installs what is missing (apt), builds build/release, runs the main job. Done steps are not repeated.
 quickstart:
@@ -9,6 +9,10 @@ quickstart:
 PREFIX ?= /usr/local
 install:
 	@PREFIX="$(PREFIX)" tools/steps.sh install release
+
+# A wheel with everything, for PYTHON (python3); it lies in build/dist.
+wheel:
+	@tools/wheel.sh
 
 # As quickstart, then every test through ctest.
 test:

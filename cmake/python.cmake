@@ -46,4 +46,8 @@ foreach(name ${faces})
   file(CREATE_LINK ${CMAKE_SOURCE_DIR}/python/halfstep/${name} ${HALFSTEP_PACKAGE}/${name} SYMBOLIC)
 endforeach()
 install(TARGETS halfstep_python LIBRARY DESTINATION halfstep COMPONENT python)
+if(SKBUILD)
+  install(FILES cli/completion.bash DESTINATION ${SKBUILD_DATA_DIR}/share/bash-completion/completions RENAME halfstep
+          COMPONENT python)
+endif()
 install(FILES ${HALFSTEP_PACKAGE}/ops.py ${HALFSTEP_PACKAGE}/ops.pyi DESTINATION halfstep COMPONENT python)

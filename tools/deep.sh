@@ -9,6 +9,7 @@
 #   fuzz      every libFuzzer target for HALFSTEP_FUZZ_SECONDS (60); build/fuzz/findings has what breaks them
 #   form      a toy form of requantization in a copy of the tree: quantized, trained, converted, verified
 #   cuda      CUDA kernels on the host against their references, and through nvcc where it is
+#   wheel     the wheel with everything, which is installed and proves a network
 #   coverage  lines that the tests run, by room
 # Tests that ctest starts once more for each CPU level run at the best one alone in tsan and coverage, which are slow.
 set -eu
@@ -85,6 +86,8 @@ step_cuda() {
   [ $code = 0 ] || [ $code = 77 ]
 }
 
+step_wheel() { tools/wheel.sh; }
+
 step_coverage() {
   build coverage all && find build/coverage -name '*.gcda' -delete || return
   tests coverage -E "$levels" && code=0 || code=$?
@@ -98,11 +101,11 @@ if [ "${1:-}" = --fuzz-target ]; then
 fi
 for step in "$@"; do
   case $step in
-    together | asan | networks | tsan | fuzz | form | cuda | coverage) ;;
-    *) echo "deep: found '$step', expected together, asan, networks, tsan, fuzz, form, cuda or coverage" >&2; exit 2 ;;
+    together | asan | networks | tsan | fuzz | form | cuda | wheel | coverage) ;;
+    *) echo "deep: found '$step', expected together, asan, networks, tsan, fuzz, form, cuda, wheel or coverage" >&2; exit 2 ;;
   esac
 done
-[ $# != 0 ] || set -- together asan networks tsan fuzz form cuda coverage
+[ $# != 0 ] || set -- together asan networks tsan fuzz form cuda wheel coverage
 
 mkdir -p $out
 tools/setup.sh

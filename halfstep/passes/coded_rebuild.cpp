@@ -1,5 +1,6 @@
 #include "halfstep/passes/coded_rebuild.h"
 
+#include "halfstep/passes/traits.h"
 #include "halfstep/passes/uses.h"
 
 namespace halfstep::passes {

@@ -1,5 +1,8 @@
 // The extension halfstep._core.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "cli/program.h"
 
 #include "python/src/errors.h"
 #include "python/src/named.h"
@@ -7,6 +10,17 @@
 #include "python/src/operator.h"
 
 namespace halfstep::python {
+namespace {
+
+int run_program(const std::vector<nb::bytes>& arguments) {
+  std::vector<const char*> words;
+  for (const nb::bytes& argument : arguments) words.push_back(argument.c_str());
+  words.push_back(nullptr);
+  const nb::gil_scoped_release release;
+  return cli::run(static_cast<int>(arguments.size()), words.data());
+}
+
+}  // namespace
 
 NB_MODULE(_core, module) {
   define_errors(module);
@@ -23,6 +37,7 @@ NB_MODULE(_core, module) {
   define_verbs(module);
   module.attr("__version__") = kVersion;
   module.def("operator", &make_operator, nb::arg("name"));
+  module.def("program", &run_program, nb::arg("arguments"));
   module.def("threads", &eager::threads, "How many threads a large call runs on.");
   module.def("set_threads", &eager::set_threads, nb::arg("count"),
              "How many threads a large call runs on; 0: one per processor, as it is at the start. Results never depend "
