@@ -7,6 +7,7 @@
 #include "halfstep/compile/fetch.h"
 #include "halfstep/compile/lower.h"
 #include "halfstep/compile/pack.h"
+#include "halfstep/compile/parts.h"
 #include "halfstep/compile/pipeline.h"
 #include "halfstep/compile/placement.h"
 #include "halfstep/compile/plan.h"
@@ -79,6 +80,7 @@ runtime::Program compile(const Model& model, const CompileOptions& options) {
   compiler::Lowering lowering = compiler::lower(work.graph, compiler::place(work.graph, options), frozen);
   compiler::select_kernels(lowering, work, options.level, one_order);
   compiler::add_dependencies(lowering.spec);
+  compiler::cut_parts(lowering.spec, options.later);
   compiler::plan_memory(lowering.spec, options.optimize && !contains(options.disabled_passes, compiler::kReuseMemory));
   compiler::reduce_order(lowering.spec);
 

@@ -21,6 +21,9 @@ struct CompileOptions {
   /// By output: where it must be. Default: on the host, but the result of an explicit `transfer` stays where that put
   /// it.
   std::map<std::string, Place> output_places = {};
+  /// Arguments that are fed later: a run has a second part then, which begins where one of them is first read
+  /// (Program::run_part).
+  std::vector<std::string> later = {};
   /// Instead of the graph's outputs: names of outputs, values or tensors.
   std::vector<std::string> fetch = {};
   CpuLevel level = cpu_level();

@@ -7,6 +7,10 @@ namespace {
 
 constexpr std::array<int64_t, 1> kOnePiece = {1};
 
+int end_of_part(const ProgramSpec& spec, size_t part) {
+  return part + 1 < spec.parts.size() ? spec.parts[part + 1] : static_cast<int>(spec.instructions.size());
+}
+
 }  // namespace
 
 Binding::Binding(const ProgramSpec& spec, const std::map<Place, DeviceMemory>& arenas,
@@ -26,8 +30,11 @@ Binding::Binding(const ProgramSpec& spec, const std::map<Place, DeviceMemory>& a
   }
   bind_operands(spec);
   bind_dependencies(spec);
-  for (const Instruction& instruction : spec.instructions)
-    tasks_.push_back(make_task(instruction, spec, worker_scratch));
+  for (size_t part = 0; part < spec.parts.size(); ++part) {
+    std::vector<Task>& tasks = parts_.emplace_back();
+    for (int i = spec.parts[part]; i < end_of_part(spec, part); ++i)
+      tasks.push_back(make_task(static_cast<size_t>(i), spec, worker_scratch));
+  }
 }
 
 void Binding::bind_operands(const ProgramSpec& spec) {
@@ -52,26 +59,35 @@ void Binding::bind_operands(const ProgramSpec& spec) {
 void Binding::bind_dependencies(const ProgramSpec& spec) {
   readers_.resize(spec.instructions.size());
   followers_.resize(spec.instructions.size());
-  for (size_t i = 0; i < spec.instructions.size(); ++i) {
-    for (const int before : spec.instructions[i].data_dependencies)
-      readers_[static_cast<size_t>(before)].push_back(static_cast<int>(i));
-    for (const int before : spec.instructions[i].order_dependencies)
-      followers_[static_cast<size_t>(before)].push_back(static_cast<int>(i));
+  dependencies_.resize(spec.instructions.size());
+  for (size_t part = 0; part < spec.parts.size(); ++part) {
+    const int first = spec.parts[part];
+    for (int i = first; i < end_of_part(spec, part); ++i) {
+      const auto depend = [&](const std::vector<int>& on, std::vector<std::vector<int>>& successors) {
+        for (const int before : on) {
+          if (before < first) continue;  // done since an earlier part
+          successors[static_cast<size_t>(before)].push_back(i - first);
+          ++dependencies_[static_cast<size_t>(i)];
+        }
+      };
+      depend(spec.instructions[static_cast<size_t>(i)].data_dependencies, readers_);
+      depend(spec.instructions[static_cast<size_t>(i)].order_dependencies, followers_);
+    }
   }
 }
 
-Task Binding::make_task(const Instruction& instruction, const ProgramSpec& spec,
+Task Binding::make_task(size_t number, const ProgramSpec& spec,
                         const std::map<Place, std::vector<DeviceMemory>>& worker_scratch) const {
-  const size_t i = tasks_.size();
+  const Instruction& instruction = spec.instructions[number];
   Task task;
   task.device = &device_at(instruction.place);
   task.kernel = instruction.kernel;
-  task.call = {instruction.plan.state.get(), in_[i], out_[i], scratch_[i], nullptr};
+  task.call = {instruction.plan.state.get(), in_[number], out_[number], scratch_[number], nullptr};
   task.phases = instruction.kernel == nullptr ? std::span<const int64_t>(kOnePiece) : instruction.plan.phases;
   if (instruction.plan.worker_scratch > 0) task.scratch = &worker_scratch.at(instruction.place);
-  task.dependencies = static_cast<int>(instruction.data_dependencies.size() + instruction.order_dependencies.size());
-  task.readers = readers_[i];
-  task.followers = followers_[i];
+  task.dependencies = dependencies_[number];
+  task.readers = readers_[number];
+  task.followers = followers_[number];
   if (instruction.kernel == nullptr) {
     const Slot& source = spec.slots[static_cast<size_t>(instruction.in[0].slot)];
     task.source = &device_at(source.place);

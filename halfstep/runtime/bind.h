@@ -22,7 +22,8 @@ class Binding {
   Binding(const ProgramSpec& spec, const std::map<Place, DeviceMemory>& arenas,
           const std::vector<DeviceMemory>& tensors, const std::map<Place, std::vector<DeviceMemory>>& worker_scratch);
 
-  std::vector<Task> take_tasks() { return std::move(tasks_); }
+  /// By part; tasks are numbered within theirs.
+  std::vector<std::vector<Task>> take_parts() { return std::move(parts_); }
 
   /// Points every use of an input's or output's slot to `address`.
   void set_address(int slot, std::byte* address);
@@ -32,16 +33,17 @@ class Binding {
  private:
   void bind_operands(const ProgramSpec& spec);
   void bind_dependencies(const ProgramSpec& spec);
-  Task make_task(const Instruction& instruction, const ProgramSpec& spec,
+  Task make_task(size_t number, const ProgramSpec& spec,
                  const std::map<Place, std::vector<DeviceMemory>>& worker_scratch) const;
 
   std::vector<std::byte*> addresses_;                ///< by slot
   std::vector<std::vector<kernels::ConstView>> in_;  ///< by instruction
   std::vector<std::vector<kernels::View>> out_;
-  std::vector<std::vector<int>> readers_, followers_;
-  std::vector<std::vector<Patch>> patches_;  ///< by slot
-  std::vector<std::byte*> scratch_;          ///< by instruction
-  std::vector<Task> tasks_;
+  std::vector<std::vector<int>> readers_, followers_;  ///< by instruction, of its part
+  std::vector<int> dependencies_;                      ///< by instruction, on those of its part
+  std::vector<std::vector<Patch>> patches_;            ///< by slot
+  std::vector<std::byte*> scratch_;                    ///< by instruction
+  std::vector<std::vector<Task>> parts_;
 };
 
 }  // namespace halfstep::runtime

@@ -74,6 +74,7 @@ struct TensorSpec {
 struct Port {
   std::string name;
   int slot = -1;
+  int part = 0;  ///< of a run: the one that it is fed to, or that gives it
 };
 
 /// Everything about a program but the contents of its tensors.
@@ -81,6 +82,7 @@ struct ProgramSpec {
   std::string name;
   std::vector<Slot> slots;
   std::vector<Instruction> instructions;  ///< in an order that meets every dependency
+  std::vector<int> parts = {0};           ///< the first instruction of each part of a run
   std::vector<TensorSpec> tensors;
   std::vector<Port> inputs, outputs;
   std::map<Place, size_t> arenas;  ///< bytes

@@ -55,7 +55,8 @@ Interpreter::~Interpreter() = default;
 std::optional<Failure> Interpreter::run(ThreadPool& pool, Trace* trace) {
   trace_ = trace;
   if (trace_ != nullptr) {
-    trace_->timings.assign(tasks_.size(), {});
+    trace_first_ = trace_->timings.size();
+    trace_->timings.resize(trace_first_ + tasks_.size());
     trace_start_ = now_ns();
   }
   reset(pool.threads());
@@ -253,12 +254,12 @@ std::optional<Failure> Interpreter::first_failure() {
 }
 
 void Interpreter::trace_begin(int task) {
-  if (trace_ != nullptr) trace_->timings[static_cast<size_t>(task)].begin = now_ns() - trace_start_;
+  if (trace_ != nullptr) trace_->timings[trace_first_ + static_cast<size_t>(task)].begin = now_ns() - trace_start_;
 }
 
 void Interpreter::trace_end(int task, int worker) {
   if (trace_ == nullptr) return;
-  Trace::Timing& timing = trace_->timings[static_cast<size_t>(task)];
+  Trace::Timing& timing = trace_->timings[trace_first_ + static_cast<size_t>(task)];
   timing.end = now_ns() - trace_start_;
   timing.worker = worker;
 }

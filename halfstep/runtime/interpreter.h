@@ -48,7 +48,7 @@ class Interpreter {
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
 
-  /// One at a time. Nothing when all went well.
+  /// One at a time. Nothing when all went well. Timings are added behind those that `trace` has.
   std::optional<Failure> run(ThreadPool& pool, Trace* trace = nullptr);
 
   /// For binding memory that changes from run to run.
@@ -88,6 +88,7 @@ class Interpreter {
   std::mutex failures_mutex_;
   std::vector<PieceFailure> failures_;
   Trace* trace_ = nullptr;
+  size_t trace_first_ = 0;
   int64_t trace_start_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "halfstep/runtime/program.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "halfstep/base/nearest.h"
 #include "halfstep/base/system_memory.h"
@@ -53,12 +54,17 @@ std::map<Place, size_t> worker_scratch_bytes(const ProgramSpec& spec) {
   return bytes;
 }
 
-template <class Named>
-std::vector<std::string> names_of(const std::vector<Named>& list) {
+template <std::ranges::range List>
+std::vector<std::string> names_of(List&& list) {
   std::vector<std::string> names;
-  names.reserve(list.size());
-  for (const Named& item : list) names.push_back(item.name);
+  for (const auto& item : list) names.push_back(item.name);
   return names;
+}
+
+/// Ports of one part of a run, or of all.
+constexpr int kAllParts = -1;
+auto ports_of(const std::vector<Port>& ports, int part) {
+  return ports | std::views::filter([part](const Port& port) { return part == kAllParts || port.part == part; });
 }
 
 bool shares_memory(const Tensor& tensor, const std::map<std::string, Tensor>& others) {
@@ -80,10 +86,11 @@ struct Program::Memory {
   const Slot& slot(const Port& port) const { return spec.slots[static_cast<size_t>(port.slot)]; }
   size_t find_tensor(std::string_view name) const;
   Tensor read(size_t tensor) const;
-  void check_inputs(const std::map<std::string, Tensor>& inputs) const;
-  void feed(const std::map<std::string, Tensor>& inputs);
-  void bind_outputs(const std::map<std::string, Tensor>& inputs, std::map<std::string, Tensor>& outputs);
-  void fetch(const std::map<std::string, Tensor>& inputs, std::map<std::string, Tensor>& outputs) const;
+  void begin(int part, const Tensors& inputs, Tensors& outputs, int threads);
+  void check_inputs(int part, const Tensors& inputs) const;
+  void feed(int part, const Tensors& inputs);
+  void bind_outputs(int part, const Tensors& inputs, Tensors& outputs);
+  void fetch(int part, const Tensors& inputs, Tensors& outputs) const;
   void make_worker_scratch(int threads);
 
   ProgramSpec spec;
@@ -116,13 +123,20 @@ Tensor Program::Memory::read(size_t tensor) const {
   return contents;
 }
 
-void Program::Memory::check_inputs(const std::map<std::string, Tensor>& inputs) const {
-  const std::vector<std::string> names = names_of(spec.inputs);
+void Program::Memory::begin(int part, const Tensors& inputs, Tensors& outputs, int threads) {
+  check_inputs(part, inputs);
+  bind_outputs(part, inputs, outputs);
+  feed(part, inputs);
+  make_worker_scratch(threads);
+}
+
+void Program::Memory::check_inputs(int part, const Tensors& inputs) const {
+  const std::vector<std::string> names = names_of(ports_of(spec.inputs, part));
   for (const auto& [name, tensor] : inputs) {
     if (std::find(names.begin(), names.end(), name) == names.end())
       fail("graph '{}': '{}' is not an input{}", spec.name, name, did_you_mean(name, names));
   }
-  for (const Port& port : spec.inputs) {
+  for (const Port& port : ports_of(spec.inputs, part)) {
     const auto given = inputs.find(port.name);
     const Type& type = slot(port).type;
     if (given == inputs.end() || !given->second.defined())
@@ -134,8 +148,8 @@ void Program::Memory::check_inputs(const std::map<std::string, Tensor>& inputs) 
   }
 }
 
-void Program::Memory::feed(const std::map<std::string, Tensor>& inputs) {
-  for (const Port& port : spec.inputs) {
+void Program::Memory::feed(int part, const Tensors& inputs) {
+  for (const Port& port : ports_of(spec.inputs, part)) {
     const Tensor& tensor = inputs.find(port.name)->second;
     if (slot(port).storage == Storage::input) {
       // Read only: no instruction writes to an input's slot.
@@ -146,9 +160,8 @@ void Program::Memory::feed(const std::map<std::string, Tensor>& inputs) {
   }
 }
 
-void Program::Memory::bind_outputs(const std::map<std::string, Tensor>& inputs,
-                                   std::map<std::string, Tensor>& outputs) {
-  for (const Port& port : spec.outputs) {
+void Program::Memory::bind_outputs(int part, const Tensors& inputs, Tensors& outputs) {
+  for (const Port& port : ports_of(spec.outputs, part)) {
     const Type& type = slot(port).type;
     Tensor& tensor = outputs[port.name];
     if (!tensor.defined() || tensor.type() != type || shares_memory(tensor, inputs))
@@ -159,8 +172,8 @@ void Program::Memory::bind_outputs(const std::map<std::string, Tensor>& inputs,
   }
 }
 
-void Program::Memory::fetch(const std::map<std::string, Tensor>& inputs, std::map<std::string, Tensor>& outputs) const {
-  for (const Port& port : spec.outputs) {
+void Program::Memory::fetch(int part, const Tensors& inputs, Tensors& outputs) const {
+  for (const Port& port : ports_of(spec.outputs, part)) {
     Tensor& tensor = outputs.find(port.name)->second;
     const Slot& from = slot(port);
     const auto index = static_cast<size_t>(from.index);
@@ -181,8 +194,10 @@ void Program::Memory::make_worker_scratch(int threads) {
 }
 
 Program::Program(ProgramSpec spec, std::span<const Tensor> contents)
-    : memory_(std::make_unique<Memory>(std::move(spec), contents)),
-      interpreter_(std::make_unique<Interpreter>(memory_->binding.take_tasks())) {}
+    : memory_(std::make_unique<Memory>(std::move(spec), contents)) {
+  for (std::vector<Task>& tasks : memory_->binding.take_parts())
+    interpreters_.push_back(std::make_unique<Interpreter>(std::move(tasks)));
+}
 
 Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
@@ -197,13 +212,26 @@ std::map<std::string, Tensor> Program::run(const std::map<std::string, Tensor>& 
 
 void Program::run_into(const std::map<std::string, Tensor>& inputs, std::map<std::string, Tensor>& outputs,
                        ThreadPool& pool, Trace* trace) {
-  memory_->check_inputs(inputs);
-  memory_->bind_outputs(inputs, outputs);
-  memory_->feed(inputs);
-  memory_->make_worker_scratch(pool.threads());
-  if (const auto failure = interpreter_->run(pool, trace))
-    throw Error(ErrorKind::bad_input, describe_failure(memory_->spec, *failure));
-  memory_->fetch(inputs, outputs);
+  memory_->begin(kAllParts, inputs, outputs, pool.threads());
+  if (trace != nullptr) trace->timings.clear();
+  for (size_t part = 0; part < interpreters_.size(); ++part) interpret(part, pool, trace);
+  memory_->fetch(kAllParts, inputs, outputs);
+}
+
+std::map<std::string, Tensor> Program::run_part(int part, const std::map<std::string, Tensor>& inputs,
+                                                ThreadPool& pool) {
+  std::map<std::string, Tensor> outputs;
+  memory_->begin(part, inputs, outputs, pool.threads());
+  interpret(static_cast<size_t>(part), pool, nullptr);
+  memory_->fetch(part, inputs, outputs);
+  return outputs;
+}
+
+void Program::interpret(size_t part, ThreadPool& pool, Trace* trace) {
+  auto failure = interpreters_.at(part)->run(pool, trace);
+  if (!failure) return;
+  failure->instruction += spec().parts[part];
+  throw Error(ErrorKind::bad_input, describe_failure(spec(), *failure));
 }
 
 Tensor Program::tensor(std::string_view name) const { return memory_->read(memory_->find_tensor(name)); }

@@ -44,6 +44,10 @@ class Program {
   void run_into(const std::map<std::string, Tensor>& inputs, std::map<std::string, Tensor>& outputs, ThreadPool& pool,
                 Trace* trace = nullptr);
 
+  /// One part of a run (ProgramSpec::parts), on the inputs that are fed to it; gives the outputs that it makes. Parts
+  /// run in order; inputs and outputs of those before stay in memory, as they are, until the last is done.
+  std::map<std::string, Tensor> run_part(int part, const std::map<std::string, Tensor>& inputs, ThreadPool& pool);
+
   /// A copy of a tensor as it now is; throws when there is none of that name.
   Tensor tensor(std::string_view name) const;
   /// Copies of all tensors that the program reads or updates.
@@ -56,9 +60,11 @@ class Program {
   MemoryReport memory() const;
 
  private:
+  void interpret(size_t part, ThreadPool& pool, Trace* trace);
+
   struct Memory;
   std::unique_ptr<Memory> memory_;
-  std::unique_ptr<Interpreter> interpreter_;
+  std::vector<std::unique_ptr<Interpreter>> interpreters_;  ///< by part
 };
 
 }  // namespace halfstep::runtime
