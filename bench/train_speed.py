@@ -4,10 +4,10 @@
 usage: bench/train_speed.py [--program build/release/halfstep] [--threads 2] [--batch 128] [--rounds 3] [--no-compile]
 
 Medians of a step (forward, backward, update) over rounds in which the contestants take turns: Halfstep's float step and its steps on codes at 8 and at
-4 bits; PyTorch's float step and its quantization-aware one (torch.ao, fused modules, x86 settings), with observers and without, eager and compiled,
+4 bits, in `halfstep train` and as a module in a loop of PyTorch; PyTorch's float step and its quantization-aware one (torch.ao, fused modules, x86 settings), with observers and without, eager and compiled,
 images channels last. The network is the one of onnx_speed.py, normalization folded, weights random. A ratio above 1 says how many times longer than
 Halfstep's float step. Where other work shares the processors, OMP_WAIT_POLICY=PASSIVE keeps PyTorch's threads from spinning.
-Needs onnx and numpy; without torch Halfstep's steps stand alone.
+Needs onnx and numpy; without torch Halfstep's steps stand alone. The module needs the package: PYTHONPATH=build/release/gen/python.
 """
 import argparse
 import json
@@ -54,13 +54,13 @@ def halfsteps(given, folder):
         yield Halfstep(given, f"halfstep W{bits}A{bits}", prepared, folder)
 
 
-def peers(given):
+def peers(given, folder):
     try:
-        from train_speed_torch import pytorches
+        from train_speed_torch import modules, pytorches
     except ModuleNotFoundError as error:
         print(f"no PyTorch: {error}")
         return []
-    return pytorches(given, STEPS, RATE)
+    return [*modules(given, folder, STEPS, RATE), *pytorches(given, STEPS, RATE)]
 
 
 def main():
@@ -73,7 +73,7 @@ def main():
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
     with tempfile.TemporaryDirectory() as folder:
-        contestants = [*halfsteps(given, pathlib.Path(folder)), *peers(given)]
+        contestants = [*halfsteps(given, pathlib.Path(folder)), *peers(given, pathlib.Path(folder))]
         times = {contestant.name: [] for contestant in contestants}
         for _ in range(given.rounds):
             for contestant in contestants:

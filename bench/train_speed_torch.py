@@ -76,6 +76,19 @@ class PyTorch:
         return times
 
 
+def modules(given, folder, steps, rate):
+    """The prepared networks in `folder` as modules in a loop of PyTorch."""
+    try:
+        import halfstep
+    except ModuleNotFoundError as error:
+        print(f"no modules: {error}")
+        return
+    torch.set_num_threads(given.threads)
+    halfstep.set_threads(given.threads)
+    for name in ("w8a8", "w4a4"):
+        yield PyTorch(given, f"halfstep {name.upper()} as_torch", halfstep.load(folder / name).as_torch(), False, steps, rate)
+
+
 def pytorches(given, steps, rate):
     torch.set_num_threads(given.threads)
     network = ResNet20()

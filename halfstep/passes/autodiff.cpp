@@ -14,13 +14,18 @@
 namespace halfstep::passes {
 namespace {
 
-Value find_parameter(const Graph& graph, const std::string& name) {
-  if (const Value tensor = graph.tensor(name)) {
-    if (tensor.dtype() != DType::f32) fail("parameter '{}': found {}, expected f32", name, to_string(tensor.type()));
-    return tensor;
-  }
+Value find_wanted(const Graph& graph, const std::string& name) {
   std::vector<std::string> names;
-  for (const Value tensor : graph.tensors()) names.push_back(tensor.name());
+  for (const auto& values : {graph.tensors(), graph.arguments()}) {
+    for (const Value value : values) {
+      if (value.name() != name) {
+        names.push_back(value.name());
+        continue;
+      }
+      if (!is_float(value.dtype())) fail("parameter '{}': found {}, expected floats", name, to_string(value.type()));
+      return value;
+    }
+  }
   fail("graph '{}' has no tensor '{}'{}", graph.name(), name, did_you_mean(name, names));
 }
 
@@ -34,8 +39,8 @@ bool fits(Value gradient, Value value) {
 
 class Differentiation {
  public:
-  Differentiation(Graph& graph, const std::vector<Value>& parameters) : graph_(graph), builder_(graph) {
-    for (const Value parameter : parameters) depends_.insert(parameter.node());
+  Differentiation(Graph& graph, const std::vector<Value>& wanted) : graph_(graph), builder_(graph) {
+    for (const Value value : wanted) depends_.insert(value.node());
     for (const Op op : graph.ops()) {
       const auto operands = op.operands();
       if (!std::ranges::any_of(operands, [&](Value operand) { return depends(operand); })) continue;
@@ -43,8 +48,11 @@ class Differentiation {
     }
   }
 
-  void run(Value loss, Value seed) {
-    terms_[loss.node()].push_back(seed);
+  void run(const std::vector<Seed>& seeds) {
+    for (const Seed& seed : seeds) {
+      HS_CHECK(fits(seed.gradient, seed.value));
+      terms_[seed.value.node()].push_back(seed.gradient);
+    }
     const std::vector<Op> ops = graph_.ops();
     for (const Op op : ops | std::views::reverse) visit(op);
   }
@@ -106,26 +114,34 @@ class Differentiation {
 
   Graph& graph_;
   Builder builder_;
-  std::unordered_set<detail::ValueNode*> depends_;                    ///< on a wanted parameter
+  std::unordered_set<detail::ValueNode*> depends_;                    ///< on a wanted value
   std::unordered_map<detail::ValueNode*, std::vector<Value>> terms_;  ///< gradients to sum
 };
 
 }  // namespace
 
-Gradients autodiff(Model& model, Value loss, const std::vector<std::string>& parameter_names) {
+Gradients autodiff(Model& model, const std::vector<Seed>& seeds, const std::vector<std::string>& names) {
+  std::vector<Value> wanted;
+  for (const std::string& name : names) wanted.push_back(find_wanted(model.graph, name));
+  Differentiation differentiation(model.graph, wanted);
+  differentiation.run(seeds);
+  Gradients gradients;
+  for (const Value value : wanted) {
+    if (const Value gradient = differentiation.gradient_of(value))
+      gradients.of.insert_or_assign(value.name(), gradient);
+  }
+  return gradients;
+}
+
+Gradients autodiff(Model& model, Value loss, const std::vector<std::string>& names) {
   if (loss.dtype() != DType::f32 || !loss.type().is_static() || count_elements(loss.dims()) != 1)
     fail("loss '{}': found {}, expected f32 with one element", loss.name(), to_string(loss.type()));
-  std::vector<Value> parameters;
-  for (const std::string& name : parameter_names) parameters.push_back(find_parameter(model.graph, name));
   Tensor one(DType::f32, loss.dims());
   one.data<float>()[0] = 1.0f;
-  Differentiation differentiation(model.graph, parameters);
-  differentiation.run(loss, add_tensor(model, loss.name() + ".grad", std::move(one), Role::constant));
-  Gradients gradients;
-  for (const Value parameter : parameters) {
-    const Value gradient = differentiation.gradient_of(parameter);
-    if (!gradient) fail("parameter '{}' is not reached from the loss '{}'", parameter.name(), loss.name());
-    gradients.of.insert_or_assign(parameter.name(), gradient);
+  const Value seed = add_tensor(model, loss.name() + ".grad", std::move(one), Role::constant);
+  Gradients gradients = autodiff(model, {{loss, seed}}, names);
+  for (const std::string& name : names) {
+    if (!gradients.of.contains(name)) fail("parameter '{}' is not reached from the loss '{}'", name, loss.name());
   }
   return gradients;
 }

@@ -3,12 +3,9 @@
 #include "halfstep/base/status.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/autodiff.h"
-#include "halfstep/passes/quantized_patterns.h"
-#include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/tensors.h"
-#include "halfstep/passes/training_form.h"
 #include "halfstep/quant/prepare.h"
-#include "halfstep/quant/quantizer.h"
+#include "halfstep/train/joint_graph.h"
 #include "halfstep/train/units.h"
 
 namespace halfstep::train {
@@ -72,15 +69,6 @@ passes::Gradients gradients_of(Model& step, Value loss) {
   }
 }
 
-/// Scales that training learns.
-std::set<std::string> learned_scales(const Graph& prepared) {
-  std::set<std::string> names;
-  for (const auto& quantizer : prepared.all<ops::FakeQuantize>()) {
-    if (quant::is_learned(quantizer)) names.insert(passes::scale_tensor(quantizer).name());
-  }
-  return names;
-}
-
 }  // namespace
 
 std::string teacher_argument(const std::string& output) { return "teacher." + output; }
@@ -88,10 +76,8 @@ std::string spread_tensor(const std::string& output) { return "teacher." + outpu
 
 Model training_graph(const Model& model, const std::map<std::string, Dims>& extents, Loss loss, const Spreads& spreads,
                      const passes::OptimizerSpec& optimizer) {
-  Model step = specialize(model, extents);
-  passes::set_mode(step.graph, passes::Mode::training);
-  const bool is_prepared = quant::is_prepared(step);
-  if (is_prepared) step = passes::quantized_patterns(step, true);
+  const bool is_prepared = quant::is_prepared(model);
+  Model step = differentiable_form(model, extents);
   const Value value = loss == Loss::labels ? label_loss(step.graph) : teacher_loss(step, spreads);
   const auto gradients = gradients_of(step, value);
   passes::OptimizerSpec spec = optimizer;

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from halfstep import _core
 from halfstep.data import Data, dataset
 from halfstep.reports import table
+
+if TYPE_CHECKING:
+    from halfstep.torch_module import TorchModule
 
 Signature = tuple[str, tuple[Any, ...]]
 
@@ -58,10 +61,19 @@ class Model:
     """
 
     def __init__(self, network: _core.Network, report: Any = None) -> None:
-        self.core = network
-        """The network in the extension."""
+        self._core = network
+        self.torch_module: Callable[[], TorchModule | None] = lambda: None
+        """The module that `as_torch` made, as long as there is one."""
         self.report = report
         """What the verb that made it has to say: an Audit of a prepared network, Proofs of an integer one."""
+
+    @property
+    def core(self) -> _core.Network:
+        """The network in the extension."""
+        module = self.torch_module()
+        if module is not None:
+            module.settle()
+        return self._core
 
     @property
     def name(self) -> str:
@@ -97,6 +109,10 @@ class Model:
 
     def run(self, *arrays: Any, fetch: Sequence[str] = (), **named: Any) -> dict[str, Any]:
         """Values by name: those of `fetch`, or the outputs. Inputs stand in order or by name."""
+        return self.core.run(self.named_inputs(arrays, named), list(fetch))
+
+    def named_inputs(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """Inputs that stand in order or by name, by name."""
         names = list(self.core.inputs())
         if len(arrays) > len(names):
             raise TypeError(f"network {self.name!r} takes {len(names)} inputs ({', '.join(names)}), found {len(arrays)}")
@@ -104,7 +120,7 @@ class Model:
         twice = sorted(given.keys() & named.keys())
         if twice:
             raise TypeError(f"network {self.name!r}: found input {twice[0]!r} twice")
-        return self.core.run({**given, **named}, list(fetch))
+        return {**given, **named}
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         results = self.run(*arrays, **named)
@@ -113,6 +129,15 @@ class Model:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file that `load` reads: whole, or not at all."""
         _core.save(self.core, os.fspath(path))
+
+    def as_torch(self) -> TorchModule:
+        """A torch.nn.Module whose parameters share memory with this network, float or prepared, for any loop of PyTorch.
+
+        While one is there, this gives the same one. Raises Error for an integer program, ImportError without torch.
+        """
+        from halfstep.torch_module import as_torch
+
+        return as_torch(self)
 
     def copy(self) -> Model:
         """Shares nothing with this one."""

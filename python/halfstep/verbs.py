@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Callable, cast
 
@@ -153,6 +154,8 @@ def verify(
     if meaning not in ("sampled", "all"):
         raise _core.Error(f"verify: meaning: found {meaning!r}, expected sampled or all")
     samples = dataset(data, prepared)
+    if with_:
+        os.environ.setdefault("HALFSTEP_PYTHON", sys.executable)  # which runs the engine
     return Proof(
         *_core.verify(
             prepared.core, program.core, samples, with_, "" if exported is None else os.fspath(exported),

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "python/src/dtypes.h"
 #include "python/src/operands.h"
 #include "python/src/results.h"
 
@@ -33,6 +34,15 @@ nb::dict arrays_of(Tensors tensors) {
   nb::dict arrays;
   for (auto& [name, tensor] : tensors) arrays[name.c_str()] = array_of(std::move(tensor));
   return arrays;
+}
+
+nb::object torch_tensor(const Tensor& tensor) {
+  using Storage = std::shared_ptr<std::byte>;
+  const std::vector<size_t> shape(tensor.dims().begin(), tensor.dims().end());
+  const nb::capsule owner(new Storage(tensor.storage()),
+                          [](void* storage) noexcept { delete static_cast<Storage*>(storage); });
+  return nb::cast(nb::ndarray<nb::pytorch>(tensor.storage().get(), shape.size(), shape.data(), owner, nullptr,
+                                           dlpack_dtype(tensor.dtype()), nb::device::cpu::value, 0));
 }
 
 }  // namespace halfstep::python

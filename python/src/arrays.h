@@ -16,4 +16,7 @@ Tensors tensors_of(const nb::dict& arrays, std::string_view verb);
 /// By name, as `array_of` makes them.
 nb::dict arrays_of(Tensors tensors);
 
+/// A tensor of PyTorch, which is imported, over the memory of ours.
+nb::object torch_tensor(const Tensor& tensor);
+
 }  // namespace halfstep::python

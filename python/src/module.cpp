@@ -23,6 +23,7 @@ int run_program(const std::vector<nb::bytes>& arguments) {
 }  // namespace
 
 NB_MODULE(_core, module) {
+  nb::set_leak_warnings(false);  // tracebacks and graphs of autograd may outlive the module
   define_errors(module);
   define_named(module);
   define_operator();
@@ -35,9 +36,12 @@ NB_MODULE(_core, module) {
   });
   define_networks(module);
   define_verbs(module);
+  define_trainables(module);
   module.attr("__version__") = kVersion;
   module.def("operator", &make_operator, nb::arg("name"));
   module.def("program", &run_program, nb::arg("arguments"));
+  module.def("operator_gradient", &operator_gradient, nb::arg("name"), nb::arg("operands"), nb::arg("attributes"),
+             nb::arg("result_gradients"), nb::arg("wanted"));
   module.def("threads", &eager::threads, "How many threads a large call runs on.");
   module.def("set_threads", &eager::set_threads, nb::arg("count"),
              "How many threads a large call runs on; 0: one per processor, as it is at the start. Results never depend "

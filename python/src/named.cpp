@@ -115,7 +115,27 @@ PyObject* list_names(PyObject* self, PyObject*) {
   }
 }
 
-PyMethodDef methods[] = {{"__dir__", list_names, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+/// The same results in other objects, given in order.
+PyObject* with_items(PyObject* self, PyObject* items) {
+  if (PyTuple_Check(items) == 0 || PyTuple_GET_SIZE(items) != length(self)) {
+    PyErr_SetString(PyExc_TypeError, "expected a tuple of as many results");
+    return nullptr;
+  }
+  PyObject* object = named_type->tp_alloc(named_type, Py_SIZE(self));
+  if (object == nullptr) return nullptr;
+  Named* named = as_named(object);
+  new (&named->prepared) std::shared_ptr<const eager::Prepared>(as_named(self)->prepared);
+  named->names = nb::borrow(as_named(self)->names).release().ptr();
+  Py_ssize_t next = 0;
+  for_produced(self, [&](Py_ssize_t port, PyObject*) {
+    named->items[port] = nb::borrow(PyTuple_GET_ITEM(items, next++)).release().ptr();
+  });
+  return object;
+}
+
+PyMethodDef methods[] = {{"__dir__", list_names, METH_NOARGS, nullptr},
+                         {"with_items", with_items, METH_O, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
 
 PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},

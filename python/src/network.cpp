@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
+
 #include "python/src/arrays.h"
 
 namespace halfstep::python {
@@ -26,15 +28,15 @@ nb::tuple type_tuple(const Type& type) {
 
 nb::dict inputs_of(const Network& network) {
   nb::dict inputs;
-  const auto model = network.model();
-  for (const Value argument : model->graph.arguments()) inputs[argument.name().c_str()] = type_tuple(argument.type());
+  const auto graph = network.graph();
+  for (const Value argument : graph->arguments()) inputs[argument.name().c_str()] = type_tuple(argument.type());
   return inputs;
 }
 
 nb::dict outputs_of(const Network& network) {
   nb::dict outputs;
-  const auto model = network.model();
-  for (const Value output : model->graph.outputs()) outputs[output.name().c_str()] = type_tuple(output.type());
+  const auto graph = network.graph();
+  for (const Value output : graph->outputs()) outputs[output.name().c_str()] = type_tuple(output.type());
   return outputs;
 }
 
@@ -117,18 +119,61 @@ api::Dataset* make_dataset(const nb::list& batches, const std::string& name, boo
   return data.release();
 }
 
+/// Copies, under "x" or the names of inputs, and "labels".
+nb::dict arrays_of_dataset(const api::Dataset& data) {
+  Tensors copies;
+  for (const auto& [name, tensor] : data.inputs) copies.emplace(name, tensor.clone());
+  if (data.x.defined()) copies.emplace("x", data.x.clone());
+  if (data.has_labels()) copies.emplace("labels", data.labels.clone());
+  return arrays_of(std::move(copies));
+}
+
 }  // namespace
+
+std::shared_ptr<const Model> Network::model() const {
+  const std::scoped_lock lock(mutex_);
+  return is_shared_ ? std::make_shared<const Model>(clone(*model_)) : model_;
+}
+
+std::shared_ptr<const Graph> Network::graph() const {
+  const std::scoped_lock lock(mutex_);
+  return {model_, &model_->graph};
+}
+
+Model Network::share() {
+  const std::scoped_lock lock(mutex_);
+  if (!is_shared_) model_ = std::make_shared<const Model>(clone(*model_));
+  is_shared_ = true;
+  return *model_;
+}
+
+void Network::become(Model next) {
+  const std::scoped_lock lock(mutex_);
+  runner_.reset();
+  if (is_shared_) {
+    for (auto& [name, tensor] : next.tensors) {
+      const auto shared = model_->tensors.find(name);
+      if (shared == model_->tensors.end() || shared->second.type() != tensor.type()) continue;
+      Tensor stays = shared->second;
+      if (stays.bytes() > 0) std::memcpy(stays.raw(), tensor.raw(), stays.bytes());
+      tensor = std::move(stays);
+    }
+  }
+  model_ = std::make_shared<const Model>(std::move(next));
+}
 
 std::shared_ptr<api::Runner> Network::runner() {
   const std::scoped_lock lock(mutex_);
-  if (!runner_) runner_ = std::make_shared<api::Runner>(*model_, eager::threads());
+  const uint64_t now = is_shared_ ? digest(*model_) : runs_digest_;
+  if (!runner_ || now != runs_digest_) runner_ = std::make_shared<api::Runner>(*model_, eager::threads());
+  runs_digest_ = now;
   return runner_;
 }
 
 void define_networks(nb::module_& module) {
   nb::class_<Network>(module, "Network")
       .def("stage", [](const Network& network) { return std::string(name(api::stage_of(*network.model()))); })
-      .def("name", [](const Network& network) { return network.model()->graph.name(); })
+      .def("name", [](const Network& network) { return network.graph()->name(); })
       .def("inputs", &inputs_of)
       .def("outputs", &outputs_of)
       .def("values", [](const Network& network) { return api::value_names(*network.model()); })
@@ -147,7 +192,8 @@ void define_networks(nb::module_& module) {
       .def("__len__", &api::Dataset::size)
       .def_prop_ro("name", [](const api::Dataset& data) { return data.name; })
       .def_prop_ro("classes", [](const api::Dataset& data) { return data.classes; })
-      .def_prop_ro("has_labels", &api::Dataset::has_labels);
+      .def_prop_ro("has_labels", &api::Dataset::has_labels)
+      .def("arrays", &arrays_of_dataset);
   module.def("make_dataset", &make_dataset, nb::arg("batches"), nb::arg("name"), nb::arg("all"),
              nb::rv_policy::take_ownership);
 }

@@ -125,7 +125,12 @@ void Operands::set_dlpack(size_t position, PyObject* object) {
     fail("call: {}: {} is on the device {} of DLPack, expected the memory of the host (1)", name_, port(position),
          kind);
   }
-  owners_[position] = nb::handle(object).attr("__dlpack__")();
+  nb::object tensor_object = nb::borrow(object);
+  if (nb::cast<bool>(nb::getattr(tensor_object, "requires_grad", nb::bool_(false)))) {
+    require_gradient_ = true;
+    tensor_object = tensor_object.attr("detach")();
+  }
+  owners_[position] = tensor_object.attr("__dlpack__")();
   const auto* managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(owners_[position].ptr(), "dltensor"));
   if (managed == nullptr) nb::raise_python_error();
   const nb::dlpack::dltensor& tensor = managed->tensor;

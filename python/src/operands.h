@@ -40,6 +40,8 @@ class Operands {
   /// The first operand that speaks DLPack and is not NumPy's: the kind of tensor that results become. Borrowed; nullptr
   /// when there is none.
   PyObject* foreign() const { return foreign_; }
+  /// Whether one of them is a tensor of PyTorch that requires a gradient.
+  bool require_gradient() const { return require_gradient_; }
 
  private:
   const std::string& port(size_t position) const;
@@ -55,6 +57,7 @@ class Operands {
   SmallVector<kernels::ConstView> views_;
   SmallVector<nb::object> owners_;
   PyObject* foreign_ = nullptr;
+  bool require_gradient_ = false;
 };
 
 }  // namespace halfstep::python

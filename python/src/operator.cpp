@@ -1,7 +1,10 @@
 #include "python/src/operator.h"
 
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 #include <structmember.h>
 
+#include "python/src/arrays.h"
 #include "python/src/attributes.h"
 #include "python/src/errors.h"
 #include "python/src/named.h"
@@ -56,7 +59,28 @@ std::shared_ptr<const eager::Prepared> prepare(const OpInfo& info, Arguments att
   return eager::prepare(signature, info, named, operands.views());
 }
 
-nb::object call(const OperatorObject& self, Arguments given) {
+/// Whether PyTorch keeps what its gradients need, which it does not within a function of its own.
+bool torch_differentiates() {
+  PyObject* torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+  return torch != nullptr && nb::cast<bool>(nb::handle(torch).attr("is_grad_enabled")());
+}
+
+nb::object as_tuple(Arguments given) {
+  nb::object tuple = owned(PyTuple_New(static_cast<Py_ssize_t>(given.size())));
+  for (size_t i = 0; i < given.size(); ++i)
+    PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i), nb::borrow(given[i]).release().ptr());
+  return tuple;
+}
+
+/// The same call as a function of PyTorch, which calls this operator again.
+nb::object differentiable_call(OperatorObject& self, Arguments given, size_t ports) {
+  const nb::handle own(reinterpret_cast<PyObject*>(&self));
+  return nb::module_::import_("halfstep.torch_ops")
+      .attr("call")(own, self.info->name, nb::handle(self.names), as_tuple(given.first(ports)),
+                    as_tuple(given.subspan(ports)));
+}
+
+nb::object call(OperatorObject& self, Arguments given) {
   const OpInfo& info = *self.info;
   const size_t ports = info.inputs.size();
   if (given.size() != ports + info.attributes.size()) {
@@ -68,6 +92,7 @@ nb::object call(const OperatorObject& self, Arguments given) {
       variadic.is_valid() ? ports - 1 + static_cast<size_t>(PySequence_Fast_GET_SIZE(variadic.ptr())) : ports;
   Operands operands(info.name, info.inputs, count);
   read_operands(operands, info, given, variadic);
+  if (operands.require_gradient() && torch_differentiates()) return differentiable_call(self, given, ports);
   auto prepared = prepare(info, given.subspan(ports), operands);
   Results results(*prepared, operands.foreign());
   if (prepared->bytes() >= kReleaseBytes) {
@@ -127,6 +152,30 @@ nb::object port_names(const OpInfo& info) {
 
 void define_operator() {
   operator_type = reinterpret_cast<PyTypeObject*>(owned(PyType_FromSpec(&spec)).release().ptr());
+}
+
+nb::list operator_gradient(const std::string& name, const nb::list& operands, const nb::tuple& attributes,
+                           const nb::dict& result_gradients, const std::vector<bool>& wanted) {
+  const OpInfo& info = require_operator(name, "gradient");
+  Attributes named;
+  for (size_t i = 0; i < info.attributes.size(); ++i)
+    named.emplace(info.attributes[i].name, attribute_of(attributes[i].ptr(), info, info.attributes[i]));
+  std::vector<Tensor> tensors;
+  for (const nb::handle operand : operands)
+    tensors.push_back(operand.is_none() ? Tensor() : tensor_of(operand, name, "operand"));
+  std::vector<Tensor> seeds(info.outputs.size());
+  for (size_t port = 0; port < seeds.size(); ++port) {
+    const char* key = info.outputs[port].name.c_str();
+    if (result_gradients.contains(key)) seeds[port] = tensor_of(result_gradients[key], name, key);
+  }
+  std::vector<Tensor> gradients;
+  {
+    const nb::gil_scoped_release release;
+    gradients = api::gradient(info, named, tensors, seeds, wanted);
+  }
+  nb::list result;
+  for (const Tensor& gradient : gradients) result.append(gradient.defined() ? torch_tensor(gradient) : nb::none());
+  return result;
 }
 
 nb::object make_operator(const std::string& name) {

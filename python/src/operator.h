@@ -13,4 +13,9 @@ void define_operator();
 /// Error for an unknown name.
 nb::object make_operator(const std::string& name);
 
+/// api::gradient of the operator: operands by flat position, attributes in the record's order, gradients of results by
+/// port. A list by operand, of PyTorch's tensors and None.
+nb::list operator_gradient(const std::string& name, const nb::list& operands, const nb::tuple& attributes,
+                           const nb::dict& result_gradients, const std::vector<bool>& wanted);
+
 }  // namespace halfstep::python

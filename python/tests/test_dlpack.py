@@ -96,8 +96,6 @@ def test_torch():
         assert np.array_equal(found.numpy(), quantized(view.numpy()))
     both = halfstep.ops.concat([x.to(torch.bfloat16)] * 2, axis=0)
     assert both.dtype == torch.bfloat16 and torch.equal(both, torch.cat([x.to(torch.bfloat16)] * 2))
-    with pytest.raises((BufferError, RuntimeError), match="grad"):
-        halfstep.ops.relu(x.clone().requires_grad_())
 
 
 def test_paddle():
