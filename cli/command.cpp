@@ -32,45 +32,6 @@ CLI::App* add_command(CLI::App& program, const std::string& name, const std::str
   return command;
 }
 
-std::optional<train::Preprocess> PreprocessOptions::given() const {
-  const bool any = std::ranges::any_of(options, [](const CLI::Option* option) { return option->count() > 0; });
-  return any ? std::optional(preprocess) : std::nullopt;
-}
-
-namespace {
-
-/// "1/255" becomes its quotient; anything else stays as it is.
-CLI::Validator fraction() {
-  return {[](std::string& text) {
-            const size_t slash = text.find('/');
-            double above = 0, below = 0;
-            if (slash == std::string::npos || !CLI::detail::lexical_cast(text.substr(0, slash), above) ||
-                !CLI::detail::lexical_cast(text.substr(slash + 1), below) || below == 0)
-              return std::string();
-            text = fmt::format("{}", above / below);
-            return std::string();
-          },
-          "NUMBER"};
-}
-
-}  // namespace
-
-void add_preprocess(CLI::App& command, PreprocessOptions& to) {
-  train::Preprocess& p = to.preprocess;
-  to.options = {
-      command.add_option("--scale", p.scale, "factor of raw values (images, csv), as in 1/255")->transform(fraction()),
-      command
-          .add_option("--mean", p.mean, "subtracted after it, one number or one for each channel: 0.485,0.456,0.406")
-          ->delimiter(',')
-          ->transform(fraction()),
-      command.add_option("--std", p.deviation, "divided by after that, as --mean")
-          ->delimiter(',')
-          ->transform(fraction()),
-      command.add_flag("--bgr", p.reverses_channels,
-                       "the network takes blue, green, red; images have red, green, blue"),
-      command.add_flag("--channels-last", p.channels_last, "the network takes [n, height, width, channels]")};
-}
-
 void add_augment(CLI::App& command, train::Augment& augment) {
   command.add_flag("--flip", augment.flip, "mirror training images left to right with probability 1/2");
   command

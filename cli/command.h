@@ -47,14 +47,22 @@ using Work = std::function<int()>;
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& summary,
                       const std::string& example, Common& common);
 
-/// What the options of preprocessing say.
-struct PreprocessOptions {
-  train::Preprocess preprocess;
-  std::vector<CLI::Option*> options;
-  /// Nothing when the user gave none.
-  std::optional<train::Preprocess> given() const;
+/// Samples, and all that is said of them: the same words for every subcommand.
+struct DataArguments {
+  std::string path;  ///< "": the embedded digits
+  api::DataOptions read;
+  train::PreprocessOptions preprocess;
 };
-void add_preprocess(CLI::App& command, PreprocessOptions& options);
+/// Adds --data, or what else `flags` names, with the options that say how samples are read.
+void add_reading(CLI::App& command, DataArguments& data, const std::string& flags);
+/// The same and how they are preprocessed.
+void add_data(CLI::App& command, DataArguments& data, const std::string& flags = "--data");
+
+/// A network and its samples.
+api::LoadedPair load_both(const std::filesystem::path& network, const DataArguments& data);
+
+/// Says on standard error what a report wants to be known.
+void print_notes(const std::vector<std::string>& notes);
 
 /// A platform, as the options say.
 struct TargetOptions {
@@ -69,6 +77,7 @@ void add_islands_option(CLI::App& command, quant::ConvertOptions& options);
 void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths);
 
 // One for each file of this folder.
+void add_data_command(CLI::App& program, Work& work);
 void add_quickstart(CLI::App& program, Work& work);
 void add_train(CLI::App& program, Work& work);
 void add_eval(CLI::App& program, Work& work);

@@ -23,17 +23,16 @@ api::LayerBits parse_bits(const std::string& text) {
 struct QuantizeArguments {
   Common common;
   std::filesystem::path model, out;
-  std::string data;
+  DataArguments data;
   TargetOptions target;
   api::QuantizeOptions quantize;
-  PreprocessOptions preprocess;
   std::vector<std::string> bits;
 };
 
 /// A prepared network with other widths needs no samples; any other is prepared and calibrated.
 api::Quantized quantized(const QuantizeArguments& arguments) {
   io::require_file_target(arguments.out);
-  const auto [network, data] = api::load_both(arguments.model, arguments.data, arguments.quantize.preprocess);
+  const auto [network, data] = load_both(arguments.model, arguments.data);
   if (api::stage_of(network) == api::Stage::prepared && !arguments.quantize.bits.empty())
     return api::change_bits(network, arguments.quantize.bits);
   return api::quantize(network, arguments.target.platform(), data, arguments.quantize, arguments.common.settings());
@@ -49,7 +48,7 @@ void add_quantize(CLI::App& program, Work& work) {
       options->common);
   command->add_option("model", options->model, "float Model, ONNX or Paddle file, or a prepared Model with --bits")
       ->required();
-  command->add_option("--calibrate", options->data, "samples to calibrate on; the embedded digits without it");
+  add_data(*command, options->data, "--data,--calibrate");
   command->add_option("--out", options->out, "file for the prepared Model")->required();
   command->add_option("--bits", options->bits,
                       "LAYERS=WEIGHTS/FEATURES: other widths for some layers, as in 'conv*=4/8'");
@@ -58,14 +57,14 @@ void add_quantize(CLI::App& program, Work& work) {
                    "so many samples travel with the prepared Model, for verify; 0: none, for privacy")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  add_preprocess(*command, options->preprocess);
   add_target(*command, options->target, options->quantize.widths);
   command->callback([options, &work] {
     work = [options] {
-      options->quantize.preprocess = options->preprocess.given();
+      options->quantize.preprocess = options->data.preprocess;
       for (const std::string& text : options->bits) options->quantize.bits.push_back(parse_bits(text));
       const api::Quantized result = quantized(*options);
       api::save(result.model, options->out);
+      print_notes(result.notes);
       if (options->common.json) {
         fmt::print("{}", report::as_json(result));
       } else {

@@ -7,11 +7,10 @@ namespace {
 
 struct QuickstartOptions {
   Common common;
-  std::string data;
+  DataArguments data;
   std::filesystem::path model;
   TargetOptions target;
   api::QuickstartRequest request;
-  PreprocessOptions preprocess;
 };
 
 std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
@@ -26,9 +25,9 @@ void print_report(const api::QuickstartReport& report, const std::filesystem::pa
   accuracy.add({"integer", shown(report.accuracy_integer), kilobytes(report.integer_bytes)});
   report::Table time({"stage", "seconds"});
   for (const auto& [stage, seconds] : report.seconds) time.add({stage, fmt::format("{:.2f}", seconds)});
-  fmt::print("\n{} on {}, {} test samples\n\n{}{}\n{}\n{}\n{}", report.platform, report.data, report.samples,
-             accuracy.text(), report::course_text(report.held_back), time.text(), report::layers_table(report.roads),
-             report::verdict(report.roads));
+  fmt::print("\n{} on {}, {} samples ({})\n\n{}{}\n{}\n{}\n{}", report.platform, report.data, report.samples,
+             report.tested, accuracy.text(), report::course_text(report.held_back), time.text(),
+             report::layers_table(report.roads), report::verdict(report.roads));
   fmt::print(
       "peak memory {:.0f} MB, digest of the trained weights {}\nwrote {}/float.safetensors, prepared.safetensors, "
       "integer.safetensors, report.json\n",
@@ -40,11 +39,11 @@ api::QuickstartReport quickstart_of(QuickstartOptions& options) {
   api::QuickstartRequest& request = options.request;
   io::require_folder_target(request.out);
   request.platform = options.target.platform();
-  request.preprocess = options.preprocess.given();
+  request.preprocess = options.data.preprocess;
   if (options.model.empty()) {
-    request.data = api::load_data(options.data);
+    request.data = api::load_data(options.data.path, io::kMaxClasses, options.data.read);
   } else {
-    auto [network, data] = api::load_both(options.model, options.data, request.preprocess);
+    auto [network, data] = load_both(options.model, options.data);
     request.network = std::move(network);
     request.data = std::move(data);
   }
@@ -65,7 +64,7 @@ void add_quickstart(CLI::App& program, Work& work) {
                   "halfstep quickstart --platform magik_t40 --weights 4 --features 4 --out magik\n"
                   "         halfstep quickstart --model resnet.onnx --data cifar10.tar.zst --scale 0.00392156863",
                   options->common);
-  command->add_option("--data", options->data, "samples; the embedded digits without it");
+  add_data(*command, options->data);
   command->add_option("--model", options->model, "float Model, ONNX or Paddle file instead of training one");
   command->add_option("--out", request.out, "folder for Models and report")->capture_default_str();
   command->add_option("--epochs", request.float_epochs, "epochs of float training")
@@ -85,11 +84,11 @@ void add_quickstart(CLI::App& program, Work& work) {
                    "so many samples travel with the prepared Model, for verify; 0: none, for privacy")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  add_preprocess(*command, options->preprocess);
   add_target(*command, options->target, request.widths);
   command->callback([options, &work] {
     work = [options] {
       const api::QuickstartReport report = quickstart_of(*options);
+      print_notes(report.notes);
       if (options->common.json) {
         fmt::print("{}", report::as_json(report));
       } else {

@@ -7,23 +7,23 @@ namespace {
 
 struct TrainArguments {
   Common common;
-  std::string data, network = "digits";
+  DataArguments data;
+  std::string network = "digits";
   std::filesystem::path model;
   api::TrainOptions train;
-  PreprocessOptions preprocess;
 };
 
 api::Trained trained(const TrainArguments& arguments) {
   io::require_folder_target(arguments.train.folder);
   api::TrainOptions options = arguments.train;
-  options.preprocess = arguments.preprocess.given();
+  options.preprocess = arguments.data.preprocess;
   options.keeps_best = !arguments.model.empty();
   if (options.keeps_best) {
-    const auto [network, data] = api::load_both(arguments.model, arguments.data, options.preprocess);
+    const auto [network, data] = load_both(arguments.model, arguments.data);
     return api::train(network, data, options, arguments.common.settings());
   }
-  const api::Dataset data = api::load_data(arguments.data);
-  const Model network = api::create_network(arguments.network, data, arguments.common.seed);
+  const api::Dataset data = api::load_data(arguments.data.path, io::kMaxClasses, arguments.data.read);
+  const Model network = api::create_network(arguments.network, data, arguments.common.seed, options.preprocess);
   return api::train(network, data, options, arguments.common.settings());
 }
 
@@ -31,6 +31,7 @@ int train_and_report(const TrainArguments& arguments) {
   const Common& common = arguments.common;
   const std::filesystem::path& out = arguments.train.folder;
   const api::Trained result = trained(arguments);
+  print_notes(result.notes);
   if (common.json) {
     fmt::print("{}", report::as_json(result));
   } else if (result.was_finished) {
@@ -49,8 +50,7 @@ void add_train(CLI::App& program, Work& work) {
   CLI::App* command =
       add_command(program, "train", "Train a network, float or prepared, on labelled samples",
                   "halfstep train --data digits.csv.gz --network digits --epochs 20 --out run1", options->common);
-  command->add_option("--data", options->data,
-                      "csv[.gz], IDX, image folder or archive, safetensors or npz; the embedded digits without it");
+  add_data(*command, options->data);
   auto* network =
       command->add_option("--network", options->network, "built-in network or .ir file")->capture_default_str();
   command
@@ -62,7 +62,6 @@ void add_train(CLI::App& program, Work& work) {
   command->add_option("--learning-rate", train.learning_rate,
                       "peak of the cosine schedule; 0.05 for float networks, 0.001 for prepared ones");
   add_augment(*command, train.augment);
-  add_preprocess(*command, options->preprocess);
   command->add_flag("--distill", train.distill,
                     "a prepared network learns from its float form, as it does where there are no labels");
   command->add_option("--out", train.folder, "folder for checkpoints and the result")->required();

@@ -9,7 +9,7 @@ struct VerifyOptions {
   Common common;
   std::vector<std::filesystem::path> paths;
   std::filesystem::path prepared, integer;
-  std::string data;
+  DataArguments data;
   api::VerifyOptions verify;
   std::string meaning = "sampled";
 };
@@ -38,8 +38,10 @@ int verify_and_report(VerifyOptions& options) {
   options.verify.all_meaning = options.meaning == "all";
   const Model prepared = api::load_stage(options.prepared, api::Stage::prepared);
   const Model integer = api::load_stage(options.integer, api::Stage::integer);
-  const api::Dataset data = api::load_data(options.data, api::classes_of(prepared));
+  const api::Dataset data = api::load_data(options.data.path, api::classes_of(prepared), options.data.read);
+  options.verify.preprocess = options.data.preprocess;
   const auto roads = api::verify(prepared, integer, data, options.verify, options.common.settings());
+  print_notes(roads.notes);
   if (options.common.json) {
     fmt::print("{}", report::as_json(roads));
   } else {
@@ -65,7 +67,7 @@ void add_verify(CLI::App& program, Work& work) {
       ->expected(0, 2);
   command->add_option("--prepared", options->prepared, "prepared Model instead of the folder's");
   command->add_option("--integer", options->integer, "integer Model instead of the folder's");
-  command->add_option("--data", options->data, "samples; the embedded digits without it");
+  add_data(*command, options->data);
   command->add_option("--inject", options->verify.inject,
                       "LAYER:INDEX: flip the top bit of that weight code in the integer program first");
   command

@@ -5,6 +5,7 @@
 // or not there.
 #pragma once
 
+#include "halfstep/api/contact_sheet.h"
 #include "halfstep/api/convert.h"
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/evaluate.h"
@@ -12,6 +13,7 @@
 #include "halfstep/api/fuzz.h"
 #include "halfstep/api/gradient.h"
 #include "halfstep/api/inspect.h"
+#include "halfstep/api/inspect_data.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/op.h"
 #include "halfstep/api/quantize.h"
@@ -27,6 +29,7 @@
 #include "halfstep/eager/call.h"
 #include "halfstep/report/converted.h"
 #include "halfstep/report/course.h"
+#include "halfstep/report/data.h"
 #include "halfstep/report/inspection.h"
 #include "halfstep/report/quantized.h"
 #include "halfstep/report/quickstart.h"

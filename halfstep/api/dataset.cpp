@@ -1,8 +1,15 @@
 #include "halfstep/api/dataset.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
 #include "halfstep/api/model.h"
 #include "halfstep/base/embedded.h"
 #include "halfstep/formats/import.h"
+#include "halfstep/io/image_set.h"
+#include "halfstep/io/split.h"
 #include "halfstep/train/network.h"
 
 namespace halfstep::api {
@@ -22,11 +29,60 @@ void require_fit(const Graph& graph, const Value& argument, const Dims& found, c
          name(argument.dtype()));
 }
 
+/// "--resize 256 --crop 224 or --size 224x224": what brings pictures to a size.
+std::string remedy_for(int64_t height, int64_t width) {
+  constexpr int64_t kSmall = 64;
+  if (height == kUnknown || width == kUnknown) return "give --size HxW, or --resize N --crop N";
+  const std::string size = fmt::format("--size {}x{} (whatever the proportion)", height, width);
+  if (height != width) return "give " + size;
+  const int64_t resize = height <= kSmall ? height : height * 8 / 7;
+  return fmt::format("give --resize {} --crop {} (short side, then the middle) or {}", resize, height, size);
+}
+
+/// Throws where a picture is smaller than what is to be cut out of it.
+void require_crop(const Dataset& data, const io::Frame& frame) {
+  for (int64_t i = 0; frame.crop > 0 && i < data.images->size(); ++i) {
+    const io::PictureSize size = data.images->size_of(i, frame);
+    if (size.height == frame.crop && size.width == frame.crop) continue;
+    io::Frame whole = frame;
+    whole.crop = 0;
+    fail("{}: '{}' has {} pixels, less than the crop of {}; add --resize {}", data.name, data.images->path(i),
+         data.images->size_of(i, whole).text(), frame.crop, frame.crop);
+  }
+}
+
+/// Throws where pictures come in several sizes, or in another one than the network takes.
+void require_sizes(const Graph& graph, const train::Samples& samples) {
+  const Dataset& data = *samples.data;
+  const io::Frame& frame = samples.preprocess.frame;
+  require_crop(data, frame);
+  const Dims found = samples.sample_dims();
+  const Dims& argument = graph.arguments().front().dims();
+  if (argument.size() != 4) return;
+  const size_t at = samples.preprocess.channels_last ? 1 : 2;
+  const int64_t height = argument[at], width = argument[at + 1];
+  const auto fits = [](int64_t extent, int64_t wanted) {
+    return extent != kUnknown && (wanted == kUnknown || extent == wanted);
+  };
+  if (fits(found[1], height) && fits(found[2], width)) return;
+  io::PictureSize least = data.images->size_of(0, frame), most = least;
+  for (int64_t i = 1; i < data.images->size(); ++i) {
+    const io::PictureSize size = data.images->size_of(i, frame);
+    least = {std::min(least.height, size.height), std::min(least.width, size.width)};
+    most = {std::max(most.height, size.height), std::max(most.width, size.width)};
+  }
+  const std::string sizes = least == most ? least.text() : fmt::format("{} to {}", least.text(), most.text());
+  const std::string takes =
+      height == kUnknown || width == kUnknown ? "one size, whichever it is" : io::PictureSize{height, width}.text();
+  fail("{}: pictures have {} pixels, network '{}' takes {}; {}", data.name, sizes, graph.name(), takes,
+       remedy_for(height, width));
+}
+
 /// Throws where the samples are not what the arguments take.
-void require_fit(const Model& model, const Dataset& data) {
+void require_fit(const Model& model, const train::Samples& samples) {
   const Graph& graph = model.graph;
-  if (graph.arguments().empty()) fail("network '{}': has no input, so that data mean nothing to it", graph.name());
-  const train::Samples samples{&data, {}, graph.arguments().front().name(), train::preprocess_of(model)};
+  const Dataset& data = *samples.data;
+  if (data.images) require_sizes(graph, samples);
   const auto extents = samples.extents(kUnknown);
   for (const Value argument : graph.arguments()) {
     const auto found = extents.find(argument.name());
@@ -66,9 +122,17 @@ void require_every_class(const Dataset& data) {
 
 }  // namespace
 
-Dataset load_data(const std::string& path, int64_t classes) {
-  if (!path.empty()) return io::load_dataset(path, classes);
-  return io::load_dataset(embedded("models/optdigits.csv.gz"), "optdigits.csv.gz", classes);
+Dataset load_data(const std::string& path, int64_t classes, const DataOptions& options) {
+  if (!path.empty()) return io::load_dataset(path, classes, options);
+  return io::load_dataset(embedded("models/optdigits.csv.gz"), "optdigits.csv.gz", classes, options);
+}
+
+Dataset make_data(const Tensors& tensors, const std::string& name, const DataOptions& options) {
+  Dataset data = io::dataset_of(tensors, name);
+  data.name = name;
+  data.form = "tensors";
+  io::choose(data, options.all, options.samples);
+  return data;
 }
 
 int64_t classes_of(const Model& model) {
@@ -76,32 +140,76 @@ int64_t classes_of(const Model& model) {
   return logits.size() == 2 && logits[1] != kUnknown ? logits[1] : io::kMaxClasses;
 }
 
-LoadedPair load_both(const std::filesystem::path& network, const std::string& data,
-                     const std::optional<train::Preprocess>& preprocess) {
+LoadedPair load_both(const std::filesystem::path& network, const std::string& data, const DataOptions& options,
+                     const train::PreprocessOptions& preprocess) {
   LoadedPair pair;
   if (formats::is_foreign(network)) {
-    pair.data = load_data(data);
+    pair.data = load_data(data, io::kMaxClasses, options);
     pair.network = load(network, pair.data, preprocess);
   } else {
     pair.network = load(network);
-    pair.data = load_data(data, classes_of(pair.network));
+    pair.data = load_data(data, classes_of(pair.network), options);
   }
   return pair;
 }
 
 train::TrainTest parts_for(const Model& model, const Dataset& data) {
-  require_fit(model, data);
+  if (model.graph.arguments().empty())
+    fail("network '{}': has no input, so that data mean nothing to it", model.graph.name());
+  train::TrainTest all{{&data, {}, {}, {}}, {&data, {}, {}, {}}};
+  all.feed(model);
+  require_fit(model, all.train);
   require_outputs(model, data);
   train::TrainTest parts = train::split(data);
   parts.feed(model);
   return parts;
 }
 
-Model create_network(const std::string& architecture, const Dataset& data, uint64_t seed) {
+namespace {
+
+/// Says of raw values as large as pixels are that nothing brings them near to what networks learn from.
+void add_range_note(const Model& model, const Dataset& data, std::vector<std::string>& notes) {
+  constexpr size_t kLooked = 64;
+  constexpr float kLarge = 10;
+  if (!data.raw || !data.has_x() || !train::preprocess_of(model).keeps_values()) return;
+  train::TrainTest parts = train::split(data);
+  parts.feed(model);
+  parts.train.indices.resize(std::min(kLooked, parts.train.indices.size()));
+  const Tensor x = parts.train.inputs(0, parts.train.size()).at(parts.train.argument);
+  const auto [least, most] = std::ranges::minmax(x.data<float>());
+  if (std::max(-least, most) <= kLarge) return;
+  notes.push_back(
+      fmt::format("{}: raw values from {} to {} go to network '{}' as they are; if it learned from others, say how: "
+                  "--preprocess imagenet, cifar10 or unit, or --scale, --mean and --std",
+                  data.name, least, most, model.graph.name()));
+}
+
+}  // namespace
+
+std::vector<std::string> notes_on(const Model& model, const Dataset& data) {
+  constexpr size_t kShown = 4;
+  std::vector<std::string> notes;
+  add_range_note(model, data, notes);
+  const auto& skipped = data.skipped();
+  if (!skipped.empty())
+    notes.push_back(fmt::format("{}: {} of {} images were left out: {}{}", data.name, skipped.size(),
+                                static_cast<size_t>(data.size()) + skipped.size(),
+                                fmt::join(std::span(skipped).first(std::min(kShown, skipped.size())), ", "),
+                                skipped.size() > kShown ? ", ..." : ""));
+  return notes;
+}
+
+Model create_network(const std::string& architecture, const Dataset& data, uint64_t seed,
+                     const train::PreprocessOptions& preprocess) {
+  if (!data.has_labels()) fail("{}: has no labels, expected some to train a new network on", data.name);
+  if (!data.has_x()) fail("{}: has named inputs, expected one tensor of samples for a new network", data.name);
   require_every_class(data);
-  Model model =
-      train::create_network(architecture, data.sample_dims(), static_cast<int64_t>(data.classes.size()), seed);
-  train::set_preprocess(model, train::natural_scale(train::split(data).train));
+  const train::Preprocess own = preprocess.on(train::natural_scale(train::split(data).train));
+  const Dims sample = data.sample_dims(own.frame);
+  if (std::ranges::find(sample, kUnknown) != sample.end())
+    fail("{}: pictures have several sizes; {}", data.name, remedy_for(kUnknown, kUnknown));
+  Model model = train::create_network(architecture, sample, static_cast<int64_t>(data.classes.size()), seed);
+  train::set_preprocess(model, own);
   return model;
 }
 

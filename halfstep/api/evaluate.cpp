@@ -6,13 +6,20 @@
 
 namespace halfstep::api {
 
-Evaluation evaluate(const Model& network, const Dataset& data, const std::optional<train::Preprocess>& preprocess,
+Evaluation evaluate(const Model& network, const Dataset& data, const EvaluateOptions& options,
                     const Settings& settings) {
+  if (options.top < 1) fail("top: found {}, expected a number of outputs", options.top);
   Model model = network;
-  if (preprocess) train::set_preprocess(model, *preprocess);
+  train::change_preprocess(model, options.preprocess);
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
-  return {stage_of(model), train::accuracy(model, parts.test, pool), train::usable(model, parts.test.size())};
+  const auto shares = train::accuracies(model, parts.test, {1, options.top}, pool);
+  Evaluation result{stage_of(model), shares[0]};
+  if (options.top > 1) result.top = shares[1];
+  result.samples = train::usable(model, parts.test.size());
+  result.tested = parts.tested;
+  result.notes = notes_on(model, data);
+  return result;
 }
 
 }  // namespace halfstep::api

@@ -3,21 +3,29 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "halfstep/api/model.h"
 #include "halfstep/train/preprocess.h"
 
 namespace halfstep::api {
 
+struct EvaluateOptions {
+  train::PreprocessOptions preprocess = {};  ///< of raw values, over the Model's own
+  int64_t top = 1;  ///< more than 1: also the share of samples whose label is among so many largest outputs
+};
+
 struct Evaluation {
   Stage stage = Stage::in_float;
   double accuracy = 0;
+  std::optional<double> top = {};  ///< where EvaluateOptions ask for it
   int64_t samples = 0;
+  std::string tested = {};              ///< which they are: "val/", "a fifth of each class", "all samples"
+  std::vector<std::string> notes = {};  ///< see notes_on
 };
 
-/// Accuracy of `network`, of any stage, on the test part of `data`. `preprocess` of raw values takes the place of the
-/// Model's own.
-Evaluation evaluate(const Model& network, const Dataset& data, const std::optional<train::Preprocess>& preprocess,
+/// Accuracy of `network`, of any stage, on the test part of `data`.
+Evaluation evaluate(const Model& network, const Dataset& data, const EvaluateOptions& options,
                     const Settings& settings);
 
 }  // namespace halfstep::api

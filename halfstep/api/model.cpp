@@ -104,7 +104,7 @@ Model load_onnx(std::span<const std::byte> bytes, const std::string& name) {
   return imported_whole(*formats::open_bytes(bytes, name), open_extents());
 }
 
-Model load(const std::filesystem::path& path, const Dataset& data, const std::optional<train::Preprocess>& preprocess) {
+Model load(const std::filesystem::path& path, const Dataset& data, const train::PreprocessOptions& preprocess) {
   if (!formats::is_foreign(path)) return load_own(path);
   const auto file = formats::open(path);
   formats::Binding binding = open_extents();
@@ -112,7 +112,7 @@ Model load(const std::filesystem::path& path, const Dataset& data, const std::op
   const formats::Summary summary = file->summary();
   const auto first = std::ranges::find_if(summary.inputs, [](const auto& port) { return !port.has_default; });
   if (first == summary.inputs.end()) return imported_whole(*file, binding);
-  const train::Samples samples{&data, {}, first->name, preprocess.value_or(train::Preprocess())};
+  const train::Samples samples{&data, {}, first->name, preprocess.on({})};
   binding.dims = closed_extents(summary, samples, kUnknown);
   if (auto model = try_import(*file, binding)) return std::move(*model);
   binding.dims = closed_extents(summary, samples, std::min(kFixedBatch, data.size()));

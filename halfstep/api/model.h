@@ -22,8 +22,7 @@ Model load_onnx(std::span<const std::byte> bytes, const std::string& name);
 
 /// The same for samples: where a foreign file cannot be translated with open extents, those of a sample are taken, and
 /// if need be a batch of at most kFixedBatch samples, which is then the only one that the Model takes.
-Model load(const std::filesystem::path& path, const Dataset& data,
-           const std::optional<train::Preprocess>& preprocess = {});
+Model load(const std::filesystem::path& path, const Dataset& data, const train::PreprocessOptions& preprocess = {});
 
 inline constexpr int64_t kFixedBatch = 16;
 

@@ -14,7 +14,7 @@ Quantized described(Model model, int64_t samples) {
   quant::Audit audit = quant::audit(model);
   quant::Platform platform = quant::platform_of(model);
   std::string preprocess = train::to_text(train::preprocess_of(model));
-  return {std::move(model), std::move(audit), std::move(platform), std::move(preprocess), samples};
+  return {std::move(model), std::move(audit), std::move(platform), std::move(preprocess), samples, {}};
 }
 
 void set_bits(Model& model, const std::vector<LayerBits>& all) {
@@ -32,7 +32,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   if (stage == Stage::integer)
     fail("network '{}' is an integer program, expected a float or prepared network", network.graph.name());
   Model model = network;
-  if (options.preprocess) train::set_preprocess(model, *options.preprocess);
+  train::change_preprocess(model, options.preprocess);
   model = quant::prepare(model, platform, options.widths);
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
@@ -42,7 +42,10 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   model.source = source_of(network, parts.train, options.stored_samples, settings.seed);
   require_same_floats(model, parts.train, pool);
   set_bits(model, options.bits);
-  return described(std::move(model), std::min(parts.train.size(), calibration.batch * calibration.batches));
+  const int64_t seen = std::min(parts.train.size(), calibration.batch * calibration.batches);
+  Quantized result = described(std::move(model), seen);
+  result.notes = notes_on(result.model, data);
+  return result;
 }
 
 Quantized change_bits(const Model& prepared, const std::vector<LayerBits>& bits) {

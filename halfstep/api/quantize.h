@@ -20,8 +20,8 @@ struct LayerBits {
 
 struct QuantizeOptions {
   quant::PrepareOptions widths = {};
-  /// From raw values (images, csv) to what the network takes; it travels with the Model. Without one the Model's own.
-  std::optional<train::Preprocess> preprocess = {};
+  /// From raw values (images, csv) to what the network takes; it travels with the Model.
+  train::PreprocessOptions preprocess = {};
   std::vector<LayerBits> bits = {};  ///< applied in order, after calibration
   int64_t stored_samples = 8;        ///< so many of the samples travel with the Model, for `verify`; 0: none
 };
@@ -29,10 +29,11 @@ struct QuantizeOptions {
 /// A prepared network and what is to be said of it.
 struct Quantized {
   Model model;
-  quant::Audit audit;           ///< conversion must be told to leave what stays in float
-  quant::Platform platform;     ///< resolved
-  std::string preprocess = {};  ///< what is done to raw values, as JSON
-  int64_t samples = 0;          ///< that the observers saw
+  quant::Audit audit;                   ///< conversion must be told to leave what stays in float
+  quant::Platform platform;             ///< resolved
+  std::string preprocess = {};          ///< what is done to raw values, as JSON
+  int64_t samples = 0;                  ///< that the observers saw
+  std::vector<std::string> notes = {};  ///< see notes_on
 };
 
 /// Prepares the float `network` for `platform` and calibrates it on the training part of `data`. Throws where the

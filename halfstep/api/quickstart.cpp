@@ -23,13 +23,15 @@ class Quickstart {
   Quickstart(const QuickstartRequest& request, const Settings& settings)
       : request_(request),
         settings_(settings),
-        start_(request.network ? given(request) : create_network("digits", request.data, settings.seed)),
+        start_(started(request, settings)),
         parts_(parts_for(start_, request.data)),
         pool_(settings.threads) {
     report_.has_accuracy = request.data.has_labels();
     report_.platform = request.platform.name;
     report_.data = request.data.name;
     report_.samples = parts_.test.size();
+    report_.tested = parts_.tested;
+    report_.notes = notes_on(start_, request.data);
   }
 
   QuickstartOutcome run() {
@@ -84,10 +86,11 @@ class Quickstart {
     if (request_.tune_epochs > 0) train::training_step(prepared, parts_.train, tune_options());
   }
 
-  static Model given(const QuickstartRequest& request) {
-    Model model = *request.network;
+  static Model started(const QuickstartRequest& request, const Settings& settings) {
+    Model model =
+        request.network ? *request.network : create_network("digits", request.data, settings.seed, request.preprocess);
     require_stage(model, Stage::in_float);
-    if (request.preprocess) train::set_preprocess(model, *request.preprocess);
+    train::change_preprocess(model, request.preprocess);
     return model;
   }
 

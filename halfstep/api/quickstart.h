@@ -21,7 +21,7 @@ struct QuickstartRequest {
   Dataset data = {};
   /// A float network, which is then not trained; without one a fresh one for the digits.
   std::optional<Model> network = {};
-  std::optional<train::Preprocess> preprocess = {};  ///< of raw values, for `network`; without one the Model's own
+  train::PreprocessOptions preprocess = {};  ///< of raw values
   Platform platform = {};
   quant::PrepareOptions widths = {};
   std::filesystem::path out = {};  ///< folder for the three Models; "": nothing is written
@@ -37,8 +37,10 @@ struct QuickstartRequest {
 
 struct QuickstartReport {
   std::string platform, data, weights_digest;
-  bool has_accuracy = true;  ///< false for data without labels
-  train::Course held_back;   ///< how fine-tuning went; empty without it
+  std::string tested;              ///< the part of the data that accuracies are of
+  std::vector<std::string> notes;  ///< see notes_on
+  bool has_accuracy = true;        ///< false for data without labels
+  train::Course held_back;         ///< how fine-tuning went; empty without it
   double accuracy_float = 0, accuracy_calibrated = 0, accuracy_finetuned = 0, accuracy_integer = 0;
   int64_t samples = 0, peak_rss_bytes = 0;
   int64_t float_bytes = 0, integer_bytes = 0;           ///< of the files; 0 where nothing is written

@@ -12,6 +12,7 @@
 namespace halfstep::api {
 
 using Dataset = io::Dataset;
+using DataOptions = io::DataOptions;
 using Platform = quant::Platform;
 
 /// What every verb that computes takes.

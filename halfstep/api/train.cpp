@@ -32,7 +32,7 @@ Trained train(const Model& given, const Dataset& data, const TrainOptions& optio
   if (options.epochs < 1) fail("epochs: found {}, expected at least 1", options.epochs);
   if (options.batch < 1) fail("batch: found {}, expected at least 1", options.batch);
   Model network = given;
-  if (options.preprocess) train::set_preprocess(network, *options.preprocess);
+  train::change_preprocess(network, options.preprocess);
   const Stage stage = stage_of(network);
   if (stage == Stage::integer)
     fail("network '{}' is an integer program, which cannot be trained; train the prepared network it came from",
@@ -46,6 +46,8 @@ Trained train(const Model& given, const Dataset& data, const TrainOptions& optio
   result.model = std::move(outcome.model);
   result.loss = outcome.loss;
   result.samples = parts.test.size();
+  result.tested = parts.tested;
+  result.notes = notes_on(network, data);
   result.first_epoch = outcome.first_epoch;
   result.epochs = options.epochs;
   result.was_finished = outcome.was_finished;

@@ -26,8 +26,8 @@ struct TrainOptions {
   std::filesystem::path folder = {};  ///< takes a checkpoint after each epoch, and the result
   bool resume = false;                ///< go on from the last checkpoint in `folder`
   bool overwrite = false;             ///< replace an earlier run in `folder`, instead of refusing to
-  /// From raw values (images, csv) to what the network takes; it travels with the Model. Without one the Model's own.
-  std::optional<train::Preprocess> preprocess = {};
+  /// From raw values (images, csv) to what the network takes; it travels with the Model.
+  train::PreprocessOptions preprocess = {};
 };
 
 struct Trained {
@@ -36,6 +36,8 @@ struct Trained {
   std::optional<double> accuracy;  ///< on the test part, with labels
   double loss = 0;                 ///< of the last epoch
   int64_t samples = 0;             ///< of the test part
+  std::string tested;              ///< what that is: "val/", "a fifth of each class"
+  std::vector<std::string> notes;  ///< see notes_on
   int64_t first_epoch = 0;         ///< epochs that were done before
   int64_t epochs = 0;
   bool was_finished = false;                   ///< nothing was left to do

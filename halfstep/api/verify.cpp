@@ -77,9 +77,11 @@ verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& 
   return verify::compare_roads(roads, source, usable, train::batch_of(roads.unquantized, 64), pool, progress);
 }
 
-verify::RoadReport verify(const Model& prepared, const Model& integer, const Dataset& data,
-                          const VerifyOptions& options, const Settings& settings) {
-  require_stage(prepared, Stage::prepared);
+verify::RoadReport verify(const Model& given, const Model& integer, const Dataset& data, const VerifyOptions& options,
+                          const Settings& settings) {
+  require_stage(given, Stage::prepared);
+  Model prepared = given;
+  train::change_preprocess(prepared, options.preprocess);
   require_stage(integer, Stage::integer);
   verify::Roads roads = roads_of(prepared, integer);
   add_engine(roads, options);
@@ -89,6 +91,7 @@ verify::RoadReport verify(const Model& prepared, const Model& integer, const Dat
   verify::RoadReport report = compare_on(roads, parts.test, pool, settings.progress);
   const verify::MeaningOptions meaning{.all = options.all_meaning, .seed = settings.seed};
   check_meaning(report, prepared, roads.integer, parts.test, meaning, pool, settings.progress);
+  report.notes = notes_on(prepared, data);
   return report;
 }
 

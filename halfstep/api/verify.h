@@ -16,9 +16,10 @@ struct VerifyOptions {
   /// "onnxruntime": a third road, that engine on the integer program as it was before; may be empty.
   std::string with = {};
   std::filesystem::path exported =
-      {};                    ///< the engine runs this ONNX file, exported from the integer program; may be empty
-  bool variants = false;     ///< also other forms of the file and the engine's optimizations; never a failure
-  bool all_meaning = false;  ///< layers against the float operators in every element of every sample
+      {};                 ///< the engine runs this ONNX file, exported from the integer program; may be empty
+  bool variants = false;  ///< also other forms of the file and the engine's optimizations; never a failure
+  train::PreprocessOptions preprocess = {};  ///< of raw values, over the prepared Model's own
+  bool all_meaning = false;                  ///< layers against the float operators in every element of every sample
 };
 
 /// Compares `prepared` and `integer` code for code on the test part of `data`, and both with the network that came in.

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "halfstep/io/file.h"
 #include "halfstep/io/idx_dataset.h"
-#include "halfstep/io/image_tree.h"
+#include "halfstep/io/image_layout.h"
+#include "halfstep/io/image_list.h"
+#include "halfstep/io/image_set.h"
 #include "halfstep/io/npz.h"
 #include "halfstep/io/safetensors.h"
+#include "halfstep/io/split.h"
 
 namespace halfstep::io {
 namespace {
@@ -31,80 +35,50 @@ std::string stem(const Path& path) {
   return name.substr(0, name.find('.', 1));
 }
 
-Dataset from_csv(Source& source, int64_t classes) {
-  LabelledData data = read_csv(source, classes);
+/// How a path is to be read.
+struct Reading {
+  std::string where;  ///< starts the messages
+  int64_t classes;
+  const DataOptions& options;
+};
+
+Dataset from_csv(Source& source, const Reading& reading) {
+  LabelledData data = read_csv(source, reading.classes, reading.options.label);
   const int64_t columns = data.x.dims()[1];
   const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(columns))));
   if (side * side == columns) data.x = data.x.reshaped({data.x.dims()[0], 1, side, side});
-  return {.x = data.x, .labels = data.labels, .classes = number_names(data.labels, classes)};
+  return {.form = "csv", .x = data.x, .labels = data.labels, .classes = std::move(data.classes)};
 }
 
-Tensor to_labels(const Tensor& raw, int64_t classes, const std::string& where) {
-  if ((raw.dtype() != DType::i32 && raw.dtype() != DType::i64 && raw.dtype() != DType::u8) || raw.dims().size() != 1)
-    fail("{}: labels: found {}, expected i32[n], i64[n] or u8[n]", where, to_string(raw.type()));
-  Tensor labels(DType::i32, raw.dims());
-  for (size_t i = 0; i < static_cast<size_t>(raw.size()); ++i) {
-    const int64_t label = raw.dtype() == DType::i32   ? raw.data<int32_t>()[i]
-                          : raw.dtype() == DType::i64 ? raw.data<int64_t>()[i]
-                                                      : raw.data<uint8_t>()[i];
-    if (label < 0 || label >= classes) fail("{}: label {} is {}, expected 0 to {}", where, i, label, classes - 1);
-    labels.data<int32_t>()[i] = static_cast<int32_t>(label);
-  }
-  return labels;
-}
-
-void require_finite(const Tensor& tensor, const std::string& name, const std::string& where) {
-  if (tensor.dtype() != DType::f32) return;
-  const auto values = tensor.data<float>();
-  if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
-    fail("{}: {}: found a value that is not finite", where, name);
-}
-
-/// Throws where the first axes, which count samples, differ.
-void require_equal_counts(const Dataset& data, const std::string& where) {
-  if (data.size() == 0) fail("{}: found no sample", where);
-  for (const auto& [name, tensor] : data.inputs) {
-    if (tensor.dims()[0] != data.size())
-      fail("{}: found {} samples of '{}' and {} of '{}'", where, tensor.dims()[0], name, data.size(),
-           data.inputs.begin()->first);
-  }
-  if (data.has_labels() && data.labels.size() != data.size())
-    fail("{}: found {} labels for {} samples", where, data.labels.size(), data.size());
-}
-
-}  // namespace
-
-Dataset dataset_of(const std::map<std::string, Tensor>& tensors, const std::string& where, int64_t classes) {
-  Dataset data;
-  if (const auto labels = tensors.find("labels"); labels != tensors.end()) {
-    data.labels = to_labels(labels->second, classes, where);
-    data.classes = number_names(data.labels, classes);
-  }
-  for (const auto& [name, tensor] : tensors) {
-    if (name == "labels") continue;
-    if (tensor.dims().empty())
-      fail("{}: {}: found {}, expected samples along a first axis", where, name, to_string(tensor.type()));
-    require_finite(tensor, name, where);
-    data.inputs[name] = tensor;
-  }
-  if (data.inputs.empty())
-    fail("{}: found no tensor of samples, expected 'x' and 'labels' or the inputs of a network", where);
-  require_equal_counts(data, where);
-  const Tensor& first = data.inputs.begin()->second;
-  if (!data.has_labels() || data.inputs.size() > 1 || !data.inputs.contains("x")) return data;
-  if ((first.dtype() != DType::f32 && first.dtype() != DType::u8) || first.dims().size() < 2)
-    fail("{}: x: found {}, expected f32 or u8 with two dims or more", where, to_string(first.type()));
-  data.x = first;
-  data.raw = first.dtype() == DType::u8;
-  data.inputs.clear();
+Dataset from_images(std::unique_ptr<const ImageTree> tree, const std::string& form, const Reading& reading) {
+  const auto paths = tree->paths();
+  if (paths.empty())
+    fail("{}: found no image, expected NAME.png or NAME.jpg, in folders named by their classes where it has any",
+         reading.where);
+  const ImageLayout layout = layout_of(paths, reading.where, reading.classes);
+  Dataset data{.form = form};
+  const auto images = std::make_shared<const ImageSet>(std::move(tree), paths, reading.where, reading.options.skip_bad);
+  describe(layout, images->kept(), data);
+  data.images = images;
   return data;
 }
 
-namespace {
+/// The images that a text beside them names.
+Dataset from_list(const Path& path, Source& source, const Reading& reading) {
+  ImageList list = read_image_list(source, reading.classes, reading.options.label);
+  const auto images = std::make_shared<const ImageSet>(std::make_unique<FolderTree>(path.parent_path()), list.paths,
+                                                       reading.where, reading.options.skip_bad);
+  Dataset data{.form = "list of images", .images = images, .classes = std::move(list.classes)};
+  if (!list.labels.defined()) return data;
+  data.labels = Tensor(DType::i32, {images->size()});
+  for (size_t i = 0; i < images->kept().size(); ++i)
+    data.labels.data<int32_t>()[i] = list.labels.data<int32_t>()[static_cast<size_t>(images->kept()[i])];
+  return data;
+}
 
-Dataset from_folder(const Path& path, int64_t classes) {
-  if (const auto images = find_idx_images(path, "train")) return load_idx_folder(*images, classes);
-  return load_images(FolderTree(path), path.string(), classes);
+Dataset from_folder(const Path& path, const Reading& reading) {
+  if (const auto images = find_idx_images(path, "train")) return load_idx_folder(*images, reading.classes);
+  return from_images(std::make_unique<FolderTree>(path), "image folder", reading);
 }
 
 std::vector<std::byte> read_all(const Open& open) {
@@ -120,34 +94,92 @@ std::vector<std::byte> read_all(const Open& open) {
   return bytes;
 }
 
-Dataset from_single_file(const Open& open, const std::string& name, int64_t classes) {
+Dataset from_single_file(const Open& open, const std::string& name, const Reading& reading);
+
+/// Images, or the one file of samples that it holds.
+Dataset from_archive(const Open& open, ArchiveForm form, const Reading& reading) {
+  auto tree = std::make_unique<ArchiveTree>(open(), form);
+  if (!tree->paths().empty() || tree->others().size() != 1)
+    return from_images(std::move(tree), "image archive", reading);
+  ArchiveReader reader(open(), form);
+  while (const auto path = reader.next()) {
+    if (!path->ends_with(tree->others().front())) continue;
+    const auto bytes = reader.contents();
+    return from_single_file([&] { return memory_source(bytes, reading.where + ": " + *path); }, *path, reading);
+  }
+  fail("{}: '{}' is gone", reading.where, tree->others().front());
+}
+
+Dataset named(Dataset data, const std::string& form) {
+  data.form = form;
+  return data;
+}
+
+Dataset from_single_file(const Open& open, const std::string& name, const Reading& reading) {
   const std::string unpacked = without_compression(name);
-  if (unpacked.ends_with(".csv")) return from_csv(*decompressed(open()), classes);
-  if (has_ending(unpacked, {".tar", ".tgz"})) return load_images(ArchiveTree(open, ArchiveForm::tar), name, classes);
-  if (name.ends_with(".zip")) return load_images(ArchiveTree(open, ArchiveForm::zip), name, classes);
-  if (name.ends_with(".safetensors")) return dataset_of(parse_safetensors(read_all(open), name).tensors, name, classes);
-  if (name.ends_with(".npz")) return dataset_of(read_npz(open()), name, classes);
+  if (unpacked.ends_with(".csv")) return from_csv(*decompressed(open()), reading);
+  if (has_ending(unpacked, {".tar", ".tgz"})) return from_archive(open, ArchiveForm::tar, reading);
+  if (name.ends_with(".zip")) return from_archive(open, ArchiveForm::zip, reading);
+  if (name.ends_with(".safetensors"))
+    return named(dataset_of(parse_safetensors(read_all(open), name).tensors, name, reading.classes), "safetensors");
+  if (name.ends_with(".npz")) return named(dataset_of(read_npz(open()), name, reading.classes), "npz");
   unsupported(
-      "{}: not a known form of data set: expected .csv or .tar, as it is or with .gz, .zst, .xz or .bz2, .zip, an IDX "
-      "images file, .safetensors, .npz or a folder of images",
+      "{}: not a known form of data set: expected .csv or .tar, as it is or with .gz, .zst, .xz or .bz2, .zip, a list "
+      "of images (.txt, .csv), an IDX images file, .safetensors, .npz or a folder of images",
       name);
+}
+
+/// Whether a file of that name lists images.
+bool is_list(const Path& path) {
+  if (!has_ending(without_compression(path.string()), {".csv", ".txt"})) return false;
+  return is_image_list(*decompressed(file_source(path)));
+}
+
+Dataset from_path(const Path& path, const Reading& reading) {
+  if (std::filesystem::is_directory(path)) return from_folder(path, reading);
+  if (path.filename().string().find("idx3") != std::string::npos) return load_idx_file(path, reading.classes);
+  if (is_list(path)) return from_list(path, *decompressed(file_source(path)), reading);
+  return from_single_file([&] { return file_source(path); }, path.string(), reading);
+}
+
+Dataset finished(Dataset data, const std::string& name, const DataOptions& options) {
+  data.name = stem(name);
+  choose(data, options.all, options.samples);
+  return data;
+}
+
+Tensor to_f32(const Tensor& pixels) {
+  Tensor result = Tensor::uninitialized(DType::f32, pixels.dims());
+  std::ranges::copy(pixels.data<uint8_t>(), result.data<float>().begin());
+  return result;
 }
 
 }  // namespace
 
-Tensor Dataset::batch(std::span<const int64_t> indices) const {
-  if (x.dtype() == DType::f32) return rows_of(x, indices);
-  Dims dims = x.dims();
-  dims[0] = static_cast<int64_t>(indices.size());
-  Tensor out(DType::f32, dims);
-  const auto each = static_cast<size_t>(size() == 0 ? 0 : x.size() / size());
-  float* to = out.data<float>().data();
-  for (const int64_t index : indices) {
-    HS_CHECK(0 <= index && index < size());
-    const size_t from = static_cast<size_t>(index) * each;
-    to = std::copy_n(x.data<uint8_t>().data() + from, each, to);
-  }
-  return out;
+int64_t Dataset::size() const {
+  if (images) return images->size();
+  return (x.defined() ? x : inputs.begin()->second).dims()[0];
+}
+
+Dims Dataset::sample_dims(const Frame& frame) const {
+  if (images) return images->sample_dims(frame);
+  Dims dims(x.dims().begin() + 1, x.dims().end());
+  if (!frame.cuts() || dims.size() != 3) return dims;
+  const PictureSize size = frame.of({dims[1], dims[2]});
+  return {dims[0], size.height, size.width};
+}
+
+Tensor Dataset::batch(std::span<const int64_t> indices, const Frame& frame) const {
+  for (const int64_t index : indices) HS_CHECK(0 <= index && index < size());
+  if (images) return to_f32(images->batch(indices, frame));
+  Tensor rows = rows_of(x, indices);
+  if (frame.cuts() && rows.dims().size() == 4) rows = frame.apply(rows, 2);
+  return rows.dtype() == DType::f32 ? rows : to_f32(rows);
+}
+
+const std::vector<std::string>& Dataset::skipped() const {
+  static const std::vector<std::string> kNone;
+  return images ? images->skipped() : kNone;
 }
 
 Tensor rows_of(const Tensor& tensor, std::span<const int64_t> indices) {
@@ -164,6 +196,14 @@ Tensor rows_of(const Tensor& tensor, std::span<const int64_t> indices) {
   return out;
 }
 
+Tensor joined(const Tensor& a, const Tensor& b) {
+  Dims dims = a.dims();
+  dims[0] += b.dims()[0];
+  Tensor both = Tensor::uninitialized(a.dtype(), dims);
+  std::copy_n(b.raw(), b.bytes(), std::copy_n(a.raw(), a.bytes(), both.raw()));
+  return both;
+}
+
 Tensor Dataset::batch_labels(std::span<const int64_t> indices) const {
   Tensor out(DType::i32, {static_cast<int64_t>(indices.size())});
   const auto to = out.data<int32_t>();
@@ -174,26 +214,17 @@ Tensor Dataset::batch_labels(std::span<const int64_t> indices) const {
   return out;
 }
 
-Dataset load_dataset(const std::filesystem::path& path, int64_t classes) {
+Dataset load_dataset(const std::filesystem::path& path, int64_t classes, const DataOptions& options) {
   std::error_code reason;
   if (!std::filesystem::exists(path, reason))
     fail("{}: {}", path.string(), reason ? system_reason(reason.value()) : "no such file or folder");
-  Dataset dataset;
-  if (std::filesystem::is_directory(path)) {
-    dataset = from_folder(path, classes);
-  } else if (path.filename().string().find("idx3") != std::string::npos) {
-    dataset = load_idx_file(path, classes);
-  } else {
-    dataset = from_single_file([&] { return file_source(path); }, path.string(), classes);
-  }
-  dataset.name = stem(path);
-  return dataset;
+  return finished(from_path(path, {path.string(), classes, options}), path, options);
 }
 
-Dataset load_dataset(std::span<const std::byte> bytes, const std::string& name, int64_t classes) {
-  Dataset dataset = from_single_file([&] { return memory_source(bytes, name); }, name, classes);
-  dataset.name = stem(name);
-  return dataset;
+Dataset load_dataset(std::span<const std::byte> bytes, const std::string& name, int64_t classes,
+                     const DataOptions& options) {
+  const Reading reading{name, classes, options};
+  return finished(from_single_file([&] { return memory_source(bytes, name); }, name, reading), name, options);
 }
 
 }  // namespace halfstep::io

@@ -30,15 +30,6 @@ LabelledData read_pair(const std::filesystem::path& images, int64_t classes) {
   return read_idx_pair(*pixels, *labels, classes);
 }
 
-Tensor joined(const Tensor& a, const Tensor& b) {
-  Dims dims = a.dims();
-  dims[0] += b.dims()[0];
-  Tensor both(a.dtype(), dims);
-  std::copy_n(a.raw(), a.bytes(), both.raw());
-  std::copy_n(b.raw(), b.bytes(), both.raw() + a.bytes());
-  return both;
-}
-
 std::vector<int64_t> range(int64_t begin, int64_t end) {
   std::vector<int64_t> numbers;
   for (int64_t i = begin; i < end; ++i) numbers.push_back(i);
@@ -46,14 +37,6 @@ std::vector<int64_t> range(int64_t begin, int64_t end) {
 }
 
 }  // namespace
-
-std::vector<std::string> number_names(const Tensor& labels, int64_t classes) {
-  const auto values = labels.data<int32_t>();
-  if (classes == kMaxClasses) classes = values.empty() ? 0 : *std::max_element(values.begin(), values.end()) + 1;
-  std::vector<std::string> names;
-  for (int64_t i = 0; i < classes; ++i) names.push_back(std::to_string(i));
-  return names;
-}
 
 std::optional<std::filesystem::path> find_idx_images(const std::filesystem::path& folder, const std::string& prefix) {
   for (const char* ending : {"", ".gz"}) {
@@ -67,7 +50,8 @@ std::optional<std::filesystem::path> find_idx_images(const std::filesystem::path
 Dataset load_idx_file(const std::filesystem::path& images, int64_t classes) {
   const LabelledData data = read_pair(images, classes);
   if (data.labels.size() == 0) fail("{}: found no sample", images.string());
-  return {.x = with_channel(data.x), .labels = data.labels, .classes = number_names(data.labels, classes)};
+  return {
+      .form = "IDX", .x = with_channel(data.x), .labels = data.labels, .classes = number_names(data.labels, classes)};
 }
 
 Dataset load_idx_folder(const std::filesystem::path& train_images, int64_t classes) {
@@ -78,7 +62,8 @@ Dataset load_idx_folder(const std::filesystem::path& train_images, int64_t class
   if (test.sample_dims() != dataset.sample_dims())
     fail("{}: found images {}, expected {} as in {}", test_images->string(), to_string(test.sample_dims()),
          to_string(dataset.sample_dims()), train_images.string());
-  dataset.split = Split{range(0, dataset.size()), range(dataset.size(), dataset.size() + test.size())};
+  dataset.split =
+      Split{range(0, dataset.size()), {}, range(dataset.size(), dataset.size() + test.size()), "the t10k files"};
   dataset.x = joined(dataset.x, test.x);
   dataset.labels = joined(dataset.labels, test.labels);
   dataset.classes = std::max(dataset.classes, test.classes, [](auto& a, auto& b) { return a.size() < b.size(); });

@@ -5,10 +5,6 @@
 
 namespace halfstep::io {
 
-/// Names of number labels, "0", "1", ...: as many as the caller expects, or as the data has where `classes` is
-/// kMaxClasses.
-std::vector<std::string> number_names(const Tensor& labels, int64_t classes);
-
 /// PREFIX-images-idx3-ubyte in `folder`, compressed or not; nothing when it is not there.
 std::optional<std::filesystem::path> find_idx_images(const std::filesystem::path& folder, const std::string& prefix);
 

@@ -1,51 +1,50 @@
-// Images in folders named by class: CLASS/NAME.png, with train/ and test/ above the classes or not.
+// Named files of images, below a folder or in an archive.
 #pragma once
 
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
 
-#include "halfstep/base/parallel.h"
 #include "halfstep/io/archive.h"
-#include "halfstep/io/dataset.h"
 
 namespace halfstep::io {
 
-/// Named images that can be gone through twice, in any order: first for their paths, then for their contents.
+/// Images that can be read in any order, from any thread.
 class ImageTree {
  public:
-  using Visit = FunctionRef<void(const std::string& path, std::span<const std::byte> bytes)>;
-
   virtual ~ImageTree() = default;
-  /// Paths of the images below the root, with '/' between their parts.
+  /// Paths of the images below the root, with '/' between their parts, sorted; those of kinds that are not read too.
   virtual std::vector<std::string> paths() const = 0;
-  virtual void visit(Visit visit) const = 0;
+  /// The file there, or its first `most` bytes. Throws where it cannot be read.
+  virtual std::vector<std::byte> contents(const std::string& path, size_t most) const = 0;
 };
 
+/// A link could lead out of the folder, in a circle, or to the same image twice; so links are not followed, and what
+/// would be an image or a class but for being one, or a pipe, is an error. Hidden files and folders do not count.
 class FolderTree : public ImageTree {
  public:
   explicit FolderTree(std::filesystem::path root) : root_(std::move(root)) {}
   std::vector<std::string> paths() const override;
-  void visit(Visit visit) const override;
+  std::vector<std::byte> contents(const std::string& path, size_t most) const override;
 
  private:
   std::filesystem::path root_;
 };
 
+/// What an archive has: its images in memory as they are stored, and the names of its other files. More than half of
+/// the machine's memory is refused.
 class ArchiveTree : public ImageTree {
  public:
-  /// `open` gives the archive from its start, each time.
-  ArchiveTree(std::function<std::unique_ptr<SeekableSource>()> open, ArchiveForm form)
-      : open_(std::move(open)), form_(form) {}
+  ArchiveTree(std::unique_ptr<SeekableSource> source, ArchiveForm form);
   std::vector<std::string> paths() const override;
-  void visit(Visit visit) const override;
+  std::vector<std::byte> contents(const std::string& path, size_t most) const override;
+  /// Files that are no images, without hidden ones.
+  const std::vector<std::string>& others() const { return others_; }
 
  private:
-  std::function<std::unique_ptr<SeekableSource>()> open_;
-  ArchiveForm form_;
+  std::map<std::string, std::vector<std::byte>> images_;
+  std::vector<std::string> others_;
 };
-
-/// Samples in path order, classes in name order, whatever the order in the tree. Images of unequal sizes are an error
-/// that names two. `where` starts the messages.
-Dataset load_images(const ImageTree& tree, const std::string& where, int64_t classes);
 
 }  // namespace halfstep::io

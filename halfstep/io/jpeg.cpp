@@ -5,10 +5,14 @@
 
 #include <jpeglib.h>
 
+#include "halfstep/io/exif.h"
 #include "halfstep/io/image.h"
+#include "halfstep/io/magic.h"
 
 namespace halfstep::io {
 namespace {
+
+constexpr int kExifMarker = JPEG_APP0 + 1;
 
 struct ErrorManager {
   jpeg_error_mgr manager;  ///< first, so that libjpeg's pointer to it is a pointer to us
@@ -40,22 +44,41 @@ void on_progress(j_common_ptr info) {
   }
 }
 
-bool read_header(jpeg_decompress_struct& decoder, ErrorManager& error, std::span<const std::byte> bytes) {
+bool read_jpeg_header(jpeg_decompress_struct& decoder, ErrorManager& error, std::span<const std::byte> bytes) {
   if (setjmp(error.jump) != 0) return false;
   jpeg_create_decompress(&decoder);
   jpeg_mem_src(&decoder, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  jpeg_save_markers(&decoder, kExifMarker, 0xFFFF);
   jpeg_read_header(&decoder, TRUE);
   return true;
 }
 
-bool read_pixels(jpeg_decompress_struct& decoder, ErrorManager& error, uint8_t* to, size_t row_bytes) {
+/// c * k / 255, rounded.
+uint8_t scaled(int c, int k) {
+  const int product = c * k + 128;
+  return static_cast<uint8_t>((product + (product >> 8)) >> 8);
+}
+
+/// From what printers lay over each other, stored inverted as Adobe does and everyone since, to what is left of light.
+void inks_to_rgb(const uint8_t* inks, int64_t width, uint8_t* to) {
+  for (const uint8_t* end = inks + 4 * width; inks < end; inks += 4) {
+    for (int c = 0; c < 3; ++c) *to++ = static_cast<uint8_t>(inks[3] - scaled(255 - inks[c], inks[3]));
+  }
+}
+
+/// `inks` has room for a row of an image of four components.
+bool read_jpeg_pixels(jpeg_decompress_struct& decoder, ErrorManager& error, uint8_t* to, uint8_t* inks) {
   if (setjmp(error.jump) != 0) return false;
-  decoder.out_color_space = decoder.num_components == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  const int components = decoder.num_components;
+  decoder.out_color_space = components == 1 ? JCS_GRAYSCALE : components == 3 ? JCS_RGB : JCS_CMYK;
   decoder.dct_method = JDCT_ISLOW;  // the exact integer transform: the same pixels on every CPU
   jpeg_start_decompress(&decoder);
+  const size_t row_bytes = size_t{decoder.output_width} * (components == 1 ? 1 : 3);
   while (decoder.output_scanline < decoder.output_height) {
-    JSAMPROW row = to + decoder.output_scanline * row_bytes;
+    uint8_t* out = to + decoder.output_scanline * row_bytes;
+    JSAMPROW row = components == 4 ? inks : out;
     jpeg_read_scanlines(&decoder, &row, 1);
+    if (components == 4) inks_to_rgb(inks, decoder.output_width, out);
   }
   jpeg_finish_decompress(&decoder);
   return true;
@@ -82,20 +105,42 @@ class Jpeg {
   jpeg_progress_mgr progress_{};
 };
 
+int orientation_of(const jpeg_decompress_struct& decoder) {
+  constexpr size_t kName = 6;  // "Exif" and two zeros
+  for (auto marker = decoder.marker_list; marker != nullptr; marker = marker->next) {
+    const std::span data(reinterpret_cast<const std::byte*>(marker->data), marker->data_length);
+    if (starts_with(data, {'E', 'x', 'i', 'f', 0, 0})) return exif_orientation(data.subspan(kName));
+  }
+  return 1;
+}
+
+ImageHeader jpeg_info_of(Jpeg& jpeg, std::span<const std::byte> bytes, const std::string& name) {
+  if (!read_jpeg_header(jpeg.decoder, jpeg.error, bytes)) fail("{}: damaged JPEG image: {}", name, jpeg.error.message);
+  const int components = jpeg.decoder.num_components;
+  const ImageHeader header{
+      {jpeg.decoder.image_height, jpeg.decoder.image_width}, components == 1 ? 1 : 3, orientation_of(jpeg.decoder)};
+  if (header.size.height * header.size.width > kMaxPixels)
+    fail("{}: found {} pixels, expected at most {}", name, header.size.text(), kMaxPixels);
+  if (components != 1 && components != 3 && components != 4)
+    unsupported("{}: JPEG images of {} components are not supported, expected grey, colour or four inks", name,
+                components);
+  return header;
+}
+
 }  // namespace
+
+ImageHeader jpeg_header(std::span<const std::byte> bytes, const std::string& name) {
+  Jpeg jpeg;
+  return jpeg_info_of(jpeg, bytes, name);
+}
 
 Tensor decode_jpeg(std::span<const std::byte> bytes, const std::string& name) {
   Jpeg jpeg;
-  if (!read_header(jpeg.decoder, jpeg.error, bytes)) fail("{}: damaged JPEG image: {}", name, jpeg.error.message);
-  const int64_t height = jpeg.decoder.image_height, width = jpeg.decoder.image_width;
-  const int components = jpeg.decoder.num_components;
-  if (height * width > kMaxPixels)
-    fail("{}: found {} x {} pixels, expected at most {}", name, width, height, kMaxPixels);
-  if (components != 1 && components != 3)
-    unsupported("{}: JPEG images of {} components are not supported, expected grey or colour", name, components);
+  const auto [size, channels, orientation] = jpeg_info_of(jpeg, bytes, name);
   jpeg.watch_progress();
-  Tensor image(DType::u8, {height, width, components});
-  if (!read_pixels(jpeg.decoder, jpeg.error, image.data<uint8_t>().data(), static_cast<size_t>(width * components)))
+  Tensor image(DType::u8, {size.height, size.width, channels});
+  std::vector<uint8_t> inks(jpeg.decoder.num_components == 4 ? static_cast<size_t>(4 * size.width) : 0);
+  if (!read_jpeg_pixels(jpeg.decoder, jpeg.error, image.data<uint8_t>().data(), inks.data()))
     fail("{}: damaged JPEG image: {}", name, jpeg.error.message);
   return image;
 }

@@ -5,6 +5,7 @@
 #include <csetjmp>
 #include <cstdio>
 
+#include "halfstep/io/exif.h"
 #include "halfstep/io/image.h"
 
 namespace halfstep::io {
@@ -31,7 +32,7 @@ void on_read(png_structp png, png_bytep to, size_t count) {
 }
 
 /// Reads the header and asks for 8-bit grey or RGB. False when the image is damaged.
-bool read_header(png_structp png, png_infop info) {
+bool read_png_header(png_structp png, png_infop info) {
   constexpr png_uint_32 kMaxExtent = 1U << 15;
   constexpr png_alloc_size_t kMaxChunk = size_t{1} << 24;
   if (setjmp(png_jmpbuf(png)) != 0) return false;
@@ -47,7 +48,7 @@ bool read_header(png_structp png, png_infop info) {
   return true;
 }
 
-bool read_pixels(png_structp png, png_bytepp rows) {
+bool read_png_pixels(png_structp png, png_bytepp rows) {
   if (setjmp(png_jmpbuf(png)) != 0) return false;
   png_read_image(png, rows);
   png_read_end(png, nullptr);
@@ -77,23 +78,51 @@ class Png {
   png_infop info_;
 };
 
+ImageHeader png_info_of(const Png& png, const PngReader& reader, const std::string& name) {
+  if (!read_png_header(png.png(), png.info())) fail("{}: damaged PNG image: {}", name, reader.message.data());
+  ImageHeader header{{png_get_image_height(png.png(), png.info()), png_get_image_width(png.png(), png.info())},
+                     png_get_channels(png.png(), png.info())};
+  if (header.size.height * header.size.width > kMaxPixels)
+    fail("{}: found {} pixels, expected at most {}", name, header.size.text(), kMaxPixels);
+  png_uint_32 count = 0;
+  png_bytep exif = nullptr;
+  if (png_get_eXIf_1(png.png(), png.info(), &count, &exif) != 0)
+    header.orientation = exif_orientation({reinterpret_cast<const std::byte*>(exif), count});
+  return header;
+}
+
 }  // namespace
+
+ImageHeader png_header(std::span<const std::byte> bytes, const std::string& name) {
+  PngReader reader{bytes};
+  return png_info_of(Png(reader), reader, name);
+}
 
 Tensor decode_png(std::span<const std::byte> bytes, const std::string& name) {
   PngReader reader{bytes};
   const Png png(reader);
-  if (!read_header(png.png(), png.info())) fail("{}: damaged PNG image: {}", name, reader.message.data());
-  const int64_t height = png_get_image_height(png.png(), png.info()),
-                width = png_get_image_width(png.png(), png.info());
-  const int64_t channels = png_get_channels(png.png(), png.info());
-  if (height * width > kMaxPixels)
-    fail("{}: found {} x {} pixels, expected at most {}", name, width, height, kMaxPixels);
-  HS_CHECK(png_get_rowbytes(png.png(), png.info()) == static_cast<size_t>(width * channels));
-  Tensor image(DType::u8, {height, width, channels});
+  const auto [size, channels, orientation] = png_info_of(png, reader, name);
+  HS_CHECK(png_get_rowbytes(png.png(), png.info()) == static_cast<size_t>(size.width * channels));
+  Tensor image(DType::u8, {size.height, size.width, channels});
   std::vector<png_bytep> rows;
-  for (int64_t y = 0; y < height; ++y) rows.push_back(image.data<uint8_t>().data() + y * width * channels);
-  if (!read_pixels(png.png(), rows.data())) fail("{}: damaged PNG image: {}", name, reader.message.data());
+  for (int64_t y = 0; y < size.height; ++y) rows.push_back(image.data<uint8_t>().data() + y * size.width * channels);
+  if (!read_png_pixels(png.png(), rows.data())) fail("{}: damaged PNG image: {}", name, reader.message.data());
   return image;
+}
+
+std::vector<std::byte> encode_png(const Tensor& image) {
+  png_image description{};
+  description.version = PNG_IMAGE_VERSION;
+  description.height = static_cast<png_uint_32>(image.dims()[0]);
+  description.width = static_cast<png_uint_32>(image.dims()[1]);
+  description.format = image.dims()[2] == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  const uint8_t* pixels = image.data<uint8_t>().data();
+  png_alloc_size_t size = 0;
+  HS_CHECK(png_image_write_to_memory(&description, nullptr, &size, 0, pixels, 0, nullptr) != 0);
+  std::vector<std::byte> bytes(size);
+  HS_CHECK(png_image_write_to_memory(&description, bytes.data(), &size, 0, pixels, 0, nullptr) != 0);
+  bytes.resize(size);
+  return bytes;
 }
 
 }  // namespace halfstep::io

@@ -24,6 +24,7 @@ std::string as_json(const api::Quantized& quantized) {
   json.update(to_json(quantized.audit));
   json["samples"] = quantized.samples;
   json["preprocess"] = quantized.preprocess;
+  json["notes"] = quantized.notes;
   json["record"] = quantized.platform.text;
   return to_text(json);
 }

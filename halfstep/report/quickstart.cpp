@@ -11,6 +11,8 @@ std::string as_json(const api::QuickstartReport& report) {
   nlohmann::ordered_json json;
   json["platform"] = report.platform;
   json["data"] = report.data;
+  json["tested"] = report.tested;
+  json["notes"] = report.notes;
   if (report.has_accuracy)
     json["accuracy"] = {{"float", report.accuracy_float},
                         {"calibrated", report.accuracy_calibrated},

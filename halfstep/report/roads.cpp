@@ -242,6 +242,7 @@ nlohmann::ordered_json to_json(const verify::RoadReport& report) {
   json["cosine"] = report.cosine;
   if (report.agreement) json["agreement"] = *report.agreement;
   if (!report.unchecked.empty()) json["meaning_unchecked"] = report.unchecked;
+  json["notes"] = report.notes;
   if (report.floats) json["floats"] = json_of(*report.floats);
   json["layers"] = nlohmann::ordered_json::array();
   for (const auto& layer : report.layers) json["layers"].push_back(json_of(layer, has_engine(report)));

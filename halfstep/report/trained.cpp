@@ -11,7 +11,8 @@ namespace {
 
 std::string accuracy_text(const api::Trained& trained) {
   if (!trained.accuracy) return fmt::format("{} samples without labels, ", trained.samples);
-  return fmt::format("accuracy {:.2f} % of {} test samples, ", 100 * *trained.accuracy, trained.samples);
+  return fmt::format("accuracy {:.2f} % of {} samples ({}), ", 100 * *trained.accuracy, trained.samples,
+                     trained.tested);
 }
 
 /// What the samples said that were held back, epoch by epoch.
@@ -52,6 +53,8 @@ std::string as_json(const api::Trained& trained) {
                                  {"accuracy", trained.accuracy ? nlohmann::ordered_json(*trained.accuracy) : nullptr},
                                  {"loss", trained.loss},
                                  {"samples", trained.samples},
+                                 {"tested", trained.tested},
+                                 {"notes", trained.notes},
                                  {"first_epoch", trained.first_epoch},
                                  {"epochs", trained.epochs},
                                  {"was_finished", trained.was_finished},

@@ -44,19 +44,46 @@ std::vector<int64_t> largest_of_rows(const Tensor& logits) {
   return largest;
 }
 
-double accuracy(const Model& model, const Samples& samples, ThreadPool& pool) {
+namespace {
+
+/// How many outputs of a row come before that of each label: larger ones, and equal ones further ahead. Where
+/// the label's is no number, all do.
+std::vector<int64_t> ranks_of(const Tensor& logits, const Tensor& labels) {
+  const int64_t rows = labels.size(), columns = rows == 0 ? 0 : logits.size() / rows;
+  std::vector<int64_t> ranks;
+  for (int64_t r = 0; r < rows; ++r) {
+    const auto row = logits.data<float>().subspan(static_cast<size_t>(r * columns), static_cast<size_t>(columns));
+    const auto label = static_cast<size_t>(labels.data<int32_t>()[static_cast<size_t>(r)]);
+    int64_t rank = 0;
+    for (size_t i = 0; i < row.size(); ++i)
+      rank += !(row[i] < row[label]) && (row[i] != row[label] || i < label) ? 1 : 0;
+    ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+}  // namespace
+
+std::vector<double> accuracies(const Model& model, const Samples& samples, const std::vector<int64_t>& most,
+                               ThreadPool& pool) {
   if (!samples.data->has_labels()) fail("{}: has no labels, accuracy needs them", samples.data->name);
-  const int64_t batch = batch_of(model, 128), end = usable(model, samples.size());
+  const int64_t batch = evaluation_batch(model, samples), end = usable(model, samples.size());
   BatchRunner runner(evaluation_form(model), {}, pool);
   const std::string& output = model.graph.body().output_names().front();
-  int64_t right = 0;
+  std::vector<double> right(most.size());
   for (int64_t begin = 0; begin < end; begin += batch) {
     const int64_t count = std::min(batch, end - begin);
-    const auto predicted = largest_of_rows(runner.run(samples.inputs(begin, count)).at(output));
-    const Tensor labels = samples.labels(begin, count);
-    for (size_t i = 0; i < predicted.size(); ++i) right += predicted[i] == labels.data<int32_t>()[i] ? 1 : 0;
+    const Tensor logits = runner.run(samples.inputs(begin, count)).at(output);
+    for (const int64_t rank : ranks_of(logits, samples.labels(begin, count))) {
+      for (size_t i = 0; i < most.size(); ++i) right[i] += rank < most[i] ? 1 : 0;
+    }
   }
-  return end == 0 ? 0.0 : static_cast<double>(right) / static_cast<double>(end);
+  for (double& share : right) share = end == 0 ? 0.0 : share / static_cast<double>(end);
+  return right;
+}
+
+double accuracy(const Model& model, const Samples& samples, ThreadPool& pool) {
+  return accuracies(model, samples, {1}, pool).front();
 }
 
 }  // namespace halfstep::train

@@ -28,6 +28,9 @@ class BatchRunner {
 
 /// Share of samples whose largest output (the first of equals) is their label. Throws without labels.
 double accuracy(const Model& model, const Samples& samples, ThreadPool& pool);
+/// Share of samples whose label is among the `most` largest outputs, for each of `most`.
+std::vector<double> accuracies(const Model& model, const Samples& samples, const std::vector<int64_t>& most,
+                               ThreadPool& pool);
 
 /// Position of the largest element of each row; the first of equals.
 std::vector<int64_t> largest_of_rows(const Tensor& logits);

@@ -45,7 +45,7 @@ HeldBack parts_of(const Model& model, const Samples& samples, const FitOptions& 
 
 Model step_graph(const Model& model, const Samples& train, const FitOptions& options, const Spreads& spreads) {
   if (options.augment.any())
-    options.augment.check(train.data->x.defined() ? train.data->sample_dims() : Dims(), train.data->name);
+    options.augment.check(train.data->has_x() ? train.sample_dims() : Dims(), train.data->name);
   const int64_t batch = batch_for(model, train, options.batch);
   return training_graph(model, train.extents(batch), loss_for(train, options), spreads, options.optimizer);
 }

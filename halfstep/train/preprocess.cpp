@@ -41,21 +41,75 @@ void reverse_channels(Tensor& batch) {
   }
 }
 
-std::vector<float> numbers(const nlohmann::json& json, const char* key, const std::string& where) {
-  std::vector<float> list;
-  if (!json.contains(key)) return list;
-  if (!json[key].is_array()) fail("{}: {}: expected a list of numbers", where, key);
-  for (const auto& value : json[key]) {
-    if (!value.is_number()) fail("{}: {}: expected a list of numbers", where, key);
-    list.push_back(value.get<float>());
+/// Members of an object, each of a kind.
+class Members {
+ public:
+  Members(const std::string& text, const std::string& where)
+      : json_(nlohmann::json::parse(text, nullptr, false)), where_(where) {
+    if (!json_.is_object()) fail("{}: found no JSON object", where);
   }
-  return list;
-}
 
-bool flag(const nlohmann::json& json, const char* key, const std::string& where) {
-  if (!json.contains(key)) return false;
-  if (!json[key].is_boolean()) fail("{}: {}: expected true or false", where, key);
-  return json[key].get<bool>();
+  std::optional<std::vector<float>> numbers(const char* key) const {
+    const auto* list = find(key);
+    if (list == nullptr) return std::nullopt;
+    if (!list->is_array()) fail("{}: {}: expected a list of numbers", where_, key);
+    std::vector<float> values;
+    for (const auto& value : *list) {
+      if (!value.is_number()) fail("{}: {}: expected a list of numbers", where_, key);
+      values.push_back(value.get<float>());
+    }
+    return values;
+  }
+
+  template <class T>
+  std::optional<T> value(const char* key) const {
+    const auto* found = find(key);
+    if (found == nullptr) return std::nullopt;
+    constexpr bool kIsFlag = std::is_same_v<T, bool>, kIsText = std::is_same_v<T, std::string>;
+    constexpr bool kIsWhole = std::is_integral_v<T> && !kIsFlag;
+    if (!(kIsFlag    ? found->is_boolean()
+          : kIsText  ? found->is_string()
+          : kIsWhole ? found->is_number_integer()
+                     : found->is_number()))
+      fail("{}: {}: expected {}", where_, key,
+           kIsFlag    ? "true or false"
+           : kIsText  ? "a name"
+           : kIsWhole ? "a whole number"
+                      : "a number");
+    return found->template get<T>();
+  }
+
+  std::optional<io::PictureSize> size(const char* key) const {
+    const auto sides = numbers(key);
+    if (!sides) return std::nullopt;
+    if (sides->size() != 2) fail("{}: {}: expected [height, width]", where_, key);
+    return io::PictureSize{static_cast<int64_t>((*sides)[0]), static_cast<int64_t>((*sides)[1])};
+  }
+
+ private:
+  const nlohmann::json* find(const char* key) const {
+    const auto found = json_.find(key);
+    return found == json_.end() ? nullptr : &*found;
+  }
+
+  nlohmann::json json_;
+  const std::string& where_;
+};
+
+Preprocess preset_of(const std::string& name) {
+  const Preprocess unit{.scale = 1.0F / 255};
+  if (name == "unit") return unit;
+  Preprocess result = unit;
+  if (name == "imagenet") {
+    result.mean = {0.485F, 0.456F, 0.406F};
+    result.deviation = {0.229F, 0.224F, 0.225F};
+  } else if (name == "cifar10") {
+    result.mean = {0.4914F, 0.4822F, 0.4465F};
+    result.deviation = {0.2470F, 0.2435F, 0.2616F};
+  } else {
+    fail("preprocess: found '{}', expected imagenet, cifar10 or unit", name);
+  }
+  return result;
 }
 
 void check(const Preprocess& p, const std::string& where) {
@@ -66,6 +120,7 @@ void check(const Preprocess& p, const std::string& where) {
     fail("{}: std: expected numbers above 0", where);
   if (p.mean.size() > 1 && p.deviation.size() > 1 && p.mean.size() != p.deviation.size())
     fail("{}: found {} numbers for mean and {} for std", where, p.mean.size(), p.deviation.size());
+  p.frame.check(where);
 }
 
 }  // namespace
@@ -92,27 +147,66 @@ Tensor Preprocess::apply(Tensor batch) const {
   return channels_last && dims.size() == 4 ? to_channels_last(batch) : batch;
 }
 
+Preprocess PreprocessOptions::on(const Preprocess& own) const {
+  Preprocess result = own;
+  if (preset || scale || mean || deviation) {
+    const Preprocess values = preset ? preset_of(*preset) : Preprocess();
+    result.scale = scale.value_or(values.scale);
+    result.mean = mean.value_or(values.mean);
+    result.deviation = deviation.value_or(values.deviation);
+  }
+  result.reverses_channels = reverses_channels.value_or(own.reverses_channels);
+  result.channels_last = channels_last.value_or(own.channels_last);
+  if (resize || crop || size) {
+    result.frame.resize = resize.value_or(0);
+    result.frame.crop = crop.value_or(0);
+    result.frame.size = size.value_or(io::PictureSize());
+  }
+  result.frame.ignores_orientation = ignores_orientation.value_or(own.frame.ignores_orientation);
+  check(result, "preprocessing");
+  return result;
+}
+
+PreprocessOptions parse_preprocess_options(const std::string& text, const std::string& where) {
+  const Members members(text, where);
+  return {.preset = members.value<std::string>("preset"),
+          .scale = members.value<float>("scale"),
+          .mean = members.numbers("mean"),
+          .deviation = members.numbers("std"),
+          .reverses_channels = members.value<bool>("bgr"),
+          .channels_last = members.value<bool>("channels_last"),
+          .resize = members.value<int64_t>("resize"),
+          .crop = members.value<int64_t>("crop"),
+          .size = members.size("size"),
+          .ignores_orientation = members.value<bool>("ignore_orientation")};
+}
+
 std::string to_text(const Preprocess& p) {
-  return nlohmann::ordered_json({{"scale", p.scale},
-                                 {"mean", p.mean},
-                                 {"std", p.deviation},
-                                 {"reverse_channels", p.reverses_channels},
-                                 {"channels_last", p.channels_last}})
-      .dump();
+  nlohmann::ordered_json json;
+  if (p.frame.size.height > 0) json["size"] = {p.frame.size.height, p.frame.size.width};
+  if (p.frame.resize > 0) json["resize"] = p.frame.resize;
+  if (p.frame.crop > 0) json["crop"] = p.frame.crop;
+  if (p.frame.ignores_orientation) json["ignore_orientation"] = true;
+  json["scale"] = p.scale;
+  json["mean"] = p.mean;
+  json["std"] = p.deviation;
+  json["reverse_channels"] = p.reverses_channels;
+  json["channels_last"] = p.channels_last;
+  return json.dump();
 }
 
 Preprocess parse_preprocess(const std::string& text, const std::string& where) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) fail("{}: found no JSON object", where);
+  const Members members(text, where);
   Preprocess p;
-  if (json.contains("scale")) {
-    if (!json["scale"].is_number()) fail("{}: scale: expected a number", where);
-    p.scale = json["scale"].get<float>();
-  }
-  p.mean = numbers(json, "mean", where);
-  p.deviation = numbers(json, "std", where);
-  p.reverses_channels = flag(json, "reverse_channels", where);
-  p.channels_last = flag(json, "channels_last", where);
+  p.scale = members.value<float>("scale").value_or(1.0F);
+  p.mean = members.numbers("mean").value_or(p.mean);
+  p.deviation = members.numbers("std").value_or(p.deviation);
+  p.reverses_channels = members.value<bool>("reverse_channels").value_or(false);
+  p.channels_last = members.value<bool>("channels_last").value_or(false);
+  p.frame.size = members.size("size").value_or(io::PictureSize());
+  p.frame.resize = members.value<int64_t>("resize").value_or(0);
+  p.frame.crop = members.value<int64_t>("crop").value_or(0);
+  p.frame.ignores_orientation = members.value<bool>("ignore_orientation").value_or(false);
   check(p, where);
   return p;
 }
@@ -120,6 +214,11 @@ Preprocess parse_preprocess(const std::string& text, const std::string& where) {
 void set_preprocess(Model& model, const Preprocess& preprocess) {
   check(preprocess, "preprocessing");
   model.notes[kNote] = to_text(preprocess);
+}
+
+void change_preprocess(Model& model, const PreprocessOptions& options) {
+  const Preprocess own = preprocess_of(model), changed = options.on(own);
+  if (!(changed == own)) set_preprocess(model, changed);
 }
 
 Preprocess preprocess_of(const Model& model) {

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
+#include "halfstep/io/image_set.h"
+#include "halfstep/io/split.h"
 #include "halfstep/ir/hash.h"
 
 namespace halfstep::train {
@@ -19,21 +20,17 @@ std::vector<int64_t> chosen(const std::vector<int64_t>& indices, int64_t begin, 
   return rows;
 }
 
-io::Split stratified(const io::Dataset& data) {
-  constexpr uint64_t kSplitSeed = 2026;  // fixed: every run, whatever its seed, tests on the same samples
-  std::vector<std::vector<int64_t>> members(data.classes.size());
-  const auto labels = data.labels.data<int32_t>();
-  for (size_t i = 0; i < labels.size(); ++i) members[static_cast<size_t>(labels[i])].push_back(static_cast<int64_t>(i));
-  io::Split parts;
-  for (size_t label = 0; label < members.size(); ++label) {
-    const auto order = Random(kSplitSeed, label).permutation(static_cast<int64_t>(members[label].size()));
-    const size_t train = (members[label].size() * 4 + 2) / 5;
-    for (size_t i = 0; i < order.size(); ++i)
-      (i < train ? parts.train : parts.test).push_back(members[label][static_cast<size_t>(order[i])]);
-  }
-  std::sort(parts.train.begin(), parts.train.end());
-  std::sort(parts.test.begin(), parts.test.end());
-  return parts;
+/// [c, h, w] of what an argument [n, c, h, w] takes, or [n, h, w, c] with channels last; nothing for any other.
+Dims picture_dims(const Dims& argument, bool channels_last) {
+  if (argument.size() != 4) return {};
+  return channels_last ? Dims{argument[3], argument[1], argument[2]} : Dims{argument[1], argument[2], argument[3]};
+}
+
+/// Whether raw rows of these extents are samples of those of a network, one number behind the other.
+bool are_rows_of(const Dims& found, const Dims& expected) {
+  const auto is_known = [](int64_t extent) { return extent != kUnknown; };
+  return found != expected && !expected.empty() && std::ranges::all_of(expected, is_known) &&
+         count_elements(found) == count_elements(expected);
 }
 
 }  // namespace
@@ -43,11 +40,20 @@ Tensors Samples::inputs(int64_t begin, int64_t count, const std::vector<int64_t>
   const std::vector<int64_t> rows = chosen(indices, begin, count, order);
   Tensors inputs;
   for (const auto& [name, tensor] : data->inputs) inputs.emplace(name, io::rows_of(tensor, rows));
-  if (!data->x.defined()) return inputs;
-  Tensor x = data->batch(rows);
+  if (!data->has_x()) return inputs;
+  Tensor x = data->batch(rows, data->raw ? preprocess.frame : io::Frame());
+  if (data->images) {
+    const int64_t next = begin + count, more = std::min(count, size() - next);
+    if (more > 0) data->images->read_ahead(chosen(indices, next, more, order), preprocess.frame);
+  }
+  if (!shape.empty()) x = x.reshaped({count, shape[0], shape[1], shape[2]});
   if (augmentation.how.any()) x = augmentation.how.apply(x, augmentation.seed, augmentation.step);
   inputs.emplace(argument, data->raw ? preprocess.apply(std::move(x)) : std::move(x));
   return inputs;
+}
+
+Dims Samples::sample_dims() const {
+  return shape.empty() ? data->sample_dims(data->raw ? preprocess.frame : io::Frame()) : shape;
 }
 
 std::map<std::string, Dims> Samples::extents(int64_t count) const {
@@ -57,7 +63,7 @@ std::map<std::string, Dims> Samples::extents(int64_t count) const {
     extents.emplace(name, std::move(sample));
   };
   for (const auto& [name, tensor] : data->inputs) add(name, {tensor.dims().begin() + 1, tensor.dims().end()});
-  if (data->x.defined()) add(argument, data->raw ? preprocess.sample_dims(data->sample_dims()) : data->sample_dims());
+  if (data->has_x()) add(argument, data->raw ? preprocess.sample_dims(sample_dims()) : sample_dims());
   return extents;
 }
 
@@ -66,27 +72,34 @@ Tensor Samples::labels(int64_t begin, int64_t count, const std::vector<int64_t>*
 }
 
 TrainTest split(const io::Dataset& data) {
-  if (!data.has_labels()) {
-    std::vector<int64_t> all(static_cast<size_t>(data.size()));
-    std::iota(all.begin(), all.end(), int64_t{0});
-    return {{&data, all, {}, {}}, {&data, all, {}, {}}};
-  }
-  io::Split parts = data.split ? *data.split : stratified(data);
-  if (parts.train.empty() || parts.test.empty())
-    fail("{}: {} samples cannot be split into a training and a test part", data.name, data.size());
-  return {{&data, std::move(parts.train), {}, {}}, {&data, std::move(parts.test), {}, {}}};
+  io::Split parts = io::parts_of(data);
+  TrainTest result{{&data, std::move(parts.train), {}, {}}, {&data, std::move(parts.test), {}, {}}, parts.tested};
+  result.train.validation = std::move(parts.val);
+  return result;
 }
 
 void TrainTest::feed(const Model& model) {
+  const Value argument = model.graph.arguments().front();
   for (Samples* samples : {&train, &test}) {
-    samples->argument = model.graph.arguments().front().name();
+    const io::Dataset& data = *samples->data;
+    samples->argument = argument.name();
     samples->preprocess = preprocess_of(model);
+    const Dims wanted = picture_dims(argument.dims(), samples->preprocess.channels_last);
+    if (data.images && !wanted.empty() && (wanted[0] == 1 || wanted[0] == 3))
+      samples->preprocess.frame.channels = wanted[0];
+    if (data.x.defined() && data.raw && data.x.dtype() == DType::f32 && are_rows_of(data.sample_dims(), wanted))
+      samples->shape = wanted;
   }
 }
 
 HeldBack hold_back(const Samples& samples, int64_t at_once, uint64_t seed) {
   constexpr int64_t kShare = 10, kFew = 100, kFewShare = 4, kMost = 5000;
   constexpr uint64_t kStream = uint64_t{3} << 62;  // apart from shuffling, which counts epochs, and from augmentation
+  if (!samples.validation.empty()) {
+    HeldBack parts{samples, samples};
+    parts.held_back.indices = samples.validation;
+    return parts;
+  }
   const int64_t size = samples.size();
   const int64_t wanted = std::min(kMost, std::max(size / kShare, std::min(kFew, size / kFewShare)));
   const int64_t held_back = std::max<int64_t>(1, wanted / at_once) * at_once;
@@ -106,12 +119,17 @@ HeldBack hold_back(const Samples& samples, int64_t at_once, uint64_t seed) {
 
 std::string content_digest(const Samples& samples) {
   detail::Hash hash;
+  std::vector<int64_t> indices = samples.indices;
+  indices.insert(indices.end(), samples.validation.begin(), samples.validation.end());
   const auto add = [&](const std::string& name, const Tensor& tensor) {
     if (!tensor.defined()) return;
     hash.update(name + ": " + to_string(tensor.type()) + "\n");
     const size_t each = tensor.bytes() / static_cast<size_t>(tensor.dims()[0]);
-    for (const int64_t index : samples.indices) hash.update({tensor.raw() + static_cast<size_t>(index) * each, each});
+    for (const int64_t index : indices) hash.update({tensor.raw() + static_cast<size_t>(index) * each, each});
   };
+  if (samples.data->images) {
+    for (const int64_t index : indices) hash.update(samples.data->images->file(index));
+  }
   add(samples.argument, samples.data->x);
   for (const auto& [name, tensor] : samples.data->inputs) add(name, tensor);
   add("labels", samples.data->labels);
@@ -121,6 +139,7 @@ std::string content_digest(const Samples& samples) {
 Preprocess natural_scale(const Samples& train) {
   Preprocess preprocess;
   if (!train.data->raw) return preprocess;
+  if (train.data->images) return {.scale = 1.0F / 255};
   constexpr int64_t kChunk = 1024;
   float largest = 0;
   for (int64_t begin = 0; begin < train.size(); begin += kChunk) {
@@ -135,6 +154,13 @@ Preprocess natural_scale(const Samples& train) {
 int64_t batch_of(const Model& model, int64_t wanted) {
   const Dims& dims = model.graph.arguments().front().dims();
   return dims.empty() || dims[0] == kUnknown ? wanted : dims[0];
+}
+
+int64_t evaluation_batch(const Model& model, const Samples& samples) {
+  constexpr int64_t kMost = 128, kMostElements = int64_t{4} << 20;
+  int64_t each = 1;
+  for (const auto& [name, dims] : samples.extents(1)) each += std::max<int64_t>(0, count_elements(dims));
+  return batch_of(model, std::clamp<int64_t>(kMostElements / each, 1, kMost));
 }
 
 int64_t usable(const Model& model, int64_t samples) {

@@ -20,26 +20,30 @@ struct Augmentation {
 struct Samples {
   const io::Dataset* data = nullptr;
   std::vector<int64_t> indices;
-  std::string argument;   ///< of the network: what a data set's x becomes
-  Preprocess preprocess;  ///< of raw values
+  std::string argument;                  ///< of the network: what a data set's x becomes
+  Preprocess preprocess;                 ///< of raw values
+  Dims shape = {};                       ///< [c, h, w] that the network has for raw rows [columns]; empty: as they are
+  std::vector<int64_t> validation = {};  ///< of a training part: the data set's own samples to hold back
 
   int64_t size() const { return static_cast<int64_t>(indices.size()); }
   /// For the network's arguments, by name: the samples at positions [begin, begin + count) of `order`, or of `indices`
   /// itself. Images are changed before they are preprocessed.
   Tensors inputs(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr,
                  const Augmentation& augmentation = {}) const;
+  /// [c, h, w] or [columns] of a sample of the data set on its way: framed, and not yet preprocessed.
+  Dims sample_dims() const;
   /// Labels of the same samples: i32 [count].
   Tensor labels(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr) const;
-  /// Extents of the network's arguments for so many samples.
+  /// Extents of the network's arguments for so many samples; kUnknown where pictures differ in size.
   std::map<std::string, Dims> extents(int64_t count) const;
 };
 
-/// The data set's own split, or a fixed stratified one: in each class the first 80 % of an order that depends on the
-/// class alone train. Without labels all samples are in both parts.
+/// The parts of a data set, see io/split.h.
 struct TrainTest {
   Samples train, test;
+  std::string tested = {};  ///< what the test part is: "a fifth of each class"
 
-  /// Names the argument and the preprocessing of this network.
+  /// Names the argument and the preprocessing of this network, and what it wants of pictures and rows.
   void feed(const Model& model);
 };
 TrainTest split(const io::Dataset& data);
@@ -49,8 +53,9 @@ struct HeldBack {
   Samples train, held_back;
 };
 
-/// Holds back a tenth of `samples`, at least 100 (but no more than a quarter of all) and at most 5,000, chosen by the
-/// seed, in whole numbers of `at_once`. Throws where nothing would be left to learn from.
+/// Holds back the validation part where there is one, else a tenth of `samples`, at least 100 (but no more than a
+/// quarter of all) and at most 5,000, chosen by the seed, in whole numbers of `at_once`. Throws where nothing would be
+/// left to learn from.
 HeldBack hold_back(const Samples& samples, int64_t at_once, uint64_t seed);
 
 /// Tells data sets apart by content: a hash of the samples in this order, their labels and their names in a network,
@@ -62,6 +67,10 @@ Preprocess natural_scale(const Samples& train);
 
 /// How many samples a network takes at once: `wanted`, or the extent that its first argument is fixed to.
 int64_t batch_of(const Model& model, int64_t wanted);
+
+/// How many samples are evaluated at once: up to 128, as long as they take no more than 16 MiB as the network sees
+/// them.
+int64_t evaluation_batch(const Model& model, const Samples& samples);
 
 /// How many of so many samples it can take: all, or whole batches where its batch is fixed.
 int64_t usable(const Model& model, int64_t samples);

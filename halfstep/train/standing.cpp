@@ -134,7 +134,7 @@ Course parse_course(const std::string& text, const std::string& where) {
 
 Standing standing_of(const Model& model, const Samples& samples, BatchRunner* teacher, const Spreads& spreads,
                      ThreadPool& pool) {
-  const int64_t batch = batch_of(model, 128), end = usable(model, samples.size());
+  const int64_t batch = evaluation_batch(model, samples), end = usable(model, samples.size());
   BatchRunner runner(evaluation_form(model), {}, pool);
   const std::string& first = model.graph.body().output_names().front();
   Tally tally;

@@ -69,6 +69,7 @@ struct RoadReport {
   std::optional<double> agreement;    ///< share of samples with the same largest output, where it is [samples, classes]
   std::optional<FloatReport> floats;  ///< the network that came in against the prepared one
   int64_t meaning_samples = 0;
+  std::vector<std::string> notes;  ///< what to know of the samples
   std::string unchecked;  ///< why nobody knows whether the layers are what the network says; "" where it was checked
   /// Whatever the variants are.
   bool equal() const;

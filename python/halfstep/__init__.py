@@ -28,9 +28,9 @@ from halfstep._core import (
     set_threads,
     threads,
 )
-from halfstep.data import Data, Dataset, dataset
+from halfstep.data import Data, Dataset, dataset, inspect_data
 from halfstep.model import Layer, Layers, Model, load
-from halfstep.reports import Audit, Exported, Fit, Proof, Proofs, Score
+from halfstep.reports import Audit, DataReport, Exported, Fit, Proof, Proofs, Score
 from halfstep.torch_import import from_torch
 from halfstep.verbs import change_bits, convert, evaluate, export, quantize, train, verify
 
@@ -38,6 +38,7 @@ __all__ = [
     "AbsentResultError",
     "Audit",
     "Data",
+    "DataReport",
     "Dataset",
     "Error",
     "Exported",
@@ -57,6 +58,7 @@ __all__ = [
     "evaluate",
     "export",
     "from_torch",
+    "inspect_data",
     "load",
     "ops",
     "platforms",

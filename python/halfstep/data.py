@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Union, cast
 
 from halfstep import _core
 from halfstep._core import Dataset, Error
+from halfstep.progress import Progress, callback
+from halfstep.reports import DataReport
 
 if TYPE_CHECKING:
     from halfstep._core import Tensor
@@ -82,20 +84,50 @@ def _batches(data: Any, network: Model | None) -> list[dict[str, Any]]:
     return batches
 
 
-def dataset(data: Data, network: Model | None = None, *, name: str = "data", all: bool = False) -> Dataset:
-    """Samples in memory.
+def dataset(
+    data: Data,
+    network: Model | None = None,
+    *,
+    name: str = "data",
+    all: bool = False,
+    samples: int = 0,
+    skip_bad: bool = False,
+    label: str = "",
+) -> Dataset:
+    """Samples as the verbs take them, read once: arrays are kept in memory, images of a path decoded as they are needed.
 
     data: as `Data` says. network: whose inputs arrays without a name are for; its classes bound the labels of a path.
-    name: what messages call it. all: every sample both trains and tests; without it a path's own parts count, or in
-    each class the first 80 % of a fixed order train and the others test (without labels all are in both).
+    name: what messages call arrays. all: every sample both trains and tests; without it the data's own parts count, or
+    in each class the first 80 % of a fixed order train and the others test (without labels all are in both). samples:
+    so many of each part at most, evenly spread; 0: all. Of a path alone: skip_bad leaves out images that cannot be
+    read; label is where a csv or a list has it (first, last, none or a header's name).
 
     Raises Error for what holds no sample, batches whose extents or types change, values that are not finite.
     """
     if isinstance(data, Dataset):
         return data
     if data is None or isinstance(data, (str, os.PathLike)):
-        if all:
-            raise Error("dataset: all=True is for arrays and loaders; a path has parts of its own")
         path = "" if data is None else os.fspath(data)
-        return _core.load_data(path, None if network is None else network.core)
-    return _core.make_dataset(_batches(data, network), name, all)
+        return _core.load_data(path, None if network is None else network.core, all, samples, skip_bad, label)
+    if skip_bad or label:
+        raise Error("dataset: skip_bad and label are for a path, found arrays")
+    return _core.make_dataset(_batches(data, network), name, all, samples)
+
+
+def inspect_data(data: Data, *, sheet: str | os.PathLike[str] | None = None, progress: Progress = None) -> DataReport:
+    """What is understood of samples: classes, parts, sizes, and the range, mean and deviation of their values.
+
+    sheet: a PNG file for up to 96 of the pictures. Every sample is read once.
+    """
+    samples = dataset(data)
+    report = DataReport(*_core.inspect_data(samples, True, callback(progress)))
+    if sheet is not None:
+        _core.write_contact_sheet(samples, os.fspath(sheet))
+    return report
+
+
+def _repr(self: Dataset) -> str:
+    return f"<halfstep.Dataset: {DataReport(*_core.inspect_data(self, False, None)).verdict}>"
+
+
+Dataset.__repr__ = _repr

@@ -48,6 +48,31 @@ class Report:
         raise NotImplementedError
 
 
+class DataReport(Report):
+    """What is understood of a data set."""
+
+    @property
+    def classes(self) -> dict[str, int]:
+        """How many samples each has; empty without labels."""
+        return {row["name"]: row["samples"] for row in self.values["classes"]}
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Of pictures ("640 x 480"), the most frequent first."""
+        return {row["pixels"]: row["samples"] for row in self.values["sizes"]}
+
+    @property
+    def verdict(self) -> str:
+        values, parts = self.values, self.values["parts"]
+        shown = f"{len(self.classes)} classes" if self.classes else "no labels"
+        split = f"{parts['train']} train, {parts['test']} test ({parts['tested']})"
+        return f"{values['name']}, {values['form']}, {values['samples']} samples, {shown}, {split}"
+
+    def _repr_html_(self) -> str:
+        rows = [{"class": name, "samples": count} for name, count in self.classes.items()]
+        return table(rows, ["class", "samples"], self.verdict)
+
+
 class Audit(Report):
     """Every quantizer with its numbers and why it is there, and what stays in float."""
 
@@ -159,14 +184,20 @@ class Score(float):
     """An accuracy, or what a metric gave, and on how many samples."""
 
     samples: int
+    top: float | None
+    """The share of samples whose label is among the `top` largest outputs; None where nobody asked."""
+    tested: str
+    """Which samples: "val/", "a fifth of each class", "all samples"."""
 
-    def __new__(cls, value: float, samples: int) -> Score:
+    def __new__(cls, value: float, samples: int, top: float | None = None, tested: str = "all samples") -> Score:
         score = super().__new__(cls, value)
         score.samples = samples
+        score.top = top
+        score.tested = tested
         return score
 
     def __repr__(self) -> str:
-        return f"<halfstep.Score: {float(self):.4f} on {self.samples} samples>"
+        return f"<halfstep.Score: {float(self):.4f} on {self.samples} samples ({self.tested})>"
 
 
 class Exported:

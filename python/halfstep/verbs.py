@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Callable, cast
+from typing import Any, Callable, Union, cast
 
 from halfstep import _core
 from halfstep.data import LABELS, Data, dataset
@@ -14,22 +15,31 @@ from halfstep.model import Model
 from halfstep.progress import Progress, callback
 from halfstep.reports import Audit, Exported, Fit, Proof, Proofs, Score
 
-Preprocess = Mapping[str, Any]
-"""From raw values to what a network takes: x = (value * scale - mean) / std, by channel. Keys: scale, mean, std, bgr,
-channels_last."""
+Preprocess = Union[str, Mapping[str, Any]]
+"""From raw values to what a network takes, the words of the command line: "imagenet", "cifar10" or "unit", or a dict.
 
-# As the library's text of it has them.
-_NAMES = {"scale": "scale", "mean": "mean", "std": "std", "bgr": "reverse_channels", "channels_last": "channels_last"}
+Pictures: resize (of the short side), size (height, width), crop (of the middle), ignore_orientation. Values:
+x = (value * scale - mean) / std, by channel; preset gives the three by name. And bgr, channels_last. What is said
+travels with the network; what is not said stays as it was.
+"""
+
+_KEYS = ("preset", "scale", "mean", "std", "bgr", "channels_last", "resize", "crop", "size", "ignore_orientation")
 _LISTS = ("mean", "std")
 
 
 def _preprocess_text(preprocess: Preprocess | None) -> str | None:
     if preprocess is None:
         return None
-    unknown = sorted(preprocess.keys() - _NAMES.keys())
+    given = {"preset": preprocess} if isinstance(preprocess, str) else preprocess
+    unknown = sorted(given.keys() - set(_KEYS))
     if unknown:
-        raise TypeError(f"preprocess: found {unknown[0]!r}, expected one of {', '.join(_NAMES)}")
-    return json.dumps({_NAMES[key]: _by_channel(value) if key in _LISTS else value for key, value in preprocess.items()})
+        raise TypeError(f"preprocess: found {unknown[0]!r}, expected one of {', '.join(_KEYS)}")
+    return json.dumps({key: _by_channel(value) if key in _LISTS else value for key, value in given.items()})
+
+
+def _warn(notes: list[str]) -> None:
+    for note in notes:
+        warnings.warn(note, stacklevel=3)
 
 
 def _by_channel(value: Any) -> list[float]:
@@ -69,7 +79,9 @@ def quantize(
         [(layers, *widths) for layers, widths in (bits or {}).items()], _preprocess_text(preprocess), keep_samples, seed,
         callback(progress),
     )  # fmt: skip
-    return Model(prepared, Audit(text, values))
+    audit = Audit(text, values)
+    _warn(audit.values["notes"])
+    return Model(prepared, audit)
 
 
 def _field(value: Any) -> str:
@@ -118,7 +130,9 @@ def train(
         network.core, samples, epochs, batch, learning_rate, flip, shift, distill,
         "" if out is None else os.fspath(out), resume, overwrite, _preprocess_text(preprocess), seed, callback(progress),
     )  # fmt: skip
-    return Fit(text, values)
+    fit = Fit(text, values)
+    _warn(fit.values["notes"])
+    return fit
 
 
 def convert(prepared: Model, *, float_islands: bool = False) -> Model:
@@ -142,6 +156,7 @@ def verify(
     exported: str | os.PathLike[str] | None = None,
     variants: bool = False,
     meaning: str = "sampled",
+    preprocess: Preprocess | None = None,
     seed: int = 0,
     progress: Progress = None,
 ) -> Proof:
@@ -156,12 +171,13 @@ def verify(
     samples = dataset(data, prepared)
     if with_:
         os.environ.setdefault("HALFSTEP_PYTHON", sys.executable)  # which runs the engine
-    return Proof(
-        *_core.verify(
-            prepared.core, program.core, samples, with_, "" if exported is None else os.fspath(exported),
-            variants, meaning == "all", seed, callback(progress),
-        )  # fmt: skip
-    )
+    equal, text, values = _core.verify(
+        prepared.core, program.core, samples, with_, "" if exported is None else os.fspath(exported),
+        variants, meaning == "all", _preprocess_text(preprocess), seed, callback(progress),
+    )  # fmt: skip
+    proof = Proof(equal, text, values)
+    _warn(proof.values["notes"])
+    return proof
 
 
 def evaluate(
@@ -170,15 +186,22 @@ def evaluate(
     *,
     metric: Callable[[Any, Any], float] | None = None,
     preprocess: Preprocess | None = None,
+    top: int = 1,
 ) -> Score:
     """The accuracy of a network of any stage on the test part of labelled samples, or what a metric says.
+
+    top: more than 1 also counts a label among so many largest outputs (the score's `top`).
 
     metric: called with the outputs of a batch (an array, or a dict of them) and its labels (None where batches have
     none); the score is the mean of its results, weighted by samples. `data` then iterates over batches as the network
     takes them, and every one counts.
     """
     if metric is None:
-        return Score(*_core.evaluate(network.core, dataset(data, network), _preprocess_text(preprocess)))
+        accuracy, samples, among, tested, notes = _core.evaluate(
+            network.core, dataset(data, network), _preprocess_text(preprocess), top
+        )
+        _warn(notes)
+        return Score(accuracy, samples, among, tested)
     if preprocess is not None:
         raise TypeError("evaluate: preprocess is for raw samples; a metric gets batches as the network takes them")
     total, samples = 0.0, 0

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
+#include <numeric>
 
 #include "python/src/arrays.h"
 
@@ -108,15 +109,8 @@ Tensors joined(const nb::list& batches) {
   return all;
 }
 
-api::Dataset* make_dataset(const nb::list& batches, const std::string& name, bool all) {
-  auto data = std::make_unique<api::Dataset>(io::dataset_of(joined(batches), name));
-  data->name = name;
-  if (all) {
-    std::vector<int64_t> indices(static_cast<size_t>(data->size()));
-    for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int64_t>(i);
-    data->split = io::Split{indices, indices};
-  }
-  return data.release();
+api::Dataset* make_dataset(const nb::list& batches, const std::string& name, bool all, int64_t samples) {
+  return new api::Dataset(api::make_data(joined(batches), name, {.all = all, .samples = samples}));
 }
 
 /// Copies, under "x" or the names of inputs, and "labels".
@@ -124,6 +118,11 @@ nb::dict arrays_of_dataset(const api::Dataset& data) {
   Tensors copies;
   for (const auto& [name, tensor] : data.inputs) copies.emplace(name, tensor.clone());
   if (data.x.defined()) copies.emplace("x", data.x.clone());
+  if (data.images) {
+    std::vector<int64_t> all(static_cast<size_t>(data.size()));
+    std::iota(all.begin(), all.end(), int64_t{0});
+    copies.emplace("x", data.batch(all));
+  }
   if (data.has_labels()) copies.emplace("labels", data.labels.clone());
   return arrays_of(std::move(copies));
 }
@@ -194,7 +193,7 @@ void define_networks(nb::module_& module) {
       .def_prop_ro("classes", [](const api::Dataset& data) { return data.classes; })
       .def_prop_ro("has_labels", &api::Dataset::has_labels)
       .def("arrays", &arrays_of_dataset);
-  module.def("make_dataset", &make_dataset, nb::arg("batches"), nb::arg("name"), nb::arg("all"),
+  module.def("make_dataset", &make_dataset, nb::arg("batches"), nb::arg("name"), nb::arg("all"), nb::arg("samples"),
              nb::rv_policy::take_ownership);
 }
 

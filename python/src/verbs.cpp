@@ -63,19 +63,19 @@ void save(const Network& network, const Path& path) {
   api::save(*network.model(), path);
 }
 
-api::Dataset* load_data(const Path& path, const Network* network) {
+api::Dataset* load_data(const Path& path, const Network* network, bool all, int64_t samples, bool skip_bad,
+                        const std::string& label) {
   const nb::gil_scoped_release release;
-  return new api::Dataset(
-      api::load_data(path, network == nullptr ? io::kMaxClasses : api::classes_of(*network->model())));
+  const int64_t classes = network == nullptr ? io::kMaxClasses : api::classes_of(*network->model());
+  return new api::Dataset(api::load_data(path, classes, {all, samples, skip_bad, label}));
 }
 
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 using Bits =
     std::vector<std::tuple<std::string, std::optional<int>, std::optional<int>>>;  ///< layers, weights, features
 
-std::optional<train::Preprocess> preprocess_of(const std::optional<std::string>& text) {
-  if (!text) return std::nullopt;
-  return train::parse_preprocess(*text, "preprocess");
+train::PreprocessOptions preprocess_of(const std::optional<std::string>& text) {
+  return text ? train::parse_preprocess_options(*text, "preprocess") : train::PreprocessOptions();
 }
 
 template <class Result>
@@ -138,8 +138,10 @@ nb::tuple convert(const Network& network, bool float_islands) {
 }
 
 nb::tuple verify(const Network& prepared, const Network& integer, const api::Dataset& data, const std::string& with,
-                 const Path& exported, bool variants, bool all_meaning, uint64_t seed, nb::object progress) {
+                 const Path& exported, bool variants, bool all_meaning, const std::optional<std::string>& preprocess,
+                 uint64_t seed, nb::object progress) {
   api::VerifyOptions options;
+  options.preprocess = preprocess_of(preprocess);
   options.with = with;
   options.exported = exported;
   options.variants = variants;
@@ -151,11 +153,23 @@ nb::tuple verify(const Network& prepared, const Network& integer, const api::Dat
   return nb::make_tuple(result.equal(), report[0], report[1]);
 }
 
-nb::tuple evaluate(const Network& network, const api::Dataset& data, const std::optional<std::string>& preprocess) {
+nb::tuple evaluate(const Network& network, const api::Dataset& data, const std::optional<std::string>& preprocess,
+                   int64_t top) {
   const auto result = work({nb::none()}, [&](const api::Settings& settings) {
-    return api::evaluate(*network.model(), data, preprocess_of(preprocess), settings);
+    return api::evaluate(*network.model(), data, {preprocess_of(preprocess), top}, settings);
   });
-  return nb::make_tuple(result.accuracy, result.samples);
+  return nb::make_tuple(result.accuracy, result.samples, result.top, result.tested, result.notes);
+}
+
+Report inspect_data(const api::Dataset& data, bool measured, nb::object progress) {
+  return report_of(work({std::move(progress)}, [&](const api::Settings& settings) {
+    return measured ? api::inspect_data(data, settings) : api::describe_data(data);
+  }));
+}
+
+void write_contact_sheet(const api::Dataset& data, const Path& path) {
+  const nb::gil_scoped_release release;
+  api::write_contact_sheet(data, path);
 }
 
 nb::tuple export_network(const Network& network, const Path& path, const std::string& format, int64_t opset,
@@ -172,7 +186,10 @@ void define_verbs(nb::module_& module) {
   using nb::arg;
   module.def("load", &load, arg("path"), arg("data").none(), nb::rv_policy::take_ownership);
   module.def("save", &save);
-  module.def("load_data", &load_data, arg("path"), arg("network").none(), nb::rv_policy::take_ownership);
+  module.def("load_data", &load_data, arg("path"), arg("network").none(), arg("all"), arg("samples"), arg("skip_bad"),
+             arg("label"), nb::rv_policy::take_ownership);
+  module.def("inspect_data", &inspect_data, arg("data"), arg("measured"), arg("progress").none());
+  module.def("write_contact_sheet", &write_contact_sheet, arg("data"), arg("path"));
   module.def("platforms", &quant::platform_names);
   module.def("quantize", &quantize, arg("network"), arg("platform"), arg("overrides"), arg("data"),
              arg("weights").none(), arg("features").none(), arg("edges").none(), arg("bits"), arg("preprocess").none(),
@@ -184,8 +201,8 @@ void define_verbs(nb::module_& module) {
              arg("overwrite"), arg("preprocess").none(), arg("seed"), arg("progress").none());
   module.def("convert", &convert);
   module.def("verify", &verify, arg("prepared"), arg("integer"), arg("data"), arg("with"), arg("exported"),
-             arg("variants"), arg("all_meaning"), arg("seed"), arg("progress").none());
-  module.def("evaluate", &evaluate, arg("network"), arg("data"), arg("preprocess").none());
+             arg("variants"), arg("all_meaning"), arg("preprocess").none(), arg("seed"), arg("progress").none());
+  module.def("evaluate", &evaluate, arg("network"), arg("data"), arg("preprocess").none(), arg("top"));
   module.def("export", &export_network);
 }
 

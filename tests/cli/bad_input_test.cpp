@@ -71,7 +71,7 @@ class BadInput : public testing::Test {
 
 TEST_F(BadInput, wrong_column_count) {
   put("columns.csv", csv_with(5, pixels(65, "7")));
-  expect_data_error("columns.csv: line 5: 65 pixels and a label, expected 64 pixels and a label", "columns.csv");
+  expect_data_error("columns.csv: line 5: found 66 cells, expected 65 as in the line before it", "columns.csv");
 }
 
 TEST_F(BadInput, a_cell_that_is_no_number) {
@@ -99,7 +99,7 @@ TEST_F(BadInput, label_out_of_range) {
 
 TEST_F(BadInput, empty_file) {
   put("empty.csv", "");
-  expect_data_error("empty.csv: the file is empty, expected lines of pixels and a label", "empty.csv");
+  expect_data_error("empty.csv: found no line of samples, expected pixels and a label", "empty.csv");
 }
 
 TEST_F(BadInput, truncated_gzip) {

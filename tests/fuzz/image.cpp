@@ -2,4 +2,8 @@
 
 #include "tests/fuzz/target.h"
 
-HS_FUZZ_TARGET(bytes) { halfstep::io::decode_image(bytes, "fuzz"); }
+HS_FUZZ_TARGET(bytes) {
+  using namespace halfstep::io;
+  const ImageHeader header = image_header(bytes, "fuzz");
+  upright(decode_image(bytes, "fuzz"), header.orientation);
+}

@@ -46,20 +46,20 @@ TEST(Csv, LineNumbersCountEveryLine) {
   for (int i = 0; i < 906; ++i) text += pixels(65) + "\n";
   const test::Bytes packed = test::gzipped(test::to_bytes(text + pixels(63) + "\n"));
   EXPECT_EQ(error_of([&] { read_csv(*decompressed(memory_source(packed, "digits.csv.gz"))); }),
-            "digits.csv.gz: line 907: 63 pixels and no label, expected 64 pixels and a label");
+            "digits.csv.gz: line 907: found 63 cells, expected 65 as in the line before it");
 }
 
 TEST(Csv, ColumnCounts) {
   const std::string good = pixels(5) + "\n";
-  EXPECT_EQ(parse_error(good + pixels(4)), "d.csv: line 2: 4 pixels and no label, expected 4 pixels and a label");
-  EXPECT_EQ(parse_error(good + "\n0"), "d.csv: line 3: 1 pixel and no label, expected 4 pixels and a label");
-  EXPECT_EQ(parse_error(good + pixels(6)), "d.csv: line 2: 5 pixels and a label, expected 4 pixels and a label");
+  EXPECT_EQ(parse_error(good + pixels(4)), "d.csv: line 2: found 4 cells, expected 5 as in the line before it");
+  EXPECT_EQ(parse_error(good + "\n0"), "d.csv: line 3: found 1 cell, expected 5 as in the line before it");
+  EXPECT_EQ(parse_error(good + pixels(6)), "d.csv: line 2: found 6 cells, expected 5 as in the line before it");
   EXPECT_EQ(parse_error("7\n"), "d.csv: line 1: 1 cell, expected pixels and a label");
 }
 
 TEST(Csv, Cells) {
   EXPECT_EQ(parse_error("0,1,2\n0,x1,2\n"), "d.csv: line 2, column 2: found 'x1', expected a number");
-  EXPECT_EQ(parse_error("a,b,label\n"), "d.csv: line 1, column 1: found 'a', expected a number");
+  EXPECT_EQ(parse_error("a,b,label\n"), "d.csv: found no line of samples, expected pixels and a label");
   for (const char* bad : {"", " ", "nan", "inf", "1e99", "1 2", "0x1", "--1"})
     EXPECT_EQ(parse_error(fmt::format("0,{},2", bad)).substr(0, 24), "d.csv: line 1, column 2:") << bad;
   EXPECT_EQ(parse_error("\x1b[31mred,1\n"), "d.csv: line 1, column 1: found '?[31mred', expected a number");
@@ -77,7 +77,7 @@ TEST(Csv, Labels) {
 
 TEST(Csv, EmptyFiles) {
   for (const char* text : {"", "\n", "\r\n \n"})
-    EXPECT_EQ(parse_error(text), "d.csv: the file is empty, expected lines of pixels and a label");
+    EXPECT_EQ(parse_error(text), "d.csv: found no line of samples, expected pixels and a label");
 }
 
 TEST(Csv, LongLines) {

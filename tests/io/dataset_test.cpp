@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <numeric>
+
 #include "halfstep/base/embedded.h"
 #include "halfstep/io/atomic_file.h"
 #include "halfstep/io/file.h"
@@ -28,6 +30,16 @@ void put(const std::filesystem::path& path, const Bytes& bytes) {
   std::filesystem::create_directories(path.parent_path());
   write_file(path, bytes);
 }
+
+/// The numbers of so many samples.
+std::vector<int64_t> range(int64_t begin, int64_t count) {
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), begin);
+  return numbers;
+}
+
+/// All samples.
+Tensor pixels_of(const Dataset& dataset) { return dataset.batch(range(0, dataset.size())); }
 
 std::vector<int32_t> labels_of(const Dataset& dataset) {
   const auto labels = dataset.labels.data<int32_t>();
@@ -75,11 +87,12 @@ TEST(Dataset, ImageFolder) {
   put(folder / "set/notes.txt", Bytes(3));
   const Dataset data = load_dataset(folder / "set/");
   EXPECT_EQ(data.name, "set");
-  EXPECT_EQ(data.x.type(), (Type{DType::u8, {3, 3, 3, 5}}));
+  EXPECT_EQ(data.sample_dims(), (Dims{3, 3, 5}));
   EXPECT_EQ(data.classes, (std::vector<std::string>{"cat", "dog"}));
   EXPECT_EQ(labels_of(data), (std::vector<int32_t>{0, 1, 1}));
   EXPECT_FALSE(data.split.has_value());
-  const auto x = data.x.data<uint8_t>();
+  const Tensor pixels = pixels_of(data);
+  const auto x = pixels.data<float>();
   EXPECT_EQ(x[1], 10);       // channel 0, y 0, x 1
   EXPECT_EQ(x[5], 40);       // channel 0, y 1, x 0
   EXPECT_EQ(x[15 + 1], 13);  // channel 1, y 0, x 1
@@ -110,7 +123,7 @@ TEST(Dataset, EveryCompressionOfTextAndArchives) {
 
 TEST(Dataset, ArchiveWithTrainAndTest) {
   const Dataset data = load_dataset(test::packed(split_archive(), ARCHIVE_FILTER_ZSTD), "set.tar.zst");
-  EXPECT_EQ(data.x.dims(), (Dims{4, 1, 3, 5}));
+  EXPECT_EQ(pixels_of(data).dims(), (Dims{4, 1, 3, 5}));
   EXPECT_EQ(labels_of(data), (std::vector<int32_t>{0, 0, 1, 1}));  // test/a, train/a, train/b, train/b
   ASSERT_TRUE(data.split.has_value());
   EXPECT_EQ(data.split->test, (std::vector<int64_t>{0}));
@@ -123,7 +136,7 @@ TEST(Dataset, ImageOrderDoesNotDependOnTheSource) {
     put(folder / "set" / path, image("grey.png"));
   const Dataset from_folder = load_dataset(folder / "set");
   const Dataset from_archive = load_dataset(split_archive(), "set.tar");
-  EXPECT_TRUE(from_folder.x.same_bits(from_archive.x));
+  EXPECT_TRUE(pixels_of(from_folder).same_bits(pixels_of(from_archive)));
   EXPECT_TRUE(from_folder.labels.same_bits(from_archive.labels));
   EXPECT_EQ(from_folder.split->train, from_archive.split->train);
 }
@@ -134,16 +147,17 @@ TEST(Dataset, ImagesThatDoNotBelongTogether) {
     for (const auto& [path, file] : files) archive = joined(std::move(archive), tar_entry(path, image(file)));
     return error_of([&] { load_dataset(joined(archive, tar_end()), "s.tar", 2); });
   };
-  EXPECT_EQ(error({{"a/1.png", "grey.png"}, {"b/2.jpg", "colour.jpg"}}),
-            "s.tar: 'a/1.png' has 5 x 3 grey pixels and 'b/2.jpg' has 20 x 16 RGB, expected one size");
-  EXPECT_EQ(error({{"1.png", "grey.png"}}), "s.tar: image '1.png' lies in no folder named by its class");
+  EXPECT_EQ(error({{"1.png", "grey.png"}, {"b/1.png", "grey.png"}}),
+            "s.tar: '1.png' lies in no folder named by its class, as 'b/1.png' does; give one of the two kinds alone");
   EXPECT_EQ(error({{"a/1.png", "grey.png"}, {"a/1.png", "grey.png"}}), "s.tar: image 'a/1.png' is given twice");
   EXPECT_EQ(error({{"train/a/1.png", "grey.png"}, {"b/1.png", "grey.png"}}),
-            "s.tar: 'b/1.png' and 'train/a/1.png' are not laid out alike: one lies below train/ or test/");
+            "s.tar: 'b/1.png' and 'train/a/1.png' are not laid out alike: one lies below train/, val/ or test/");
   EXPECT_EQ(error({{"a/1.png", "grey.png"}, {"b/1.png", "grey.png"}, {"c/1.png", "grey.png"}}),
             "s.tar: found 3 classes, expected at most 2");
-  EXPECT_EQ(error({{"a/1.png", "deflated.npz"}}), "s.tar: a/1.png: found neither a PNG nor a JPEG image");
-  EXPECT_EQ(error({{"a/1.txt", "grey.png"}}), "s.tar: found no image, expected CLASS/NAME.png or CLASS/NAME.jpg");
+  EXPECT_EQ(error({{"a/1.png", "deflated.npz"}}),
+            "s.tar: a/1.png: found neither a PNG nor a JPEG image; --skip-bad leaves out what cannot be read");
+  EXPECT_EQ(error({{"a/1.txt", "grey.png"}, {"a/2.txt", "grey.png"}}),
+            "s.tar: found no image, expected NAME.png or NAME.jpg, in folders named by their classes where it has any");
 }
 
 Bytes idx(std::initializer_list<uint8_t> dims, size_t data, uint8_t fill) {
@@ -204,14 +218,17 @@ TEST(Dataset, PathsThatLeadNowhere) {
   const auto none = folder / "none.csv";
   EXPECT_EQ(error_of([&] { load_dataset(none); }), none.string() + ": no such file or folder");
   EXPECT_EQ(error_of([&] { load_dataset(folder.path()); }),
-            folder.path().string() + ": found no image, expected CLASS/NAME.png or CLASS/NAME.jpg");
+            folder.path().string() +
+                ": found no image, expected NAME.png or NAME.jpg, in folders named by their classes where it has any");
   EXPECT_EQ(test::kind_of([] { load_dataset(Bytes(1), "a.parquet"); }), ErrorKind::unsupported);
 }
 
 TEST(Dataset, Cifar10) {
   HS_NEEDS_TEST_DATA("cifar10_jpeg.tar.zst");
   const Dataset data = load_dataset(test::test_data("cifar10_jpeg.tar.zst"), 10);
-  EXPECT_EQ(data.x.type(), (Type{DType::u8, {60'000, 3, 32, 32}}));
+  EXPECT_EQ(data.sample_dims(), (Dims{3, 32, 32}));
+  EXPECT_EQ(data.size(), 60'000);
+  for (int64_t i = 0; i < data.size(); i += 1000) data.batch(range(i, 1000));
   EXPECT_EQ(data.classes, (std::vector<std::string>{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog",
                                                     "horse", "ship", "truck"}));
   ASSERT_TRUE(data.split.has_value());

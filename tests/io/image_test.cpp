@@ -33,6 +33,7 @@ TEST(Png, EveryKindOfPixel) {
   EXPECT_TRUE(decode_image(data("rgb.png"), "i").same_bits(gradient(3)));
   EXPECT_TRUE(decode_image(data("rgba.png"), "i").same_bits(gradient(3)));
   EXPECT_TRUE(decode_image(data("palette.png"), "i").same_bits(gradient(3)));
+  EXPECT_TRUE(decode_image(data("interlaced.png"), "i").same_bits(gradient(3)));
   const Tensor bits = decode_image(data("bits.png"), "i");
   EXPECT_EQ(bits.dims(), (Dims{3, 5, 1}));
   for (size_t i = 0; i < 15; ++i) EXPECT_EQ(bits.data<uint8_t>()[i], i % 2 * 255) << i;
@@ -46,9 +47,39 @@ TEST(Jpeg, PixelsAreThoseOfPillow) {
   }
 }
 
-TEST(Jpeg, FourComponentsAreUnsupported) {
-  EXPECT_EQ(error_of([] { decode_image(data("cmyk.jpg"), "i"); }),
-            "i: JPEG images of 4 components are not supported, expected grey or colour");
+/// Four inks, as Pillow converts them.
+TEST(Jpeg, InksBecomeColours) {
+  const Tensor image = decode_image(data("cmyk.jpg"), "i");
+  EXPECT_EQ(image.dims()[2], 3);
+  EXPECT_TRUE(image.same_bits(decode_image(data("cmyk.jpg.png"), "i")));
+}
+
+TEST(Image, OtherFormatsAreNamed) {
+  EXPECT_EQ(error_of([] { decode_image(test::to_bytes("RIFF....WEBPVP8 "), "i"); }),
+            "i: found a WebP image; convert it to PNG or JPEG");
+  EXPECT_EQ(error_of([] { decode_image(test::to_bytes("GIF89a"), "i"); }),
+            "i: found a GIF image; convert it to PNG or JPEG");
+  EXPECT_EQ(error_of([] { decode_image(Bytes(), "i"); }), "i: the file is empty");
+  EXPECT_EQ(other_image_kind("a/B.TIFF"), "a TIFF image");
+  EXPECT_EQ(other_image_kind("a/b"), "");
+}
+
+/// upright_N.png are one picture as eight cameras hold it, upright.png the picture.
+TEST(Image, Orientation) {
+  const Tensor expected = decode_image(data("upright.png"), "i");
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    const std::string name = fmt::format("upright_{}.png", orientation);
+    const ImageHeader header = image_header(data(name), name);
+    EXPECT_EQ(header.orientation, orientation);
+    EXPECT_EQ(header.upright_size(), (PictureSize{expected.dims()[0], expected.dims()[1]}));
+    EXPECT_TRUE(upright(decode_image(data(name), name), orientation).same_bits(expected)) << orientation;
+  }
+  EXPECT_EQ(image_header(data("orientation_6.jpg"), "i").orientation, 6);
+}
+
+TEST(Image, EncodedPngIsReadBack) {
+  for (const int64_t channels : {1, 3})
+    EXPECT_TRUE(decode_image(encode_png(gradient(channels)), "i").same_bits(gradient(channels)));
 }
 
 TEST(Image, TruncationIsAnErrorAtEveryLength) {
@@ -71,11 +102,6 @@ TEST(Image, EveryChangedByteIsAnErrorOrReadsSafely) {
       EXPECT_TRUE(error == "no error" || error.starts_with("i: ")) << error;
     }
   }
-}
-
-TEST(Image, OtherFormats) {
-  EXPECT_EQ(error_of([] { decode_image(test::to_bytes("GIF89a"), "i"); }), "i: found neither a PNG nor a JPEG image");
-  EXPECT_EQ(error_of([] { decode_image({}, "i"); }), "i: found neither a PNG nor a JPEG image");
 }
 
 TEST(Png, LargeClaimsAreRefusedBeforeMemoryIsTaken) {

@@ -1,0 +1,142 @@
+// Data sets that are tensors by name: npz, safetensors, and what Python hands over.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "halfstep/io/dataset.h"
+
+namespace halfstep::io {
+namespace {
+
+Tensor to_labels(const Tensor& raw, int64_t classes, const std::string& where) {
+  const bool is_list = raw.dims().size() == 1 || (raw.dims().size() == 2 && raw.dims()[1] == 1);
+  if ((raw.dtype() != DType::i32 && raw.dtype() != DType::i64 && raw.dtype() != DType::u8) || !is_list)
+    fail("{}: labels: found {}, expected i32[n], i64[n] or u8[n]", where, to_string(raw.type()));
+  Tensor labels(DType::i32, {raw.dims()[0]});
+  for (size_t i = 0; i < static_cast<size_t>(raw.size()); ++i) {
+    const int64_t label = raw.dtype() == DType::i32   ? raw.data<int32_t>()[i]
+                          : raw.dtype() == DType::i64 ? raw.data<int64_t>()[i]
+                                                      : raw.data<uint8_t>()[i];
+    if (label < 0 || label >= classes) fail("{}: label {} is {}, expected 0 to {}", where, i, label, classes - 1);
+    labels.data<int32_t>()[i] = static_cast<int32_t>(label);
+  }
+  return labels;
+}
+
+void require_finite(const Tensor& tensor, const std::string& name, const std::string& where) {
+  if (tensor.dtype() != DType::f32) return;
+  const auto values = tensor.data<float>();
+  if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
+    fail("{}: {}: found a value that is not finite", where, name);
+}
+
+/// Throws where the first axes, which count samples, differ.
+void require_equal_counts(const Dataset& data, const std::string& where) {
+  if (data.size() == 0) fail("{}: found no sample", where);
+  for (const auto& [name, tensor] : data.inputs) {
+    if (tensor.dims()[0] != data.size())
+      fail("{}: found {} samples of '{}' and {} of '{}'", where, tensor.dims()[0], name, data.size(),
+           data.inputs.begin()->first);
+  }
+  if (data.has_labels() && data.labels.size() != data.size())
+    fail("{}: found {} labels for {} samples", where, data.labels.size(), data.size());
+}
+
+/// u8 [n, h, w] and [n, h, w, channels] as [n, c, h, w]; anything else as it is. Four channels or fewer come last where
+/// the second extent is more.
+Tensor channels_first(const Tensor& x) {
+  const Dims& dims = x.dims();
+  if (x.dtype() != DType::u8) return x;
+  if (dims.size() == 3) return x.reshaped({dims[0], 1, dims[1], dims[2]});
+  constexpr int64_t kMostChannels = 4;
+  if (dims.size() != 4 || dims[3] > kMostChannels || dims[1] <= kMostChannels) return x;
+  const int64_t pixels = dims[1] * dims[2], channels = dims[3];
+  Tensor result = Tensor::uninitialized(DType::u8, {dims[0], channels, dims[1], dims[2]});
+  const uint8_t* from = x.data<uint8_t>().data();
+  uint8_t* to = result.data<uint8_t>().data();
+  for (int64_t n = 0; n < dims[0]; ++n, from += pixels * channels) {
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t i = 0; i < pixels; ++i) *to++ = from[i * channels + c];
+    }
+  }
+  return result;
+}
+
+/// "labels", or beside x also "label" and "y"; the end where there are none.
+auto find_labels(const Tensors& tensors) {
+  for (const char* name : {"labels", "label", "y"}) {
+    const auto found = tensors.find(name);
+    if (found != tensors.end() && (found->first == "labels" || tensors.contains("x"))) return found;
+  }
+  return tensors.end();
+}
+
+bool is_sample_tensor(const Tensor& x) {
+  return (x.dtype() == DType::f32 || x.dtype() == DType::u8) && x.dims().size() >= 2;
+}
+
+constexpr std::array kKerasNames = {"x_train", "y_train", "x_test", "y_test"};
+
+/// Keras's four arrays.
+Dataset from_four(const Tensors& tensors, const std::string& where, int64_t classes) {
+  const auto& x_train = tensors.at("x_train");
+  const auto same_samples = [](const Tensor& a, const Tensor& b) {
+    return a.dtype() == b.dtype() && !a.dims().empty() && !b.dims().empty() &&
+           std::ranges::equal(std::span(a.dims()).subspan(1), std::span(b.dims()).subspan(1));
+  };
+  for (const char* kind : {"x", "y"}) {
+    const Tensor &train = tensors.at(fmt::format("{}_train", kind)), &test = tensors.at(fmt::format("{}_test", kind));
+    if (!same_samples(train, test))
+      fail("{}: {}_train is {} and {}_test is {}, expected samples of one type", where, kind, to_string(train.type()),
+           kind, to_string(test.type()));
+  }
+  Dataset data = dataset_of(
+      {{"x", joined(x_train, tensors.at("x_test"))}, {"labels", joined(tensors.at("y_train"), tensors.at("y_test"))}},
+      where, classes);
+  Split split;
+  split.tested = "x_test";
+  split.train.resize(static_cast<size_t>(x_train.dims()[0]));
+  split.test.resize(static_cast<size_t>(data.size() - x_train.dims()[0]));
+  std::iota(split.train.begin(), split.train.end(), int64_t{0});
+  std::iota(split.test.begin(), split.test.end(), x_train.dims()[0]);
+  data.split = std::move(split);
+  return data;
+}
+
+}  // namespace
+
+Dataset dataset_of(const Tensors& tensors, const std::string& where, int64_t classes) {
+  if (tensors.size() == kKerasNames.size() &&
+      std::ranges::all_of(kKerasNames, [&](const char* name) { return tensors.contains(name); }))
+    return from_four(tensors, where, classes);
+  Dataset data;
+  const auto labels = find_labels(tensors);
+  if (labels != tensors.end()) {
+    data.labels = to_labels(labels->second, classes, where);
+    data.classes = number_names(data.labels, classes);
+  }
+  for (auto at = tensors.begin(); at != tensors.end(); ++at) {
+    const auto& [name, tensor] = *at;
+    if (at == labels) continue;
+    if (tensor.dims().empty())
+      fail("{}: {}: found {}, expected samples along a first axis", where, name, to_string(tensor.type()));
+    require_finite(tensor, name, where);
+    data.inputs[name] = tensor;
+  }
+  if (data.inputs.empty())
+    fail("{}: found no tensor of samples, expected 'x' and 'labels' or the inputs of a network", where);
+  require_equal_counts(data, where);
+  const Tensor first = data.inputs.begin()->second;
+  if (data.inputs.size() > 1 || !data.inputs.contains("x")) return data;
+  if (!is_sample_tensor(first)) {
+    if (!data.has_labels()) return data;
+    fail("{}: x: found {}, expected f32 or u8 with two dims or more", where, to_string(first.type()));
+  }
+  data.x = channels_first(first);
+  data.raw = first.dtype() == DType::u8;
+  data.inputs.clear();
+  return data;
+}
+
+}  // namespace halfstep::io

@@ -1,0 +1,9 @@
+#include "halfstep/io/image_list.h"
+
+#include "tests/fuzz/target.h"
+
+HS_FUZZ_TARGET(bytes) {
+  using namespace halfstep::io;
+  is_image_list(*memory_source(bytes, "fuzz"));
+  read_image_list(*memory_source(bytes, "fuzz"), kMaxClasses, "");
+}
