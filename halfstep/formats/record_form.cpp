@@ -13,10 +13,15 @@ namespace {
 /// Format, domain and operator.
 using Key = std::tuple<std::string, std::string, std::string>;
 
+/// The domain of ONNX under which our operators stand as they are: calls of ours inside a module of PyTorch.
+constexpr const char* kOwnDomain = "halfstep";
+
 const std::multimap<Key, RecordEntry>& entries() {
+  static const ForeignInfo kOwn{.format = "onnx", .op = "", .names = {}, .domain = kOwnDomain};
   static const std::multimap<Key, RecordEntry> kEntries = [] {
     std::multimap<Key, RecordEntry> all;
     for (const OpInfo& info : all_operators()) {
+      all.emplace(Key{kOwn.format, kOwn.domain, info.name}, RecordEntry{&info, &kOwn});
       for (const ForeignInfo& entry : info.foreign)
         all.emplace(Key{entry.format, entry.domain, entry.op}, RecordEntry{&info, &entry});
     }

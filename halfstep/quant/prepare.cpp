@@ -284,11 +284,13 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
   return prepared;
 }
 
-bool is_prepared(const Model& model) { return !model.graph.all<ops::FakeQuantize>().empty(); }
+bool is_prepared(const Model& model) {
+  return model.notes.contains("platform") && !model.graph.all<ops::FakeQuantize>().empty();
+}
 
 Platform platform_of(const Model& model) {
   const auto note = model.notes.find("platform");
-  if (note == model.notes.end() || !is_prepared(model)) fail("the network is not prepared; run quantize first");
+  if (!is_prepared(model)) fail("the network is not prepared; run quantize first");
   return parse_platform(note->second, "note 'platform' of the network");
 }
 

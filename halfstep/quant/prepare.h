@@ -33,6 +33,7 @@ void set_bits(Model& model, const std::string& selector, std::optional<int> weig
 
 /// The record that prepare left in the Model; throws for a Model that is not prepared.
 Platform platform_of(const Model& model);
+/// Whether its quantizers are those of a platform: one that somebody wrote into a network is an operator as any other.
 bool is_prepared(const Model& model);
 
 }  // namespace halfstep::quant

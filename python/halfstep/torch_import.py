@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping
@@ -92,7 +93,11 @@ def _program(module: Any, arguments: Any, kwargs: dict[str, Any], dynamic_shapes
     try:
         with _quiet():
             exported = torch.export.export(module, tuple(arguments), kwargs, dynamic_shapes=dynamic_shapes, strict=False)
-            program = torch.onnx.export(exported, dynamo=True, verbose=False, output_names=_output_names(exported))
+            own = sys.modules.get("halfstep.torch_ops")  # where the module has called operators of ours
+            program = torch.onnx.export(
+                exported, dynamo=True, verbose=False, output_names=_output_names(exported),
+                custom_translation_table=None if own is None else own.translation(),
+            )  # fmt: skip
     except ImportError:
         raise
     except Exception as error:

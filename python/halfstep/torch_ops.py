@@ -1,8 +1,10 @@
-"""Operators as functions that PyTorch differentiates."""
+"""Operators as functions that PyTorch differentiates, and as operators that stay in what it exports."""
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
 
+import json
+from collections import namedtuple
 from typing import Any
 
 import torch
@@ -41,7 +43,104 @@ class _Call(torch.autograd.Function):
 
 def call(operator: Any, name: str, results: tuple[str, ...], ports: tuple[Any, ...], attributes: tuple[Any, ...]) -> Any:
     """`operator` on what its ports and attributes are given. Results that are floats have a gradient, as the record says."""
-    operands = [value for port in ports for value in (port if isinstance(port, (list, tuple)) else [port])]
+    operands = _flat(ports)
     kept: list[Any] = []
     values = _Call.apply(kept, operator, (name, results), ports, attributes, *operands)
     return kept[0].with_items(values) if isinstance(kept[0], _core.Results) else values[0]
+
+
+def _flat(ports: tuple[Any, ...]) -> list[Any]:
+    return [value for port in ports for value in (port if isinstance(port, (list, tuple)) else [port])]
+
+
+# ---- while PyTorch follows a module
+
+_TYPES = {
+    torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.bool: "bool",
+    torch.uint8: "u8", torch.int8: "i8", torch.uint16: "u16", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64",
+}  # fmt: skip
+_DTYPES = {name: dtype for dtype, name in _TYPES.items()}
+
+_ONNX_TYPES = ("float", "double", "float16", "bfloat16", "bool", "uint8", "int8", "uint16", "int16", "int32", "int64")
+
+_STAND_INS = ((10007, 20011, 30011, 40009, 50021, 60013), (70001, 80021, 90001, 100003, 110017, 120011))
+"""Two numbers for each extent that is open: what an operator makes of the extent shows in both."""
+
+_library = torch.library.Library("halfstep", "DEF")
+_library.define("call(str name, str attributes, Tensor?[] operands) -> Tensor[]")
+
+
+def traced(operator: Any, name: str, results: tuple[str, ...], ports: tuple[Any, ...], attributes: tuple[Any, ...]) -> Any:
+    """The same call as an operator of PyTorch. It has no contents: nothing but an export follows it."""
+    del operator
+    operands = [value if value is None else torch.as_tensor(value) for value in _flat(ports)]
+    stated = json.dumps(_core.stated_attributes(name, attributes))
+    values = torch.ops.halfstep.call(name, stated, operands)
+    if len(results) == 1:
+        return values[0]
+    made = [result for result, type_ in zip(results, _types(name, stated, operands, {})) if type_ is not None]
+    return namedtuple(name, made)(*values)
+
+
+@torch.library.register_fake("halfstep::call", lib=_library)
+def _results(name: str, attributes: str, operands: list[torch.Tensor | None]) -> list[torch.Tensor]:
+    tensors = [tensor for tensor in operands if tensor is not None]
+    extents = {str(extent): extent for tensor in tensors for extent in tensor.shape if isinstance(extent, torch.SymInt)}
+    if len(extents) > len(_STAND_INS[0]):
+        raise _core.UnsupportedError(f"{name}: found {len(extents)} open extents, expected at most {len(_STAND_INS[0])}")
+    one, other = (_types(name, attributes, operands, dict(zip(extents, numbers))) for numbers in _STAND_INS)
+    made = []
+    for first, second in zip(one, other):
+        if first is None or second is None:
+            continue
+        pairs = zip(first[1], second[1])
+        dims = [_extent(name, pair, list(zip(extents.values(), *_STAND_INS))) for pair in pairs]
+        made.append(tensors[0].new_empty(dims, dtype=_DTYPES[first[0]]))
+    return made
+
+
+def _types(name: str, attributes: str, operands: list[Any], stand_ins: dict[str, int]) -> list[tuple[str, list[int]] | None]:
+    def type_of(tensor: torch.Tensor) -> tuple[str, list[int]]:
+        return _TYPES[tensor.dtype], [stand_ins.get(str(extent), 1) if isinstance(extent, torch.SymInt) else extent for extent in tensor.shape]
+
+    return _core.operator_types(name, json.loads(attributes), [None if tensor is None else type_of(tensor) for tensor in operands])
+
+
+def _extent(name: str, found: tuple[int, int], extents: list[tuple[Any, int, int]]) -> Any:
+    """An extent of a result, from what it is with the stand-ins: itself, or a multiple of an open one."""
+    if found[0] == found[1]:
+        return found[0]
+    for extent, one, other in extents:
+        if found[0] % one == 0 and found[0] // one * other == found[1]:
+            return found[0] // one * extent
+    raise _core.UnsupportedError(f"{name}: an extent of its result depends on open ones; close them with dynamic_shapes")
+
+
+def translation() -> dict[Any, Any]:
+    """For torch.onnx.export: a call becomes a node of the domain halfstep, which Halfstep reads."""
+    import onnx
+    from onnxscript import values
+
+    schema = onnx.defs.OpSchema
+    kinds = {bool: "INT", int: "INT", float: "FLOAT", str: "STRING"}
+
+    def kind(value: Any) -> Any:
+        is_list = isinstance(value, list)
+        return getattr(schema.AttrType, kinds[type(value[0] if is_list else value)] + ("S" if is_list else ""))
+
+    def node(name: str, attributes: str, operands: list[Any]) -> list[Any]:
+        stated = json.loads(attributes)
+        produced = _core.operator_results(name, stated)
+        option = schema.FormalParameterOption.Optional
+        types = [f"tensor({name})" for name in _ONNX_TYPES]
+        form = schema(
+            name, "halfstep", 1,
+            inputs=[schema.FormalParameter(f"x{i}", f"T{i}", param_option=option) for i in range(len(operands))],
+            outputs=[schema.FormalParameter(f"y{i}", f"U{i}") for i in range(produced)],
+            type_constraints=[(f"T{i}", types, "") for i in range(len(operands))] + [(f"U{i}", types, "") for i in range(produced)],
+            attributes=[schema.Attribute(key, kind(value), required=False) for key, value in stated.items()],
+        )  # fmt: skip
+        results = values.Op(values.Opset("halfstep", 1), name, form)(*operands, **stated)
+        return [results] if produced == 1 else list(results)
+
+    return {torch.ops.halfstep.call.default: node}

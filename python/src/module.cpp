@@ -1,4 +1,6 @@
 // The extension halfstep._core.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -40,6 +42,9 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = kVersion;
   module.def("operator", &make_operator, nb::arg("name"));
   module.def("program", &run_program, nb::arg("arguments"));
+  module.def("stated_attributes", &stated_attributes, nb::arg("name"), nb::arg("given"));
+  module.def("operator_types", &operator_types, nb::arg("name"), nb::arg("stated"), nb::arg("operands"));
+  module.def("operator_results", &operator_results, nb::arg("name"), nb::arg("stated"));
   module.def("operator_gradient", &operator_gradient, nb::arg("name"), nb::arg("operands"), nb::arg("attributes"),
              nb::arg("result_gradients"), nb::arg("wanted"));
   module.def("threads", &eager::threads, "How many threads a large call runs on.");

@@ -88,6 +88,10 @@ void Operands::set(size_t position, PyObject* object) {
         fmt::format("call: {}: {} is of type {}, expected a NumPy array, a tensor with __dlpack__ or a buffer", name_,
                     port(position), Py_TYPE(object)->tp_name));
   }
+  if (std::string_view(Py_TYPE(object)->tp_name) == "FakeTensor") {
+    traced_ = true;
+    return;
+  }
   set_dlpack(position, object);
   if (foreign_ == nullptr) foreign_ = object;
 }

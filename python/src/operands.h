@@ -42,6 +42,8 @@ class Operands {
   PyObject* foreign() const { return foreign_; }
   /// Whether one of them is a tensor of PyTorch that requires a gradient.
   bool require_gradient() const { return require_gradient_; }
+  /// Whether one of them stands for a tensor while PyTorch follows a module, and has no contents.
+  bool traced() const { return traced_; }
 
  private:
   const std::string& port(size_t position) const;
@@ -58,6 +60,7 @@ class Operands {
   SmallVector<nb::object> owners_;
   PyObject* foreign_ = nullptr;
   bool require_gradient_ = false;
+  bool traced_ = false;
 };
 
 }  // namespace halfstep::python

@@ -1,5 +1,7 @@
 #include "python/src/operator.h"
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <structmember.h>
@@ -72,12 +74,12 @@ nb::object as_tuple(Arguments given) {
   return tuple;
 }
 
-/// The same call as a function of PyTorch, which calls this operator again.
-nb::object differentiable_call(OperatorObject& self, Arguments given, size_t ports) {
+/// The same call through a function of halfstep.torch_ops.
+nb::object torch_call(const char* function, OperatorObject& self, Arguments given, size_t ports) {
   const nb::handle own(reinterpret_cast<PyObject*>(&self));
   return nb::module_::import_("halfstep.torch_ops")
-      .attr("call")(own, self.info->name, nb::handle(self.names), as_tuple(given.first(ports)),
-                    as_tuple(given.subspan(ports)));
+      .attr(function)(own, self.info->name, nb::handle(self.names), as_tuple(given.first(ports)),
+                      as_tuple(given.subspan(ports)));
 }
 
 nb::object call(OperatorObject& self, Arguments given) {
@@ -92,7 +94,8 @@ nb::object call(OperatorObject& self, Arguments given) {
       variadic.is_valid() ? ports - 1 + static_cast<size_t>(PySequence_Fast_GET_SIZE(variadic.ptr())) : ports;
   Operands operands(info.name, info.inputs, count);
   read_operands(operands, info, given, variadic);
-  if (operands.require_gradient() && torch_differentiates()) return differentiable_call(self, given, ports);
+  if (operands.traced()) return torch_call("traced", self, given, ports);
+  if (operands.require_gradient() && torch_differentiates()) return torch_call("call", self, given, ports);
   auto prepared = prepare(info, given.subspan(ports), operands);
   Results results(*prepared, operands.foreign());
   if (prepared->bytes() >= kReleaseBytes) {
@@ -154,12 +157,70 @@ void define_operator() {
   operator_type = reinterpret_cast<PyTypeObject*>(owned(PyType_FromSpec(&spec)).release().ptr());
 }
 
+namespace {
+
+/// Given in the record's order.
+Attributes attributes_of(const OpInfo& info, const nb::tuple& given) {
+  Attributes named;
+  for (size_t i = 0; i < info.attributes.size(); ++i)
+    named.emplace(info.attributes[i].name, attribute_of(given[i].ptr(), info, info.attributes[i]));
+  return named;
+}
+
+Attributes attributes_stated(const OpInfo& info, const nb::dict& stated) {
+  Attributes attributes;
+  for (const AttributeInfo& attribute : info.attributes) {
+    if (const char* key = attribute.name.c_str(); stated.contains(key))
+      attributes.emplace(attribute.name, attribute_of(nb::object(stated[key]).ptr(), info, attribute));
+  }
+  return attributes;
+}
+
+}  // namespace
+
+nb::dict stated_attributes(const std::string& name, const nb::tuple& given) {
+  const OpInfo& info = require_operator(name, "trace");
+  const Attributes attributes = attributes_of(info, given);
+  nb::dict stated;
+  for (size_t i = 0; i < info.attributes.size(); ++i) {
+    const AttributeInfo& attribute = info.attributes[i];
+    if (attribute.required || attributes.at(attribute.name) != attribute.default_value)
+      stated[attribute.name.c_str()] = given[i];
+  }
+  return stated;
+}
+
+nb::list operator_types(const std::string& name, const nb::dict& stated, const std::vector<OperandType>& operands) {
+  const OpInfo& info = require_operator(name, "trace");
+  const Attributes attributes = attributes_stated(info, stated);
+  static constexpr std::byte kThere{};
+  std::vector<kernels::ConstView> views;
+  for (const OperandType& operand : operands)
+    views.push_back(operand ? kernels::ConstView{&kThere, parse_dtype(operand->first).value(), operand->second}
+                            : kernels::ConstView{});
+  const eager::Prepared prepared(info, attributes, views);
+  nb::list types;
+  for (size_t port = 0; port < prepared.results().size(); ++port) {
+    const auto& type = prepared.results()[port];
+    types.append(type ? nb::cast(std::pair(std::string(halfstep::name(type->dtype)),
+                                           std::vector<int64_t>(type->dims.begin(), type->dims.end())))
+                      : nb::none());
+  }
+  return types;
+}
+
+size_t operator_results(const std::string& name, const nb::dict& stated) {
+  const OpInfo& info = require_operator(name, "trace");
+  const Attributes attributes = complete_attributes(info, attributes_stated(info, stated), name);
+  size_t count = 0;
+  while (count < info.outputs.size() && info.has_output(static_cast<int>(count), attributes)) ++count;
+  return count;
+}
+
 nb::list operator_gradient(const std::string& name, const nb::list& operands, const nb::tuple& attributes,
                            const nb::dict& result_gradients, const std::vector<bool>& wanted) {
   const OpInfo& info = require_operator(name, "gradient");
-  Attributes named;
-  for (size_t i = 0; i < info.attributes.size(); ++i)
-    named.emplace(info.attributes[i].name, attribute_of(attributes[i].ptr(), info, info.attributes[i]));
+  const Attributes named = attributes_of(info, attributes);
   std::vector<Tensor> tensors;
   for (const nb::handle operand : operands)
     tensors.push_back(operand.is_none() ? Tensor() : tensor_of(operand, name, "operand"));

@@ -148,3 +148,37 @@ def test_no_module_no_tensor():
 def test_torch_is_imported_when_it_is_needed():
     code = "import sys, halfstep; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class OwnOperators(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(1, 4, 3)
+        self.scale = nn.Parameter(torch.tensor([0.1]))
+        self.factors = nn.Parameter(torch.rand(8) + 0.5)
+        self.register_buffer("zero", torch.tensor([128], dtype=torch.int32))
+
+    def forward(self, x):
+        y = hs.ops.fake_quantize(self.conv(x), self.scale, self.zero, code_min=1)
+        y = hs.ops.concat([y, y * 2], axis=1)
+        results = hs.ops.batch_norm(y, self.factors, self.factors, self.factors, self.factors, epsilon=0.5)
+        return hs.ops.avg_pool2d(results.out, kernel=[2, 2], stride=[2, 2])
+
+
+def test_operators_of_ours_stay_what_they_are():
+    module, x = OwnOperators().eval(), torch.randn(5, 1, 8, 8)
+    net = hs.from_torch(module, x[:2])
+    for call in ("fake_quantize(", "{code_min: 1}", "concat(x=[", "batch_norm(", "{epsilon: 0.5}", "avg_pool2d("):
+        assert call in str(net)
+    assert net.stage == "float"
+    assert np.abs(net(x) - module(x).detach().numpy()).max() < 1e-6
+
+
+def test_operators_of_ours_with_open_extents_inside():
+    class Pool(nn.Module):
+        def forward(self, x):
+            return hs.ops.avg_pool2d(x, kernel=[2, 2], stride=[2, 2])
+
+    dynamic = torch.export.Dim.DYNAMIC
+    with pytest.raises(hs.Error, match="avg_pool2d: an extent of its result depends on open ones"):
+        hs.from_torch(Pool(), torch.randn(2, 3, 8, 8), dynamic_shapes=({0: dynamic, 2: dynamic},))

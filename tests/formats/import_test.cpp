@@ -109,6 +109,17 @@ TEST(Import, a_gemm_without_c_may_have_a_beta) {
   EXPECT_EQ(operators(import_text(text)), "linear");
 }
 
+/// Calls of ours inside a module of another framework stand in a domain of their own, under the records' names.
+TEST(Import, our_own_operators_stand_as_they_are) {
+  ModelText text = one_node(
+      "avg_pool2d", {attribute("kernel", std::vector<int64_t>{2, 2}), attribute("stride", std::vector<int64_t>{2, 2})});
+  text.import_domain("halfstep", 1);
+  text.graph().mutable_node(0)->set_domain("halfstep");
+  const Model model = import_text(text);
+  EXPECT_EQ(operators(model), "avg_pool2d");
+  EXPECT_EQ(get<std::vector<int64_t>>(model.graph.ops()[0].attributes(), "kernel"), (std::vector<int64_t>{2, 2}));
+}
+
 /// Operations stand where the user's program has them, and messages say so.
 TEST(Import, locations_are_lines_of_the_users_program) {
   const auto traced = [](const std::string& op) {
