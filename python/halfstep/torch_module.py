@@ -92,7 +92,8 @@ class TorchModule(torch.nn.Module):
         else:
             names: list[str] = []
             values = _Run.apply(self._trainable, names, list(inputs), wanted, *tensors)
-            outputs = dict(zip(names, values))
+            results = dict(zip(names, values))
+            outputs = {name: results[name] for name in self.network.outputs}
         return next(iter(outputs.values())) if len(outputs) == 1 else outputs
 
     def _apply(self, fn: Any, recurse: bool = True) -> TorchModule:

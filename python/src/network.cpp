@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "python/src/arrays.h"
+#include "python/src/results.h"
 
 namespace halfstep::python {
 namespace {
@@ -37,7 +38,8 @@ nb::dict inputs_of(const Network& network) {
 nb::dict outputs_of(const Network& network) {
   nb::dict outputs;
   const auto graph = network.graph();
-  for (const Value output : graph->outputs()) outputs[output.name().c_str()] = type_tuple(output.type());
+  for (size_t i = 0; i < graph->outputs().size(); ++i)
+    outputs[graph->body().output_names()[i].c_str()] = type_tuple(graph->outputs()[i].type());
   return outputs;
 }
 
@@ -48,7 +50,10 @@ nb::dict run(Network& network, const nb::dict& inputs, const std::vector<std::st
     const nb::gil_scoped_release release;
     results = network.runner()->run(tensors, fetch);
   }
-  return arrays_of(std::move(results));
+  nb::dict arrays;  // in the order in which they were asked for
+  for (const std::string& name : fetch.empty() ? network.graph()->body().output_names() : fetch)
+    arrays[name.c_str()] = array_of(results.at(name));
+  return arrays;
 }
 
 nb::bytes bytes_of(const Network& network) {

@@ -150,6 +150,22 @@ def test_torch_is_imported_when_it_is_needed():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_several_outputs_keep_their_order():
+    class Several(nn.Module):
+        def forward(self, x):
+            z = torch.relu(x)
+            return {"z": z, "a": z + 1, "m": z.mean(dim=1)}
+
+    x = torch.randn(3, 5)
+    net = hs.from_torch(Several(), x)
+    assert list(net.outputs) == ["z", "a", "m"]
+    expected = Several()(x)
+    for results in (net(x), net.as_torch()(x)):
+        assert list(results) == ["z", "a", "m"]
+        for name, result in results.items():
+            assert np.allclose(np.asarray(result), expected[name])
+
+
 class OwnOperators(nn.Module):
     def __init__(self):
         super().__init__()
