@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Every verb once, on handwritten digits: from a float network to integers that are proved equal.
+
+usage: examples/quickstart.py [--epochs 20] [--platform generic_int8] [--bits 8]
+
+Needs nothing but halfstep: a network of its own learns from the images that it carries along.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+
+import halfstep as hs
+
+
+def float_network(epochs: int) -> hs.Model:
+    """Training from nothing is a subcommand; everything else here is done in memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "halfstep", "train", "--epochs", str(epochs), "--out", f"{folder}/run"]
+        subprocess.run(command, check=True, capture_output=True)
+        return hs.load(f"{folder}/run/model.safetensors")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--platform", default="generic_int8", choices=hs.platforms())
+    parser.add_argument("--bits", type=int, default=8)
+    given = parser.parse_args()
+
+    data = hs.dataset(None)  # read once; a path, arrays or a DataLoader would do
+    net = float_network(given.epochs)
+    print(f"float: {hs.evaluate(net, data):.2%}")
+    prepared = hs.quantize(net, given.platform, calibrate=data, weights=given.bits, features=given.bits)
+    print(prepared.report)
+    print(hs.train(prepared, data, epochs=3))
+    program = hs.convert(prepared)
+    print(f"integers: {hs.evaluate(program, data):.2%}")
+    print(hs.verify(prepared, program, data))
+    program.save("digits.safetensors")
+
+
+if __name__ == "__main__":
+    main()
