@@ -1,5 +1,5 @@
 # Each target is a short call of tools/steps.sh or a script; CMakePresets.json has the builds.
-.PHONY: quickstart install wheel test test-asan test-tsan check-deep bench format lint
+.PHONY: quickstart install wheel test test-asan test-tsan check-deep bench format lint site
 
 # Installs what is missing (apt), builds build/release, runs the main job. Done steps are not repeated.
 quickstart:
@@ -36,3 +36,7 @@ format:
 
 lint:
 	@tools/steps.sh lint release
+
+# The pages with references as a site, in build/site.
+site:
+	@tools/site.sh

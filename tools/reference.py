@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""References in Markdown, each made of what it describes: docstrings, headers, records.
+
+usage: tools/reference.py BUILD OUT    (BUILD: a finished build folder, such as build/release)
+
+Writes python.md, cpp.md, operators.md and platforms.md into the folder OUT.
+"""
+import ast
+import inspect
+import pathlib
+import re
+import sys
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+SOURCES = sorted((ROOT / "python/halfstep").glob("*.py*"))
+
+
+def public_names():
+    face = ast.parse((ROOT / "python/halfstep/__init__.py").read_text())
+    names = next(node.value for node in face.body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
+    return [name for name in ast.literal_eval(names) if name not in ("ops", "__version__")]
+
+
+def definitions():
+    """Functions, classes and other names at the top of the modules: (node, the string behind it)."""
+    found = {}
+    for path in SOURCES:
+        body = ast.parse(path.read_text()).body
+        for node, after in zip(body, [*body[1:], None]):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                found[node.name] = node, ast.get_docstring(node)
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                found.setdefault(node.targets[0].id, (node, said(after)))
+    return found
+
+
+def said(node):
+    """The string that stands behind a name."""
+    text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value
+    return inspect.cleandoc(text) if isinstance(text, str) else None
+
+
+def markdown(text, parameters=()):
+    """Parameters that a paragraph says something of stand out."""
+    text = re.sub(r"^ {4,}", "", text or "", flags=re.MULTILINE)
+    for name in parameters:
+        text = re.sub(rf"(?<![`\w]){name}(?=(, \w+)*:\s)", f"**{name}**", text)
+    return text
+
+
+def signature(name, node):
+    arguments = re.sub(r"^self(, )?", "", ast.unparse(node.args))
+    line = f"{name}({arguments})"
+    if len(line) > 80:
+        line = f"{name}(\n    " + ",\n    ".join(re.split(r", (?=\*|\w+(?::|=))", arguments)) + ",\n)"
+    return f"```python\n{line}{f' -> {ast.unparse(node.returns)}' if node.returns else ''}\n```\n"
+
+
+def members(kind):
+    """What a class has of its own: properties as a list, then methods."""
+    public = [node for node in kind.body if isinstance(node, ast.FunctionDef) and (node.name == "__call__" or node.name[0] != "_")]
+    properties = [node for node in public if any("property" in ast.unparse(decorator) for decorator in node.decorator_list)]
+    for node in properties:
+        about = markdown(ast.get_docstring(node)).replace("\n", " ")
+        yield f"- `.{node.name}`: `{ast.unparse(node.returns)}`{'. ' + about if about else ''}"
+    for node in public:
+        if node not in properties:
+            yield "\n" + signature(f".{node.name}", node)
+            yield markdown(ast.get_docstring(node))
+
+
+def python_page():
+    found = definitions()
+    kinds = {ast.FunctionDef: "Functions", ast.ClassDef: "Classes", ast.Assign: "Types"}
+    text = ["# Python\n\n`import halfstep as hs`. Single operators, `hs.ops`, are in [Operators](operators.md)."]
+    for kind, title in kinds.items():
+        text.append(f"\n## {title}")
+        for name in public_names():
+            node, about = found[name]
+            if not isinstance(node, kind):
+                continue
+            arguments = node.args if kind is ast.FunctionDef else None
+            names = [argument.arg for argument in (arguments.args + arguments.kwonlyargs)] if arguments else []
+            text += [f"\n### {name}\n", *([signature(name, node)] if arguments else []), markdown(about, names), ""]
+            text += members(node) if kind is ast.ClassDef else []
+    return "\n".join(text)
+
+
+def cpp_page():
+    """Every header of the library's face: its comment, then what it declares as it stands."""
+    face = (ROOT / "halfstep/halfstep.h").read_text()
+    text = ["# C++\n\n" + prose(face) + "\n\nThe headers below say all: shapes, units and errors are in their comments.\n"]
+    for header in re.findall(r'#include "(halfstep/(?:api|report|eager)/[\w/]+\.h)"', face):
+        source = (ROOT / header).read_text()
+        body = re.sub(r"^(#.*|//(?!/).*)\n", "", source[source.index("#pragma once") :], flags=re.MULTILINE)
+        text.append(f"## {header.removeprefix('halfstep/')}\n\n{prose(source)}\n\n```cpp\n{body.strip()}\n```\n")
+    return "\n".join(text)
+
+
+def prose(source):
+    return "\n".join(line.removeprefix("//").strip() for line in source.split("#pragma once")[0].splitlines())
+
+
+def platforms_page():
+    text = ["# Platforms\n\nA platform is a record that says what a chip can do: one of those built in, by its name, or a file of your own, by its\n"
+            "path. `--set KEY=VALUE` and `overrides={KEY: VALUE}` replace any field.\n"]
+    for path in sorted((ROOT / "platforms").glob("*.yaml")):
+        record = yaml.safe_load(path.read_text())
+        source = path.read_text()
+        fields = source[source.index("weights:") :]
+        text.append(f"## {record['platform']}\n\n{record['doc'].strip()}\n\n```yaml\n{fields.strip()}\n```\n")
+    return "\n".join(text)
+
+
+def operators_page(build):
+    text = (build / "gen/docs/operators.md").read_text()
+    return text.replace("# Operators\n", "# Operators\n\nEach is a function of the same name in `hs.ops`, whose docstring and stubs say types and rules.\n", 1)
+
+
+def main():
+    build, out = map(pathlib.Path, sys.argv[1:])
+    out.mkdir(parents=True, exist_ok=True)
+    pages = {"python": python_page(), "cpp": cpp_page(), "operators": operators_page(build), "platforms": platforms_page()}
+    for name, text in pages.items():
+        (out / f"{name}.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+#!/bin/sh
+# The pages of docs/ with README and generated references as a site in build/site; its generator comes from PyPI, as the extra
+# `docs` of pyproject.toml has it, into build/docs_venv. A dead reference ends it.
+# usage: tools/site.sh [BUILD]    (BUILD: a finished build folder with the Python package; default build/release)
+set -eu
+cd "$(dirname "$0")/.."
+build=${1:-build/release}
+venv=build/docs_venv
+pages=build/site_pages
+
+if [ ! -e "$build"/gen/python/halfstep/ops.py ]; then
+  echo "site: $build has no Python package; make test builds it" >&2
+  exit 2
+fi
+if [ ! -e $venv/stamp ] || [ pyproject.toml -nt $venv/stamp ]; then
+  build/venv/bin/python -m venv $venv
+  needs=$(sed -n 's/^docs = \[\(.*\)\].*/\1/p' pyproject.toml | tr -d '",')
+  # shellcheck disable=SC2086  # they are words
+  $venv/bin/pip install --quiet --disable-pip-version-check $needs
+  touch $venv/stamp
+fi
+
+rm -rf $pages build/site
+mkdir -p $pages
+cp -r docs/. HACKING.md CHANGELOG.md examples $pages
+cat README.md docs/contents.md > $pages/index.md
+rm $pages/contents.md
+# README lies above the pages that it links, they lie below what they link: here all are side by side.
+sed -i 's#](docs/#](#g; s#](\.\./#](#g' $pages/*.md
+$venv/bin/python tools/reference.py "$build" $pages/reference
+$venv/bin/sphinx-build --quiet --fail-on-warning -b html $pages build/site
+echo "site: build/site/index.html, $(find build/site -name '*.html' | wc -l) pages"
