@@ -62,6 +62,7 @@ class Model:
 
     def __init__(self, network: _core.Network, report: Any = None) -> None:
         self._core = network
+        self._input_names = list(network.inputs())
         self.torch_module: Callable[[], TorchModule | None] = lambda: None
         """The module that `as_torch` made, as long as there is one."""
         self.report = report
@@ -113,17 +114,19 @@ class Model:
 
     def named_inputs(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """Inputs that stand in order or by name, by name."""
-        names = list(self.core.inputs())
+        names = self._input_names
         if len(arrays) > len(names):
             raise TypeError(f"network {self.name!r} takes {len(names)} inputs ({', '.join(names)}), found {len(arrays)}")
         given = dict(zip(names, arrays))
+        if not named:
+            return given
         twice = sorted(given.keys() & named.keys())
         if twice:
             raise TypeError(f"network {self.name!r}: found input {twice[0]!r} twice")
         return {**given, **named}
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
-        results = self.run(*arrays, **named)
+        results = self.core.run(self.named_inputs(arrays, named), [])
         return next(iter(results.values())) if len(results) == 1 else results
 
     def save(self, path: str | os.PathLike[str]) -> None:
