@@ -36,7 +36,7 @@ void add_augment(CLI::App& command, train::Augment& augment) {
   command.add_flag("--flip", augment.flip, "mirror training images left to right with probability 1/2");
   command
       .add_option("--shift", augment.shift,
-                  "move training images by up to so many pixels; zeros take the place of what leaves, as in a crop of "
+                  "move training images by at most this many pixels; what comes into view is 0, as in a crop of "
                   "a padded image")
       ->check(CLI::NonNegativeNumber);
 }

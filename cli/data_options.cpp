@@ -33,9 +33,12 @@ io::PictureSize parse_size(const std::string& text) {
 }
 
 void add_frame(CLI::App& command, train::PreprocessOptions& p) {
-  command.add_option("--resize", p.resize, "images: the short side becomes so many pixels, the long one in proportion")
+  command
+      .add_option("--resize", p.resize, "images: length of the short side in pixels; the long one keeps the proportion")
       ->check(CLI::PositiveNumber);
-  command.add_option("--crop", p.crop, "images: the middle of so many pixels by as many, after --resize or --size")
+  command
+      .add_option("--crop", p.crop,
+                  "images: side in pixels of the central square that is kept, after --resize or --size")
       ->check(CLI::PositiveNumber);
   command.add_option_function<std::string>(
       "--size", [&p](const std::string& text) { p.size = parse_size(text); },
@@ -74,7 +77,7 @@ void add_reading(CLI::App& command, DataArguments& data, const std::string& flag
   command.add_option(
       flags, data.path,
       "images in folders, in an archive or in a list; csv, IDX, npz or safetensors; the embedded digits without it");
-  command.add_option("--samples", data.read.samples, "so many samples of each part at most, evenly spread; 0: all")
+  command.add_option("--samples", data.read.samples, "at most this many samples of each part, evenly spread; 0: all")
       ->check(CLI::NonNegativeNumber);
   command.add_flag("--all", data.read.all, "every sample, instead of one part to train and one to test");
   command.add_flag("--skip-bad", data.read.skip_bad, "leave out images that cannot be read, and say which");

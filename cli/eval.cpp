@@ -31,7 +31,7 @@ void add_eval(CLI::App& program, Work& work) {
                                   "halfstep eval quickstart_out/integer.safetensors", options->common);
   command->add_option("model,--model", options->model, "Model of any stage, or an ONNX or Paddle file")->required();
   add_data(*command, options->data);
-  command->add_option("--top", options->top, "also count a label among so many largest outputs as right")
+  command->add_option("--top", options->top, "also the share of samples whose label is among this many largest outputs")
       ->check(CLI::PositiveNumber);
   command->callback([options, &work] {
     work = [options] {

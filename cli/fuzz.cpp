@@ -90,7 +90,7 @@ void add_fuzz(CLI::App& program, Work& work) {
   command->add_option("--platform", options->request.platform, "a platform instead of random ones");
   command->add_option("--check", options->request.check, "one check alone: engine, reference, bypassed, roads, ...");
   command->add_option("--out", options->request.out, "folder for failing networks, made small");
-  command->add_option("--time", options->request.seconds, "begin no network after so many seconds");
+  command->add_option("--time", options->request.seconds, "seconds after which no new network is begun");
   command->add_option("--limit", options->request.seconds_each, "seconds that one network may take")
       ->capture_default_str();
   command->add_flag("--stop", options->request.stop_at_first, "end at the first finding");

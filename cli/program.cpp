@@ -49,14 +49,15 @@ std::string unknown_command(const CLI::App& program, const std::string& word) {
 std::string unknown_argument(const CLI::App& command, const std::vector<std::string>& words) {
   const auto option =
       std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.starts_with("-"); });
-  const bool found = option != words.end();
+  if (option == words.end())
+    return fmt::format("{}: found '{}', expected no further argument; see halfstep {} --help", command.get_name(),
+                       words.front(), command.get_name());
   std::vector<std::string> names;
   for (const CLI::Option* known : command.get_options()) {
     if (!known->get_lnames().empty()) names.push_back("--" + known->get_lnames().front());
   }
-  return fmt::format("{}: found '{}', expected {}{}; see halfstep {} --help", command.get_name(),
-                     found ? *option : words.front(), found ? "an option that it has" : "no further argument",
-                     found ? did_you_mean(*option, names) : "", command.get_name());
+  return fmt::format("{}: unknown option '{}'{}; see halfstep {} --help", command.get_name(), *option,
+                     did_you_mean(*option, names), command.get_name());
 }
 
 std::string lower_case_first(std::string text) {

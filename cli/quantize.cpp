@@ -54,7 +54,7 @@ void add_quantize(CLI::App& program, Work& work) {
                       "LAYERS=WEIGHTS/FEATURES: other widths for some layers, as in 'conv*=4/8'");
   command
       ->add_option("--keep-samples", options->quantize.stored_samples,
-                   "so many samples travel with the prepared Model, for verify; 0: none, for privacy")
+                   "how many samples travel with the prepared Model, for verify; 0: none, for privacy")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_target(*command, options->target, options->quantize.widths);

@@ -81,7 +81,7 @@ void add_quickstart(CLI::App& program, Work& work) {
   add_islands_option(*command, request.convert);
   command
       ->add_option("--keep-samples", request.stored_samples,
-                   "so many samples travel with the prepared Model, for verify; 0: none, for privacy")
+                   "how many samples travel with the prepared Model, for verify; 0: none, for privacy")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_target(*command, options->target, request.widths);

@@ -84,7 +84,8 @@ RunReport run_test_data(const RunArguments& arguments) {
 
 RunReport run_tensors(const RunArguments& arguments) {
   const bool foreign = formats::is_foreign(arguments.model);
-  if (!foreign && arguments.inputs.empty()) fail("{}: found no inputs for it: --inputs FILE", arguments.model.string());
+  if (!foreign && arguments.inputs.empty())
+    fail("{}: name a file with the inputs of the network (--inputs FILE)", arguments.model.string());
   const Tensors inputs = arguments.inputs.empty() ? Tensors() : api::read_tensors(arguments.inputs);
   const Tensors expected = arguments.expect.empty() ? Tensors() : api::read_tensors(arguments.expect);
   const auto settings = arguments.common.settings();
@@ -131,7 +132,7 @@ void add_run(CLI::App& program, Work& work) {
   command->add_flag("--exact", options->tolerance.exact, "every bit must agree")
       ->excludes(relative)
       ->excludes(absolute);
-  command->add_option("--repeat", options->run.repeat, "run so many times more, and report the times")
+  command->add_option("--repeat", options->run.repeat, "further runs whose times are reported")
       ->check(CLI::Range(0, 1'000'000));
   command->add_option("--place", options->place, "cpu, sim, cuda or cuda:N")->capture_default_str();
   command->callback([options, &work] {

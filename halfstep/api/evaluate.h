@@ -12,7 +12,7 @@ namespace halfstep::api {
 
 struct EvaluateOptions {
   train::PreprocessOptions preprocess = {};  ///< of raw values, over the Model's own
-  int64_t top = 1;  ///< more than 1: also the share of samples whose label is among so many largest outputs
+  int64_t top = 1;  ///< more than 1: also the share of samples whose label is among this many largest outputs
 };
 
 struct Evaluation {

@@ -16,7 +16,7 @@ struct FuzzRequest {
   std::string platform;             ///< a built-in name or path instead of random platforms
   std::string check;                ///< this check alone; "" for all that are due
   std::filesystem::path out;        ///< a folder for what fails, made where it is not there; "" leaves it unwritten
-  double seconds = 0;               ///< no new network after so many; 0: until the last seed
+  double seconds = 0;               ///< after which no new network is begun; 0: until the last seed
   double seconds_each = 60;         ///< a network that takes longer is a finding
   bool stop_at_first = false;
 };

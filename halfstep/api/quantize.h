@@ -23,7 +23,7 @@ struct QuantizeOptions {
   /// From raw values (images, csv) to what the network takes; it travels with the Model.
   train::PreprocessOptions preprocess = {};
   std::vector<LayerBits> bits = {};  ///< applied in order, after calibration
-  int64_t stored_samples = 8;        ///< so many of the samples travel with the Model, for `verify`; 0: none
+  int64_t stored_samples = 8;        ///< how many of the samples travel with the Model, for `verify`; 0: none
 };
 
 /// A prepared network and what is to be said of it.

@@ -32,7 +32,7 @@ struct QuickstartRequest {
   train::Augment augment = {};  ///< of images, in training alone
   bool distill = false;         ///< fine-tuning learns from the float form, though data has labels
   quant::ConvertOptions convert = {};
-  int64_t stored_samples = 8;  ///< so many training samples travel with the prepared Model, for `verify`; 0: none
+  int64_t stored_samples = 8;  ///< how many training samples travel with the prepared Model, for `verify`; 0: none
 };
 
 struct QuickstartReport {

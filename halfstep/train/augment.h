@@ -9,8 +9,9 @@
 namespace halfstep::train {
 
 struct Augment {
-  bool flip = false;  ///< mirrors an image left to right, one time in two
-  /// Moves an image by up to so many pixels along each axis; zeros come in, as in a crop of a padded image.
+  bool flip = false;  ///< mirrors an image left to right, with probability 1/2
+  /// Moves an image by at most this many pixels along each axis; what comes into view is 0, as in a crop of a padded
+  /// image.
   int64_t shift = 0;
 
   bool any() const { return flip || shift > 0; }

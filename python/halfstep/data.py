@@ -99,7 +99,7 @@ def dataset(
     data: as `Data` says. network: whose inputs arrays without a name are for; its classes bound the labels of a path.
     name: what messages call arrays. all: every sample both trains and tests; without it the data's own parts count, or
     in each class the first 80 % of a fixed order train and the others test (without labels all are in both). samples:
-    so many of each part at most, evenly spread; 0: all. Of a path alone: skip_bad leaves out images that cannot be
+    at most this many of each part, evenly spread; 0: all. Of a path alone: skip_bad leaves out images that cannot be
     read; label is where a csv or a list has it (first, last, none or a header's name).
 
     Raises Error for what holds no sample, batches whose extents or types change, values that are not finite.

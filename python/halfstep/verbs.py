@@ -66,7 +66,7 @@ def quantize(
     network: a float network. platform: the name of a record (`platforms()` lists them) or the path of one.
     calibrate: samples whose ranges are observed. weights, features: bits, except of the first and last layer, whose
     bits are `edges`; without them the platform's. overrides: other values for fields of the record, by their dotted
-    names. bits: for layers that match a pattern, bits of weights and of features. keep_samples: so many of the samples
+    names. bits: for layers that match a pattern, bits of weights and of features. keep_samples: how many of the samples
     travel with the network, for `verify`; 0: none.
 
     The result's `report` is an Audit. Raises UnsupportedError, naming the layer and what to do, for what the platform
@@ -118,7 +118,7 @@ def train(
 
     data: samples; without labels a prepared network learns from its own float form, as with `distill`. learning_rate:
     the peak of the cosine schedule; 0.05 for float networks, 0.001 for prepared ones without one. flip, shift: images
-    are mirrored, and moved by up to so many pixels, in training. out: a folder for a checkpoint after each epoch, from
+    are mirrored, and moved by at most this many pixels, in training. out: a folder for a checkpoint after each epoch, from
     which `resume` goes on; an earlier run there is refused, or replaced by `overwrite`. preprocess: from raw values to
     what the network takes; it travels with the network.
 
@@ -190,7 +190,7 @@ def evaluate(
 ) -> Score:
     """The accuracy of a network of any stage on the test part of labelled samples, or what a metric says.
 
-    top: more than 1 also counts a label among so many largest outputs (the score's `top`).
+    top: more than 1 also counts a label among this many largest outputs (the score's `top`).
 
     metric: called with the outputs of a batch (an array, or a dict of them) and its labels (None where batches have
     none); the score is the mean of its results, weighted by samples. `data` then iterates over batches as the network
