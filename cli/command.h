@@ -68,12 +68,13 @@ void print_notes(const std::vector<std::string>& notes);
 struct TargetOptions {
   std::string name = "generic_int8";   ///< built-in name or path
   std::vector<std::string> overrides;  ///< KEY=VALUE
+  bool pad_channels = false;
   api::Platform platform() const;
 };
 /// --float-islands.
 void add_islands_option(CLI::App& command, quant::ConvertOptions& options);
 
-/// The platform's options, and the widths that are asked of it.
+/// The platform's options, and what is asked of it: widths, layers in float, padding.
 void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths);
 
 // One for each file of this folder.

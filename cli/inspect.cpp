@@ -5,9 +5,11 @@
 namespace halfstep::cli {
 namespace {
 
+/// The exit code: what stands between a network and its target is not supported.
 template <class Inspection>
-void print(const Inspection& found, bool explain, bool as_json) {
+int print(const Inspection& found, bool explain, bool as_json) {
   fmt::print("{}", as_json ? report::as_json(found) : report::as_text(found, explain));
+  return found.target && !found.target->holds() ? kUnsupported : kDone;
 }
 
 }  // namespace
@@ -19,13 +21,22 @@ void add_inspect(CLI::App& program, Work& work) {
     api::InspectOptions inspect;
     std::string place = "cpu";
     bool explain = false;
+    TargetOptions target;
+    quant::PrepareOptions widths;
+    quant::ConvertOptions convert;
+    std::optional<api::Target> asked() const {
+      if (!target.name.empty()) return api::Target{target.platform(), widths, target.pad_channels, convert};
+      return std::nullopt;
+    }
   };
   const auto options = std::make_shared<Options>();
+  options->target.name.clear();
   CLI::App* command = add_command(program, "inspect",
                                   "List a Model's network, instructions, values and dependencies; of an ONNX or Paddle "
-                                  "file what is in it and not supported",
+                                  "file what is in it and not supported; with --platform what quantize, convert and "
+                                  "train would refuse, and what to do about it (then the exit code is 3)",
                                   "halfstep inspect integer.safetensors --explain\n"
-                                  "         halfstep inspect model.onnx",
+                                  "         halfstep inspect model.onnx --platform magik_t40",
                                   options->common);
   command->add_option("model", options->model, "Model of any stage, an .ir text, or an ONNX or Paddle file")
       ->required();
@@ -34,18 +45,18 @@ void add_inspect(CLI::App& program, Work& work) {
                     "of an ONNX or Paddle file also every node, its inputs and its outputs");
   command->add_option("--batch", options->inspect.batch, "stands for unknown leading extents")->capture_default_str();
   command->add_option("--place", options->place, "cpu or sim")->capture_default_str();
+  add_target(*command, options->target, options->widths);
+  add_islands_option(*command, options->convert);
   command->callback([options, &work] {
     work = [options] {
+      options->inspect.target = options->asked();
       options->inspect.place = parse_device(options->place);
       const std::filesystem::path& path = options->model;
       const bool is_text = path.extension() == ".ir";
-      if (!is_text && formats::is_foreign(path)) {
-        print(api::inspect_file(path, options->inspect), options->explain, options->common.json);
-      } else {
-        const Model model = is_text ? api::load_text(path, 0) : api::load(path);
-        print(api::inspect(model, options->inspect), options->explain, options->common.json);
-      }
-      return int{kDone};
+      if (!is_text && formats::is_foreign(path))
+        return print(api::inspect_file(path, options->inspect), options->explain, options->common.json);
+      const Model model = is_text ? api::load_text(path, 0) : api::load(path);
+      return print(api::inspect(model, options->inspect), options->explain, options->common.json);
     };
   });
 }

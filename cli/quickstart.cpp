@@ -39,6 +39,7 @@ api::QuickstartReport quickstart_of(QuickstartOptions& options) {
   api::QuickstartRequest& request = options.request;
   io::require_folder_target(request.out);
   request.platform = options.target.platform();
+  request.pad_channels = options.target.pad_channels;
   request.preprocess = options.data.preprocess;
   if (options.model.empty()) {
     request.data = api::load_data(options.data.path, io::kMaxClasses, options.data.read);

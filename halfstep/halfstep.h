@@ -35,4 +35,5 @@
 #include "halfstep/report/quickstart.h"
 #include "halfstep/report/roads.h"
 #include "halfstep/report/table.h"
+#include "halfstep/report/target.h"
 #include "halfstep/report/trained.h"

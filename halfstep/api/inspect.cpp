@@ -7,6 +7,7 @@
 #include "halfstep/api/model.h"
 #include "halfstep/compile/compile.h"
 #include "halfstep/eager/call.h"
+#include "halfstep/passes/separate_names.h"
 #include "halfstep/train/executable.h"
 
 namespace halfstep::api {
@@ -75,6 +76,18 @@ void build(const formats::File& file, const formats::Binding& binding, const Pla
   }
 }
 
+/// As the verbs read the file: with open extents, where it can be had so.
+Model network_of(const formats::File& file, const Model& closed) {
+  Model network = closed;
+  try {
+    network = file.import(binding_of({}));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;
+  }
+  passes::separate_names(network);
+  return network;
+}
+
 }  // namespace
 
 Inspection inspect(const Model& network, const InspectOptions& options) {
@@ -83,7 +96,9 @@ Inspection inspect(const Model& network, const InspectOptions& options) {
   const Model form = train::evaluation_form(network);
   Model fixed = specialize(form, with_batch(form.graph, options.batch));
   runtime::Program program = compile(fixed, compile_options);
-  return {stage_of(network), network, std::move(fixed), std::move(program)};
+  Inspection found{stage_of(network), network, std::move(fixed), std::move(program)};
+  if (options.target) found.target = inspect_target(network, *options.target);
+  return found;
 }
 
 ForeignInspection inspect_file(const std::filesystem::path& path, const InspectOptions& options) {
@@ -98,6 +113,7 @@ ForeignInspection inspect_file(const std::filesystem::path& path, const InspectO
   found.coverage = file->coverage(binding);
   clock.end_of("inspect");
   if (found.coverage.issues.empty()) build(*file, binding, options.place, clock, found);
+  if (options.target && found.model) found.target = inspect_target(network_of(*file, *found.model), *options.target);
   return found;
 }
 

@@ -8,18 +8,44 @@
 #include <vector>
 
 #include "halfstep/api/model.h"
+#include "halfstep/base/objection.h"
 #include "halfstep/base/place.h"
 #include "halfstep/formats/import.h"
 #include "halfstep/formats/node_list.h"
 #include "halfstep/ir/model.h"
+#include "halfstep/quant/convert.h"
 #include "halfstep/runtime/program.h"
 
 namespace halfstep::api {
+
+/// What a network is to become, with what is asked for on the way.
+struct Target {
+  Platform platform;
+  quant::PrepareOptions widths = {};
+  bool pad_channels = false;
+  quant::ConvertOptions convert = {};
+};
+
+/// What a verb would refuse.
+struct VerbObjections {
+  std::string verb;  ///< quantize, convert, train
+  std::vector<Objection> objections;
+};
+
+/// What stands between a network and its target, found by the checks of the verbs themselves.
+struct TargetInspection {
+  std::string platform;
+  std::vector<VerbObjections> verbs;  ///< of each the objections, in this order: quantize, convert, train
+  std::vector<quant::FloatIsland> islands;
+  std::vector<std::string> padded;  ///< layers that have more channels than in the network
+  bool holds() const;               ///< no verb objects
+};
 
 struct InspectOptions {
   bool nodes = false;  ///< of a foreign file also every node, with the names of its values
   int64_t batch = 1;   ///< stands for unknown leading extents
   Place place = {};
+  std::optional<Target> target = {};  ///< also what stands between the network and it
 };
 
 /// One of our Models, and its program in evaluation mode.
@@ -28,6 +54,7 @@ struct Inspection {
   Model model;
   Model compiled;  ///< in evaluation mode, with extents that are known
   runtime::Program program;
+  std::optional<TargetInspection> target = {};
 };
 
 /// What a foreign file has, and what of it is not supported.
@@ -39,7 +66,13 @@ struct ForeignInspection {
   std::optional<runtime::Program> program;  ///< of the model, as `run` makes it
   std::vector<formats::NodeLine> nodes;     ///< where they are asked for
   std::map<std::string, double> seconds;    ///< that each step took
+  std::optional<TargetInspection> target;   ///< where it is asked for and the model can be had
 };
+
+/// What quantize, convert and train would refuse on the way of the float or prepared `network` to `target`, all at
+/// once. What only samples show (ranges, and sums that depend on them) is known of a calibrated network alone. Throws
+/// for an integer program, and for a network that was prepared for another platform.
+TargetInspection inspect_target(const Model& network, const Target& target);
 
 Inspection inspect(const Model& network, const InspectOptions& options = {});
 

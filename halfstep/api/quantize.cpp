@@ -33,18 +33,21 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
     fail("network '{}' is an integer program, expected a float or prepared network", network.graph.name());
   Model model = network;
   train::change_preprocess(model, options.preprocess);
-  model = quant::prepare(model, platform, options.widths);
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
+  quant::Padded source{model, {}};
+  if (options.pad_channels) source = with_padded_channels(model, platform, options.widths, parts.train, pool);
+  model = quant::prepare(source.model, platform, options.widths);
   train::CalibrateOptions calibration;
   calibration.seed = settings.seed;
   train::calibrate(model, parts.train, calibration, pool, settings.progress);
-  model.source = source_of(network, parts.train, options.stored_samples, settings.seed);
+  model.source = source_of(source.model, parts.train, options.stored_samples, settings.seed);
   require_same_floats(model, parts.train, pool);
   set_bits(model, options.bits);
   const int64_t seen = std::min(parts.train.size(), calibration.batch * calibration.batches);
   Quantized result = described(std::move(model), seen);
   result.notes = notes_on(result.model, data);
+  result.padded = std::move(source.layers);
   return result;
 }
 

@@ -20,6 +20,7 @@ struct LayerBits {
 
 struct QuantizeOptions {
   quant::PrepareOptions widths = {};
+  bool pad_channels = false;  ///< zeros for the channels that convolutions miss of the platform's multiples
   /// From raw values (images, csv) to what the network takes; it travels with the Model.
   train::PreprocessOptions preprocess = {};
   std::vector<LayerBits> bits = {};  ///< applied in order, after calibration
@@ -29,15 +30,16 @@ struct QuantizeOptions {
 /// A prepared network and what is to be said of it.
 struct Quantized {
   Model model;
-  quant::Audit audit;                   ///< conversion must be told to leave what stays in float
-  quant::Platform platform;             ///< resolved
-  std::string preprocess = {};          ///< what is done to raw values, as JSON
-  int64_t samples = 0;                  ///< that the observers saw
-  std::vector<std::string> notes = {};  ///< see notes_on
+  quant::Audit audit;                    ///< conversion must be told to leave what stays in float
+  quant::Platform platform;              ///< resolved
+  std::string preprocess = {};           ///< what is done to raw values, as JSON
+  int64_t samples = 0;                   ///< that the observers saw
+  std::vector<std::string> padded = {};  ///< layers that got channels of zeros
+  std::vector<std::string> notes = {};   ///< see notes_on
 };
 
 /// Prepares the float `network` for `platform` and calibrates it on the training part of `data`. Throws where the
-/// network is quantized already, does not fit the samples, or has what the platform refuses.
+/// network is quantized already, does not fit the samples, or has what the platform refuses (all of it: a Refusal).
 Quantized quantize(const Model& network, const Platform& platform, const Dataset& data, const QuantizeOptions& options,
                    const Settings& settings);
 

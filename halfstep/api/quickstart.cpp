@@ -26,6 +26,8 @@ class Quickstart {
         start_(started(request, settings)),
         parts_(parts_for(start_, request.data)),
         pool_(settings.threads) {
+    if (request.pad_channels)
+      start_ = with_padded_channels(start_, request.platform, request.widths, parts_.train, pool_).model;
     report_.has_accuracy = request.data.has_labels();
     report_.platform = request.platform.name;
     report_.data = request.data.name;
@@ -36,7 +38,7 @@ class Quickstart {
 
   QuickstartOutcome run() {
     Model network = start_;
-    require_feasible(quant::prepare(network, request_.platform, request_.widths));
+    require_feasible(network);
     if (writes()) io::make_folder(request_.out);
     if (!request_.network) timed("float", [&] { network = fit(network, float_options(), "float training"); });
     report_.accuracy_float = accuracy(network);
@@ -80,10 +82,15 @@ class Quickstart {
     return static_cast<int64_t>(std::filesystem::file_size(request_.out / file));
   }
 
-  /// What cannot become integers or be trained is said before any work.
-  void require_feasible(const Model& prepared) const {
-    quant::require_integers(prepared, request_.convert);
-    if (request_.tune_epochs > 0) train::training_step(prepared, parts_.train, tune_options());
+  /// What cannot have codes, become integers or be trained is said before any work, all of it.
+  void require_feasible(const Model& network) const {
+    std::vector<Objection> objections;
+    const Model prepared = quant::prepare(network, request_.platform, request_.widths, &objections);
+    const std::string where = fmt::format("network '{}'", network.graph.name());
+    collect(objections, "", where, [&] { quant::require_integers(prepared, request_.convert); });
+    if (request_.tune_epochs > 0)
+      collect(objections, "", where, [&] { train::training_step(prepared, parts_.train, tune_options()); });
+    refuse_all(std::move(objections));
   }
 
   static Model started(const QuickstartRequest& request, const Settings& settings) {

@@ -24,6 +24,7 @@ struct QuickstartRequest {
   train::PreprocessOptions preprocess = {};  ///< of raw values
   Platform platform = {};
   quant::PrepareOptions widths = {};
+  bool pad_channels = false;       ///< as in QuantizeOptions
   std::filesystem::path out = {};  ///< folder for the three Models; "": nothing is written
   int64_t float_epochs = 30, tune_epochs = 12;
   int64_t batch = 32;

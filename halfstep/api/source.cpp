@@ -1,15 +1,17 @@
 #include "halfstep/api/source.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "halfstep/base/divide.h"
+#include "halfstep/base/elements.h"
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/dce.h"
 #include "halfstep/passes/separate_names.h"
 #include "halfstep/passes/training_form.h"
-#include "halfstep/quant/prepare.h"
+#include "halfstep/train/executable.h"
 #include "halfstep/verify/meaning.h"
 
 namespace halfstep::api {
@@ -39,7 +41,37 @@ Model evaluating(Model model) {
   return model;
 }
 
+/// Throws where the outputs of a network and those of what was made of it differ by more than float32 rounds.
+void require_same_outputs(const std::string& network, const Tensors& before, const Tensors& after) {
+  constexpr double kRounding = 0x1p-16;  // of the largest: sums of thousands of products, through many layers
+  for (const auto& [name, expected] : before) {
+    const Tensor& found = after.at(name);
+    double largest = 0;
+    for (int64_t i = 0; i < expected.size(); ++i) {
+      if (const double real = std::fabs(element(expected, i)); std::isfinite(real)) largest = std::max(largest, real);
+    }
+    for (int64_t i = 0; i < expected.size(); ++i) {
+      const double a = element(expected, i), b = element(found, i);
+      if (a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= kRounding * largest) continue;
+      fail("network '{}': with padded channels element {} of output '{}' is {}, expected {}; this is a bug", network, i,
+           name, b, a);
+    }
+  }
+}
+
 }  // namespace
+
+quant::Padded with_padded_channels(const Model& network, const quant::Platform& platform,
+                                   const quant::PrepareOptions& options, const train::Samples& samples,
+                                   ThreadPool& pool) {
+  quant::Padded padded = quant::pad_channels(network, platform, options);
+  const Tensors inputs = samples.inputs(0, train::batch_of(network, 1));
+  const auto outputs = [&](const Model& model) {
+    return train::BatchRunner(train::evaluation_form(model), {}, pool).run(inputs);
+  };
+  require_same_outputs(network.graph.name(), outputs(network), outputs(padded.model));
+  return padded;
+}
 
 std::shared_ptr<const Source> source_of(const Model& network, const train::Samples& samples, int64_t keep,
                                         uint64_t seed) {

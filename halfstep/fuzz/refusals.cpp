@@ -32,8 +32,9 @@ const std::vector<std::string_view> kExplained = {
     "needs channels in multiples of",
     "is not a power of two from 2^",
     "expected a positive number and a finite one; calibrate",
-    "cannot have features of",
-    "cannot have weights of",
+    "features on ",
+    "weights on ",
+    "so that it cannot be padded",
     "PyTorch's",
     "could overflow",
     // Export and training.

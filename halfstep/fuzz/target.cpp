@@ -74,7 +74,7 @@ std::string Target::text() const {
   if (widths.feature_bits) text += fmt::format(" --features {}", *widths.feature_bits);
   if (widths.edge_bits) text += fmt::format(" --edges {}", *widths.edge_bits);
   for (const auto& [weights, features] : bits) text += fmt::format(" --bits '*={}/{}'", weights, features);
-  return text;
+  return text + (pad_channels ? " --pad-channels" : "");
 }
 
 Target random_target(uint64_t seed, const Network& network, const std::string& platform) {
@@ -97,6 +97,7 @@ Target random_target(uint64_t seed, const Network& network, const std::string& p
   if (!pytorch && target.overrides.empty() && chooser.chance(0.25)) target.widths.feature_bits = width();
   if (!pytorch && chooser.chance(0.1)) target.widths.edge_bits = width();
   if (!pytorch && target.overrides.empty() && chooser.chance(0.1)) target.bits.emplace_back(width(), width());
+  target.pad_channels = target.platform == "magik_t40" && chooser.chance(0.8);
   return target;
 }
 

@@ -64,11 +64,14 @@ const train::Samples& Trial::samples() {
 
 Model Trial::calibrate() {
   const train::Samples& seen = samples();
-  Model model = quant::prepare(source(), quant::load_platform(target_.platform, target_.overrides), target_.widths);
+  const quant::Platform platform = quant::load_platform(target_.platform, target_.overrides);
+  quant::Padded start{source(), {}};
+  if (target_.pad_channels) start = quant::pad_channels(source(), platform, target_.widths);
+  Model model = quant::prepare(start.model, platform, target_.widths);
   train::CalibrateOptions options;
   options.batch = network_.batch;
   train::calibrate(model, seen, options, tools_.pool);
-  Source origin{source(), {}};
+  Source origin{std::move(start.model), {}};
   for (const Value argument : origin.network.graph.arguments())
     origin.samples.emplace(argument.name(), network_.inputs.at(argument.name()));
   passes::separate_names(origin.network);

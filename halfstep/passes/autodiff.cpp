@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "halfstep/base/nearest.h"
+#include "halfstep/base/objection.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/gradients.h"
 #include "halfstep/passes/tensors.h"
@@ -55,6 +56,7 @@ class Differentiation {
     }
     const std::vector<Op> ops = graph_.ops();
     for (const Op op : ops | std::views::reverse) visit(op);
+    refuse_all(std::move(objections_));
   }
 
   /// The sum of what the readers contribute; a null value when there is none.
@@ -84,7 +86,9 @@ class Differentiation {
     }
     if (std::ranges::none_of(out_grads, [](Value gradient) { return static_cast<bool>(gradient); })) return;
     const size_t before = graph_.ops().size();
-    const std::vector<Value> gradients = build_gradient(builder_.at(op.location()), op, out_grads, wanted);
+    std::vector<Value> gradients;
+    const auto build = [&] { gradients = build_gradient(builder_.at(op.location()), op, out_grads, wanted); };
+    if (!halfstep::collect(objections_, op.name(), op.where(), build)) return;
     give_names(op, gradients, before);
     collect(op.operands(), gradients);
   }
@@ -116,6 +120,7 @@ class Differentiation {
   Builder builder_;
   std::unordered_set<detail::ValueNode*> depends_;                    ///< on a wanted value
   std::unordered_map<detail::ValueNode*, std::vector<Value>> terms_;  ///< gradients to sum
+  std::vector<Objection> objections_;                                 ///< to operations that have no gradient
 };
 
 }  // namespace

@@ -25,8 +25,8 @@ struct Seed {
 /// value of codes is that of the value they stand for. Names: VALUE.grad, VALUE.grad.2, ... for gradients of VALUE, the
 /// last one being their sum; NODE.OPERATOR for what lies between. A value with several readers sums its gradients in
 /// program order of the readers. New operations have the location of the one that they belong to. Throws Error: a
-/// tensor that does not exist or is not of floats (bad_input), a node on the way whose operator has no gradient
-/// (unsupported).
+/// tensor that does not exist or is not of floats (bad_input); a Refusal with every node on the way whose operator has
+/// no gradient, as far as there are gradients to hand on.
 Gradients autodiff(Model& model, const std::vector<Seed>& seeds, const std::vector<std::string>& names);
 
 /// The same of a loss (f32, one element), whose seed is the constant tensor LOSS.grad. Throws Error too where a name is

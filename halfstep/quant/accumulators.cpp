@@ -7,7 +7,7 @@
 
 #include "halfstep/arith/accumulator.h"
 #include "halfstep/arith/multiplier.h"
-#include "halfstep/base/status.h"
+#include "halfstep/base/objection.h"
 #include "halfstep/ir/ops.h"
 
 namespace halfstep::quant {
@@ -97,8 +97,10 @@ AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<
   if (op.info().quant.accumulates == Accumulation::sum) proof = sum_proof(form, farthest);
   proof.layer = op.name();
   if (proof.bound > proof.limit)
-    unsupported("{}: the accumulator can reach {}, expected at most {}; use fewer bits{}", op.where(), proof.bound,
-                proof.limit, is_average(op) ? " or a smaller window" : "");
+    refuse_all({{op.name(), op.where(), fmt::format("the accumulator can reach {}", proof.bound), "",
+                 fmt::format("at most {}", proof.limit),
+                 fmt::format("use fewer bits{}, or keep the layer in float (--float NAME)",
+                             is_average(op) ? " or a smaller window" : "")}});
   return proof;
 }
 

@@ -8,11 +8,13 @@
 #include <set>
 
 #include "halfstep/base/elements.h"
-#include "halfstep/base/status.h"
+#include "halfstep/base/nearest.h"
+#include "halfstep/base/objection.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/coded_form.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/quant/accumulators.h"
+#include "halfstep/quant/selector.h"
 
 namespace halfstep::quant {
 namespace {
@@ -26,14 +28,16 @@ Reason refusal(Op op, Op activation) {
     return std::nullopt;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;  // a defect of ours is no reason to stay in float
-    const std::string message = error.what(), where = op.where() + ": ";
-    return message.starts_with(where) ? message.substr(where.size()) : message;
+    return without_place(error.what(), op.where());
   }
 }
 
 class Planner {
  public:
-  Planner(const Model& model, const Platform& platform) : model_(model), platform_(platform) {}
+  Planner(const Model& model, const Platform& platform, const std::vector<std::string>& in_float)
+      : model_(model), platform_(platform) {
+    for (const std::string& pattern : in_float) ask(pattern);
+  }
 
   CodePlan run() {
     for (Op op : model_.graph.ops()) {
@@ -49,7 +53,23 @@ class Planner {
   }
 
  private:
+  /// Layers that the pattern fits stay in float.
+  void ask(const std::string& pattern) {
+    const LayerNames names(model_);
+    std::vector<std::string> others;
+    for (Op op : model_.graph.ops()) {
+      if (names.fits(pattern, op.name())) {
+        asked_.try_emplace(op.node(), fmt::format("asked for as '{}'", pattern));
+      } else {
+        others.push_back(op.name());
+      }
+    }
+    if (others.size() == model_.graph.ops().size())
+      fail("float '{}': matches no layer{}", pattern, did_you_mean(pattern, others));
+  }
+
   Reason why_float(Op op) const {
+    if (const auto asked = asked_.find(op.node()); asked != asked_.end()) return asked->second;
     const QuantInfo& quant = op.info().quant;
     const auto inputs = passes::feature_inputs(op);
     const bool computes = passes::accumulates(op) || quant.lookup;
@@ -88,7 +108,7 @@ class Planner {
     if (!passes::accumulates(op) || !op.out(0).has_one_use()) return {};
     const Op user = op.out(0).uses().front().first;
     const QuantInfo& quant = user.info().quant;
-    const bool fuses = passes::has_trait(user, Trait::fuses_into_producer) &&
+    const bool fuses = !asked_.contains(user.node()) && passes::has_trait(user, Trait::fuses_into_producer) &&
                        platform_.fuses(quant.activation, op.info().quant.trait) && has_factor(user) &&
                        !refusal(op, user);
     return fuses ? user : Op();
@@ -107,6 +127,7 @@ class Planner {
   const Model& model_;
   const Platform& platform_;
   CodePlan plan_;
+  std::map<const detail::OpNode*, std::string> asked_;  ///< operators that were asked to stay, with the reason
   std::set<const detail::OpNode*> fused_;
 };
 
@@ -122,6 +143,8 @@ Value CodePlan::result_of(Op op) const {
   return (fused ? fused : op).out(0);
 }
 
-CodePlan plan_codes(const Model& model, const Platform& platform) { return Planner(model, platform).run(); }
+CodePlan plan_codes(const Model& model, const Platform& platform, const std::vector<std::string>& in_float) {
+  return Planner(model, platform, in_float).run();
+}
 
 }  // namespace halfstep::quant

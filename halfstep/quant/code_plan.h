@@ -21,7 +21,8 @@ struct CodePlan {
 };
 
 /// An operator has codes where the operator on codes takes its attributes, operands and extents as they are, and at
-/// least one operand has codes or is an input of the network; all others stay in float.
-CodePlan plan_codes(const Model& model, const Platform& platform);
+/// least one operand has codes or is an input of the network; all others stay in float, as do layers that a pattern of
+/// `in_float` fits. Throws where one fits none.
+CodePlan plan_codes(const Model& model, const Platform& platform, const std::vector<std::string>& in_float = {});
 
 }  // namespace halfstep::quant

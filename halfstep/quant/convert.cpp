@@ -5,7 +5,7 @@
 
 #include "halfstep/arith/accumulator.h"
 #include "halfstep/base/elements.h"
-#include "halfstep/base/status.h"
+#include "halfstep/base/objection.h"
 #include "halfstep/ir/float_operators.h"
 #include "halfstep/ir/table_origin.h"
 #include "halfstep/passes/coded_form.h"
@@ -30,7 +30,15 @@ class Converter final : passes::CodedRebuild {
   explicit Converter(const Model& source) : CodedRebuild(source) {}
 
   Conversion run() {
-    for (const QuantizedStep& step : passes::quantized_steps(source_)) convert_step(step);
+    for (const QuantizedStep& step : passes::quantized_steps(source_)) {
+      const Op op = step.main ? step.main : step.quantizer;
+      if (!step.quantizer) {
+        convert_step(step);
+      } else if (!collect(objections_, op.name(), op.where(), [&] { convert_step(step); })) {
+        stand_in(step);
+      }
+    }
+    refuse_all(std::move(objections_));
     finish_network();
     Conversion conversion{std::move(result_), std::move(proofs_), {}};
     conversion.islands = float_islands(conversion.model);
@@ -38,6 +46,14 @@ class Converter final : passes::CodedRebuild {
   }
 
  private:
+  /// Codes for what reads a step that is refused, so that all that is refused behind it is found as well.
+  void stand_in(const QuantizedStep& step) {
+    const Value result = step.result();
+    set_codes(result, passes::add_argument(graph(), step.name() + ".refused",
+                                           {*parse_dtype(step.quantizer.code_type()), result.dims()}));
+    formats_[result.node()] = format_of(step.quantizer);
+  }
+
   const Tensor& source_tensor(Value value) const { return passes::contents_of(source_, value); }
 
   Value add_tensor(const std::string& name, Role role, Tensor contents) {
@@ -284,8 +300,9 @@ class Converter final : passes::CodedRebuild {
     if (status.ok()) return;
     const bool windows =
         step.main.info().quant.accumulates == Accumulation::window && arith::traits(form_of(step)).powers_of_two;
-    unsupported("{}: {}; calibrate again or check the layer's scales{}", step.quantizer.where(), status.message(),
-                windows ? " (a pooling window must then hold a power of two of elements)" : "");
+    refuse_all({{step.name(), step.quantizer.where(), status.message(), "", "",
+                 fmt::format("calibrate again or check the layer's scales{}",
+                             windows ? " (a pooling window must then hold a power of two of elements)" : "")}});
   }
 
   void convert_rescale(const QuantizedStep& step) {
@@ -323,6 +340,7 @@ class Converter final : passes::CodedRebuild {
 
   std::map<const detail::ValueNode*, CodeFormat> formats_;  ///< of values of the source that have codes
   std::vector<AccumulatorProof> proofs_;
+  std::vector<Objection> objections_;
 };
 
 /// Scales that a program stores do not count: what flows are codes.
@@ -341,10 +359,9 @@ bool touches_float(Op op) {
 void require_integers(const Model& prepared, const ConvertOptions& options) {
   const auto islands = float_islands(prepared);
   if (islands.empty() || options.float_islands) return;
-  unsupported(
-      "network '{}': {} cannot become integers; keep them in float (--float-islands), or remove them or move them "
-      "behind the network's outputs",
-      prepared.graph.name(), describe(islands));
+  refuse_all(
+      {{"", fmt::format("network '{}'", prepared.graph.name()), describe(islands) + " cannot become integers", "", "",
+        "keep them in float (--float-islands), or remove them or move them behind the network's outputs"}});
 }
 
 Conversion convert(const Model& prepared, const ConvertOptions& options) {

@@ -5,7 +5,7 @@
 
 #include "halfstep/arith/accumulator.h"
 #include "halfstep/arith/bias.h"
-#include "halfstep/base/status.h"
+#include "halfstep/base/objection.h"
 
 namespace halfstep::quant {
 namespace {
@@ -55,8 +55,8 @@ arith::Requantizer requantizer_of(const WeightedLayer& layer, const std::vector<
   arith::Requantizer requantizer;
   const Status status = layer.rule.for_layer({layer.x.scale, scales[channel], layer.y.scale}, requantizer);
   if (!status.ok())
-    unsupported("{}: channel {}: {}; calibrate again or check the layer's scales", layer.where, channel,
-                status.message());
+    refuse_all({{"", layer.where, fmt::format("channel {}: {}", channel, status.message()), "", "",
+                 "calibrate again or check the layer's scales"}});
   return requantizer;
 }
 
@@ -96,10 +96,9 @@ int64_t prove_accumulator(const WeightedLayer& layer, const IntegerTensors& tens
     const int64_t bound =
         arith::accumulator_bound(weight_sum, layer.x.code_min, layer.x.code_max, layer.x.zero_point, b[c]);
     if (bound > arith::kMostInInt32)
-      unsupported(
-          "{}: channel {}: the accumulator can reach {}, expected less than 2^31; use fewer bits or fewer input "
-          "channels",
-          layer.where, c, bound);
+      refuse_all(
+          {{"", layer.where, fmt::format("channel {}: the accumulator can reach {}", c, bound), "", "less than 2^31",
+            "use fewer bits or fewer input channels, or keep the layer in float (--float NAME)"}});
     largest = std::max(largest, bound);
   }
   return largest;

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "halfstep/arith/requantization.h"
 #include "halfstep/arith/rounding.h"
 #include "halfstep/base/embedded.h"
 #include "halfstep/base/nearest.h"
-#include "halfstep/base/status.h"
 #include "halfstep/quant/yaml_reader.h"
 
 namespace halfstep::quant {
@@ -200,8 +200,8 @@ void read_rules(Platform& platform, YamlReader& root) {
   platform.accumulates_activations = read_activations(activations, Trait::accumulates, platform.requantize);
   activations.finish();
   YamlReader channels = root.map("channels");
-  platform.channel_multiple = channels.integer("multiple", 1, 4096);
-  platform.channel_above = channels.integer("above", 0, 65536);
+  platform.channels.multiple = channels.integer("multiple", 1, 4096);
+  platform.channels.above = channels.integer("above", 0, 65536);
   channels.finish();
   for (YamlReader& rule : root.maps("legal")) {
     LegalRule legal;
@@ -230,37 +230,34 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// What is wrong with a width; "" when nothing is.
-std::string objection_to(std::string_view platform, std::string_view what, int bits, const std::vector<int64_t>& legal,
-                         const std::string& reason) {
-  if (legal.empty() || std::find(legal.begin(), legal.end(), bits) != legal.end()) return "";
-  return fmt::format("{} cannot have {} of {} bits, expected {}{}{}", platform, what, bits, fmt::join(legal, ", "),
-                     reason.empty() ? "" : "; ", reason);
+/// What is wrong with a width.
+std::optional<Objection> objection_to(std::string_view platform, std::string_view what, int bits,
+                                      const std::vector<int64_t>& legal, const std::string& reason) {
+  if (legal.empty() || std::find(legal.begin(), legal.end(), bits) != legal.end()) return std::nullopt;
+  return Objection{
+      .what = fmt::format("{} on {}", what, platform),
+      .found = fmt::format("{} bits", bits),
+      .expected = fmt::format("{}{}", fmt::join(legal, ", "), reason.empty() ? "" : fmt::format(" ({})", reason))};
 }
 
 }  // namespace
 
-std::vector<std::string> Platform::objections(const OpInfo& op, int weight_bits, int feature_bits) const {
+std::vector<Objection> Platform::objections(const OpInfo& op, int weight_bits, int feature_bits) const {
   const auto rule = std::ranges::find_if(legal, [&](const LegalRule& candidate) {
     return candidate.op.empty() ? candidate.trait == op.quant.trait : candidate.op == op.name;
   });
   const bool ruled = rule != legal.end();
-  if (ruled && rule->refused) return {fmt::format("{} has no {}: {}", name, op.name, rule->reason)};
-  std::vector<std::string> found;
+  if (ruled && rule->refused) return {{.what = fmt::format("{} has no {}: {}", name, op.name, rule->reason)}};
+  std::vector<Objection> found;
   const auto require = [&](std::string_view what, int bits, const BitRule& general,
                            const std::vector<int64_t>* special) {
-    std::string objection = objection_to(name, what, bits, general.legal, "");
-    if (objection.empty() && special != nullptr) objection = objection_to(name, what, bits, *special, rule->reason);
-    if (!objection.empty()) found.push_back(std::move(objection));
+    auto objection = objection_to(name, what, bits, general.legal, "");
+    if (!objection && special != nullptr) objection = objection_to(name, what, bits, *special, rule->reason);
+    if (objection) found.push_back(std::move(*objection));
   };
   require("features", feature_bits, features, ruled ? &rule->features : nullptr);
   if (weight_bits > 0) require("weights", weight_bits, weights, ruled ? &rule->weights : nullptr);
   return found;
-}
-
-void Platform::require_legal(const OpInfo& op, std::string_view where, int weight_bits, int feature_bits) const {
-  if (const auto found = objections(op, weight_bits, feature_bits); !found.empty())
-    unsupported("{}: {}", where, fmt::join(found, "; "));
 }
 
 bool Platform::fuses(std::string_view activation, Trait trait) const {

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "halfstep/base/objection.h"
 #include "halfstep/ir/op_info.h"
+#include "halfstep/passes/pad_channels.h"
 
 namespace halfstep::quant {
 
@@ -49,15 +51,13 @@ struct Platform {
   std::vector<std::string> keep_scales;              ///< operators whose result has the scale of what they read
   std::vector<std::string> weighted_activations;     ///< activations that fuse into a weighted operator
   std::vector<std::string> accumulates_activations;  ///< activations that fuse into add, mul, pools
-  /// Convolutions with more than `channel_above` input channels need multiples of `channel_multiple`.
-  int64_t channel_multiple = 1, channel_above = 0;
+  passes::ChannelRule channels;                      ///< of convolutions
   std::vector<LegalRule> legal;
   std::string text;  ///< the resolved record
 
   /// Why the operator is refused or cannot have these widths, nothing when it can; weight_bits 0 means no weight.
-  std::vector<std::string> objections(const OpInfo& op, int weight_bits, int feature_bits) const;
-  /// Throws unsupported, with the objections, when there are any.
-  void require_legal(const OpInfo& op, std::string_view where, int weight_bits, int feature_bits) const;
+  /// Neither place nor remedy is said.
+  std::vector<Objection> objections(const OpInfo& op, int weight_bits, int feature_bits) const;
   /// Whether `activation` fuses into an operator of that trait.
   bool fuses(std::string_view activation, Trait trait) const;
 };

@@ -6,10 +6,11 @@
 #include <set>
 
 #include "halfstep/base/elements.h"
-#include "halfstep/base/status.h"
+#include "halfstep/base/objection.h"
 #include "halfstep/ir/float_operators.h"
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/layer_forms.h"
+#include "halfstep/passes/pad_channels.h"
 #include "halfstep/passes/separate_names.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/passes/traits.h"
@@ -28,20 +29,24 @@ using passes::moves_codes;
 
 using PointSet = std::set<size_t>;
 
+const std::string kFloat = "keep the layer in float (--float NAME)";
+
 /// Decides where quantizers go and how wide they are; the graph changes only in `insert`.
 class Preparation {
  public:
   Preparation(Model& model, const Platform& platform, const PrepareOptions& options)
       : model_(model),
         platform_(platform),
+        in_float_(options.in_float),
         weight_bits_(options.weight_bits.value_or(platform.weights.default_bits)),
         feature_bits_(options.feature_bits.value_or(platform.features.default_bits)),
         edge_bits_(options.edge_bits.value_or(platform.edge_bits)),
         edge_weight_bits_(options.edge_bits.value_or(std::min(platform.edge_bits, widest(platform.weights)))) {}
 
-  void run() {
+  /// What stands in the way; the network is prepared nevertheless.
+  std::vector<Objection> run() {
     require_float();
-    plan_ = plan_codes(model_, platform_);
+    plan_ = plan_codes(model_, platform_, in_float_);
     for (Op op : model_.graph.ops()) place(op);
     if (weighted_.empty())
       fail("network '{}': found no operator with weights that can have codes, expected at least one{}",
@@ -50,6 +55,7 @@ class Preparation {
     share_scales();
     check();
     insert();
+    return std::move(objections_);
   }
 
  private:
@@ -164,7 +170,7 @@ class Preparation {
     }
   }
 
-  void check() const {
+  void check() {
     for (Op op : model_.graph.ops()) {
       if (!is_coded(op)) continue;
       const int weight_bits = quant_of(op).weight >= 0 ? weight_bits_of(op) : 0;
@@ -176,51 +182,69 @@ class Preparation {
     }
   }
 
-  void check_width(Op op, int weight_bits, Value value) const {
-    for (const size_t point : points_behind(value))
-      platform_.require_legal(op.info(), op.where(), weight_bits, points_[point].bits);
+  /// At `op`, once.
+  void object(Op op, Objection objection) {
+    objection.layer = op.name();
+    objection.where = op.where();
+    if (std::ranges::find(objections_, objection) == objections_.end()) objections_.push_back(std::move(objection));
+  }
+
+  void check_width(Op op, int weight_bits, Value value) {
+    for (const size_t point : points_behind(value)) {
+      for (Objection& one : platform_.objections(op.info(), weight_bits, points_[point].bits)) {
+        one.remedy =
+            one.expected.empty() ? kFloat : "ask for one of these (--weights, --features, --edges), or " + kFloat;
+        object(op, std::move(one));
+      }
+    }
   }
 
   /// A normalization of negative variance folds into NaN, which has no code.
-  void check_finite(Op op) const {
+  void check_finite(Op op) {
     for (const int port : {quant_of(op).weight, quant_of(op).bias}) {
       const Value value = port < 0 ? Value() : op.in(port);
       if (!value) continue;
       const auto elements = model_.tensors.at(value.name()).data<float>();
       const auto wrong = std::ranges::count_if(elements, [](float element) { return !std::isfinite(element); });
       if (wrong > 0)
-        fail(
-            "{}: '{}' has {} elements that are NaN or infinite, expected numbers; they came in so, or a "
-            "normalization behind this {} makes them",
-            op.where(), value.name(), wrong, op.info().name);
+        object(op,
+               {.what = fmt::format("'{}' has {} elements that are NaN or infinite", value.name(), wrong),
+                .expected = "numbers",
+                .remedy = fmt::format("they came in so, or a normalization behind this {} makes them", op.info().name),
+                .kind = ErrorKind::bad_input});
     }
   }
 
   /// Throws where no zero point keeps the sums of an operator without weights in bounds; conversion proves the rest.
-  void check_accumulator(Op op) const {
+  void check_accumulator(Op op) {
     if (!passes::accumulates(op) || quant_of(op).weight >= 0) return;
     std::vector<int64_t> farthest;
     for (const Value value : feature_inputs(op))
       farthest.push_back(int64_t{1} << (points_[*points_behind(value).begin()].bits - 1));
-    accumulator_proof(op, *arith::parse_requantization(platform_.requantize), farthest);
+    collect(objections_, op.name(), op.where(),
+            [&] { accumulator_proof(op, *arith::parse_requantization(platform_.requantize), farthest); });
   }
 
-  void check_channels(Op op) const {
-    const int weight_port = quant_of(op).weight;
-    if (weight_port < 0 || op.in(weight_port).dims().size() != 4) return;
-    const int64_t in = op.in(0).dims()[1];
-    const int64_t out = op.in(weight_port).dims()[0];
-    const int64_t multiple = platform_.channel_multiple;
-    if (in > platform_.channel_above && (in % multiple != 0 || out % multiple != 0))
-      unsupported("{}: {} needs channels in multiples of {} above {}: found {} in and {} out; widen the layer",
-                  op.where(), platform_.name, multiple, platform_.channel_above, in, out);
+  void check_channels(Op op) {
+    if (!passes::misses_channels(op, platform_.channels)) return;
+    const bool can_pad = passes::can_pad_channels(op, platform_.channels);
+    object(op, {.what = fmt::format("{} needs channels in multiples of {} above {}", platform_.name,
+                                    platform_.channels.multiple, platform_.channels.above),
+                .found = fmt::format("{} in and {} out", op.in(0).dims()[1], op.out(0).dims()[1]),
+                .remedy = (can_pad ? "pad it with zeros (--pad-channels), or " : "widen it, or ") + kFloat});
+  }
+
+  /// What was objected to may have no quantizer at all.
+  static int possible(const BitRule& rule, int bits) {
+    return std::ranges::find(rule.legal, bits) == rule.legal.end() ? rule.default_bits : bits;
   }
 
   void insert() {
     FloatOperators in_float;
     for (const auto& [node, reason] : plan_.in_float) in_float.emplace(node->name, reason);
     set_float_operators(model_, in_float);
-    for (const QuantizerPlace& point : points_) {
+    for (QuantizerPlace point : points_) {
+      point.bits = possible(platform_.features, point.bits);
       if (!point.values.empty()) insert_quantizer(model_, platform_, point);
     }
     std::map<std::string, int> uses;
@@ -228,12 +252,14 @@ class Preparation {
       const Value weight = op.in(quant_of(op).weight);
       const int use = ++uses[weight.name()];
       const std::string name = use == 1 ? weight.name() : weight.name() + "." + std::to_string(use);
-      insert_quantizer(model_, platform_, {{weight}, name, quant_of(op).weight_axis, weight_bits_of(op)}, op);
+      insert_quantizer(model_, platform_,
+                       {{weight}, name, quant_of(op).weight_axis, possible(platform_.weights, weight_bits_of(op))}, op);
     }
   }
 
   Model& model_;
   const Platform& platform_;
+  std::vector<std::string> in_float_;
   int weight_bits_, feature_bits_, edge_bits_, edge_weight_bits_;
   CodePlan plan_;
   std::vector<QuantizerPlace> points_;
@@ -242,6 +268,7 @@ class Preparation {
   std::map<size_t, Op> owner_;
   std::vector<Op> weighted_;
   std::set<const detail::OpNode*> fused_;
+  std::vector<Objection> objections_;
 };
 
 /// A tensor of one element is a constant to importers, whose files do not say what is learned; as a weight or a bias it
@@ -275,13 +302,32 @@ Model float_form(const Model& model) {
   return form;
 }
 
-Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options) {
+Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options,
+              std::vector<Objection>* objections) {
   Model prepared = clone(model);
   const LearnedMagnitudes learned = rewrite(prepared);
-  Preparation(prepared, platform, options).run();
+  std::vector<Objection> found = Preparation(prepared, platform, options).run();
+  if (objections == nullptr)
+    refuse_all(std::move(found));
+  else
+    objections->insert(objections->end(), found.begin(), found.end());
   keep_learned_ranges(prepared, learned);
   prepared.notes["platform"] = platform.text;
   return prepared;
+}
+
+Padded pad_channels(const Model& model, const Platform& platform, const PrepareOptions& options) {
+  const Model form = float_form(model);
+  const CodePlan plan = plan_codes(form, platform, options.in_float);
+  std::set<std::string> layers;
+  for (Op op : form.graph.ops()) {
+    const bool misses = !plan.is_float(op) && passes::misses_channels(op, platform.channels);
+    if (misses && passes::can_pad_channels(op, platform.channels)) layers.insert(op.name());
+  }
+  Padded padded{clone(model), {}};
+  passes::separate_names(padded.model);  // as in the form, whose names these are
+  padded.layers = passes::pad_channels(padded.model, platform.channels, layers);
+  return padded;
 }
 
 bool is_prepared(const Model& model) {

@@ -10,20 +10,35 @@
 
 namespace halfstep::quant {
 
-/// Widths asked for; without one the platform's.
+/// What is asked for; without a width the platform's.
 struct PrepareOptions {
   std::optional<int> weight_bits, feature_bits;
   std::optional<int> edge_bits;  ///< first and last weighted layer: weights, inputs, and the last one's output
+  std::vector<std::string> in_float = {};  ///< patterns of layers that stay in float
 };
 
 /// The float `model` with batch norms folded for good and quantizers where the platform has them, by the traits that
-/// operators state. Quantizers have seen no data yet: calibrate before use. Throws unsupported, naming the node and
-/// what to do, for what cannot become integers. The resolved platform record travels in the Model's note "platform".
-Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options = {});
+/// operators state. Quantizers have seen no data yet: calibrate before use. Throws a Refusal with every place and what
+/// to do there for what cannot become integers; with `objections` they go there, and the network is prepared with the
+/// platform's own widths where those that were asked for are not legal. The resolved platform record travels in the
+/// Model's note "platform".
+Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options = {},
+              std::vector<Objection>* objections = nullptr);
 
 /// The network that `prepare` puts quantizers into: other frameworks' quantizers taken out, layers in the forms that
 /// have codes, batch norms folded. It depends on nothing but `model`.
 Model float_form(const Model& model);
+
+/// A float network with channels of zeros.
+struct Padded {
+  Model model;
+  std::vector<std::string> layers;  ///< convolutions that have more channels than they had
+};
+
+/// The float `model` with channels of zeros where convolutions on codes would miss the multiples that the platform asks
+/// for (passes::pad_channels): inputs, outputs and numbers stay. Where zeros do not help, or nothing misses, it is as
+/// it was.
+Padded pad_channels(const Model& model, const Platform& platform, const PrepareOptions& options = {});
 
 /// Changes widths of the layers whose name matches `selector` (`*` and `?` as in file names) at any time after prepare;
 /// throws when none matches, or the platform in the Model's note forbids it to any operator that reads or gives the

@@ -1,18 +1,15 @@
-#include <fmt/ranges.h>
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <vector>
 
 #include "halfstep/base/nearest.h"
-#include "halfstep/base/status.h"
-#include "halfstep/ir/given_names.h"
+#include "halfstep/base/objection.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
+#include "halfstep/quant/selector.h"
 
 namespace halfstep::quant {
 namespace {
@@ -25,15 +22,11 @@ std::string pattern_hint(const std::string& selector, const std::vector<Quantize
   return did_you_mean(selector, names);
 }
 
-/// By our names, or by those that the file has.
 std::vector<QuantizedStep> matching(const std::vector<QuantizedStep>& steps, const std::string& selector,
-                                    const std::map<std::string, std::string>& given) {
-  const auto fits = [&](const std::string& name) { return fnmatch(selector.c_str(), name.c_str(), 0) == 0; };
+                                    const LayerNames& names) {
   std::vector<QuantizedStep> chosen;
-  for (const auto& step : steps) {
-    const auto theirs = given.find(step.name());
-    if (fits(step.name()) || (theirs != given.end() && fits(theirs->second))) chosen.push_back(step);
-  }
+  std::ranges::copy_if(steps, std::back_inserter(chosen),
+                       [&](const auto& step) { return names.fits(selector, step.name()); });
   if (chosen.empty()) fail("selector '{}' matches no layer{}", selector, pattern_hint(selector, steps));
   const auto has_codes = [](const auto& step) { return step.weight || step.quantizer; };
   if (std::ranges::none_of(chosen, has_codes))
@@ -51,7 +44,7 @@ class Widths {
 
   /// Every operator that reads or gives codes of a new width, or has a weight of one, takes all of its widths.
   void require_legal(const Platform& platform, const std::vector<QuantizedStep>& steps) const {
-    std::vector<std::string> objections;
+    std::vector<Objection> objections;
     for (const QuantizedStep& step : steps) {
       const auto features = feature_quantizers(step);
       const bool touched = (step.weight && changes(step.weight)) ||
@@ -60,15 +53,15 @@ class Widths {
       const Op op = step.main ? step.main : step.quantizer;
       std::set<int> widths;
       for (const auto& quantizer : features) widths.insert(bits(quantizer));
-      std::vector<std::string> found;  // a weight's width is wrong once, however many widths the features have
-      for (const int width : widths) {
-        for (const std::string& one : platform.objections(op.info(), step.weight ? bits(step.weight) : 0, width)) {
-          if (std::ranges::find(found, one) == found.end()) found.push_back(one);
+      for (const int width : widths) {  // a weight's width is wrong once, however many widths the features have
+        for (Objection& one : platform.objections(op.info(), step.weight ? bits(step.weight) : 0, width)) {
+          one.layer = op.name();
+          one.where = op.where();
+          if (std::ranges::find(objections, one) == objections.end()) objections.push_back(std::move(one));
         }
       }
-      if (!found.empty()) objections.push_back(fmt::format("{}: {}", op.where(), fmt::join(found, "; ")));
     }
-    if (!objections.empty()) unsupported("{}", fmt::join(objections, "; "));
+    refuse_all(std::move(objections));
   }
 
   void apply(Model& model, const Platform& platform) const {
@@ -104,7 +97,7 @@ void set_bits(Model& model, const std::string& selector, std::optional<int> weig
   const Platform platform = platform_of(model);
   const auto steps = passes::quantized_steps(model);
   Widths widths;
-  for (const auto& step : matching(steps, selector, given_names(model.notes))) {
+  for (const auto& step : matching(steps, selector, LayerNames(model))) {
     if (weight_bits && step.weight) widths.set(step.weight, *weight_bits);
     if (feature_bits && step.quantizer) widths.set(step.quantizer, *feature_bits);
   }

@@ -2,6 +2,7 @@
 #include "halfstep/ir/print.h"
 #include "halfstep/report/inspection.h"
 #include "halfstep/report/json.h"
+#include "halfstep/report/target.h"
 
 namespace halfstep::report {
 namespace {
@@ -56,6 +57,7 @@ std::string as_json(const api::Inspection& found) {
                               {"type", to_string(slot.type)},
                               {"place", to_string(slot.place)},
                               {"bytes", slot.bytes()}});
+  if (found.target) json["target"] = object_of(*found.target);
   return to_text(json);
 }
 
@@ -88,6 +90,7 @@ std::string as_json(const api::ForeignInspection& found) {
     json["memory"] = {{"planned", memory.planned}, {"naive", memory.naive}, {"tensors", memory.tensors}};
   }
   json["seconds"] = found.seconds;
+  if (found.target) json["target"] = object_of(*found.target);
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

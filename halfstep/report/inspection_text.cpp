@@ -6,6 +6,7 @@
 #include "halfstep/ir/flops.h"
 #include "halfstep/ir/print.h"
 #include "halfstep/report/inspection.h"
+#include "halfstep/report/target.h"
 
 namespace halfstep::report {
 namespace {
@@ -104,11 +105,15 @@ std::string coverage_text(const formats::Coverage& coverage) {
   return text + "operations and memory depend on them, and are not known\n";
 }
 
+std::string target_text(const std::optional<api::TargetInspection>& target) {
+  return target ? "\n" + as_text(*target) : "";
+}
+
 }  // namespace
 
 std::string as_text(const api::Inspection& found, bool explain) {
   return fmt::format("{} network '{}'\n\n{}\n", name(found.stage), found.model.graph.name(), print(found.model.graph)) +
-         describe(found.compiled.graph, found.program, explain);
+         describe(found.compiled.graph, found.program, explain) + target_text(found.target);
 }
 
 std::string as_text(const api::ForeignInspection& found, bool explain) {
@@ -116,7 +121,7 @@ std::string as_text(const api::ForeignInspection& found, bool explain) {
                      fmt::format("{:12}{}\n", "nodes", found.summary.nodes) + operators_text(found.summary.operators) +
                      nodes_text(found.nodes) + coverage_text(found.coverage);
   if (found.program && explain) text += "\n" + describe(found.model->graph, *found.program, true);
-  return text;
+  return text + target_text(found.target);
 }
 
 }  // namespace halfstep::report

@@ -1,6 +1,6 @@
 #include "halfstep/report/quantized.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -13,6 +13,9 @@ std::string as_text(const api::Quantized& quantized) {
   std::string text =
       fmt::format("platform {}: {}\n\n{}", quantized.platform.name, quantized.platform.doc, as_text(quantized.audit));
   if (!quantized.audit.in_float.empty()) text += "convert needs --float-islands to keep them\n";
+  if (!quantized.padded.empty())
+    text += fmt::format("\npadded with channels of zeros: {}; outputs are as they were\n",
+                        fmt::join(quantized.padded, ", "));
   if (quantized.samples > 0)
     text += fmt::format("\ncalibrated on {} samples; raw values are preprocessed by {}\n", quantized.samples,
                         quantized.preprocess);
@@ -22,6 +25,7 @@ std::string as_text(const api::Quantized& quantized) {
 std::string as_json(const api::Quantized& quantized) {
   nlohmann::ordered_json json = {{"platform", quantized.platform.name}};
   json.update(to_json(quantized.audit));
+  json["padded"] = quantized.padded;
   json["samples"] = quantized.samples;
   json["preprocess"] = quantized.preprocess;
   json["notes"] = quantized.notes;

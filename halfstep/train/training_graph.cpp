@@ -1,6 +1,6 @@
 #include "halfstep/train/training_graph.h"
 
-#include "halfstep/base/status.h"
+#include "halfstep/base/objection.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/autodiff.h"
 #include "halfstep/passes/tensors.h"
@@ -60,12 +60,14 @@ std::vector<std::string> parameters_of(const Graph& graph) {
 passes::Gradients gradients_of(Model& step, Value loss) {
   try {
     return passes::autodiff(step, loss, parameters_of(step.graph));
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::unsupported) throw;
-    unsupported(
-        "{}, so that nothing before it can be trained; move it behind the network's outputs, or quantize without "
-        "training (quickstart --tune-epochs 0)",
-        error.what());
+  } catch (const Refusal& refusal) {
+    std::vector<Objection> objections = refusal.objections();
+    for (Objection& objection : objections) {
+      objection.what += ", so that nothing before it can be trained";
+      objection.remedy =
+          "move it behind the network's outputs, or quantize without training (quickstart --tune-epochs 0)";
+    }
+    throw Refusal(std::move(objections));
   }
 }
 

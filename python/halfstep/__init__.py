@@ -30,9 +30,9 @@ from halfstep._core import (
 )
 from halfstep.data import Data, Dataset, dataset, inspect_data
 from halfstep.model import Layer, Layers, Model, load
-from halfstep.reports import Audit, DataReport, Exported, Fit, Proof, Proofs, Score
+from halfstep.reports import Audit, DataReport, Exported, Fit, Objections, Proof, Proofs, Score
 from halfstep.torch_import import from_torch
-from halfstep.verbs import change_bits, convert, evaluate, export, quantize, train, verify
+from halfstep.verbs import change_bits, convert, evaluate, export, inspect, quantize, train, verify
 
 __all__ = [
     "AbsentResultError",
@@ -46,6 +46,7 @@ __all__ = [
     "Layer",
     "Layers",
     "Model",
+    "Objections",
     "Proof",
     "Proofs",
     "Results",
@@ -58,6 +59,7 @@ __all__ = [
     "evaluate",
     "export",
     "from_torch",
+    "inspect",
     "inspect_data",
     "load",
     "ops",

@@ -78,10 +78,14 @@ def inspect_data(data: Dataset, measured: bool, progress: _Progress | None) -> t
 def write_contact_sheet(data: Dataset, path: str) -> None: ...
 def platforms() -> list[str]:
     """The names of the platforms that are built in."""
+def inspect(
+    network: Network, platform: str, overrides: list[tuple[str, str]], weights: int | None, features: int | None,
+    edges: int | None, in_float: list[str], pad_channels: bool, float_islands: bool,
+) -> tuple[str, str]: ...
 def quantize(
     network: Network, platform: str, overrides: list[tuple[str, str]], data: Dataset, weights: int | None,
-    features: int | None, edges: int | None, bits: list[tuple[str, int | None, int | None]], preprocess: str | None,
-    keep_samples: int, seed: int,
+    features: int | None, edges: int | None, bits: list[tuple[str, int | None, int | None]], in_float: list[str],
+    pad_channels: bool, preprocess: str | None, keep_samples: int, seed: int,
     progress: _Progress | None,
 ) -> tuple[Network, str, str]: ...
 def change_bits(

@@ -73,6 +73,26 @@ class DataReport(Report):
         return table(rows, ["class", "samples"], self.verdict)
 
 
+class Objections(Report):
+    """What stands between a network and a platform: true where nothing does."""
+
+    @property
+    def objections(self) -> list[dict[str, str]]:
+        """Each with verb, layer, where, what, found, expected, remedy."""
+        return self.values["objections"]
+
+    @property
+    def verdict(self) -> str:
+        count = len(self.objections)
+        return f"{count} objection{'' if count == 1 else 's'} on the way to {self.values['platform']}"
+
+    def __bool__(self) -> bool:
+        return self.values["holds"]
+
+    def _repr_html_(self) -> str:
+        return table(self.objections, ["verb", "where", "what", "found", "expected", "remedy"], self.verdict)
+
+
 class Audit(Report):
     """Every quantizer with its numbers and why it is there, and what stays in float."""
 

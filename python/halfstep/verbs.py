@@ -13,7 +13,7 @@ from halfstep import _core
 from halfstep.data import LABELS, Data, dataset
 from halfstep.model import Model
 from halfstep.progress import Progress, callback
-from halfstep.reports import Audit, Exported, Fit, Proof, Proofs, Score
+from halfstep.reports import Audit, Exported, Fit, Objections, Proof, Proofs, Score
 
 Preprocess = Union[str, Mapping[str, Any]]
 """From raw values to what a network takes, the words of the command line: "imagenet", "cifar10" or "unit", or a dict.
@@ -46,6 +46,31 @@ def _by_channel(value: Any) -> list[float]:
     return [float(number) for number in cast("Iterable[Any]", value)] if isinstance(value, Iterable) else [float(value)]
 
 
+def inspect(
+    network: Model,
+    platform: str | os.PathLike[str] = "generic_int8",
+    *,
+    weights: int | None = None,
+    features: int | None = None,
+    edges: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    in_float: str | Sequence[str] = (),
+    pad_channels: bool = False,
+    float_islands: bool = False,
+) -> Objections:
+    """What `quantize`, `convert` and `train` would refuse on the way of a float or prepared network to a platform.
+
+    All of it at once, each with what to do about it; true where nothing is. The arguments are those of these verbs.
+    What only samples show is known of a calibrated network alone. Raises Error for an integer program.
+    """
+    return Objections(
+        *_core.inspect(
+            network.core, os.fspath(platform), _fields(overrides), weights, features, edges, _patterns(in_float),
+            pad_channels, float_islands,
+        )  # fmt: skip
+    )
+
+
 def quantize(
     network: Model,
     platform: str | os.PathLike[str] = "generic_int8",
@@ -56,6 +81,8 @@ def quantize(
     edges: int | None = None,
     overrides: Mapping[str, Any] | None = None,
     bits: Mapping[str, tuple[int | None, int | None]] | None = None,
+    in_float: str | Sequence[str] = (),
+    pad_channels: bool = False,
     preprocess: Preprocess | None = None,
     keep_samples: int = 8,
     seed: int = 0,
@@ -66,26 +93,31 @@ def quantize(
     network: a float network. platform: the name of a record (`platforms()` lists them) or the path of one.
     calibrate: samples whose ranges are observed. weights, features: bits, except of the first and last layer, whose
     bits are `edges`; without them the platform's. overrides: other values for fields of the record, by their dotted
-    names. bits: for layers that match a pattern, bits of weights and of features. keep_samples: how many of the samples
-    travel with the network, for `verify`; 0: none.
+    names. bits: for layers that match a pattern, bits of weights and of features. in_float: patterns of layers that
+    stay in float; `convert` then needs float_islands. pad_channels: channels of zeros where convolutions miss the
+    multiples that the platform asks for; inputs and outputs stay. keep_samples: how many of the samples travel with
+    the network, for `verify`; 0: none.
 
-    The result's `report` is an Audit. Raises UnsupportedError, naming the layer and what to do, for what the platform
+    The result's `report` is an Audit. Raises UnsupportedError, naming every layer and what to do, for what the platform
     cannot do; Error where samples are not what the network takes.
     """
-    fields = [(key, _field(value)) for key, value in (overrides or {}).items()]
     samples = dataset(calibrate, network)
     prepared, text, values = _core.quantize(
-        network.core, os.fspath(platform), fields, samples, weights, features, edges,
-        [(layers, *widths) for layers, widths in (bits or {}).items()], _preprocess_text(preprocess), keep_samples, seed,
-        callback(progress),
+        network.core, os.fspath(platform), _fields(overrides), samples, weights, features, edges,
+        [(layers, *widths) for layers, widths in (bits or {}).items()], _patterns(in_float), pad_channels,
+        _preprocess_text(preprocess), keep_samples, seed, callback(progress),
     )  # fmt: skip
     audit = Audit(text, values)
     _warn(audit.values["notes"])
     return Model(prepared, audit)
 
 
-def _field(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+def _fields(overrides: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    return [(key, value if isinstance(value, str) else json.dumps(value)) for key, value in (overrides or {}).items()]
+
+
+def _patterns(patterns: str | Sequence[str]) -> list[str]:
+    return [patterns] if isinstance(patterns, str) else list(patterns)
 
 
 def change_bits(prepared: Model, layers: str, *, weights: int | None = None, features: int | None = None) -> Model:

@@ -83,12 +83,25 @@ Report report_of(const Result& result) {
   return nb::make_tuple(report::as_text(result), report::as_json(result));
 }
 
+Report inspect(const Network& network, const std::string& platform, const Overrides& overrides,
+               std::optional<int> weights, std::optional<int> features, std::optional<int> edges,
+               const std::vector<std::string>& in_float, bool pad_channels, bool float_islands) {
+  return report_of(work({nb::none()}, [&](const api::Settings&) {
+    return api::inspect_target(*network.model(), {quant::load_platform(platform, overrides),
+                                                  {weights, features, edges, in_float},
+                                                  pad_channels,
+                                                  {float_islands}});
+  }));
+}
+
 nb::tuple quantize(const Network& network, const std::string& platform, const Overrides& overrides,
                    const api::Dataset& data, std::optional<int> weights, std::optional<int> features,
-                   std::optional<int> edges, const Bits& bits, const std::optional<std::string>& preprocess,
-                   int64_t keep_samples, uint64_t seed, nb::object progress) {
+                   std::optional<int> edges, const Bits& bits, const std::vector<std::string>& in_float,
+                   bool pad_channels, const std::optional<std::string>& preprocess, int64_t keep_samples, uint64_t seed,
+                   nb::object progress) {
   api::QuantizeOptions options;
-  options.widths = {weights, features, edges};
+  options.widths = {weights, features, edges, in_float};
+  options.pad_channels = pad_channels;
   options.preprocess = preprocess_of(preprocess);
   options.stored_samples = keep_samples;
   for (const auto& [layers, of_weights, of_features] : bits) options.bits.push_back({layers, of_weights, of_features});
@@ -191,9 +204,11 @@ void define_verbs(nb::module_& module) {
   module.def("inspect_data", &inspect_data, arg("data"), arg("measured"), arg("progress").none());
   module.def("write_contact_sheet", &write_contact_sheet, arg("data"), arg("path"));
   module.def("platforms", &quant::platform_names);
+  module.def("inspect", &inspect, arg("network"), arg("platform"), arg("overrides"), arg("weights").none(),
+             arg("features").none(), arg("edges").none(), arg("in_float"), arg("pad_channels"), arg("float_islands"));
   module.def("quantize", &quantize, arg("network"), arg("platform"), arg("overrides"), arg("data"),
-             arg("weights").none(), arg("features").none(), arg("edges").none(), arg("bits"), arg("preprocess").none(),
-             arg("keep_samples"), arg("seed"), arg("progress").none());
+             arg("weights").none(), arg("features").none(), arg("edges").none(), arg("bits"), arg("in_float"),
+             arg("pad_channels"), arg("preprocess").none(), arg("keep_samples"), arg("seed"), arg("progress").none());
   module.def("change_bits", &change_bits, arg("network"), arg("selector"), arg("weights").none(),
              arg("features").none());
   module.def("train", &train_network, arg("network"), arg("data"), arg("epochs"), arg("batch"),

@@ -251,8 +251,25 @@ def test_wrong_inputs(program, samples):
 
 
 def test_unsupported_is_its_own_error(network, samples):
-    with pytest.raises(hs.UnsupportedError, match="node 'conv2': magik_t40 cannot have weights of 3 bits"):
+    with pytest.raises(hs.UnsupportedError, match="node 'conv2': weights on magik_t40: found 3 bits"):
         hs.quantize(network, "magik_t40", calibrate=samples, weights=3)
+
+
+def test_inspect_says_everything_with_remedies(network, samples):
+    strict = {"channels.multiple": 48, "channels.above": 1}
+    found = hs.inspect(network, "magik_t40", features=9, overrides=strict)
+    assert not found and found.verdict.endswith("objections on the way to magik_t40")
+    assert {one["verb"] for one in found.objections} == {"quantize"}
+    assert {"features on magik_t40", "magik_t40 needs channels in multiples of 48 above 1"} == {one["what"] for one in found.objections}
+    assert all(one["remedy"] and one["layer"] for one in found.objections)
+    asked = {"overrides": strict, "pad_channels": True, "in_float": "conv3"}
+    assert [one["verb"] for one in hs.inspect(network, "magik_t40", **asked).objections] == ["convert"]
+    assert hs.inspect(network, "magik_t40", **asked, float_islands=True)
+    prepared = hs.quantize(network, "magik_t40", calibrate=samples, **asked)
+    assert prepared.report.values["padded"] and [one["tensor"] for one in prepared.report.in_float][0] == "conv3"
+    assert hs.verify(prepared, hs.convert(prepared, float_islands=True), samples)
+    with pytest.raises(hs.Error, match="'nothing': matches no layer"):
+        hs.quantize(network, calibrate=samples, in_float=["nothing"])
 
 
 def test_threads_run_one_model(program, samples):

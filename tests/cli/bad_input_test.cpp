@@ -175,8 +175,8 @@ TEST_F(BadInput, bits_for_an_unknown_or_illegal_layer) {
   expect_bits(kBadInput, "conv9=4/4", "selector 'conv9' matches no layer, did you mean 'conv1'?");
   expect_bits(kBadInput, "conv4", "--bits 'conv4': expected LAYERS=WEIGHTS/FEATURES, as in 'conv*=4/8'");
   expect_bits(kUnsupported, "conv4=3/9",
-              "digits:41: node 'conv4': generic_int8 cannot have features of 9 bits, expected 2, 3, 4, 5, 6, 7, 8; "
-              "digits:44: node 'conv5': generic_int8 cannot have features of 9 bits, expected 2, 3, 4, 5, 6, 7, 8");
+              "digits:41: node 'conv4': features on generic_int8: found 9 bits, expected 2, 3, 4, 5, 6, 7, 8; "
+              "the same at digits:44: node 'conv5'");
 }
 
 TEST_F(BadInput, unknown_network) {
@@ -207,10 +207,13 @@ TEST_F(BadInput, unknown_command_or_option) {
 // ---- what a target cannot have
 
 TEST_F(BadInput, bits_that_are_illegal_for_the_target) {
+  const std::string others =
+      "; ask for one of these (--weights, --features, --edges), or keep the layer in float (--float NAME); the same at "
+      "digits:37: node 'conv3', digits:41: node 'conv4', digits:44: node 'conv5'";
   expect_error(kUnsupported,
-               "digits:34: node 'conv2': generic_int8 cannot have weights of 9 bits, expected 2, 3, 4, 5, 6, 7, 8",
+               "digits:34: node 'conv2': weights on generic_int8: found 9 bits, expected 2, 3, 4, 5, 6, 7, 8" + others,
                {"quickstart", "--weights", "9", "--out", "new"});
-  expect_error(kUnsupported, "digits:34: node 'conv2': magik_t40 cannot have weights of 5 bits, expected 4, 8",
+  expect_error(kUnsupported, "digits:34: node 'conv2': weights on magik_t40: found 5 bits, expected 4, 8" + others,
                {"quickstart", "--platform", "magik_t40", "--weights", "5", "--out", "new"});
 }
 

@@ -21,6 +21,7 @@
 #include "halfstep/passes/fuse_residuals.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/optimizer.h"
+#include "halfstep/passes/pad_channels.h"
 #include "halfstep/passes/pool_forms.h"
 #include "halfstep/passes/quantized_patterns.h"
 #include "halfstep/passes/run_pass.h"
@@ -81,6 +82,11 @@ void run_quantized_patterns(Work& work, const Arguments& arguments) {
   work.model = quantized_patterns(work.model, training);
 }
 
+/// pad_channels(CONVOLUTION, ...) to multiples of 4.
+void run_pad_channels(Work& work, const Arguments& arguments) {
+  pad_channels(work.model, {.multiple = 4, .above = 2}, {arguments.begin(), arguments.end()});
+}
+
 /// Two wrong passes; tests/ir/run_pass.ir.
 void run_replace(Work& work, const Arguments& arguments) {
   work.model.graph.value(arguments.at(0)).replace_all_uses_with(work.model.graph.value(arguments.at(1)));
@@ -116,6 +122,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"fuse_activations", on_graph<fuse_activations>()},
       {"fuse_residuals", on_graph<fuse_residuals>()},
       {"layer_forms", on_model<layer_forms>()},
+      {"pad_channels", {run_pad_channels}},
       {"pool_forms", on_model<pool_forms>()},
       {"misread", {run_misread}},
       {"quantized_patterns", {run_quantized_patterns, false}},

@@ -61,9 +61,10 @@ TEST(AccumulatorProof, IsRefusedWithTheBound) {
   };
   EXPECT_EQ(refused("global_avg_pool(x)", "[?, 2, 257, 257]", Requantization::fixed_point),
             "g.ir:2: node 'y': the accumulator can reach 4328521215, expected at most 4294967296; use fewer bits or a "
-            "smaller window");
+            "smaller window, or keep the layer in float (--float NAME)");
   EXPECT_EQ(refused("mul(x, b=x)", "[?, 4]", Requantization::float32),
-            "g.ir:2: node 'y': the accumulator can reach 4294836225, expected at most 2147483647; use fewer bits");
+            "g.ir:2: node 'y': the accumulator can reach 4294836225, expected at most 2147483647; use fewer bits, or "
+            "keep the layer in float (--float NAME)");
 }
 
 TEST(ObstacleOnCodes, IsAnOpenExtentOrACountThatNoShiftDividesBy) {

@@ -240,7 +240,27 @@ TEST(Convert, AccumulatorsThatCouldOverflowAreRefused) {
   set_bits(few, "x.q", {}, 12);
   EXPECT_EQ(error_of([&] { convert(few); }),
             "g.ir:3: node 'h': channel 0: the accumulator can reach 4260372480, expected less than 2^31; use fewer "
-            "bits or fewer input channels");
+            "bits or fewer input channels, or keep the layer in float (--float NAME)");
+}
+
+/// A layer that is refused hides none behind it, nor one in another branch.
+TEST(Convert, EverythingIsRefusedAtOnce) {
+  Model model =
+      calibrated(prepared(images("  c = conv2d(x, w=@v)\n  d = conv2d(c, w=@v)\n  e = conv2d(d, w=@u)\n"
+                                 "  m = mul(a=e, b=x)\n  return m\n")));
+  fill(model, "c.scale", 1e-30F);
+  fill(model, "m.scale", 1e-30F);
+  const std::string message = error_of([&] { convert(model); });
+  EXPECT_TRUE(message.starts_with("g.ir:5: node 'c': channel 0: requantization factor")) << message;
+  EXPECT_NE(message.find("; g.ir:8: node 'm.q': requantization factor"), std::string::npos) << message;
+  try {
+    convert(model);
+    FAIL();
+  } catch (const Refusal& refusal) {
+    ASSERT_EQ(refusal.objections().size(), 3U);  // d reads what c gives
+    EXPECT_EQ(refusal.objections()[2].where, "g.ir:8: node 'm.q'");
+    EXPECT_EQ(refusal.objections()[2].remedy, "calibrate again or check the layer's scales");
+  }
 }
 
 TEST(Convert, WeightsWithoutAQuantizerAreRefused) {

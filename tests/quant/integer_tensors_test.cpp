@@ -120,7 +120,7 @@ TEST(IntegerTensors, AccumulatorsBeyondInt32NameTheChannel) {
   long_sum.x.code_max = 255;
   EXPECT_EQ(error_of([&] { integer_tensors(long_sum); }),
             "here: channel 0: the accumulator can reach 4244766720, expected less than 2^31; use fewer bits or fewer "
-            "input channels");
+            "input channels, or keep the layer in float (--float NAME)");
 }
 
 TEST(IntegerTensors, TheRuleOfAQuantizerIsItsAttributes) {

@@ -236,7 +236,7 @@ TEST(Platform, TheResolvedRecordSaysEverything) {
   EXPECT_EQ(again.text, platform.text);
   EXPECT_EQ(again.rate, 0.5);
   EXPECT_EQ(again.rounding, "half_away");
-  EXPECT_EQ(again.channel_multiple, 32);
+  EXPECT_EQ(again.channels.multiple, 32);
   EXPECT_EQ(again.legal.size(), 3U);
 }
 
@@ -269,26 +269,26 @@ TEST(Platform, ObjectsToWidthsByTheFirstRuleThatHolds) {
                         "[{op: conv2d, features: [4, 8], weights: [8], reason: so it is built}, {op: softmax, refused: "
                         "true, reason: no table is long enough}, {trait: weighted, weights: [2], reason: tiny}]"}});
   using Objections = std::vector<std::string>;
-  EXPECT_EQ(platform.objections(op("conv2d"), 8, 8), Objections());
-  EXPECT_EQ(platform.objections(op("conv2d"), 4, 6),
-            Objections({"generic_int8 cannot have features of 6 bits, expected 4, 8; so it is built",
-                        "generic_int8 cannot have weights of 4 bits, expected 8; so it is built"}));
-  EXPECT_EQ(platform.objections(op("conv2d"), 9, 9),
-            Objections({"generic_int8 cannot have features of 9 bits, expected 2, 3, 4, 5, 6, 7, 8",
-                        "generic_int8 cannot have weights of 9 bits, expected 2, 3, 4, 5, 6, 7, 8"}));
-  EXPECT_EQ(platform.objections(op("conv2d"), 0, 8), Objections());
-  EXPECT_EQ(platform.objections(op("linear"), 8, 8),
-            Objections({"generic_int8 cannot have weights of 8 bits, expected 2; tiny"}));
-  EXPECT_EQ(platform.objections(op("linear"), 2, 5), Objections());
-  EXPECT_EQ(platform.objections(op("add"), 0, 5), Objections());
-  EXPECT_EQ(platform.objections(op("softmax"), 0, 8),
-            Objections({"generic_int8 has no softmax: no table is long enough"}));
-  EXPECT_EQ(
-      error_of([&] { platform.require_legal(op("conv2d"), "here", 4, 6); }),
-      "here: generic_int8 cannot have features of 6 bits, expected 4, 8; so it is built; generic_int8 cannot have "
-      "weights of 4 bits, expected 8; so it is built");
-  EXPECT_EQ(test::kind_of([&] { platform.require_legal(op("conv2d"), "here", 4, 6); }), ErrorKind::unsupported);
-  EXPECT_EQ(error_of([&] { platform.require_legal(op("conv2d"), "here", 8, 8); }), "no error");
+  const auto objections = [&](const char* name, int weight_bits, int feature_bits) {
+    Objections reasons;
+    for (const Objection& one : platform.objections(op(name), weight_bits, feature_bits)) {
+      EXPECT_EQ(one.where + one.remedy, "");
+      reasons.push_back(one.reason());
+    }
+    return reasons;
+  };
+  EXPECT_EQ(objections("conv2d", 8, 8), Objections());
+  EXPECT_EQ(objections("conv2d", 4, 6),
+            Objections({"features on generic_int8: found 6 bits, expected 4, 8 (so it is built)",
+                        "weights on generic_int8: found 4 bits, expected 8 (so it is built)"}));
+  EXPECT_EQ(objections("conv2d", 9, 9),
+            Objections({"features on generic_int8: found 9 bits, expected 2, 3, 4, 5, 6, 7, 8",
+                        "weights on generic_int8: found 9 bits, expected 2, 3, 4, 5, 6, 7, 8"}));
+  EXPECT_EQ(objections("conv2d", 0, 8), Objections());
+  EXPECT_EQ(objections("linear", 8, 8), Objections({"weights on generic_int8: found 8 bits, expected 2 (tiny)"}));
+  EXPECT_EQ(objections("linear", 2, 5), Objections());
+  EXPECT_EQ(objections("add", 0, 5), Objections());
+  EXPECT_EQ(objections("softmax", 0, 8), Objections({"generic_int8 has no softmax: no table is long enough"}));
 }
 
 TEST(Platform, FusesWhatItLists) {

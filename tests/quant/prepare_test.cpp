@@ -1,6 +1,8 @@
 // Where quantizers go, how wide they are, and what preparation refuses.
 #include "halfstep/quant/prepare.h"
 
+#include "halfstep/quant/float_islands.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -145,36 +147,99 @@ TEST(Prepare, AlreadyQuantizedNetworksAreRefused) {
             "g.ir:5: node 'x.q': fake_quantize: the network is quantized already, expected its float form");
 }
 
+/// What to do about widths.
+const std::string kOthers =
+    "; ask for one of these (--weights, --features, --edges), or keep the layer in float (--float NAME)";
+
 TEST(Prepare, IllegalWidthsAreRefused) {
   const Model model = images("  c = conv2d(x, w=@w)\n  d = conv2d(c, w=@v)\n  e = conv2d(d, w=@u)\n  return e\n");
   const test::Overrides any = {{"channels.multiple", "1"}};
   EXPECT_EQ(error_of([&] {
               prepared(model, "magik_t40", {5, {}, {}}, any);
             }),
-            "g.ir:6: node 'd': magik_t40 cannot have weights of 5 bits, expected 4, 8");
+            "g.ir:6: node 'd': weights on magik_t40: found 5 bits, expected 4, 8" + kOthers);
   EXPECT_EQ(error_of([&] {
               prepared(model, "pow2_int8", {{}, 6, {}});
             }),
-            "g.ir:5: node 'c': pow2_int8 cannot have features of 6 bits, expected 4, 8");
+            "g.ir:5: node 'c': features on pow2_int8: found 6 bits, expected 4, 8" + kOthers +
+                "; the same at g.ir:6: node 'd'");
   EXPECT_EQ(error_of([&] {
               prepared(model, "generic_int8", {{}, {}, 9});
             }),
-            "g.ir:5: node 'c': generic_int8 cannot have features of 9 bits, expected 2, 3, 4, 5, 6, 7, 8; generic_int8 "
-            "cannot have weights of 9 bits, expected 2, 3, 4, 5, 6, 7, 8");
+            "g.ir:5: node 'c': features on generic_int8: found 9 bits, expected 2, 3, 4, 5, 6, 7, 8" + kOthers +
+                "; the same at g.ir:6: node 'd', g.ir:7: node 'e'; g.ir:5: node 'c': weights on generic_int8: found 9 "
+                "bits, expected 2, 3, 4, 5, 6, 7, 8" +
+                kOthers + "; the same at g.ir:7: node 'e'");
   EXPECT_EQ(kind_of([&] { prepared(model, "generic_int8", {{}, {}, 9}); }), ErrorKind::unsupported);
 }
 
 TEST(Prepare, ChannelMultiplesOfTheChip) {
   const Model model = images("  c = conv2d(x, w=@w)\n  return c\n");
-  EXPECT_EQ(
-      error_of([&] {
-        prepared(model, "magik_t40", {}, {{"channels.above", "3"}});
-      }),
-      "g.ir:5: node 'c': magik_t40 needs channels in multiples of 32 above 3: found 4 in and 4 out; widen the layer");
+  EXPECT_EQ(error_of([&] {
+              prepared(model, "magik_t40", {}, {{"channels.above", "3"}});
+            }),
+            "g.ir:5: node 'c': magik_t40 needs channels in multiples of 32 above 3: found 4 in and 4 out; pad it with "
+            "zeros (--pad-channels), or keep the layer in float (--float NAME)");
   EXPECT_EQ(error_of([&] { prepared(model, "magik_t40", {}, {{"channels.above", "4"}}); }), "no error");
   const Model matrices =
       network("graph g(x: f32[2, 5]) {\n  param @w: f32[3, 5]\n  y = linear(x, w=@w)\n  return y\n}\n");
   EXPECT_EQ(error_of([&] { prepared(matrices, "magik_t40", {}, {{"channels.above", "3"}}); }), "no error");
+}
+
+TEST(Prepare, EverythingIsRefusedAtOnce) {
+  Model model = images(
+      "  c = conv2d(x, w=@w)\n  s = sigmoid(c)\n  d = conv2d(s, w=@v)\n  p = max_pool2d(d) {kernel: [2, 2], stride: "
+      "[2, "
+      "2]}\n  return p\n");
+  model.tensors.at("v").data<float>()[3] = NAN;
+  const auto platform = load_platform("magik_t40", {{"channels.above", "3"}});
+  std::vector<Objection> objections;
+  const Model despite = prepare(model, platform, {{}, 10, {}, {}}, &objections);
+  EXPECT_TRUE(is_prepared(despite));
+  std::vector<std::string> said;
+  for (const Objection& one : objections) said.push_back(one.layer + ": " + one.what + ", " + one.found);
+  EXPECT_EQ(said, (std::vector<std::string>{"c: magik_t40 needs channels in multiples of 32 above 3, 4 in and 4 out",
+                                            "s: features on magik_t40, 10 bits",
+                                            "d: 'v' has 1 elements that are NaN or infinite, ",
+                                            "d: magik_t40 needs channels in multiples of 32 above 3, 4 in and 4 out"}));
+  EXPECT_EQ(error_of([&] { prepare(model, platform, {{}, 10, {}, {}}); }), Refusal(objections).what());
+}
+
+TEST(Prepare, LayersStayInFloatWhenTheyAreAskedTo) {
+  const Model model =
+      images("  c = conv2d(x, w=@w)\n  r = relu(c)\n  d = conv2d(r, w=@v)\n  e = conv2d(d, w=@u)\n  return e\n");
+  const auto islands = [&](const std::vector<std::string>& patterns) {
+    std::string names;
+    for (const auto& island : float_islands(prepared(model, "generic_int8", {{}, {}, {}, patterns})))
+      names += island.layer + " (" + island.reason + ") ";
+    return names;
+  };
+  EXPECT_EQ(islands({}), "");
+  EXPECT_EQ(islands({"d"}), "d (asked for as 'd') ");
+  EXPECT_EQ(islands({"r"}), "r (asked for as 'r') ");  // it would have been fused
+  EXPECT_EQ(islands({"c", "[d]"}), "c (asked for as 'c') r (only reals come to it) d (asked for as '[d]') ");
+  EXPECT_EQ(error_of([&] { islands({"*"}); }),
+            "network 'g': found no operator with weights that can have codes, expected at least one; conv2d 'c': asked "
+            "for as '*'; conv2d 'd': asked for as '*'; conv2d 'e': asked for as '*'");
+  EXPECT_EQ(error_of([&] { islands({"conv"}); }), "float 'conv': matches no layer");
+  EXPECT_EQ(feature_quantizers(prepared(model, "generic_int8", {{}, {}, {}, {"d"}})),
+            (std::vector<std::string>{"x.q", "r.q", "d.q", "e.q"}));
+}
+
+/// Padded, the network is what the chip takes; layers in float stay as narrow as they were.
+TEST(Prepare, ZerosMakeChannelsWhole) {
+  const Model model = images("  c = conv2d(x, w=@w)\n  d = conv2d(c, w=@v)\n  e = conv2d(d, w=@u)\n  return e\n");
+  const auto platform = load_platform("magik_t40", {{"channels.above", "3"}});
+  const Padded padded = pad_channels(model, platform);
+  EXPECT_EQ(padded.layers, (std::vector<std::string>{"c", "d", "e"}));
+  EXPECT_EQ(error_of([&] { prepare(padded.model, platform); }), "no error");
+  EXPECT_EQ(padded.model.graph.outputs().front().dims(), model.graph.outputs().front().dims());
+  const PrepareOptions options{{}, {}, {}, {"d"}};
+  const Padded partly = pad_channels(model, platform, options);
+  EXPECT_EQ(partly.layers, (std::vector<std::string>{"c", "d", "e"}));  // d gives what e reads
+  EXPECT_EQ(partly.model.tensors.at("v").dims(), (Dims{32, 4, 1, 1}));
+  EXPECT_EQ(error_of([&] { prepare(partly.model, platform, options); }), "no error");
+  EXPECT_TRUE(pad_channels(model, load_platform("generic_int8")).layers.empty());
 }
 
 TEST(Prepare, OperatorsThatTheTargetLacksAreRefused) {
@@ -183,7 +248,7 @@ TEST(Prepare, OperatorsThatTheTargetLacksAreRefused) {
   EXPECT_EQ(error_of([&] {
               prepared(model, "generic_int8", {}, {{"legal", "[{op: avg_pool2d, refused: true, reason: no windows}]"}});
             }),
-            "g.ir:6: node 'p': generic_int8 has no avg_pool2d: no windows");
+            "g.ir:6: node 'p': generic_int8 has no avg_pool2d: no windows; keep the layer in float (--float NAME)");
 }
 
 TEST(Prepare, NumbersThatHaveNoCodeAreNamed) {
@@ -212,7 +277,7 @@ TEST(Prepare, SumsThatNoZeroPointKeepsInBoundsAreRefused) {
               prepared(model, "generic_int8", {{}, 16, {}}, wide);
             }),
             "g.ir:4: node 'p': the accumulator can reach 11796480000, expected at most 4294967296; use fewer bits or a "
-            "smaller window");
+            "smaller window, or keep the layer in float (--float NAME)");
 }
 
 }  // namespace

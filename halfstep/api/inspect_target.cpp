@@ -1,0 +1,99 @@
+#include <algorithm>
+
+#include "halfstep/api/inspect.h"
+#include "halfstep/base/status.h"
+#include "halfstep/quant/quantizer.h"
+#include "halfstep/train/teacher.h"
+#include "halfstep/train/training_graph.h"
+
+namespace halfstep::api {
+namespace {
+
+/// What `work` refuses of the whole `network`, whoever is to blame.
+template <class Work>
+std::vector<Objection> objections_of(const Model& network, Work work) {
+  std::vector<Objection> objections;
+  const std::string where = fmt::format("network '{}'", network.graph.name());
+  try {
+    collect(objections, "", where, work);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::bad_input) throw;
+    objections.push_back({.where = where, .what = without_place(error.what(), where), .kind = error.kind()});
+  }
+  return objections;
+}
+
+/// Arguments of a step, whose gradients hold for any extents.
+std::map<std::string, Dims> extents_of_a_step(const Graph& graph) {
+  constexpr int64_t kSamples = 2, kExtent = 64;
+  std::map<std::string, Dims> extents;
+  for (const Value argument : graph.arguments()) {
+    Dims dims = argument.dims();
+    if (!dims.empty() && dims[0] == kUnknown) dims[0] = kSamples;
+    std::ranges::replace(dims, kUnknown, kExtent);
+    extents[argument.name()] = std::move(dims);
+  }
+  return extents;
+}
+
+std::vector<Objection> objections_to_training(const Model& prepared) {
+  return objections_of(prepared, [&] {
+    train::Spreads spreads;
+    for (const std::string& output : train::float_outputs(prepared)) spreads[output] = 1.0F;
+    train::training_graph(prepared, extents_of_a_step(prepared.graph), train::Loss::teacher, spreads, {});
+  });
+}
+
+bool is_calibrated(const Model& prepared) {
+  return std::ranges::all_of(prepared.graph.all<ops::FakeQuantize>(), [&](const ops::FakeQuantize& quantizer) {
+    const ops::ObserveRange observer = quant::observer_of(quantizer);
+    const auto end = [&](Value value) { return prepared.tensors.at(value.name()).data<float>()[0]; };
+    return end(observer.low()) <= end(observer.high());
+  });
+}
+
+/// Ranges of an uncalibrated network say nothing.
+std::vector<Objection> objections_to_conversion(const Model& prepared, const quant::ConvertOptions& options) {
+  return objections_of(prepared, [&] {
+    if (is_calibrated(prepared)) {
+      quant::convert(prepared, options);
+    } else {
+      quant::require_integers(prepared, options);
+    }
+  });
+}
+
+}  // namespace
+
+bool TargetInspection::holds() const {
+  return std::ranges::all_of(verbs, [](const VerbObjections& verb) { return verb.objections.empty(); });
+}
+
+TargetInspection inspect_target(const Model& network, const Target& target) {
+  const Stage stage = stage_of(network);
+  if (stage == Stage::integer)
+    fail("network '{}' is an integer program, which is made for its platform already", network.graph.name());
+  TargetInspection found{target.platform.name, {{"quantize", {}}, {"convert", {}}, {"train", {}}}, {}, {}};
+  Model prepared = network;
+  if (stage == Stage::prepared) {
+    if (const std::string made_for = quant::platform_of(network).name; made_for != target.platform.name)
+      fail("network '{}' is prepared for {}, expected the platform {}", network.graph.name(), made_for,
+           target.platform.name);
+  } else {
+    std::vector<Objection> places;
+    found.verbs[0].objections = objections_of(network, [&] {
+      quant::Padded start{network, {}};
+      if (target.pad_channels) start = quant::pad_channels(network, target.platform, target.widths);
+      prepared = quant::prepare(start.model, target.platform, target.widths, &places);
+      found.padded = std::move(start.layers);
+    });
+    found.verbs[0].objections.insert(found.verbs[0].objections.end(), places.begin(), places.end());
+    if (!quant::is_prepared(prepared)) return found;
+  }
+  found.islands = quant::float_islands(prepared);
+  found.verbs[1].objections = objections_to_conversion(prepared, target.convert);
+  found.verbs[2].objections = objections_to_training(prepared);
+  return found;
+}
+
+}  // namespace halfstep::api

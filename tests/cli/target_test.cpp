@@ -1,0 +1,130 @@
+// A network that breaks four rules of a chip: inspect says all four with what to do, and that leads to verified
+// integers.
+#include <gtest/gtest.h>
+
+#include "tests/cli/program.h"
+
+namespace halfstep {
+namespace {
+
+using test::Workspace;
+
+constexpr int kUnsupported = 3;
+
+/// Channels that are no multiples of 32, a table, a softmax, which has neither codes nor a gradient.
+constexpr const char* kFour = R"(graph four(x: f32[?, 1, 8, 8]) {
+  param @conv1.w: f32[16, 1, 3, 3]
+  param @conv2.w: f32[24, 16, 3, 3]
+  param @dw.w: f32[24, 1, 3, 3]
+  param @conv3.w: f32[40, 24, 1, 1]
+  param @conv3.b: f32[40]
+  param @head.w: f32[10, 40]
+  param @head.b: f32[10]
+  conv1 = conv2d(x, w=@conv1.w) {pad: [1, 1, 1, 1]}
+  r1 = relu(conv1)
+  conv2 = conv2d(r1, w=@conv2.w) {pad: [1, 1, 1, 1]}
+  r2 = relu(conv2)
+  dw = conv2d(r2, w=@dw.w) {groups: 24, pad: [1, 1, 1, 1]}
+  gate = sigmoid(dw)
+  gated = mul(dw, b=gate)
+  share = softmax(r2) {axis: 1}
+  attended = mul(gated, b=share)
+  conv3 = conv2d(attended, w=@conv3.w, b=@conv3.b)
+  r3 = relu(conv3)
+  pool = global_avg_pool(r3)
+  flat = flatten(pool)
+  head = linear(flat, w=@head.w, b=@head.b)
+  return head
+}
+)";
+
+class Target : public testing::Test {
+ protected:
+  void SetUp() override {
+    test::write_text(workspace_ / "four.ir", kFour);
+    workspace_.expect(0, {"train", "--network", "digits", "--epochs", "1", "--out", "digits"});
+  }
+
+  Workspace workspace_;
+};
+
+std::vector<std::string> texts(const nlohmann::json& objections, const std::string& key) {
+  std::vector<std::string> all;
+  for (const auto& one : objections) all.push_back(one[key]);
+  return all;
+}
+
+TEST_F(Target, four_broken_rules_are_said_at_once_and_their_remedies_lead_to_integers) {
+  const std::vector<std::string> target = {"--platform", "magik_t40", "--features", "10"};
+  const auto with = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), target.begin(), target.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const auto report = workspace_.expect(kUnsupported, with({"inspect", "four.ir", "--json"}, {})).json()["target"];
+  EXPECT_FALSE(report["holds"]);
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(texts(report["objections"], "layer"), (Words{"conv2", "dw", "gate", "conv3", "", "share"}));
+  EXPECT_EQ(texts(report["objections"], "verb"),
+            (Words{"quantize", "quantize", "quantize", "quantize", "convert", "train"}));
+  for (const std::string& remedy : texts(report["objections"], "remedy")) EXPECT_NE(remedy, "");
+  const std::string text = workspace_.expect(kUnsupported, with({"inspect", "four.ir"}, {})).out;
+  for (const char* part :
+       {"needs channels in multiples of 32 above 12: found 16 in and 24 out", "(--pad-channels)",
+        "features on magik_t40: found 10 bits, expected 4, 8 (tables of sigmoid and silu have 4- or 8-bit codes)",
+        "(--float NAME)", "1 operator (softmax 'share') cannot become integers", "(--float-islands)",
+        "softmax has no gradient, so that nothing before it can be trained", "quickstart --tune-epochs 0"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+
+  const Words remedies = {"--pad-channels", "--float", "gate"};
+  const auto left = workspace_.expect(kUnsupported, with({"inspect", "four.ir", "--json", "--float-islands"}, remedies))
+                        .json()["target"];
+  EXPECT_EQ(texts(left["objections"], "verb"), Words{"train"});
+  EXPECT_EQ(left["padded"], (Words{"conv1", "conv2", "dw", "conv3"}));
+}
+
+TEST_F(Target, what_inspect_says_the_verbs_say) {
+  const std::string refused =
+      workspace_
+          .expect(kUnsupported, {"quantize", "digits/model.safetensors", "--platform", "magik_t40", "--features", "9",
+                                 "--weights", "5", "--out", "new"})
+          .err;
+  const auto report = workspace_.expect(kUnsupported, {"inspect", "digits/model.safetensors", "--platform", "magik_t40",
+                                                       "--features", "9", "--weights", "5", "--json"});
+  for (const std::string& part : texts(report.json()["target"]["objections"], "what"))
+    EXPECT_NE(refused.find(part), std::string::npos) << part << " in " << refused;
+  EXPECT_FALSE(workspace_.has("new"));
+}
+
+TEST_F(Target, a_network_that_fits_is_said_to) {
+  const auto outcome = workspace_.expect(0, {"inspect", "digits/model.safetensors", "--platform", "generic_int8"});
+  EXPECT_NE(outcome.out.find("quantize, convert and train take the network"), std::string::npos) << outcome.out;
+  workspace_.expect(0, {"quantize", "digits/model.safetensors", "--out", "prepared"});
+  workspace_.expect(0, {"inspect", "prepared", "--platform", "generic_int8"});
+  const auto other = workspace_.run({"inspect", "prepared", "--platform", "magik_t40"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("is prepared for generic_int8, expected the platform magik_t40"), std::string::npos)
+      << other.err;
+}
+
+TEST_F(Target, padded_networks_become_verified_integers) {
+  workspace_.expect(0, {"inspect", "four.ir"});
+  workspace_.expect(0, {"quickstart", "--model", "digits/model.safetensors", "--platform", "magik_t40", "--set",
+                        "channels.multiple=48", "--set", "channels.above=1", "--pad-channels", "--tune-epochs", "1",
+                        "--out", "quick"});
+  const auto inspected = workspace_.expect(0, {"inspect", "quick/integer.safetensors"}).out;
+  EXPECT_NE(inspected.find("i8[96, 96, 3, 3]"), std::string::npos) << inspected;
+  const auto report = workspace_
+                          .expect(0, {"quantize", "digits/model.safetensors", "--platform", "magik_t40", "--set",
+                                      "channels.multiple=48", "--set", "channels.above=1", "--pad-channels", "--float",
+                                      "conv3", "--out", "prepared", "--json"})
+                          .json();
+  EXPECT_FALSE(report["padded"].empty());
+  EXPECT_EQ(report["float"][0]["tensor"], "conv3");
+  workspace_.expect(kUnsupported, {"convert", "prepared", "--out", "integer"});
+  workspace_.expect(0, {"convert", "prepared", "--float-islands", "--out", "integer"});
+  workspace_.expect(0, {"verify", "prepared", "integer"});
+}
+
+}  // namespace
+}  // namespace halfstep
