@@ -26,7 +26,7 @@ class Halfstep:
     def __init__(self, given, path, x, folder):
         self.inputs, self.outputs = folder / "x.safetensors", folder / "y.safetensors"
         save_file({"x": x}, self.inputs)
-        self.command = [given.program, "run", str(path), "--inputs", str(self.inputs), "--outputs", str(self.outputs), "--json", "--threads", str(given.threads)]
+        self.command = [given.program, "run", str(path), "--inputs", str(self.inputs), "--overwrite", "--outputs", str(self.outputs), "--json", "--threads", str(given.threads)]
 
     def times(self, runs):
         done = subprocess.run([*self.command, "--repeat", str(runs + 5)], check=True, capture_output=True, text=True, timeout=600)

@@ -33,8 +33,8 @@ def files_of(given, make, side, folder):
     make(pathlib.Path(f"{stem}.onnx"))
     np.savez(f"{stem}.npz", x=random_images(2, CALIBRATION, side))
     prepared = f"{stem}.prepared.safetensors"
-    commands = [["quantize", f"{stem}.onnx", "--platform", PLATFORM, "--calibrate", f"{stem}.npz", "--out", prepared], ["convert", prepared, "--out", model]]
-    commands += [["export", model, "--format", form, "--out", path] for form, path in exports.items()]
+    commands = [["quantize", f"{stem}.onnx", "--platform", PLATFORM, "--calibrate", f"{stem}.npz", "--overwrite", "--out", prepared], ["convert", prepared, "--overwrite", "--out", model]]
+    commands += [["export", model, "--format", form, "--overwrite", "--out", path] for form, path in exports.items()]
     for command in commands:
         subprocess.run([given.program, *command], check=True, capture_output=True, timeout=600)
     return model, exports

@@ -44,7 +44,7 @@ def scaled(path, factor, to):
 
 def accuracy(given, model, test, folder):
     """In percent."""
-    run(given, "run", model, "--inputs", folder / "x.npz", "--outputs", folder / "y.npz", "--threads", given.threads)
+    run(given, "run", model, "--inputs", folder / "x.npz", "--overwrite", "--outputs", folder / "y.npz", "--threads", given.threads)
     (logits,) = np.load(folder / "y.npz").values()
     return 100 * np.mean(logits.argmax(1) == test["labels"])
 
@@ -54,7 +54,7 @@ def measure(given, name, bits, rate, factor, folder):
     data, network, test = given.folder / "train.npz", folder / "network.onnx", np.load(given.folder / "test.npz")
     np.savez(folder / "x.npz", x=test["x"])
     scaled(given.folder / f"{name}.onnx", factor, network)
-    run(given, "quantize", network, "--calibrate", data, "--weights", bits, "--features", bits, "--out", folder / "prepared", "--threads", given.threads)
+    run(given, "quantize", network, "--calibrate", data, "--weights", bits, "--features", bits, "--overwrite", "--out", folder / "prepared", "--threads", given.threads)
     report = json.loads(run(given, "train", "--model", folder / "prepared", "--data", data, "--epochs", given.epochs, "--learning-rate", rate, "--overwrite", "--out",
                             folder / "run", "--threads", given.threads, "--json"))
     course = report["held_back"]

@@ -44,7 +44,7 @@ def run(program, model, inputs, folder):
     outputs = folder / "out.safetensors"
     outputs.unlink(missing_ok=True)
     start = time.perf_counter()
-    done = subprocess.run([program, "run", str(model), "--inputs", str(folder / "in.safetensors"), "--outputs", str(outputs)],
+    done = subprocess.run([program, "run", str(model), "--inputs", str(folder / "in.safetensors"), "--overwrite", "--outputs", str(outputs)],
                           capture_output=True, text=True, errors="replace", timeout=600)
     seconds = time.perf_counter() - start
     if done.returncode:

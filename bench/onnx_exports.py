@@ -56,12 +56,12 @@ def narrowest(path):
 
 def check(program, folder, form, model, opset, samples):
     path = folder / f"{form}{opset}.onnx"
-    call(program, "export", model, "--format", form, "--opset", opset, "--out", path)
+    call(program, "export", model, "--format", form, "--opset", opset, "--overwrite", "--out", path)
     onnx.checker.check_model(str(path), full_check=True)
     given = session(path, False).get_inputs()[0]
     x = np.random.default_rng(0).uniform(0, 1, [samples, *given.shape[1:]]).astype(np.float32)
     np.savez(folder / "x.npz", **{given.name: x})
-    call(program, "run", model, "--inputs", folder / "x.npz", "--outputs", folder / "y.npz")
+    call(program, "run", model, "--inputs", folder / "x.npz", "--overwrite", "--outputs", folder / "y.npz")
     expected = np.load(folder / "y.npz")
     good = True
     for optimized in (False, True):

@@ -169,7 +169,7 @@ def run(program, model, source, x):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         np.savez(folder / "x.npz", **{source: x})
-        done = subprocess.run([program, "run", model, "--inputs", folder / "x.npz", "--outputs", folder / "y.npz"], capture_output=True, text=True)
+        done = subprocess.run([program, "run", model, "--inputs", folder / "x.npz", "--overwrite", "--outputs", folder / "y.npz"], capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"halfstep run: {done.stderr.strip()}")
         return list(np.load(folder / "y.npz").values())[0]

@@ -50,7 +50,7 @@ def halfsteps(given, folder):
     for bits in (8, 4):
         prepared = folder / f"w{bits}a{bits}"
         output_of([given.program, "quantize", folder / "resnet20.onnx", "--calibrate", folder / "data.npz", "--weights", bits, "--features", bits,
-                   "--edges", "8", "--out", prepared])
+                   "--edges", "8", "--overwrite", "--out", prepared])
         yield Halfstep(given, f"halfstep W{bits}A{bits}", prepared, folder)
 
 

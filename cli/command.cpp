@@ -32,6 +32,19 @@ CLI::App* add_command(CLI::App& program, const std::string& name, const std::str
   return command;
 }
 
+void OutFile::require() const {
+  if (path.empty()) return;
+  io::require_file_target(path);
+  std::error_code failed;
+  if (!overwrite && std::filesystem::is_regular_file(path, failed))
+    fail("{}: is there already; replace it (--overwrite), or name another file", path.string());
+}
+
+CLI::Option* add_out_file(CLI::App& command, OutFile& file, const std::string& flag, const std::string& description) {
+  command.add_flag("--overwrite", file.overwrite, "replace the file of " + flag + " where it is there already");
+  return command.add_option(flag, file.path, description);
+}
+
 void add_augment(CLI::App& command, train::Augment& augment) {
   command.add_flag("--flip", augment.flip, "mirror training images left to right with probability 1/2");
   command

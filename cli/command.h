@@ -58,6 +58,16 @@ void add_reading(CLI::App& command, DataArguments& data, const std::string& flag
 /// The same and how they are preprocessed.
 void add_data(CLI::App& command, DataArguments& data, const std::string& flags = "--data");
 
+/// A file that a command writes.
+struct OutFile {
+  std::filesystem::path path;  ///< "": none
+  bool overwrite = false;
+  /// Throws where it cannot be written, or is there and nobody said that it may be replaced. Before any work.
+  void require() const;
+};
+/// Adds `flag` with the file, and --overwrite.
+CLI::Option* add_out_file(CLI::App& command, OutFile& file, const std::string& flag, const std::string& description);
+
 /// A network and its samples.
 api::LoadedPair load_both(const std::filesystem::path& network, const DataArguments& data);
 

@@ -7,24 +7,25 @@ namespace halfstep::cli {
 void add_convert(CLI::App& program, Work& work) {
   struct Options {
     Common common;
-    std::filesystem::path model, out;
+    std::filesystem::path model;
+    OutFile out;
     quant::ConvertOptions convert;
   };
   const auto options = std::make_shared<Options>();
   CLI::App* command = add_command(program, "convert", "Turn a prepared Model into an integer program",
                                   "halfstep convert prepared.safetensors --out integer.safetensors", options->common);
   command->add_option("model", options->model, "prepared Model")->required();
-  command->add_option("--out", options->out, "file for the integer Model")->required();
+  add_out_file(*command, options->out, "--out", "file for the integer Model")->required();
   add_islands_option(*command, options->convert);
   command->callback([options, &work] {
     work = [options] {
-      io::require_file_target(options->out);
+      options->out.require();
       const auto conversion = api::convert(api::load_stage(options->model, api::Stage::prepared), options->convert);
-      api::save(conversion.model, options->out);
+      api::save(conversion.model, options->out.path);
       if (options->common.json) {
         fmt::print("{}", report::as_json(conversion));
       } else {
-        fmt::print("{}wrote {}\n", report::as_text(conversion), options->out.string());
+        fmt::print("{}wrote {}\n", report::as_text(conversion), options->out.path.string());
       }
       return int{kDone};
     };

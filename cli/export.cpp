@@ -25,7 +25,8 @@ void print_report(const std::filesystem::path& out, const api::Exported& report,
 void add_export(CLI::App& program, Work& work) {
   struct Options {
     Common common;
-    std::filesystem::path model, out;
+    std::filesystem::path model;
+    OutFile out;
     api::ExportOptions format;
   };
   const auto options = std::make_shared<Options>();
@@ -37,14 +38,14 @@ void add_export(CLI::App& program, Work& work) {
       ->add_option("--format", options->format.format, "without it qoperator of an integer Model, float of any other")
       ->type_name("{float,qdq,qoperator}");
   command->add_option("--opset", options->format.opset, "version of ONNX's operators, 13 to 25")->capture_default_str();
-  command->add_option("--out", options->out, "ONNX file to write")->required();
+  add_out_file(*command, options->out, "--out", "ONNX file to write")->required();
   command->add_flag("--approximate", options->format.approximate,
                     "write the nearest where the format lacks the Model's arithmetic");
   command->callback([options, &work] {
     work = [options] {
-      io::require_file_target(options->out);
-      print_report(options->out, api::export_onnx(api::load(options->model), options->out, options->format),
-                   options->common.json);
+      options->out.require();
+      const auto exported = api::export_onnx(api::load(options->model), options->out.path, options->format);
+      print_report(options->out.path, exported, options->common.json);
       return int{kDone};
     };
   });

@@ -22,7 +22,8 @@ api::LayerBits parse_bits(const std::string& text) {
 
 struct QuantizeArguments {
   Common common;
-  std::filesystem::path model, out;
+  std::filesystem::path model;
+  OutFile out;
   DataArguments data;
   TargetOptions target;
   api::QuantizeOptions quantize;
@@ -31,7 +32,7 @@ struct QuantizeArguments {
 
 /// A prepared network with other widths needs no samples; any other is prepared and calibrated.
 api::Quantized quantized(const QuantizeArguments& arguments) {
-  io::require_file_target(arguments.out);
+  arguments.out.require();
   const auto [network, data] = load_both(arguments.model, arguments.data);
   if (api::stage_of(network) == api::Stage::prepared && !arguments.quantize.bits.empty())
     return api::change_bits(network, arguments.quantize.bits);
@@ -49,7 +50,7 @@ void add_quantize(CLI::App& program, Work& work) {
   command->add_option("model", options->model, "float Model, ONNX or Paddle file, or a prepared Model with --bits")
       ->required();
   add_data(*command, options->data, "--data,--calibrate");
-  command->add_option("--out", options->out, "file for the prepared Model")->required();
+  add_out_file(*command, options->out, "--out", "file for the prepared Model")->required();
   command->add_option("--bits", options->bits,
                       "LAYERS=WEIGHTS/FEATURES: other widths for some layers, as in 'conv*=4/8'");
   command
@@ -64,12 +65,12 @@ void add_quantize(CLI::App& program, Work& work) {
       options->quantize.preprocess = options->data.preprocess;
       for (const std::string& text : options->bits) options->quantize.bits.push_back(parse_bits(text));
       const api::Quantized result = quantized(*options);
-      api::save(result.model, options->out);
+      api::save(result.model, options->out.path);
       print_notes(result.notes);
       if (options->common.json) {
         fmt::print("{}", report::as_json(result));
       } else {
-        fmt::print("{}wrote {}\n", report::as_text(result), options->out.string());
+        fmt::print("{}wrote {}\n", report::as_text(result), options->out.path.string());
       }
       return int{kDone};
     };

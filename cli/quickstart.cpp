@@ -37,7 +37,7 @@ void print_report(const api::QuickstartReport& report, const std::filesystem::pa
 /// Reads what the options name, and writes the report beside the Models.
 api::QuickstartReport quickstart_of(QuickstartOptions& options) {
   api::QuickstartRequest& request = options.request;
-  io::require_folder_target(request.out);
+  api::require_free(request);
   request.platform = options.target.platform();
   request.pad_channels = options.target.pad_channels;
   request.preprocess = options.data.preprocess;
@@ -63,11 +63,12 @@ void add_quickstart(CLI::App& program, Work& work) {
       add_command(program, "quickstart",
                   "Quantize, fine-tune, convert and verify: a digit classifier that it trains first, or your network",
                   "halfstep quickstart --platform magik_t40 --weights 4 --features 4 --out magik\n"
-                  "         halfstep quickstart --model resnet.onnx --data cifar10.tar.zst --scale 0.00392156863",
+                  "         halfstep quickstart resnet.onnx --data cifar10.tar.zst --preprocess cifar10",
                   options->common);
   add_data(*command, options->data);
-  command->add_option("--model", options->model, "float Model, ONNX or Paddle file instead of training one");
+  command->add_option("model,--model", options->model, "float Model, ONNX or Paddle file instead of training one");
   command->add_option("--out", request.out, "folder for Models and report")->capture_default_str();
+  command->add_flag("--overwrite", request.overwrite, "replace an earlier run in that folder");
   command->add_option("--epochs", request.float_epochs, "epochs of float training")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

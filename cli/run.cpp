@@ -53,7 +53,8 @@ void print_text(const RunReport& report) {
 
 struct RunArguments {
   Common common;
-  std::filesystem::path model, inputs, outputs, expect, test_data;
+  std::filesystem::path model, inputs, expect, test_data;
+  OutFile outputs;
   std::string place = "cpu";
   api::RunOptions run;
   api::Tolerance tolerance;
@@ -99,11 +100,12 @@ RunReport run_tensors(const RunArguments& arguments) {
 }
 
 RunReport run_all(const RunArguments& arguments) {
-  if (!arguments.outputs.empty()) io::require_file_target(arguments.outputs);
+  arguments.outputs.require();
+  api::require_tensor_file(arguments.outputs.path);
   if (!arguments.test_data.empty() && !formats::is_foreign(arguments.model))
     fail("{}: test data go with a foreign file", arguments.model.string());
   RunReport report = arguments.test_data.empty() ? run_tensors(arguments) : run_test_data(arguments);
-  if (!arguments.outputs.empty()) api::write_tensors(arguments.outputs, report.result.outputs);
+  if (!arguments.outputs.path.empty()) api::write_tensors(arguments.outputs.path, report.result.outputs);
   return report;
 }
 
@@ -123,7 +125,7 @@ void add_run(CLI::App& program, Work& work) {
                    "folder with test_data_set_*/input_*.pb and output_*.pb; tolerance.json beside them comes before "
                    "--rtol and --atol")
       ->excludes(inputs);
-  command->add_option("--outputs", options->outputs, "file for the outputs");
+  add_out_file(*command, options->outputs, "--outputs", "file for the outputs: .safetensors or .npz");
   command->add_option("--expect", options->expect, "file with expected outputs; a difference exits with 1");
   auto* relative =
       command->add_option("--rtol", options->tolerance.relative, "relative tolerance")->capture_default_str();

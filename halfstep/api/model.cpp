@@ -86,7 +86,8 @@ std::optional<Model> try_import(const formats::File& file, const formats::Bindin
 /// A Model of ours; other kinds of file are named. What is no file is not opened here: a pipe would be waited for.
 Model load_own(const std::filesystem::path& path) {
   std::error_code failed;
-  const bool is_other = std::filesystem::is_regular_file(path, failed) && !is_model_file(path);
+  const bool is_other = std::filesystem::is_directory(path, failed) ||
+                        (std::filesystem::is_regular_file(path, failed) && !is_model_file(path));
   const io::FileKind kind = is_other ? io::file_kind(path) : io::FileKind();
   if (!kind.what.empty())
     fail("{}: found {}, expected a Model, an ONNX file or a Paddle program{}{}", path.string(), kind.what,

@@ -17,6 +17,10 @@
 namespace halfstep::api {
 namespace {
 
+constexpr const char* kFloatFile = "float.safetensors";
+constexpr const char* kPreparedFile = "prepared.safetensors";
+constexpr const char* kIntegerFile = "integer.safetensors";
+
 /// Everything one quickstart works on.
 class Quickstart {
  public:
@@ -42,7 +46,7 @@ class Quickstart {
     if (writes()) io::make_folder(request_.out);
     if (!request_.network) timed("float", [&] { network = fit(network, float_options(), "float training"); });
     report_.accuracy_float = accuracy(network);
-    report_.float_bytes = save(network, "float.safetensors");
+    report_.float_bytes = save(network, kFloatFile);
 
     Model prepared;
     timed("calibrate", [&] {
@@ -60,7 +64,7 @@ class Quickstart {
 
     Model integer;
     timed("convert", [&] { integer = quant::convert(prepared, request_.convert).model; });
-    report_.integer_bytes = save(integer, "integer.safetensors");
+    report_.integer_bytes = save(integer, kIntegerFile);
     report_.accuracy_integer = accuracy(integer);
     timed("verify", [&] {
       report_.roads = compare_on(roads_of(prepared, integer), parts_.test, pool_, settings_.progress);
@@ -71,8 +75,6 @@ class Quickstart {
   }
 
  private:
-  static constexpr const char* kPreparedFile = "prepared.safetensors";
-
   bool writes() const { return !request_.out.empty(); }
 
   /// Bytes of the file; 0 where nothing is written.
@@ -157,8 +159,18 @@ class Quickstart {
 
 }  // namespace
 
+void require_free(const QuickstartRequest& request) {
+  if (request.out.empty()) return;
+  io::require_folder_target(request.out);
+  for (const char* file : {kFloatFile, kPreparedFile, kIntegerFile}) {
+    if (!request.overwrite && std::filesystem::exists(request.out / file))
+      fail("{}: holds an earlier run ({}); replace it (--overwrite), or name another folder", request.out.string(),
+           file);
+  }
+}
+
 QuickstartOutcome quickstart(const QuickstartRequest& request, const Settings& settings) {
-  if (!request.out.empty()) io::require_folder_target(request.out);
+  require_free(request);
   return Quickstart(request, settings).run();
 }
 

@@ -26,6 +26,7 @@ struct QuickstartRequest {
   quant::PrepareOptions widths = {};
   bool pad_channels = false;       ///< as in QuantizeOptions
   std::filesystem::path out = {};  ///< folder for the three Models; "": nothing is written
+  bool overwrite = false;          ///< replace an earlier run in `out`, instead of refusing to
   int64_t float_epochs = 30, tune_epochs = 12;
   int64_t batch = 32;
   /// Peak of fine-tuning; without one 0.001 for a given network, 0.01 for a fresh one.
@@ -54,6 +55,9 @@ struct QuickstartOutcome {
   Model network, prepared, integer;
   QuickstartReport report;
 };
+
+/// Throws where `out` cannot be a folder, or holds an earlier run that is not to be replaced. `quickstart` asks first.
+void require_free(const QuickstartRequest& request);
 
 /// Trains a float network or takes a given one, prepares, calibrates, fine-tunes, converts and verifies it. Each Model
 /// is written into the folder `out`, if one is named, as soon as it is there.

@@ -134,7 +134,13 @@ Tensors read_tensors(const std::filesystem::path& path) {
   return path.extension() == ".npz" ? io::read_npz(path) : io::read_safetensors(path).tensors;
 }
 
+void require_tensor_file(const std::filesystem::path& path) {
+  if (!path.empty() && path.extension() != ".npz" && path.extension() != ".safetensors")
+    fail("{}: found the extension '{}', expected .safetensors or .npz", path.string(), path.extension().string());
+}
+
 void write_tensors(const std::filesystem::path& path, const Tensors& tensors) {
+  require_tensor_file(path);
   if (path.extension() == ".npz") return io::write_npz(path, tensors);
   io::write_safetensors(path, {tensors, {}});
 }

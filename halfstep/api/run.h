@@ -56,6 +56,8 @@ std::vector<Comparison> compare(const Tensors& found, const Tensors& expected, c
 
 /// npz by the name of the file, else safetensors.
 Tensors read_tensors(const std::filesystem::path& path);
+/// Both throw for other extensions than .npz and .safetensors; "" is no file.
+void require_tensor_file(const std::filesystem::path& path);
 void write_tensors(const std::filesystem::path& path, const Tensors& tensors);
 
 }  // namespace halfstep::api

@@ -49,6 +49,19 @@ void add_engine(verify::Roads& roads, const VerifyOptions& options) {
   add_onnxruntime(roads, {options.exported, options.variants});
 }
 
+/// Nothing where there are no labels, or no answers.
+std::optional<verify::Accuracy> accuracy_of(const verify::Answers& answers, const train::Samples& samples) {
+  const size_t count = answers.integer.size();
+  if (count == 0 || !samples.data->has_labels()) return std::nullopt;
+  const Tensor labels = samples.labels(0, static_cast<int64_t>(count));
+  const auto share = [&](const std::vector<int64_t>& found) {
+    int64_t right = 0;
+    for (size_t i = 0; i < count; ++i) right += found[i] == labels.data<int32_t>()[i] ? 1 : 0;
+    return static_cast<double>(right) / static_cast<double>(count);
+  };
+  return verify::Accuracy{share(answers.integer), share(answers.unquantized)};
+}
+
 }  // namespace
 
 verify::Roads roads_of(const Model& prepared, const Model& integer) {
@@ -74,7 +87,9 @@ verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& 
                               const ProgressCallback& progress) {
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
   const int64_t usable = train::usable(roads.unquantized, samples.size());
-  return verify::compare_roads(roads, source, usable, train::batch_of(roads.unquantized, 64), pool, progress);
+  auto report = verify::compare_roads(roads, source, usable, train::batch_of(roads.unquantized, 64), pool, progress);
+  report.accuracy = accuracy_of(report.answers, samples);
+  return report;
 }
 
 verify::RoadReport verify(const Model& given, const Model& integer, const Dataset& data, const VerifyOptions& options,

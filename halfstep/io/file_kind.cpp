@@ -1,8 +1,12 @@
 #include "halfstep/io/file_kind.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <string_view>
+#include <vector>
 
 namespace halfstep::io {
 namespace {
@@ -39,18 +43,41 @@ FileKind kind_of_zip(std::string_view head) {
   return {"a zip archive", kSamples};
 }
 
+/// Names the networks in it.
+FileKind kind_of_folder(const std::filesystem::path& path) {
+  constexpr size_t kMost = 4;
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(path, failed)) {
+    const auto extension = entry.path().extension();
+    if (extension == ".safetensors" || extension == ".onnx") names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  names.resize(std::min(names.size(), kMost));
+  return {"a folder", names.empty() ? "" : fmt::format("name a file in it, such as {}", fmt::join(names, ", "))};
+}
+
+bool is_text(std::string_view head) {
+  return !head.empty() && std::ranges::none_of(head, [](char byte) {
+    return static_cast<unsigned char>(byte) < ' ' && byte != '\n' && byte != '\r' && byte != '\t';
+  });
+}
+
 }  // namespace
 
 FileKind file_kind(const std::filesystem::path& path) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed)) return kind_of_folder(path);
   std::ifstream stream(path, std::ios::binary);
   std::array<char, 256> bytes{};
   stream.read(bytes.data(), bytes.size());
   const std::string_view head(bytes.data(), static_cast<size_t>(stream.gcount()));
+  if (stream.eof() && head.empty()) return {"an empty file", "was it written to its end?"};
   if (head.starts_with("PK\x03\x04")) return kind_of_zip(head);
   for (const Signature& known : kSignatures) {
     if (head.size() > known.at && head.substr(known.at).starts_with(known.bytes)) return {known.what, known.remedy};
   }
-  return {};
+  return is_text(head) ? FileKind{"a text", ""} : FileKind{};
 }
 
 }  // namespace halfstep::io

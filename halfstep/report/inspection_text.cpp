@@ -11,13 +11,6 @@
 namespace halfstep::report {
 namespace {
 
-/// "1,234,567".
-std::string grouped(int64_t number) {
-  std::string text = std::to_string(number);
-  for (size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
-  return text;
-}
-
 std::string bytes_text(size_t bytes) {
   const auto number = static_cast<double>(bytes);
   if (bytes >= size_t{1} << 20) return fmt::format("{:.1f} MiB", number / 0x1p20);

@@ -12,6 +12,7 @@ std::string as_json(const api::QuickstartReport& report) {
   json["platform"] = report.platform;
   json["data"] = report.data;
   json["tested"] = report.tested;
+  json.update(to_json(report.roads));
   json["notes"] = report.notes;
   if (report.has_accuracy)
     json["accuracy"] = {{"float", report.accuracy_float},
@@ -25,7 +26,6 @@ std::string as_json(const api::QuickstartReport& report) {
   json["model_bytes"] = {{"float", report.float_bytes}, {"integer", report.integer_bytes}};
   json["weights_digest"] = report.weights_digest;
   json["audit"] = to_json(report.audit);
-  json.update(to_json(report.roads));
   return to_text(json);
 }
 

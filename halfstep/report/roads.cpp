@@ -90,6 +90,16 @@ std::string outputs_verdict(const verify::RoadReport& report) {
   return text + "\n";
 }
 
+/// What the network is worth in integers and was in float.
+std::string worth(const verify::RoadReport& report) {
+  if (report.accuracy)
+    return fmt::format("; {:.1f} % accuracy, float {:.1f} %", 100 * report.accuracy->integer,
+                       100 * report.accuracy->unquantized);
+  return report.agreement
+             ? fmt::format("; the float network's answer for {:.1f} % of the samples", 100 * *report.agreement)
+             : "";
+}
+
 nlohmann::ordered_json json_of(const verify::MeaningFault& fault) {
   return {{"what", fault.what},       {"index", fault.index},       {"nhwc_index", fault.nhwc},
           {"sample", fault.sample},   {"position", fault.position}, {"integer", fault.found},
@@ -192,6 +202,22 @@ std::string layers_table(const verify::RoadReport& report) {
   return table.text();
 }
 
+std::string sentence(const verify::RoadReport& report) {
+  int64_t compared = 0, differing = 0, engine = 0;
+  for (const auto& layer : report.layers) {
+    compared += layer.compared + layer.parameters_compared;
+    differing += layer.differing + layer.parameters_differing;
+    engine += layer.engine_differing;
+  }
+  const std::string codes = fmt::format("({} of {} codes differ)", grouped(differing), grouped(compared));
+  if (differing > 0) return fmt::format("integers are not those of the training network {}{}", codes, worth(report));
+  const std::string text = fmt::format("integers equal the training network {}", codes);
+  if (engine > 0) return fmt::format("{}, but not the engine ({} differ){}", text, grouped(engine), worth(report));
+  if (!report.equal())
+    return fmt::format("{}, but do not mean what the network that came in says{}", text, worth(report));
+  return text + worth(report);
+}
+
 std::string verdict(const verify::RoadReport& report) {
   int64_t compared = 0;
   std::string text;
@@ -215,7 +241,7 @@ std::string verdict(const verify::RoadReport& report) {
   } else if (!differ) {
     text += "no feature code differs\n";
   }
-  return text + meaning_verdict(report) + outputs_verdict(report);
+  return text + meaning_verdict(report) + outputs_verdict(report) + "\n" + sentence(report) + "\n";
 }
 
 std::string variants_table(const verify::RoadReport& report) {
@@ -241,6 +267,9 @@ nlohmann::ordered_json to_json(const verify::RoadReport& report) {
   json["samples"] = report.samples;
   json["cosine"] = report.cosine;
   if (report.agreement) json["agreement"] = *report.agreement;
+  if (report.accuracy)
+    json["accuracy"] = {{"float", report.accuracy->unquantized}, {"integer", report.accuracy->integer}};
+  json["verdict"] = sentence(report);
   if (!report.unchecked.empty()) json["meaning_unchecked"] = report.unchecked;
   json["notes"] = report.notes;
   if (report.floats) json["floats"] = json_of(*report.floats);

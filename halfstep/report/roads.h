@@ -13,8 +13,12 @@ namespace halfstep::report {
 std::string layers_table(const verify::RoadReport& report);
 
 /// What differs first in each layer, or the statement that nothing does; the same of the layers beside the network that
-/// came in; and how near its outputs are.
+/// came in; how near its outputs are; and the sentence.
 std::string verdict(const verify::RoadReport& report);
+
+/// One line for everybody: "integers equal the training network (0 of 4,561,700 codes differ); 99.2 % accuracy, float
+/// 98.9 %".
+std::string sentence(const verify::RoadReport& report);
 
 /// What differs on roads that may; "" without them.
 std::string variants_table(const verify::RoadReport& report);

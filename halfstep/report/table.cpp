@@ -36,4 +36,10 @@ std::string Table::text() const {
   return out;
 }
 
+std::string grouped(int64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
 }  // namespace halfstep::report

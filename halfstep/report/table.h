@@ -1,6 +1,7 @@
-// Text tables.
+// Tables and numbers in text.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,5 +18,8 @@ class Table {
  private:
   std::vector<std::vector<std::string>> rows_;
 };
+
+/// A number of seven digits as "1,234,567".
+std::string grouped(int64_t number);
 
 }  // namespace halfstep::report

@@ -236,21 +236,27 @@ class OutputComparison {
     if (codes.dims().size() != 2 || codes.dims()[1] == 0) return;
     const auto classes = static_cast<size_t>(codes.dims()[1]);
     for (size_t row = 0; row + classes <= a.size(); row += classes) {
-      ++rows_;
-      agreeing_ += largest(a.subspan(row, classes)) == largest(b.subspan(row, classes)) ? 1 : 0;
+      answers_.integer.push_back(largest(a.subspan(row, classes)));
+      answers_.unquantized.push_back(largest(b.subspan(row, classes)));
     }
   }
-  void report(RoadReport& report) const {
+  void report(RoadReport& report) {
     if (codes_ > 0 && real_ > 0) report.cosine = product_ / std::sqrt(codes_ * real_);
-    if (rows_ > 0) report.agreement = static_cast<double>(agreeing_) / static_cast<double>(rows_);
+    if (const size_t rows = answers_.integer.size(); rows > 0) {
+      int64_t agreeing = 0;
+      for (size_t i = 0; i < rows; ++i) agreeing += answers_.integer[i] == answers_.unquantized[i] ? 1 : 0;
+      report.agreement = static_cast<double>(agreeing) / static_cast<double>(rows);
+    }
+    report.answers = std::move(answers_);
   }
 
  private:
-  static std::ptrdiff_t largest(std::span<const float> row) {
+  static int64_t largest(std::span<const float> row) {
+    if (std::ranges::any_of(row, [](float value) { return std::isnan(value); })) return -1;
     return std::max_element(row.begin(), row.end()) - row.begin();
   }
   double product_ = 0, codes_ = 0, real_ = 0;
-  int64_t rows_ = 0, agreeing_ = 0;
+  Answers answers_;
 };
 
 /// The three programs for one batch size.

@@ -61,12 +61,25 @@ struct VariantReport {
   std::vector<std::pair<std::string, int64_t>> begins = {};
 };
 
+/// What the integer program and the unquantized network answer, by sample: the index of the largest first output where
+/// that is [samples, classes], -1 where it has elements that are no numbers.
+struct Answers {
+  std::vector<int64_t> integer, unquantized;
+};
+
+/// Shares of labelled samples that are answered right.
+struct Accuracy {
+  double integer = 0, unquantized = 0;
+};
+
 struct RoadReport {
   std::vector<LayerReport> layers;
   std::vector<VariantReport> variants;
   int64_t samples = 0;
-  double cosine = 1;                  ///< between the first outputs of the integer program and the unquantized network
-  std::optional<double> agreement;    ///< share of samples with the same largest output, where it is [samples, classes]
+  double cosine = 1;  ///< between the first outputs of the integer program and the unquantized network
+  Answers answers;
+  std::optional<double> agreement;    ///< share of samples with the same answer, where there are answers
+  std::optional<Accuracy> accuracy;   ///< where the samples have labels
   std::optional<FloatReport> floats;  ///< the network that came in against the prepared one
   int64_t meaning_samples = 0;
   std::vector<std::string> notes;  ///< what to know of the samples

@@ -188,10 +188,7 @@ class Proof(Report):
 
     @property
     def verdict(self) -> str:
-        compared = sum(layer["compared"] + layer["parameters_compared"] for layer in self.layers)
-        differing = sum(layer["differing"] + layer["parameters_differing"] for layer in self.layers)
-        word = "equal" if self.equal else "not equal"
-        return f"{word}: {differing} of {compared:,} codes differ in {len(self.layers)} layers"
+        return self.values["verdict"]
 
     def __bool__(self) -> bool:
         return self.equal

@@ -66,7 +66,7 @@ def write_collection(folder):
     x = np.load(folder / "x.npz")["x"]
     models = []
     for name in ("small", "codes"):
-        call("run", folder / f"{name}.onnx", "--inputs", folder / "x.npz", "--outputs", folder / "y.npz")
+        call("run", folder / f"{name}.onnx", "--inputs", folder / "x.npz", "--outputs", folder / "y.npz", "--overwrite")
         (y,) = np.load(folder / "y.npz").values()
         save_file({"0.in.x": x, "0.out.y": y}, folder / f"{name}.io.safetensors")
         models.append({"name": name, "path": f"{name}.onnx", "io": f"{name}.io.safetensors", "format": "onnx", "tolerance": "1e-4"})
@@ -101,7 +101,7 @@ def files(tmp_path_factory):
     np.savez(paths["x"], x=x[:8])
     write_network(paths["network"])
     for platform, model in (("onnxruntime_int8", paths["integer"]), ("pytorch_x86", paths["torch_integer"])):
-        call("quantize", paths["network"], "--platform", platform, "--calibrate", folder / "train.npz", "--out", folder / "prepared.safetensors")
+        call("quantize", paths["network"], "--platform", platform, "--calibrate", folder / "train.npz", "--out", folder / "prepared.safetensors", "--overwrite")
         call("convert", folder / "prepared.safetensors", "--out", model)
     call("export", paths["integer"], "--format", "qdq", "--out", folder / "codes.onnx")
     write_collection(folder)

@@ -273,8 +273,11 @@ TEST_F(BadInput, truncated_model) {
   expect_error(kBadInput, "cut.safetensors: found 4 bytes, expected a safetensors file with its 8-byte header length",
                {"eval", "--model", "cut.safetensors"});
   put("cut.safetensors", "");
-  expect_error(kBadInput, "cut.safetensors: found 0 bytes, expected a safetensors file with its 8-byte header length",
-               {"inspect", "cut.safetensors"});
+  expect_error(
+      kBadInput,
+      "cut.safetensors: found an empty file, expected a Model, an ONNX file or a Paddle program; was it written "
+      "to its end?",
+      {"inspect", "cut.safetensors"});
 }
 
 /// What is no network is named, with what to do.
@@ -289,8 +292,13 @@ TEST_F(BadInput, files_of_another_kind) {
   expect_kind(std::string("PK\x03\x04\0\0\0\0archive/data.pkl", 24), "a PyTorch file" + tail + onnx);
   expect_kind(std::string("\x80\x02}q\0.......", 12), "a Python pickle, as old PyTorch files are" + tail + onnx);
   expect_kind("\x89PNG\r\n\x1a\n........", "a PNG image" + tail + "; samples are given apart from the network");
+  expect_kind("weights for the board\n", "a text" + tail);
   expect_kind("....TFL3........",
               "a TensorFlow Lite file" + tail + "; export the network that it was made from to ONNX");
+  expect_error(kBadInput,
+               "quick: found a folder" + tail +
+                   "; name a file in it, such as float.safetensors, integer.safetensors, prepared.safetensors",
+               {"inspect", "quick"});
 }
 
 TEST_F(BadInput, model_with_a_flipped_bit) {

@@ -43,10 +43,11 @@ TEST(Determinism, an_integer_program_is_the_same_on_every_level_and_on_sim) {
   Workspace workspace;
   io::write_npz(workspace / "x.npz", {{"x", random_images(37)}});
   for (const std::string platform : {"generic_int8", "pow2_int8", "magik_t40"}) {
-    quick_start(workspace, {"--platform", platform});
+    quick_start(workspace, {"--platform", platform, "--overwrite"});
     const auto run = [&](const std::string& out, const std::vector<std::string>& more,
                          const Workspace::Environment& environment) {
-      std::vector<std::string> arguments = {"run", "quick/integer.safetensors", "--inputs", "x.npz", "--outputs", out};
+      std::vector<std::string> arguments = {
+          "run", "quick/integer.safetensors", "--inputs", "x.npz", "--outputs", out, "--overwrite"};
       arguments.insert(arguments.end(), more.begin(), more.end());
       workspace.expect(0, arguments, environment);
       return test::read_text(workspace / out);

@@ -75,9 +75,25 @@ TEST_F(Files, of_others_in_a_folder_of_results_stay) {
 TEST_F(Files, a_link_is_replaced_and_what_it_leads_to_stays) {
   test::write_text(*workspace / "victim", "mine");
   fs::create_symlink("victim", *workspace / "link");
-  workspace->expect(0, {"convert", "prepared", "--out", "link"});
+  workspace->expect(0, {"convert", "prepared", "--out", "link", "--overwrite"});
   EXPECT_FALSE(fs::is_symlink(*workspace / "link"));
   EXPECT_TRUE(test::read_text(*workspace / "victim") == "mine");
+}
+
+/// Work of hours may lie under the name.
+TEST_F(Files, nothing_is_replaced_unasked) {
+  test::write_text(*workspace / "mine.npz", "mine");
+  fs::create_directory(*workspace / "earlier");
+  test::write_text(*workspace / "earlier/prepared.safetensors", "mine");
+  const std::string is_there = "mine.npz: is there already; replace it (--overwrite), or name another file";
+  expect_error(is_there, {"quantize", "float/model.safetensors", "--out", "mine.npz"});
+  expect_error(is_there, {"convert", "prepared", "--out", "mine.npz"});
+  expect_error(is_there, {"export", "prepared", "--out", "mine.npz"});
+  expect_error(is_there, {"run", "prepared", "--inputs", "none.npz", "--outputs", "mine.npz"});
+  expect_error(is_there, {"data", "good.csv", "--sheet", "mine.npz"});
+  expect_error("earlier: holds an earlier run (prepared.safetensors); replace it (--overwrite), or name another folder",
+               {"quickstart", "--data", "none.csv", "--out", "earlier"});
+  workspace->expect(0, {"convert", "prepared", "--out", "mine.npz", "--overwrite"});
 }
 
 TEST_F(Files, of_two_writers_one_wins) {
@@ -89,7 +105,7 @@ TEST_F(Files, of_two_writers_one_wins) {
     for (int i = 0; i < 2; ++i) {
       writers.emplace_back([&] {
         Workspace own;
-        own.expect(0, {"convert", prepared, "--out", shared});
+        own.expect(0, {"convert", prepared, "--out", shared, "--overwrite"});
       });
     }
   }

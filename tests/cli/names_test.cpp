@@ -100,8 +100,8 @@ class Names : public testing::Test {
 
   /// The outputs of the Model STEM.STAGE.
   Tensor result(const std::string& stem, const std::string& stage) {
-    workspace.expect(0, {"run", stem + "." + stage, "--inputs", stem + ".npz", "--outputs", "out.npz"});
-    const auto outputs = io::read_npz(workspace / "out.npz");
+    workspace.expect(0, {"run", stem + "." + stage, "--inputs", stem + ".npz", "--outputs", stem + stage + ".npz"});
+    const auto outputs = io::read_npz(workspace / (stem + stage + ".npz"));
     EXPECT_EQ(outputs.size(), 2U);
     EXPECT_TRUE(outputs.at("y").same_bits(outputs.at(called("z", stem == "ours"))));
     return outputs.at("y");

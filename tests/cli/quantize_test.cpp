@@ -10,7 +10,8 @@ using test::Workspace;
 
 /// Bits by tensor.
 std::map<std::string, int> bits_of(Workspace& workspace, std::vector<std::string> options) {
-  std::vector<std::string> command = {"quantize", "float/model.safetensors", "--out", "prepared", "--json"};
+  std::vector<std::string> command = {"quantize", "float/model.safetensors", "--out", "prepared", "--overwrite",
+                                      "--json"};
   command.insert(command.end(), options.begin(), options.end());
   std::map<std::string, int> bits;
   const nlohmann::json report = workspace.expect(0, command).json();
@@ -37,7 +38,8 @@ TEST(Quantize, the_audit_is_in_words) {
   Workspace workspace;
   workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
   const auto text = [&](const std::string& platform) {
-    return workspace.expect(0, {"quantize", "float/model.safetensors", "--platform", platform, "--out", "prepared"})
+    return workspace
+        .expect(0, {"quantize", "float/model.safetensors", "--platform", platform, "--out", platform + ".prepared"})
         .out;
   };
   const std::string shifts = text("pow2_int8"), factors = text("generic_int8");

@@ -1,4 +1,5 @@
 // The main job, short: every platform, its report, and the proof that finds what was broken on purpose.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -157,6 +158,25 @@ TEST_F(Verify, finds_a_code_injected_into_each_layer_with_weights) {
     const auto report = workspace->expect(1, {"verify", "quick", "--inject", layer + ":0", "--json"}).json();
     EXPECT_EQ(layer_of(report, layer)["parameters_differing"], 1) << layer;
   }
+}
+
+/// The last line is for everybody, with the numbers of eval.
+TEST_F(Verify, ends_in_a_sentence) {
+  const auto accuracy = [](const std::string& form) {
+    return workspace->expect(0, {"eval", "quick/" + form + ".safetensors", "--json"}).json()["accuracy"].get<double>();
+  };
+  const double integer = accuracy("integer"), real = accuracy("float");
+  const auto report = workspace->expect(0, {"verify", "quick", "--json"}).json();
+  EXPECT_EQ(report["accuracy"]["integer"], integer);
+  EXPECT_EQ(report["accuracy"]["float"], real);
+  const std::string worth = fmt::format("; {:.1f} % accuracy, float {:.1f} %", 100 * integer, 100 * real);
+  const std::string sentence = "integers equal the training network (0 of 4,561,700 codes differ)" + worth;
+  EXPECT_EQ(report["verdict"], sentence);
+  EXPECT_TRUE(workspace->expect(0, {"verify", "quick"}).out.ends_with("\n\n" + sentence + "\n"));
+  const auto wrong = workspace->expect(1, {"verify", "quick", "--inject", "conv4:17", "--json"}).json();
+  const auto verdict = wrong["verdict"].get<std::string>();
+  EXPECT_TRUE(verdict.starts_with("integers are not those of the training network (")) << verdict;
+  EXPECT_NE(verdict.find(fmt::format("float {:.1f} %", 100 * real)), std::string::npos) << verdict;
 }
 
 TEST_F(Verify, inspect_lists_every_form) {

@@ -32,7 +32,7 @@ class Run : public testing::Test {
   }
   /// The outputs of the float network, those of element `index` moved by `change`.
   static void write_changed(const std::string& file, size_t index, float change) {
-    run(0, {"--inputs", "x.npz", "--outputs", "y.npz"});
+    run(0, {"--inputs", "x.npz", "--outputs", "y.npz", "--overwrite"});
     Tensors outputs = io::read_npz(*workspace / "y.npz");
     outputs.at("logits").data<float>()[index] += change;
     io::write_npz(*workspace / file, outputs);
@@ -44,10 +44,11 @@ class Run : public testing::Test {
 TEST_F(Run, takes_and_writes_npz_and_safetensors_for_every_form) {
   for (const std::string form : {"float", "prepared", "integer"}) {
     SCOPED_TRACE(form);
-    run(0, {"--inputs", "x.npz", "--outputs", "y.safetensors"}, form);
-    run(0, {"--inputs", "x.safetensors", "--outputs", "y.npz", "--expect", "y.safetensors", "--exact"}, form);
-    run(0, {"--inputs", "x.npz", "--expect", "y.npz", "--exact"}, form);
-    const Tensors outputs = io::read_npz(*workspace / "y.npz");
+    const std::string first = form + "_y.safetensors", second = form + "_y.npz";
+    run(0, {"--inputs", "x.npz", "--outputs", first}, form);
+    run(0, {"--inputs", "x.safetensors", "--outputs", second, "--expect", first, "--exact"}, form);
+    run(0, {"--inputs", "x.npz", "--expect", second, "--exact"}, form);
+    const Tensors outputs = io::read_npz(*workspace / second);
     ASSERT_TRUE(outputs.contains("logits"));
     EXPECT_EQ(outputs.at("logits").type(), (Type{DType::f32, {5, 10}}));
   }

@@ -29,13 +29,14 @@ class SmallNetworks : public testing::Test {
     dims.insert(dims.begin(), 32);
     const auto x = normal(count_elements(dims), 9);
     io::write_npz(workspace / "x.npz", {{"x", Tensor::of<float>(DType::f32, dims, x)}});
-    std::vector<std::string> quantize = {"quantize", "net.onnx", "--calibrate", "x.npz", "--out", "prepared"};
+    std::vector<std::string> quantize = {"quantize", "net.onnx", "--calibrate", "x.npz",
+                                         "--out",    "prepared", "--overwrite"};
     quantize.insert(quantize.end(), target.begin(), target.end());
     workspace.expect(0, quantize);
     workspace.expect(0, {"train", "--model", "prepared", "--data", "x.npz", "--epochs", "1", "--batch", "8", "--out",
                          "run", "--overwrite"});
     for (const char* model : {"prepared", "run/model.safetensors"}) {
-      workspace.expect(0, {"convert", model, "--out", "integer"});
+      workspace.expect(0, {"convert", model, "--out", "integer", "--overwrite"});
       workspace.expect(0, {"verify", model, "integer", "--data", "x.npz"});
     }
   }
