@@ -25,7 +25,7 @@ CLI::App* add_command(CLI::App& program, const std::string& name, const std::str
   CLI::App* command = program.add_subcommand(name, summary);
   command->footer("Example:\n  " + example + "\n");
   command->add_option("--threads", common.threads, "threads; 0 is one per processor")
-      ->check(CLI::Range(0, 1024))
+      ->check(from(0, 1024))
       ->capture_default_str();
   command->add_option("--seed", common.seed, "seed of everything random")->capture_default_str();
   command->add_flag("--json", common.json, "print JSON and no progress");
@@ -40,6 +40,17 @@ void OutFile::require() const {
     fail("{}: is there already; replace it (--overwrite), or name another file", path.string());
 }
 
+CLI::Validator from(int64_t least, int64_t most) {
+  const std::string expected = most == std::numeric_limits<int64_t>::max() ? fmt::format("at least {}", least)
+                                                                           : fmt::format("{} to {}", least, most);
+  const auto check = [=](const std::string& text) {
+    int64_t number = 0;
+    const bool holds = CLI::detail::lexical_cast(text, number) && number >= least && number <= most;
+    return holds ? std::string() : fmt::format("found '{}', expected {}", text, expected);
+  };
+  return CLI::Validator(check, expected);
+}
+
 CLI::Option* add_out_file(CLI::App& command, OutFile& file, const std::string& flag, const std::string& description) {
   command.add_flag("--overwrite", file.overwrite, "replace the file of " + flag + " where it is there already");
   return command.add_option(flag, file.path, description);
@@ -51,7 +62,7 @@ void add_augment(CLI::App& command, train::Augment& augment) {
       .add_option("--shift", augment.shift,
                   "move training images by at most this many pixels; what comes into view is 0, as in a crop of "
                   "a padded image")
-      ->check(CLI::NonNegativeNumber);
+      ->check(from(0));
 }
 
 void add_islands_option(CLI::App& command, quant::ConvertOptions& options) {

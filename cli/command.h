@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,6 +66,9 @@ struct OutFile {
   /// Throws where it cannot be written, or is there and nobody said that it may be replaced. Before any work.
   void require() const;
 };
+/// A check of an option that counts something.
+CLI::Validator from(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
+
 /// Adds `flag` with the file, and --overwrite.
 CLI::Option* add_out_file(CLI::App& command, OutFile& file, const std::string& flag, const std::string& description);
 

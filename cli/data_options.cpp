@@ -35,11 +35,11 @@ io::PictureSize parse_size(const std::string& text) {
 void add_frame(CLI::App& command, train::PreprocessOptions& p) {
   command
       .add_option("--resize", p.resize, "images: length of the short side in pixels; the long one keeps the proportion")
-      ->check(CLI::PositiveNumber);
+      ->check(from(1));
   command
       .add_option("--crop", p.crop,
                   "images: side in pixels of the central square that is kept, after --resize or --size")
-      ->check(CLI::PositiveNumber);
+      ->check(from(1));
   command.add_option_function<std::string>(
       "--size", [&p](const std::string& text) { p.size = parse_size(text); },
       "images: HEIGHTxWIDTH for both sides, whatever the proportion");
@@ -78,7 +78,7 @@ void add_reading(CLI::App& command, DataArguments& data, const std::string& flag
       flags, data.path,
       "images in folders, in an archive or in a list; csv, IDX, npz or safetensors; the embedded digits without it");
   command.add_option("--samples", data.read.samples, "at most this many samples of each part, evenly spread; 0: all")
-      ->check(CLI::NonNegativeNumber);
+      ->check(from(0));
   command.add_flag("--all", data.read.all, "every sample, instead of one part to train and one to test");
   command.add_flag("--skip-bad", data.read.skip_bad, "leave out images that cannot be read, and say which");
   command.add_option("--label", data.read.label,

@@ -139,7 +139,8 @@ int run_operators_command(const OpCommand& command) {
   request.device = parse_device(command.device);
   if (!command.operators.empty()) request.operators = command.operators;
   const int ways = !command.arguments.empty() + !command.operators.empty() + command.all;
-  if (ways != 1) fail("op {}: found {} of problems, --operator and --all, expected one of them", command.mode, ways);
+  if (ways != 1)
+    fail("op {}: found {}, expected problems, --operator or --all", command.mode, ways == 0 ? "none" : "more than one");
   return finish(api::run_operators(request, command.common.settings()), command.common.json);
 }
 

@@ -66,6 +66,18 @@ std::string lower_case_first(std::string text) {
   return text;
 }
 
+/// "Could not convert: --epochs = x" in the words of all other messages.
+std::string reason_of(const CLI::App& command, const CLI::ParseError& error) {
+  constexpr std::string_view kConversion = "Could not convert: ", kIs = " = ";
+  const std::string text = error.what();
+  const size_t is = text.find(kIs);
+  if (!text.starts_with(kConversion) || is == std::string::npos) return lower_case_first(text);
+  const std::string option = text.substr(kConversion.size(), is - kConversion.size());
+  const bool whole = command.get_option(option)->get_type_name().find("INT") != std::string::npos;
+  return fmt::format("{}: found '{}', expected a {}number", option, text.substr(is + kIs.size()),
+                     whole ? "whole " : "");
+}
+
 /// What is wrong with the arguments, in one line.
 std::string usage_error(const CLI::App& program, const CLI::ParseError& error, int count,
                         const char* const* arguments) {
@@ -75,7 +87,7 @@ std::string usage_error(const CLI::App& program, const CLI::ParseError& error, i
   const CLI::App& command = *chosen.front();
   const auto words = program.remaining(true);
   if (!words.empty()) return unknown_argument(command, words);
-  return fmt::format("{}: {}; see halfstep {} --help", command.get_name(), lower_case_first(error.what()),
+  return fmt::format("{}: {}; see halfstep {} --help", command.get_name(), reason_of(command, error),
                      command.get_name());
 }
 

@@ -56,7 +56,7 @@ void add_quantize(CLI::App& program, Work& work) {
   command
       ->add_option("--keep-samples", options->quantize.stored_samples,
                    "how many samples travel with the prepared Model, for verify; 0: none, for privacy")
-      ->check(CLI::NonNegativeNumber)
+      ->check(from(0))
       ->capture_default_str();
   add_target(*command, options->target, options->quantize.widths);
   command->callback([options, &work] {

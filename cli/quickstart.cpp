@@ -70,12 +70,12 @@ void add_quickstart(CLI::App& program, Work& work) {
   command->add_option("--out", request.out, "folder for Models and report")->capture_default_str();
   command->add_flag("--overwrite", request.overwrite, "replace an earlier run in that folder");
   command->add_option("--epochs", request.float_epochs, "epochs of float training")
-      ->check(CLI::PositiveNumber)
+      ->check(from(1))
       ->capture_default_str();
   command->add_option("--tune-epochs", request.tune_epochs, "epochs of fine-tuning; 0: calibration alone")
-      ->check(CLI::NonNegativeNumber)
+      ->check(from(0))
       ->capture_default_str();
-  command->add_option("--batch", request.batch, "samples of a step")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--batch", request.batch, "samples of a step")->check(from(1))->capture_default_str();
   command->add_option("--learning-rate", request.tune_rate,
                       "peak rate of fine-tuning; 0.001 for your network, 0.01 for a fresh one");
   add_augment(*command, request.augment);
@@ -84,7 +84,7 @@ void add_quickstart(CLI::App& program, Work& work) {
   command
       ->add_option("--keep-samples", request.stored_samples,
                    "how many samples travel with the prepared Model, for verify; 0: none, for privacy")
-      ->check(CLI::NonNegativeNumber)
+      ->check(from(0))
       ->capture_default_str();
   add_target(*command, options->target, request.widths);
   command->callback([options, &work] {

@@ -135,7 +135,7 @@ void add_run(CLI::App& program, Work& work) {
       ->excludes(relative)
       ->excludes(absolute);
   command->add_option("--repeat", options->run.repeat, "further runs whose times are reported")
-      ->check(CLI::Range(0, 1'000'000));
+      ->check(from(0, 1'000'000));
   command->add_option("--place", options->place, "cpu, sim, cuda or cuda:N")->capture_default_str();
   command->callback([options, &work] {
     work = [options] {

@@ -7,6 +7,7 @@
 
 #include "halfstep/api/model.h"
 #include "halfstep/base/embedded.h"
+#include "halfstep/base/nearest.h"
 #include "halfstep/formats/import.h"
 #include "halfstep/io/image_set.h"
 #include "halfstep/io/split.h"
@@ -22,7 +23,8 @@ void require_fit(const Graph& graph, const Value& argument, const Dims& found, c
   for (size_t axis = 1; fits && axis < expected.size(); ++axis)
     fits = expected[axis] == kUnknown || expected[axis] == found[axis];
   if (!fits)
-    fail("{}: samples are {}, network '{}' takes {}", data.name, to_string(found), graph.name(), to_string(expected));
+    fail("{}: samples are {}, network '{}' takes {}; name samples that fit", data.name, to_string(found), graph.name(),
+         to_string(expected));
   if (const auto named = data.inputs.find(argument.name());
       named != data.inputs.end() && named->second.dtype() != argument.dtype())
     fail("{}: '{}' is {}, network '{}' takes {}", data.name, argument.name(), name(named->second.dtype()), graph.name(),
@@ -84,7 +86,9 @@ void require_fit(const Model& model, const train::Samples& samples) {
   const Dataset& data = *samples.data;
   if (data.images) require_sizes(graph, samples);
   const auto extents = samples.extents(kUnknown);
+  std::vector<std::string> inputs;
   for (const Value argument : graph.arguments()) {
+    inputs.push_back(argument.name());
     const auto found = extents.find(argument.name());
     if (found == extents.end())
       fail("{}: has nothing for input '{}' ({}) of network '{}'", data.name, argument.name(),
@@ -92,7 +96,8 @@ void require_fit(const Model& model, const train::Samples& samples) {
     require_fit(graph, argument, found->second, data);
   }
   for (const auto& [name, dims] : extents) {
-    if (!graph.value(name)) fail("{}: tensor '{}' is no input of network '{}'", data.name, name, graph.name());
+    if (!graph.value(name))
+      fail("{}: tensor '{}' is no input of network '{}'{}", data.name, name, graph.name(), known_names(name, inputs));
   }
 }
 
@@ -124,7 +129,9 @@ void require_every_class(const Dataset& data) {
 
 Dataset load_data(const std::string& path, int64_t classes, const DataOptions& options) {
   if (!path.empty()) return io::load_dataset(path, classes, options);
-  return io::load_dataset(embedded("models/optdigits.csv.gz"), "optdigits.csv.gz", classes, options);
+  Dataset digits = io::load_dataset(embedded("models/optdigits.csv.gz"), "optdigits.csv.gz", classes, options);
+  digits.name = "the embedded digits";
+  return digits;
 }
 
 Dataset make_data(const Tensors& tensors, const std::string& name, const DataOptions& options) {

@@ -25,7 +25,7 @@ class FuzzRun {
   FuzzRun(const FuzzRequest& request, const Settings& settings)
       : request_(request), settings_(settings), fleet_(options()), next_(request.first) {
     if (request.last < request.first)
-      fail("seeds: found {}:{}, expected the last behind the first", request.first, request.last);
+      fail("seeds: found {}:{}, expected the first seed before the last", request.first, request.last);
     for (const std::string& title : fuzz::importable_operators()) report_.operators[title] = 0;
     for (const auto& recipe : fuzz::all_recipes()) {
       if (recipe.home != fuzz::Home::floats) codes_.insert(recipe.title());

@@ -120,13 +120,27 @@ Model load(const std::filesystem::path& path, const Dataset& data, const train::
   return imported_whole(*file, binding);
 }
 
+namespace {
+
+/// "found a float network, expected a prepared one; run quantize first".
+std::string other_stage(Stage found, Stage expected) {
+  const std::string_view next = expected < found              ? "give the one that it was made of"
+                                : expected == Stage::prepared ? "run quantize first"
+                                : found == Stage::prepared    ? "run convert first"
+                                                              : "run quantize and convert first";
+  return fmt::format("found {} {} network, expected {} {} one; {}", found == Stage::integer ? "an" : "a", name(found),
+                     expected == Stage::integer ? "an" : "a", name(expected), next);
+}
+
+}  // namespace
+
 Model load_stage(const std::filesystem::path& path, Stage expected) {
   if (formats::is_foreign(path))
     fail("{}: found a network of another framework, expected {} Model; run {} first", path.string(),
          expected == Stage::integer ? "an integer" : "a prepared", expected == Stage::integer ? "convert" : "quantize");
   Model model = load_own(path);
   if (const Stage found = stage_of(model); found != expected)
-    fail("{}: found a network of stage {}, expected {}", path.string(), name(found), name(expected));
+    fail("{}: {}", path.string(), other_stage(found, expected));
   return model;
 }
 
@@ -147,12 +161,8 @@ Stage stage_of(const Model& model) {
 }
 
 void require_stage(const Model& model, Stage expected) {
-  const Stage stage = stage_of(model);
-  if (stage == expected) return;
-  const std::string_view next = expected == Stage::prepared && stage == Stage::in_float  ? "; run quantize first"
-                                : expected == Stage::integer && stage == Stage::prepared ? "; run convert first"
-                                                                                         : "";
-  fail("network '{}' is of stage {}, expected {}{}", model.graph.name(), name(stage), name(expected), next);
+  if (const Stage found = stage_of(model); found != expected)
+    fail("network '{}': {}", model.graph.name(), other_stage(found, expected));
 }
 
 std::string graph_text(const Model& model) { return print(model.graph); }

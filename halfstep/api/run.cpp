@@ -23,7 +23,7 @@ void check_inputs(const formats::Summary& summary, const Tensors& inputs, const 
   for (const formats::Port& port : summary.inputs) names.push_back(port.name);
   for (const auto& [name, tensor] : inputs) {
     if (std::find(names.begin(), names.end(), name) == names.end())
-      fail("{}: tensor '{}' is no input of the network{}", source, name, did_you_mean(name, names));
+      fail("{}: tensor '{}' is no input of the network{}", source, name, known_names(name, names));
   }
   for (const formats::Port& port : summary.inputs) {
     if (!port.is_tensor)
@@ -60,6 +60,12 @@ bool close(double found, double expected, const Tolerance& tolerance) {
 
 bool has_tolerance(DType dtype) { return is_float(dtype) || is_small_float(dtype); }
 
+/// Whether the tensor has the element type and the known extents of the argument.
+bool fits(const Value& argument, const Tensor& tensor) {
+  const auto same = [](int64_t wanted, int64_t extent) { return wanted == kUnknown || wanted == extent; };
+  return argument.dtype() == tensor.dtype() && std::ranges::equal(argument.dims(), tensor.dims(), same);
+}
+
 }  // namespace
 
 std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs, const std::string& source) {
@@ -68,11 +74,15 @@ std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs
   std::map<std::string, Dims> dims;
   for (const auto& [name, tensor] : inputs) {
     if (std::find(names.begin(), names.end(), name) == names.end())
-      fail("{}: tensor '{}' is no input of network '{}'{}", source, name, graph.name(), did_you_mean(name, names));
+      fail("{}: tensor '{}' is no input of network '{}'{}", source, name, graph.name(), known_names(name, names));
     dims[name] = tensor.dims();
   }
-  for (const std::string& name : names) {
-    if (!dims.contains(name)) fail("{}: input '{}' of network '{}' is missing", source, name, graph.name());
+  for (const Value argument : graph.arguments()) {
+    const auto found = inputs.find(argument.name());
+    if (found == inputs.end()) fail("{}: input '{}' of network '{}' is missing", source, argument.name(), graph.name());
+    if (!fits(argument, found->second))
+      fail("{}: input '{}' of network '{}': found {}, expected {}", source, argument.name(), graph.name(),
+           to_string(found->second.type()), to_string(argument.type()));
   }
   return dims;
 }

@@ -1,5 +1,7 @@
 #include "halfstep/base/nearest.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -43,6 +45,15 @@ const std::string* nearest_word(std::string_view word, std::span<const std::stri
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
   const std::string* best = nearest_word(word, candidates);
   return best == nullptr ? std::string() : ", did you mean '" + *best + "'?";
+}
+
+std::string known_names(std::string_view word, std::span<const std::string> candidates) {
+  constexpr size_t kShown = 8;
+  if (candidates.empty() || nearest_word(word, candidates) != nullptr) return did_you_mean(word, candidates);
+  const auto shown = candidates.first(std::min(kShown, candidates.size()));
+  const std::string more =
+      candidates.size() > kShown ? fmt::format(" and {} more", candidates.size() - kShown) : std::string();
+  return fmt::format("; there {} {}{}", candidates.size() == 1 ? "is" : "are", fmt::join(shown, ", "), more);
 }
 
 }  // namespace halfstep

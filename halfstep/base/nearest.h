@@ -13,4 +13,7 @@ const std::string* nearest_word(std::string_view word, std::span<const std::stri
 /// ", did you mean 'NAME'?" for the nearest word, else "".
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
+/// The same, or "; there are A, B, C and 7 more" where none is near.
+std::string known_names(std::string_view word, std::span<const std::string> candidates);
+
 }  // namespace halfstep

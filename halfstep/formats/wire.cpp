@@ -52,7 +52,7 @@ class Walker {
     const size_t start = at_;
     uint64_t value = 0;
     if (!read_varint(bytes_.first(frames_.back().end), at_, value))
-      reject(start, "the message ends inside a number, or the number is too long");
+      reject(start, "the message ends inside a number, or the number is too long; is the file whole?");
     return value;
   }
 

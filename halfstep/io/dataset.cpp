@@ -30,9 +30,8 @@ std::string without_compression(const std::string& name) {
 }
 
 /// "optdigits" for "data/optdigits.csv.gz".
-std::string stem(const Path& path) {
-  const std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
-  return name.substr(0, name.find('.', 1));
+std::string last_name(const Path& path) {
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
 /// How a path is to be read.
@@ -143,7 +142,7 @@ Dataset from_path(const Path& path, const Reading& reading) {
 }
 
 Dataset finished(Dataset data, const std::string& name, const DataOptions& options) {
-  data.name = stem(name);
+  data.name = last_name(name);
   choose(data, options.all, options.samples);
   return data;
 }

@@ -31,7 +31,7 @@ struct DataOptions {
 
 /// As the source has them: no scale or mean is applied. Images stay u8, a quarter of the memory of f32.
 struct Dataset {
-  std::string name = {};  ///< file or folder name without endings: "optdigits"
+  std::string name = {};  ///< of the file or folder: "optdigits.csv.gz"
   std::string form = {};  ///< "image folder", "csv"
   Tensor x = {};          ///< u8 or f32, [n, c, h, w] or [n, columns]; undefined where there are `inputs` or `images`
   std::shared_ptr<const ImageSet> images = {};  ///< in place of x, decoded when they are asked for

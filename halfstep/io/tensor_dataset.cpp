@@ -27,8 +27,10 @@ Tensor to_labels(const Tensor& raw, int64_t classes, const std::string& where) {
 void require_finite(const Tensor& tensor, const std::string& name, const std::string& where) {
   if (tensor.dtype() != DType::f32) return;
   const auto values = tensor.data<float>();
-  if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
-    fail("{}: {}: found a value that is not finite", where, name);
+  const auto wrong = std::ranges::find_if_not(values, [](float value) { return std::isfinite(value); });
+  if (wrong != values.end())
+    fail("{}: {}: found {} in sample {}, expected finite numbers", where, name, *wrong,
+         (wrong - values.begin()) * tensor.dims()[0] / tensor.size());
 }
 
 /// Throws where the first axes, which count samples, differ.

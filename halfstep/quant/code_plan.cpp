@@ -65,7 +65,7 @@ class Planner {
       }
     }
     if (others.size() == model_.graph.ops().size())
-      fail("float '{}': matches no layer{}", pattern, did_you_mean(pattern, others));
+      fail("float '{}': matches no layer{}", pattern, known_names(pattern, others));
   }
 
   Reason why_float(Op op) const {

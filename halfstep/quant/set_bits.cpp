@@ -19,7 +19,7 @@ using passes::QuantizedStep;
 std::string pattern_hint(const std::string& selector, const std::vector<QuantizedStep>& steps) {
   std::vector<std::string> names;
   for (const auto& step : steps) names.push_back(step.name());
-  return did_you_mean(selector, names);
+  return known_names(selector, names);
 }
 
 std::vector<QuantizedStep> matching(const std::vector<QuantizedStep>& steps, const std::string& selector,

@@ -134,7 +134,8 @@ Tensor Preprocess::apply(Tensor batch) const {
   const int64_t channels = dims[1];
   for (const auto* list : {&mean, &deviation}) {
     if (list->size() > 1 && static_cast<int64_t>(list->size()) != channels)
-      fail("preprocessing has numbers for {} channels, samples have {}", list->size(), channels);
+      fail("preprocessing: found {} numbers for {}, expected {}, one for each channel of the samples, or one for all",
+           list->size(), list == &mean ? "mean" : "std", channels);
   }
   if (reverses_channels && dims.size() == 4) reverse_channels(batch);
   const std::span after(dims.begin() + 2, dims.end());

@@ -192,7 +192,7 @@ BAD_DATA = [
     (Loader(np.zeros((4, 1, 8, 8), np.float32), np.zeros((4, 1, 8, 9), np.float32)), r"batch 1: x: found f32\[4, 1, 8, 9\]"),
     (Loader(np.zeros((4, 1, 8, 8), np.float32), np.zeros((4, 1, 8, 8), np.uint8)), r"batch 1: x: found u8"),
     (Loader({"x": np.zeros((4, 1, 8, 8), np.float32)}, {"y": np.zeros((4, 1), np.float32)}), "batch 1: 'y' was not in"),
-    (np.full((4, 1, 8, 8), np.nan, np.float32), "not finite"),
+    (np.full((4, 1, 8, 8), np.nan, np.float32), "nan in sample 0"),
     (np.float32(3), "samples along a first axis"),
     (np.zeros((4, 3, 8, 8), np.float32), "samples are"),
     (np.zeros((0, 1, 8, 8), np.float32), "no sample"),
@@ -217,11 +217,11 @@ def test_data_that_are_none_or_raise(network):
 
 
 def test_wrong_order_of_verbs(network, prepared, program, samples, tmp_path):
-    with pytest.raises(hs.Error, match="expected prepared; run quantize first"):
+    with pytest.raises(hs.Error, match="expected a prepared one; run quantize first"):
         hs.convert(network)
     with pytest.raises(hs.Error, match="prepared already"):
         hs.quantize(prepared, calibrate=samples)
-    with pytest.raises(hs.Error, match="expected prepared; run quantize first"):
+    with pytest.raises(hs.Error, match="expected a prepared one; run quantize first"):
         hs.verify(network, program, samples)
     with pytest.raises(hs.Error, match="did you mean 'pow2_int8'"):
         hs.quantize(network, "pow2_int9", calibrate=samples)

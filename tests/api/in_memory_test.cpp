@@ -87,7 +87,7 @@ TEST(InMemory, TheWrongStageIsNamed) {
       return std::string(error.what());
     }
   };
-  const std::string expected = "network 'digits' is of stage float, expected prepared; run quantize first";
+  const std::string expected = "network 'digits': found a float network, expected a prepared one; run quantize first";
   EXPECT_EQ(message([&] { convert(network); }), expected);
   EXPECT_EQ(message([&] { verify(network, network, digits(), {}, {}); }), expected);
   EXPECT_EQ(message([&] { change_bits(network, {}); }), expected);

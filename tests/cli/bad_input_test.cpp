@@ -84,9 +84,10 @@ TEST_F(BadInput, label_out_of_range) {
   expect_data_error("negative.csv: line 9, column 65: found label '-3', expected a whole number from 0 to 65535",
                     "negative.csv");
   put("gap.csv", csv_with(9, pixels(64, "99")));
-  expect_data_error("gap: labels go up to '99': found 0 samples of class '10', expected at least 3", "gap.csv");
+  expect_data_error("gap.csv: labels go up to '99': found 0 samples of class '10', expected at least 3", "gap.csv");
   put("single.csv", csv_with(9, pixels(64, "10")));
-  expect_data_error("single: labels go up to '10': found 1 samples of class '10', expected at least 3", "single.csv");
+  expect_data_error("single.csv: labels go up to '10': found 1 samples of class '10', expected at least 3",
+                    "single.csv");
   const std::string message = "single.csv: line 9, column 65: found label '10', expected a whole number from 0 to 9";
   expect_error(kBadInput, message, {"eval", "--model", "quick/float.safetensors", "--data", "single.csv"});
   expect_error(
@@ -111,7 +112,8 @@ TEST_F(BadInput, missing_data) { expect_data_error("none.csv: no such file or fo
 
 TEST_F(BadInput, samples_of_another_size) {
   put("narrow.csv", "1,2,3,4,0\n1,2,3,4,1\n1,2,3,4,0\n");
-  expect_error(kBadInput, "narrow: samples are [?, 1, 2, 2], network 'digits' takes [?, 1, 8, 8]",
+  expect_error(kBadInput,
+               "narrow.csv: samples are [?, 1, 2, 2], network 'digits' takes [?, 1, 8, 8]; name samples that fit",
                {"eval", "--model", "quick/float.safetensors", "--data", "narrow.csv"});
 }
 
@@ -120,7 +122,7 @@ TEST_F(BadInput, samples_of_one_value) {
   for (int i = 0; i < 40; ++i) csv += pixels(64, std::to_string(i % 10) + "\n");
   put("flat.csv", csv);
   expect_error(
-      kBadInput, "flat: found nothing but 0.1875 for input 'x', expected samples as the network meets them",
+      kBadInput, "flat.csv: found nothing but 0.1875 for input 'x', expected samples as the network meets them",
       {"quantize", "quick/float.safetensors", "--calibrate", "flat.csv", "--out", "new.safetensors", "--json"});
 }
 
@@ -199,7 +201,7 @@ TEST_F(BadInput, unknown_command_or_option) {
   expect_error(kBadInput, "convert: found 'three', expected no further argument; see halfstep convert --help",
                {"convert", "one", "three", "--out", "new"});
   expect_error(kBadInput, "train: --out is required; see halfstep train --help", {"train", "--epochs", "3"});
-  expect_error(kBadInput, "train: could not convert: --epochs = x; see halfstep train --help",
+  expect_error(kBadInput, "train: --epochs: found 'x', expected a whole number; see halfstep train --help",
                {"train", "--epochs", "x", "--out", "new"});
   expect_error(kBadInput, "epochs: found 0, expected at least 1", {"train", "--epochs", "0", "--out", "new"});
 }
@@ -246,13 +248,14 @@ TEST_F(BadInput, one_model_to_verify) {
 }
 
 TEST_F(BadInput, a_network_of_the_wrong_stage) {
-  expect_error(kBadInput, "quick/float.safetensors: found a network of stage float, expected prepared",
+  expect_error(kBadInput, "quick/float.safetensors: found a float network, expected a prepared one; run quantize first",
                {"convert", "quick/float.safetensors", "--out", "new.safetensors"});
   expect_error(kBadInput,
                "network 'digits' is prepared already; name layers whose bits are to change, or start from "
                "the float network",
                {"quantize", "quick/prepared.safetensors", "--out", "new.safetensors"});
-  expect_error(kBadInput, "quick/prepared.safetensors: found a network of stage prepared, expected integer",
+  expect_error(kBadInput,
+               "quick/prepared.safetensors: found a prepared network, expected an integer one; run convert first",
                {"verify", "quick", "--integer", "quick/prepared.safetensors"});
   expect_error(kBadInput,
                "network 'digits' is an integer program, which cannot be trained; train the prepared network "
@@ -372,7 +375,7 @@ TEST_F(BadInput, tensors_that_the_network_does_not_take) {
     expect_error(kBadInput, message, {"run", "quick/float.safetensors", "--inputs", "in.npz", "--outputs", "new.npz"});
   };
   const Tensor x(DType::f32, {1, 1, 8, 8});
-  expect_run({{"y", x}}, "in.npz: tensor 'y' is no input of network 'digits'");
+  expect_run({{"y", x}}, "in.npz: tensor 'y' is no input of network 'digits'; there is x");
   expect_run({}, "in.npz: input 'x' of network 'digits' is missing");
   io::write_npz(*workspace / "x.npz", {{"x", x}});
   expect_error(kBadInput, "x.npz: tensor 'x' is no output of the network",

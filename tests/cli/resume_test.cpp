@@ -121,10 +121,10 @@ TEST_F(Resume, knows_the_data_by_content) {
   }
   test::write_text(*workspace / "one.csv", changed);
   const auto other = workspace->expect(2, with("one.csv", "--resume"));
-  EXPECT_NE(other.err.find("known/checkpoint_0001.safetensors: is of other data: found \"one\" with the digest "),
+  EXPECT_NE(other.err.find("known/checkpoint_0001.safetensors: is of other data: found \"one.csv\" with the digest "),
             std::string::npos)
       << other.err;
-  EXPECT_NE(other.err.find(", expected \"one\" with the digest "), std::string::npos) << other.err;
+  EXPECT_NE(other.err.find(", expected \"one.csv\" with the digest "), std::string::npos) << other.err;
 }
 
 }  // namespace

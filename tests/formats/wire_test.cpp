@@ -88,7 +88,7 @@ TEST(Wire, names_what_is_no_protobuf) {
   EXPECT_EQ(error_of([] { short_text(std::string("\x3a\x05\x0a", 3)); }),
             "m.onnx: byte 1: found a field of 5 bytes where 1 are left: the file is cut off or damaged");
   EXPECT_EQ(error_of([] { short_text(std::string(20, '\xff')); }),
-            "m.onnx: byte 0: the message ends inside a number, or the number is too long");
+            "m.onnx: byte 0: the message ends inside a number, or the number is too long; is the file whole?");
   EXPECT_EQ(error_of([] { short_text("\x38\x05"); }), "m.onnx: byte 0: field 7 has the wire type 0");
 }
 

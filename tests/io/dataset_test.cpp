@@ -48,7 +48,7 @@ std::vector<int32_t> labels_of(const Dataset& dataset) {
 
 TEST(Dataset, EmbeddedDigits) {
   const Dataset digits = load_dataset(embedded("models/optdigits.csv.gz"), "optdigits.csv.gz", 10);
-  EXPECT_EQ(digits.name, "optdigits");
+  EXPECT_EQ(digits.name, "optdigits.csv.gz");
   EXPECT_EQ(digits.x.type(), (Type{DType::f32, {1797, 1, 8, 8}}));
   EXPECT_EQ(digits.sample_dims(), (Dims{1, 8, 8}));
   EXPECT_EQ(digits.classes.size(), 10U);

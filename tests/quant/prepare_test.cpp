@@ -221,7 +221,7 @@ TEST(Prepare, LayersStayInFloatWhenTheyAreAskedTo) {
   EXPECT_EQ(error_of([&] { islands({"*"}); }),
             "network 'g': found no operator with weights that can have codes, expected at least one; conv2d 'c': asked "
             "for as '*'; conv2d 'd': asked for as '*'; conv2d 'e': asked for as '*'");
-  EXPECT_EQ(error_of([&] { islands({"conv"}); }), "float 'conv': matches no layer");
+  EXPECT_EQ(error_of([&] { islands({"conv"}); }), "float 'conv': matches no layer; there are c, r, d, e");
   EXPECT_EQ(feature_quantizers(prepared(model, "generic_int8", {{}, {}, {}, {"d"}})),
             (std::vector<std::string>{"x.q", "r.q", "d.q", "e.q"}));
 }

@@ -122,7 +122,8 @@ TEST(SetBits, SelectorsThatChooseNothingAreRefused) {
       " return s\n",
       "[]");
   EXPECT_EQ(error_of([&] { set_bits(model, "cc", 4, {}); }), "selector 'cc' matches no layer, did you mean 'c'?");
-  EXPECT_EQ(error_of([&] { set_bits(model, "elsewhere*", 4, {}); }), "selector 'elsewhere*' matches no layer");
+  EXPECT_EQ(error_of([&] { set_bits(model, "elsewhere*", 4, {}); }),
+            "selector 'elsewhere*' matches no layer; there are x.q, c, p, s");
   EXPECT_EQ(error_of([&] { set_bits(model, "p", {}, 4); }),
             "selector 'p': max_pool2d 'p' has no quantizer of its own, expected a layer or a quantizer");
   EXPECT_EQ(error_of([&] { set_bits(model, "s", {}, 4); }),

@@ -56,7 +56,7 @@ TEST(Preprocess, RefusesWhatIsNoPreprocessing) {
   EXPECT_EQ(error_of([] {
               Preprocess{.mean = {1, 2}}.apply(floats({1, 3}, {1, 2, 3}));
             }),
-            "preprocessing has numbers for 2 channels, samples have 3");
+            "preprocessing: found 2 numbers for mean, expected 3, one for each channel of the samples, or one for all");
 }
 
 /// Samples of a data set with raw values are preprocessed, tensors of a file are not.
