@@ -41,6 +41,8 @@ AffineParameters parameters_of(float low, float high, const CodeGrid& grid) {
     }
     case ZeroPoints::symmetric:
       return {finish_scale(std::max(-lo, hi) / symmetric_steps(code_min, code_max), grid.power_of_two), 0};
+    case ZeroPoints::centered:
+      return {finish_scale(std::max(-lo, hi) / ((code_max - code_min) / 2.0), grid.power_of_two), 0};
     case ZeroPoints::offset: {
       if (lo >= 0.0) return {finish_scale(hi / (code_max - code_min), grid.power_of_two), grid.code_min};
       const int32_t middle = grid.code_min + (grid.code_max - grid.code_min + 1) / 2;

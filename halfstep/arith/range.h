@@ -10,12 +10,14 @@ namespace halfstep::arith {
 enum class ZeroPoints {
   affine,     ///< anything in the code range
   symmetric,  ///< 0
+  centered,   ///< 0, with half of the codes on either side: the largest value lies between two codes
   offset      ///< code_min for a range without negative values, else the middle code
 };
 
 constexpr std::optional<ZeroPoints> parse_zero_points(std::string_view text) {
   if (text == "affine") return ZeroPoints::affine;
   if (text == "symmetric") return ZeroPoints::symmetric;
+  if (text == "centered") return ZeroPoints::centered;
   if (text == "offset") return ZeroPoints::offset;
   return std::nullopt;
 }

@@ -17,9 +17,8 @@ bool read_only_by(Value value, Op reader) {
                      [&](const auto& use) { return use.first == reader || has_trait(use.first, Trait::observer); });
 }
 
-bool is_weight_quantizer(Op op) {
-  return has_trait(op, Trait::quantizer) && ops::FakeQuantize(op.node()).x().is_tensor();
-}
+/// Of a weight, or of what an operator in float reads that is stored.
+bool quantizes_tensor(Op op) { return has_trait(op, Trait::quantizer) && ops::FakeQuantize(op.node()).x().is_tensor(); }
 
 /// Operators on scales alone, such as power_of_two_scale: they belong to the quantizer that reads them.
 bool is_scale_arithmetic(Op op) {
@@ -46,7 +45,7 @@ class Matcher {
  private:
   void visit(Op op) {
     const Trait trait = op.info().quant.trait;
-    if (trait == Trait::observer || is_weight_quantizer(op)) return;
+    if (trait == Trait::observer || quantizes_tensor(op)) return;
     if (trait == Trait::quantizer) return close(ops::FakeQuantize(op.node()));
     if (float_.contains(op.name())) return add_real(op);
     if (is_scale_arithmetic(op)) return;
@@ -111,6 +110,7 @@ class Matcher {
   /// `value` is a real, or has codes that can be read as one.
   void require_known(Op reader, Value value) const {
     if (!value.producer() || real_.contains(value.node()) || coded_.contains(value.node())) return;
+    if (quantizes_tensor(value.producer())) return;
     unsupported("{}: reads '{}', which is nowhere but as codes behind its quantizer", reader.where(), value.name());
   }
 

@@ -7,6 +7,7 @@
 
 #include "halfstep/arith/multiplier.h"
 #include "halfstep/ir/given_names.h"
+#include "halfstep/ir/ops.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/traits.h"
@@ -17,8 +18,6 @@ namespace halfstep::quant {
 namespace {
 
 using ops::FakeQuantize;
-
-bool is_weight(const FakeQuantize& quantizer) { return quantizer.x().is_tensor(); }
 
 std::string named(Op op) { return fmt::format("{} '{}'", op.info().name, op.name()); }
 
@@ -53,9 +52,31 @@ class Auditor {
   }
 
  private:
+  /// Of a value that took normalizations in, the name of the last one's result; of a tensor that was laid out anew,
+  /// that of the one it was.
   std::string file_name(Value value) const {
-    const auto given = given_.find(value.name());
-    return given == given_.end() ? value.name() : given->second;
+    const std::string name = value.is_tensor() ? stored_name(value.name()) : result_name(value.name());
+    const auto given = given_.find(name);
+    return given == given_.end() ? name : given->second;
+  }
+
+  std::string result_name(const std::string& name) const {
+    if (!model_.source) return name;
+    Value value = model_.source->network.graph.value(name);
+    while (value && value.has_one_use()) {
+      const Op reader = value.uses().front().first;
+      if (!reader || !reader.is<ops::BatchNorm>() || model_.graph.op(reader.name())) break;
+      value = reader.out(0);
+    }
+    return value ? value.name() : name;
+  }
+
+  std::string stored_name(const std::string& name) const {
+    if (!model_.source) return name;
+    for (size_t end = name.size(); end != std::string::npos && end > 0; end = name.rfind('.', end - 1)) {
+      if (model_.source->network.graph.tensor(name.substr(0, end))) return name.substr(0, end);
+    }
+    return name;
   }
 
   AuditedQuantizer describe(const FakeQuantize& quantizer) const {

@@ -34,40 +34,28 @@ Reason refusal(Op op, Op activation) {
 
 class Planner {
  public:
-  Planner(const Model& model, const Platform& platform, const std::vector<std::string>& in_float)
-      : model_(model), platform_(platform) {
-    for (const std::string& pattern : in_float) ask(pattern);
-  }
+  Planner(const Model& model, const Platform& platform, const std::vector<std::string>& in_float,
+          const Insertion* insertion)
+      : model_(model), platform_(platform), insertion_(insertion), asked_(asked_to_stay(model, in_float)) {}
 
   CodePlan run() {
     for (Op op : model_.graph.ops()) {
       if (fused_.contains(op.node())) continue;
-      if (auto reason = why_float(op)) {
+      auto reason = why_float(op);
+      const Op activation = reason ? Op() : fusable_activation(op);
+      if (!reason && insertion_ != nullptr) reason = why_without_quantizers(op, activation);
+      if (reason) {
         plan_.in_float.emplace(op.node(), std::move(*reason));
-      } else if (const Op activation = fusable_activation(op)) {
+      } else if (activation) {
         plan_.activation.emplace(op.node(), activation);
         fused_.insert(activation.node());
       }
+      note_codes(op, activation);
     }
     return std::move(plan_);
   }
 
  private:
-  /// Layers that the pattern fits stay in float.
-  void ask(const std::string& pattern) {
-    const LayerNames names(model_);
-    std::vector<std::string> others;
-    for (Op op : model_.graph.ops()) {
-      if (names.fits(pattern, op.name())) {
-        asked_.try_emplace(op.node(), fmt::format("asked for as '{}'", pattern));
-      } else {
-        others.push_back(op.name());
-      }
-    }
-    if (others.size() == model_.graph.ops().size())
-      fail("float '{}': matches no layer{}", pattern, known_names(pattern, others));
-  }
-
   Reason why_float(Op op) const {
     if (const auto asked = asked_.find(op.node()); asked != asked_.end()) return asked->second;
     const QuantInfo& quant = op.info().quant;
@@ -82,8 +70,11 @@ class Planner {
     if (auto reason = why_no_tensor(op, "weight", quant.weight)) return reason;
     if (auto reason = why_no_tensor(op, "bias", quant.bias)) return reason;
     if (auto reason = why_no_fill(op)) return reason;
-    if (quant.weight < 0 && std::ranges::all_of(inputs, [&](Value v) { return plan_.is_real(v); }))
+    if (quant.weight < 0 && std::ranges::all_of(inputs, [&](Value v) { return is_real(v); }))
       return "only reals come to it";
+    if (!platform_.no_integers.empty()) return platform_.no_integers;
+    if (quant.weight >= 0 && platform_.weight_zero_points == "affine")
+      return "weights with zero points have no form on codes";
     if (!computes) return std::nullopt;
     if (auto reason = refusal(op, {})) return reason;
     const std::string obstacle = obstacle_on_codes(op, *arith::parse_requantization(platform_.requantize));
@@ -104,13 +95,57 @@ class Planner {
     return "it fills with NaN, which has no code";
   }
 
+  /// Nothing gives it codes.
+  bool is_real(Value value) const { return plan_.is_real(value) && !is_quantized(value); }
+
+  bool is_quantized(Value value) const { return insertion_ != nullptr && insertion_->has(value); }
+
+  /// Where a target says what is quantized: behind the activation, and not in front of it.
+  bool quantizes_behind(Op op, Op activation) const {
+    return insertion_ == nullptr || (is_quantized(activation.out(0)) && !is_quantized(op.out(0)));
+  }
+
+  /// The value whose quantizer `value` lies behind, or null.
+  Value codes_of(Value value) const {
+    const auto found = codes_.find(value.node());
+    if (found != codes_.end()) return found->second;
+    return !value.producer() && is_quantized(value) ? value : Value();
+  }
+
+  /// What an operator that has a form on codes lacks where a target's rules decide.
+  Reason why_without_quantizers(Op op, Op activation) const {
+    const auto inputs = passes::feature_inputs(op);
+    for (const Value input : inputs) {
+      if (!codes_of(input)) return fmt::format("'{}' has no quantizer on {}", input.name(), platform_.name);
+      if (passes::moves_codes(op) && codes_of(input) != codes_of(inputs[0]))
+        return fmt::format("'{}' and '{}' have scales of their own on {}", inputs[0].name(), input.name(),
+                           platform_.name);
+    }
+    if (passes::moves_codes(op)) return std::nullopt;
+    const Value result = (activation ? activation : op).out(0);
+    if (!is_quantized(result))
+      return fmt::format("its result '{}' has no quantizer on {}", result.name(), platform_.name);
+    if (op.info().quant.weight >= 0 && std::ranges::find(insertion_->weighted, op) == insertion_->weighted.end())
+      return fmt::format("its weight has no quantizer on {}", platform_.name);
+    return std::nullopt;
+  }
+
+  void note_codes(Op op, Op activation) {
+    for (const Value result : (activation ? activation : op).results()) {
+      if (is_quantized(result))
+        codes_[result.node()] = result;
+      else if (!plan_.is_float(op) && passes::moves_codes(op))
+        codes_[result.node()] = codes_of(passes::feature_inputs(op)[0]);
+    }
+  }
+
   Op fusable_activation(Op op) const {
     if (!passes::accumulates(op) || !op.out(0).has_one_use()) return {};
     const Op user = op.out(0).uses().front().first;
     const QuantInfo& quant = user.info().quant;
     const bool fuses = !asked_.contains(user.node()) && passes::has_trait(user, Trait::fuses_into_producer) &&
                        platform_.fuses(quant.activation, op.info().quant.trait) && has_factor(user) &&
-                       !refusal(op, user);
+                       quantizes_behind(op, user) && !refusal(op, user);
     return fuses ? user : Op();
   }
 
@@ -126,9 +161,11 @@ class Planner {
 
   const Model& model_;
   const Platform& platform_;
+  const Insertion* insertion_;  ///< null: whatever has a form on codes has codes
   CodePlan plan_;
   std::map<const detail::OpNode*, std::string> asked_;  ///< operators that were asked to stay, with the reason
   std::set<const detail::OpNode*> fused_;
+  std::map<const detail::ValueNode*, Value> codes_;  ///< with `insertion_`: whose codes a value has
 };
 
 }  // namespace
@@ -143,8 +180,28 @@ Value CodePlan::result_of(Op op) const {
   return (fused ? fused : op).out(0);
 }
 
-CodePlan plan_codes(const Model& model, const Platform& platform, const std::vector<std::string>& in_float) {
-  return Planner(model, platform, in_float).run();
+std::map<const detail::OpNode*, std::string> asked_to_stay(const Model& model,
+                                                           const std::vector<std::string>& in_float) {
+  std::map<const detail::OpNode*, std::string> asked;
+  const LayerNames names(model);
+  for (const std::string& pattern : in_float) {
+    std::vector<std::string> others;
+    for (Op op : model.graph.ops()) {
+      if (names.fits(pattern, op.name())) {
+        asked.try_emplace(op.node(), fmt::format("asked for as '{}'", pattern));
+      } else {
+        others.push_back(op.name());
+      }
+    }
+    if (others.size() == model.graph.ops().size())
+      fail("float '{}': matches no layer{}", pattern, known_names(pattern, others));
+  }
+  return asked;
+}
+
+CodePlan plan_codes(const Model& model, const Platform& platform, const std::vector<std::string>& in_float,
+                    const Insertion* insertion) {
+  return Planner(model, platform, in_float, insertion).run();
 }
 
 }  // namespace halfstep::quant

@@ -3,8 +3,10 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "halfstep/ir/model.h"
+#include "halfstep/quant/insertion.h"
 #include "halfstep/quant/platform.h"
 
 namespace halfstep::quant {
@@ -23,6 +25,14 @@ struct CodePlan {
 /// An operator has codes where the operator on codes takes its attributes, operands and extents as they are, and at
 /// least one operand has codes or is an input of the network; all others stay in float, as do layers that a pattern of
 /// `in_float` fits. Throws where one fits none.
-CodePlan plan_codes(const Model& model, const Platform& platform, const std::vector<std::string>& in_float = {});
+///
+/// With `insertion`, where a target's own rules put quantizers, an operator has codes where, besides, all that comes to
+/// it has codes and its result has a quantizer, or is the codes that came; activations fuse in front of a quantizer.
+CodePlan plan_codes(const Model& model, const Platform& platform, const std::vector<std::string>& in_float = {},
+                    const Insertion* insertion = nullptr);
+
+/// The operators that a pattern of `in_float` fits. Throws where one fits none.
+std::map<const detail::OpNode*, std::string> asked_to_stay(const Model& model,
+                                                           const std::vector<std::string>& in_float);
 
 }  // namespace halfstep::quant

@@ -1,5 +1,6 @@
 #include "halfstep/quant/convert.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -30,7 +31,11 @@ class Converter final : passes::CodedRebuild {
   explicit Converter(const Model& source) : CodedRebuild(source) {}
 
   Conversion run() {
-    for (const QuantizedStep& step : passes::quantized_steps(source_)) {
+    const auto steps = passes::quantized_steps(source_);
+    if (std::ranges::none_of(steps, [](const auto& step) { return step.kind == StepKind::input; }))
+      unsupported("network '{}': no feature has a quantizer, so that nothing becomes integers; choose another platform",
+                  source_.graph.name());
+    for (const QuantizedStep& step : steps) {
       const Op op = step.main ? step.main : step.quantizer;
       if (!step.quantizer) {
         convert_step(step);
@@ -107,9 +112,30 @@ class Converter final : passes::CodedRebuild {
     formats_[q.out().node()] = format;
   }
 
+  /// Of a quantized tensor, which an operator in float reads, the reals that its codes stand for.
   Value real_of_source(Value old) override {
-    HS_CHECK(old.is_tensor());
-    return add_tensor(old.name(), old.role(), source_tensor(old));
+    if (old.is_tensor()) return add_tensor(old.name(), old.role(), source_tensor(old));
+    const ops::FakeQuantize quantizer = passes::quantizer_of(old);
+    return add_tensor(old.name(), Role::parameter, quantized_reals(quantizer));
+  }
+
+  Tensor quantized_reals(const ops::FakeQuantize& q) const {
+    const Tensor& x = source_tensor(q.x());
+    const auto zero_points = source_tensor(q.zero_point()).data<int32_t>();
+    const auto rule = code_rule(q);
+    Tensor result = Tensor::uninitialized(DType::f32, x.dims());
+    const auto from = x.data<float>();
+    const auto to = result.data<float>();
+    const int64_t axis = std::max<int64_t>(q.axis(), 0);
+    const int64_t channels = static_cast<int64_t>(zero_points.size());
+    const auto run = count_elements(std::span(x.dims()).subspan(static_cast<size_t>(axis) + (channels > 1 ? 1 : 0)));
+    for (size_t i = 0; i < from.size(); ++i) {
+      const auto c = channels == 1 ? size_t{0} : static_cast<size_t>(static_cast<int64_t>(i) / run % channels);
+      const float scale = effective_scale(source_, q, c);
+      const int32_t code = arith::code_of(from[i], scale, zero_points[c], rule);
+      to[i] = static_cast<float>(code - zero_points[c]) * scale;
+    }
+    return result;
   }
 
   Value dequantize(Value old, const std::string& name) override {

@@ -60,6 +60,8 @@ void read_weights(Platform& platform, YamlReader reader) {
   if (*std::max_element(platform.weights.legal.begin(), platform.weights.legal.end()) > 8)
     fail("{}: found more than 8 bits, expected 2 to 8 for weights", reader.where("legal_bits"));
   platform.per_channel = reader.text("granularity", {"channel", "tensor"}) == "channel";
+  if (reader.has("zero_points"))
+    platform.weight_zero_points = reader.text("zero_points", {"symmetric", "centered", "affine"});
   platform.weight_observer = reader.text("observer", kObservers);
   reader.finish();
 }
@@ -67,9 +69,11 @@ void read_weights(Platform& platform, YamlReader reader) {
 void read_features(Platform& platform, YamlReader reader) {
   platform.features = read_bits(reader);
   platform.signed_features = reader.has("codes") && reader.text("codes", {"unsigned", "signed"}) == "signed";
-  platform.feature_zero_points = reader.text("zero_points", {"affine", "offset", "symmetric"});
-  if (platform.feature_zero_points == "symmetric" && !platform.signed_features)
-    fail("{}: symmetric needs signed codes; a negative value has no unsigned one", reader.where("zero_points"));
+  platform.feature_zero_points = reader.text("zero_points", {"affine", "offset", "symmetric", "centered"});
+  const bool is_zero = platform.feature_zero_points == "symmetric" || platform.feature_zero_points == "centered";
+  if (is_zero && !platform.signed_features)
+    fail("{}: {} needs signed codes; a negative value has no unsigned one", reader.where("zero_points"),
+         platform.feature_zero_points);
   platform.feature_observer = reader.text("observer", kObservers);
   platform.rate = reader.number("rate", 1e-6, 1.0);
   reader.finish();
@@ -99,9 +103,11 @@ void read_arithmetic(Platform& platform, YamlReader& root) {
   platform.low_bits_observer = low.text("observer", kObservers);
   platform.low_bits_learned = low.boolean("learned");
   low.finish();
-  YamlReader edges = root.map("edges");
-  platform.edge_bits = static_cast<int>(edges.integer("bits", 2, 8));
-  edges.finish();
+  if (root.has("edges")) {
+    YamlReader edges = root.map("edges");
+    platform.edge_bits = static_cast<int>(edges.integer("bits", 2, 8));
+    edges.finish();
+  }
   platform.power_of_two = root.boolean("power_of_two");
   YamlReader requantize = root.map("requantize");
   platform.requantize = requantize.text("form", forms());
@@ -219,6 +225,8 @@ void read_rules(Platform& platform, YamlReader& root) {
     rule.finish();
     platform.legal.push_back(std::move(legal));
   }
+  if (root.has("insert")) platform.insertion = read_insertion(root.map("insert"));
+  if (root.has("no_integers")) platform.no_integers = root.text("no_integers");
 }
 
 std::string read_file(const std::string& path) {
@@ -228,6 +236,51 @@ std::string read_file(const std::string& path) {
   if (!stream.is_open())
     fail("{}: cannot be read; expected a platform file or one of {}", path, fmt::join(platform_names(), ", "));
   return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// The path of the built-in record of that name, in any case; "" for none.
+std::string built_in(const std::string& name) {
+  const auto lower = [](std::string text) {
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+  };
+  for (const std::string& known : platform_names()) {
+    if (lower(known) == lower(name)) return std::string(kFolder) + known + std::string(kSuffix);
+  }
+  return "";
+}
+
+/// `over` upon `base`: mappings key by key, anything else as a whole.
+YAML::Node merged(const YAML::Node& base, const YAML::Node& over) {
+  if (!base.IsMap() || !over.IsMap()) return over;
+  YAML::Node result = YAML::Clone(base);
+  for (const auto& entry : over) {
+    const auto key = entry.first.as<std::string>();
+    const YAML::Node before = static_cast<const YAML::Node&>(result)[key];
+    result[key] = before.IsDefined() ? merged(before, entry.second) : entry.second;
+  }
+  return result;
+}
+
+/// The record with what its base says where it says nothing, and that one's base.
+YAML::Node with_base(const YAML::Node& root, const std::string& file, std::vector<std::string> seen) {
+  const YAML::Node base = root.IsMap() ? root["base"] : YAML::Node(YAML::NodeType::Undefined);
+  if (!base.IsDefined()) return root;
+  const std::string where = fmt::format("{}:{}: base", file, base.Mark().line + 1);
+  if (!base.IsScalar()) fail("{}: found no name, expected that of a platform", where);
+  const std::string name = base.Scalar();
+  const std::string path = built_in(name);
+  if (path.empty()) fail("{}: platform '{}' is not known{}", where, name, known_names(name, platform_names()));
+  if (std::ranges::find(seen, path) != seen.end())
+    fail("{}: '{}' has itself as a base: {}", where, name, fmt::join(seen, ", "));
+  seen.push_back(path);
+  YAML::Node result = merged(with_base(parse_yaml(text_of(*find_embedded(path)), path), path, seen), root);
+  result.remove("base");
+  return result;
 }
 
 /// What is wrong with a width.
@@ -276,7 +329,7 @@ std::vector<std::string> platform_names() {
 }
 
 Platform parse_platform(const std::string& text, const std::string& file, const Overrides& overrides) {
-  YAML::Node root = parse_yaml(text, file);
+  YAML::Node root = with_base(parse_yaml(text, file), file, {file});
   for (const auto& [path, value] : overrides) override_field(root, path, value);
   Platform platform;
   YamlReader reader(root, file, "");
@@ -292,9 +345,8 @@ Platform parse_platform(const std::string& text, const std::string& file, const 
 }
 
 Platform load_platform(const std::string& name_or_path, const Overrides& overrides) {
-  const std::string built_in = std::string(kFolder) + name_or_path + std::string(kSuffix);
-  if (const auto bytes = find_embedded(built_in))
-    return parse_platform({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, built_in, overrides);
+  if (const std::string path = built_in(name_or_path); !path.empty())
+    return parse_platform(text_of(*find_embedded(path)), path, overrides);
   const bool is_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(kSuffix);
   if (!is_path) {
     const auto names = platform_names();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "halfstep/base/objection.h"
 #include "halfstep/ir/op_info.h"
 #include "halfstep/passes/pad_channels.h"
+#include "halfstep/quant/insertion_rules.h"
 
 namespace halfstep::quant {
 
@@ -32,16 +34,17 @@ struct LegalRule {
 struct Platform {
   std::string name, doc;
   BitRule weights, features;
-  bool per_channel = true;      ///< one weight scale per output channel
-  std::string weight_observer;  ///< minmax, mse
+  bool per_channel = true;                       ///< one weight scale per output channel
+  std::string weight_zero_points = "symmetric";  ///< symmetric, centered, affine
+  std::string weight_observer;                   ///< minmax, mse
   std::string feature_observer;
   bool signed_features = false;     ///< codes around 0
-  std::string feature_zero_points;  ///< affine, offset; symmetric where they are signed
+  std::string feature_zero_points;  ///< affine, offset; symmetric or centered where they are signed
   double rate = 0.05;               ///< share of a new batch in a feature's range
   int low_bits_below = 8;           ///< quantizers of fewer bits use the two fields that follow
   std::string low_bits_observer;
   bool low_bits_learned = true;  ///< scales are parameters (LSQ)
-  int edge_bits = 8;             ///< first and last weighted layer, unless asked otherwise
+  std::optional<int> edge_bits;  ///< first and last weighted layer, unless asked otherwise; absent: as the others
   bool power_of_two = false;
   std::string requantize;  ///< fixed_point, power_of_two, float32, fbgemm, x86
   int multiplier_bits = 31;
@@ -53,7 +56,9 @@ struct Platform {
   std::vector<std::string> accumulates_activations;  ///< activations that fuse into add, mul, pools
   passes::ChannelRule channels;                      ///< of convolutions
   std::vector<LegalRule> legal;
-  std::string text;  ///< the resolved record
+  std::optional<InsertionRules> insertion;  ///< absent: whatever has a form on codes has quantizers
+  std::string no_integers;                  ///< why the target has no integer arithmetic; "" where it has
+  std::string text;                         ///< the resolved record
 
   /// Why the operator is refused or cannot have these widths, nothing when it can; weight_bits 0 means no weight.
   /// Neither place nor remedy is said.
@@ -65,8 +70,8 @@ struct Platform {
 /// Names of the built-in records.
 std::vector<std::string> platform_names();
 
-/// A built-in name or the path of a YAML file; `overrides` are dotted keys with their new value ("features.rate",
-/// "0.1").
+/// A built-in name (in any case) or the path of a YAML file; `overrides` are dotted keys with their new value
+/// ("features.rate", "0.1").
 Platform load_platform(const std::string& name_or_path,
                        const std::vector<std::pair<std::string, std::string>>& overrides = {});
 

@@ -17,6 +17,7 @@
 #include "halfstep/quant/accumulators.h"
 #include "halfstep/quant/code_plan.h"
 #include "halfstep/quant/foreign_quantizers.h"
+#include "halfstep/quant/insertion.h"
 #include "halfstep/quant/quantizer.h"
 
 namespace halfstep::quant {
@@ -40,15 +41,20 @@ class Preparation {
         in_float_(options.in_float),
         weight_bits_(options.weight_bits.value_or(platform.weights.default_bits)),
         feature_bits_(options.feature_bits.value_or(platform.features.default_bits)),
-        edge_bits_(options.edge_bits.value_or(platform.edge_bits)),
-        edge_weight_bits_(options.edge_bits.value_or(std::min(platform.edge_bits, widest(platform.weights)))) {}
+        edge_bits_(options.edge_bits.value_or(platform.edge_bits.value_or(feature_bits_))),
+        edge_weight_bits_(options.edge_bits.value_or(
+            platform.edge_bits ? std::min(*platform.edge_bits, widest(platform.weights)) : weight_bits_)) {}
 
   /// What stands in the way; the network is prepared nevertheless.
   std::vector<Objection> run() {
     require_float();
-    plan_ = plan_codes(model_, platform_, in_float_);
-    for (Op op : model_.graph.ops()) place(op);
-    if (weighted_.empty())
+    if (platform_.insertion) {
+      place_by_rules();
+    } else {
+      plan_ = plan_codes(model_, platform_, in_float_);
+      for (Op op : model_.graph.ops()) place(op);
+    }
+    if (weighted_.empty() && (!platform_.insertion || points_.empty()))
       fail("network '{}': found no operator with weights that can have codes, expected at least one{}",
            model_.graph.name(), reasons());
     set_widths();
@@ -78,6 +84,29 @@ class Preparation {
         text += fmt::format("; {} '{}': {}", op.info().name, op.name(), plan_.in_float.at(op.node()));
     }
     return text;
+  }
+
+  /// Where the target says what has a quantizer: there, whether operators then compute on codes or not.
+  void place_by_rules() {
+    std::set<const detail::OpNode*> in_float;
+    for (const auto& [node, reason] : asked_to_stay(model_, in_float_)) in_float.insert(node);
+    const Insertion insertion = insertion_of(model_.graph, *platform_.insertion, in_float);
+    plan_ = plan_codes(model_, platform_, in_float_, &insertion);
+    weighted_ = insertion.weighted;
+    for (const Insertion::Feature& feature : insertion.features) {
+      QuantizerPlace& place = points_[add_point(feature.value)];
+      place.is_unsigned = feature.is_unsigned;
+      if (feature.at_edge) place.bits = edge_bits_;
+    }
+    for (Op op : model_.graph.ops()) {
+      if (!is_coded(op)) continue;
+      if (const Op activation = plan_.activation_of(op)) fused_.insert(activation.node());
+      const Value result = plan_.result_of(op);
+      if (!moves_codes(op) || behind_.contains(result.node())) continue;
+      behind_[result.node()] = behind_.at(feature_inputs(op)[0].node());
+      include_fill(op, behind_[result.node()]);
+    }
+    edges_ = insertion.edges;
   }
 
   bool is_coded(Op op) const { return !plan_.is_float(op) && !fused_.contains(op.node()); }
@@ -124,6 +153,7 @@ class Preparation {
   }
 
   void set_widths() {
+    if (platform_.insertion) return;
     for (size_t i = 0; i < points_.size(); ++i) {
       if (!points_[i].values[0].producer()) points_[i].bits = edge_bits_;
     }
@@ -136,7 +166,9 @@ class Preparation {
   }
 
   int weight_bits_of(Op op) const {
-    return op == weighted_.front() || op == weighted_.back() ? edge_weight_bits_ : weight_bits_;
+    const bool is_edge =
+        platform_.insertion ? edges_.contains(op.node()) : op == weighted_.front() || op == weighted_.back();
+    return is_edge ? edge_weight_bits_ : weight_bits_;
   }
 
   static bool lists(const std::vector<std::string>& names, Op op) {
@@ -268,6 +300,7 @@ class Preparation {
   std::map<size_t, Op> owner_;
   std::vector<Op> weighted_;
   std::set<const detail::OpNode*> fused_;
+  std::set<const detail::OpNode*> edges_;  ///< where the target's rules decide: at an end of the network
   std::vector<Objection> objections_;
 };
 

@@ -20,16 +20,25 @@ struct CodeRange {
   std::string type;
 };
 
-/// Weights are signed without the lowest code, as are features whose zero point is always 0.
-CodeRange code_range(const Platform& platform, bool weight, int bits) {
-  const int64_t max = (int64_t{1} << (bits - 1)) - 1;
-  if (weight) return {-max, max, bits <= 4 ? "i4" : "i8"};
-  if (platform.signed_features)
-    return {platform.feature_zero_points == "symmetric" ? -max : -max - 1, max, bits <= 8 ? "i8" : "i16"};
-  return {0, (int64_t{1} << bits) - 1, bits <= 8 ? "u8" : "u16"};
+/// What a quantizer is on a target.
+struct Style {
+  bool is_signed;
+  std::string zero_points;
+};
+
+Style style_of(const Platform& platform, bool weight, bool is_unsigned) {
+  if (weight) return {platform.weight_zero_points != "affine", platform.weight_zero_points};
+  if (is_unsigned) return {false, "affine"};
+  return {platform.signed_features, platform.feature_zero_points};
 }
 
-bool is_weight(const ops::FakeQuantize& quantizer) { return quantizer.x().is_tensor(); }
+/// Symmetric codes go without the lowest one.
+CodeRange code_range(const Style& style, bool weight, int bits) {
+  const int64_t max = (int64_t{1} << (bits - 1)) - 1;
+  if (!style.is_signed) return {0, (int64_t{1} << bits) - 1, bits <= 8 ? "u8" : "u16"};
+  const char* type = weight && bits <= 4 ? "i4" : bits <= 8 ? "i8" : "i16";
+  return {style.zero_points == "symmetric" ? -max : -max - 1, max, type};
+}
 
 /// 1 / sqrt(elements * largest code), the step size gradient scale of LSQ (Esser et al., ICLR 2020, section 2.2);
 /// elements of one sample or channel.
@@ -68,14 +77,14 @@ void wire_scale(Graph& graph, const ops::FakeQuantize& quantizer, Value tensor, 
   if (rounding->out().unused()) graph.erase(*rounding);
 }
 
-void configure_observer(const ops::ObserveRange& observer, const Platform& platform, const CodeRange& codes,
-                        bool weight, bool low_bits) {
+void configure_observer(const ops::ObserveRange& observer, const Platform& platform, const Style& style,
+                        const CodeRange& codes, bool weight, bool low_bits) {
   const std::string& usual = weight ? platform.weight_observer : platform.feature_observer;
   observer.set_attributes({{"method", low_bits ? platform.low_bits_observer : usual},
                            {"rate", weight ? 1.0 : platform.rate},
                            {"code_min", codes.min},
                            {"code_max", codes.max},
-                           {"zero_points", weight ? std::string("symmetric") : platform.feature_zero_points},
+                           {"zero_points", style.zero_points},
                            {"power_of_two", platform.power_of_two}});
 }
 
@@ -128,7 +137,36 @@ Op last_of(const Graph& graph, const std::set<const detail::OpNode*>& nodes) {
   return *std::find_if(ops.rbegin(), ops.rend(), [&](Op op) { return nodes.contains(op.node()); });
 }
 
+/// Codes, observer and scale for `bits`.
+void apply_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits,
+                const Style& style) {
+  const Value scale = passes::scale_tensor(quantizer);
+  const bool weight = is_weight(quantizer);
+  const CodeRange codes = code_range(style, weight, bits);
+  const bool low_bits = bits < platform.low_bits_below;
+  const bool learned = low_bits && platform.low_bits_learned;
+  for (const auto& reader : readers_of(model.graph, scale)) {
+    wire_scale(model.graph, reader, scale, learned && platform.power_of_two);
+    reader.set_attributes({{"code_min", codes.min},
+                           {"code_max", codes.max},
+                           {"code_type", codes.type},
+                           {"gradient_scale", gradient_scale(reader, codes)}});
+  }
+  scale.node()->role = learned ? Role::parameter : Role::state;
+  const ops::ObserveRange observer = observer_of(quantizer);
+  configure_observer(observer, platform, style, codes, weight, low_bits);
+  derive_parameters(model, observer);
+}
+
 }  // namespace
+
+bool is_weight(const ops::FakeQuantize& quantizer) {
+  const auto weighs = [](const auto& use) {
+    const int port = use.first.info().quant.weight;
+    return port >= 0 && use.first.port_of(use.second) == port;
+  };
+  return quantizer.x().is_tensor() && std::ranges::any_of(quantizer.out().uses(), weighs);
+}
 
 int bits_of(const ops::FakeQuantize& quantizer) {
   const auto codes = static_cast<uint64_t>(quantizer.code_max() - quantizer.code_min());
@@ -199,7 +237,7 @@ void insert_quantizer(Model& model, const Platform& platform, const QuantizerPla
                                .x = observed,
                                .axis = axis,
                                .name = place.name + ".observer"});
-  set_quantizer_bits(model, platform, quantizer, place.bits);
+  apply_bits(model, platform, quantizer, place.bits, style_of(platform, weight, place.is_unsigned));
 }
 
 void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, float high) {
@@ -211,22 +249,8 @@ void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, floa
 }
 
 void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits) {
-  const Value scale = passes::scale_tensor(quantizer);
-  const bool weight = is_weight(quantizer);
-  const CodeRange codes = code_range(platform, weight, bits);
-  const bool low_bits = bits < platform.low_bits_below;
-  const bool learned = low_bits && platform.low_bits_learned;
-  for (const auto& reader : readers_of(model.graph, scale)) {
-    wire_scale(model.graph, reader, scale, learned && platform.power_of_two);
-    reader.set_attributes({{"code_min", codes.min},
-                           {"code_max", codes.max},
-                           {"code_type", codes.type},
-                           {"gradient_scale", gradient_scale(reader, codes)}});
-  }
-  scale.node()->role = learned ? Role::parameter : Role::state;
-  const ops::ObserveRange observer = observer_of(quantizer);
-  configure_observer(observer, platform, codes, weight, low_bits);
-  derive_parameters(model, observer);
+  const bool is_unsigned = platform.signed_features && quantizer.code_min() == 0;
+  apply_bits(model, platform, quantizer, bits, style_of(platform, is_weight(quantizer), is_unsigned));
 }
 
 }  // namespace halfstep::quant

@@ -15,6 +15,8 @@ struct QuantizerPlace {
   std::string name;           ///< its tensors are NAME.scale, NAME.zero_point, NAME.low, NAME.high
   int weight_axis = -1;       ///< axis of output channels; -1 for features
   int bits = 8;
+  bool is_unsigned =
+      false;  ///< of features on a target of signed ones: codes from 0 on, zero point 0 if nothing is below
   std::vector<Value> also_seen = {};  ///< tensors that the observer sees too, without a quantizer behind them
 };
 
@@ -38,6 +40,9 @@ float effective_scale(const Model& model, const ops::FakeQuantize& quantizer, si
 
 /// The observer of a quantizer's scale; throws for a network that prepare has not made.
 ops::ObserveRange observer_of(const ops::FakeQuantize& quantizer);
+
+/// Whether what is quantized is the weight of an operation, and not a feature.
+bool is_weight(const ops::FakeQuantize& quantizer);
 
 /// Whether the scale is a parameter.
 bool is_learned(const ops::FakeQuantize& quantizer);

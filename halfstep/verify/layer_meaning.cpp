@@ -84,7 +84,12 @@ void LayerMeaningCheck::check_weights() {
 /// What the layer's operator reads comes first: a value may have codes in two formats.
 const Numbers* LayerMeaningCheck::known(Value value, const Run& run) const {
   for (const size_t operand : coding().operands) {
-    if (graphs_.codings[operand].source == value) return &run.values[operand];
+    const Coding& part = graphs_.codings[operand];
+    if (part.source == value) return &run.values[operand];
+    if (part.source || part.real) continue;
+    for (const size_t behind : part.operands) {
+      if (graphs_.codings[behind].source == value) return &run.values[behind];
+    }
   }
   for (size_t i = 0; i < graphs_.codings.size(); ++i) {
     const bool is_other = graphs_.codings[i].source == value && (value != out_ || graphs_.codings[i].real);

@@ -64,6 +64,7 @@ TEST(ParametersOf, WrittenOutCases) {
   expect(parameters_of(-5, -2, {0, 5}), 1, 5);
   expect(parameters_of(-3, 254, {-127, 127, ZeroPoints::symmetric}), 2, 0);
   expect(parameters_of(-3, 2, {-8, 7, ZeroPoints::symmetric}), static_cast<float>(3.0 / 7.0), 0);
+  expect(parameters_of(-3, 2, {-8, 7, ZeroPoints::centered}), 0.4F, 0);  // 3 is 7.5 steps
   expect(parameters_of(0, 51, {0, 255, ZeroPoints::offset}), static_cast<float>(51.0 / 255.0), 0);
   expect(parameters_of(-1, 127, {0, 255, ZeroPoints::offset}), 1, 128);
   expect(parameters_of(-128, 127, {0, 255, ZeroPoints::offset}), 1, 128);
@@ -112,6 +113,7 @@ TEST(NearestPowerOfTwo, InTheLogarithm) {
 TEST(ZeroPoints, Names) {
   EXPECT_EQ(parse_zero_points("affine"), ZeroPoints::affine);
   EXPECT_EQ(parse_zero_points("symmetric"), ZeroPoints::symmetric);
+  EXPECT_EQ(parse_zero_points("centered"), ZeroPoints::centered);
   EXPECT_EQ(parse_zero_points("offset"), ZeroPoints::offset);
   EXPECT_EQ(parse_zero_points("none"), std::nullopt);
 }

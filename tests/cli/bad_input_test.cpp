@@ -1,9 +1,11 @@
 // Wrong use and bad input: one line that says what is wrong, the exit code, and nothing left behind.
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "halfstep/io/npz.h"
+#include "halfstep/quant/platform.h"
 #include "tests/cli/program.h"
 
 namespace halfstep {
@@ -129,10 +131,11 @@ TEST_F(BadInput, samples_of_one_value) {
 // ---- names that do not exist
 
 TEST_F(BadInput, unknown_platform) {
-  expect_error(kBadInput,
-               "platform 'generic_int9' is not known, did you mean 'generic_int8'?; expected a file or one of "
-               "generic_int8, magik_t40, onnxruntime_int8, pow2_int8, pytorch_fbgemm, pytorch_x86, signed_pow2_int8",
-               {"quickstart", "--platform", "generic_int9", "--out", "new"});
+  expect_error(
+      kBadInput,
+      fmt::format("platform 'generic_int9' is not known, did you mean 'generic_int8'?; expected a file or one of {}",
+                  fmt::join(quant::platform_names(), ", ")),
+      {"quickstart", "--platform", "generic_int9", "--out", "new"});
 }
 
 TEST_F(BadInput, unknown_key_of_a_platform) {

@@ -1,6 +1,7 @@
 // Records of platforms: what they name must exist and be possible, and every mistake has its line.
 #include "halfstep/quant/platform.h"
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -165,7 +166,6 @@ INSTANTIATE_TEST_SUITE_P(
                 "p.yaml:16: low_bits.rate: unknown key"},
         Mistake{"wide_edges", "edges: {bits: 8}", "edges: {bits: 9}",
                 "p.yaml:17: edges.bits: found 9, expected 2 to 8"},
-        Mistake{"no_edges", "edges: {bits: 8}\n", "", "p.yaml:1: edges: is missing"},
         Mistake{"a_form_of_requantization", "form: fixed_point", "form: fixed",
                 "p.yaml:19: requantize.form: found 'fixed', expected fixed_point, power_of_two, float32, fbgemm, x86"},
         Mistake{"a_form_that_needs_other_scales", "form: fixed_point", "form: power_of_two",
@@ -245,14 +245,34 @@ TEST(Platform, AreFoundByNameOrPath) {
   std::ofstream(folder / "mine.yaml") << replaced(record("generic_int8"), "platform: generic_int8", "platform: mine");
   EXPECT_EQ(load_platform((folder / "mine.yaml").string()).name, "mine");
   EXPECT_EQ(load_platform((folder / "mine.yaml").string(), {{"platform", "yours"}}).name, "yours");
-  const std::string known =
-      "generic_int8, magik_t40, onnxruntime_int8, pow2_int8, pytorch_fbgemm, pytorch_x86, signed_pow2_int8";
+  const std::string known = fmt::format("{}", fmt::join(platform_names(), ", "));
   EXPECT_EQ(error_of([] { load_platform("generic_int9"); }),
             "platform 'generic_int9' is not known, did you mean 'generic_int8'?; expected a file or one of " + known);
   for (const char* path : {"nowhere.yaml", "no/where", "/tmp/"}) {
     EXPECT_EQ(error_of([&] { load_platform(path); }),
               std::string(path) + ": cannot be read; expected a platform file or one of " + known);
   }
+}
+
+TEST(Platform, NamesMatchInAnyCase) {
+  EXPECT_EQ(load_platform("ONNX_QNN").name, "onnx_qnn");
+  EXPECT_EQ(load_platform("Tensorrt").name, "tensorrt");
+}
+
+/// A record says what it says, and its base the rest.
+TEST(Platform, RecordsHaveBases) {
+  const auto derived = [](const std::string& text) { return parse_platform("base: generic_int8\n" + text, "p.yaml"); };
+  const Platform chip = derived("platform: chip\nfeatures: {bits: 4}\nshare_scales: []\n");
+  EXPECT_EQ(chip.name, "chip");
+  EXPECT_EQ(chip.features.default_bits, 4);
+  EXPECT_EQ(chip.features.legal, load_platform("generic_int8").features.legal);
+  EXPECT_TRUE(chip.share_scales.empty());
+  EXPECT_EQ(chip.text.find("base"), std::string::npos) << "the record of a Model needs no other";
+  EXPECT_EQ(parse_platform(chip.text, "again").text, chip.text);
+  EXPECT_EQ(error_of([&] { parse_platform("base: generic_int9\nplatform: chip\n", "p.yaml"); }),
+            "p.yaml:1: base: platform 'generic_int9' is not known, did you mean 'generic_int8'?");
+  EXPECT_EQ(error_of([&] { parse_platform("base: [a]\n", "p.yaml"); }),
+            "p.yaml:1: base: found no name, expected that of a platform");
 }
 
 TEST(Platform, WhatIsNoRecordIsRefused) {

@@ -1,0 +1,193 @@
+#include "halfstep/quant/insertion.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "halfstep/ir/ops.h"
+#include "halfstep/passes/composites.h"
+#include "halfstep/passes/traits.h"
+
+namespace halfstep::quant {
+namespace {
+
+using passes::Unit;
+
+bool lists(const std::vector<std::string>& kinds, const std::string& kind) {
+  return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+class Inserter {
+ public:
+  Inserter(const Graph& graph, const InsertionRules& rules, const std::set<const detail::OpNode*>& in_float)
+      : graph_(graph), rules_(rules), in_float_(in_float), units_(passes::units_of(graph)) {
+    fuse();
+    for (size_t i = 0; i < units_.size(); ++i) {
+      maker_[units_[i].result().node()] = i;
+      for (const Value input : units_[i].inputs) readers_[input.node()].push_back(i);
+    }
+  }
+
+  Insertion run() {
+    if (rules_.inputs == Ends::always) {
+      for (const Value input : graph_.arguments()) add(input, "input of the network");
+    }
+    for (const Unit& unit : units_) ask(unit);
+    for (const Unit& unit : units_) give(unit);
+    if (rules_.outputs == Ends::always) {
+      for (const Value output : graph_.outputs()) add(output, "output of the network");
+    }
+    find_signs();
+    find_edges();
+    for (const Unit& unit : units_) {
+      if (unit.weighted && !is_float(unit) && lists(rules_.weights, unit.weighted.info().name))
+        found_.weighted.push_back(unit.weighted);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  bool is_float(const Unit& unit) const {
+    return std::ranges::any_of(unit.ops, [&](Op op) { return in_float_.contains(op.node()); });
+  }
+
+  static std::string named(const Unit& unit) { return fmt::format("{} '{}'", unit.kind, unit.ops.back().name()); }
+
+  /// A normalization becomes part of the operation with weights in front of it, and an activation where the target
+  /// says so.
+  void fuse() {
+    std::vector<Unit> fused;
+    for (Unit& unit : units_) {
+      const auto producer = std::ranges::find_if(fused, [&](const Unit& before) {
+        return before.weighted && !unit.inputs.empty() && before.result() == unit.inputs[0];
+      });
+      const bool is_part = unit.kind == ops::BatchNorm::record().name || lists(rules_.fuses, unit.kind);
+      const bool joins = is_part && producer != fused.end() && unit.inputs[0].has_one_use();
+      if (joins) {
+        producer->ops.push_back(unit.ops.back());
+      } else {
+        fused.push_back(std::move(unit));
+      }
+    }
+    units_ = std::move(fused);
+  }
+
+  const Unit* maker(Value value) const {
+    const auto found = maker_.find(value.node());
+    return found == maker_.end() ? nullptr : &units_[found->second];
+  }
+
+  std::vector<const Unit*> readers(Value value) const {
+    std::vector<const Unit*> units;
+    const auto found = readers_.find(value.node());
+    if (found == readers_.end()) return units;
+    for (const size_t i : found->second) units.push_back(&units_[i]);
+    return units;
+  }
+
+  bool merges(const Unit* of, const Unit& into) const {
+    return of != nullptr && std::ranges::any_of(rules_.merges, [&](const auto& pair) {
+             return pair.first == of->kind && pair.second == into.kind;
+           });
+  }
+
+  /// Whether the value's range reaches the reader that needs it as that of what is in front.
+  bool propagates(const Unit* of, Value value) const {
+    const auto takes = [&](const Unit* reader) { return lists(rules_.propagates_to, reader->kind); };
+    return of != nullptr && lists(rules_.propagates_from, of->kind) && std::ranges::any_of(readers(value), takes);
+  }
+
+  void ask(const Unit& unit) {
+    if (is_float(unit) || !lists(rules_.asks, unit.kind)) return;
+    for (const Value input : unit.inputs) {
+      const Unit* from = maker(input);
+      const bool is_input = from == nullptr && !input.is_tensor();
+      if (input.dtype() != DType::f32 || merges(from, unit) || propagates(from, input)) continue;
+      if ((is_input && rules_.inputs == Ends::never) || (from != nullptr && lists(rules_.skips, from->kind))) continue;
+      if (rules_.outputs == Ends::never && is_output(input)) continue;
+      add(input, "asked for by " + named(unit));
+    }
+  }
+
+  void give(const Unit& unit) {
+    if (is_float(unit) || !lists(rules_.gives, unit.kind)) return;
+    const Value result = unit.result();
+    for (const Unit* reader : readers(result)) {
+      if (lists(rules_.passes, reader->kind)) {
+        add(reader->result(), fmt::format("result of {}, behind {}", named(unit), named(*reader)));
+      } else if (!merges(&unit, *reader)) {
+        add(result, "result of " + named(unit));
+      }
+    }
+    if (is_output(result)) add(result, "result of " + named(unit));
+  }
+
+  void add(Value value, std::string reason) {
+    if (value.dtype() != DType::f32 || !index_.try_emplace(value.node(), found_.features.size()).second) return;
+    found_.features.push_back({value, std::move(reason)});
+  }
+
+  /// Values come in no order of the graph: what a sign depends on is found on the way.
+  void find_signs() {
+    for (Insertion::Feature& feature : found_.features) feature.is_unsigned = is_unsigned(feature.value);
+  }
+
+  bool is_unsigned(Value value) const {
+    const Unit* from = maker(value);
+    if (from == nullptr) return false;
+    if (lists(rules_.unsigned_behind, from->ops.back().info().name)) return true;
+    if (!lists(rules_.sign_of_inputs, from->kind)) return false;
+    return std::ranges::all_of(from->inputs, [&](Value input) { return is_unsigned(nearest(input)); });
+  }
+
+  /// The value whose quantizer `value` lies behind, by way of the first operand where there is none yet.
+  Value nearest(Value value) const {
+    const Unit* from = maker(value);
+    while (!index_.contains(value.node()) && from != nullptr && !from->inputs.empty()) {
+      value = from->inputs[0];
+      from = maker(value);
+    }
+    return value;
+  }
+
+  void find_edges() {
+    for (const Unit& unit : units_) {
+      const bool reads = std::ranges::any_of(unit.inputs, [&](Value input) { return is_argument(input); });
+      if (!reads && !is_output(unit.result())) continue;
+      for (Op op : unit.ops) found_.edges.insert(op.node());
+      for (const Value input : unit.inputs) {
+        if (const auto at = index_.find(input.node()); at != index_.end()) found_.features[at->second].at_edge = true;
+      }
+    }
+  }
+
+  bool is_output(Value value) const {
+    const auto outputs = graph_.outputs();
+    return std::ranges::find(outputs, value) != outputs.end();
+  }
+
+  static bool is_argument(Value value) { return !value.producer() && !value.is_tensor(); }
+
+  const Graph& graph_;
+  const InsertionRules& rules_;
+  const std::set<const detail::OpNode*>& in_float_;
+  std::vector<Unit> units_;
+  std::map<const detail::ValueNode*, size_t> maker_;                 ///< by result
+  std::map<const detail::ValueNode*, std::vector<size_t>> readers_;  ///< by input
+  std::map<const detail::ValueNode*, size_t> index_;                 ///< of features
+  Insertion found_;
+};
+
+}  // namespace
+
+bool Insertion::has(Value value) const {
+  return std::ranges::any_of(features, [&](const Feature& feature) { return feature.value == value; });
+}
+
+Insertion insertion_of(const Graph& graph, const InsertionRules& rules,
+                       const std::set<const detail::OpNode*>& in_float) {
+  return Inserter(graph, rules, in_float).run();
+}
+
+}  // namespace halfstep::quant

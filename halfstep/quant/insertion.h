@@ -1,0 +1,32 @@
+// Which values of a float network have quantizers on a target that says so by kinds of operators.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "halfstep/ir/model.h"
+#include "halfstep/quant/insertion_rules.h"
+
+namespace halfstep::quant {
+
+struct Insertion {
+  /// A value with a quantizer.
+  struct Feature {
+    Value value;
+    std::string reason;        ///< the rule that asked
+    bool is_unsigned = false;  ///< on a target of signed features: codes from 0 on
+    bool at_edge = false;      ///< read by an operation at an end of the network
+  };
+  std::vector<Feature> features;          ///< in the order in which they are found
+  std::vector<Op> weighted;               ///< operations whose weights have quantizers
+  std::set<const detail::OpNode*> edges;  ///< that read an input of the network, or give one of its outputs
+
+  bool has(Value value) const;
+};
+
+/// The one algorithm; a target is nothing but `rules`. Operations of `in_float` neither ask nor give.
+Insertion insertion_of(const Graph& graph, const InsertionRules& rules,
+                       const std::set<const detail::OpNode*>& in_float);
+
+}  // namespace halfstep::quant

@@ -1,0 +1,191 @@
+// Where the platforms of MQBench's back ends have quantizers, beside what the real MQBench recorded (branch main) on
+// eight networks; then every one of them as integers. What deviates has a name and a reason.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "halfstep/halfstep.h"
+#include "halfstep/io/safetensors.h"
+#include "tests/support/files.h"
+
+namespace halfstep::api {
+namespace {
+
+using Names = std::set<std::string>;
+
+constexpr const char* kNetworks[] = {"resnet",    "mobilenetv2", "silu_neck",  "se_block",
+                                     "deconv_ae", "two_input",   "functional", "encoder"};
+constexpr const char* kBackends[] = {"Academic",     "Tensorrt",     "SNPE",    "PPLW8A16", "NNIE",
+                                     "Vitis",        "ONNX_QNN",     "PPLCUDA", "OPENVINO", "Tengine_u8",
+                                     "Tensorrt_NLP", "Academic_NLP", "STPU",    "QDQ"};
+
+/// A place where ours is not MQBench's, on purpose.
+struct Deviation {
+  std::string network;
+  Names backends;  ///< empty: all
+  Names tensors;   ///< with a quantizer in one and not in the other
+  std::string reason;
+};
+
+const std::vector<Deviation>& deviations() {
+  static const std::vector<Deviation> kDeviations = {
+      {"mobilenetv2",
+       {"OPENVINO"},
+       {"/Flatten_output_0"},
+       "a Dropout, which is nothing in evaluation, hides the linear layer from MQBench's rule about a flatten"},
+      {"deconv_ae",
+       {"Vitis", "Tengine_u8"},
+       {"/d3/ConvTranspose_output_0"},
+       "a deconvolution takes its ReLU in, as a convolution does; MQBench's branch for torch 1.10 does so too"},
+      {"two_input", {"Tengine_u8"}, {"out1"}, "outputs in a tuple are outputs; MQBench sees a single one alone"},
+      {"functional",
+       {"Tensorrt", "NNIE", "QDQ"},
+       {"/Add_output_0", "/Resize_1_output_0"},
+       "F.max_pool2d is the operator that nn.MaxPool2d is"},
+      {"functional",
+       {},
+       {"/c3/Conv_output_0", "out0", "out0.2"},
+       "a mean over height and width is the operator that adaptive_avg_pool2d is"},
+  };
+  return kDeviations;
+}
+
+/// What is not compared, with its reason.
+struct Exception {
+  Names networks, backends;  ///< empty: all
+  std::string reason;
+  bool holds(const std::string& network, const std::string& backend) const {
+    return (networks.empty() || networks.contains(network)) && (backends.empty() || backends.contains(backend));
+  }
+};
+const std::vector<Exception> kOtherScales = {
+    {{}, {"Academic"}, "MQBench leaves normalizations where they are; ours are folded before weights are quantized"},
+    {{}, {"Vitis"}, "MinMaxFloor takes the exponent of least error, our observer the one that covers the range"},
+    {{"deconv_ae"}, {}, "normalizations behind deconvolutions are not folded"},
+    {{}, {"NNIE"}, "codes of NNIE are logarithms and have no scale"}};
+const std::vector<Exception> kOtherWidths = {
+    {{"silu_neck"},
+     {"Academic"},
+     "outputs in a tuple are ends of the network, of 8 bits; MQBench sees a single one alone"}};
+
+bool any_holds(const std::vector<Exception>& exceptions, const std::string& network, const std::string& backend) {
+  return std::ranges::any_of(exceptions, [&](const Exception& one) { return one.holds(network, backend); });
+}
+
+/// A network, its record of MQBench and what our platform of that name makes of it.
+struct Pair {
+  std::string network, backend;
+  nlohmann::json record;
+  Quantized ours;
+  Dataset data;
+};
+
+const std::string kFolder = "platforms/mqbench/";
+
+Dataset samples_of(const std::string& network) {
+  const auto tensors =
+      io::read_safetensors(test::test_data(kFolder + network + "/" + network + ".safetensors")).tensors;
+  Tensors inputs;
+  for (const auto& [name, tensor] : tensors) {
+    if (name.starts_with("calib.0.")) inputs[name.substr(8)] = tensor;
+  }
+  return make_data(inputs, network, {});
+}
+
+Pair pair_of(const std::string& network, const std::string& backend) {
+  const std::string folder = kFolder + network + "/";
+  std::ifstream record(test::test_data(folder + "head/" + backend + ".json"));
+  Dataset data = samples_of(network);
+  const Model model = load(test::test_data(folder + network + ".onnx"));
+  Quantized ours = quantize(model, quant::load_platform(backend), data, {.stored_samples = 2}, {});
+  return {network, backend, nlohmann::json::parse(record), std::move(ours), std::move(data)};
+}
+
+/// The initializer that a linear layer of three axes reads turned over: "q.weight" for "/q/Transpose_output_0".
+std::string as_theirs(const std::string& tensor) {
+  const size_t at = tensor.find("/Transpose_output_0");
+  return at == std::string::npos ? tensor : tensor.substr(1, at - 1) + ".weight";
+}
+
+void expect_codes(const Pair& pair, const nlohmann::json& theirs, const quant::AuditedQuantizer& ours) {
+  if (any_holds(kOtherWidths, pair.network, pair.backend)) return;
+  EXPECT_EQ(theirs["quant_min"], ours.code_min) << ours.tensor;
+  EXPECT_EQ(theirs["quant_max"], ours.code_max) << ours.tensor;
+}
+
+void expect_weight(const Pair& pair, const nlohmann::json& theirs, const quant::AuditedQuantizer& ours) {
+  expect_codes(pair, theirs, ours);
+  EXPECT_EQ(theirs["ch_axis"], ours.axis) << ours.tensor;
+  if (any_holds(kOtherScales, pair.network, pair.backend) || any_holds(kOtherWidths, pair.network, pair.backend))
+    return;
+  const auto scales = theirs["scale"].is_array() ? theirs["scale"].get<std::vector<float>>()
+                                                 : std::vector{theirs["scale"].get<float>()};
+  ASSERT_EQ(scales.size(), ours.scale.size()) << ours.tensor;
+  for (size_t c = 0; c < scales.size(); ++c) EXPECT_NEAR(ours.scale[c], scales[c], 2e-6F * scales[c]) << ours.tensor;
+}
+
+Names deviating(const Pair& pair) {
+  Names names;
+  for (const Deviation& one : deviations()) {
+    if (one.network == pair.network && (one.backends.empty() || one.backends.contains(pair.backend)))
+      names.insert(one.tensors.begin(), one.tensors.end());
+  }
+  return names;
+}
+
+class Mqbench : public testing::TestWithParam<std::tuple<const char*, const char*>> {
+ protected:
+  void SetUp() override { HS_NEEDS_TEST_DATA(kFolder); }
+};
+
+TEST_P(Mqbench, quantizers_stand_where_theirs_do) {
+  const Pair pair = pair_of(std::get<0>(GetParam()), std::get<1>(GetParam()));
+  std::map<std::string, const quant::AuditedQuantizer*> features, weights;
+  for (const auto& one : pair.ours.audit.quantizers) {
+    if (one.is_weight) {
+      weights[as_theirs(one.tensor)] = &one;
+    } else {
+      features[one.tensor] = &one;
+    }
+  }
+  Names found, expected;
+  for (const auto& [name, one] : features) found.insert(name);
+  for (const auto& one : pair.record["activation_quantizers"]) {
+    expected.insert(one["tensor"]);
+    if (const auto ours = features.find(one["tensor"]); ours != features.end()) expect_codes(pair, one, *ours->second);
+  }
+  for (const std::string& name : deviating(pair)) {
+    found.erase(name);
+    expected.erase(name);
+  }
+  EXPECT_EQ(found, expected);
+
+  std::map<std::string, nlohmann::json> theirs;
+  for (const auto& one : pair.record["weight_quantizers"]) theirs[one["tensor"]] = one;
+  EXPECT_EQ(weights.size(), theirs.size());
+  for (const auto& [name, one] : theirs) {
+    ASSERT_TRUE(weights.contains(name)) << name;
+    expect_weight(pair, one, *weights.at(name));
+  }
+}
+
+/// Layers without a form on codes stay in float, on purpose.
+TEST_P(Mqbench, integers_are_the_training_network) {
+  const Pair pair = pair_of(std::get<0>(GetParam()), std::get<1>(GetParam()));
+  if (pair.record["activation_quantizers"].empty())
+    GTEST_SKIP() << pair.backend << " has no quantizer for a feature of " << pair.network;
+  const auto integer = convert(pair.ours.model, {.float_islands = true});
+  const auto proof = verify(pair.ours.model, integer.model, pair.data, {}, {});
+  EXPECT_TRUE(proof.equal()) << report::verdict(proof);
+}
+
+INSTANTIATE_TEST_SUITE_P(Records, Mqbench, testing::Combine(testing::ValuesIn(kNetworks), testing::ValuesIn(kBackends)),
+                         [](const auto& names) {
+                           return std::string(std::get<0>(names.param)) + "_" + std::get<1>(names.param);
+                         });
+
+}  // namespace
+}  // namespace halfstep::api

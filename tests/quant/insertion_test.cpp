@@ -1,0 +1,105 @@
+// The one algorithm that puts quantizers where a record says; each rule alone, on a network that it decides.
+#include "halfstep/quant/insertion.h"
+
+#include <gtest/gtest.h>
+
+#include "halfstep/ir/parse.h"
+#include "halfstep/quant/platform.h"
+#include "tests/support/error.h"
+
+namespace halfstep::quant {
+namespace {
+
+using test::error_of;
+
+InsertionRules rules(const std::string& text) {
+  return read_insertion(YamlReader(parse_yaml(text, "p.yaml"), "p.yaml", "insert"));
+}
+
+/// "x r- w:c": values with quantizers, those of unsigned codes with a plus, and operations whose weights have one.
+std::string places(const std::string& body, const std::string& text, const std::vector<std::string>& in_float = {}) {
+  const Graph graph =
+      parse("graph g(x: f32[2, 4, 8, 8]) {\n  param @w: f32[4, 4, 1, 1]\n  param @v: f32[4, 1, 1]\n" + body + "}\n");
+  std::set<const detail::OpNode*> excluded;
+  for (const std::string& name : in_float) excluded.insert(graph.op(name).node());
+  const Insertion found = insertion_of(graph, rules(text), excluded);
+  std::string result;
+  for (const auto& feature : found.features) result += feature.value.name() + (feature.is_unsigned ? "+ " : " ");
+  for (const Op op : found.weighted) result += "w:" + op.name() + " ";
+  return result;
+}
+
+constexpr const char* kChain =
+    "  c = conv2d(x, w=@w)\n  r = relu(c)\n  p = max_pool2d(r) {kernel: [2, 2], stride: [2, 2]}\n"
+    "  d = conv2d(p, w=@w)\n  return d\n";
+
+TEST(Insertion, WhatIsAskedForAndWhatIsGiven) {
+  EXPECT_EQ(places(kChain, "{asks: [conv2d]}"), "x p ");
+  EXPECT_EQ(places(kChain, "{asks: [conv2d], weights: [conv2d]}"), "x p w:c w:d ");
+  EXPECT_EQ(places(kChain, "{asks: [conv2d, max_pool2d]}"), "x r p ");
+  EXPECT_EQ(places(kChain, "{gives: [conv2d]}"), "c d ");
+  EXPECT_EQ(places(kChain, "{gives: [conv2d], passes: [relu]}"), "r d ");
+  EXPECT_EQ(places(kChain, "{gives: [conv2d], fuses: [relu]}"), "r d ");
+  EXPECT_EQ(places(kChain, "{gives: [conv2d, relu], fuses: [relu]}"), "r d ");
+  EXPECT_EQ(places(kChain, "{asks: [conv2d], skips: [max_pool2d]}"), "x ");
+  EXPECT_EQ(places(kChain, "{asks: [conv2d, max_pool2d], propagates: {through: [max_pool2d], to: [conv2d]}}"), "x r ");
+}
+
+TEST(Insertion, EndsOfTheNetwork) {
+  EXPECT_EQ(places(kChain, "{asks: [conv2d], inputs: never}"), "p ");
+  EXPECT_EQ(places(kChain, "{gives: [max_pool2d], inputs: always, outputs: always}"), "x p d ");
+  const std::string both = "  c = conv2d(x, w=@w)\n  d = conv2d(c, w=@w)\n  return c, d\n";
+  EXPECT_EQ(places(both, "{asks: [conv2d]}"), "x c ");
+  EXPECT_EQ(places(both, "{asks: [conv2d], outputs: never}"), "x ");
+}
+
+TEST(Insertion, OperationsThatMergeAskEachOtherForNothing) {
+  const std::string body = "  m = mul(x, b=x)\n  c = conv2d(x, w=@w)\n  y = add(m, b=c)\n  z = relu(y)\n  return z\n";
+  EXPECT_EQ(places(body, "{asks: [add, mul]}"), "x m c ");
+  EXPECT_EQ(places(body, "{asks: [add, mul], merges: [{of: mul, into: add}]}"), "x c ");
+  EXPECT_EQ(places(body, "{gives: [mul], merges: [{of: mul, into: add}]}"), "");
+}
+
+/// What is stored is a feature of sums and products alone.
+TEST(Insertion, StoredOperands) {
+  EXPECT_EQ(places("  y = add(x, b=@v)\n  z = prelu(y, slope=@v)\n  return z\n", "{asks: [add, prelu]}"), "x v y ");
+}
+
+TEST(Insertion, SignsComeFromInFront) {
+  const std::string body =
+      "  c = conv2d(x, w=@w)\n  r = relu(c)\n  p = max_pool2d(r) {kernel: [1, 1], stride: [1, 1]}\n  a = add(p, b=r)\n"
+      "  b = add(a, b=x)\n  d = conv2d(b, w=@w)\n  return d\n";
+  EXPECT_EQ(
+      places(body, "{asks: [conv2d, add, max_pool2d], unsigned_behind: [relu], sign_of_inputs: [add, max_pool2d]}"),
+      "x r+ p+ a+ b ");
+}
+
+TEST(Insertion, LayersInFloatNeitherAskNorGive) {
+  EXPECT_EQ(places(kChain, "{asks: [conv2d], gives: [conv2d], weights: [conv2d]}", {"d"}), "x c w:c ");
+}
+
+TEST(Insertion, EveryValueSaysWhyItHasAQuantizer) {
+  const Graph graph =
+      parse(std::string("graph g(x: f32[2, 4, 8, 8]) {\n  param @w: f32[4, 4, 1, 1]\n") + kChain + "}\n");
+  const Insertion found = insertion_of(graph, rules("{asks: [conv2d], gives: [conv2d], passes: [relu]}"), {});
+  std::vector<std::string> reasons;
+  for (const auto& feature : found.features) reasons.push_back(feature.reason);
+  EXPECT_EQ(reasons, (std::vector<std::string>{"asked for by conv2d 'c'", "asked for by conv2d 'd'",
+                                               "result of conv2d 'c', behind relu 'r'", "result of conv2d 'd'"}));
+}
+
+TEST(Insertion, MistakesOfARecordAreNamed) {
+  EXPECT_EQ(error_of([] { rules("{fuses: [relu]}"); }),
+            "p.yaml:1: insert.asks: found neither asks nor gives, expected operators that want quantizers");
+  EXPECT_EQ(error_of([] { rules("{asks: [conv3]}"); }),
+            "p.yaml:1: insert.asks: found 'conv3', expected an operator, did you mean 'conv'?");
+  EXPECT_EQ(error_of([] { rules("{asks: [add], weights: [add]}"); }),
+            "p.yaml:1: insert.weights: found add, expected operators that store weights");
+  EXPECT_EQ(error_of([] { rules("{asks: [add], inputs: sometimes}"); }),
+            "p.yaml:1: insert.inputs: found 'sometimes', expected asked, always, never");
+  EXPECT_EQ(error_of([] { rules("{asks: [add], merge: []}"); }),
+            "p.yaml:1: insert.merge: unknown key, did you mean 'merges'?");
+}
+
+}  // namespace
+}  // namespace halfstep::quant
