@@ -23,7 +23,7 @@ using Overrides = std::vector<std::pair<std::string, std::string>>;
 constexpr std::string_view kFolder = "platforms/";
 constexpr std::string_view kSuffix = ".yaml";
 
-void override_field(YAML::Node root, const std::string& path, const std::string& value) {
+void override_field(const YAML::Node& root, const std::string& path, const std::string& value) {
   YAML::Node node = root;
   std::istringstream keys(path);
   for (std::string key; std::getline(keys, key, '.');) {
@@ -272,7 +272,7 @@ YAML::Node with_base(const YAML::Node& root, const std::string& file, std::vecto
   if (!base.IsDefined()) return root;
   const std::string where = fmt::format("{}:{}: base", file, base.Mark().line + 1);
   if (!base.IsScalar()) fail("{}: found no name, expected that of a platform", where);
-  const std::string name = base.Scalar();
+  const std::string& name = base.Scalar();
   const std::string path = built_in(name);
   if (path.empty()) fail("{}: platform '{}' is not known{}", where, name, known_names(name, platform_names()));
   if (std::ranges::find(seen, path) != seen.end())
