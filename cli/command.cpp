@@ -77,8 +77,11 @@ void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions&
   command.add_option("--weights", widths.weight_bits, "bits of weights, except in the first and last layer");
   command.add_option("--features", widths.feature_bits, "bits of features, except in the first and last layer");
   command.add_option("--edges", widths.edge_bits, "bits of the first and last layer");
-  command.add_option("--float", widths.in_float,
-                     "layers that stay in float, as in 'conv1' or 'block3*'; convert then needs --float-islands");
+  command.add_option(
+      "--float", widths.in_float,
+      "layers that stay in float, as in 'conv1', 'block3*' or 'op:add'; convert then needs --float-islands");
+  command.add_option("--also", widths.also,
+                     "layers whose inputs get quantizers although the platform asks for none there");
   command.add_flag("--pad-channels", target.pad_channels,
                    "channels of zeros where convolutions miss the multiples that the platform asks for");
   command.add_option("--set", target.overrides, "override a field of the platform, as in features.rate=0.1");

@@ -65,11 +65,13 @@ Tensor channels_first(const Tensor& x) {
   return result;
 }
 
-/// "labels", or beside x also "label" and "y"; the end where there are none.
+/// "labels", or beside x also "label" and "y", unless they look as samples do; the end where there are none.
 auto find_labels(const Tensors& tensors) {
   for (const char* name : {"labels", "label", "y"}) {
     const auto found = tensors.find(name);
-    if (found != tensors.end() && (found->first == "labels" || tensors.contains("x"))) return found;
+    if (found == tensors.end()) continue;
+    const bool beside_x = tensors.contains("x") && found->second.dims().size() <= 2;
+    if (found->first == "labels" || beside_x) return found;
   }
   return tensors.end();
 }

@@ -1,4 +1,4 @@
-#include "halfstep/ir/float_operators.h"
+#include "halfstep/ir/decisions.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -8,22 +8,35 @@
 namespace halfstep {
 namespace {
 
-constexpr const char* kNote = "float_operators";
+using Reasons = std::map<std::string, std::string>;
 
-}  // namespace
+constexpr const char* kFloatOperators = "float_operators";
+constexpr const char* kQuantizerReasons = "quantizer_reasons";
 
-void set_float_operators(Model& model, const FloatOperators& operators) {
-  model.notes.erase(kNote);
-  if (!operators.empty()) model.notes[kNote] = nlohmann::json(operators).dump();
+void set_note(Model& model, const char* note, const Reasons& reasons) {
+  model.notes.erase(note);
+  if (!reasons.empty()) model.notes[note] = nlohmann::json(reasons).dump();
 }
 
-FloatOperators float_operators(const Model& model) {
-  const auto note = model.notes.find(kNote);
+Reasons read_note(const Model& model, const char* name) {
+  const auto note = model.notes.find(name);
   if (note == model.notes.end()) return {};
   const auto reasons = nlohmann::json::parse(note->second, nullptr, false);
   if (!reasons.is_object() || !std::ranges::all_of(reasons, [](const auto& reason) { return reason.is_string(); }))
-    fail("network '{}': note '{}' is no list of operators with reasons", model.graph.name(), kNote);
-  return reasons.get<FloatOperators>();
+    fail("network '{}': note '{}' is no list of names with reasons", model.graph.name(), name);
+  return reasons.get<Reasons>();
 }
+
+}  // namespace
+
+void set_float_operators(Model& model, const FloatOperators& operators) { set_note(model, kFloatOperators, operators); }
+
+FloatOperators float_operators(const Model& model) { return read_note(model, kFloatOperators); }
+
+void set_quantizer_reasons(Model& model, const QuantizerReasons& reasons) {
+  set_note(model, kQuantizerReasons, reasons);
+}
+
+QuantizerReasons quantizer_reasons(const Model& model) { return read_note(model, kQuantizerReasons); }
 
 }  // namespace halfstep

@@ -1,5 +1,5 @@
-// Which operators of a quantized network compute in float. Decided once, when quantizers are inserted; the decision
-// travels with the Model, and whatever reads a quantized network obeys it.
+// What was decided about a quantized network when quantizers were inserted. It travels with the Model, and whatever
+// reads a quantized network obeys it.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace halfstep {
 
-/// By name of the operator, the reason why it has no codes.
+/// By name of the operator that computes in float, the reason why it has no codes.
 using FloatOperators = std::map<std::string, std::string>;
 
 /// Into the note of a prepared network or of an integer program; none are no note.
@@ -17,5 +17,12 @@ void set_float_operators(Model& model, const FloatOperators& operators);
 
 /// Throws bad_input for a note that is no such list.
 FloatOperators float_operators(const Model& model);
+
+/// By name of the value, which rule of the platform put a quantizer behind it.
+using QuantizerReasons = std::map<std::string, std::string>;
+
+/// As for operators in float. Platforms without rules of their own have none.
+void set_quantizer_reasons(Model& model, const QuantizerReasons& reasons);
+QuantizerReasons quantizer_reasons(const Model& model);
 
 }  // namespace halfstep

@@ -135,6 +135,16 @@ std::vector<Value> values_read(Op op) {
   return values;
 }
 
+/// Whether all but the first axis become one.
+bool flattens(Op op) {
+  const Dims &from = op.in(0).dims(), &to = op.out(0).dims();
+  if (!op.is<ops::Reshape>() || from.size() < 3 || to.size() != 2 || from[0] != to[0]) return false;
+  const Dims behind(from.begin() + 1, from.end());
+  return std::ranges::find(behind, kUnknown) == behind.end() && count_elements(behind) == to[1];
+}
+
+std::string kind_of(Op op) { return flattens(op) ? ops::Flatten::record().name : op.info().name; }
+
 Op weighted_of(const std::vector<Op>& ops) {
   const auto found = std::ranges::find_if(ops, [](Op op) { return op.info().quant.weight >= 0; });
   return found == ops.end() ? Op() : *found;
@@ -156,7 +166,7 @@ std::vector<Unit> units_of(const Graph& graph) {
     if (const auto unit = by_last.find(op.node()); unit != by_last.end()) {
       units.push_back(unit->second);
     } else if (!taken.contains(op.node())) {
-      units.push_back({op.info().name, {op}, values_read(op)});
+      units.push_back({kind_of(op), {op}, values_read(op)});
     }
     if (!units.empty()) units.back().weighted = weighted_of(units.back().ops);
   }

@@ -20,7 +20,7 @@ struct Unit {
 /// The units of a float graph, in the order of their last operations. Together are: x * sigmoid(x) (silu), x *
 /// hard_sigmoid(x) (hard_swish), x / 2 * (1 + erf(x / sqrt 2)) in any order (gelu), (x - mean) / sqrt(variance +
 /// epsilon) with its factor and offset (layer_norm), and a matrix product of rows with the reshapes around it and its
-/// bias (linear).
+/// bias (linear). A reshape that makes one axis of all but the first is a flatten.
 std::vector<Unit> units_of(const Graph& graph);
 
 }  // namespace halfstep::passes

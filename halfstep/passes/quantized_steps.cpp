@@ -4,7 +4,7 @@
 #include <set>
 
 #include "halfstep/base/status.h"
-#include "halfstep/ir/float_operators.h"
+#include "halfstep/ir/decisions.h"
 #include "halfstep/passes/traits.h"
 
 namespace halfstep::passes {

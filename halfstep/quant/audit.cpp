@@ -6,6 +6,7 @@
 #include <map>
 
 #include "halfstep/arith/multiplier.h"
+#include "halfstep/ir/decisions.h"
 #include "halfstep/ir/given_names.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/quantized_steps.h"
@@ -39,7 +40,8 @@ std::vector<float> floats_of(const Model& model, Value tensor) {
 
 class Auditor {
  public:
-  explicit Auditor(const Model& model) : model_(model), given_(given_names(model.notes)) {}
+  explicit Auditor(const Model& model)
+      : model_(model), given_(given_names(model.notes)), reasons_(quantizer_reasons(model)) {}
 
   Audit run() {
     Audit audit;
@@ -55,20 +57,37 @@ class Auditor {
   /// Of a value that took normalizations in, the name of the last one's result; of a tensor that was laid out anew,
   /// that of the one it was.
   std::string file_name(Value value) const {
-    const std::string name = value.is_tensor() ? stored_name(value.name()) : result_name(value.name());
+    const std::string name = value.is_tensor() ? stored_name(value.name()) : result_name(value);
     const auto given = given_.find(name);
     return given == given_.end() ? name : given->second;
   }
 
-  std::string result_name(const std::string& name) const {
-    if (!model_.source) return name;
-    Value value = model_.source->network.graph.value(name);
+  /// Of a value between operations that one layer of the file became: what is moved to it, or it is moved to.
+  Value in_file(Value value) const {
+    const Graph& file = model_.source->network.graph;
+    if (const Value same = file.value(value.name())) return same;
+    for (Value from = value; from.producer() && passes::moves_codes(from.producer());) {
+      from = passes::unmoved(passes::feature_inputs(from.producer())[0]);
+      if (const auto quantizer = from.producer<FakeQuantize>()) from = quantizer->x();
+      if (const Value found = file.value(from.name())) return found;
+    }
+    for (Value to = value; to.has_one_use();) {
+      const Op reader = to.uses().front().first;
+      if (!reader.is<FakeQuantize>() && !passes::moves_codes(reader)) break;
+      to = reader.out(0);
+      if (const Value found = file.value(to.name())) return found;
+    }
+    return {};
+  }
+
+  std::string result_name(Value of) const {
+    Value value = model_.source ? in_file(of) : Value();
     while (value && value.has_one_use()) {
       const Op reader = value.uses().front().first;
       if (!reader || !reader.is<ops::BatchNorm>() || model_.graph.op(reader.name())) break;
       value = reader.out(0);
     }
-    return value ? value.name() : name;
+    return value ? value.name() : of.name();
   }
 
   std::string stored_name(const std::string& name) const {
@@ -103,8 +122,13 @@ class Auditor {
     row.activation = "none";
     if (!op) {
       row.reason = row.is_weight ? "nothing reads it" : "input of the network";
-      return;
+    } else {
+      add_layer(quantizer, op, row);
     }
+    if (const auto rule = reasons_.find(quantizer.x().name()); rule != reasons_.end()) row.reason = rule->second;
+  }
+
+  void add_layer(const FakeQuantize& quantizer, Op op, AuditedQuantizer& row) const {
     row.layer = op.name();
     row.op = op.info().name;
     row.reason = fmt::format("{} of {}", row.is_weight ? "weight" : "result", named(op));
@@ -189,6 +213,7 @@ class Auditor {
 
   const Model& model_;
   const std::map<std::string, std::string> given_;
+  const QuantizerReasons reasons_;
   std::map<const detail::ValueNode*, std::vector<Value>> sharing_;  ///< by scale, what is quantized under it
 };
 

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "halfstep/base/elements.h"
-#include "halfstep/base/nearest.h"
 #include "halfstep/base/objection.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/coded_form.h"
@@ -36,7 +35,7 @@ class Planner {
  public:
   Planner(const Model& model, const Platform& platform, const std::vector<std::string>& in_float,
           const Insertion* insertion)
-      : model_(model), platform_(platform), insertion_(insertion), asked_(asked_to_stay(model, in_float)) {}
+      : model_(model), platform_(platform), insertion_(insertion), asked_(asked_layers(model, in_float, "float")) {}
 
   CodePlan run() {
     for (Op op : model_.graph.ops()) {
@@ -116,7 +115,9 @@ class Planner {
   Reason why_without_quantizers(Op op, Op activation) const {
     const auto inputs = passes::feature_inputs(op);
     for (const Value input : inputs) {
-      if (!codes_of(input)) return fmt::format("'{}' has no quantizer on {}", input.name(), platform_.name);
+      if (!codes_of(input))
+        return fmt::format("'{}' has no quantizer on {} (--also {} asks for one)", input.name(), platform_.name,
+                           op.name());
       if (passes::moves_codes(op) && codes_of(input) != codes_of(inputs[0]))
         return fmt::format("'{}' and '{}' have scales of their own on {}", inputs[0].name(), input.name(),
                            platform_.name);
@@ -124,7 +125,8 @@ class Planner {
     if (passes::moves_codes(op)) return std::nullopt;
     const Value result = (activation ? activation : op).out(0);
     if (!is_quantized(result))
-      return fmt::format("its result '{}' has no quantizer on {}", result.name(), platform_.name);
+      return fmt::format("its result '{}' has no quantizer on {} (insert.gives and insert.outputs ask for one)",
+                         result.name(), platform_.name);
     if (op.info().quant.weight >= 0 && std::ranges::find(insertion_->weighted, op) == insertion_->weighted.end())
       return fmt::format("its weight has no quantizer on {}", platform_.name);
     return std::nullopt;
@@ -163,7 +165,7 @@ class Planner {
   const Platform& platform_;
   const Insertion* insertion_;  ///< null: whatever has a form on codes has codes
   CodePlan plan_;
-  std::map<const detail::OpNode*, std::string> asked_;  ///< operators that were asked to stay, with the reason
+  AskedLayers asked_;  ///< operators that were asked to stay, with the reason
   std::set<const detail::OpNode*> fused_;
   std::map<const detail::ValueNode*, Value> codes_;  ///< with `insertion_`: whose codes a value has
 };
@@ -180,21 +182,17 @@ Value CodePlan::result_of(Op op) const {
   return (fused ? fused : op).out(0);
 }
 
-std::map<const detail::OpNode*, std::string> asked_to_stay(const Model& model,
-                                                           const std::vector<std::string>& in_float) {
-  std::map<const detail::OpNode*, std::string> asked;
+AskedLayers asked_layers(const Model& model, const std::vector<std::string>& patterns, const char* option) {
+  AskedLayers asked;
   const LayerNames names(model);
-  for (const std::string& pattern : in_float) {
-    std::vector<std::string> others;
-    for (Op op : model.graph.ops()) {
-      if (names.fits(pattern, op.name())) {
-        asked.try_emplace(op.node(), fmt::format("asked for as '{}'", pattern));
-      } else {
-        others.push_back(op.name());
-      }
+  for (const std::string& pattern : patterns) {
+    const auto layers = model.graph.ops();
+    const auto fitting = [&](Op op) { return names.fits(pattern, op); };
+    if (std::ranges::none_of(layers, fitting))
+      fail("{} '{}': matches no layer{}", option, pattern, known_layers(pattern, {layers.begin(), layers.end()}));
+    for (Op op : layers) {
+      if (fitting(op)) asked.try_emplace(op.node(), fmt::format("asked for as '{}'", pattern));
     }
-    if (others.size() == model.graph.ops().size())
-      fail("float '{}': matches no layer{}", pattern, known_names(pattern, others));
   }
   return asked;
 }

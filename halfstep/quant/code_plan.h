@@ -31,8 +31,10 @@ struct CodePlan {
 CodePlan plan_codes(const Model& model, const Platform& platform, const std::vector<std::string>& in_float = {},
                     const Insertion* insertion = nullptr);
 
-/// The operators that a pattern of `in_float` fits. Throws where one fits none.
-std::map<const detail::OpNode*, std::string> asked_to_stay(const Model& model,
-                                                           const std::vector<std::string>& in_float);
+/// By operator, the pattern that asked for it, in words.
+using AskedLayers = std::map<const detail::OpNode*, std::string>;
+
+/// The operators that a pattern of `patterns`, given as `option`, fits. Throws where one fits none.
+AskedLayers asked_layers(const Model& model, const std::vector<std::string>& patterns, const char* option);
 
 }  // namespace halfstep::quant

@@ -7,7 +7,7 @@
 #include "halfstep/arith/accumulator.h"
 #include "halfstep/base/elements.h"
 #include "halfstep/base/objection.h"
-#include "halfstep/ir/float_operators.h"
+#include "halfstep/ir/decisions.h"
 #include "halfstep/ir/table_origin.h"
 #include "halfstep/passes/coded_form.h"
 #include "halfstep/passes/coded_rebuild.h"

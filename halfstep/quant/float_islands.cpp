@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "halfstep/ir/float_operators.h"
+#include "halfstep/ir/decisions.h"
 
 namespace halfstep::quant {
 

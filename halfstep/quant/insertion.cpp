@@ -20,8 +20,8 @@ bool lists(const std::vector<std::string>& kinds, const std::string& kind) {
 
 class Inserter {
  public:
-  Inserter(const Graph& graph, const InsertionRules& rules, const std::set<const detail::OpNode*>& in_float)
-      : graph_(graph), rules_(rules), in_float_(in_float), units_(passes::units_of(graph)) {
+  Inserter(const Graph& graph, const InsertionRules& rules, const Requests& requests)
+      : graph_(graph), rules_(rules), requests_(requests), units_(passes::units_of(graph)) {
     fuse();
     for (size_t i = 0; i < units_.size(); ++i) {
       maker_[units_[i].result().node()] = i;
@@ -49,10 +49,12 @@ class Inserter {
 
  private:
   bool is_float(const Unit& unit) const {
-    return std::ranges::any_of(unit.ops, [&](Op op) { return in_float_.contains(op.node()); });
+    return std::ranges::any_of(unit.ops, [&](Op op) { return requests_.in_float.contains(op.node()); });
   }
 
-  static std::string named(const Unit& unit) { return fmt::format("{} '{}'", unit.kind, unit.ops.back().name()); }
+  static std::string named(const Unit& unit) {
+    return fmt::format("{} '{}'", unit.kind, (unit.weighted ? unit.weighted : unit.ops.back()).name());
+  }
 
   /// A normalization becomes part of the operation with weights in front of it, and an activation where the target
   /// says so.
@@ -98,7 +100,21 @@ class Inserter {
     return of != nullptr && lists(rules_.propagates_from, of->kind) && std::ranges::any_of(readers(value), takes);
   }
 
+  /// The reason that somebody gave for it, or nullptr: an operation of it reads what comes to the unit.
+  const std::string* request(const Unit& unit) const {
+    for (Op op : unit.ops) {
+      const auto found = requests_.also.find(op.node());
+      const auto operands = op.operands();
+      const auto reads = [&](Value input) { return std::ranges::find(operands, input) != operands.end(); };
+      if (found != requests_.also.end() && std::ranges::any_of(unit.inputs, reads)) return &found->second;
+    }
+    return nullptr;
+  }
+
   void ask(const Unit& unit) {
+    if (const std::string* reason = request(unit)) {
+      for (const Value input : unit.inputs) add(input, fmt::format("{} by {}", *reason, named(unit)));
+    }
     if (is_float(unit) || !lists(rules_.asks, unit.kind)) return;
     for (const Value input : unit.inputs) {
       const Unit* from = maker(input);
@@ -171,7 +187,7 @@ class Inserter {
 
   const Graph& graph_;
   const InsertionRules& rules_;
-  const std::set<const detail::OpNode*>& in_float_;
+  const Requests& requests_;
   std::vector<Unit> units_;
   std::map<const detail::ValueNode*, size_t> maker_;                 ///< by result
   std::map<const detail::ValueNode*, std::vector<size_t>> readers_;  ///< by input
@@ -185,9 +201,13 @@ bool Insertion::has(Value value) const {
   return std::ranges::any_of(features, [&](const Feature& feature) { return feature.value == value; });
 }
 
-Insertion insertion_of(const Graph& graph, const InsertionRules& rules,
-                       const std::set<const detail::OpNode*>& in_float) {
-  return Inserter(graph, rules, in_float).run();
+Insertion insertion_of(const Graph& graph, const InsertionRules& rules, const Requests& requests) {
+  for (const auto& [node, reason] : requests.also) {
+    if (const auto found = requests.in_float.find(node); found != requests.in_float.end())
+      fail("{} '{}': its inputs are to have quantizers ({}), and it is to stay in float ({})", node->info->name,
+           node->name, reason, found->second);
+  }
+  return Inserter(graph, rules, requests).run();
 }
 
 }  // namespace halfstep::quant

@@ -1,6 +1,7 @@
 // Which values of a float network have quantizers on a target that says so by kinds of operators.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,8 +26,13 @@ struct Insertion {
   bool has(Value value) const;
 };
 
-/// The one algorithm; a target is nothing but `rules`. Operations of `in_float` neither ask nor give.
-Insertion insertion_of(const Graph& graph, const InsertionRules& rules,
-                       const std::set<const detail::OpNode*>& in_float);
+/// What somebody asks for of single operations, with the reason.
+struct Requests {
+  std::map<const detail::OpNode*, std::string> in_float;  ///< neither ask nor give
+  std::map<const detail::OpNode*, std::string> also;      ///< ask for quantized features whatever the rules say
+};
+
+/// The one algorithm; a target is nothing but `rules`. Throws where an operation is in both of `requests`.
+Insertion insertion_of(const Graph& graph, const InsertionRules& rules, const Requests& requests);
 
 }  // namespace halfstep::quant

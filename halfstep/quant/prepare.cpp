@@ -7,7 +7,7 @@
 
 #include "halfstep/base/elements.h"
 #include "halfstep/base/objection.h"
-#include "halfstep/ir/float_operators.h"
+#include "halfstep/ir/decisions.h"
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/pad_channels.h"
@@ -39,6 +39,7 @@ class Preparation {
       : model_(model),
         platform_(platform),
         in_float_(options.in_float),
+        also_(options.also),
         weight_bits_(options.weight_bits.value_or(platform.weights.default_bits)),
         feature_bits_(options.feature_bits.value_or(platform.features.default_bits)),
         edge_bits_(options.edge_bits.value_or(platform.edge_bits.value_or(feature_bits_))),
@@ -51,6 +52,11 @@ class Preparation {
     if (platform_.insertion) {
       place_by_rules();
     } else {
+      if (!also_.empty())
+        fail(
+            "also '{}': on {} all that has a form on codes has quantizers, expected a platform with rules of its own "
+            "(insert:)",
+            also_[0], platform_.name);
       plan_ = plan_codes(model_, platform_, in_float_);
       for (Op op : model_.graph.ops()) place(op);
     }
@@ -88,15 +94,16 @@ class Preparation {
 
   /// Where the target says what has a quantizer: there, whether operators then compute on codes or not.
   void place_by_rules() {
-    std::set<const detail::OpNode*> in_float;
-    for (const auto& [node, reason] : asked_to_stay(model_, in_float_)) in_float.insert(node);
-    const Insertion insertion = insertion_of(model_.graph, *platform_.insertion, in_float);
+    const Insertion insertion =
+        insertion_of(model_.graph, *platform_.insertion,
+                     {asked_layers(model_, in_float_, "float"), asked_layers(model_, also_, "also")});
     plan_ = plan_codes(model_, platform_, in_float_, &insertion);
     weighted_ = insertion.weighted;
     for (const Insertion::Feature& feature : insertion.features) {
       QuantizerPlace& place = points_[add_point(feature.value)];
       place.is_unsigned = feature.is_unsigned;
       if (feature.at_edge) place.bits = edge_bits_;
+      reasons_.emplace(feature.value.name(), feature.reason);
     }
     for (Op op : model_.graph.ops()) {
       if (!is_coded(op)) continue;
@@ -275,6 +282,7 @@ class Preparation {
     FloatOperators in_float;
     for (const auto& [node, reason] : plan_.in_float) in_float.emplace(node->name, reason);
     set_float_operators(model_, in_float);
+    set_quantizer_reasons(model_, reasons_);
     for (QuantizerPlace point : points_) {
       point.bits = possible(platform_.features, point.bits);
       if (!point.values.empty()) insert_quantizer(model_, platform_, point);
@@ -291,7 +299,7 @@ class Preparation {
 
   Model& model_;
   const Platform& platform_;
-  std::vector<std::string> in_float_;
+  std::vector<std::string> in_float_, also_;
   int weight_bits_, feature_bits_, edge_bits_, edge_weight_bits_;
   CodePlan plan_;
   std::vector<QuantizerPlace> points_;
@@ -301,6 +309,7 @@ class Preparation {
   std::vector<Op> weighted_;
   std::set<const detail::OpNode*> fused_;
   std::set<const detail::OpNode*> edges_;  ///< where the target's rules decide: at an end of the network
+  QuantizerReasons reasons_;               ///< by value, which of the target's rules put a quantizer there
   std::vector<Objection> objections_;
 };
 

@@ -14,7 +14,9 @@ namespace halfstep::quant {
 struct PrepareOptions {
   std::optional<int> weight_bits, feature_bits;
   std::optional<int> edge_bits;  ///< first and last weighted layer: weights, inputs, and the last one's output
-  std::vector<std::string> in_float = {};  ///< patterns of layers that stay in float
+  std::vector<std::string> in_float = {};  ///< patterns of layers (LayerNames) that stay in float
+  /// Patterns of layers whose features get quantizers though the platform's rules ask for none.
+  std::vector<std::string> also = {};
 };
 
 /// The float `model` with batch norms folded for good and quantizers where the platform has them, by the traits that

@@ -2,16 +2,45 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
+
+#include "halfstep/base/nearest.h"
 #include "halfstep/ir/given_names.h"
+#include "halfstep/ir/ops.h"
 
 namespace halfstep::quant {
+namespace {
+
+const std::string kOperator = "op:";
+
+/// "fc" where the layer's weight is "fc.weight", whatever was made of it; else "".
+std::string module_of(Op layer) {
+  const int port = layer.info().quant.weight;
+  Value weight = port < 0 ? Value() : layer.in(port);
+  if (weight && weight.producer<ops::FakeQuantize>()) weight = weight.producer<ops::FakeQuantize>()->x();
+  const size_t end = weight && weight.is_tensor() ? weight.name().find(".weight") : std::string::npos;
+  return end == std::string::npos ? "" : weight.name().substr(0, end);
+}
+
+}  // namespace
 
 LayerNames::LayerNames(const Model& model) : given_(given_names(model.notes)) {}
 
-bool LayerNames::fits(const std::string& pattern, const std::string& layer) const {
+bool LayerNames::fits(const std::string& pattern, Op layer) const {
   const auto fits_name = [&](const std::string& name) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; };
-  const auto given = given_.find(layer);
-  return fits_name(layer) || (given != given_.end() && fits_name(given->second));
+  if (pattern.starts_with(kOperator)) return fits_name(kOperator + layer.info().name);
+  const auto given = given_.find(layer.name());
+  return fits_name(layer.name()) || (given != given_.end() && fits_name(given->second)) || fits_name(module_of(layer));
+}
+
+std::string known_layers(const std::string& pattern, const std::vector<Op>& layers) {
+  const bool by_operator = pattern.starts_with(kOperator);
+  std::vector<std::string> names;
+  for (Op layer : layers) {
+    const std::string name = by_operator ? kOperator + layer.info().name : layer.name();
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return known_names(pattern, names);
 }
 
 }  // namespace halfstep::quant

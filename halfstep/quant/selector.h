@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "halfstep/ir/model.h"
 
@@ -12,11 +13,15 @@ namespace halfstep::quant {
 class LayerNames {
  public:
   explicit LayerNames(const Model& model);
-  /// Whether `pattern` (`*` and `?` as in file names) fits either name of the layer.
-  bool fits(const std::string& pattern, const std::string& layer) const;
+  /// Whether `pattern` (`*` and `?` as in file names) fits either name of the layer, what its weight's name begins with
+  /// ("fc" of "fc.weight"), or, as "op:PATTERN", its operator.
+  bool fits(const std::string& pattern, Op layer) const;
 
  private:
   std::map<std::string, std::string> given_;
 };
+
+/// How a message ends that says that `pattern` fits none of `layers`.
+std::string known_layers(const std::string& pattern, const std::vector<Op>& layers);
 
 }  // namespace halfstep::quant

@@ -3,7 +3,6 @@
 #include <set>
 #include <vector>
 
-#include "halfstep/base/nearest.h"
 #include "halfstep/base/objection.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
@@ -16,17 +15,20 @@ namespace {
 
 using passes::QuantizedStep;
 
+/// The operation that gives the step its name.
+Op layer_of(const QuantizedStep& step) { return step.main ? step.main : Op(step.quantizer); }
+
 std::string pattern_hint(const std::string& selector, const std::vector<QuantizedStep>& steps) {
-  std::vector<std::string> names;
-  for (const auto& step : steps) names.push_back(step.name());
-  return known_names(selector, names);
+  std::vector<Op> layers;
+  for (const auto& step : steps) layers.push_back(layer_of(step));
+  return known_layers(selector, layers);
 }
 
 std::vector<QuantizedStep> matching(const std::vector<QuantizedStep>& steps, const std::string& selector,
                                     const LayerNames& names) {
   std::vector<QuantizedStep> chosen;
   std::ranges::copy_if(steps, std::back_inserter(chosen),
-                       [&](const auto& step) { return names.fits(selector, step.name()); });
+                       [&](const auto& step) { return names.fits(selector, layer_of(step)); });
   if (chosen.empty()) fail("selector '{}' matches no layer{}", selector, pattern_hint(selector, steps));
   const auto has_codes = [](const auto& step) { return step.weight || step.quantizer; };
   if (std::ranges::none_of(chosen, has_codes))
@@ -50,7 +52,7 @@ class Widths {
       const bool touched = (step.weight && changes(step.weight)) ||
                            std::ranges::any_of(features, [&](const auto& quantizer) { return changes(quantizer); });
       if (!touched) continue;
-      const Op op = step.main ? step.main : step.quantizer;
+      const Op op = layer_of(step);
       std::set<int> widths;
       for (const auto& quantizer : features) widths.insert(bits(quantizer));
       for (const int width : widths) {  // a weight's width is wrong once, however many widths the features have

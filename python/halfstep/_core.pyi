@@ -80,11 +80,11 @@ def platforms() -> list[str]:
     """The names of the platforms that are built in."""
 def inspect(
     network: Network, platform: str, overrides: list[tuple[str, str]], weights: int | None, features: int | None,
-    edges: int | None, in_float: list[str], pad_channels: bool, float_islands: bool,
+    edges: int | None, in_float: list[str], also: list[str], pad_channels: bool, float_islands: bool,
 ) -> tuple[str, str]: ...
 def quantize(
     network: Network, platform: str, overrides: list[tuple[str, str]], data: Dataset, weights: int | None,
-    features: int | None, edges: int | None, bits: list[tuple[str, int | None, int | None]], in_float: list[str],
+    features: int | None, edges: int | None, bits: list[tuple[str, int | None, int | None]], in_float: list[str], also: list[str],
     pad_channels: bool, preprocess: str | None, keep_samples: int, seed: int,
     progress: _Progress | None,
 ) -> tuple[Network, str, str]: ...

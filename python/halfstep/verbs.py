@@ -55,6 +55,7 @@ def inspect(
     edges: int | None = None,
     overrides: Mapping[str, Any] | None = None,
     in_float: str | Sequence[str] = (),
+    also: str | Sequence[str] = (),
     pad_channels: bool = False,
     float_islands: bool = False,
 ) -> Objections:
@@ -65,7 +66,7 @@ def inspect(
     """
     return Objections(
         *_core.inspect(
-            network.core, os.fspath(platform), _fields(overrides), weights, features, edges, _patterns(in_float),
+            network.core, os.fspath(platform), _fields(overrides), weights, features, edges, _patterns(in_float), _patterns(also),
             pad_channels, float_islands,
         )  # fmt: skip
     )
@@ -82,6 +83,7 @@ def quantize(
     overrides: Mapping[str, Any] | None = None,
     bits: Mapping[str, tuple[int | None, int | None]] | None = None,
     in_float: str | Sequence[str] = (),
+    also: str | Sequence[str] = (),
     pad_channels: bool = False,
     preprocess: Preprocess | None = None,
     keep_samples: int = 8,
@@ -94,7 +96,8 @@ def quantize(
     calibrate: samples whose ranges are observed. weights, features: bits, except of the first and last layer, whose
     bits are `edges`; without them the platform's. overrides: other values for fields of the record, by their dotted
     names. bits: for layers that match a pattern, bits of weights and of features. in_float: patterns of layers that
-    stay in float; `convert` then needs float_islands. pad_channels: channels of zeros where convolutions miss the
+    stay in float ("op:add" fits operators); `convert` then needs float_islands. also: patterns of layers whose inputs
+    get quantizers although the platform asks for none there. pad_channels: channels of zeros where convolutions miss the
     multiples that the platform asks for; inputs and outputs stay. keep_samples: how many of the samples travel with
     the network, for `verify`; 0: none.
 
@@ -104,7 +107,7 @@ def quantize(
     samples = dataset(calibrate, network)
     prepared, text, values = _core.quantize(
         network.core, os.fspath(platform), _fields(overrides), samples, weights, features, edges,
-        [(layers, *widths) for layers, widths in (bits or {}).items()], _patterns(in_float), pad_channels,
+        [(layers, *widths) for layers, widths in (bits or {}).items()], _patterns(in_float), _patterns(also), pad_channels,
         _preprocess_text(preprocess), keep_samples, seed, callback(progress),
     )  # fmt: skip
     audit = Audit(text, values)

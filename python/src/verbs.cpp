@@ -85,10 +85,11 @@ Report report_of(const Result& result) {
 
 Report inspect(const Network& network, const std::string& platform, const Overrides& overrides,
                std::optional<int> weights, std::optional<int> features, std::optional<int> edges,
-               const std::vector<std::string>& in_float, bool pad_channels, bool float_islands) {
+               const std::vector<std::string>& in_float, const std::vector<std::string>& also, bool pad_channels,
+               bool float_islands) {
   return report_of(work({nb::none()}, [&](const api::Settings&) {
     return api::inspect_target(*network.model(), {quant::load_platform(platform, overrides),
-                                                  {weights, features, edges, in_float},
+                                                  {weights, features, edges, in_float, also},
                                                   pad_channels,
                                                   {float_islands}});
   }));
@@ -97,10 +98,11 @@ Report inspect(const Network& network, const std::string& platform, const Overri
 nb::tuple quantize(const Network& network, const std::string& platform, const Overrides& overrides,
                    const api::Dataset& data, std::optional<int> weights, std::optional<int> features,
                    std::optional<int> edges, const Bits& bits, const std::vector<std::string>& in_float,
-                   bool pad_channels, const std::optional<std::string>& preprocess, int64_t keep_samples, uint64_t seed,
+                   const std::vector<std::string>& also, bool pad_channels,
+                   const std::optional<std::string>& preprocess, int64_t keep_samples, uint64_t seed,
                    nb::object progress) {
   api::QuantizeOptions options;
-  options.widths = {weights, features, edges, in_float};
+  options.widths = {weights, features, edges, in_float, also};
   options.pad_channels = pad_channels;
   options.preprocess = preprocess_of(preprocess);
   options.stored_samples = keep_samples;
@@ -205,10 +207,12 @@ void define_verbs(nb::module_& module) {
   module.def("write_contact_sheet", &write_contact_sheet, arg("data"), arg("path"));
   module.def("platforms", &quant::platform_names);
   module.def("inspect", &inspect, arg("network"), arg("platform"), arg("overrides"), arg("weights").none(),
-             arg("features").none(), arg("edges").none(), arg("in_float"), arg("pad_channels"), arg("float_islands"));
+             arg("features").none(), arg("edges").none(), arg("in_float"), arg("also"), arg("pad_channels"),
+             arg("float_islands"));
   module.def("quantize", &quantize, arg("network"), arg("platform"), arg("overrides"), arg("data"),
              arg("weights").none(), arg("features").none(), arg("edges").none(), arg("bits"), arg("in_float"),
-             arg("pad_channels"), arg("preprocess").none(), arg("keep_samples"), arg("seed"), arg("progress").none());
+             arg("also"), arg("pad_channels"), arg("preprocess").none(), arg("keep_samples"), arg("seed"),
+             arg("progress").none());
   module.def("change_bits", &change_bits, arg("network"), arg("selector"), arg("weights").none(),
              arg("features").none());
   module.def("train", &train_network, arg("network"), arg("data"), arg("epochs"), arg("batch"),

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "halfstep/compile/evaluate.h"
-#include "halfstep/ir/float_operators.h"
+#include "halfstep/ir/decisions.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
 #include "halfstep/ir/verify.h"

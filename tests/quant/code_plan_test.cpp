@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "halfstep/ir/float_operators.h"
+#include "halfstep/ir/decisions.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "halfstep/arith/accumulator.h"
-#include "halfstep/ir/float_operators.h"
+#include "halfstep/ir/decisions.h"
 #include "halfstep/ir/table_origin.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "tests/quant/networks.h"

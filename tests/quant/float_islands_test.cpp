@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/float_operators.h"
+#include "halfstep/ir/decisions.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
@@ -30,7 +30,7 @@ TEST(FloatIslands, AreOperatorsThatAreThere) {
   ASSERT_EQ(float_islands(model).size(), 1U);
   model.notes["float_operators"] = "[1";
   EXPECT_EQ(test::error_of([&] { float_islands(model); }),
-            "network 'g': note 'float_operators' is no list of operators with reasons");
+            "network 'g': note 'float_operators' is no list of names with reasons");
 }
 
 TEST(FloatIslands, AreCountedAndTheFirstNamed) {

@@ -17,12 +17,14 @@ InsertionRules rules(const std::string& text) {
 }
 
 /// "x r- w:c": values with quantizers, those of unsigned codes with a plus, and operations whose weights have one.
-std::string places(const std::string& body, const std::string& text, const std::vector<std::string>& in_float = {}) {
+std::string places(const std::string& body, const std::string& text, const std::vector<std::string>& in_float = {},
+                   const std::vector<std::string>& also = {}) {
   const Graph graph =
       parse("graph g(x: f32[2, 4, 8, 8]) {\n  param @w: f32[4, 4, 1, 1]\n  param @v: f32[4, 1, 1]\n" + body + "}\n");
-  std::set<const detail::OpNode*> excluded;
-  for (const std::string& name : in_float) excluded.insert(graph.op(name).node());
-  const Insertion found = insertion_of(graph, rules(text), excluded);
+  Requests requests;
+  for (const std::string& name : in_float) requests.in_float.emplace(graph.op(name).node(), "in float");
+  for (const std::string& name : also) requests.also.emplace(graph.op(name).node(), "wanted");
+  const Insertion found = insertion_of(graph, rules(text), requests);
   std::string result;
   for (const auto& feature : found.features) result += feature.value.name() + (feature.is_unsigned ? "+ " : " ");
   for (const Op op : found.weighted) result += "w:" + op.name() + " ";
@@ -76,6 +78,12 @@ TEST(Insertion, SignsComeFromInFront) {
 
 TEST(Insertion, LayersInFloatNeitherAskNorGive) {
   EXPECT_EQ(places(kChain, "{asks: [conv2d], gives: [conv2d], weights: [conv2d]}", {"d"}), "x c w:c ");
+}
+
+TEST(Insertion, LayersMayAskThoughNoRuleDoes) {
+  EXPECT_EQ(places(kChain, "{asks: [conv2d]}", {}, {"p"}), "x r p ");
+  EXPECT_EQ(error_of([] { places(kChain, "{asks: [conv2d]}", {"p"}, {"p"}); }),
+            "max_pool2d 'p': its inputs are to have quantizers (wanted), and it is to stay in float (in float)");
 }
 
 TEST(Insertion, EveryValueSaysWhyItHasAQuantizer) {

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "halfstep/ir/float_operators.h"
+#include "halfstep/ir/decisions.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"

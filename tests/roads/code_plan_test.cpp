@@ -1,7 +1,7 @@
 // What has codes is decided once, and every later step obeys on both roads.
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/float_operators.h"
+#include "halfstep/ir/decisions.h"
 #include "halfstep/ir/parse.h"
 #include "tests/roads/fixture.h"
 

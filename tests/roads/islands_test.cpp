@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/formats/onnx/export.h"
-#include "halfstep/ir/float_operators.h"
+#include "halfstep/ir/decisions.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/train/training_graph.h"
 #include "tests/roads/fixture.h"
@@ -56,7 +56,7 @@ TEST(Islands, AreTheOnlyFloatsOfAnIntegerProgram) {
   EXPECT_EQ(error_of([&] { quant::is_integer(without); }).substr(0, 13), "islands.ir:21");
   without.notes["float_operators"] = "[]";
   EXPECT_EQ(error_of([&] { quant::is_integer(without); }),
-            "network 'islands': note 'float_operators' is no list of operators with reasons");
+            "network 'islands': note 'float_operators' is no list of names with reasons");
 }
 
 class IslandsOn : public testing::TestWithParam<const char*> {};
