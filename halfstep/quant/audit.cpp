@@ -143,7 +143,7 @@ class Auditor {
 
   void add_numbers(const FakeQuantize& quantizer, AuditedQuantizer& row) const {
     const ops::ObserveRange observer = observer_of(quantizer);
-    row.symmetric = observer.zero_points() == "symmetric";
+    row.symmetric = observer.zero_points() == "symmetric" || observer.zero_points() == "centered";
     row.power_of_two = observer.power_of_two();
     row.observer = observer.method();
     row.low = floats_of(model_, observer.low());
