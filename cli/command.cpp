@@ -70,6 +70,10 @@ void add_islands_option(CLI::App& command, quant::ConvertOptions& options) {
                    "keep operators that have no form on codes in float, instead of refusing them");
 }
 
+void add_overrides(CLI::App& command, TargetOptions& target) {
+  command.add_option("--set", target.overrides, "override a field of the platform, as in features.rate=0.1");
+}
+
 void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths) {
   command.add_option("--platform", target.name, "built-in name or path of a platform record")
       ->type_name(fmt::format("{{{}}}|FILE", fmt::join(quant::platform_names(), ",")))
@@ -84,7 +88,7 @@ void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions&
                      "layers whose inputs get quantizers although the platform asks for none there");
   command.add_flag("--pad-channels", target.pad_channels,
                    "channels of zeros where convolutions miss the multiples that the platform asks for");
-  command.add_option("--set", target.overrides, "override a field of the platform, as in features.rate=0.1");
+  add_overrides(command, target);
 }
 
 api::Platform TargetOptions::platform() const {

@@ -88,6 +88,9 @@ struct TargetOptions {
 /// --float-islands.
 void add_islands_option(CLI::App& command, quant::ConvertOptions& options);
 
+/// --set.
+void add_overrides(CLI::App& command, TargetOptions& target);
+
 /// The platform's options, and what is asked of it: widths, layers in float, padding.
 void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths);
 
@@ -103,6 +106,7 @@ void add_export(CLI::App& program, Work& work);
 void add_verify(CLI::App& program, Work& work);
 void add_inspect(CLI::App& program, Work& work);
 void add_op(CLI::App& program, Work& work);
+void add_platform(CLI::App& program, Work& work);
 void add_fuzz(CLI::App& program, Work& work);
 
 }  // namespace halfstep::cli

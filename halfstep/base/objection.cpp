@@ -44,9 +44,12 @@ bool Objection::says_the_same_as(const Objection& other) const {
 
 std::string Objection::reason() const {
   std::string text = what;
-  if (!found.empty()) text += ": found " + found;
-  if (!expected.empty()) text += ", expected " + expected;
-  if (!remedy.empty()) text += "; " + remedy;
+  const auto add = [&](const char* before, const std::string& part) {
+    if (!part.empty()) text += before + part;
+  };
+  add(what.empty() ? "found " : ": found ", found);
+  add(", expected ", expected);
+  add("; ", remedy);
   return text;
 }
 

@@ -28,6 +28,7 @@ struct InsertionRules {
   Ends inputs = Ends::asked, outputs = Ends::asked;
 };
 
-InsertionRules read_insertion(YamlReader reader);
+/// The mapping `insert` of a record. Rules that contradict each other or never decide are objected to.
+InsertionRules read_insertion(const YamlReader& record);
 
 }  // namespace halfstep::quant

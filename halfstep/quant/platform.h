@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "halfstep/base/objection.h"
-#include "halfstep/ir/op_info.h"
 #include "halfstep/passes/pad_channels.h"
 #include "halfstep/quant/insertion_rules.h"
+#include "halfstep/quant/legal_rules.h"
+#include "halfstep/quant/platform_files.h"
 
 namespace halfstep::quant {
 
@@ -20,15 +21,6 @@ namespace halfstep::quant {
 struct BitRule {
   int default_bits = 8;
   std::vector<int64_t> legal;
-};
-
-/// What is legal for a kind of operator beyond the general rule; `op` names one operator, else `trait` a kind. The
-/// first that holds for an operator decides.
-struct LegalRule {
-  std::string op, reason;
-  Trait trait = Trait::none;
-  bool refused = false;                    ///< the target has no such operator at all
-  std::vector<int64_t> features, weights;  ///< empty: as the general rule
 };
 
 struct Platform {
@@ -58,17 +50,14 @@ struct Platform {
   std::vector<LegalRule> legal;
   std::optional<InsertionRules> insertion;  ///< absent: whatever has a form on codes has quantizers
   std::string no_integers;                  ///< why the target has no integer arithmetic; "" where it has
-  std::string text;                         ///< the resolved record
+  std::string text;                         ///< the resolved record: base, overrides and defaults in their places
 
-  /// Why the operator is refused or cannot have these widths, nothing when it can; weight_bits 0 means no weight.
+  /// Why the operation is refused or cannot have these widths, nothing when it can; weight_bits 0 means no weight.
   /// Neither place nor remedy is said.
-  std::vector<Objection> objections(const OpInfo& op, int weight_bits, int feature_bits) const;
+  std::vector<Objection> objections(const Selected& operation, int weight_bits, int feature_bits) const;
   /// Whether `activation` fuses into an operator of that trait.
   bool fuses(std::string_view activation, Trait trait) const;
 };
-
-/// Names of the built-in records.
-std::vector<std::string> platform_names();
 
 /// A built-in name (in any case) or the path of a YAML file; `overrides` are dotted keys with their new value
 /// ("features.rate", "0.1").

@@ -228,9 +228,16 @@ class Preparation {
     if (std::ranges::find(objections_, objection) == objections_.end()) objections_.push_back(std::move(objection));
   }
 
+  Selected selection(Op op) const {
+    Selected one = selected(op);
+    one.is_first = !weighted_.empty() && op == weighted_.front();
+    one.is_last = !weighted_.empty() && op == weighted_.back();
+    return one;
+  }
+
   void check_width(Op op, int weight_bits, Value value) {
     for (const size_t point : points_behind(value)) {
-      for (Objection& one : platform_.objections(op.info(), weight_bits, points_[point].bits)) {
+      for (Objection& one : platform_.objections(selection(op), weight_bits, points_[point].bits)) {
         one.remedy =
             one.expected.empty() ? kFloat : "ask for one of these (--weights, --features, --edges), or " + kFloat;
         object(op, std::move(one));

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 #include <vector>
 
@@ -47,16 +48,22 @@ class Widths {
   /// Every operator that reads or gives codes of a new width, or has a weight of one, takes all of its widths.
   void require_legal(const Platform& platform, const std::vector<QuantizedStep>& steps) const {
     std::vector<Objection> objections;
+    const auto has_weight = [](const QuantizedStep& step) { return static_cast<bool>(step.weight); };
+    const auto first = std::ranges::find_if(steps, has_weight);
+    const auto last = std::ranges::find_if(std::views::reverse(steps), has_weight);
     for (const QuantizedStep& step : steps) {
       const auto features = feature_quantizers(step);
       const bool touched = (step.weight && changes(step.weight)) ||
                            std::ranges::any_of(features, [&](const auto& quantizer) { return changes(quantizer); });
       if (!touched) continue;
       const Op op = layer_of(step);
+      Selected selection = selected(op);
+      selection.is_first = first != steps.end() && &step == &*first;
+      selection.is_last = first != steps.end() && &step == &*last;
       std::set<int> widths;
       for (const auto& quantizer : features) widths.insert(bits(quantizer));
       for (const int width : widths) {  // a weight's width is wrong once, however many widths the features have
-        for (Objection& one : platform.objections(op.info(), step.weight ? bits(step.weight) : 0, width)) {
+        for (Objection& one : platform.objections(selection, step.weight ? bits(step.weight) : 0, width)) {
           one.layer = op.name();
           one.where = op.where();
           if (std::ranges::find(objections, one) == objections.end()) objections.push_back(std::move(one));

@@ -1,10 +1,10 @@
 """Every block of code in a page does what the page says.
 
-The blocks of a page run in order, in one folder and one namespace. `python` is executed; of `sh` the commands of halfstep;
-`cpp` that includes halfstep.h is the body of a program, which is built and run, and other sources are compiled; `yaml` that
-is a record of an operator goes through opgen. A block with a name is a file of that name. `text` after one of them is
-what it prints: each line is found in its output. Blocks of Python that need what is not installed are skipped, with
-those after them.
+The blocks of a page run in order, in one folder and one namespace. `python` is executed; of `sh` the commands of halfstep,
+which end with 0, or as a comment behind one says, `# exit code N`; `cpp` that includes halfstep.h is the body of a program,
+which is built and run, and other sources are compiled; `yaml` that is a record of an operator goes through opgen. A block
+with a name is a file of that name. `text` after one of them is what it prints: each line is found in its output. Blocks of
+Python that need what is not installed are skipped, with those after them.
 """
 
 import contextlib
@@ -32,6 +32,12 @@ def output_of(command, **options):
 def built(command):
     code, output = output_of(command)
     assert code == 0, output
+
+
+def expected_code(line):
+    """What a comment behind a command says: `# exit code 2`."""
+    said = re.search(r"# exit code (\d+)", line)
+    return int(said[1]) if said else 0
 
 
 class Page:
@@ -63,13 +69,13 @@ class Page:
 
     def sh(self, block):
         lines = block.text.replace("\\\n", " ").splitlines()
-        return "".join(self.command(shlex.split(line, comments=True)) for line in lines if line.startswith("halfstep "))
+        return "".join(self.command(shlex.split(line, comments=True), expected_code(line)) for line in lines if line.startswith("halfstep "))
 
-    def command(self, words):
+    def command(self, words, expected):
         """A command may fail for a file that a reader has and this folder has not, and where a fault was put in."""
         code, output = output_of([PROGRAM, *words[1:]])
         lacks = [word for word in words if f"{word}: no such file" in output and not pathlib.Path(word).exists()]
-        assert code == ("--inject" in words) or (code == NO_SUCH_FILE and lacks), f"{shlex.join(words)}\n{output}"
+        assert code == (expected or "--inject" in words) or (code == NO_SUCH_FILE and lacks), f"{shlex.join(words)}\n{output}"
         return output
 
     def cpp(self, block):

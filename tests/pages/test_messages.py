@@ -59,7 +59,7 @@ def folder(tmp_path_factory):
     png(path / "photo.png", 8, 8)
     (path / "void").mkdir()
     texts = {"words.csv": "a,b,c\n1,2,x\n", "ragged.csv": "1,2,3,0\n1,2,0\n", "empty.csv": "", "notes.txt": "hello\n", "empty.onnx": "",
-             "bad.ir": "graph bad(x: f32[?, 4]) {\n  y = relux(x)\n  return y\n}\n", "chip.yaml": "doc: a chip\nfeatures:\n  rat: 2\n"}  # fmt: skip
+             "bad.ir": "graph bad(x: f32[?, 4]) {\n  y = relux(x)\n  return y\n}\n", "chip.yaml": "doc: a chip\nfeatures:\n  rat: 2\n", "tab.yaml": "weights:\n\tbits: 8\n", "empty.yaml": "", "loop.yaml": "base: loop.yaml\n"}  # fmt: skip
     for name, text in texts.items():
         (path / name).write_text(text)
     (path / "module.pt").write_bytes(b"PK\x03\x04" + bytes(26) + b"m/data.pkl\x80\x02}q")

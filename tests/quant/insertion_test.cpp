@@ -13,7 +13,7 @@ namespace {
 using test::error_of;
 
 InsertionRules rules(const std::string& text) {
-  return read_insertion(YamlReader(parse_yaml(text, "p.yaml"), "p.yaml", "insert"));
+  return *parse_platform("base: signed_pow2_int8\nplatform: mine\ninsert: " + text, "p.yaml").insertion;
 }
 
 /// "x r- w:c": values with quantizers, those of unsigned codes with a plus, and operations whose weights have one.
@@ -96,17 +96,59 @@ TEST(Insertion, EveryValueSaysWhyItHasAQuantizer) {
                                                "result of conv2d 'c', behind relu 'r'", "result of conv2d 'd'"}));
 }
 
-TEST(Insertion, MistakesOfARecordAreNamed) {
-  EXPECT_EQ(error_of([] { rules("{fuses: [relu]}"); }),
-            "p.yaml:1: insert.asks: found neither asks nor gives, expected operators that want quantizers");
-  EXPECT_EQ(error_of([] { rules("{asks: [conv3]}"); }),
-            "p.yaml:1: insert.asks: found 'conv3', expected an operator, did you mean 'conv'?");
-  EXPECT_EQ(error_of([] { rules("{asks: [add], weights: [add]}"); }),
-            "p.yaml:1: insert.weights: found add, expected operators that store weights");
-  EXPECT_EQ(error_of([] { rules("{asks: [add], inputs: sometimes}"); }),
-            "p.yaml:1: insert.inputs: found 'sometimes', expected asked, always, never");
-  EXPECT_EQ(error_of([] { rules("{asks: [add], merge: []}"); }),
-            "p.yaml:1: insert.merge: unknown key, did you mean 'merges'?");
+struct Mistake {
+  const char *name, *insert, *message;
+};
+
+class InsertionMistakes : public testing::TestWithParam<Mistake> {};
+
+TEST_P(InsertionMistakes, AreNamed) {
+  const auto& [name, insert, message] = GetParam();
+  EXPECT_EQ(error_of([&, text = std::string(insert)] { rules(text); }), std::string("p.yaml:3: insert") + message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfRecords, InsertionMistakes,
+    testing::Values(
+        Mistake{"nobody_wants_any", "{fuses: [relu]}",
+                ": found neither asks nor gives, expected operators that want quantizers"},
+        Mistake{"an_unknown_kind", "{asks: [conv3]}",
+                ".asks: found 'conv3', expected kinds of operators, did you mean 'conv'?"},
+        Mistake{"weights_of_what_has_none", "{asks: [add], weights: [add]}",
+                ".weights: found 'add', expected operators that store weights"},
+        Mistake{"unknown_ends", "{asks: [add], inputs: sometimes}",
+                ".inputs: found 'sometimes', expected asked, always, never"},
+        Mistake{"an_unknown_key", "{asks: [add], merge: []}", ".merge: unknown key, did you mean 'merges'?"},
+        Mistake{"no_activation", "{asks: [add], fuses: [hard_swish]}",
+                ".fuses: found 'hard_swish', expected activations that a layer can take in"},
+        Mistake{"a_merge_of_an_unknown_kind", "{asks: [add], merges: [{of: mull, into: add}]}",
+                ".merges[0].of: found 'mull', expected a kind of operator, did you mean 'mul'?"},
+        Mistake{"half_a_merge", "{asks: [add], merges: [{of: mul}]}", ".merges[0].into: is missing"},
+        Mistake{
+            "an_idle_merge", "{asks: [conv2d], merges: [{of: mul, into: add}]}",
+            ".merges[0]: has no effect, expected add among asks, or mul among gives; leave it out of insert.merges"},
+        Mistake{"half_a_propagation", "{asks: [conv2d], propagates: {through: [flatten], to: []}}",
+                ".propagates: has no effect, expected operators in both of its lists, or in none"},
+        Mistake{"gives_and_skips", "{asks: [add], gives: [add, relu], skips: [relu]}",
+                ".skips: found 'relu', which gives names too, expected one of both"},
+        Mistake{"passes_and_skips", "{asks: [add], gives: [add], passes: [relu], skips: [relu]}",
+                ".skips: found 'relu', which passes names too, expected one of both"},
+        Mistake{"outputs_that_are_given", "{gives: [add], outputs: never}",
+                ".outputs: found never, while gives names operators, expected one of both"},
+        Mistake{"idle_passes", "{asks: [add], passes: [relu]}",
+                ".passes: has no effect, expected gives, whose quantizers it moves"},
+        Mistake{"idle_skips", "{gives: [add], skips: [relu]}",
+                ".skips: has no effect, expected asks, of which it makes exceptions"},
+        Mistake{"idle_signs", "{asks: [add], sign_of_inputs: [add]}",
+                ".sign_of_inputs: has no effect, expected unsigned_behind, whose codes they may have"}),
+    [](const auto& mistake) { return mistake.param.name; });
+
+TEST(Insertion, UnsignedCodesAreAnExceptionOfSignedOnes) {
+  EXPECT_EQ(error_of([] {
+              parse_platform("base: generic_int8\nplatform: mine\ninsert: {asks: [add], unsigned_behind: [relu]}",
+                             "p.yaml");
+            }),
+            "p.yaml:3: insert.unsigned_behind: has no effect, expected signed codes of features");
 }
 
 }  // namespace

@@ -89,10 +89,12 @@ TEST(Platform, FormsThatKeepScalesHaveNoLeakyRelu) {
 TEST(Platform, ScalesAreSharedAndKeptWhereThatIsPossible) {
   const std::string file = "platforms/generic_int8.yaml:1: ";
   EXPECT_EQ(error_of_override("generic_int8", "share_scales", "[concatt]"),
-            file + "share_scales: found 'concatt', expected an operator, did you mean 'concat'?");
+            file +
+                "share_scales: found 'concatt', expected operators that several values of codes go into, did you mean "
+                "'concat'?");
   for (const std::string op : {"softmax", "relu", "conv2d", "flatten"}) {
     EXPECT_EQ(error_of_override("generic_int8", "share_scales", "[" + op + "]"),
-              file + "share_scales: found " + op + ", expected operators that several values of codes go into");
+              file + "share_scales: found '" + op + "', expected operators that several values of codes go into");
   }
   EXPECT_EQ(load_platform("generic_int8", {{"share_scales", "[concat, add, mul]"}}).share_scales.size(), 3U);
 
@@ -104,15 +106,72 @@ TEST(Platform, ScalesAreSharedAndKeptWhereThatIsPossible) {
                                                       {"max_pool2d", ", did you mean 'avg_pool2d'?"}};
   for (const auto& [op, hint] : refused)
     EXPECT_EQ(error_of_override("pytorch_fbgemm", "keep_scales", "[" + op + "]"),
-              fbgemm + "keep_scales: found " + op + expected + hint);
+              fbgemm + "keep_scales: found '" + op + "'" + expected + hint);
   EXPECT_EQ(load_platform("pytorch_fbgemm", {{"keep_scales", "[add, conv2d, sigmoid]"}}).keep_scales.size(), 3U);
+}
+
+/// One reading says everything, in the order of lines, and nothing that only follows from another mistake.
+TEST(Platform, SaysAllMistakesAtOnce) {
+  std::string text = record("generic_int8");
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"granularity: channel", "granularty: channel"},
+           {"zero_points: affine", "zero_points: symmetric"},
+           {"below: 8", "below: many"},
+           {"edges: {bits: 8}", "edges: {bits: 8}\nedges: {bits: 4}"},
+           {"form: fixed_point, multiplier_bits: 31", "form: float32, multiplier_bits: 15"},
+           {"share_scales: [concat]", "share_scales: [conv2d, concat, concat]"},
+           {"weighted: [relu, relu6, leaky_relu]", "weighted: [hard_swish]"},
+           {"legal: []", "legal: [{op: add, weights: [8], reason: why}]"}})
+    text = replaced(text, from, to);
+  std::vector<std::string> said;
+  try {
+    parse_platform(text, "p");
+  } catch (const Refusal& refusal) {
+    for (const Objection& one : refusal.objections()) said.push_back(one.where + ": " + one.reason());
+    EXPECT_EQ(refusal.kind(), ErrorKind::bad_input);
+  }
+  EXPECT_EQ(
+      said,
+      (std::vector<std::string>{
+          "p:7: weights.granularty: unknown key, did you mean 'granularity'?",
+          "p:13: features.zero_points: symmetric needs signed codes; a negative value has no unsigned one",
+          "p:16: low_bits.below: found 'many', expected a whole number",
+          "p:18: edges: the key is given twice, before in line 17",
+          "p:20: requantize.multiplier_bits: float32 has no such multiplier: found 15, expected 31, which then says "
+          "nothing",
+          "p:22: share_scales: found concat twice",
+          "p:22: share_scales: found 'conv2d', expected operators that several values of codes go into",
+          "p:23: activations.weighted: found 'hard_swish', expected activations that such operators take in with the "
+          "float32 form of requantization: relu, relu6",
+          "p:25: legal[0].weights: found operators without weights, expected features alone"}));
+}
+
+/// What is wrong with a form is no reason to object to what depends on it.
+TEST(Platform, SaysNothingThatFollowsFromAnotherMistake) {
+  EXPECT_EQ(error_with("form: fixed_point, multiplier_bits: 31, rounding: half_up",
+                       "form: powers, multiplier_bits: 15, rounding: doubled"),
+            "p.yaml:19: requantize.form: found 'powers', expected fixed_point, power_of_two, float32, fbgemm, x86");
+  EXPECT_EQ(error_with("codes: unsigned\n  zero_points: affine", "codes: sgned\n  zero_points: symmetric"),
+            "p.yaml:12: features.codes: found 'sgned', expected unsigned, signed, did you mean 'signed'?");
+  EXPECT_EQ(error_with("legal: []", "legal: [{op: add, featurs: [8], reason: why}]"),
+            "p.yaml:24: legal[0].featurs: unknown key, did you mean 'features'?");
+  EXPECT_EQ(error_with("legal_bits: [2, 3, 4, 5, 6, 7, 8]\n  granularity", "legal_bits: [2, 9]\n  granularity"),
+            "p.yaml:6: weights.legal_bits: found 9, expected 2 to 8");
+}
+
+/// A record may leave out what has a default; an override may give it.
+TEST(Platform, OptionalKeysCanBeOverridden) {
+  const Platform platform =
+      load_platform("magik_t40", {{"requantize.rounding", "half_even"}, {"keep_scales", "[avg_pool2d]"}});
+  EXPECT_EQ(platform.shift_rounding, "half_even");
+  EXPECT_EQ(platform.keep_scales, std::vector<std::string>{"avg_pool2d"});
 }
 
 TEST(Platform, ALegalRuleIsForAnOperatorOrAKind) {
   EXPECT_EQ(error_with("legal: []", "legal:\n  - {features: [8], reason: why}"),
-            "p.yaml:25: legal[0].reason: expected either op or trait");
-  EXPECT_EQ(error_with("legal: []", "legal:\n  - {op: add, trait: accumulates, reason: why}"),
-            "p.yaml:25: legal[0].op: expected either op or trait");
+            "p.yaml:25: legal[0]: found neither op nor trait, expected one");
+  EXPECT_EQ(error_with("legal: []", "legal:\n  - {op: add, trait: accumulates, features: [8], reason: why}"),
+            "p.yaml:25: legal[0]: found both op and trait, expected one");
 }
 
 struct Mistake {
@@ -129,19 +188,19 @@ INSTANTIATE_TEST_SUITE_P(
     Values, PlatformMistakes,
     testing::Values(
         Mistake{"a_width_below_two", "legal_bits: [2, 3", "legal_bits: [1, 3",
-                "p.yaml:6: weights.legal_bits: found 1, expected 2 to 16"},
+                "p.yaml:6: weights.legal_bits: found 1, expected 2 to 8"},
         Mistake{"a_width_above_sixteen", "legal_bits: [2, 3", "legal_bits: [17, 3",
-                "p.yaml:6: weights.legal_bits: found 17, expected 2 to 16"},
+                "p.yaml:6: weights.legal_bits: found 17, expected 2 to 8"},
         Mistake{"wide_weights", "legal_bits: [2, 3", "legal_bits: [9, 3",
-                "p.yaml:6: weights.legal_bits: found more than 8 bits, expected 2 to 8 for weights"},
+                "p.yaml:6: weights.legal_bits: found 9, expected 2 to 8"},
         Mistake{"a_default_that_is_not_legal", "legal_bits: [2, 3, 4, 5, 6, 7, 8]", "legal_bits: [2, 3]",
-                "p.yaml:5: weights.bits: 8 is not legal here; expected one of 2, 3"},
+                "p.yaml:5: weights.bits: found 8, expected one of legal_bits: 2, 3"},
         Mistake{"no_legal_width", "legal_bits: [2, 3, 4, 5, 6, 7, 8]", "legal_bits: []",
                 "p.yaml:6: weights.legal_bits: found no width, expected at least one"},
         Mistake{"widths_that_are_no_list", "legal_bits: [2, 3, 4, 5, 6, 7, 8]", "legal_bits: 8",
                 "p.yaml:6: weights.legal_bits: found '8', expected a list of whole numbers"},
         Mistake{"widths_that_are_no_numbers", "legal_bits: [2, 3", "legal_bits: [two, 3",
-                "p.yaml:6: weights.legal_bits: found a list, expected a list of whole numbers"},
+                "p.yaml:6: weights.legal_bits: found 'two', expected a list of whole numbers"},
         Mistake{"a_granularity", "granularity: channel", "granularity: chanel",
                 "p.yaml:7: weights.granularity: found 'chanel', expected channel, tensor, did you mean 'channel'?"},
         Mistake{"a_misspelled_key", "granularity:", "granularty:",
@@ -186,15 +245,17 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"a_mapping_in_place_of_text", "power_of_two: false", "power_of_two: {a: 1}",
                 "p.yaml:18: power_of_two: found a mapping, expected true or false"},
         Mistake{"rules_that_are_no_list", "legal: []", "legal: {op: add}",
-                "p.yaml:24: legal: found no list, expected a list of mappings"},
+                "p.yaml:24: legal: found a mapping, expected a list of mappings"},
         Mistake{"a_rule_that_is_no_mapping", "legal: []", "legal: [add]",
                 "p.yaml:24: legal[0]: found no mapping, expected keys and values"},
-        Mistake{"a_rule_for_an_unknown_operator", "legal: []", "legal: [{op: conv2, reason: why}]",
-                "p.yaml:24: legal[0].op: found 'conv2', expected an operator, did you mean 'conv'?"},
+        Mistake{
+            "a_rule_for_an_unknown_operator", "legal: []", "legal: [{op: conv2, reason: why}]",
+            "p.yaml:24: legal[0].op: found 'conv2', expected an operator that can have codes, did you mean 'conv2d'?"},
         Mistake{"a_rule_for_an_unknown_kind", "legal: []", "legal: [{trait: heavy, reason: why}]",
                 "p.yaml:24: legal[0].trait: found 'heavy', expected weighted, accumulates, pointwise, preserves_range, "
                 "same_scale"},
-        Mistake{"a_rule_without_a_reason", "legal: []", "legal: [{op: add}]", "p.yaml:24: legal[0].reason: is missing"},
+        Mistake{"a_rule_without_a_reason", "legal: []", "legal: [{op: add, features: [8]}]",
+                "p.yaml:24: legal[0].reason: is missing"},
         Mistake{"a_rule_with_features_in_words", "legal: []", "legal: [{op: add, features: all, reason: why}]",
                 "p.yaml:24: legal[0].features: found 'all', expected a list of whole numbers"},
         Mistake{"a_rule_that_may_refuse", "legal: []", "legal: [{op: add, refused: perhaps, reason: why}]",
@@ -269,29 +330,80 @@ TEST(Platform, RecordsHaveBases) {
   EXPECT_TRUE(chip.share_scales.empty());
   EXPECT_EQ(chip.text.find("base"), std::string::npos) << "the record of a Model needs no other";
   EXPECT_EQ(parse_platform(chip.text, "again").text, chip.text);
-  EXPECT_EQ(error_of([&] { parse_platform("base: generic_int9\nplatform: chip\n", "p.yaml"); }),
-            "p.yaml:1: base: platform 'generic_int9' is not known, did you mean 'generic_int8'?");
-  EXPECT_EQ(error_of([&] { parse_platform("base: [a]\n", "p.yaml"); }),
-            "p.yaml:1: base: found no name, expected that of a platform");
+  EXPECT_EQ(
+      error_of([&] { parse_platform("base: generic_int9\nplatform: chip\n", "p.yaml"); }),
+      "p.yaml:1: base: platform 'generic_int9' is not known, did you mean 'generic_int8'?; expected a file or one of " +
+          fmt::format("{}", fmt::join(platform_names(), ", ")));
+  EXPECT_EQ(error_of([&] { parse_platform("base: [a]\n", "p.yaml"); }), "p.yaml:1: base: found a list, expected text");
+}
+
+/// A base is built in or a file, seen from the record; what is wrong with it is said with what is wrong here.
+TEST(Platform, BasesMayBeFiles) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "chips");
+  const auto write = [&](const char* name, const std::string& text) { std::ofstream(folder / name) << text; };
+  const auto load = [&](const char* name) { return load_platform((folder / name).string()); };
+  write("first.yaml", "base: Generic_INT8\nplatform: first\nfeatures: {bits: 4}\n");
+  write("chips/second.yaml", "base: ../first.yaml\nplatform: second\nweights: {bits: 4}\n");
+  EXPECT_EQ(load("chips/second.yaml").features.default_bits, 4);
+  EXPECT_EQ(load("chips/second.yaml").weights.default_bits, 4);
+  const std::string at = (folder / "").string();
+  write("first.yaml", "base: chips/second.yaml\nplatform: first\n");
+  EXPECT_EQ(error_of([&] { load("first.yaml"); }), at +
+                                                       "chips/second.yaml:1: base: the record builds on itself: " + at +
+                                                       "first.yaml, " + at + "chips/second.yaml, " + at + "first.yaml");
+  write("first.yaml", "base: generic_int8\nplatform: first\nfeatures: {bist: 4}\n");
+  write("chips/second.yaml", "base: ../first.yaml\nplatform: second\nweigths: {}\n");
+  const std::string both = error_of([&] { load("chips/second.yaml"); });
+  EXPECT_NE(both.find(at + "first.yaml:3: features.bist: unknown key, did you mean 'bits'?"), std::string::npos)
+      << both;
+  EXPECT_NE(both.find(at + "chips/second.yaml:3: weigths: unknown key, did you mean 'weights'?"), std::string::npos);
+  EXPECT_EQ(both.find("is missing"), std::string::npos) << both;
+}
+
+/// What a base says may be wrong with what is said here: at the line of the mapping that it is in.
+TEST(Platform, MistakesMayLieBetweenARecordAndItsBase) {
+  EXPECT_EQ(error_of([] { parse_platform("base: tensorrt\nplatform: chip\nfeatures: {codes: unsigned}\n", "p.yaml"); }),
+            "p.yaml:3: features.zero_points (of the base): symmetric needs signed codes; a negative value has no "
+            "unsigned one");
+  EXPECT_EQ(error_of([] { parse_platform("base: tensorrt\nplatform: chip\ninsert: {asks: [conv2d]}\n", "p.yaml"); }),
+            "p.yaml:3: insert.merges[0] (of the base): has no effect, expected add among asks, or mul among gives; "
+            "leave it out of insert.merges");
+}
+
+TEST(Platform, LayersInFloatNeedRulesOfInsertion) {
+  for (const auto& [key, value] : {std::pair("weights.zero_points", "affine"), {"no_integers", "nobody knows"}}) {
+    const std::string error = error_of([&] { load_platform("generic_int8", {{key, value}}); });
+    EXPECT_NE(error.find(std::string(key) + ": leaves no layer to quantize, expected insert, which says where "
+                                            "quantizers are"),
+              std::string::npos)
+        << error;
+    EXPECT_NO_THROW(load_platform("generic_int8", {{key, value}, {"insert.asks", "[conv2d]"}}));
+  }
+}
+
+TEST(Platform, OverridesReachSectionsThatARecordLacks) {
+  EXPECT_EQ(load_platform("generic_int8", {{"insert.asks", "[conv2d]"}}).insertion->asks,
+            std::vector<std::string>{"conv2d"});
 }
 
 TEST(Platform, WhatIsNoRecordIsRefused) {
-  for (const char* text : {"", "platform", "[1, 2]"})
-    EXPECT_EQ(error_of([&] { parse_platform(text, "p.yaml"); }),
-              "p.yaml:1: record: found no mapping, expected keys and values");
+  for (const auto& [text, found] : std::map<std::string, std::string>{
+           {"", "nothing"}, {"# a chip\n", "nothing"}, {"platform", "no mapping"}, {"[1, 2]", "no mapping"}})
+    EXPECT_EQ(
+        error_of([&] { parse_platform(text, "p.yaml"); }),
+        "p.yaml:1: record: found " + found + ", expected keys and values; begin with: halfstep platform new NAME");
 }
-
-const OpInfo& op(const char* name) { return *find_operator(name); }
 
 TEST(Platform, ObjectsToWidthsByTheFirstRuleThatHolds) {
   const Platform platform = load_platform(
       "generic_int8", {{"legal",
-                        "[{op: conv2d, features: [4, 8], weights: [8], reason: so it is built}, {op: softmax, refused: "
+                        "[{op: conv2d, features: [4, 8], weights: [8], reason: so it is built}, {op: sigmoid, refused: "
                         "true, reason: no table is long enough}, {trait: weighted, weights: [2], reason: tiny}]"}});
   using Objections = std::vector<std::string>;
   const auto objections = [&](const char* name, int weight_bits, int feature_bits) {
     Objections reasons;
-    for (const Objection& one : platform.objections(op(name), weight_bits, feature_bits)) {
+    for (const Objection& one : platform.objections({.op = find_operator(name)}, weight_bits, feature_bits)) {
       EXPECT_EQ(one.where + one.remedy, "");
       reasons.push_back(one.reason());
     }
@@ -308,7 +420,7 @@ TEST(Platform, ObjectsToWidthsByTheFirstRuleThatHolds) {
   EXPECT_EQ(objections("linear", 8, 8), Objections({"weights on generic_int8: found 8 bits, expected 2 (tiny)"}));
   EXPECT_EQ(objections("linear", 2, 5), Objections());
   EXPECT_EQ(objections("add", 0, 5), Objections());
-  EXPECT_EQ(objections("softmax", 0, 8), Objections({"generic_int8 has no softmax: no table is long enough"}));
+  EXPECT_EQ(objections("sigmoid", 0, 8), Objections({"generic_int8 has no sigmoid: no table is long enough"}));
 }
 
 TEST(Platform, FusesWhatItLists) {

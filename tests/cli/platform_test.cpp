@@ -1,0 +1,184 @@
+// Records of platforms through the program: one is written, checked, shown and compared, and it drives a quantization.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/cli/program.h"
+
+namespace halfstep {
+namespace {
+
+using test::Workspace;
+
+constexpr int kDifference = 1, kBadInput = 2, kUnsupported = 3;
+
+/// The file with a part of its text replaced.
+void replace(const Workspace& workspace, const std::string& file, const std::string& from, const std::string& to) {
+  std::string text = test::read_text(workspace / file);
+  const size_t at = text.find(from);
+  ASSERT_NE(at, std::string::npos) << from << " in " << text;
+  test::write_text(workspace / file, text.replace(at, from.size(), to));
+}
+
+TEST(PlatformCommand, new_records_do_what_they_come_from) {
+  Workspace workspace;
+  const auto list = workspace.expect(0, {"platform", "list", "--json"}).json()["platforms"];
+  EXPECT_GE(list.size(), 7U);
+  for (const auto& platform : list) {
+    const std::string name = platform["name"], mine = "my_" + name;
+    EXPECT_NE(platform["doc"], "");
+    workspace.expect(0, {"platform", "new", mine, "--from", name});
+    EXPECT_EQ(workspace.expect(0, {"platform", "check", mine + ".yaml"}).out, mine + ".yaml: no mistakes\n");
+    EXPECT_EQ(workspace.expect(0, {"platform", "diff", name, mine + ".yaml"}).out,
+              name + " and " + mine + ".yaml do the same\n");
+    EXPECT_NE(workspace.expect(0, {"platform", "list"}).out.find(name), std::string::npos);
+  }
+}
+
+TEST(PlatformCommand, new_replaces_nothing_unasked) {
+  Workspace workspace;
+  workspace.expect(0, {"platform", "new", "mychip"});
+  const std::string before = test::read_text(workspace / "mychip.yaml");
+  EXPECT_NE(before.find("\nplatform: mychip\n"), std::string::npos) << before;
+  for (const std::string name : {"mychip", "mychip.yaml"})
+    EXPECT_NE(workspace.expect(kBadInput, {"platform", "new", name, "--from", "magik_t40"})
+                  .err.find("mychip.yaml: is there already; replace it (--overwrite)"),
+              std::string::npos);
+  EXPECT_EQ(test::read_text(workspace / "mychip.yaml"), before);
+  workspace.expect(0,
+                   {"platform", "new", "mychip", "--from", "magik_t40", "--overwrite", "--set", "features.rate=0.5"});
+  const auto shown = workspace.expect(0, {"platform", "show", "mychip.yaml", "--json"}).json()["platform"];
+  EXPECT_EQ(shown["channels"]["multiple"], 32);
+  EXPECT_EQ(shown["features"]["rate"], 0.5);
+  workspace.expect(0, {"platform", "new", "second", "--from", "mychip.yaml"});
+  workspace.expect(0, {"platform", "diff", "mychip.yaml", "second.yaml"});
+}
+
+TEST(PlatformCommand, new_takes_names_that_can_be_meant) {
+  Workspace workspace;
+  const auto error = [&](const std::string& name) {
+    return workspace.expect(kBadInput, {"platform", "new", name}).err;
+  };
+  for (const char* name : {"magik_t40", "Magik_T40"})
+    EXPECT_NE(error(name).find("is built in, so that this name would mean that one"), std::string::npos);
+  EXPECT_NE(error("my chip").find("platform 'my chip': expected a name of letters"), std::string::npos);
+  EXPECT_NE(error("nowhere/chip").find("nowhere/chip.yaml: cannot be written"), std::string::npos);
+  EXPECT_TRUE(test::listing(workspace.path()).empty());
+}
+
+TEST(PlatformCommand, check_says_every_mistake_on_its_line) {
+  Workspace workspace;
+  workspace.expect(0, {"platform", "new", "mychip"});
+  replace(workspace, "mychip.yaml", "share_scales: [concat]", "share_scales: [conv2d]");
+  replace(workspace, "mychip.yaml", "  weighted: [relu, relu6, leaky_relu]", "  weighted: [hard_swish]");
+  replace(workspace, "mychip.yaml", "granularity:", "granularty:");
+  replace(workspace, "mychip.yaml", "power_of_two: false", "power_of_two: false\npower_of_two: true");
+  const auto found = workspace.expect(kBadInput, {"platform", "check", "mychip.yaml", "--json"}).json();
+  EXPECT_FALSE(found["holds"]);
+  const std::string text = test::read_text(workspace / "mychip.yaml");
+  std::vector<std::string> where;
+  for (const std::string key : {"granularty: ", "power_of_two: true", "share_scales: ", "weighted: [hard"}) {
+    const auto at = text.begin() + static_cast<ptrdiff_t>(text.find(key));
+    where.push_back("mychip.yaml:" + std::to_string(1 + std::count(text.begin(), at, '\n')));
+  }
+  where[0] += ": weights.granularty";
+  where[1] += ": power_of_two";
+  where[2] += ": share_scales";
+  where[3] += ": activations.weighted";
+  std::vector<std::string> said;
+  for (const auto& one : found["objections"]) said.push_back(one["where"]);
+  EXPECT_EQ(said, where);
+  EXPECT_EQ(found["objections"][2]["found"], "'conv2d'");
+  const std::string lines = workspace.expect(kBadInput, {"platform", "check", "mychip.yaml"}).out;
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 4) << lines;
+  EXPECT_NE(lines.find(where[0] + ": unknown key, did you mean 'granularity'?\n"), std::string::npos) << lines;
+  const std::string refused = workspace.expect(kBadInput, {"quantize", "none", "--platform", "mychip.yaml"}).err;
+  EXPECT_EQ(refused.find("no mistakes"), std::string::npos);
+}
+
+TEST(PlatformCommand, check_names_what_is_no_record) {
+  Workspace workspace;
+  const auto found = [&](const std::string& text) {
+    test::write_text(workspace / "chip.yaml", text);
+    return workspace.expect(kBadInput, {"platform", "check", "chip.yaml"}).out;
+  };
+  EXPECT_EQ(found(""),
+            "chip.yaml:1: record: found nothing, expected keys and values; begin with: halfstep platform new "
+            "NAME\n");
+  EXPECT_EQ(found("weights:\n\tbits: 8\n"), "chip.yaml:2: found a tab in front of the text, expected spaces\n");
+  EXPECT_EQ(found("weights: [8\n"),
+            "chip.yaml:2: column 1: found what is no YAML, expected keys, values and brackets that end\n");
+  EXPECT_NE(workspace.expect(kBadInput, {"platform", "check", "none.yaml"}).err.find("none.yaml: cannot be read"),
+            std::string::npos);
+}
+
+TEST(PlatformCommand, diff_shows_both_sides) {
+  Workspace workspace;
+  workspace.expect(0, {"platform", "new", "mychip", "--set", "features.rate=0.5"});
+  const auto outcome = workspace.expect(kDifference, {"platform", "diff", "generic_int8", "mychip.yaml"});
+  EXPECT_EQ(outcome.out, "key            generic_int8  mychip.yaml\nfeatures.rate          0.05          0.5\n");
+  const auto json = workspace.expect(kDifference, {"platform", "diff", "generic_int8", "mychip.yaml", "--json"}).json();
+  EXPECT_EQ(json["differences"].size(), 1U);
+  EXPECT_EQ(json["differences"][0]["second"], "0.5");
+}
+
+TEST(PlatformCommand, show_resolves_and_reads_back) {
+  Workspace workspace;
+  const auto shown = workspace.expect(0, {"platform", "show", "magik_t40", "--set", "features.rate=0.5"}).out;
+  test::write_text(workspace / "shown.yaml", shown);
+  EXPECT_EQ(workspace.expect(0, {"platform", "show", "shown.yaml"}).out, shown);
+  EXPECT_NE(shown.find("  codes: unsigned\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("  rate: 0.5\n"), std::string::npos) << shown;
+}
+
+TEST(PlatformCommand, wrong_use_is_named) {
+  Workspace workspace;
+  const auto error = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "platform");
+    return workspace.expect(kBadInput, words).err;
+  };
+  EXPECT_NE(error({"chck"}).find("found 'chck', expected check, diff, keys, list, new, show, did you mean 'check'?"),
+            std::string::npos);
+  EXPECT_NE(error({"diff", "magik_t40"}).find("platform diff: found 1 arguments, expected PLATFORM PLATFORM"),
+            std::string::npos);
+  EXPECT_NE(error({"list", "all"}).find("platform list: found 1 arguments, expected none"), std::string::npos);
+  EXPECT_NE(error({"show", "magik_t41"}).find("did you mean 'magik_t40'?"), std::string::npos);
+}
+
+/// A chip's own rules reach inspect: what it lacks is said with its reason, and where.
+TEST(PlatformCommand, rules_of_a_record_reach_the_verbs) {
+  Workspace workspace;
+  test::write_text(workspace / "net.ir", R"(graph net(x: f32[?, 1, 8, 8]) {
+  param @a: f32[16, 1, 3, 3]
+  param @d: f32[16, 1, 3, 3]
+  param @h: f32[10, 16]
+  first = conv2d(x, w=@a) {pad: [1, 1, 1, 1]}
+  gate = sigmoid(first)
+  deep = conv2d(gate, w=@d) {pad: [1, 1, 1, 1], groups: 16}
+  mean = global_avg_pool(deep)
+  flat = flatten(mean)
+  head = linear(flat, w=@h)
+  return head
+}
+)");
+  workspace.expect(0, {"platform", "new", "mychip", "--from", "signed_pow2_int8"});
+  replace(workspace, "mychip.yaml", "legal: []",
+          "legal:\n  - {op: conv2d, where: depthwise, weights: [8], reason: the depthwise unit has 8-bit weights}\n"
+          "  - {op: sigmoid, refused: true, reason: the chip has no tables}");
+  const auto inspect = [&](const std::string& bits) {
+    return workspace.expect(kUnsupported, {"inspect", "net.ir", "--platform", "mychip.yaml", "--weights", bits}).out;
+  };
+  const std::string at_four = inspect("4"), at_eight = inspect("8");
+  const std::string depthwise =
+      "weights on mychip: found 4 bits, expected 8 (the depthwise unit has 8-bit weights)\n    at: net.ir:7: node "
+      "'deep'\n";
+  EXPECT_NE(at_four.find(depthwise), std::string::npos) << at_four;
+  EXPECT_EQ(at_eight.find("weights on mychip"), std::string::npos) << at_eight;
+  for (const std::string& text : {at_four, at_eight})
+    EXPECT_NE(text.find("mychip has no sigmoid: the chip has no tables\n    at: net.ir:6: node 'gate'\n"),
+              std::string::npos)
+        << text;
+}
+
+}  // namespace
+}  // namespace halfstep
