@@ -74,12 +74,10 @@ void add_overrides(CLI::App& command, TargetOptions& target) {
   command.add_option("--set", target.overrides, "override a field of the platform, as in features.rate=0.1");
 }
 
-void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths) {
+void add_platform(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths) {
   command.add_option("--platform", target.name, "built-in name or path of a platform record")
       ->type_name(fmt::format("{{{}}}|FILE", fmt::join(quant::platform_names(), ",")))
       ->capture_default_str();
-  command.add_option("--weights", widths.weight_bits, "bits of weights, except in the first and last layer");
-  command.add_option("--features", widths.feature_bits, "bits of features, except in the first and last layer");
   command.add_option("--edges", widths.edge_bits, "bits of the first and last layer");
   command.add_option(
       "--float", widths.in_float,
@@ -89,6 +87,12 @@ void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions&
   command.add_flag("--pad-channels", target.pad_channels,
                    "channels of zeros where convolutions miss the multiples that the platform asks for");
   add_overrides(command, target);
+}
+
+void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths) {
+  add_platform(command, target, widths);
+  command.add_option("--weights", widths.weight_bits, "bits of weights, except in the first and last layer");
+  command.add_option("--features", widths.feature_bits, "bits of features, except in the first and last layer");
 }
 
 api::Platform TargetOptions::platform() const {

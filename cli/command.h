@@ -91,7 +91,9 @@ void add_islands_option(CLI::App& command, quant::ConvertOptions& options);
 /// --set.
 void add_overrides(CLI::App& command, TargetOptions& target);
 
-/// The platform's options, and what is asked of it: widths, layers in float, padding.
+/// --platform, --set and what is asked of it but widths: edges, layers in float, padding.
+void add_platform(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths);
+/// The same and widths.
 void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths);
 
 // One for each file of this folder.

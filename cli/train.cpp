@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/command.h"
 
 namespace halfstep::cli {
@@ -11,7 +13,19 @@ struct TrainArguments {
   std::string network = "digits";
   std::filesystem::path model;
   api::TrainOptions train;
+  std::vector<std::string> stages;
+  TargetOptions target;
+  bool has_target = false;
 };
+
+api::BitsSchedule schedule_for(const TrainArguments& arguments, const Model& network) {
+  api::BitsSchedule schedule = arguments.train.schedule;
+  for (const std::string& stage : arguments.stages) schedule.stages.push_back(api::parse_stage_bits(stage));
+  const bool is_float = api::stage_of(network) == api::Stage::in_float;
+  if (!schedule.stages.empty() && (is_float || arguments.has_target)) schedule.platform = arguments.target.platform();
+  schedule.quantize.pad_channels = arguments.target.pad_channels;
+  return schedule;
+}
 
 api::Trained trained(const TrainArguments& arguments) {
   io::require_folder_target(arguments.train.folder);
@@ -20,10 +34,12 @@ api::Trained trained(const TrainArguments& arguments) {
   options.keeps_best = !arguments.model.empty();
   if (options.keeps_best) {
     const auto [network, data] = load_both(arguments.model, arguments.data);
+    options.schedule = schedule_for(arguments, network);
     return api::train(network, data, options, arguments.common.settings());
   }
   const api::Dataset data = api::load_data(arguments.data.path, io::kMaxClasses, arguments.data.read);
   const Model network = api::create_network(arguments.network, data, arguments.common.seed, options.preprocess);
+  options.schedule = schedule_for(arguments, network);
   return api::train(network, data, options, arguments.common.settings());
 }
 
@@ -40,6 +56,22 @@ int train_and_report(const TrainArguments& arguments) {
     fmt::print("{}wrote {}\n", report::as_text(result), (out / "model.safetensors").string());
   }
   return kDone;
+}
+
+void add_schedule(CLI::App& command, TrainArguments& options) {
+  auto* schedule =
+      command
+          .add_option("--bits-schedule", options.stages,
+                      "train at these widths one after the other, --epochs at each, as in 8,4 or float,8,4/8 (4-bit "
+                      "weights, 8-bit features); the ends of the network keep theirs. A float network is quantized for "
+                      "--platform")
+          ->delimiter(',');
+  const auto before = command.get_options();
+  add_platform(command, options.target, options.train.schedule.quantize.widths);
+  for (CLI::Option* option : command.get_options()) {
+    if (std::ranges::find(before, option) == before.end())
+      option->needs(schedule)->each([&options](const std::string&) { options.has_target = true; });
+  }
 }
 
 }  // namespace
@@ -61,6 +93,11 @@ void add_train(CLI::App& program, Work& work) {
   command->add_option("--batch", train.batch, "samples of a step")->capture_default_str();
   command->add_option("--learning-rate", train.learning_rate,
                       "peak of the cosine schedule; 0.05 for float networks, 0.001 for prepared ones");
+  command
+      ->add_option("--ema", train.average_decay,
+                   "decay of the moving average of weights, which is what is evaluated and written; 0: none")
+      ->capture_default_str();
+  add_schedule(*command, *options);
   add_augment(*command, train.augment);
   command->add_flag("--distill", train.distill,
                     "a prepared network learns from its float form, as it does where there are no labels");

@@ -2,6 +2,7 @@
 
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
+#include "halfstep/api/train_in_stages.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/train/run.h"
 
@@ -20,7 +21,7 @@ train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t
   run.fit.distill = options.distill;
   run.fit.learning_rate = options.learning_rate.value_or(stage == Stage::in_float ? 0.05 : 0.001);
   run.fit.optimizer.weight_decay = 1e-4;
-  run.fit.average_decay = 0.99;
+  run.fit.average_decay = options.average_decay;
   run.fit.keeps_best = options.keeps_best;
   run.fit.profile = options.profile;
   return run;
@@ -31,6 +32,12 @@ train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t
 Trained train(const Model& given, const Dataset& data, const TrainOptions& options, const Settings& settings) {
   if (options.epochs < 1) fail("epochs: found {}, expected at least 1", options.epochs);
   if (options.batch < 1) fail("batch: found {}, expected at least 1", options.batch);
+  if (!(options.average_decay >= 0 && options.average_decay < 1))
+    fail("ema: found {}, expected a decay of at least 0 and below 1", options.average_decay);
+  if (options.schedule.stages.empty() && options.schedule.platform)
+    fail("platform {}: goes with a bits schedule; quantize the network before training",
+         options.schedule.platform->name);
+  if (!options.schedule.stages.empty()) return train_in_stages(given, data, options, settings);
   Model network = given;
   train::change_preprocess(network, options.preprocess);
   const Stage stage = stage_of(network);

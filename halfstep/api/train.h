@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "halfstep/api/bits_schedule.h"
 #include "halfstep/api/settings.h"
 #include "halfstep/train/augment.h"
 #include "halfstep/train/preprocess.h"
@@ -17,9 +18,10 @@ struct TrainOptions {
   int64_t epochs = 20;
   int64_t batch = 32;
   std::optional<double> learning_rate = {};  ///< without one: 0.05 for float networks, 0.001 for prepared ones
-  train::Augment augment = {};               ///< of images, in training alone
-  bool distill = false;                      ///< a prepared network learns from its float form, though data has labels
-  bool profile = false;                      ///< the report says which operators take the time
+  double average_decay = 0.99;  ///< of the moving average of weights, which is the result; 0: the last ones
+  train::Augment augment = {};  ///< of images, in training alone
+  bool distill = false;         ///< a prepared network learns from its float form, though data has labels
+  bool profile = false;         ///< the report says which operators take the time
   /// A part of the samples is held back, and the result is the best state on them, which may be the network as it was.
   /// Off for a network that has learned nothing yet.
   bool keeps_best = true;
@@ -28,6 +30,9 @@ struct TrainOptions {
   bool overwrite = false;             ///< replace an earlier run in `folder`, instead of refusing to
   /// From raw values (images, csv) to what the network takes; it travels with the Model.
   train::PreprocessOptions preprocess = {};
+  /// Widths one after the other, `epochs` at each. Weights and observed ranges go from stage to stage; optimizer,
+  /// moving average and learning rate begin anew. Every stage but the first keeps its best state.
+  BitsSchedule schedule = {};
 };
 
 struct Trained {
@@ -44,10 +49,13 @@ struct Trained {
   double step_milliseconds = 0;                ///< median, without the preparation of samples; 0 when none was run
   std::vector<train::OperatorTime> operators;  ///< the longest first, with `profile`
   train::Course held_back;                     ///< how the network did, epoch by epoch; empty without keeps_best
+  std::string bits;                            ///< with a schedule, the widths of this stage
+  std::vector<Trained> stages;                 ///< with a schedule, those before
 };
 
 /// Trains a float or prepared `network` on the training part of `data`. A prepared one learns from its own float form
-/// where data has no labels.
+/// where data has no labels. With a schedule a float network is quantized on the way, and what the platform refuses of
+/// any stage is thrown before the first one trains.
 Trained train(const Model& network, const Dataset& data, const TrainOptions& options, const Settings& settings);
 
 }  // namespace halfstep::api

@@ -12,6 +12,7 @@ using Reasons = std::map<std::string, std::string>;
 
 constexpr const char* kFloatOperators = "float_operators";
 constexpr const char* kQuantizerReasons = "quantizer_reasons";
+constexpr const char* kEdgeScales = "edge_scales";
 
 void set_note(Model& model, const char* note, const Reasons& reasons) {
   model.notes.erase(note);
@@ -38,5 +39,22 @@ void set_quantizer_reasons(Model& model, const QuantizerReasons& reasons) {
 }
 
 QuantizerReasons quantizer_reasons(const Model& model) { return read_note(model, kQuantizerReasons); }
+
+void set_edge_scales(Model& model, const EdgeScales& scales) {
+  model.notes[kEdgeScales] = nlohmann::json(scales).dump();
+}
+
+EdgeScales edge_scales(const Model& model) {
+  const auto note = model.notes.find(kEdgeScales);
+  if (note == model.notes.end())
+    fail(
+        "network '{}': does not say which quantizers are at its ends, as files of earlier versions do not; quantize "
+        "again",
+        model.graph.name());
+  const auto scales = nlohmann::json::parse(note->second, nullptr, false);
+  if (!scales.is_array() || !std::ranges::all_of(scales, [](const auto& scale) { return scale.is_string(); }))
+    fail("network '{}': note '{}' is no list of scales", model.graph.name(), kEdgeScales);
+  return scales.get<EdgeScales>();
+}
 
 }  // namespace halfstep

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "halfstep/ir/model.h"
@@ -24,5 +25,12 @@ using QuantizerReasons = std::map<std::string, std::string>;
 /// As for operators in float. Platforms without rules of their own have none.
 void set_quantizer_reasons(Model& model, const QuantizerReasons& reasons);
 QuantizerReasons quantizer_reasons(const Model& model);
+
+/// Scales of quantizers at the ends of the network, whose widths are their own.
+using EdgeScales = std::set<std::string>;
+
+void set_edge_scales(Model& model, const EdgeScales& scales);
+/// Throws for a network that does not say so: one of an earlier version.
+EdgeScales edge_scales(const Model& model);
 
 }  // namespace halfstep

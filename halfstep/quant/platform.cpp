@@ -109,12 +109,23 @@ void read_requantization(Platform& platform, const YamlReader& requantize) {
     requantize.object("form", {.what = "power_of_two needs power_of_two scales"}, {"power_of_two"});
 }
 
+void read_edges(Platform& platform, const YamlReader& record, const YamlReader& edges) {
+  platform.edge_bits = static_cast<int>(edges.integer("bits"));
+  platform.first_edges = static_cast<int>(edges.integer("first"));
+  platform.last_edges = static_cast<int>(edges.integer("last"));
+  if (record.has("insert") && (platform.first_edges != 1 || platform.last_edges != 1))
+    edges.object("", {.what = "with rules of insertion the edges are what touches an end of the network",
+                      .found = fmt::format("first {}, last {}", platform.first_edges, platform.last_edges),
+                      .expected = "1 and 1"},
+                 {"insert"});
+}
+
 void read_arithmetic(Platform& platform, const YamlReader& record) {
   const YamlReader low = record.map("low_bits");
   platform.low_bits_below = static_cast<int>(low.integer("below"));
   platform.low_bits_observer = low.text("observer");
   platform.low_bits_learned = low.boolean("learned");
-  if (record.has("edges")) platform.edge_bits = static_cast<int>(record.map("edges").integer("bits"));
+  if (record.has("edges")) read_edges(platform, record, record.map("edges"));
   platform.power_of_two = record.boolean("power_of_two");
   read_requantization(platform, record.map("requantize"));
   const YamlReader rounding = record.map("rounding");

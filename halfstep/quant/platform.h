@@ -36,7 +36,8 @@ struct Platform {
   int low_bits_below = 8;           ///< quantizers of fewer bits use the two fields that follow
   std::string low_bits_observer;
   bool low_bits_learned = true;  ///< scales are parameters (LSQ)
-  std::optional<int> edge_bits;  ///< first and last weighted layer, unless asked otherwise; absent: as the others
+  std::optional<int> edge_bits;  ///< first and last weighted layers, unless asked otherwise; absent: as the others
+  int first_edges = 1, last_edges = 1;  ///< how many layers those are
   bool power_of_two = false;
   std::string requantize;  ///< fixed_point, power_of_two, float32, fbgemm, x86
   int multiplier_bits = 31;

@@ -11,6 +11,7 @@
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/pad_channels.h"
+#include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/separate_names.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/passes/traits.h"
@@ -44,7 +45,8 @@ class Preparation {
         feature_bits_(options.feature_bits.value_or(platform.features.default_bits)),
         edge_bits_(options.edge_bits.value_or(platform.edge_bits.value_or(feature_bits_))),
         edge_weight_bits_(options.edge_bits.value_or(
-            platform.edge_bits ? std::min(*platform.edge_bits, widest(platform.weights)) : weight_bits_)) {}
+            platform.edge_bits ? std::min(*platform.edge_bits, widest(platform.weights)) : weight_bits_)),
+        has_edges_(options.edge_bits || platform.edge_bits) {}
 
   /// What stands in the way; the network is prepared nevertheless.
   std::vector<Objection> run() {
@@ -102,9 +104,10 @@ class Preparation {
     for (const Insertion::Feature& feature : insertion.features) {
       QuantizerPlace& place = points_[add_point(feature.value)];
       place.is_unsigned = feature.is_unsigned;
-      if (feature.at_edge) place.bits = edge_bits_;
+      if (feature.at_edge) set_edge(place);
       reasons_.emplace(feature.value.name(), feature.reason);
     }
+    edges_ = insertion.edges;
     for (Op op : model_.graph.ops()) {
       if (!is_coded(op)) continue;
       if (const Op activation = plan_.activation_of(op)) fused_.insert(activation.node());
@@ -113,7 +116,6 @@ class Preparation {
       behind_[result.node()] = behind_.at(feature_inputs(op)[0].node());
       include_fill(op, behind_[result.node()]);
     }
-    edges_ = insertion.edges;
   }
 
   bool is_coded(Op op) const { return !plan_.is_float(op) && !fused_.contains(op.node()); }
@@ -159,24 +161,35 @@ class Preparation {
     return points;
   }
 
+  void set_edge(QuantizerPlace& place) const {
+    place.bits = edge_bits_;
+    place.at_edge = has_edges_;
+  }
+
+  /// The first and last layers with weights: what they read, and what the last ones give.
   void set_widths() {
     if (platform_.insertion) return;
-    for (size_t i = 0; i < points_.size(); ++i) {
-      if (!points_[i].values[0].producer()) points_[i].bits = edge_bits_;
+    for (QuantizerPlace& place : points_) {
+      if (!place.values[0].producer()) set_edge(place);
     }
-    for (const Value input : feature_inputs(weighted_.back())) {
-      for (const size_t point : points_behind(input)) points_[point].bits = edge_bits_;
-    }
-    for (auto& [point, op] : owner_) {
-      if (op == weighted_.back()) points_[point].bits = edge_bits_;
+    const auto count = static_cast<int64_t>(weighted_.size());
+    for (int64_t i = 0; i < count; ++i) {
+      const bool is_last = i >= count - platform_.last_edges;
+      if (i >= platform_.first_edges && !is_last) continue;
+      const Op op = weighted_[static_cast<size_t>(i)];
+      edges_.insert(op.node());
+      set_edges(feature_inputs(op));
+      if (is_last) set_edges({plan_.result_of(op)});
     }
   }
 
-  int weight_bits_of(Op op) const {
-    const bool is_edge =
-        platform_.insertion ? edges_.contains(op.node()) : op == weighted_.front() || op == weighted_.back();
-    return is_edge ? edge_weight_bits_ : weight_bits_;
+  void set_edges(const std::vector<Value>& values) {
+    for (const Value value : values) {
+      for (const size_t point : points_behind(value)) set_edge(points_[point]);
+    }
   }
+
+  int weight_bits_of(Op op) const { return edges_.contains(op.node()) ? edge_weight_bits_ : weight_bits_; }
 
   static bool lists(const std::vector<std::string>& names, Op op) {
     return std::find(names.begin(), names.end(), op.info().name) != names.end();
@@ -203,6 +216,7 @@ class Preparation {
       kept.values.insert(kept.values.end(), gone.values.begin(), gone.values.end());
       kept.also_seen.insert(kept.also_seen.end(), gone.also_seen.begin(), gone.also_seen.end());
       kept.bits = std::max(kept.bits, gone.bits);
+      kept.at_edge = kept.at_edge || gone.at_edge;
       kept.name = name;
       gone.values.clear();
       merged_into_[other] = first;
@@ -290,24 +304,35 @@ class Preparation {
     for (const auto& [node, reason] : plan_.in_float) in_float.emplace(node->name, reason);
     set_float_operators(model_, in_float);
     set_quantizer_reasons(model_, reasons_);
-    for (QuantizerPlace point : points_) {
-      point.bits = possible(platform_.features, point.bits);
-      if (!point.values.empty()) insert_quantizer(model_, platform_, point);
+    EdgeScales at_edges;
+    const auto insert_at = [&](QuantizerPlace place, const BitRule& rule, Op reader) {
+      place.bits = possible(rule, place.bits);
+      const ops::FakeQuantize quantizer = insert_quantizer(model_, platform_, place, reader);
+      if (place.at_edge) at_edges.insert(passes::scale_tensor(quantizer).name());
+    };
+    for (const QuantizerPlace& point : points_) {
+      if (!point.values.empty()) insert_at(point, platform_.features, {});
     }
     std::map<std::string, int> uses;
     for (Op op : weighted_) {
       const Value weight = op.in(quant_of(op).weight);
       const int use = ++uses[weight.name()];
       const std::string name = use == 1 ? weight.name() : weight.name() + "." + std::to_string(use);
-      insert_quantizer(model_, platform_,
-                       {{weight}, name, quant_of(op).weight_axis, possible(platform_.weights, weight_bits_of(op))}, op);
+      insert_at({.values = {weight},
+                 .name = name,
+                 .weight_axis = quant_of(op).weight_axis,
+                 .bits = weight_bits_of(op),
+                 .at_edge = has_edges_ && edges_.contains(op.node())},
+                platform_.weights, op);
     }
+    set_edge_scales(model_, at_edges);
   }
 
   Model& model_;
   const Platform& platform_;
   std::vector<std::string> in_float_, also_;
   int weight_bits_, feature_bits_, edge_bits_, edge_weight_bits_;
+  bool has_edges_;  ///< whether the ends of the network have widths of their own
   CodePlan plan_;
   std::vector<QuantizerPlace> points_;
   std::vector<size_t> merged_into_;                      ///< by point, the one that took it in, or itself
@@ -315,7 +340,7 @@ class Preparation {
   std::map<size_t, Op> owner_;
   std::vector<Op> weighted_;
   std::set<const detail::OpNode*> fused_;
-  std::set<const detail::OpNode*> edges_;  ///< where the target's rules decide: at an end of the network
+  std::set<const detail::OpNode*> edges_;  ///< operators at an end of the network
   QuantizerReasons reasons_;               ///< by value, which of the target's rules put a quantizer there
   std::vector<Objection> objections_;
 };

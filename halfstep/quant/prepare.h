@@ -13,7 +13,7 @@ namespace halfstep::quant {
 /// What is asked for; without a width the platform's.
 struct PrepareOptions {
   std::optional<int> weight_bits, feature_bits;
-  std::optional<int> edge_bits;  ///< first and last weighted layer: weights, inputs, and the last one's output
+  std::optional<int> edge_bits;  ///< first and last weighted layers: weights, inputs, and the last ones' outputs
   std::vector<std::string> in_float = {};  ///< patterns of layers (LayerNames) that stay in float
   /// Patterns of layers whose features get quantizers though the platform's rules ask for none.
   std::vector<std::string> also = {};
@@ -47,6 +47,9 @@ Padded pad_channels(const Model& model, const Platform& platform, const PrepareO
 /// codes; then nothing is changed and every such operator named.
 void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
               std::optional<int> feature_bits);
+
+/// The same for every layer but those at the ends of the network, which keep their widths.
+void set_inner_bits(Model& model, int weight_bits, int feature_bits);
 
 /// The record that prepare left in the Model; throws for a Model that is not prepared.
 Platform platform_of(const Model& model);

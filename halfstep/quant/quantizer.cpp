@@ -190,7 +190,7 @@ bool is_learned(const ops::FakeQuantize& quantizer) {
   return passes::scale_tensor(quantizer).role() == Role::parameter;
 }
 
-void insert_quantizer(Model& model, const Platform& platform, const QuantizerPlace& place, Op reader) {
+ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const QuantizerPlace& place, Op reader) {
   Graph& graph = model.graph;
   const bool weight = place.weight_axis >= 0;
   const int64_t axis = weight && platform.per_channel ? place.weight_axis : -1;
@@ -238,6 +238,7 @@ void insert_quantizer(Model& model, const Platform& platform, const QuantizerPla
                                .axis = axis,
                                .name = place.name + ".observer"});
   apply_bits(model, platform, quantizer, place.bits, style_of(platform, weight, place.is_unsigned));
+  return quantizer;
 }
 
 void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, float high) {

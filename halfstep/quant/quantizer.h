@@ -18,11 +18,12 @@ struct QuantizerPlace {
   bool is_unsigned =
       false;  ///< of features on a target of signed ones: codes from 0 on, zero point 0 if nothing is below
   std::vector<Value> also_seen = {};  ///< tensors that the observer sees too, without a quantizer behind them
+  bool at_edge = false;               ///< at an end of the network, whose widths are its own
 };
 
 /// Inserts a quantizer behind every value of `place` (for a weight: in front of `reader`, for it alone) and one
-/// observer for them all. The scale has seen nothing yet.
-void insert_quantizer(Model& model, const Platform& platform, const QuantizerPlace& place, Op reader = {});
+/// observer for them all. The scale has seen nothing yet. Returns one of the quantizers.
+ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const QuantizerPlace& place, Op reader = {});
 
 /// Gives a quantizer (and whatever shares its scale) another width: codes, observer, learned or observed scale. The
 /// scale and zero point are derived anew from the range that the observer has seen.

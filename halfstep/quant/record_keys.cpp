@@ -93,6 +93,8 @@ std::vector<RecordKey> value_keys() {
        {},
        ""},
       {"edges.bits", integer, "Bits at the edges where none are asked for.", "8", {.least = 2, .most = 8}},
+      {"edges.first", integer, "How many layers with weights are the first ones.", "1", {.least = 0, .most = 1000}},
+      {"edges.last", integer, "How many are the last ones.", "1", {.least = 0, .most = 1000}},
       {"power_of_two", boolean, "Whether all scales are powers of two.", "true"},
       {"requantize", mapping, "How the sum of a layer becomes a code: section 4 of the arithmetic."},
       {"requantize.form",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "halfstep/base/objection.h"
+#include "halfstep/ir/decisions.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/quant/prepare.h"
@@ -109,6 +110,22 @@ void set_bits(Model& model, const std::string& selector, std::optional<int> weig
   for (const auto& step : matching(steps, selector, LayerNames(model))) {
     if (weight_bits && step.weight) widths.set(step.weight, *weight_bits);
     if (feature_bits && step.quantizer) widths.set(step.quantizer, *feature_bits);
+  }
+  widths.require_legal(platform, steps);
+  widths.apply(model, platform);
+}
+
+void set_inner_bits(Model& model, int weight_bits, int feature_bits) {
+  const Platform platform = platform_of(model);
+  const auto steps = passes::quantized_steps(model);
+  const auto edges = edge_scales(model);
+  Widths widths;
+  const auto set = [&](const ops::FakeQuantize& quantizer, int bits) {
+    if (quantizer && !edges.contains(passes::scale_tensor(quantizer).name())) widths.set(quantizer, bits);
+  };
+  for (const auto& step : steps) {
+    set(step.weight, weight_bits);
+    set(step.quantizer, feature_bits);
   }
   widths.require_legal(platform, steps);
   widths.apply(model, platform);

@@ -37,9 +37,7 @@ std::string operators_table(const api::Trained& trained) {
   return "\n" + table.text();
 }
 
-}  // namespace
-
-std::string as_text(const api::Trained& trained) {
+std::string text_of_stage(const api::Trained& trained) {
   if (trained.was_finished)
     return fmt::format("finished already after {} epochs, nothing changed; {}digest {}\n", trained.epochs,
                        accuracy_text(trained), trained.digest);
@@ -48,7 +46,7 @@ std::string as_text(const api::Trained& trained) {
                      trained.digest, trained.operators.empty() ? "" : operators_table(trained));
 }
 
-std::string as_json(const api::Trained& trained) {
+nlohmann::ordered_json json_of_stage(const api::Trained& trained) {
   nlohmann::ordered_json json = {{"digest", trained.digest},
                                  {"accuracy", trained.accuracy ? nlohmann::ordered_json(*trained.accuracy) : nullptr},
                                  {"loss", trained.loss},
@@ -64,6 +62,22 @@ std::string as_json(const api::Trained& trained) {
   for (const train::OperatorTime& time : trained.operators)
     json["operators"].push_back(
         {{"operator", time.op}, {"kernel", time.kernel}, {"calls", time.calls}, {"milliseconds", time.milliseconds}});
+  if (!trained.bits.empty()) json["bits"] = trained.bits;
+  return json;
+}
+
+}  // namespace
+
+std::string as_text(const api::Trained& trained) {
+  std::string text;
+  for (const api::Trained& stage : trained.stages) text += fmt::format("{}:\n{}\n", stage.bits, text_of_stage(stage));
+  if (!trained.bits.empty()) text += trained.bits + ":\n";
+  return text + text_of_stage(trained);
+}
+
+std::string as_json(const api::Trained& trained) {
+  nlohmann::ordered_json json = json_of_stage(trained);
+  for (const api::Trained& stage : trained.stages) json["stages"].push_back(json_of_stage(stage));
   return to_text(json);
 }
 

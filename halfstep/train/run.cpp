@@ -36,6 +36,8 @@ RunKey key_of(const Model& model, const Samples& samples, const FitOptions& fit)
 
 }  // namespace
 
+std::filesystem::path result_path(const std::filesystem::path& folder) { return folder / "model.safetensors"; }
+
 double run_epoch(Fit& fit, const std::filesystem::path& result, const ProgressCallback& progress,
                  std::string_view stage) {
   try {
@@ -56,14 +58,6 @@ RunOutcome outcome_of(const Fit& fit, RunOutcome outcome) {
   return outcome;
 }
 
-/// Throws where the folder has an earlier run, whose checkpoints a new one would take the place of.
-void require_free(const std::filesystem::path& folder, const std::filesystem::path& result) {
-  const auto last = last_checkpoint(folder);
-  if (!last && !std::filesystem::exists(result)) return;
-  fail("{}: holds an earlier run ({}); go on from it (--resume), replace it (--overwrite), or name another folder",
-       folder.string(), (last ? *last : result).filename().string());
-}
-
 RunOutcome run_in_memory(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool,
                          const ProgressCallback& progress) {
   if (options.resume) fail("resume: found no folder, expected that of the run to go on with");
@@ -75,25 +69,33 @@ RunOutcome run_in_memory(const Model& model, const Samples& samples, const RunOp
 
 }  // namespace
 
+void require_free(const std::filesystem::path& folder) {
+  const auto last = last_checkpoint(folder);
+  const auto result = result_path(folder);
+  if (!last && !std::filesystem::exists(result)) return;
+  fail("{}: holds an earlier run ({}); go on from it (--resume), replace it (--overwrite), or name another folder",
+       folder.string(), (last ? *last : result).filename().string());
+}
+
 RunOutcome run(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool,
                const ProgressCallback& progress) {
   if (options.folder.empty()) return run_in_memory(model, samples, options, pool, progress);
-  const auto result_path = options.folder / "model.safetensors";
-  if (!options.resume && !options.overwrite) require_free(options.folder, result_path);
+  const auto result = result_path(options.folder);
+  if (!options.resume && !options.overwrite) require_free(options.folder);
   const RunKey key = key_of(model, samples, options.fit);
   const auto last = options.resume ? last_checkpoint(options.folder) : std::nullopt;
   Fit fit(model, samples, options.fit, pool, last ? std::optional(load_checkpoint(*last, model, key)) : std::nullopt);
   RunOutcome outcome;
   outcome.first_epoch = fit.state().epoch;
-  outcome.was_finished = fit.finished() && std::filesystem::exists(result_path);
+  outcome.was_finished = fit.finished() && std::filesystem::exists(result);
   if (!outcome.was_finished) {
     io::make_folder(options.folder);
     while (!fit.finished()) {
-      outcome.loss = run_epoch(fit, result_path, progress);
+      outcome.loss = run_epoch(fit, result, progress);
       save_checkpoint(checkpoint_path(options.folder, fit.state().epoch), model, fit.state(), key);
       remove_checkpoints_after(options.folder, fit.state().epoch);
     }
-    save_model(fit.result(), result_path);
+    save_model(fit.result(), result);
   }
   return outcome_of(fit, std::move(outcome));
 }

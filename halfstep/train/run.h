@@ -28,6 +28,12 @@ struct RunOutcome {
 double run_epoch(Fit& fit, const std::filesystem::path& result, const ProgressCallback& progress,
                  std::string_view stage = "training");
 
+/// The network that a run in `folder` ends with.
+std::filesystem::path result_path(const std::filesystem::path& folder);
+
+/// Throws where the folder has an earlier run, whose checkpoints a new one would take the place of.
+void require_free(const std::filesystem::path& folder);
+
 /// Trains `model`; in a folder it writes checkpoint_NNNN.safetensors after each epoch and model.safetensors at the end.
 /// A killed run is continued or replaced; an interrupted one (progress throws) leaves its last checkpoint. Where an
 /// epoch fails, model.safetensors has the best state before it (with FitOptions::keeps_best), and the error says so. A

@@ -139,6 +139,14 @@ def train(
     epochs: int = 20,
     batch: int = 32,
     learning_rate: float | None = None,
+    ema: float = 0.99,
+    bits_schedule: Sequence[int | str] = (),
+    platform: str | os.PathLike[str] | None = None,
+    edges: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    in_float: str | Sequence[str] = (),
+    also: str | Sequence[str] = (),
+    pad_channels: bool = False,
     flip: bool = False,
     shift: int = 0,
     distill: bool = False,
@@ -152,17 +160,27 @@ def train(
     """Trains a float or prepared network in place.
 
     data: samples; without labels a prepared network learns from its own float form, as with `distill`. learning_rate:
-    the peak of the cosine schedule; 0.05 for float networks, 0.001 for prepared ones without one. flip, shift: images
+    the peak of the cosine schedule; 0.05 for float networks, 0.001 for prepared ones without one. ema: the decay of the
+    moving average of weights, which is what is evaluated and kept; 0: none. flip, shift: images
     are mirrored, and moved by at most this many pixels, in training. out: a folder for a checkpoint after each epoch, from
     which `resume` goes on; an earlier run there is refused, or replaced by `overwrite`. preprocess: from raw values to
     what the network takes; it travels with the network.
+
+    bits_schedule: widths one after the other, `epochs` at each: [8, 4], or ["float", 8, "4/8"] (4-bit weights, 8-bit
+    features). The ends of the network keep theirs; weights and observed ranges go from stage to stage, the optimizer and
+    the moving average begin anew. A float network is quantized for `platform` on the way, which edges, overrides,
+    in_float, also and pad_channels are for, as in `quantize`.
 
     Samples are held back, and the network becomes its best state on them, which may be what it was. An interruption
     (Ctrl-C, or an exception of `progress`) leaves the network as it was. Raises Error where another thread trains it.
     """
     samples = dataset(data, network)
+    schedule = _core.bits_schedule(
+        [str(stage) for stage in bits_schedule], None if platform is None else os.fspath(platform), _fields(overrides),
+        edges, _patterns(in_float), _patterns(also), pad_channels,
+    )  # fmt: skip
     text, values = _core.train(
-        network.core, samples, epochs, batch, learning_rate, flip, shift, distill,
+        network.core, samples, epochs, batch, learning_rate, ema, schedule, flip, shift, distill,
         "" if out is None else os.fspath(out), resume, overwrite, _preprocess_text(preprocess), seed, callback(progress),
     )  # fmt: skip
     fit = Fit(text, values)

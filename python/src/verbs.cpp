@@ -121,11 +121,26 @@ nb::tuple change_bits(const Network& network, const std::string& selector, std::
   return nb::make_tuple(network_of(std::move(result.model)), report[0], report[1]);
 }
 
+/// What a schedule does with a float network, as the arguments of `quantize` say.
+api::BitsSchedule schedule_of(const std::vector<std::string>& stages, const std::optional<std::string>& platform,
+                              const Overrides& overrides, std::optional<int> edges,
+                              const std::vector<std::string>& in_float, const std::vector<std::string>& also,
+                              bool pad_channels) {
+  api::BitsSchedule schedule;
+  for (const std::string& stage : stages) schedule.stages.push_back(api::parse_stage_bits(stage));
+  if (platform) schedule.platform = quant::load_platform(*platform, overrides);
+  schedule.quantize.widths = {{}, {}, edges, in_float, also};
+  schedule.quantize.pad_channels = pad_channels;
+  return schedule;
+}
+
 Report train_network(Network& network, const api::Dataset& data, int64_t epochs, int64_t batch,
-                     std::optional<double> learning_rate, bool flip, int64_t shift, bool distill, const Path& folder,
-                     bool resume, bool overwrite, const std::optional<std::string>& preprocess, uint64_t seed,
-                     nb::object progress) {
+                     std::optional<double> learning_rate, double ema, const api::BitsSchedule& schedule, bool flip,
+                     int64_t shift, bool distill, const Path& folder, bool resume, bool overwrite,
+                     const std::optional<std::string>& preprocess, uint64_t seed, nb::object progress) {
   api::TrainOptions options;
+  options.average_decay = ema;
+  options.schedule = schedule;
   options.epochs = epochs;
   options.batch = batch;
   options.learning_rate = learning_rate;
@@ -215,9 +230,13 @@ void define_verbs(nb::module_& module) {
              arg("progress").none());
   module.def("change_bits", &change_bits, arg("network"), arg("selector"), arg("weights").none(),
              arg("features").none());
+  nb::class_<api::BitsSchedule>(module, "BitsSchedule");
+  module.def("bits_schedule", &schedule_of, arg("stages"), arg("platform").none(), arg("overrides"),
+             arg("edges").none(), arg("in_float"), arg("also"), arg("pad_channels"));
   module.def("train", &train_network, arg("network"), arg("data"), arg("epochs"), arg("batch"),
-             arg("learning_rate").none(), arg("flip"), arg("shift"), arg("distill"), arg("folder"), arg("resume"),
-             arg("overwrite"), arg("preprocess").none(), arg("seed"), arg("progress").none());
+             arg("learning_rate").none(), arg("ema"), arg("schedule"), arg("flip"), arg("shift"), arg("distill"),
+             arg("folder"), arg("resume"), arg("overwrite"), arg("preprocess").none(), arg("seed"),
+             arg("progress").none());
   module.def("convert", &convert);
   module.def("verify", &verify, arg("prepared"), arg("integer"), arg("data"), arg("with"), arg("exported"),
              arg("variants"), arg("all_meaning"), arg("preprocess").none(), arg("seed"), arg("progress").none());

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""A network from float to few bits in one command, killed with SIGKILL on the way and resumed: does it end at the same weights, and what are they worth?
+
+usage: bench/bits_schedule.py NETWORK DATA [--platform magik_t40] [--schedule 8,4] [--epochs 2] [--program build/release/halfstep] [MORE OPTIONS OF halfstep train]
+
+The run is made twice: once straight through, and once killed after each checkpoint that is named by --kill (STAGE:EPOCH, counted from 1), each time resumed with the same
+command. Prints the accuracy of each stage and both digests; exit code 1 where they differ.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def command(given, out, *more):
+    return [given.program, "train", given.network, "--data", given.data, "--platform", given.platform, "--bits-schedule", given.schedule, "--epochs", str(given.epochs),
+            "--out", str(out), "--json", *given.more, *more]  # fmt: skip
+
+
+def finished(given, out, *more):
+    start = time.time()
+    done = subprocess.run(command(given, out, *more), capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"exit {done.returncode}: {done.stderr.strip()}")
+    return json.loads(done.stdout), time.time() - start
+
+
+def killed(given, out, checkpoint, *more):
+    """Starts a run and kills it as soon as the checkpoint is there."""
+    run = subprocess.Popen(command(given, out, *more), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not list(out.glob(checkpoint)):
+        if run.poll() is not None:
+            sys.exit(f"ended before {checkpoint}")
+        time.sleep(0.01)
+    run.kill()
+    run.wait()
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("network")
+    parser.add_argument("data")
+    parser.add_argument("--platform", default="magik_t40")
+    parser.add_argument("--schedule", default="8,4")
+    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--kill", default="1:1,2:1")
+    parser.add_argument("--program", default="build/release/halfstep")
+    given, more = parser.parse_known_args()
+    given.more = more
+    with tempfile.TemporaryDirectory() as folder:
+        straight, resumed = pathlib.Path(folder) / "straight", pathlib.Path(folder) / "resumed"
+        report, seconds = finished(given, straight)
+        for stage in [*report.get("stages", []), report]:
+            first = stage["held_back"]["standings"][0]
+            print(f"{stage['bits']:<8} {100 * stage['accuracy']:.2f} % of {stage['samples']} test samples; held back {100 * first['accuracy']:.2f} % at the start, "
+                  f"best epoch {stage['held_back']['best_epoch']}; digest {stage['digest']}")  # fmt: skip
+        for number, moment in enumerate(given.kill.split(",")):
+            stage, epoch = map(int, moment.split(":"))
+            killed(given, resumed, f"{stage}-*/checkpoint_{epoch:04}.safetensors", *(["--resume"] if number else []))
+            print(f"killed in stage {stage} after epoch {epoch}")
+        again, _ = finished(given, resumed, "--resume")
+        same = again["digest"] == report["digest"]
+        print(f"straight {report['digest']} in {seconds:.0f} s, resumed {again['digest']}: {'the same' if same else 'DIFFERENT'}")
+        sys.exit(0 if same else 1)
+
+
+main()

@@ -1,0 +1,160 @@
+// From float to few bits in one command, stage by stage.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "halfstep/quant/quantizer.h"
+#include "tests/cli/program.h"
+
+namespace halfstep {
+namespace {
+
+using test::Workspace;
+
+struct Run {
+  std::string epochs = "2", seed = "5", stages = "float,8,4";
+};
+
+std::vector<std::string> train(const std::string& out, const std::vector<std::string>& more = {}, const Run& run = {}) {
+  std::vector<std::string> arguments = {"train",    "--epochs",   run.epochs,  "--seed", run.seed, "--bits-schedule",
+                                        run.stages, "--platform", "magik_t40", "--json", "--out",  out};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+class BitsSchedule : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    workspace = new Workspace;
+    straight = workspace->expect(0, train("straight")).json();
+  }
+  static void TearDownTestSuite() { delete workspace; }
+
+  /// Bits of every quantizer, by the name of what it quantizes.
+  static std::map<std::string, int> bits(const std::string& model) {
+    std::map<std::string, int> widths;
+    const Model loaded = load_model(*workspace / model);
+    for (const auto& quantizer : loaded.graph.all<ops::FakeQuantize>())
+      widths[quantizer.x().name()] = quant::bits_of(quantizer);
+    return widths;
+  }
+
+  static inline Workspace* workspace = nullptr;
+  static inline nlohmann::json straight;
+};
+
+TEST_F(BitsSchedule, EveryStageIsReportedAndLeavesItsNetwork) {
+  ASSERT_EQ(straight["stages"].size(), 2U);
+  EXPECT_EQ(straight["stages"][0]["bits"], "float");
+  EXPECT_EQ(straight["stages"][1]["bits"], "8 bits");
+  EXPECT_EQ(straight["bits"], "4 bits");
+  const auto digest_of = [&](const std::string& model) { return digest_hex(load_model(*workspace / model)); };
+  EXPECT_EQ(digest_of("straight/1-float/model.safetensors"), straight["stages"][0]["digest"]);
+  EXPECT_EQ(digest_of("straight/2-w8f8/model.safetensors"), straight["stages"][1]["digest"]);
+  EXPECT_EQ(digest_of("straight/3-w4f4/model.safetensors"), straight["digest"]);
+  EXPECT_EQ(digest_of("straight/model.safetensors"), straight["digest"]);
+}
+
+TEST_F(BitsSchedule, TheEndsOfTheNetworkKeepTheirWidths) {
+  const auto wide = bits("straight/2-w8f8/model.safetensors"), narrow = bits("straight/model.safetensors");
+  std::set<std::string> kept;
+  for (const auto& [value, width] : wide) {
+    EXPECT_EQ(width, 8) << value;
+    EXPECT_TRUE(narrow.at(value) == 4 || narrow.at(value) == 8) << value;
+    if (narrow.at(value) == 8) kept.insert(value);
+  }
+  EXPECT_EQ(kept, (std::set<std::string>{"x", "conv1.w", "mean", "head.w", "head"}));
+}
+
+TEST_F(BitsSchedule, ItsWidthsAreThoseOfANetworkThatIsPreparedSo) {
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{}, {"--set", "edges.first=2", "--set", "edges.last=3"}, {"--edges", "4"}}) {
+    std::vector<std::string> quantize = {"quantize",   "straight/1-float/model.safetensors",
+                                         "--platform", "magik_t40",
+                                         "--weights",  "4",
+                                         "--features", "4",
+                                         "--out",      "direct",
+                                         "--overwrite"};
+    std::vector<std::string> schedule = {"train",           "straight/1-float/model.safetensors",
+                                         "--bits-schedule", "8,4",
+                                         "--platform",      "magik_t40",
+                                         "--epochs",        "1",
+                                         "--out",           "again",
+                                         "--overwrite"};
+    for (auto* command : {&quantize, &schedule}) command->insert(command->end(), more.begin(), more.end());
+    workspace->expect(0, quantize);
+    workspace->expect(0, schedule);
+    EXPECT_EQ(bits("again/model.safetensors"), bits("direct"));
+  }
+}
+
+TEST_F(BitsSchedule, AfterKillInAnyStageItEndsAtTheSameBytes) {
+  const std::vector<std::string> moments = {"1-float/checkpoint_0001.safetensors", "2-w8f8/checkpoint_0001.safetensors",
+                                            "3-w4f4/checkpoint_0001.safetensors"};
+  for (size_t i = 0; i < moments.size(); ++i) {
+    const std::string out = "killed" + std::to_string(i);
+    const auto killed = workspace->run_until(train(out, {"--threads", "2"}), out + "/" + moments[i], SIGKILL);
+    EXPECT_EQ(killed.code, -SIGKILL);
+    EXPECT_FALSE(workspace->has(out + "/model.safetensors"));
+    const auto report = workspace->expect(0, train(out, {"--resume", "--threads", "1"})).json();
+    EXPECT_EQ(report["digest"], straight["digest"]);
+    for (const char* stage : {"1-float", "2-w8f8", "3-w4f4"}) {
+      const auto file = std::string("/") + stage + "/model.safetensors";
+      EXPECT_EQ(test::read_text(*workspace / (out + file)), test::read_text(*workspace / ("straight" + file)));
+    }
+  }
+}
+
+TEST_F(BitsSchedule, AFinishedRunSaysSoAndAnotherIsRefusedOrTakesItsPlace) {
+  EXPECT_EQ(workspace->expect(0, train("straight", {"--resume"})).json()["was_finished"], true);
+  const auto refused = workspace->expect(2, train("straight"));
+  EXPECT_NE(refused.err.find("straight: holds an earlier run (model.safetensors); go on from it (--resume)"),
+            std::string::npos)
+      << refused.err;
+  workspace->expect(0, train("other"));
+  const auto replaced = workspace->expect(0, train("other", {"--overwrite"}, {.seed = "6"})).json();
+  EXPECT_NE(replaced["digest"], straight["digest"]);
+  EXPECT_EQ(workspace->expect(0, train("other", {"--resume"}, {.seed = "6"})).json()["digest"], replaced["digest"]);
+}
+
+TEST_F(BitsSchedule, LaterStagesOfAnEarlierRunAreNotTakenForThisOnes) {
+  workspace->expect(0, train("replaced"));
+  const auto killed = workspace->run_until(train("replaced", {"--overwrite"}, {.epochs = "3"}),
+                                           "replaced/2-w8f8/checkpoint_0003.safetensors", SIGKILL);
+  if (killed.code == -SIGKILL) workspace->expect(0, train("replaced", {"--resume"}, {.epochs = "3"}));
+  const auto fresh = workspace->expect(0, train("fresh", {}, {.epochs = "3"})).json();
+  EXPECT_EQ(digest_hex(load_model(*workspace / "replaced/model.safetensors")), fresh["digest"]);
+}
+
+TEST_F(BitsSchedule, WhatAStageCannotDoIsRefusedBeforeTheFirstTrains) {
+  const auto refused = workspace->expect(3, train("never", {}, {.stages = "8,3,2"}));
+  for (const char* part : {"features on magik_t40: found 3 bits", "features on magik_t40: found 2 bits",
+                           "weights on magik_t40: found 3 bits", "weights on magik_t40: found 2 bits"})
+    EXPECT_NE(refused.err.find(part), std::string::npos) << refused.err;
+  EXPECT_FALSE(workspace->has("never"));
+}
+
+TEST_F(BitsSchedule, WhatMakesNoSenseIsRefused) {
+  const std::string prepared = "straight/2-w8f8/model.safetensors";
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"--bits-schedule", "8,float"}, "bits schedule: found float behind another stage, expected it first"},
+      {{"--bits-schedule", "8,x"},
+       "bits schedule: found 'x', expected float, a width of 2 to 16 bits, or WEIGHTS/FEATURES as in 4/8"},
+      {{"--bits-schedule", "17"},
+       "bits schedule: found '17', expected float, a width of 2 to 16 bits, or WEIGHTS/FEATURES as in 4/8"},
+      {{"--platform", "magik_t40"}, "train: --platform requires --bits-schedule; see halfstep train --help"},
+      {{"--model", prepared, "--bits-schedule", "8,4", "--set", "features.rate=0.1"},
+       "network 'digits' is prepared already; a platform is for float networks"},
+      {{"--model", prepared, "--bits-schedule", "float,4"},
+       "network 'digits' is prepared, which does not train in float; start from the float network"},
+      {{"--ema", "1"}, "ema: found 1, expected a decay of at least 0 and below 1"}};
+  for (const auto& [arguments, message] : cases) {
+    std::vector<std::string> command = {"train", "--out", "never"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    EXPECT_EQ(workspace->expect(2, command).err, "halfstep: " + message + "\n");
+    EXPECT_FALSE(workspace->has("never"));
+  }
+}
+
+}  // namespace
+}  // namespace halfstep
