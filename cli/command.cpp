@@ -84,6 +84,9 @@ void add_platform(CLI::App& command, TargetOptions& target, quant::PrepareOption
       "layers that stay in float, as in 'conv1', 'block3*' or 'op:add'; convert then needs --float-islands");
   command.add_option("--also", widths.also,
                      "layers whose inputs get quantizers although the platform asks for none there");
+  command.add_option("--region", target.regions,
+                     "A:B: quantize what lies between these layers or inputs and leave the rest in float, as in "
+                     "'image:head*'; without A from the network's inputs, without B up to its outputs");
   command.add_flag("--pad-channels", target.pad_channels,
                    "channels of zeros where convolutions miss the multiples that the platform asks for");
   add_overrides(command, target);

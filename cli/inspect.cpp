@@ -25,7 +25,8 @@ void add_inspect(CLI::App& program, Work& work) {
     quant::PrepareOptions widths;
     quant::ConvertOptions convert;
     std::optional<api::Target> asked() const {
-      if (!target.name.empty()) return api::Target{target.platform(), widths, target.pad_channels, convert};
+      if (!target.name.empty())
+        return api::Target{target.platform(), widths, target.pad_channels, convert, target.regions};
       return std::nullopt;
     }
   };

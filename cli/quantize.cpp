@@ -62,6 +62,7 @@ void add_quantize(CLI::App& program, Work& work) {
   command->callback([options, &work] {
     work = [options] {
       options->quantize.pad_channels = options->target.pad_channels;
+      options->quantize.regions = options->target.regions;
       options->quantize.preprocess = options->data.preprocess;
       for (const std::string& text : options->bits) options->quantize.bits.push_back(parse_bits(text));
       const api::Quantized result = quantized(*options);

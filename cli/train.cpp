@@ -24,6 +24,7 @@ api::BitsSchedule schedule_for(const TrainArguments& arguments, const Model& net
   const bool is_float = api::stage_of(network) == api::Stage::in_float;
   if (!schedule.stages.empty() && (is_float || arguments.has_target)) schedule.platform = arguments.target.platform();
   schedule.quantize.pad_channels = arguments.target.pad_channels;
+  schedule.quantize.regions = arguments.target.regions;
   return schedule;
 }
 

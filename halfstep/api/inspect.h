@@ -24,6 +24,7 @@ struct Target {
   quant::PrepareOptions widths = {};
   bool pad_channels = false;
   quant::ConvertOptions convert = {};
+  std::vector<std::string> regions = {};  ///< as in QuantizeOptions
 };
 
 /// What a verb would refuse.

@@ -3,6 +3,7 @@
 #include "halfstep/api/inspect.h"
 #include "halfstep/base/status.h"
 #include "halfstep/quant/quantizer.h"
+#include "halfstep/quant/regions.h"
 #include "halfstep/train/teacher.h"
 #include "halfstep/train/training_graph.h"
 
@@ -82,8 +83,8 @@ TargetInspection inspect_target(const Model& network, const Target& target) {
   } else {
     std::vector<Objection> places;
     found.verbs[0].objections = objections_of(network, [&] {
-      quant::Padded start{network, {}};
-      if (target.pad_channels) start = quant::pad_channels(network, target.platform, target.widths);
+      quant::Padded start{quant::with_regions(network, target.regions), {}};
+      if (target.pad_channels) start = quant::pad_channels(start.model, target.platform, target.widths);
       prepared = quant::prepare(start.model, target.platform, target.widths, &places);
       found.padded = std::move(start.layers);
     });

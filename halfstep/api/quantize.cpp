@@ -5,6 +5,7 @@
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/source.h"
+#include "halfstep/quant/regions.h"
 #include "halfstep/train/calibrate.h"
 
 namespace halfstep::api {
@@ -31,7 +32,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
          network.graph.name());
   if (stage == Stage::integer)
     fail("network '{}' is an integer program, expected a float or prepared network", network.graph.name());
-  Model model = network;
+  Model model = quant::with_regions(network, options.regions);
   train::change_preprocess(model, options.preprocess);
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);

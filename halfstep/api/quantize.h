@@ -20,6 +20,8 @@ struct LayerBits {
 
 struct QuantizeOptions {
   quant::PrepareOptions widths = {};
+  /// "A:B": quantize what lies between these tensors and leave the rest in float (quant::with_regions).
+  std::vector<std::string> regions = {};
   bool pad_channels = false;  ///< zeros for the channels that convolutions miss of the platform's multiples
   /// From raw values (images, csv) to what the network takes; it travels with the Model.
   train::PreprocessOptions preprocess = {};

@@ -6,6 +6,7 @@
 
 #include "halfstep/api/model.h"
 #include "halfstep/api/quantize.h"
+#include "halfstep/quant/regions.h"
 #include "halfstep/train/checkpoint.h"
 #include "halfstep/train/run.h"
 
@@ -36,12 +37,11 @@ void require_legal(const Model& network, const BitsSchedule& schedule) {
       if (stage_of(network) == Stage::prepared) {
         Model model = network;
         quant::set_inner_bits(model, bits.weights, bits.features);
-      } else if (options.pad_channels) {
-        quant::prepare(quant::pad_channels(network, *schedule.platform, options.widths).model, *schedule.platform,
-                       options.widths);
-      } else {
-        quant::prepare(network, *schedule.platform, options.widths);
+        return;
       }
+      Model start = quant::with_regions(network, options.regions);
+      if (options.pad_channels) start = quant::pad_channels(start, *schedule.platform, options.widths).model;
+      quant::prepare(start, *schedule.platform, options.widths);
     });
     for (Objection& one : found) {
       if (std::ranges::find(objections, one) == objections.end()) objections.push_back(std::move(one));

@@ -112,7 +112,8 @@ class Padding {
              std::all_of(operands.begin() + 1, operands.end(), [](Value v) { return v.is_tensor(); });
     }
     return has_trait(op, Trait::fuses_into_producer) ||
-           op.is<ops::Add, ops::Mul, ops::Silu, ops::MaxPool2d, ops::AvgPool2d, ops::GlobalAvgPool>();
+           op.is<ops::Add, ops::Mul, ops::Silu, ops::MaxPool2d, ops::AvgPool2d, ops::GlobalAvgPool, ops::InputNop,
+                 ops::OutputNop>();
   }
 
   void pad(ops::Conv2d conv) {

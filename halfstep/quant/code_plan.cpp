@@ -13,6 +13,7 @@
 #include "halfstep/passes/coded_form.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/quant/accumulators.h"
+#include "halfstep/quant/regions.h"
 #include "halfstep/quant/selector.h"
 
 namespace halfstep::quant {
@@ -35,7 +36,7 @@ class Planner {
  public:
   Planner(const Model& model, const Platform& platform, const std::vector<std::string>& in_float,
           const Insertion* insertion)
-      : model_(model), platform_(platform), insertion_(insertion), asked_(asked_layers(model, in_float, "float")) {}
+      : model_(model), platform_(platform), insertion_(insertion), asked_(staying_in_float(model, in_float)) {}
 
   CodePlan run() {
     for (Op op : model_.graph.ops()) {
@@ -194,6 +195,12 @@ AskedLayers asked_layers(const Model& model, const std::vector<std::string>& pat
       if (fitting(op)) asked.try_emplace(op.node(), fmt::format("asked for as '{}'", pattern));
     }
   }
+  return asked;
+}
+
+AskedLayers staying_in_float(const Model& model, const std::vector<std::string>& in_float) {
+  AskedLayers asked = asked_layers(model, in_float, "float");
+  asked.merge(outside_regions(model.graph));
   return asked;
 }
 

@@ -23,8 +23,8 @@ struct CodePlan {
 };
 
 /// An operator has codes where the operator on codes takes its attributes, operands and extents as they are, and at
-/// least one operand has codes or is an input of the network; all others stay in float, as do layers that a pattern of
-/// `in_float` fits. Throws where one fits none.
+/// least one operand has codes or is an input of the network; all others stay in float, as does what staying_in_float
+/// says. Throws where one fits none.
 ///
 /// With `insertion`, where a target's own rules put quantizers, an operator has codes where, besides, all that comes to
 /// it has codes and its result has a quantizer, or is the codes that came; activations fuse in front of a quantizer.
@@ -36,5 +36,8 @@ using AskedLayers = std::map<const detail::OpNode*, std::string>;
 
 /// The operators that a pattern of `patterns`, given as `option`, fits. Throws where one fits none.
 AskedLayers asked_layers(const Model& model, const std::vector<std::string>& patterns, const char* option);
+
+/// The operators that a pattern of `in_float` fits, and those outside of the regions that markers bound.
+AskedLayers staying_in_float(const Model& model, const std::vector<std::string>& in_float);
 
 }  // namespace halfstep::quant

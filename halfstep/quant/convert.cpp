@@ -383,7 +383,7 @@ bool touches_float(Op op) {
 }  // namespace
 
 void require_integers(const Model& prepared, const ConvertOptions& options) {
-  const auto islands = float_islands(prepared);
+  const auto islands = islands_inside(prepared);
   if (islands.empty() || options.float_islands) return;
   refuse_all(
       {{"", fmt::format("network '{}'", prepared.graph.name()), describe(islands) + " cannot become integers", "", "",

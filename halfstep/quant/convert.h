@@ -18,7 +18,8 @@ struct Conversion {
 };
 
 struct ConvertOptions {
-  bool float_islands = false;  ///< keep operators without a form on codes in float, instead of refusing them
+  bool float_islands = false;  ///< keep operators without a form on codes in float, instead of refusing them; no
+                               ///< leave is needed outside of regions that markers bound
 };
 
 /// Derives codes, biases, multipliers and shifts from the float32 tensors of `prepared` (docs/arithmetic.md, section

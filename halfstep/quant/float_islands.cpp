@@ -4,16 +4,24 @@
 #include <fmt/ranges.h>
 
 #include "halfstep/ir/decisions.h"
+#include "halfstep/quant/regions.h"
 
 namespace halfstep::quant {
 
 std::vector<FloatIsland> float_islands(const Model& model) {
   const FloatOperators reasons = float_operators(model);
+  const auto outside = outside_regions(model.graph);
   std::vector<FloatIsland> islands;
   for (Op op : model.graph.ops()) {
     if (const auto found = reasons.find(op.name()); found != reasons.end())
-      islands.push_back({op.name(), op.info().name, found->second});
+      islands.push_back({op.name(), op.info().name, found->second, outside.contains(op.node())});
   }
+  return islands;
+}
+
+std::vector<FloatIsland> islands_inside(const Model& prepared) {
+  auto islands = float_islands(prepared);
+  std::erase_if(islands, [](const FloatIsland& island) { return island.is_outside; });
   return islands;
 }
 

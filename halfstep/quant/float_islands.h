@@ -11,10 +11,14 @@ namespace halfstep::quant {
 
 struct FloatIsland {
   std::string layer, op, reason;
+  bool is_outside = false;  ///< of the regions that markers bound: nobody expects codes there
 };
 
 /// Those of a prepared network or an integer program, in the order of its graph.
 std::vector<FloatIsland> float_islands(const Model& model);
+
+/// Those that conversion needs leave for: all inside of the regions that markers bound.
+std::vector<FloatIsland> islands_inside(const Model& prepared);
 
 /// "2 operators (softmax 'attention', layer_norm 'norm')"; after the first few only their number.
 std::string describe(const std::vector<FloatIsland>& islands);

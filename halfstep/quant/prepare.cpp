@@ -20,6 +20,7 @@
 #include "halfstep/quant/foreign_quantizers.h"
 #include "halfstep/quant/insertion.h"
 #include "halfstep/quant/quantizer.h"
+#include "halfstep/quant/regions.h"
 
 namespace halfstep::quant {
 namespace {
@@ -51,6 +52,7 @@ class Preparation {
   /// What stands in the way; the network is prepared nevertheless.
   std::vector<Objection> run() {
     require_float();
+    objections_ = objections_to_markers(model_.graph);
     if (platform_.insertion) {
       place_by_rules();
     } else {
@@ -96,9 +98,8 @@ class Preparation {
 
   /// Where the target says what has a quantizer: there, whether operators then compute on codes or not.
   void place_by_rules() {
-    const Insertion insertion =
-        insertion_of(model_.graph, *platform_.insertion,
-                     {asked_layers(model_, in_float_, "float"), asked_layers(model_, also_, "also")});
+    const Insertion insertion = insertion_of(
+        model_.graph, *platform_.insertion, {staying_in_float(model_, in_float_), asked_layers(model_, also_, "also")});
     plan_ = plan_codes(model_, platform_, in_float_, &insertion);
     weighted_ = insertion.weighted;
     for (const Insertion::Feature& feature : insertion.features) {
@@ -233,6 +234,18 @@ class Preparation {
       check_finite(op);
       check_channels(op);
     }
+    for (const auto& marker : model_.graph.all<ops::OutputNop>()) check_marker(marker);
+  }
+
+  void check_marker(Op marker) {
+    const Op before = marker.in(0).producer();
+    const auto reason = before ? plan_.in_float.find(before.node()) : plan_.in_float.end();
+    if (reason == plan_.in_float.end() || passes::moves_codes(before)) return;
+    object(marker, {.what = fmt::format("rule output-behind-layer: OutputNOp marks what {} '{}' gives, which stays in "
+                                        "float",
+                                        before.info().name, before.name()),
+                    .found = reason->second,
+                    .remedy = "put it behind the last layer that the chip computes"});
   }
 
   /// At `op`, once.

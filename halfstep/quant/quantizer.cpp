@@ -8,6 +8,7 @@
 
 #include "halfstep/arith/range.h"
 #include "halfstep/base/status.h"
+#include "halfstep/passes/builder_behind.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/traits.h"
@@ -115,22 +116,6 @@ Tensor filled(int64_t count, float with) {
   return tensor;
 }
 
-/// The operation in front of which something that follows `value` goes; null for the end.
-Op successor_of(const Graph& graph, Value value) {
-  const auto ops = graph.ops();
-  const Op producer = value.producer();
-  for (size_t i = 0; i < ops.size(); ++i) {
-    if (!producer) return ops[i];
-    if (ops[i] == producer) return i + 1 < ops.size() ? ops[i + 1] : Op();
-  }
-  return {};
-}
-
-Builder builder_behind(Graph& graph, Value value) {
-  const Op next = successor_of(graph, value);
-  return next ? Builder::before(graph, next) : Builder(graph);
-}
-
 /// The one of `nodes` that the graph runs last; values that share a scale may come in any order.
 Op last_of(const Graph& graph, const std::set<const detail::OpNode*>& nodes) {
   const auto ops = graph.ops();
@@ -207,7 +192,7 @@ ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const
   ops::FakeQuantize quantizer;
   std::set<const detail::OpNode*> inserted;
   for (const Value value : place.values) {
-    Builder builder = weight ? Builder::before(graph, reader) : builder_behind(graph, value);
+    Builder builder = weight ? Builder::before(graph, reader) : passes::builder_behind(graph, value);
     builder.at((weight ? reader : value.producer() ? value.producer() : graph.ops().front()).location());
     quantizer = ops::fake_quantize(builder, {.x = value,
                                              .scale = scale,
@@ -229,7 +214,8 @@ ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const
   }
   std::vector<Value> observed = place.values;
   observed.insert(observed.end(), place.also_seen.begin(), place.also_seen.end());
-  Builder builder = weight ? Builder::before(graph, quantizer) : builder_behind(graph, last_of(graph, inserted).out(0));
+  Builder builder =
+      weight ? Builder::before(graph, quantizer) : passes::builder_behind(graph, last_of(graph, inserted).out(0));
   ops::observe_range(builder, {.low = low,
                                .high = high,
                                .scale = scale,

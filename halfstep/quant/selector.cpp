@@ -22,15 +22,22 @@ std::string module_of(Op layer) {
   return end == std::string::npos ? "" : weight.name().substr(0, end);
 }
 
+bool fits_name(const std::string& pattern, const std::string& name) {
+  return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
 }  // namespace
 
 LayerNames::LayerNames(const Model& model) : given_(given_names(model.notes)) {}
 
+bool LayerNames::fits(const std::string& pattern, const std::string& name) const {
+  const auto given = given_.find(name);
+  return fits_name(pattern, name) || (given != given_.end() && fits_name(pattern, given->second));
+}
+
 bool LayerNames::fits(const std::string& pattern, Op layer) const {
-  const auto fits_name = [&](const std::string& name) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; };
-  if (pattern.starts_with(kOperator)) return fits_name(kOperator + layer.info().name);
-  const auto given = given_.find(layer.name());
-  return fits_name(layer.name()) || (given != given_.end() && fits_name(given->second)) || fits_name(module_of(layer));
+  if (pattern.starts_with(kOperator)) return fits_name(pattern, kOperator + layer.info().name);
+  return fits(pattern, layer.name()) || fits_name(pattern, module_of(layer));
 }
 
 std::string known_layers(const std::string& pattern, const std::vector<Op>& layers) {

@@ -16,6 +16,8 @@ class LayerNames {
   /// Whether `pattern` (`*` and `?` as in file names) fits either name of the layer, what its weight's name begins with
   /// ("fc" of "fc.weight"), or, as "op:PATTERN", its operator.
   bool fits(const std::string& pattern, Op layer) const;
+  /// Whether it fits either name of what we call `name`.
+  bool fits(const std::string& pattern, const std::string& name) const;
 
  private:
   std::map<std::string, std::string> given_;

@@ -17,6 +17,9 @@ NumPy is imported when the first array is made. Where it is not installed, array
 buffer protocol (`memoryview(y).tolist()`).
 """
 
+import importlib
+from typing import Any
+
 from halfstep import ops
 from halfstep._core import (
     AbsentResultError,
@@ -70,3 +73,10 @@ __all__ = [
     "train",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """halfstep.magik needs PyTorch, and is imported when somebody asks for it."""
+    if name == "magik":
+        return importlib.import_module("halfstep.magik")
+    raise AttributeError(f"module 'halfstep' has no attribute {name!r}")

@@ -83,11 +83,12 @@ def platforms() -> list[str]:
 def inspect(
     network: Network, platform: str, overrides: list[tuple[str, str]], weights: int | None, features: int | None,
     edges: int | None, in_float: list[str], also: list[str], pad_channels: bool, float_islands: bool,
+    regions: list[str],
 ) -> tuple[str, str]: ...
 def quantize(
     network: Network, platform: str, overrides: list[tuple[str, str]], data: Dataset, weights: int | None,
     features: int | None, edges: int | None, bits: list[tuple[str, int | None, int | None]], in_float: list[str], also: list[str],
-    pad_channels: bool, preprocess: str | None, keep_samples: int, seed: int,
+    regions: list[str], pad_channels: bool, preprocess: str | None, keep_samples: int, seed: int,
     progress: _Progress | None,
 ) -> tuple[Network, str, str]: ...
 def change_bits(
@@ -95,7 +96,7 @@ def change_bits(
 ) -> tuple[Network, str, str]: ...
 def bits_schedule(
     stages: list[str], platform: str | None, overrides: list[tuple[str, str]], edges: int | None, in_float: list[str],
-    also: list[str], pad_channels: bool,
+    also: list[str], regions: list[str], pad_channels: bool,
 ) -> BitsSchedule: ...
 def train(
     network: Network, data: Dataset, epochs: int, batch: int, learning_rate: float | None, ema: float,

@@ -56,6 +56,7 @@ def inspect(
     overrides: Mapping[str, Any] | None = None,
     in_float: str | Sequence[str] = (),
     also: str | Sequence[str] = (),
+    regions: str | Sequence[str] = (),
     pad_channels: bool = False,
     float_islands: bool = False,
 ) -> Objections:
@@ -67,7 +68,7 @@ def inspect(
     return Objections(
         *_core.inspect(
             network.core, os.fspath(platform), _fields(overrides), weights, features, edges, _patterns(in_float), _patterns(also),
-            pad_channels, float_islands,
+            pad_channels, float_islands, _patterns(regions),
         )  # fmt: skip
     )
 
@@ -84,6 +85,7 @@ def quantize(
     bits: Mapping[str, tuple[int | None, int | None]] | None = None,
     in_float: str | Sequence[str] = (),
     also: str | Sequence[str] = (),
+    regions: str | Sequence[str] = (),
     pad_channels: bool = False,
     preprocess: Preprocess | None = None,
     keep_samples: int = 8,
@@ -97,9 +99,11 @@ def quantize(
     bits are `edges`; without them the platform's. overrides: other values for fields of the record, by their dotted
     names. bits: for layers that match a pattern, bits of weights and of features. in_float: patterns of layers that
     stay in float ("op:add" fits operators); `convert` then needs float_islands. also: patterns of layers whose inputs
-    get quantizers although the platform asks for none there. pad_channels: channels of zeros where convolutions miss the
-    multiples that the platform asks for; inputs and outputs stay. keep_samples: how many of the samples travel with
-    the network, for `verify`; 0: none.
+    get quantizers although the platform asks for none there. regions: "A:B" quantizes what lies between these layers or
+    inputs (patterns; either may be missing) and leaves the rest in float, as halfstep.magik's markers in a module do;
+    `convert` needs no float_islands for that. pad_channels: channels of zeros where convolutions miss the multiples that
+    the platform asks for; inputs and outputs stay. keep_samples: how many of the samples travel with the network, for
+    `verify`; 0: none.
 
     The result's `report` is an Audit. Raises UnsupportedError, naming every layer and what to do, for what the platform
     cannot do; Error where samples are not what the network takes.
@@ -107,8 +111,8 @@ def quantize(
     samples = dataset(calibrate, network)
     prepared, text, values = _core.quantize(
         network.core, os.fspath(platform), _fields(overrides), samples, weights, features, edges,
-        [(layers, *widths) for layers, widths in (bits or {}).items()], _patterns(in_float), _patterns(also), pad_channels,
-        _preprocess_text(preprocess), keep_samples, seed, callback(progress),
+        [(layers, *widths) for layers, widths in (bits or {}).items()], _patterns(in_float), _patterns(also),
+        _patterns(regions), pad_channels, _preprocess_text(preprocess), keep_samples, seed, callback(progress),
     )  # fmt: skip
     audit = Audit(text, values)
     _warn(audit.values["notes"])
@@ -143,10 +147,11 @@ def train(
     bits_schedule: Sequence[int | str] = (),
     platform: str | os.PathLike[str] | None = None,
     edges: int | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    regions: str | Sequence[str] = (),
     in_float: str | Sequence[str] = (),
     also: str | Sequence[str] = (),
     pad_channels: bool = False,
+    overrides: Mapping[str, Any] | None = None,
     flip: bool = False,
     shift: int = 0,
     distill: bool = False,
@@ -169,7 +174,7 @@ def train(
     bits_schedule: widths one after the other, `epochs` at each: [8, 4], or ["float", 8, "4/8"] (4-bit weights, 8-bit
     features). The ends of the network keep theirs; weights and observed ranges go from stage to stage, the optimizer and
     the moving average begin anew. A float network is quantized for `platform` on the way, which edges, overrides,
-    in_float, also and pad_channels are for, as in `quantize`.
+    in_float, also, regions and pad_channels are for, as in `quantize`.
 
     Samples are held back, and the network becomes its best state on them, which may be what it was. An interruption
     (Ctrl-C, or an exception of `progress`) leaves the network as it was. Raises Error where another thread trains it.
@@ -177,7 +182,7 @@ def train(
     samples = dataset(data, network)
     schedule = _core.bits_schedule(
         [str(stage) for stage in bits_schedule], None if platform is None else os.fspath(platform), _fields(overrides),
-        edges, _patterns(in_float), _patterns(also), pad_channels,
+        edges, _patterns(in_float), _patterns(also), _patterns(regions), pad_channels,
     )  # fmt: skip
     text, values = _core.train(
         network.core, samples, epochs, batch, learning_rate, ema, schedule, flip, shift, distill,

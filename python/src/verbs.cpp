@@ -86,23 +86,25 @@ Report report_of(const Result& result) {
 Report inspect(const Network& network, const std::string& platform, const Overrides& overrides,
                std::optional<int> weights, std::optional<int> features, std::optional<int> edges,
                const std::vector<std::string>& in_float, const std::vector<std::string>& also, bool pad_channels,
-               bool float_islands) {
+               bool float_islands, const std::vector<std::string>& regions) {
   return report_of(work({nb::none()}, [&](const api::Settings&) {
     return api::inspect_target(*network.model(), {quant::load_platform(platform, overrides),
                                                   {weights, features, edges, in_float, also},
                                                   pad_channels,
-                                                  {float_islands}});
+                                                  {float_islands},
+                                                  regions});
   }));
 }
 
 nb::tuple quantize(const Network& network, const std::string& platform, const Overrides& overrides,
                    const api::Dataset& data, std::optional<int> weights, std::optional<int> features,
                    std::optional<int> edges, const Bits& bits, const std::vector<std::string>& in_float,
-                   const std::vector<std::string>& also, bool pad_channels,
+                   const std::vector<std::string>& also, const std::vector<std::string>& regions, bool pad_channels,
                    const std::optional<std::string>& preprocess, int64_t keep_samples, uint64_t seed,
                    nb::object progress) {
   api::QuantizeOptions options;
   options.widths = {weights, features, edges, in_float, also};
+  options.regions = regions;
   options.pad_channels = pad_channels;
   options.preprocess = preprocess_of(preprocess);
   options.stored_samples = keep_samples;
@@ -125,11 +127,12 @@ nb::tuple change_bits(const Network& network, const std::string& selector, std::
 api::BitsSchedule schedule_of(const std::vector<std::string>& stages, const std::optional<std::string>& platform,
                               const Overrides& overrides, std::optional<int> edges,
                               const std::vector<std::string>& in_float, const std::vector<std::string>& also,
-                              bool pad_channels) {
+                              const std::vector<std::string>& regions, bool pad_channels) {
   api::BitsSchedule schedule;
   for (const std::string& stage : stages) schedule.stages.push_back(api::parse_stage_bits(stage));
   if (platform) schedule.platform = quant::load_platform(*platform, overrides);
   schedule.quantize.widths = {{}, {}, edges, in_float, also};
+  schedule.quantize.regions = regions;
   schedule.quantize.pad_channels = pad_channels;
   return schedule;
 }
@@ -223,16 +226,16 @@ void define_verbs(nb::module_& module) {
   module.def("platforms", &quant::platform_names);
   module.def("inspect", &inspect, arg("network"), arg("platform"), arg("overrides"), arg("weights").none(),
              arg("features").none(), arg("edges").none(), arg("in_float"), arg("also"), arg("pad_channels"),
-             arg("float_islands"));
+             arg("float_islands"), arg("regions"));
   module.def("quantize", &quantize, arg("network"), arg("platform"), arg("overrides"), arg("data"),
              arg("weights").none(), arg("features").none(), arg("edges").none(), arg("bits"), arg("in_float"),
-             arg("also"), arg("pad_channels"), arg("preprocess").none(), arg("keep_samples"), arg("seed"),
-             arg("progress").none());
+             arg("also"), arg("regions"), arg("pad_channels"), arg("preprocess").none(), arg("keep_samples"),
+             arg("seed"), arg("progress").none());
   module.def("change_bits", &change_bits, arg("network"), arg("selector"), arg("weights").none(),
              arg("features").none());
   nb::class_<api::BitsSchedule>(module, "BitsSchedule");
   module.def("bits_schedule", &schedule_of, arg("stages"), arg("platform").none(), arg("overrides"),
-             arg("edges").none(), arg("in_float"), arg("also"), arg("pad_channels"));
+             arg("edges").none(), arg("in_float"), arg("also"), arg("regions"), arg("pad_channels"));
   module.def("train", &train_network, arg("network"), arg("data"), arg("epochs"), arg("batch"),
              arg("learning_rate").none(), arg("ema"), arg("schedule"), arg("flip"), arg("shift"), arg("distill"),
              arg("folder"), arg("resume"), arg("overwrite"), arg("preprocess").none(), arg("seed"),

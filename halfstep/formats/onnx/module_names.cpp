@@ -89,7 +89,8 @@ Location source_line(const proto::Node& node) {
   std::string_view trace = metadata(node, "pkg.torch.onnx.stack_trace");
   Location found;
   while (const auto frame = next_frame(trace)) {
-    if (frame->line == 0 || frame->path.find("-packages/torch/") != std::string_view::npos) continue;
+    const bool is_torch = frame->path.find("-packages/torch/") != std::string_view::npos;
+    if (frame->line == 0 || is_torch || frame->path.ends_with("/halfstep/magik.py")) continue;
     found = {std::string(frame->path.substr(frame->path.find_last_of("/\\") + 1)), frame->line};
   }
   return found;

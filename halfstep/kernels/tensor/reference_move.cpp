@@ -256,6 +256,8 @@ Status run_copy(const Call& call, int, int64_t) {
 using namespace tensor;  // NOLINT: the table below alone
 
 extern const Kernel reference_identity{"reference", accept_all, prepare_copy, run_copy};
+extern const Kernel reference_input_nop{"reference", accept_all, prepare_copy, run_copy};
+extern const Kernel reference_output_nop{"reference", accept_all, prepare_copy, run_copy};
 extern const Kernel reference_squeeze{"reference", accept_all, prepare_copy, run_copy};
 extern const Kernel reference_unsqueeze{"reference", accept_all, prepare_copy, run_copy};
 extern const Kernel reference_expand{"reference", accept_all, prepare_expand, run_maps};

@@ -57,6 +57,8 @@ extern const Kernel cpu_reshape_copy{"copy", accept_all, prepare_copy, run_copy}
 extern const Kernel cpu_reshape_like_copy{"copy", accept_all, prepare_copy, run_copy};
 extern const Kernel cpu_flatten_copy{"copy", accept_all, prepare_copy, run_copy};
 extern const Kernel cpu_identity_copy{"copy", accept_all, prepare_copy, run_copy};
+extern const Kernel cpu_input_nop_copy{"copy", accept_all, prepare_copy, run_copy};
+extern const Kernel cpu_output_nop_copy{"copy", accept_all, prepare_copy, run_copy};
 extern const Kernel cpu_squeeze_copy{"copy", accept_all, prepare_copy, run_copy};
 extern const Kernel cpu_unsqueeze_copy{"copy", accept_all, prepare_copy, run_copy};
 extern const Kernel cpu_concat_copy{"copy", accept_all, prepare_concat, run_concat};
