@@ -83,7 +83,7 @@ struct TargetOptions {
   std::string name = "generic_int8";   ///< built-in name or path
   std::vector<std::string> overrides;  ///< KEY=VALUE
   bool pad_channels = false;
-  std::vector<std::string> regions;  ///< A:B
+  std::vector<std::string> regions = {};  ///< A:B
   api::Platform platform() const;
 };
 /// --float-islands.

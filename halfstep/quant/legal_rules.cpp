@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "halfstep/passes/traits.h"
 #include "halfstep/quant/record_names.h"
 
 namespace halfstep::quant {
@@ -57,7 +58,10 @@ bool covers(const LegalRule& rule, const LegalRule& other) {
       others, [&](const OpInfo* op) { return rule.op.empty() ? op->quant.trait == rule.trait : op->name == rule.op; });
   const bool where =
       rule.where.empty() || rule.where == other.where || (rule.where == "grouped" && other.where == "depthwise");
-  return all && where && rule.kernel_above <= other.kernel_above;
+  const auto takes = [&](int64_t bits) { return std::ranges::find(rule.reads, bits) != rule.reads.end(); };
+  const bool reads = rule.reads.empty() || (!other.reads.empty() && std::ranges::all_of(other.reads, takes));
+  return all && where && reads && rule.kernel_above <= other.kernel_above && rule.stride_above <= other.stride_above &&
+         rule.inputs_above <= other.inputs_above;
 }
 
 void read_operator(LegalRule& rule, const YamlReader& reader) {
@@ -72,38 +76,55 @@ void read_properties(LegalRule& rule, const YamlReader& reader) {
   if (!rule.where.empty() && !is_any(rule, property(rule.where).is_possible))
     reader.object("where", {.found = rule.where, .expected = "a property that these operators can have"});
   if (reader.has("kernel_above")) rule.kernel_above = reader.integer("kernel_above");
-  if (rule.kernel_above > 0 && !is_any(rule, has_window))
-    reader.object("kernel_above", {.found = "operators without a window", .expected = "convolutions or pools"});
+  if (reader.has("stride_above")) rule.stride_above = reader.integer("stride_above");
+  for (const char* key : {"kernel_above", "stride_above"}) {
+    if (reader.has(key) && !is_any(rule, has_window))
+      reader.object(key, {.found = "operators without a window", .expected = "convolutions or pools"});
+  }
+  if (reader.has("inputs_above")) rule.inputs_above = reader.integer("inputs_above");
+  if (rule.inputs_above > 0 && !is_any(rule, [](const OpInfo& op) { return op.has_variadic_input(); }))
+    reader.object("inputs_above", {.found = "operators of a fixed number of inputs", .expected = "a concat"});
+  rule.reads = reader.integers("reads");
 }
 
 /// Of widths that the general rule lacks none is legal anywhere.
 void object_to_widths(const YamlReader& reader, const std::string& key, const std::vector<int64_t>& widths,
-                      const std::vector<int64_t>& general) {
+                      const std::vector<int64_t>& general, const std::string& of) {
   const auto is_general = [&](int64_t bits) { return std::ranges::find(general, bits) != general.end(); };
   if (reader.has(key) && widths.empty()) {
     reader.object(key, {.found = "no width", .expected = "at least one, or refused: true"});
   } else if (!widths.empty() && std::ranges::none_of(widths, is_general)) {
     reader.object(key,
                   {.found = fmt::format("{}", fmt::join(widths, ", ")),
-                   .expected = fmt::format("some of {}.legal_bits: {}", key, fmt::join(general, ", "))},
-                  {key + ".legal_bits"});
+                   .expected = fmt::format("some of {}.legal_bits: {}", of, fmt::join(general, ", "))},
+                  {of + ".legal_bits"});
   }
 }
 
 void read_consequences(LegalRule& rule, const YamlReader& reader, const YamlReader& record) {
   rule.features = reader.integers("features");
   rule.weights = reader.integers("weights");
+  rule.gives = reader.integers("gives");
   rule.refused = reader.boolean("refused");
-  object_to_widths(reader, "features", rule.features, record.map("features").integers("legal_bits"));
-  object_to_widths(reader, "weights", rule.weights, record.map("weights").integers("legal_bits"));
+  const std::vector<int64_t> features = record.map("features").integers("legal_bits");
+  object_to_widths(reader, "features", rule.features, features, "features");
+  object_to_widths(reader, "reads", rule.reads, features, "features");
+  object_to_widths(reader, "gives", rule.gives, features, "features");
+  object_to_widths(reader, "weights", rule.weights, record.map("weights").integers("legal_bits"), "weights");
   if (reader.has("weights") && !is_any(rule, has_weights))
     reader.object("weights", {.found = "operators without weights", .expected = "features alone"});
-  const bool has_widths = reader.has("features") || reader.has("weights");
+  const bool has_widths = reader.has("features") || reader.has("weights") || reader.has("gives");
   if (rule.refused && has_widths)
     reader.object("refused", {.found = "widths of what is refused", .expected = "one of the two"});
   if (!rule.refused && !has_widths)
-    reader.object("", {.what = "has no effect", .expected = "features, weights or refused: true"},
-                  {reader.path_of("features"), reader.path_of("weights"), reader.path_of("refused")});
+    reader.object(
+        "", {.what = "has no effect", .expected = "features, weights, gives or refused: true"},
+        {reader.path_of("features"), reader.path_of("weights"), reader.path_of("gives"), reader.path_of("refused")});
+}
+
+bool reads_only(const std::set<int64_t>& widths, const std::vector<int64_t>& legal) {
+  const auto is_legal = [&](int64_t bits) { return std::ranges::find(legal, bits) != legal.end(); };
+  return !widths.empty() && std::ranges::all_of(widths, is_legal);
 }
 
 }  // namespace
@@ -122,13 +143,19 @@ Selected selected(Op op) {
   }
   if (const auto kernel = attributes.find("kernel"); kernel != attributes.end())
     one.kernel = std::ranges::max(std::get<std::vector<int64_t>>(kernel->second));
+  if (const auto stride = attributes.find("stride"); stride != attributes.end())
+    one.stride = std::ranges::max(std::get<std::vector<int64_t>>(stride->second));
+  one.inputs = std::ssize(passes::feature_inputs(op));
   return one;
 }
 
 bool LegalRule::selects(const Selected& operation) const {
   const bool named = op.empty() ? trait == operation.op->quant.trait : op == operation.op->name;
   return named && (where.empty() || property(where).holds(operation)) &&
-         (kernel_above == 0 || operation.kernel > kernel_above);
+         (kernel_above == 0 || operation.kernel > kernel_above) &&
+         (stride_above == 0 || operation.stride > stride_above) &&
+         (inputs_above == 0 || operation.inputs > inputs_above) &&
+         (reads.empty() || reads_only(operation.reads, reads));
 }
 
 const std::vector<std::string>& layer_properties() {

@@ -114,9 +114,10 @@ void read_edges(Platform& platform, const YamlReader& record, const YamlReader& 
   platform.first_edges = static_cast<int>(edges.integer("first"));
   platform.last_edges = static_cast<int>(edges.integer("last"));
   if (record.has("insert") && (platform.first_edges != 1 || platform.last_edges != 1))
-    edges.object("", {.what = "with rules of insertion the edges are what touches an end of the network",
-                      .found = fmt::format("first {}, last {}", platform.first_edges, platform.last_edges),
-                      .expected = "1 and 1"},
+    edges.object("",
+                 {.what = "with rules of insertion the edges are what touches an end of the network",
+                  .found = fmt::format("first {}, last {}", platform.first_edges, platform.last_edges),
+                  .expected = "1 and 1"},
                  {"insert"});
 }
 
@@ -272,6 +273,11 @@ std::vector<Objection> Platform::objections(const Selected& operation, int weigh
   };
   require("features", feature_bits, features, ruled ? &rule->features : nullptr);
   if (weight_bits > 0) require("weights", weight_bits, weights, ruled ? &rule->weights : nullptr);
+  if (ruled && operation.gives > 0) {
+    const std::string what = fmt::format("what {} gives", operation.op->name);
+    auto objection = objection_to(name, what, static_cast<int>(operation.gives), rule->gives, rule->reason);
+    if (objection) found.push_back(std::move(*objection));
+  }
   return found;
 }
 

@@ -259,6 +259,10 @@ class Preparation {
     Selected one = selected(op);
     one.is_first = !weighted_.empty() && op == weighted_.front();
     one.is_last = !weighted_.empty() && op == weighted_.back();
+    for (const Value input : feature_inputs(op)) {
+      for (const size_t point : points_behind(input)) one.reads.insert(points_[point].bits);
+    }
+    for (const size_t point : points_behind(plan_.result_of(op))) one.gives = points_[point].bits;
     return one;
   }
 

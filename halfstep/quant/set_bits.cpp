@@ -61,6 +61,8 @@ class Widths {
       Selected selection = selected(op);
       selection.is_first = first != steps.end() && &step == &*first;
       selection.is_last = first != steps.end() && &step == &*last;
+      if (!features.empty()) selection.gives = bits(features.back());
+      for (size_t i = 0; i + 1 < features.size(); ++i) selection.reads.insert(bits(features[i]));
       std::set<int> widths;
       for (const auto& quantizer : features) widths.insert(bits(quantizer));
       for (const int width : widths) {  // a weight's width is wrong once, however many widths the features have

@@ -135,9 +135,9 @@ TEST(LegalRules, WhatSaysNothingIsObjectedTo) {
   EXPECT_EQ(error_of_rules("[{op: add, weights: [8], reason: a}]"),
             at + ".weights: found operators without weights, expected features alone");
   EXPECT_EQ(error_of_rules("[{op: add, reason: a}]"),
-            at + ": has no effect, expected features, weights or refused: true");
+            at + ": has no effect, expected features, weights, gives or refused: true");
   EXPECT_EQ(error_of_rules("[{op: add, refused: false, reason: a}]"),
-            at + ": has no effect, expected features, weights or refused: true");
+            at + ": has no effect, expected features, weights, gives or refused: true");
   EXPECT_EQ(error_of_rules("[{op: add, refused: true, features: [8], reason: a}]"),
             at + ".refused: found widths of what is refused, expected one of the two");
   EXPECT_EQ(error_of_rules("[{op: conv2d, weights: [6, 7], reason: a}]"),

@@ -298,7 +298,7 @@ TEST(Platform, TheResolvedRecordSaysEverything) {
   EXPECT_EQ(again.rate, 0.5);
   EXPECT_EQ(again.rounding, "half_away");
   EXPECT_EQ(again.channels.multiple, 32);
-  EXPECT_EQ(again.legal.size(), 3U);
+  EXPECT_EQ(again.legal.size(), 7U);
 }
 
 TEST(Platform, AreFoundByNameOrPath) {
