@@ -77,7 +77,11 @@ std::vector<RecordKey> value_keys() {
        number,
        "The share that a new batch has in a feature's range.",
        "0.1",
-       {.least = 1e-6, .most = 1}},
+       {.least = 1e-6, .most = 1}}};
+}
+
+std::vector<RecordKey> arithmetic_keys() {
+  return {
       {"low_bits", mapping, "Quantizers of few bits, whose scales matter more."},
       {"low_bits.below",
        integer,
@@ -93,13 +97,8 @@ std::vector<RecordKey> value_keys() {
        {},
        ""},
       {"edges.bits", integer, "Bits at the edges where none are asked for.", "8", {.least = 2, .most = 8}},
-      {"edges.first",
-       integer,
-       "How many layers with weights are the first ones.",
-       "1",
-       {.least = 0, .most = 1000},
-       "1"},
-      {"edges.last", integer, "How many are the last ones.", "1", {.least = 0, .most = 1000}, "1"},
+      {"edges.first", integer, "How many layers with weights come first.", "2", {.least = 0, .most = 1000}, "1"},
+      {"edges.last", integer, "How many layers with weights come last.", "2", {.least = 0, .most = 1000}, "1"},
       {"power_of_two", boolean, "Whether all scales are powers of two.", "true"},
       {"requantize", mapping, "How the sum of a layer becomes a code: section 4 of the arithmetic."},
       {"requantize.form",
@@ -304,6 +303,7 @@ std::string RecordKey::values() const {
 std::span<const RecordKey> platform_keys() {
   static const std::vector<RecordKey> kAll = [] {
     std::vector<RecordKey> keys = value_keys();
+    std::ranges::move(arithmetic_keys(), std::back_inserter(keys));
     std::ranges::move(rule_keys(), std::back_inserter(keys));
     std::ranges::move(insertion_keys(), std::back_inserter(keys));
     return keys;

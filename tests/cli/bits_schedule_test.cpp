@@ -68,7 +68,7 @@ TEST_F(BitsSchedule, TheEndsOfTheNetworkKeepTheirWidths) {
 
 TEST_F(BitsSchedule, ItsWidthsAreThoseOfANetworkThatIsPreparedSo) {
   for (const std::vector<std::string>& more :
-       {std::vector<std::string>{}, {"--set", "edges.first=2", "--set", "edges.last=3"}, {"--edges", "4"}}) {
+       {std::vector<std::string>{}, {"--set", "edges.first=3", "--set", "edges.last=3"}, {"--edges", "4"}}) {
     std::vector<std::string> quantize = {"quantize",   "straight/1-float/model.safetensors",
                                          "--platform", "magik_t40",
                                          "--weights",  "4",
