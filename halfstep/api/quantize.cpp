@@ -39,8 +39,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   quant::Padded source{model, {}};
   if (options.pad_channels) source = with_padded_channels(model, platform, options.widths, parts.train, pool);
   model = quant::prepare(source.model, platform, options.widths);
-  train::CalibrateOptions calibration;
-  calibration.seed = settings.seed;
+  const train::CalibrateOptions calibration{options.calibration_batch, options.calibration_batches, settings.seed};
   train::calibrate(model, parts.train, calibration, pool, settings.progress);
   model.source = source_of(source.model, parts.train, options.stored_samples, settings.seed);
   require_same_floats(model, parts.train, pool);

@@ -23,6 +23,7 @@ struct QuantizeOptions {
   /// "A:B": quantize what lies between these tensors and leave the rest in float (quant::with_regions).
   std::vector<std::string> regions = {};
   bool pad_channels = false;  ///< zeros for the channels that convolutions miss of the platform's multiples
+  int64_t calibration_batch = 64, calibration_batches = 8;  ///< at most; ranges that follow batches depend on both
   /// From raw values (images, csv) to what the network takes; it travels with the Model.
   train::PreprocessOptions preprocess = {};
   std::vector<LayerBits> bits = {};  ///< applied in order, after calibration

@@ -28,6 +28,7 @@ struct CodeGrid {
   int32_t code_max = 255;
   ZeroPoints zero_points = ZeroPoints::affine;
   bool power_of_two = false;
+  bool nearest_power = false;  ///< of powers of two the nearest in the logarithm, not the next one up
 };
 
 struct AffineParameters {
@@ -38,9 +39,12 @@ struct AffineParameters {
 /// Smallest scale that a range gives; an empty or constant-zero range has it.
 inline constexpr float kSmallestScale = 0x1p-23F;
 
+/// The scale as it is stored: a power of two where the grid has those, finite, and at least kSmallestScale.
+float stored_scale(double scale, const CodeGrid& grid);
+
 /// The finest parameters whose codes cover [low, high] and 0, to half a step where the zero point is rounded. In
-/// double, then rounded to float32; power_of_two rounds the scale up. The scale is finite and at least kSmallestScale
-/// for any range.
+/// double, then rounded to float32; power_of_two rounds the scale up, or to the nearest power where the grid says so.
+/// The scale is finite and at least kSmallestScale for any range.
 AffineParameters parameters_of(float low, float high, const CodeGrid& grid);
 
 /// The power of two nearest to `scale` in the logarithm, half to even; at most 2^127, and kSmallestScale where scale is

@@ -15,12 +15,18 @@ bool moves_parameter(Op op) {
   });
 }
 
+/// An observer of the widest range of all samples, or of counts over all, has done with calibration.
+bool is_done(Op op) {
+  const auto merge = op.attributes().find("merge");
+  return merge != op.attributes().end() && std::get<std::string>(merge->second) == "widest";
+}
+
 bool is_test(Op op, Mode mode) {
   const bool observes = op.info().quant.trait == Trait::observer;
   switch (mode) {
     case Mode::evaluation: return true;
     case Mode::calibration: return !observes;
-    case Mode::training: return observes && moves_parameter(op);
+    case Mode::training: return observes && (moves_parameter(op) || is_done(op));
   }
   return true;
 }

@@ -13,6 +13,7 @@
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/quant/accumulators.h"
+#include "halfstep/quant/observers.h"
 #include "halfstep/quant/quantizer.h"
 
 namespace halfstep::quant {
@@ -145,7 +146,7 @@ class Auditor {
     const ops::ObserveRange observer = observer_of(quantizer);
     row.symmetric = observer.zero_points() == "symmetric" || observer.zero_points() == "centered";
     row.power_of_two = observer.power_of_two();
-    row.observer = observer.method();
+    row.observer = observer_name(observer.method(), observer.merge());
     row.low = floats_of(model_, observer.low());
     row.high = floats_of(model_, observer.high());
     const auto zero_point = passes::contents_of(model_, observer.zero_point()).data<int32_t>();

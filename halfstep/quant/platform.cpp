@@ -121,13 +121,40 @@ void read_edges(Platform& platform, const YamlReader& record, const YamlReader& 
                  {"insert"});
 }
 
+void read_observer_numbers(ObserverNumbers& numbers, const YamlReader& reader) {
+  numbers.candidates = reader.integer("candidates");
+  numbers.steps = reader.integer("steps");
+  numbers.power = reader.number("power");
+  numbers.share = reader.number("share");
+  numbers.bins = reader.integer("bins");
+  numbers.deviations = reader.number("deviations");
+  numbers.nearest_power = reader.boolean("nearest_power");
+  if (numbers.steps < numbers.candidates)
+    reader.object("steps",
+                  {.found = std::to_string(numbers.steps),
+                   .expected = fmt::format("at least the {} candidates", numbers.candidates)},
+                  {reader.path_of("candidates")});
+}
+
+/// An observer gives powers of two where these are asked for, and only there where it knows no others.
+void check_observer(const YamlReader& side, const std::string& observer, bool power_of_two) {
+  const auto object = [&](const char* what) { side.object("observer", {.what = observer + what}, {"power_of_two"}); };
+  if (observer.empty()) return;
+  if (gives_powers_of_two(observer) && !power_of_two) object(" gives powers of two alone, and scales are others");
+  if (starts_learning(observer) && power_of_two) object(" starts scales that are learned, which are no powers of two");
+}
+
 void read_arithmetic(Platform& platform, const YamlReader& record) {
   const YamlReader low = record.map("low_bits");
   platform.low_bits_below = static_cast<int>(low.integer("below"));
-  platform.low_bits_observer = low.text("observer");
+  if (low.has("observer")) platform.low_bits_observer = low.text("observer");
   platform.low_bits_learned = low.boolean("learned");
   if (record.has("edges")) read_edges(platform, record, record.map("edges"));
   platform.power_of_two = record.boolean("power_of_two");
+  check_observer(record.map("weights"), platform.weight_observer, platform.power_of_two);
+  check_observer(record.map("features"), platform.feature_observer, platform.power_of_two);
+  check_observer(low, platform.low_bits_observer, platform.power_of_two);
+  if (record.has("observers")) read_observer_numbers(platform.observer_numbers, record.map("observers"));
   read_requantization(platform, record.map("requantize"));
   const YamlReader rounding = record.map("rounding");
   platform.method = rounding.text("method");

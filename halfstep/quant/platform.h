@@ -13,6 +13,7 @@
 #include "halfstep/passes/pad_channels.h"
 #include "halfstep/quant/insertion_rules.h"
 #include "halfstep/quant/legal_rules.h"
+#include "halfstep/quant/observers.h"
 #include "halfstep/quant/platform_files.h"
 
 namespace halfstep::quant {
@@ -28,15 +29,16 @@ struct Platform {
   BitRule weights, features;
   bool per_channel = true;                       ///< one weight scale per output channel
   std::string weight_zero_points = "symmetric";  ///< symmetric, centered, affine
-  std::string weight_observer;                   ///< minmax, mse
+  std::string weight_observer;                   ///< see quant/observers.h
   std::string feature_observer;
+  ObserverNumbers observer_numbers;
   bool signed_features = false;     ///< codes around 0
   std::string feature_zero_points;  ///< affine, offset; symmetric or centered where they are signed
   double rate = 0.05;               ///< share of a new batch in a feature's range
   int low_bits_below = 8;           ///< quantizers of fewer bits use the two fields that follow
-  std::string low_bits_observer;
-  bool low_bits_learned = true;  ///< scales are parameters (LSQ)
-  std::optional<int> edge_bits;  ///< first and last weighted layers, unless asked otherwise; absent: as the others
+  std::string low_bits_observer;    ///< "": as for more bits
+  bool low_bits_learned = true;     ///< scales are parameters (LSQ)
+  std::optional<int> edge_bits;     ///< first and last weighted layers, unless asked otherwise; absent: as the others
   int first_edges = 1, last_edges = 1;  ///< how many layers those are
   bool power_of_two = false;
   std::string requantize;  ///< fixed_point, power_of_two, float32, fbgemm, x86

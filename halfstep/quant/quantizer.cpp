@@ -6,12 +6,14 @@
 #include <limits>
 #include <set>
 
+#include "halfstep/arith/observation.h"
 #include "halfstep/arith/range.h"
 #include "halfstep/base/status.h"
 #include "halfstep/passes/builder_behind.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/traits.h"
+#include "halfstep/quant/observers.h"
 
 namespace halfstep::quant {
 namespace {
@@ -78,33 +80,59 @@ void wire_scale(Graph& graph, const ops::FakeQuantize& quantizer, Value tensor, 
   if (rounding->out().unused()) graph.erase(*rounding);
 }
 
-void configure_observer(const ops::ObserveRange& observer, const Platform& platform, const Style& style,
-                        const CodeRange& codes, bool weight, bool low_bits) {
-  const std::string& usual = weight ? platform.weight_observer : platform.feature_observer;
-  observer.set_attributes({{"method", low_bits ? platform.low_bits_observer : usual},
-                           {"rate", weight ? 1.0 : platform.rate},
-                           {"code_min", codes.min},
-                           {"code_max", codes.max},
-                           {"zero_points", style.zero_points},
-                           {"power_of_two", platform.power_of_two}});
+/// What the method counts has a tensor beside the range.
+void wire_statistics(Model& model, const ops::ObserveRange& observer, int64_t count) {
+  const int port = observer.info().input("seen");
+  const Value seen = observer.in(port);
+  const int64_t channels = observer.low().dims()[0];
+  if (seen) {
+    if (seen.dims()[1] == count) return;
+    observer.set_operand(port, {});
+  }
+  if (count == 0) return;
+  const std::string suffix = "." + std::to_string(count);  // another method may have had another tensor
+  const std::string name = observer.name() + ".seen" + suffix;
+  const Value known = model.graph.tensor(name);
+  observer.set_operand(
+      port, known ? known : passes::add_tensor(model, name, Tensor(DType::f64, {channels, count}), Role::state));
 }
 
-/// Scale and zero point from the range that the observer holds, channel by channel; nothing changes where nothing was
-/// seen.
+void configure_observer(Model& model, const ops::ObserveRange& observer, const Platform& platform, const Style& style,
+                        const CodeRange& codes, bool weight, bool low_bits) {
+  const std::string& usual = weight ? platform.weight_observer : platform.feature_observer;
+  const bool is_other = low_bits && !platform.low_bits_observer.empty();
+  Attributes attributes =
+      observer_attributes(is_other ? platform.low_bits_observer : usual, platform.observer_numbers, weight);
+  wire_statistics(model, observer, std::get<int64_t>(attributes.at("statistics")));
+  attributes.insert({{"rate", weight ? 1.0 : platform.rate},
+                     {"code_min", codes.min},
+                     {"code_max", codes.max},
+                     {"zero_points", style.zero_points},
+                     {"power_of_two", platform.power_of_two}});
+  observer.set_attributes(attributes);
+}
+
+/// Scale and zero point from what the observer holds, channel by channel; nothing changes where nothing was seen.
 void derive_parameters(Model& model, const ops::ObserveRange& observer) {
-  const arith::CodeGrid grid{static_cast<int32_t>(observer.code_min()), static_cast<int32_t>(observer.code_max()),
-                             *arith::parse_zero_points(observer.zero_points()), observer.power_of_two()};
+  const arith::ObserverRule rule{
+      *arith::parse_observing(observer.method()),
+      {static_cast<int32_t>(observer.code_min()), static_cast<int32_t>(observer.code_max()),
+       *arith::parse_zero_points(observer.zero_points()), observer.power_of_two(), observer.nearest_power()},
+      observer.share()};
   const auto low = passes::contents_of(model, observer.low()).data<float>();
   const auto high = passes::contents_of(model, observer.high()).data<float>();
+  std::span<const double> seen;
+  if (observer.statistics() > 0) seen = passes::contents_of(model, observer.seen()).data<double>();
   const auto own = [&](const Value value) -> Tensor& {  // other Models may share the storage
     Tensor& tensor = model.tensors.at(value.name());
     return tensor = tensor.clone();
   };
   const auto scale = own(observer.scale()).data<float>();
   const auto zero_point = own(observer.zero_point()).data<int32_t>();
+  const size_t kept = seen.size() / scale.size();
   for (size_t c = 0; c < scale.size(); ++c) {
     if (low[c] > high[c]) continue;
-    const auto parameters = arith::parameters_of(low[c], high[c], grid);
+    const auto parameters = arith::observed_parameters(low[c], high[c], seen.subspan(c * kept, kept), rule);
     scale[c] = parameters.scale;
     zero_point[c] = parameters.zero_point;
   }
@@ -139,7 +167,7 @@ void apply_bits(Model& model, const Platform& platform, const ops::FakeQuantize&
   }
   scale.node()->role = learned ? Role::parameter : Role::state;
   const ops::ObserveRange observer = observer_of(quantizer);
-  configure_observer(observer, platform, style, codes, weight, low_bits);
+  configure_observer(model, observer, platform, style, codes, weight, low_bits);
   derive_parameters(model, observer);
 }
 
@@ -231,7 +259,9 @@ void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, floa
   const ops::ObserveRange observer = observer_of(quantizer);
   model.tensors.at(observer.low().name()).data<float>()[0] = low;
   model.tensors.at(observer.high().name()).data<float>()[0] = high;
-  observer.set_attributes({{"rate", 0.0}});
+  wire_statistics(model, observer, 0);
+  observer.set_attributes(
+      {{"method", std::string("minmax")}, {"merge", std::string("moving")}, {"rate", 0.0}, {"statistics", int64_t{0}}});
   derive_parameters(model, observer);
 }
 

@@ -10,6 +10,7 @@
 #include "halfstep/arith/requantization.h"
 #include "halfstep/arith/rounding.h"
 #include "halfstep/quant/legal_rules.h"
+#include "halfstep/quant/observers.h"
 
 namespace halfstep::quant {
 namespace {
@@ -23,7 +24,7 @@ Names requantizations() {
   return names;
 }
 
-const Names kObservers = {"minmax", "mse"};
+const Names kObservers = observer_names();
 
 std::vector<RecordKey> value_keys() {
   return {
@@ -53,7 +54,7 @@ std::vector<RecordKey> value_keys() {
        "symmetric"},
       {"weights.observer",
        text,
-       "How the range of weights is found: by their extremes, or by the least squared error.",
+       "How the range of weights is found; section 3 of the arithmetic has the rules.",
        "mse",
        {.choices = kObservers}},
       {"features", mapping, "What flows through the network, its inputs included."},
@@ -72,7 +73,11 @@ std::vector<RecordKey> value_keys() {
        "below as above (symmetric) or of all codes (centered); these two need signed codes.",
        "offset",
        {.choices = {"affine", "offset", "symmetric", "centered"}}},
-      {"features.observer", text, "How the range of a batch of features is found.", "mse", {.choices = kObservers}},
+      {"features.observer",
+       text,
+       "The same of features; those with ema_ follow batch by batch.",
+       "ema_mse",
+       {.choices = kObservers}},
       {"features.rate",
        number,
        "The share that a new batch has in a feature's range.",
@@ -88,8 +93,12 @@ std::vector<RecordKey> arithmetic_keys() {
        "A quantizer of fewer bits has the two fields that follow; 0: none has.",
        "5",
        {.least = 0, .most = 17}},
-      {"low_bits.observer", text, "How the range of such a quantizer is found.", "mse", {.choices = kObservers}},
-      {"low_bits.learned", boolean, "Whether its scale is learned in training (LSQ).", "false"},
+      {"low_bits.observer",
+       text,
+       "How the range of such a quantizer is found; absent: as that of others.",
+       "ema_mse",
+       {.choices = kObservers},
+       ""},
       {"edges",
        mapping,
        "The first and the last layer with weights, and the network's inputs; absent: they are as all others.",
@@ -130,6 +139,43 @@ std::vector<RecordKey> arithmetic_keys() {
        "Where half a step between two codes goes: to the even one, away from 0, or up.",
        "half_up",
        {.choices = {"half_even", "half_away", "half_up"}}}};
+}
+
+std::vector<RecordKey> observer_keys() {
+  return {{"observers", mapping, "Numbers that observers have.", "", {}, ""},
+          {"observers.candidates", integer, "mse: how many ranges are tried.", "80", {.least = 1, .most = 128}, "64"},
+          {"observers.steps",
+           integer,
+           "mse: range i, from 0 on, is that of the extremes times 1 - i / steps.",
+           "100",
+           {.least = 1, .most = 1e6},
+           "80"},
+          {"observers.power",
+           number,
+           "mse: the power of the errors that are summed.",
+           "2.4",
+           {.least = 0.1, .most = 16},
+           "2"},
+          {"observers.share",
+           number,
+           "quantile, percentile: the share of elements that stay at either end.",
+           "0.999",
+           {.least = 0.51, .most = 1},
+           "0.99999"},
+          {"observers.bins", integer, "quantile: bins of magnitudes.", "4096", {.least = 1, .most = 1 << 20}, "2048"},
+          {"observers.deviations",
+           number,
+           "clip_std, widen_std: how many deviations around the mean.",
+           "3",
+           {.least = 0.01, .most = 1000},
+           "2.6"},
+          {"observers.nearest_power",
+           boolean,
+           "Whether powers of two are the nearest ones, which may clip, instead of the next ones up.",
+           "true",
+           {},
+           "false"},
+          {"low_bits.learned", boolean, "Whether its scale is learned in training (LSQ).", "false"}};
 }
 
 std::vector<RecordKey> rule_keys() {
@@ -302,10 +348,9 @@ std::string RecordKey::values() const {
 
 std::span<const RecordKey> platform_keys() {
   static const std::vector<RecordKey> kAll = [] {
-    std::vector<RecordKey> keys = value_keys();
-    std::ranges::move(arithmetic_keys(), std::back_inserter(keys));
-    std::ranges::move(rule_keys(), std::back_inserter(keys));
-    std::ranges::move(insertion_keys(), std::back_inserter(keys));
+    std::vector<RecordKey> keys;
+    for (const auto& part : {value_keys(), arithmetic_keys(), observer_keys(), rule_keys(), insertion_keys()})
+      keys.insert(keys.end(), part.begin(), part.end());
     return keys;
   }();
   return kAll;

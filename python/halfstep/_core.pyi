@@ -88,7 +88,7 @@ def inspect(
 def quantize(
     network: Network, platform: str, overrides: list[tuple[str, str]], data: Dataset, weights: int | None,
     features: int | None, edges: int | None, bits: list[tuple[str, int | None, int | None]], in_float: list[str], also: list[str],
-    regions: list[str], pad_channels: bool, preprocess: str | None, keep_samples: int, seed: int,
+    regions: list[str], pad_channels: bool, preprocess: str | None, calibration: tuple[int, int], keep_samples: int, seed: int,
     progress: _Progress | None,
 ) -> tuple[Network, str, str]: ...
 def change_bits(

@@ -88,6 +88,8 @@ def quantize(
     regions: str | Sequence[str] = (),
     pad_channels: bool = False,
     preprocess: Preprocess | None = None,
+    calibration_batch: int = 64,
+    calibration_batches: int = 8,
     keep_samples: int = 8,
     seed: int = 0,
     progress: Progress = None,
@@ -102,8 +104,9 @@ def quantize(
     get quantizers although the platform asks for none there. regions: "A:B" quantizes what lies between these layers or
     inputs (patterns; either may be missing) and leaves the rest in float, as halfstep.magik's markers in a module do;
     `convert` needs no float_islands for that. pad_channels: channels of zeros where convolutions miss the multiples that
-    the platform asks for; inputs and outputs stay. keep_samples: how many of the samples travel with the network, for
-    `verify`; 0: none.
+    the platform asks for; inputs and outputs stay. calibration_batch, calibration_batches: samples that observers see at
+    once, and how often at most; ranges that follow batches depend on both. keep_samples: how many of the samples travel
+    with the network, for `verify`; 0: none.
 
     The result's `report` is an Audit. Raises UnsupportedError, naming every layer and what to do, for what the platform
     cannot do; Error where samples are not what the network takes.
@@ -112,7 +115,8 @@ def quantize(
     prepared, text, values = _core.quantize(
         network.core, os.fspath(platform), _fields(overrides), samples, weights, features, edges,
         [(layers, *widths) for layers, widths in (bits or {}).items()], _patterns(in_float), _patterns(also),
-        _patterns(regions), pad_channels, _preprocess_text(preprocess), keep_samples, seed, callback(progress),
+        _patterns(regions), pad_channels, _preprocess_text(preprocess),
+        (calibration_batch, calibration_batches), keep_samples, seed, callback(progress),
     )  # fmt: skip
     audit = Audit(text, values)
     _warn(audit.values["notes"])

@@ -100,13 +100,14 @@ nb::tuple quantize(const Network& network, const std::string& platform, const Ov
                    const api::Dataset& data, std::optional<int> weights, std::optional<int> features,
                    std::optional<int> edges, const Bits& bits, const std::vector<std::string>& in_float,
                    const std::vector<std::string>& also, const std::vector<std::string>& regions, bool pad_channels,
-                   const std::optional<std::string>& preprocess, int64_t keep_samples, uint64_t seed,
-                   nb::object progress) {
+                   const std::optional<std::string>& preprocess, std::pair<int64_t, int64_t> calibration,
+                   int64_t keep_samples, uint64_t seed, nb::object progress) {
   api::QuantizeOptions options;
   options.widths = {weights, features, edges, in_float, also};
   options.regions = regions;
   options.pad_channels = pad_channels;
   options.preprocess = preprocess_of(preprocess);
+  std::tie(options.calibration_batch, options.calibration_batches) = calibration;
   options.stored_samples = keep_samples;
   for (const auto& [layers, of_weights, of_features] : bits) options.bits.push_back({layers, of_weights, of_features});
   auto result = work({std::move(progress), seed}, [&](const api::Settings& settings) {
@@ -229,8 +230,8 @@ void define_verbs(nb::module_& module) {
              arg("float_islands"), arg("regions"));
   module.def("quantize", &quantize, arg("network"), arg("platform"), arg("overrides"), arg("data"),
              arg("weights").none(), arg("features").none(), arg("edges").none(), arg("bits"), arg("in_float"),
-             arg("also"), arg("regions"), arg("pad_channels"), arg("preprocess").none(), arg("keep_samples"),
-             arg("seed"), arg("progress").none());
+             arg("also"), arg("regions"), arg("pad_channels"), arg("preprocess").none(), arg("calibration"),
+             arg("keep_samples"), arg("seed"), arg("progress").none());
   module.def("change_bits", &change_bits, arg("network"), arg("selector"), arg("weights").none(),
              arg("features").none());
   nb::class_<api::BitsSchedule>(module, "BitsSchedule");

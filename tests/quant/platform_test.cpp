@@ -210,7 +210,9 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"an_unknown_key_of_the_record", "power_of_two: false", "power_of_two: false\npower_of_tow: 1",
                 "p.yaml:19: power_of_tow: unknown key, did you mean 'power_of_two'?"},
         Mistake{"an_observer", "observer: minmax", "observer: minmix",
-                "p.yaml:8: weights.observer: found 'minmix', expected minmax, mse, did you mean 'minmax'?"},
+                "p.yaml:8: weights.observer: found 'minmix', expected minmax, ema_minmax, mse, ema_mse, quantile, "
+                "ema_quantile, clip_std, widen_std, lsq, lsq_plus, power_floor, power_mode, percentile, kl, histogram, "
+                "did you mean 'minmax'?"},
         Mistake{"zero_points", "zero_points: affine", "zero_points: symmetric",
                 "p.yaml:13: features.zero_points: symmetric needs signed codes; a negative value has no unsigned one"},
         Mistake{"a_rate_of_zero", "rate: 0.05", "rate: 0", "p.yaml:15: features.rate: found 0, expected 1e-06 to 1"},

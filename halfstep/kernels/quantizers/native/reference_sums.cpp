@@ -79,30 +79,30 @@ Range batch_range(const Call& call, const Observer& observer, int64_t channel) {
   return {range.low + 0.0F, range.high + 0.0F};  // -0 becomes 0: which zero is found first must not matter
 }
 
-double candidate_error(const Call& call, const Observer& observer, int64_t channel, Range candidate) {
-  const arith::AffineParameters parameters = arith::parameters_of(candidate.low, candidate.high, observer.grid);
-  double error = 0.0;
+/// What the elements of a channel add up to, operand by operand and in these block by block.
+std::vector<double> channel_terms(const Call& call, const Observer& observer, int64_t channel, Range range) {
+  std::vector<double> terms(static_cast<size_t>(observer.terms())), block(terms.size());
   for (size_t k = 0; k < observer.operands.size(); ++k) {
-    const auto* src = call.in[ObserveRange::in::x + k].as<const float>();
-    error += channel_sum(observer.operands[k], channel, [&](int64_t i) {
-      return std::isnan(src[i]) ? 0.0 : squared_error(finite_value(src[i]), parameters, observer.grid);
-    });
+    const Blocks& blocks = observer.operands[k];
+    std::vector<double> sums(terms.size());
+    for (int64_t b = 0; b < blocks.per_channel() && !terms.empty(); ++b) {
+      add_terms(observer, range, blocks, channel * blocks.per_channel() + b,
+                call.in[static_cast<size_t>(ObserveRange::in::x) + k].as<const float>(), block.data());
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += block[i];
+    }
+    for (size_t i = 0; i < sums.size(); ++i) terms[i] += sums[i];
   }
-  return error;
+  return terms;
 }
 
 Status run_observe_range(const Call& call, int, int64_t) {
   const auto& observer = state_of<Observer>(call);
   if (observer.is_test) return {};
   for (int64_t c = 0; c < observer.channels; ++c) {
-    Range batch = batch_range(call, observer, c);
-    if (observer.mse && batch.seen()) {
-      double errors[kMaxCandidates];
-      for (int i = 0; i < observer.candidates(); ++i)
-        errors[i] = candidate_error(call, observer, c, observer.candidate(batch, i));
-      batch = observer.candidate(batch, best_candidate(errors, observer.candidates()));
-    }
-    update_channel(call, observer, c, batch);
+    const Range batch = batch_range(call, observer, c);
+    const Range range = observer.range_of_terms(range_before(call, c), batch);
+    const auto terms = batch.seen() ? channel_terms(call, observer, c, range) : std::vector<double>();
+    update_channel(call, observer, c, batch, terms.data());
   }
   return {};
 }

@@ -81,8 +81,8 @@ namespace halfstep::kernels {
 namespace native {
 namespace {
 
-/// Scratch: the range of each channel, the range of each block of each operand, and for mse the errors of each block's
-/// candidates.
+/// Scratch: the range of each channel (the batch's, and that which terms are of), the range of each block of each
+/// operand, and what each block adds up to.
 struct Observe {
   explicit Observe(const Problem& problem) : observer(problem) {
     for (const Blocks& operand : observer.operands) {
@@ -94,14 +94,18 @@ struct Observe {
     range_of_slice = HS_SIMD_CHOOSE(problem.level, range_slice);
     error_of_slice = HS_SIMD_CHOOSE(problem.level, error_slice);
   }
-  size_t ranges_bytes() const { return static_cast<size_t>(observer.channels + blocks) * sizeof(Range); }
+  size_t ranges_bytes() const { return static_cast<size_t>(2 * observer.channels + blocks) * sizeof(Range); }
   size_t scratch_bytes() const {
-    const auto errors = observer.mse ? static_cast<size_t>(blocks * observer.candidates()) : 0;
-    return ranges_bytes() + errors * sizeof(double);
+    return ranges_bytes() + static_cast<size_t>(blocks * observer.terms()) * sizeof(double);
   }
   Range* channel_ranges(const Call& call) const { return reinterpret_cast<Range*>(call.scratch); }
-  Range* block_ranges(const Call& call) const { return channel_ranges(call) + observer.channels; }
-  double* errors(const Call& call) const { return reinterpret_cast<double*>(call.scratch + ranges_bytes()); }
+  Range* ranges_of_terms(const Call& call) const { return channel_ranges(call) + observer.channels; }
+  Range* block_ranges(const Call& call) const { return ranges_of_terms(call) + observer.channels; }
+  double* terms(const Call& call, int64_t block) const {
+    return reinterpret_cast<double*>(call.scratch + ranges_bytes()) + block * observer.terms();
+  }
+  /// Squared errors of ranges have vectors; what else is added up has not.
+  bool on_vectors() const { return observer.searches_range() && observer.power == 2.0; }
 
   Observer observer;
   std::vector<int64_t> first_block, first_piece;  // of each operand
@@ -126,9 +130,9 @@ Plan prepare_observe(const Problem& problem) {
   if (state->observer.is_test) return {.state = state};
   const int64_t pieces = std::max<int64_t>(1, state->pieces);
   Plan plan{.state = state, .scratch = state->scratch_bytes(), .phases = {pieces, 1}};
-  if (state->observer.mse) {
-    plan.worker_scratch = static_cast<size_t>(state->observer.candidates()) * sizeof(SumLanes);
-    plan.phases = {pieces, 1, pieces, 1};
+  if (state->observer.terms() > 0) {
+    if (state->on_vectors()) plan.worker_scratch = static_cast<size_t>(state->observer.candidates()) * sizeof(SumLanes);
+    plan.phases = {pieces, 1, pieces, std::max<int64_t>(1, state->observer.channels)};
   }
   return plan;
 }
@@ -180,65 +184,79 @@ Range batch_range(const Call& call, const Observe& state, int64_t channel) {
 /// A multiple of kSumLanes, small enough that a slice stays in the first-level cache for all candidates.
 constexpr int64_t kTile = 1024;
 
-void find_errors(const Call& call, const Observe& state, int64_t piece) {
+/// Errors of every candidate on one block.
+void find_errors(const Call& call, const Observe& state, const Blocks& operand, int64_t block, Range range,
+                 const float* x, double* errors) {
   const Observer& observer = state.observer;
   const int count = observer.candidates();
-  for_each_block(state, piece, [&](size_t k, int64_t block, int64_t index) {
-    const Range batch = state.channel_ranges(call)[observer.operands[k].channel_of(block)];
-    if (!batch.seen()) return;
-    auto* lanes = reinterpret_cast<SumLanes*>(call.worker_scratch);
-    arith::AffineParameters parameters[kMaxCandidates];
-    for (int i = 0; i < count; ++i) {
-      const Range candidate = observer.candidate(batch, i);
-      parameters[i] = arith::parameters_of(candidate.low, candidate.high, observer.grid);
-      lanes[i].fill(0.0);
+  auto* lanes = reinterpret_cast<SumLanes*>(call.worker_scratch);
+  arith::AffineParameters parameters[kMaxCandidates];
+  for (int i = 0; i < count; ++i) {
+    const Range candidate = observer.candidate(range, i);
+    parameters[i] = arith::parameters_of(candidate.low, candidate.high, observer.rule.grid);
+    lanes[i].fill(0.0);
+  }
+  operand.for_each_slice(block, [&](int64_t begin, int64_t size, int64_t) {
+    for (int64_t at = 0; at < size; at += kTile) {
+      for (int i = 0; i < count; ++i)
+        state.error_of_slice(parameters[i], observer.rule.grid, x + begin + at, std::min(kTile, size - at),
+                             lanes[i].data());
     }
-    observer.operands[k].for_each_slice(block, [&](int64_t begin, int64_t size, int64_t) {
-      for (int64_t at = 0; at < size; at += kTile) {
-        const float* src = operand_data(call, k) + begin + at;
-        for (int i = 0; i < count; ++i)
-          state.error_of_slice(parameters[i], observer.grid, src, std::min(kTile, size - at), lanes[i].data());
-      }
-    });
-    for (int i = 0; i < count; ++i) state.errors(call)[index * count + i] = sum_of_lanes(lanes[i]);
+  });
+  for (int i = 0; i < count; ++i) errors[i] = sum_of_lanes(lanes[i]);
+}
+
+void find_terms(const Call& call, const Observe& state, int64_t piece) {
+  for_each_block(state, piece, [&](size_t k, int64_t block, int64_t index) {
+    const Blocks& operand = state.observer.operands[k];
+    const int64_t channel = operand.channel_of(block);
+    if (!state.channel_ranges(call)[channel].seen()) return;
+    const Range range = state.ranges_of_terms(call)[channel];
+    if (state.on_vectors()) {
+      find_errors(call, state, operand, block, range, operand_data(call, k), state.terms(call, index));
+    } else {
+      add_terms(state.observer, range, operand, block, operand_data(call, k), state.terms(call, index));
+    }
   });
 }
 
-Range best_range(const Call& call, const Observe& state, int64_t channel) {
-  const Observer& observer = state.observer;
-  const Range batch = state.channel_ranges(call)[channel];
-  if (!batch.seen()) return batch;
-  const int count = observer.candidates();
-  double errors[kMaxCandidates] = {};
-  for (size_t k = 0; k < observer.operands.size(); ++k) {
-    double sums[kMaxCandidates] = {};
+/// Of a channel, block by block in each operand, as the reference adds up.
+std::vector<double> channel_terms(const Call& call, const Observe& state, int64_t channel) {
+  std::vector<double> terms(static_cast<size_t>(state.observer.terms()));
+  for (size_t k = 0; k < state.observer.operands.size(); ++k) {
+    std::vector<double> sums(terms.size());
     for_each_block_of(state, k, channel, [&](int64_t index) {
-      for (int i = 0; i < count; ++i) sums[i] += state.errors(call)[index * count + i];
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += state.terms(call, index)[i];
     });
-    for (int i = 0; i < count; ++i) errors[i] += sums[i];
+    for (size_t i = 0; i < sums.size(); ++i) terms[i] += sums[i];
   }
-  return observer.candidate(batch, best_candidate(errors, count));
+  return terms;
 }
 
 Status run_observe(const Call& call, int phase, int64_t piece) {
   const auto& state = state_of<Observe>(call);
-  if (state.observer.is_test) return {};
+  const Observer& observer = state.observer;
+  if (observer.is_test) return {};
   switch (phase) {
     case 0: find_ranges(call, state, piece); break;
     case 1:
-      for (int64_t c = 0; c < state.observer.channels; ++c) {
+      for (int64_t c = 0; c < observer.channels; ++c) {
         const Range batch = batch_range(call, state, c);
-        if (state.observer.mse) {
+        if (observer.terms() > 0) {
           state.channel_ranges(call)[c] = batch;
+          state.ranges_of_terms(call)[c] = observer.range_of_terms(range_before(call, c), batch);
         } else {
-          update_channel(call, state.observer, c, batch);
+          update_channel(call, observer, c, batch, nullptr);
         }
       }
       break;
-    case 2: find_errors(call, state, piece); break;
+    case 2: find_terms(call, state, piece); break;
     default:
-      for (int64_t c = 0; c < state.observer.channels; ++c)
-        update_channel(call, state.observer, c, best_range(call, state, c));
+      if (piece < observer.channels) {
+        const Range batch = state.channel_ranges(call)[piece];
+        const auto terms = batch.seen() ? channel_terms(call, state, piece) : std::vector<double>();
+        update_channel(call, observer, piece, batch, terms.data());
+      }
   }
   return {};
 }
