@@ -12,6 +12,18 @@ int print(const Inspection& found, bool explain, bool as_json) {
   return found.target && !found.target->holds() ? kUnsupported : kDone;
 }
 
+/// How a prepared network is quantized; with a name, the story of that tensor alone.
+int print_audit(const Model& model, const std::string& tensor, bool as_json) {
+  const api::Quantized found = api::audit(model);
+  if (tensor.empty()) {
+    fmt::print("{}", as_json ? report::as_json(found) : report::as_text(found));
+  } else {
+    const auto story = quant::story_of(model, found.audit, tensor);
+    fmt::print("{}", as_json ? report::as_json(story) : report::as_text(story));
+  }
+  return kDone;
+}
+
 }  // namespace
 
 void add_inspect(CLI::App& program, Work& work) {
@@ -20,7 +32,8 @@ void add_inspect(CLI::App& program, Work& work) {
     std::filesystem::path model;
     api::InspectOptions inspect;
     std::string place = "cpu";
-    bool explain = false;
+    bool explain = false, audit = false;
+    std::string why;
     TargetOptions target;
     quant::PrepareOptions widths;
     quant::ConvertOptions convert;
@@ -42,6 +55,10 @@ void add_inspect(CLI::App& program, Work& work) {
   command->add_option("model", options->model, "Model of any stage, an .ir text, or an ONNX or Paddle file")
       ->required();
   command->add_flag("--explain", options->explain, "also why each kernel was chosen and the others refused");
+  command->add_flag("--audit", options->audit,
+                    "of a prepared Model what quantize said: every quantizer, what is in float");
+  command->add_option("--why", options->why,
+                      "of a prepared Model all about one tensor: why it has a quantizer or none, by name");
   command->add_flag("--nodes", options->inspect.nodes,
                     "of an ONNX or Paddle file also every node, its inputs and its outputs");
   command->add_option("--batch", options->inspect.batch, "stands for unknown leading extents")->capture_default_str();
@@ -50,6 +67,8 @@ void add_inspect(CLI::App& program, Work& work) {
   add_islands_option(*command, options->convert);
   command->callback([options, &work] {
     work = [options] {
+      if (options->audit || !options->why.empty())
+        return print_audit(api::load(options->model), options->why, options->common.json);
       options->inspect.target = options->asked();
       options->inspect.place = parse_device(options->place);
       const std::filesystem::path& path = options->model;

@@ -28,6 +28,7 @@
 #include "halfstep/api/verify.h"
 #include "halfstep/base/version.h"
 #include "halfstep/eager/call.h"
+#include "halfstep/report/audit.h"
 #include "halfstep/report/converted.h"
 #include "halfstep/report/course.h"
 #include "halfstep/report/data.h"

@@ -51,6 +51,11 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   return result;
 }
 
+Quantized audit(const Model& prepared) {
+  require_stage(prepared, Stage::prepared);
+  return described(prepared, 0);
+}
+
 Quantized change_bits(const Model& prepared, const std::vector<LayerBits>& bits) {
   require_stage(prepared, Stage::prepared);
   Model model = prepared;

@@ -46,6 +46,9 @@ struct Quantized {
 Quantized quantize(const Model& network, const Platform& platform, const Dataset& data, const QuantizeOptions& options,
                    const Settings& settings);
 
+/// What `quantize` said of a prepared network, from the network alone.
+Quantized audit(const Model& prepared);
+
 /// Other widths for some layers of a prepared network, which needs no samples: ranges stay as they were observed.
 Quantized change_bits(const Model& prepared, const std::vector<LayerBits>& bits);
 

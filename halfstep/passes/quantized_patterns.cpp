@@ -206,7 +206,7 @@ class Lowering final : CodedRebuild {
   void observe(const ops::ObserveRange& observer) {
     if (observer.is_test()) return;
     OpSpec spec{&observer.info(), {}, observer.attributes(), observer.name(), observer.location()};
-    for (const Value operand : observer.operands()) spec.operands.push_back(real(operand));
+    for (const Value operand : observer.operands()) spec.operands.push_back(operand ? real(operand) : Value());
     builder_.insert(std::move(spec));
   }
 

@@ -48,6 +48,18 @@ struct Audit {
   std::vector<FloatIsland> in_float;
 };
 
+/// What the quantizers and the values of a prepared network say of one of its tensors.
+struct TensorStory {
+  std::string tensor;                               ///< as the network's file calls it, or as it was asked for
+  std::vector<const AuditedQuantizer*> quantizers;  ///< of it: a weight that several operations read has several
+  const FloatIsland* in_float = nullptr;            ///< the operation that gives it computes in float
+  std::string has_codes_of;                         ///< a value whose codes it has, in other places; or ""
+  std::vector<std::string> goes_to;                 ///< operations that read it, as "conv2d 'c'"
+};
+
+/// `name`: a tensor or layer, by our name or its file's. Throws for one that is not there, with names that are near.
+TensorStory story_of(const Model& prepared, const Audit& audit, const std::string& name);
+
 /// Of a prepared network; in any other every operation with weights is in float.
 Audit audit(const Model& model);
 

@@ -99,6 +99,7 @@ std::vector<RecordKey> arithmetic_keys() {
        "ema_mse",
        {.choices = kObservers},
        ""},
+      {"low_bits.learned", boolean, "Whether its scale is learned in training (LSQ).", "false"},
       {"edges",
        mapping,
        "The first and the last layer with weights, and the network's inputs; absent: they are as all others.",
@@ -174,8 +175,7 @@ std::vector<RecordKey> observer_keys() {
            "Whether powers of two are the nearest ones, which may clip, instead of the next ones up.",
            "true",
            {},
-           "false"},
-          {"low_bits.learned", boolean, "Whether its scale is learned in training (LSQ).", "false"}};
+           "false"}};
 }
 
 std::vector<RecordKey> rule_keys() {

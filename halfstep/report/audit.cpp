@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "halfstep/report/islands.h"
+#include "halfstep/report/json.h"
 #include "halfstep/report/table.h"
 
 namespace halfstep::report {
@@ -127,6 +128,50 @@ std::string as_text(const quant::Audit& audit) {
     table.add(row_of(quantizer, weight == weights.end() ? nullptr : weight->second));
   }
   return table.text() + (audit.in_float.empty() ? "" : "\n" + as_text(audit.in_float));
+}
+
+namespace {
+
+std::string sentence_of(const AuditedQuantizer& one) {
+  std::string text = fmt::format("{}: {}\n", one.is_weight ? "weight, quantized" : "quantized", one.reason);
+  text += fmt::format("  codes      {} bits, {} to {} ({})\n", one.bits, one.code_min, one.code_max, one.code_type);
+  const auto [least, most] = std::ranges::minmax(one.scale);
+  text += fmt::format("  scale      {}{}, zero point {}{}\n", span(least, most),
+                      one.axis < 0 ? "" : fmt::format(" ({} channels on axis {})", one.scale.size(), one.axis),
+                      one.zero_point[0], one.power_of_two ? ", a power of two" : "");
+  text += fmt::format("  reals      {}; found by {}{}\n", describe_range(one), one.observer,
+                      one.learned ? ", learned in training" : "");
+  if (!one.layer.empty())
+    text += fmt::format("  {} {} '{}'{}\n", one.is_weight ? "read by   " : "given by  ", one.op, one.layer,
+                        one.activation == "none" ? "" : " with " + one.activation + " in it");
+  if (!one.scaled_by.empty()) text += fmt::format("  sums       {}\n", in_words(one.scaled_by));
+  if (!one.shares.empty()) text += fmt::format("  shares its scale with {}\n", fmt::join(one.shares, ", "));
+  return text;
+}
+
+}  // namespace
+
+std::string as_text(const quant::TensorStory& story) {
+  std::string text = story.tensor + "\n";
+  for (const AuditedQuantizer* one : story.quantizers) text += sentence_of(*one);
+  if (!story.has_codes_of.empty()) text += fmt::format("has the codes of '{}', in other places\n", story.has_codes_of);
+  if (story.quantizers.empty() && story.has_codes_of.empty()) text += "has no quantizer\n";
+  if (story.in_float != nullptr)
+    text += fmt::format("given in float by {} '{}': {}\n", story.in_float->op, story.in_float->layer,
+                        story.in_float->reason);
+  if (!story.goes_to.empty()) text += fmt::format("goes to {}\n", fmt::join(story.goes_to, ", "));
+  return text;
+}
+
+std::string as_json(const quant::TensorStory& story) {
+  auto quantizers = nlohmann::ordered_json::array();
+  for (const AuditedQuantizer* one : story.quantizers) quantizers.push_back(to_json(*one));
+  using Json = nlohmann::ordered_json;
+  return to_text({{"tensor", story.tensor},
+                  {"quantizers", quantizers},
+                  {"float", story.in_float == nullptr ? Json() : Json(story.in_float->reason)},
+                  {"has_codes_of", story.has_codes_of.empty() ? Json() : Json(story.has_codes_of)},
+                  {"goes_to", story.goes_to}});
 }
 
 nlohmann::ordered_json to_json(const quant::Audit& audit) {

@@ -12,6 +12,12 @@ namespace halfstep::report {
 /// float.
 std::string as_text(const quant::Audit& audit);
 
+/// In sentences: whether it has a quantizer and why, its numbers, what shares them, who reads it, what stays in float.
+std::string as_text(const quant::TensorStory& story);
+
+/// {"tensor", "quantizers", "float", "has_codes_of", "goes_to"}.
+std::string as_json(const quant::TensorStory& story);
+
 /// {"quantizers": [...], "float": [...]}: docs/reports.md.
 nlohmann::ordered_json to_json(const quant::Audit& audit);
 

@@ -33,6 +33,22 @@ TEST(Quantize, widths_reach_every_layer) {
   EXPECT_EQ(one.at("conv4.w"), 5);
 }
 
+TEST(Quantize, inspect_says_it_again_and_why) {
+  Workspace workspace;
+  workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
+  workspace.expect(0, {"quantize", "float/model.safetensors", "--out", "prepared"});
+  const nlohmann::json all = workspace.expect(0, {"inspect", "prepared", "--audit", "--json"}).json();
+  EXPECT_EQ(all["platform"], "generic_int8");
+  EXPECT_FALSE(all["quantizers"].empty());
+  const nlohmann::json one = workspace.expect(0, {"inspect", "prepared", "--why", "relu2", "--json"}).json();
+  EXPECT_EQ(one["tensor"], "relu2");
+  EXPECT_EQ(one["quantizers"][0]["observer"], "ema_minmax");
+  const std::string text = workspace.expect(0, {"inspect", "prepared", "--why", "conv3.w"}).out;
+  EXPECT_NE(text.find("weight, quantized: weight of conv2d 'conv3'"), std::string::npos) << text;
+  workspace.expect(2, {"inspect", "prepared", "--why", "conv99"});
+  workspace.expect(2, {"inspect", "float/model.safetensors", "--audit"});
+}
+
 /// What a person reads has the numbers, and shifts as shifts.
 TEST(Quantize, the_audit_is_in_words) {
   Workspace workspace;

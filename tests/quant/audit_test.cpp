@@ -10,6 +10,7 @@
 namespace halfstep::quant {
 namespace {
 
+using test::error_of;
 using test::images;
 using test::prepared;
 
@@ -107,6 +108,33 @@ TEST(Audit, IslandsAreThereOnce) {
   for (const FloatIsland& island : found.in_float) layers.push_back(island.layer);
   EXPECT_EQ(std::ranges::count(layers, "d"), 1);
   EXPECT_EQ(std::ranges::count(layers, "s"), 1);
+}
+
+TEST(TensorStory, SaysWhyATensorHasAQuantizerOrNone) {
+  const Model model = prepared(images("  c = conv2d(x, w=@w)\n  p = max_pool2d(c) {kernel: [2, 2], stride: [2, 2]}\n  "
+                                      "d = conv2d(p, w=@v)\n  return d\n"),
+                               "tensorrt", {std::nullopt, std::nullopt, std::nullopt, {}, {"p"}});
+  const Audit found = audit(model);
+  const TensorStory c = story_of(model, found, "c"), d = story_of(model, found, "d"), w = story_of(model, found, "w");
+  ASSERT_EQ(c.quantizers.size(), 1U);
+  EXPECT_EQ(c.quantizers[0]->reason, "asked for as 'p' by max_pool2d 'p'");
+  EXPECT_EQ(c.goes_to, std::vector<std::string>{"max_pool2d 'p'"});
+  EXPECT_TRUE(d.quantizers.empty());
+  ASSERT_NE(d.in_float, nullptr);
+  EXPECT_EQ(d.in_float->reason,
+            "its result 'd' has no quantizer on tensorrt (insert.gives and insert.outputs ask for one)");
+  ASSERT_EQ(w.quantizers.size(), 1U);
+  EXPECT_EQ(error_of([&] { story_of(model, found, "cc"); }),
+            "network '" + model.graph.name() + "': has no tensor 'cc', did you mean 'c'?");
+}
+
+TEST(TensorStory, CodesInOtherPlaces) {
+  const Model model = prepared(images("  c = conv2d(x, w=@w)\n  p = max_pool2d(c) {kernel: [2, 2], stride: [2, 2]}\n"
+                                      "  d = conv2d(p, w=@v)\n  return d\n"),
+                               "generic_int8", {});
+  const Audit found = audit(model);
+  EXPECT_EQ(story_of(model, found, "p").has_codes_of, "c");
+  EXPECT_TRUE(story_of(model, found, "p").quantizers.empty());
 }
 
 }  // namespace
