@@ -96,10 +96,15 @@ void observe(benchmark::State& state, const Setting& setting, const Kernel& kern
   use.attributes.insert(
       {{"rate", 0.1}, {"zero_points", std::string("affine")}, {"power_of_two", false}, {"is_test", false}});
   const int64_t channels = setting.channels();
-  use.in = {filled(channels, 1.0F), filled(channels, -1.0F), filled(channels, 1.0F), Tensor(DType::i32, {channels}),
+  use.in = {filled(channels, 1.0F),
+            filled(channels, -1.0F),
+            filled(channels, 1.0F),
+            Tensor(DType::i32, {channels}),
+            Tensor(),
             normal_tensor(setting.dims)};
   for (int port = 0; port < 4; ++port) use.out.push_back(use.in[port].clone());
-  use.bytes = static_cast<double>(use.in[4].bytes());
+  use.out.emplace_back();
+  use.bytes = static_cast<double>(use.in[5].bytes());
   time_kernel(state, kernel, std::move(use));
 }
 

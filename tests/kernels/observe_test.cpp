@@ -28,11 +28,23 @@ struct Observation {
                     {"zero_points", zero_points},
                     {"power_of_two", power_of_two},
                     {"axis", axis},
-                    {"is_test", is_test}},
+                    {"is_test", is_test},
+                    {"merge", std::string("moving")},
+                    {"candidates", int64_t{64}},
+                    {"steps", int64_t{80}},
+                    {"power", 2.0},
+                    {"share", 0.99999},
+                    {"bins", int64_t{2048}},
+                    {"deviations", 2.6},
+                    {"halves", std::string("even")},
+                    {"statistics", int64_t{0}},
+                    {"nearest_power", false}},
                    {cyclic<float>(DType::f32, {count}, {low}), cyclic<float>(DType::f32, {count}, {high}),
                     cyclic<float>(DType::f32, {count}, {0.25F}), cyclic<int32_t>(DType::i32, {count}, {9})},
                    {}};
     for (int port = 0; port < 4; ++port) use.out.push_back(is_test ? std::nullopt : std::optional(use.in[port].type()));
+    use.in.emplace_back();  // statistics, which these methods have not
+    use.out.emplace_back();
     use.in.insert(use.in.end(), batch.begin(), batch.end());
     return use;
   }
