@@ -39,7 +39,7 @@ void override_generic(Chooser& chooser, const Network& network, Target& target) 
   }
   if (chooser.chance(0.3)) set("weights.granularity", "tensor");
   if (chooser.chance(0.2)) set("weights.observer", "mse");
-  if (chooser.chance(0.2)) set("features.observer", "mse");
+  if (chooser.chance(0.2)) set("features.observer", "ema_mse");
   if (chooser.chance(0.3)) set("features.zero_points", "offset");
   if (chooser.chance(0.25)) {
     set("features.codes", "signed");
