@@ -32,6 +32,9 @@ FORMS = {
     "onnx_speed.py": Form("--program {program} --only resnet20 --rounds 1 --runs 3", ("halfstep", "resnet20           1")),
     "integer_speed.py": Form("--program {program} --only resnet20 --rounds 1 --runs 3", ("halfstep", "resnet20           1")),
     "train_speed.py": Form("--program {program} --batch 8 --rounds 1 --no-compile", ("halfstep float", "halfstep W8A8", "halfstep W4A4")),
+    "bits_schedule.py": Form(
+        "{network} {folder}/test.npz --program {program} --platform generic_int8 --epochs 3 --kill 1:1", ("killed in stage 1 after epoch 1", "the same")
+    ),
     # 1: a training of random labels may do harm.
     "label_free.py": Form("{folder} --program {program} --only small --widths 8 --settings 1e-3:1 --epochs 1", ("| small | 8/8 |", "1 trainings", " 0 failed"), codes=(0, 1)),
     "label_free_networks.py": Form("{made} --epochs 1 --only squeezenet", ("squeezenet: ",), ("torch", "torchvision", "onnx")),
