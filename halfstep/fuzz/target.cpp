@@ -65,6 +65,16 @@ bool has_functions(const Network& network) {
   });
 }
 
+/// Whether a window takes steps of more than 2.
+bool has_long_steps(const Network& network) {
+  const auto is_long = [](const auto& attribute) {
+    return attribute.name() == "strides" &&
+           std::ranges::any_of(attribute.ints(), [](int64_t step) { return step > 2; });
+  };
+  return std::ranges::any_of(network.model.graph().node(),
+                             [&](const auto& node) { return std::ranges::any_of(node.attribute(), is_long); });
+}
+
 }  // namespace
 
 std::string Target::text() const {
@@ -85,6 +95,8 @@ Target random_target(uint64_t seed, const Network& network, const std::string& p
                       "onnxruntime_int8", "onnxruntime_int8", "pytorch_fbgemm", "pytorch_x86", "signed_pow2_int8"});
   // PyTorch's functions on codes are refused as a whole, whatever else a network has.
   if (target.platform.starts_with("pytorch") && has_functions(network)) target.platform = "generic_int8";
+  // So are windows that Magik's chips do not have.
+  if (target.platform == "magik_t40" && has_long_steps(network)) target.platform = "generic_int8";
   if (!platform.empty()) target.platform = platform;
   const bool generic = target.platform == "generic_int8";
   if (generic && chooser.chance(0.7)) override_generic(chooser, network, target);

@@ -11,14 +11,13 @@ constexpr uint64_t kSeeds = 100;
 constexpr uint64_t kSeeds = 1500;
 #endif
 
-/// Fixed seeds, of which nothing is found, and of which two thirds become integer programs on codes alone: the records
-/// of some chips refuse what networks have, such as windows that take steps of 3.
+/// Fixed seeds, of which nothing is found, and of which most become integer programs on codes alone.
 TEST(Fuzz, FindsNothing) {
   api::FuzzRequest request;
   request.last = kSeeds;
   const api::FuzzReport report = api::run_fuzz(request, {});
   EXPECT_EQ(report.graphs, static_cast<int64_t>(kSeeds));
-  EXPECT_GE(report.without_islands * 3, report.graphs * 2);
+  EXPECT_GE(report.without_islands * 10, report.graphs * 7);
   for (const api::FuzzFinding& finding : report.findings)
     ADD_FAILURE() << "seed " << finding.seed << ", " << finding.check << ": " << finding.what << "; target "
                   << finding.target;
