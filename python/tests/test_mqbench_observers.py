@@ -129,49 +129,38 @@ def expected_percentile(batches, share):
     return max(lower, x.min()), min(upper, x.max())
 
 
-def clipped_ranges(batches, levels):
+def best_scale(batches, code_max, loss):
+    """The scale of least loss(counts, middles of bins, bins each side of 0, codes, scale), the larger one of equals."""
     counts, edges, x = histogram_of(batches)
+    middles = (edges[1:] + edges[:-1]) / 2
     reach = max(n for n in range(1, MIDDLE + 1) if counts[MIDDLE + n - 1] or counts[MIDDLE - n])
-    for bins in range(reach, max(8, levels // 2) - 1, -8):
-        yield bins, max(x.min(), edges[MIDDLE - bins]), min(x.max(), edges[MIDDLE + bins])
-
-
-def codes_of(values, scale, code_max):
-    """Of codes with as many below 0 as above, and one more."""
-    return np.clip(np.round(values / scale), -code_max - 1, code_max)
-
-
-def expected_histogram(batches, code_max):
-    counts, edges, _ = histogram_of(batches)
-    middles = (edges[1:] + edges[:-1]) / 2
-    errors = {}
-    for _, low, high in clipped_ranges(batches, 2 * code_max + 2):
-        scale = np.float32(scale_of(low, high, code_max, True))
-        reals = codes_of(middles, scale, code_max) * scale
-        errors[float(scale)] = (counts * (middles - reals) ** 2).sum()
-    return min(errors, key=lambda scale: (errors[scale], -scale))
-
-
-def expected_kl(batches, code_max):
-    counts, edges, _ = histogram_of(batches)
-    middles = (edges[1:] + edges[:-1]) / 2
     found = {}
-    for bins, low, high in clipped_ranges(batches, 2 * code_max + 2):
+    for bins in range(reach, max(8, code_max + 1) - 1, -8):
+        low, high = max(x.min(), edges[MIDDLE - bins]), min(x.max(), edges[MIDDLE + bins])
         scale = np.float32(scale_of(low, high, code_max, True))
-        inside = slice(MIDDLE - bins, MIDDLE + bins)
-        p, inner = counts[inside].astype("f8"), counts[inside]
-        p[0] += counts[: MIDDLE - bins].sum()
-        p[-1] += counts[MIDDLE + bins :].sum()
-        codes = codes_of(middles[inside], scale, code_max)
-        q = np.zeros_like(p)
-        for code in np.unique(codes):
-            of_code = (codes == code) & (p > 0)
-            if of_code.any():
-                q[of_code] = inner[codes == code].sum() / of_code.sum()
-        filled = p > 0
-        p, q = p[filled] / p.sum(), np.maximum(q[filled] / inner.sum(), 1e-9)
-        found[float(scale)] = (p * np.log(p / q)).sum()
-    return min(found, key=lambda scale: (round(found[scale], 12), -scale))
+        codes = np.clip(np.round(middles / scale), -code_max - 1, code_max)
+        found[float(scale)] = loss(counts, middles, bins, codes, scale)
+    return min(found, key=lambda scale: (found[scale], -scale))
+
+
+def squared_error(counts, middles, _, codes, scale):
+    return (counts * (middles - codes * scale) ** 2).sum()
+
+
+def divergence(counts, _, bins, codes, __):
+    """Of what lies inside, with all that is clipped at its ends, from what the codes say of it."""
+    inside = slice(MIDDLE - bins, MIDDLE + bins)
+    p, inner, codes = counts[inside].astype("f8"), counts[inside], codes[inside]
+    p[0] += counts[: MIDDLE - bins].sum()
+    p[-1] += counts[MIDDLE + bins :].sum()
+    q = np.zeros_like(p)
+    for code in np.unique(codes):
+        of_code = (codes == code) & (p > 0)
+        if of_code.any():
+            q[of_code] = inner[codes == code].sum() / of_code.sum()
+    filled = p > 0
+    p, q = p[filled] / p.sum(), np.maximum(q[filled] / inner.sum(), 1e-9)
+    return round((p * np.log(p / q)).sum(), 12)
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +188,7 @@ def test_kl_and_histogram(batches, method, code_max):
     observer = Observer(1, method=method, code_min=-code_max - 1, code_max=code_max, **COUNTED)
     for batch in batches:
         state = observer.see(batch)
-    expected = {"kl": expected_kl, "histogram": expected_histogram}[method](batches, code_max)
+    expected = best_scale(batches, code_max, {"kl": divergence, "histogram": squared_error}[method])
     np.testing.assert_allclose(state["scale"], expected, rtol=1e-6)
     extremes = scale_of(min(b.min() for b in batches), max(b.max() for b in batches), code_max, True)
     assert state["scale"] < 0.9 * extremes or code_max == 127
