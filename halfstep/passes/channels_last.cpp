@@ -54,6 +54,7 @@ class Rewriter {
 
   void run() {
     for (const Op op : model_.graph.ops()) {
+      if (op.is<ops::ObserveRange>()) observe(ops::ObserveRange(op.node()));
       if (op.results().size() != 1 || !op.regions().empty() || !is_plain(op)) continue;
       if (std::optional<OpSpec> spec = codes_ ? last_form_of_codes(op) : last_form(op)) replace(op, std::move(*spec));
     }
@@ -63,6 +64,16 @@ class Rewriter {
   }
 
  private:
+  /// An observer of whole images takes them as they lie.
+  void observe(ops::ObserveRange observer) {
+    if (observer.axis() >= 0) return;
+    const std::vector<Value> operands = observer.operands();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const auto image = operands[i] ? last_.find(operands[i].node()) : last_.end();
+      if (image != last_.end()) observer.set_operand(static_cast<int>(i), image->second);
+    }
+  }
+
   /// What the operation becomes; nothing where it stays.
   std::optional<OpSpec> last_form(Op op) {
     if (op.is<ops::Conv2d, ops::FusedConv2d>()) return convolution(op);

@@ -50,6 +50,25 @@ void require_ranges(const Model& calibrated) {
          calibrated.graph.name(), fmt::join(unseen, ", "));
 }
 
+/// Whether an observer sees the same in every batch, as one of weights does.
+bool watches_tensors(const ops::ObserveRange& observer) { return std::ranges::all_of(observer.x(), &Value::is_tensor); }
+
+/// The graph with those observers alone that watch tensors, or with the others.
+Model with_observers(const Model& observing, bool of_tensors) {
+  Model part = clone(observing);
+  for (const ops::ObserveRange& observer : part.graph.all<ops::ObserveRange>()) {
+    if (watches_tensors(observer) != of_tensors) part.graph.erase(observer);
+  }
+  if (of_tensors) part.graph.set_outputs({}, {});
+  return part;
+}
+
+void take_ranges(Model& prepared, const runtime::Program& program) {
+  for (const auto& [name, tensor] : program.tensors()) {
+    if (const auto known = prepared.tensors.find(name); known != prepared.tensors.end()) known->second = tensor;
+  }
+}
+
 }  // namespace
 
 void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
@@ -65,15 +84,18 @@ void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& 
   if (batches == 0)
     fail("calibration needs {} samples, which the network takes at once; found {}", batch, samples.size());
 
-  CompileOptions compile_options;
-  compile_options.freeze_tensors = false;
-  runtime::Program program = compile(specialize(observing, samples.extents(batch)), compile_options);
+  observing = specialize(observing, samples.extents(batch));
+  runtime::Program of_weights = compile(with_observers(observing, true));
+  runtime::Program of_features = compile(with_observers(observing, false));
   const auto order = Random(options.seed, 0).permutation(samples.size());
   for (int64_t i = 0; i < batches; ++i) {
-    program.run(samples.inputs(i * batch, batch, &order), pool);
+    const auto inputs = samples.inputs(i * batch, batch, &order);
+    if (i == 0) of_weights.run(inputs, pool);
+    of_features.run(inputs, pool);
     if (progress) progress({"calibration", static_cast<double>(i + 1), static_cast<double>(batches), ""});
   }
-  for (auto& [name, tensor] : program.tensors()) prepared.tensors[name] = tensor;
+  take_ranges(prepared, of_weights);
+  take_ranges(prepared, of_features);
   require_values(prepared, samples);
   require_ranges(prepared);
 }
