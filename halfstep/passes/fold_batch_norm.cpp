@@ -37,20 +37,32 @@ Op foldable_producer(ops::BatchNorm norm) {
   const Op op = norm.x().producer();
   if (!norm.is_test() || !op || !norm.x().has_one_use()) return {};
   const QuantInfo& quant = op.info().quant;
-  if (quant.trait != Trait::weighted || quant.bias < 0 || !is_own_tensor(op.in(quant.weight))) return {};
+  const bool is_layer = quant.trait == Trait::weighted || quant.trait == Trait::weighted_in_float;
+  if (!is_layer || quant.bias < 0 || !is_own_tensor(op.in(quant.weight))) return {};
   if (op.in(quant.bias) && !is_own_tensor(op.in(quant.bias))) return {};
   return std::ranges::all_of(statistics(norm), is_f32_tensor) ? op : Op();
 }
 
+/// Along `axis` lie the output channels of a group; of a transposed convolution the groups lie behind one another along
+/// the axis before.
 Tensor scaled_weight(const Tensor& w, const Affine& norm, int axis) {
-  Tensor result(w.dtype(), w.dims());
+  Tensor result = Tensor::uninitialized(w.dtype(), w.dims());
   const auto src = w.data<float>();
   const auto dst = result.data<float>();
-  const size_t channels = norm.factor.size();
-  HS_CHECK(w.dims().at(static_cast<size_t>(axis)) == static_cast<int64_t>(channels));
-  const std::span after(w.dims().begin() + axis + 1, w.dims().end());
-  const auto run = static_cast<size_t>(count_elements(after));
-  for (size_t i = 0; i < src.size(); ++i) dst[i] = static_cast<float>(src[i] * norm.factor[i / run % channels]);
+  const std::span dims(w.dims());
+  const auto rows = static_cast<size_t>(count_elements(dims.first(static_cast<size_t>(axis))));
+  const auto run = static_cast<size_t>(count_elements(dims.subspan(static_cast<size_t>(axis) + 1)));
+  const auto columns = static_cast<size_t>(dims[static_cast<size_t>(axis)]);
+  const size_t groups = norm.factor.size() / columns;
+  HS_CHECK(groups * columns == norm.factor.size() && rows % groups == 0);
+  for (size_t row = 0; row < rows; ++row) {
+    const double* factors = norm.factor.data() + row / (rows / groups) * columns;
+    for (size_t column = 0; column < columns; ++column) {
+      const double factor = factors[column];
+      const size_t begin = (row * columns + column) * run;
+      for (size_t i = begin; i < begin + run; ++i) dst[i] = static_cast<float>(src[i] * factor);
+    }
+  }
   return result;
 }
 

@@ -36,8 +36,6 @@ class Product {
 
   /// `x` is the operator's first operand. With `magnitude` the sums of the magnitudes of what is added.
   std::vector<double> elements(const Numbers& x, std::span<const int64_t> indices, bool magnitude = false) const;
-  /// Products in one element.
-  int64_t taps() const { return taps_; }
 
  private:
   /// Where an element of the result comes from: a patch of x and a row of weights.

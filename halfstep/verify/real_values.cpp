@@ -71,13 +71,19 @@ std::vector<double> RealValues::elements(Value value, std::span<const int64_t> i
 }
 
 std::vector<double> RealValues::magnitudes(Value value, std::span<const int64_t> indices) {
-  HS_CHECK(value.producer() && product_of(value.producer()) != nullptr);
-  return product(value.producer(), indices, true);
-}
-
-int64_t RealValues::taps(Value value) {
-  const Product* product = value.producer() ? product_of(value.producer()) : nullptr;
-  return product == nullptr ? 0 : product->taps();
+  const Op op = value.producer();
+  HS_CHECK(op && weight_ports(op));
+  if (product_of(op) != nullptr) return product(op, indices, true);
+  std::vector<Tensor> operands;
+  for (const Value operand : op.operands()) {
+    operands.push_back(operand ? whole(operand).operand().clone() : Tensor());
+    if (!operand || !is_float(operand.dtype())) continue;
+    for (double& real : operands.back().data<double>()) real = std::fabs(real);
+  }
+  std::vector<double> results(indices.size());
+  Numbers{results_of(op, operands).front()}.read(indices, results);
+  for (double& real : results) real = std::fabs(real);
+  return results;
 }
 
 const Numbers& RealValues::whole(Value value) {

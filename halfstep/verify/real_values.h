@@ -41,10 +41,8 @@ class RealValues {
 
   /// Elements of `value` at flat indices.
   std::vector<double> elements(Value value, std::span<const int64_t> indices);
-  /// The sums of the magnitudes of what is added to a result of a product with its bias.
+  /// The sums of the magnitudes of what is added to a result of an operator with a stored weight (weight_ports).
   std::vector<double> magnitudes(Value value, std::span<const int64_t> indices);
-  /// Products in one element of `value`; 0 where it is no product.
-  int64_t taps(Value value);
 
  private:
   const Numbers& whole(Value value);

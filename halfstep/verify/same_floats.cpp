@@ -119,7 +119,7 @@ class FloatCheck {
                                 const std::vector<double>& expected) const {
     double largest = 0;
     for (const double real : expected) largest = std::isfinite(real) ? std::max(largest, std::fabs(real)) : largest;
-    if (values.taps(value) == 0) return std::vector<double>(indices.size(), kInDouble * largest);
+    if (!weight_ports(value.producer())) return std::vector<double>(indices.size(), kInDouble * largest);
     std::vector<double> bounds = values.magnitudes(value, indices);
     for (double& bound : bounds) bound = kFolding * bound + kInDouble * largest;
     return bounds;
