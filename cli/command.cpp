@@ -82,6 +82,21 @@ void add_platform(CLI::App& command, TargetOptions& target, quant::PrepareOption
   command.add_option(
       "--float", widths.in_float,
       "layers that stay in float, as in 'conv1', 'block3*' or 'op:add'; convert then needs --float-islands");
+  command
+      .add_option_function<std::string>(
+          "--batch-norm", [&widths](const std::string& name) { widths.batch_norms = quant::parse_batch_norms(name); },
+          "batch norms behind layers, in training: folded into their weights, or trained beside them, frozen (by their "
+          "running statistics) or live (by each batch's)")
+      ->check(CLI::IsMember({"folded", "frozen", "live"}))
+      ->default_str("folded");
+  command
+      .add_option_function<std::string>(
+          "--shared-weights",
+          [&widths](const std::string& name) { widths.duplicate_weights = quant::parse_shared_weights(name); },
+          "layers that share a weight, as a module that is called twice: tie trains one for all, duplicate one for "
+          "each")
+      ->check(CLI::IsMember({"tie", "duplicate"}))
+      ->default_str("tie");
   command.add_option("--also", widths.also,
                      "layers whose inputs get quantizers although the platform asks for none there");
   command.add_option("--region", target.regions,

@@ -5,6 +5,7 @@
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/source.h"
+#include "halfstep/ir/ops.h"
 #include "halfstep/quant/regions.h"
 #include "halfstep/train/calibrate.h"
 
@@ -32,7 +33,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
          network.graph.name());
   if (stage == Stage::integer)
     fail("network '{}' is an integer program, expected a float or prepared network", network.graph.name());
-  Model model = quant::with_regions(network, options.regions);
+  Model model = quant::own_weights(quant::with_regions(network, options.regions), options.widths);
   train::change_preprocess(model, options.preprocess);
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
@@ -42,12 +43,16 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   const train::CalibrateOptions calibration{options.calibration_batch, options.calibration_batches, settings.seed};
   train::calibrate(model, parts.train, calibration, pool, settings.progress);
   model.source = source_of(source.model, parts.train, options.stored_samples, settings.seed);
-  require_same_floats(model, parts.train, pool);
+  const verify::FloatReport floats = require_same_floats(model, parts.train, pool);
   set_bits(model, options.bits);
   const int64_t seen = std::min(parts.train.size(), calibration.batch * calibration.batches);
   Quantized result = described(std::move(model), seen);
   result.notes = notes_on(result.model, data);
   result.padded = std::move(source.layers);
+  const auto norms_of = [](const Model& of) { return std::ssize(of.graph.all<ops::BatchNorm>()); };
+  result.normalizations = norms_of(source.model) - norms_of(result.model);
+  result.batch_norms = quant::name(options.widths.batch_norms);
+  result.difference = floats.difference;
   return result;
 }
 

@@ -39,6 +39,9 @@ struct Quantized {
   int64_t samples = 0;                   ///< that the observers saw
   std::vector<std::string> padded = {};  ///< layers that got channels of zeros
   std::vector<std::string> notes = {};   ///< see notes_on
+  int64_t normalizations = 0;            ///< batch norms that joined the layers before them, once quantized
+  std::string batch_norms = "folded";    ///< how training sees them
+  double difference = 0;  ///< that they and other rewriting make in a float layer, to the largest of its values
 };
 
 /// Prepares the float `network` for `platform` and calibrates it on the training part of `data`. Throws where the

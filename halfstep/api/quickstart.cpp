@@ -41,7 +41,7 @@ class Quickstart {
   }
 
   QuickstartOutcome run() {
-    Model network = start_;
+    Model network = quant::own_weights(start_, request_.widths);
     require_feasible(network);
     if (writes()) io::make_folder(request_.out);
     if (!request_.network) timed("float", [&] { network = fit(network, float_options(), "float training"); });

@@ -9,6 +9,7 @@
 #include "halfstep/base/status.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/dce.h"
+#include "halfstep/passes/normalizations.h"
 #include "halfstep/passes/separate_names.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/train/executable.h"
@@ -38,6 +39,7 @@ struct AllSamples {
 
 Model evaluating(Model model) {
   passes::set_mode(model.graph, passes::Mode::evaluation);
+  passes::close_normalizations(model);
   return model;
 }
 
@@ -98,12 +100,12 @@ verify::FloatReport check_floats(const Model& prepared, const train::Samples& sa
   return report;
 }
 
-void require_same_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {
-  const verify::FloatReport report = check_floats(prepared, samples, pool);
+verify::FloatReport require_same_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {
+  verify::FloatReport report = check_floats(prepared, samples, pool);
   const std::string& name = prepared.graph.name();
   if (!report.structure.empty()) fail("network '{}': the prepared network {}; this is a bug", name, report.structure);
   if (report.trained) fail("network '{}': the prepared network has other tensors; this is a bug", name);
-  if (report.faults.empty()) return;
+  if (report.faults.empty()) return report;
   const verify::FloatFault& fault = report.faults.front();
   fail("network '{}': '{}' is not what came in: element {} is {}, expected {} within {}; this is a bug", name,
        fault.value, fault.index, fault.found, fault.expected, fault.bound);

@@ -39,7 +39,7 @@ void require_legal(const Model& network, const BitsSchedule& schedule) {
         quant::set_inner_bits(model, bits.weights, bits.features);
         return;
       }
-      Model start = quant::with_regions(network, options.regions);
+      Model start = quant::own_weights(quant::with_regions(network, options.regions), options.widths);
       if (options.pad_channels) start = quant::pad_channels(start, *schedule.platform, options.widths).model;
       quant::prepare(start, *schedule.platform, options.widths);
     });

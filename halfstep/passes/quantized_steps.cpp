@@ -17,16 +17,6 @@ bool read_only_by(Value value, Op reader) {
                      [&](const auto& use) { return use.first == reader || has_trait(use.first, Trait::observer); });
 }
 
-/// Of a weight, or of what an operator in float reads that is stored.
-bool quantizes_tensor(Op op) { return has_trait(op, Trait::quantizer) && ops::FakeQuantize(op.node()).x().is_tensor(); }
-
-/// Operators on scales alone, such as power_of_two_scale: they belong to the quantizer that reads them.
-bool is_scale_arithmetic(Op op) {
-  const auto operands = op.operands();
-  return op.info().quant.trait == Trait::none &&
-         std::ranges::all_of(operands, [](Value v) { return v && v.is_tensor(); });
-}
-
 bool computes_on_codes(Op op) { return accumulates(op) || op.info().quant.lookup; }
 
 class Matcher {
@@ -48,7 +38,10 @@ class Matcher {
     if (trait == Trait::observer || quantizes_tensor(op)) return;
     if (trait == Trait::quantizer) return close(ops::FakeQuantize(op.node()));
     if (float_.contains(op.name())) return add_real(op);
-    if (is_scale_arithmetic(op)) return;
+    if (is_tensor_arithmetic(op)) {
+      of_tensors_.insert(op.out(0).node());
+      return;
+    }
     if (moves_codes(op) || computes_on_codes(op))
       require_codes(op);
     else
@@ -57,6 +50,19 @@ class Matcher {
           op.where(), op.info().name);
     if (moves_codes(op)) return add({StepKind::move, op, {}, {}, {}});
     open_.insert(op.node());
+  }
+
+  /// A tensor, or what is computed of tensors alone.
+  bool is_stored(Value value) const { return value && (value.is_tensor() || of_tensors_.contains(value.node())); }
+
+  /// Of a weight, or of what an operator in float reads that is stored.
+  bool quantizes_tensor(Op op) const {
+    return has_trait(op, Trait::quantizer) && is_stored(ops::FakeQuantize(op.node()).x());
+  }
+
+  /// Operators on tensors alone, such as power_of_two_scale: they belong to the quantizer or the layer that reads them.
+  bool is_tensor_arithmetic(Op op) const {
+    return op.results().size() == 1 && std::ranges::all_of(op.operands(), [&](Value v) { return is_stored(v); });
   }
 
   /// Throws where an input has no codes. An activation may read the result of the operator that it fuses into.
@@ -109,7 +115,7 @@ class Matcher {
 
   /// `value` is a real, or has codes that can be read as one.
   void require_known(Op reader, Value value) const {
-    if (!value.producer() || real_.contains(value.node()) || coded_.contains(value.node())) return;
+    if (is_stored(value) || !value.producer() || real_.contains(value.node()) || coded_.contains(value.node())) return;
     if (quantizes_tensor(value.producer())) return;
     unsupported("{}: reads '{}', which is nowhere but as codes behind its quantizer", reader.where(), value.name());
   }
@@ -125,7 +131,7 @@ class Matcher {
   const FloatOperators float_;
   std::vector<QuantizedStep> steps_;
   std::set<const detail::OpNode*> open_;  ///< operators on codes whose quantizer has not come yet
-  std::set<const detail::ValueNode*> coded_, real_;
+  std::set<const detail::ValueNode*> coded_, real_, of_tensors_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "halfstep/ir/table_origin.h"
 #include "halfstep/passes/coded_form.h"
 #include "halfstep/passes/coded_rebuild.h"
+#include "halfstep/passes/normalizations.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/training_form.h"
@@ -394,6 +395,7 @@ Conversion convert(const Model& prepared, const ConvertOptions& options) {
   require_integers(prepared, options);
   Model evaluated = prepared;
   passes::set_mode(evaluated.graph, passes::Mode::evaluation);
+  passes::close_normalizations(evaluated);
   Conversion conversion = Converter(evaluated).run();
   HS_CHECK(is_integer(conversion.model));
   return conversion;

@@ -7,10 +7,13 @@
 #include <set>
 
 #include "halfstep/base/elements.h"
+#include "halfstep/base/nearest.h"
 #include "halfstep/base/objection.h"
 #include "halfstep/ir/decisions.h"
+#include "halfstep/passes/duplicate_weights.h"
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/layer_forms.h"
+#include "halfstep/passes/normalizations.h"
 #include "halfstep/passes/pad_channels.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/separate_names.h"
@@ -32,6 +35,8 @@ using passes::feature_inputs;
 using passes::moves_codes;
 
 using PointSet = std::set<size_t>;
+
+const std::vector<std::string> kBatchNorms = {"folded", "frozen", "live"};
 
 const std::string kFloat = "keep the layer in float (--float NAME)";
 
@@ -388,29 +393,52 @@ void learn_single_numbers(Graph& graph) {
 }
 
 /// Everything that is done to the float network itself.
-LearnedMagnitudes rewrite(Model& model) {
+LearnedMagnitudes rewrite(Model& model, std::vector<passes::FoldedNorm>& folded) {
   if (!is_prepared(model)) passes::separate_names(model);
   LearnedMagnitudes learned = take_out_quantizers(model);
   passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may hold the program that trained
   passes::layer_forms(model);
-  passes::fold_batch_norm(model);
+  folded = passes::fold_batch_norm(model);
   learn_single_numbers(model.graph);
   return learned;
 }
 
 }  // namespace
 
+std::string name(BatchNorms batch_norms) { return kBatchNorms.at(static_cast<size_t>(batch_norms)); }
+
+BatchNorms parse_batch_norms(std::string_view name) {
+  const auto known = std::ranges::find(kBatchNorms, name);
+  if (known == kBatchNorms.end())
+    fail("batch norm: found '{}', expected folded, frozen or live{}", name, did_you_mean(name, kBatchNorms));
+  return static_cast<BatchNorms>(known - kBatchNorms.begin());
+}
+
+bool parse_shared_weights(std::string_view name) {
+  if (name != "tie" && name != "duplicate") fail("shared weights: found '{}', expected tie or duplicate", name);
+  return name == "duplicate";
+}
+
 Model float_form(const Model& model) {
   Model form = clone(model);
-  rewrite(form);
+  std::vector<passes::FoldedNorm> folded;
+  rewrite(form, folded);
   return form;
 }
 
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options,
               std::vector<Objection>* objections) {
   Model prepared = clone(model);
-  const LearnedMagnitudes learned = rewrite(prepared);
+  std::vector<passes::FoldedNorm> folded;
+  const LearnedMagnitudes learned = rewrite(prepared, folded);
   std::vector<Objection> found = Preparation(prepared, platform, options).run();
+  if (options.batch_norms != BatchNorms::folded) {
+    if (folded.empty())
+      fail(
+          "network '{}': found no batch norm behind a layer, expected one to be trained; its file may have them folded",
+          model.graph.name());
+    passes::keep_normalizations(prepared, folded, options.batch_norms == BatchNorms::live);
+  }
   if (objections == nullptr)
     refuse_all(std::move(found));
   else
@@ -418,6 +446,12 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
   keep_learned_ranges(prepared, learned);
   prepared.notes["platform"] = platform.text;
   return prepared;
+}
+
+Model own_weights(const Model& model, const PrepareOptions& options) {
+  Model own = clone(model);
+  if (options.duplicate_weights) passes::duplicate_weights(own);
+  return own;
 }
 
 Padded pad_channels(const Model& model, const Platform& platform, const PrepareOptions& options) {

@@ -3,12 +3,26 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "halfstep/ir/model.h"
 #include "halfstep/quant/platform.h"
 
 namespace halfstep::quant {
+
+/// What becomes of batch norms that are folded into the layers before them.
+enum class BatchNorms {
+  folded,  ///< weights are trained as they are folded
+  frozen,  ///< what they are folded of is trained, by the running statistics
+  live     ///< as frozen, but by those of each batch, which move the running ones
+};
+std::string name(BatchNorms batch_norms);
+/// Throws for what is no name of one.
+BatchNorms parse_batch_norms(std::string_view name);
+
+/// Whether "duplicate" is asked for, and not "tie"; throws for anything else.
+bool parse_shared_weights(std::string_view name);
 
 /// What is asked for; without a width the platform's.
 struct PrepareOptions {
@@ -17,19 +31,24 @@ struct PrepareOptions {
   std::vector<std::string> in_float = {};  ///< patterns of layers (LayerNames) that stay in float
   /// Patterns of layers whose features get quantizers though the platform's rules ask for none.
   std::vector<std::string> also = {};
+  BatchNorms batch_norms = BatchNorms::folded;
+  bool duplicate_weights = false;  ///< whoever prepares gives each layer weights of its own (own_weights) before
 };
 
-/// The float `model` with batch norms folded for good and quantizers where the platform has them, by the traits that
-/// operators state. Quantizers have seen no data yet: calibrate before use. Throws a Refusal with every place and what
-/// to do there for what cannot become integers; with `objections` they go there, and the network is prepared with the
-/// platform's own widths where those that were asked for are not legal. The resolved platform record travels in the
-/// Model's note "platform".
+/// The float `model` with batch norms folded (options.batch_norms says how training sees them) and quantizers where the
+/// platform has them, by the traits that operators state. Quantizers have seen no data yet: calibrate before use.
+/// Throws a Refusal with every place and what to do there for what cannot become integers; with `objections` they go
+/// there, and the network is prepared with the platform's own widths where those that were asked for are not legal. The
+/// resolved platform record travels in the Model's note "platform".
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options = {},
               std::vector<Objection>* objections = nullptr);
 
 /// The network that `prepare` puts quantizers into: other frameworks' quantizers taken out, layers in the forms that
 /// have codes, batch norms folded. It depends on nothing but `model`.
 Model float_form(const Model& model);
+
+/// The network as the options want its weights: shared by layers that are one module, or duplicated for each of them.
+Model own_weights(const Model& model, const PrepareOptions& options);
 
 /// A float network with channels of zeros.
 struct Padded {

@@ -17,6 +17,15 @@ std::string as_text(const api::Quantized& quantized) {
   if (!quantized.padded.empty())
     text += fmt::format("\npadded with channels of zeros: {}; outputs are as they were\n",
                         fmt::join(quantized.padded, ", "));
+  if (quantized.normalizations > 0) {
+    text += fmt::format(
+        "\n{} batch norms are part of the layers before them; float layers move by {:.1e} of their largest "
+        "value at most",
+        quantized.normalizations, quantized.difference);
+    if (quantized.batch_norms != "folded")
+      text += fmt::format("; training sees them {}, integers have them folded", quantized.batch_norms);
+    text += "\n";
+  }
   if (quantized.samples > 0)
     text += fmt::format("\ncalibrated on {} samples; raw values are preprocessed by {}\n", quantized.samples,
                         quantized.preprocess);
@@ -27,6 +36,8 @@ std::string as_json(const api::Quantized& quantized) {
   nlohmann::ordered_json json = {{"platform", quantized.platform.name}};
   json.update(to_json(quantized.audit));
   json["padded"] = quantized.padded;
+  json["batch_norms"] = {
+      {"folded", quantized.normalizations}, {"training", quantized.batch_norms}, {"difference", quantized.difference}};
   json["samples"] = quantized.samples;
   json["preprocess"] = quantized.preprocess;
   json["notes"] = quantized.notes;

@@ -4,6 +4,7 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/compile/compile.h"
+#include "halfstep/passes/normalizations.h"
 #include "halfstep/passes/quantized_patterns.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/prepare.h"
@@ -13,6 +14,7 @@ namespace halfstep::train {
 Model evaluation_form(const Model& model) {
   Model form = model;
   passes::set_mode(form.graph, passes::Mode::evaluation);
+  passes::close_normalizations(form);
   return quant::is_prepared(form) ? passes::quantized_patterns(form, false) : form;
 }
 

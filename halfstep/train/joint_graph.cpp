@@ -1,6 +1,7 @@
 #include "halfstep/train/joint_graph.h"
 
 #include "halfstep/passes/autodiff.h"
+#include "halfstep/passes/normalizations.h"
 #include "halfstep/passes/quantized_patterns.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/tensors.h"
@@ -13,6 +14,7 @@ namespace halfstep::train {
 Model differentiable_form(const Model& model, const std::map<std::string, Dims>& extents) {
   Model form = specialize(model, extents);
   passes::set_mode(form.graph, passes::Mode::training);
+  passes::open_normalizations(form);
   return quant::is_prepared(form) ? passes::quantized_patterns(form, true) : form;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "halfstep/ir/normalization.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
@@ -103,6 +104,10 @@ std::map<std::string, Tensor> units_of(const Model& prepared, const Spreads& spr
     if (is_new) std::ranges::fill(unit->second.data<float>(), 1.0F);
     unit->second = unit->second.clone();  // a scale's and its weights' share storage
     for (float& element : unit->second.data<float>()) element *= spread;
+  }
+  for (const Normalization& norm : normalizations(prepared)) {
+    units.erase(norm.weight);  // its scale and shift say how large a channel is
+    if (const auto bias = units.extract(norm.bias)) units[norm.scale] = units[norm.shift] = bias.mapped();
   }
   return units;
 }

@@ -106,19 +106,26 @@ class FloatCheck {
     before.begin([&](Value known) { return known == source ? nullptr : numbers(known); });
     after.begin([&](Value known) { return known == value ? nullptr : numbers(counterpart(known)); });
     const auto expected = before.elements(source, indices), found = after.elements(value, indices);
-    const auto bounds = bounds_of(after, value, indices, expected);
+    const double largest = largest_of(expected);
+    const auto bounds = bounds_of(after, value, indices, largest);
     report_.compared += static_cast<int64_t>(indices.size());
     for (size_t i = 0; i < indices.size(); ++i) {
-      if (distance(expected[i], found[i]) <= bounds[i]) continue;
+      const double moved = distance(expected[i], found[i]);
+      if (largest > 0 && std::isfinite(moved)) report_.difference = std::max(report_.difference, moved / largest);
+      if (moved <= bounds[i]) continue;
       report_.faults.push_back({value.name(), indices[i], expected[i], found[i], bounds[i]});
       return;
     }
   }
 
-  std::vector<double> bounds_of(RealValues& values, Value value, const std::vector<int64_t>& indices,
-                                const std::vector<double>& expected) const {
+  static double largest_of(const std::vector<double>& reals) {
     double largest = 0;
-    for (const double real : expected) largest = std::isfinite(real) ? std::max(largest, std::fabs(real)) : largest;
+    for (const double real : reals) largest = std::isfinite(real) ? std::max(largest, std::fabs(real)) : largest;
+    return largest;
+  }
+
+  static std::vector<double> bounds_of(RealValues& values, Value value, const std::vector<int64_t>& indices,
+                                       double largest) {
     if (!weight_ports(value.producer())) return std::vector<double>(indices.size(), kInDouble * largest);
     std::vector<double> bounds = values.magnitudes(value, indices);
     for (double& bound : bounds) bound = kFolding * bound + kInDouble * largest;

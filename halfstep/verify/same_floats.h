@@ -19,8 +19,9 @@ struct FloatFault {
 };
 
 struct FloatReport {
-  int64_t values = 0;    ///< that both networks have
-  int64_t compared = 0;  ///< elements of those that a rewriting touched; the others are the same operators on them
+  int64_t values = 0;     ///< that both networks have
+  int64_t compared = 0;   ///< elements of those that a rewriting touched; the others are the same operators on them
+  double difference = 0;  ///< the largest of a value's elements, to the largest of the value
   std::vector<FloatFault> faults;  ///< the first of each value
   /// Where the prepared network without quantizers is not the rewritten one: a sentence, or "".
   std::string structure;

@@ -88,15 +88,15 @@ def inspect(
 def quantize(
     network: Network, platform: str, overrides: list[tuple[str, str]], data: Dataset, weights: int | None,
     features: int | None, edges: int | None, bits: list[tuple[str, int | None, int | None]], in_float: list[str], also: list[str],
-    regions: list[str], pad_channels: bool, preprocess: str | None, calibration: tuple[int, int], keep_samples: int, seed: int,
-    progress: _Progress | None,
+    regions: list[str], pad_channels: bool, form: tuple[str, str], preprocess: str | None, calibration: tuple[int, int],
+    keep_samples: int, seed: int, progress: _Progress | None,
 ) -> tuple[Network, str, str]: ...
 def change_bits(
     network: Network, selector: str, weights: int | None, features: int | None
 ) -> tuple[Network, str, str]: ...
 def bits_schedule(
     stages: list[str], platform: str | None, overrides: list[tuple[str, str]], edges: int | None, in_float: list[str],
-    also: list[str], regions: list[str], pad_channels: bool,
+    also: list[str], regions: list[str], pad_channels: bool, form: tuple[str, str],
 ) -> BitsSchedule: ...
 def train(
     network: Network, data: Dataset, epochs: int, batch: int, learning_rate: float | None, ema: float,

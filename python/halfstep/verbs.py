@@ -87,6 +87,8 @@ def quantize(
     also: str | Sequence[str] = (),
     regions: str | Sequence[str] = (),
     pad_channels: bool = False,
+    batch_norm: str = "folded",
+    shared_weights: str = "tie",
     preprocess: Preprocess | None = None,
     calibration_batch: int = 64,
     calibration_batches: int = 8,
@@ -104,7 +106,10 @@ def quantize(
     get quantizers although the platform asks for none there. regions: "A:B" quantizes what lies between these layers or
     inputs (patterns; either may be missing) and leaves the rest in float, as halfstep.magik's markers in a module do;
     `convert` needs no float_islands for that. pad_channels: channels of zeros where convolutions miss the multiples that
-    the platform asks for; inputs and outputs stay. calibration_batch, calibration_batches: samples that observers see at
+    the platform asks for; inputs and outputs stay. batch_norm: how training sees batch norms behind layers: "folded" into
+    their weights, or beside them, "frozen" (by their running statistics) or "live" (by those of each batch); integers have
+    them folded. shared_weights: of layers that share a weight, as a module that is called twice, "tie" trains one for all,
+    "duplicate" one for each. calibration_batch, calibration_batches: samples that observers see at
     once, and how often at most; ranges that follow batches depend on both. keep_samples: how many of the samples travel
     with the network, for `verify`; 0: none.
 
@@ -115,7 +120,7 @@ def quantize(
     prepared, text, values = _core.quantize(
         network.core, os.fspath(platform), _fields(overrides), samples, weights, features, edges,
         [(layers, *widths) for layers, widths in (bits or {}).items()], _patterns(in_float), _patterns(also),
-        _patterns(regions), pad_channels, _preprocess_text(preprocess),
+        _patterns(regions), pad_channels, (batch_norm, shared_weights), _preprocess_text(preprocess),
         (calibration_batch, calibration_batches), keep_samples, seed, callback(progress),
     )  # fmt: skip
     audit = Audit(text, values)
@@ -155,6 +160,8 @@ def train(
     in_float: str | Sequence[str] = (),
     also: str | Sequence[str] = (),
     pad_channels: bool = False,
+    batch_norm: str = "folded",
+    shared_weights: str = "tie",
     overrides: Mapping[str, Any] | None = None,
     flip: bool = False,
     shift: int = 0,
@@ -178,7 +185,7 @@ def train(
     bits_schedule: widths one after the other, `epochs` at each: [8, 4], or ["float", 8, "4/8"] (4-bit weights, 8-bit
     features). The ends of the network keep theirs; weights and observed ranges go from stage to stage, the optimizer and
     the moving average begin anew. A float network is quantized for `platform` on the way, which edges, overrides,
-    in_float, also, regions and pad_channels are for, as in `quantize`.
+    in_float, also, regions, pad_channels, batch_norm and shared_weights are for, as in `quantize`.
 
     Samples are held back, and the network becomes its best state on them, which may be what it was. An interruption
     (Ctrl-C, or an exception of `progress`) leaves the network as it was. Raises Error where another thread trains it.
@@ -186,7 +193,7 @@ def train(
     samples = dataset(data, network)
     schedule = _core.bits_schedule(
         [str(stage) for stage in bits_schedule], None if platform is None else os.fspath(platform), _fields(overrides),
-        edges, _patterns(in_float), _patterns(also), _patterns(regions), pad_channels,
+        edges, _patterns(in_float), _patterns(also), _patterns(regions), pad_channels, (batch_norm, shared_weights),
     )  # fmt: skip
     text, values = _core.train(
         network.core, samples, epochs, batch, learning_rate, ema, schedule, flip, shift, distill,

@@ -96,14 +96,23 @@ Report inspect(const Network& network, const std::string& platform, const Overri
   }));
 }
 
+/// How training sees batch norms and shared weights.
+using TrainingForm = std::pair<std::string, std::string>;
+
+void set_training_form(quant::PrepareOptions& options, const TrainingForm& form) {
+  options.batch_norms = quant::parse_batch_norms(form.first);
+  options.duplicate_weights = quant::parse_shared_weights(form.second);
+}
+
 nb::tuple quantize(const Network& network, const std::string& platform, const Overrides& overrides,
                    const api::Dataset& data, std::optional<int> weights, std::optional<int> features,
                    std::optional<int> edges, const Bits& bits, const std::vector<std::string>& in_float,
                    const std::vector<std::string>& also, const std::vector<std::string>& regions, bool pad_channels,
-                   const std::optional<std::string>& preprocess, std::pair<int64_t, int64_t> calibration,
-                   int64_t keep_samples, uint64_t seed, nb::object progress) {
+                   const TrainingForm& form, const std::optional<std::string>& preprocess,
+                   std::pair<int64_t, int64_t> calibration, int64_t keep_samples, uint64_t seed, nb::object progress) {
   api::QuantizeOptions options;
   options.widths = {weights, features, edges, in_float, also};
+  set_training_form(options.widths, form);
   options.regions = regions;
   options.pad_channels = pad_channels;
   options.preprocess = preprocess_of(preprocess);
@@ -128,11 +137,12 @@ nb::tuple change_bits(const Network& network, const std::string& selector, std::
 api::BitsSchedule schedule_of(const std::vector<std::string>& stages, const std::optional<std::string>& platform,
                               const Overrides& overrides, std::optional<int> edges,
                               const std::vector<std::string>& in_float, const std::vector<std::string>& also,
-                              const std::vector<std::string>& regions, bool pad_channels) {
+                              const std::vector<std::string>& regions, bool pad_channels, const TrainingForm& form) {
   api::BitsSchedule schedule;
   for (const std::string& stage : stages) schedule.stages.push_back(api::parse_stage_bits(stage));
   if (platform) schedule.platform = quant::load_platform(*platform, overrides);
   schedule.quantize.widths = {{}, {}, edges, in_float, also};
+  set_training_form(schedule.quantize.widths, form);
   schedule.quantize.regions = regions;
   schedule.quantize.pad_channels = pad_channels;
   return schedule;
@@ -230,13 +240,13 @@ void define_verbs(nb::module_& module) {
              arg("float_islands"), arg("regions"));
   module.def("quantize", &quantize, arg("network"), arg("platform"), arg("overrides"), arg("data"),
              arg("weights").none(), arg("features").none(), arg("edges").none(), arg("bits"), arg("in_float"),
-             arg("also"), arg("regions"), arg("pad_channels"), arg("preprocess").none(), arg("calibration"),
-             arg("keep_samples"), arg("seed"), arg("progress").none());
+             arg("also"), arg("regions"), arg("pad_channels"), arg("form"), arg("preprocess").none(),
+             arg("calibration"), arg("keep_samples"), arg("seed"), arg("progress").none());
   module.def("change_bits", &change_bits, arg("network"), arg("selector"), arg("weights").none(),
              arg("features").none());
   nb::class_<api::BitsSchedule>(module, "BitsSchedule");
   module.def("bits_schedule", &schedule_of, arg("stages"), arg("platform").none(), arg("overrides"),
-             arg("edges").none(), arg("in_float"), arg("also"), arg("regions"), arg("pad_channels"));
+             arg("edges").none(), arg("in_float"), arg("also"), arg("regions"), arg("pad_channels"), arg("form"));
   module.def("train", &train_network, arg("network"), arg("data"), arg("epochs"), arg("batch"),
              arg("learning_rate").none(), arg("ema"), arg("schedule"), arg("flip"), arg("shift"), arg("distill"),
              arg("folder"), arg("resume"), arg("overwrite"), arg("preprocess").none(), arg("seed"),

@@ -86,6 +86,22 @@ def test_widths_are_those_of_the_command_line(folder, network, samples, tmp_path
     assert [bits_of(prepared.report)[f"conv{i}.w"] for i in (1, 2, 3)] == [7, 3, 4]
 
 
+@pytest.mark.parametrize("form", ("frozen", "live"))
+def test_batch_norms_in_training_are_those_of_the_command_line(folder, network, samples, tmp_path, form):
+    run("quantize", folder / "run/model.safetensors", "--calibrate", folder / "samples.npz", "--batch-norm", form,
+        "--shared-weights", "duplicate", "--out", tmp_path / "prepared.safetensors")  # fmt: skip
+    prepared = hs.quantize(network, calibrate=samples, batch_norm=form, shared_weights="duplicate")
+    same_file(prepared, tmp_path / "prepared.safetensors", tmp_path)
+    before = prepared(samples[0][:9])
+    hs.train(prepared, samples, epochs=1)
+    program = hs.convert(prepared)
+    assert program(samples[0][:9]).shape == before.shape and hs.verify(prepared, program, samples).equal
+    with pytest.raises(hs.Error, match="batch norm: found 'foldet', expected folded, frozen or live, did you mean 'folded'"):
+        hs.quantize(network, calibrate=samples, batch_norm="foldet")
+    with pytest.raises(hs.Error, match="shared weights: found 'both', expected tie or duplicate"):
+        hs.quantize(network, calibrate=samples, shared_weights="both")
+
+
 def test_the_export_of_the_command_line(network, samples, tmp_path):
     program = hs.convert(hs.quantize(network, "onnxruntime_int8", calibrate=samples))
     program.save(tmp_path / "integer.safetensors")

@@ -15,6 +15,7 @@
 #include "halfstep/passes/channels_last.h"
 #include "halfstep/passes/cse.h"
 #include "halfstep/passes/dce.h"
+#include "halfstep/passes/duplicate_weights.h"
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/fold_constants.h"
 #include "halfstep/passes/fuse_activations.h"
@@ -117,7 +118,8 @@ const std::map<std::string, Pass>& all_passes() {
          if (arguments.empty()) return dce(work.model);
          dce(work.model.graph);
        }}},
-      {"fold_batch_norm", on_model<fold_batch_norm>()},
+      {"duplicate_weights", on_model<duplicate_weights>()},
+      {"fold_batch_norm", {[](Work& work, const Arguments&) { fold_batch_norm(work.model); }}},
       {"fold_constants", {[](Work& work, const Arguments&) { fold_constants(work.model, compiler::evaluate); }}},
       {"fuse_activations", on_graph<fuse_activations>()},
       {"fuse_residuals", on_graph<fuse_residuals>()},
