@@ -20,6 +20,15 @@ void print_report(const std::filesystem::path& out, const api::Exported& report,
   fmt::print("wrote {}: {} nodes\n", out.string(), report.nodes);
 }
 
+int export_for_tools(const Model& model, const OutFile& out, bool as_json) {
+  const std::vector<std::string> files = api::export_deploy(model, out.path, out.overwrite);
+  if (as_json) fmt::print("{}\n", nlohmann::ordered_json({{"files", files}}).dump(2));
+  for (const std::string& name : files) {
+    if (!as_json) fmt::print("wrote {}\n", (out.path / name).string());
+  }
+  return kDone;
+}
+
 }  // namespace
 
 void add_export(CLI::App& program, Work& work) {
@@ -31,18 +40,24 @@ void add_export(CLI::App& program, Work& work) {
   };
   const auto options = std::make_shared<Options>();
   CLI::App* command =
-      add_command(program, "export", "Write a Model as an ONNX file",
-                  "halfstep export integer.safetensors --format qoperator --out model.onnx", options->common);
+      add_command(program, "export", "Write a Model as an ONNX file, or as the files that the tools of its chip read",
+                  "halfstep export integer.safetensors --format qoperator --out model.onnx\n  "
+                  "halfstep export prepared.safetensors --format deploy --out folder",
+                  options->common);
   command->add_option("model", options->model, "Model, or of --format float a foreign file")->required();
   command
-      ->add_option("--format", options->format.format, "without it qoperator of an integer Model, float of any other")
-      ->type_name("{float,qdq,qoperator}");
+      ->add_option("--format", options->format.format,
+                   "without it qoperator of an integer Model, float of any other; deploy: what the prepared Model's "
+                   "platform names")
+      ->type_name("{float,qdq,qoperator,deploy}");
   command->add_option("--opset", options->format.opset, "version of ONNX's operators, 13 to 25")->capture_default_str();
-  add_out_file(*command, options->out, "--out", "ONNX file to write")->required();
+  add_out_file(*command, options->out, "--out", "ONNX file to write, or folder of --format deploy")->required();
   command->add_flag("--approximate", options->format.approximate,
                     "write the nearest where the format lacks the Model's arithmetic");
   command->callback([options, &work] {
     work = [options] {
+      if (options->format.format == "deploy")
+        return export_for_tools(api::load(options->model), options->out, options->common.json);
       options->out.require();
       const auto exported = api::export_onnx(api::load(options->model), options->out.path, options->format);
       print_report(options->out.path, exported, options->common.json);

@@ -8,6 +8,7 @@
 #include "halfstep/api/contact_sheet.h"
 #include "halfstep/api/convert.h"
 #include "halfstep/api/dataset.h"
+#include "halfstep/api/deploy.h"
 #include "halfstep/api/evaluate.h"
 #include "halfstep/api/export.h"
 #include "halfstep/api/fuzz.h"

@@ -217,6 +217,7 @@ void object_to_float_layers(const Platform& platform, const YamlReader& record) 
 void read_rules(Platform& platform, const YamlReader& record) {
   platform.share_scales = read_names(record, "share_scales", operators_that(joins_codes));
   platform.keep_scales = read_names(record, "keep_scales", operators_that(has_own_scale));
+  platform.deploy = read_names(record, "deploy", deploy_formats());
   const YamlReader activations = record.map("activations");
   platform.weighted_activations = read_activations(activations, Trait::weighted, platform.requantize);
   platform.accumulates_activations = read_activations(activations, Trait::accumulates, platform.requantize);

@@ -51,6 +51,7 @@ struct Platform {
   std::vector<std::string> accumulates_activations;  ///< activations that fuse into add, mul, pools
   passes::ChannelRule channels;                      ///< of convolutions
   std::vector<LegalRule> legal;
+  std::vector<std::string> deploy;          ///< files for the target's tools, of deploy_formats()
   std::optional<InsertionRules> insertion;  ///< absent: whatever has a form on codes has quantizers
   std::string no_integers;                  ///< why the target has no integer arithmetic; "" where it has
   std::string text;                         ///< the resolved record: base, overrides and defaults in their places

@@ -178,6 +178,12 @@ std::vector<RecordKey> observer_keys() {
            "false"}};
 }
 
+std::string listed(const Names& all) {
+  std::string text;
+  for (const std::string& one : all) text += (text.empty() ? "" : ", ") + one;
+  return text;
+}
+
 std::vector<RecordKey> rule_keys() {
   const Names traits = {"weighted", "accumulates", "pointwise", "preserves_range", "same_scale"};
   return {
@@ -191,6 +197,12 @@ std::vector<RecordKey> rule_keys() {
        "Operators whose result has the scale of what they read.",
        "[avg_pool2d]",
        {.such = "operators on codes whose result has a scale of its own"},
+       "[]"},
+      {"deploy",
+       names,
+       "Files that `export --format deploy` writes for the tools of the chip; docs/platforms.md has a table of them.",
+       "[float_model, tensorrt_ranges]",
+       {.such = "files for tools: " + listed(deploy_formats())},
        "[]"},
       {"activations", mapping, "Activations that the operator in front of them takes in."},
       {"activations.weighted",
@@ -333,6 +345,13 @@ std::string bound(const RecordKey& key, double value) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& deploy_formats() {
+  static const std::vector<std::string> kFormats = {
+      "float_model",    "fake_quantize_model", "qdq_model",       "tensorrt_ranges", "snpe_encodings", "ppl_ranges",
+      "pplcuda_ranges", "vitis_scales",        "nnie_parameters", "tengine_scales",  "stpu_ranges"};
+  return kFormats;
+}
 
 std::string range_text(const RecordKey& key) {
   if (std::isinf(key.legal.least)) return "";

@@ -11,6 +11,9 @@
 
 namespace halfstep::quant {
 
+/// Names of the files that tools of chips read (halfstep/deploy).
+const std::vector<std::string>& deploy_formats();
+
 enum class ValueKind { text, integer, number, boolean, integers, names, mapping, mappings };
 
 /// What a value is held to.

@@ -218,10 +218,12 @@ class Score(float):
 
 
 class Exported:
-    """A file that was written."""
+    """A file that was written, or a folder of them."""
 
-    def __init__(self, path: str, nodes: int, approximated: list[str]) -> None:
+    def __init__(self, path: str, nodes: int, approximated: list[str], files: list[str] | None = None) -> None:
         self.path = path
+        self.files = files or []
+        """Names of the files in a folder for the tools of a chip."""
         self.nodes = nodes
         self.approximated = approximated
         """Layers whose codes may differ from the Model's."""

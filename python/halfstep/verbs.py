@@ -304,11 +304,15 @@ def export(
     format: str | None = None,
     opset: int = 21,
     approximate: bool = False,
+    overwrite: bool = False,
 ) -> Exported:
-    """Writes an ONNX file.
+    """Writes an ONNX file, or the files that the tools of a chip read.
 
     format: float, qdq or qoperator; without one float for a network that is not an integer program, else qoperator.
-    approximate: instead of refusing what the form has no arithmetic for.
+    approximate: instead of refusing what the form has no arithmetic for. Of format "deploy" `path` is a folder, and the
+    platform of the prepared network says which files; those of these names are refused, or replaced with overwrite.
     """
+    if format == "deploy":
+        return Exported(os.fspath(path), 0, [], _core.export_deploy(network.core, os.fspath(path), overwrite))
     written = _core.export(network.core, os.fspath(path), format or "", opset, approximate)
     return Exported(os.fspath(path), *written)

@@ -216,6 +216,11 @@ void write_contact_sheet(const api::Dataset& data, const Path& path) {
   api::write_contact_sheet(data, path);
 }
 
+std::vector<std::string> export_deploy(const Network& network, const Path& folder, bool overwrite) {
+  return work({nb::none()},
+              [&](const api::Settings&) { return api::export_deploy(*network.model(), folder, overwrite); });
+}
+
 nb::tuple export_network(const Network& network, const Path& path, const std::string& format, int64_t opset,
                          bool approximate) {
   const auto result = work({nb::none()}, [&](const api::Settings&) {
@@ -256,6 +261,7 @@ void define_verbs(nb::module_& module) {
              arg("variants"), arg("all_meaning"), arg("preprocess").none(), arg("seed"), arg("progress").none());
   module.def("evaluate", &evaluate, arg("network"), arg("data"), arg("preprocess").none(), arg("top"));
   module.def("export", &export_network);
+  module.def("export_deploy", &export_deploy, arg("network"), arg("folder"), arg("overwrite"));
 }
 
 }  // namespace halfstep::python

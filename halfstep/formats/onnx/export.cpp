@@ -7,6 +7,7 @@
 #include "halfstep/formats/onnx/tensor_data.h"
 #include "halfstep/io/atomic_file.h"
 #include "halfstep/io/file.h"
+#include "halfstep/ir/ops.h"
 #include "onnx.pb.h"
 
 namespace halfstep::formats::onnx {
@@ -32,12 +33,16 @@ std::set<const detail::OpNode*> needed(const Graph& graph) {
   return found;
 }
 
-void add_float_network(NodeExporter& nodes) {
+void add_float_network(NodeExporter& nodes, ExportForm form) {
   const Graph& graph = nodes.model().graph;
   const auto used = needed(graph);
   for (Op op : graph.ops()) {
     if (!used.contains(op.node())) continue;
-    if (trait_of(op) == Trait::quantizer) {
+    if (form == ExportForm::fake_quantize && op.is<ops::FakeQuantize>()) {
+      nodes.add_fake_quantize(op);
+    } else if (form == ExportForm::pairs && op.is<ops::FakeQuantize>()) {
+      nodes.add_pair(op);
+    } else if (trait_of(op) == Trait::quantizer) {
       nodes.alias(op.out(0), op.in(0));
     } else {
       nodes.add(op);
@@ -70,8 +75,8 @@ ExportedFile export_model(const Model& model, const ExportOptions& options, cons
   check_opset(options);
   NodeExporter nodes(model, options);
   ExportedFile file;
-  if (options.form == ExportForm::floats) {
-    add_float_network(nodes);
+  if (options.form != ExportForm::qdq && options.form != ExportForm::qoperator) {
+    add_float_network(nodes, options.form);
   } else {
     file.report.approximated = add_integer_program(nodes, options);
   }

@@ -12,9 +12,11 @@
 namespace halfstep::formats::onnx {
 
 enum class ExportForm {
-  floats,    ///< the float network; a prepared one without its quantizers
-  qdq,       ///< float operators between QuantizeLinear and DequantizeLinear, of an integer program
-  qoperator  ///< operators on codes, ONNX's and com.microsoft's, of an integer program
+  floats,         ///< the float network; a prepared one without its quantizers
+  pairs,          ///< the same with QuantizeLinear and DequantizeLinear where a prepared network has quantizers
+  fake_quantize,  ///< the same with OpenVINO's FakeQuantize where a prepared network has quantizers
+  qdq,            ///< float operators between QuantizeLinear and DequantizeLinear, of an integer program
+  qoperator       ///< operators on codes, ONNX's and com.microsoft's, of an integer program
 };
 
 inline constexpr int64_t kOldestExportOpset = 13, kNewestExportOpset = 25;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/record_form.h"
@@ -191,6 +192,55 @@ void NodeExporter::add_by_record(Op op, std::string_view always, const Attribute
   for (size_t port = 0; port < op.info().outputs.size(); ++port)
     node.outputs.push_back(name(op.out(static_cast<int>(port))));
   while (!node.outputs.empty() && node.outputs.back().empty()) node.outputs.pop_back();
+  writer_.add_node(node);
+}
+
+std::string NodeExporter::reals_of(Op op, const char* what, int64_t code) {
+  const ops::FakeQuantize quantizer(op.node());
+  const auto scales = contents(quantizer.scale()).data<float>();
+  const auto zero_points = contents(quantizer.zero_point()).data<int32_t>();
+  Dims dims(quantizer.axis() < 0 ? 0 : quantizer.x().dims().size(), 1);
+  if (quantizer.axis() >= 0) dims[static_cast<size_t>(quantizer.axis())] = static_cast<int64_t>(scales.size());
+  Tensor values(DType::f32, dims);
+  for (size_t c = 0; c < scales.size(); ++c)
+    values.data<float>()[c] = scales[c] * static_cast<float>(code - zero_points[c]);
+  return writer_.add_tensor(op.name() + what, values);
+}
+
+void NodeExporter::add_pair(Op op) {
+  const ops::FakeQuantize quantizer(op.node());
+  const DType type = quantizer.code_type() == "i4" ? DType::i8 : *parse_dtype(quantizer.code_type());
+  const auto [least, largest] = whole_range(type);
+  std::string x = name(quantizer.x());
+  const auto bound = [&](const char* by, const char* what, int64_t code) {
+    const std::string bounded = op.name() + what + ".bound";
+    writer_.add_node({by, bounded, {x, reals_of(op, what, code)}, {bounded}, {}});
+    x = bounded;
+  };
+  if (least < static_cast<double>(quantizer.code_min())) bound("Max", ".low", quantizer.code_min());
+  if (largest > static_cast<double>(quantizer.code_max())) bound("Min", ".high", quantizer.code_max());
+  const Dims dims = quantizer.axis() < 0 ? Dims{} : contents(quantizer.scale()).dims();
+  Tensor zero_points(type, dims);
+  for (int64_t c = 0; c < zero_points.size(); ++c)
+    set_element(zero_points, c, element(contents(quantizer.zero_point()), c));
+  const std::string scale = writer_.add_tensor(op.name() + ".scale", contents(quantizer.scale()).reshaped(dims));
+  const std::string zero_point = writer_.add_tensor(op.name() + ".zero_point", zero_points);
+  const Attributes axis = quantizer.axis() < 0 ? Attributes{} : Attributes{{"axis", quantizer.axis()}};
+  const std::string codes = op.name() + ".codes";
+  writer_.add_node({"QuantizeLinear", codes, {x, scale, zero_point}, {codes}, axis});
+  writer_.add_node({"DequantizeLinear", op.name(), {codes, scale, zero_point}, {name(op.out(0))}, axis});
+}
+
+void NodeExporter::add_fake_quantize(Op op) {
+  const ops::FakeQuantize quantizer(op.node());
+  const bool is_narrow = quantizer.x().is_tensor() && quantizer.code_max() - quantizer.code_min() == 127;
+  const int64_t low = is_narrow ? 2 * quantizer.code_min() : quantizer.code_min();
+  const int64_t high = is_narrow ? 2 * quantizer.code_max() + 1 : quantizer.code_max();
+  NodeText node = node_of(op, "FakeQuantize");
+  node.domain = "org.openvinotoolkit";
+  const std::string least = reals_of(op, ".low", low), largest = reals_of(op, ".high", high);
+  for (const std::string& bound : {least, largest, least, largest}) node.inputs.push_back(bound);
+  node.attributes = {{"levels", high - low + 1}};
   writer_.add_node(node);
 }
 

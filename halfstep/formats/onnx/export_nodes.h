@@ -27,6 +27,11 @@ class NodeExporter {
   void alias(Value value, Value same);
   /// The node for `op`, and for what the record has as attributes and ONNX as inputs.
   void add(Op op);
+  /// A quantizer as QuantizeLinear and DequantizeLinear, behind bounds where its type has more codes than it.
+  void add_pair(Op op);
+  /// A quantizer as the FakeQuantize of OpenVINO. Weights of 7 bits say 8 with a range of twice the width, which is how
+  /// OpenVINO knows them for integers.
+  void add_fake_quantize(Op op);
   /// Whole numbers as an initializer.
   std::string integers(const std::string& hint, const std::vector<int64_t>& values);
   /// Nodes for outputs that have no name of their own, and the outputs themselves.
@@ -34,6 +39,8 @@ class NodeExporter {
 
  private:
   void reserve_names();
+  /// The reals of a code of a quantizer as an initializer that broadcasts over what it quantizes.
+  std::string reals_of(Op quantizer, const char* what, int64_t code);
   /// `always` names an attribute that is written even where ONNX means it; `more` are attributes that we do not have.
   void add_by_record(Op op, std::string_view always = {}, const Attributes& more = {});
   void add_linear(Op op);

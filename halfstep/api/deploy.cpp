@@ -1,0 +1,121 @@
+#include "halfstep/api/deploy.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "halfstep/api/model.h"
+#include "halfstep/base/status.h"
+#include "halfstep/deploy/ranges.h"
+#include "halfstep/formats/onnx/export.h"
+#include "halfstep/io/atomic_file.h"
+#include "halfstep/ir/ops.h"
+#include "halfstep/passes/normalizations.h"
+#include "halfstep/passes/training_form.h"
+#include "halfstep/quant/platform_files.h"
+#include "halfstep/quant/prepare.h"
+
+namespace halfstep::api {
+namespace {
+
+using formats::onnx::ExportForm;
+
+struct RangeFile {
+  const char* ending;
+  std::string (*write)(const Model& prepared, const deploy::Ranges& ranges);
+};
+
+const std::map<std::string, RangeFile>& range_files() {
+  static const std::map<std::string, RangeFile> kFiles = {
+      {"tensorrt_ranges", {"_clip_ranges.json", deploy::tensorrt_ranges}},
+      {"snpe_encodings", {"_clip_ranges.json", deploy::snpe_encodings}},
+      {"ppl_ranges", {"_clip_ranges.json", deploy::ppl_ranges}},
+      {"pplcuda_ranges", {"_clip_ranges.txt", deploy::pplcuda_ranges}},
+      {"vitis_scales", {"_clip_ranges.json", deploy::vitis_scales}},
+      {"nnie_parameters", {"_gfpq_param_dict.json", deploy::nnie_parameters}},
+      {"tengine_scales", {"_for_tengine.scale", deploy::tengine_scales}},
+      {"stpu_ranges", {"_stpu_minmax.json", deploy::stpu_ranges}}};
+  return kFiles;
+}
+
+struct ModelFile {
+  const char* ending;
+  ExportForm form;
+};
+
+const std::map<std::string, ModelFile>& model_files() {
+  static const std::map<std::string, ModelFile> kFiles = {
+      {"float_model", {".onnx", ExportForm::floats}},
+      {"fake_quantize_model", {"_fake_quantize.onnx", ExportForm::fake_quantize}},
+      {"qdq_model", {"_qdq.onnx", ExportForm::pairs}}};
+  return kFiles;
+}
+
+/// Weights where codes can follow them: what is beyond the range of its quantizer is at its end.
+void clip_weights(Model& model, const deploy::Ranges& ranges) {
+  for (const auto& quantizer : model.graph.all<ops::FakeQuantize>()) {
+    if (!quantizer.x().is_tensor()) continue;
+    const auto found = std::ranges::find(ranges.all, quantizer.x().name(), &deploy::Range::tensor);
+    Tensor& weight = model.tensors.at(quantizer.x().name());
+    weight = weight.clone();
+    const Dims& dims = weight.dims();
+    const auto axis = static_cast<size_t>(std::max<int64_t>(quantizer.axis(), 0));
+    const size_t channels = found->scale.size();
+    const auto run = static_cast<size_t>(count_elements(std::span(dims).subspan(axis + (channels > 1 ? 1 : 0))));
+    const auto elements = weight.data<float>();
+    for (size_t i = 0; i < elements.size(); ++i) {
+      const size_t c = channels == 1 ? 0 : i / run % channels;
+      elements[i] = std::clamp(elements[i], static_cast<float>(found->least(c)), static_cast<float>(found->largest(c)));
+    }
+  }
+}
+
+std::string platforms_with_files() {
+  std::vector<std::string> names;
+  for (const std::string& name : quant::platform_names()) {
+    if (!quant::load_platform(name).deploy.empty()) names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::vector<std::string> export_deploy(const Model& prepared, const std::filesystem::path& out, bool overwrite) {
+  require_stage(prepared, Stage::prepared);
+  const quant::Platform platform = quant::platform_of(prepared);
+  if (platform.deploy.empty())
+    fail("platform {}: its tools have no files of their own, expected one of {}, or a record that names some (deploy)",
+         platform.name, platforms_with_files());
+  Model network = prepared;
+  passes::set_mode(network.graph, passes::Mode::evaluation);
+  passes::close_normalizations(network);
+  const deploy::Ranges ranges = deploy::ranges_of(network);
+  clip_weights(network, ranges);
+
+  io::require_folder_target(out);
+  std::map<std::string, std::string> files;
+  for (const std::string& format : platform.deploy) {
+    const std::string& name = prepared.graph.name();
+    if (const auto range = range_files().find(format); range != range_files().end()) {
+      files[name + range->second.ending] = range->second.write(network, ranges);
+      continue;
+    }
+    const ModelFile& model = model_files().at(format);
+    const formats::onnx::ExportOptions options{.form = model.form,
+                                               .external_above = std::numeric_limits<size_t>::max()};
+    files[name + model.ending] = formats::onnx::export_model(network, options, "").message;
+  }
+  for (const auto& [name, contents] : files) {
+    if (!overwrite && std::filesystem::exists(out / name))
+      fail("{}: is there already; name another folder, or replace it (--overwrite)", (out / name).string());
+  }
+  io::make_folder(out);
+  for (const auto& [name, contents] : files) io::write_file(out / name, contents);
+  std::vector<std::string> names;
+  for (const auto& [name, contents] : files) names.push_back(name);
+  return names;
+}
+
+}  // namespace halfstep::api
