@@ -3,24 +3,14 @@ file with quantizers out of plain operators, run by onnxruntime. MQBench compute
 outputs that it recorded. Where codes differ from ours the real number lies on a tie of two codes."""
 
 import json
-import os
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
+from mqbench_networks import DATA, NETWORKS, inputs_of, onnx, ort, tensors_of
 
-onnx = pytest.importorskip("onnx")
-ort = pytest.importorskip("onnxruntime")
-load_file = pytest.importorskip("safetensors.numpy").load_file
+import halfstep as hs
 
-import halfstep as hs  # noqa: E402
-
-DATA = Path(os.environ.get("HALFSTEP_TEST_DATA", "")) / "platforms/mqbench"
-if not DATA.is_dir() or "HALFSTEP_TEST_DATA" not in os.environ:
-    pytest.skip("needs HALFSTEP_TEST_DATA", allow_module_level=True)
-
-NETWORKS = ("resnet", "mobilenetv2", "silu_neck", "se_block", "deconv_ae", "two_input", "functional", "encoder")
 BACKENDS = ("Academic", "Tensorrt", "SNPE", "PPLW8A16", "Vitis", "ONNX_QNN", "PPLCUDA", "OPENVINO", "Tengine_u8", "Tensorrt_NLP",
             "Academic_NLP", "STPU", "QDQ")  # NNIE's quantizers are logarithms
 
@@ -146,14 +136,6 @@ def found():
     counts = Counter()
     yield counts
     print(dict(counts))
-
-
-def tensors_of(network):
-    return load_file(DATA / network / f"{network}.safetensors")
-
-
-def inputs_of(tensors):
-    return {name[6:]: tensor for name, tensor in tensors.items() if name.startswith("input.")}
 
 
 def number(value):
