@@ -12,7 +12,7 @@ void duplicate_weights(Model& model) {
     for (const int port : {op.info().quant.weight, op.info().quant.bias}) {
       const Value tensor = port < 0 ? Value() : op.in(port);
       if (!tensor || !tensor.is_tensor() || taken.insert(tensor.name()).second) continue;
-      op.set_operand(port, add_tensor(model, tensor.name(), model.tensors.at(tensor.name()), tensor.role()));
+      op.set_operand(port, add_tensor(model, tensor.name(), model.tensors.at(tensor.name()).clone(), tensor.role()));
     }
   }
 }

@@ -449,7 +449,7 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
 }
 
 Model own_weights(const Model& model, const PrepareOptions& options) {
-  Model own = clone(model);
+  Model own = model;
   if (options.duplicate_weights) passes::duplicate_weights(own);
   return own;
 }
