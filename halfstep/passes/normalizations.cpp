@@ -12,9 +12,10 @@
 namespace halfstep::passes {
 namespace {
 
-Value keep(Model& model, const std::string& name, const Tensor& contents, Role role) {
-  if (const Value known = model.graph.tensor(name)) return known;
-  return add_tensor(model, name, contents, role);
+/// What a normalization had: it has its name still, and several normalizations may have shared it.
+std::string keep(Model& model, const std::pair<std::string, Tensor>& tensor, Role role) {
+  if (!model.graph.tensor(tensor.first)) add_tensor(model, tensor.first, tensor.second, role);
+  return tensor.first;
 }
 
 /// Builds what a normalization makes of the tensors that it has.
@@ -120,12 +121,15 @@ void keep_normalizations(Model& model, const std::vector<FoldedNorm>& folded, bo
     Normalization norm{.layer = one.layer, .weight = one.weight, .bias = one.bias, .live = live};
     norm.epsilon = one.epsilon;
     norm.momentum = one.momentum;
-    norm.raw_weight = keep(model, one.weight + ".raw", one.raw_weight, Role::parameter).name();
-    if (one.raw_bias.defined()) norm.raw_bias = keep(model, one.bias + ".raw", one.raw_bias, Role::parameter).name();
-    norm.scale = keep(model, one.scale.first, one.scale.second, Role::parameter).name();
-    norm.shift = keep(model, one.shift.first, one.shift.second, Role::parameter).name();
-    norm.mean = keep(model, one.mean.first, one.mean.second, Role::state).name();
-    norm.variance = keep(model, one.variance.first, one.variance.second, Role::state).name();
+    const auto raw = [&](const std::string& name, const Tensor& contents) {
+      return add_tensor(model, name + ".raw", contents, Role::parameter).name();
+    };
+    norm.raw_weight = raw(one.weight, one.raw_weight);
+    if (one.raw_bias.defined()) norm.raw_bias = raw(one.bias, one.raw_bias);
+    norm.scale = keep(model, one.scale, Role::parameter);
+    norm.shift = keep(model, one.shift, Role::parameter);
+    norm.mean = keep(model, one.mean, Role::state);
+    norm.variance = keep(model, one.variance, Role::state);
     for (const std::string& made : {one.weight, one.bias}) model.graph.tensor(made).node()->role = Role::state;
     all.push_back(std::move(norm));
   }
