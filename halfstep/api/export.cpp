@@ -5,6 +5,7 @@
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/io/atomic_file.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/normalizations.h"
 #include "halfstep/quant/convert.h"
 
 namespace halfstep::api {
@@ -45,7 +46,9 @@ Model model_of(const Model& network, const ExportOptions& options, ExportForm fo
     if (stage == Stage::integer)
       fail("network '{}' is an integer program, which has no float weights; export the network that it came from",
            network.graph.name());
-    return network;
+    Model closed = network;
+    passes::close_normalizations(closed);
+    return closed;
   }
   if (stage == Stage::in_float)
     fail("network '{}' is a float network, expected a prepared or integer one; run quantize first",
