@@ -12,7 +12,7 @@
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/io/atomic_file.h"
 #include "halfstep/ir/ops.h"
-#include "halfstep/passes/normalizations.h"
+#include "halfstep/passes/learned_parts.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/platform_files.h"
 #include "halfstep/quant/prepare.h"
@@ -90,7 +90,7 @@ std::vector<std::string> export_deploy(const Model& prepared, const std::filesys
          platform.name, platforms_with_files());
   Model network = prepared;
   passes::set_mode(network.graph, passes::Mode::evaluation);
-  passes::close_normalizations(network);
+  passes::close_learned_parts(network);
   const deploy::Ranges ranges = deploy::ranges_of(network);
   clip_weights(network, ranges);
 

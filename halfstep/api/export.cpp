@@ -5,7 +5,7 @@
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/io/atomic_file.h"
 #include "halfstep/ir/ops.h"
-#include "halfstep/passes/normalizations.h"
+#include "halfstep/passes/learned_parts.h"
 #include "halfstep/quant/convert.h"
 
 namespace halfstep::api {
@@ -47,7 +47,7 @@ Model model_of(const Model& network, const ExportOptions& options, ExportForm fo
       fail("network '{}' is an integer program, which has no float weights; export the network that it came from",
            network.graph.name());
     Model closed = network;
-    passes::close_normalizations(closed);
+    passes::close_learned_parts(closed);
     return closed;
   }
   if (stage == Stage::in_float)

@@ -9,7 +9,8 @@
 #include "halfstep/base/status.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/dce.h"
-#include "halfstep/passes/normalizations.h"
+#include "halfstep/passes/learned_parts.h"
+#include "halfstep/passes/learned_quantizers.h"
 #include "halfstep/passes/separate_names.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/train/executable.h"
@@ -39,7 +40,7 @@ struct AllSamples {
 
 Model evaluating(Model model) {
   passes::set_mode(model.graph, passes::Mode::evaluation);
-  passes::close_normalizations(model);
+  passes::close_learned_parts(model);
   return model;
 }
 
@@ -90,7 +91,9 @@ std::shared_ptr<const Source> source_of(const Model& network, const train::Sampl
 verify::FloatReport check_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {
   const Source& source = *prepared.source;
   Model rewritten = evaluating(quant::float_form(source.network));
-  Model unquantized = evaluating(prepared);
+  Model unquantized = prepared;
+  passes::restore_weights(unquantized);
+  unquantized = evaluating(std::move(unquantized));
   passes::bypass_quantizers(unquantized.graph);
   passes::dce(rewritten);
   passes::dce(unquantized);

@@ -77,7 +77,7 @@ struct Trainable::State {
   std::vector<std::unique_ptr<Compiled>> idle;  ///< the last that ran at the end
 
   State(const Model& network, int threads) : model(network), pool(threads) {
-    for (const std::string& name : train::learned_scales(network.graph)) scales[name];
+    for (const std::string& name : train::learned_scales(network)) scales[name];
     settle();
   }
 

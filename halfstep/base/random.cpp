@@ -7,22 +7,6 @@
 
 namespace halfstep {
 
-std::array<uint32_t, 4> philox(uint64_t seed, uint64_t stream, uint64_t index) {
-  std::array<uint32_t, 4> c = {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
-                               static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)};
-  auto k0 = static_cast<uint32_t>(seed);
-  auto k1 = static_cast<uint32_t>(seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t a = uint64_t{0xD2511F53} * c[0];
-    const uint64_t b = uint64_t{0xCD9E8D57} * c[2];
-    c = {static_cast<uint32_t>(b >> 32) ^ c[1] ^ k0, static_cast<uint32_t>(b),
-         static_cast<uint32_t>(a >> 32) ^ c[3] ^ k1, static_cast<uint32_t>(a)};
-    k0 += 0x9E3779B9;
-    k1 += 0xBB67AE85;
-  }
-  return c;
-}
-
 uint32_t Random::bits() {
   if (left_ == 0) {
     block_ = philox(seed_, stream_, index_++);

@@ -9,6 +9,7 @@
 #include "halfstep/ir/decisions.h"
 #include "halfstep/ir/given_names.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/learned_quantizers.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/traits.h"
@@ -108,7 +109,7 @@ class Auditor {
     row.code_min = quantizer.code_min();
     row.code_max = quantizer.code_max();
     row.axis = quantizer.axis();
-    row.learned = is_learned(quantizer);
+    row.quantizer = traits_of(passes::kind_of(model_, quantizer)).name;
     add_place(quantizer, row);
     add_numbers(quantizer, row);
     for (const Value other : sharing_.at(passes::scale_tensor(quantizer).node())) {

@@ -29,7 +29,7 @@ struct AuditedQuantizer {
   int64_t code_min = 0, code_max = 255;
   bool symmetric = false;               ///< the zero point is 0 whatever was observed
   bool power_of_two = false;            ///< scales are nothing else
-  bool learned = false;                 ///< scales are parameters (LSQ)
+  std::string quantizer;                ///< its kind: "fixed", "lsq"
   std::string observer;                 ///< "minmax", "mse"
   int64_t axis = -1;                    ///< -1: one scale for the tensor
   std::vector<float> scale, low, high;  ///< by channel: as applied, and the range observed; low above high: none was

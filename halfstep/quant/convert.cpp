@@ -11,7 +11,8 @@
 #include "halfstep/ir/table_origin.h"
 #include "halfstep/passes/coded_form.h"
 #include "halfstep/passes/coded_rebuild.h"
-#include "halfstep/passes/normalizations.h"
+#include "halfstep/passes/learned_parts.h"
+#include "halfstep/passes/learned_quantizers.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/training_form.h"
@@ -383,7 +384,28 @@ bool touches_float(Op op) {
 
 }  // namespace
 
+namespace {
+
+/// Quantizers whose kind has no form on codes.
+void require_forms(const Model& prepared) {
+  std::vector<Objection> objections;
+  for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
+    const QuantizerTraits& traits = traits_of(passes::kind_of(prepared, quantizer));
+    if (*traits.no_integers == 0) continue;
+    objections.push_back(
+        {.layer = quantizer.name(),
+         .where = quantizer.where(),
+         .what = fmt::format("a quantizer of kind {} cannot become integers: {}", traits.name, traits.no_integers),
+         .remedy = "evaluate it, write it for the target's tools (export --format deploy), or "
+                   "quantize with another kind (--set features.quantizer, weights.quantizer)"});
+  }
+  refuse_all(std::move(objections));
+}
+
+}  // namespace
+
 void require_integers(const Model& prepared, const ConvertOptions& options) {
+  require_forms(prepared);
   const auto islands = islands_inside(prepared);
   if (islands.empty() || options.float_islands) return;
   refuse_all(
@@ -395,7 +417,7 @@ Conversion convert(const Model& prepared, const ConvertOptions& options) {
   require_integers(prepared, options);
   Model evaluated = prepared;
   passes::set_mode(evaluated.graph, passes::Mode::evaluation);
-  passes::close_normalizations(evaluated);
+  passes::close_learned_parts(evaluated);
   Conversion conversion = Converter(evaluated).run();
   HS_CHECK(is_integer(conversion.model));
   return conversion;

@@ -144,6 +144,46 @@ void check_observer(const YamlReader& side, const std::string& observer, bool po
   if (starts_learning(observer) && power_of_two) object(" starts scales that are learned, which are no powers of two");
 }
 
+/// What a kind of quantizer asks of the numbers that it learns.
+void check_quantizer(const Platform& platform, const YamlReader& side, QuantizerKind kind, const BitRule& bits,
+                     const std::string& zero_points) {
+  using enum QuantizerKind;
+  const auto object = [&](const std::string& what, const std::initializer_list<std::string>& others) {
+    side.object("quantizer", {.what = fmt::format("{} {}", traits_of(kind).name, what)}, others);
+  };
+  if (kind == tqt && !platform.power_of_two) object("learns powers of two, and scales are others", {"power_of_two"});
+  if (platform.power_of_two && (kind == lsq_plus || kind == qdrop || kind == apot))
+    object("learns scales that are no powers of two", {"power_of_two"});
+  const std::string key = side.path_of("zero_points");
+  if (kind == lsq_plus && zero_points != "affine") object("learns zero points, and they are " + zero_points, {key});
+  if (kind == pact && zero_points == "offset") object("learns both ends of a range, and zero points are offset", {key});
+  if (kind == nnie && zero_points != "symmetric" && zero_points != "centered")
+    object("has as many levels below 0 as above, and zero points are " + zero_points, {key});
+  const std::string legal = side.path_of("legal_bits");
+  if (kind == nnie && bits.legal != std::vector<int64_t>{8}) object("has codes of 8 bits alone", {legal});
+  if (kind == apot && std::ranges::any_of(bits.legal, [](int64_t width) { return width > 8; }))
+    object("has codes of 2 to 8 bits", {legal});
+}
+
+void read_quantizers(Platform& platform, const YamlReader& record) {
+  const auto read = [&](const char* name, const BitRule& bits,
+                        const std::string& zero_points) -> std::optional<QuantizerKind> {
+    const YamlReader side = record.map(name);
+    if (!side.has("quantizer")) return std::nullopt;
+    const std::string text = side.text("quantizer");
+    const auto known = std::ranges::find(quantizer_kinds(), text, &QuantizerTraits::name);
+    if (known == quantizer_kinds().end()) return std::nullopt;  // which is objected to
+    const auto kind = static_cast<QuantizerKind>(known - quantizer_kinds().begin());
+    check_quantizer(platform, side, kind, bits, zero_points);
+    return kind;
+  };
+  platform.weight_quantizer = read("weights", platform.weights, platform.weight_zero_points);
+  platform.feature_quantizer = read("features", platform.features, platform.feature_zero_points);
+  if (!record.has("quantizers")) return;
+  const YamlReader numbers = record.map("quantizers");
+  platform.quantizer_numbers = {numbers.number("softness"), numbers.number("keep")};
+}
+
 void read_arithmetic(Platform& platform, const YamlReader& record) {
   const YamlReader low = record.map("low_bits");
   platform.low_bits_below = static_cast<int>(low.integer("below"));
@@ -155,6 +195,7 @@ void read_arithmetic(Platform& platform, const YamlReader& record) {
   check_observer(record.map("features"), platform.feature_observer, platform.power_of_two);
   check_observer(low, platform.low_bits_observer, platform.power_of_two);
   if (record.has("observers")) read_observer_numbers(platform.observer_numbers, record.map("observers"));
+  read_quantizers(platform, record);
   read_requantization(platform, record.map("requantize"));
   const YamlReader rounding = record.map("rounding");
   platform.method = rounding.text("method");

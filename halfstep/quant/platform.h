@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "halfstep/base/objection.h"
+#include "halfstep/ir/learned_quantizer.h"
 #include "halfstep/passes/pad_channels.h"
 #include "halfstep/quant/insertion_rules.h"
 #include "halfstep/quant/legal_rules.h"
@@ -24,6 +25,12 @@ struct BitRule {
   std::vector<int64_t> legal;
 };
 
+/// Numbers that quantizers have.
+struct QuantizerNumbers {
+  double softness = 0.4;  ///< dsq
+  double keep = 0.5;      ///< qdrop
+};
+
 struct Platform {
   std::string name, doc;
   BitRule weights, features;
@@ -32,6 +39,8 @@ struct Platform {
   std::string weight_observer;                   ///< see quant/observers.h
   std::string feature_observer;
   ObserverNumbers observer_numbers;
+  std::optional<QuantizerKind> weight_quantizer, feature_quantizer;  ///< absent: lsq or fixed, as low_bits says
+  QuantizerNumbers quantizer_numbers;
   bool signed_features = false;     ///< codes around 0
   std::string feature_zero_points;  ///< affine, offset; symmetric or centered where they are signed
   double rate = 0.05;               ///< share of a new batch in a feature's range

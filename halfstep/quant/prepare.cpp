@@ -437,6 +437,12 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
       fail(
           "network '{}': found no batch norm behind a layer, expected one to be trained; its file may have them folded",
           model.graph.name());
+    const QuantizerKind kind = platform.weight_quantizer.value_or(QuantizerKind::fixed);
+    if (kind == QuantizerKind::dorefa || kind == QuantizerKind::adaround)
+      fail(
+          "platform {}: weights.quantizer is {}, which makes weights anew as batch norms inside of them do; fold these "
+          "(--batch-norm folded)",
+          platform.name, traits_of(kind).name);
     passes::keep_normalizations(prepared, folded, options.batch_norms == BatchNorms::live);
   }
   if (objections == nullptr)

@@ -10,6 +10,7 @@
 #include "halfstep/arith/range.h"
 #include "halfstep/base/status.h"
 #include "halfstep/passes/builder_behind.h"
+#include "halfstep/passes/learned_quantizers.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/traits.h"
@@ -150,6 +151,13 @@ Op last_of(const Graph& graph, const std::set<const detail::OpNode*>& nodes) {
   return *std::find_if(ops.rbegin(), ops.rend(), [&](Op op) { return nodes.contains(op.node()); });
 }
 
+/// How a quantizer of that width trains.
+QuantizerKind kind_for(const Platform& platform, bool weight, int bits) {
+  const auto& asked = weight ? platform.weight_quantizer : platform.feature_quantizer;
+  if (asked) return *asked;
+  return bits < platform.low_bits_below && platform.low_bits_learned ? QuantizerKind::lsq : QuantizerKind::fixed;
+}
+
 /// Codes, observer and scale for `bits`.
 void apply_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits,
                 const Style& style) {
@@ -157,7 +165,7 @@ void apply_bits(Model& model, const Platform& platform, const ops::FakeQuantize&
   const bool weight = is_weight(quantizer);
   const CodeRange codes = code_range(style, weight, bits);
   const bool low_bits = bits < platform.low_bits_below;
-  const bool learned = low_bits && platform.low_bits_learned;
+  const bool learned = traits_of(kind_for(platform, weight, bits)).learns_scale;
   for (const auto& reader : readers_of(model.graph, scale)) {
     wire_scale(model.graph, reader, scale, learned && platform.power_of_two);
     reader.set_attributes({{"code_min", codes.min},
@@ -252,6 +260,12 @@ ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const
                                .axis = axis,
                                .name = place.name + ".observer"});
   apply_bits(model, platform, quantizer, place.bits, style_of(platform, weight, place.is_unsigned));
+  const QuantizerKind kind = kind_for(platform, weight, place.bits);
+  if (kind != QuantizerKind::fixed && kind != QuantizerKind::lsq) {
+    passes::keep_quantizer(
+        model, quantizer, kind,
+        kind == QuantizerKind::dsq ? platform.quantizer_numbers.softness : platform.quantizer_numbers.keep);
+  }
   return quantizer;
 }
 
@@ -268,6 +282,7 @@ void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, floa
 void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits) {
   const bool is_unsigned = platform.signed_features && quantizer.code_min() == 0;
   apply_bits(model, platform, quantizer, bits, style_of(platform, is_weight(quantizer), is_unsigned));
+  passes::start_quantizers(model, passes::scale_tensor(quantizer).name());
 }
 
 }  // namespace halfstep::quant

@@ -9,6 +9,7 @@
 
 #include "halfstep/arith/requantization.h"
 #include "halfstep/arith/rounding.h"
+#include "halfstep/ir/learned_quantizer.h"
 #include "halfstep/quant/legal_rules.h"
 #include "halfstep/quant/observers.h"
 
@@ -25,6 +26,19 @@ Names requantizations() {
 }
 
 const Names kObservers = observer_names();
+
+RecordKey quantizer_key(const char* side, const char* start, const char* example, bool QuantizerTraits::*can) {
+  Names kinds;
+  for (const QuantizerTraits& one : quantizer_kinds()) {
+    if (one.*can) kinds.emplace_back(one.name);
+  }
+  return {std::string(side) + ".quantizer",
+          text,
+          std::string(start) + "ow quantizers train, whatever their bits; absent: lsq or fixed, as low_bits says.",
+          example,
+          {.choices = kinds},
+          ""};
+}
 
 std::vector<RecordKey> value_keys() {
   return {
@@ -57,6 +71,7 @@ std::vector<RecordKey> value_keys() {
        "How the range of weights is found; section 3 of the arithmetic has the rules.",
        "mse",
        {.choices = kObservers}},
+      quantizer_key("weights", "Of weights: h", "adaround", &QuantizerTraits::of_weights),
       {"features", mapping, "What flows through the network, its inputs included."},
       {"features.bits", integer, "Bits of a feature where none are asked for.", "8", {.least = 2, .most = 16}},
       {"features.legal_bits", integers, "All widths that features can have.", "[4, 8]", {.least = 2, .most = 16}},
@@ -78,6 +93,7 @@ std::vector<RecordKey> value_keys() {
        "The same of features; those with ema_ follow batch by batch.",
        "ema_mse",
        {.choices = kObservers}},
+      quantizer_key("features", "H", "pact", &QuantizerTraits::of_features),
       {"features.rate",
        number,
        "The share that a new batch has in a feature's range.",
@@ -176,6 +192,22 @@ std::vector<RecordKey> observer_keys() {
            "true",
            {},
            "false"}};
+}
+
+std::vector<RecordKey> quantizer_keys() {
+  return {{"quantizers", mapping, "Numbers that quantizers have.", "", {}, ""},
+          {"quantizers.softness",
+           number,
+           "dsq: how far the ends of a soft step are from its levels, of the distance of two.",
+           "0.2",
+           {.least = 0.01, .most = 0.49},
+           "0.4"},
+          {"quantizers.keep",
+           number,
+           "qdrop: the share of elements that training quantizes.",
+           "0.75",
+           {.least = 0.01, .most = 1},
+           "0.5"}};
 }
 
 std::string listed(const Names& all) {
@@ -368,7 +400,8 @@ std::string RecordKey::values() const {
 std::span<const RecordKey> platform_keys() {
   static const std::vector<RecordKey> kAll = [] {
     std::vector<RecordKey> keys;
-    for (const auto& part : {value_keys(), arithmetic_keys(), observer_keys(), rule_keys(), insertion_keys()})
+    for (const auto& part :
+         {value_keys(), arithmetic_keys(), observer_keys(), quantizer_keys(), rule_keys(), insertion_keys()})
       keys.insert(keys.end(), part.begin(), part.end());
     return keys;
   }();

@@ -52,16 +52,22 @@ std::pair<float, float> range_of(const AuditedQuantizer& quantizer) {
   return range;
 }
 
+/// How it trains, behind its numbers.
+std::string learning(const AuditedQuantizer& one) {
+  if (one.quantizer == "fixed") return "";
+  return one.quantizer == "lsq" ? ", learned" : ", " + one.quantizer;
+}
+
 /// "w8, scale 0.0012 to 0.034 (64 channels), learned".
 std::string describe_weight(const AuditedQuantizer& weight) {
   const auto [least, most] = std::ranges::minmax(weight.scale);
   return fmt::format("w{}, scale {}{}{}", weight.bits, span(least, most),
                      weight.scale.size() > 1 ? fmt::format(" ({} channels)", weight.scale.size()) : "",
-                     weight.learned ? ", learned" : "");
+                     learning(weight));
 }
 
 std::string describe_codes(const AuditedQuantizer& codes) {
-  return fmt::format("f{} {}..{}{}", codes.bits, codes.code_min, codes.code_max, codes.learned ? ", learned" : "");
+  return fmt::format("f{} {}..{}{}", codes.bits, codes.code_min, codes.code_max, learning(codes));
 }
 
 /// What the codes reach, or that nobody has seen any.
@@ -109,7 +115,7 @@ nlohmann::ordered_json to_json(const AuditedQuantizer& quantizer) {
           {"range", was_observed(quantizer) ? ranges : Json()},
           {"shares", quantizer.shares},
           {"observer", quantizer.observer},
-          {"quantizer", quantizer.learned ? "lsq" : "fixed"},
+          {"quantizer", quantizer.quantizer},
           {"scaled_by", scaled},
           {"reason", quantizer.reason}};
 }
@@ -139,8 +145,7 @@ std::string sentence_of(const AuditedQuantizer& one) {
   text += fmt::format("  scale      {}{}, zero point {}{}\n", span(least, most),
                       one.axis < 0 ? "" : fmt::format(" ({} channels on axis {})", one.scale.size(), one.axis),
                       one.zero_point[0], one.power_of_two ? ", a power of two" : "");
-  text += fmt::format("  reals      {}; found by {}{}\n", describe_range(one), one.observer,
-                      one.learned ? ", learned in training" : "");
+  text += fmt::format("  reals      {}; found by {}{}\n", describe_range(one), one.observer, learning(one));
   if (!one.layer.empty())
     text += fmt::format("  {} {} '{}'{}\n", one.is_weight ? "read by   " : "given by  ", one.op, one.layer,
                         one.activation == "none" ? "" : " with " + one.activation + " in it");

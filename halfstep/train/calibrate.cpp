@@ -11,6 +11,7 @@
 #include "halfstep/base/status.h"
 #include "halfstep/compile/compile.h"
 #include "halfstep/passes/bypass_quantizers.h"
+#include "halfstep/passes/learned_quantizers.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
@@ -98,6 +99,7 @@ void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& 
   take_ranges(prepared, of_features);
   require_values(prepared, samples);
   require_ranges(prepared);
+  passes::start_quantizers(prepared);
 }
 
 }  // namespace halfstep::train

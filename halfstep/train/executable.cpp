@@ -4,7 +4,8 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/compile/compile.h"
-#include "halfstep/passes/normalizations.h"
+#include "halfstep/passes/learned_parts.h"
+#include "halfstep/passes/learned_quantizers.h"
 #include "halfstep/passes/quantized_patterns.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/prepare.h"
@@ -14,7 +15,11 @@ namespace halfstep::train {
 Model evaluation_form(const Model& model) {
   Model form = model;
   passes::set_mode(form.graph, passes::Mode::evaluation);
-  passes::close_normalizations(form);
+  passes::close_learned_parts(form);
+  if (passes::has_uneven_levels(form)) {
+    passes::open_levels(form);
+    return form;
+  }
   return quant::is_prepared(form) ? passes::quantized_patterns(form, false) : form;
 }
 

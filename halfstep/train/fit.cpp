@@ -10,7 +10,7 @@
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
 #include "halfstep/compile/compile.h"
-#include "halfstep/passes/normalizations.h"
+#include "halfstep/passes/learned_parts.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/train/schedule.h"
 #include "halfstep/train/teacher.h"
@@ -198,7 +198,7 @@ Model Fit::current() const {
     if (const auto average = state_.average.find(name); average != state_.average.end())
       tensor = average->second.clone();
   }
-  passes::settle_normalizations(current);
+  passes::settle_learned_parts(current);
   return current;
 }
 

@@ -1,6 +1,7 @@
 #include "halfstep/train/joint_graph.h"
 
 #include "halfstep/passes/autodiff.h"
+#include "halfstep/passes/learned_quantizers.h"
 #include "halfstep/passes/normalizations.h"
 #include "halfstep/passes/quantized_patterns.h"
 #include "halfstep/passes/quantized_steps.h"
@@ -15,13 +16,20 @@ Model differentiable_form(const Model& model, const std::map<std::string, Dims>&
   Model form = specialize(model, extents);
   passes::set_mode(form.graph, passes::Mode::training);
   passes::open_normalizations(form);
+  if (!learned_quantizers(form).empty()) {
+    passes::open_quantizers(form);
+    return form;
+  }
   return quant::is_prepared(form) ? passes::quantized_patterns(form, true) : form;
 }
 
-std::set<std::string> learned_scales(const Graph& network) {
+std::set<std::string> learned_scales(const Model& network) {
   std::set<std::string> names;
-  for (const auto& quantizer : network.all<ops::FakeQuantize>()) {
+  for (const auto& quantizer : network.graph.all<ops::FakeQuantize>()) {
     if (quant::is_learned(quantizer)) names.insert(passes::scale_tensor(quantizer).name());
+  }
+  for (const LearnedQuantizer& one : learned_quantizers(network)) {
+    if (!one.high.empty()) names.insert(one.high);
   }
   return names;
 }

@@ -11,11 +11,11 @@
 namespace halfstep::train {
 
 /// `model` (float or prepared) on arguments of those extents, in training mode: the form that gradients are taken of. A
-/// prepared network runs on codes.
+/// prepared network runs on codes, but in float where quantizers learn in ways of their own (ir/learned_quantizer.h).
 Model differentiable_form(const Model& model, const std::map<std::string, Dims>& extents);
 
-/// Scales that training learns, by name.
-std::set<std::string> learned_scales(const Graph& network);
+/// Scales that training learns, and learned ends of ranges: parameters that stay positive, by name.
+std::set<std::string> learned_scales(const Model& network);
 
 struct JointGraph {
   Model model;

@@ -85,7 +85,7 @@ Model training_graph(const Model& model, const std::map<std::string, Dims>& exte
   passes::OptimizerSpec spec = optimizer;
   if (is_prepared) {
     spec.unit = units_of(model, spreads);
-    spec.positive = learned_scales(model.graph);
+    spec.positive = learned_scales(model);
     spec.clip_norm = kClipNorm;
   }
   const Value norm = passes::add_optimizer(step, gradients, spec);

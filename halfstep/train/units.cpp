@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "halfstep/ir/learned_quantizer.h"
 #include "halfstep/ir/normalization.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/quantized_steps.h"
@@ -26,6 +27,21 @@ Tensor channel_units(const Tensor& scales) {
   const auto to = units.data<float>();
   for (size_t c = 0; c < all.size(); ++c)
     to[c] = median > 0 ? std::min(1.0F, kUsual * std::abs(all[c]) / median) : 1.0F;
+  return units;
+}
+
+/// A choice moves its weight by its scale: one over that.
+Tensor choice_units(const Model& prepared, const LearnedQuantizer& one) {
+  const Tensor& scales = prepared.tensors.at(one.scale);
+  const Dims& dims = prepared.tensors.at(one.choice).dims();
+  int64_t axis = -1;
+  for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
+    if (passes::scale_tensor(quantizer).name() == one.scale) axis = quantizer.axis();
+  }
+  Dims along(dims.size(), 1);
+  if (axis >= 0) along[static_cast<size_t>(axis)] = scales.size();
+  Tensor units(DType::f32, along);
+  std::ranges::transform(scales.data<float>(), units.data<float>().begin(), [](float scale) { return 1.0F / scale; });
   return units;
 }
 
@@ -104,6 +120,9 @@ std::map<std::string, Tensor> units_of(const Model& prepared, const Spreads& spr
     if (is_new) std::ranges::fill(unit->second.data<float>(), 1.0F);
     unit->second = unit->second.clone();  // a scale's and its weights' share storage
     for (float& element : unit->second.data<float>()) element *= spread;
+  }
+  for (const LearnedQuantizer& one : learned_quantizers(prepared)) {
+    if (!one.choice.empty()) units[one.choice] = choice_units(prepared, one);
   }
   for (const Normalization& norm : normalizations(prepared)) {
     units.erase(norm.weight);  // its scale and shift say how large a channel is

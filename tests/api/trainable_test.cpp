@@ -150,7 +150,7 @@ TEST(Trainable, MistakesAreNamed) {
 
 TEST(Trainable, ScalesStayPositive) {
   const Model model = clone(prepared(4));
-  const std::set<std::string> scales = train::learned_scales(model.graph);
+  const std::set<std::string> scales = train::learned_scales(model);
   ASSERT_FALSE(scales.empty());
   Tensor scale = model.tensors.at(*scales.begin());
   const float before = scale.data<float>()[0];

@@ -47,8 +47,10 @@ TEST(Audit, WidthsAndLearnedScalesAreThoseOfTheQuantizers) {
   EXPECT_EQ(of(found, "v").bits, 4);
   EXPECT_EQ(of(found, "v").code_min, -7);
   EXPECT_EQ(of(found, "r").code_max, 15);
-  EXPECT_TRUE(of(found, "r").learned && of(found, "v").learned && of(found, "r").power_of_two);
-  EXPECT_FALSE(of(found, "e").learned);
+  EXPECT_EQ(of(found, "r").quantizer, "lsq");
+  EXPECT_EQ(of(found, "v").quantizer, "lsq");
+  EXPECT_TRUE(of(found, "r").power_of_two);
+  EXPECT_EQ(of(found, "e").quantizer, "fixed");
 }
 
 /// The factor of a layer is its input's scale times the weight's over its result's.

@@ -136,6 +136,12 @@ Status run_raise_weight_scale(const Call& call, int, int64_t) {
 
 extern const Kernel reference_fake_quantize, reference_fake_quantize_grad, reference_quantize, reference_dequantize;
 extern const Kernel reference_fake_quantize{"reference", accept_all, prepare_rule<FakeQuantize>, run_fake_quantize};
+static_assert(kHasPortsOfFakeQuantize<FakeQuantizeOffset> && kHasPortsOfFakeQuantize<FakeQuantizeSoft>);
+extern const Kernel reference_fake_quantize_offset, reference_fake_quantize_soft;
+extern const Kernel reference_fake_quantize_offset{"reference", accept_all, prepare_rule<FakeQuantizeOffset>,
+                                                   run_fake_quantize};
+extern const Kernel reference_fake_quantize_soft{"reference", accept_all, prepare_rule<FakeQuantizeSoft>,
+                                                 run_fake_quantize};
 extern const Kernel reference_fake_quantize_grad{"reference", accept_all, prepare_rule<FakeQuantizeGrad>,
                                                  run_fake_quantize_grad};
 extern const Kernel reference_quantize{"reference", accept_all, prepare_rule<Quantize>, run_quantize};

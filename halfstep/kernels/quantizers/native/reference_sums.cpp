@@ -12,20 +12,6 @@
 namespace halfstep::kernels {
 namespace {
 
-/// Sum of term(i) over a channel's elements, block by block.
-template <class Term>
-double channel_sum(const Blocks& blocks, int64_t channel, Term&& term) {
-  double sum = 0.0;
-  for (int64_t b = 0; b < blocks.per_channel(); ++b) {
-    SumLanes lanes{};
-    blocks.for_each_slice(channel * blocks.per_channel() + b, [&](int64_t begin, int64_t size, int64_t) {
-      for (int64_t i = 0; i < size; ++i) lanes[i % kSumLanes] += term(begin + i);
-    });
-    sum += sum_of_lanes(lanes);
-  }
-  return sum;
-}
-
 struct ScaleGradState {
   arith::CodeRule rule;
   double gradient_scale;

@@ -3,6 +3,7 @@
 
 #include "halfstep/arith/code.h"
 #include "halfstep/base/status.h"
+#include "halfstep/kernels/ops.h"
 
 namespace halfstep::kernels {
 
@@ -14,5 +15,11 @@ arith::CodeRule rule_of(const Typed& attributes) {
   return {static_cast<int32_t>(attributes.code_min), static_cast<int32_t>(attributes.code_max),
           attributes.method == "reciprocal", *rounding};
 }
+
+/// Whether kernels of fake_quantize find x, scale, zero_point and the result where they look for them.
+template <class Typed>
+inline constexpr bool kHasPortsOfFakeQuantize =
+    Typed::in::x == FakeQuantize::in::x&& Typed::in::scale == FakeQuantize::in::scale&& Typed::in::zero_point ==
+    FakeQuantize::in::zero_point&& Typed::out::out_ == FakeQuantize::out::out_;
 
 }  // namespace halfstep::kernels

@@ -43,6 +43,7 @@ using V32 = hn::Vec<F32>;
 using NoParameters = std::array<V32, 0>;
 
 static_assert(FakeQuantizeGrad::in::scale == FakeQuantize::in::scale && Quantize::in::scale == FakeQuantize::in::scale);
+static_assert(kHasPortsOfFakeQuantize<FakeQuantizeOffset> && kHasPortsOfFakeQuantize<FakeQuantizeSoft>);
 static_assert(FakeQuantizeGrad::in::zero_point == FakeQuantize::in::zero_point &&
               Quantize::in::zero_point == FakeQuantize::in::zero_point);
 
@@ -175,9 +176,10 @@ Plan plan_of(const Problem& problem, const arith::CodeRule& rule, PieceFunction 
   return {.state = std::make_shared<Elementwise>(rule, channels, stream, piece), .phases = {pieces_of(size)}};
 }
 
+template <class Typed>
 Plan prepare_fake_quantize(const Problem& problem) {
-  const arith::CodeRule rule = rule_of(FakeQuantize(problem.attributes));
-  return plan_of<FakeQuantize>(problem, rule, HS_SIMD_CHOOSE(problem.level, choose_fake_quantize)(rule));
+  const arith::CodeRule rule = rule_of(Typed(problem.attributes));
+  return plan_of<Typed>(problem, rule, HS_SIMD_CHOOSE(problem.level, choose_fake_quantize)(rule));
 }
 
 Plan prepare_fake_quantize_grad(const Problem& problem) {
@@ -206,8 +208,12 @@ Status run(const Call& call, int, int64_t piece) {
 }  // namespace
 }  // namespace native
 
-extern const Kernel cpu_fake_quantize_simd{"simd", native::accept_runs<FakeQuantize>, native::prepare_fake_quantize,
-                                           native::run};
+extern const Kernel cpu_fake_quantize_simd{"simd", native::accept_runs<FakeQuantize>,
+                                           native::prepare_fake_quantize<FakeQuantize>, native::run};
+extern const Kernel cpu_fake_quantize_offset_simd{"simd", native::accept_runs<FakeQuantizeOffset>,
+                                                  native::prepare_fake_quantize<FakeQuantizeOffset>, native::run};
+extern const Kernel cpu_fake_quantize_soft_simd{"simd", native::accept_runs<FakeQuantizeSoft>,
+                                                native::prepare_fake_quantize<FakeQuantizeSoft>, native::run};
 extern const Kernel cpu_fake_quantize_grad_simd{"simd", native::accept_runs<FakeQuantizeGrad>,
                                                 native::prepare_fake_quantize_grad, native::run};
 extern const Kernel cpu_quantize_simd{"simd", native::accept_runs<Quantize>, native::prepare_quantize, native::run};

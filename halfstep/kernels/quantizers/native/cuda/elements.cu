@@ -30,6 +30,7 @@ struct ChannelParameters {
 };
 static_assert(FakeQuantizeGrad::in::scale == FakeQuantize::in::scale &&
               Quantize::in::scale == FakeQuantize::in::scale && Dequantize::in::scale == FakeQuantize::in::scale);
+static_assert(kHasPortsOfFakeQuantize<FakeQuantizeOffset> && kHasPortsOfFakeQuantize<FakeQuantizeSoft>);
 static_assert(FakeQuantizeGrad::in::zero_point == FakeQuantize::in::zero_point &&
               Quantize::in::zero_point == FakeQuantize::in::zero_point &&
               Dequantize::in::zero_point == FakeQuantize::in::zero_point);
@@ -119,6 +120,10 @@ Status run_dequantize(const Call& call, int, int64_t) {
 
 extern const Kernel cuda_fake_quantize_elements{"elements", accept_all, native::prepare<FakeQuantize>,
                                                 native::run_fake_quantize};
+extern const Kernel cuda_fake_quantize_offset_elements{"elements", accept_all, native::prepare<FakeQuantizeOffset>,
+                                                       native::run_fake_quantize};
+extern const Kernel cuda_fake_quantize_soft_elements{"elements", accept_all, native::prepare<FakeQuantizeSoft>,
+                                                     native::run_fake_quantize};
 extern const Kernel cuda_fake_quantize_grad_elements{"elements", accept_all, native::prepare<FakeQuantizeGrad>,
                                                      native::run_grad};
 extern const Kernel cuda_quantize_elements{"elements", accept_all, native::prepare<Quantize>, native::run_quantize};

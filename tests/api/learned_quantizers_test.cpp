@@ -1,0 +1,147 @@
+// Kinds of quantizers, from a float network to proven integers or to the reason why there are none.
+#include <gtest/gtest.h>
+
+#include "halfstep/halfstep.h"
+#include "halfstep/ir/learned_quantizer.h"
+#include "halfstep/passes/learned_parts.h"
+#include "tests/support/files.h"
+
+namespace halfstep::api {
+namespace {
+
+const Dataset& digits() {
+  static const Dataset kDigits = load_data("");
+  return kDigits;
+}
+
+const Model& network() {
+  static const Model kNetwork =
+      train(create_network("digits", digits(), 0), digits(), {.epochs = 3, .keeps_best = false}, {}).model;
+  return kNetwork;
+}
+
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+struct Kind {
+  QuantizerKind kind;
+  bool of_weights;
+  const char* platform;
+  Overrides overrides;
+
+  std::string name() const { return traits_of(kind).name; }
+  Model quantized() const {
+    Overrides all = overrides;
+    all.emplace_back(of_weights ? "weights.quantizer" : "features.quantizer", name());
+    return quantize(network(), quant::load_platform(platform, all), digits(),
+                    {.widths = {.weight_bits = 4, .feature_bits = 4, .edge_bits = {}}}, {})
+        .model;
+  }
+};
+
+std::ostream& operator<<(std::ostream& out, const Kind& kind) {
+  return out << kind.name() << (kind.of_weights ? " of weights" : " of features");
+}
+
+const Kind kWithIntegers[] = {
+    {QuantizerKind::lsq_plus, false, "generic_int8", {}},
+    {QuantizerKind::pact, false, "generic_int8", {}},
+    {QuantizerKind::pact, false, "signed_pow2_int8", {{"features.legal_bits", "[4, 8]"}}},
+    {QuantizerKind::dorefa, true, "generic_int8", {}},
+    {QuantizerKind::dsq, true, "generic_int8", {}},
+    {QuantizerKind::dsq, false, "magik_t40", {{"quantizers.softness", "0.2"}}},
+    {QuantizerKind::tqt, true, "pow2_int8", {}},
+    {QuantizerKind::tqt, false, "pow2_int8", {}},
+    {QuantizerKind::adaround, true, "generic_int8", {}},
+    {QuantizerKind::qdrop, false, "generic_int8", {{"quantizers.keep", "0.75"}}},
+};
+const Kind kWithout[] = {
+    {QuantizerKind::nnie, true, "nnie", {{"features.quantizer", "nnie"}}},
+    {QuantizerKind::apot, true, "generic_int8", {}},
+    {QuantizerKind::apot, false, "generic_int8", {}},
+};
+
+/// How many of what quantizers of a network learn have other bits in the other one.
+int moved(const Model& before, const Model& after) {
+  int count = 0;
+  for (const LearnedQuantizer& one : learned_quantizers(before)) {
+    for (const std::string& name : {one.offset, one.low, one.high, one.log2_scale, one.choice, one.scale, one.weight}) {
+      if (!name.empty() && !before.tensors.at(name).same_bits(after.tensors.at(name))) ++count;
+    }
+  }
+  return count;
+}
+
+class LearnedQuantizers : public testing::TestWithParam<Kind> {};
+
+TEST_P(LearnedQuantizers, TrainAndBecomeIntegers) {
+  const Model prepared = GetParam().quantized();
+  ASSERT_FALSE(learned_quantizers(prepared).empty());
+  for (const auto& one : audit(prepared).audit.quantizers) {
+    if (one.is_weight == GetParam().of_weights) {
+      EXPECT_EQ(one.quantizer, GetParam().name()) << one.tensor;
+    }
+  }
+  const Model trained = train(prepared, digits(), {.epochs = 2, .learning_rate = 0.01, .keeps_best = false}, {}).model;
+  EXPECT_GT(moved(prepared, trained), 0);
+
+  const auto integer = convert(trained);
+  const auto proof = verify(trained, integer.model, digits(), {}, {});
+  EXPECT_TRUE(proof.equal()) << report::verdict(proof);
+  EXPECT_FALSE(verify(trained, integer.model, digits(), {.inject = "conv2:0"}, {}).equal());
+  const double accuracy = evaluate(trained, digits(), {}, {}).accuracy;
+  EXPECT_EQ(accuracy, evaluate(integer.model, digits(), {}, {}).accuracy);
+  EXPECT_GT(accuracy, 0.9);
+}
+
+/// Widths can change afterwards, and what is learned follows.
+TEST_P(LearnedQuantizers, TakeOtherWidths) {
+  const Model wide = change_bits(GetParam().quantized(), {{.selector = "conv2", .weights = 8, .features = 8}}).model;
+  const auto integer = convert(wide);
+  const auto proof = verify(wide, integer.model, digits(), {}, {});
+  EXPECT_TRUE(proof.equal()) << report::verdict(proof);
+}
+
+TEST_P(LearnedQuantizers, AreTheSameOnAnyNumberOfThreads) {
+  const Model prepared = GetParam().quantized();
+  const TrainOptions options{.epochs = 1, .keeps_best = false};
+  EXPECT_EQ(train(prepared, digits(), options, {.threads = 1, .seed = 0, .progress = {}}).digest,
+            train(prepared, digits(), options, {.threads = 2, .seed = 0, .progress = {}}).digest);
+}
+
+class UnevenLevels : public testing::TestWithParam<Kind> {};
+
+TEST_P(UnevenLevels, TrainAndSayWhyTheyHaveNoIntegers) {
+  const Model prepared = GetParam().quantized();
+  const Model trained = train(prepared, digits(), {.epochs = 2, .keeps_best = false}, {}).model;
+  EXPECT_GT(evaluate(trained, digits(), {}, {}).accuracy, 0.9);
+  try {
+    convert(trained, {.float_islands = true});
+    FAIL() << "has been converted";
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    EXPECT_NE(what.find(traits_of(GetParam().kind).no_integers), std::string::npos) << what;
+    EXPECT_NE(what.find("conv2"), std::string::npos) << what;
+  }
+}
+
+/// A file keeps what is learned, and takes it up again.
+TEST_P(LearnedQuantizers, AreInTheFile) {
+  const Model prepared = GetParam().quantized();
+  const test::TemporaryFolder folder;
+  save(prepared, folder.path() / "prepared.safetensors");
+  Model closed = prepared;
+  const Model loaded = load(folder.path() / "prepared.safetensors");
+  EXPECT_EQ(digest_hex(prepared), digest_hex(loaded));
+  passes::close_learned_parts(closed);
+  EXPECT_TRUE(learned_quantizers(closed).empty());
+  EXPECT_EQ(digest_hex(convert(closed).model), digest_hex(convert(loaded).model));
+}
+
+std::string name_of(const testing::TestParamInfo<Kind>& info) {
+  return info.param.name() + (info.param.of_weights ? "_weights_" : "_features_") + info.param.platform;
+}
+INSTANTIATE_TEST_SUITE_P(Kinds, LearnedQuantizers, testing::ValuesIn(kWithIntegers), name_of);
+INSTANTIATE_TEST_SUITE_P(Kinds, UnevenLevels, testing::ValuesIn(kWithout), name_of);
+
+}  // namespace
+}  // namespace halfstep::api
