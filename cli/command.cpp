@@ -102,6 +102,11 @@ void add_platform(CLI::App& command, TargetOptions& target, quant::PrepareOption
   command.add_option("--region", target.regions,
                      "A:B: quantize what lies between these layers or inputs and leave the rest in float, as in "
                      "'image:head*'; without A from the network's inputs, without B up to its outputs");
+  command
+      .add_option("--as", target.as,
+                  "mqbench: quantizers where MQBench has them, its mistakes included, to compare with; the audit names "
+                  "them")
+      ->check(CLI::IsMember({"itself", "mqbench"}));
   command.add_flag("--pad-channels", target.pad_channels,
                    "channels of zeros where convolutions miss the multiples that the platform asks for");
   add_overrides(command, target);
@@ -120,6 +125,7 @@ api::Platform TargetOptions::platform() const {
     if (equals == std::string::npos || equals == 0) fail("--set: found '{}', expected KEY=VALUE", text);
     fields.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
+  if (!as.empty()) fields.emplace_back("insert.as", as);
   return quant::load_platform(name, fields);
 }
 

@@ -82,6 +82,7 @@ void print_notes(const std::vector<std::string>& notes);
 struct TargetOptions {
   std::string name = "generic_int8";   ///< built-in name or path
   std::vector<std::string> overrides;  ///< KEY=VALUE
+  std::string as = {};                 ///< insert.as, or ""
   bool pad_channels = false;
   std::vector<std::string> regions = {};  ///< A:B
   api::Platform platform() const;

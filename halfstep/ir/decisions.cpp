@@ -12,6 +12,7 @@ using Reasons = std::map<std::string, std::string>;
 
 constexpr const char* kFloatOperators = "float_operators";
 constexpr const char* kQuantizerReasons = "quantizer_reasons";
+constexpr const char* kDeviations = "deviations";
 constexpr const char* kEdgeScales = "edge_scales";
 
 void set_note(Model& model, const char* note, const Reasons& reasons) {
@@ -39,6 +40,10 @@ void set_quantizer_reasons(Model& model, const QuantizerReasons& reasons) {
 }
 
 QuantizerReasons quantizer_reasons(const Model& model) { return read_note(model, kQuantizerReasons); }
+
+void set_deviations(Model& model, const Deviations& deviations) { set_note(model, kDeviations, deviations); }
+
+Deviations deviations(const Model& model) { return read_note(model, kDeviations); }
 
 void set_edge_scales(Model& model, const EdgeScales& scales) {
   model.notes[kEdgeScales] = nlohmann::json(scales).dump();

@@ -26,6 +26,11 @@ using QuantizerReasons = std::map<std::string, std::string>;
 void set_quantizer_reasons(Model& model, const QuantizerReasons& reasons);
 QuantizerReasons quantizer_reasons(const Model& model);
 
+/// By name of the value, what the tool that users know does there otherwise.
+using Deviations = std::map<std::string, std::string>;
+void set_deviations(Model& model, const Deviations& deviations);
+Deviations deviations(const Model& model);
+
 /// Scales of quantizers at the ends of the network, whose widths are their own.
 using EdgeScales = std::set<std::string>;
 

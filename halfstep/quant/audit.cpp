@@ -52,6 +52,10 @@ class Auditor {
     for (const auto& quantizer : quantizers) audit.quantizers.push_back(describe(quantizer));
     audit.in_float = float_islands(model_);
     for (Op op : model_.graph.ops()) add_missing(op, audit.in_float);
+    for (const auto& [name, what] : deviations(model_)) {
+      const Value value = model_.graph.value(name);
+      audit.deviations.push_back({value ? result_name(value) : name, what});
+    }
     return audit;
   }
 

@@ -42,10 +42,16 @@ struct AuditedQuantizer {
   float largest(size_t channel) const { return scale[channel] * static_cast<float>(code_max - zero_point[channel]); }
 };
 
+/// What MQBench does otherwise (insert.quirks of the platform).
+struct AuditedDeviation {
+  std::string tensor, what;
+};
+
 struct Audit {
   std::vector<AuditedQuantizer> quantizers;  ///< in the order of the graph
   /// Operations that stay in float because they have no codes, and those with weights that a quantizer misses.
   std::vector<FloatIsland> in_float;
+  std::vector<AuditedDeviation> deviations;
 };
 
 /// What the quantizers and the values of a prepared network say of one of its tensors.

@@ -36,7 +36,9 @@ class Inserter {
     for (const Unit& unit : units_) ask(unit);
     for (const Unit& unit : units_) give(unit);
     if (rules_.outputs == Ends::always) {
-      for (const Value output : graph_.outputs()) add(output, "output of the network");
+      for (const Value output : graph_.outputs()) {
+        if (is_end(output)) add(output, "output of the network");
+      }
     }
     find_signs();
     find_edges();
@@ -64,8 +66,9 @@ class Inserter {
       const auto producer = std::ranges::find_if(fused, [&](const Unit& before) {
         return before.weighted && !unit.inputs.empty() && before.result() == unit.inputs[0];
       });
-      const bool is_part = unit.kind == ops::BatchNorm::record().name || lists(rules_.fuses, unit.kind);
-      const bool joins = is_part && producer != fused.end() && unit.inputs[0].has_one_use();
+      const bool is_norm = unit.kind == ops::BatchNorm::record().name;
+      const bool joins = producer != fused.end() && unit.inputs[0].has_one_use() &&
+                         (is_norm || (lists(rules_.fuses, unit.kind) && takes_activations(*producer)));
       if (joins) {
         producer->ops.push_back(unit.ops.back());
       } else {
@@ -73,6 +76,11 @@ class Inserter {
       }
     }
     units_ = std::move(fused);
+  }
+
+  bool takes_activations(const Unit& unit) const {
+    return !rules_.follows(QuirkKind::deconvolutions_alone) || !unit.weighted.is<ops::ConvTranspose>() ||
+           requests_.normalized.contains(unit.weighted.name());
   }
 
   const Unit* maker(Value value) const {
@@ -170,12 +178,16 @@ class Inserter {
   void find_edges() {
     for (const Unit& unit : units_) {
       const bool reads = std::ranges::any_of(unit.inputs, [&](Value input) { return is_argument(input); });
-      if (!reads && !is_output(unit.result())) continue;
+      if (!reads && !is_end(unit.result())) continue;
       for (Op op : unit.ops) found_.edges.insert(op.node());
       for (const Value input : unit.inputs) {
         if (const auto at = index_.find(input.node()); at != index_.end()) found_.features[at->second].at_edge = true;
       }
     }
+  }
+
+  bool is_end(Value value) const {
+    return is_output(value) && (!rules_.follows(QuirkKind::single_output) || graph_.outputs().size() == 1);
   }
 
   bool is_output(Value value) const {
@@ -199,6 +211,33 @@ class Inserter {
 
 bool Insertion::has(Value value) const {
   return std::ranges::any_of(features, [&](const Feature& feature) { return feature.value == value; });
+}
+
+std::map<std::string, std::string> deviations_from_mqbench(const Graph& graph, const InsertionRules& rules,
+                                                           const Requests& requests) {
+  std::map<std::string, std::string> found;
+  if (rules.as_mqbench || rules.quirks.empty()) return found;
+  const Insertion ours = insertion_of(graph, rules, requests);
+  for (const Quirk& quirk : rules.quirks) {
+    InsertionRules with = rules;
+    with.quirks = {quirk};
+    with.as_mqbench = true;
+    const Insertion theirs = insertion_of(graph, with, requests);
+    const auto note = [&](const Insertion::Feature& one, const char* what) {
+      found.emplace(one.value.name(), fmt::format("{}: {} ({})", what, quirk.reason, name(quirk.kind)));
+    };
+    for (const auto& one : ours.features) {
+      const auto same = std::ranges::find(theirs.features, one.value, &Insertion::Feature::value);
+      if (same == theirs.features.end())
+        note(one, "MQBench puts no quantizer here");
+      else if (same->at_edge != one.at_edge)
+        note(one, "MQBench does not take this for an end of the network");
+    }
+    for (const auto& one : theirs.features) {
+      if (!ours.has(one.value)) note(one, "MQBench puts a quantizer here");
+    }
+  }
+  return found;
 }
 
 Insertion insertion_of(const Graph& graph, const InsertionRules& rules, const Requests& requests) {

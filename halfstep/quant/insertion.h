@@ -26,13 +26,18 @@ struct Insertion {
   bool has(Value value) const;
 };
 
-/// What somebody asks for of single operations, with the reason.
+/// What somebody asks for of single operations, with the reason, and what became of some.
 struct Requests {
   std::map<const detail::OpNode*, std::string> in_float;  ///< neither ask nor give
   std::map<const detail::OpNode*, std::string> also;      ///< ask for quantized features whatever the rules say
+  std::set<std::string> normalized = {};                  ///< layers that took a normalization in
 };
 
 /// The one algorithm; a target is nothing but `rules`. Throws where an operation is in both of `requests`.
 Insertion insertion_of(const Graph& graph, const InsertionRules& rules, const Requests& requests);
+
+/// By value, what MQBench does there otherwise by the quirks of `rules`, and why; none where they are followed.
+std::map<std::string, std::string> deviations_from_mqbench(const Graph& graph, const InsertionRules& rules,
+                                                           const Requests& requests);
 
 }  // namespace halfstep::quant

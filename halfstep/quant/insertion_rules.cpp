@@ -11,6 +11,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+constexpr std::string_view kQuirks[] = {"deconvolutions_alone", "single_output"};  // in the order of QuirkKind
+
 bool is_any(const OpInfo&) { return true; }
 bool has_weights(const OpInfo& op) { return op.quant.weight >= 0; }
 bool is_activation(const OpInfo& op) { return !op.quant.activation.empty(); }
@@ -48,6 +50,20 @@ void read_propagation(InsertionRules& rules, const YamlReader& insert) {
                       {"insert.propagates.through", "insert.propagates.to"});
 }
 
+void read_quirks(InsertionRules& rules, const YamlReader& insert) {
+  for (const YamlReader& one : insert.maps("quirks")) {
+    const std::string text = one.text("quirk");
+    const auto known = std::ranges::find(kQuirks, text);
+    if (known != std::end(kQuirks))  // else it is objected to
+      rules.quirks.push_back({static_cast<QuirkKind>(known - std::begin(kQuirks)), one.text("reason")});
+  }
+  rules.as_mqbench = insert.text("as") == "mqbench";
+  if (rules.as_mqbench && rules.quirks.empty())
+    insert.object("as",
+                  {.found = "mqbench", .expected = "a platform whose insert.quirks say what MQBench does otherwise"},
+                  {"insert.quirks"});
+}
+
 /// What gives a quantized result cannot be without one.
 void object_to_contradictions(const InsertionRules& rules, const YamlReader& insert) {
   for (const auto& [key, names] : {std::pair("gives", &rules.gives), std::pair("passes", &rules.passes)}) {
@@ -81,6 +97,14 @@ void object_to_idle_rules(const InsertionRules& rules, const YamlReader& insert,
 
 }  // namespace
 
+std::string name(QuirkKind kind) { return std::string(kQuirks[static_cast<size_t>(kind)]); }
+
+std::vector<std::string> quirk_names() { return {std::begin(kQuirks), std::end(kQuirks)}; }
+
+bool InsertionRules::follows(QuirkKind kind) const {
+  return as_mqbench && std::ranges::find(quirks, kind, &Quirk::kind) != quirks.end();
+}
+
 InsertionRules read_insertion(const YamlReader& record) {
   const YamlReader insert = record.map("insert");
   InsertionRules rules;
@@ -94,6 +118,7 @@ InsertionRules read_insertion(const YamlReader& record) {
   rules.sign_of_inputs = kinds(insert, "sign_of_inputs");
   read_merges(rules, insert);
   read_propagation(rules, insert);
+  read_quirks(rules, insert);
   rules.inputs = ends(insert, "inputs");
   rules.outputs = ends(insert, "outputs");
   object_to_contradictions(rules, insert);

@@ -12,6 +12,19 @@ namespace halfstep::quant {
 /// Which ends of a network are quantized: those that an operator asks for, all, or none.
 enum class Ends { asked, always, never };
 
+/// What MQBench does otherwise, by mistake or by the form of its code; docs/platforms.md has a sentence for each.
+enum class QuirkKind {
+  deconvolutions_alone,  ///< no activation is part of a transposed convolution that has no normalization
+  single_output          ///< of a network with several outputs none is an end
+};
+struct Quirk {
+  QuirkKind kind;
+  std::string reason;
+};
+/// As records call it.
+std::string name(QuirkKind kind);
+std::vector<std::string> quirk_names();
+
 /// Operators are meant by their kind: the name of their record, or of what several make together (passes::Unit).
 struct InsertionRules {
   std::vector<std::string> asks;     ///< their features have quantizers
@@ -26,6 +39,10 @@ struct InsertionRules {
   std::vector<std::string> unsigned_behind;  ///< of signed features: codes from 0 on behind these, zero point 0
   std::vector<std::string> sign_of_inputs;   ///< unsigned where all that comes to them is
   Ends inputs = Ends::asked, outputs = Ends::asked;
+  std::vector<Quirk> quirks;  ///< followed where `as_mqbench`
+  bool as_mqbench = false;
+
+  bool follows(QuirkKind kind) const;
 };
 
 /// The mapping `insert` of a record. Rules that contradict each other or never decide are objected to.

@@ -43,9 +43,11 @@ const std::string kFloat = "keep the layer in float (--float NAME)";
 /// Decides where quantizers go and how wide they are; the graph changes only in `insert`.
 class Preparation {
  public:
-  Preparation(Model& model, const Platform& platform, const PrepareOptions& options)
+  Preparation(Model& model, const Platform& platform, const PrepareOptions& options,
+              const std::vector<passes::FoldedNorm>& folded)
       : model_(model),
         platform_(platform),
+        folded_(folded),
         in_float_(options.in_float),
         also_(options.also),
         weight_bits_(options.weight_bits.value_or(platform.weights.default_bits)),
@@ -104,8 +106,9 @@ class Preparation {
 
   /// Where the target says what has a quantizer: there, whether operators then compute on codes or not.
   void place_by_rules() {
-    const Insertion insertion = insertion_of(
-        model_.graph, *platform_.insertion, {staying_in_float(model_, in_float_), asked_layers(model_, also_, "also")});
+    const Requests requests = {staying_in_float(model_, in_float_), asked_layers(model_, also_, "also"), normalized()};
+    const Insertion insertion = insertion_of(model_.graph, *platform_.insertion, requests);
+    set_deviations(model_, deviations_from_mqbench(model_.graph, *platform_.insertion, requests));
     plan_ = plan_codes(model_, platform_, in_float_, &insertion);
     weighted_ = insertion.weighted;
     for (const Insertion::Feature& feature : insertion.features) {
@@ -123,6 +126,12 @@ class Preparation {
       behind_[result.node()] = behind_.at(feature_inputs(op)[0].node());
       include_fill(op, behind_[result.node()]);
     }
+  }
+
+  std::set<std::string> normalized() const {
+    std::set<std::string> layers;
+    for (const passes::FoldedNorm& one : folded_) layers.insert(one.layer);
+    return layers;
   }
 
   bool is_coded(Op op) const { return !plan_.is_float(op) && !fused_.contains(op.node()); }
@@ -365,6 +374,7 @@ class Preparation {
 
   Model& model_;
   const Platform& platform_;
+  const std::vector<passes::FoldedNorm>& folded_;
   std::vector<std::string> in_float_, also_;
   int weight_bits_, feature_bits_, edge_bits_, edge_weight_bits_;
   bool has_edges_;  ///< whether the ends of the network have widths of their own
@@ -431,7 +441,7 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
   Model prepared = clone(model);
   std::vector<passes::FoldedNorm> folded;
   const LearnedMagnitudes learned = rewrite(prepared, folded);
-  std::vector<Objection> found = Preparation(prepared, platform, options).run();
+  std::vector<Objection> found = Preparation(prepared, platform, options, folded).run();
   if (options.batch_norms != BatchNorms::folded) {
     if (folded.empty())
       fail(

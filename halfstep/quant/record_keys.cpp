@@ -10,6 +10,7 @@
 #include "halfstep/arith/requantization.h"
 #include "halfstep/arith/rounding.h"
 #include "halfstep/ir/learned_quantizer.h"
+#include "halfstep/quant/insertion_rules.h"
 #include "halfstep/quant/legal_rules.h"
 #include "halfstep/quant/observers.h"
 
@@ -350,6 +351,27 @@ std::vector<RecordKey> insertion_keys() {
                 "[max_pool2d]"),
       ends_key("inputs", "Whether the network's inputs have quantizers: where an operator asks, always or never."),
       ends_key("outputs", "Whether the network's outputs have quantizers: where an operator asks, always or never."),
+      {"insert.as",
+       text,
+       "Whose habits decide where the two differ: its own rules, or with all of quirks MQBench's (`--as mqbench`).",
+       "mqbench",
+       {.choices = {"itself", "mqbench"}},
+       "itself"},
+      {"insert.quirks",
+       mappings,
+       "What MQBench does otherwise; the audit names the places.",
+       "[{quirk: single_output, reason: it looks for one output}]",
+       {},
+       "[]"},
+      {"insert.quirks.quirk",
+       text,
+       "deconvolutions_alone: no activation is part of a transposed convolution without a batch norm; single_output: "
+       "of a network with "
+       "several "
+       "outputs none is an end.",
+       "single_output",
+       {.choices = quirk_names()}},
+      {"insert.quirks.reason", text, "Why it does, for the audit.", "it looks for one output"},
       {"no_integers",
        text,
        "Why the chip has no integer arithmetic that is known; absent where it has.",

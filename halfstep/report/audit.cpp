@@ -133,7 +133,10 @@ std::string as_text(const quant::Audit& audit) {
     const auto weight = weights.find(quantizer.layer);
     table.add(row_of(quantizer, weight == weights.end() ? nullptr : weight->second));
   }
-  return table.text() + (audit.in_float.empty() ? "" : "\n" + as_text(audit.in_float));
+  std::string text = table.text() + (audit.in_float.empty() ? "" : "\n" + as_text(audit.in_float));
+  if (!audit.deviations.empty()) text += "\nunlike MQBench (--as mqbench has its quantizers):\n";
+  for (const auto& [tensor, what] : audit.deviations) text += fmt::format("  {}: {}\n", tensor, what);
+  return text;
 }
 
 namespace {
@@ -182,7 +185,9 @@ std::string as_json(const quant::TensorStory& story) {
 nlohmann::ordered_json to_json(const quant::Audit& audit) {
   auto quantizers = nlohmann::ordered_json::array();
   for (const AuditedQuantizer& quantizer : audit.quantizers) quantizers.push_back(to_json(quantizer));
-  return {{"quantizers", quantizers}, {"float", list_of(audit.in_float)}};
+  auto deviations = nlohmann::ordered_json::array();
+  for (const auto& [tensor, what] : audit.deviations) deviations.push_back({{"tensor", tensor}, {"what", what}});
+  return {{"quantizers", quantizers}, {"float", list_of(audit.in_float)}, {"deviations", deviations}};
 }
 
 }  // namespace halfstep::report

@@ -117,6 +117,7 @@ TEST(PlatformRecord, EveryKeyIsExplained) {
     ASSERT_FALSE(key.example.empty()) << key.path;
     // What some keys need, to have an effect.
     Overrides overrides = {{"features.codes", "signed"}, {"channels.multiple", "8"}};
+    if (key.path == "insert.as") overrides.emplace_back("insert.quirks", "[{quirk: single_output, reason: why}]");
     if (key.path.starts_with("insert.") || key.path == "no_integers")
       overrides.insert(overrides.end(), {{"insert.asks", "[add]"},
                                          {"insert.gives", "[conv2d]"},
@@ -126,6 +127,8 @@ TEST(PlatformRecord, EveryKeyIsExplained) {
       overrides.emplace_back("legal", key.path == "legal.inputs_above"
                                           ? rule_with(key, {"op: concat", "features: [8]", "reason: why"})
                                           : rule_with(key, {"op: conv2d", "weights: [8]", "reason: why"}));
+    } else if (key.path.starts_with("insert.quirks.")) {
+      overrides.emplace_back("insert.quirks", rule_with(key, {"quirk: single_output", "reason: why"}));
     } else if (key.path.starts_with("insert.merges.")) {
       overrides.emplace_back("insert.merges", rule_with(key, {"of: mul", "into: add"}));
     } else {
