@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "halfstep/runtime/value_range.h"
+
 namespace halfstep::runtime {
 namespace {
 
@@ -262,6 +264,9 @@ void Interpreter::trace_end(int task, int worker) {
   Trace::Timing& timing = trace_->timings[trace_first_ + static_cast<size_t>(task)];
   timing.end = now_ns() - trace_start_;
   timing.worker = worker;
+  if (!trace_->ranges) return;
+  const Task& what = tasks_[static_cast<size_t>(task)];
+  for (const kernels::View& result : what.call.out) timing.results.push_back(range_of(*what.device, result));
 }
 
 }  // namespace halfstep::runtime

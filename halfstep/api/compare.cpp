@@ -1,0 +1,70 @@
+#include "halfstep/api/compare.h"
+
+#include <algorithm>
+
+#include "halfstep/api/model.h"
+#include "halfstep/api/run.h"
+#include "halfstep/formats/import.h"
+
+namespace halfstep::api {
+namespace {
+
+namespace fs = std::filesystem;
+
+board::Side network_side(const Model& network, const std::string& name, const Dataset* data,
+                         const CompareOptions& options, const Settings& settings) {
+  if (data == nullptr) fail("{}: is a network, expected samples for it (--data)", name);
+  DumpedValues values = values_of(network, *data, options.dump, settings);
+  return board::side_of(std::move(values.manifest), std::move(values.contents), name);
+}
+
+/// Arrays by name, as another framework wrote them.
+board::Side array_side(const fs::path& path) {
+  board::Manifest manifest;
+  std::vector<Tensor> contents;
+  for (auto& [name, tensor] : read_tensors(path)) {
+    board::Entry entry{.name = name, .layer = name, .op = "", .type = tensor.type()};
+    manifest.entries.push_back(entry);
+    contents.push_back(tensor);
+  }
+  if (contents.empty()) fail("{}: has no arrays", path.string());
+  return board::side_of(std::move(manifest), std::move(contents), path.string());
+}
+
+board::Side side_at(const fs::path& path, const Dataset* data, const CompareOptions& options,
+                    const Settings& settings) {
+  std::error_code failed;
+  const auto status = fs::status(path, failed);
+  if (!fs::exists(status)) fail("{}: no such file or directory", path.string());
+  if (fs::is_directory(status) && !formats::is_foreign(path)) return board::read_folder(path);
+  if (is_network(path)) return network_side(load(path), path.string(), data, options, settings);
+  if (!options.like.empty()) return board::read_file(path, options.like);
+  const std::string ending = path.extension().string();
+  if (ending == ".npz" || ending == ".safetensors") return array_side(path);
+  fail("{}: found a bare file, expected the name of the value that it is (--like LAYER)", path.string());
+}
+
+}  // namespace
+
+bool is_network(const fs::path& path) {
+  std::error_code failed;
+  return fs::is_regular_file(path, failed) && (is_model_file(path) || formats::is_foreign(path));
+}
+
+board::Comparison compare(const fs::path& first, const fs::path& second, const Dataset* data,
+                          const CompareOptions& options, const Settings& settings) {
+  ThreadPool pool(settings.threads);
+  board::Side a = side_at(first, data, options, settings);
+  board::Side b = side_at(second, data, options, settings);
+  return board::compare(std::move(a), std::move(b), pool, settings.progress);
+}
+
+board::Comparison compare(const Model& first, const fs::path& second, const Dataset& data,
+                          const CompareOptions& options, const Settings& settings) {
+  ThreadPool pool(settings.threads);
+  board::Side a = network_side(first, "network '" + first.graph.name() + "'", &data, options, settings);
+  board::Side b = side_at(second, &data, options, settings);
+  return board::compare(std::move(a), std::move(b), pool, settings.progress);
+}
+
+}  // namespace halfstep::api
