@@ -431,7 +431,7 @@ class Bench:
                 if (swapped != raw).any():
                     self.compare(packed, name, swapped.tobytes(), "nibbles swapped", SPECIAL["nibbles swapped"])
         x = dump.manifest["values"][0]["name"]
-        codes = next(v["name"] for v in dump.manifest["values"] if v["op"] == "quantize")
+        codes = next(v["name"] for v in dump.manifest["values"] if v["op"] == "quantize" and v["what"] == "feature")
         if self.wants("BGR of the input") and dump.array(x).shape[1] == 3:
             for name in (x, codes):
                 self.compare(dump, name, np.ascontiguousarray(dump.array(name)[:, ::-1]).tobytes(), "BGR of the input", SPECIAL["BGR of the input"])

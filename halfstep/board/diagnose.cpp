@@ -33,7 +33,13 @@ Verdicts::Verdicts(const Evidence& evidence) : evidence_(evidence), differing_(s
   for (size_t i = 0; i < evidence.size(); ++i) differing_ += same_number(evidence.expected[i], evidence.found[i]) ? 0 : 1;
 }
 
-void Verdicts::add(const std::string& sentence, const Numbers& a, const Numbers& b) {
+bool Evidence::is_input() const {
+  const bool reads_reals = rerun && !rerun->operands.empty() && rerun->operands.front().defined() &&
+                           is_float(rerun->operands.front().dtype());
+  return reads_reals || entry.op.empty();
+}
+
+void Verdicts::add(const std::string& sentence, const Numbers& a, const Numbers& b, bool nearly) {
   if (a.size() != b.size() || a.empty()) return;
   Guess guess{name_, sentence, Proof::exact, 0, 0, 0};
   int64_t unsaid = 0;
@@ -44,16 +50,21 @@ void Verdicts::add(const std::string& sentence, const Numbers& a, const Numbers&
       continue;
     }
     ++guess.compared;
-    guess.differing += same_number(a[i], b[i]) ? 0 : 1;
+    guess.differing += same_number(a[i], b[i]) || (nearly && std::abs(a[i] - b[i]) <= 1) ? 0 : 1;
   }
   guess.left = static_cast<double>(guess.differing + unsaid) / static_cast<double>(std::max<int64_t>(1, differing_));
   if (guess.left >= kMostLeft) return;
+  if (nearly) guess.proof = Proof::near;
   if (guess.differing > 0) guess.proof = Proof::partial;
   guesses_.push_back(std::move(guess));
 }
 
 void Verdicts::predict(const std::string& sentence, const Numbers& prediction) {
   add(sentence, prediction, evidence_.found);
+}
+
+void Verdicts::predict_nearly(const std::string& sentence, const Numbers& prediction) {
+  add(sentence, prediction, evidence_.found, true);
 }
 
 void Verdicts::reading(const std::string& sentence, const Numbers& read) { add(sentence, read, evidence_.expected); }
@@ -71,9 +82,8 @@ std::vector<Guess> Verdicts::best(size_t most) const {
   std::vector<Guess> sorted = guesses_;
   const auto rank = [](const Guess& guess) {
     constexpr double kNearly = 0.05;
-    const int order = guess.proof == Proof::exact ? 0 : guess.proof == Proof::partial && guess.left < kNearly ? 1
-                      : guess.proof == Proof::place ? 2 : 3;
-    return std::pair(order, guess.left);
+    const bool nearly = guess.proof == Proof::partial && guess.left < kNearly;
+    return std::pair(nearly ? 0.5 : static_cast<double>(guess.proof), guess.left);
   };
   std::ranges::stable_sort(sorted, {}, rank);
   std::vector<Guess> named;
@@ -86,7 +96,7 @@ std::vector<Guess> Verdicts::best(size_t most) const {
 
 std::vector<Guess> diagnose(const Evidence& evidence) {
   Verdicts verdicts(evidence);
-  for (const auto* table : {&readings(), &moves(), &reruns(), &places()}) {
+  for (const auto* table : {&readings(), &inputs(), &moves(), &reruns(), &places()}) {
     for (const Hypothesis& hypothesis : *table) {
       verdicts.begin(hypothesis);
       hypothesis.consider(evidence, verdicts);

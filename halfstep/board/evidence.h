@@ -42,14 +42,17 @@ struct Evidence {
   /// Codes that the type of the value's codes can have.
   double lowest() const;
   double highest() const;
+  /// Whether nothing is in front of it but samples.
+  bool is_input() const;
   double zero_point() const { return entry.codes ? static_cast<double>(entry.codes->zero_point) : 0; }
 };
 
 /// How sure a guess is.
 enum class Proof {
-  exact,     ///< applied, it gives every element that the other side has
-  place,     ///< the places of what differs say it
-  partial    ///< applied, it explains most of what differs
+  exact,   ///< applied, it gives every element that the other side has
+  place,   ///< the places of what differs say it
+  near,    ///< applied, it gives every element but for a code up or down
+  partial  ///< applied, it explains most of what differs
 };
 
 /// What may be wrong, and what remains when it is put right.
@@ -75,6 +78,8 @@ class Verdicts {
 
   /// Holds a prediction of what the other side has against it.
   void predict(const std::string& sentence, const Numbers& prediction);
+  /// The same, where a code up or down counts as explained.
+  void predict_nearly(const std::string& sentence, const Numbers& prediction);
   /// The same of cells that were read in another way, which should give what is expected.
   void reading(const std::string& sentence, const Numbers& read);
   /// What the places say; `differing` of those that differ lie elsewhere.
@@ -87,7 +92,7 @@ class Verdicts {
   std::vector<Guess> best(size_t most) const;
 
  private:
-  void add(const std::string& sentence, const Numbers& a, const Numbers& b);
+  void add(const std::string& sentence, const Numbers& a, const Numbers& b, bool nearly = false);
 
   const Evidence& evidence_;
   int64_t differing_ = 0;
@@ -103,6 +108,7 @@ void of_found(const Evidence& evidence, Verdicts& verdicts) {
 
 // The tables of hypotheses, from the simplest on. A row is all that another one needs.
 const std::vector<Hypothesis>& readings();   ///< the same codes, laid out in another way
+const std::vector<Hypothesis>& inputs();     ///< samples that were made otherwise
 const std::vector<Hypothesis>& reruns();     ///< the layer, computed in another way
 const std::vector<Hypothesis>& moves();      ///< codes made of the codes
 const std::vector<Hypothesis>& places();     ///< what only the places of the differences show

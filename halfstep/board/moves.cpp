@@ -169,7 +169,7 @@ double common_difference(const Evidence& e) {
 
 void constant(const Evidence& e, Verdicts& verdicts) {
   const double by = common_difference(e);
-  if (by == 0 || !std::isfinite(by)) return;
+  if (by == 0 || !std::isfinite(by) || (e.is_input() && by != -e.zero_point())) return;
   const double range = std::exp2(std::ceil(std::log2(e.highest() - e.lowest() + 1)));
   const bool zero = by == -e.zero_point();
   const std::string sentence = zero ? fmt::format("the zero point {} is left out", e.zero_point())
@@ -212,16 +212,6 @@ void few_bits(const Evidence& e, Verdicts& verdicts) {
   }
 }
 
-void clamped(const Evidence& e, Verdicts& verdicts) {
-  const auto [low, high] = std::ranges::minmax(e.found);
-  if (low == high || !std::isfinite(low) || !std::isfinite(high)) return;
-  verdicts.predict(fmt::format("clamped to {}..{}", low, high),
-                   mapped(e, [&, low = low, high = high](double v) { return std::clamp(v, low, high); }));
-  if (const double zero = e.zero_point(); zero > e.lowest())
-    verdicts.predict("an activation too many: nothing below the zero point",
-                     mapped(e, [&](double v) { return std::max(v, zero); }));
-}
-
 void one_value(const Evidence& e, Verdicts& verdicts) {
   const double first = e.found.front();
   if (std::ranges::any_of(e.found, [&](double v) { return v != first; })) return;
@@ -255,7 +245,7 @@ const std::vector<Hypothesis>& moves() {
       {"one_value", of_found<one_value>}, {"left_out", of_found<left_out>}, {"bgr", of_found<reversed>},
       {"pixel_shift", of_found<pixels>},  {"channel_shift", of_found<channels>}, {"mirrored", of_found<mirrored>},
       {"zero_point", of_found<constant>}, {"bit_shift", of_found<bits>},    {"few_bits", of_found<few_bits>},
-      {"samples", of_found<samples>},     {"element_shift", of_found<elements>}, {"clamped", of_found<clamped>}};
+      {"samples", of_found<samples>},     {"element_shift", of_found<elements>}};
   return kAll;
 }
 

@@ -13,6 +13,17 @@ int64_t channel_of(const Evidence& e, size_t i) {
   return static_cast<int64_t>(i) / (e.dims.h * e.dims.w) % e.dims.c;
 }
 
+/// Codes that stay within a smaller range; sums that saturate do the same, which is looked at before.
+void clamped(const Evidence& e, Verdicts& verdicts) {
+  const auto [low, high] = std::ranges::minmax(e.found);
+  if (low == high || !std::isfinite(low) || !std::isfinite(high)) return;
+  Numbers at_ends = e.expected, above_zero = e.expected;
+  for (double& v : at_ends) v = std::clamp(v, low, high);
+  for (double& v : above_zero) v = std::max(v, e.zero_point());
+  verdicts.predict(fmt::format("clamped to {}..{}", low, high), at_ends);
+  if (e.zero_point() > e.lowest()) verdicts.predict("an activation too many: nothing below the zero point", above_zero);
+}
+
 /// Channels from a multiple of a block on, and none before.
 void from_channel(const Evidence& e, Verdicts& verdicts) {
   std::vector<int64_t> counts(static_cast<size_t>(e.dims.c));
@@ -84,7 +95,8 @@ void one_code(const Evidence& e, Verdicts& verdicts) {
 }  // namespace
 
 const std::vector<Hypothesis>& places() {
-  static const std::vector<Hypothesis> kAll = {{"ties", of_found<ties>},
+  static const std::vector<Hypothesis> kAll = {{"clamped", of_found<clamped>},
+                                               {"ties", of_found<ties>},
                                                {"from_channel", of_found<from_channel>},
                                                {"border", of_found<at_border>},
                                                {"one_code", of_found<one_code>}};

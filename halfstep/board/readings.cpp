@@ -112,7 +112,7 @@ std::string lower_nibble(Packing packing) {
                                        : "two codes in a byte, high nibble first";
 }
 
-std::string text_of(const Border& border) {
+std::string border_text(const Border& border) {
   return border.empty() ? "no border"
                         : fmt::format("a border of {} above, {} below, {} left, {} right", border.top, border.bottom,
                                       border.left, border.right);
@@ -135,7 +135,7 @@ std::string sentence_of(const Reading& reading, const Reading& said) {
   if (is.offset != should.offset) parts.emplace_back("with another sign: codes are offset by half their range");
   if (is.big_endian != should.big_endian) parts.emplace_back("in the other byte order");
   if (!(is.border == should.border))
-    parts.push_back(fmt::format("with {} instead of {}", text_of(is.border), text_of(should.border)));
+    parts.push_back(fmt::format("with {} instead of {}", border_text(is.border), border_text(should.border)));
   if (reading.channels != said.channels)
     parts.push_back(fmt::format("with channels filled up to {}", reading.channels));
   if (reading.type != said.type)

@@ -214,13 +214,13 @@ void any_scale(const Evidence& e, Verdicts& verdicts) {
     for (size_t i = 0; i < e.size(); ++i) {
       if (static_cast<int64_t>(e.sums->channel(i)) != c) continue;
       const double code = std::clamp(e.sums->steps(i) * ratio + zero, low, high);
-      result[i] = std::abs(code - e.found[i]) <= 1 ? e.found[i] : std::nearbyint(code);
+      result[i] = std::nearbyint(code);
     }
   }
   if (ratios.empty() || std::abs(*ratios.begin() - 1) < 0.01) return;
-  verdicts.predict(fmt::format("{} {} scaled {:.6g} times as much, to one code", named(channels),
-                               channels.size() == 1 ? "is" : "are", *ratios.begin()),
-                   result);
+  verdicts.predict_nearly(fmt::format("{} {} scaled {:.6g} times as much", named(channels),
+                                      channels.size() == 1 ? "is" : "are", *ratios.begin()),
+                          result);
 }
 
 void shift(const Evidence& e, Verdicts& verdicts) {
@@ -450,47 +450,6 @@ void operand_scale(const Evidence& e, Verdicts& verdicts) {
     consider(e, verdicts, fmt::format("the operand '{}' is left out", one[0]), with_numbers({{one, 0}}));
 }
 
-/// Another input altogether: codes that are a linear function of the right ones, in each channel.
-void preprocessing(const Evidence& e, Verdicts& verdicts) {
-  const bool reads_reals = e.rerun && !e.rerun->operands.empty() && e.rerun->operands.front().defined() &&
-                           is_float(e.rerun->operands.front().dtype());
-  const bool is_input = reads_reals || e.entry.op.empty();
-  if (!is_input || !e.has_found()) return;
-  Numbers source = e.expected;  // reals in steps of the scale, where they are known
-  if (reads_reals && e.entry.codes && e.entry.codes->scale) {
-    source = numbers_of(e.rerun->operands.front());
-    if (source.size() != e.size()) return;
-    for (double& v : source) v = v / static_cast<double>(*e.entry.codes->scale) + e.zero_point();
-  }
-  const double low = e.lowest(), high = e.highest(), slack = e.entry.codes ? 1 : 0;
-  Numbers result(e.size());
-  std::string words;
-  const int64_t pixels = e.dims.h * e.dims.w;
-  for (int64_t c = 0; c < e.dims.c; ++c) {
-    double count = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
-    const auto channel_of = [&](size_t i) { return static_cast<int64_t>(i) / pixels % e.dims.c; };
-    for (size_t i = 0; i < e.size(); ++i) {
-      if (channel_of(i) != c || e.found[i] <= low || e.found[i] >= high) continue;
-      count += 1;
-      sx += source[i];
-      sy += e.found[i];
-      sxx += source[i] * source[i];
-      sxy += source[i] * e.found[i];
-    }
-    const double spread = count * sxx - sx * sx;
-    if (count < 3 || spread <= 0) return;
-    const double gain = (count * sxy - sx * sy) / spread, base = (sy - gain * sx) / count;
-    for (size_t i = 0; i < e.size(); ++i) {
-      if (channel_of(i) != c) continue;
-      const double code = std::clamp(gain * source[i] + base, low, high);
-      const double near = e.entry.codes ? slack : 1e-4 * std::abs(code) + 1e-6;
-      result[i] = std::abs(code - e.found[i]) <= near ? e.found[i] : std::nearbyint(code);
-    }
-    if (c < 3) words += fmt::format("{}{:.4g} * x {} {:.4g}", c == 0 ? "" : "; ", gain, base < 0 ? "-" : "+", std::abs(base));
-  }
-  verdicts.predict(fmt::format("other preprocessing: codes are {} by channel, to one code", words), result);
-}
-
 }  // namespace
 
 const std::vector<Hypothesis>& reruns() {
@@ -501,8 +460,7 @@ const std::vector<Hypothesis>& reruns() {
       {"bit_shift", shift},         {"bgr", input_order},
       {"height_width", input_turned}, {"sign", input_sign},
       {"operand_scale", operand_scale}, {"rounding", rounding_of_steps},
-      {"accumulator", saturated},   {"channel_scale", any_scale},
-      {"preprocessing", preprocessing}};
+      {"accumulator", saturated},   {"channel_scale", any_scale}};
   return kAll;
 }
 

@@ -256,10 +256,10 @@ void object_to_float_layers(const Platform& platform, const YamlReader& record) 
 }
 
 void read_dump(DumpLayout& layout, const YamlReader& dump) {
-  layout = {dump.text("order"), dump.text("packing"), dump.boolean("offset"), dump.integers("border")};
-  if (dump.is_sound("border") && layout.border.size() != 4)
-    dump.object("border", {.found = fmt::format("[{}]", fmt::join(layout.border, ", ")),
-                           .expected = "four numbers: above, below, left, right"});
+  layout = {dump.text("order"), dump.text("packing"), dump.boolean("offset"), layout.border};
+  if (!dump.has("border")) return;
+  const YamlReader border = dump.map("border");
+  layout.border = {border.integer("above"), border.integer("below"), border.integer("left"), border.integer("right")};
 }
 
 void read_rules(Platform& platform, const YamlReader& record) {

@@ -33,6 +33,8 @@ std::string proof_text(const Guess& guess, const ValueComparison& value) {
       const std::string all = fmt::format("so read, {} of {} differ", guess.differing, guess.compared);
       return guess.left > 0 ? all + fmt::format("; of the others it says nothing") : all;
     }
+    case board::Proof::near:
+      return fmt::format("so read, all {} are right to a code", guess.compared);
     case board::Proof::partial:
       return fmt::format("so read, {} of {} differ, in place of {}", guess.differing, guess.compared, value.differing);
     case board::Proof::place: break;
@@ -64,7 +66,8 @@ std::string guesses_text(const Comparison& comparison) {
 }
 
 const char* word(board::Proof proof) {
-  return proof == board::Proof::exact ? "exact" : proof == board::Proof::place ? "place" : "partial";
+  static constexpr const char* kWords[] = {"exact", "place", "near", "partial"};
+  return kWords[static_cast<size_t>(proof)];
 }
 
 /// JSON has no infinity.
