@@ -148,20 +148,17 @@ class Layer:
 # Faults of files: codes [n, c, ...] and the value to what the board's file holds, or None.
 
 
-def images(codes):
-    return codes if codes.ndim == 4 else None
-
 
 def as_nhwc(codes, value, rng):
     return None if codes.ndim < 3 else np.moveaxis(codes, 1, -1)
 
 
 def height_width(codes, value, rng):
-    return None if codes.ndim < 4 else codes.swapaxes(2, 3)
+    return None if codes.ndim != 4 else codes.swapaxes(2, 3)
 
 
 def blocks(codes, value, rng):
-    if codes.ndim < 4:
+    if codes.ndim != 4:
         return None
     n, c, h, w = codes.shape
     padded = np.zeros((n, -(-c // 32) * 32, h, w), codes.dtype)
@@ -178,22 +175,22 @@ def byte_order(codes, value, rng):
 
 
 def border(codes, value, rng):
-    if codes.ndim < 4:
+    if codes.ndim != 4:
         return None
     sides = [(1, 1), (1, 1)] if rng.integers(2) else [(1, 0), (1, 0)]
     return np.pad(codes, [(0, 0), (0, 0), *sides], constant_values=value.get("zero_point", 0))
 
 
 def pixel_shift(codes, value, rng):
-    return None if codes.ndim < 4 else np.roll(codes, int(rng.choice([-1, 1])), int(rng.choice([2, 3])))
+    return None if codes.ndim != 4 else np.roll(codes, int(rng.choice([-1, 1])), int(rng.choice([2, 3])))
 
 
 def channel_shift(codes, value, rng):
-    return None if codes.ndim < 4 or codes.shape[1] < 4 else np.roll(codes, int(rng.choice([-1, 1])), 1)
+    return None if codes.ndim != 4 or codes.shape[1] < 4 else np.roll(codes, int(rng.choice([-1, 1])), 1)
 
 
 def block_wrong(codes, value, rng):
-    if codes.ndim < 4:
+    if codes.ndim != 4:
         return None
     block = next((b for b in (32, 16, 8) if codes.shape[1] > b), None)
     if block is None:
@@ -218,7 +215,8 @@ def no_activation(layer, rng):
 
 def no_clamp(layer, rng):
     bits = int(np.ceil(np.log2(layer.high - layer.low + 1)))
-    wide = layer.code(layer.scaled(layer.bias(layer.sums())), -(1 << 40), 1 << 40)
+    least = layer.get("code_min") if layer.get("code_min") > layer.low else -(1 << 40)  # the activation stays
+    wide = layer.code(layer.scaled(layer.bias(layer.sums())), least, 1 << 40)
     base = layer.low if layer.low < 0 else 0
     return (wide - base) % (1 << bits) + base
 

@@ -151,8 +151,9 @@ void add_run(CLI::App& program, Work& work) {
   add_out_file(*command, options->outputs, "--outputs", "file for the outputs: .safetensors or .npz");
   command
       ->add_option("--trace", options->traces,
-                   "how the last run went: each instruction with its operator, place, time, shapes and ranges; .json "
-                   "for chrome://tracing or Perfetto, .log for a log; both may be named")
+                   "each instruction with its operator, place, time, shapes and ranges: .json for chrome://tracing or "
+                   "Perfetto, .log for a log; both may be named. With --repeat times are those of the last run, which "
+                   "nothing else slows down")
       ->delimiter(',')
       ->type_name("FILE");
   command->add_option("--expect", options->expect, "file with expected outputs; a difference exits with 1");

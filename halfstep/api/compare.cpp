@@ -1,6 +1,9 @@
 #include "halfstep/api/compare.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <optional>
 
 #include "halfstep/api/model.h"
 #include "halfstep/api/run.h"
@@ -44,6 +47,28 @@ board::Side side_at(const fs::path& path, const Dataset* data, const CompareOpti
   fail("{}: found a bare file, expected the name of the value that it is (--like LAYER)", path.string());
 }
 
+/// Both sides; where either cannot be had, throws what is wrong with both.
+template <class First, class Second>
+board::Comparison compare_sides(First first, Second second, const Settings& settings) {
+  std::optional<board::Side> a, b;
+  std::vector<std::string> wrong;
+  ErrorKind kind = ErrorKind::bad_input;
+  const auto read = [&](std::optional<board::Side>& side, auto& make) {
+    try {
+      side = make();
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::internal) throw;
+      kind = wrong.empty() ? error.kind() : ErrorKind::bad_input;
+      wrong.emplace_back(error.what());
+    }
+  };
+  read(a, first);
+  read(b, second);
+  if (!wrong.empty()) throw Error(kind, fmt::format("{}", fmt::join(wrong, "\n")));
+  ThreadPool pool(settings.threads);
+  return board::compare(std::move(*a), std::move(*b), pool, settings.progress);
+}
+
 }  // namespace
 
 bool is_network(const fs::path& path) {
@@ -53,18 +78,15 @@ bool is_network(const fs::path& path) {
 
 board::Comparison compare(const fs::path& first, const fs::path& second, const Dataset* data,
                           const CompareOptions& options, const Settings& settings) {
-  ThreadPool pool(settings.threads);
-  board::Side a = side_at(first, data, options, settings);
-  board::Side b = side_at(second, data, options, settings);
-  return board::compare(std::move(a), std::move(b), pool, settings.progress);
+  return compare_sides([&] { return side_at(first, data, options, settings); },
+                       [&] { return side_at(second, data, options, settings); }, settings);
 }
 
 board::Comparison compare(const Model& first, const fs::path& second, const Dataset& data,
                           const CompareOptions& options, const Settings& settings) {
-  ThreadPool pool(settings.threads);
-  board::Side a = network_side(first, "network '" + first.graph.name() + "'", &data, options, settings);
-  board::Side b = side_at(second, &data, options, settings);
-  return board::compare(std::move(a), std::move(b), pool, settings.progress);
+  return compare_sides(
+      [&] { return network_side(first, "network '" + first.graph.name() + "'", &data, options, settings); },
+      [&] { return side_at(second, &data, options, settings); }, settings);
 }
 
 }  // namespace halfstep::api

@@ -39,41 +39,42 @@ TracedValue traced(const runtime::ProgramSpec& spec, const runtime::Operand& ope
   return {operand.port, slot.name, slot.type, slot.place, {}};
 }
 
-ExecutionTrace trace_of(const runtime::Program& program, const runtime::Trace& trace) {
+/// Times of one run, ranges of another: looking at what an instruction gave takes time too.
+ExecutionTrace trace_of(const runtime::Program& program, const runtime::Trace& times, const runtime::Trace& ranges) {
   const runtime::ProgramSpec& spec = program.spec();
   ExecutionTrace result{spec.name, {}};
   for (size_t i = 0; i < spec.instructions.size(); ++i) {
     const runtime::Instruction& from = spec.instructions[i];
-    const runtime::Trace::Timing& timing = trace.timings[i];
-    TracedInstruction to{from.name,     from.op,       from.kernel == nullptr ? "" : from.kernel->name,
-                         from.location, from.place,    timing.worker,
-                         timing.begin,  timing.end,    {},
+    const runtime::Trace::Timing& timing = times.timings[i];
+    const auto& seen = ranges.timings[i].results;
+    TracedInstruction to{from.name,     from.op,    from.kernel == nullptr ? "" : from.kernel->name,
+                         from.location, from.place, timing.worker,
+                         timing.begin,  timing.end, {},
                          {}};
     for (const auto& operand : from.in) to.in.push_back(traced(spec, operand));
     for (size_t port = 0; port < from.out.size(); ++port) {
       to.out.push_back(traced(spec, from.out[port]));
-      if (port < timing.results.size()) to.out.back().range = timing.results[port];
+      if (port < seen.size()) to.out.back().range = seen[port];
     }
     result.instructions.push_back(std::move(to));
   }
   return result;
 }
 
-/// The Program once for its results and again for its speed. A trace is that of the last run.
+/// The Program once for its results and again for its speed.
 RunResult run_timed(runtime::Program program, const Tensors& inputs, const RunOptions& options,
                     const Settings& settings) {
   ThreadPool pool(settings.threads);
-  runtime::Trace trace;
-  trace.ranges = true;
-  const auto traces = [&](int64_t run) { return options.trace && run == options.repeat ? &trace : nullptr; };
-  RunResult result{program.run(inputs, pool, traces(0)), {}};
+  runtime::Trace ranges, times;
+  ranges.ranges = true;
+  RunResult result{program.run(inputs, pool, options.trace ? &ranges : nullptr), {}};
   for (int64_t i = 0; i < options.repeat; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    program.run_into(inputs, result.outputs, pool, traces(i + 1));
+    program.run_into(inputs, result.outputs, pool, options.trace && i + 1 == options.repeat ? &times : nullptr);
     result.milliseconds.push_back(
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
-  if (options.trace) result.trace = trace_of(program, trace);
+  if (options.trace) result.trace = trace_of(program, options.repeat > 0 ? times : ranges, ranges);
   return result;
 }
 

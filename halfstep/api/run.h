@@ -40,13 +40,13 @@ struct RunOptions {
   Place place = {};
   int64_t repeat = 0;             ///< runs that are timed, after the one that gives the outputs
   std::string source = "inputs";  ///< where the inputs came from, for messages
-  bool trace = false;             ///< also how the run went, which it then waits for at every instruction
+  bool trace = false;             ///< also how it went: ranges of the first run, times of the last
 };
 
 struct RunResult {
   Tensors outputs;                   ///< by name
   std::vector<double> milliseconds;  ///< of each repeated run
-  std::optional<ExecutionTrace> trace = {};  ///< of the last one, where it is asked for
+  std::optional<ExecutionTrace> trace = {};  ///< where it is asked for
 };
 
 /// `network` in evaluation mode on `inputs`, by name, whose extents close those that are open. Throws for a missing or

@@ -54,11 +54,11 @@ struct Pair {
     return second_cells.cells.subspan(static_cast<size_t>(begin * second_bytes),
                                       static_cast<size_t>(count * second_bytes));
   }
-  Numbers first_numbers(int64_t begin, int64_t count) const {
-    return numbers_of(decode(first_part(begin, count), first.type.dtype, first.type.dims, first.layout));
+  Tensor first_tensor(int64_t begin, int64_t count) const {
+    return decode(first_part(begin, count), first.type.dtype, first.type.dims, first.layout);
   }
-  Numbers second_numbers(int64_t begin, int64_t count) const {
-    return numbers_of(decode(second_part(begin, count), second.type.dtype, first.type.dims, second.layout));
+  Tensor second_tensor(int64_t begin, int64_t count) const {
+    return decode(second_part(begin, count), second.type.dtype, first.type.dims, second.layout);
   }
 };
 
@@ -90,14 +90,12 @@ Place place_of(const Entry& entry, const ImageDims& dims, int64_t sample, int64_
 /// What a walk over the elements adds up.
 struct Totals {
   ValueComparison& value;
-  double signal = 0, noise = 0;
+  double noise = 0;
   std::vector<int64_t> samples = {};  ///< the first that differ
 
   void add(const Pair& pair, int64_t sample, const Numbers& a, const Numbers& b) {
-    const auto zero = pair.first.codes ? static_cast<double>(pair.first.codes->zero_point) : 0.0;
     const int64_t each = pair.dims.sample();
     for (size_t i = 0; i < a.size(); ++i) {
-      signal += (a[i] - zero) * (a[i] - zero);
       if (same_number(a[i], b[i])) continue;
       ++value.differing;
       const double by = std::abs(a[i] - b[i]);
@@ -110,10 +108,19 @@ struct Totals {
         value.place = place_of(pair.first, pair.dims, at, static_cast<int64_t>(i) % each, a[i], b[i]);
     }
   }
-  double decibel() const {
-    return noise > 0 ? 10 * std::log10(signal / noise) : std::numeric_limits<double>::infinity();
-  }
 };
+
+/// The sum of the squares of what the first side's numbers stand for.
+double signal_of(const Pair& pair, int64_t samples, int64_t step) {
+  const auto zero = pair.first.codes ? static_cast<double>(pair.first.codes->zero_point) : 0.0;
+  double signal = 0;
+  for (int64_t begin = 0; begin < samples; begin += step) {
+    const int64_t count = std::min(step, samples - begin);
+    for (const double v : numbers_of(pair.first_tensor(begin, count))) signal += (v - zero) * (v - zero);
+    pair.first_cells.forget(pair.first_part(begin, count));
+  }
+  return signal;
+}
 
 std::vector<int64_t> compare_pair(const Pair& pair, ValueComparison& value) {
   Totals totals{value};
@@ -124,13 +131,17 @@ std::vector<int64_t> compare_pair(const Pair& pair, ValueComparison& value) {
   for (int64_t begin = 0; begin < samples; begin += step) {
     const int64_t count = std::min(step, samples - begin);
     const auto a = pair.first_part(begin, count), b = pair.second_part(begin, count);
-    if (!pair.same_cells() || std::memcmp(a.data(), b.data(), a.size()) != 0)
-      totals.add(pair, begin, pair.first_numbers(begin, count), pair.second_numbers(begin, count));
+    if (!pair.same_cells() || std::memcmp(a.data(), b.data(), a.size()) != 0) {
+      const Tensor first = pair.first_tensor(begin, count), second = pair.second_tensor(begin, count);
+      if (!first.same_bits(second)) totals.add(pair, begin, numbers_of(first), numbers_of(second));
+    }
     pair.first_cells.forget(a);
     pair.second_cells.forget(b);
   }
-  value.sqnr_db = totals.decibel();
-  if (value.differing > 0) value.state = State::differs;
+  value.sqnr_db = std::numeric_limits<double>::infinity();
+  if (value.differing == 0) return {};
+  value.state = State::differs;
+  value.sqnr_db = 10 * std::log10(signal_of(pair, samples, step) / totals.noise);
   return totals.samples;
 }
 
@@ -165,10 +176,10 @@ Evidence evidence_of(const Pair& pair, const std::vector<int64_t>& differing) {
   if (pair.fits() && static_cast<int64_t>(samples.size()) > most) samples.resize(static_cast<size_t>(most));
   evidence.dims.n = static_cast<int64_t>(samples.size());
   for (const int64_t n : samples) {
-    const Numbers own = pair.first_numbers(n, 1);
+    const Numbers own = numbers_of(pair.first_tensor(n, 1));
     evidence.expected.insert(evidence.expected.end(), own.begin(), own.end());
     if (!pair.fits()) continue;
-    const Numbers other = pair.second_numbers(n, 1);
+    const Numbers other = numbers_of(pair.second_tensor(n, 1));
     evidence.found.insert(evidence.found.end(), other.begin(), other.end());
     const auto cells = pair.second_part(n, 1);
     evidence.cells.insert(evidence.cells.end(), cells.begin(), cells.end());

@@ -36,16 +36,21 @@ T unturned(T bits, const Layout& layout) {
   return turned(turned(bits, order), offset);
 }
 
-/// Calls visit(element, cell) for all elements of a sample.
+/// Calls visit(element, cell) for the first element of each row of pixels: a row at a time of all channels, which a
+/// cache holds in any order.
+template <class F>
+void each_row(const ImageDims& dims, const Cells& cells, F visit) {
+  for (int64_t h = 0; h < dims.h; ++h) {
+    for (int64_t c = 0; c < dims.c; ++c) visit((c * dims.h + h) * dims.w, cells.at(c, h, 0));
+  }
+}
+
+/// The same for all elements of a sample.
 template <class F>
 void each_element(const ImageDims& dims, const Cells& cells, F visit) {
-  int64_t element = 0;
-  for (int64_t c = 0; c < dims.c; ++c) {
-    for (int64_t h = 0; h < dims.h; ++h) {
-      int64_t cell = cells.at(c, h, 0);
-      for (int64_t w = 0; w < dims.w; ++w, cell += cells.w) visit(element++, cell);
-    }
-  }
+  each_row(dims, cells, [&](int64_t element, int64_t cell) {
+    for (int64_t w = 0; w < dims.w; ++w, cell += cells.w) visit(element++, cell);
+  });
 }
 
 template <class T>
@@ -75,11 +80,19 @@ void decode_sample(const std::byte* from, T* to, const ImageDims& dims, const Ce
     });
     return;
   }
-  each_element(dims, cells, [&](int64_t element, int64_t cell) {
+  const auto bits_at = [&](int64_t cell) {
     T bits;
     std::memcpy(&bits, from + cell * static_cast<int64_t>(sizeof(T)), sizeof(T));
-    to[element] = unturned(bits, layout);
-  });
+    return bits;
+  };
+  if (layout.offset || layout.big_endian)
+    each_element(dims, cells, [&](int64_t element, int64_t cell) { to[element] = unturned(bits_at(cell), layout); });
+  else if (cells.w == 1)
+    each_row(dims, cells, [&](int64_t element, int64_t cell) {
+      std::memcpy(to + element, from + cell * static_cast<int64_t>(sizeof(T)), static_cast<size_t>(dims.w) * sizeof(T));
+    });
+  else
+    each_element(dims, cells, [&](int64_t element, int64_t cell) { to[element] = bits_at(cell); });
 }
 
 /// Elements as whole numbers of their size.

@@ -96,7 +96,8 @@ void elements(const Evidence& e, Verdicts& verdicts) {
     in_file[static_cast<size_t>(i / d.sample() * cells.total + cell_of[static_cast<size_t>(i % d.sample())])] =
         e.expected[static_cast<size_t>(i)];
   const auto total = static_cast<int64_t>(in_file.size());
-  for (int64_t far = 1; far <= 64; ++far) {
+  constexpr int64_t kFarthest = 16;
+  for (int64_t far = 1; far <= kFarthest; ++far) {
     for (const int64_t by : {far, -far}) {
       for (const bool wraps : {true, false}) {
         Numbers result(e.size());
