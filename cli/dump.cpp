@@ -6,8 +6,9 @@ namespace halfstep::cli {
 
 void add_dump_layout(CLI::App& command, api::DumpOptions& dump) {
   auto& layout = dump.layout;
-  command.add_option("--layout", layout.order,
-                     "nchw, nhwc or ndhwcB (blocks of B channels), instead of what the platform says")
+  command
+      .add_option("--layout", layout.order,
+                  "nchw, nhwc or ndhwcB (blocks of B channels), instead of what the platform says")
       ->type_name("ORDER");
   command
       .add_option("--packing", layout.packing,
@@ -37,11 +38,11 @@ void add_dump(CLI::App& program, Work& work) {
     bool no_parameters = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(
-      program, "dump", "Write the values of a network on samples as files, in the layout of a board",
-      "halfstep dump integer.safetensors --data samples.npz --layers 'conv*' --layout ndhwc32 --out dumps\n"
-      "         halfstep dump prepared.safetensors --samples 4 --out dumps",
-      options->common);
+  CLI::App* command =
+      add_command(program, "dump", "Write the values of a network on samples as files, in the layout of a board",
+                  "halfstep dump integer.safetensors --data samples.npz --layers 'conv*' --layout ndhwc32 --out dumps\n"
+                  "         halfstep dump prepared.safetensors --samples 4 --out dumps",
+                  options->common);
   command->add_option("model", options->model, "Model of any stage, or a file of ONNX or Paddle")->required();
   add_dumped_samples(*command, options->data);
   command
@@ -62,8 +63,8 @@ void add_dump(CLI::App& program, Work& work) {
       options->dump.parameters = !options->no_parameters;
       options->dump.preprocess = options->data.preprocess;
       const auto pair = load_both(options->model, options->data);
-      const auto manifest = api::dump(pair.network, pair.data, options->out.path, options->dump,
-                                      options->out.overwrite, options->common.settings());
+      const auto manifest = api::dump(pair.network, pair.data, options->out.path, options->dump, options->out.overwrite,
+                                      options->common.settings());
       fmt::print("{}", options->common.json ? report::as_json(manifest) : report::as_text(manifest));
       return int{kDone};
     };

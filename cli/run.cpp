@@ -75,8 +75,8 @@ void require_traces(const RunArguments& arguments) {
 
 void write_traces(const RunArguments& arguments, const RunReport& report) {
   for (const auto& path : arguments.traces)
-    io::write_file(path, is_log(path) ? report::as_log(*report.result.trace)
-                                      : report::as_chrome_trace(*report.result.trace));
+    io::write_file(path,
+                   is_log(path) ? report::as_log(*report.result.trace) : report::as_chrome_trace(*report.result.trace));
 }
 
 api::RunOptions run_options(const RunArguments& arguments, const std::filesystem::path& source) {

@@ -26,7 +26,7 @@ using board::Entry;
 /// A value that is wanted: how it is called, and what gives it.
 struct Planned {
   Entry entry;
-  std::string fetch;       ///< a value of the graph that runs; "" of a parameter that is there
+  std::string fetch;  ///< a value of the graph that runs; "" of a parameter that is there
   Tensor contents = {};
 };
 
@@ -37,8 +37,9 @@ struct Plan {
   std::vector<Planned> values;
 };
 
-std::vector<std::string> patterns_without_layer(const std::vector<std::string>& patterns, const quant::LayerNames& names,
-                                                const std::vector<Op>& layers, const Graph& graph) {
+std::vector<std::string> patterns_without_layer(const std::vector<std::string>& patterns,
+                                                const quant::LayerNames& names, const std::vector<Op>& layers,
+                                                const Graph& graph) {
   std::vector<std::string> without;
   for (const std::string& pattern : patterns) {
     const bool fits = std::ranges::any_of(layers, [&](Op op) { return names.fits(pattern, op); }) ||
@@ -270,7 +271,8 @@ Tensor reals_of(const Tensor& codes, const Codes& format, const std::string& nam
   Tensor reals = Tensor::uninitialized(DType::f32, codes.dims());
   const auto to = reals.data<float>();
   for (int64_t i = 0; i < codes.size(); ++i)
-    to[static_cast<size_t>(i)] = static_cast<float>(element(codes, i) - static_cast<double>(format.zero_point)) * *format.scale;
+    to[static_cast<size_t>(i)] =
+        static_cast<float>(element(codes, i) - static_cast<double>(format.zero_point)) * *format.scale;
   return reals;
 }
 
@@ -287,8 +289,12 @@ DumpedValues values_of(const Model& given, const Dataset& data, const DumpOption
   const auto contents = run_plan(plan, engine, parts.test, settings);
 
   DumpedValues dumped;
-  dumped.manifest = {network.graph.name(), std::string(name(stage_of(network))),
-                     options.with.empty() ? plan.road : options.with, 0, plan.graph, {}};
+  dumped.manifest = {network.graph.name(),
+                     std::string(name(stage_of(network))),
+                     options.with.empty() ? plan.road : options.with,
+                     0,
+                     plan.graph,
+                     {}};
   for (Planned& value : plan.values) {
     Tensor tensor = value.fetch.empty() ? value.contents : contents.at(value.fetch);
     Entry& entry = value.entry;
@@ -300,7 +306,9 @@ DumpedValues values_of(const Model& given, const Dataset& data, const DumpOption
     entry.type = tensor.type();
     const bool nibbles = tensor.dtype() == DType::i4 || tensor.dtype() == DType::u4 || tensor.dtype() == DType::i2;
     entry.layout = board::layout_for(layout, tensor.dims(), tensor.dtype(),
-                                     entry.codes ? entry.codes->bits() : nibbles ? 4 : 8);
+                                     entry.codes ? entry.codes->bits()
+                                     : nibbles   ? 4
+                                                 : 8);
     if (!entry.is_feature()) {
       entry.layout.border = {};
       entry.layout.offset = false;

@@ -47,9 +47,15 @@ ExecutionTrace trace_of(const runtime::Program& program, const runtime::Trace& t
     const runtime::Instruction& from = spec.instructions[i];
     const runtime::Trace::Timing& timing = times.timings[i];
     const auto& seen = ranges.timings[i].results;
-    TracedInstruction to{from.name,     from.op,    from.kernel == nullptr ? "" : from.kernel->name,
-                         from.location, from.place, timing.worker,
-                         timing.begin,  timing.end, {},
+    TracedInstruction to{from.name,
+                         from.op,
+                         from.kernel == nullptr ? "" : from.kernel->name,
+                         from.location,
+                         from.place,
+                         timing.worker,
+                         timing.begin,
+                         timing.end,
+                         {},
                          {}};
     for (const auto& operand : from.in) to.in.push_back(traced(spec, operand));
     for (size_t port = 0; port < from.out.size(); ++port) {

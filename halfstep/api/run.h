@@ -44,8 +44,8 @@ struct RunOptions {
 };
 
 struct RunResult {
-  Tensors outputs;                   ///< by name
-  std::vector<double> milliseconds;  ///< of each repeated run
+  Tensors outputs;                           ///< by name
+  std::vector<double> milliseconds;          ///< of each repeated run
   std::optional<ExecutionTrace> trace = {};  ///< where it is asked for
 };
 

@@ -13,15 +13,15 @@ namespace halfstep::board {
 namespace {
 
 constexpr std::string_view kStates[] = {"equal", "differs", "other size", "missing", "extra"};
-constexpr int64_t kPart = 1 << 18;            ///< elements that are decoded at once, at least a sample
-constexpr int64_t kMostEvidence = 1 << 18;    ///< elements that hypotheses are tried on, at least a sample
+constexpr int64_t kPart = 1 << 18;          ///< elements that are decoded at once, at least a sample
+constexpr int64_t kMostEvidence = 1 << 18;  ///< elements that hypotheses are tried on, at least a sample
 constexpr int64_t kMostSamples = 4;
 
 /// A value on both sides, sample by sample.
 struct Pair {
   const Entry &first, &second;
   Stored first_cells, second_cells;
-  ImageDims dims;  ///< of the first, with the samples that both have
+  ImageDims dims;                             ///< of the first, with the samples that both have
   int64_t first_bytes = 0, second_bytes = 0;  ///< of a sample
 
   Pair(const Side& a, size_t i, const Side& b, size_t j)
@@ -48,7 +48,8 @@ struct Pair {
     return first.layout == second.layout && first.type.dtype == second.type.dtype && first_bytes == second_bytes;
   }
   std::span<const std::byte> first_part(int64_t begin, int64_t count) const {
-    return first_cells.cells.subspan(static_cast<size_t>(begin * first_bytes), static_cast<size_t>(count * first_bytes));
+    return first_cells.cells.subspan(static_cast<size_t>(begin * first_bytes),
+                                     static_cast<size_t>(count * first_bytes));
   }
   std::span<const std::byte> second_part(int64_t begin, int64_t count) const {
     return second_cells.cells.subspan(static_cast<size_t>(begin * second_bytes),
@@ -104,8 +105,7 @@ struct Totals {
       const int64_t at = sample + static_cast<int64_t>(i) / each;
       if (samples.empty() || (samples.back() != at && static_cast<int64_t>(samples.size()) < kMostSamples))
         samples.push_back(at);
-      if (!value.place)
-        value.place = place_of(pair.first, pair.dims, at, static_cast<int64_t>(i) % each, a[i], b[i]);
+      if (!value.place) value.place = place_of(pair.first, pair.dims, at, static_cast<int64_t>(i) % each, a[i], b[i]);
     }
   }
 };
@@ -201,7 +201,8 @@ class Walk {
     std::vector<bool> taken(second_.manifest.entries.size());
     double done = 0;
     for (size_t i = 0; i < pairs.size(); ++i) {
-      if (progress_) progress_({"comparing", ++done, static_cast<double>(pairs.size()), first_.manifest.entries[i].name});
+      if (progress_)
+        progress_({"comparing", ++done, static_cast<double>(pairs.size()), first_.manifest.entries[i].name});
       if (pairs[i]) taken[*pairs[i]] = true;
       add(i, pairs[i]);
     }
@@ -235,7 +236,8 @@ class Walk {
     std::vector<std::pair<size_t, size_t>> order;
     for (size_t i = 0; i < side.manifest.entries.size(); ++i) {
       const Entry* entry = known.find(side.manifest.entries[i].name);
-      order.emplace_back(entry == nullptr ? known.entries.size() : static_cast<size_t>(entry - known.entries.data()), i);
+      order.emplace_back(entry == nullptr ? known.entries.size() : static_cast<size_t>(entry - known.entries.data()),
+                         i);
     }
     std::ranges::sort(order);
     std::vector<Entry> entries;
@@ -277,7 +279,8 @@ class Walk {
       constexpr size_t kShown = 5;
       const size_t count = names.size();
       names.resize(std::min(count, kShown));
-      return fmt::format("{}{}", fmt::join(names, ", "), count > kShown ? fmt::format(" and {} more", count - kShown) : "");
+      return fmt::format("{}{}", fmt::join(names, ", "),
+                         count > kShown ? fmt::format(" and {} more", count - kShown) : "");
     };
     fail("{} and {} have no value in common: found {} and {}", first_.name, second_.name, some(first_), some(second_));
   }

@@ -24,7 +24,7 @@ std::string_view name(State state);
 
 /// An element where two sides differ.
 struct Place {
-  Dims position;               ///< in the network's axes
+  Dims position;  ///< in the network's axes
   double first = 0, second = 0;
   int64_t sample = 0;
   /// Its flat index in files of the usual layouts: NCHW, NHWC, NDHWC32, the byte of NHWC with two codes in one.

@@ -30,7 +30,8 @@ double Evidence::highest() const { return entry.codes ? static_cast<double>(entr
 Verdicts::Verdicts(const Evidence& evidence) : evidence_(evidence), differing_(static_cast<int64_t>(evidence.size())) {
   if (!evidence.has_found()) return;
   differing_ = 0;
-  for (size_t i = 0; i < evidence.size(); ++i) differing_ += same_number(evidence.expected[i], evidence.found[i]) ? 0 : 1;
+  for (size_t i = 0; i < evidence.size(); ++i)
+    differing_ += same_number(evidence.expected[i], evidence.found[i]) ? 0 : 1;
 }
 
 bool Evidence::is_input() const {
@@ -75,7 +76,8 @@ void Verdicts::place(const std::string& sentence, int64_t differing, int64_t com
 }
 
 bool Verdicts::proved() const {
-  return std::ranges::any_of(guesses_, [](const Guess& guess) { return guess.proof == Proof::exact && guess.left == 0; });
+  return std::ranges::any_of(guesses_,
+                             [](const Guess& guess) { return guess.proof == Proof::exact && guess.left == 0; });
 }
 
 std::vector<Guess> Verdicts::best(size_t most) const {

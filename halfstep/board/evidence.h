@@ -25,15 +25,15 @@ inline bool same_number(double a, double b) { return a == b || (std::isnan(a) &&
 
 /// Some samples of a value that differs.
 struct Evidence {
-  Entry entry;                  ///< as the expected side has it
-  ImageDims dims;               ///< of these samples
-  Numbers expected;             ///< what the expected side has
-  std::vector<std::byte> cells; ///< what the other side has, as it lies in its file
-  Layout layout;                ///< in which that is said to be
-  DType type = DType::u8;       ///< of its elements
-  Numbers found;                ///< the cells so read; empty where they do not fit
-  std::optional<Rerun> rerun;   ///< the layer on the codes that the expected side gives it
-  std::optional<Sums> sums;     ///< of that, where it adds up
+  Entry entry;                   ///< as the expected side has it
+  ImageDims dims;                ///< of these samples
+  Numbers expected;              ///< what the expected side has
+  std::vector<std::byte> cells;  ///< what the other side has, as it lies in its file
+  Layout layout;                 ///< in which that is said to be
+  DType type = DType::u8;        ///< of its elements
+  Numbers found;                 ///< the cells so read; empty where they do not fit
+  std::optional<Rerun> rerun;    ///< the layer on the codes that the expected side gives it
+  std::optional<Sums> sums;      ///< of that, where it adds up
   ThreadPool* pool = nullptr;
 
   int64_t at(int64_t n, int64_t c, int64_t h, int64_t w) const { return ((n * dims.c + c) * dims.h + h) * dims.w + w; }
@@ -107,11 +107,11 @@ void of_found(const Evidence& evidence, Verdicts& verdicts) {
 }
 
 // The tables of hypotheses, from the simplest on. A row is all that another one needs.
-const std::vector<Hypothesis>& readings();   ///< the same codes, laid out in another way
-const std::vector<Hypothesis>& inputs();     ///< samples that were made otherwise
-const std::vector<Hypothesis>& reruns();     ///< the layer, computed in another way
-const std::vector<Hypothesis>& moves();      ///< codes made of the codes
-const std::vector<Hypothesis>& places();     ///< what only the places of the differences show
+const std::vector<Hypothesis>& readings();  ///< the same codes, laid out in another way
+const std::vector<Hypothesis>& inputs();    ///< samples that were made otherwise
+const std::vector<Hypothesis>& reruns();    ///< the layer, computed in another way
+const std::vector<Hypothesis>& moves();     ///< codes made of the codes
+const std::vector<Hypothesis>& places();    ///< what only the places of the differences show
 
 /// What is most likely wrong, the best guess first; none where nothing explains it.
 std::vector<Guess> diagnose(const Evidence& evidence);

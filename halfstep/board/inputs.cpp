@@ -90,12 +90,13 @@ void preprocessing(const Evidence& e, Verdicts& verdicts) {
   for (size_t i = 0; i < e.size(); ++i) {
     const Line& line = lines[i / static_cast<size_t>(e.dims.h * e.dims.w) % lines.size()];
     const double real = source.reals[i] * line.gain + line.base;
-    result[i] = e.entry.codes ? std::clamp(std::nearbyint(real / source.scale) + source.zero, e.lowest(), e.highest())
-                              : real;
+    result[i] =
+        e.entry.codes ? std::clamp(std::nearbyint(real / source.scale) + source.zero, e.lowest(), e.highest()) : real;
     const bool close = !e.entry.codes && std::abs(real - e.found[i]) <= 1e-4 * std::abs(e.found[i]) + 1e-5;
     if (close) result[i] = e.found[i];
   }
-  const std::string words = "other preprocessing: samples are " + text_of(lines) + (lines.size() > 1 ? " by channel" : "");
+  const std::string words =
+      "other preprocessing: samples are " + text_of(lines) + (lines.size() > 1 ? " by channel" : "");
   e.entry.codes ? verdicts.predict_nearly(words, result) : verdicts.predict(words + ", to 0.01 %", result);
   if (!e.rerun || !e.entry.codes || e.rerun->operands.front().size() != static_cast<int64_t>(e.size())) return;
   for (const int digits : {1, 2, 3, 4}) {  // what people write

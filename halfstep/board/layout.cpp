@@ -168,8 +168,8 @@ std::string describe(const Layout& layout) {
   std::string text = order_text(layout);
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   if (packed(layout))
-    text += fmt::format(", two codes in a byte, {} nibble first",
-                        layout.packing == Packing::low_first ? "low" : "high");
+    text +=
+        fmt::format(", two codes in a byte, {} nibble first", layout.packing == Packing::low_first ? "low" : "high");
   if (layout.offset) text += ", offset by 128";
   if (const Border& b = layout.border; !b.empty())
     text += fmt::format(", with a border [{}, {}, {}, {}]", b.top, b.bottom, b.left, b.right);

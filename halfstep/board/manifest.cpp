@@ -25,12 +25,9 @@ Json json_of(const Layout& layout) {
 }
 
 Json json_of(const Entry& entry) {
-  Json json = {{"name", entry.name},
-               {"layer", entry.layer},
-               {"op", entry.op},
-               {"what", entry.what},
-               {"shape", entry.type.dims},
-               {"type", std::string(halfstep::name(entry.type.dtype))}};
+  Json json = {{"name", entry.name},       {"layer", entry.layer},
+               {"op", entry.op},           {"what", entry.what},
+               {"shape", entry.type.dims}, {"type", std::string(halfstep::name(entry.type.dtype))}};
   if (entry.codes) {
     const Codes& codes = *entry.codes;
     json["scale"] = codes.scale ? Json(*codes.scale) : Json(nullptr);
@@ -100,12 +97,10 @@ class Reader {
 Layout layout_of(const Json& json, const std::string& where, std::vector<std::string>& wrong) {
   Reader reader(json, where, wrong);
   Layout layout;
-  reader.parsed("order", "nchw, nhwc or ndhwcB", [&](const std::string& text, const std::string& at) {
-    set_order(layout, text, at);
-  });
-  reader.parsed("packing", "none, low_first or high_first", [&](const std::string& text, const std::string& at) {
-    layout.packing = parse_packing(text, at);
-  });
+  reader.parsed("order", "nchw, nhwc or ndhwcB",
+                [&](const std::string& text, const std::string& at) { set_order(layout, text, at); });
+  reader.parsed("packing", "none, low_first or high_first",
+                [&](const std::string& text, const std::string& at) { layout.packing = parse_packing(text, at); });
   layout.offset = reader.get("offset", false, "true or false");
   layout.big_endian = reader.get("big_endian", false, "true or false");
   const auto border = reader.get("border", std::vector<int64_t>(4), "[top, bottom, left, right]");
@@ -140,17 +135,16 @@ Entry entry_of(const Json& json, const std::string& where, std::vector<std::stri
   entry.what = reader.get<std::string>("what", "feature", "a text");
   read_type(entry, reader);
   if (const auto zero = reader.optional<int64_t>("zero_point", "a whole number"))
-    entry.codes = Codes{reader.optional<float>("scale", "a number"), *zero,
-                        reader.get<int64_t>("code_min", 0, "a whole number"),
-                        reader.get<int64_t>("code_max", 255, "a whole number")};
+    entry.codes =
+        Codes{reader.optional<float>("scale", "a number"), *zero, reader.get<int64_t>("code_min", 0, "a whole number"),
+              reader.get<int64_t>("code_max", 255, "a whole number")};
   const Json layout = reader.get<Json>("layout", Json::object(), "an object");
   entry.layout = layout_of(layout, where + "layout.", wrong);
   if (entry.type.dims.size() != 4 && !entry.layout.border.empty())
     reader.object(fmt::format("layout.border: found one around {}, expected images", to_string(entry.type.dims)));
   entry.file = reader.get<std::string>("file", "", "the name of a file");
-  reader.parsed("format", "bin, npy or txt", [&](const std::string& text, const std::string& at) {
-    entry.format = parse_format(text, at);
-  });
+  reader.parsed("format", "bin, npy or txt",
+                [&](const std::string& text, const std::string& at) { entry.format = parse_format(text, at); });
   entry.bytes = reader.get<int64_t>("bytes", 0, "a whole number");
   entry.digests = {reader.get<std::string>("sha256", "", "a text"), reader.get<std::string>("md5", "", "a text")};
   return entry;
@@ -178,12 +172,8 @@ const Entry* Manifest::find(std::string_view name) const {
 }
 
 std::string to_text(const Manifest& manifest) {
-  Json json = {{"schema", kManifestSchema},
-               {"network", manifest.network},
-               {"stage", manifest.stage},
-               {"road", manifest.road},
-               {"samples", manifest.samples},
-               {"values", Json::array()}};
+  Json json = {{"schema", kManifestSchema}, {"network", manifest.network}, {"stage", manifest.stage},
+               {"road", manifest.road},     {"samples", manifest.samples}, {"values", Json::array()}};
   for (const Entry& entry : manifest.entries) json["values"].push_back(json_of(entry));
   json["graph"] = manifest.graph;
   return json.dump(1) + "\n";

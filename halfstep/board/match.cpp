@@ -21,8 +21,8 @@ std::optional<Census> census(const Side& side, size_t index) {
   if (each == 0 || static_cast<int64_t>(stored.cells.size()) < each || dims.sample() > kMostCounted)
     return std::nullopt;
   const auto samples = std::max<int64_t>(1, std::min(dims.n, kMostCounted / std::max<int64_t>(1, dims.sample())));
-  const auto part = stored.cells.first(static_cast<size_t>(std::min<int64_t>(
-      samples * each, static_cast<int64_t>(stored.cells.size()) / each * each)));
+  const auto part = stored.cells.first(
+      static_cast<size_t>(std::min<int64_t>(samples * each, static_cast<int64_t>(stored.cells.size()) / each * each)));
   Census found;
   for (const double number : numbers_of(decode(part, entry.type.dtype, entry.type.dims, entry.layout))) ++found[number];
   stored.forget(part);

@@ -48,7 +48,9 @@ Numbers shifted(const Evidence& e, int64_t dc, int64_t dy, int64_t dx, Fill fill
 
 constexpr Fill kFills[] = {Fill::wrapped, Fill::zero, Fill::repeated, Fill::unsaid};
 
-std::string counted(int64_t count, const char* what) { return fmt::format("{} {}{}", count, what, count > 1 ? "s" : ""); }
+std::string counted(int64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count > 1 ? "s" : "");
+}
 
 std::string direction(int64_t dy, int64_t dx) {
   std::string text;
@@ -62,9 +64,9 @@ void pixels(const Evidence& e, Verdicts& verdicts) {
   for (const int64_t far : {1, 2, 3}) {
     for (int64_t dy = -far; dy <= far; ++dy) {
       for (int64_t dx = -far; dx <= far; ++dx) {
-        if (std::max(std::abs(dy), std::abs(dx)) != far || std::abs(dy) >= e.dims.h || std::abs(dx) >= e.dims.w) continue;
-        for (const Fill fill : kFills)
-          verdicts.predict("shifted by " + direction(dy, dx), shifted(e, 0, dy, dx, fill));
+        if (std::max(std::abs(dy), std::abs(dx)) != far || std::abs(dy) >= e.dims.h || std::abs(dx) >= e.dims.w)
+          continue;
+        for (const Fill fill : kFills) verdicts.predict("shifted by " + direction(dy, dx), shifted(e, 0, dy, dx, fill));
       }
     }
     if (verdicts.proved()) return;
@@ -145,7 +147,8 @@ void reversed(const Evidence& e, Verdicts& verdicts) {
     verdicts.predict(colours ? "colours are reversed: BGR for RGB" : "channels are in reverse order",
                      placed(e, [&](int64_t& c, int64_t&, int64_t&) { c = last - c; }));
   if (d.c == 4)
-    verdicts.predict("colours are reversed: BGR for RGB", placed(e, [&](int64_t& c, int64_t&, int64_t&) { c = c < 3 ? 2 - c : 3; }));
+    verdicts.predict("colours are reversed: BGR for RGB",
+                     placed(e, [&](int64_t& c, int64_t&, int64_t&) { c = c < 3 ? 2 - c : 3; }));
 }
 
 void mirrored(const Evidence& e, Verdicts& verdicts) {
@@ -195,9 +198,8 @@ void bits(const Evidence& e, Verdicts& verdicts) {
                         left = fmt::format("codes are shifted left by {}", counted(k, "bit"));
       verdicts.predict(right, mapped(e, down));
       verdicts.predict(left, mapped(e, [&](double v) { return std::clamp(up(v), e.lowest(), e.highest()); }));
-      verdicts.predict(left, mapped(e, [&](double v) {
-                         return up(v) - range * std::floor((up(v) - e.lowest()) / range);
-                       }));
+      verdicts.predict(left,
+                       mapped(e, [&](double v) { return up(v) - range * std::floor((up(v) - e.lowest()) / range); }));
     }
   }
 }
@@ -216,7 +218,8 @@ void few_bits(const Evidence& e, Verdicts& verdicts) {
 void one_value(const Evidence& e, Verdicts& verdicts) {
   const double first = e.found.front();
   if (std::ranges::any_of(e.found, [&](double v) { return v != first; })) return;
-  verdicts.predict(fmt::format("nothing but {}: perhaps never written", first), mapped(e, [&](double) { return first; }));
+  verdicts.predict(fmt::format("nothing but {}: perhaps never written", first),
+                   mapped(e, [&](double) { return first; }));
 }
 
 /// The same codes for another sample.
@@ -243,9 +246,9 @@ void left_out(const Evidence& e, Verdicts& verdicts) {
 
 const std::vector<Hypothesis>& moves() {
   static const std::vector<Hypothesis> kAll = {
-      {"one_value", of_found<one_value>}, {"left_out", of_found<left_out>}, {"bgr", of_found<reversed>},
+      {"one_value", of_found<one_value>}, {"left_out", of_found<left_out>},      {"bgr", of_found<reversed>},
       {"pixel_shift", of_found<pixels>},  {"channel_shift", of_found<channels>}, {"mirrored", of_found<mirrored>},
-      {"zero_point", of_found<constant>}, {"bit_shift", of_found<bits>},    {"few_bits", of_found<few_bits>},
+      {"zero_point", of_found<constant>}, {"bit_shift", of_found<bits>},         {"few_bits", of_found<few_bits>},
       {"samples", of_found<samples>},     {"element_shift", of_found<elements>}};
   return kAll;
 }

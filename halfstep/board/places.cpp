@@ -9,9 +9,7 @@ namespace {
 
 bool differs(const Evidence& e, size_t i) { return e.expected[i] != e.found[i]; }
 
-int64_t channel_of(const Evidence& e, size_t i) {
-  return static_cast<int64_t>(i) / (e.dims.h * e.dims.w) % e.dims.c;
-}
+int64_t channel_of(const Evidence& e, size_t i) { return static_cast<int64_t>(i) / (e.dims.h * e.dims.w) % e.dims.c; }
 
 /// Codes that stay within a smaller range; sums that saturate do the same, which is looked at before.
 void clamped(const Evidence& e, Verdicts& verdicts) {
@@ -29,17 +27,19 @@ void from_channel(const Evidence& e, Verdicts& verdicts) {
   std::vector<int64_t> counts(static_cast<size_t>(e.dims.c));
   for (size_t i = 0; i < e.size(); ++i) counts[static_cast<size_t>(channel_of(e, i))] += differs(e, i) ? 1 : 0;
   const auto first = std::ranges::find_if(counts, [](int64_t count) { return count > 0; }) - counts.begin();
-  const auto last = std::find_if(counts.rbegin(), counts.rend(), [](int64_t count) { return count > 0; }).base() -
-                    counts.begin();
+  const auto last =
+      std::find_if(counts.rbegin(), counts.rend(), [](int64_t count) { return count > 0; }).base() - counts.begin();
   if (first == 0 || last - first < 2) return;
   const bool to_the_end = last >= e.dims.c - 1;
   for (const int64_t block : {32, 16, 8, 4}) {
     if (first % block != 0) continue;
-    const auto wrong = std::count_if(counts.begin() + first, counts.begin() + last, [](int64_t count) { return count > 0; });
+    const auto wrong =
+        std::count_if(counts.begin() + first, counts.begin() + last, [](int64_t count) { return count > 0; });
     if (2 * wrong < last - first) return;
     return verdicts.place(
-        to_the_end ? fmt::format("wrong from channel {} on (blocks of {}), and right before", first, block)
-                   : fmt::format("wrong in channels {} to {} (blocks of {}), and right elsewhere", first, last - 1, block),
+        to_the_end
+            ? fmt::format("wrong from channel {} on (blocks of {}), and right before", first, block)
+            : fmt::format("wrong in channels {} to {} (blocks of {}), and right elsewhere", first, last - 1, block),
         0, static_cast<int64_t>(e.size()));
   }
 }

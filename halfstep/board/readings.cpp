@@ -25,8 +25,7 @@ struct Reading {
 Numbers read(const Evidence& evidence, const Reading& reading) {
   const ImageDims& dims = evidence.dims;
   const int64_t rows = reading.turned ? dims.w : dims.h, columns = reading.turned ? dims.h : dims.w;
-  const Tensor tensor =
-      decode(evidence.cells, reading.type, {dims.n, reading.channels, rows, columns}, reading.layout);
+  const Tensor tensor = decode(evidence.cells, reading.type, {dims.n, reading.channels, rows, columns}, reading.layout);
   if (tensor.dims()[0] != dims.n) return {};
   const Numbers all = numbers_of(tensor);
   if (!reading.turned && reading.channels == dims.c) return all;
@@ -70,10 +69,10 @@ std::vector<Border> borders_of(const Border& claimed) {
   std::vector<Border> all = {claimed, Border{}};
   constexpr int64_t kWidest = 4;
   for (int64_t width = 1; width <= kWidest; ++width) {  // sides that are alike come first
-    for (const Border& border : {Border{width, width, width, width}, Border{width, 0, width, 0},
-                                 Border{0, width, 0, width}, Border{width, 0, 0, 0}, Border{0, width, 0, 0},
-                                 Border{0, 0, width, 0}, Border{0, 0, 0, width}, Border{width, width, 0, 0},
-                                 Border{0, 0, width, width}})
+    for (const Border& border :
+         {Border{width, width, width, width}, Border{width, 0, width, 0}, Border{0, width, 0, width},
+          Border{width, 0, 0, 0}, Border{0, width, 0, 0}, Border{0, 0, width, 0}, Border{0, 0, 0, width},
+          Border{width, width, 0, 0}, Border{0, 0, width, width}})
       all.push_back(border);
   }
   return all;
@@ -222,7 +221,9 @@ void other_order(const Evidence& evidence, Verdicts& verdicts) {
 void turned(const Evidence& evidence, Verdicts& verdicts) { Enumeration(evidence, verdicts, {.turned = true}).run(); }
 void nibbles(const Evidence& evidence, Verdicts& verdicts) { Enumeration(evidence, verdicts, {.packing = true}).run(); }
 void sign(const Evidence& evidence, Verdicts& verdicts) { Enumeration(evidence, verdicts, {.offset = true}).run(); }
-void byte_order(const Evidence& evidence, Verdicts& verdicts) { Enumeration(evidence, verdicts, {.bytes = true}).run(); }
+void byte_order(const Evidence& evidence, Verdicts& verdicts) {
+  Enumeration(evidence, verdicts, {.bytes = true}).run();
+}
 void border(const Evidence& evidence, Verdicts& verdicts) { Enumeration(evidence, verdicts, {.border = true}).run(); }
 void element_type(const Evidence& evidence, Verdicts& verdicts) {
   Enumeration(evidence, verdicts, {.type = true}).run();
@@ -254,11 +255,10 @@ void array_sign(const Evidence& evidence, Verdicts& verdicts) {
 }  // namespace
 
 const std::vector<Hypothesis>& readings() {
-  static const std::vector<Hypothesis> kAll = {{"order", other_order},     {"height_width", turned},
-                                               {"nibbles", nibbles},       {"sign", sign},
-                                               {"sign", array_sign},       {"byte_order", byte_order},
-                                               {"border", border},         {"element_type", element_type},
-                                               {"several", several}};
+  static const std::vector<Hypothesis> kAll = {
+      {"order", other_order}, {"height_width", turned},       {"nibbles", nibbles},
+      {"sign", sign},         {"sign", array_sign},           {"byte_order", byte_order},
+      {"border", border},     {"element_type", element_type}, {"several", several}};
   return kAll;
 }
 

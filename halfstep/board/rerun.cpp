@@ -113,9 +113,8 @@ double Sums::steps(size_t i) const {
 int64_t Sums::code(size_t i, int64_t accumulator) const {
   const auto zero_point = static_cast<int32_t>(layer.whole("y_zero_point"));
   const size_t c = channel(i);
-  const int64_t code = arith::traits(form_of(layer)).keeps_scales
-                           ? float_scale(layer, c).code(accumulator, zero_point)
-                           : fixed_scale(layer, c).code(accumulator, zero_point);
+  const int64_t code = arith::traits(form_of(layer)).keeps_scales ? float_scale(layer, c).code(accumulator, zero_point)
+                                                                  : fixed_scale(layer, c).code(accumulator, zero_point);
   return std::clamp(code, layer.whole("code_min"), layer.whole("code_max"));
 }
 

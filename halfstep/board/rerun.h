@@ -31,8 +31,8 @@ struct Rerun {
 
 /// What a layer adds up before it requantizes, and how it does that.
 struct Sums {
-  std::vector<double> sums;   ///< exact, [n, c, h, w], without bias
-  std::vector<double> bias;   ///< by channel
+  std::vector<double> sums;  ///< exact, [n, c, h, w], without bias
+  std::vector<double> bias;  ///< by channel
   int64_t channels = 1, run = 1;
   Rerun layer;
 

@@ -304,12 +304,13 @@ void zero_point(const Evidence& e, Verdicts& verdicts) {
              with_numbers({{attribute.name, 0}}));
     if (e.rerun->has("code_min") && attribute.name.front() == 'y')
       consider(e, verdicts, fmt::format("the zero point {} of the {} is left out", e.rerun->whole(attribute.name), of),
-               with_numbers({{attribute.name, 0},
-                             {"code_min", e.rerun->whole("code_min") == e.rerun->whole(attribute.name)
-                                              ? 0
-                                              : e.rerun->whole("code_min")}}));
+               with_numbers(
+                   {{attribute.name, 0},
+                    {"code_min",
+                     e.rerun->whole("code_min") == e.rerun->whole(attribute.name) ? 0 : e.rerun->whole("code_min")}}));
   }
-  consider(e, verdicts, "the zero point of the result is left out", with_operand("zero_point", [](const Rerun&, Tensor& z) {
+  consider(e, verdicts, "the zero point of the result is left out",
+           with_operand("zero_point", [](const Rerun&, Tensor& z) {
              if (z.size() != 1 || element(z, 0) == 0) return false;
              set_element(z, 0, 0);
              return true;
@@ -350,12 +351,13 @@ void padding(const Evidence& e, Verdicts& verdicts) {
     for (int64_t left = 0; left <= columns; ++left) {
       const std::vector<int64_t> other = {top, left, rows - top, columns - left};
       if (other == pad) continue;
-      consider(e, verdicts,
-               fmt::format("the layer's padding is on other sides: {} instead of {}", sides_text(other), sides_text(pad)),
-               [&](Rerun& layer) {
-                 layer.attributes["pad"] = other;
-                 return true;
-               });
+      consider(
+          e, verdicts,
+          fmt::format("the layer's padding is on other sides: {} instead of {}", sides_text(other), sides_text(pad)),
+          [&](Rerun& layer) {
+            layer.attributes["pad"] = other;
+            return true;
+          });
     }
   }
   for (const double code : {0.0, 128.0, 255.0, -128.0, 1.0}) {
@@ -373,7 +375,8 @@ void padding(const Evidence& e, Verdicts& verdicts) {
 
 /// The input of the layer in another order of channels or pixels.
 void input_order(const Evidence& e, Verdicts& verdicts) {
-  const auto reorder = [&](const std::string& sentence, const std::function<int64_t(const Dims&, int64_t, int64_t, int64_t)>& from) {
+  const auto reorder = [&](const std::string& sentence,
+                           const std::function<int64_t(const Dims&, int64_t, int64_t, int64_t)>& from) {
     consider(e, verdicts, sentence, with_operand("x", [&](const Rerun&, Tensor& x) {
                const Dims dims = x.dims();
                if (dims.size() != 4) return false;
@@ -432,8 +435,8 @@ void saturated(const Evidence& e, Verdicts& verdicts) {
       at_ends[i] = static_cast<double>(e.sums->code(i, static_cast<int64_t>(std::clamp(sum, -end, end - 1))));
       around[i] = static_cast<double>(
           e.sums->code(i, static_cast<int64_t>(sum - 2 * end * std::floor((sum + end) / (2 * end)))));
-      before[i] = static_cast<double>(
-          e.sums->code(i, static_cast<int64_t>(std::clamp(e.sums->sums[i], -end, end - 1) + bias)));
+      before[i] =
+          static_cast<double>(e.sums->code(i, static_cast<int64_t>(std::clamp(e.sums->sums[i], -end, end - 1) + bias)));
     }
     verdicts.predict(fmt::format("accumulators saturate at {} bits", bits), at_ends);
     verdicts.predict(fmt::format("sums saturate at {} bits, before the bias is added", bits), before);
@@ -453,14 +456,21 @@ void operand_scale(const Evidence& e, Verdicts& verdicts) {
 }  // namespace
 
 const std::vector<Hypothesis>& reruns() {
-  static const std::vector<Hypothesis> kAll = {
-      {"rounding", rounding},       {"bias", bias},
-      {"activation", activation}, {"clamp", clamp},        {"zero_point", zero_point},
-      {"padding", padding},         {"channel_scale", channel_scale},
-      {"bit_shift", shift},         {"bgr", input_order},
-      {"height_width", input_turned}, {"sign", input_sign},
-      {"operand_scale", operand_scale}, {"rounding", rounding_of_steps},
-      {"accumulator", saturated},   {"channel_scale", any_scale}};
+  static const std::vector<Hypothesis> kAll = {{"rounding", rounding},
+                                               {"bias", bias},
+                                               {"activation", activation},
+                                               {"clamp", clamp},
+                                               {"zero_point", zero_point},
+                                               {"padding", padding},
+                                               {"channel_scale", channel_scale},
+                                               {"bit_shift", shift},
+                                               {"bgr", input_order},
+                                               {"height_width", input_turned},
+                                               {"sign", input_sign},
+                                               {"operand_scale", operand_scale},
+                                               {"rounding", rounding_of_steps},
+                                               {"accumulator", saturated},
+                                               {"channel_scale", any_scale}};
   return kAll;
 }
 

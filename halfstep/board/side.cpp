@@ -81,8 +81,8 @@ void list_bare_files(Side& side) {
 /// The value of that name, or the one whose file is called so: names may have letters that files cannot have.
 const Entry* called(const Manifest& manifest, const std::string& name) {
   if (const Entry* found = manifest.find(name)) return found;
-  const auto found = std::ranges::find_if(
-      manifest.entries, [&](const Entry& entry) { return value_name(entry.file) == name; });
+  const auto found =
+      std::ranges::find_if(manifest.entries, [&](const Entry& entry) { return value_name(entry.file) == name; });
   return found == manifest.entries.end() ? nullptr : &*found;
 }
 

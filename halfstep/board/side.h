@@ -28,9 +28,9 @@ struct Stored {
 struct Side {
   std::string name;  ///< what messages call it
   Manifest manifest;
-  std::filesystem::path folder = {};   ///< of the entries' files
-  std::vector<Tensor> contents = {};   ///< by entry, where they are in memory
-  std::vector<bool> bare = {};         ///< by entry: a file of which nothing is known but its bytes
+  std::filesystem::path folder = {};    ///< of the entries' files
+  std::vector<Tensor> contents = {};    ///< by entry, where they are in memory
+  std::vector<bool> bare = {};          ///< by entry: a file of which nothing is known but its bytes
   std::vector<std::string> notes = {};  ///< what to know of it
 
   /// The cells of a value; throws for a file that cannot be read.

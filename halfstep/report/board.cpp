@@ -33,8 +33,7 @@ std::string proof_text(const Guess& guess, const ValueComparison& value) {
       const std::string all = fmt::format("so read, {} of {} differ", guess.differing, guess.compared);
       return guess.left > 0 ? all + fmt::format("; of the others it says nothing") : all;
     }
-    case board::Proof::near:
-      return fmt::format("so read, all {} are right to a code", guess.compared);
+    case board::Proof::near: return fmt::format("so read, all {} are right to a code", guess.compared);
     case board::Proof::partial:
       return fmt::format("so read, {} of {} differ, in place of {}", guess.differing, guess.compared, value.differing);
     case board::Proof::place: break;
@@ -123,8 +122,7 @@ std::string sentence(const Comparison& comparison) {
   const int64_t equal = count(comparison, State::equal), differ = count(comparison, State::differs),
                 size = count(comparison, State::other_size), missing = count(comparison, State::missing),
                 extra = count(comparison, State::extra);
-  if (comparison.equal())
-    return fmt::format("equal: {} values, {} elements, 0 differ", equal, grouped(elements));
+  if (comparison.equal()) return fmt::format("equal: {} values, {} elements, 0 differ", equal, grouped(elements));
   std::string text = fmt::format("{} of {} values differ", differ + size, comparison.values.size());
   if (missing > 0) text += fmt::format(", {} missing in {}", missing, comparison.second);
   if (extra > 0) text += fmt::format(", {} only in {}", extra, comparison.second);
@@ -141,9 +139,9 @@ std::string as_text(const Comparison& comparison) {
     if (value.state == State::equal && !renamed) continue;
     any = true;
     const bool there = value.state == State::equal || value.state == State::differs;
-    const std::string state =
-        renamed ? fmt::format("{}, called '{}' there", board::name(value.state), value.second_name)
-                : std::string(board::name(value.state));
+    const std::string state = renamed
+                                  ? fmt::format("{}, called '{}' there", board::name(value.state), value.second_name)
+                                  : std::string(board::name(value.state));
     table.add({value.name, value.op, there ? std::to_string(value.elements) : "-",
                there ? std::to_string(value.differing) : "-", there ? fmt::format("{:.6g}", value.largest) : "-",
                there ? decibels(value.sqnr_db) : "-", state});

@@ -63,10 +63,10 @@ std::string strip(const Comparison& comparison) {
     const ValueComparison& value = comparison.values[static_cast<size_t>(i)];
     const int x = i % kAcross * kBox + 2, y = i / kAcross * (kHigh + 8) + 2;
     const bool lost = value.state == State::missing || value.state == State::extra;
-    svg += fmt::format("<g><title>{}: {}, {} of {} differ</title><rect class=\"cell\" x=\"{}\" y=\"{}\" width=\"{}\" "
-                       "height=\"{}\"/>",
-                       escaped(value.name), board::name(value.state), value.differing, value.elements, x, y, kBox - 2,
-                       kHigh);
+    svg += fmt::format(
+        "<g><title>{}: {}, {} of {} differ</title><rect class=\"cell\" x=\"{}\" y=\"{}\" width=\"{}\" "
+        "height=\"{}\"/>",
+        escaped(value.name), board::name(value.state), value.differing, value.elements, x, y, kBox - 2, kHigh);
     if (lost)
       svg += fmt::format("<rect class=\"lost\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", x, y, kBox - 2, kHigh);
     if (value.differing > 0) {
@@ -75,7 +75,8 @@ std::string strip(const Comparison& comparison) {
                          y + kHigh - height, kBox - 2, height);
     }
     if (comparison.differing && static_cast<int>(*comparison.differing) == i)
-      svg += fmt::format("<rect class=\"mark\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", x - 1, y - 1, kBox, kHigh + 2);
+      svg += fmt::format("<rect class=\"mark\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", x - 1, y - 1, kBox,
+                         kHigh + 2);
     svg += "</g>\n";
   }
   return svg + "</svg>\n";
@@ -92,9 +93,10 @@ std::string map_of(const board::HeatMap& heat) {
   for (int64_t i = 0; i < heat.rows * heat.columns; ++i) {
     const double share = heat.share[static_cast<size_t>(i)], side = (kBox - 2) * std::sqrt(share);
     const int64_t x = i % heat.columns * kBox + 1, y = i / heat.columns * kBox + 1;
-    svg += fmt::format("<g><title>row {}, column {}: {:.1f} % differ</title><rect class=\"cell\" x=\"{}\" y=\"{}\" "
-                       "width=\"{}\" height=\"{}\"/>",
-                       i / heat.columns, i % heat.columns, 100 * share, x, y, kBox, kBox);
+    svg += fmt::format(
+        "<g><title>row {}, column {}: {:.1f} % differ</title><rect class=\"cell\" x=\"{}\" y=\"{}\" "
+        "width=\"{}\" height=\"{}\"/>",
+        i / heat.columns, i % heat.columns, 100 * share, x, y, kBox, kBox);
     if (share > 0)
       svg += fmt::format("<rect class=\"bad\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>",
                          static_cast<double>(x) + (kBox - side) / 2, static_cast<double>(y) + (kBox - side) / 2, side,
@@ -109,15 +111,15 @@ std::string channels_of(const board::HeatMap& heat) {
   if (heat.channels.size() < 2) return "";
   constexpr int kBox = 6, kHigh = 60;
   const auto count = static_cast<int>(heat.channels.size());
-  std::string svg = fmt::format(
-      "<svg role=\"img\" viewBox=\"0 0 {} {}\" width=\"{}\"><title>Share that differs by channel</title>\n",
-      count * kBox + 2, kHigh + 18, count * kBox + 2);
+  std::string svg =
+      fmt::format("<svg role=\"img\" viewBox=\"0 0 {} {}\" width=\"{}\"><title>Share that differs by channel</title>\n",
+                  count * kBox + 2, kHigh + 18, count * kBox + 2);
   for (int c = 0; c < count; ++c) {
     const double share = heat.channels[static_cast<size_t>(c)];
-    svg += fmt::format("<g><title>channel {}: {:.1f} % differ</title><rect class=\"cell\" x=\"{}\" y=\"1\" width=\"{}\" "
-                       "height=\"{}\"/><rect class=\"bad\" x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\"/></g>\n",
-                       c, 100 * share, c * kBox + 1, kBox, kHigh, c * kBox + 1, 1 + kHigh * (1 - share), kBox,
-                       kHigh * share);
+    svg += fmt::format(
+        "<g><title>channel {}: {:.1f} % differ</title><rect class=\"cell\" x=\"{}\" y=\"1\" width=\"{}\" "
+        "height=\"{}\"/><rect class=\"bad\" x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\"/></g>\n",
+        c, 100 * share, c * kBox + 1, kBox, kHigh, c * kBox + 1, 1 + kHigh * (1 - share), kBox, kHigh * share);
     if (c % 32 == 0) svg += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", c * kBox + 1, kHigh + 14, c);
   }
   return svg + "</svg>\n";

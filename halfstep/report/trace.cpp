@@ -88,7 +88,8 @@ std::string as_log(const api::ExecutionTrace& trace) {
     text += fmt::format("begin: op id:{} name:{} node:{} kernel:{} runs on {}, worker {}{}\n", i, one.op, one.name,
                         one.kernel.empty() ? "copy" : one.kernel, place, one.worker,
                         one.location.empty() ? "" : ", " + one.location);
-    text += fmt::format("before: Place({}) Op({}), inputs:{}, outputs:{}\n", place, one.op, list(one.in), list(one.out));
+    text +=
+        fmt::format("before: Place({}) Op({}), inputs:{}, outputs:{}\n", place, one.op, list(one.in), list(one.out));
     std::string ranges;
     for (const TracedValue& value : one.out) {
       if (const std::string range = range_text(value); !range.empty())

@@ -19,7 +19,7 @@ struct Trace {
   struct Timing {
     int64_t begin = 0;
     int64_t end = 0;
-    int worker = 0;                       ///< that completed it
+    int worker = 0;                        ///< that completed it
     std::vector<ValueRange> results = {};  ///< by output port, where they are asked for
   };
   bool ranges = false;          ///< also what instructions give, which is looked at after their end

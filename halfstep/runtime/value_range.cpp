@@ -38,9 +38,8 @@ ValueRange range_of(Device& device, const kernels::View& value) {
     if (!device.download(copy.data(), at, copy.size()).ok()) return {};
     at = copy.data();
   }
-  return with_number_type(value.dtype, [&]<class T>() {
-    return range_of_elements(reinterpret_cast<const T*>(at), value.size());
-  });
+  return with_number_type(value.dtype,
+                          [&]<class T>() { return range_of_elements(reinterpret_cast<const T*>(at), value.size()); });
 }
 
 }  // namespace halfstep::runtime

@@ -230,9 +230,9 @@ nb::tuple export_network(const Network& network, const Path& path, const std::st
 }
 
 /// layers, order, packing, offset, border, format, reals, parameters, with.
-using DumpWords = std::tuple<std::vector<std::string>, std::optional<std::string>, std::optional<std::string>,
-                             std::optional<bool>, std::optional<std::vector<int64_t>>, std::string, bool, bool,
-                             std::string>;
+using DumpWords =
+    std::tuple<std::vector<std::string>, std::optional<std::string>, std::optional<std::string>, std::optional<bool>,
+               std::optional<std::vector<int64_t>>, std::string, bool, bool, std::string>;
 
 api::DumpOptions dump_options(const DumpWords& words, const std::optional<std::string>& preprocess) {
   api::DumpOptions options;

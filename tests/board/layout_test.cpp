@@ -124,7 +124,8 @@ TEST(Layout, leaves_out_what_a_value_cannot_have) {
   how.offset = true;
   EXPECT_EQ(describe(layout_for(how, Dims{1, 3, 4, 4}, DType::u8, 4)),
             "NCHW, two codes in a byte, low nibble first, offset by 128, with a border [1, 1, 1, 1]");
-  EXPECT_EQ(describe(layout_for(how, Dims{1, 3, 4, 4}, DType::u8, 8)), "NCHW, offset by 128, with a border [1, 1, 1, 1]");
+  EXPECT_EQ(describe(layout_for(how, Dims{1, 3, 4, 4}, DType::u8, 8)),
+            "NCHW, offset by 128, with a border [1, 1, 1, 1]");
   EXPECT_EQ(describe(layout_for(how, Dims{1, 3}, DType::u8, 8)), "NHWC, offset by 128");
   EXPECT_EQ(describe(layout_for(how, Dims{1, 3}, DType::f32, 32)), "NHWC");
 }

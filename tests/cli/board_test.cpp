@@ -114,8 +114,9 @@ TEST_F(Board, only_the_layers_that_are_asked_for) {
 }
 
 TEST_F(Board, the_platform_names_the_layout) {
-  workspace->expect(0, {"quantize", "quick/float.safetensors", "--set", "dump={order: ndhwc32, border: {above: 1, below: 1, left: 1, right: 1}}",
-                        "--out", "chip.safetensors"});
+  workspace->expect(
+      0, {"quantize", "quick/float.safetensors", "--set",
+          "dump={order: ndhwc32, border: {above: 1, below: 1, left: 1, right: 1}}", "--out", "chip.safetensors"});
   workspace->expect(0, {"convert", "chip.safetensors", "--out", "chip_integer.safetensors"});
   const json manifest =
       workspace->expect(0, {"dump", "chip_integer.safetensors", "--out", "chip_dump", "--json"}).json();
@@ -123,10 +124,10 @@ TEST_F(Board, the_platform_names_the_layout) {
   EXPECT_EQ(conv["layout"]["order"], "ndhwc32");
   EXPECT_EQ(conv["layout"]["border"], json({1, 1, 1, 1}));
   EXPECT_EQ(conv["bytes"], 2 * 6 * 6 * 32);
-  const json own =
-      workspace->expect(0, {"dump", "chip_integer.safetensors", "--layout", "nhwc", "--border", "0,0,0,0", "--out",
-                            "own_dump", "--json"})
-          .json();
+  const json own = workspace
+                       ->expect(0, {"dump", "chip_integer.safetensors", "--layout", "nhwc", "--border", "0,0,0,0",
+                                    "--out", "own_dump", "--json"})
+                       .json();
   EXPECT_EQ(entry_of(own, "conv4")["bytes"], 64 * 4 * 4);
 }
 
@@ -188,7 +189,8 @@ TEST_F(Board, a_page_needs_nothing_else_and_escapes_names) {
   const std::string page = contents("board.html");
   for (const char* part : {"<svg", "prefers-color-scheme: dark", "first to differ: &#39;conv4&#39;", "</html>"})
     EXPECT_NE(page.find(part), std::string::npos) << part;
-  for (const char* part : {"<script", "http:", "https:", " src="}) EXPECT_EQ(page.find(part), std::string::npos) << part;
+  for (const char* part : {"<script", "http:", "https:", " src="})
+    EXPECT_EQ(page.find(part), std::string::npos) << part;
   EXPECT_NE(error_of({"compare", "ours", "board", "--html", "board.html"}).find("is there already"), std::string::npos);
 }
 
@@ -202,8 +204,9 @@ TEST_F(Board, all_that_is_wrong_with_a_folder_is_said_at_once) {
   }
   write("bad/manifest.json", manifest.dump());
   const std::string error = error_of({"compare", "ours", "bad"});
-  for (const char* part : {"no such file or directory", "is empty", "value 'conv3': u8[2, 64, 8, 8] as NCHW takes 8192 "
-                                                                    "bytes, the manifest says 5"})
+  for (const char* part : {"no such file or directory", "is empty",
+                           "value 'conv3': u8[2, 64, 8, 8] as NCHW takes 8192 "
+                           "bytes, the manifest says 5"})
     EXPECT_NE(error.find(part), std::string::npos) << part << "\n" << error;
 }
 
@@ -237,7 +240,8 @@ TEST_F(Board, sides_that_are_nothing_are_refused) {
 }
 
 TEST_F(Board, a_dump_takes_the_place_of_a_dump_alone) {
-  EXPECT_NE(error_of({"dump", "quick/integer.safetensors", "--out", "ours"}).find("is there already"), std::string::npos);
+  EXPECT_NE(error_of({"dump", "quick/integer.safetensors", "--out", "ours"}).find("is there already"),
+            std::string::npos);
   const auto before = test::listing(*workspace / "quick");
   EXPECT_NE(error_of({"dump", "quick/integer.safetensors", "--out", "quick", "--overwrite"}).find("no folder of dumps"),
             std::string::npos);
