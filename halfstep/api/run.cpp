@@ -46,7 +46,7 @@ ExecutionTrace trace_of(const runtime::Program& program, const runtime::Trace& t
   for (size_t i = 0; i < spec.instructions.size(); ++i) {
     const runtime::Instruction& from = spec.instructions[i];
     const runtime::Trace::Timing& timing = times.timings[i];
-    const auto& seen = ranges.timings[i].results;
+    const auto& seen = ranges.results[i];
     TracedInstruction to{from.name,
                          from.op,
                          from.kernel == nullptr ? "" : from.kernel->name,

@@ -10,7 +10,7 @@ namespace halfstep::runtime {
 struct ValueRange {
   double low = 1, high = 0;
   int64_t not_numbers = 0;  ///< how many are NaN
-  bool known = false;       ///< nobody looked, or its floats have 16 bits or fewer
+  bool known = false;       ///< not where nobody looked, or where floats have 16 bits or fewer
 };
 
 /// Filled by a run that is given one; a run without costs nothing for it.
@@ -19,11 +19,11 @@ struct Trace {
   struct Timing {
     int64_t begin = 0;
     int64_t end = 0;
-    int worker = 0;                        ///< that completed it
-    std::vector<ValueRange> results = {};  ///< by output port, where they are asked for
+    int worker = 0;  ///< that completed it
   };
   bool ranges = false;          ///< also what instructions give, which is looked at after their end
   std::vector<Timing> timings;  ///< by instruction
+  std::vector<std::vector<ValueRange>> results = {};  ///< by instruction and output port, where they are asked for
 };
 
 }  // namespace halfstep::runtime
