@@ -200,6 +200,11 @@ def block_wrong(codes, value, rng):
     return wrong
 
 
+def block_lost(codes, value, rng):
+    block = next((b for b in (32, 16, 8) if codes.ndim == 4 and codes.shape[1] > b), None)
+    return None if block is None else np.where(np.arange(codes.shape[1])[:, None, None] < block, codes, codes.dtype.type(0))
+
+
 def bits_right(codes, value, rng):
     return codes >> 1
 
@@ -301,7 +306,8 @@ OF_FILES = {
     "NHWC for NCHW": (as_nhwc, {"order"}), "height and width": (height_width, {"height_width"}), "blocks of 32": (blocks, {"order"}),
     "offset of 128": (offset, {"sign"}), "byte order": (byte_order, {"byte_order"}), "border in the file": (border, {"border"}),
     "a pixel off": (pixel_shift, {"pixel_shift"}), "a channel off": (channel_shift, {"channel_shift"}),
-    "wrong from a block on": (block_wrong, {"from_channel"}), "codes a bit right": (bits_right, {"bit_shift"}),
+    "wrong from a block on": (block_wrong, {"from_channel"}), "0 from a block on": (block_lost, {"from_channel"}),
+    "codes a bit right": (bits_right, {"bit_shift"}),
 }  # fmt: skip
 OF_LAYERS = {
     "no activation": (no_activation, {"activation"}), "no clamp": (no_clamp, {"clamp"}), "no zero point of x": (no_input_zero, {"zero_point"}),

@@ -1,6 +1,8 @@
 #include "halfstep/api/dump.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "halfstep/api/dataset.h"
@@ -57,7 +59,7 @@ class Planner {
     plan_.form = train::evaluation_form(network_);
     const Stage stage = stage_of(network_);
     if (stage == Stage::prepared) {
-      plan_steps();
+      plan_prepared();
     } else {
       plan_.road = stage == Stage::integer ? "integer program" : "float network";
       if (stage == Stage::integer) plan_.graph = print(plan_.form.graph);
@@ -120,49 +122,77 @@ class Planner {
     }
   }
 
-  /// Of a prepared network the codes of its steps, as the training road computes them.
-  void plan_steps() {
+  /// Of a prepared network the codes that the training road computes, and the parameters that it derives, in the order
+  /// and under the names of the integer program that it becomes. One that becomes none has its steps' codes alone.
+  void plan_prepared() {
     plan_.road = "training road";
-    const auto steps = passes::quantized_steps(network_);
+    steps_ = passes::quantized_steps(network_);
     std::vector<Op> layers;
-    for (const auto& step : steps) layers.push_back(step.main ? step.main : Op(step.quantizer));
+    for (const auto& step : steps_) layers.push_back(step.main ? step.main : Op(step.quantizer));
     require_layers(layers);
-    plan_program();
     add_arguments();
-    for (size_t i = 0; i < steps.size(); ++i) {
-      if (wants(layers[i]) && plan_.form.graph.value(steps[i].name())) add_step(steps[i]);
+    if (const auto integer = program()) {
+      plan_.graph = print(integer->graph);
+      const CodeFormats formats = code_formats(*integer);
+      for (const Op op : integer->graph.ops()) {
+        if (wants(op)) add_computed(op, *integer, formats);
+      }
+      return;
     }
-    for (const Op op : plan_.form.graph.ops()) {
-      if (op.is<ops::Dequantize>() && options_.layers.empty()) add({op.name(), op.name(), op.info().name}, op.name());
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      if (wants(layers[i]) && plan_.form.graph.value(steps_[i].name())) add_step(steps_[i]);
     }
   }
 
-  /// The integer program says how a layer is computed again; a network that has none does without.
-  void plan_program() {
+  std::optional<Model> program() const {
     try {
-      plan_.graph = print(quant::convert(network_, {.float_islands = true}).model.graph);
+      return quant::convert(network_, {.float_islands = true}).model;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::internal) throw;
+      return std::nullopt;
     }
+  }
+
+  /// What the training road gives where the program has this operator.
+  void add_computed(Op op, const Model& integer, const CodeFormats& formats) {
+    const auto operands = op.operands();
+    for (size_t i = 0; options_.parameters && i < operands.size(); ++i) {
+      const Value stored = operands[i];
+      if (!stored || !stored.is_tensor()) continue;
+      const std::string& port = op.info().inputs[static_cast<size_t>(op.port_of(static_cast<int>(i)))].name;
+      const Value computed = computed_parameter(op.name(), port, stored);
+      add({stored.name(), op.name(), op.info().name, port}, computed ? computed.name() : "",
+          computed ? Tensor() : integer.tensors.at(stored.name()));
+    }
+    if (!plan_.form.graph.value(op.name())) return;
+    Entry entry{op.name(), op.name(), op.info().name};
+    if (const auto format = formats.find(op.name()); format != formats.end()) {
+      const ValueCodes& codes = format->second;
+      entry.codes = Codes{codes.scale, codes.zero_point, codes.code_min, codes.code_max};
+    }
+    add(entry, op.name());
+  }
+
+  /// The value that the training road derives for the port of a layer with weights; null for any other.
+  Value computed_parameter(const std::string& layer, const std::string& port, Value stored) const {
+    const Op derived = plan_.form.graph.op(layer + ".parameters");
+    const auto step = std::ranges::find_if(steps_, [&](const auto& one) { return one.name() == layer; });
+    if (!derived || step == steps_.end() || !step->weight) return {};
+    const ops::RequantizationParameters computed(derived.node());
+    const std::map<std::string, Value> by_port = {
+        {"w", plan_.form.graph.value(step->weight.name())},
+        {"b", stored.dtype() == DType::f32 ? computed.bias() : computed.b_codes()},
+        {"multiplier", computed.multiplier()},
+        {"shift", computed.shift()},
+        {"negative_multiplier", computed.negative_multiplier()},
+        {"negative_shift", computed.negative_shift()},
+        {"w_scale", computed.weight_scale()}};
+    const auto found = by_port.find(port);
+    return found == by_port.end() || !found->second || found->second.is_tensor() ? Value() : found->second;
   }
 
   void add_step(const passes::QuantizedStep& step) {
-    const std::string op = step.main ? step.main.info().name : step.quantizer.info().name;
-    if (options_.parameters && step.weight) {
-      add({step.name() + ".w", step.name(), op, "w"}, step.weight.name());
-      const ops::RequantizationParameters computed(plan_.form.graph.op(step.name() + ".parameters").node());
-      const auto stored = [&](const char* port, Value value) {
-        if (value) add({step.name() + "." + port, step.name(), op, port}, value.name());
-      };
-      const bool real_bias = step.quantizer.requantize() != "fixed_point" && !computed.b_codes();
-      stored("b", real_bias ? computed.bias() : computed.b_codes());
-      stored("multiplier", computed.multiplier());
-      stored("shift", computed.shift());
-      stored("negative_multiplier", computed.negative_multiplier());
-      stored("negative_shift", computed.negative_shift());
-      stored("w_scale", computed.weight_scale());
-    }
-    Entry entry{step.name(), step.name(), op};
+    Entry entry{step.name(), step.name(), step.main ? step.main.info().name : step.quantizer.info().name};
     if (step.kind != passes::StepKind::real) {
       const ops::FakeQuantize quantizer(passes::unmoved(step.result()).producer().node());
       entry.codes = Codes{quant::effective_scale(network_, quantizer),
@@ -176,6 +206,7 @@ class Planner {
   const DumpOptions& options_;
   quant::LayerNames names_;
   Plan plan_;
+  std::vector<passes::QuantizedStep> steps_;  ///< of a prepared network
   std::set<std::string> seen_;
 };
 

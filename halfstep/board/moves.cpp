@@ -222,6 +222,32 @@ void one_value(const Evidence& e, Verdicts& verdicts) {
                    mapped(e, [&](double) { return first; }));
 }
 
+/// Whole blocks of channels: never written from one on, written twice, or in another order.
+void blocks_of_channels(const Evidence& e, Verdicts& verdicts) {
+  const int64_t pixels = e.dims.h * e.dims.w;
+  int64_t first = e.dims.c;
+  for (size_t i = 0; i < e.size(); ++i) {
+    if (!same_number(e.expected[i], e.found[i])) first = std::min(first, static_cast<int64_t>(i) / pixels % e.dims.c);
+  }
+  for (const int64_t block : {32, 16, 8, 64, 4}) {
+    if (e.dims.c <= block) continue;
+    for (int64_t by = block; by < e.dims.c && e.dims.c % block == 0; by += block)
+      verdicts.predict(fmt::format("blocks of {} channels are in another order", block),
+                       placed(e, [&](int64_t& c, int64_t&, int64_t&) { c = wrapped(c - by, e.dims.c); }));
+    if (first == 0 || first % block != 0) continue;
+    verdicts.predict(fmt::format("channels from {} on are those from 0 on once more", first),
+                     placed(e, [&](int64_t& c, int64_t&, int64_t&) { c = c < first ? c : (c - first) % first; }));
+    for (const double value : {0.0, e.zero_point()}) {
+      Numbers result = e.expected;
+      for (size_t i = 0; i < e.size(); ++i) {
+        if (static_cast<int64_t>(i) / pixels % e.dims.c >= first) result[i] = value;
+      }
+      verdicts.predict(fmt::format("nothing but {} from channel {} on", value, first), result);
+    }
+    return;
+  }
+}
+
 /// The same codes for another sample.
 void samples(const Evidence& e, Verdicts& verdicts) {
   const ImageDims& d = e.dims;
@@ -246,10 +272,12 @@ void left_out(const Evidence& e, Verdicts& verdicts) {
 
 const std::vector<Hypothesis>& moves() {
   static const std::vector<Hypothesis> kAll = {
-      {"one_value", of_found<one_value>}, {"left_out", of_found<left_out>},      {"bgr", of_found<reversed>},
-      {"pixel_shift", of_found<pixels>},  {"channel_shift", of_found<channels>}, {"mirrored", of_found<mirrored>},
-      {"zero_point", of_found<constant>}, {"bit_shift", of_found<bits>},         {"few_bits", of_found<few_bits>},
-      {"samples", of_found<samples>},     {"element_shift", of_found<elements>}};
+      {"one_value", of_found<one_value>},    {"left_out", of_found<left_out>},
+      {"bgr", of_found<reversed>},           {"pixel_shift", of_found<pixels>},
+      {"channel_shift", of_found<channels>}, {"mirrored", of_found<mirrored>},
+      {"zero_point", of_found<constant>},    {"from_channel", of_found<blocks_of_channels>},
+      {"bit_shift", of_found<bits>},         {"few_bits", of_found<few_bits>},
+      {"samples", of_found<samples>},        {"element_shift", of_found<elements>}};
   return kAll;
 }
 

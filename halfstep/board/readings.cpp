@@ -87,12 +87,16 @@ std::vector<Border> lines_of(const Evidence& evidence) {
   return all;
 }
 
-std::vector<int64_t> channels_of(int64_t channels) {
+/// How many channels a pixel may have, those of filling included; in NHWC the size of the file says it.
+std::vector<int64_t> channels_of(const Evidence& e) {
   std::set<int64_t> more;
-  for (const int64_t multiple : {2, 4, 8, 16, 32}) more.insert((channels + multiple - 1) / multiple * multiple);
-  std::vector<int64_t> all = {channels};
+  for (const int64_t multiple : {2, 4, 8, 16, 32}) more.insert((e.dims.c + multiple - 1) / multiple * multiple);
+  const int64_t pixels = e.dims.n * e.dims.h * e.dims.w * static_cast<int64_t>(size_of(e.type));
+  if (const auto bytes = static_cast<int64_t>(e.cells.size()); pixels > 0 && bytes % pixels == 0)
+    more.insert(bytes / pixels);
+  std::vector<int64_t> all = {e.dims.c};
   for (const int64_t one : more) {
-    if (one != channels) all.push_back(one);
+    if (one > e.dims.c) all.push_back(one);
   }
   return all;
 }
@@ -178,7 +182,7 @@ class Enumeration {
       borders.insert(borders.end(), lines.begin(), lines.end());
     }
     for (const Border& border : borders) {
-      for (const int64_t channels : free_.border ? channels_of(said_.channels) : std::vector{said_.channels}) {
+      for (const int64_t channels : free_.border ? channels_of(evidence_) : std::vector{said_.channels}) {
         for (const bool turned : {false, true}) {
           if (turned && (!free_.turned || evidence_.dims.h * evidence_.dims.w == 1)) continue;
           reading.layout.border = border;
