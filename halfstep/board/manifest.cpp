@@ -84,7 +84,8 @@ class Reader {
     try {
       return found.get<T>();
     } catch (const nlohmann::json::exception&) {
-      wrong_.push_back(fmt::format("{}{}: found {}, expected {}", where_, key, found.dump(), expected));
+      const std::string text = found.dump(-1, ' ', false, Json::error_handler_t::replace);
+      wrong_.push_back(fmt::format("{}{}: found {}, expected {}", where_, key, text, expected));
       return otherwise;
     }
   }
@@ -192,7 +193,11 @@ Manifest parse_manifest(const std::string& text, const std::string& where) {
   manifest.road = reader.get<std::string>("road", "", "a text");
   manifest.samples = reader.get<int64_t>("samples", 0, "a whole number");
   manifest.graph = reader.get<std::string>("graph", "", "a text");
-  const Json values = reader.get<Json>("values", Json::array(), "a list");
+  Json values = reader.get<Json>("values", Json::array(), "a list");
+  if (!values.is_array()) {
+    wrong.push_back("values: expected a list");
+    values = Json::array();
+  }
   std::set<std::string> names, files;
   for (size_t i = 0; i < values.size(); ++i) {
     const std::string at = fmt::format("values[{}].", i);
