@@ -301,6 +301,30 @@ def bgr(layer, rng):
     return layer.code(layer.scaled(layer.bias(layer.sums(x=layer.x[:, ::-1])))) if layer.x.ndim == 4 and layer.x.shape[1] == 3 else None
 
 
+# Faults of sums of two values of codes, by multipliers.
+
+
+def summed(dump, name, truncated=False, **other):
+    _, ports, attributes = dump.ops[name]
+    get = {**attributes, **other}.get
+    if not get("a_multiplier"):
+        return None
+    total = sum((dump.array(ports[port]).astype(np.int64) - get(f"{port}_zero_point", 0)) * get(f"{port}_multiplier") for port in "ab")
+    steps = total >> get("shift")
+    if not truncated:
+        steps += total >> (get("shift") - 1) & 1
+    return np.clip(steps + get("y_zero_point", 0), get("code_min", 0), get("code_max", 255))
+
+
+def no_operand_zero(dump, name):
+    zeros = {f"{port}_zero_point": 0 for port in "ab" if dump.ops[name][2].get(f"{port}_zero_point")}
+    return summed(dump, name, **dict(list(zeros.items())[:1])) if zeros else None
+
+
+def one_operand_scale(dump, name):
+    return summed(dump, name, b_multiplier=dump.ops[name][2].get("a_multiplier"))
+
+
 # fault: (how, names of hypotheses that say it)
 OF_FILES = {
     "NHWC for NCHW": (as_nhwc, {"order"}), "height and width": (height_width, {"height_width"}), "blocks of 32": (blocks, {"order"}),
@@ -317,6 +341,11 @@ OF_LAYERS = {
     "no scale of a channel": (channel_scale, {"channel_scale"}), "shift one off": (wrong_shift, {"bit_shift"}),
     "saturated sums": (saturated, {"accumulator"}), "ties": (ties, {"ties"}), "padding on another side": (padding_side, {"padding"}),
     "padding of another code": (padding_code, {"padding"}), "BGR": (bgr, {"bgr"}),
+}  # fmt: skip
+OF_SUMS = {
+    "sum truncated": (lambda dump, name: summed(dump, name, truncated=True), {"rounding"}),
+    "sum: no zero point": (no_operand_zero, {"zero_point"}), "sum: one scale for both": (one_operand_scale, {"operand_scale"}),
+    "sum: a bit too far": (lambda dump, name: summed(dump, name, shift=dump.ops[name][2].get("shift", 1) + 1), {"bit_shift"}),
 }  # fmt: skip
 SPECIAL = {"nibbles swapped": {"nibbles"}, "BGR of the input": {"bgr"}, "other preprocessing": {"preprocessing"}}
 
@@ -359,7 +388,7 @@ class Bench:
         widths = ["--weights", weights, "--features", features]
         self.run("quantize", source, *samples, "--platform", platform, *widths, "--pad-channels", "--out", folder / "prepared.safetensors")
         self.run("convert", folder / "prepared.safetensors", "--float-islands", "--out", folder / "integer.safetensors")
-        self.run("dump", folder / "integer.safetensors", *samples, "--samples", 2, "--layout", "nchw", "--out", folder / "dump")
+        self.run("dump", folder / "integer.safetensors", *samples, "--samples", 2, "--layout", "nchw", "--packing", "none", "--out", folder / "dump")
         if features <= 4:
             self.run("dump", folder / "integer.safetensors", *samples, "--samples", 2, "--layout", "nhwc", "--packing", "low_first", "--out", folder / "packed")
         return folder
@@ -423,6 +452,10 @@ class Bench:
             if self.wants(fault):
                 rng = np.random.default_rng(2)
                 self.places(layers, lambda n, m=make, r=rng: m(Layer(dump, n), r), dump, fault, expected)
+        sums = [n for n in features if dump.ops.get(n, ("",))[0] == "integer_add"]
+        for fault, (make, expected) in OF_SUMS.items():
+            if self.wants(fault):
+                self.places(sums, lambda n, m=make: m(dump, n), dump, fault, expected)
         self.special(folder, dump)
 
     def special(self, folder, dump):

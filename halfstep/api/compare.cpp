@@ -49,7 +49,7 @@ board::Side side_at(const fs::path& path, const Dataset* data, const CompareOpti
 
 /// Both sides; where either cannot be had, throws what is wrong with both.
 template <class First, class Second>
-board::Comparison compare_sides(First first, Second second, const Settings& settings) {
+board::Comparison compare_sides(First first, Second second, const CompareOptions& options, const Settings& settings) {
   std::optional<board::Side> a, b;
   std::vector<std::string> wrong;
   ErrorKind kind = ErrorKind::bad_input;
@@ -66,7 +66,7 @@ board::Comparison compare_sides(First first, Second second, const Settings& sett
   read(b, second);
   if (!wrong.empty()) throw Error(kind, fmt::format("{}", fmt::join(wrong, "\n")));
   ThreadPool pool(settings.threads);
-  return board::compare(std::move(*a), std::move(*b), pool, settings.progress);
+  return board::compare(std::move(*a), std::move(*b), pool, options.tolerance, settings.progress);
 }
 
 }  // namespace
@@ -79,14 +79,14 @@ bool is_network(const fs::path& path) {
 board::Comparison compare(const fs::path& first, const fs::path& second, const Dataset* data,
                           const CompareOptions& options, const Settings& settings) {
   return compare_sides([&] { return side_at(first, data, options, settings); },
-                       [&] { return side_at(second, data, options, settings); }, settings);
+                       [&] { return side_at(second, data, options, settings); }, options, settings);
 }
 
 board::Comparison compare(const Model& first, const fs::path& second, const Dataset& data,
                           const CompareOptions& options, const Settings& settings) {
   return compare_sides(
       [&] { return network_side(first, "network '" + first.graph.name() + "'", &data, options, settings); },
-      [&] { return side_at(second, &data, options, settings); }, settings);
+      [&] { return side_at(second, &data, options, settings); }, options, settings);
 }
 
 }  // namespace halfstep::api

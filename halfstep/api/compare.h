@@ -15,6 +15,7 @@ namespace halfstep::api {
 struct CompareOptions {
   std::string like = {};  ///< of a bare file: the value of the other side that it is
   DumpOptions dump = {};  ///< of a Model: which values, on which samples
+  board::RealTolerance tolerance = {};
 };
 
 /// Throws with all that is missing, cut, empty or unknown; `data` is for Models among the two.

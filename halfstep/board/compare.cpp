@@ -91,13 +91,15 @@ Place place_of(const Entry& entry, const ImageDims& dims, int64_t sample, int64_
 /// What a walk over the elements adds up.
 struct Totals {
   ValueComparison& value;
+  const RealTolerance& tolerance;
   double noise = 0;
   std::vector<int64_t> samples = {};  ///< the first that differ
 
   void add(const Pair& pair, int64_t sample, const Numbers& a, const Numbers& b) {
     const int64_t each = pair.dims.sample();
+    const bool reals = is_float(pair.first.type.dtype) && is_float(pair.second.type.dtype);
     for (size_t i = 0; i < a.size(); ++i) {
-      if (same_number(a[i], b[i])) continue;
+      if (same_number(a[i], b[i]) || (reals && tolerance.holds(a[i], b[i]))) continue;
       ++value.differing;
       const double by = std::abs(a[i] - b[i]);
       value.largest = std::max(value.largest, by);
@@ -122,8 +124,8 @@ double signal_of(const Pair& pair, int64_t samples, int64_t step) {
   return signal;
 }
 
-std::vector<int64_t> compare_pair(const Pair& pair, ValueComparison& value) {
-  Totals totals{value};
+std::vector<int64_t> compare_pair(const Pair& pair, ValueComparison& value, const RealTolerance& tolerance) {
+  Totals totals{value, tolerance};
   const int64_t each = std::max<int64_t>(1, pair.dims.sample()),
                 samples = pair.samples_of(pair.first_cells, pair.first_bytes),
                 step = std::max<int64_t>(1, kPart / each);
@@ -189,14 +191,16 @@ Evidence evidence_of(const Pair& pair, const std::vector<int64_t>& differing) {
 
 class Walk {
  public:
-  Walk(Side first, Side second, ThreadPool& pool, const ProgressCallback& progress)
-      : first_(std::move(first)), second_(std::move(second)), pool_(pool), progress_(progress) {}
+  Walk(Side first, Side second, ThreadPool& pool, const RealTolerance& tolerance, const ProgressCallback& progress)
+      : first_(std::move(first)), second_(std::move(second)), pool_(pool), tolerance_(tolerance), progress_(progress) {}
 
   Comparison run() {
     result_.first = first_.name;
     result_.second = second_.name;
     interpret_both();
-    result_.network = first_.manifest.network;
+    result_.network = first_.manifest.network.empty() ? second_.manifest.network : first_.manifest.network;
+    read_codes(first_, second_);
+    read_codes(second_, first_);
     const auto pairs = match(first_, second_);
     std::vector<bool> taken(second_.manifest.entries.size());
     double done = 0;
@@ -257,7 +261,7 @@ class Walk {
       if (pair.second.name != entry.name) value.second_name = pair.second.name;
       std::vector<int64_t> samples;
       if (pair.fits()) {
-        samples = compare_pair(pair, value);
+        samples = compare_pair(pair, value, tolerance_);
       } else {
         value.state = State::other_size;
         value.elements = value.differing = count_elements(entry.type.dims);
@@ -326,6 +330,7 @@ class Walk {
 
   Side first_, second_;
   ThreadPool& pool_;
+  const RealTolerance& tolerance_;
   const ProgressCallback& progress_;
   Comparison result_;
   std::pair<size_t, size_t> at_;
@@ -340,8 +345,9 @@ bool Comparison::equal() const {
   return std::ranges::all_of(values, [](const ValueComparison& value) { return value.state == State::equal; });
 }
 
-Comparison compare(Side first, Side second, ThreadPool& pool, const ProgressCallback& progress) {
-  return Walk(std::move(first), std::move(second), pool, progress).run();
+Comparison compare(Side first, Side second, ThreadPool& pool, const RealTolerance& tolerance,
+                   const ProgressCallback& progress) {
+  return Walk(std::move(first), std::move(second), pool, tolerance, progress).run();
 }
 
 }  // namespace halfstep::board

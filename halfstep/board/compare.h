@@ -1,7 +1,7 @@
 // Two sides value by value: which differs first, where, how much, and what is most likely wrong.
 #pragma once
 
-#include <array>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -60,8 +60,17 @@ struct Comparison {
   bool equal() const;
 };
 
+/// How far reals may be from those of the first side; codes are equal or not.
+struct RealTolerance {
+  double relative = 0, absolute = 0;
+  bool holds(double first, double second) const {
+    return std::abs(first - second) <= absolute + relative * std::abs(first);
+  }
+};
+
 /// Walks through the values of `first`, or of `second` where only that one knows the network, in the order of
 /// execution. Throws where the two have nothing in common.
-Comparison compare(Side first, Side second, ThreadPool& pool, const ProgressCallback& progress = {});
+Comparison compare(Side first, Side second, ThreadPool& pool, const RealTolerance& tolerance = {},
+                   const ProgressCallback& progress = {});
 
 }  // namespace halfstep::board

@@ -98,6 +98,7 @@ std::vector<Guess> Verdicts::best(size_t most) const {
 
 std::vector<Guess> diagnose(const Evidence& evidence) {
   Verdicts verdicts(evidence);
+  if (verdicts.differing() == 0) return {};
   for (const auto* table : {&readings(), &inputs(), &moves(), &reruns(), &places()}) {
     for (const Hypothesis& hypothesis : *table) {
       verdicts.begin(hypothesis);

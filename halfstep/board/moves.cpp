@@ -234,17 +234,17 @@ void blocks_of_channels(const Evidence& e, Verdicts& verdicts) {
     for (int64_t by = block; by < e.dims.c && e.dims.c % block == 0; by += block)
       verdicts.predict(fmt::format("blocks of {} channels are in another order", block),
                        placed(e, [&](int64_t& c, int64_t&, int64_t&) { c = wrapped(c - by, e.dims.c); }));
-    if (first == 0 || first % block != 0) continue;
-    verdicts.predict(fmt::format("channels from {} on are those from 0 on once more", first),
-                     placed(e, [&](int64_t& c, int64_t&, int64_t&) { c = c < first ? c : (c - first) % first; }));
+    const int64_t from = first / block * block;  // a channel of zeros may be right by chance
+    if (from == 0) continue;
+    verdicts.predict(fmt::format("channels from {} on are those from 0 on once more", from),
+                     placed(e, [&](int64_t& c, int64_t&, int64_t&) { c = c < from ? c : (c - from) % from; }));
     for (const double value : {0.0, e.zero_point()}) {
       Numbers result = e.expected;
       for (size_t i = 0; i < e.size(); ++i) {
-        if (static_cast<int64_t>(i) / pixels % e.dims.c >= first) result[i] = value;
+        if (static_cast<int64_t>(i) / pixels % e.dims.c >= from) result[i] = value;
       }
-      verdicts.predict(fmt::format("nothing but {} from channel {} on", value, first), result);
+      verdicts.predict(fmt::format("nothing but {} from channel {} on", value, from), result);
     }
-    return;
   }
 }
 

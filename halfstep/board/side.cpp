@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "halfstep/base/nearest.h"
 #include "halfstep/board/value_file.h"
@@ -84,6 +85,20 @@ const Entry* called(const Manifest& manifest, const std::string& name) {
   const auto found =
       std::ranges::find_if(manifest.entries, [&](const Entry& entry) { return value_name(entry.file) == name; });
   return found == manifest.entries.end() ? nullptr : &*found;
+}
+
+/// The codes that these reals stand for; nothing where one of them is between two codes.
+std::optional<Tensor> codes_of(const Tensor& reals, const Codes& format) {
+  constexpr double kNear = 1e-3;
+  Tensor codes(DType::i32, reals.dims());
+  const auto to = codes.data<int32_t>();
+  size_t i = 0;
+  for (const float real : reals.data<float>()) {
+    const double steps = static_cast<double>(real) / static_cast<double>(*format.scale), whole = std::nearbyint(steps);
+    if (!(std::abs(steps - whole) <= kNear) || std::abs(whole) > 1e6) return std::nullopt;
+    to[i++] = static_cast<int32_t>(whole) + static_cast<int32_t>(format.zero_point);
+  }
+  return codes;
 }
 
 }  // namespace
@@ -174,6 +189,18 @@ void interpret(Side& side, const Side& other) {
   }
   if (static_cast<std::ptrdiff_t>(unknown.size()) == bare && bare > 0) fail("{}", fmt::join(unknown, "\n"));
   side.notes.insert(side.notes.end(), unknown.begin(), unknown.end());
+}
+
+void read_codes(Side& side, const Side& other) {
+  for (size_t i = 0; i < side.contents.size(); ++i) {
+    Entry& entry = side.manifest.entries[i];
+    const Entry* like = other.manifest.find(entry.name);
+    if (entry.type.dtype != DType::f32 || like == nullptr || !like->codes || !like->codes->scale) continue;
+    if (const auto codes = codes_of(side.contents[i], *like->codes)) {
+      side.contents[i] = *codes;
+      entry.type = codes->type();
+    }
+  }
 }
 
 }  // namespace halfstep::board

@@ -51,4 +51,8 @@ Side read_file(const std::filesystem::path& file, const std::string& like);
 /// fit and nothing explains it.
 void interpret(Side& side, const Side& other);
 
+/// Arrays of reals that are exactly codes of `other` become these: what another framework computes between dequantize
+/// and quantize.
+void read_codes(Side& side, const Side& other);
+
 }  // namespace halfstep::board

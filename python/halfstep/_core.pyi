@@ -113,8 +113,8 @@ def dump(
     overwrite: bool, preprocess: str | None, progress: _Progress | None,
 ) -> tuple[str, str]: ...
 def compare(
-    network: Network | None, first: str, second: str, data: Dataset | None, like: str, preprocess: str | None,
-    progress: _Progress | None,
+    network: Network | None, first: str, second: str, data: Dataset | None, like: str, tolerance: tuple[float, float],
+    preprocess: str | None, progress: _Progress | None,
 ) -> tuple[bool, str, str, str]: ...
 def evaluate(
     network: Network, data: Dataset, preprocess: str | None, top: int

@@ -339,23 +339,27 @@ def compare(
     data: Data = None,
     *,
     like: str = "",
+    rtol: float = 0.0,
+    atol: float = 0.0,
     preprocess: Preprocess | None = None,
     progress: Progress = None,
 ) -> Comparison:
     """Says which value differs first between two sides, where, and what is most likely wrong.
 
     first: a network, or a path as second: a folder of dumps, one of bare files called as values are, a bare file (`like`
-    names the value that it is), or arrays of another framework (npz, safetensors). data: samples for a network.
+    names the value that it is), or arrays of another framework (npz, safetensors). data: samples for a network. rtol, atol:
+    how far reals may be off; codes are equal or not.
     """
+    tolerance = (rtol, atol)
     if isinstance(first, Model):
         samples = dataset(data, first)
         return Comparison(
-            *_core.compare(first.core, "", os.fspath(second), samples, like, _preprocess_text(preprocess), callback(progress))
+            *_core.compare(first.core, "", os.fspath(second), samples, like, tolerance, _preprocess_text(preprocess), callback(progress))
         )
     samples = None if data is None else dataset(data)
     return Comparison(
         *_core.compare(
-            None, os.fspath(first), os.fspath(second), samples, like, _preprocess_text(preprocess), callback(progress)
+            None, os.fspath(first), os.fspath(second), samples, like, tolerance, _preprocess_text(preprocess), callback(progress)
         )
     )
 

@@ -251,9 +251,10 @@ Report dump(const Network& network, const api::Dataset& data, const Path& out, c
 
 /// Whether the two are equal, and the report as text, JSON and a page.
 nb::tuple compare(const Network* network, const Path& first, const Path& second, const api::Dataset* data,
-                  const std::string& like, const std::optional<std::string>& preprocess, nb::object progress) {
+                  const std::string& like, std::pair<double, double> tolerance,
+                  const std::optional<std::string>& preprocess, nb::object progress) {
   const auto comparison = work({std::move(progress)}, [&](const api::Settings& settings) {
-    api::CompareOptions options{.like = like};
+    api::CompareOptions options{.like = like, .tolerance = {tolerance.first, tolerance.second}};
     options.dump.preprocess = preprocess_of(preprocess);
     return network == nullptr ? api::compare(first, second, data, options, settings)
                               : api::compare(*network->model(), second, *data, options, settings);
@@ -295,7 +296,7 @@ void define_verbs(nb::module_& module) {
   module.def("dump", &dump, arg("network"), arg("data"), arg("out"), arg("words"), arg("overwrite"),
              arg("preprocess").none(), arg("progress").none());
   module.def("compare", &compare, arg("network").none(), arg("first"), arg("second"), arg("data").none(), arg("like"),
-             arg("preprocess").none(), arg("progress").none());
+             arg("tolerance"), arg("preprocess").none(), arg("progress").none());
   module.def("evaluate", &evaluate, arg("network"), arg("data"), arg("preprocess").none(), arg("top"));
   module.def("export", &export_network);
   module.def("export_deploy", &export_deploy, arg("network"), arg("folder"), arg("overwrite"));

@@ -131,6 +131,30 @@ TEST(Compare, matches_what_is_called_otherwise_by_content) {
   EXPECT_EQ(result.values[2].state, State::extra);
 }
 
+TEST(Compare, reals_that_are_codes_are_read_as_codes) {
+  const Tensor codes = random_codes({1, 4, 3, 3}, 9);
+  Tensor reals(DType::f32, codes.dims());
+  for (int64_t i = 0; i < codes.size(); ++i) set_element(reals, i, (element(codes, i) - 7) * 0.5);
+  EXPECT_TRUE(compared(side({{"v", codes}}), side({{"v", reals}})).equal());
+  set_element(reals, 3, element(reals, 3) + 0.1);  // between two codes
+  EXPECT_FALSE(compared(side({{"v", codes}}), side({{"v", reals}})).equal());
+}
+
+TEST(Compare, a_tolerance_is_for_reals_alone) {
+  Tensor first(DType::f32, {1, 2, 2, 2});
+  for (float& real : first.data<float>()) real = 2.0F;
+  Tensor second = first.clone();
+  second.data<float>()[5] = 2.01F;
+  ThreadPool pool(1);
+  EXPECT_FALSE(compare(side({{"v", first}}), side({{"v", second}}), pool, {0.001, 0}).equal());
+  EXPECT_TRUE(compare(side({{"v", first}}), side({{"v", second}}), pool, {0.006, 0}).equal());
+  EXPECT_TRUE(compare(side({{"v", first}}), side({{"v", second}}), pool, {0, 0.011}).equal());
+  const Tensor codes = random_codes({1, 2, 2, 2}, 10);
+  Tensor other = codes.clone();
+  other.data<uint8_t>()[0] ^= 1;
+  EXPECT_FALSE(compare(side({{"v", codes}}), side({{"v", other}}), pool, {1, 100}).equal());
+}
+
 TEST(Compare, sides_without_a_value_in_common_are_an_error) {
   const std::string error = test::error_of([] {
     compared(side({{"a", random_codes({1, 2, 3, 3}, 7)}}, "A"), side({{"b", random_codes({1, 5, 3, 3}, 8)}}, "B"));
