@@ -26,6 +26,12 @@ bool has_amx() {
   return syscall(SYS_arch_prctl, kArchReqXcompPerm, kTileData) == 0;
 }
 
+/// CPUID leaf 1DH, palette 1: eight tiles of sixteen rows of 64 bytes.
+bool describes_tiles() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(0x1D, 1, &a, &b, &c, &d) != 0 && (b & 0xFFFFU) == 64 && b >> 16 == 8 && (c & 0xFFFFU) == 16;
+}
+
 /// Conversions between f16 and f32: CPUID leaf 1, ECX bit 29.
 bool has_f16c() {
   constexpr unsigned kF16c = 1U << 29;
@@ -44,6 +50,7 @@ CpuLevel detect() {
   return has_amx() ? CpuLevel::amx : CpuLevel::vnni;
 }
 #else
+bool describes_tiles() { return false; }
 CpuLevel detect() { return CpuLevel::scalar; }
 #endif
 
@@ -71,6 +78,11 @@ std::optional<CpuLevel> parse_cpu_level(std::string_view text) {
 CpuLevel detected_cpu_level() {
   static const CpuLevel kLevel = detect();
   return kLevel;
+}
+
+bool cpu_describes_tiles() {
+  static const bool kDescribes = describes_tiles();
+  return kDescribes;
 }
 
 CpuLevel cpu_level() {

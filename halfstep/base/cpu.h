@@ -15,6 +15,9 @@ std::optional<CpuLevel> parse_cpu_level(std::string_view text);
 
 /// The highest level that this machine has.
 CpuLevel detected_cpu_level();
+/// Whether CPUID says how large the tiles of AMX are. Hypervisors that hide this leave the instructions usable, but not
+/// by libraries that make their configuration of it.
+bool cpu_describes_tiles();
 
 /// The detected level, or the one that HALFSTEP_CPU names; throws when that is unknown (bad_input) or absent here
 /// (unsupported).

@@ -39,7 +39,9 @@ dnnl::cpu_isa isa_of(CpuLevel level) {
     case CpuLevel::avx2: return dnnl::cpu_isa::avx2;
     case CpuLevel::avx512: return dnnl::cpu_isa::avx512_core;
     case CpuLevel::vnni: return dnnl::cpu_isa::avx512_core_vnni;
-    case CpuLevel::amx: return dnnl::cpu_isa::avx512_core_amx;
+    // It configures tiles by what CPUID says of them, and faults where that is nothing.
+    case CpuLevel::amx:
+      return cpu_describes_tiles() ? dnnl::cpu_isa::avx512_core_amx : dnnl::cpu_isa::avx512_core_vnni;
   }
   return dnnl::cpu_isa::sse41;
 }
