@@ -59,6 +59,9 @@ void add_reading(CLI::App& command, DataArguments& data, const std::string& flag
 /// The same and how they are preprocessed.
 void add_data(CLI::App& command, DataArguments& data, const std::string& flags = "--data");
 
+/// The same for values that are dumped: one sample, unless more are asked for.
+void add_dumped_samples(CLI::App& command, DataArguments& data, const std::string& flags = "--data");
+
 /// A file that a command writes.
 struct OutFile {
   std::filesystem::path path;  ///< "": none
@@ -90,6 +93,9 @@ struct TargetOptions {
 /// --float-islands.
 void add_islands_option(CLI::App& command, quant::ConvertOptions& options);
 
+/// --layout and what else says how values lie in files.
+void add_dump_layout(CLI::App& command, api::DumpOptions& dump);
+
 /// --set.
 void add_overrides(CLI::App& command, TargetOptions& target);
 
@@ -111,6 +117,8 @@ void add_verify(CLI::App& program, Work& work);
 void add_inspect(CLI::App& program, Work& work);
 void add_op(CLI::App& program, Work& work);
 void add_platform(CLI::App& program, Work& work);
+void add_dump(CLI::App& program, Work& work);
+void add_compare(CLI::App& program, Work& work);
 void add_fuzz(CLI::App& program, Work& work);
 
 }  // namespace halfstep::cli

@@ -55,15 +55,35 @@ struct RunArguments {
   Common common;
   std::filesystem::path model, inputs, expect, test_data;
   OutFile outputs;
+  std::vector<std::filesystem::path> traces;
   std::string place = "cpu";
   api::RunOptions run;
   api::Tolerance tolerance;
 };
 
+bool is_log(const std::filesystem::path& trace) { return trace.extension() == ".log"; }
+
+/// Before any work: files that can be written, of a kind that there is.
+void require_traces(const RunArguments& arguments) {
+  for (const auto& path : arguments.traces) {
+    if (path.extension() != ".json" && !is_log(path))
+      fail("{}: found the extension '{}', expected .json for a trace or .log for a log", path.string(),
+           path.extension().string());
+    OutFile{path, arguments.outputs.overwrite}.require();
+  }
+}
+
+void write_traces(const RunArguments& arguments, const RunReport& report) {
+  for (const auto& path : arguments.traces)
+    io::write_file(path,
+                   is_log(path) ? report::as_log(*report.result.trace) : report::as_chrome_trace(*report.result.trace));
+}
+
 api::RunOptions run_options(const RunArguments& arguments, const std::filesystem::path& source) {
   api::RunOptions options = arguments.run;
   options.place = parse_device(arguments.place);
   options.source = source.string();
+  options.trace = !arguments.traces.empty();
   return options;
 }
 
@@ -101,11 +121,13 @@ RunReport run_tensors(const RunArguments& arguments) {
 
 RunReport run_all(const RunArguments& arguments) {
   arguments.outputs.require();
+  require_traces(arguments);
   api::require_tensor_file(arguments.outputs.path);
   if (!arguments.test_data.empty() && !formats::is_foreign(arguments.model))
     fail("{}: test data go with a foreign file", arguments.model.string());
   RunReport report = arguments.test_data.empty() ? run_tensors(arguments) : run_test_data(arguments);
   if (!arguments.outputs.path.empty()) api::write_tensors(arguments.outputs.path, report.result.outputs);
+  write_traces(arguments, report);
   return report;
 }
 
@@ -116,7 +138,8 @@ void add_run(CLI::App& program, Work& work) {
   CLI::App* command =
       add_command(program, "run", "Run a Model, or a file of ONNX or Paddle, on named tensors and compare its outputs",
                   "halfstep run model.safetensors --inputs x.npz --expect y.npz --rtol 1e-4\n"
-                  "         halfstep run model.onnx --test-data FOLDER",
+                  "         halfstep run model.onnx --test-data FOLDER\n"
+                  "         halfstep run model.safetensors --inputs x.npz --trace run.json,run.log",
                   options->common);
   command->add_option("model", options->model, "Model of any stage, or a file of ONNX or Paddle")->required();
   auto* inputs = command->add_option("--inputs", options->inputs, "safetensors or npz, tensors by name");
@@ -126,6 +149,13 @@ void add_run(CLI::App& program, Work& work) {
                    "--rtol and --atol")
       ->excludes(inputs);
   add_out_file(*command, options->outputs, "--outputs", "file for the outputs: .safetensors or .npz");
+  command
+      ->add_option("--trace", options->traces,
+                   "each instruction with its operator, place, time, shapes and ranges: .json for chrome://tracing or "
+                   "Perfetto, .log for a log; both may be named. With --repeat times are those of the last run, which "
+                   "nothing else slows down")
+      ->delimiter(',')
+      ->type_name("FILE");
   command->add_option("--expect", options->expect, "file with expected outputs; a difference exits with 1");
   auto* relative =
       command->add_option("--rtol", options->tolerance.relative, "relative tolerance")->capture_default_str();

@@ -5,10 +5,12 @@
 // or not there.
 #pragma once
 
+#include "halfstep/api/compare.h"
 #include "halfstep/api/contact_sheet.h"
 #include "halfstep/api/convert.h"
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/deploy.h"
+#include "halfstep/api/dump.h"
 #include "halfstep/api/evaluate.h"
 #include "halfstep/api/export.h"
 #include "halfstep/api/fuzz.h"
@@ -30,6 +32,7 @@
 #include "halfstep/base/version.h"
 #include "halfstep/eager/call.h"
 #include "halfstep/report/audit.h"
+#include "halfstep/report/board.h"
 #include "halfstep/report/converted.h"
 #include "halfstep/report/course.h"
 #include "halfstep/report/data.h"
@@ -40,4 +43,5 @@
 #include "halfstep/report/roads.h"
 #include "halfstep/report/table.h"
 #include "halfstep/report/target.h"
+#include "halfstep/report/trace.h"
 #include "halfstep/report/trained.h"

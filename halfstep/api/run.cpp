@@ -33,16 +33,54 @@ void check_inputs(const formats::Summary& summary, const Tensors& inputs, const 
   }
 }
 
+TracedValue traced(const runtime::ProgramSpec& spec, const runtime::Operand& operand) {
+  if (operand.slot < 0) return {operand.port, "", {DType::f32, {}}, {}, {}};
+  const runtime::Slot& slot = spec.slots[static_cast<size_t>(operand.slot)];
+  return {operand.port, slot.name, slot.type, slot.place, {}};
+}
+
+/// Times of one run, ranges of another: looking at what an instruction gave takes time too.
+ExecutionTrace trace_of(const runtime::Program& program, const runtime::Trace& times, const runtime::Trace& ranges) {
+  const runtime::ProgramSpec& spec = program.spec();
+  ExecutionTrace result{spec.name, {}};
+  for (size_t i = 0; i < spec.instructions.size(); ++i) {
+    const runtime::Instruction& from = spec.instructions[i];
+    const runtime::Trace::Timing& timing = times.timings[i];
+    const auto& seen = ranges.results[i];
+    TracedInstruction to{from.name,
+                         from.op,
+                         from.kernel == nullptr ? "" : from.kernel->name,
+                         from.location,
+                         from.place,
+                         timing.worker,
+                         timing.begin,
+                         timing.end,
+                         {},
+                         {}};
+    for (const auto& operand : from.in) to.in.push_back(traced(spec, operand));
+    for (size_t port = 0; port < from.out.size(); ++port) {
+      to.out.push_back(traced(spec, from.out[port]));
+      if (port < seen.size()) to.out.back().range = seen[port];
+    }
+    result.instructions.push_back(std::move(to));
+  }
+  return result;
+}
+
 /// The Program once for its results and again for its speed.
-RunResult run_timed(runtime::Program program, const Tensors& inputs, int64_t repeat, const Settings& settings) {
+RunResult run_timed(runtime::Program program, const Tensors& inputs, const RunOptions& options,
+                    const Settings& settings) {
   ThreadPool pool(settings.threads);
-  RunResult result{program.run(inputs, pool), {}};
-  for (int64_t i = 0; i < repeat; ++i) {
+  runtime::Trace ranges, times;
+  ranges.ranges = true;
+  RunResult result{program.run(inputs, pool, options.trace ? &ranges : nullptr), {}};
+  for (int64_t i = 0; i < options.repeat; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    program.run_into(inputs, result.outputs, pool);
+    program.run_into(inputs, result.outputs, pool, options.trace && i + 1 == options.repeat ? &times : nullptr);
     result.milliseconds.push_back(
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
+  if (options.trace) result.trace = trace_of(program, options.repeat > 0 ? times : ranges, ranges);
   return result;
 }
 
@@ -90,7 +128,7 @@ std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs
 RunResult run(const Model& network, const Tensors& inputs, const RunOptions& options, const Settings& settings) {
   const Model form = train::evaluation_form(network);
   return run_timed(compile(specialize(form, extents_of(form.graph, inputs, options.source)), compile_options(options)),
-                   inputs, options.repeat, settings);
+                   inputs, options, settings);
 }
 
 RunResult run(const formats::File& file, const Tensors& inputs, const RunOptions& options, const Settings& settings) {
@@ -101,7 +139,7 @@ RunResult run(const formats::File& file, const Tensors& inputs, const RunOptions
   const Model model = file.import(binding);
   Tensors fed;
   for (const Value argument : model.graph.arguments()) fed.emplace(argument.name(), inputs.at(argument.name()));
-  return run_timed(compile(model, compile_options(options)), fed, options.repeat, settings);
+  return run_timed(compile(model, compile_options(options)), fed, options, settings);
 }
 
 Comparison compare(const std::string& name, const Tensor& found, const Tensor& expected, const Tolerance& asked) {

@@ -2,24 +2,51 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "halfstep/api/settings.h"
 #include "halfstep/base/place.h"
 #include "halfstep/formats/import.h"
+#include "halfstep/runtime/program.h"
 
 namespace halfstep::api {
+
+/// An operand or a result of an instruction.
+struct TracedValue {
+  std::string port, name;
+  Type type;
+  Place place;
+  runtime::ValueRange range;  ///< of results, where the trace has them
+};
+
+struct TracedInstruction {
+  std::string name, op, kernel;  ///< without a kernel: a copy between places or within one
+  std::string location;          ///< "digits.ir:12", or ""
+  Place place;
+  int worker = 0;
+  int64_t begin = 0, end = 0;  ///< nanoseconds since the run began
+  std::vector<TracedValue> in, out;
+};
+
+/// A run, instruction by instruction, in the program's order.
+struct ExecutionTrace {
+  std::string network;
+  std::vector<TracedInstruction> instructions;
+};
 
 struct RunOptions {
   Place place = {};
   int64_t repeat = 0;             ///< runs that are timed, after the one that gives the outputs
   std::string source = "inputs";  ///< where the inputs came from, for messages
+  bool trace = false;             ///< also how it went: ranges of the first run, times of the last
 };
 
 struct RunResult {
-  Tensors outputs;                   ///< by name
-  std::vector<double> milliseconds;  ///< of each repeated run
+  Tensors outputs;                           ///< by name
+  std::vector<double> milliseconds;          ///< of each repeated run
+  std::optional<ExecutionTrace> trace = {};  ///< where it is asked for
 };
 
 /// `network` in evaluation mode on `inputs`, by name, whose extents close those that are open. Throws for a missing or

@@ -79,6 +79,13 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(data_, size_);
 }
 
+void MappedFile::forget(std::span<const std::byte> part) const {
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const auto offset = static_cast<size_t>(part.data() - data_);
+  const size_t begin = offset / page * page, end = offset + part.size();
+  if (end > begin) ::madvise(data_ + begin, end - begin, MADV_DONTNEED);  // advice: nothing depends on it
+}
+
 std::shared_ptr<std::byte> memory_of(const std::shared_ptr<const MappedFile>& file, std::span<const std::byte> bytes) {
   return {file, const_cast<std::byte*>(bytes.data())};  // the pages are private
 }

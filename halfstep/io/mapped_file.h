@@ -23,6 +23,8 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  /// Gives the pages of a part back that nobody wrote to; whoever looks at them again reads the file again.
+  void forget(std::span<const std::byte> part) const;
 
  private:
   MappedFile() = default;

@@ -7,6 +7,7 @@
 #include "halfstep/arith/accumulator.h"
 #include "halfstep/base/elements.h"
 #include "halfstep/base/objection.h"
+#include "halfstep/ir/code_formats.h"
 #include "halfstep/ir/decisions.h"
 #include "halfstep/ir/table_origin.h"
 #include "halfstep/passes/coded_form.h"
@@ -47,6 +48,7 @@ class Converter final : passes::CodedRebuild {
     }
     refuse_all(std::move(objections_));
     finish_network();
+    note_formats(steps);
     Conversion conversion{std::move(result_), std::move(proofs_), {}};
     conversion.islands = float_islands(conversion.model);
     return conversion;
@@ -59,6 +61,17 @@ class Converter final : passes::CodedRebuild {
     set_codes(result, passes::add_argument(graph(), step.name() + ".refused",
                                            {*parse_dtype(step.quantizer.code_type()), result.dims()}));
     formats_[result.node()] = format_of(step.quantizer);
+  }
+
+  void note_formats(const std::vector<QuantizedStep>& steps) {
+    CodeFormats formats;
+    for (const QuantizedStep& step : steps) {
+      const auto format = formats_.find(step.result().node());
+      if (format == formats_.end()) continue;
+      const CodeFormat& codes = format->second;
+      formats[step.name()] = {codes.scale, codes.zero_point, codes.code_min, codes.code_max};
+    }
+    set_code_formats(result_, formats);
   }
 
   const Tensor& source_tensor(Value value) const { return passes::contents_of(source_, value); }

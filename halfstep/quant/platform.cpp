@@ -255,10 +255,18 @@ void object_to_float_layers(const Platform& platform, const YamlReader& record) 
   if (!platform.no_integers.empty()) needs_rules(record, "no_integers");
 }
 
+void read_dump(DumpLayout& layout, const YamlReader& dump) {
+  layout = {dump.text("order"), dump.text("packing"), dump.boolean("offset"), layout.border};
+  if (!dump.has("border")) return;
+  const YamlReader border = dump.map("border");
+  layout.border = {border.integer("above"), border.integer("below"), border.integer("left"), border.integer("right")};
+}
+
 void read_rules(Platform& platform, const YamlReader& record) {
   platform.share_scales = read_names(record, "share_scales", operators_that(joins_codes));
   platform.keep_scales = read_names(record, "keep_scales", operators_that(has_own_scale));
   platform.deploy = read_names(record, "deploy", deploy_formats());
+  if (record.has("dump")) read_dump(platform.dump, record.map("dump"));
   const YamlReader activations = record.map("activations");
   platform.weighted_activations = read_activations(activations, Trait::weighted, platform.requantize);
   platform.accumulates_activations = read_activations(activations, Trait::accumulates, platform.requantize);

@@ -31,6 +31,13 @@ struct QuantizerNumbers {
   double keep = 0.5;      ///< qdrop
 };
 
+/// The section `dump`.
+struct DumpLayout {
+  std::string order = "nhwc", packing = "none";
+  bool offset = false;
+  std::vector<int64_t> border = {0, 0, 0, 0};  ///< above, below, left, right
+};
+
 struct Platform {
   std::string name, doc;
   BitRule weights, features;
@@ -61,6 +68,7 @@ struct Platform {
   passes::ChannelRule channels;                      ///< of convolutions
   std::vector<LegalRule> legal;
   std::vector<std::string> deploy;          ///< files for the target's tools, of deploy_formats()
+  DumpLayout dump;                          ///< of values that are written to be compared with the chip's
   std::optional<InsertionRules> insertion;  ///< absent: whatever has a form on codes has quantizers
   std::string no_integers;                  ///< why the target has no integer arithmetic; "" where it has
   std::string text;                         ///< the resolved record: base, overrides and defaults in their places

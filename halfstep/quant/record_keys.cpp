@@ -311,6 +311,29 @@ std::vector<RecordKey> rule_keys() {
       {"legal.reason", text, "Why, for messages.", "the depthwise unit has 8-bit weights"}};
 }
 
+std::vector<RecordKey> dump_keys() {
+  return {
+      {"dump", mapping, "How `dump` lays out what the chip's memory or its tools are compared with.", "", {}, ""},
+      {"dump.order",
+       text,
+       "What comes after what in a sample; ndhwcB: blocks of B channels, channels behind the last being 0.",
+       "ndhwc32",
+       {.choices = {"nchw", "nhwc", "ndhwc4", "ndhwc8", "ndhwc16", "ndhwc32", "ndhwc64"}},
+       "nhwc"},
+      {"dump.packing",
+       text,
+       "Codes of at most 4 bits: one in a byte, or two, with the first in the low or in the high half.",
+       "low_first",
+       {.choices = {"none", "low_first", "high_first"}},
+       "none"},
+      {"dump.offset", boolean, "Whether the top bit of codes is flipped: unsigned ones less 128.", "true", {}, "false"},
+      {"dump.border", mapping, "What lies around each image, with the code of 0.", "", {}, ""},
+      {"dump.border.above", integer, "Rows above.", "1", {.least = 0, .most = 64}, "0"},
+      {"dump.border.below", integer, "Rows below.", "1", {.least = 0, .most = 64}, "0"},
+      {"dump.border.left", integer, "Columns on the left.", "1", {.least = 0, .most = 64}, "0"},
+      {"dump.border.right", integer, "Columns on the right.", "1", {.least = 0, .most = 64}, "0"}};
+}
+
 RecordKey kinds_key(const char* name, const char* doc, const char* example, const char* such = "kinds of operators") {
   return {std::string("insert.") + name, names, doc, example, {.such = such}, "[]"};
 }
@@ -422,8 +445,8 @@ std::string RecordKey::values() const {
 std::span<const RecordKey> platform_keys() {
   static const std::vector<RecordKey> kAll = [] {
     std::vector<RecordKey> keys;
-    for (const auto& part :
-         {value_keys(), arithmetic_keys(), observer_keys(), quantizer_keys(), rule_keys(), insertion_keys()})
+    for (const auto& part : {value_keys(), arithmetic_keys(), observer_keys(), quantizer_keys(), rule_keys(),
+                             dump_keys(), insertion_keys()})
       keys.insert(keys.end(), part.begin(), part.end());
     return keys;
   }();

@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "halfstep/runtime/value_range.h"
+
 namespace halfstep::runtime {
 namespace {
 
@@ -57,6 +59,7 @@ std::optional<Failure> Interpreter::run(ThreadPool& pool, Trace* trace) {
   if (trace_ != nullptr) {
     trace_first_ = trace_->timings.size();
     trace_->timings.resize(trace_first_ + tasks_.size());
+    if (trace_->ranges) trace_->results.resize(trace_->timings.size());
     trace_start_ = now_ns();
   }
   reset(pool.threads());
@@ -262,6 +265,10 @@ void Interpreter::trace_end(int task, int worker) {
   Trace::Timing& timing = trace_->timings[trace_first_ + static_cast<size_t>(task)];
   timing.end = now_ns() - trace_start_;
   timing.worker = worker;
+  if (!trace_->ranges) return;
+  const Task& what = tasks_[static_cast<size_t>(task)];
+  for (const kernels::View& result : what.call.out)
+    trace_->results[trace_first_ + static_cast<size_t>(task)].push_back(range_of(*what.device, result));
 }
 
 }  // namespace halfstep::runtime

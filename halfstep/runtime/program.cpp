@@ -213,7 +213,10 @@ std::map<std::string, Tensor> Program::run(const std::map<std::string, Tensor>& 
 void Program::run_into(const std::map<std::string, Tensor>& inputs, std::map<std::string, Tensor>& outputs,
                        ThreadPool& pool, Trace* trace) {
   memory_->begin(kAllParts, inputs, outputs, pool.threads());
-  if (trace != nullptr) trace->timings.clear();
+  if (trace != nullptr) {
+    trace->timings.clear();
+    trace->results.clear();
+  }
   for (size_t part = 0; part < interpreters_.size(); ++part) interpret(part, pool, trace);
   memory_->fetch(kAllParts, inputs, outputs);
 }

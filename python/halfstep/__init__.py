@@ -33,16 +33,18 @@ from halfstep._core import (
 )
 from halfstep.data import Data, Dataset, dataset, inspect_data
 from halfstep.model import Layer, Layers, Model, load
-from halfstep.reports import Audit, DataReport, Exported, Fit, Objections, Proof, Proofs, Score
+from halfstep.reports import Audit, Comparison, DataReport, Dump, Exported, Fit, Objections, Proof, Proofs, Score
 from halfstep.torch_import import from_torch
-from halfstep.verbs import change_bits, convert, evaluate, export, inspect, quantize, train, verify
+from halfstep.verbs import change_bits, compare, convert, dump, evaluate, export, inspect, quantize, train, verify
 
 __all__ = [
     "AbsentResultError",
     "Audit",
+    "Comparison",
     "Data",
     "DataReport",
     "Dataset",
+    "Dump",
     "Error",
     "Exported",
     "Fit",
@@ -57,8 +59,10 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "change_bits",
+    "compare",
     "convert",
     "dataset",
+    "dump",
     "evaluate",
     "export",
     "from_torch",

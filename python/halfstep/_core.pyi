@@ -107,6 +107,15 @@ def verify(
     prepared: Network, integer: Network, data: Dataset, with_: str, exported: str, variants: bool, all_meaning: bool,
     preprocess: str | None, seed: int, progress: _Progress | None,
 ) -> tuple[bool, str, str]: ...
+def dump(
+    network: Network, data: Dataset, out: str,
+    words: tuple[list[str], str | None, str | None, bool | None, list[int] | None, str, bool, bool, str],
+    overwrite: bool, preprocess: str | None, progress: _Progress | None,
+) -> tuple[str, str]: ...
+def compare(
+    network: Network | None, first: str, second: str, data: Dataset | None, like: str, tolerance: tuple[float, float],
+    preprocess: str | None, progress: _Progress | None,
+) -> tuple[bool, str, str, str]: ...
 def evaluate(
     network: Network, data: Dataset, preprocess: str | None, top: int
 ) -> tuple[float, int, float | None, str, list[str]]: ...

@@ -197,6 +197,61 @@ class Proof(Report):
         return table(self.layers, ["name", "op", "weight_bits", "feature_bits", "scale", "compared", "differing", "sqnr_db"], self.verdict)
 
 
+class Dump(Report):
+    """A folder of dumps: `values` is its manifest."""
+
+    def __init__(self, path: str, text: str, values: str) -> None:
+        super().__init__(text, values)
+        self.path = path
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """What is known of each file, in the order of execution."""
+        return self.values["values"]
+
+    @property
+    def verdict(self) -> str:
+        return f"{self.path}, {len(self.entries)} values of {self.values['network']} on {self.values['samples']} samples"
+
+    def _repr_html_(self) -> str:
+        return table(self.entries, ["name", "op", "what", "shape", "type", "bytes", "file"], self.verdict)
+
+
+class Comparison(Report):
+    """Two sides, value by value, and what is most likely wrong with the first that differs."""
+
+    def __init__(self, equal: bool, text: str, values: str, page: str) -> None:
+        super().__init__(text, values)
+        self._equal = equal
+        self.html = page
+        """A page with a strip of values and a map of the first that differs."""
+
+    @property
+    def equal(self) -> bool:
+        """Nothing differs, and either side has all that the other one has."""
+        return self._equal
+
+    @property
+    def differs(self) -> str | None:
+        """The first value that differs."""
+        return self.values["differs"]
+
+    @property
+    def guesses(self) -> list[dict[str, Any]]:
+        """What may be wrong, the best first, each with how many elements it leaves unexplained."""
+        return self.values["guesses"]
+
+    @property
+    def verdict(self) -> str:
+        return self.values["verdict"]
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    def _repr_html_(self) -> str:
+        return table(self.values["values"], ["name", "op", "state", "elements", "differing", "largest"], self.verdict)
+
+
 class Score(float):
     """An accuracy, or what a metric gave, and on how many samples."""
 

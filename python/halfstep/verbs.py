@@ -13,7 +13,7 @@ from halfstep import _core
 from halfstep.data import LABELS, Data, dataset
 from halfstep.model import Model
 from halfstep.progress import Progress, callback
-from halfstep.reports import Audit, Exported, Fit, Objections, Proof, Proofs, Score
+from halfstep.reports import Audit, Comparison, Dump, Exported, Fit, Objections, Proof, Proofs, Score
 
 Preprocess = Union[str, Mapping[str, Any]]
 """From raw values to what a network takes, the words of the command line: "imagenet", "cifar10" or "unit", or a dict.
@@ -295,6 +295,73 @@ def _pairs(data: Any) -> Iterator[tuple[Any, Any, int]]:
             yield parts[0], parts[1] if len(parts) > 1 else None, len(parts[0])
         else:
             yield item, None, len(item)
+
+
+def dump(
+    network: Model,
+    path: str | os.PathLike[str],
+    data: Data = None,
+    *,
+    layers: str | Sequence[str] = (),
+    layout: str | None = None,
+    packing: str | None = None,
+    offset: bool | None = None,
+    border: Sequence[int] | None = None,
+    format: str = "bin",
+    reals: bool = False,
+    parameters: bool = True,
+    with_: str = "",
+    overwrite: bool = False,
+    preprocess: Preprocess | None = None,
+    progress: Progress = None,
+) -> Dump:
+    """Writes the values of a network of any stage on samples into a folder, with manifest.json.
+
+    data: samples, of which the test part is run. layers: patterns of layers; all without them. layout: "nchw", "nhwc" or
+    "ndhwc32" (blocks of 32 channels); packing of codes of at most 4 bits: "none", "low_first" or "high_first"; offset: the
+    top bit of codes flipped; border: rows above and below, columns left and right. Without these as the network's platform
+    says (`dump` of its record), else NHWC. format: "bin", "npy" or "txt". reals: what codes stand for. parameters: also
+    weights, biases, multipliers and shifts. with_: "onnxruntime" for that engine's codes of an integer program.
+    """
+    words = (
+        _patterns(layers), layout, packing, offset, None if border is None else list(border), format, reals, parameters, with_,
+    )  # fmt: skip
+    samples = dataset(data, network)
+    return Dump(
+        os.fspath(path),
+        *_core.dump(network.core, samples, os.fspath(path), words, overwrite, _preprocess_text(preprocess), callback(progress)),
+    )
+
+
+def compare(
+    first: Model | str | os.PathLike[str],
+    second: str | os.PathLike[str],
+    data: Data = None,
+    *,
+    like: str = "",
+    rtol: float = 0.0,
+    atol: float = 0.0,
+    preprocess: Preprocess | None = None,
+    progress: Progress = None,
+) -> Comparison:
+    """Says which value differs first between two sides, where, and what is most likely wrong.
+
+    first: a network, or a path as second: a folder of dumps, one of bare files called as values are, a bare file (`like`
+    names the value that it is), or arrays of another framework (npz, safetensors). data: samples for a network. rtol, atol:
+    how far reals may be off; codes are equal or not.
+    """
+    tolerance = (rtol, atol)
+    if isinstance(first, Model):
+        samples = dataset(data, first)
+        return Comparison(
+            *_core.compare(first.core, "", os.fspath(second), samples, like, tolerance, _preprocess_text(preprocess), callback(progress))
+        )
+    samples = None if data is None else dataset(data)
+    return Comparison(
+        *_core.compare(
+            None, os.fspath(first), os.fspath(second), samples, like, tolerance, _preprocess_text(preprocess), callback(progress)
+        )
+    )
 
 
 def export(

@@ -229,6 +229,40 @@ nb::tuple export_network(const Network& network, const Path& path, const std::st
   return nb::make_tuple(result.nodes, result.approximated);
 }
 
+/// layers, order, packing, offset, border, format, reals, parameters, with.
+using DumpWords =
+    std::tuple<std::vector<std::string>, std::optional<std::string>, std::optional<std::string>, std::optional<bool>,
+               std::optional<std::vector<int64_t>>, std::string, bool, bool, std::string>;
+
+api::DumpOptions dump_options(const DumpWords& words, const std::optional<std::string>& preprocess) {
+  api::DumpOptions options;
+  std::tie(options.layers, options.layout.order, options.layout.packing, options.layout.offset, options.layout.border,
+           options.format, options.reals, options.parameters, options.with) = words;
+  options.preprocess = preprocess_of(preprocess);
+  return options;
+}
+
+Report dump(const Network& network, const api::Dataset& data, const Path& out, const DumpWords& words, bool overwrite,
+            const std::optional<std::string>& preprocess, nb::object progress) {
+  return report_of(work({std::move(progress)}, [&](const api::Settings& settings) {
+    return api::dump(*network.model(), data, out, dump_options(words, preprocess), overwrite, settings);
+  }));
+}
+
+/// Whether the two are equal, and the report as text, JSON and a page.
+nb::tuple compare(const Network* network, const Path& first, const Path& second, const api::Dataset* data,
+                  const std::string& like, std::pair<double, double> tolerance,
+                  const std::optional<std::string>& preprocess, nb::object progress) {
+  const auto comparison = work({std::move(progress)}, [&](const api::Settings& settings) {
+    api::CompareOptions options{.like = like, .tolerance = {tolerance.first, tolerance.second}};
+    options.dump.preprocess = preprocess_of(preprocess);
+    return network == nullptr ? api::compare(first, second, data, options, settings)
+                              : api::compare(*network->model(), second, *data, options, settings);
+  });
+  return nb::make_tuple(comparison.equal(), report::as_text(comparison), report::as_json(comparison),
+                        report::as_html(comparison));
+}
+
 }  // namespace
 
 void define_verbs(nb::module_& module) {
@@ -259,6 +293,10 @@ void define_verbs(nb::module_& module) {
   module.def("convert", &convert);
   module.def("verify", &verify, arg("prepared"), arg("integer"), arg("data"), arg("with"), arg("exported"),
              arg("variants"), arg("all_meaning"), arg("preprocess").none(), arg("seed"), arg("progress").none());
+  module.def("dump", &dump, arg("network"), arg("data"), arg("out"), arg("words"), arg("overwrite"),
+             arg("preprocess").none(), arg("progress").none());
+  module.def("compare", &compare, arg("network").none(), arg("first"), arg("second"), arg("data").none(), arg("like"),
+             arg("tolerance"), arg("preprocess").none(), arg("progress").none());
   module.def("evaluate", &evaluate, arg("network"), arg("data"), arg("preprocess").none(), arg("top"));
   module.def("export", &export_network);
   module.def("export_deploy", &export_deploy, arg("network"), arg("folder"), arg("overwrite"));

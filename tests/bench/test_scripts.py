@@ -39,6 +39,7 @@ FORMS = {
     # 1: a training of random labels may do harm.
     "label_free.py": Form("{folder} --program {program} --only small --widths 8 --settings 1e-3:1 --epochs 1", ("| small | 8/8 |", "1 trainings", " 0 failed"), codes=(0, 1)),
     "label_free_networks.py": Form("{made} --epochs 1 --only squeezenet", ("squeezenet: ",), ("torch", "torchvision", "onnx")),
+    "compare_faults.py": Form("{made} --program {program} --networks digits_8_8 --places 1", ("NHWC for NCHW", "no bias", "0 wrong claims of equality"), ()),
     "models.py": Form("{folder} --program {program} --only small", ("ok   small", "1 models, 0 failed")),
     # 1: it says so where onnxruntime opens a file faster.
     "onnx_open.py": Form("--program {program} --rounds 1", ("one_tensor", "ok   zeros"), ("onnx", "onnxruntime"), (0, 1)),

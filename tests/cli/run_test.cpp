@@ -1,5 +1,8 @@
 // `halfstep run` on files of tensors, and the help of every command.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "halfstep/base/random.h"
 #include "halfstep/io/npz.h"
@@ -78,9 +81,47 @@ TEST_F(Run, tolerances_decide) {
   run(2, {"--inputs", "x.npz", "--expect", "near.npz", "--exact", "--rtol", "0.1"});
 }
 
+TEST_F(Run, a_trace_has_every_instruction_with_what_it_gave) {
+  std::filesystem::remove(*workspace / "run.json");
+  run(0, {"--inputs", "x.npz", "--repeat", "2", "--trace", "run.json,run.log"}, "integer");
+  const auto trace = nlohmann::json::parse(test::read_text(*workspace / "run.json"));
+  int64_t end = 0, instructions = 0;
+  bool has_layer = false;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    ++instructions;
+    EXPECT_GE(event["dur"].get<double>(), 0) << event;
+    end = std::max(end, static_cast<int64_t>(event["ts"].get<double>()));
+    if (event["name"] != "conv4") continue;
+    has_layer = true;
+    EXPECT_EQ(event["cat"], "integer_conv2d");
+    EXPECT_EQ(event["args"]["out"][0]["place"], "cpu");
+    EXPECT_EQ(event["args"]["out"][0]["type"], "u8[5, 4, 4, 64]");
+    EXPECT_EQ(event["args"]["out"][0]["range"].get<std::string>().find("0.."), 0U) << event;
+  }
+  EXPECT_TRUE(has_layer);
+  EXPECT_GT(end, 0);
+  const std::string log = test::read_text(*workspace / "run.log");
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 3 * instructions);
+  EXPECT_NE(log.find(" name:integer_conv2d node:conv4 kernel:"), std::string::npos) << log;
+  EXPECT_NE(run(2, {"--inputs", "x.npz", "--trace", "run.txt"}).err.find("expected .json for a trace"),
+            std::string::npos);
+  EXPECT_NE(run(2, {"--inputs", "x.npz", "--trace", "run.log"}).err.find("is there already"), std::string::npos);
+  run(0, {"--inputs", "x.npz", "--trace", "run.log", "--overwrite", "--place", "sim"});
+  EXPECT_NE(test::read_text(*workspace / "run.log").find("runs on sim"), std::string::npos);
+}
+
+TEST_F(Run, ranges_are_those_of_the_outputs) {
+  run(0, {"--inputs", "x.npz", "--outputs", "ranges.npz", "--overwrite", "--trace", "ranges.json"}, "integer");
+  const Tensor logits = io::read_npz(*workspace / "ranges.npz").at("logits");
+  const auto [low, high] = std::ranges::minmax(logits.data<float>());
+  const auto trace = nlohmann::json::parse(test::read_text(*workspace / "ranges.json"));
+  EXPECT_EQ(trace["traceEvents"].back()["args"]["out"][0]["range"], fmt::format("{:.6g}..{:.6g}", low, high));
+}
+
 TEST_F(Run, every_command_has_help_with_an_example) {
   for (const std::string command :
-       {"quickstart", "train", "eval", "run", "quantize", "convert", "verify", "inspect", "op"}) {
+       {"quickstart", "train", "eval", "run", "quantize", "convert", "verify", "inspect", "op", "dump", "compare"}) {
     const auto help = workspace->expect(0, {command, "--help"});
     EXPECT_NE(help.out.find("Example:\n  halfstep " + command), std::string::npos) << help.out;
     EXPECT_NE(help.out.find("--threads"), std::string::npos) << command;

@@ -1,0 +1,92 @@
+#include "halfstep/api/compare.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "halfstep/api/model.h"
+#include "halfstep/api/run.h"
+#include "halfstep/formats/import.h"
+
+namespace halfstep::api {
+namespace {
+
+namespace fs = std::filesystem;
+
+board::Side network_side(const Model& network, const std::string& name, const Dataset* data,
+                         const CompareOptions& options, const Settings& settings) {
+  if (data == nullptr) fail("{}: is a network, expected samples for it (--data)", name);
+  DumpedValues values = values_of(network, *data, options.dump, settings);
+  return board::side_of(std::move(values.manifest), std::move(values.contents), name);
+}
+
+/// Arrays by name, as another framework wrote them.
+board::Side array_side(const fs::path& path) {
+  board::Manifest manifest;
+  std::vector<Tensor> contents;
+  for (auto& [name, tensor] : read_tensors(path)) {
+    board::Entry entry{.name = name, .layer = name, .op = "", .type = tensor.type()};
+    manifest.entries.push_back(entry);
+    contents.push_back(tensor);
+  }
+  if (contents.empty()) fail("{}: has no arrays", path.string());
+  return board::side_of(std::move(manifest), std::move(contents), path.string());
+}
+
+board::Side side_at(const fs::path& path, const Dataset* data, const CompareOptions& options,
+                    const Settings& settings) {
+  std::error_code failed;
+  const auto status = fs::status(path, failed);
+  if (!fs::exists(status)) fail("{}: no such file or directory", path.string());
+  if (fs::is_directory(status) && !formats::is_foreign(path)) return board::read_folder(path);
+  if (is_network(path)) return network_side(load(path), path.string(), data, options, settings);
+  if (!options.like.empty()) return board::read_file(path, options.like);
+  const std::string ending = path.extension().string();
+  if (ending == ".npz" || ending == ".safetensors") return array_side(path);
+  fail("{}: found a bare file, expected the name of the value that it is (--like LAYER)", path.string());
+}
+
+/// Both sides; where either cannot be had, throws what is wrong with both.
+template <class First, class Second>
+board::Comparison compare_sides(First first, Second second, const CompareOptions& options, const Settings& settings) {
+  std::optional<board::Side> a, b;
+  std::vector<std::string> wrong;
+  ErrorKind kind = ErrorKind::bad_input;
+  const auto read = [&](std::optional<board::Side>& side, auto& make) {
+    try {
+      side = make();
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::internal) throw;
+      kind = wrong.empty() ? error.kind() : ErrorKind::bad_input;
+      wrong.emplace_back(error.what());
+    }
+  };
+  read(a, first);
+  read(b, second);
+  if (!wrong.empty()) throw Error(kind, fmt::format("{}", fmt::join(wrong, "\n")));
+  ThreadPool pool(settings.threads);
+  return board::compare(std::move(*a), std::move(*b), pool, options.tolerance, settings.progress);
+}
+
+}  // namespace
+
+bool is_network(const fs::path& path) {
+  std::error_code failed;
+  return fs::is_regular_file(path, failed) && (is_model_file(path) || formats::is_foreign(path));
+}
+
+board::Comparison compare(const fs::path& first, const fs::path& second, const Dataset* data,
+                          const CompareOptions& options, const Settings& settings) {
+  return compare_sides([&] { return side_at(first, data, options, settings); },
+                       [&] { return side_at(second, data, options, settings); }, options, settings);
+}
+
+board::Comparison compare(const Model& first, const fs::path& second, const Dataset& data,
+                          const CompareOptions& options, const Settings& settings) {
+  return compare_sides(
+      [&] { return network_side(first, "network '" + first.graph.name() + "'", &data, options, settings); },
+      [&] { return side_at(second, &data, options, settings); }, options, settings);
+}
+
+}  // namespace halfstep::api

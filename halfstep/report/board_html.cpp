@@ -1,0 +1,164 @@
+// A comparison as a page: tables and inline SVG, no script and no file beside it. What colours show, words and numbers
+// say too.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "halfstep/report/board.h"
+#include "halfstep/report/table.h"
+
+namespace halfstep::report {
+namespace {
+
+using board::Comparison;
+using board::State;
+using board::ValueComparison;
+
+constexpr const char* kStyle = R"(
+:root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --line: #b4bcc5; --bad: #a4262c; --good: #eef1f4; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e9ec; --paper: #15181c; --line: #59626c; --bad: #ff8f87; --good: #262b31; }
+}
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 64rem;
+       margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; } td, th { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid var(--line); }
+td:first-child, th:first-child, td.text { text-align: left; }
+svg { max-width: 100%; height: auto; } svg text { fill: var(--ink); font: 11px system-ui, sans-serif; }
+.cell { stroke: var(--line); fill: var(--good); } .bad { fill: var(--bad); } .lost { fill: url(#hatch); }
+.mark { fill: none; stroke: var(--ink); stroke-width: 2; }
+code { font: .92em ui-monospace, monospace; } .guess { border-left: 4px solid var(--bad); padding-left: .8rem; }
+)";
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&': result += "&amp;"; break;
+      case '<': result += "&lt;"; break;
+      case '>': result += "&gt;"; break;
+      case '"': result += "&quot;"; break;
+      case '\'': result += "&#39;"; break;
+      default: result += c;
+    }
+  }
+  return result;
+}
+
+double share_of(const ValueComparison& value) {
+  return value.elements == 0 ? 0 : static_cast<double>(value.differing) / static_cast<double>(value.elements);
+}
+
+/// A box for each value in the order of execution, filled from below by the share that differs.
+std::string strip(const Comparison& comparison) {
+  constexpr int kBox = 14, kHigh = 48, kAcross = 64;
+  const auto count = static_cast<int>(comparison.values.size());
+  const int rows = (count + kAcross - 1) / kAcross;
+  std::string svg = fmt::format(
+      "<svg role=\"img\" viewBox=\"0 0 {} {}\" width=\"{}\"><title>Values in the order of execution</title>"
+      "<defs><pattern id=\"hatch\" width=\"4\" height=\"4\" patternUnits=\"userSpaceOnUse\"><path d=\"M0 4L4 0\" "
+      "stroke=\"currentColor\"/></pattern></defs>\n",
+      std::min(count, kAcross) * kBox + 4, rows * (kHigh + 8) + 4, std::min(count, kAcross) * kBox + 4);
+  for (int i = 0; i < count; ++i) {
+    const ValueComparison& value = comparison.values[static_cast<size_t>(i)];
+    const int x = i % kAcross * kBox + 2, y = i / kAcross * (kHigh + 8) + 2;
+    const bool lost = value.state == State::missing || value.state == State::extra;
+    svg += fmt::format(
+        "<g><title>{}: {}, {} of {} differ</title><rect class=\"cell\" x=\"{}\" y=\"{}\" width=\"{}\" "
+        "height=\"{}\"/>",
+        escaped(value.name), board::name(value.state), value.differing, value.elements, x, y, kBox - 2, kHigh);
+    if (lost)
+      svg += fmt::format("<rect class=\"lost\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", x, y, kBox - 2, kHigh);
+    if (value.differing > 0) {
+      const double height = std::max(3.0, kHigh * share_of(value));
+      svg += fmt::format("<rect class=\"bad\" x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\"/>", x,
+                         y + kHigh - height, kBox - 2, height);
+    }
+    if (comparison.differing && static_cast<int>(*comparison.differing) == i)
+      svg += fmt::format("<rect class=\"mark\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", x - 1, y - 1, kBox,
+                         kHigh + 2);
+    svg += "</g>\n";
+  }
+  return svg + "</svg>\n";
+}
+
+/// Squares as large as the share that differs at their pixel: readable without colours.
+std::string map_of(const board::HeatMap& heat) {
+  constexpr int64_t kMost = 64;
+  if (heat.share.empty() || heat.rows > kMost || heat.columns > kMost) return "";
+  constexpr int kBox = 16;
+  std::string svg = fmt::format(
+      "<svg role=\"img\" viewBox=\"0 0 {} {}\" width=\"{}\"><title>Where elements differ: height by width</title>\n",
+      heat.columns * kBox + 2, heat.rows * kBox + 2, heat.columns * kBox + 2);
+  for (int64_t i = 0; i < heat.rows * heat.columns; ++i) {
+    const double share = heat.share[static_cast<size_t>(i)], side = (kBox - 2) * std::sqrt(share);
+    const int64_t x = i % heat.columns * kBox + 1, y = i / heat.columns * kBox + 1;
+    svg += fmt::format(
+        "<g><title>row {}, column {}: {:.1f} % differ</title><rect class=\"cell\" x=\"{}\" y=\"{}\" "
+        "width=\"{}\" height=\"{}\"/>",
+        i / heat.columns, i % heat.columns, 100 * share, x, y, kBox, kBox);
+    if (share > 0)
+      svg += fmt::format("<rect class=\"bad\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>",
+                         static_cast<double>(x) + (kBox - side) / 2, static_cast<double>(y) + (kBox - side) / 2, side,
+                         side);
+    svg += "</g>\n";
+  }
+  return svg + "</svg>\n";
+}
+
+/// A bar for each channel.
+std::string channels_of(const board::HeatMap& heat) {
+  if (heat.channels.size() < 2) return "";
+  constexpr int kBox = 6, kHigh = 60;
+  const auto count = static_cast<int>(heat.channels.size());
+  std::string svg =
+      fmt::format("<svg role=\"img\" viewBox=\"0 0 {} {}\" width=\"{}\"><title>Share that differs by channel</title>\n",
+                  count * kBox + 2, kHigh + 18, count * kBox + 2);
+  for (int c = 0; c < count; ++c) {
+    const double share = heat.channels[static_cast<size_t>(c)];
+    svg += fmt::format(
+        "<g><title>channel {}: {:.1f} % differ</title><rect class=\"cell\" x=\"{}\" y=\"1\" width=\"{}\" "
+        "height=\"{}\"/><rect class=\"bad\" x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\"/></g>\n",
+        c, 100 * share, c * kBox + 1, kBox, kHigh, c * kBox + 1, 1 + kHigh * (1 - share), kBox, kHigh * share);
+    if (c % 32 == 0) svg += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", c * kBox + 1, kHigh + 14, c);
+  }
+  return svg + "</svg>\n";
+}
+
+std::string table_of(const Comparison& comparison) {
+  std::string rows;
+  for (const ValueComparison& value : comparison.values) {
+    rows += fmt::format(
+        "<tr><td><code>{}</code></td><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td>"
+        "<td>{:.6g}</td></tr>\n",
+        escaped(value.name), escaped(value.op), board::name(value.state), grouped(value.elements),
+        grouped(value.differing), value.largest);
+  }
+  return "<table><thead><tr><th>value</th><th>operator</th><th>state</th><th>elements</th><th>differing</th>"
+         "<th>largest</th></tr></thead><tbody>\n" +
+         rows + "</tbody></table>\n";
+}
+
+}  // namespace
+
+std::string as_html(const Comparison& comparison) {
+  std::string page = fmt::format(
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width\"><title>{0} and {1}</title><style>{2}</style></head><body>\n"
+      "<h1>{3}</h1>\n<p><code>{0}</code> beside <code>{1}</code>: {4}.</p>\n",
+      escaped(comparison.first), escaped(comparison.second), kStyle, escaped(comparison.network),
+      escaped(sentence(comparison)));
+  for (const std::string& note : comparison.notes) page += fmt::format("<p>{}</p>\n", escaped(note));
+  page += "<h2>Values</h2>\n" + strip(comparison);
+  if (comparison.differing) {
+    const ValueComparison& value = comparison.values[*comparison.differing];
+    page += fmt::format("<h2>First to differ: <code>{}</code></h2>\n", escaped(value.name));
+    const std::string text = as_text(comparison);
+    const size_t begin = text.find("first to differ"), end = text.rfind("\n\n");
+    page += fmt::format("<pre class=\"guess\">{}</pre>\n", escaped(text.substr(begin, end - begin)));
+    page += map_of(comparison.heat) + channels_of(comparison.heat);
+  }
+  return page + "<h2>All values</h2>\n" + table_of(comparison) + "</body></html>\n";
+}
+
+}  // namespace halfstep::report
