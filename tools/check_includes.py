@@ -27,10 +27,11 @@ ARROWS = {
     "eager": "compile runtime passes kernels/kernel.h ir base",
     "quant": "passes ir arith base",
     "deploy": "quant passes ir base",
+    "emit": "compile runtime passes quant ir base",
     "train": "compile runtime passes quant ir io base",
     "verify": "compile runtime kernels/kernel.h ir io base",
     "fuzz": "formats verify quant train eager compile runtime passes ir io base",
-    "api": "deploy fuzz formats verify quant train eager compile runtime passes ir io base",
+    "api": "deploy emit fuzz formats verify quant train eager compile runtime passes ir io base",
     "report": "api formats verify quant train compile runtime ir io base",
     # halfstep.h alone
     "face": "report api eager base",
@@ -38,7 +39,7 @@ ARROWS = {
     "opgen": "base",
     "cli": "face",
     "python": "face",
-    "tests": "opgen face report api base arith io ir formats kernels passes runtime compile eager quant deploy train verify fuzz",
+    "tests": "opgen face report api base arith io ir formats kernels passes runtime compile eager quant deploy emit train verify fuzz",
     "bench": "face api base arith io ir formats kernels passes runtime compile eager quant train verify",
 }
 # The program and the Python extension see the face's one public header; these come with it and say what its signatures mean.
