@@ -14,21 +14,21 @@ float narrow(double scale) { return static_cast<float>(scale); }
 
 /// What add.c computes of a[i] and b[i].
 std::string fixed_sum_lines(const std::string& shift) {
-  return "        const int64_t sum = ((int64_t)a[i] - q->a_zero_point) * q->a_multiplier +\n"
-         "                            ((int64_t)b[i] - q->b_zero_point) * q->b_multiplier;\n"
+  return "        const int64_t sum = ((int64_t)a[i] - s.a_zero_point) * s.a_multiplier +\n"
+         "                            ((int64_t)b[i] - s.b_zero_point) * s.b_multiplier;\n"
          "        const int64_t code = " +
-         shift + "(sum, q->shift) + q->zero_point;\n";
+         shift + "(sum, s.shift) + s.zero_point;\n";
 }
 constexpr const char* kFloatSum =
-    "        const float part = multiply_add((float)b[i], q->b_scale, q->b_offset);\n"
-    "        const float placed = multiply_add((float)a[i], q->a_scale, part);\n"
+    "        const float part = multiply_add((float)b[i], s.b_scale, s.b_offset);\n"
+    "        const float placed = multiply_add((float)a[i], s.a_scale, part);\n"
     "        const int32_t code = nearest(placed);\n";
 constexpr const char* kEngineSum =
-    "        const float real_a = multiply_add((float)a[i], q->a_scale, q->a_offset);\n"
-    "        const float real_b = multiply_add((float)b[i], q->b_scale, q->b_offset);\n"
+    "        const float real_a = multiply_add((float)a[i], s.a_scale, s.a_offset);\n"
+    "        const float real_b = multiply_add((float)b[i], s.b_scale, s.b_offset);\n"
     "        const float sum = real_a + real_b;\n"
-    "        const float steps = sum * q->factor;\n"
-    "        const int32_t code = nearest(steps) + q->zero_point;\n";
+    "        const float steps = sum * s.factor;\n"
+    "        const int32_t code = nearest(steps) + s.zero_point;\n";
 
 std::string float_sum_text(const ops::IntegerAdd& add, bool is_engine) {
   const float a = narrow(add.a_scale()), b = narrow(add.b_scale()), y = narrow(add.y_scale());

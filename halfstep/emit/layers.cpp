@@ -149,13 +149,13 @@ void add_conv(Body& body, const Layer& layer, const Scale& scale, bool fits) {
   words["pixels"] = std::to_string(pixels);
   words["row_bytes"] =
       bits == 8 ? "" : fmt::format("    const int32_t row_bytes = (length + {}) / {};\n", 8 / bits - 1, 8 / bits);
-  const std::string indent(24, ' ');
+  const std::string indent(28, ' ');
   words["take_rows"] =
-      bits == 8 ? indent + "const int8_t *const taken = w + first * length;\n"
-                : indent + "const int8_t *const taken = unpacked;\n" + indent +
-                      fmt::format("for (r = 0; r < rows; ++r)\n{}    unpack{}(w + (first + r) * row_bytes, length, "
-                                  "unpacked + r * length);\n",
-                                  indent, bits);
+      indent + (bits == 8 ? "const int8_t *const taken = w + (first + r) * length;\n"
+                          : fmt::format("const int8_t *const taken = unpacked;\n{0}int32_t k;\n{0}for (k = 0; k < rows; "
+                                        "++k)\n{0}    unpack{1}(w + (first + r + k) * row_bytes, length, unpacked + k * "
+                                        "length);\n",
+                                        indent, bits));
   words["conv"] = function_name("conv", words, bits);
   body.kernels.use("window");
   body.kernels.use("patch", words);

@@ -74,13 +74,13 @@ Scale mean_scale(Body& body, const ops::IntegerAvgPool2d& op, const std::vector<
                     {"code", "code_mean"},
                     {"sum", "float"},
                     {"steps",
-                     "    const float mean = whole / q->count[i];\n    const float steps = mean / q->y_scale;\n"
+                     "    const float mean = whole / q->count[channel];\n    const float steps = mean / q->y_scale;\n"
                      "    const float placed = steps + (float)q->zero_point;\n    const int32_t code = nearest(placed);\n"}});
   const std::vector<float> divisors(counts.begin(), counts.end());
   const std::string count = body.numbers(op.name() + "_count", std::span<const float>(divisors));
   const std::string object = body.object(
       op.name() + "_q", "scale_mean",
-      fmt::format(".count = {}, .x_scale = {}, .y_scale = {}, .each = 1, {}", count,
+      fmt::format(".count = {}, .x_scale = {}, .y_scale = {}, {}", count,
                   c_number(static_cast<float>(op.x_scale())), c_number(static_cast<float>(op.y_scale())),
                   clamp_text(op)),
       28);

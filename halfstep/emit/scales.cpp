@@ -17,16 +17,14 @@ int64_t whole(Op op, const char* name) { return get<int64_t>(op.attributes(), na
 float real(Op op, const char* name) { return static_cast<float>(get<double>(op.attributes(), name)); }
 Value operand(Op op, const char* port) { return op.in(op.info().input(port)); }
 
-std::vector<int64_t> wholes(const Tensor& tensor) {
-  const auto values = tensor.data<int32_t>();
-  return {values.begin(), values.end()};
+/// The elements of an operand of a layer, one for each channel.
+template <class To, class From>
+std::vector<To> by_channel(Body& body, Op op, const char* port) {
+  const auto values = body.contents(operand(op, port)).data<From>();
+  std::vector<To> result(values.begin(), values.end());
+  if (result.size() == 1) result.resize(static_cast<size_t>(op.out(0).dims()[1]), result[0]);
+  return result;
 }
-std::vector<float> reals(const Tensor& tensor) {
-  const auto values = tensor.data<float>();
-  return {values.begin(), values.end()};
-}
-
-std::string each_text(size_t count) { return fmt::format(".each = {}, ", count > 1 ? 1 : 0); }
 
 /// The struct of a form, its function and one constant of it.
 class ScaleWriter {
@@ -50,20 +48,20 @@ class ScaleWriter {
     field("const float *" + name, name, body_.numbers(op_.name() + "_" + name, values), 4);
   }
 
-  Scale fixed(size_t count, const std::string& what, const std::string& pick) {
+  Scale fixed(const std::string& what, const std::string& pick) {
     Words words = words_of(what);
     words["pick"] = pick;
     words["shift"] = shift_function(body_, op_);
     body_.kernels.use("fixed_scale", words);
-    return finish(count);
+    return finish();
   }
-  Scale in_float(size_t count, const std::string& what, const std::string& steps) {
+  Scale in_float(const std::string& what, const std::string& steps) {
     body_.uses_floats = true;
     Words words = words_of(what);
     words["steps"] = steps;
     body_.kernels.use("nearest");
     body_.kernels.use("float_scale", words);
-    return finish(count);
+    return finish();
   }
 
  private:
@@ -73,8 +71,8 @@ class ScaleWriter {
     words["fields"] = fields_;
     return words;
   }
-  Scale finish(size_t count) {
-    scale_.object = "&" + body_.object(op_.name() + "_q", scale_.type, values_ + each_text(count) + clamp_text(op_),
+  Scale finish() {
+    scale_.object = "&" + body_.object(op_.name() + "_q", scale_.type, values_ + clamp_text(op_),
                                        bytes_ + 16);
     return scale_;
   }
@@ -94,29 +92,28 @@ Scale fixed_layer(Body& body, Op op) {
   std::string form = powers ? "power_" : "fixed_";
   if (negative_shift) form += "leaky_";
   ScaleWriter writer(body, op, form + rounding_of(op), false);
-  std::string factor = "1073741824", bits = "q->shift[i]";
+  std::string factor = "1073741824", bits = "q->shift[channel]";
   const auto shifts = [&](const char* port) {
-    std::vector<int64_t> values = wholes(body.contents(operand(op, port)));
+    std::vector<int64_t> values = by_channel<int64_t, int32_t>(body, op, port);
     if (powers) {
       for (int64_t& value : values) value += kPowerBits;
     }
     writer.whole_array("uint8_t", port, values, 1);
-    return values.size();
   };
-  const size_t count = shifts("shift");
+  shifts("shift");
   if (negative_shift) {
     shifts("negative_shift");
-    bits = "sum < 0 ? q->negative_shift[i] : q->shift[i]";
+    bits = "sum < 0 ? q->negative_shift[channel] : q->shift[channel]";
   }
   if (!powers) {
-    writer.whole_array("int32_t", "multiplier", wholes(body.contents(operand(op, "multiplier"))), 4);
-    factor = "q->multiplier[i]";
+    writer.whole_array("int32_t", "multiplier", by_channel<int64_t, int32_t>(body, op, "multiplier"), 4);
+    factor = "q->multiplier[channel]";
     if (negative_shift) {
-      writer.whole_array("int32_t", "negative_multiplier", wholes(body.contents(operand(op, "negative_multiplier"))), 4);
-      factor = "sum < 0 ? q->negative_multiplier[i] : q->multiplier[i]";
+      writer.whole_array("int32_t", "negative_multiplier", by_channel<int64_t, int32_t>(body, op, "negative_multiplier"), 4);
+      factor = "sum < 0 ? q->negative_multiplier[channel] : q->multiplier[channel]";
     }
   }
-  return writer.fixed(count, powers ? "times 2^30, and shifted to the right" : "times a factor, and shifted to the right",
+  return writer.fixed(powers ? "times 2^30, and shifted to the right" : "times a factor, and shifted to the right",
                       "    const int32_t factor = " + factor + ";\n    const int32_t bits = " + bits + ";\n");
 }
 
@@ -132,8 +129,8 @@ Scale factor_layer(Body& body, Op op, const std::vector<float>& w_scales) {
     factors.push_back(product / real(op, "y_scale"));
   }
   writer.real_array("factor", factors);
-  return writer.in_float(factors.size(), "times a factor",
-                         std::string("    const float steps = whole * q->factor[i];\n") + kRounded);
+  return writer.in_float("times a factor",
+                         std::string("    const float steps = whole * q->factor[channel];\n") + kRounded);
 }
 
 Scale fbgemm_layer(Body& body, Op op, const std::vector<float>& w_scales, const std::vector<float>& biases) {
@@ -144,14 +141,14 @@ Scale fbgemm_layer(Body& body, Op op, const std::vector<float>& w_scales, const 
     factors.push_back(scale / real(op, "y_scale"));
   }
   for (size_t c = 0; c < biases.size(); ++c) {
-    const float scale = real(op, "x_scale") * w_scales[w_scales.size() == 1 ? 0 : c];
+    const float scale = real(op, "x_scale") * w_scales[c];
     steps.push_back(biases[c] / scale);
   }
   writer.real_array("bias", steps);
   writer.real_array("factor", factors);
-  return writer.in_float(factors.size(), "the bias of the channel, times a factor, as FBGEMM has it",
+  return writer.in_float("the bias of the channel, times a factor, as FBGEMM has it",
                          std::string("    const float raised = whole + q->bias[channel];\n"
-                                     "    const float steps = raised * q->factor[i];\n") +
+                                     "    const float steps = raised * q->factor[channel];\n") +
                              kRounded);
 }
 
@@ -168,9 +165,9 @@ Scale onednn_layer(Body& body, Op op, const std::vector<float>& w_scales, const 
   writer.field("float factor", "factor", c_number(factor), 4);
   const std::string scaled = is_depthwise
                                  ? "    const float sized = whole * q->x_scale;\n    const float scaled = sized * "
-                                   "q->scale[i];\n"
-                                 : "    const float scaled = whole * q->scale[i];\n";
-  return writer.in_float(scales.size(), "times a scale, the bias of the channel, times a factor, as oneDNN has it",
+                                   "q->scale[channel];\n"
+                                 : "    const float scaled = whole * q->scale[channel];\n";
+  return writer.in_float("times a scale, the bias of the channel, times a factor, as oneDNN has it",
                          scaled +
                              "    const float raised = scaled + q->bias[channel];\n"
                              "    const float steps = raised * q->factor;\n" +
@@ -202,9 +199,9 @@ std::string shift_function(Body& body, Op op) {
 
 Scale layer_scale(Body& body, Op op) {
   if (!scales_in_float(op)) return fixed_layer(body, op);
-  const std::vector<float> w_scales = reals(body.contents(operand(op, "w_scale")));
+  const std::vector<float> w_scales = by_channel<float, float>(body, op, "w_scale");
   if (!is_engine(op)) return factor_layer(body, op, w_scales);
-  const std::vector<float> biases = reals(body.contents(operand(op, "b")));
+  const std::vector<float> biases = by_channel<float, float>(body, op, "b");
   if (form_of(op) == "fbgemm" || !op.is<ops::IntegerConv2d>()) return fbgemm_layer(body, op, w_scales, biases);
   const ops::IntegerConv2d conv(op.node());
   if (conv.groups() > kMostGroups) return fbgemm_layer(body, op, w_scales, biases);
@@ -216,16 +213,16 @@ Scale plain_scale(Body& body, Op op, const StoredFactors& factors, bool is_wide)
   if (!factors.factors.empty()) {
     ScaleWriter writer(body, op, factors.zero_inside ? "float32_inside" : "float32", false);
     writer.real_array("factor", factors.factors);
-    return writer.in_float(factors.factors.size(),
+    return writer.in_float(
                            factors.zero_inside ? "times a factor, the zero point inside the rounding" : "times a factor",
-                           std::string("    const float steps = whole * q->factor[i];\n") +
+                           std::string("    const float steps = whole * q->factor[channel];\n") +
                                (factors.zero_inside ? kPlaced : kRounded));
   }
   ScaleWriter writer(body, op, "fixed_" + rounding_of(op), is_wide);
   writer.whole_array("uint8_t", "shift", factors.shifts, 1);
   writer.whole_array("int32_t", "multiplier", factors.multipliers, 4);
-  return writer.fixed(factors.shifts.size(), "times a factor, and shifted to the right",
-                      "    const int32_t factor = q->multiplier[i];\n    const int32_t bits = q->shift[i];\n");
+  return writer.fixed("times a factor, and shifted to the right",
+                      "    const int32_t factor = q->multiplier[channel];\n    const int32_t bits = q->shift[channel];\n");
 }
 
 }  // namespace halfstep::emit

@@ -1,9 +1,10 @@
 /* A convolution, or a matrix product, which is one of a single pixel. Weights [outputs][kernel][channels]@packing@.
  * The bias has what the zero point of x adds. */
-static void @conv@(const @x@ *restrict x, @y@ *restrict y, const window *s, @x@ zero, const @w@ *restrict w,
-    const int32_t *restrict bias, const @scale@ *q, @x@ *restrict patches@unpacked_argument@)
+static void @conv@(const @x@ *restrict x, @y@ *restrict y, const window *s, @x@ zero,
+    const @w@ *restrict w, const int32_t *restrict bias, const @scale@ *restrict q,
+    @x@ *restrict patches@unpacked_argument@)
 {
-    enum { pixels = @pixels@ };
+    enum { pixels = @pixels@, lanes = 32 };
     const int32_t each = s->channels / s->groups, outputs = s->outputs / s->groups;
     const int32_t length = s->kernel_height * s->kernel_width * each;
 @row_bytes@    const int32_t direct = patches == NULL; /* a window of one place in the image */
@@ -15,24 +16,25 @@ static void @conv@(const @x@ *restrict x, @y@ *restrict y, const window *s, @x@ 
                 const int32_t count = s->out_width - ox < pixels ? s->out_width - ox : pixels;
                 @y@ *const to = y + ((image * s->out_height + oy) * s->out_width + ox) * s->outputs;
                 for (group = 0; group < s->groups; ++group) {
+                    const @x@ *const pixel =
+                        from + (oy * s->stride_y * s->width + ox * s->stride_x) * s->channels + group * each;
                     for (p = 0; !direct && p < count; ++p)
-                        patch_@x_tag@(from, s, group, oy, ox + p, zero, patches + p * length);
-                    for (o = 0; o < outputs; o += 4) {
-                        const int32_t first = group * outputs + o, rows = outputs - o < 4 ? outputs - o : 4;
-@take_rows@                        for (p = 0; p < count; ++p) {
-                            const @x@ *const codes =
-                                direct ? from + (oy * s->stride_y * s->width + (ox + p) * s->stride_x) * s->channels +
-                                             group * each
-                                       : patches + p * length;
-                            @sum@ sums[4] = {0, 0, 0, 0};
-                            for (r = 0; r < rows; ++r) sums[r] = (@sum@)bias[first + r];
-                            if (rows == 4) {
-                                dot4_@dot_tag@(codes, taken, length, sums);
-                            } else {
-                                for (r = 0; r < rows; ++r) dot1_@dot_tag@(codes, taken + r * length, length, sums + r);
-                            }
-                            for (r = 0; r < rows; ++r)
-                                to[p * s->outputs + first + r] = (@y@)@code@(@signed@(sums[r]), q, first + r);
+                        patch_@x_tag@(from, s, group, each, oy, ox + p, zero, patches + p * length);
+                    for (o = 0; o < outputs; o += lanes) {
+                        const int32_t first = group * outputs + o, width = outputs - o < lanes ? outputs - o : lanes;
+                        @sum@ sums[pixels][lanes];
+                        for (p = 0; p < count; ++p) {
+                            for (r = 0; r < width; ++r) sums[p][r] = (@sum@)bias[first + r];
+                        }
+                        for (r = 0; r < width; r += 4) {
+                            const int32_t rows = width - r < 4 ? width - r : 4;
+@take_rows@                            for (p = 0; p < count; ++p)
+                                dot_@dot_tag@(direct ? pixel + p * s->stride_x * s->channels : patches + p * length,
+                                    taken, length, rows, sums[p] + r);
+                        }
+                        for (p = 0; p < count; ++p) {
+                            @y@ *const out = to + p * s->outputs + first;
+                            for (r = 0; r < width; ++r) out[r] = (@y@)@code@(@signed@(sums[p][r]), q, first + r);
                         }
                     }
                 }

@@ -1,12 +1,12 @@
-/* From sums to codes: @what@, of each channel or of all. */
+/* From sums to codes: @what@, by channel. */
 typedef struct {
-@fields@    int32_t each; /* 1: of each channel; 0: the first of all */
-    int32_t zero_point, low, high;
+@fields@    int32_t zero_point, low, high;
 } @scale@;
 
 static int32_t @code@(@sum@ sum, const @scale@ *q, int32_t channel)
 {
-    const int32_t i = channel * q->each;
-@pick@    const int64_t code = @shift@((int64_t)sum * factor, bits) + q->zero_point;
-    return code < q->low ? q->low : code > q->high ? q->high : (int32_t)code;
+@pick@    const int64_t low = q->low, high = q->high;
+    const int64_t code = @shift@((int64_t)sum * factor, bits) + q->zero_point;
+    const int64_t raised = code < low ? low : code;
+    return (int32_t)(raised > high ? high : raised);
 }

@@ -1,12 +1,10 @@
 /* From sums to codes in float32: @what@. Every operation is rounded by itself. */
 typedef struct {
-@fields@    int32_t each; /* 1: of each channel; 0: the first of all */
-    int32_t zero_point, low, high;
+@fields@    int32_t zero_point, low, high;
 } @scale@;
 
 static int32_t @code@(@sum@ sum, const @scale@ *q, int32_t channel)
 {
-    const int32_t i = channel * q->each;
     const float whole = (float)sum;
 @steps@    return code < q->low ? q->low : code > q->high ? q->high : code;
 }

@@ -1,8 +1,7 @@
 /* The codes under a window one behind the other; where it leaves the image, the zero point. */
-static void patch_@x_tag@(const @x@ *restrict x, const window *s, int32_t group, int32_t oy, int32_t ox, @x@ zero,
-                      @x@ *restrict patch)
+static void patch_@x_tag@(const @x@ *restrict x, const window *s, int32_t group, int32_t each, int32_t oy, int32_t ox,
+    @x@ zero, @x@ *restrict patch)
 {
-    const int32_t each = s->channels / s->groups;
     const int32_t first = ox * s->stride_x - s->left;
     int32_t ky, kx, i;
     for (ky = 0; ky < s->kernel_height; ++ky) {
