@@ -12,6 +12,7 @@
 #include "halfstep/io/file.h"
 #include "halfstep/io/little_endian.h"
 #include "halfstep/io/temporary_folder.h"
+#include "halfstep/verify/programs.h"
 
 namespace halfstep::api {
 namespace {
@@ -54,7 +55,7 @@ std::string program_in(const std::filesystem::path& folder) {
 /// The program, compiled.
 class Machine {
  public:
-  Machine(const Model& integer, const CRoadOptions& options) : options_(options) {
+  Machine(const Model& integer, const CRoadOptions& options) : integer_(integer), options_(options) {
     const bool is_given = !options.folder.empty();
     const std::string name = is_given ? program_in(options.folder) : emit::to_c_identifier(integer.graph.name());
     program_ = emit::c_program(integer, {.name = name, .hooks = true, .float_islands = true});
@@ -70,6 +71,7 @@ class Machine {
   /// Every layer of a batch.
   Tensors run(const Tensors& inputs) const {
     const int64_t calls = inputs.begin()->second.dims()[0] / samples_per_call(inputs);
+    require_separate(inputs, calls);
     std::vector<std::string> words = io::split_command(options_.runner);
     words.push_back((folder_ / "program").string());
     const io::Ended ended = io::run_program(words, bytes_of(inputs, calls), options_.seconds);
@@ -88,6 +90,19 @@ class Machine {
     if (!program_.islands.empty()) words.emplace_back("-lm");
     require_success(io::run_program(words, "", options_.seconds), options_.compiler + " " + name + ".c " + driver,
                     options_.seconds);
+  }
+
+  /// One call after the other has to give what all samples at once do.
+  void require_separate(const Tensors& inputs, int64_t calls) const {
+    const Graph together = verify::sized_for(integer_, inputs).graph;
+    for (const emit::CLayer& layer : program_.layers) {
+      Dims dims = layer.type.dims;
+      if (!dims.empty()) dims[0] *= calls;
+      if (together.value(layer.name).dims() != dims)
+        unsupported("layer '{}': found {} for {} samples together and {} for one call, which has no form in C: import the "
+                    "network for one sample",
+                    layer.name, to_string(together.value(layer.name).type()), calls, to_string(layer.type));
+    }
   }
 
   int64_t samples_per_call(const Tensors& inputs) const {
@@ -151,6 +166,7 @@ class Machine {
     return emit::from_memory(codes, layer.is_image);
   }
 
+  Model integer_;
   CRoadOptions options_;
   io::TemporaryFolder folder_;
   emit::CProgram program_;

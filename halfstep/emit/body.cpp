@@ -4,6 +4,8 @@
 
 namespace halfstep::emit {
 
+std::string name_of(const std::string& layer, const std::string& what) { return to_c_identifier(layer) + "_" + what; }
+
 Body::Body(const Model& model, Identifiers& names) : model_(model), images_(images(model.graph)), names_(names) {}
 
 Dims Body::stored(Value value) const { return stored_dims(value.dims(), is_image(value)); }
@@ -22,7 +24,7 @@ std::string Body::read(Value value) {
 }
 
 std::string Body::write(Value value) {
-  places_[value.node()] = add_buffer(value.name() + "_y", value.dtype(), count_elements(value.dims()));
+  places_[value.node()] = add_buffer(name_of(value.name(), "y"), value.dtype(), count_elements(value.dims()));
   return buffers.back().name;
 }
 

@@ -33,6 +33,9 @@ struct CallText {
   std::string hook;  ///< the statement that shows its result; "" for none
 };
 
+/// "conv1_w": what belongs to a layer; no name of a function or a type ends so.
+std::string name_of(const std::string& layer, const std::string& what);
+
 class Body {
  public:
   /// `names` are those of the file and of NAME_run, which share one scope here.

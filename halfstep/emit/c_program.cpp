@@ -88,7 +88,8 @@ class Emitter {
   }
 
   CPort port_of(const std::string& name, Value codes) {
-    return {names_.unique(name), name, codes.name(), codes.type(), body_.is_image(codes)};
+    const std::string hint = to_c_identifier(name);
+    return {names_.unique(is_reserved(hint) ? "the_" + hint : hint), name, codes.name(), codes.type(), body_.is_image(codes)};
   }
   void read_as(CPort& port, Value scale, Value zero_point) {
     port.scale = body_.contents(scale).data<float>()[0];

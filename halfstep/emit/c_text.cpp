@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "halfstep/base/embedded.h"
 #include "halfstep/base/status.h"
 
 namespace halfstep::emit {
@@ -9,6 +10,13 @@ namespace {
 
 constexpr size_t kLineEnd = 110;
 
+/// Where the functions are that a program is put together from.
+constexpr std::string_view kTemplates = "halfstep/emit/c/";
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return text;
+}
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -100,10 +108,26 @@ std::string to_c_identifier(std::string_view text) {
   return is_digit(result[0]) ? "n" + result : result;
 }
 
+bool is_reserved(std::string_view name) {
+  static constexpr std::string_view kWords[] = {
+      "auto",   "break",    "case",   "char",   "const",   "continue", "default",  "do",       "double",     "else",
+      "enum",   "extern",   "float",  "for",    "goto",    "if",       "inline",   "int",      "long",       "register",
+      "return", "restrict", "short",  "signed", "sizeof",  "static",   "struct",   "switch",   "typedef",    "union",
+      "void",   "volatile", "while",  "NULL",   "memcpy",  "main",     "unsigned", "size_t",   "uintptr_t",  "int8_t",
+      "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t"};
+  if (std::ranges::find(kWords, name) != std::end(kWords)) return true;
+  return std::ranges::any_of(embedded_files(), [&](const EmbeddedFile& file) {
+    std::string_view stem = file.path;
+    if (!stem.starts_with(kTemplates)) return false;
+    stem = stem.substr(kTemplates.size(), stem.rfind('.') - kTemplates.size());
+    return name.starts_with(stem) && (name.size() == stem.size() || name[stem.size()] == '_');
+  });
+}
+
 std::string Identifiers::unique(std::string_view hint) {
   const std::string base = to_c_identifier(hint);
   std::string name = base;
-  for (int i = 2; !taken_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+  for (int i = 2; !taken_.insert(lower(name)).second; ++i) name = base + "_" + std::to_string(i);
   return name;
 }
 

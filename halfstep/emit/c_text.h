@@ -31,10 +31,13 @@ std::string c_comment(std::string_view text);
 
 /// Whether it is a name that C leaves to programs.
 bool is_c_identifier(std::string_view text);
-/// The nearest to it that is one.
+/// The nearest to it that is one; "network" where nothing is left.
 std::string to_c_identifier(std::string_view text);
 
-/// Names of one scope.
+/// Whether C or one of the program's own functions and types may have that name.
+bool is_reserved(std::string_view name);
+
+/// Names of one scope, which differ in more than small and capital letters.
 class Identifiers {
  public:
   /// `hint` as an identifier that no other has.

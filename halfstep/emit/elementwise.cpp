@@ -103,7 +103,7 @@ std::string broadcast_object(Body& body, Op op, Value a, Value b) {
   if (all.count.size() > 4)
     unsupported("{}: found a product that repeats its operands along {} runs of axes, expected at most 4", op.where(),
                 all.count.size());
-  return "&" + body.object(op.name() + "_extents", "broadcast",
+  return "&" + body.object(name_of(op.name(), "extents"), "broadcast",
                            fmt::format(".count = {}, .a_step = {}, .b_step = {}", four(all.count, 1), four(all.a, 0),
                                        four(all.b, 0)),
                            48);
@@ -131,14 +131,14 @@ void add_sum(Body& body, Op op) {
     words["what"] = is_engine(op) ? "made real, added, and made codes." : "each times a factor, rounded once more.";
     words["sum_lines"] = is_engine(op) ? kEngineSum : kFloatSum;
     words["narrow"] = "";
-    object = body.object(op.name() + "_q", "float_sum", float_sum_text(add, is_engine(op)) + ", " + clamp_text(op), 32);
+    object = body.object(name_of(op.name(), "q"), "float_sum", float_sum_text(add, is_engine(op)) + ", " + clamp_text(op), 32);
   } else {
     words["scale"] = "fixed_sum";
     words["what"] = "each times a factor, and one shift.";
     words["sum_lines"] = fixed_sum_lines(shift_function(body, op));
     words["narrow"] = "(int32_t)";
     body.kernels.use("fixed_sum");
-    object = body.object(op.name() + "_q", "fixed_sum",
+    object = body.object(name_of(op.name(), "q"), "fixed_sum",
                          fmt::format(".a_multiplier = {}, .b_multiplier = {}, .shift = {}, .a_zero_point = {}, "
                                      ".b_zero_point = {}, {}",
                                      add.a_multiplier(), add.b_multiplier(), add.shift(), add.a_zero_point(),
@@ -196,7 +196,7 @@ void add_lookup(Body& body, Op op) {
   const Tensor& table = body.contents(lookup.table());
   std::vector<int64_t> entries;
   for (int64_t i = 0; i < table.size(); ++i) entries.push_back(static_cast<int64_t>(element(table, i)));
-  const std::string name = body.numbers(op.name() + "_table", c_type(table.dtype()), entries, size_of(table.dtype()));
+  const std::string name = body.numbers(name_of(op.name(), "table"), c_type(table.dtype()), entries, size_of(table.dtype()));
   const DType x_type = lookup.x().dtype(), y_type = lookup.out().dtype();
   const Words words = {{"x", c_type(x_type)},
                        {"t", c_type(table.dtype())},

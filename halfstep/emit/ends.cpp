@@ -47,7 +47,7 @@ std::string quantize_call(Body& body, Op op, const std::string& from, const std:
                        {"by", divides ? "/" : "*"},
                        {"up", up},
                        {"down", down}};
-  const std::string order = order_object(body, op.name() + "_order", quantize.out(), reorders, true);
+  const std::string order = order_object(body, name_of(op.name(), "order"), quantize.out(), reorders, true);
   body.kernels.use("quantize", words);
   const float scale = scale_of(body, quantize.scale());
   return fmt::format("{}({}, {}, {}, {}, {}, {}, {});", words.at("quantize"), from, to, order,
@@ -59,7 +59,7 @@ std::string dequantize_call(Body& body, Op op, const std::string& from, const st
   const ops::Dequantize dequantize(op.node());
   const std::string type = tag(dequantize.x().dtype());
   const Words words = {{"x", c_type(dequantize.x().dtype())}, {"dequantize", "dequantize_" + type}};
-  const std::string order = order_object(body, op.name() + "_order", dequantize.x(), reorders, false);
+  const std::string order = order_object(body, name_of(op.name(), "order"), dequantize.x(), reorders, false);
   body.kernels.use("dequantize", words);
   return fmt::format("{}({}, {}, {}, {}, {});", words.at("dequantize"), from, to, order,
                      c_number(scale_of(body, dequantize.scale())), zero_of(body, dequantize.zero_point()));

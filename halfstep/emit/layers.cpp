@@ -115,7 +115,7 @@ std::vector<int64_t> packed(const std::vector<int64_t>& w, int64_t length, int b
 std::string weights_object(Body& body, const Layer& layer, const std::vector<int64_t>& w, int64_t length, int bits) {
   const std::vector<int64_t> stored = bits == 8 ? w : packed(w, length, bits);
   body.weight_bytes += stored.size();
-  return body.numbers(layer.op.name() + "_w", bits == 8 ? "int8_t" : "uint8_t", stored, 1);
+  return body.numbers(name_of(layer.op.name(), "w"), bits == 8 ? "int8_t" : "uint8_t", stored, 1);
 }
 
 std::string zero_text(const Layer& layer) { return c_number(layer.x_zero); }
@@ -163,14 +163,14 @@ void add_conv(Body& body, const Layer& layer, const Scale& scale, bool fits) {
   body.kernels.use("conv", words);
   const std::string window = window_object(body, layer.op, layer.x, layer.y, layer.window);
   const std::string w = weights_object(body, layer, layer.w, layer.length(), bits);
-  const std::string bias = body.numbers(layer.op.name() + "_b", "int32_t", layer.bias, 4);
+  const std::string bias = body.numbers(name_of(layer.op.name(), "b"), "int32_t", layer.bias, 4);
   const std::string x = body.read(layer.x), y = body.write(layer.y);
   std::string call = fmt::format("{}({}, {}, {}, {}, {}, {}, {}", words["conv"], x, y, window, zero_text(layer), w, bias,
                                  scale.object);
   call += layer.is_direct
               ? ", NULL"
-              : ", " + body.scratch(layer.op.name() + "_patch", layer.x.dtype(), pixels * layer.length());
-  if (bits != 8) call += ", " + body.scratch(layer.op.name() + "_rows", DType::i8, kRows * layer.length());
+              : ", " + body.scratch(name_of(layer.op.name(), "patch"), layer.x.dtype(), pixels * layer.length());
+  if (bits != 8) call += ", " + body.scratch(name_of(layer.op.name(), "rows"), DType::i8, kRows * layer.length());
   body.say(call + ");");
 }
 
@@ -199,11 +199,11 @@ void add_depthwise(Body& body, const Layer& layer, const Scale& scale, bool fits
   body.kernels.use("depthwise", words);
   const std::string window = window_object(body, layer.op, layer.x, layer.y, layer.window);
   const std::string stored = weights_object(body, layer, w, layer.outputs, bits);
-  const std::string bias = body.numbers(layer.op.name() + "_b", "int32_t", layer.bias, 4);
+  const std::string bias = body.numbers(name_of(layer.op.name(), "b"), "int32_t", layer.bias, 4);
   const std::string x = body.read(layer.x), y = body.write(layer.y);
   std::string call = fmt::format("{}({}, {}, {}, {}, {}, {}, {}", words["conv"], x, y, window, zero_text(layer), stored,
                                  bias, scale.object);
-  if (bits != 8) call += ", " + body.scratch(layer.op.name() + "_taps", DType::i8, layer.taps * kLanes);
+  if (bits != 8) call += ", " + body.scratch(name_of(layer.op.name(), "taps"), DType::i8, layer.taps * kLanes);
   body.say(call + ");");
 }
 

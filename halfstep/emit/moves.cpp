@@ -82,13 +82,13 @@ void say_steps(Body& body, Op op, const std::vector<Step>& steps, const std::str
   if (nests.size() <= kMostNests) {
     body.kernels.use("move");
     body.kernels.use("move_elements", words);
-    const std::string moves = nests_object(body, op.name() + "_moves", nests);
+    const std::string moves = nests_object(body, name_of(op.name(), "moves"), nests);
     return body.say(fmt::format("move_{}({}, {}, {}, {});", type, from, to, moves, nests.size()));
   }
   std::vector<int64_t> places(static_cast<size_t>(count_elements(op.out(0).dims())), kNowhere);
   for (const Step& step : steps) places[static_cast<size_t>(step.to)] = step.from;
   body.kernels.use("pick", words);
-  const std::string list = body.numbers(op.name() + "_places", "int32_t", places, 4);
+  const std::string list = body.numbers(name_of(op.name(), "places"), "int32_t", places, 4);
   body.say(fmt::format("pick_{}({}, {}, {}, {});", type, from, to, list, places.size()));
 }
 

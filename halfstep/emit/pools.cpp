@@ -77,9 +77,9 @@ Scale mean_scale(Body& body, const ops::IntegerAvgPool2d& op, const std::vector<
                      "    const float mean = whole / q->count[channel];\n    const float steps = mean / q->y_scale;\n"
                      "    const float placed = steps + (float)q->zero_point;\n    const int32_t code = nearest(placed);\n"}});
   const std::vector<float> divisors(counts.begin(), counts.end());
-  const std::string count = body.numbers(op.name() + "_count", std::span<const float>(divisors));
+  const std::string count = body.numbers(name_of(op.name(), "count"), std::span<const float>(divisors));
   const std::string object = body.object(
-      op.name() + "_q", "scale_mean",
+      name_of(op.name(), "q"), "scale_mean",
       fmt::format(".count = {}, .x_scale = {}, .y_scale = {}, {}", count,
                   c_number(static_cast<float>(op.x_scale())), c_number(static_cast<float>(op.y_scale())),
                   clamp_text(op)),
@@ -93,7 +93,7 @@ std::string window_object(Body& body, Op op, Value x, Value y, const WindowText&
   const bool is_image = x.dims().size() == 4;
   const Dims in = is_image ? x.dims() : Dims{x.dims()[0], x.dims()[1], 1, 1};
   const Dims out = is_image ? y.dims() : Dims{y.dims()[0], y.dims()[1], 1, 1};
-  return "&" + body.object(op.name() + "_window", "window",
+  return "&" + body.object(name_of(op.name(), "window"), "window",
                            fmt::format(".images = {}, .height = {}, .width = {}, .channels = {},\n    .out_height = {}, "
                                        ".out_width = {}, .outputs = {},\n    .kernel_height = {}, .kernel_width = {}, "
                                        ".stride_y = {}, .stride_x = {}, .dilation_y = {}, .dilation_x = {},\n    .top = "
@@ -139,7 +139,7 @@ void add_average(Body& body, Op op) {
   body.kernels.use("avg_pool", words);
   const std::string window = window_object(
       body, op, pool.x(), pool.out(), {dims_of(pool.kernel()), dims_of(pool.stride()), {1, 1}, dims_of(pool.pad()), 1});
-  const std::string divisors = body.numbers(op.name() + "_counts", "int32_t", counts, 4);
+  const std::string divisors = body.numbers(name_of(op.name(), "counts"), "int32_t", counts, 4);
   const std::string x = body.read(pool.x()), y = body.write(pool.out());
   body.say(fmt::format("{}({}, {}, {}, {}, {}, {}, {});", words["pool"], x, y, window, pool.x_zero_point(),
                        pool.count_include_pad() ? 1 : 0, divisors, scale.object));

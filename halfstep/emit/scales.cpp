@@ -42,10 +42,10 @@ class ScaleWriter {
     bytes_ += bytes;
   }
   void whole_array(const std::string& type, const std::string& name, const std::vector<int64_t>& values, size_t each) {
-    field("const " + type + " *" + name, name, body_.numbers(op_.name() + "_" + name, type, values, each), 4);
+    field("const " + type + " *" + name, name, body_.numbers(name_of(op_.name(), name), type, values, each), 4);
   }
   void real_array(const std::string& name, const std::vector<float>& values) {
-    field("const float *" + name, name, body_.numbers(op_.name() + "_" + name, values), 4);
+    field("const float *" + name, name, body_.numbers(name_of(op_.name(), name), values), 4);
   }
 
   Scale fixed(const std::string& what, const std::string& pick) {
@@ -72,7 +72,7 @@ class ScaleWriter {
     return words;
   }
   Scale finish() {
-    scale_.object = "&" + body_.object(op_.name() + "_q", scale_.type, values_ + clamp_text(op_),
+    scale_.object = "&" + body_.object(name_of(op_.name(), "q"), scale_.type, values_ + clamp_text(op_),
                                        bytes_ + 16);
     return scale_;
   }

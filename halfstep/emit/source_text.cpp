@@ -23,14 +23,13 @@ std::string pointer(const Buffer& buffer) {
 
 std::string body_text(const SourceParts& parts) {
   const std::string name = upper(parts.program.name);
-  const bool has_arena = std::ranges::any_of(parts.body.buffers,
-                                             [](const Buffer& buffer) { return buffer.storage == Storage::arena; });
-  std::string text;
-  if (has_arena) text += "    unsigned char *const base = (unsigned char *)arena;\n";
-  text += fmt::format(
-      "    if (arena_bytes < {0}_ARENA_BYTES) return {0}_ARENA_TOO_SMALL;\n"
-      "    if ((uintptr_t)arena % {0}_ARENA_ALIGNMENT != 0) return {0}_ARENA_MISALIGNED;\n    {{\n",
-      name);
+  std::string text = "    (void)arena;\n    (void)arena_bytes;\n    {\n";
+  if (parts.program.arena_bytes > 0)
+    text = fmt::format(
+        "    unsigned char *const base = (unsigned char *)arena;\n"
+        "    if (arena_bytes < {0}_ARENA_BYTES) return {0}_ARENA_TOO_SMALL;\n"
+        "    if ((uintptr_t)arena % {0}_ARENA_ALIGNMENT != 0) return {0}_ARENA_MISALIGNED;\n    {{\n",
+        name);
   for (const Buffer& buffer : parts.body.buffers) {
     if (buffer.storage != Storage::input) text += pointer(buffer);
   }
