@@ -77,6 +77,7 @@ class Body {
   std::string constants;
   size_t constant_bytes = 0, weight_bytes = 0;
   bool uses_floats = false;  ///< inside of NAME_run
+  bool uses_math = false;    ///< functions of math.h
 
  private:
   int now() const { return static_cast<int>(calls.size()); }

@@ -97,6 +97,12 @@ std::string four(const Dims& values, int64_t missing) {
   return "{" + c_numbers(std::span<const int64_t>(text)) + "}";
 }
 
+Words types(Value a, Value b, Value y) {
+  return {{"a", c_type(a.dtype())}, {"b", c_type(b.dtype())}, {"y", c_type(y.dtype())}};
+}
+
+}  // namespace
+
 std::string broadcast_object(Body& body, Op op, Value a, Value b) {
   const Value y = op.out(0);
   const Strides all = merged(body.stored(y), steps_of(body, a, y), steps_of(body, b, y));
@@ -108,12 +114,6 @@ std::string broadcast_object(Body& body, Op op, Value a, Value b) {
                                        four(all.b, 0)),
                            48);
 }
-
-Words types(Value a, Value b, Value y) {
-  return {{"a", c_type(a.dtype())}, {"b", c_type(b.dtype())}, {"y", c_type(y.dtype())}};
-}
-
-}  // namespace
 
 void add_sum(Body& body, Op op) {
   const ops::IntegerAdd add(op.node());

@@ -19,7 +19,11 @@ const std::map<const OpInfo*, Add>& forms() {
                                                      {&ops::IntegerAvgPool2d::record(), add_average},
                                                      {&ops::MaxPool2d::record(), add_max_pool},
                                                      {&ops::Quantize::record(), add_quantize},
-                                                     {&ops::Dequantize::record(), add_dequantize}};
+                                                     {&ops::Dequantize::record(), add_dequantize},
+                                                     {&ops::Conv2d::record(), add_float_layer},
+                                                     {&ops::Linear::record(), add_float_layer},
+                                                     {&ops::AvgPool2d::record(), add_float_mean},
+                                                     {&ops::GlobalAvgPool::record(), add_float_mean}};
   return table;
 }
 
@@ -33,6 +37,7 @@ void add_operator(Body& body, Op op) {
   const auto form = forms().find(&op.info());
   if (form != forms().end()) return form->second(body, op);
   if (only_moves(op.info())) return add_move(body, op);
+  if (!op.info().c_expression.empty()) return add_pointwise(body, op);
   unsupported("{}: {} has no form in C", op.where(), op.info().name);
 }
 

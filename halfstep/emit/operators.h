@@ -21,6 +21,14 @@ void add_move(Body& body, Op op);
 void add_quantize(Body& body, Op op);
 void add_dequantize(Body& body, Op op);
 
+// Islands.
+void add_pointwise(Body& body, Op op);
+void add_float_layer(Body& body, Op op);
+void add_float_mean(Body& body, Op op);
+
+/// How the elements of two operands lie under a result: the address of the constant.
+std::string broadcast_object(Body& body, Op op, Value a, Value b);
+
 /// The functions that make codes of reals and reals of codes between an argument or output of the network, in its own
 /// order, and memory: statements on the pointers `from` and `to`.
 std::string quantize_call(Body& body, Op quantize, const std::string& from, const std::string& to, bool reorders);

@@ -27,7 +27,7 @@ class Groups {
 };
 
 bool is_window(Op op) {
-  return op.is<ops::IntegerConv2d, ops::IntegerAvgPool2d, ops::MaxPool2d>();
+  return op.is<ops::IntegerConv2d, ops::IntegerAvgPool2d, ops::MaxPool2d, ops::Conv2d, ops::AvgPool2d, ops::GlobalAvgPool>();
 }
 bool may_be_image(Value value) { return value && !value.is_tensor() && value.dims().size() == kImageRank; }
 

@@ -95,6 +95,7 @@ std::string source_text(const SourceParts& parts) {
   std::string text = fmt::format("/* The network \"{}\" in integers: {}.h says how to call it. */\n#include \"{}.h\"\n\n"
                                  "#include <string.h>\n",
                                  c_comment(parts.network), parts.program.name, parts.program.name);
+  if (parts.body.uses_math) text += "#include <math.h>\n";
   if (parts.body.uses_floats) text += kFloatGuards;
   text += "\n" + parts.body.kernels.text() + parts.body.constants + "\n" + run_text(parts);
   return parts.end_texts.empty() ? text : text + ends_text(parts);
