@@ -71,13 +71,13 @@ void add_export(CLI::App& program, Work& work) {
     CArguments c;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      add_command(program, "export", "Write a Model as an ONNX file, as C, or as the files that the tools of its chip read",
-                  "halfstep export integer.safetensors --format qoperator --out model.onnx\n  "
-                  "halfstep export integer.safetensors --format c --name digits --main --data samples.npz --out "
-                  "folder\n  "
-                  "halfstep export prepared.safetensors --format deploy --out folder",
-                  options->common);
+  CLI::App* command = add_command(
+      program, "export", "Write a Model as an ONNX file, as C, or as the files that the tools of its chip read",
+      "halfstep export integer.safetensors --format qoperator --out model.onnx\n  "
+      "halfstep export integer.safetensors --format c --name digits --main --data samples.npz --out "
+      "folder\n  "
+      "halfstep export prepared.safetensors --format deploy --out folder",
+      options->common);
   command->add_option("model", options->model, "Model, or of --format float a foreign file")->required();
   command
       ->add_option("--format", options->format.format,

@@ -83,11 +83,13 @@ void add_verify(CLI::App& program, Work& work) {
                    "onnxruntime: run the integer program there too, without graph optimizations, and compare every "
                    "layer's codes; c: the same with a program in C")
       ->type_name("{onnxruntime,c}");
-  command->add_option("--cc", options->verify.c.compiler, "with c: the compiler, as in 'arm-linux-gnueabihf-gcc -static'")
+  command
+      ->add_option("--cc", options->verify.c.compiler, "with c: the compiler, as in 'arm-linux-gnueabihf-gcc -static'")
       ->capture_default_str();
   command->add_option("--run", options->verify.c.runner, "with c: what runs the program, as in qemu-arm");
-  command->add_option("--c", options->verify.c.folder,
-                      "with c: a folder that the integer program was exported to with --dump, instead of a new program");
+  command->add_option(
+      "--c", options->verify.c.folder,
+      "with c: a folder that the integer program was exported to with --dump, instead of a new program");
   command->add_option("--time-limit", options->verify.c.seconds, "with c: seconds for the compiler and for each batch")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

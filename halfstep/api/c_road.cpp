@@ -28,9 +28,11 @@ std::string shown(const std::string& words) {
 /// Throws where it did not end well; `command` is what a user would type.
 void require_success(const io::Ended& ended, const std::string& command, double seconds) {
   if (ended.is_late)
-    fail("c: '{}' did not end within {} s; allow more (--time-limit), or look for a loop without an end", command, seconds);
+    fail("c: '{}' did not end within {} s; allow more (--time-limit), or look for a loop without an end", command,
+         seconds);
   if (ended.signal != 0)
-    fail("c: '{}' was ended by signal {} ({}); {}", command, ended.signal, strsignal(ended.signal), shown(ended.errors));
+    fail("c: '{}' was ended by signal {} ({}); {}", command, ended.signal, strsignal(ended.signal),
+         shown(ended.errors));
   if (ended.code != 0) fail("c: '{}' failed with exit code {}; {}", command, ended.code, shown(ended.errors));
 }
 
@@ -45,8 +47,8 @@ std::string program_in(const std::filesystem::path& folder) {
   }
   if (failed) fail("{}: {}", folder.string(), io::system_reason(failed.value()));
   if (names.size() != 1)
-    fail("{}: found {} programs (NAME.h with NAME.c), expected one, as export --format c --dump writes it", folder.string(),
-         names.size());
+    fail("{}: found {} programs (NAME.h with NAME.c), expected one, as export --format c --dump writes it",
+         folder.string(), names.size());
   if (io::read_text_file(folder / (names[0] + ".h")).find(names[0] + "_run_showing(") == std::string::npos)
     fail("{}: the program shows no layers; export it with --dump", (folder / (names[0] + ".h")).string());
   return names[0];
@@ -99,9 +101,10 @@ class Machine {
       Dims dims = layer.type.dims;
       if (!dims.empty()) dims[0] *= calls;
       if (together.value(layer.name).dims() != dims)
-        unsupported("layer '{}': found {} for {} samples together and {} for one call, which has no form in C: import the "
-                    "network for one sample",
-                    layer.name, to_string(together.value(layer.name).type()), calls, to_string(layer.type));
+        unsupported(
+            "layer '{}': found {} for {} samples together and {} for one call, which has no form in C: import the "
+            "network for one sample",
+            layer.name, to_string(together.value(layer.name).type()), calls, to_string(layer.type));
     }
   }
 
@@ -149,7 +152,8 @@ class Machine {
   /// Name, number of elements, bytes of each, and the elements.
   Tensor next_layer(const std::string& output, size_t& at, const emit::CLayer& layer) const {
     const auto take = [&](size_t count) {
-      if (output.size() - at < count) fail("c: the program's answer ends in layer '{}'; does it end in a fault?", layer.name);
+      if (output.size() - at < count)
+        fail("c: the program's answer ends in layer '{}'; does it end in a fault?", layer.name);
       at += count;
       return std::string_view(output).substr(at - count, count);
     };
@@ -158,9 +162,10 @@ class Machine {
     const size_t count = number(), each = number();
     if (found != layer.name || count != static_cast<size_t>(count_elements(layer.type.dims)) ||
         each != size_of(layer.type.dtype))
-      fail("c: the program shows layer '{}' with {} elements of {} bytes, expected '{}' ({}); was it exported from this "
-           "Model?",
-           found, count, each, layer.name, to_string(layer.type));
+      fail(
+          "c: the program shows layer '{}' with {} elements of {} bytes, expected '{}' ({}); was it exported from this "
+          "Model?",
+          found, count, each, layer.name, to_string(layer.type));
     Tensor codes(layer.type.dtype, emit::stored_dims(layer.type.dims, layer.is_image));
     std::memcpy(codes.raw(), take(codes.bytes()).data(), codes.bytes());
     return emit::from_memory(codes, layer.is_image);

@@ -72,9 +72,10 @@ size_t bytes_of(const emit::CProgram& program) {
 
 std::vector<emit::Case> cases_of(const Model& integer, const emit::CProgram& program, const CallSource& source) {
   if (source.calls() == 0)
-    fail("network '{}' keeps no samples for a test program; name some (--data), or export the prepared network, which "
-         "keeps those of quantize",
-         integer.graph.name());
+    fail(
+        "network '{}' keeps no samples for a test program; name some (--data), or export the prepared network, which "
+        "keeps those of quantize",
+        integer.graph.name());
   const auto most = static_cast<int64_t>(std::max<size_t>(1, kMostBytes / std::max<size_t>(1, bytes_of(program))));
   std::vector<std::string> fetch;
   for (const auto& ports : {program.inputs, program.outputs}) {
@@ -102,13 +103,8 @@ ExportedC export_c(const Model& network, const std::filesystem::path& folder, co
   const std::string name = options.name.empty() ? emit::to_c_identifier(network.graph.name()) : options.name;
   emit::CProgram program =
       emit::c_program(integer, {.name = name, .hooks = options.hooks, .float_islands = options.float_islands});
-  ExportedC report{{},
-                   0,
-                   program.arena_bytes,
-                   program.weight_bytes,
-                   program.constant_bytes,
-                   program.uses_floats,
-                   program.islands};
+  ExportedC report{
+      {}, 0, program.arena_bytes, program.weight_bytes, program.constant_bytes, program.uses_floats, program.islands};
   if (options.test_program) {
     const auto cases = cases_of(integer, program, CallSource(network, data));
     report.samples = static_cast<int64_t>(cases.size());

@@ -48,8 +48,7 @@ void add_engine(verify::Roads& roads, const VerifyOptions& options) {
     fail("with: found {}, expected onnxruntime for its files and variants",
          options.with.empty() ? "nothing" : "'" + options.with + "'");
   if (options.with != "c" && !options.c.folder.empty())
-    fail("with: found {}, expected c for a program in C",
-         options.with.empty() ? "nothing" : "'" + options.with + "'");
+    fail("with: found {}, expected c for a program in C", options.with.empty() ? "nothing" : "'" + options.with + "'");
   if (options.with.empty()) return;
   if (options.with == "onnxruntime") return add_onnxruntime(roads, {options.exported, options.variants});
   if (options.with == "c") return add_c(roads, options.c);

@@ -11,8 +11,7 @@ Body::Body(const Model& model, Identifiers& names) : model_(model), images_(imag
 Dims Body::stored(Value value) const { return stored_dims(value.dims(), is_image(value)); }
 
 size_t Body::add_buffer(const std::string& hint, DType dtype, int64_t count) {
-  if (count > INT32_MAX)
-    unsupported("'{}' has {} elements, and C programs count up to {}", hint, count, INT32_MAX);
+  if (count > INT32_MAX) unsupported("'{}' has {} elements, and C programs count up to {}", hint, count, INT32_MAX);
   buffers.push_back({names_.unique(hint), dtype, count, now(), now()});
   return buffers.size() - 1;
 }
@@ -70,8 +69,8 @@ void Body::finish(const std::string& comment, const std::string& layer, Value re
   statements_.clear();
   if (!layer.empty()) {
     const Buffer& shown = buffer(result);
-    call.hook = fmt::format("hook(\"{}\", {}, {}, {}, user);", c_string(layer), shown.name, shown.count,
-                            size_of(shown.dtype));
+    call.hook =
+        fmt::format("hook(\"{}\", {}, {}, {}, user);", c_string(layer), shown.name, shown.count, size_of(shown.dtype));
   }
   calls.push_back(std::move(call));
 }

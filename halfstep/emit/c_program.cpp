@@ -48,7 +48,11 @@ bool leaves(Op op) { return op.is<ops::Dequantize>() && only_leaves(op.out(0)); 
 class Emitter {
  public:
   Emitter(const Model& model, const COptions& options)
-      : model_(model), options_(options), islands_(float_operators(model)), body_(model_, names_), ends_(model_, names_) {
+      : model_(model),
+        options_(options),
+        islands_(float_operators(model)),
+        body_(model_, names_),
+        ends_(model_, names_) {
     program_.name = options.name;
     for (const char* name : {"arena", "arena_bytes", "base", "hook", "user", "reals"}) names_.unique(name);
   }
@@ -89,7 +93,8 @@ class Emitter {
 
   CPort port_of(const std::string& name, Value codes) {
     const std::string hint = to_c_identifier(name);
-    return {names_.unique(is_reserved(hint) ? "the_" + hint : hint), name, codes.name(), codes.type(), body_.is_image(codes)};
+    return {names_.unique(is_reserved(hint) ? "the_" + hint : hint), name, codes.name(), codes.type(),
+            body_.is_image(codes)};
   }
   void read_as(CPort& port, Value scale, Value zero_point) {
     port.scale = body_.contents(scale).data<float>()[0];
@@ -128,8 +133,9 @@ class Emitter {
     if (islands_.contains(op.name())) program_.islands.push_back(op.name());
     if (!enters(op)) add_operator(body_, op);
     const Value result = op.out(0);
-    body_.finish(fmt::format("{}: {} {}", op.name(), op.info().name, to_string(Type{result.dtype(), body_.stored(result)})),
-                 options_.hooks ? op.name() : "", result);
+    body_.finish(
+        fmt::format("{}: {} {}", op.name(), op.info().name, to_string(Type{result.dtype(), body_.stored(result)})),
+        options_.hooks ? op.name() : "", result);
     program_.layers.push_back({op.name(), result.type(), body_.is_image(result)});
   }
 

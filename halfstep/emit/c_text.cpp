@@ -14,7 +14,8 @@ constexpr size_t kLineEnd = 110;
 constexpr std::string_view kTemplates = "halfstep/emit/c/";
 
 std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return text;
 }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -110,11 +111,12 @@ std::string to_c_identifier(std::string_view text) {
 
 bool is_reserved(std::string_view name) {
   static constexpr std::string_view kWords[] = {
-      "auto",   "break",    "case",   "char",   "const",   "continue", "default",  "do",       "double",     "else",
-      "enum",   "extern",   "float",  "for",    "goto",    "if",       "inline",   "int",      "long",       "register",
-      "return", "restrict", "short",  "signed", "sizeof",  "static",   "struct",   "switch",   "typedef",    "union",
-      "void",   "volatile", "while",  "NULL",   "memcpy",  "main",     "unsigned", "size_t",   "uintptr_t",  "int8_t",
-      "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t"};
+      "auto",    "break",   "case",    "char",     "const",    "continue", "default",   "do",
+      "double",  "else",    "enum",    "extern",   "float",    "for",      "goto",      "if",
+      "inline",  "int",     "long",    "register", "return",   "restrict", "short",     "signed",
+      "sizeof",  "static",  "struct",  "switch",   "typedef",  "union",    "void",      "volatile",
+      "while",   "NULL",    "memcpy",  "main",     "unsigned", "size_t",   "uintptr_t", "int8_t",
+      "int16_t", "int32_t", "int64_t", "uint8_t",  "uint16_t", "uint32_t", "uint64_t"};
   if (std::ranges::find(kWords, name) != std::end(kWords)) return true;
   return std::ranges::any_of(embedded_files(), [&](const EmbeddedFile& file) {
     std::string_view stem = file.path;

@@ -131,7 +131,8 @@ void add_sum(Body& body, Op op) {
     words["what"] = is_engine(op) ? "made real, added, and made codes." : "each times a factor, rounded once more.";
     words["sum_lines"] = is_engine(op) ? kEngineSum : kFloatSum;
     words["narrow"] = "";
-    object = body.object(name_of(op.name(), "q"), "float_sum", float_sum_text(add, is_engine(op)) + ", " + clamp_text(op), 32);
+    object = body.object(name_of(op.name(), "q"), "float_sum",
+                         float_sum_text(add, is_engine(op)) + ", " + clamp_text(op), 32);
   } else {
     words["scale"] = "fixed_sum";
     words["what"] = "each times a factor, and one shift.";
@@ -183,8 +184,8 @@ void add_rescale(Body& body, Op op) {
   Words words = scale.words();
   words["x"] = c_type(rescale.x().dtype());
   words["y"] = c_type(rescale.out().dtype());
-  words["rescale"] = fmt::format("rescale_{}_{}_{}", tag(rescale.x().dtype()), tag(rescale.out().dtype()),
-                                 scale.code.substr(5));
+  words["rescale"] =
+      fmt::format("rescale_{}_{}_{}", tag(rescale.x().dtype()), tag(rescale.out().dtype()), scale.code.substr(5));
   body.kernels.use("rescale", words);
   const std::string x = body.read(rescale.x()), y = body.write(rescale.out());
   body.say(fmt::format("{}({}, {}, {}, {}, {});", words["rescale"], x, y, count_elements(rescale.out().dims()),
@@ -196,7 +197,8 @@ void add_lookup(Body& body, Op op) {
   const Tensor& table = body.contents(lookup.table());
   std::vector<int64_t> entries;
   for (int64_t i = 0; i < table.size(); ++i) entries.push_back(static_cast<int64_t>(element(table, i)));
-  const std::string name = body.numbers(name_of(op.name(), "table"), c_type(table.dtype()), entries, size_of(table.dtype()));
+  const std::string name =
+      body.numbers(name_of(op.name(), "table"), c_type(table.dtype()), entries, size_of(table.dtype()));
   const DType x_type = lookup.x().dtype(), y_type = lookup.out().dtype();
   const Words words = {{"x", c_type(x_type)},
                        {"t", c_type(table.dtype())},

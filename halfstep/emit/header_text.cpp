@@ -17,8 +17,7 @@ std::string extents(const Dims& dims) {
 std::string port_comment(const CPort& port, const char* kind) {
   std::string text = fmt::format(" *   {} {}: {}{}, the {} \"{}\"{}\n", c_type(port.type.dtype), port.name,
                                  c_type(port.type.dtype), extents(stored_dims(port.type.dims, port.is_image)), kind,
-                                 c_comment(port.value),
-                                 port.is_image ? " as [samples][rows][columns][channels]" : "");
+                                 c_comment(port.value), port.is_image ? " as [samples][rows][columns][channels]" : "");
   if (port.type.dtype != DType::f32)
     text += fmt::format(" *       real = (code - {}) * {}\n", port.zero_point, c_number(port.scale));
   return text;
@@ -27,9 +26,10 @@ std::string port_comment(const CPort& port, const char* kind) {
 std::string floats_comment(const SourceParts& parts) {
   const CProgram& program = parts.program;
   if (!program.uses_floats)
-    return fmt::format(" * {0}_run has no floating point. {0}_quantize and {0}_dequantize have; {1}_NO_FLOAT leaves them "
-                       "out.\n",
-                       program.name, upper(program.name));
+    return fmt::format(
+        " * {0}_run has no floating point. {0}_quantize and {0}_dequantize have; {1}_NO_FLOAT leaves them "
+        "out.\n",
+        program.name, upper(program.name));
   std::string text = fmt::format(
       " * {0}_run computes in float32, since codes are made so on this platform: the compiler must neither fuse\n"
       " * operations nor reorder them (-ffp-contract=off, no -ffast-math).\n",
@@ -83,17 +83,17 @@ std::string run_declarations(const SourceParts& parts) {
       "#ifndef {}_GIVEN_ARENA\nint {}_run({});\n#endif\n\n",
       name, name, program.name, parameters);
   if (!parts.hooks) return text;
-  return text + fmt::format(
-                    "/* Shows a layer: its name, what it gives, the number of elements and the bytes of each. Images are\n"
-                    " * [samples][rows][columns][channels]. */\n"
-                    "typedef void (*{0}_hook)(const char *layer, const void *codes, size_t count, int bytes, void *user);\n\n"
-                    "/* As {0}_run_in, and shows every layer. */\n"
-                    "int {0}_run_showing({1}, void *arena, size_t arena_bytes, {0}_hook hook, void *user);\n\n",
-                    program.name, parameters);
+  return text +
+         fmt::format(
+             "/* Shows a layer: its name, what it gives, the number of elements and the bytes of each. Images are\n"
+             " * [samples][rows][columns][channels]. */\n"
+             "typedef void (*{0}_hook)(const char *layer, const void *codes, size_t count, int bytes, void *user);\n\n"
+             "/* As {0}_run_in, and shows every layer. */\n"
+             "int {0}_run_showing({1}, void *arena, size_t arena_bytes, {0}_hook hook, void *user);\n\n",
+             program.name, parameters);
 }
 
 }  // namespace
-
 
 std::string upper(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
@@ -112,9 +112,10 @@ std::string header_text(const SourceParts& parts) {
   const CProgram& program = parts.program;
   const std::string name = upper(program.name);
   std::string text = introduction(parts);
-  text += fmt::format("#ifndef {0}_H\n#define {0}_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\n"
-                      "extern \"C\" {{\n#endif\n\n",
-                      name);
+  text += fmt::format(
+      "#ifndef {0}_H\n#define {0}_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\n"
+      "extern \"C\" {{\n#endif\n\n",
+      name);
   for (const auto& ports : {program.inputs, program.outputs}) {
     for (const CPort& port : ports) text += port_macros(program, port);
   }
@@ -122,11 +123,12 @@ std::string header_text(const SourceParts& parts) {
   text += fmt::format("#ifndef {}_NO_FLOAT\n", name);
   for (const EndText& end : parts.end_texts) {
     const bool quantizes = end.verb == "quantize";
-    text += fmt::format("/* {}, {} float32 numbers {} as the network has them: {}. */\nvoid {}({});\n",
-                        quantizes ? "Codes of reals" : "Reals of codes", count_elements(end.port.type.dims),
-                        quantizes ? "that lie" : "to lie", extents(end.port.type.dims), end_function(program, end),
-                        quantizes ? fmt::format("const float *reals, {} *{}", c_type(end.port.type.dtype), end.port.name)
-                                  : fmt::format("const {} *{}, float *reals", c_type(end.port.type.dtype), end.port.name));
+    text +=
+        fmt::format("/* {}, {} float32 numbers {} as the network has them: {}. */\nvoid {}({});\n",
+                    quantizes ? "Codes of reals" : "Reals of codes", count_elements(end.port.type.dims),
+                    quantizes ? "that lie" : "to lie", extents(end.port.type.dims), end_function(program, end),
+                    quantizes ? fmt::format("const float *reals, {} *{}", c_type(end.port.type.dtype), end.port.name)
+                              : fmt::format("const {} *{}, float *reals", c_type(end.port.type.dtype), end.port.name));
   }
   return text + "#endif\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 }

@@ -9,9 +9,9 @@
 namespace halfstep::emit {
 namespace {
 
-constexpr int64_t kRows = 4;          ///< of weights that one pass over a patch multiplies
-constexpr int64_t kPixels = 8;        ///< that share weights once unpacked
-constexpr int64_t kLanes = 64;        ///< channels of a depthwise convolution at a time
+constexpr int64_t kRows = 4;    ///< of weights that one pass over a patch multiplies
+constexpr int64_t kPixels = 8;  ///< that share weights once unpacked
+constexpr int64_t kLanes = 64;  ///< channels of a depthwise convolution at a time
 constexpr int64_t kMostWhole = INT32_MAX;
 
 /// integer_conv2d or integer_linear.
@@ -151,11 +151,12 @@ void add_conv(Body& body, const Layer& layer, const Scale& scale, bool fits) {
       bits == 8 ? "" : fmt::format("    const int32_t row_bytes = (length + {}) / {};\n", 8 / bits - 1, 8 / bits);
   const std::string indent(28, ' ');
   words["take_rows"] =
-      indent + (bits == 8 ? "const int8_t *const taken = w + (first + r) * length;\n"
-                          : fmt::format("const int8_t *const taken = unpacked;\n{0}int32_t k;\n{0}for (k = 0; k < rows; "
-                                        "++k)\n{0}    unpack{1}(w + (first + r + k) * row_bytes, length, unpacked + k * "
-                                        "length);\n",
-                                        indent, bits));
+      indent + (bits == 8
+                    ? "const int8_t *const taken = w + (first + r) * length;\n"
+                    : fmt::format("const int8_t *const taken = unpacked;\n{0}int32_t k;\n{0}for (k = 0; k < rows; "
+                                  "++k)\n{0}    unpack{1}(w + (first + r + k) * row_bytes, length, unpacked + k * "
+                                  "length);\n",
+                                  indent, bits));
   words["conv"] = function_name("conv", words, bits);
   body.kernels.use("window");
   body.kernels.use("patch", words);
@@ -165,8 +166,8 @@ void add_conv(Body& body, const Layer& layer, const Scale& scale, bool fits) {
   const std::string w = weights_object(body, layer, layer.w, layer.length(), bits);
   const std::string bias = body.numbers(name_of(layer.op.name(), "b"), "int32_t", layer.bias, 4);
   const std::string x = body.read(layer.x), y = body.write(layer.y);
-  std::string call = fmt::format("{}({}, {}, {}, {}, {}, {}, {}", words["conv"], x, y, window, zero_text(layer), w, bias,
-                                 scale.object);
+  std::string call = fmt::format("{}({}, {}, {}, {}, {}, {}, {}", words["conv"], x, y, window, zero_text(layer), w,
+                                 bias, scale.object);
   call += layer.is_direct
               ? ", NULL"
               : ", " + body.scratch(name_of(layer.op.name(), "patch"), layer.x.dtype(), pixels * layer.length());
@@ -185,14 +186,15 @@ void add_depthwise(Body& body, const Layer& layer, const Scale& scale, bool fits
   words["tap_step"] = bits == 8 ? "channels" : "lanes";
   words["taken"] = bits == 8 ? "w + first" : "unpacked";
   words["tap_index"] = bits == 8 ? "" : ", t";
-  words["row_bytes"] =
-      fmt::format("{}", bits == 8 ? "" : fmt::format("    const int32_t row_bytes = (channels + {}) / {};\n", 8 / bits - 1,
-                                                     8 / bits));
+  words["row_bytes"] = fmt::format(
+      "{}",
+      bits == 8 ? "" : fmt::format("    const int32_t row_bytes = (channels + {}) / {};\n", 8 / bits - 1, 8 / bits));
   words["take_taps"] =
       bits == 8 ? ""
-                : fmt::format("        for (t = 0; t < taps; ++t)\n            unpack{}(w + t * row_bytes + first / {}, "
-                              "count, unpacked + t * lanes);\n",
-                              bits, 8 / bits);
+                : fmt::format(
+                      "        for (t = 0; t < taps; ++t)\n            unpack{}(w + t * row_bytes + first / {}, "
+                      "count, unpacked + t * lanes);\n",
+                      bits, 8 / bits);
   words["taps"] = bits == 8 ? "" : "    const int32_t taps = s->kernel_height * s->kernel_width;\n";
   words["conv"] = function_name("depthwise", words, bits);
   body.kernels.use("window");

@@ -10,20 +10,14 @@ namespace {
 using Add = void (*)(Body&, Op);
 
 const std::map<const OpInfo*, Add>& forms() {
-  static const std::map<const OpInfo*, Add> table = {{&ops::IntegerConv2d::record(), add_layer},
-                                                     {&ops::IntegerLinear::record(), add_layer},
-                                                     {&ops::IntegerAdd::record(), add_sum},
-                                                     {&ops::IntegerMul::record(), add_product},
-                                                     {&ops::IntegerRescale::record(), add_rescale},
-                                                     {&ops::IntegerLookup::record(), add_lookup},
-                                                     {&ops::IntegerAvgPool2d::record(), add_average},
-                                                     {&ops::MaxPool2d::record(), add_max_pool},
-                                                     {&ops::Quantize::record(), add_quantize},
-                                                     {&ops::Dequantize::record(), add_dequantize},
-                                                     {&ops::Conv2d::record(), add_float_layer},
-                                                     {&ops::Linear::record(), add_float_layer},
-                                                     {&ops::AvgPool2d::record(), add_float_mean},
-                                                     {&ops::GlobalAvgPool::record(), add_float_mean}};
+  static const std::map<const OpInfo*, Add> table = {
+      {&ops::IntegerConv2d::record(), add_layer},      {&ops::IntegerLinear::record(), add_layer},
+      {&ops::IntegerAdd::record(), add_sum},           {&ops::IntegerMul::record(), add_product},
+      {&ops::IntegerRescale::record(), add_rescale},   {&ops::IntegerLookup::record(), add_lookup},
+      {&ops::IntegerAvgPool2d::record(), add_average}, {&ops::MaxPool2d::record(), add_max_pool},
+      {&ops::Quantize::record(), add_quantize},        {&ops::Dequantize::record(), add_dequantize},
+      {&ops::Conv2d::record(), add_float_layer},       {&ops::Linear::record(), add_float_layer},
+      {&ops::AvgPool2d::record(), add_float_mean},     {&ops::GlobalAvgPool::record(), add_float_mean}};
   return table;
 }
 

@@ -27,7 +27,8 @@ class Groups {
 };
 
 bool is_window(Op op) {
-  return op.is<ops::IntegerConv2d, ops::IntegerAvgPool2d, ops::MaxPool2d, ops::Conv2d, ops::AvgPool2d, ops::GlobalAvgPool>();
+  return op
+      .is<ops::IntegerConv2d, ops::IntegerAvgPool2d, ops::MaxPool2d, ops::Conv2d, ops::AvgPool2d, ops::GlobalAvgPool>();
 }
 bool may_be_image(Value value) { return value && !value.is_tensor() && value.dims().size() == kImageRank; }
 
@@ -62,17 +63,15 @@ std::set<Node> images(const Graph& graph) {
   return found;
 }
 
-Dims stored_dims(const Dims& dims, bool is_image) {
-  return is_image ? Dims{dims[0], dims[2], dims[3], dims[1]} : dims;
-}
+Dims stored_dims(const Dims& dims, bool is_image) { return is_image ? Dims{dims[0], dims[2], dims[3], dims[1]} : dims; }
 
 std::vector<int64_t> stored_places(const Dims& dims, bool is_image) {
   std::vector<int64_t> places(static_cast<size_t>(count_elements(dims)));
   const int64_t channels = is_image ? dims[1] : 1, plane = is_image ? dims[2] * dims[3] : 1;
   for (size_t i = 0; i < places.size(); ++i) {
     const auto index = static_cast<int64_t>(i);
-    places[i] = is_image ? (index / (channels * plane) * plane + index % plane) * channels + index / plane % channels
-                         : index;
+    places[i] =
+        is_image ? (index / (channels * plane) * plane + index % plane) * channels + index / plane % channels : index;
   }
   return places;
 }

@@ -16,7 +16,8 @@ struct Average {
   const Dims& y = op.out().dims();
 
   bool covers_image() const {
-    return op.kernel()[0] == x[2] && op.kernel()[1] == x[3] && std::ranges::all_of(op.pad(), [](int64_t p) { return p == 0; });
+    return op.kernel()[0] == x[2] && op.kernel()[1] == x[3] &&
+           std::ranges::all_of(op.pad(), [](int64_t p) { return p == 0; });
   }
   /// Elements of window `o` of an axis that lie in the image.
   int64_t inside(size_t axis, int64_t o) const {
@@ -65,24 +66,23 @@ StoredFactors fixed_factors(const ops::IntegerAvgPool2d& op, const std::vector<i
 Scale mean_scale(Body& body, const ops::IntegerAvgPool2d& op, const std::vector<int64_t>& counts) {
   body.uses_floats = true;
   body.kernels.use("nearest");
-  const std::string fields =
-      "    const float *count;\n    float x_scale, y_scale;\n";
-  body.kernels.use("float_scale",
-                   {{"what", "a sum of reals over a count, as onnxruntime has it"},
-                    {"fields", fields},
-                    {"scale", "scale_mean"},
-                    {"code", "code_mean"},
-                    {"sum", "float"},
-                    {"steps",
-                     "    const float mean = whole / q->count[channel];\n    const float steps = mean / q->y_scale;\n"
-                     "    const float placed = steps + (float)q->zero_point;\n    const int32_t code = nearest(placed);\n"}});
+  const std::string fields = "    const float *count;\n    float x_scale, y_scale;\n";
+  body.kernels.use(
+      "float_scale",
+      {{"what", "a sum of reals over a count, as onnxruntime has it"},
+       {"fields", fields},
+       {"scale", "scale_mean"},
+       {"code", "code_mean"},
+       {"sum", "float"},
+       {"steps",
+        "    const float mean = whole / q->count[channel];\n    const float steps = mean / q->y_scale;\n"
+        "    const float placed = steps + (float)q->zero_point;\n    const int32_t code = nearest(placed);\n"}});
   const std::vector<float> divisors(counts.begin(), counts.end());
   const std::string count = body.numbers(name_of(op.name(), "count"), std::span<const float>(divisors));
   const std::string object = body.object(
       name_of(op.name(), "q"), "scale_mean",
-      fmt::format(".count = {}, .x_scale = {}, .y_scale = {}, {}", count,
-                  c_number(static_cast<float>(op.x_scale())), c_number(static_cast<float>(op.y_scale())),
-                  clamp_text(op)),
+      fmt::format(".count = {}, .x_scale = {}, .y_scale = {}, {}", count, c_number(static_cast<float>(op.x_scale())),
+                  c_number(static_cast<float>(op.y_scale())), clamp_text(op)),
       28);
   return {"scale_mean", "code_mean", "float", "&" + object};
 }
@@ -93,15 +93,16 @@ std::string window_object(Body& body, Op op, Value x, Value y, const WindowText&
   const bool is_image = x.dims().size() == 4;
   const Dims in = is_image ? x.dims() : Dims{x.dims()[0], x.dims()[1], 1, 1};
   const Dims out = is_image ? y.dims() : Dims{y.dims()[0], y.dims()[1], 1, 1};
-  return "&" + body.object(name_of(op.name(), "window"), "window",
-                           fmt::format(".images = {}, .height = {}, .width = {}, .channels = {},\n    .out_height = {}, "
-                                       ".out_width = {}, .outputs = {},\n    .kernel_height = {}, .kernel_width = {}, "
-                                       ".stride_y = {}, .stride_x = {}, .dilation_y = {}, .dilation_x = {},\n    .top = "
-                                       "{}, .left = {}, .groups = {}",
-                                       in[0], in[2], in[3], in[1], out[2], out[3], out[1], window.kernel[0],
-                                       window.kernel[1], window.stride[0], window.stride[1], window.dilation[0],
-                                       window.dilation[1], window.pad[0], window.pad[1], window.groups),
-                           64);
+  return "&" +
+         body.object(name_of(op.name(), "window"), "window",
+                     fmt::format(".images = {}, .height = {}, .width = {}, .channels = {},\n    .out_height = {}, "
+                                 ".out_width = {}, .outputs = {},\n    .kernel_height = {}, .kernel_width = {}, "
+                                 ".stride_y = {}, .stride_x = {}, .dilation_y = {}, .dilation_x = {},\n    .top = "
+                                 "{}, .left = {}, .groups = {}",
+                                 in[0], in[2], in[3], in[1], out[2], out[3], out[1], window.kernel[0], window.kernel[1],
+                                 window.stride[0], window.stride[1], window.dilation[0], window.dilation[1],
+                                 window.pad[0], window.pad[1], window.groups),
+                     64);
 }
 
 void add_max_pool(Body& body, Op op) {
@@ -124,17 +125,21 @@ void add_average(Body& body, Op op) {
   const bool adds_reals = scales_in_float(op) && !is_engine(op) && !average.covers_image();
   constexpr int64_t kFarthest = 131071;  // that a code of 16 bits may lie from a zero point
   const bool is_wide = !scales_in_float(op) && pool.kernel()[0] * pool.kernel()[1] > INT32_MAX / kFarthest;
-  const Scale scale = adds_reals ? mean_scale(body, pool, counts)
-                                 : plain_scale(body, op, scales_in_float(op) ? float_factors(pool, counts)
-                                                                             : fixed_factors(pool, counts), is_wide);
+  const Scale scale =
+      adds_reals
+          ? mean_scale(body, pool, counts)
+          : plain_scale(body, op, scales_in_float(op) ? float_factors(pool, counts) : fixed_factors(pool, counts),
+                        is_wide);
   Words words = scale.words();
   words["x"] = c_type(pool.x().dtype());
   words["y"] = c_type(pool.out().dtype());
   words["add_element"] =
-      adds_reals ? "{\n                                const float real = (float)((int32_t)from[c] - zero) * q->x_scale;\n"
-                   "                                sums[c] += real;\n                            }"
-                 : "sums[c] += (int32_t)from[c] - zero;";
-  words["pool"] = fmt::format("avg_pool_{}_{}_{}", tag(pool.x().dtype()), tag(pool.out().dtype()), scale.code.substr(5));
+      adds_reals
+          ? "{\n                                const float real = (float)((int32_t)from[c] - zero) * q->x_scale;\n"
+            "                                sums[c] += real;\n                            }"
+          : "sums[c] += (int32_t)from[c] - zero;";
+  words["pool"] =
+      fmt::format("avg_pool_{}_{}_{}", tag(pool.x().dtype()), tag(pool.out().dtype()), scale.code.substr(5));
   body.kernels.use("window");
   body.kernels.use("avg_pool", words);
   const std::string window = window_object(

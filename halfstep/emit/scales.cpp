@@ -72,8 +72,7 @@ class ScaleWriter {
     return words;
   }
   Scale finish() {
-    scale_.object = "&" + body_.object(name_of(op_.name(), "q"), scale_.type, values_ + clamp_text(op_),
-                                       bytes_ + 16);
+    scale_.object = "&" + body_.object(name_of(op_.name(), "q"), scale_.type, values_ + clamp_text(op_), bytes_ + 16);
     return scale_;
   }
 
@@ -109,7 +108,8 @@ Scale fixed_layer(Body& body, Op op) {
     writer.whole_array("int32_t", "multiplier", by_channel<int64_t, int32_t>(body, op, "multiplier"), 4);
     factor = "q->multiplier[channel]";
     if (negative_shift) {
-      writer.whole_array("int32_t", "negative_multiplier", by_channel<int64_t, int32_t>(body, op, "negative_multiplier"), 4);
+      writer.whole_array("int32_t", "negative_multiplier",
+                         by_channel<int64_t, int32_t>(body, op, "negative_multiplier"), 4);
       factor = "sum < 0 ? q->negative_multiplier[channel] : q->multiplier[channel]";
     }
   }
@@ -214,15 +214,16 @@ Scale plain_scale(Body& body, Op op, const StoredFactors& factors, bool is_wide)
     ScaleWriter writer(body, op, factors.zero_inside ? "float32_inside" : "float32", false);
     writer.real_array("factor", factors.factors);
     return writer.in_float(
-                           factors.zero_inside ? "times a factor, the zero point inside the rounding" : "times a factor",
-                           std::string("    const float steps = whole * q->factor[channel];\n") +
-                               (factors.zero_inside ? kPlaced : kRounded));
+        factors.zero_inside ? "times a factor, the zero point inside the rounding" : "times a factor",
+        std::string("    const float steps = whole * q->factor[channel];\n") +
+            (factors.zero_inside ? kPlaced : kRounded));
   }
   ScaleWriter writer(body, op, "fixed_" + rounding_of(op), is_wide);
   writer.whole_array("uint8_t", "shift", factors.shifts, 1);
   writer.whole_array("int32_t", "multiplier", factors.multipliers, 4);
-  return writer.fixed("times a factor, and shifted to the right",
-                      "    const int32_t factor = q->multiplier[channel];\n    const int32_t bits = q->shift[channel];\n");
+  return writer.fixed(
+      "times a factor, and shifted to the right",
+      "    const int32_t factor = q->multiplier[channel];\n    const int32_t bits = q->shift[channel];\n");
 }
 
 }  // namespace halfstep::emit

@@ -55,17 +55,18 @@ std::string run_text(const SourceParts& parts) {
   if (parts.hooks) {
     text += fmt::format("int {0}_run_showing({1}, {0}_hook hook, void *user)\n{{\n{2}}}\n\n", program.name, parameters,
                         body_text(parts));
-    text += fmt::format(
-        "int {0}_run_in({1})\n{{\n    return {0}_run_showing({2}, arena, arena_bytes, NULL, NULL);\n}}\n\n", program.name,
-        parameters, arguments(program));
+    text +=
+        fmt::format("int {0}_run_in({1})\n{{\n    return {0}_run_showing({2}, arena, arena_bytes, NULL, NULL);\n}}\n\n",
+                    program.name, parameters, arguments(program));
   } else {
     text += fmt::format("int {}_run_in({})\n{{\n{}}}\n\n", program.name, parameters, body_text(parts));
   }
-  return text + fmt::format(
-                    "#ifndef {1}_GIVEN_ARENA\nint {0}_run({2})\n{{\n    static union {{\n        unsigned char "
-                    "bytes[{1}_ARENA_BYTES > 0 ? {1}_ARENA_BYTES : 1];\n        int32_t aligned;\n    }} arena;\n    return "
-                    "{0}_run_in({3}, &arena, sizeof arena);\n}}\n#endif\n",
-                    program.name, upper(program.name), run_parameters(program), arguments(program));
+  return text +
+         fmt::format(
+             "#ifndef {1}_GIVEN_ARENA\nint {0}_run({2})\n{{\n    static union {{\n        unsigned char "
+             "bytes[{1}_ARENA_BYTES > 0 ? {1}_ARENA_BYTES : 1];\n        int32_t aligned;\n    }} arena;\n    return "
+             "{0}_run_in({3}, &arena, sizeof arena);\n}}\n#endif\n",
+             program.name, upper(program.name), run_parameters(program), arguments(program));
 }
 
 std::string ends_text(const SourceParts& parts) {
@@ -92,9 +93,10 @@ std::string run_parameters(const CProgram& program) {
 }
 
 std::string source_text(const SourceParts& parts) {
-  std::string text = fmt::format("/* The network \"{}\" in integers: {}.h says how to call it. */\n#include \"{}.h\"\n\n"
-                                 "#include <string.h>\n",
-                                 c_comment(parts.network), parts.program.name, parts.program.name);
+  std::string text = fmt::format(
+      "/* The network \"{}\" in integers: {}.h says how to call it. */\n#include \"{}.h\"\n\n"
+      "#include <string.h>\n",
+      c_comment(parts.network), parts.program.name, parts.program.name);
   if (parts.body.uses_math) text += "#include <math.h>\n";
   if (parts.body.uses_floats) text += kFloatGuards;
   text += "\n" + parts.body.kernels.text() + parts.body.constants + "\n" + run_text(parts);

@@ -31,7 +31,8 @@ std::string arrays(const std::vector<CPort>& ports, const std::string& prefix, c
 
 std::string call_arguments(const CProgram& program, const std::string& inputs) {
   std::string text;
-  for (const CPort& port : program.inputs) text += (text.empty() ? "" : ", ") + fmt::format(fmt::runtime(inputs), port.name);
+  for (const CPort& port : program.inputs)
+    text += (text.empty() ? "" : ", ") + fmt::format(fmt::runtime(inputs), port.name);
   for (const CPort& port : program.outputs) text += ", found_" + port.name;
   return text;
 }
@@ -51,23 +52,27 @@ CFile test_program(const CProgram& program, const std::vector<Case>& cases) {
       "/* Tests {0}.c on {1} samples: exit code 0 where every output is the one expected. */\n#include <stdio.h>\n\n"
       "#include \"{0}.h\"\n\n#define CASES {1}\n\n",
       program.name, cases.size());
-  text += arrays(program.inputs, "given", cases, &Case::inputs) + arrays(program.outputs, "expected", cases, &Case::outputs);
+  text += arrays(program.inputs, "given", cases, &Case::inputs) +
+          arrays(program.outputs, "expected", cases, &Case::outputs);
   text += static_arrays(program.outputs, "found");
-  text += fmt::format("\nint main(void)\n{{\n    int i, status, wrong = 0;\n    size_t k;\n    for (i = 0; i < CASES; ++i) {{\n"
-                      "        status = {}_run({});\n        if (status != {}_OK) {{\n            printf(\"sample %d: "
-                      "status %d\\n\", i, status);\n            return 1;\n        }}\n",
-                      program.name, call_arguments(program, "given_{}[i]"), upper(program.name));
+  text += fmt::format(
+      "\nint main(void)\n{{\n    int i, status, wrong = 0;\n    size_t k;\n    for (i = 0; i < CASES; ++i) {{\n"
+      "        status = {}_run({});\n        if (status != {}_OK) {{\n            printf(\"sample %d: "
+      "status %d\\n\", i, status);\n            return 1;\n        }}\n",
+      program.name, call_arguments(program, "given_{}[i]"), upper(program.name));
   for (const CPort& port : program.outputs) {
     const bool is_real = port.type.dtype == DType::f32;
     text += fmt::format(
         "        for (k = 0; k < sizeof found_{0} / sizeof *found_{0}; ++k) {{\n"
         "            if ({2}) continue;\n"
-        "            if (!wrong++)\n                printf(\"sample %d: {0}[%lu] is %{1}, expected %{1}\\n\", i, (unsigned "
+        "            if (!wrong++)\n                printf(\"sample %d: {0}[%lu] is %{1}, expected %{1}\\n\", i, "
+        "(unsigned "
         "long)k, {3}found_{0}[k],\n                       {3}expected_{0}[i][k]);\n        }}\n",
         port.name, is_real ? "g" : "d",
-        is_real ? fmt::format("found_{0}[k] - expected_{0}[i][k] <= 1e-5f && expected_{0}[i][k] - found_{0}[k] <= 1e-5f",
-                              port.name)
-                : fmt::format("found_{0}[k] == expected_{0}[i][k]", port.name),
+        is_real
+            ? fmt::format("found_{0}[k] - expected_{0}[i][k] <= 1e-5f && expected_{0}[i][k] - found_{0}[k] <= 1e-5f",
+                          port.name)
+            : fmt::format("found_{0}[k] == expected_{0}[i][k]", port.name),
         is_real ? "(double)" : "");
   }
   text += "    }\n    printf(\"%d samples, %d wrong codes\\n\", CASES, wrong);\n    return wrong ? 1 : 0;\n}\n";
@@ -79,7 +84,8 @@ CFile driver_program(const CProgram& program) {
   text += static_arrays(program.inputs, "reals", "float") + static_arrays(program.inputs, "codes") +
           static_arrays(program.outputs, "found");
   text +=
-      "\nstatic void put32(uint32_t value)\n{\n    int i;\n    for (i = 0; i < 4; ++i) putchar((int)(value >> (8 * i) & "
+      "\nstatic void put32(uint32_t value)\n{\n    int i;\n    for (i = 0; i < 4; ++i) putchar((int)(value >> (8 * i) "
+      "& "
       "255));\n}\n\n"
       "static void show(const char *layer, const void *codes, size_t count, int bytes, void *user)\n{\n"
       "    size_t i;\n    uint8_t u8;\n    uint16_t u16;\n    uint32_t u32;\n    (void)user;\n"
@@ -96,16 +102,15 @@ CFile driver_program(const CProgram& program) {
       "        memcpy(reals + i, &bits, 4);\n    }\n    return 1;\n}\n\n"
       "int main(void)\n{\n    static union {\n        unsigned char bytes[";
   const std::string name = upper(program.name);
-  text += fmt::format("{0}_ARENA_BYTES > 0 ? {0}_ARENA_BYTES : 1];\n        int32_t aligned;\n    }} arena;\n    for (;;) {{\n",
-                      name);
+  text += fmt::format(
+      "{0}_ARENA_BYTES > 0 ? {0}_ARENA_BYTES : 1];\n        int32_t aligned;\n    }} arena;\n    for (;;) {{\n", name);
   for (const CPort& port : program.inputs)
-    text += fmt::format("        if (!get(reals_{0}, {1}_{2}_COUNT)) return 0;\n", port.name, name,
-                        upper(port.name));
+    text += fmt::format("        if (!get(reals_{0}, {1}_{2}_COUNT)) return 0;\n", port.name, name, upper(port.name));
   for (const CPort& port : program.inputs) {
     const bool is_real = port.type.dtype == DType::f32;
     text += is_real ? fmt::format("        memcpy(codes_{0}, reals_{0}, sizeof codes_{0});\n", port.name)
-                    : fmt::format("        {}(reals_{}, codes_{});\n", end_function(program, "quantize", port), port.name,
-                                  port.name);
+                    : fmt::format("        {}(reals_{}, codes_{});\n", end_function(program, "quantize", port),
+                                  port.name, port.name);
   }
   text += fmt::format("        if ({0}_run_showing({1}, &arena, sizeof arena, show, NULL) != {2}_OK) return 1;\n",
                       program.name, call_arguments(program, "codes_{}"), name);

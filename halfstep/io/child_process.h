@@ -11,8 +11,8 @@
 
 namespace halfstep::io {
 
-/// A program that answers lines with lines. Its standard input and output are ours, its standard error is a file. It does not outlive this object, which waits
-/// for its end; nor this process, whose end is the end of its input.
+/// A program that answers lines with lines. Its standard input and output are ours, its standard error is a file. It
+/// does not outlive this object, which waits for its end; nor this process, whose end is the end of its input.
 class ChildProcess {
  public:
   /// The program, looked for in PATH, and its arguments. Throws unsupported where it cannot be started.

@@ -229,9 +229,8 @@ std::vector<std::string> export_deploy(const Network& network, const Path& folde
 nb::tuple export_c(const Network& network, const Path& folder, const std::string& name, bool test_program,
                    const api::Dataset* data, bool hooks, bool float_islands, bool overwrite) {
   const api::ExportCOptions options{name, test_program, hooks, float_islands, overwrite};
-  const auto result = work({nb::none()}, [&](const api::Settings&) {
-    return api::export_c(*network.model(), folder, options, data);
-  });
+  const auto result =
+      work({nb::none()}, [&](const api::Settings&) { return api::export_c(*network.model(), folder, options, data); });
   return nb::make_tuple(result.files, result.arena_bytes, result.constant_bytes, result.islands);
 }
 
@@ -272,7 +271,8 @@ void define_verbs(nb::module_& module) {
              arg("progress").none());
   module.def("convert", &convert);
   module.def("verify", &verify, arg("prepared"), arg("integer"), arg("data"), arg("with"), arg("exported"),
-             arg("variants"), arg("c"), arg("all_meaning"), arg("preprocess").none(), arg("seed"), arg("progress").none());
+             arg("variants"), arg("c"), arg("all_meaning"), arg("preprocess").none(), arg("seed"),
+             arg("progress").none());
   module.def("evaluate", &evaluate, arg("network"), arg("data"), arg("preprocess").none(), arg("top"));
   module.def("export", &export_network);
   module.def("export_deploy", &export_deploy, arg("network"), arg("folder"), arg("overwrite"));

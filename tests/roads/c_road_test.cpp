@@ -79,8 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
     Digits, CRoadOf,
     testing::Values(Target{"generic_int8", 8, 8}, Target{"generic_int8", 2, 4}, Target{"magik_t40", 4, 4},
                     Target{"pow2_int8", 4, 8}, Target{"signed_pow2_int8", 8, 8}, Target{"onnxruntime_int8", 8, 8},
-                    Target{"pytorch_fbgemm", 4, 8}, Target{"pytorch_x86", 7, 8},
-                    Target{"magik_t40", 8, 12, {}}, Target{"generic_int8", 8, 8, {{"requantize.rounding", "half_even"}}},
+                    Target{"pytorch_fbgemm", 4, 8}, Target{"pytorch_x86", 7, 8}, Target{"magik_t40", 8, 12, {}},
+                    Target{"generic_int8", 8, 8, {{"requantize.rounding", "half_even"}}},
                     Target{"generic_int8", 8, 8, {{"requantize.rounding", "half_away"}}},
                     Target{"generic_int8", 8, 8, {{"requantize.rounding", "truncate"}}},
                     Target{"generic_int8", 8, 8, {{"requantize.rounding", "doubled"}}}),
@@ -261,8 +261,8 @@ TEST_F(CRoad, NoFloatingPointIsInARun) {
   Prepared prepared("generic_int8", widths(4, 8));
   Exported exported(prepared);
   const std::string object = (exported.path() / "net.o").string();
-  const auto words = io::split_command(
-      fmt::format("cc -O2 -c -mgeneral-regs-only -DNET_NO_FLOAT -o '{}' '{}'", object, (exported.path() / "net.c").string()));
+  const auto words = io::split_command(fmt::format("cc -O2 -c -mgeneral-regs-only -DNET_NO_FLOAT -o '{}' '{}'", object,
+                                                   (exported.path() / "net.c").string()));
   const auto ended = io::run_program(words, "", 60);
   EXPECT_EQ(ended.code, 0) << ended.errors;
 }
