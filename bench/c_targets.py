@@ -59,6 +59,12 @@ def differing(program, pair, data, samples, compiler, runner):
     return str(sum(layer["engine_differing"] for layer in json.loads(done.stdout)["layers"]))
 
 
+def name_of(network):
+    """Of a file in a folder of its own that of the folder."""
+    path = pathlib.Path(network)
+    return path.parent.name if path.stem == "model" else path.stem
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("networks", nargs="+")
@@ -79,7 +85,7 @@ def main():
                     pair = models(options.program, network, data, platform, widths, pathlib.Path(name))
                     cells = [differing(options.program, pair, data, options.samples, *TARGETS[target]) for target in targets] if isinstance(pair, tuple) else [pair]
                     wrong += sum(cell.isdigit() and cell != "0" for cell in cells)
-                    print(f"| {pathlib.Path(network).stem} | {platform} | {widths} | " + " | ".join(cells) + " |", flush=True)
+                    print(f"| {name_of(network)} | {platform} | {widths} | " + " | ".join(cells) + " |", flush=True)
     return 1 if wrong else 0
 
 

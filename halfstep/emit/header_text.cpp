@@ -15,12 +15,12 @@ std::string extents(const Dims& dims) {
 }
 
 std::string port_comment(const CPort& port, const char* kind) {
-  std::string text = fmt::format(" *   {} {}: {}{}, the {} \"{}\"{}\n", c_type(port.type.dtype), port.name,
-                                 c_type(port.type.dtype), extents(stored_dims(port.type.dims, port.is_image)), kind,
-                                 c_comment(port.value), port.is_image ? " as [samples][rows][columns][channels]" : "");
+  std::string text = fmt::format(" *   {} {}{}: the {} \"{}\"{}", c_type(port.type.dtype), port.name,
+                                 extents(stored_dims(port.type.dims, port.is_image)), kind, c_comment(port.value),
+                                 port.is_image ? " as [samples][rows][columns][channels]" : "");
   if (port.type.dtype != DType::f32)
-    text += fmt::format(" *       real = (code - {}) * {}\n", port.zero_point, c_number(port.scale));
-  return text;
+    text += fmt::format(",\n *       real = (code - {}) * {}", port.zero_point, c_number(port.scale));
+  return text + "\n";
 }
 
 std::string floats_comment(const SourceParts& parts) {
@@ -46,8 +46,8 @@ std::string introduction(const SourceParts& parts) {
   const CProgram& program = parts.program;
   std::string text = fmt::format(
       "/* The network \"{}\" in integers, as C99 for any processor. Written by halfstep export --format c.\n *\n"
-      " * A call of {}_run computes {} from\n",
-      c_comment(parts.network), program.name, program.inputs.front().type.dims.empty() ? "one result" : "its outputs");
+      " * A call of {}_run takes\n",
+      c_comment(parts.network), program.name);
   for (const CPort& port : program.inputs) text += port_comment(port, "argument");
   text += " * and gives\n";
   for (const CPort& port : program.outputs) text += port_comment(port, "output");
