@@ -58,7 +58,7 @@ void add_verify(CLI::App& program, Work& work) {
       program, "verify",
       "Compare the training road with the integer program, code for code, and both with the network that came in",
       "halfstep verify quickstart_out --inject conv4:17\n"
-      "         halfstep verify prepared.safetensors integer.safetensors --data samples.npz",
+      "         halfstep verify prepared.safetensors integer.safetensors --data samples.npz --with c",
       options->common);
   command
       ->add_option("paths", options->paths,
@@ -81,8 +81,18 @@ void add_verify(CLI::App& program, Work& work) {
   command
       ->add_option("--with", options->verify.with,
                    "onnxruntime: run the integer program there too, without graph optimizations, and compare every "
-                   "layer's codes")
-      ->type_name("{onnxruntime}");
+                   "layer's codes; c: the same with a program in C")
+      ->type_name("{onnxruntime,c}");
+  command
+      ->add_option("--cc", options->verify.c.compiler, "with c: the compiler, as in 'arm-linux-gnueabihf-gcc -static'")
+      ->capture_default_str();
+  command->add_option("--run", options->verify.c.runner, "with c: what runs the program, as in qemu-arm");
+  command->add_option(
+      "--c", options->verify.c.folder,
+      "with c: a folder that the integer program was exported to with --dump, instead of a new program");
+  command->add_option("--time-limit", options->verify.c.seconds, "with c: seconds for the compiler and for each batch")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("--exported", options->verify.exported,
                       "with onnxruntime: an ONNX file that the integer program was exported to, instead of a new one");
   command->add_flag(

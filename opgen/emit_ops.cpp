@@ -5,6 +5,7 @@
 #include "opgen/cpp.h"
 #include "opgen/emit.h"
 #include "opgen/presence.h"
+#include "opgen/scalar.h"
 #include "opgen/text.h"
 
 namespace halfstep::opgen {
@@ -201,6 +202,7 @@ void write_record(Text& text, const Record& record) {
   if (record.gradient.rule != Gradient::Rule::none)
     text.line("  info.gradient = GradientKind::{};", kRules[static_cast<size_t>(record.gradient.rule)]);
   if (record.is_elementwise()) text.line("  info.elementwise = true;");
+  if (record.compute) text.line("  info.c_expression = {};", string_literal(scalar_c(record.compute->expr, record)));
   if (record.has_codes()) text.line("  info.codes = true;");
   write_quant(text, record);
   write_foreign(text, record);

@@ -119,6 +119,26 @@ void check_scalar(Expr& expr, const std::set<std::string>& values, const Record&
   ScalarChecker(values, record, source).number(expr);
 }
 
+std::string scalar_c(const Expr& expr, const Record& record) {
+  std::vector<std::string> args;
+  for (const Expr& arg : expr.args) args.push_back("(" + scalar_c(arg, record) + ")");
+  switch (expr.kind) {
+    case Kind::integer: return std::to_string(expr.integer) + ".0f";
+    case Kind::real: return "(float)" + double_cpp(expr.real);
+    case Kind::boolean: return expr.text == "true" ? "1" : "0";
+    case Kind::name: return is_attribute(expr, record) ? "@" + expr.text + "@" : expr.text;
+    case Kind::unary: return (expr.text == "not" ? "!" : "-") + args[0];
+    case Kind::binary: return args[0] + " " + operator_cpp(expr.text) + " " + args[1];
+    case Kind::call: break;
+    default: return expr.text;
+  }
+  if (expr.text == "where") return args[0] + " ? " + args[1] + " : " + args[2];
+  if (expr.text == "sigmoid") return "1.0f / (1.0f + expf(-" + args[0] + "))";
+  if (expr.text == "min") return args[1] + " < " + args[0] + " ? " + args[1] + " : " + args[0];
+  if (expr.text == "max") return args[1] + " > " + args[0] + " ? " + args[1] + " : " + args[0];
+  return (expr.text == "abs" ? "fabs" : expr.text) + "f(" + join(args, ", ") + ")";
+}
+
 std::string scalar_cpp(const Expr& expr, const Record& record) {
   std::vector<std::string> args;
   for (const Expr& arg : expr.args) args.push_back(scalar_cpp(arg, record));

@@ -19,6 +19,9 @@ void check_scalar(Expr& expr, const std::set<std::string>& values, const Record&
 /// In C++ on plain numbers of type T; attributes are members of the function object.
 std::string scalar_cpp(const Expr& expr, const Record& record);
 
+/// In C on float32 numbers that are called as the inputs are; attributes are @NAME@.
+std::string scalar_c(const Expr& expr, const Record& record);
+
 /// In C++ on Highway vectors of f32 with tag `d`; attributes are members of `f`.
 std::string simd_cpp(const Expr& expr, const Record& record);
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "halfstep/api/c_road.h"
 #include "halfstep/api/verify.h"
 #include "halfstep/fuzz/fleet.h"
 #include "halfstep/fuzz/recipe.h"
@@ -15,6 +16,20 @@
 
 namespace halfstep::api {
 namespace {
+
+/// Warnings and undefined behaviour are findings too. Nothing where there is no compiler.
+std::function<void(verify::Roads&)> c_compiler() {
+  CRoadOptions options;
+  options.compiler =
+      "cc -O1 -std=c99 -Wall -Wextra -Wconversion -pedantic -Werror -fsanitize=undefined "
+      "-fsanitize-undefined-trap-on-error";
+  try {
+    if (io::run_program({"cc", "--version"}, "", 10).code != 0) return {};
+  } catch (const Error&) {
+    return {};
+  }
+  return [options](verify::Roads& roads) { add_c(roads, options); };
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -43,8 +58,12 @@ class FuzzRun {
  private:
   fuzz::FleetOptions options() const {
     const int processors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    return {settings_.threads > 0 ? settings_.threads : processors, request_.seconds_each, request_.platform,
-            io::python_interpreter(), roads_of};
+    return {settings_.threads > 0 ? settings_.threads : processors,
+            request_.seconds_each,
+            request_.platform,
+            io::python_interpreter(),
+            roads_of,
+            c_compiler()};
   }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 

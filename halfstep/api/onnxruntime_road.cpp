@@ -16,6 +16,7 @@
 #include "halfstep/io/child_process.h"
 #include "halfstep/io/file.h"
 #include "halfstep/io/npz.h"
+#include "halfstep/io/temporary_folder.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/quant/float_islands.h"
 
@@ -28,28 +29,6 @@ using formats::onnx::ExportForm;
 constexpr std::array<std::string_view, 2> kVersions = {"1.31.", "1.32."};
 constexpr const char* kOtherPython = "; name a Python that has onnxruntime in HALFSTEP_PYTHON";
 constexpr const char* kScript = "python/halfstep/onnxruntime_codes.py";
-
-/// A folder for this object's time.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "halfstep-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) fail("{}: cannot be made a folder: {}", name, io::system_reason(errno));
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// The last line, which says why Python ended.
 std::string last_line(std::string text) {
@@ -109,7 +88,7 @@ class Engine {
     return reason.empty() ? "ended without a word" : reason;
   }
 
-  TemporaryFolder folder_;
+  io::TemporaryFolder folder_;
   std::unique_ptr<io::ChildProcess> python_;
   size_t sessions_ = 0;
 };

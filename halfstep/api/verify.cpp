@@ -1,5 +1,6 @@
 #include "halfstep/api/verify.h"
 
+#include "halfstep/api/c_road.h"
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/onnxruntime_road.h"
@@ -42,11 +43,16 @@ verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step)
 }
 
 void add_engine(verify::Roads& roads, const VerifyOptions& options) {
-  const bool asks_of_it = options.variants || !options.exported.empty();
-  if (options.with.empty() && asks_of_it) fail("with: found nothing, expected onnxruntime for its files and variants");
+  const bool asks_of_onnxruntime = options.variants || !options.exported.empty();
+  if (options.with != "onnxruntime" && asks_of_onnxruntime)
+    fail("with: found {}, expected onnxruntime for its files and variants",
+         options.with.empty() ? "nothing" : "'" + options.with + "'");
+  if (options.with != "c" && !options.c.folder.empty())
+    fail("with: found {}, expected c for a program in C", options.with.empty() ? "nothing" : "'" + options.with + "'");
   if (options.with.empty()) return;
-  if (options.with != "onnxruntime") fail("with: found '{}', expected onnxruntime", options.with);
-  add_onnxruntime(roads, {options.exported, options.variants});
+  if (options.with == "onnxruntime") return add_onnxruntime(roads, {options.exported, options.variants});
+  if (options.with == "c") return add_c(roads, options.c);
+  fail("with: found '{}', expected onnxruntime or c", options.with);
 }
 
 /// Nothing where there are no labels, or no answers.

@@ -113,6 +113,21 @@ void check_roads(Trial& trial) {
   throw Found{"the roads differ"};
 }
 
+void check_c(Trial& trial) {
+  if (!trial.tools().add_c) throw Skipped{"there is no C compiler"};
+  if (!trial.network().rows) throw Skipped{"samples of a batch are not apart"};
+  verify::Roads roads = trial.roads();
+  trial.tools().add_c(roads);
+  const train::Samples& samples = trial.samples();
+  const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
+  const int64_t batch = train::batch_of(roads.unquantized, trial.network().batch);
+  for (const auto& layer : verify::compare_roads(roads, source, batch, batch, trial.tools().pool).layers) {
+    if (layer.engine_differing == 0) continue;
+    throw Found{fmt::format("layer '{}' ({}): {} of {} codes differ in C", layer.layer.name, layer.layer.op,
+                            layer.engine_differing, layer.engine_compared)};
+  }
+}
+
 void check_meaning(Trial& trial) {
   const verify::MeaningOptions options{.all = true};
   for (const auto& [layer, meaning] :
@@ -164,6 +179,7 @@ const std::vector<Check>& all_checks() {
       {"batches", "samples one by one against together", check_batches, 2},
       {"files", "Models and texts written and read again", check_files, 2},
       {"exports", "ONNX files that are written", check_exports, 3},
+      {"c", "the integer program as C, code for code", check_c, 50},
       {"training", "a step moves, and a run goes on with the same bits", check_training, 5},
   };
   return kChecks;

@@ -30,6 +30,7 @@ void check_batches(Trial& trial);
 void check_files(Trial& trial);
 void check_exports(Trial& trial);
 void check_training(Trial& trial);
+void check_c(Trial& trial);
 
 enum class Verdict { fine, skipped, refused, found };
 

@@ -89,6 +89,7 @@ Report look_at(const Job& job, const FleetOptions& options, Tools& tools,
   Tools tools;
   tools.folder = folder;
   tools.roads_of = options.roads_of;
+  tools.add_c = options.add_c;
   std::unique_ptr<Engine> engine;
   if (!options.interpreter.empty()) engine = std::make_unique<Engine>(options.interpreter, folder);
   if (engine && engine->version()) tools.engine = engine.get();

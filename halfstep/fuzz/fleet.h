@@ -36,6 +36,7 @@ struct FleetOptions {
   std::string platform;      ///< instead of random ones; may be empty
   std::string interpreter;   ///< Python with onnxruntime; "" leaves that check out
   std::function<verify::Roads(const Model& prepared, const Model& integer)> roads_of;
+  std::function<void(verify::Roads& roads)> add_c;  ///< empty leaves that check out
 };
 
 /// This process must have one thread when it asks for anything: it forks.

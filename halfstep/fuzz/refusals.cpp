@@ -13,6 +13,7 @@ const std::vector<std::string_view> kExplained = {
     "are not supported",
     "has no form in opset",
     "form in ONNX",
+    "form in C",
     // Networks that are wrong; where onnxruntime is there and runs one of these, that is a finding.
     "is false:",
     " dims: ",

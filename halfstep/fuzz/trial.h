@@ -25,6 +25,8 @@ struct Tools {
   std::filesystem::path folder;
   /// The roads of the proof; what joins the stages lies above this room.
   std::function<verify::Roads(const Model& prepared, const Model& integer)> roads_of;
+  /// Makes a program in C their engine; empty where there is no compiler.
+  std::function<void(verify::Roads& roads)> add_c;
 };
 
 /// Thrown by a check that has nothing to say about this network, with the reason.

@@ -1,18 +1,23 @@
 #include "halfstep/io/child_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
+#include <utility>
 
 #include "halfstep/base/status.h"
 #include "halfstep/io/file.h"
+#include "halfstep/io/temporary_folder.h"
 
 extern char** environ;
 
@@ -45,27 +50,95 @@ bool send_all(int socket, std::string_view text) {
   return true;
 }
 
-}  // namespace
-
-ChildProcess::ChildProcess(std::vector<std::string> words, const std::filesystem::path& errors) {
+/// Starts the program with our end of its input and output in `socket`.
+pid_t start(std::vector<std::string>& words, const std::filesystem::path& errors, int& socket) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     unsupported("{}: cannot be run: {}", words.front(), system_reason(errno));
-  const int error = spawn(process_, words, ends[1], errors);
+  pid_t process = -1;
+  const int error = spawn(process, words, ends[1], errors);
   ::close(ends[1]);
-  if (error == 0) {
-    socket_ = ends[0];
-    return;
-  }
+  socket = ends[0];
+  if (error == 0) return process;
   ::close(ends[0]);
   unsupported("{}: cannot be run: {}", words.front(), system_reason(error));
 }
 
+int wait_for(pid_t process) {
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+/// A program that is given all of its input and read to its end.
+class RunningProgram {
+ public:
+  RunningProgram(std::vector<std::string> words, const std::filesystem::path& errors)
+      : process_(start(words, errors, socket_)) {}
+  ~RunningProgram() {
+    ::close(socket_);
+    if (process_ >= 0) finish(true);
+  }
+  RunningProgram(const RunningProgram&) = delete;
+  RunningProgram& operator=(const RunningProgram&) = delete;
+
+  /// Sends and reads what there is until the program closes its output; false where its time is over before.
+  bool exchange(std::string_view input, std::string& output, double seconds) {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    bool sends = true;
+    while (true) {
+      if (sends && input.empty()) {
+        ::shutdown(socket_, SHUT_WR);
+        sends = false;
+      }
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+      if (left <= 0) return false;
+      pollfd ready{socket_, static_cast<short>(sends ? POLLIN | POLLOUT : POLLIN), 0};
+      if (::poll(&ready, 1, static_cast<int>(std::min<int64_t>(left, 1000))) < 0 && errno != EINTR) return true;
+      if (sends && (ready.revents & POLLOUT) != 0) send_some(input);
+      if ((ready.revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !read_some(output)) return true;
+    }
+  }
+
+  /// Waits for its end, or brings it about.
+  int finish(bool now) {
+    if (now) ::kill(process_, SIGKILL);
+    return wait_for(std::exchange(process_, -1));
+  }
+
+ private:
+  /// Nothing is left of the input where nobody reads it.
+  void send_some(std::string_view& input) const {
+    const ssize_t sent = ::send(socket_, input.data(), input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) {
+      input.remove_prefix(static_cast<size_t>(sent));
+    } else if (errno != EINTR && errno != EAGAIN) {
+      input = {};
+    }
+  }
+  bool read_some(std::string& output) const {
+    std::array<char, 65536> bytes{};
+    const ssize_t count = ::recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (count < 0) return errno == EINTR || errno == EAGAIN;
+    output.append(bytes.data(), static_cast<size_t>(count));
+    return count > 0;
+  }
+
+  int socket_ = -1;
+  pid_t process_ = -1;
+};
+
+}  // namespace
+
+ChildProcess::ChildProcess(std::vector<std::string> words, const std::filesystem::path& errors)
+    : process_(start(words, errors, socket_)) {}
+
 ChildProcess::~ChildProcess() {
   ::close(socket_);
   ::kill(process_, SIGKILL);  // it may be at work, and nobody wants the answer
-  while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  wait_for(process_);
 }
 
 std::optional<std::string> ChildProcess::read_line() {
@@ -86,6 +159,39 @@ std::optional<std::string> ChildProcess::read_line() {
 std::optional<std::string> ChildProcess::ask(std::string_view line) {
   if (!send_all(socket_, std::string(line) + "\n")) return std::nullopt;
   return read_line();
+}
+
+Ended run_program(std::vector<std::string> words, std::string_view input, double seconds) {
+  const TemporaryFolder folder;
+  RunningProgram program(std::move(words), folder / "errors");
+  Ended ended;
+  ended.is_late = !program.exchange(input, ended.output, seconds);
+  const int status = program.finish(ended.is_late);
+  if (WIFEXITED(status)) ended.code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
+  ended.errors = read_text_file(folder / "errors");
+  return ended;
+}
+
+std::vector<std::string> split_command(std::string_view command) {
+  std::vector<std::string> words;
+  char quote = 0;
+  bool inside = false;
+  for (const char c : command) {
+    if (quote != 0 ? c == quote : c == '\'' || c == '"') {
+      quote = quote != 0 ? '\0' : c;
+      if (!inside) words.emplace_back();
+      inside = true;
+    } else if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
+      inside = false;
+    } else {
+      if (!inside) words.emplace_back();
+      inside = true;
+      words.back() += c;
+    }
+  }
+  if (quote != 0) fail("command '{}': a quote does not end", command);
+  return words;
 }
 
 std::string python_interpreter() {

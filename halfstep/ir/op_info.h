@@ -99,7 +99,10 @@ struct OpInfo {
   int64_t (*flops)(const OpTypes& types) = nullptr;
   GradientKind gradient = GradientKind::none;
   bool elementwise =
-      false;           ///< an element of the result depends on those at its own place alone, extents of 1 repeating
+      false;  ///< an element of the result depends on those at its own place alone, extents of 1 repeating
+  /// Of a pointwise operator: an element of the result in C, of float32 numbers that are called as the inputs are;
+  /// attributes are @NAME@. "" of any other.
+  std::string c_expression = {};
   bool codes = false;  ///< makes codes, computes on them or makes reals of them
   QuantInfo quant;
   std::vector<ForeignInfo> foreign;

@@ -275,13 +275,27 @@ class Score(float):
 class Exported:
     """A file that was written, or a folder of them."""
 
-    def __init__(self, path: str, nodes: int, approximated: list[str], files: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        nodes: int,
+        approximated: list[str],
+        files: list[str] | None = None,
+        memory: int | None = None,
+        constants: int | None = None,
+    ) -> None:
         self.path = path
         self.files = files or []
-        """Names of the files in a folder for the tools of a chip."""
+        """Names of the files in a folder, for the tools of a chip or of a program in C."""
         self.nodes = nodes
         self.approximated = approximated
-        """Layers whose codes may differ from the Model's."""
+        """Layers whose codes may differ from the Model's; of a program in C those that stay in float."""
+        self.memory = memory
+        """Of a program in C: bytes between layers."""
+        self.constants = constants
+        """Of a program in C: bytes of weights and other constants."""
 
     def __repr__(self) -> str:
+        if self.memory is not None:
+            return f"<halfstep.Exported: {self.path}, {self.constants} bytes of constants, {self.memory} of memory>"
         return f"<halfstep.Exported: {self.path}, {self.nodes} nodes, {len(self.approximated)} approximated>"

@@ -224,6 +224,10 @@ def verify(
     with_: str = "",
     exported: str | os.PathLike[str] | None = None,
     variants: bool = False,
+    cc: str = "cc -O2",
+    run: str = "",
+    c: str | os.PathLike[str] | None = None,
+    time_limit: float = 120.0,
     meaning: str = "sampled",
     preprocess: Preprocess | None = None,
     seed: int = 0,
@@ -232,17 +236,19 @@ def verify(
     """Compares a prepared network and its integer program, code for code, and both with the network that came in.
 
     with_: "onnxruntime" for that engine as a third road, on an ONNX file that was `exported` or on a new one; variants:
-    also with its optimizations, which is never a failure. meaning: "sampled" or "all", how many elements are held
+    also with its optimizations, which is never a failure. "c" for a program in C, that of the folder `c` (which `export`
+    wrote with dump) or a new one: cc is the compiler's command, run what runs the program ("qemu-arm"), time_limit the
+    seconds for the compiler and for each batch. meaning: "sampled" or "all", how many elements are held
     against the network that came in.
     """
     if meaning not in ("sampled", "all"):
         raise _core.Error(f"verify: meaning: found {meaning!r}, expected sampled or all")
     samples = dataset(data, prepared)
-    if with_:
+    if with_ == "onnxruntime":
         os.environ.setdefault("HALFSTEP_PYTHON", sys.executable)  # which runs the engine
     equal, text, values = _core.verify(
         prepared.core, program.core, samples, with_, "" if exported is None else os.fspath(exported),
-        variants, meaning == "all", _preprocess_text(preprocess), seed, callback(progress),
+        variants, (cc, run, "" if c is None else os.fspath(c), time_limit), meaning == "all", _preprocess_text(preprocess), seed, callback(progress),
     )  # fmt: skip
     proof = Proof(equal, text, values)
     _warn(proof.values["notes"])
@@ -371,14 +377,29 @@ def export(
     format: str | None = None,
     opset: int = 21,
     approximate: bool = False,
+    name: str = "",
+    main: bool = False,
+    data: Data = None,
+    dump: bool = False,
+    float_islands: bool = False,
     overwrite: bool = False,
 ) -> Exported:
-    """Writes an ONNX file, or the files that the tools of a chip read.
+    """Writes an ONNX file, a program in C, or the files that the tools of a chip read.
 
     format: float, qdq or qoperator; without one float for a network that is not an integer program, else qoperator.
     approximate: instead of refusing what the form has no arithmetic for. Of format "deploy" `path` is a folder, and the
     platform of the prepared network says which files; those of these names are refused, or replaced with overwrite.
+
+    Of format "c" `path` is a folder too, for NAME.h and NAME.c of a prepared network or an integer program. main: also a
+    program that runs samples, of `data` or those that a prepared network keeps, and compares. dump: a function that shows
+    every layer. float_islands: operators that have no form on codes are float operations.
     """
+    if format == "c":
+        samples = None if data is None else dataset(data, network)
+        files, memory, constants, islands = _core.export_c(
+            network.core, os.fspath(path), name, main, samples, dump, float_islands, overwrite
+        )
+        return Exported(os.fspath(path), 0, islands, files, memory, constants)
     if format == "deploy":
         return Exported(os.fspath(path), 0, [], _core.export_deploy(network.core, os.fspath(path), overwrite))
     written = _core.export(network.core, os.fspath(path), format or "", opset, approximate)

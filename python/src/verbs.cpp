@@ -181,14 +181,18 @@ nb::tuple convert(const Network& network, bool float_islands) {
   return nb::make_tuple(network_of(std::move(result.model)), report[0], report[1]);
 }
 
+/// Compiler, runner, folder and seconds.
+using CRoad = std::tuple<std::string, std::string, Path, double>;
+
 nb::tuple verify(const Network& prepared, const Network& integer, const api::Dataset& data, const std::string& with,
-                 const Path& exported, bool variants, bool all_meaning, const std::optional<std::string>& preprocess,
-                 uint64_t seed, nb::object progress) {
+                 const Path& exported, bool variants, const CRoad& c, bool all_meaning,
+                 const std::optional<std::string>& preprocess, uint64_t seed, nb::object progress) {
   api::VerifyOptions options;
   options.preprocess = preprocess_of(preprocess);
   options.with = with;
   options.exported = exported;
   options.variants = variants;
+  options.c = {std::get<0>(c), std::get<1>(c), std::get<2>(c), std::get<3>(c)};
   options.all_meaning = all_meaning;
   const auto result = work({std::move(progress), seed}, [&](const api::Settings& settings) {
     return api::verify(*prepared.model(), *integer.model(), data, options, settings);
@@ -219,6 +223,15 @@ void write_contact_sheet(const api::Dataset& data, const Path& path) {
 std::vector<std::string> export_deploy(const Network& network, const Path& folder, bool overwrite) {
   return work({nb::none()},
               [&](const api::Settings&) { return api::export_deploy(*network.model(), folder, overwrite); });
+}
+
+/// The files, memory between layers, flash, and the layers in float.
+nb::tuple export_c(const Network& network, const Path& folder, const std::string& name, bool test_program,
+                   const api::Dataset* data, bool hooks, bool float_islands, bool overwrite) {
+  const api::ExportCOptions options{name, test_program, hooks, float_islands, overwrite};
+  const auto result =
+      work({nb::none()}, [&](const api::Settings&) { return api::export_c(*network.model(), folder, options, data); });
+  return nb::make_tuple(result.files, result.arena_bytes, result.constant_bytes, result.islands);
 }
 
 nb::tuple export_network(const Network& network, const Path& path, const std::string& format, int64_t opset,
@@ -292,7 +305,8 @@ void define_verbs(nb::module_& module) {
              arg("progress").none());
   module.def("convert", &convert);
   module.def("verify", &verify, arg("prepared"), arg("integer"), arg("data"), arg("with"), arg("exported"),
-             arg("variants"), arg("all_meaning"), arg("preprocess").none(), arg("seed"), arg("progress").none());
+             arg("variants"), arg("c"), arg("all_meaning"), arg("preprocess").none(), arg("seed"),
+             arg("progress").none());
   module.def("dump", &dump, arg("network"), arg("data"), arg("out"), arg("words"), arg("overwrite"),
              arg("preprocess").none(), arg("progress").none());
   module.def("compare", &compare, arg("network").none(), arg("first"), arg("second"), arg("data").none(), arg("like"),
@@ -300,6 +314,8 @@ void define_verbs(nb::module_& module) {
   module.def("evaluate", &evaluate, arg("network"), arg("data"), arg("preprocess").none(), arg("top"));
   module.def("export", &export_network);
   module.def("export_deploy", &export_deploy, arg("network"), arg("folder"), arg("overwrite"));
+  module.def("export_c", &export_c, arg("network"), arg("folder"), arg("name"), arg("test_program"), arg("data").none(),
+             arg("hooks"), arg("float_islands"), arg("overwrite"));
 }
 
 }  // namespace halfstep::python

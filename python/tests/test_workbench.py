@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import threading
@@ -72,6 +73,24 @@ def test_every_verb_gives_the_bytes_of_the_command_line(folder, network, samples
     assert proof and proof.equal and proof.values == told
     assert hs.evaluate(program, samples) == json.loads(run("eval", "--model", integer_file, "--data", data, "--json"))["accuracy"]
     assert fit.digest == prepared.digest
+
+
+def test_a_program_in_c_is_that_of_the_command_line(folder, prepared, program, samples, tmp_path):
+    prepared.save(tmp_path / "prepared.safetensors")
+    run("export", tmp_path / "prepared.safetensors", "--format", "c", "--name", "net", "--main", "--dump", "--out", tmp_path / "told")
+    written = hs.export(prepared, tmp_path / "own", format="c", name="net", main=True, dump=True)
+    assert written.files == ["net.h", "net.c", "net_main.c"] and written.memory > 0
+    for name in written.files:
+        assert (tmp_path / "own" / name).read_bytes() == (tmp_path / "told" / name).read_bytes()
+    if not shutil.which("cc"):
+        pytest.skip("there is no C compiler")
+    assert hs.verify(prepared, program, samples, with_="c", c=tmp_path / "own").equal
+    text = (tmp_path / "own/net.c").read_text()
+    at = text.index("{\n    ", text.index("conv2_w[")) + 6
+    (tmp_path / "own/net.c").write_text(text[:at] + "0 * " + text[at:])
+    assert not hs.verify(prepared, program, samples, with_="c", c=tmp_path / "own", cc="cc -O1").equal
+    with pytest.raises(hs.Error, match="is there already"):
+        hs.export(prepared, tmp_path / "own", format="c", name="net")
 
 
 def bits_of(audit):

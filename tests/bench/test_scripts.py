@@ -36,6 +36,10 @@ FORMS = {
         "{network} {folder}/test.npz --program {program} --platform generic_int8 --epochs 3 --kill 1:1", ("killed in stage 1 after epoch 1", "the same")
     ),
     "calibration_speed.py": Form("{network} --batch 4 --batches 2 --rounds 1", ("small ", "ms observed")),
+    "c_targets.py": Form(
+        "{network}={folder}/test.npz --program {program} --platforms generic_int8 --widths 4/8 --samples 2", ("| small | generic_int8 | 4/8 | 0 |",)
+    ),
+    "c_speed.py": Form("{prepared} --program {program} --runs 3", ("of our kernels' speed", "weights")),
     # 1: a training of random labels may do harm.
     "label_free.py": Form("{folder} --program {program} --only small --widths 8 --settings 1e-3:1 --epochs 1", ("| small | 8/8 |", "1 trainings", " 0 failed"), codes=(0, 1)),
     "label_free_networks.py": Form("{made} --epochs 1 --only squeezenet", ("squeezenet: ",), ("torch", "torchvision", "onnx")),
@@ -97,7 +101,7 @@ def files(tmp_path_factory):
     """Paths by the names that FORMS use; nothing is made where there is no onnx."""
     folder = tmp_path_factory.mktemp("networks")
     paths = {"program": PROGRAM, "folder": folder, "made": tmp_path_factory.mktemp("made"), "cases": tmp_path_factory.mktemp("cases"),
-             "network": folder / "small.onnx", "integer": folder / "integer.safetensors", "torch_integer": folder / "torch.safetensors", "x": folder / "x.npz"}
+             "network": folder / "small.onnx", "prepared": folder / "prepared.safetensors", "integer": folder / "integer.safetensors", "torch_integer": folder / "torch.safetensors", "x": folder / "x.npz"}
     if not all(importlib.util.find_spec(module) for module in ("onnx", "safetensors")):
         return paths
     x = np.random.default_rng(0).standard_normal((400, 3, 8, 8)).astype(np.float32)

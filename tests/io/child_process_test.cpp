@@ -51,5 +51,28 @@ TEST(ChildProcess, AProgramThatIsNotThereIsUnsupported) {
   EXPECT_EQ(error_of(start), "/nowhere/program: cannot be run: no such file or directory");
 }
 
+TEST(RunProgram, GivesAllOfItsInputAndReadsToTheEnd) {
+  const std::string large(3 << 20, 'x');
+  const Ended ended = run_program(shell("cat; echo why >&2; exit 3"), large, 20);
+  EXPECT_EQ(ended.output, large);
+  EXPECT_EQ(ended.errors, "why\n");
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_FALSE(ended.is_late);
+}
+
+TEST(RunProgram, IsEndedInTimeAndSaysHowItEnded) {
+  EXPECT_TRUE(run_program(shell("sleep 100"), "", 0.2).is_late);
+  EXPECT_EQ(run_program(shell("kill -9 $$"), "", 20).signal, 9);
+  EXPECT_EQ(run_program(shell("exec <&-; echo done"), std::string(1 << 20, 'x'), 20).output, "done\n");
+}
+
+TEST(SplitCommand, KnowsQuotes) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(split_command("gcc  -static\t-O2"), (Words{"gcc", "-static", "-O2"}));
+  EXPECT_EQ(split_command("a 'b c' \"d 'e'\"f ''"), (Words{"a", "b c", "d 'e'f", ""}));
+  EXPECT_EQ(split_command("  "), Words{});
+  EXPECT_EQ(error_of([] { split_command("a 'b"); }), "command 'a 'b': a quote does not end");
+}
+
 }  // namespace
 }  // namespace halfstep::io

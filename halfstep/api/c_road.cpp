@@ -1,0 +1,188 @@
+#include "halfstep/api/c_road.h"
+
+#include <cstring>
+#include <memory>
+
+#include "halfstep/base/status.h"
+#include "halfstep/emit/c_program.h"
+#include "halfstep/emit/c_text.h"
+#include "halfstep/emit/orders.h"
+#include "halfstep/io/atomic_file.h"
+#include "halfstep/io/child_process.h"
+#include "halfstep/io/file.h"
+#include "halfstep/io/little_endian.h"
+#include "halfstep/io/temporary_folder.h"
+#include "halfstep/verify/programs.h"
+
+namespace halfstep::api {
+namespace {
+
+/// What a program said, no longer than a screen.
+std::string shown(const std::string& words) {
+  constexpr size_t kMost = 2000;
+  std::string text = words.size() > kMost ? words.substr(0, kMost) + "..." : words;
+  while (text.ends_with('\n')) text.pop_back();
+  return text.empty() ? "it said nothing" : "it said\n" + text;
+}
+
+/// Throws where it did not end well; `command` is what a user would type.
+void require_success(const io::Ended& ended, const std::string& command, double seconds) {
+  if (ended.is_late)
+    fail("c: '{}' did not end within {} s; allow more (--time-limit), or look for a loop without an end", command,
+         seconds);
+  if (ended.signal != 0)
+    fail("c: '{}' was ended by signal {} ({}); {}", command, ended.signal, strsignal(ended.signal),
+         shown(ended.errors));
+  if (ended.code != 0) fail("c: '{}' failed with exit code {}; {}", command, ended.code, shown(ended.errors));
+}
+
+/// The name of the one program in a folder.
+std::string program_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+    const auto& path = entry.path();
+    if (path.extension() == ".h" && std::filesystem::exists(folder / (path.stem().string() + ".c")))
+      names.push_back(path.stem().string());
+  }
+  if (failed) fail("{}: {}", folder.string(), io::system_reason(failed.value()));
+  if (names.size() != 1)
+    fail("{}: found {} programs (NAME.h with NAME.c), expected one, as export --format c --dump writes it",
+         folder.string(), names.size());
+  if (io::read_text_file(folder / (names[0] + ".h")).find(names[0] + "_run_showing(") == std::string::npos)
+    fail("{}: the program shows no layers; export it with --dump", (folder / (names[0] + ".h")).string());
+  return names[0];
+}
+
+/// The program, compiled.
+class Machine {
+ public:
+  Machine(const Model& integer, const CRoadOptions& options) : integer_(integer), options_(options) {
+    const bool is_given = !options.folder.empty();
+    const std::string name = is_given ? program_in(options.folder) : emit::to_c_identifier(integer.graph.name());
+    program_ = emit::c_program(integer, {.name = name, .hooks = true, .float_islands = true});
+    const std::filesystem::path sources = is_given ? options.folder : folder_.path();
+    if (!is_given) {
+      for (const emit::CFile& file : program_.files) io::write_file(folder_ / file.name, file.text);
+    }
+    const emit::CFile driver = emit::driver_program(program_);
+    io::write_file(folder_ / driver.name, driver.text);
+    compile(sources, name, driver.name);
+  }
+
+  /// Every layer of a batch.
+  Tensors run(const Tensors& inputs) const {
+    const int64_t calls = inputs.begin()->second.dims()[0] / samples_per_call(inputs);
+    require_separate(inputs, calls);
+    std::vector<std::string> words = io::split_command(options_.runner);
+    words.push_back((folder_ / "program").string());
+    const io::Ended ended = io::run_program(words, bytes_of(inputs, calls), options_.seconds);
+    require_success(ended, options_.runner + (options_.runner.empty() ? "" : " ") + "PROGRAM", options_.seconds);
+    return layers_of(ended.output, calls);
+  }
+
+ private:
+  void compile(const std::filesystem::path& sources, const std::string& name, const std::string& driver) const {
+    std::vector<std::string> words = io::split_command(options_.compiler);
+    if (words.empty()) fail("c: found no compiler, expected a command (--cc)");
+    for (const std::filesystem::path& word :
+         {std::filesystem::path("-I" + sources.string()), std::filesystem::path("-o"), folder_ / "program",
+          sources / (name + ".c"), folder_ / driver})
+      words.push_back(word.string());
+    if (!program_.islands.empty()) words.emplace_back("-lm");
+    require_success(io::run_program(words, "", options_.seconds), options_.compiler + " " + name + ".c " + driver,
+                    options_.seconds);
+  }
+
+  /// One call after the other has to give what all samples at once do.
+  void require_separate(const Tensors& inputs, int64_t calls) const {
+    const Graph together = verify::sized_for(integer_, inputs).graph;
+    for (const emit::CLayer& layer : program_.layers) {
+      Dims dims = layer.type.dims;
+      if (!dims.empty()) dims[0] *= calls;
+      if (together.value(layer.name).dims() != dims)
+        unsupported(
+            "layer '{}': found {} for {} samples together and {} for one call, which has no form in C: import the "
+            "network for one sample",
+            layer.name, to_string(together.value(layer.name).type()), calls, to_string(layer.type));
+    }
+  }
+
+  int64_t samples_per_call(const Tensors& inputs) const {
+    for (const emit::CPort& port : program_.inputs) {
+      if (inputs.contains(port.value)) return std::max<int64_t>(1, port.type.dims[0]);
+    }
+    fail("c: the program reads none of the samples' tensors");
+  }
+
+  /// The reals of each call, in the order of the program's parameters.
+  std::string bytes_of(const Tensors& inputs, int64_t calls) const {
+    std::string bytes;
+    for (int64_t call = 0; call < calls; ++call) {
+      for (const emit::CPort& port : program_.inputs) {
+        const Tensor& all = inputs.at(port.value);
+        const int64_t rows = all.dims()[0] / calls;
+        Tensor reals = all.rows(call * rows, (call + 1) * rows);
+        if (port.type.dtype == DType::f32) reals = emit::to_memory(reals, port.is_image);
+        bytes.append(reinterpret_cast<const char*>(reals.raw()), reals.bytes());
+      }
+    }
+    return bytes;
+  }
+
+  Tensors layers_of(const std::string& output, int64_t calls) const {
+    Tensors layers;
+    size_t at = 0;
+    for (int64_t call = 0; call < calls; ++call) {
+      for (const emit::CLayer& layer : program_.layers) {
+        const Tensor codes = next_layer(output, at, layer);
+        Tensor& all = layers[layer.name];
+        if (call == 0) {
+          Dims dims = layer.type.dims;
+          if (dims.empty()) dims = {1};
+          dims[0] *= calls;
+          all = Tensor(layer.type.dtype, dims);
+        }
+        std::memcpy(all.raw() + static_cast<size_t>(call) * codes.bytes(), codes.raw(), codes.bytes());
+      }
+    }
+    return layers;
+  }
+
+  /// Name, number of elements, bytes of each, and the elements.
+  Tensor next_layer(const std::string& output, size_t& at, const emit::CLayer& layer) const {
+    const auto take = [&](size_t count) {
+      if (output.size() - at < count)
+        fail("c: the program's answer ends in layer '{}'; does it end in a fault?", layer.name);
+      at += count;
+      return std::string_view(output).substr(at - count, count);
+    };
+    const auto number = [&] { return io::load_little_endian<uint32_t>(std::as_bytes(std::span(take(4)))); };
+    const std::string found(take(number()));
+    const size_t count = number(), each = number();
+    if (found != layer.name || count != static_cast<size_t>(count_elements(layer.type.dims)) ||
+        each != size_of(layer.type.dtype))
+      fail(
+          "c: the program shows layer '{}' with {} elements of {} bytes, expected '{}' ({}); was it exported from this "
+          "Model?",
+          found, count, each, layer.name, to_string(layer.type));
+    Tensor codes(layer.type.dtype, emit::stored_dims(layer.type.dims, layer.is_image));
+    std::memcpy(codes.raw(), take(codes.bytes()).data(), codes.bytes());
+    return emit::from_memory(codes, layer.is_image);
+  }
+
+  Model integer_;
+  CRoadOptions options_;
+  io::TemporaryFolder folder_;
+  emit::CProgram program_;
+};
+
+}  // namespace
+
+void add_c(verify::Roads& roads, const CRoadOptions& options) {
+  roads.engine = [machine = std::make_shared<Machine>(roads.integer, options)](const Tensors& inputs) {
+    return machine->run(inputs);
+  };
+}
+
+}  // namespace halfstep::api

@@ -1,0 +1,126 @@
+#include "halfstep/api/export_c.h"
+
+#include <algorithm>
+
+#include "halfstep/api/dataset.h"
+#include "halfstep/api/model.h"
+#include "halfstep/base/status.h"
+#include "halfstep/emit/c_program.h"
+#include "halfstep/emit/c_text.h"
+#include "halfstep/io/atomic_file.h"
+#include "halfstep/quant/convert.h"
+#include "halfstep/verify/programs.h"
+
+namespace halfstep::api {
+namespace {
+
+/// Bytes of samples in a test program, which is a text of four times as many; one sample is always there.
+constexpr size_t kMostBytes = size_t{256} << 10;
+constexpr int64_t kMostSamples = 8;
+
+Model program_of(const Model& network, const ExportCOptions& options) {
+  switch (stage_of(network)) {
+    case Stage::integer: return network;
+    case Stage::prepared: return quant::convert(network, {.float_islands = options.float_islands}).model;
+    case Stage::in_float: break;
+  }
+  fail("network '{}' is a float network, expected a prepared or integer one; run quantize first", network.graph.name());
+}
+
+/// Samples for calls of the program: `count` of them at once.
+class CallSource {
+ public:
+  CallSource(const Model& network, const Dataset* data) {
+    if (data != nullptr) {
+      samples_ = parts_for(network, *data).test;
+      calls_ = samples_->size() / batch(network);
+    } else if (network.source) {
+      kept_ = &network.source->samples;
+      calls_ = network.source->sample_count() / batch(network);
+    }
+    batch_ = batch(network);
+  }
+  int64_t calls() const { return calls_; }
+  Tensors inputs(int64_t call) const {
+    if (samples_) return samples_->inputs(call * batch_, batch_);
+    Tensors rows;
+    for (const auto& [name, tensor] : *kept_) rows[name] = tensor.rows(call * batch_, (call + 1) * batch_);
+    return rows;
+  }
+
+ private:
+  static int64_t batch(const Model& network) { return train::batch_of(network, 1); }
+  std::optional<train::Samples> samples_;
+  const Tensors* kept_ = nullptr;
+  int64_t calls_ = 0, batch_ = 1;
+};
+
+std::vector<Tensor> in_memory(const std::vector<emit::CPort>& ports, const Tensors& values) {
+  std::vector<Tensor> tensors;
+  for (const emit::CPort& port : ports) tensors.push_back(emit::to_memory(values.at(port.codes), port.is_image));
+  return tensors;
+}
+
+size_t bytes_of(const emit::CProgram& program) {
+  size_t bytes = 0;
+  for (const auto& ports : {program.inputs, program.outputs}) {
+    for (const emit::CPort& port : ports)
+      bytes += static_cast<size_t>(count_elements(port.type.dims)) * size_of(port.type.dtype);
+  }
+  return bytes;
+}
+
+std::vector<emit::Case> cases_of(const Model& integer, const emit::CProgram& program, const CallSource& source) {
+  if (source.calls() == 0)
+    fail(
+        "network '{}' keeps no samples for a test program; name some (--data), or export the prepared network, which "
+        "keeps those of quantize",
+        integer.graph.name());
+  const auto most = static_cast<int64_t>(std::max<size_t>(1, kMostBytes / std::max<size_t>(1, bytes_of(program))));
+  std::vector<std::string> fetch;
+  for (const auto& ports : {program.inputs, program.outputs}) {
+    for (const emit::CPort& port : ports) {
+      if (std::ranges::find(fetch, port.codes) == fetch.end()) fetch.push_back(port.codes);
+    }
+  }
+  std::vector<emit::Case> cases;
+  auto runnable = verify::program_of(integer, source.inputs(0), fetch);
+  ThreadPool pool(1);
+  for (int64_t call = 0; call < std::min({source.calls(), most, kMostSamples}); ++call) {
+    const Tensors inputs = source.inputs(call);
+    Tensors values = runnable.run(inputs, pool);
+    values.insert(inputs.begin(), inputs.end());
+    cases.push_back({in_memory(program.inputs, values), in_memory(program.outputs, values)});
+  }
+  return cases;
+}
+
+}  // namespace
+
+ExportedC export_c(const Model& network, const std::filesystem::path& folder, const ExportCOptions& options,
+                   const Dataset* data) {
+  const Model integer = program_of(network, options);
+  const std::string name = options.name.empty() ? emit::to_c_identifier(network.graph.name()) : options.name;
+  emit::CProgram program =
+      emit::c_program(integer, {.name = name, .hooks = options.hooks, .float_islands = options.float_islands});
+  ExportedC report{
+      {}, 0, program.arena_bytes, program.weight_bytes, program.constant_bytes, program.uses_floats, program.islands};
+  if (options.test_program) {
+    const auto cases = cases_of(integer, program, CallSource(network, data));
+    report.samples = static_cast<int64_t>(cases.size());
+    program.files.push_back(emit::test_program(program, cases));
+  }
+  io::require_folder_target(folder);
+  for (const emit::CFile& file : program.files) {
+    if (!options.overwrite && std::filesystem::exists(folder / file.name))
+      fail("{}: is there already; name another folder, or replace it (--overwrite)", (folder / file.name).string());
+  }
+  io::make_folder(folder);
+  for (const emit::CFile& file : program.files) {
+    io::write_file(folder / file.name, file.text);
+    report.files.push_back(file.name);
+  }
+  return report;
+}
+
+}  // namespace halfstep::api

@@ -1,0 +1,35 @@
+// An integer program as C99.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "halfstep/api/settings.h"
+#include "halfstep/ir/model.h"
+
+namespace halfstep::api {
+
+struct ExportCOptions {
+  std::string name = {};       ///< of files and functions, a C identifier; "": made of the network's name
+  bool test_program = false;   ///< also NAME_main.c, with samples and what they must give
+  bool hooks = false;          ///< a function that shows every layer, which `verify` needs
+  bool float_islands = false;  ///< operators that stay in float are float operations in C
+  bool overwrite = false;      ///< files of these names are replaced
+};
+
+struct ExportedC {
+  std::vector<std::string> files;  ///< names, in the folder
+  int64_t samples = 0;             ///< in the test program
+  size_t arena_bytes = 0;          ///< of memory between layers
+  size_t weight_bytes = 0, constant_bytes = 0;
+  bool uses_floats = false;
+  std::vector<std::string> islands;  ///< layers in float
+};
+
+/// Writes a prepared network or an integer program into `folder` as NAME.h, NAME.c and the test program. Its samples
+/// are those of `data`, or without it those that a prepared network keeps. Throws before anything is written.
+ExportedC export_c(const Model& network, const std::filesystem::path& folder, const ExportCOptions& options = {},
+                   const Dataset* data = nullptr);
+
+}  // namespace halfstep::api

@@ -1,0 +1,5 @@
+/* Both terms of a sum under one shift. */
+typedef struct {
+    int32_t a_multiplier, b_multiplier, shift;
+    int32_t a_zero_point, b_zero_point, zero_point, low, high;
+} fixed_sum;

@@ -1,0 +1,10 @@
+/* From sums to codes in float32: @what@. Every operation is rounded by itself. */
+typedef struct {
+@fields@    int32_t zero_point, low, high;
+} @scale@;
+
+static int32_t @code@(@sum@ sum, const @scale@ *q, int32_t channel)
+{
+    const float whole = (float)sum;
+@steps@    return code < q->low ? q->low : code > q->high ? q->high : code;
+}

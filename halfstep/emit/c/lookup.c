@@ -1,0 +1,9 @@
+/* A function as a table; a code on either side of it has its first or last entry. */
+static void @lookup@(const @x@ *x, const @t@ *table, @y@ *y, int32_t count, int32_t first, int32_t last)
+{
+    int32_t i;
+    for (i = 0; i < count; ++i) {
+        const int32_t place = (int32_t)x[i] - first;
+        y[i] = (@y@)table[place < 0 ? 0 : place > last ? last : place];
+    }
+}

@@ -1,0 +1,145 @@
+// Operators that only move codes: where each element of a result comes from is found by running the operator on
+// places, so that one function does for all of them.
+#include <algorithm>
+#include <numeric>
+
+#include "halfstep/base/elements.h"
+#include "halfstep/compile/evaluate.h"
+#include "halfstep/emit/operators.h"
+#include "halfstep/emit/orders.h"
+#include "halfstep/ir/ops.h"
+
+namespace halfstep::emit {
+namespace {
+
+/// More loops than this are longer than a list of places.
+constexpr size_t kMostNests = 64;
+constexpr int64_t kNowhere = -1;
+
+bool is_fill(Op op, size_t operand) { return op.port_of(static_cast<int>(operand)) == op.info().quant.fill; }
+
+/// The operator alone, on whole numbers of 64 bits.
+struct Mover {
+  Graph graph;
+  Op op;
+  std::vector<Tensor> operands;
+};
+
+/// For the elements of the result, the operand and the place in it: numbers that count through all operands.
+Tensor origins(Body& body, Op op) {
+  Mover mover;
+  OpSpec spec{&op.info(), {}, op.attributes(), op.name(), op.location()};
+  int64_t next = 0;
+  const auto operands = op.operands();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Value operand = operands[i];
+    Tensor contents;
+    if (operand && operand.is_tensor() && !is_fill(op, i)) {
+      contents = body.contents(operand);
+    } else if (operand) {
+      contents = Tensor(DType::i64, operand.dims());
+      const auto numbers = contents.data<int64_t>();
+      if (is_fill(op, i)) {
+        std::ranges::fill(numbers, kNowhere);
+      } else {
+        std::iota(numbers.begin(), numbers.end(), next);
+        next += contents.size();
+      }
+    }
+    spec.operands.push_back(operand ? mover.graph.add_argument(fmt::format("operand{}", i), contents.type()) : Value());
+    mover.operands.push_back(std::move(contents));
+  }
+  mover.op = mover.graph.insert(std::move(spec));
+  return compiler::evaluate(mover.op, mover.operands).front();
+}
+
+/// The steps that bring elements of one operand to the result, in the order of the result's memory.
+std::vector<Step> steps_from(Body& body, const Tensor& from, Value operand, int64_t first, Value result) {
+  const auto places = stored_places(operand.dims(), body.is_image(operand));
+  const auto result_places = stored_places(result.dims(), body.is_image(result));
+  std::vector<Step> steps;
+  for (int64_t i = 0; i < from.size(); ++i) {
+    const int64_t place = from.data<int64_t>()[static_cast<size_t>(i)] - first;
+    if (place >= 0 && place < static_cast<int64_t>(places.size()))
+      steps.push_back({result_places[static_cast<size_t>(i)], places[static_cast<size_t>(place)]});
+  }
+  std::ranges::sort(steps, {}, &Step::to);
+  return steps;
+}
+
+bool stays(const std::vector<Step>& steps, Value operand, Value result) {
+  const int64_t count = count_elements(result.dims());
+  return count == count_elements(operand.dims()) && count == static_cast<int64_t>(steps.size()) &&
+         std::ranges::all_of(steps, [](const Step& step) { return step.to == step.from; });
+}
+
+/// Statements for the steps of one operand: loops, or where these are many a list of places.
+void say_steps(Body& body, Op op, const std::vector<Step>& steps, const std::string& from, const std::string& to) {
+  if (steps.empty()) return;
+  const std::string type = tag(op.out(0).dtype());
+  const Words words = {{"x", c_type(op.out(0).dtype())}, {"x_tag", type}};
+  const std::vector<Nest> nests = nests_of(steps);
+  if (nests.size() <= kMostNests) {
+    body.kernels.use("move");
+    body.kernels.use("move_elements", words);
+    const std::string moves = nests_object(body, name_of(op.name(), "moves"), nests);
+    return body.say(fmt::format("move_{}({}, {}, {}, {});", type, from, to, moves, nests.size()));
+  }
+  std::vector<int64_t> places(static_cast<size_t>(count_elements(op.out(0).dims())), kNowhere);
+  for (const Step& step : steps) places[static_cast<size_t>(step.to)] = step.from;
+  body.kernels.use("pick", words);
+  const std::string list = body.numbers(name_of(op.name(), "places"), "int32_t", places, 4);
+  body.say(fmt::format("pick_{}({}, {}, {}, {});", type, from, to, list, places.size()));
+}
+
+void say_fill(Body& body, Op op, Value fill, const std::string& to) {
+  const std::string type = tag(op.out(0).dtype());
+  const bool is_real = is_float(op.out(0).dtype());
+  const double value = fill ? element(body.contents(fill), 0) : 0.0;
+  body.kernels.use("fill", {{"x", c_type(op.out(0).dtype())}, {"x_tag", type}});
+  body.say(fmt::format("fill_{}({}, {}, {});", type, to, count_elements(op.out(0).dims()),
+                       is_real ? c_number(static_cast<float>(value)) : c_number(static_cast<int64_t>(value))));
+}
+
+}  // namespace
+
+std::string nests_object(Body& body, const std::string& hint, std::span<const Nest> nests) {
+  std::string text;
+  for (const Nest& nest : nests) {
+    const auto list = [](const auto& values) {
+      const std::vector<int64_t> numbers(values.begin(), values.end());
+      return c_numbers(std::span<const int64_t>(numbers));
+    };
+    text += fmt::format("{}{{.to = {}, .from = {}, .count = {{{}}}, .to_step = {{{}}}, .from_step = {{{}}}}}",
+                        text.empty() ? "" : ",\n    ", nest.first.to, nest.first.from, list(nest.count),
+                        list(nest.to_step), list(nest.from_step));
+  }
+  return body.object(hint, "move", text, nests.size() * 68, fmt::format("[{}]", nests.size()));
+}
+
+void add_move(Body& body, Op op) {
+  const Tensor from = origins(body, op);
+  struct Part {
+    Value operand;
+    std::vector<Step> steps;
+  };
+  std::vector<Part> parts;
+  int64_t first = 0;
+  Value fill;
+  size_t moved = 0;
+  const auto operands = op.operands();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i] && is_fill(op, i)) fill = operands[i];
+    if (!operands[i] || is_fill(op, i) || operands[i].is_tensor()) continue;
+    parts.push_back({operands[i], steps_from(body, from, operands[i], first, op.out(0))});
+    first += count_elements(operands[i].dims());
+    moved += parts.back().steps.size();
+  }
+  if (parts.size() == 1 && stays(parts.front().steps, parts.front().operand, op.out(0)))
+    return body.alias(op.out(0), parts.front().operand);
+  const std::string to = body.write(op.out(0));
+  if (moved < static_cast<size_t>(from.size())) say_fill(body, op, fill, to);
+  for (const Part& part : parts) say_steps(body, op, part.steps, body.read(part.operand), to);
+}
+
+}  // namespace halfstep::emit

@@ -1,0 +1,38 @@
+#include "halfstep/emit/operators.h"
+
+#include <map>
+
+#include "halfstep/ir/ops.h"
+
+namespace halfstep::emit {
+namespace {
+
+using Add = void (*)(Body&, Op);
+
+const std::map<const OpInfo*, Add>& forms() {
+  static const std::map<const OpInfo*, Add> table = {
+      {&ops::IntegerConv2d::record(), add_layer},      {&ops::IntegerLinear::record(), add_layer},
+      {&ops::IntegerAdd::record(), add_sum},           {&ops::IntegerMul::record(), add_product},
+      {&ops::IntegerRescale::record(), add_rescale},   {&ops::IntegerLookup::record(), add_lookup},
+      {&ops::IntegerAvgPool2d::record(), add_average}, {&ops::MaxPool2d::record(), add_max_pool},
+      {&ops::Quantize::record(), add_quantize},        {&ops::Dequantize::record(), add_dequantize},
+      {&ops::Conv2d::record(), add_float_layer},       {&ops::Linear::record(), add_float_layer},
+      {&ops::AvgPool2d::record(), add_float_mean},     {&ops::GlobalAvgPool::record(), add_float_mean}};
+  return table;
+}
+
+bool only_moves(const OpInfo& info) {
+  return info.quant.trait == Trait::preserves_range || info.quant.trait == Trait::same_scale;
+}
+
+}  // namespace
+
+void add_operator(Body& body, Op op) {
+  const auto form = forms().find(&op.info());
+  if (form != forms().end()) return form->second(body, op);
+  if (only_moves(op.info())) return add_move(body, op);
+  if (!op.info().c_expression.empty()) return add_pointwise(body, op);
+  unsupported("{}: {} has no form in C", op.where(), op.info().name);
+}
+
+}  // namespace halfstep::emit

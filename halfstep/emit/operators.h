@@ -1,0 +1,47 @@
+// The C form of every operator that an integer program can have. Internal to this room.
+#pragma once
+
+#include "halfstep/emit/body.h"
+#include "halfstep/emit/nests.h"
+
+namespace halfstep::emit {
+
+/// Adds the calls for `op`. Throws unsupported, naming the operator, where C has no form of it.
+void add_operator(Body& body, Op op);
+
+// One function for each kind, in a file of that name.
+void add_layer(Body& body, Op op);
+void add_sum(Body& body, Op op);
+void add_product(Body& body, Op op);
+void add_rescale(Body& body, Op op);
+void add_lookup(Body& body, Op op);
+void add_max_pool(Body& body, Op op);
+void add_average(Body& body, Op op);
+void add_move(Body& body, Op op);
+void add_quantize(Body& body, Op op);
+void add_dequantize(Body& body, Op op);
+
+// Islands.
+void add_pointwise(Body& body, Op op);
+void add_float_layer(Body& body, Op op);
+void add_float_mean(Body& body, Op op);
+
+/// How the elements of two operands lie under a result: the address of the constant.
+std::string broadcast_object(Body& body, Op op, Value a, Value b);
+
+/// The functions that make codes of reals and reals of codes between an argument or output of the network, in its own
+/// order, and memory: statements on the pointers `from` and `to`.
+std::string quantize_call(Body& body, Op quantize, const std::string& from, const std::string& to, bool reorders);
+std::string dequantize_call(Body& body, Op dequantize, const std::string& from, const std::string& to, bool reorders);
+
+/// The constant with these loops; their number is `count`.
+std::string nests_object(Body& body, const std::string& hint, std::span<const Nest> nests);
+
+/// A window over x, and the name of the constant.
+struct WindowText {
+  Dims kernel, stride, dilation, pad;
+  int64_t groups = 1;
+};
+std::string window_object(Body& body, Op op, Value x, Value y, const WindowText& window);
+
+}  // namespace halfstep::emit

@@ -1,0 +1,120 @@
+// Programs around a network in C: one that tests itself, and one that others test it with.
+#include "halfstep/base/elements.h"
+#include "halfstep/emit/source_text.h"
+
+namespace halfstep::emit {
+namespace {
+
+std::vector<int64_t> wholes(const Tensor& codes) {
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < codes.size(); ++i) values.push_back(static_cast<int64_t>(element(codes, i)));
+  return values;
+}
+
+std::string list(const Tensor& tensor) {
+  if (tensor.dtype() == DType::f32) return c_numbers(std::span<const float>(tensor.data<float>()));
+  const auto values = wholes(tensor);
+  return c_numbers(std::span<const int64_t>(values));
+}
+
+std::string arrays(const std::vector<CPort>& ports, const std::string& prefix, const std::vector<Case>& cases,
+                   std::vector<Tensor> Case::*tensors) {
+  std::string text;
+  for (size_t p = 0; p < ports.size(); ++p) {
+    text += fmt::format("static const {} {}_{}[CASES][{}] = {{\n", c_type(ports[p].type.dtype), prefix, ports[p].name,
+                        count_elements(ports[p].type.dims));
+    for (const Case& one : cases) text += "    {" + list((one.*tensors)[p]) + "},\n";
+    text += "};\n";
+  }
+  return text;
+}
+
+std::string call_arguments(const CProgram& program, const std::string& inputs) {
+  std::string text;
+  for (const CPort& port : program.inputs)
+    text += (text.empty() ? "" : ", ") + fmt::format(fmt::runtime(inputs), port.name);
+  for (const CPort& port : program.outputs) text += ", found_" + port.name;
+  return text;
+}
+
+std::string static_arrays(const std::vector<CPort>& ports, const std::string& prefix, const std::string& type = "") {
+  std::string text;
+  for (const CPort& port : ports)
+    text += fmt::format("static {} {}_{}[{}];\n", type.empty() ? c_type(port.type.dtype) : type, prefix, port.name,
+                        count_elements(port.type.dims));
+  return text;
+}
+
+}  // namespace
+
+CFile test_program(const CProgram& program, const std::vector<Case>& cases) {
+  std::string text = fmt::format(
+      "/* Tests {0}.c on {1} samples: exit code 0 where every output is the one expected. */\n#include <stdio.h>\n\n"
+      "#include \"{0}.h\"\n\n#define CASES {1}\n\n",
+      program.name, cases.size());
+  text += arrays(program.inputs, "given", cases, &Case::inputs) +
+          arrays(program.outputs, "expected", cases, &Case::outputs);
+  text += static_arrays(program.outputs, "found");
+  text += fmt::format(
+      "\nint main(void)\n{{\n    int i, status, wrong = 0;\n    size_t k;\n    for (i = 0; i < CASES; ++i) {{\n"
+      "        status = {}_run({});\n        if (status != {}_OK) {{\n            printf(\"sample %d: "
+      "status %d\\n\", i, status);\n            return 1;\n        }}\n",
+      program.name, call_arguments(program, "given_{}[i]"), upper(program.name));
+  for (const CPort& port : program.outputs) {
+    const bool is_real = port.type.dtype == DType::f32;
+    text += fmt::format(
+        "        for (k = 0; k < sizeof found_{0} / sizeof *found_{0}; ++k) {{\n"
+        "            if ({2}) continue;\n"
+        "            if (!wrong++)\n                printf(\"sample %d: {0}[%lu] is %{1}, expected %{1}\\n\", i, "
+        "(unsigned "
+        "long)k, {3}found_{0}[k],\n                       {3}expected_{0}[i][k]);\n        }}\n",
+        port.name, is_real ? "g" : "d",
+        is_real
+            ? fmt::format("found_{0}[k] - expected_{0}[i][k] <= 1e-5f && expected_{0}[i][k] - found_{0}[k] <= 1e-5f",
+                          port.name)
+            : fmt::format("found_{0}[k] == expected_{0}[i][k]", port.name),
+        is_real ? "(double)" : "");
+  }
+  text += "    }\n    printf(\"%d samples, %d wrong codes\\n\", CASES, wrong);\n    return wrong ? 1 : 0;\n}\n";
+  return {program.name + "_main.c", text};
+}
+
+CFile driver_program(const CProgram& program) {
+  std::string text = fmt::format("#include <stdio.h>\n#include <string.h>\n\n#include \"{}.h\"\n\n", program.name);
+  text += static_arrays(program.inputs, "reals", "float") + static_arrays(program.inputs, "codes") +
+          static_arrays(program.outputs, "found");
+  text +=
+      "\nstatic void put32(uint32_t value)\n{\n    int i;\n    for (i = 0; i < 4; ++i) putchar((int)(value >> (8 * i) "
+      "& "
+      "255));\n}\n\n"
+      "static void show(const char *layer, const void *codes, size_t count, int bytes, void *user)\n{\n"
+      "    size_t i;\n    uint8_t u8;\n    uint16_t u16;\n    uint32_t u32;\n    (void)user;\n"
+      "    put32((uint32_t)strlen(layer));\n    fputs(layer, stdout);\n    put32((uint32_t)count);\n"
+      "    put32((uint32_t)bytes);\n    for (i = 0; i < count; ++i) {\n"
+      "        const unsigned char *const from = (const unsigned char *)codes + i * (size_t)bytes;\n"
+      "        if (bytes == 1) {\n            memcpy(&u8, from, 1);\n            putchar(u8);\n"
+      "        } else if (bytes == 2) {\n            memcpy(&u16, from, 2);\n            putchar(u16 & 255);\n"
+      "            putchar(u16 >> 8);\n        } else {\n            memcpy(&u32, from, 4);\n            put32(u32);\n"
+      "        }\n    }\n}\n\n"
+      "static int get(float *reals, size_t count)\n{\n    size_t i;\n    int k;\n    for (i = 0; i < count; ++i) {\n"
+      "        uint32_t bits = 0;\n        for (k = 0; k < 4; ++k) {\n            const int byte = getchar();\n"
+      "            if (byte == EOF) return 0;\n            bits |= (uint32_t)byte << (8 * k);\n        }\n"
+      "        memcpy(reals + i, &bits, 4);\n    }\n    return 1;\n}\n\n"
+      "int main(void)\n{\n    static union {\n        unsigned char bytes[";
+  const std::string name = upper(program.name);
+  text += fmt::format(
+      "{0}_ARENA_BYTES > 0 ? {0}_ARENA_BYTES : 1];\n        int32_t aligned;\n    }} arena;\n    for (;;) {{\n", name);
+  for (const CPort& port : program.inputs)
+    text += fmt::format("        if (!get(reals_{0}, {1}_{2}_COUNT)) return 0;\n", port.name, name, upper(port.name));
+  for (const CPort& port : program.inputs) {
+    const bool is_real = port.type.dtype == DType::f32;
+    text += is_real ? fmt::format("        memcpy(codes_{0}, reals_{0}, sizeof codes_{0});\n", port.name)
+                    : fmt::format("        {}(reals_{}, codes_{});\n", end_function(program, "quantize", port),
+                                  port.name, port.name);
+  }
+  text += fmt::format("        if ({0}_run_showing({1}, &arena, sizeof arena, show, NULL) != {2}_OK) return 1;\n",
+                      program.name, call_arguments(program, "codes_{}"), name);
+  return {program.name + "_driver.c", text + "    }\n}\n"};
+}
+
+}  // namespace halfstep::emit

@@ -1,0 +1,22 @@
+#include "halfstep/io/temporary_folder.h"
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "halfstep/base/status.h"
+#include "halfstep/io/file.h"
+
+namespace halfstep::io {
+
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "halfstep-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) fail("{}: cannot be made a folder: {}", name, system_reason(errno));
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace halfstep::io

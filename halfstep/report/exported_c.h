@@ -1,0 +1,16 @@
+// What export wrote of a network as C.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "halfstep/api/export_c.h"
+
+namespace halfstep::report {
+
+/// Files, flash and memory.
+std::string as_text(const api::ExportedC& exported, const std::filesystem::path& folder);
+/// The same as JSON.
+std::string as_json(const api::ExportedC& exported);
+
+}  // namespace halfstep::report
