@@ -27,7 +27,7 @@ Numbers read(const Evidence& evidence, const Reading& reading) {
   const int64_t rows = reading.turned ? dims.w : dims.h, columns = reading.turned ? dims.h : dims.w;
   const Tensor tensor = decode(evidence.cells, reading.type, {dims.n, reading.channels, rows, columns}, reading.layout);
   if (tensor.dims()[0] != dims.n) return {};
-  const Numbers all = numbers_of(tensor);
+  Numbers all = numbers_of(tensor);
   if (!reading.turned && reading.channels == dims.c) return all;
   Numbers result(evidence.size());
   for (int64_t n = 0; n < dims.n; ++n) {
