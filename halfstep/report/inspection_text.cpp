@@ -6,6 +6,7 @@
 #include "halfstep/ir/flops.h"
 #include "halfstep/ir/print.h"
 #include "halfstep/report/inspection.h"
+#include "halfstep/report/table.h"
 #include "halfstep/report/target.h"
 
 namespace halfstep::report {
