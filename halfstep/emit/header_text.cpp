@@ -76,7 +76,8 @@ std::string run_declarations(const SourceParts& parts) {
       "#define {1}_ARENA_BYTES {0}\n#define {1}_ARENA_ALIGNMENT 4\n\n"
       "/* What is returned. */\n#define {1}_OK 0\n#define {1}_ARENA_TOO_SMALL 1\n#define {1}_ARENA_MISALIGNED 2\n\n"
       "/* In memory of the caller, which may be used for other things between calls: several threads may run the\n"
-      " * network at once, each in an arena of its own. */\nint {2}_run_in({3}, void *arena, size_t arena_bytes);\n\n",
+      " * network at once, each in an arena of its own. What goes in, what comes out and the arena do not overlap. "
+      "*/\nint {2}_run_in({3}, void *arena, size_t arena_bytes);\n\n",
       program.arena_bytes, name, program.name, parameters);
   text += fmt::format(
       "/* In an arena of its own, so that there may be one call at a time. {}_GIVEN_ARENA leaves it out. */\n"

@@ -188,7 +188,7 @@ std::string clamp_text(Op op) {
 }
 
 std::string shift_function(Body& body, Op op) {
-  const std::string name = "shift_" + rounding_of(op);
+  std::string name = "shift_" + rounding_of(op);
   if (rounding_of(op) == "doubled") {
     body.kernels.use("shift_half_up");
     body.kernels.use("shift_half_away");

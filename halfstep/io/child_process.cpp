@@ -19,8 +19,6 @@
 #include "halfstep/io/file.h"
 #include "halfstep/io/temporary_folder.h"
 
-extern char** environ;
-
 namespace halfstep::io {
 namespace {
 

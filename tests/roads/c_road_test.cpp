@@ -154,6 +154,25 @@ TEST_F(CRoad, HasTheSameCodesOnEveryMachine) {
   if (tried == 0) GTEST_SKIP() << "there is no compiler for another machine with an emulator of it";
 }
 
+TEST_F(CRoad, OperatorsInFloatNeedLeaveAndAreNamed) {
+  for (const char* platform : {"tensorrt", "academic"}) {
+    SCOPED_TRACE(platform);
+    Prepared prepared(platform);
+    verify::Roads roads = api::roads_of(prepared.model, api::convert(prepared.model, {.float_islands = true}).model);
+    const test::TemporaryFolder folder;
+    EXPECT_NE(error_of([&] {
+                api::export_c(roads.integer, folder.path(), {.name = "net"});
+              }).find("would be float operations in C; allow them (--float-islands)"),
+              std::string::npos);
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+    const auto written = api::export_c(roads.integer, folder.path(), {.name = "net", .float_islands = true});
+    ASSERT_FALSE(written.islands.empty());
+    EXPECT_NE(io::read_text_file(folder / "net.h").find(" *   " + written.islands[0]), std::string::npos);
+    api::add_c(roads, with_compiler("cc -O1"));
+    EXPECT_TRUE(prepared.compare(roads, 4).equal());
+  }
+}
+
 /// A program that was exported, where one weight may be changed.
 class Exported {
  public:
