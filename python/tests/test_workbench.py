@@ -65,6 +65,11 @@ def test_every_verb_gives_the_bytes_of_the_command_line(folder, network, samples
     run("train", "--model", prepared_file, "--data", data, "--epochs", 1, "--out", tmp_path / "tuned")
     fit = hs.train(prepared, samples, epochs=1)
     same_file(prepared, tmp_path / "tuned/model.safetensors", tmp_path)
+    assert fit.digest == prepared.digest
+    if platform == "nnie":
+        with pytest.raises(hs.UnsupportedError, match="its codes are logarithms"):
+            hs.convert(prepared, float_islands=True)
+        return
     run("convert", tmp_path / "tuned/model.safetensors", "--float-islands", "--out", integer_file)
     program = hs.convert(prepared, float_islands=True)
     same_file(program, integer_file, tmp_path)
@@ -72,7 +77,6 @@ def test_every_verb_gives_the_bytes_of_the_command_line(folder, network, samples
     proof = hs.verify(prepared, program, samples)
     assert proof and proof.equal and proof.values == told
     assert hs.evaluate(program, samples) == json.loads(run("eval", "--model", integer_file, "--data", data, "--json"))["accuracy"]
-    assert fit.digest == prepared.digest
 
 
 def test_a_program_in_c_is_that_of_the_command_line(folder, prepared, program, samples, tmp_path):
