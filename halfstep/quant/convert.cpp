@@ -395,10 +395,6 @@ bool touches_float(Op op) {
   return false;
 }
 
-}  // namespace
-
-namespace {
-
 /// Quantizers whose kind has no form on codes.
 void require_forms(const Model& prepared) {
   std::vector<Objection> objections;

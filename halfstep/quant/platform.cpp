@@ -148,21 +148,27 @@ void check_observer(const YamlReader& side, const std::string& observer, bool po
 void check_quantizer(const Platform& platform, const YamlReader& side, QuantizerKind kind, const BitRule& bits,
                      const std::string& zero_points) {
   using enum QuantizerKind;
-  const auto object = [&](const std::string& what, const std::initializer_list<std::string>& others) {
-    side.object("quantizer", {.what = fmt::format("{} {}", traits_of(kind).name, what)}, others);
+  const auto require = [&](bool holds, const char* what, const char* expected, const std::string& other) {
+    if (!holds)
+      side.object("quantizer",
+                  {.what = fmt::format("{} {}", traits_of(kind).name, what),
+                   .expected = expected,
+                   .remedy = "change that, or take another kind"},
+                  {other});
   };
-  if (kind == tqt && !platform.power_of_two) object("learns powers of two, and scales are others", {"power_of_two"});
-  if (platform.power_of_two && (kind == lsq_plus || kind == qdrop || kind == apot))
-    object("learns scales that are no powers of two", {"power_of_two"});
-  const std::string key = side.path_of("zero_points");
-  if (kind == lsq_plus && zero_points != "affine") object("learns zero points, and they are " + zero_points, {key});
-  if (kind == pact && zero_points == "offset") object("learns both ends of a range, and zero points are offset", {key});
-  if (kind == nnie && zero_points != "symmetric" && zero_points != "centered")
-    object("has as many levels below 0 as above, and zero points are " + zero_points, {key});
-  const std::string legal = side.path_of("legal_bits");
-  if (kind == nnie && bits.legal != std::vector<int64_t>{8}) object("has codes of 8 bits alone", {legal});
-  if (kind == apot && std::ranges::any_of(bits.legal, [](int64_t width) { return width > 8; }))
-    object("has codes of 2 to 8 bits", {legal});
+  const bool has_powers = platform.power_of_two;
+  require(kind != tqt || has_powers, "learns powers of two", "power_of_two: true", "power_of_two");
+  require(!has_powers || (kind != lsq_plus && kind != qdrop && kind != apot), "learns scales of any size",
+          "power_of_two: false", "power_of_two");
+  const std::string zero = side.path_of("zero_points"), legal = side.path_of("legal_bits");
+  require(kind != lsq_plus || zero_points == "affine", "learns zero points", "affine ones", zero);
+  require(kind != pact || zero_points != "offset", "learns the ends of a range", "zero points that are not offset",
+          zero);
+  require(kind != nnie || zero_points == "symmetric" || zero_points == "centered",
+          "has as many levels below 0 as above", "symmetric or centered zero points", zero);
+  require(kind != nnie || bits.legal == std::vector<int64_t>{8}, "has codes of 8 bits", "legal_bits: [8]", legal);
+  require(kind != apot || std::ranges::all_of(bits.legal, [](int64_t width) { return width <= 8; }),
+          "has codes of 2 to 8 bits", "legal_bits of no more", legal);
 }
 
 void read_quantizers(Platform& platform, const YamlReader& record) {

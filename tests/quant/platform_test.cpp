@@ -384,6 +384,26 @@ TEST(Platform, LayersInFloatNeedRulesOfInsertion) {
   }
 }
 
+/// What kinds of quantizers learn has to be what the record's numbers are.
+TEST(Platform, KindsOfQuantizersFitTheirNumbers) {
+  using Fields = std::vector<std::pair<std::string, std::string>>;
+  const std::map<std::string, Fields> mistakes = {
+      {"features.quantizer: tqt learns powers of two, expected power_of_two: true", {{"features.quantizer", "tqt"}}},
+      {"weights.quantizer: lsq_plus learns zero points, expected affine ones", {{"weights.quantizer", "lsq_plus"}}},
+      {"weights.quantizer: apot learns scales of any size, expected power_of_two: false",
+       {{"weights.quantizer", "apot"}, {"power_of_two", "true"}}},
+      {"weights.quantizer: nnie has codes of 8 bits, expected legal_bits: [8]", {{"weights.quantizer", "nnie"}}},
+      {"features.quantizer: nnie has as many levels below 0 as above, expected symmetric or centered zero points",
+       {{"features.quantizer", "nnie"}, {"features.legal_bits", "[8]"}}},
+      {"features.quantizer: found 'packt'", {{"features.quantizer", "packt"}}},
+      {"quantizers.keep: found 0, expected 0.01 to 1", {{"quantizers.keep", "0"}}},
+  };
+  for (const auto& [message, fields] : mistakes) {
+    const std::string error = error_of([&] { load_platform("generic_int8", fields); });
+    EXPECT_NE(error.find(message), std::string::npos) << error;
+  }
+}
+
 TEST(Platform, OverridesReachSectionsThatARecordLacks) {
   EXPECT_EQ(load_platform("generic_int8", {{"insert.asks", "[conv2d]"}}).insertion->asks,
             std::vector<std::string>{"conv2d"});
