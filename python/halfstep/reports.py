@@ -170,8 +170,8 @@ class Proofs(Report):
         return table(self.accumulators, ["layer", "accumulator_bound", "accumulator_limit"], self.verdict)
 
 
-class Proof(Report):
-    """Training network, integer program and the network that came in, layer by layer."""
+class Judgement(Report):
+    """Two things that ought to be the same: true where they are."""
 
     def __init__(self, equal: bool, text: str, values: str) -> None:
         super().__init__(text, values)
@@ -179,12 +179,7 @@ class Proof(Report):
 
     @property
     def equal(self) -> bool:
-        """No code differs, and none is other than the network that came in allows."""
         return self._equal
-
-    @property
-    def layers(self) -> list[dict[str, Any]]:
-        return self.values["layers"]
 
     @property
     def verdict(self) -> str:
@@ -192,6 +187,15 @@ class Proof(Report):
 
     def __bool__(self) -> bool:
         return self.equal
+
+
+class Proof(Judgement):
+    """Training network, integer program and the network that came in, layer by layer: `equal` where no code differs, and
+    none is other than the network that came in allows."""
+
+    @property
+    def layers(self) -> list[dict[str, Any]]:
+        return self.values["layers"]
 
     def _repr_html_(self) -> str:
         return table(self.layers, ["name", "op", "weight_bits", "feature_bits", "scale", "compared", "differing", "sqnr_db"], self.verdict)
@@ -217,19 +221,14 @@ class Dump(Report):
         return table(self.entries, ["name", "op", "what", "shape", "type", "bytes", "file"], self.verdict)
 
 
-class Comparison(Report):
-    """Two sides, value by value, and what is most likely wrong with the first that differs."""
+class Comparison(Judgement):
+    """Two sides, value by value, and what is most likely wrong with the first that differs: `equal` where nothing
+    differs, and either side has all that the other one has."""
 
     def __init__(self, equal: bool, text: str, values: str, page: str) -> None:
-        super().__init__(text, values)
-        self._equal = equal
+        super().__init__(equal, text, values)
         self.html = page
         """A page with a strip of values and a map of the first that differs."""
-
-    @property
-    def equal(self) -> bool:
-        """Nothing differs, and either side has all that the other one has."""
-        return self._equal
 
     @property
     def differs(self) -> str | None:
@@ -240,13 +239,6 @@ class Comparison(Report):
     def guesses(self) -> list[dict[str, Any]]:
         """What may be wrong, the best first, each with how many elements it leaves unexplained."""
         return self.values["guesses"]
-
-    @property
-    def verdict(self) -> str:
-        return self.values["verdict"]
-
-    def __bool__(self) -> bool:
-        return self.equal
 
     def _repr_html_(self) -> str:
         return table(self.values["values"], ["name", "op", "state", "elements", "differing", "largest"], self.verdict)
