@@ -340,11 +340,13 @@ void keep_quantizer(Model& model, const FakeQuantize& quantizer, QuantizerKind k
   set_learned_quantizers(model, all);
 }
 
-QuantizerKind kind_of(const Model& model, const FakeQuantize& quantizer) {
+QuantizerKinds::QuantizerKinds(const Model& model) {
+  for (const LearnedQuantizer& one : learned_quantizers(model)) by_scale_.emplace(one.scale, one.kind);
+}
+
+QuantizerKind QuantizerKinds::of(const FakeQuantize& quantizer) const {
   const Value scale = scale_tensor(quantizer);
-  const auto all = learned_quantizers(model);
-  const auto found = std::ranges::find(all, scale.name(), &LearnedQuantizer::scale);
-  if (found != all.end()) return found->kind;
+  if (const auto found = by_scale_.find(scale.name()); found != by_scale_.end()) return found->second;
   return scale.role() == Role::parameter ? QuantizerKind::lsq : QuantizerKind::fixed;
 }
 

@@ -2,6 +2,7 @@
 // places, with scales, zero points and weights that are made of what they learn.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "halfstep/ir/learned_quantizer.h"
@@ -13,8 +14,15 @@ namespace halfstep::passes {
 /// dsq, and what qdrop keeps. Throws where several quantizers of kind adaround read one weight.
 void keep_quantizer(Model& model, const ops::FakeQuantize& quantizer, QuantizerKind kind, double number);
 
-/// The kind of a quantizer of a prepared network.
-QuantizerKind kind_of(const Model& model, const ops::FakeQuantize& quantizer);
+/// The kinds of the quantizers of a prepared network.
+class QuantizerKinds {
+ public:
+  explicit QuantizerKinds(const Model& model);
+  QuantizerKind of(const ops::FakeQuantize& quantizer) const;
+
+ private:
+  std::map<std::string, QuantizerKind> by_scale_;  ///< beyond fixed and lsq
+};
 
 /// What quantizers learn starts from their scales, zero points and weights as they are. `scale`: of those that have
 /// this scale; "": of all.

@@ -43,7 +43,7 @@ std::vector<float> floats_of(const Model& model, Value tensor) {
 class Auditor {
  public:
   explicit Auditor(const Model& model)
-      : model_(model), given_(given_names(model.notes)), reasons_(quantizer_reasons(model)) {}
+      : model_(model), given_(given_names(model.notes)), reasons_(quantizer_reasons(model)), kinds_(model) {}
 
   Audit run() {
     Audit audit;
@@ -113,7 +113,7 @@ class Auditor {
     row.code_min = quantizer.code_min();
     row.code_max = quantizer.code_max();
     row.axis = quantizer.axis();
-    row.quantizer = traits_of(passes::kind_of(model_, quantizer)).name;
+    row.quantizer = traits_of(kinds_.of(quantizer)).name;
     add_place(quantizer, row);
     add_numbers(quantizer, row);
     for (const Value other : sharing_.at(passes::scale_tensor(quantizer).node())) {
@@ -220,6 +220,7 @@ class Auditor {
   const Model& model_;
   const std::map<std::string, std::string> given_;
   const QuantizerReasons reasons_;
+  passes::QuantizerKinds kinds_;
   std::map<const detail::ValueNode*, std::vector<Value>> sharing_;  ///< by scale, what is quantized under it
 };
 

@@ -398,8 +398,9 @@ bool touches_float(Op op) {
 /// Quantizers whose kind has no form on codes.
 void require_forms(const Model& prepared) {
   std::vector<Objection> objections;
+  const passes::QuantizerKinds kinds(prepared);
   for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
-    const QuantizerTraits& traits = traits_of(passes::kind_of(prepared, quantizer));
+    const QuantizerTraits& traits = traits_of(kinds.of(quantizer));
     if (*traits.no_integers == 0) continue;
     objections.push_back(
         {.layer = quantizer.name(),

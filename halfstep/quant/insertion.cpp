@@ -214,10 +214,10 @@ bool Insertion::has(Value value) const {
 }
 
 std::map<std::string, std::string> deviations_from_mqbench(const Graph& graph, const InsertionRules& rules,
-                                                           const Requests& requests) {
+                                                           const Requests& requests, const Insertion& ours,
+                                                           bool has_edges) {
   std::map<std::string, std::string> found;
   if (rules.as_mqbench || rules.quirks.empty()) return found;
-  const Insertion ours = insertion_of(graph, rules, requests);
   for (const Quirk& quirk : rules.quirks) {
     InsertionRules with = rules;
     with.quirks = {quirk};
@@ -230,7 +230,7 @@ std::map<std::string, std::string> deviations_from_mqbench(const Graph& graph, c
       const auto same = std::ranges::find(theirs.features, one.value, &Insertion::Feature::value);
       if (same == theirs.features.end())
         note(one, "MQBench puts no quantizer here");
-      else if (same->at_edge != one.at_edge)
+      else if (has_edges && same->at_edge != one.at_edge)
         note(one, "MQBench does not take this for an end of the network");
     }
     for (const auto& one : theirs.features) {

@@ -36,8 +36,10 @@ struct Requests {
 /// The one algorithm; a target is nothing but `rules`. Throws where an operation is in both of `requests`.
 Insertion insertion_of(const Graph& graph, const InsertionRules& rules, const Requests& requests);
 
-/// By value, what MQBench does there otherwise by the quirks of `rules`, and why; none where they are followed.
+/// By value, what MQBench does there otherwise by the quirks of `rules`, and why; none where they are followed. `ours`:
+/// what is inserted without. `has_edges`: the ends of the network have widths of their own.
 std::map<std::string, std::string> deviations_from_mqbench(const Graph& graph, const InsertionRules& rules,
-                                                           const Requests& requests);
+                                                           const Requests& requests, const Insertion& ours,
+                                                           bool has_edges);
 
 }  // namespace halfstep::quant

@@ -108,7 +108,8 @@ class Preparation {
   void place_by_rules() {
     const Requests requests = {staying_in_float(model_, in_float_), asked_layers(model_, also_, "also"), normalized()};
     const Insertion insertion = insertion_of(model_.graph, *platform_.insertion, requests);
-    set_deviations(model_, deviations_from_mqbench(model_.graph, *platform_.insertion, requests));
+    set_deviations(model_,
+                   deviations_from_mqbench(model_.graph, *platform_.insertion, requests, insertion, has_edges_));
     plan_ = plan_codes(model_, platform_, in_float_, &insertion);
     weighted_ = insertion.weighted;
     for (const Insertion::Feature& feature : insertion.features) {

@@ -263,3 +263,15 @@ def test_apot_against_all_levels(bits, signed):
     np.testing.assert_array_equal(hs.ops.fake_quantize_levels_grad(**given, out_grad=out_grad), np.where(inside, out_grad, 0))
     slope = (nearest - np.where(inside, x, 0)) / given["scale"]
     np.testing.assert_allclose(hs.ops.fake_quantize_levels_scale_grad(**given, out_grad=out_grad)[0], (out_grad * slope).sum(), rtol=1e-4)
+
+
+def test_the_gradient_of_unit_magnitude_is_that_of_differences():
+    x = np.array([0.2, -1.7, 0.9, -0.4, 1.1], "f4")  # the largest stays so within a step
+    out_grad = np.array([0.5, -1.5, 2.0, 0.25, -0.75], "f4")
+
+    def value(at):
+        return float(np.dot(out_grad, at.astype("f8") / (1e-5 + np.abs(at).max())))
+
+    step = np.eye(x.size) * 1e-4
+    expected = [(value(x + row) - value(x - row)) / 2e-4 for row in step]
+    np.testing.assert_allclose(hs.ops.unit_magnitude_grad(x=x, out_grad=out_grad), expected, rtol=1e-4, atol=1e-5)
