@@ -130,14 +130,14 @@ void add_sum(Body& body, Op op) {
     words["scale"] = "float_sum";
     words["what"] = is_engine(op) ? "made real, added, and made codes." : "each times a factor, rounded once more.";
     words["sum_lines"] = is_engine(op) ? kEngineSum : kFloatSum;
-    words["narrow"] = "";
+    words["code_type"] = "int32_t";
     object = body.object(name_of(op.name(), "q"), "float_sum",
                          float_sum_text(add, is_engine(op)) + ", " + clamp_text(op), 32);
   } else {
     words["scale"] = "fixed_sum";
     words["what"] = "each times a factor, and one shift.";
     words["sum_lines"] = fixed_sum_lines(shift_function(body, op));
-    words["narrow"] = "(int32_t)";
+    words["code_type"] = "int64_t";
     body.kernels.use("fixed_sum");
     object = body.object(name_of(op.name(), "q"), "fixed_sum",
                          fmt::format(".a_multiplier = {}, .b_multiplier = {}, .shift = {}, .a_zero_point = {}, "

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "halfstep/base/divide.h"
 #include "halfstep/emit/operators.h"
 #include "halfstep/emit/scales.h"
 #include "halfstep/ir/ops.h"
@@ -9,9 +10,10 @@
 namespace halfstep::emit {
 namespace {
 
-constexpr int64_t kRows = 4;    ///< of weights that one pass over a patch multiplies
-constexpr int64_t kPixels = 8;  ///< that share weights once unpacked
-constexpr int64_t kLanes = 64;  ///< channels of a depthwise convolution at a time
+constexpr int64_t kRows = 8;    ///< of weights that one pass over a patch multiplies
+constexpr int64_t kPixels = 4;  ///< whose codes are made together; they share weights once unpacked
+constexpr int64_t kLanes = 64;  ///< channels at a time
+constexpr int64_t kBlock = 64;  ///< the largest number of codes that are multiplied at once (c/block.c)
 constexpr int64_t kMostWhole = INT32_MAX;
 
 /// integer_conv2d or integer_linear.
@@ -111,9 +113,11 @@ std::vector<int64_t> packed(const std::vector<int64_t>& w, int64_t length, int b
   return bytes;
 }
 
-/// The weights in flash, in rows of `length`.
-std::string weights_object(Body& body, const Layer& layer, const std::vector<int64_t>& w, int64_t length, int bits) {
-  const std::vector<int64_t> stored = bits == 8 ? w : packed(w, length, bits);
+/// The weights in flash, in rows of `length`, and `spare` zeros behind them.
+std::string weights_object(Body& body, const Layer& layer, const std::vector<int64_t>& w, int64_t length, int bits,
+                           int64_t spare = 0) {
+  std::vector<int64_t> stored = bits == 8 ? w : packed(w, length, bits);
+  stored.resize(stored.size() + static_cast<size_t>(spare));
   body.weight_bytes += stored.size();
   return body.numbers(name_of(layer.op.name(), "w"), bits == 8 ? "int8_t" : "uint8_t", stored, 1);
 }
@@ -132,7 +136,7 @@ Words layer_words(Body& body, const Layer& layer, const Scale& scale, int bits, 
   words["signed"] = fits ? "" : "wrapped";
   words["dot_tag"] = words["x_tag"] + (fits ? "" : "_wrapping");
   words["packing"] = bits == 8 ? "" : fmt::format(", {} in a byte", 8 / bits);
-  words["unpacked_argument"] = bits == 8 ? "" : ", int8_t *restrict unpacked";
+  words["unpacked_argument"] = bits == 8 ? "" : ", int8_t *unpacked";
   if (!fits) body.kernels.use("wrapped");
   if (bits != 8) body.kernels.use(fmt::format("unpack{}", bits));
   return words;
@@ -142,36 +146,53 @@ std::string function_name(const std::string& kind, const Words& words, int bits)
   return fmt::format("{}_{}_w{}_{}_{}", kind, words.at("dot_tag"), bits, words.at("y_tag"), words.at("code").substr(5));
 }
 
+/// What repeats the tables of a scale for several pixels, and, of packed weights, what unpacks rows of them.
+void add_conv_words(Words& words, const Scale& scale, int bits) {
+  for (const Scale::Table& table : scale.tables) {
+    words["table_arrays"] += fmt::format("    {} repeated_{}[lanes];\n", table.type, table.field);
+    words["fill_tables"] += fmt::format("        repeated_{0}[r] = q->{0}[r % outputs];\n", table.field);
+    words["take_tables"] += fmt::format("    repeated.{0} = repeated_{0};\n", table.field);
+  }
+  const std::string indent(28, ' ');
+  if (bits == 8) {
+    words["together"] = "fit < most_pixels ? fit : most_pixels";
+    words["sums"] = "1";
+    words["row_bytes"] = words["clear_rows"] = "";
+    words["take_rows"] = indent + "const int8_t *const taken = w + (first + r) * length;\n";
+    return;
+  }
+  words["together"] = "most_pixels";
+  words["sums"] = "most_pixels";
+  words["row_bytes"] = fmt::format("    const int32_t row_bytes = (length + {}) / {};\n", 8 / bits - 1, 8 / bits);
+  words["clear_rows"] = "    for (r = 0; r < most_rows * length + block; ++r) unpacked[r] = 0;\n";
+  words["take_rows"] = fmt::format(
+      "{0}const int8_t *const taken = unpacked;\n{0}int32_t k;\n{0}for (k = 0; k < rows; ++k)\n{0}    unpack{1}(w + "
+      "(first + r + k) * row_bytes, length, unpacked + k * length);\n",
+      indent, bits);
+}
+
 void add_conv(Body& body, const Layer& layer, const Scale& scale, bool fits) {
   const int bits = weight_bits(layer.w);
-  const int64_t pixels = bits == 8 ? 1 : kPixels;
   Words words = layer_words(body, layer, scale, bits, fits);
-  words["pixels"] = std::to_string(pixels);
-  words["row_bytes"] =
-      bits == 8 ? "" : fmt::format("    const int32_t row_bytes = (length + {}) / {};\n", 8 / bits - 1, 8 / bits);
-  const std::string indent(28, ' ');
-  words["take_rows"] =
-      indent + (bits == 8
-                    ? "const int8_t *const taken = w + (first + r) * length;\n"
-                    : fmt::format("const int8_t *const taken = unpacked;\n{0}int32_t k;\n{0}for (k = 0; k < rows; "
-                                  "++k)\n{0}    unpack{1}(w + (first + r + k) * row_bytes, length, unpacked + k * "
-                                  "length);\n",
-                                  indent, bits));
+  words["pixels"] = std::to_string(kPixels);
   words["conv"] = function_name("conv", words, bits);
-  body.kernels.use("window");
-  body.kernels.use("patch", words);
-  body.kernels.use("dot", words);
-  body.kernels.use("conv", words);
+  add_conv_words(words, scale, bits);
+  for (const char* kernel : {"window", "block", "copy", "patch", "dot", "conv"}) body.kernels.use(kernel, words);
   const std::string window = window_object(body, layer.op, layer.x, layer.y, layer.window);
-  const std::string w = weights_object(body, layer, layer.w, layer.length(), bits);
+  const int64_t whole = round_up(layer.length(), kBlock);
+  const std::string w =
+      weights_object(body, layer, layer.w, layer.length(), bits, bits == 8 ? whole - layer.length() : 0);
   const std::string bias = body.numbers(name_of(layer.op.name(), "b"), "int32_t", layer.bias, 4);
   const std::string x = body.read(layer.x), y = body.write(layer.y);
-  std::string call = fmt::format("{}({}, {}, {}, {}, {}, {}, {}", words["conv"], x, y, window, zero_text(layer), w,
-                                 bias, scale.object);
-  call += layer.is_direct
-              ? ", NULL"
-              : ", " + body.scratch(name_of(layer.op.name(), "patch"), layer.x.dtype(), pixels * layer.length());
-  if (bits != 8) call += ", " + body.scratch(name_of(layer.op.name(), "rows"), DType::i8, kRows * layer.length());
+  const int64_t fit = layer.window.groups == 1 ? kLanes / layer.outputs : 1;
+  const int64_t pixels = bits == 8 ? std::clamp<int64_t>(fit, 1, kPixels) : kPixels;
+  const std::string patches = layer.is_direct && whole == layer.length()
+                                  ? "NULL"
+                                  : body.scratch(name_of(layer.op.name(), "patch"), layer.x.dtype(), pixels * whole);
+  std::string call = fmt::format("{}({}, {}, {}, {}, {}, {}, {}, {}", words["conv"], x, y, window, zero_text(layer), w,
+                                 bias, scale.object, patches);
+  if (bits != 8)
+    call += ", " + body.scratch(name_of(layer.op.name(), "rows"), DType::i8, kRows * layer.length() + kBlock);
   body.say(call + ");");
 }
 

@@ -43,9 +43,11 @@ class ScaleWriter {
   }
   void whole_array(const std::string& type, const std::string& name, const std::vector<int64_t>& values, size_t each) {
     field("const " + type + " *" + name, name, body_.numbers(name_of(op_.name(), name), type, values, each), 4);
+    scale_.tables.push_back({type, name});
   }
   void real_array(const std::string& name, const std::vector<float>& values) {
     field("const float *" + name, name, body_.numbers(name_of(op_.name(), name), values), 4);
+    scale_.tables.push_back({"float", name});
   }
 
   Scale fixed(const std::string& what, const std::string& pick) {

@@ -14,6 +14,11 @@ struct Scale {
   std::string code;    ///< the function
   std::string sum;     ///< the type of a sum: "int32_t" or "int64_t"
   std::string object;  ///< the address of the struct
+  /// A field of the struct that points to a number for each channel.
+  struct Table {
+    std::string type, field;
+  };
+  std::vector<Table> tables = {};
   /// The words of a template.
   Words words() const { return {{"scale", type}, {"code", code}, {"sum", sum}}; }
 };

@@ -40,6 +40,9 @@ FORMS = {
         "{network}={folder}/test.npz --program {program} --platforms generic_int8 --widths 4/8 --samples 2", ("| small | generic_int8 | 4/8 | 0 |",)
     ),
     "c_speed.py": Form("{prepared} --program {program} --runs 3", ("of our kernels' speed", "weights")),
+    "litert_speed.py": Form(
+        "{prepared} --program {program} --runs 3 --size 8", ("LiteRT, reference", "times as long as the C"), ("ai_edge_litert", "onnx", "safetensors")
+    ),
     # 1: a training of random labels may do harm.
     "label_free.py": Form("{folder} --program {program} --only small --widths 8 --settings 1e-3:1 --epochs 1", ("| small | 8/8 |", "1 trainings", " 0 failed"), codes=(0, 1)),
     "label_free_networks.py": Form("{made} --epochs 1 --only squeezenet", ("squeezenet: ",), ("torch", "torchvision", "onnx")),

@@ -5,6 +5,7 @@ static void @add@(const @a@ *restrict a, const @b@ *restrict b, @y@ *restrict y,
     const @scale@ s = *q;
     int32_t i;
     for (i = 0; i < count; ++i) {
-@sum_lines@        y[i] = (@y@)(code < s.low ? s.low : code > s.high ? s.high : @narrow@code);
+@sum_lines@        const @code_type@ raised = code < s.low ? s.low : code;
+        y[i] = (@y@)(raised > s.high ? s.high : raised);
     }
 }

@@ -1,15 +1,32 @@
-/* A convolution, or a matrix product, which is one of a single pixel. Weights [outputs][kernel][channels]@packing@.
- * The bias has what the zero point of x adds. */
-static void @conv@(const @x@ *restrict x, @y@ *restrict y, const window *s, @x@ zero,
-    const @w@ *restrict w, const int32_t *restrict bias, const @scale@ *restrict q,
-    @x@ *restrict patches@unpacked_argument@)
+/* The codes of sums, those of channels from `first` on. */
+static void codes_@conv@(const @sum@ *restrict sums, @y@ *restrict y, int32_t count, const @scale@ *q, int32_t first)
 {
-    enum { pixels = @pixels@, lanes = 32 };
+    const @scale@ scale = *q; /* which no store to y changes */
+    int32_t k;
+    for (k = 0; k < count; ++k) y[k] = (@y@)@code@(@signed@(sums[k]), &scale, first + k);
+}
+
+/* A convolution, or a matrix product, which is one of a single pixel. Weights [outputs][kernel][channels]@packing@.
+ * The bias has what the zero point of x adds. Where outputs are few, codes of several pixels are made at once, under
+ * tables that repeat those of the channels. */
+static void @conv@(const @x@ *x, @y@ *y, const window *s, @x@ zero, const @w@ *w, const int32_t *bias,
+    const @scale@ *q, @x@ *patches@unpacked_argument@)
+{
+    enum { lanes = 64, most_pixels = @pixels@, most_rows = 8 };
     const int32_t each = s->channels / s->groups, outputs = s->outputs / s->groups;
     const int32_t length = s->kernel_height * s->kernel_width * each;
-@row_bytes@    const int32_t direct = patches == NULL; /* a window of one place in the image */
-    int32_t image, oy, ox, group, o, p, r;
-    for (image = 0; image < s->images; ++image) {
+    const int32_t whole = (length + block - 1) / block * block;
+    const int32_t direct = patches == NULL; /* a window of one place, which ends with a block */
+    const int32_t fit = s->groups == 1 && 2 * outputs <= lanes ? lanes / outputs : 1; /* pixels under one table */
+    const int32_t pixels = @together@;
+@row_bytes@    @scale@ repeated = *q;
+@table_arrays@    int32_t image, oy, ox, group, o, p, r;
+    for (r = 0; fit > 1 && r < fit * outputs; ++r) {
+@fill_tables@    }
+@take_tables@    for (p = 0; !direct && p < pixels; ++p) {
+        for (r = length; r < whole; ++r) patches[p * whole + r] = 0;
+    }
+@clear_rows@    for (image = 0; image < s->images; ++image) {
         const @x@ *const from = x + image * s->height * s->width * s->channels;
         for (oy = 0; oy < s->out_height; ++oy) {
             for (ox = 0; ox < s->out_width; ox += pixels) {
@@ -19,23 +36,20 @@ static void @conv@(const @x@ *restrict x, @y@ *restrict y, const window *s, @x@ 
                     const @x@ *const pixel =
                         from + (oy * s->stride_y * s->width + ox * s->stride_x) * s->channels + group * each;
                     for (p = 0; !direct && p < count; ++p)
-                        patch_@x_tag@(from, s, group, each, oy, ox + p, zero, patches + p * length);
+                        patch_@x_tag@(from, s, group, each, oy, ox + p, zero, patches + p * whole);
                     for (o = 0; o < outputs; o += lanes) {
                         const int32_t first = group * outputs + o, width = outputs - o < lanes ? outputs - o : lanes;
-                        @sum@ sums[pixels][lanes];
-                        for (p = 0; p < count; ++p) {
-                            for (r = 0; r < width; ++r) sums[p][r] = (@sum@)bias[first + r];
-                        }
-                        for (r = 0; r < width; r += 4) {
-                            const int32_t rows = width - r < 4 ? width - r : 4;
+                        @sum@ sums[@sums@ * lanes];
+                        for (r = 0; r < width; r += most_rows) {
+                            const int32_t rows = width - r < most_rows ? width - r : most_rows;
 @take_rows@                            for (p = 0; p < count; ++p)
-                                dot_@dot_tag@(direct ? pixel + p * s->stride_x * s->channels : patches + p * length,
-                                    taken, length, rows, sums[p] + r);
+                                dot_@dot_tag@(direct ? pixel + p * s->stride_x * s->channels : patches + p * whole,
+                                    taken, length, whole, rows, bias + first + r, sums + p * width + r);
                         }
-                        for (p = 0; p < count; ++p) {
-                            @y@ *const out = to + p * s->outputs + first;
-                            for (r = 0; r < width; ++r) out[r] = (@y@)@code@(@signed@(sums[p][r]), q, first + r);
-                        }
+                        for (p = 0; p < count; p += fit)
+                            codes_@conv@(sums + p * width, to + p * s->outputs + first,
+                                (count - p < fit ? count - p : fit) * width, fit > 1 ? &repeated : q,
+                                fit > 1 ? 0 : first);
                     }
                 }
             }

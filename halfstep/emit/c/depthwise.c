@@ -4,6 +4,7 @@ static void @conv@(const @x@ *restrict x, @y@ *restrict y, const window *s, @x@ 
     const int32_t *restrict bias, const @scale@ *q@unpacked_argument@)
 {
     enum { lanes = @lanes@ };
+    const @scale@ scale = *q; /* which no store to y changes */
 @taps@    const int32_t channels = s->channels;
 @row_bytes@    int32_t image, oy, ox, ky, kx, first, c@tap_index@;
     for (first = 0; first < channels; first += lanes) {
@@ -28,7 +29,7 @@ static void @conv@(const @x@ *restrict x, @y@ *restrict y, const window *s, @x@ 
                             }
                         }
                     }
-                    for (c = 0; c < count; ++c) to[c] = (@y@)@code@(@signed@(sums[c]), q, first + c);
+                    for (c = 0; c < count; ++c) to[c] = (@y@)@code@(@signed@(sums[c]), &scale, first + c);
                 }
             }
         }

@@ -1,0 +1,11 @@
+/* How many codes of a patch are multiplied at once. A patch ends with zeros up to a multiple of it, so that a vector
+ * may go beyond a row of weights: what follows it is multiplied by 0. */
+#if defined(__AVX512BW__)
+enum { block = 64 };
+#elif defined(__AVX2__)
+enum { block = 32 };
+#elif defined(__SSE2__) || defined(__ARM_NEON) || defined(__ALTIVEC__) || defined(__VEC__)
+enum { block = 16 };
+#else
+enum { block = 1 };
+#endif
