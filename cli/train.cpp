@@ -13,6 +13,7 @@ struct TrainArguments {
   std::string network = "digits";
   std::filesystem::path model;
   api::TrainOptions train;
+  std::string rate_schedule = "cosine";
   std::vector<std::string> stages;
   TargetOptions target;
   bool has_target = false;
@@ -32,6 +33,7 @@ api::Trained trained(const TrainArguments& arguments) {
   io::require_folder_target(arguments.train.folder);
   api::TrainOptions options = arguments.train;
   options.preprocess = arguments.data.preprocess;
+  options.recipe.schedule = train::parse_rate_schedule(arguments.rate_schedule);
   options.keeps_best = !arguments.model.empty();
   if (options.keeps_best) {
     const auto [network, data] = load_both(arguments.model, arguments.data);
@@ -75,6 +77,36 @@ void add_schedule(CLI::App& command, TrainArguments& options) {
   }
 }
 
+void add_recipe(CLI::App& command, TrainArguments& options) {
+  train::Recipe& recipe = options.train.recipe;
+  command
+      .add_option("--schedule", options.rate_schedule,
+                  "the learning rate: cosine down to 0; or steps, a tenth after a half and again after three quarters "
+                  "of the training; or steps:A,B with shares of it")
+      ->capture_default_str();
+  command.add_option("--label-smoothing", recipe.label_smoothing, "share of a label that all classes have alike")
+      ->capture_default_str();
+  command
+      .add_option("--mixup", recipe.mixup,
+                  "pairs of samples are mixed by a beta distribution of this parameter, as in 0.2; 0: none")
+      ->capture_default_str();
+  command
+      .add_option("--distill-features", recipe.features,
+                  "layers of a prepared network that are to give what they give in float, as in 'block3*'")
+      ->delimiter(',');
+  command.add_option("--scale-rate", recipe.scale_rate, "learned scales move at so many times the learning rate")
+      ->capture_default_str();
+  command
+      .add_option("--freeze-oscillating", recipe.freeze_above,
+                  "weights of a prepared network whose code goes back and forth in a larger share of steps stay where "
+                  "they are on average, as in 0.02; 0: none")
+      ->capture_default_str();
+  command
+      .add_option("--renormalize", recipe.renormalize,
+                  "running statistics of batch norms are taken anew from so many batches at the end; 0: they stay")
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_train(CLI::App& program, Work& work) {
@@ -93,13 +125,14 @@ void add_train(CLI::App& program, Work& work) {
   command->add_option("--epochs", train.epochs, "how often every training sample is seen")->capture_default_str();
   command->add_option("--batch", train.batch, "samples of a step")->capture_default_str();
   command->add_option("--learning-rate", train.learning_rate,
-                      "peak of the cosine schedule; 0.05 for float networks, 0.001 for prepared ones");
+                      "peak of the schedule; 0.05 for float networks, 0.001 for prepared ones");
   command
       ->add_option("--ema", train.average_decay,
                    "decay of the moving average of weights, which is what is evaluated and written; 0: none")
       ->capture_default_str();
   add_schedule(*command, *options);
   add_augment(*command, train.augment);
+  add_recipe(*command, *options);
   command->add_flag("--distill", train.distill,
                     "a prepared network learns from its float form, as it does where there are no labels");
   command->add_option("--out", train.folder, "folder for checkpoints and the result")->required();

@@ -18,6 +18,7 @@ train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t
   run.fit.batch = options.batch;
   run.fit.seed = seed;
   run.fit.augment = options.augment;
+  run.fit.recipe = options.recipe;
   run.fit.distill = options.distill;
   run.fit.learning_rate = options.learning_rate.value_or(stage == Stage::in_float ? 0.05 : 0.001);
   run.fit.optimizer.weight_decay = 1e-4;
@@ -60,6 +61,8 @@ Trained train(const Model& given, const Dataset& data, const TrainOptions& optio
   result.was_finished = outcome.was_finished;
   result.step_milliseconds = outcome.times.median();
   result.operators = outcome.times.operators();
+  result.frozen_weights = outcome.frozen_weights;
+  result.renormalized = std::move(outcome.renormalized);
   result.held_back = std::move(outcome.course);
   return result;
 }

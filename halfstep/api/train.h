@@ -9,6 +9,7 @@
 #include "halfstep/api/settings.h"
 #include "halfstep/train/augment.h"
 #include "halfstep/train/preprocess.h"
+#include "halfstep/train/recipe.h"
 #include "halfstep/train/standing.h"
 #include "halfstep/train/step_times.h"
 
@@ -20,6 +21,7 @@ struct TrainOptions {
   std::optional<double> learning_rate = {};  ///< without one: 0.05 for float networks, 0.001 for prepared ones
   double average_decay = 0.99;  ///< of the moving average of weights, which is the result; 0: the last ones
   train::Augment augment = {};  ///< of images, in training alone
+  train::Recipe recipe = {};    ///< how it learns beyond rate and epochs
   bool distill = false;         ///< a prepared network learns from its float form, though data has labels
   bool profile = false;         ///< the report says which operators take the time
   /// A part of the samples is held back, and the result is the best state on them, which may be the network as it was.
@@ -48,6 +50,8 @@ struct Trained {
   bool was_finished = false;                   ///< nothing was left to do
   double step_milliseconds = 0;                ///< median, without the preparation of samples; 0 when none was run
   std::vector<train::OperatorTime> operators;  ///< the longest first, with `profile`
+  int64_t frozen_weights = 0;                  ///< that oscillated
+  std::string renormalized;                    ///< what became of running statistics, where the recipe asks
   train::Course held_back;                     ///< how the network did, epoch by epoch; empty without keeps_best
   std::string bits;                            ///< with a schedule, the widths of this stage
   std::vector<Trained> stages;                 ///< with a schedule, those before

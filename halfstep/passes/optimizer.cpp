@@ -35,13 +35,14 @@ class Steps {
     const double weight_decay = param.dims().size() >= 2 ? spec_.weight_decay : 0.0;
     const bool positive = spec_.positive.contains(param.name());
     if (units_.contains(param.name())) grad = in_units(param, grad, "factored");
+    const Value rate = rate_of(param.name());
     const std::string name = param.name() + ".step";
     switch (spec_.kind) {
       case OptimizerSpec::Kind::sgd_momentum:
         ops::sgd_momentum(builder_, {.param = param,
                                      .grad = grad,
                                      .velocity = state(param, "velocity", param.dims(), 0),
-                                     .learning_rate = learning_rate_,
+                                     .learning_rate = rate,
                                      .clip = clip_,
                                      .momentum = spec_.momentum,
                                      .weight_decay = weight_decay,
@@ -55,7 +56,7 @@ class Steps {
                              .moment2 = state(param, "moment2", param.dims(), 0),
                              .beta1_power = state(param, "beta1_power", {1}, 1),
                              .beta2_power = state(param, "beta2_power", {1}, 1),
-                             .learning_rate = learning_rate_,
+                             .learning_rate = rate,
                              .clip = clip_,
                              .beta1 = spec_.beta1,
                              .beta2 = spec_.beta2,
@@ -74,6 +75,19 @@ class Steps {
     return add_tensor(model_, fmt::format("{}.{}", param.name(), what), std::move(contents), Role::state);
   }
 
+  /// The learning rate times the parameter's factor, once for each factor.
+  Value rate_of(const std::string& param) {
+    const auto found = spec_.rate.find(param);
+    if (found == spec_.rate.end() || found->second == 1) return learning_rate_;
+    Value& rate = rates_[found->second];
+    if (rate) return rate;
+    const std::string name = fmt::format("{}.times_{}", kLearningRate, rates_.size());
+    const Value factor =
+        add_tensor(model_, name + ".factor", Tensor::scalar(static_cast<float>(found->second)), Role::constant);
+    rate = ops::mul(builder_, {.a = learning_rate_, .b = factor, .name = name}).out();
+    return rate;
+  }
+
   Value in_units(Value param, Value grad, std::string_view what) {
     const std::string name = fmt::format("{}.{}", param.name(), what);
     return ops::mul(builder_, {.a = grad, .b = units_.at(param.name()), .name = name}).out();
@@ -84,6 +98,7 @@ class Steps {
   Builder builder_;
   Value learning_rate_, clip_;
   std::map<std::string, Value> units_;  ///< by parameter
+  std::map<double, Value> rates_;       ///< by factor
 };
 
 }  // namespace

@@ -21,7 +21,8 @@ struct OptimizerSpec {
   /// By parameter, f32 of its rank and extents or 1: the unit that it is counted in. In units a gradient is `unit`
   /// times what it is, and a step moves the parameter by `unit` times what it asks for. Those not named have 1.
   std::map<std::string, Tensor> unit = {};
-  std::set<std::string> positive = {};   ///< parameters that no step takes to zero: learned scales
+  std::map<std::string, double> rate = {};  ///< by parameter: how many times the learning rate it moves at; 1 of others
+  std::set<std::string> positive = {};      ///< parameters that no step takes to zero: learned scales
   std::optional<double> clip_norm = {};  ///< the most that the norm of all gradients in units counts; none: no clipping
 };
 

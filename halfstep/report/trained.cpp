@@ -27,6 +27,14 @@ std::string epochs_table(const train::Course& course) {
   return table.text() + "\n";
 }
 
+/// What the recipe did.
+std::string recipe_text(const api::Trained& trained) {
+  std::string text;
+  if (trained.frozen_weights > 0) text += fmt::format("{} weights oscillated and are frozen\n", trained.frozen_weights);
+  if (!trained.renormalized.empty()) text += trained.renormalized + "\n";
+  return text;
+}
+
 std::string operators_table(const api::Trained& trained) {
   double all = 0;
   for (const train::OperatorTime& time : trained.operators) all += time.milliseconds;
@@ -41,9 +49,10 @@ std::string text_of_stage(const api::Trained& trained) {
   if (trained.was_finished)
     return fmt::format("finished already after {} epochs, nothing changed; {}digest {}\n", trained.epochs,
                        accuracy_text(trained), trained.digest);
-  return fmt::format("{}{}{}loss {:.4f}, {:.1f} ms a step, digest {}\n{}", epochs_table(trained.held_back),
-                     course_text(trained.held_back), accuracy_text(trained), trained.loss, trained.step_milliseconds,
-                     trained.digest, trained.operators.empty() ? "" : operators_table(trained));
+  return fmt::format("{}{}{}{}loss {:.4f}, {:.1f} ms a step, digest {}\n{}", epochs_table(trained.held_back),
+                     course_text(trained.held_back), recipe_text(trained), accuracy_text(trained), trained.loss,
+                     trained.step_milliseconds, trained.digest,
+                     trained.operators.empty() ? "" : operators_table(trained));
 }
 
 nlohmann::ordered_json json_of_stage(const api::Trained& trained) {
@@ -56,7 +65,9 @@ nlohmann::ordered_json json_of_stage(const api::Trained& trained) {
                                  {"first_epoch", trained.first_epoch},
                                  {"epochs", trained.epochs},
                                  {"was_finished", trained.was_finished},
-                                 {"step_milliseconds", trained.step_milliseconds}};
+                                 {"step_milliseconds", trained.step_milliseconds},
+                                 {"frozen_weights", trained.frozen_weights},
+                                 {"renormalized", trained.renormalized}};
   if (!trained.held_back.standings.empty())
     json["held_back"] = nlohmann::ordered_json::parse(train::to_text(trained.held_back));
   for (const train::OperatorTime& time : trained.operators)

@@ -11,8 +11,10 @@
 #include "halfstep/base/status.h"
 #include "halfstep/compile/compile.h"
 #include "halfstep/passes/learned_parts.h"
+#include "halfstep/quant/selector.h"
 #include "halfstep/train/executable.h"
-#include "halfstep/train/schedule.h"
+#include "halfstep/train/oscillation.h"
+#include "halfstep/train/renormalize.h"
 #include "halfstep/train/teacher.h"
 #include "halfstep/train/training_graph.h"
 
@@ -20,8 +22,10 @@ namespace halfstep::train {
 
 struct Fit::Running {
   runtime::Program program;
-  std::optional<BatchRunner> teacher;  ///< where there are no labels
-  Spreads spreads;                     ///< of the teacher's outputs
+  std::optional<BatchRunner> teacher;        ///< where there are no labels, or features
+  Spreads spreads, features;                 ///< of what the teacher gives; spreads: empty with labels
+  int64_t classes = 0;                       ///< of soft labels
+  std::optional<Oscillations> oscillations;  ///< where the recipe freezes weights
 };
 
 namespace {
@@ -34,7 +38,22 @@ int64_t batch_for(const Model& model, const Samples& samples, int64_t wanted) {
 }
 
 Loss loss_for(const Samples& samples, const FitOptions& options) {
-  return samples.data->has_labels() && !options.distill ? Loss::labels : Loss::teacher;
+  if (!samples.data->has_labels() || options.distill) return Loss::teacher;
+  return options.recipe.softens_labels() ? Loss::soft_labels : Loss::labels;
+}
+
+/// What the recipe asks for and these samples or this network lack.
+void check_recipe(const Model& model, const Samples& samples, const FitOptions& options) {
+  const Recipe& recipe = options.recipe;
+  recipe.check();
+  if (recipe.label_smoothing > 0 && loss_for(samples, options) == Loss::teacher)
+    fail("label smoothing: found a network that learns from its float form, expected one that learns from labels");
+  if (recipe.mixup == 0) return;
+  for (const Value argument : model.graph.arguments()) {
+    if (argument.dtype() != DType::f32)
+      fail("mixup: argument '{}' is {}, expected reals, which can be mixed", argument.name(),
+           to_string(argument.type()));
+  }
 }
 
 HeldBack parts_of(const Model& model, const Samples& samples, const FitOptions& options) {
@@ -44,11 +63,61 @@ HeldBack parts_of(const Model& model, const Samples& samples, const FitOptions& 
   return {samples, std::move(none)};
 }
 
-Model step_graph(const Model& model, const Samples& train, const FitOptions& options, const Spreads& spreads) {
+Model step_graph(const Model& model, const Samples& train, const FitOptions& options, const Spreads& spreads,
+                 const Spreads& features) {
   if (options.augment.any())
     options.augment.check(train.data->has_x() ? train.sample_dims() : Dims(), train.data->name);
   const int64_t batch = batch_for(model, train, options.batch);
-  return training_graph(model, train.extents(batch), loss_for(train, options), spreads, options.optimizer);
+  return training_graph(model, train.extents(batch), loss_for(train, options), spreads, options.optimizer,
+                        {features, options.recipe.scale_rate});
+}
+
+/// Names of outputs that `wide` has beside those of `model`.
+std::vector<std::string> added_outputs(const Model& wide, const Model& model) {
+  std::vector<std::string> names = wide.graph.body().output_names();
+  names.erase(names.begin(), names.begin() + static_cast<int64_t>(model.graph.outputs().size()));
+  return names;
+}
+
+/// Takes those out of `spreads` that `names` has.
+Spreads taken(Spreads& spreads, const std::vector<std::string>& names) {
+  Spreads result;
+  for (const std::string& name : names) {
+    if (auto found = spreads.extract(name)) result.insert(std::move(found));
+  }
+  return result;
+}
+
+/// 0 where a step takes labels that are classes, or none.
+int64_t classes_of_soft_labels(const Graph& step) {
+  for (const Value argument : step.arguments()) {
+    if (argument.name() == kLabels && argument.dims().size() == 2) return argument.dims()[1];
+  }
+  return 0;
+}
+
+/// What the next quantizer gives on the one way that a layer's result goes, or the layer's own where there is none at
+/// all on it; null where the result goes several ways first.
+Value quantized_result(Op layer) {
+  for (Value value = layer.out(0);;) {
+    const auto uses = value.uses();
+    const auto quantizer =
+        std::ranges::find_if(uses, [](const auto& use) { return use.first.info().quant.trait == Trait::quantizer; });
+    if (quantizer != uses.end()) return quantizer->first.out(0);
+    if (uses.empty()) return layer.out(0);
+    if (uses.size() > 1 || uses[0].first.results().empty()) return {};
+    value = uses[0].first.out(0);
+  }
+}
+
+bool fits_any(const quant::LayerNames& names, const std::vector<std::string>& patterns, Op op,
+              std::vector<bool>& used) {
+  bool any = false;
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    if (!names.fits(patterns[i], op)) continue;
+    used[i] = any = true;
+  }
+  return any;
 }
 
 /// As an earlier part of the run found them.
@@ -63,14 +132,49 @@ Spreads spreads_in(const Model& model, const TrainingState& state) {
 
 }  // namespace
 
-Model training_step(const Model& model, const Samples& samples, const FitOptions& options) {
-  const HeldBack parts = parts_of(model, samples, options);
-  Spreads spreads;
-  if (loss_for(samples, options) == Loss::teacher) {
-    require_teacher(model, samples.data->name);
-    for (const std::string& name : float_outputs(model)) spreads[name] = 1.0F;
+Model with_features(const Model& model, const std::vector<std::string>& patterns) {
+  Model wide = clone(model);
+  if (patterns.empty()) return wide;
+  const quant::LayerNames layers(wide);
+  std::vector<Value> outputs = wide.graph.outputs();
+  std::vector<std::string> names = wide.graph.body().output_names();
+  std::vector<bool> used(patterns.size(), false);
+  std::vector<Op> known;
+  for (const Op op : wide.graph.ops()) {
+    if (op.info().quant.trait == Trait::quantizer || op.results().empty() || !op.out(0) ||
+        op.out(0).dtype() != DType::f32)
+      continue;
+    known.push_back(op);
+    if (!fits_any(layers, patterns, op, used)) continue;
+    const Value feature = quantized_result(op);
+    if (!feature)
+      fail(
+          "{}: its result becomes no codes before it goes several ways, expected a layer in front of a quantizer to "
+          "learn the features of",
+          op.where());
+    if (std::ranges::find(outputs, feature) != outputs.end()) continue;
+    outputs.push_back(feature);
+    names.push_back(feature.name() + ".feature");
   }
-  return step_graph(model, parts.train, options, spreads);
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    if (!used[i]) fail("features '{}': matches no layer{}", patterns[i], quant::known_layers(patterns[i], known));
+  }
+  wide.graph.set_outputs(std::move(outputs), std::move(names));
+  return wide;
+}
+
+Model training_step(const Model& model, const Samples& samples, const FitOptions& options) {
+  check_recipe(model, samples, options);
+  const HeldBack parts = parts_of(model, samples, options);
+  const Model wide = with_features(model, options.recipe.features);
+  const bool is_taught = loss_for(samples, options) == Loss::teacher;
+  Spreads spreads;
+  if (is_taught || !options.recipe.features.empty()) {
+    require_teacher(model, samples.data->name);
+    for (const std::string& name : float_outputs(wide)) spreads[name] = 1.0F;
+  }
+  const Spreads features = taken(spreads, added_outputs(wide, model));
+  return step_graph(wide, parts.train, options, is_taught ? spreads : Spreads(), features);
 }
 
 Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool,
@@ -81,23 +185,32 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
       samples_(parts_of(model, samples, options)),
       batch_(batch_for(model, samples_.train, options.batch)),
       steps_per_epoch_(samples_.train.size() / batch_) {
+  check_recipe(model, samples, options);
+  const bool is_taught = loss_for(samples, options) == Loss::teacher;
+  Model wide = with_features(model, options.recipe.features);
   std::optional<BatchRunner> teacher;
   Spreads spreads;
-  if (loss_for(samples, options) == Loss::teacher) {
-    teacher.emplace(teacher_of(model, samples.data->name), std::vector<std::string>(), pool);
-    spreads = from ? spreads_in(model, *from) : spreads_of(model, *teacher, samples_.train, batch_, options.seed);
+  if (is_taught || !options.recipe.features.empty()) {
+    teacher.emplace(teacher_of(wide, samples.data->name), std::vector<std::string>(), pool);
+    spreads = from ? spreads_in(wide, *from) : spreads_of(wide, *teacher, samples_.train, batch_, options.seed);
   }
+  Spreads features = taken(spreads, added_outputs(wide, model));
+  if (!is_taught) spreads.clear();
+  Model step = step_graph(wide, samples_.train, options, spreads, features);
+  const int64_t classes = classes_of_soft_labels(step.graph);
+  std::optional<Oscillations> oscillations;
+  if (options.recipe.freeze_above > 0) oscillations.emplace(model, options.recipe.freeze_above);
   CompileOptions compile_options;
   compile_options.freeze_tensors = false;
   running_ =
-      std::make_unique<Running>(Running{compile(step_graph(model, samples_.train, options, spreads), compile_options),
-                                        std::move(teacher), std::move(spreads)});
+      std::make_unique<Running>(Running{compile(std::move(step), compile_options), std::move(teacher),
+                                        std::move(spreads), std::move(features), classes, std::move(oscillations)});
   if (from) {
     go_on(std::move(*from));
     return;
   }
   state_.tensors = running_->program.tensors();
-  state_.course = {samples_.held_back.size(), !running_->teacher, {}, 0};
+  state_.course = {samples_.held_back.size(), !is_taught, {}, 0};
   if (options.average_decay > 0) {
     for (const Value tensor : model.graph.tensors()) {
       if (tensor.role() == Role::parameter) state_.average[tensor.name()] = model.tensors.at(tensor.name()).clone();
@@ -107,7 +220,13 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
 
 void Fit::go_on(TrainingState state) {
   const auto live = running_->program.tensors();
+  std::map<std::string, Tensor> beside;
+  if (running_->oscillations) {
+    running_->oscillations->load(state.tensors);
+    running_->oscillations->save(beside);
+  }
   for (const auto& [name, tensor] : state.tensors) {
+    if (beside.contains(name)) continue;
     // What a learned scale once was observed by is in the network and in no step.
     if (live.contains(name) || !model_.tensors.contains(name)) running_->program.set_tensor(name, tensor);
   }
@@ -121,12 +240,25 @@ Tensors Fit::step_inputs(int64_t step, const std::vector<int64_t>& order) {
   const int64_t begin = step % steps_per_epoch_ * batch_;
   const Samples& train = samples_.train;
   Tensors inputs = train.inputs(begin, batch_, &order, {options_.augment, options_.seed, static_cast<uint64_t>(step)});
-  if (!running_->teacher) {
-    inputs.emplace(kLabels, train.labels(begin, batch_, &order));
-    return inputs;
+  std::optional<Mixture> mixture;
+  if (options_.recipe.mixup > 0) {
+    mixture = mixture_of(options_.recipe.mixup, batch_, options_.seed, static_cast<uint64_t>(step));
+    for (auto& [name, tensor] : inputs) tensor = mixed(tensor, *mixture);
   }
-  const Tensors wanted = running_->teacher->run(inputs);
-  for (const auto& [name, spread] : running_->spreads) inputs.emplace(teacher_argument(name), wanted.at(name));
+  if (running_->teacher) {
+    const Tensors wanted = running_->teacher->run(inputs);
+    for (const Spreads* spreads : {&running_->spreads, &running_->features}) {
+      for (const auto& [name, spread] : *spreads) inputs.emplace(teacher_argument(name), wanted.at(name));
+    }
+  }
+  if (!is_taught()) {
+    Tensor labels = train.labels(begin, batch_, &order);
+    if (running_->classes > 0) {
+      labels = soft_targets(labels, running_->classes, options_.recipe.label_smoothing);
+      if (mixture) labels = mixed(labels, *mixture);
+    }
+    inputs.emplace(kLabels, std::move(labels));
+  }
   return inputs;
 }
 
@@ -151,10 +283,12 @@ double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) 
   double loss_sum = 0;
   for (int64_t i = 0; i < steps_per_epoch_; ++i) {
     const int64_t step = state_.epoch * steps_per_epoch_ + i;
-    const auto rate = static_cast<float>(cosine_rate(options_.learning_rate, step, steps, warmup));
+    const auto rate =
+        static_cast<float>(rate_at(options_.recipe.schedule, options_.learning_rate, step, steps, warmup));
     Tensors inputs = step_inputs(step, order);
     inputs.emplace(passes::kLearningRate, Tensor::scalar(rate));
     loss_sum += run_step(inputs, step, stage);
+    if (running_->oscillations) running_->oscillations->after_step(running_->program);
     if (!state_.average.empty()) average_parameters(step);
     if (progress) {
       const std::string note = fmt::format("epoch {}/{}, loss {:.4f}", state_.epoch + 1, options_.epochs,
@@ -163,6 +297,7 @@ double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) 
     }
   }
   state_.tensors = running_->program.tensors();
+  if (running_->oscillations) running_->oscillations->save(state_.tensors);
   ++state_.epoch;
   if (options_.keeps_best) find_standing(progress);
   return loss_sum / static_cast<double>(steps_per_epoch_);
@@ -181,14 +316,36 @@ void Fit::average_parameters(int64_t step) {
   }
 }
 
+bool Fit::is_taught() const { return running_->classes == 0 && !running_->spreads.empty(); }
+
+Standing Fit::standing_on_held_back(const Model& network) const {
+  BatchRunner* teacher = is_taught() ? &*running_->teacher : nullptr;
+  return standing_of(network, samples_.held_back, teacher, running_->spreads, pool_);
+}
+
 void Fit::find_standing(const ProgressCallback& progress) {
   Model now = current();
-  BatchRunner* teacher = running_->teacher ? &*running_->teacher : nullptr;
   Course& course = state_.course;
-  const Standing standing = standing_of(now, samples_.held_back, teacher, running_->spreads, pool_);
+  const Standing standing = standing_on_held_back(now);
   if (course.add(standing)) state_.best = std::move(now.tensors);
   const std::string when = state_.epoch == 0 ? "at the start" : fmt::format("after epoch {}", state_.epoch);
   if (progress) progress({"held back", 1, 1, fmt::format("{}: {}", when, text_of(course, standing))});
+}
+
+int64_t Fit::frozen_weights() const { return running_->oscillations ? running_->oscillations->frozen() : 0; }
+
+Renormalized Fit::renormalized() const {
+  Model network = result();
+  if (options_.recipe.renormalize == 0) return {std::move(network), ""};
+  if (renormalize(network, samples_.train, batch_, options_.recipe.renormalize, pool_) == 0)
+    return {std::move(network), "running statistics stay: no batch norm follows its batches here"};
+  if (options_.keeps_best) {
+    Model before = result();
+    const Standing was = standing_on_held_back(before), is = standing_on_held_back(network);
+    if (is.right < was.right || !(is.loss <= was.loss))
+      return {std::move(before), "running statistics stay: the network was worse with new ones on what was held back"};
+  }
+  return {std::move(network), "running statistics of batch norms are taken anew"};
 }
 
 Model Fit::current() const {

@@ -11,6 +11,7 @@
 #include "halfstep/base/parallel.h"
 #include "halfstep/ir/model.h"
 #include "halfstep/passes/optimizer.h"
+#include "halfstep/train/recipe.h"
 #include "halfstep/train/samples.h"
 #include "halfstep/train/standing.h"
 #include "halfstep/train/step_times.h"
@@ -20,10 +21,11 @@ namespace halfstep::train {
 struct FitOptions {
   int64_t epochs = 20;
   int64_t batch = 32;
-  double learning_rate = 0.05;  ///< peak of a cosine schedule
+  double learning_rate = 0.05;  ///< peak
   double warmup = 0.05;         ///< share of all steps with a rising rate
   passes::OptimizerSpec optimizer;
   Augment augment;             ///< of images
+  Recipe recipe;               ///< its features are outputs beside the network's own (see with_features)
   bool distill = false;        ///< from the network's own float form, though there are labels
   double average_decay = 0.0;  ///< exponential moving average of the parameters, kept as the result; 0: none
   uint64_t seed = 0;           ///< shuffling, and what is held back
@@ -40,9 +42,18 @@ struct TrainingState {
   int64_t epoch = 0;                      ///< epochs done
 };
 
+/// `model` with the results of layers as further outputs, those that one of `patterns` fits: what is quantized for a
+/// layer as its quantizer gives it. Throws bad_input for a pattern that fits no layer of floats.
+Model with_features(const Model& model, const std::vector<std::string>& patterns);
+
 /// The graph of one step of `Fit`. Throws where these samples are too few or, unsupported, where an operator has no
 /// gradient.
 Model training_step(const Model& model, const Samples& samples, const FitOptions& options);
+
+struct Renormalized {
+  Model model;
+  std::string what;  ///< was done and why; "" where the recipe asks for nothing
+};
 
 /// A training run that can stop and go on after any epoch with the same bits.
 class Fit {
@@ -62,14 +73,22 @@ class Fit {
   /// What the steps that this object ran have taken: forward, backward and update, without the preparation of their
   /// samples.
   const StepTimes& times() const { return times_; }
+  /// Weights that oscillated and stay where they are.
+  int64_t frozen_weights() const;
   /// The network that was learned: with keeps_best the best so far, else the last.
   Model result() const;
+  /// The same with running statistics taken anew, as the recipe asks, where it is not worse for that on the samples
+  /// held back.
+  Renormalized renormalized() const;
 
  private:
   struct Running;
   /// The network with what was learned so far: the moving average where there is one, quantizer state as it is now.
   Model current() const;
   void go_on(TrainingState state);
+  /// Whether it learns from its float form.
+  bool is_taught() const;
+  Standing standing_on_held_back(const Model& network) const;
   void find_standing(const ProgressCallback& progress);
   void average_parameters(int64_t step);
   Tensors step_inputs(int64_t step, const std::vector<int64_t>& order);

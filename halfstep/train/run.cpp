@@ -23,6 +23,7 @@ RunKey key_of(const Model& model, const Samples& samples, const FitOptions& fit)
   add("epochs", fit.epochs);
   add("batch", fit.batch);
   add("learning rate", fit.learning_rate);
+  add("recipe", fit.recipe.text());
   add("warmup", fit.warmup);
   add("average", fit.average_decay);
   add("seed", fit.seed);
@@ -54,7 +55,10 @@ namespace {
 RunOutcome outcome_of(const Fit& fit, RunOutcome outcome) {
   outcome.times = fit.times();
   outcome.course = fit.state().course;
-  outcome.model = fit.result();
+  outcome.frozen_weights = fit.frozen_weights();
+  Renormalized renormalized = fit.renormalized();
+  outcome.renormalized = std::move(renormalized.what);
+  outcome.model = std::move(renormalized.model);
   return outcome;
 }
 
@@ -95,9 +99,11 @@ RunOutcome run(const Model& model, const Samples& samples, const RunOptions& opt
       save_checkpoint(checkpoint_path(options.folder, fit.state().epoch), model, fit.state(), key);
       remove_checkpoints_after(options.folder, fit.state().epoch);
     }
-    save_model(fit.result(), result);
   }
-  return outcome_of(fit, std::move(outcome));
+  const bool was_finished = outcome.was_finished;
+  outcome = outcome_of(fit, std::move(outcome));
+  if (!was_finished) save_model(outcome.model, result);
+  return outcome;
 }
 
 }  // namespace halfstep::train

@@ -11,13 +11,17 @@
 namespace halfstep::train {
 namespace {
 
-Value label_loss(Graph& graph) {
+Value label_loss(Graph& graph, bool soft) {
   const Value logits = graph.outputs().front();
   if (logits.dims().size() != 2)
     fail("network '{}': output '{}' is {}, expected [batch, classes]", graph.name(), logits.name(),
          to_string(logits.type()));
-  const Value labels = passes::add_argument(graph, kLabels, {DType::i32, {logits.dims()[0]}});
   Builder builder(graph);
+  if (soft) {
+    const Value targets = passes::add_argument(graph, kLabels, logits.type());
+    return ops::soft_cross_entropy(builder, {.logits = logits, .targets = targets, .name = kLoss}).loss();
+  }
+  const Value labels = passes::add_argument(graph, kLabels, {DType::i32, {logits.dims()[0]}});
   return ops::softmax_cross_entropy(builder, {.logits = logits, .labels = labels, .name = kLoss}).loss();
 }
 
@@ -31,10 +35,10 @@ Value squared_distance(Builder& builder, Value output, Value teacher, Value spre
   return ops::div(builder, {.a = once, .b = spread, .name = kLoss}).out();
 }
 
-Value teacher_loss(Model& step, const Spreads& spreads) {
+/// `loss`, where there is one, and the distances of the outputs that have a spread.
+Value with_distances(Value loss, Model& step, const Spreads& spreads) {
   Graph& graph = step.graph;
   Builder builder(graph);
-  Value loss;
   const std::vector<Value> outputs = graph.outputs();
   const std::vector<std::string> names = graph.body().output_names();
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -77,15 +81,19 @@ std::string teacher_argument(const std::string& output) { return "teacher." + ou
 std::string spread_tensor(const std::string& output) { return "teacher." + output + ".spread"; }
 
 Model training_graph(const Model& model, const std::map<std::string, Dims>& extents, Loss loss, const Spreads& spreads,
-                     const passes::OptimizerSpec& optimizer) {
+                     const passes::OptimizerSpec& optimizer, const Beside& beside) {
   const bool is_prepared = quant::is_prepared(model);
   Model step = differentiable_form(model, extents);
-  const Value value = loss == Loss::labels ? label_loss(step.graph) : teacher_loss(step, spreads);
+  const Value of_labels = loss == Loss::teacher ? Value() : label_loss(step.graph, loss == Loss::soft_labels);
+  Spreads all = spreads;
+  all.insert(beside.features.begin(), beside.features.end());
+  const Value value = with_distances(of_labels, step, all);
   const auto gradients = gradients_of(step, value);
   passes::OptimizerSpec spec = optimizer;
   if (is_prepared) {
     spec.unit = units_of(model, spreads);
     spec.positive = learned_scales(model);
+    for (const std::string& scale : spec.positive) spec.rate.emplace(scale, beside.scale_rate);
     spec.clip_norm = kClipNorm;
   }
   const Value norm = passes::add_optimizer(step, gradients, spec);

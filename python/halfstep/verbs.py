@@ -166,6 +166,13 @@ def train(
     flip: bool = False,
     shift: int = 0,
     distill: bool = False,
+    schedule: str = "cosine",
+    label_smoothing: float = 0,
+    mixup: float = 0,
+    distill_features: str | Sequence[str] = (),
+    scale_rate: float = 1,
+    freeze_oscillating: float = 0,
+    renormalize: int = 0,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -176,9 +183,14 @@ def train(
     """Trains a float or prepared network in place.
 
     data: samples; without labels a prepared network learns from its own float form, as with `distill`. learning_rate:
-    the peak of the cosine schedule; 0.05 for float networks, 0.001 for prepared ones without one. ema: the decay of the
+    the peak of the schedule; 0.05 for float networks, 0.001 for prepared ones without one. ema: the decay of the
     moving average of weights, which is what is evaluated and kept; 0: none. flip, shift: images
-    are mirrored, and moved by at most this many pixels, in training. out: a folder for a checkpoint after each epoch, from
+    are mirrored, and moved by at most this many pixels, in training. schedule: "cosine", "steps" or "steps:0.5,0.75".
+    label_smoothing: the share of a label that all classes have alike. mixup: the parameter of the beta distribution that
+    pairs of samples are mixed by. distill_features: layers of a prepared network that are to give what they give in
+    float. scale_rate: learned scales move at so many times the learning rate. freeze_oscillating: weights whose code goes
+    back and forth in a larger share of steps are frozen. renormalize: running statistics of batch norms are taken anew
+    from so many batches at the end. out: a folder for a checkpoint after each epoch, from
     which `resume` goes on; an earlier run there is refused, or replaced by `overwrite`. preprocess: from raw values to
     what the network takes; it travels with the network.
 
@@ -191,12 +203,15 @@ def train(
     (Ctrl-C, or an exception of `progress`) leaves the network as it was. Raises Error where another thread trains it.
     """
     samples = dataset(data, network)
-    schedule = _core.bits_schedule(
+    recipe = _core.recipe(
+        schedule, label_smoothing, mixup, scale_rate, freeze_oscillating, _patterns(distill_features), renormalize
+    )
+    stages = _core.bits_schedule(
         [str(stage) for stage in bits_schedule], None if platform is None else os.fspath(platform), _fields(overrides),
         edges, _patterns(in_float), _patterns(also), _patterns(regions), pad_channels, (batch_norm, shared_weights),
     )  # fmt: skip
     text, values = _core.train(
-        network.core, samples, epochs, batch, learning_rate, ema, schedule, flip, shift, distill,
+        network.core, samples, epochs, batch, learning_rate, ema, stages, flip, shift, distill, recipe,
         "" if out is None else os.fspath(out), resume, overwrite, _preprocess_text(preprocess), seed, callback(progress),
     )  # fmt: skip
     fit = Fit(text, values)

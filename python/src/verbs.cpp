@@ -150,8 +150,8 @@ api::BitsSchedule schedule_of(const std::vector<std::string>& stages, const std:
 
 Report train_network(Network& network, const api::Dataset& data, int64_t epochs, int64_t batch,
                      std::optional<double> learning_rate, double ema, const api::BitsSchedule& schedule, bool flip,
-                     int64_t shift, bool distill, const Path& folder, bool resume, bool overwrite,
-                     const std::optional<std::string>& preprocess, uint64_t seed, nb::object progress) {
+                     int64_t shift, bool distill, const train::Recipe& recipe, const Path& folder, bool resume,
+                     bool overwrite, const std::optional<std::string>& preprocess, uint64_t seed, nb::object progress) {
   api::TrainOptions options;
   options.average_decay = ema;
   options.schedule = schedule;
@@ -160,6 +160,7 @@ Report train_network(Network& network, const api::Dataset& data, int64_t epochs,
   options.learning_rate = learning_rate;
   options.augment = {flip, shift};
   options.distill = distill;
+  options.recipe = recipe;
   options.folder = folder;
   options.resume = resume;
   options.overwrite = overwrite;
@@ -299,9 +300,24 @@ void define_verbs(nb::module_& module) {
   nb::class_<api::BitsSchedule>(module, "BitsSchedule");
   module.def("bits_schedule", &schedule_of, arg("stages"), arg("platform").none(), arg("overrides"),
              arg("edges").none(), arg("in_float"), arg("also"), arg("regions"), arg("pad_channels"), arg("form"));
+  nb::class_<train::Recipe>(module, "Recipe");
+  module.def(
+      "recipe",
+      [](const std::string& schedule, double label_smoothing, double mixup, double scale_rate, double freeze_above,
+         const std::vector<std::string>& features, int64_t renormalize) {
+        return train::Recipe{train::parse_rate_schedule(schedule),
+                             label_smoothing,
+                             mixup,
+                             scale_rate,
+                             freeze_above,
+                             features,
+                             renormalize};
+      },
+      arg("schedule"), arg("label_smoothing"), arg("mixup"), arg("scale_rate"), arg("freeze_above"), arg("features"),
+      arg("renormalize"));
   module.def("train", &train_network, arg("network"), arg("data"), arg("epochs"), arg("batch"),
              arg("learning_rate").none(), arg("ema"), arg("schedule"), arg("flip"), arg("shift"), arg("distill"),
-             arg("folder"), arg("resume"), arg("overwrite"), arg("preprocess").none(), arg("seed"),
+             arg("recipe"), arg("folder"), arg("resume"), arg("overwrite"), arg("preprocess").none(), arg("seed"),
              arg("progress").none());
   module.def("convert", &convert);
   module.def("verify", &verify, arg("prepared"), arg("integer"), arg("data"), arg("with"), arg("exported"),

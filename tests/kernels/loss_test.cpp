@@ -94,6 +94,31 @@ TEST(SoftmaxCrossEntropy, GradientIsThatOfFiniteDifferences) {
   }
 }
 
+TEST(SoftCrossEntropy, IsTheMeanOfThoseOfItsClasses) {
+  const Tensor logits = normal_tensor({3, 4}, 1),
+               targets = f32_values({3, 4}, {1, 0, 0, 0, 0, 0.25F, 0.75F, 0, 0, 0, 0, 2});
+  const auto values = logits.data<float>();
+  const std::vector<double> rows(values.begin(), values.end());
+  const auto row_loss = [&](const std::vector<double>& of, size_t row, int32_t label) {
+    return plain_loss({of.begin() + row * 4, of.begin() + row * 4 + 4}, {label}, 4);
+  };
+  const auto plain = [&](const std::vector<double>& of) {
+    return (row_loss(of, 0, 0) + 0.25 * row_loss(of, 1, 1) + 0.75 * row_loss(of, 1, 2) + 2 * row_loss(of, 2, 3)) / 3;
+  };
+  const KernelCase use{"soft_cross_entropy", {}, {logits, targets}, {Type{DType::f32, {1}}}};
+  EXPECT_NEAR(run_every_way(reference_soft_cross_entropy, use, CpuLevel::scalar)[0].data<float>()[0], plain(rows),
+              1e-6);
+  const KernelCase back{"soft_cross_entropy_grad", {}, {logits, targets, f32_values({1}, {2.5F})}, {logits.type()}};
+  const Tensor gradient = run_every_way(reference_soft_cross_entropy_grad, back, CpuLevel::scalar)[0];
+  for (size_t i = 0; i < rows.size(); ++i) {
+    constexpr double kStep = 1e-5;
+    std::vector<double> up = rows, down = rows;
+    up[i] += kStep;
+    down[i] -= kStep;
+    EXPECT_NEAR(gradient.data<float>()[i], 2.5 * (plain(up) - plain(down)) / (2 * kStep), 1e-6);
+  }
+}
+
 /// What the first phase says; the ones after it do not run then.
 Status first_phase(const Kernel& kernel, const KernelCase& use) {
   const harness::CaseProblem owner(use, CpuLevel::scalar);

@@ -37,6 +37,12 @@ Partition partition_of(const T* row, int64_t classes) {
   return p;
 }
 
+float mean(const double* losses, int64_t count) {
+  double sum = 0.0;
+  for (int64_t row = 0; row < count; ++row) sum += losses[row];
+  return static_cast<float>(sum / static_cast<double>(count));
+}
+
 /// Names the first label that is no class.
 Status check_labels(const Rows& rows, const int32_t* labels) {
   for (int64_t row = 0; row < rows.count; ++row) {
@@ -68,9 +74,7 @@ Status run_loss(const Call& call, int phase, int64_t piece) {
     }
     return {};
   }
-  double sum = 0.0;
-  for (int64_t row = 0; row < rows.count; ++row) sum += losses[row];
-  call.out[SoftmaxCrossEntropy::out::loss].as<float>()[0] = static_cast<float>(sum / static_cast<double>(rows.count));
+  call.out[SoftmaxCrossEntropy::out::loss].as<float>()[0] = mean(losses, rows.count);
   return {};
 }
 
@@ -97,8 +101,60 @@ Status run_loss_grad(const Call& call, int phase, int64_t piece) {
   return {};
 }
 
+Plan prepare_soft_loss(const Problem& problem) {
+  const Rows rows = rows_of(*problem.in[SoftCrossEntropy::in::logits]);
+  return {.state = std::make_shared<Rows>(rows),
+          .scratch = static_cast<size_t>(rows.count) * sizeof(double),
+          .phases = {rows.pieces(), 1}};
+}
+
+Status run_soft_loss(const Call& call, int phase, int64_t piece) {
+  using In = SoftCrossEntropy::in;
+  const auto& rows = state_of<Rows>(call);
+  auto* losses = reinterpret_cast<double*>(call.scratch);
+  if (phase == 1) {
+    call.out[SoftCrossEntropy::out::loss].as<float>()[0] = mean(losses, rows.count);
+    return {};
+  }
+  for (int64_t row = rows.begin(piece); row < rows.end(piece); ++row) {
+    const float* logits = call.in[In::logits].as<const float>() + row * rows.classes;
+    const float* targets = call.in[In::targets].as<const float>() + row * rows.classes;
+    const Partition p = partition_of(logits, rows.classes);
+    const double log_sum = std::log(p.sum) + p.largest;
+    losses[row] = 0.0;
+    for (int64_t i = 0; i < rows.classes; ++i) losses[row] += double{targets[i]} * (log_sum - double{logits[i]});
+  }
+  return {};
+}
+
+Plan prepare_soft_grad(const Problem& problem) {
+  const Rows rows = rows_of(*problem.in[SoftCrossEntropyGrad::in::logits]);
+  return {.state = std::make_shared<Rows>(rows), .phases = {rows.pieces()}};
+}
+
+Status run_soft_grad(const Call& call, int /*phase*/, int64_t piece) {
+  using In = SoftCrossEntropyGrad::in;
+  const auto& rows = state_of<Rows>(call);
+  const double factor = double{call.in[In::loss_grad].as<const float>()[0]} / static_cast<double>(rows.count);
+  for (int64_t row = rows.begin(piece); row < rows.end(piece); ++row) {
+    const float* logits = call.in[In::logits].as<const float>() + row * rows.classes;
+    const float* targets = call.in[In::targets].as<const float>() + row * rows.classes;
+    float* dst = call.out[0].as<float>() + row * rows.classes;
+    const Partition p = partition_of(logits, rows.classes);
+    double share = 0.0;
+    for (int64_t i = 0; i < rows.classes; ++i) share += double{targets[i]};
+    for (int64_t i = 0; i < rows.classes; ++i) {
+      const double probability = std::exp(double{logits[i]} - p.largest) / p.sum;
+      dst[i] = static_cast<float>((probability * share - double{targets[i]}) * factor);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
+extern const Kernel reference_soft_cross_entropy{"reference", accept_all, prepare_soft_loss, run_soft_loss};
+extern const Kernel reference_soft_cross_entropy_grad{"reference", accept_all, prepare_soft_grad, run_soft_grad};
 extern const Kernel reference_softmax_cross_entropy{"reference", accept_all, prepare_loss, run_loss};
 extern const Kernel reference_softmax_cross_entropy_grad{"reference", accept_all, prepare_loss_grad, run_loss_grad};
 

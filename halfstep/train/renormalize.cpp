@@ -1,0 +1,49 @@
+#include "halfstep/train/renormalize.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "halfstep/compile/compile.h"
+#include "halfstep/ir/ops.h"
+#include "halfstep/passes/learned_parts.h"
+#include "halfstep/train/joint_graph.h"
+
+namespace halfstep::train {
+
+int64_t renormalize(Model& model, const Samples& samples, int64_t batch, int64_t batches, ThreadPool& pool) {
+  Model step = differentiable_form(model, samples.extents(batch));
+  std::vector<std::string> names;
+  int64_t count = 0;
+  for (const ops::BatchNorm& norm : step.graph.all<ops::BatchNorm>()) {
+    if (norm.is_test()) continue;
+    norm.set_attributes({{"momentum", 0.0}});  // what it keeps is this batch's
+    names.push_back(norm.mean().name());
+    names.push_back(norm.variance().name());
+    ++count;
+  }
+  batches = std::min(batches, samples.size() / batch);
+  if (count == 0 || batches < 1) return 0;
+  CompileOptions options;
+  options.freeze_tensors = false;
+  runtime::Program program = compile(std::move(step), options);
+  std::map<std::string, std::vector<double>> sums;
+  for (int64_t i = 0; i < batches; ++i) {
+    program.run(samples.inputs(i * batch, batch), pool);
+    for (const std::string& name : names) {
+      const Tensor tensor = program.tensor(name);
+      const auto values = tensor.data<float>();
+      auto& sum = sums[name];
+      sum.resize(values.size());
+      for (size_t k = 0; k < values.size(); ++k) sum[k] += double{values[k]};
+    }
+  }
+  for (const auto& [name, sum] : sums) {
+    const auto to = model.tensors.at(name).data<float>();
+    for (size_t k = 0; k < sum.size(); ++k) to[k] = static_cast<float>(sum[k] / static_cast<double>(batches));
+  }
+  passes::settle_learned_parts(model);
+  return count;
+}
+
+}  // namespace halfstep::train

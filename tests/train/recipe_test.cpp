@@ -1,0 +1,232 @@
+// What a recipe adds to training: schedules, soft labels, mixed samples, features, rates of scales, weights that
+// oscillate, statistics taken anew.
+#include "halfstep/train/recipe.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "halfstep/base/random.h"
+#include "halfstep/compile/compile.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/train/calibrate.h"
+#include "halfstep/train/fit.h"
+#include "halfstep/train/oscillation.h"
+#include "halfstep/train/renormalize.h"
+#include "tests/support/error.h"
+#include "tests/train/three_layers.h"
+
+namespace halfstep::train {
+namespace {
+
+TEST(Schedule, IsTextAndBack) {
+  for (const char* text : {"cosine", "steps:0.5,0.75", "steps:0.25"})
+    EXPECT_EQ(to_text(parse_rate_schedule(text)), text);
+  EXPECT_EQ(to_text(parse_rate_schedule("steps")), "steps:0.5,0.75");
+}
+
+TEST(Schedule, RefusesWhatIsNone) {
+  for (const char* text : {"", "linear", "steps:", "steps:0.5,", "steps:0.7,0.5", "steps:1", "steps:0", "steps:x"})
+    EXPECT_THROW(parse_rate_schedule(text), Error) << text;
+}
+
+TEST(Schedule, StepsAreTenthsBehindTheRise) {
+  const RateSchedule schedule = parse_rate_schedule("steps:0.5,0.75");
+  EXPECT_DOUBLE_EQ(rate_at(schedule, 1.0, 0, 100, 10), 0.1);
+  EXPECT_DOUBLE_EQ(rate_at(schedule, 1.0, 49, 100, 10), 1.0);
+  EXPECT_DOUBLE_EQ(rate_at(schedule, 1.0, 50, 100, 10), 0.1);
+  EXPECT_DOUBLE_EQ(rate_at(schedule, 1.0, 99, 100, 10), 0.1 * 0.1);
+  EXPECT_NEAR(rate_at({}, 1.0, 55, 100, 10), 0.5, 1e-12);
+}
+
+TEST(SoftTargets, AddUpToOne) {
+  Tensor labels(DType::i32, {2});
+  labels.data<int32_t>()[0] = 2;
+  const Tensor targets = soft_targets(labels, 4, 0.2);
+  const auto share = targets.data<float>();
+  EXPECT_FLOAT_EQ(share[2], 0.85F);
+  EXPECT_FLOAT_EQ(share[0], 0.05F);
+  EXPECT_NEAR(std::accumulate(share.begin(), share.end(), 0.0), 2.0, 1e-6);
+  labels.data<int32_t>()[1] = 4;
+  EXPECT_THROW(soft_targets(labels, 4, 0.2), Error);
+}
+
+TEST(Mixture, HasTheMeanOfItsDistributionAndDependsOnSeedAndStep) {
+  // The lesser of two shares of beta(a, a) has the mean 1/2 - E|x - 1/2|: for a = 1, uniform, 1/4.
+  double sum = 0;
+  constexpr int kSteps = 4000;
+  for (int step = 0; step < kSteps; ++step) sum += double{mixture_of(1.0, 4, 5, static_cast<uint64_t>(step)).share};
+  EXPECT_NEAR(sum / kSteps, 0.25, 0.01);
+  const Mixture one = mixture_of(0.2, 8, 1, 3), same = mixture_of(0.2, 8, 1, 3), other = mixture_of(0.2, 8, 2, 3);
+  EXPECT_EQ(one.share, same.share);
+  EXPECT_EQ(one.partner, same.partner);
+  EXPECT_NE(one.share, other.share);
+}
+
+TEST(Mixture, MixesSamplesAndTheirLabelsAlike) {
+  Tensor x(DType::f32, {2, 2});
+  std::iota(x.data<float>().begin(), x.data<float>().end(), 0.0F);
+  const Tensor y = mixed(x, {0.25F, {1, 1}});
+  EXPECT_EQ(y.data<float>()[0], 0.5F);
+  EXPECT_EQ(y.data<float>()[1], 1.5F);
+  EXPECT_EQ(y.data<float>()[2], 2.0F);
+}
+
+TEST(Recipe, NamesAllThatIsOutOfRange) {
+  Recipe recipe;
+  recipe.label_smoothing = 2;
+  recipe.scale_rate = 0;
+  const std::string message = test::error_of([&] { recipe.check(); });
+  EXPECT_NE(message.find("label smoothing: found 2, expected 0 to below 1"), std::string::npos) << message;
+  EXPECT_NE(message.find("scale rate: found 0"), std::string::npos) << message;
+}
+
+io::Dataset samples() {
+  io::Dataset data;
+  data.name = "random";
+  data.x = Tensor(DType::f32, {96, 8});
+  Random random(5, 0);
+  for (float& value : data.x.data<float>()) value = random.uniform() - 0.5F;
+  data.raw = false;
+  data.labels = Tensor(DType::i32, {96});
+  for (size_t i = 0; i < 96; ++i) data.labels.data<int32_t>()[i] = static_cast<int32_t>(i % 4);
+  data.classes = {"a", "b", "c", "d"};
+  return data;
+}
+
+Samples all_of(const io::Dataset& data) {
+  Samples all{&data, {}, "x", {}};
+  for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
+  return all;
+}
+
+Model prepared(const Samples& samples, ThreadPool& pool) {
+  quant::Platform platform = quant::load_platform("generic_int8");
+  Model model = quant::prepare(float_network(), platform, {2, 3, {}});
+  calibrate(model, samples, {.batch = 96, .batches = 1}, pool);
+  return model;
+}
+
+FitOptions options_with(const Recipe& recipe) {
+  FitOptions options;
+  options.epochs = 4;
+  options.batch = 16;
+  options.learning_rate = 0.05;
+  options.recipe = recipe;
+  return options;
+}
+
+std::string trained(const Model& model, const Samples& samples, const Recipe& recipe, int threads) {
+  ThreadPool pool(threads);
+  Fit fit(model, samples, options_with(recipe), pool);
+  while (!fit.finished()) fit.run_epoch();
+  return digest_hex(fit.renormalized().model);
+}
+
+Recipe everything() {
+  Recipe recipe;
+  recipe.schedule = parse_rate_schedule("steps");
+  recipe.label_smoothing = 0.1;
+  recipe.mixup = 0.3;
+  recipe.scale_rate = 0.5;
+  recipe.freeze_above = 0.02;
+  recipe.features = {"a"};
+  recipe.renormalize = 2;
+  return recipe;
+}
+
+TEST(Recipe, EveryPartChangesWhatIsLearned) {
+  const io::Dataset data = samples();
+  ThreadPool pool(1);
+  const Model model = prepared(all_of(data), pool);
+  const std::string plain = trained(model, all_of(data), {}, 1);
+  EXPECT_EQ(trained(model, all_of(data), {}, 2), plain);
+  for (const int part : {0, 1, 2, 3, 4, 5}) {
+    Recipe recipe;
+    const Recipe all = everything();
+    if (part == 0) recipe.schedule = all.schedule;
+    if (part == 1) recipe.label_smoothing = all.label_smoothing;
+    if (part == 2) recipe.mixup = all.mixup;
+    if (part == 3) recipe.scale_rate = all.scale_rate;
+    if (part == 4) recipe.freeze_above = 1e-3;
+    if (part == 5) recipe.features = all.features;
+    EXPECT_NE(trained(model, all_of(data), recipe, 1), plain) << part;
+  }
+}
+
+TEST(Recipe, GoesOnWithTheSameBitsOnAnyNumberOfThreads) {
+  const io::Dataset data = samples();
+  ThreadPool pool(1);
+  const Model model = prepared(all_of(data), pool);
+  const Recipe recipe = everything();
+  const std::string straight = trained(model, all_of(data), recipe, 2);
+  EXPECT_EQ(trained(model, all_of(data), recipe, 1), straight);
+  Fit first(model, all_of(data), options_with(recipe), pool);
+  first.run_epoch();
+  first.run_epoch();
+  Fit second(model, all_of(data), options_with(recipe), pool, first.state());
+  while (!second.finished()) second.run_epoch();
+  EXPECT_EQ(digest_hex(second.renormalized().model), straight);
+}
+
+TEST(Features, AreWhatTheQuantizerBehindALayerGives) {
+  const io::Dataset data = samples();
+  ThreadPool pool(1);
+  const Model model = prepared(all_of(data), pool);
+  const Model wide = with_features(model, {"a", "r"});  // which one quantizer follows
+  ASSERT_EQ(wide.graph.outputs().size(), model.graph.outputs().size() + 1);
+  EXPECT_TRUE(wide.graph.outputs().back().producer().is<ops::FakeQuantize>());
+  const std::string said = test::error_of([&] { with_features(model, {"nothing"}); });
+  EXPECT_TRUE(said.starts_with("features 'nothing': matches no layer")) << said;
+}
+
+TEST(Oscillations, FreezeWhatGoesBackAndForth) {
+  const io::Dataset data = samples();
+  ThreadPool pool(1);
+  const Model model = prepared(all_of(data), pool);
+  CompileOptions options;
+  options.freeze_tensors = false;
+  runtime::Program program = compile(specialize(model, {{"x", {96, 8}}}), options);
+  Oscillations oscillations(model, 0.05);
+  const Tensor start = program.tensor("w");
+  // Element 0 goes up and down by two steps, element 1 always up; a share of 1 - 0.99^6 is the first above 0.05.
+  for (int step = 0; step <= 7; ++step) {
+    EXPECT_EQ(oscillations.frozen(), 0) << step;
+    Tensor w = start.clone();
+    w.data<float>()[0] = step % 2 == 0 ? -1e3F : 1e3F;
+    w.data<float>()[1] = step < 4 ? -1e3F : 1e3F;
+    program.set_tensor("w", w);
+    oscillations.after_step(program);
+  }
+  EXPECT_EQ(oscillations.frozen(), 1);
+  const float held = program.tensor("w").data<float>()[0];
+  program.set_tensor("w", start);
+  oscillations.after_step(program);
+  EXPECT_EQ(program.tensor("w").data<float>()[0], held);
+  EXPECT_EQ(program.tensor("w").data<float>()[2], start.data<float>()[2]);
+}
+
+TEST(Renormalize, GivesTheStatisticsOfTheSamples) {
+  Model model = initialize(parse("graph g(x: f32[?, 8]) {\n  param @s: f32[8]\n  param @b: f32[8]\n  state @m: f32[8]\n"
+                                 "  state @v: f32[8]\n  y = batch_norm(x=x, scale=@s, bias=@b, mean=@m, variance=@v)\n"
+                                 "  return y\n}\n",
+                                 "g.ir"),
+                           3);
+  const io::Dataset data = samples();
+  ThreadPool pool(1);
+  EXPECT_EQ(renormalize(model, all_of(data), 96, 5, pool), 1);
+  for (size_t c = 0; c < 8; ++c) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < 96; ++i) sum += double{data.x.data<float>()[i * 8 + c]};
+    for (size_t i = 0; i < 96; ++i) squares += std::pow(double{data.x.data<float>()[i * 8 + c]} - sum / 96, 2);
+    EXPECT_NEAR(model.tensors.at("m").data<float>()[c], sum / 96, 1e-6);
+    EXPECT_NEAR(model.tensors.at("v").data<float>()[c], squares / 95, 1e-6);
+  }
+  Model without = float_network();
+  EXPECT_EQ(renormalize(without, all_of(data), 96, 5, pool), 0);
+}
+
+}  // namespace
+}  // namespace halfstep::train
