@@ -76,11 +76,15 @@ passes::Gradients gradients_of(Model& step, Value loss) {
 std::string teacher_argument(const std::string& output) { return "teacher." + output; }
 std::string spread_tensor(const std::string& output) { return "teacher." + output + ".spread"; }
 
+Value add_loss(Model& step, Loss loss, const Spreads& spreads) {
+  return loss == Loss::labels ? label_loss(step.graph) : teacher_loss(step, spreads);
+}
+
 Model training_graph(const Model& model, const std::map<std::string, Dims>& extents, Loss loss, const Spreads& spreads,
                      const passes::OptimizerSpec& optimizer) {
   const bool is_prepared = quant::is_prepared(model);
   Model step = differentiable_form(model, extents);
-  const Value value = loss == Loss::labels ? label_loss(step.graph) : teacher_loss(step, spreads);
+  const Value value = add_loss(step, loss, spreads);
   const auto gradients = gradients_of(step, value);
   passes::OptimizerSpec spec = optimizer;
   if (is_prepared) {

@@ -27,6 +27,10 @@ std::string teacher_argument(const std::string& output);
 /// The state that keeps the spread of an output, f32 [1].
 std::string spread_tensor(const std::string& output);
 
+/// Appends the loss to `step`, a graph of known extents, with the arguments and the state that it reads. `spreads`: of
+/// the outputs that the teacher's loss counts.
+Value add_loss(Model& step, Loss loss, const Spreads& spreads);
+
 /// The step of `model` (float or prepared; a prepared one runs on codes) on arguments of those extents: the loss,
 /// gradients of every parameter, the optimizer's update in place. Its outputs are the loss and, of a prepared network,
 /// the norm that gradients had before they were clipped. `spreads`: of the outputs that the teacher's loss counts.
