@@ -5,6 +5,7 @@
 // or not there.
 #pragma once
 
+#include "halfstep/api/analyze.h"
 #include "halfstep/api/compare.h"
 #include "halfstep/api/contact_sheet.h"
 #include "halfstep/api/convert.h"
@@ -32,6 +33,7 @@
 #include "halfstep/api/verify.h"
 #include "halfstep/base/version.h"
 #include "halfstep/eager/call.h"
+#include "halfstep/report/analysis.h"
 #include "halfstep/report/audit.h"
 #include "halfstep/report/board.h"
 #include "halfstep/report/converted.h"

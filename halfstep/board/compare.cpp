@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "halfstep/base/likeness.h"
 #include "halfstep/board/layers.h"
 #include "halfstep/board/match.h"
 
@@ -143,7 +144,7 @@ std::vector<int64_t> compare_pair(const Pair& pair, ValueComparison& value, cons
   value.sqnr_db = std::numeric_limits<double>::infinity();
   if (value.differing == 0) return {};
   value.state = State::differs;
-  value.sqnr_db = 10 * std::log10(signal_of(pair, samples, step) / totals.noise);
+  value.sqnr_db = decibels(signal_of(pair, samples, step), totals.noise);
   return totals.samples;
 }
 

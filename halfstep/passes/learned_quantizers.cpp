@@ -175,7 +175,7 @@ class QuantizerOpening {
       case QuantizerKind::dsq: return replace(soft());
       case QuantizerKind::tqt: return round_scale();
       case QuantizerKind::nnie:
-      case QuantizerKind::apot: return replace(levels());
+      case QuantizerKind::apot: return replace_under_its_name(levels());
       case QuantizerKind::adaround: return replace(adaptive());
       case QuantizerKind::qdrop: return drop();
     }
@@ -188,6 +188,13 @@ class QuantizerOpening {
   void replace(Value made) {
     q_.out().replace_all_uses_with(made);
     model_.graph.erase(q_);
+  }
+
+  /// What reads values by name finds the quantizer's.
+  void replace_under_its_name(Value made) {
+    const std::string name = q_.name();
+    replace(made);
+    model_.graph.rename(made.producer(), name);
   }
 
   /// Attributes that quantizers share.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halfstep/report/decibels.h"
 #include "halfstep/report/json.h"
 #include "halfstep/report/table.h"
 
@@ -16,8 +17,6 @@ using board::Comparison;
 using board::Guess;
 using board::State;
 using board::ValueComparison;
-
-std::string decibels(double sqnr) { return std::isfinite(sqnr) ? fmt::format("{:.1f}", sqnr) : "inf"; }
 
 std::string place_text(const board::Place& place) {
   std::string indices;
@@ -49,7 +48,7 @@ std::string first_text(const Comparison& comparison) {
   if (!value.op.empty()) text += fmt::format(", {}", value.op);
   if (value.state == State::other_size) return text + ": has another size\n";
   text += fmt::format(": {} of {} elements, by at most {}, {} dB\n", grouped(value.differing), grouped(value.elements),
-                      value.largest, decibels(value.sqnr_db));
+                      value.largest, decibel_text(value.sqnr_db));
   if (value.place) text += "  " + place_text(*value.place) + "\n";
   return text;
 }
@@ -144,7 +143,7 @@ std::string as_text(const Comparison& comparison) {
                                   : std::string(board::name(value.state));
     table.add({value.name, value.op, there ? std::to_string(value.elements) : "-",
                there ? std::to_string(value.differing) : "-", there ? fmt::format("{:.6g}", value.largest) : "-",
-               there ? decibels(value.sqnr_db) : "-", state});
+               there ? decibel_text(value.sqnr_db) : "-", state});
   }
   if (any) text += table.text() + "\n";
   if (comparison.differing) text += first_text(comparison) + guesses_text(comparison) + "\n";

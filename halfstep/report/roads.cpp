@@ -6,23 +6,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halfstep/report/decibels.h"
 #include "halfstep/report/json.h"
 #include "halfstep/report/table.h"
 
 namespace halfstep::report {
 namespace {
 
-/// Stands for an infinite ratio, which JSON lacks: the 24 bits of a float are 150 dB.
-constexpr double kLargestSqnr = 200.0;
-
 std::string bits(const verify::Layer& layer) {
   return layer.weight_bits ? fmt::format("w{} f{}", *layer.weight_bits, layer.feature_bits)
                            : fmt::format("f{}", layer.feature_bits);
-}
-
-std::string decibel(double sqnr) {
-  if (std::isnan(sqnr)) return "-";
-  return std::isfinite(sqnr) ? fmt::format("{:.1f}", sqnr) : "inf";
 }
 
 /// Whether a third road was there.
@@ -162,7 +155,7 @@ nlohmann::ordered_json json_of(const verify::LayerReport& report, bool with_engi
                                  {"weight_bits", weight_bits ? nlohmann::ordered_json(*weight_bits) : nullptr},
                                  {"feature_bits", report.layer.feature_bits},
                                  {"scale", static_cast<double>(report.layer.scale)},
-                                 {"sqnr_db", std::clamp(report.sqnr_db, -kLargestSqnr, kLargestSqnr)},
+                                 {"sqnr_db", decibel_json(report.sqnr_db)},
                                  {"compared", report.compared},
                                  {"differing", report.differing},
                                  {"parameters_compared", report.parameters_compared},
@@ -195,7 +188,7 @@ std::string layers_table(const verify::RoadReport& report) {
                                     std::to_string(layer.differing + layer.parameters_differing),
                                     layer.meaning ? std::to_string(layer.meaning->near_ties) : "-",
                                     layer.meaning ? std::to_string(layer.meaning->beyond) : "-",
-                                    decibel(layer.sqnr_db)};
+                                    decibel_text(layer.sqnr_db)};
     if (engine) row.push_back(std::to_string(layer.engine_differing));
     table.add(row);
   }

@@ -80,14 +80,18 @@ passes::Gradients gradients_of(Model& step, Value loss) {
 std::string teacher_argument(const std::string& output) { return "teacher." + output; }
 std::string spread_tensor(const std::string& output) { return "teacher." + output + ".spread"; }
 
+Value add_loss(Model& step, Loss loss, const Spreads& spreads) {
+  const Value of_labels = loss == Loss::teacher ? Value() : label_loss(step.graph, loss == Loss::soft_labels);
+  return with_distances(of_labels, step, spreads);
+}
+
 Model training_graph(const Model& model, const std::map<std::string, Dims>& extents, Loss loss, const Spreads& spreads,
                      const passes::OptimizerSpec& optimizer, const Beside& beside) {
   const bool is_prepared = quant::is_prepared(model);
   Model step = differentiable_form(model, extents);
-  const Value of_labels = loss == Loss::teacher ? Value() : label_loss(step.graph, loss == Loss::soft_labels);
   Spreads all = spreads;
   all.insert(beside.features.begin(), beside.features.end());
-  const Value value = with_distances(of_labels, step, all);
+  const Value value = add_loss(step, loss, all);
   const auto gradients = gradients_of(step, value);
   passes::OptimizerSpec spec = optimizer;
   if (is_prepared) {

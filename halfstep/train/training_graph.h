@@ -34,6 +34,10 @@ struct Beside {
   double scale_rate = 1;  ///< at how many times the learning rate learned scales move
 };
 
+/// Appends the loss to `step`, a graph of known extents, with the arguments and the state that it reads. `spreads`: of
+/// the outputs whose distance from a teacher's counts, beside a loss of labels too.
+Value add_loss(Model& step, Loss loss, const Spreads& spreads);
+
 /// The step of `model` (float or prepared; a prepared one runs on codes) on arguments of those extents: the loss,
 /// gradients of every parameter, the optimizer's update in place. Its outputs are the loss and, of a prepared network,
 /// the norm that gradients had before they were clipped. `spreads`: of the outputs that the teacher's loss counts.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "halfstep/base/likeness.h"
 #include "halfstep/base/status.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/verify/numbers.h"
@@ -195,9 +196,9 @@ void compare_variant(VariantReport& report, const std::vector<Layer>& layers, co
   }
 }
 
-/// Sums for 10 log10(signal / noise).
-struct Noise {
-  double signal = 0, noise = 0;
+/// What a layer's codes stand for beside its real values.
+struct CodeLikeness {
+  Likeness sums;
 
   void add(const Layer& layer, const Tensor& values, const Tensor& real) {
     if (values.dtype() == DType::f32) return add(layer, values.data<float>(), real.data<float>());
@@ -210,14 +211,8 @@ struct Noise {
   void add(const Layer& layer, std::span<const T> values, std::span<const float> exact) {
     for (size_t i = 0; i < exact.size(); ++i) {
       const double steps = static_cast<double>(values[i]) - static_cast<double>(layer.zero_point);
-      const double wanted = static_cast<double>(exact[i]);
-      const double error = wanted - steps * static_cast<double>(layer.scale);
-      signal += wanted * wanted;
-      noise += error * error;
+      sums.add(static_cast<double>(exact[i]), steps * static_cast<double>(layer.scale));
     }
-  }
-  double decibel() const {
-    return noise > 0 ? 10.0 * std::log10(signal / noise) : std::numeric_limits<double>::infinity();
   }
 };
 
@@ -227,12 +222,7 @@ class OutputComparison {
   void add(const Tensor& codes, const Tensor& real) {
     if (codes.type() != real.type() || codes.dtype() != DType::f32) return;
     const auto a = codes.data<float>(), b = real.data<float>();
-    for (size_t i = 0; i < a.size(); ++i) {
-      const double x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
-      product_ += x * y;
-      codes_ += x * x;
-      real_ += y * y;
-    }
+    sums_.add(b, a);
     if (codes.dims().size() != 2 || codes.dims()[1] == 0) return;
     const auto classes = static_cast<size_t>(codes.dims()[1]);
     for (size_t row = 0; row + classes <= a.size(); row += classes) {
@@ -241,7 +231,7 @@ class OutputComparison {
     }
   }
   void report(RoadReport& report) {
-    if (codes_ > 0 && real_ > 0) report.cosine = product_ / std::sqrt(codes_ * real_);
+    report.cosine = sums_.cosine();
     if (const size_t rows = answers_.integer.size(); rows > 0) {
       int64_t agreeing = 0;
       for (size_t i = 0; i < rows; ++i) agreeing += answers_.integer[i] == answers_.unquantized[i] ? 1 : 0;
@@ -255,7 +245,7 @@ class OutputComparison {
     if (std::ranges::any_of(row, [](float value) { return std::isnan(value); })) return -1;
     return std::max_element(row.begin(), row.end()) - row.begin();
   }
-  double product_ = 0, codes_ = 0, real_ = 0;
+  Likeness sums_;
   Answers answers_;
 };
 
@@ -302,7 +292,7 @@ RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t 
   for (const Layer& layer : roads.layers)
     report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}, .engine = {}, .meaning = {}});
   for (const Variant& variant : roads.variants) report.variants.push_back({.name = variant.name});
-  std::vector<Noise> noise(roads.layers.size());
+  std::vector<CodeLikeness> noise(roads.layers.size());
   std::map<int64_t, Programs> programs;
   OutputComparison outputs;
   for (int64_t begin = 0; begin < samples; begin += batch) {
@@ -337,7 +327,7 @@ RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t 
   }
   for (size_t i = 0; i < noise.size(); ++i)
     report.layers[i].sqnr_db =
-        roads.layers[i].real_value.empty() ? std::numeric_limits<double>::quiet_NaN() : noise[i].decibel();
+        roads.layers[i].real_value.empty() ? std::numeric_limits<double>::quiet_NaN() : noise[i].sums.sqnr_db();
   outputs.report(report);
   return report;
 }

@@ -33,12 +33,13 @@ from halfstep._core import (
 )
 from halfstep.data import Data, Dataset, dataset, inspect_data
 from halfstep.model import Layer, Layers, Model, load
-from halfstep.reports import Audit, Comparison, DataReport, Dump, Exported, Fit, Objections, Proof, Proofs, Score
+from halfstep.reports import Analysis, Audit, Comparison, DataReport, Dump, Exported, Fit, Objections, Proof, Proofs, Score
 from halfstep.torch_import import from_torch
-from halfstep.verbs import change_bits, compare, convert, dump, evaluate, export, inspect, quantize, train, verify
+from halfstep.verbs import analyze, change_bits, compare, convert, dump, evaluate, export, inspect, quantize, train, verify
 
 __all__ = [
     "AbsentResultError",
+    "Analysis",
     "Audit",
     "Comparison",
     "Data",
@@ -58,6 +59,7 @@ __all__ = [
     "Score",
     "UnsupportedError",
     "__version__",
+    "analyze",
     "change_bits",
     "compare",
     "convert",

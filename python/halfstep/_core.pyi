@@ -125,6 +125,11 @@ def compare(
 def evaluate(
     network: Network, data: Dataset, preprocess: str | None, top: int
 ) -> tuple[float, int, float | None, str, list[str]]: ...
+def analyze(
+    network: Network, data: Dataset, words: tuple[int, str, int, bool], platform: str | None, overrides: list[tuple[str, str]],
+    weights: int | None, features: int | None, edges: int | None, preprocess: str | None, seed: int,
+    progress: _Progress | None,
+) -> tuple[str, str]: ...
 def export_deploy(network: Network, folder: str, overwrite: bool) -> list[str]: ...
 def export_c(
     network: Network, folder: str, name: str, test_program: bool, data: Dataset | None, hooks: bool,

@@ -244,6 +244,33 @@ class Comparison(Judgement):
         return table(self.values["values"], ["name", "op", "state", "elements", "differing", "largest"], self.verdict)
 
 
+class Analysis(Report):
+    """Where a quantized network loses, quantizer by quantizer."""
+
+    @property
+    def quantizers(self) -> list[dict[str, Any]]:
+        """The most harmful first; the keys are those of docs/reports.md."""
+        return self.values["quantizers"]
+
+    @property
+    def suggestions(self) -> list[tuple[str, str]]:
+        """Where, and what may be done: options of `halfstep quantize`, the most harmful first."""
+        return [(one["place"], text) for one in self.quantizers for text in one["suggestions"]]
+
+    @property
+    def verdict(self) -> str:
+        values = self.values
+        right = "accuracy" if values["has_labels"] else "agreement"
+        shown = [f"{name} {100 * values[key][right]:.2f} %" if right in values[key] else f"{name} loss {values[key]['loss']:.4f}"
+                 for name, key in (("float", "in_float"), ("codes", "on_codes"))]  # fmt: skip
+        worst = f", most harm: {self.quantizers[0]['place']}" if self.quantizers else ""
+        return f"{right} on {values['samples']} samples: {', '.join(shown)}{worst}"
+
+    def _repr_html_(self) -> str:
+        rows = [{**one, "alone": one["alone"]["loss"], "without": one["without"]["loss"]} for one in self.quantizers]
+        return table(rows, ["place", "bits", "sqnr_db", "cosine", "clipped", "unused_codes", "alone", "without", "harm"], self.verdict)
+
+
 class Score(float):
     """An accuracy, or what a metric gave, and on how many samples."""
 

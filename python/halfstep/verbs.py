@@ -13,7 +13,7 @@ from halfstep import _core
 from halfstep.data import LABELS, Data, dataset
 from halfstep.model import Model
 from halfstep.progress import Progress, callback
-from halfstep.reports import Audit, Comparison, Dump, Exported, Fit, Objections, Proof, Proofs, Score
+from halfstep.reports import Analysis, Audit, Comparison, Dump, Exported, Fit, Objections, Proof, Proofs, Score
 
 Preprocess = Union[str, Mapping[str, Any]]
 """From raw values to what a network takes, the words of the command line: "imagenet", "cifar10" or "unit", or a dict.
@@ -268,6 +268,41 @@ def verify(
     proof = Proof(equal, text, values)
     _warn(proof.values["notes"])
     return proof
+
+
+def analyze(
+    network: Model,
+    data: Data = None,
+    *,
+    samples: int = 1000,
+    part: str = "test",
+    directions: int = 8,
+    observers: bool = True,
+    platform: str | os.PathLike[str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    weights: int | None = None,
+    features: int | None = None,
+    edges: int | None = None,
+    preprocess: Preprocess | None = None,
+    seed: int = 0,
+    progress: Progress = None,
+) -> Analysis:
+    """Where a prepared network loses: every quantizer alone, and all but it, with what may be done.
+
+    samples: how many are looked at, at most; 0: all. part: of the data, "test" or "train". directions: that the trace of the
+    Hessian is estimated along; 0: no gradients. observers: also the ranges that other observers would choose. platform, with
+    overrides, weights, features and edges as `quantize` takes them: a float network is quantized for it first, in memory.
+
+    Without labels the loss is the distance to the float network. Raises Error where a layer gives NaN, naming all.
+    """
+    analysis = Analysis(
+        *_core.analyze(
+            network.core, dataset(data, network), (samples, part, directions, observers), None if platform is None else os.fspath(platform),
+            _fields(overrides), weights, features, edges, _preprocess_text(preprocess), seed, callback(progress),
+        )  # fmt: skip
+    )
+    _warn(analysis.values["notes"])
+    return analysis
 
 
 def evaluate(

@@ -210,6 +210,28 @@ nb::tuple evaluate(const Network& network, const api::Dataset& data, const std::
   return nb::make_tuple(result.accuracy, result.samples, result.top, result.tested, result.notes);
 }
 
+/// How many samples, which part, directions, whether other observers are tried.
+using AnalysisWords = std::tuple<int64_t, std::string, int64_t, bool>;
+
+Report analyze(const Network& network, const api::Dataset& data, const AnalysisWords& words,
+               const std::optional<std::string>& platform, const Overrides& overrides, std::optional<int> weights,
+               std::optional<int> features, std::optional<int> edges, const std::optional<std::string>& preprocess,
+               uint64_t seed, nb::object progress) {
+  api::AnalyzeOptions options;
+  const auto& [samples, part, directions, observers] = words;
+  options.how.samples = samples;
+  options.how.directions = directions;
+  options.how.observers = observers;
+  if (part != "test" && part != "train") fail("part: found '{}', expected test or train", part);
+  options.on_training = part == "train";
+  if (platform) options.platform = quant::load_platform(*platform, overrides);
+  options.quantize.widths = {weights, features, edges};
+  options.quantize.preprocess = preprocess_of(preprocess);
+  return report_of(work({std::move(progress), seed}, [&](const api::Settings& settings) {
+    return api::analyze(*network.model(), data, options, settings);
+  }));
+}
+
 Report inspect_data(const api::Dataset& data, bool measured, nb::object progress) {
   return report_of(work({std::move(progress)}, [&](const api::Settings& settings) {
     return measured ? api::inspect_data(data, settings) : api::describe_data(data);
@@ -328,6 +350,9 @@ void define_verbs(nb::module_& module) {
   module.def("compare", &compare, arg("network").none(), arg("first"), arg("second"), arg("data").none(), arg("like"),
              arg("tolerance"), arg("preprocess").none(), arg("progress").none());
   module.def("evaluate", &evaluate, arg("network"), arg("data"), arg("preprocess").none(), arg("top"));
+  module.def("analyze", &analyze, arg("network"), arg("data"), arg("words"), arg("platform").none(), arg("overrides"),
+             arg("weights").none(), arg("features").none(), arg("edges").none(), arg("preprocess").none(), arg("seed"),
+             arg("progress").none());
   module.def("export", &export_network);
   module.def("export_deploy", &export_deploy, arg("network"), arg("folder"), arg("overwrite"));
   module.def("export_c", &export_c, arg("network"), arg("folder"), arg("name"), arg("test_program"), arg("data").none(),

@@ -1,0 +1,210 @@
+#include "halfstep/analyze/analysis.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "halfstep/analyze/advice.h"
+#include "halfstep/analyze/observed.h"
+#include "halfstep/base/status.h"
+#include "halfstep/quant/prepare.h"
+
+namespace halfstep::analyze {
+namespace {
+
+constexpr int64_t kWatchBatch = 32;
+constexpr int64_t kTriedSamples = 256;  ///< that other observers' ranges are tried on
+
+bool nothing(const std::string&) { return false; }
+bool everything(const std::string&) { return true; }
+
+/// Names of the values of features, each once, that the network computes.
+std::vector<std::string> computed(const std::vector<Place>& places, bool rounded) {
+  std::vector<std::string> names;
+  for (const Place& place : places) {
+    if (place.is_weight || (!rounded && !place.quantizer.x().producer())) continue;
+    const std::string& name = rounded ? place.quantizer.out().name() : place.value();
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+class Analyzer {
+ public:
+  Analyzer(const Model& prepared, const train::Samples& samples, const AnalyzeOptions& options, ThreadPool& pool,
+           const ProgressCallback& progress)
+      : prepared_(prepared),
+        options_(options),
+        pool_(pool),
+        progress_(progress),
+        network_(prepared),
+        trial_(network_.with(nothing), samples, options.samples, options.seed, pool) {}
+
+  Analysis run() {
+    Analysis analysis;
+    analysis.samples = trial_.size();
+    analysis.has_labels = trial_.has_labels();
+    const std::vector<quant::AuditedQuantizer> audited = quant::audit(prepared_).quantizers;
+    const auto observed = observers();
+    std::vector<Watch> watches = watch(observed);
+    try_variants(analysis);
+    for (size_t p = 0; p < network_.places().size(); ++p) {
+      QuantizerAnalysis& one = analysis.quantizers[p];
+      one.quantizer = audited[p];
+      one.seen = watches[p].result();
+      for (size_t o = 0; o < observed.size(); ++o) {
+        const Rounder rounder = observed[o].rounders[p];
+        one.ranges.push_back({observed[o].observer, rounder.low(), rounder.high(), watches[p].others()[o].sqnr_db()});
+      }
+    }
+    add_curvatures(analysis);
+    say_what_is_missing(analysis);
+    add_advice(analysis, prepared_);
+    std::ranges::stable_sort(analysis.quantizers, std::greater(), &QuantizerAnalysis::harm);
+    return analysis;
+  }
+
+ private:
+  void say(const char* stage, size_t done, size_t total) const {
+    if (progress_) progress_({stage, static_cast<double>(done), static_cast<double>(total), ""});
+  }
+
+  std::vector<Observed> observers() const {
+    if (!options_.observers) return {};
+    return observed_ranges(prepared_, network_, trial_.samples(), options_.seed, pool_, progress_);
+  }
+
+  /// Runs the float network and that of all quantizers side by side. Throws where a layer gives what is no number.
+  std::vector<Watch> watch(const std::vector<Observed>& observed) {
+    const auto& places = network_.places();
+    std::vector<Watch> watches;
+    for (size_t p = 0; p < places.size(); ++p) {
+      std::vector<Rounder> others;
+      for (const Observed& one : observed) others.push_back(one.rounders[p]);
+      const Dims& dims = places[p].quantizer.x().dims();
+      watches.emplace_back(network_.rounder(places[p]), channels_of(places[p], dims), std::move(others));
+    }
+    pool_.parallel_for(std::ssize(places), [&](int64_t p) {
+      const Place& place = places[static_cast<size_t>(p)];
+      if (!place.is_weight) return;
+      watches[static_cast<size_t>(p)].add(network_.prepared().tensors.at(place.value()));
+      watches[static_cast<size_t>(p)].try_others(network_.prepared().tensors.at(place.value()));
+    });
+    watch_features(watches);
+    require_finite(watches);
+    return watches;
+  }
+
+  static int64_t channels_of(const Place& place, const Dims& dims) {
+    if (!place.is_weight) return channel_axis(dims);
+    return place.quantizer.out().uses().front().first.info().quant.weight_axis;
+  }
+
+  void watch_features(std::vector<Watch>& watches) {
+    const auto& places = network_.places();
+    const int64_t batch = train::batch_of(prepared_, std::min(kWatchBatch, trial_.size()));
+    train::BatchRunner in_float(train::evaluation_form(network_.with(nothing)), computed(places, false), pool_);
+    train::BatchRunner rounded(train::evaluation_form(network_.with(everything)), computed(places, true), pool_);
+    for (int64_t begin = 0; begin < trial_.size(); begin += batch) {
+      const Tensors inputs = trial_.inputs(begin, std::min(batch, trial_.size() - begin));
+      const Tensors wanted = in_float.run(inputs), found = rounded.run(inputs);
+      pool_.parallel_for(std::ssize(places), [&](int64_t p) {
+        const Place& place = places[static_cast<size_t>(p)];
+        if (place.is_weight) return;
+        const auto input = inputs.find(place.value());
+        const Tensor& x = input == inputs.end() ? wanted.at(place.value()) : input->second;
+        Watch& watch = watches[static_cast<size_t>(p)];
+        watch.add(x);
+        watch.add_reached(x, found.at(place.quantizer.out().name()));
+        if (begin < kTriedSamples) watch.try_others(x);
+      });
+      say("values", static_cast<size_t>(std::min(begin + batch, trial_.size())), static_cast<size_t>(trial_.size()));
+    }
+  }
+
+  void require_finite(const std::vector<Watch>& watches) const {
+    std::vector<std::string> layers;
+    for (size_t p = 0; p < watches.size(); ++p) {
+      if (watches[p].not_finite() > 0)
+        layers.push_back(fmt::format("'{}' ({} of {} elements)", network_.places()[p].value(), watches[p].not_finite(),
+                                     watches[p].result().elements));
+    }
+    if (!layers.empty())
+      fail("network '{}': the float network gives NaN or infinity on these samples, in order: {}; look at the first",
+           prepared_.graph.name(), fmt::join(layers, ", "));
+  }
+
+  void try_variants(Analysis& analysis) const {
+    const auto& places = network_.places();
+    analysis.in_float = trial_.of(network_.with(nothing));
+    analysis.rounded = trial_.of(network_.with(everything));
+    analysis.on_codes = trial_.of(prepared_);
+    for (const Place& place : places) {
+      QuantizerAnalysis one;
+      one.name = place.name();
+      const auto is_it = [&](const std::string& name) { return name == place.name(); };
+      const auto is_other = [&](const std::string& name) { return name != place.name(); };
+      one.alone = trial_.of(network_.with(is_it)) - analysis.in_float;
+      one.without = trial_.of(network_.with(is_other)) - analysis.rounded;
+      one.harm = harm_of(one.alone, one.without);
+      analysis.quantizers.push_back(std::move(one));
+      say("quantizers", analysis.quantizers.size(), places.size());
+    }
+  }
+
+  void add_curvatures(Analysis& analysis) const {
+    if (options_.directions == 0) return;
+    try {
+      const auto found = curvatures(network_, trial_, {options_.directions, options_.seed}, progress_);
+      for (QuantizerAnalysis& one : analysis.quantizers) {
+        if (const auto curvature = found.find(one.name); curvature != found.end()) one.curvature = curvature->second;
+      }
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+      analysis.notes.push_back(fmt::format("no Hessian and no gradients: {}", error.what()));
+    }
+  }
+
+  void say_what_is_missing(Analysis& analysis) const {
+    if (!analysis.has_labels)
+      analysis.notes.emplace_back(
+          "without labels of classes accuracy cannot be computed: loss is the distance to the float network's outputs, "
+          "in units of their spread, and agreement with its answers stands for accuracy");
+    if (analysis.samples < 100)
+      analysis.notes.push_back(fmt::format(
+          "{} sample{}: shares of right answers move in steps of {:.3g} points, and ranges of channels are "
+          "those of these alone",
+          analysis.samples, analysis.samples == 1 ? "" : "s", 100.0 / static_cast<double>(analysis.samples)));
+  }
+
+  const Model& prepared_;
+  const AnalyzeOptions& options_;
+  ThreadPool& pool_;
+  const ProgressCallback& progress_;
+  FloatNetwork network_;
+  Trial trial_;
+};
+
+}  // namespace
+
+Change operator-(const train::Standing& second, const train::Standing& first) {
+  Change change{second.loss - first.loss, std::nullopt};
+  if (second.right && first.right) change.right = *second.right - *first.right;
+  return change;
+}
+
+double harm_of(const Change& alone, const Change& without) {
+  return (std::max(0.0, alone.loss) + std::max(0.0, -without.loss)) / 2;
+}
+
+Analysis analyze(const Model& prepared, const train::Samples& samples, const AnalyzeOptions& options, ThreadPool& pool,
+                 const ProgressCallback& progress) {
+  if (!quant::is_prepared(prepared)) fail("analysis needs a prepared network; run quantize first");
+  if (options.samples < 0) fail("samples: found {}, expected how many at most, or 0 for all", options.samples);
+  return Analyzer(prepared, samples, options, pool, progress).run();
+}
+
+}  // namespace halfstep::analyze

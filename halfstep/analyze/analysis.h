@@ -1,0 +1,71 @@
+// Where a quantized network loses: every quantizer by itself, all of them together, and all but each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halfstep/analyze/curvature.h"
+#include "halfstep/analyze/watch.h"
+#include "halfstep/base/log.h"
+#include "halfstep/base/parallel.h"
+#include "halfstep/ir/model.h"
+#include "halfstep/quant/audit.h"
+#include "halfstep/train/samples.h"
+#include "halfstep/train/standing.h"
+
+namespace halfstep::analyze {
+
+/// Between two standings: the second's numbers minus the first's.
+struct Change {
+  double loss = 0;
+  std::optional<double> right = {};  ///< share of samples; absent where nothing says what is right
+};
+Change operator-(const train::Standing& second, const train::Standing& first);
+
+/// What an observer would choose for one quantizer.
+struct ObservedRange {
+  std::string observer;     ///< as records of platforms have it
+  float low = 0, high = 0;  ///< that codes reach; of several channels the outermost
+  double sqnr_db = 0;       ///< of the float network's values, on the samples that were watched
+};
+
+struct QuantizerAnalysis {
+  std::string name;  ///< of the quantizer in the graph
+  quant::AuditedQuantizer quantizer;
+  Watched seen;
+  Change alone;    ///< from the float network to one that has this quantizer alone
+  Change without;  ///< from all quantizers to all but this one
+  std::vector<ObservedRange> ranges = {};
+  std::optional<Curvature> curvature = {};  ///< absent where gradients do not reach
+  double harm = 0;                          ///< see harm_of
+  std::vector<std::string> suggestions = {};
+};
+
+/// What a quantizer costs in loss: the mean of what it costs alone and of what the quantized network gains without it,
+/// each counted where it is a loss.
+double harm_of(const Change& alone, const Change& without);
+
+struct AnalyzeOptions {
+  int64_t samples = 1000;  ///< at most; 0: all
+  uint64_t seed = 0;       ///< which samples, and the directions that curvature is taken along
+  int64_t directions = 8;  ///< for the Hessian's trace; 0: no gradients are taken
+  bool observers = true;   ///< ranges by all observers
+};
+
+struct Analysis {
+  int64_t samples = 0;
+  bool has_labels = false;                      ///< else loss is the distance to the float network, and what is right
+                                                ///< is agreement with it
+  train::Standing in_float, rounded, on_codes;  ///< without quantizers, with all in float arithmetic, and in integers
+  std::vector<QuantizerAnalysis> quantizers = {};  ///< the most harmful first; of equals the first of the graph
+  std::vector<std::string> notes = {};             ///< what could not be computed, and why
+};
+
+/// Of a prepared, calibrated network on samples that fit it. The same numbers for any number of threads. Throws where
+/// it is not prepared, where there are no samples, and where a layer gives NaN or infinity on them, naming all.
+Analysis analyze(const Model& prepared, const train::Samples& samples, const AnalyzeOptions& options, ThreadPool& pool,
+                 const ProgressCallback& progress = {});
+
+}  // namespace halfstep::analyze

@@ -1,0 +1,44 @@
+// A prepared network with some of its quantizers, in float arithmetic.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "halfstep/analyze/rounder.h"
+#include "halfstep/ir/model.h"
+#include "halfstep/ir/ops.h"
+#include "halfstep/passes/learned_quantizers.h"
+
+namespace halfstep::analyze {
+
+/// One quantizer of the network.
+struct Place {
+  ops::FakeQuantize quantizer;
+  QuantizerKind kind = QuantizerKind::fixed;
+  bool is_weight = false;
+
+  const std::string& name() const { return quantizer.name(); }
+  /// What comes to it in the float network.
+  const std::string& value() const { return quantizer.x().name(); }
+};
+
+/// A prepared network with what it learned settled, and its quantizers in the order of the graph.
+class FloatNetwork {
+ public:
+  explicit FloatNetwork(const Model& prepared);
+  FloatNetwork(const FloatNetwork&) = delete;
+  FloatNetwork& operator=(const FloatNetwork&) = delete;
+
+  const Model& prepared() const { return closed_; }
+  const std::vector<Place>& places() const { return places_; }
+  /// The network with those quantizers alone that `stays` says, each a float operator that rounds: a float network.
+  Model with(const std::function<bool(const std::string& quantizer)>& stays) const;
+  Rounder rounder(const Place& place) const { return Rounder(closed_, place.quantizer, place.kind); }
+
+ private:
+  Model closed_;
+  std::vector<Place> places_;
+};
+
+}  // namespace halfstep::analyze

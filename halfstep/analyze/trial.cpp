@@ -1,0 +1,75 @@
+#include "halfstep/analyze/trial.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "halfstep/base/random.h"
+#include "halfstep/base/status.h"
+#include "halfstep/train/tally.h"
+#include "halfstep/train/teacher.h"
+
+namespace halfstep::analyze {
+namespace {
+
+constexpr size_t kMostBytes = size_t{1} << 29;  ///< of inputs that are kept
+
+std::vector<int64_t> some_of(const train::Samples& samples, int64_t count, uint64_t seed) {
+  constexpr uint64_t kStream = (uint64_t{3} << 62) + 2;  // behind those of hold_back and spreads_of
+  const auto order = Random(seed, kStream).permutation(samples.size());
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < count; ++i)
+    indices.push_back(samples.indices[static_cast<size_t>(order[static_cast<size_t>(i)])]);
+  std::ranges::sort(indices);
+  return indices;
+}
+
+}  // namespace
+
+Trial::Trial(const Model& in_float, train::Samples samples, int64_t most, uint64_t seed, ThreadPool& pool)
+    : samples_(std::move(samples)), pool_(pool) {
+  size_ = train::usable(in_float, most == 0 ? samples_.size() : std::min(most, samples_.size()));
+  if (size_ == 0)
+    fail("{}: found {} samples, expected at least {}: that many the network takes at once", samples_.data->name,
+         samples_.size(), train::batch_of(in_float, 1));
+  samples_.indices = some_of(samples_, size_, seed);
+  batch_ = std::min(train::evaluation_batch(in_float, samples_), size_);
+  output_ = in_float.graph.body().output_names().front();
+  const Dims& dims = in_float.graph.outputs().front().dims();
+  takes_labels_ = dims.size() == 2 && in_float.graph.outputs().front().dtype() == DType::f32;
+  train::BatchRunner runner(train::evaluation_form(in_float), {}, pool_);
+  if (!has_labels()) spreads_ = train::spreads_of(in_float, runner, samples_, batch_, seed);
+  size_t bytes = 0;
+  for (int64_t begin = 0; begin < size_; begin += batch_) {
+    Tensors inputs = samples_.inputs(begin, std::min(batch_, size_ - begin));
+    if (!has_labels()) answers_.push_back(runner.run(inputs));
+    for (const auto& [name, tensor] : inputs) bytes += tensor.bytes();
+    if (bytes <= kMostBytes) kept_.push_back(std::move(inputs));
+  }
+}
+
+Tensors Trial::inputs(int64_t begin, int64_t count) const {
+  const auto batch = static_cast<size_t>(begin / batch_);
+  const int64_t at = begin % batch_;
+  if (batch >= kept_.size() || at + count > batch_) return samples_.inputs(begin, count);
+  Tensors rows;
+  for (const auto& [name, tensor] : kept_[batch])
+    rows.emplace(name, count == tensor.dims()[0] ? tensor : tensor.rows(at, at + count));
+  return rows;
+}
+
+train::Standing Trial::of(const Model& network) const {
+  train::BatchRunner runner(train::evaluation_form(network), {}, pool_);
+  train::Tally tally(output_, spreads_);
+  for (int64_t begin = 0; begin < size_; begin += batch_) {
+    const int64_t count = std::min(batch_, size_ - begin);
+    const Tensors outputs = runner.run(inputs(begin, count));
+    if (has_labels()) {
+      tally.add(outputs, labels(begin, count));
+    } else {
+      tally.add(outputs, answers_[static_cast<size_t>(begin / batch_)], count);
+    }
+  }
+  return tally.standing();
+}
+
+}  // namespace halfstep::analyze

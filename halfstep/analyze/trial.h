@@ -1,0 +1,44 @@
+// Samples that many forms of one network are tried on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "halfstep/train/executable.h"
+#include "halfstep/train/samples.h"
+#include "halfstep/train/standing.h"
+
+namespace halfstep::analyze {
+
+/// Keeps samples as the network takes them, up to a bound, and what the float network answers.
+class Trial {
+ public:
+  /// `in_float`: the network without quantizers. No more than `most` samples (0: all), chosen by the seed, in whole
+  /// batches where the network takes one size alone. Throws where there are none.
+  Trial(const Model& in_float, train::Samples samples, int64_t most, uint64_t seed, ThreadPool& pool);
+
+  /// How a form of the network does: by labels, or where there are none against the float network.
+  train::Standing of(const Model& network) const;
+
+  int64_t size() const { return size_; }
+  bool has_labels() const { return samples_.data->has_labels() && takes_labels_; }
+  const train::Spreads& spreads() const { return spreads_; }
+  /// Samples [begin, begin + count), for the network's arguments.
+  Tensors inputs(int64_t begin, int64_t count) const;
+  Tensor labels(int64_t begin, int64_t count) const { return samples_.labels(begin, count); }
+  int64_t batch() const { return batch_; }
+  const train::Samples& samples() const { return samples_; }
+  ThreadPool& pool() const { return pool_; }
+
+ private:
+  train::Samples samples_;
+  ThreadPool& pool_;
+  int64_t size_ = 0, batch_ = 1;
+  bool takes_labels_ = false;
+  std::string output_;            ///< the first
+  std::vector<Tensors> kept_;     ///< batches of inputs
+  std::vector<Tensors> answers_;  ///< of the float network, for the same batches
+  train::Spreads spreads_;        ///< none with labels
+};
+
+}  // namespace halfstep::analyze

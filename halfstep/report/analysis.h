@@ -1,0 +1,15 @@
+// Where a quantized network loses.
+#pragma once
+
+#include <string>
+
+#include "halfstep/api/analyze.h"
+
+namespace halfstep::report {
+
+/// The network with and without quantizers, the most harmful quantizers in a table, and what may be done.
+std::string as_text(const api::Analysis& analysis);
+/// Everything, with ranges by observers and histograms.
+std::string as_json(const api::Analysis& analysis);
+
+}  // namespace halfstep::report

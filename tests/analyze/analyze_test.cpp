@@ -1,0 +1,255 @@
+// Numbers of an analysis beside what they are by hand.
+#include "halfstep/analyze/analysis.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "halfstep/base/random.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/train/calibrate.h"
+#include "halfstep/train/network.h"
+#include "halfstep/train/teacher.h"
+#include "tests/support/error.h"
+
+namespace halfstep::analyze {
+namespace {
+
+constexpr int64_t kSamples = 96, kInputs = 8, kOutputs = 5;
+
+io::Dataset random_data(bool labelled) {
+  io::Dataset data;
+  data.name = "random";
+  data.x = Tensor(DType::f32, {kSamples, kInputs});
+  Random random(5, 0);
+  for (float& value : data.x.data<float>()) value = random.normal();
+  data.raw = false;
+  if (!labelled) return data;
+  data.labels = Tensor(DType::i32, {kSamples});
+  for (int64_t i = 0; i < kSamples; ++i)
+    data.labels.data<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i % kOutputs);
+  data.classes = {"a", "b", "c", "d", "e"};
+  return data;
+}
+
+train::Samples all_of(const io::Dataset& data) {
+  train::Samples samples{&data, {}, "x", {}};
+  for (int64_t i = 0; i < data.size(); ++i) samples.indices.push_back(i);
+  return samples;
+}
+
+Model one_layer() {
+  return train::initialize(
+      parse("graph g(x: f32[?, 8]) {\n  param @w: f32[5, 8]\n  y = linear(x, w=@w)\n  return y\n}\n", "g.ir"), 3);
+}
+
+Model two_layers() {
+  return train::initialize(
+      parse("graph g(x: f32[?, 8]) {\n  param @u: f32[16, 8]\n  param @v: f32[5, 16]\n  a = linear(x, w=@u)\n"
+            "  r = relu(a)\n  y = linear(r, w=@v)\n  return y\n}\n",
+            "g.ir"),
+      3);
+}
+
+Model prepared(const Model& network, const io::Dataset& data, const quant::PrepareOptions& widths = {},
+               const char* platform = "generic_int8") {
+  Model model = quant::prepare(network, quant::load_platform(platform), widths);
+  ThreadPool pool(1);
+  train::calibrate(model, all_of(data), {.batch = 32, .batches = 3}, pool);
+  return model;
+}
+
+Analysis analyzed(const Model& model, const io::Dataset& data, AnalyzeOptions options = {}, int threads = 1) {
+  ThreadPool pool(threads);
+  return analyze(model, all_of(data), options, pool);
+}
+
+const QuantizerAnalysis& of(const Analysis& analysis, const std::string& tensor) {
+  const auto found =
+      std::ranges::find_if(analysis.quantizers, [&](const auto& one) { return one.quantizer.tensor == tensor; });
+  EXPECT_NE(found, analysis.quantizers.end()) << tensor;
+  return *found;
+}
+
+/// Of the input under the scale and zero point that the audit has, number by number.
+TEST(Analyze, StatisticsAreThoseByHand) {
+  const io::Dataset data = random_data(true);
+  const Model model = prepared(two_layers(), data, {.weight_bits = 3, .feature_bits = 3, .edge_bits = 3});
+  const Analysis analysis = analyzed(model, data);
+  const QuantizerAnalysis& input = of(analysis, "x");
+  const double scale = static_cast<double>(input.quantizer.scale[0]);
+  double signal = 0, noise = 0, product = 0, found = 0;
+  int64_t clipped = 0;
+  std::set<int64_t> codes;
+  for (const float x : data.x.data<float>()) {
+    const double wanted = static_cast<double>(x);
+    const auto unclamped = std::llrint(std::nearbyint(wanted / scale)) + input.quantizer.zero_point[0];
+    const int64_t code = std::clamp<int64_t>(unclamped, 0, 7);
+    const double value = scale * static_cast<double>(code - input.quantizer.zero_point[0]);
+    clipped += code == unclamped ? 0 : 1;
+    codes.insert(code);
+    signal += wanted * wanted;
+    noise += (wanted - value) * (wanted - value);
+    product += wanted * value;
+    found += value * value;
+  }
+  EXPECT_NEAR(input.seen.alone.sqnr_db(), 10 * std::log10(signal / noise), 1e-4);
+  EXPECT_NEAR(input.seen.alone.cosine(), product / std::sqrt(signal * found), 1e-6);
+  EXPECT_EQ(input.seen.clipped, clipped);
+  EXPECT_GT(clipped, 0);
+  EXPECT_EQ(input.seen.elements, kSamples * kInputs);
+  EXPECT_DOUBLE_EQ(*input.seen.unused, 1 - static_cast<double>(codes.size()) / 8);
+  int64_t counted = 0;
+  for (const int64_t count : input.seen.histogram.counts) counted += count;
+  EXPECT_EQ(counted, input.seen.elements);
+  EXPECT_LE(input.seen.histogram.low, static_cast<double>(input.seen.low));
+  EXPECT_GT(input.seen.histogram.high, static_cast<double>(input.seen.high));
+  EXPECT_NEAR(input.seen.reached->sqnr_db(), input.seen.alone.sqnr_db(), 1e-4) << "nothing is before the input";
+  EXPECT_LT(of(analysis, "y").seen.reached->sqnr_db(), of(analysis, "y").seen.alone.sqnr_db());
+}
+
+/// Of y = W x under mean((y - t)^2) / s^2 over 5 outputs the Hessian is known: 2 / 5 s^2 for each output.
+TEST(Analyze, CurvatureOfALinearLayerIsKnown) {
+  const io::Dataset data = random_data(false);
+  const Model network = one_layer();
+  const Model model = prepared(network, data, {.weight_bits = 4, .feature_bits = 4, .edge_bits = 4});
+  const Analysis analysis = analyzed(model, data, {.directions = 64});
+  EXPECT_FALSE(analysis.has_labels);
+  ThreadPool pool(1);
+  train::BatchRunner runner(train::evaluation_form(network), {}, pool);
+  const double spread = static_cast<double>(train::spreads_of(network, runner, all_of(data), kSamples, 0).at("y"));
+  double squares = 0;
+  for (const float x : data.x.data<float>()) squares += static_cast<double>(x) * static_cast<double>(x);
+  const double of_weights = 2 / (spread * spread) * squares / static_cast<double>(kSamples);
+  double weights = 0;
+  for (const float w : network.tensors.at("w").data<float>())
+    weights += static_cast<double>(w) * static_cast<double>(w);
+  const double of_input = 2 / (spread * spread) * weights / static_cast<double>(kOutputs);
+  const Curvature w = *of(analysis, "w").curvature, x = *of(analysis, "x").curvature;
+  EXPECT_NEAR(w.trace, of_weights, 4 * w.error + 1e-3 * of_weights);
+  EXPECT_NEAR(x.trace, of_input, 4 * x.error + 1e-3 * of_input);
+  EXPECT_LT(w.error, 0.2 * of_weights);
+  EXPECT_NEAR(of(analysis, "y").curvature->trace, 2 / (spread * spread), 5e-3) << "diagonal: no direction errs";
+}
+
+/// The estimate by the diagonal is near what rounding costs where the loss is a sum of squares.
+TEST(Analyze, GradientScoreForeseesTheLoss) {
+  const io::Dataset data = random_data(false);
+  const Analysis analysis =
+      analyzed(prepared(one_layer(), data, {.weight_bits = 4, .feature_bits = 4, .edge_bits = 4}), data);
+  for (const char* tensor : {"x", "y"}) {
+    const QuantizerAnalysis& one = of(analysis, tensor);
+    EXPECT_NEAR(one.curvature->score, one.alone.loss, 0.35 * one.alone.loss) << tensor;
+  }
+}
+
+TEST(Analyze, NumbersDependOnNoThreads) {
+  const io::Dataset data = random_data(true);
+  const Model model = prepared(two_layers(), data, {.weight_bits = 2, .feature_bits = 3, .edge_bits = 4});
+  const Analysis one = analyzed(model, data, {}, 1), three = analyzed(model, data, {}, 3);
+  ASSERT_EQ(one.quantizers.size(), three.quantizers.size());
+  for (size_t i = 0; i < one.quantizers.size(); ++i) {
+    const QuantizerAnalysis &a = one.quantizers[i], &b = three.quantizers[i];
+    EXPECT_EQ(a.name, b.name);
+    EXPECT_EQ(a.alone.loss, b.alone.loss);
+    EXPECT_EQ(a.seen.alone.noise, b.seen.alone.noise);
+    EXPECT_EQ(a.curvature->trace, b.curvature->trace);
+    EXPECT_EQ(a.curvature->score, b.curvature->score);
+  }
+}
+
+/// All but one and one alone are what they say: with one quantizer in the network they are the same change.
+TEST(Analyze, ChangesAddUp) {
+  const io::Dataset data = random_data(true);
+  const Analysis analysis =
+      analyzed(prepared(two_layers(), data, {.weight_bits = 2, .feature_bits = 2, .edge_bits = 3}), data);
+  EXPECT_GT(analysis.rounded.loss, 0);
+  EXPECT_TRUE(analysis.in_float.right.has_value());
+  for (const QuantizerAnalysis& one : analysis.quantizers) {
+    EXPECT_EQ(one.harm, harm_of(one.alone, one.without));
+    EXPECT_GE(analysis.quantizers.front().harm, one.harm);
+  }
+  EXPECT_EQ(harm_of({-1, {}}, {2, {}}), 0);
+  EXPECT_EQ(harm_of({3, {}}, {-1, {}}), 2);
+}
+
+TEST(Analyze, ARuinedChannelIsFirst) {
+  const io::Dataset data = random_data(true);
+  Model network = two_layers();
+  const auto row = network.tensors.at("u").data<float>().subspan(8 * 3, 8);
+  for (float& weight : row) weight *= 50;
+  const Analysis analysis =
+      analyzed(prepared(network, data, {.weight_bits = 4, .feature_bits = 4, .edge_bits = 8}), data);
+  const QuantizerAnalysis &weights = of(analysis, "u"), &features = of(analysis, "r");
+  ASSERT_FALSE(weights.seen.outliers.empty());
+  EXPECT_EQ(weights.seen.outliers.front().channel, 3);
+  EXPECT_GT(weights.seen.outliers.front().ratio, 20);
+  ASSERT_FALSE(features.seen.outliers.empty());
+  EXPECT_EQ(features.seen.outliers.front().channel, 3);
+  EXPECT_NE(features.suggestions.front().find("channel 3 reaches"), std::string::npos) << features.suggestions.front();
+  EXPECT_NE(features.suggestions.front().find("--repair equalize"), std::string::npos);
+}
+
+TEST(Analyze, ObserversChooseTheirRanges) {
+  const io::Dataset data = random_data(true);
+  const Analysis analysis = analyzed(prepared(two_layers(), data), data);
+  const auto& ranges = of(analysis, "x").ranges;
+  const auto range_of = [&](const std::string& observer) {
+    return *std::ranges::find(ranges, observer, &ObservedRange::observer);
+  };
+  const auto [low, high] = std::ranges::minmax(data.x.data<float>());
+  EXPECT_NEAR(range_of("minmax").low, low, 0.03);
+  EXPECT_NEAR(range_of("minmax").high, high, 0.03);
+  EXPECT_LT(range_of("clip_std").high, high);
+  EXPECT_TRUE(std::ranges::none_of(ranges, [](const auto& one) { return one.observer.starts_with("lsq"); }));
+  EXPECT_TRUE(analyzed(prepared(two_layers(), data), data, {.observers = false}).quantizers[0].ranges.empty());
+}
+
+/// Levels that are not evenly spaced, and scales that are powers of two.
+TEST(Analyze, OtherPlatforms) {
+  const io::Dataset data = random_data(true);
+  for (const char* platform : {"nnie", "pow2_int8", "magik_t40", "vitis", "tensorrt", "academic"}) {
+    SCOPED_TRACE(platform);
+    const Analysis analysis = analyzed(prepared(two_layers(), data, {}, platform), data);
+    EXPECT_FALSE(analysis.quantizers.empty());
+    for (const QuantizerAnalysis& one : analysis.quantizers) {
+      EXPECT_GT(one.seen.alone.sqnr_db(), 10) << one.quantizer.tensor;
+      EXPECT_EQ(one.seen.unused.has_value(), std::string(platform) != "nnie");
+    }
+  }
+}
+
+TEST(Analyze, NamesLayersThatGiveNoNumbers) {
+  io::Dataset data = random_data(true);
+  const Model model = prepared(two_layers(), data);
+  data.x.data<float>()[11] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(test::error_of([&] { analyzed(model, data); }),
+            "network 'g': the float network gives NaN or infinity on these samples, in order: 'x' (1 of 768 elements), "
+            "'r' (16 of 1536 elements), 'y' (5 of 480 elements); look at the first");
+}
+
+TEST(Analyze, SaysWhatCannotBeComputed) {
+  const io::Dataset data = random_data(false);
+  const Model model = prepared(two_layers(), data);
+  EXPECT_NE(analyzed(model, data).notes.front().find("accuracy cannot be computed"), std::string::npos);
+  const Analysis single = analyzed(model, data, {.samples = 1});
+  EXPECT_EQ(single.samples, 1);
+  EXPECT_NE(single.notes[1].find("1 sample: "), std::string::npos) << single.notes[1];
+  io::Dataset constant = random_data(true);
+  std::ranges::fill(constant.x.data<float>(), 0.5F);
+  EXPECT_EQ(test::error_of([&] { analyzed(model, constant); }),
+            "random: found nothing but 0.5 for input 'x', expected samples as the network meets them");
+  train::Samples none = all_of(data);
+  none.indices.clear();
+  ThreadPool pool(1);
+  EXPECT_EQ(test::error_of([&] { analyze(model, none, {}, pool); }),
+            "random: found 0 samples, expected at least 1: that many the network takes at once");
+  EXPECT_EQ(test::error_of([&] { analyzed(two_layers(), data); }),
+            "analysis needs a prepared network; run quantize first");
+}
+
+}  // namespace
+}  // namespace halfstep::analyze

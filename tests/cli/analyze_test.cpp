@@ -1,0 +1,144 @@
+// `halfstep analyze`: what it names, the same for any number of threads, and what it cannot do.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "halfstep/base/random.h"
+#include "halfstep/io/npz.h"
+#include "halfstep/ir/model.h"
+#include "tests/cli/program.h"
+
+namespace halfstep {
+namespace {
+
+using test::Workspace;
+
+class Analyze : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    workspace = new Workspace;
+    quick_start(*workspace);
+  }
+  static void TearDownTestSuite() { delete workspace; }
+
+  static nlohmann::json analyzed(std::vector<std::string> more) {
+    more.insert(more.begin(), {"analyze", "--json", "--samples", "200"});
+    return workspace->expect(0, more).json();
+  }
+  static void expect_error(int code, const std::vector<std::string>& arguments, const std::string& words) {
+    const auto outcome = workspace->expect(code, arguments);
+    EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
+    EXPECT_TRUE(outcome.out.empty()) << outcome.out;
+  }
+
+  static inline Workspace* workspace = nullptr;
+};
+
+TEST_F(Analyze, every_quantizer_has_its_numbers) {
+  const nlohmann::json report = analyzed({"quick/prepared.safetensors"});
+  const nlohmann::json audit =
+      workspace->expect(0, {"inspect", "quick/prepared.safetensors", "--audit", "--json"}).json();
+  EXPECT_EQ(report["quantizers"].size(), audit["quantizers"].size());
+  EXPECT_EQ(report["samples"], 200);
+  EXPECT_TRUE(report["in_float"].contains("accuracy"));
+  double before = 1e30;
+  for (const auto& one : report["quantizers"]) {
+    EXPECT_LE(one["harm"], before);
+    before = one["harm"];
+    EXPECT_GT(one["sqnr_db"], 10) << one["place"];
+    EXPECT_GT(one["cosine"], 0.9);
+    EXPECT_TRUE(one.contains("hessian_trace")) << one["place"];
+    EXPECT_EQ(one.contains("cumulative"), !one["is_weight"].get<bool>());
+    EXPECT_FALSE(one["observers"].empty());
+    EXPECT_FALSE(one["histogram"]["counts"].empty());
+  }
+}
+
+TEST_F(Analyze, any_number_of_threads_says_the_same) {
+  const auto text = [](const char* threads) {
+    return workspace
+        ->expect(0, {"analyze", "quick/prepared.safetensors", "--samples", "150", "--threads", threads, "--json"})
+        .out;
+  };
+  EXPECT_EQ(text("1"), text("3"));
+}
+
+/// A layer one of whose channels is 50 times as large as it was, with the next layer's weights as they were.
+TEST_F(Analyze, the_ruined_layer_is_named) {
+  Model network = load_model(*workspace / "quick/float.safetensors");
+  Tensor& weight = network.tensors.at("conv3.w");
+  weight = weight.clone();
+  const auto all = weight.data<float>();
+  const size_t each = all.size() / static_cast<size_t>(weight.dims()[0]);
+  for (float& element : all.subspan(5 * each, each)) element *= 50;
+  save_model(network, *workspace / "ruined.safetensors");
+  const nlohmann::json report = analyzed({"ruined.safetensors", "--platform", "generic_int8"});
+  bool is_named = false;
+  for (const auto& one : report["quantizers"]) {
+    if (one["layer"] != "conv3") continue;
+    for (const auto& outlier : one["channels"]["outliers"])
+      is_named = is_named || (outlier["channel"] == 5 && outlier["ratio"] > 10);
+  }
+  EXPECT_TRUE(is_named) << report.dump(1);
+  const std::string text =
+      workspace->expect(0, {"analyze", "ruined.safetensors", "--platform", "generic_int8", "--samples", "200"}).out;
+  EXPECT_NE(text.find("weights of conv3: channel 5 reaches"), std::string::npos) << text;
+  EXPECT_NE(text.find("--repair equalize"), std::string::npos) << text;
+}
+
+TEST_F(Analyze, refusals_say_what_to_do) {
+  expect_error(2, {"analyze", "quick/float.safetensors"},
+               "is in float: name a platform to quantize it for (--platform)");
+  expect_error(2, {"analyze", "quick/integer.safetensors"}, "is an integer program, expected the prepared network");
+  expect_error(2, {"analyze", "quick/prepared.safetensors", "--data", "none.csv"}, "none.csv");
+  expect_error(2, {"analyze", "quick/prepared.safetensors", "--part", "half"}, "--part");
+  Tensor x(DType::f32, {40, 1, 8, 8});
+  std::ranges::fill(x.data<float>(), 0.25F);
+  io::write_npz(*workspace / "constant.npz", {{"x", x}});
+  expect_error(2, {"analyze", "quick/prepared.safetensors", "--data", "constant.npz"}, "found nothing but 0.25");
+  Model broken = load_model(*workspace / "quick/prepared.safetensors");
+  Tensor& bias = broken.tensors.at("head.b");
+  bias = bias.clone();
+  bias.data<float>()[3] = std::numeric_limits<float>::quiet_NaN();
+  save_model(broken, *workspace / "broken.safetensors");
+  expect_error(2, {"analyze", "broken.safetensors", "--samples", "50"},
+               "gives NaN or infinity on these samples, in order: 'head' (50 of 500 elements); look at the first");
+}
+
+TEST_F(Analyze, without_labels_and_with_one_sample) {
+  Tensor x(DType::f32, {40, 1, 8, 8});
+  Random random(3, 0);
+  for (float& value : x.data<float>()) value = random.uniform();
+  io::write_npz(*workspace / "x.npz", {{"x", x}});
+  const nlohmann::json report = analyzed({"quick/prepared.safetensors", "--data", "x.npz"});
+  EXPECT_FALSE(report["has_labels"]);
+  EXPECT_EQ(report["in_float"]["agreement"], 1.0);
+  EXPECT_EQ(report["in_float"]["loss"], 0.0);
+  EXPECT_NE(report["notes"][0].get<std::string>().find("accuracy cannot be computed"), std::string::npos);
+  const auto one = workspace->expect(0, {"analyze", "quick/prepared.safetensors", "--data", "x.npz", "--samples", "1"});
+  EXPECT_NE(one.err.find("1 sample: shares of right answers move in steps of 100 points"), std::string::npos)
+      << one.err;
+}
+
+/// Names that a shell or a page would trip over.
+TEST_F(Analyze, odd_names_stay_whole) {
+  const std::string odd = R"(<script>"it's"</script>)";
+  Model network = load_model(*workspace / "quick/float.safetensors");
+  network.graph.rename(network.graph.op("conv3"), odd);
+  save_model(network, *workspace / "odd.safetensors");
+  const nlohmann::json report =
+      analyzed({"odd.safetensors", "--platform", "generic_int8", "--weights", "2", "--features", "2"});
+  bool is_there = false;
+  for (const auto& one : report["quantizers"]) {
+    is_there = is_there || one["layer"] == odd;
+    for (const std::string suggestion : one["suggestions"]) {
+      if (one["layer"] == odd && suggestion.find("--bits") != std::string::npos) {
+        EXPECT_NE(suggestion.find(R"(--bits '<script>"it'\''s"</script>'=)"), std::string::npos) << suggestion;
+      }
+    }
+  }
+  EXPECT_TRUE(is_there);
+}
+
+}  // namespace
+}  // namespace halfstep
