@@ -34,9 +34,20 @@ struct QuantizeArguments {
 api::Quantized quantized(const QuantizeArguments& arguments) {
   arguments.out.require();
   const auto [network, data] = load_both(arguments.model, arguments.data);
-  if (api::stage_of(network) == api::Stage::prepared && !arguments.quantize.bits.empty())
-    return api::change_bits(network, arguments.quantize.bits);
+  const bool is_prepared = api::stage_of(network) == api::Stage::prepared;
+  if (is_prepared && arguments.quantize.repair.any())
+    return api::repair(network, data, arguments.quantize, arguments.common.settings());
+  if (is_prepared && !arguments.quantize.bits.empty()) return api::change_bits(network, arguments.quantize.bits);
   return api::quantize(network, arguments.target.platform(), data, arguments.quantize, arguments.common.settings());
+}
+
+/// --repair, whose choices are the methods' own names.
+void add_repair(CLI::App& command, repair::Options& repair) {
+  std::string description =
+      "what mends the network after calibration, several with commas; auto: all, keeping what helps";
+  for (const repair::MethodInfo& method : repair::method_list())
+    description += fmt::format("; {}: {}", method.name, method.doc);
+  command.add_option("--repair", repair.methods, description)->delimiter(',')->allow_extra_args(false);
 }
 
 }  // namespace
@@ -47,7 +58,9 @@ void add_quantize(CLI::App& program, Work& work) {
       program, "quantize", "Insert and calibrate the quantizers of a platform",
       "halfstep quantize float.safetensors --platform pow2_int8 --calibrate digits.csv.gz --out prepared.safetensors",
       options->common);
-  command->add_option("model", options->model, "float Model, ONNX or Paddle file, or a prepared Model with --bits")
+  command
+      ->add_option("model", options->model,
+                   "float Model, ONNX or Paddle file, or a prepared Model with --bits or --repair")
       ->required();
   add_data(*command, options->data, "--data,--calibrate");
   add_out_file(*command, options->out, "--out", "file for the prepared Model")->required();
@@ -64,6 +77,7 @@ void add_quantize(CLI::App& program, Work& work) {
                    "how many samples travel with the prepared Model, for verify; 0: none, for privacy")
       ->check(from(0))
       ->capture_default_str();
+  add_repair(*command, options->quantize.repair);
   add_target(*command, options->target, options->quantize.widths);
   command->callback([options, &work] {
     work = [options] {

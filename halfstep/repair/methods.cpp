@@ -1,0 +1,25 @@
+#include "halfstep/repair/methods.h"
+
+namespace halfstep::repair {
+namespace {
+
+constexpr Method kMethods[] = {
+    {{"equalize", "brings the channels of neighbouring layers to one magnitude, by powers of two", false}, &equalize},
+    {{"smooth", "moves outlying channels of features into the weights that read them", false}, &smooth},
+    {{"ranges", "searches the observers of features and weights: percentiles, KL, MSE", false}, &search_ranges},
+    {{"batchnorm", "gives each channel of a layer the mean and variance that it has in float", false},
+     &match_statistics},
+    {{"bias", "takes the shift that rounding makes of a channel's mean out of its bias", false}, &correct_biases},
+};
+
+}  // namespace
+
+std::span<const Method> methods() { return kMethods; }
+
+std::vector<MethodInfo> method_list() {
+  std::vector<MethodInfo> list;
+  for (const Method& method : kMethods) list.push_back(method.info);
+  return list;
+}
+
+}  // namespace halfstep::repair
