@@ -47,27 +47,25 @@ Change equalize(const State& state, const Scene& scene) {
   const std::vector<ChannelGroup> groups = channel_groups(state.model);
   if (groups.empty()) return {{}, "no layers are joined by what keeps a factor (relu, pools, sums)"};
   constexpr int kMostSweeps = 20;
-  State after = state;
+  Model after = state.reference;
   int64_t scaled = 0;
   for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
     const int64_t before = scaled;
     for (const ChannelGroup& group : groups) {
       const auto factors =
-          evening_factors(given_magnitudes(after.reference, group), read_magnitudes(after.reference, group));
+          evening_factors(given_magnitudes(after, group), read_magnitudes(after, group));
       const auto changed = std::ranges::count_if(factors, [](float factor) { return factor != 1.0F; });
       if (changed == 0) continue;
       scaled += changed;
-      scale_channels(after.model, group, factors);
-      scale_channels(after.reference, group, factors);
+      scale_channels(after, group, factors);
     }
     if (scaled == before) break;
   }
   if (scaled == 0) return {{}, fmt::format("channels of {} groups are even already", groups.size())};
-  train::calibrate(after.model, scene.samples, scene.calibration, scene.pool);
-  return {after,
-          fmt::format("evened channels out across {} groups of layers: weights of a group's channels were up to "
+  train::calibrate(after, scene.samples, scene.calibration, scene.pool);
+  return {State{after, after}, fmt::format("evened channels out across {} groups of layers: weights of a group's channels were up to "
                       "{:.3g} times apart, and are {:.3g} times",
-                      groups.size(), widest_spread(state.reference, groups), widest_spread(after.reference, groups))};
+                      groups.size(), widest_spread(state.reference, groups), widest_spread(after, groups))};
 }
 
 }  // namespace halfstep::repair

@@ -10,6 +10,10 @@ constexpr Method kMethods[] = {
     {{"batchnorm", "gives each channel of a layer the mean and variance that it has in float", false},
      &match_statistics},
     {{"bias", "takes the shift that rounding makes of a channel's mean out of its bias", false}, &correct_biases},
+    {{"blocks", "learns step sizes of weights and features, block by block", true}, &learn_steps},
+    {{"adaround", "learns layer by layer whether each weight is rounded up or down (AdaRound)", true}, &learn_adaround},
+    {{"brecq", "the same block by block with rounded features, whose step sizes learn too (BRECQ)", true}, &learn_brecq},
+    {{"qdrop", "as brecq, with half of the features' elements unrounded by chance (QDrop)", true}, &learn_qdrop},
 };
 
 }  // namespace

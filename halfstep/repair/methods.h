@@ -10,5 +10,9 @@ Change equalize(const State& state, const Scene& scene);
 Change smooth(const State& state, const Scene& scene);
 Change match_statistics(const State& state, const Scene& scene);
 Change correct_biases(const State& state, const Scene& scene);
+Change learn_steps(const State& state, const Scene& scene);
+Change learn_adaround(const State& state, const Scene& scene);
+Change learn_brecq(const State& state, const Scene& scene);
+Change learn_qdrop(const State& state, const Scene& scene);
 
 }  // namespace halfstep::repair

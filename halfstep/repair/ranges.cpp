@@ -55,14 +55,14 @@ struct Search {
 
 Change search_ranges(const State& state, const Scene& scene) {
   const double before = scene.judge(state.model).loss;
-  Search search{state.model, before};
+  Search search{state.reference, before};
   search.over(kOfFeatures, false, scene);
   search.over(kOfWeights, true, scene);
   if (search.found.empty())
     return {{},
             fmt::format("of {} observers of features and {} of weights none comes nearer than the platform's",
                         std::size(kOfFeatures), std::size(kOfWeights))};
-  return {State{search.best, state.reference},
+  return {State{search.best, search.best},
           fmt::format("took {}: distance {:.3g} instead of {:.3g}", search.found, search.loss, before)};
 }
 

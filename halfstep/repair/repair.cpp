@@ -70,7 +70,7 @@ class Repair {
   Outcome run() {
     const Judge judge(state_.model, parts_.held_back, spreads_, pool_),
         learning(state_.model, parts_.train, spreads_, pool_);
-    const Scene scene{parts_.train, calibration_, learning, pool_, progress_};
+    const Scene scene{parts_.train, calibration_, spreads_, learning, options_, pool_, progress_};
     report_ = {parts_.train.size(), parts_.held_back.size(), judge.has_labels(), {}, judge(state_.model), {}};
     report_.last = report_.first;
     const std::vector<Method> all = chosen(options_);

@@ -3,6 +3,7 @@
 //   prepared, calibrated network -> method after method, each judged on samples held back -> prepared network
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,11 @@ std::vector<MethodInfo> method_list();
 
 struct Options {
   std::vector<std::string> methods = {};  ///< names in method_list(), or kAuto; in whatever order
+  int64_t steps = 1000;  ///< of each block that learns
+  int64_t batch = 32;    ///< samples of a step
+  size_t memory = size_t{1} << 30;    ///< bytes of stored values; what comes on top goes into temporary files
+  std::filesystem::path folder = {};  ///< takes each block as it is learned; "": none
+  bool resume = false;                ///< goes on from the blocks in `folder`, instead of refusing to
   bool any() const { return !methods.empty(); }
 };
 

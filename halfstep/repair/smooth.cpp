@@ -45,15 +45,14 @@ std::vector<double> feature_magnitudes(const ChannelGroup& group, const std::map
   return largest;
 }
 
-int64_t smooth_all(State& state, const std::vector<ChannelGroup>& groups, const std::map<std::string, Moments>& moments,
+int64_t smooth_all(Model& model, const std::vector<ChannelGroup>& groups, const std::map<std::string, Moments>& moments,
                    double share) {
   int64_t scaled = 0;
   for (const ChannelGroup& group : groups) {
     const auto factors =
-        smoothing_factors(feature_magnitudes(group, moments), read_magnitudes(state.reference, group), share);
+        smoothing_factors(feature_magnitudes(group, moments), read_magnitudes(model, group), share);
     scaled += std::ranges::count_if(factors, [](float factor) { return factor != 1.0F; });
-    scale_channels(state.model, group, factors);
-    scale_channels(state.reference, group, factors);
+    scale_channels(model, group, factors);
   }
   return scaled;
 }
@@ -71,15 +70,15 @@ Change smooth(const State& state, const Scene& scene) {
   const auto moments =
       moments_of(train::teacher_of(state.reference, scene.samples.data->name), watched, scene.samples, scene.pool);
   const train::Standing before = scene.judge(state.model);
-  std::optional<State> best;
+  std::optional<Model> best;
   double best_loss = before.loss, best_share = 0;
   int64_t best_scaled = 0;
   for (const double share : kShares) {
-    State after = state;
+    Model after = state.reference;
     const int64_t scaled = smooth_all(after, groups, moments, share);
     if (scaled == 0) continue;
-    train::calibrate(after.model, scene.samples, scene.calibration, scene.pool);
-    const train::Standing standing = scene.judge(after.model);
+    train::calibrate(after, scene.samples, scene.calibration, scene.pool);
+    const train::Standing standing = scene.judge(after);
     if (!(standing.loss < best_loss)) continue;
     best = std::move(after);
     best_loss = standing.loss, best_share = share, best_scaled = scaled;
@@ -88,7 +87,7 @@ Change smooth(const State& state, const Scene& scene) {
     return {{},
             fmt::format("features of {} groups of channels have no outliers that weights would take better",
                         groups.size())};
-  return {best, fmt::format("moved {:.0f} % of the magnitude of {} channels from features into weights, distance "
+  return {State{*best, *best}, fmt::format("moved {:.0f} % of the magnitude of {} channels from features into weights, distance "
                             "{:.3g} instead of {:.3g}",
                             100 * best_share, best_scaled, best_loss, before.loss)};
 }
