@@ -33,6 +33,8 @@ struct QuantizeArguments {
 /// A prepared network with other widths needs no samples; any other is prepared and calibrated.
 api::Quantized quantized(const QuantizeArguments& arguments) {
   arguments.out.require();
+  if (arguments.quantize.repair.resume && !arguments.quantize.repair.any())
+    fail("--resume: found no --repair, expected the one to go on with");
   const auto [network, data] = load_both(arguments.model, arguments.data);
   const bool is_prepared = api::stage_of(network) == api::Stage::prepared;
   if (is_prepared && arguments.quantize.repair.any())
@@ -41,7 +43,7 @@ api::Quantized quantized(const QuantizeArguments& arguments) {
   return api::quantize(network, arguments.target.platform(), data, arguments.quantize, arguments.common.settings());
 }
 
-/// --repair, whose choices are the methods' own names.
+/// --repair, whose choices are the methods' own names, and what goes with it.
 void add_repair(CLI::App& command, repair::Options& repair) {
   std::string description =
       "what mends the network after calibration, several with commas; auto: all, keeping what helps";
@@ -85,8 +87,11 @@ void add_quantize(CLI::App& program, Work& work) {
       options->quantize.regions = options->target.regions;
       options->quantize.preprocess = options->data.preprocess;
       for (const std::string& text : options->bits) options->quantize.bits.push_back(parse_bits(text));
+      repair::Options& repair = options->quantize.repair;
+      if (repair.any() && repair.folder.empty()) repair.folder = options->out.path.string() + ".repair";
       const api::Quantized result = quantized(*options);
       api::save(result.model, options->out.path);
+      repair::remove_checkpoints(repair);
       print_notes(result.notes);
       if (options->common.json) {
         fmt::print("{}", report::as_json(result));

@@ -12,7 +12,6 @@
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/repair/layers.h"
-#include "halfstep/train/training_graph.h"
 
 namespace halfstep::repair {
 namespace {
@@ -39,9 +38,9 @@ class StepBuilder {
       : step_(std::move(step)), block_(block), learning_(learning), builder_(step_.graph) {}
 
   Model run(const std::map<std::string, double>& spreads) {
-    Value loss = distance(spreads);
+    std::vector<passes::Seed> seeds = slopes(spreads);
     const std::vector<std::string> choices = choices_of();
-    if (!choices.empty()) loss = ops::add(builder_, {.a = loss, .b = decision(choices), .name = "loss"}).out();
+    if (!choices.empty()) seeds.push_back({decision(choices), constant("decision.grad", 1)});
     std::vector<std::string> parameters = choices;
     parameters.insert(parameters.end(), block_.scales.begin(), block_.scales.end());
     passes::OptimizerSpec spec{.kind = passes::OptimizerSpec::Kind::adam};
@@ -51,8 +50,8 @@ class StepBuilder {
       spec.unit.emplace(scale, std::move(unit));
       spec.positive.insert(scale);
     }
-    passes::add_optimizer(step_, passes::autodiff(step_, loss, parameters), spec);
-    step_.graph.set_outputs({loss}, {train::kLoss});
+    passes::add_optimizer(step_, passes::autodiff(step_, seeds, parameters), spec);
+    step_.graph.set_outputs({}, {});
     return std::move(step_);
   }
 
@@ -84,34 +83,29 @@ class StepBuilder {
     return passes::add_tensor(step_, name, Tensor::scalar(value), Role::constant);
   }
 
-  Value mean_of(Value value) {
-    const Value flat = ops::reshape(builder_, {.x = value, .dims = {1, -1}}).out();
-    return ops::reduce_mean(builder_, {.x = flat, .axes = {1}}).out();
-  }
-
-  /// Of each output the squares of its differences, summed over channels, mean over samples and places, in units of its
-  /// spread.
-  Value distance(const std::map<std::string, double>& spreads) {
+  /// What is made small is, of each output, the squares of its differences, summed over channels, mean over samples and
+  /// places, in units of its spread: here its slope, which needs no sum.
+  std::vector<passes::Seed> slopes(const std::map<std::string, double>& spreads) {
     const std::vector<Value> outputs = step_.graph.outputs();
     const std::vector<std::string> names = step_.graph.body().output_names();
-    Value sum;
+    std::vector<passes::Seed> seeds;
     for (size_t i = 0; i < outputs.size(); ++i) {
       const auto spread = spreads.find(names[i]);
       if (spread == spreads.end()) continue;
       const Value target = passes::add_argument(step_.graph, target_argument(names[i]), outputs[i].type());
-      const Value difference = ops::sub(builder_, {.a = outputs[i], .b = target}).out();
-      Value square = ops::mul(builder_, {.a = difference, .b = difference}).out();
+      Value difference = ops::sub(builder_, {.a = outputs[i], .b = target}).out();
       if (learning_.weighs) {
         const Value importance = passes::add_argument(step_.graph, importance_argument(names[i]), outputs[i].type());
-        square = ops::mul(builder_, {.a = square, .b = importance}).out();
+        difference = ops::mul(builder_, {.a = difference, .b = importance}).out();
       }
-      const double channels = outputs[i].dims().size() < 2 ? 1.0 : static_cast<double>(outputs[i].dims()[1]);
+      const Dims& dims = outputs[i].dims();
+      const double channels = dims.size() < 2 ? 1.0 : static_cast<double>(dims[1]);
+      const double all = static_cast<double>(std::max<int64_t>(1, count_elements(dims)));
       const Value factor =
-          constant("distance.factor", static_cast<float>(channels / (spread->second * spread->second)));
-      const Value term = ops::mul(builder_, {.a = mean_of(square), .b = factor}).out();
-      sum = sum ? ops::add(builder_, {.a = sum, .b = term}).out() : term;
+          constant("slope.factor", static_cast<float>(2 * channels / all / (spread->second * spread->second)));
+      seeds.push_back({outputs[i], ops::mul(builder_, {.a = difference, .b = factor}).out()});
     }
-    return sum;
+    return seeds;
   }
 
   std::vector<std::string> choices_of() const {
@@ -138,8 +132,7 @@ class StepBuilder {
       const Value twice = ops::mul(builder_, {.a = h, .b = two}).out();
       const Value centred = ops::sub(builder_, {.a = twice, .b = one}).out();
       const Value size = ops::add(builder_, {.a = ops::abs(builder_, {.x = centred}).out(), .b = tiny}).out();
-      const Value exponent =
-          ops::mul(builder_, {.a = ops::log(builder_, {.x = size}).out(), .b = sharpness}).out();
+      const Value exponent = ops::mul(builder_, {.a = ops::log(builder_, {.x = size}).out(), .b = sharpness}).out();
       const Value decided = ops::exp(builder_, {.x = exponent}).out();
       const Value open = ops::sub(builder_, {.a = one, .b = decided}).out();
       const Value flat = ops::reshape(builder_, {.x = open, .dims = {1, -1}}).out();
@@ -173,7 +166,8 @@ LearningBlock learning_block(Model part, const Learning& learning, const std::ma
   for (const auto& quantizer : model.graph.all<ops::FakeQuantize>()) {
     const Value scale = passes::scale_tensor(quantizer);
     const bool of_weight = quantizer.x().is_tensor();
-    if (!learning.learns_steps || (of_weight && learning.rounds_weights) || !may_learn(model, quantizer, counts)) continue;
+    if (!learning.learns_steps || (of_weight && learning.rounds_weights) || !may_learn(model, quantizer, counts))
+      continue;
     scale.node()->role = Role::parameter;
     if (std::ranges::find(block.scales, scale.name()) == block.scales.end()) block.scales.push_back(scale.name());
   }

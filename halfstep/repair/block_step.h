@@ -13,9 +13,9 @@ namespace halfstep::repair {
 // Arguments of a step beside the inputs of the block and passes::kLearningRate, all f32[1] but those of a value.
 inline constexpr const char* kSharpness = "rounding.sharpness";  ///< beta of the rounding term
 inline constexpr const char* kDecision = "rounding.decision";    ///< how much the term counts
-std::string target_argument(const std::string& output);       ///< what the output is in float
-std::string importance_argument(const std::string& output);   ///< how much each of its elements counts
-std::string real_argument(const std::string& input);          ///< an input of the block without any rounding
+std::string target_argument(const std::string& output);          ///< what the output is in float
+std::string importance_argument(const std::string& output);      ///< how much each of its elements counts
+std::string real_argument(const std::string& input);             ///< an input of the block without any rounding
 
 /// A block on its way to another form of itself.
 struct LearningBlock {
@@ -28,8 +28,7 @@ struct LearningBlock {
 /// other block become parameters. `counts`: how many quantizers of the whole network have each scale.
 LearningBlock learning_block(Model part, const Learning& learning, const std::map<std::string, int64_t>& counts);
 
-/// Forward, distance, backward and update on inputs of those extents; its output is train::kLoss. `spreads`: of each
-/// output that counts.
+/// Forward, backward and update on inputs of those extents; it gives nothing. `spreads`: of each output that counts.
 /// Throws a Refusal where an operator has no gradient.
 Model block_step(const LearningBlock& block, const Learning& learning, const std::map<std::string, Dims>& extents,
                  const std::map<std::string, double>& spreads);

@@ -26,11 +26,12 @@ std::vector<std::filesystem::path> blocks_in(const std::filesystem::path& folder
 
 }  // namespace
 
-Checkpoints::Checkpoints(const Options& options, std::string method, const Model& start, const train::Samples& samples)
+Checkpoints::Checkpoints(const Options& options, std::string method, const Model& start, const train::Samples& samples,
+                         uint64_t seed)
     : folder_(options.folder), resume_(options.resume), method_(std::move(method)) {
   if (folder_.empty()) return;
-  key_ = fmt::format("{} from network {} on samples {}, {} steps of {}", method_, digest_hex(start),
-                     train::content_digest(samples), options.steps, options.batch);
+  key_ = fmt::format("{} from network {} on samples {}, {} steps of {}, seed {}", method_, digest_hex(start),
+                     train::content_digest(samples), options.steps, options.batch, seed);
 }
 
 std::filesystem::path Checkpoints::path(size_t number) const {
@@ -42,7 +43,8 @@ std::optional<Model> Checkpoints::load(size_t number, const Model& part) const {
   Model block = load_model(path(number));
   const auto note = block.notes.find(kKey);
   const std::string found = note == block.notes.end() ? std::string() : note->second;
-  if (found != key_) fail("{}: is of another run: found {}, expected {}", path(number).string(), quote(found), quote(key_));
+  if (found != key_)
+    fail("{}: is of another run: found {}, expected {}", path(number).string(), quote(found), quote(key_));
   for (const auto& [name, tensor] : block.tensors) {
     const auto known = part.tensors.find(name);
     if (known == part.tensors.end() || known->second.type() != tensor.type())
@@ -61,7 +63,8 @@ void Checkpoints::save(size_t number, const Model& part) const {
 
 void require_free(const Options& options) {
   if (options.folder.empty() || options.resume || blocks_in(options.folder).empty()) return;
-  fail("{}: holds blocks of an earlier repair; go on from them (--resume), or remove the folder", options.folder.string());
+  fail("{}: holds blocks of an earlier repair; go on from them (--resume), or remove the folder",
+       options.folder.string());
 }
 
 void remove_checkpoints(const Options& options) {

@@ -13,8 +13,9 @@ namespace halfstep::repair {
 
 class Checkpoints {
  public:
-  /// Of one method on this network and these samples.
-  Checkpoints(const Options& options, std::string method, const Model& start, const train::Samples& samples);
+  /// Of one method on this network and these samples, which `seed` draws from.
+  Checkpoints(const Options& options, std::string method, const Model& start, const train::Samples& samples,
+              uint64_t seed);
 
   /// The block `number`, where the folder has it and the run resumes; `part` says what it must look like. Throws where
   /// the file is of another run.
@@ -32,8 +33,5 @@ class Checkpoints {
 
 /// Throws where the folder has blocks of an earlier run and this one does not resume.
 void require_free(const Options& options);
-
-/// Removes the blocks that a finished run left in the folder, and the folder where nothing else is in it.
-void remove_checkpoints(const Options& options);
 
 }  // namespace halfstep::repair

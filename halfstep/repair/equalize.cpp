@@ -52,8 +52,7 @@ Change equalize(const State& state, const Scene& scene) {
   for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
     const int64_t before = scaled;
     for (const ChannelGroup& group : groups) {
-      const auto factors =
-          evening_factors(given_magnitudes(after, group), read_magnitudes(after, group));
+      const auto factors = evening_factors(given_magnitudes(after, group), read_magnitudes(after, group));
       const auto changed = std::ranges::count_if(factors, [](float factor) { return factor != 1.0F; });
       if (changed == 0) continue;
       scaled += changed;
@@ -63,7 +62,8 @@ Change equalize(const State& state, const Scene& scene) {
   }
   if (scaled == 0) return {{}, fmt::format("channels of {} groups are even already", groups.size())};
   train::calibrate(after, scene.samples, scene.calibration, scene.pool);
-  return {State{after, after}, fmt::format("evened channels out across {} groups of layers: weights of a group's channels were up to "
+  return {State{after, after},
+          fmt::format("evened channels out across {} groups of layers: weights of a group's channels were up to "
                       "{:.3g} times apart, and are {:.3g} times",
                       groups.size(), widest_spread(state.reference, groups), widest_spread(after, groups))};
 }

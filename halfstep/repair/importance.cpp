@@ -67,8 +67,7 @@ void balance(Store& store) {
   for (int64_t begin = 0; begin < store.size(); begin += kAtOnce) {
     const int64_t end = std::min(begin + kAtOnce, store.size());
     Tensor rows = store.rows(begin, end);
-    for (float& one : rows.data<float>())
-      one = mean > 0 ? static_cast<float>(0.5 + 0.5 * double{one} / mean) : 1.0F;
+    for (float& one : rows.data<float>()) one = mean > 0 ? static_cast<float>(0.5 + 0.5 * double{one} / mean) : 1.0F;
     store.put(begin, end - begin, rows);
   }
 }

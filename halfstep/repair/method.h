@@ -17,7 +17,7 @@ namespace halfstep::repair {
 
 /// A network on its way.
 struct State {
-  Model model;      ///< prepared
+  Model model;  ///< prepared
   /// The same network, calibrated, with the weights and biases that it has in float: before any of them was corrected
   /// or rounded. Its float form is what `model` should be like, layer by layer.
   Model reference;
@@ -28,7 +28,7 @@ struct Scene {
   const train::Samples& samples;  ///< to learn from; those held back are none of them
   train::CalibrateOptions calibration;
   train::Spreads spreads;  ///< of the network's outputs in float
-  const Judge& judge;  ///< on the same samples, for methods that search
+  const Judge& judge;      ///< on the same samples, for methods that search
   const Options& options;
   ThreadPool& pool;
   const ProgressCallback& progress;

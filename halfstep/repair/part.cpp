@@ -48,8 +48,10 @@ class Stretch {
   }
 
   Block block(size_t begin, size_t end) const {
-    Block block{{}, {ops_.begin() + static_cast<std::ptrdiff_t>(begin), ops_.begin() + static_cast<std::ptrdiff_t>(end)},
-                {}, {}};
+    Block block{{},
+                {ops_.begin() + static_cast<std::ptrdiff_t>(begin), ops_.begin() + static_cast<std::ptrdiff_t>(end)},
+                {},
+                {}};
     for (const auto& [value, made] : made_) {
       const auto reads = reads_.find(value.node());
       if (reads == reads_.end() && last_read_.find(value.node()) == last_read_.end()) continue;
@@ -123,8 +125,7 @@ class Partition {
 
   Model run(const Block& block) {
     part_.graph.set_name(model_.graph.name());
-    for (const Value input : block.inputs)
-      values_[input.node()] = part_.graph.add_argument(input.name(), input.type());
+    for (const Value input : block.inputs) values_[input.node()] = part_.graph.add_argument(input.name(), input.type());
     for (const Op op : block.ops) copy(op);
     observe_weights();
     std::vector<Value> outputs;

@@ -9,16 +9,13 @@
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
 #include "halfstep/quant/prepare.h"
+#include "halfstep/repair/checkpoint.h"
 #include "halfstep/repair/layers.h"
 #include "halfstep/repair/method.h"
 #include "halfstep/train/teacher.h"
 
 namespace halfstep::repair {
 namespace {
-
-/// A network that differs from its float form by less has nothing left that learning block by block would mend: a
-/// hundredth of the outputs' spread.
-constexpr double kNear = 1e-4;
 
 bool is_auto(const Options& options) { return std::ranges::find(options.methods, kAuto) != options.methods.end(); }
 
@@ -60,6 +57,7 @@ class Repair {
         pool_(pool),
         progress_(progress),
         state_{prepared, prepared} {
+    require_free(options);
     require_numbers(prepared, parts_.train, pool);
     const std::string& name = samples.data->name;
     train::BatchRunner teacher(train::teacher_of(prepared, name), {}, pool);
@@ -86,8 +84,8 @@ class Repair {
   void take(const Method& method, const Scene& scene, const Judge& judge) {
     const auto begin = std::chrono::steady_clock::now();
     Step step{method.info.name, {}, report_.last, report_.last};
-    if (is_auto(options_) && method.info.is_costly && report_.last.loss < kNear) {
-      step.what = "not tried: the network is as near to its float form as it needs to be";
+    if (is_auto(options_) && report_.last.loss < method.info.enough) {
+      step.what = fmt::format("not tried: the distance is below {:g} already", method.info.enough);
     } else {
       Change change = method.apply(state_, scene);
       step.what = std::move(change.what);
@@ -116,6 +114,9 @@ class Repair {
 }  // namespace
 
 void check_methods(const Options& options) {
+  if (options.steps < 1) fail("repair steps: found {}, expected at least 1", options.steps);
+  if (options.resume && options.folder.empty())
+    fail("resume: found no folder, expected that of the repair to go on with");
   std::vector<std::string> known;
   for (const MethodInfo& method : method_list()) known.emplace_back(method.name);
   known.emplace_back(kAuto);

@@ -22,6 +22,7 @@ inline constexpr const char* kAuto = "auto";
 struct MethodInfo {
   const char *name, *doc;
   bool is_costly = false;  ///< learns by gradients: minutes, where the others take seconds
+  double enough = 0;       ///< a distance to the float network at which `auto` leaves the method out
 };
 
 /// All of them, in the order in which they are applied, which is also that of their cost.
@@ -29,10 +30,10 @@ std::vector<MethodInfo> method_list();
 
 struct Options {
   std::vector<std::string> methods = {};  ///< names in method_list(), or kAuto; in whatever order
-  int64_t steps = 1000;  ///< of each block that learns
-  int64_t batch = 32;    ///< samples of a step
-  size_t memory = size_t{1} << 30;    ///< bytes of stored values; what comes on top goes into temporary files
-  std::filesystem::path folder = {};  ///< takes each block as it is learned; "": none
+  int64_t steps = 1000;                   ///< of each block that learns
+  int64_t batch = 32;                     ///< samples of a step
+  size_t memory = size_t{1} << 30;        ///< bytes of stored values; what comes on top goes into temporary files
+  std::filesystem::path folder = {};  ///< takes each block as it is learned (remove_checkpoints clears it); "": none
   bool resume = false;                ///< goes on from the blocks in `folder`, instead of refusing to
   bool any() const { return !methods.empty(); }
 };
@@ -61,6 +62,10 @@ struct Outcome {
 
 /// Throws, with all names, for one that no method has.
 void check_methods(const Options& options);
+
+/// Removes the blocks that a run left in its folder, and the folder where nothing else is in it: for whoever has the
+/// result.
+void remove_checkpoints(const Options& options);
 
 /// Repairs `prepared`, which is calibrated. Of the samples that calibration takes a part is held back
 /// (train::hold_back) and decides: what a method made is kept where it is nearer to the float network there and no less

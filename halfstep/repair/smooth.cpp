@@ -49,8 +49,7 @@ int64_t smooth_all(Model& model, const std::vector<ChannelGroup>& groups, const 
                    double share) {
   int64_t scaled = 0;
   for (const ChannelGroup& group : groups) {
-    const auto factors =
-        smoothing_factors(feature_magnitudes(group, moments), read_magnitudes(model, group), share);
+    const auto factors = smoothing_factors(feature_magnitudes(group, moments), read_magnitudes(model, group), share);
     scaled += std::ranges::count_if(factors, [](float factor) { return factor != 1.0F; });
     scale_channels(model, group, factors);
   }
@@ -87,9 +86,10 @@ Change smooth(const State& state, const Scene& scene) {
     return {{},
             fmt::format("features of {} groups of channels have no outliers that weights would take better",
                         groups.size())};
-  return {State{*best, *best}, fmt::format("moved {:.0f} % of the magnitude of {} channels from features into weights, distance "
-                            "{:.3g} instead of {:.3g}",
-                            100 * best_share, best_scaled, best_loss, before.loss)};
+  return {State{*best, *best},
+          fmt::format("moved {:.0f} % of the magnitude of {} channels from features into weights, distance "
+                      "{:.3g} instead of {:.3g}",
+                      100 * best_share, best_scaled, best_loss, before.loss)};
 }
 
 }  // namespace halfstep::repair

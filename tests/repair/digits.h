@@ -21,6 +21,7 @@ inline api::QuantizeOptions options(int weights, int features, std::vector<std::
   options.widths.weight_bits = weights;
   options.widths.feature_bits = features;
   options.repair.methods = std::move(methods);
+  options.repair.steps = 60;  // a test's
   return options;
 }
 
