@@ -33,10 +33,23 @@ struct QuantizeArguments {
 /// A prepared network with other widths needs no samples; any other is prepared and calibrated.
 api::Quantized quantized(const QuantizeArguments& arguments) {
   arguments.out.require();
+  if (arguments.quantize.repair.resume && !arguments.quantize.repair.any())
+    fail("--resume: found no --repair, expected the one to go on with");
   const auto [network, data] = load_both(arguments.model, arguments.data);
-  if (api::stage_of(network) == api::Stage::prepared && !arguments.quantize.bits.empty())
-    return api::change_bits(network, arguments.quantize.bits);
+  const bool is_prepared = api::stage_of(network) == api::Stage::prepared;
+  if (is_prepared && arguments.quantize.repair.any())
+    return api::repair(network, data, arguments.quantize, arguments.common.settings());
+  if (is_prepared && !arguments.quantize.bits.empty()) return api::change_bits(network, arguments.quantize.bits);
   return api::quantize(network, arguments.target.platform(), data, arguments.quantize, arguments.common.settings());
+}
+
+/// --repair, whose choices are the methods' own names, and what goes with it.
+void add_repair(CLI::App& command, repair::Options& repair) {
+  std::string description =
+      "what mends the network after calibration, several with commas; auto: all, keeping what helps";
+  for (const repair::MethodInfo& method : repair::method_list())
+    description += fmt::format("; {}: {}", method.name, method.doc);
+  command.add_option("--repair", repair.methods, description)->delimiter(',')->allow_extra_args(false);
 }
 
 }  // namespace
@@ -47,7 +60,9 @@ void add_quantize(CLI::App& program, Work& work) {
       program, "quantize", "Insert and calibrate the quantizers of a platform",
       "halfstep quantize float.safetensors --platform pow2_int8 --calibrate digits.csv.gz --out prepared.safetensors",
       options->common);
-  command->add_option("model", options->model, "float Model, ONNX or Paddle file, or a prepared Model with --bits")
+  command
+      ->add_option("model", options->model,
+                   "float Model, ONNX or Paddle file, or a prepared Model with --bits or --repair")
       ->required();
   add_data(*command, options->data, "--data,--calibrate");
   add_out_file(*command, options->out, "--out", "file for the prepared Model")->required();
@@ -64,6 +79,7 @@ void add_quantize(CLI::App& program, Work& work) {
                    "how many samples travel with the prepared Model, for verify; 0: none, for privacy")
       ->check(from(0))
       ->capture_default_str();
+  add_repair(*command, options->quantize.repair);
   add_target(*command, options->target, options->quantize.widths);
   command->callback([options, &work] {
     work = [options] {
@@ -71,8 +87,11 @@ void add_quantize(CLI::App& program, Work& work) {
       options->quantize.regions = options->target.regions;
       options->quantize.preprocess = options->data.preprocess;
       for (const std::string& text : options->bits) options->quantize.bits.push_back(parse_bits(text));
+      repair::Options& repair = options->quantize.repair;
+      if (repair.any() && repair.folder.empty()) repair.folder = options->out.path.string() + ".repair";
       const api::Quantized result = quantized(*options);
       api::save(result.model, options->out.path);
+      repair::remove_checkpoints(repair);
       print_notes(result.notes);
       if (options->common.json) {
         fmt::print("{}", report::as_json(result));

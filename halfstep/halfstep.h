@@ -44,6 +44,7 @@
 #include "halfstep/report/platform.h"
 #include "halfstep/report/quantized.h"
 #include "halfstep/report/quickstart.h"
+#include "halfstep/report/repaired.h"
 #include "halfstep/report/roads.h"
 #include "halfstep/report/table.h"
 #include "halfstep/report/target.h"

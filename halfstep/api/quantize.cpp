@@ -23,14 +23,24 @@ void set_bits(Model& model, const std::vector<LayerBits>& all) {
   for (const LayerBits& bits : all) quant::set_bits(model, bits.selector, bits.weights, bits.features);
 }
 
+repair::Report mend(Model& model, const train::Samples& samples, const train::CalibrateOptions& calibration,
+                    const repair::Options& options, ThreadPool& pool, const ProgressCallback& progress) {
+  repair::Outcome outcome = repair::repair(model, samples, calibration, options, pool, progress);
+  model = std::move(outcome.model);
+  return std::move(outcome.report);
+}
+
 }  // namespace
 
 Quantized quantize(const Model& network, const Platform& platform, const Dataset& data, const QuantizeOptions& options,
                    const Settings& settings) {
+  repair::check_methods(options.repair);
   const Stage stage = stage_of(network);
   if (stage == Stage::prepared)
-    fail("network '{}' is prepared already; name layers whose bits are to change, or start from the float network",
-         network.graph.name());
+    fail(
+        "network '{}' is prepared already; name layers whose bits are to change, repair it, or start from the float "
+        "network",
+        network.graph.name());
   if (stage == Stage::integer)
     fail("network '{}' is an integer program, expected a float or prepared network", network.graph.name());
   Model model = quant::own_weights(quant::with_regions(network, options.regions), options.widths);
@@ -44,6 +54,8 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   train::calibrate(model, parts.train, calibration, pool, settings.progress);
   model.source = source_of(source.model, parts.train, options.stored_samples, settings.seed);
   const verify::FloatReport floats = require_same_floats(model, parts.train, pool);
+  std::optional<repair::Report> repaired;
+  if (options.repair.any()) repaired = mend(model, parts.train, calibration, options.repair, pool, settings.progress);
   set_bits(model, options.bits);
   const int64_t seen = std::min(parts.train.size(), calibration.batch * calibration.batches);
   Quantized result = described(std::move(model), seen);
@@ -53,6 +65,21 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   result.normalizations = norms_of(source.model) - norms_of(result.model);
   result.batch_norms = quant::name(options.widths.batch_norms);
   result.difference = floats.difference;
+  result.repair = std::move(repaired);
+  return result;
+}
+
+Quantized repair(const Model& prepared, const Dataset& data, const QuantizeOptions& options, const Settings& settings) {
+  require_stage(prepared, Stage::prepared);
+  Model model = prepared;
+  const auto parts = parts_for(model, data);
+  ThreadPool pool(settings.threads);
+  const train::CalibrateOptions calibration{options.calibration_batch, options.calibration_batches, settings.seed};
+  repair::Report report = mend(model, parts.train, calibration, options.repair, pool, settings.progress);
+  set_bits(model, options.bits);
+  Quantized result = described(std::move(model), 0);
+  result.notes = notes_on(result.model, data);
+  result.repair = std::move(report);
   return result;
 }
 

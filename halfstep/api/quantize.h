@@ -8,6 +8,7 @@
 #include "halfstep/api/settings.h"
 #include "halfstep/quant/audit.h"
 #include "halfstep/quant/prepare.h"
+#include "halfstep/repair/repair.h"
 #include "halfstep/train/preprocess.h"
 
 namespace halfstep::api {
@@ -28,19 +29,21 @@ struct QuantizeOptions {
   train::PreprocessOptions preprocess = {};
   std::vector<LayerBits> bits = {};  ///< applied in order, after calibration
   int64_t stored_samples = 8;        ///< how many of the samples travel with the Model, for `verify`; 0: none
+  repair::Options repair = {};       ///< what mends the calibrated network, before `bits`; none: nothing
 };
 
 /// A prepared network and what is to be said of it.
 struct Quantized {
   Model model;
-  quant::Audit audit;                    ///< conversion must be told to leave what stays in float
-  quant::Platform platform;              ///< resolved
-  std::string preprocess = {};           ///< what is done to raw values, as JSON
-  int64_t samples = 0;                   ///< that the observers saw
-  std::vector<std::string> padded = {};  ///< layers that got channels of zeros
-  std::vector<std::string> notes = {};   ///< see notes_on
-  int64_t normalizations = 0;            ///< batch norms that joined the layers before them, once quantized
-  std::string batch_norms = "folded";    ///< how training sees them
+  quant::Audit audit;                         ///< conversion must be told to leave what stays in float
+  quant::Platform platform;                   ///< resolved
+  std::string preprocess = {};                ///< what is done to raw values, as JSON
+  int64_t samples = 0;                        ///< that the observers saw
+  std::vector<std::string> padded = {};       ///< layers that got channels of zeros
+  std::vector<std::string> notes = {};        ///< see notes_on
+  int64_t normalizations = 0;                 ///< batch norms that joined the layers before them, once quantized
+  std::string batch_norms = "folded";         ///< how training sees them
+  std::optional<repair::Report> repair = {};  ///< what was tried to mend the network, and what came of it
   double difference = 0;  ///< that they and other rewriting make in a float layer, to the largest of its values
 };
 
@@ -48,6 +51,10 @@ struct Quantized {
 /// network is quantized already, does not fit the samples, or has what the platform refuses (all of it: a Refusal).
 Quantized quantize(const Model& network, const Platform& platform, const Dataset& data, const QuantizeOptions& options,
                    const Settings& settings);
+
+/// Repairs a prepared, calibrated network by the methods of `options.repair` (docs/repair.md), on the samples that
+/// `quantize` would calibrate on.
+Quantized repair(const Model& prepared, const Dataset& data, const QuantizeOptions& options, const Settings& settings);
 
 /// What `quantize` said of a prepared network, from the network alone.
 Quantized audit(const Model& prepared);

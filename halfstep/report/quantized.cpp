@@ -6,6 +6,7 @@
 
 #include "halfstep/report/audit.h"
 #include "halfstep/report/json.h"
+#include "halfstep/report/repaired.h"
 
 namespace halfstep::report {
 
@@ -29,6 +30,7 @@ std::string as_text(const api::Quantized& quantized) {
   if (quantized.samples > 0)
     text += fmt::format("\ncalibrated on {} samples; raw values are preprocessed by {}\n", quantized.samples,
                         quantized.preprocess);
+  if (quantized.repair) text += "\n" + as_text(*quantized.repair);
   return text;
 }
 
@@ -41,6 +43,7 @@ std::string as_json(const api::Quantized& quantized) {
   json["samples"] = quantized.samples;
   json["preprocess"] = quantized.preprocess;
   json["notes"] = quantized.notes;
+  if (quantized.repair) json["repair"] = to_json(*quantized.repair);
   json["record"] = quantized.platform.text;
   return to_text(json);
 }

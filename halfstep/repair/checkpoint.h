@@ -1,0 +1,37 @@
+// Blocks as they were learned, in a folder, so that a run that was killed learns none of them twice.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "halfstep/ir/model.h"
+#include "halfstep/repair/repair.h"
+#include "halfstep/train/samples.h"
+
+namespace halfstep::repair {
+
+class Checkpoints {
+ public:
+  /// Of one method on this network and these samples, which `seed` draws from.
+  Checkpoints(const Options& options, std::string method, const Model& start, const train::Samples& samples,
+              uint64_t seed);
+
+  /// The block `number`, where the folder has it and the run resumes; `part` says what it must look like. Throws where
+  /// the file is of another run.
+  std::optional<Model> load(size_t number, const Model& part) const;
+  void save(size_t number, const Model& part) const;
+
+ private:
+  std::filesystem::path path(size_t number) const;
+
+  std::filesystem::path folder_;
+  bool resume_;
+  std::string method_;
+  std::string key_;  ///< all that decides the bits
+};
+
+/// Throws where the folder has blocks of an earlier run and this one does not resume.
+void require_free(const Options& options);
+
+}  // namespace halfstep::repair

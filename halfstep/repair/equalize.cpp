@@ -1,0 +1,71 @@
+// Cross-layer equalization (Nagel et al., "Data-free quantization through weight equalization and bias correction",
+// ICCV 2019), with factors that are powers of two.
+#include <algorithm>
+#include <cmath>
+
+#include "halfstep/repair/channels.h"
+#include "halfstep/repair/layers.h"
+#include "halfstep/repair/methods.h"
+
+namespace halfstep::repair {
+namespace {
+
+/// What brings both sides of each channel to one magnitude, as far as powers of two do; 1 for a channel that is dead on
+/// either side.
+std::vector<float> evening_factors(const std::vector<double>& given, const std::vector<double>& read) {
+  std::vector<float> factors(given.size(), 1.0F);
+  for (size_t c = 0; c < given.size(); ++c) {
+    if (given[c] > 0 && read[c] > 0 && std::isfinite(given[c]) && std::isfinite(read[c]))
+      factors[c] = static_cast<float>(std::exp2(std::nearbyint(0.5 * std::log2(read[c] / given[c]))));
+  }
+  return factors;
+}
+
+/// How far apart the magnitudes of channels that are not dead lie.
+double spread_of(const std::vector<double>& magnitudes) {
+  double least = 0, most = 0;
+  for (const double one : magnitudes) {
+    if (one <= 0) continue;
+    least = least == 0 ? one : std::min(least, one);
+    most = std::max(most, one);
+  }
+  return least == 0 ? 1 : most / least;
+}
+
+double widest_spread(const Model& model, const std::vector<ChannelGroup>& groups) {
+  double widest = 1;
+  for (const ChannelGroup& group : groups) {
+    widest = std::max({widest, spread_of(given_magnitudes(model, group)), spread_of(read_magnitudes(model, group))});
+  }
+  return widest;
+}
+
+}  // namespace
+
+Change equalize(const State& state, const Scene& scene) {
+  if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
+  const std::vector<ChannelGroup> groups = channel_groups(state.model);
+  if (groups.empty()) return {{}, "no layers are joined by what keeps a factor (relu, pools, sums)"};
+  constexpr int kMostSweeps = 20;
+  Model after = state.reference;
+  int64_t scaled = 0;
+  for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+    const int64_t before = scaled;
+    for (const ChannelGroup& group : groups) {
+      const auto factors = evening_factors(given_magnitudes(after, group), read_magnitudes(after, group));
+      const auto changed = std::ranges::count_if(factors, [](float factor) { return factor != 1.0F; });
+      if (changed == 0) continue;
+      scaled += changed;
+      scale_channels(after, group, factors);
+    }
+    if (scaled == before) break;
+  }
+  if (scaled == 0) return {{}, fmt::format("channels of {} groups are even already", groups.size())};
+  train::calibrate(after, scene.samples, scene.calibration, scene.pool);
+  return {State{after, after},
+          fmt::format("evened channels out across {} groups of layers: weights of a group's channels were up to "
+                      "{:.3g} times apart, and are {:.3g} times",
+                      groups.size(), widest_spread(state.reference, groups), widest_spread(after, groups))};
+}
+
+}  // namespace halfstep::repair

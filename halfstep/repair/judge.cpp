@@ -1,0 +1,31 @@
+#include "halfstep/repair/judge.h"
+
+#include <cmath>
+#include <utility>
+
+#include "halfstep/train/executable.h"
+#include "halfstep/train/teacher.h"
+
+namespace halfstep::repair {
+
+Judge::Judge(const Model& prepared, train::Samples samples, train::Spreads spreads, ThreadPool& pool)
+    : teacher_(train::teacher_of(prepared, samples.data->name)),
+      samples_(std::move(samples)),
+      spreads_(std::move(spreads)),
+      pool_(pool) {}
+
+train::Standing Judge::operator()(const Model& model) const {
+  train::BatchRunner teacher(teacher_, {}, pool_);
+  train::Standing standing = train::standing_of(model, samples_, &teacher, spreads_, pool_);
+  if (has_labels()) standing.right = train::accuracy(model, samples_, pool_);
+  return standing;
+}
+
+bool gains(const train::Standing& first, const train::Standing& before, const train::Standing& after, int64_t samples) {
+  if (!(after.loss < before.loss)) return false;
+  if (!first.right || !after.right) return true;
+  const double p = *first.right;
+  return *after.right >= p - std::sqrt(p * (1 - p) / static_cast<double>(samples));
+}
+
+}  // namespace halfstep::repair

@@ -1,0 +1,69 @@
+// Ranges by search: which observer of features, then of weights, leaves the network nearest to its float form.
+#include <span>
+
+#include "halfstep/quant/observers.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/quant/quantizer.h"
+#include "halfstep/repair/methods.h"
+
+namespace halfstep::repair {
+namespace {
+
+constexpr const char* kOfFeatures[] = {"minmax", "mse", "quantile", "percentile", "kl", "histogram"};
+constexpr const char* kOfWeights[] = {"minmax", "mse", "quantile", "percentile"};
+
+/// A range that came with the network, and not from samples, stays.
+bool is_fixed(const ops::ObserveRange& observer) { return observer.merge() == "moving" && observer.rate() == 0; }
+
+/// The network with this observer for its weights or its features, calibrated anew.
+Model watched(const Model& model, bool weights, const char* observer, const Scene& scene) {
+  Model changed = model;
+  quant::Platform platform = quant::platform_of(model);
+  (weights ? platform.weight_observer : platform.feature_observer) = observer;
+  platform.low_bits_observer.clear();
+  for (const auto& quantizer : changed.graph.all<ops::FakeQuantize>()) {
+    if (quant::is_weight(quantizer) == weights && !is_fixed(quant::observer_of(quantizer)))
+      quant::set_quantizer_bits(changed, platform, quantizer, quant::bits_of(quantizer));
+  }
+  train::calibrate(changed, scene.samples, scene.calibration, scene.pool);
+  return changed;
+}
+
+/// The nearest network so far.
+struct Search {
+  Model best;
+  double loss;
+  std::string found = {};
+
+  void over(std::span<const char* const> observers, bool weights, const Scene& scene) {
+    const Model from = best;
+    std::string name;
+    for (const char* observer : observers) {
+      Model candidate = watched(from, weights, observer, scene);
+      const double distance = scene.judge(candidate).loss;
+      if (!(distance < loss)) continue;
+      best = std::move(candidate);
+      loss = distance;
+      name = observer;
+    }
+    if (!name.empty())
+      found += fmt::format("{}{} for {}", found.empty() ? "" : ", ", name, weights ? "weights" : "features");
+  }
+};
+
+}  // namespace
+
+Change search_ranges(const State& state, const Scene& scene) {
+  const double before = scene.judge(state.model).loss;
+  Search search{state.reference, before};
+  search.over(kOfFeatures, false, scene);
+  search.over(kOfWeights, true, scene);
+  if (search.found.empty())
+    return {{},
+            fmt::format("of {} observers of features and {} of weights none comes nearer than the platform's",
+                        std::size(kOfFeatures), std::size(kOfWeights))};
+  return {State{search.best, search.best},
+          fmt::format("took {}: distance {:.3g} instead of {:.3g}", search.found, search.loss, before)};
+}
+
+}  // namespace halfstep::repair

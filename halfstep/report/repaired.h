@@ -1,0 +1,15 @@
+// What repair tried on a quantized network, and what came of it.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "halfstep/repair/repair.h"
+
+namespace halfstep::report {
+
+/// A table of the steps, then what each did.
+std::string as_text(const repair::Report& repaired);
+nlohmann::ordered_json to_json(const repair::Report& repaired);
+
+}  // namespace halfstep::report

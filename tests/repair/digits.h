@@ -1,0 +1,40 @@
+// The digits and a network that knows them, for repairs.
+#pragma once
+
+#include "halfstep/halfstep.h"
+
+namespace halfstep::repair {
+
+inline const api::Dataset& digits() {
+  static const api::Dataset kDigits = api::load_data("");
+  return kDigits;
+}
+
+inline const Model& network() {
+  static const Model kNetwork =
+      api::train(api::create_network("digits", digits(), 0), digits(), {.epochs = 3, .keeps_best = false}, {}).model;
+  return kNetwork;
+}
+
+inline api::QuantizeOptions options(int weights, int features, std::vector<std::string> methods) {
+  api::QuantizeOptions options;
+  options.widths.weight_bits = weights;
+  options.widths.feature_bits = features;
+  options.repair.methods = std::move(methods);
+  options.repair.steps = 60;  // a test's
+  return options;
+}
+
+inline api::Quantized quantized(const Model& model, const api::QuantizeOptions& options, int threads = 0) {
+  api::Settings settings;
+  settings.threads = threads;
+  return api::quantize(model, quant::load_platform("generic_int8"), digits(), options, settings);
+}
+
+inline double accuracy(const Model& model) {
+  const auto parts = api::parts_for(model, digits());
+  ThreadPool pool(0);
+  return train::accuracy(model, parts.test, pool);
+}
+
+}  // namespace halfstep::repair

@@ -1,0 +1,141 @@
+// Repairs of the digits: what is kept is nearer to the float network, and bad input is said.
+#include "halfstep/repair/repair.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "halfstep/base/random.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/repair/layers.h"
+#include "halfstep/train/network.h"
+#include "halfstep/train/teacher.h"
+#include "tests/repair/digits.h"
+#include "tests/support/error.h"
+
+namespace halfstep::repair {
+namespace {
+
+TEST(Repair, NeverEndsFartherFromTheFloatNetwork) {
+  const Report report = *quantized(network(), options(3, 3, {"auto"})).repair;
+  EXPECT_EQ(report.steps.size(), method_list().size());
+  EXPECT_LT(report.last.loss, report.first.loss);
+  double distance = report.first.loss;
+  for (const Step& step : report.steps) {
+    EXPECT_EQ(step.before.loss, distance) << step.name;
+    EXPECT_FALSE(step.what.empty()) << step.name;
+    if (!step.kept) continue;
+    EXPECT_LT(step.after.loss, distance) << step.name;
+    distance = step.after.loss;
+  }
+  EXPECT_EQ(report.last.loss, distance);
+}
+
+TEST(Repair, WhatIsUndoneLeavesNoTrace) {
+  const Model plain = quantized(network(), options(8, 8, {})).model;
+  for (const MethodInfo& method : method_list()) {
+    if (method.is_costly) continue;
+    const api::Quantized result = quantized(network(), options(8, 8, {method.name}));
+    EXPECT_EQ(digest_hex(result.model) == digest_hex(plain), !result.repair->steps[0].kept) << method.name;
+  }
+}
+
+/// A layer of four outputs whose rounding moves their means by a known number.
+struct Shifted {
+  static constexpr double kShift = -0.14;  // seven weights of 1.4 steps of 0.1, which become 1, on inputs of mean 1/2
+  io::Dataset data;
+  Model model;
+  ThreadPool pool{1};
+
+  Shifted() {
+    Random random(3, 0);
+    data.name = "uniform";
+    data.raw = false;
+    data.x = Tensor(DType::f32, {512, 8});
+    for (float& value : data.x.data<float>()) value = random.uniform();
+    Model network = train::initialize(parse("graph g(x: f32[?, 8]) {\n  param @w: f32[4, 8]\n  param @b: f32[4]\n"
+                                            "  y = linear(x, w=@w, b=@b)\n  return y\n}\n",
+                                            "g.ir"),
+                                      1);
+    const auto weights = network.tensors.at("w").data<float>();
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] = i % 8 == 0 ? 0.7F : 0.14F;
+    const auto platform = quant::load_platform("generic_int8", {{"low_bits.observer", "minmax"}});
+    model = quant::prepare(network, platform);
+    quant::set_bits(model, "y", 4, std::nullopt);
+    train::calibrate(model, samples(), {}, pool);
+  }
+
+  train::Samples samples() const {
+    train::Samples all{&data, {}, "x", {}};
+    for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
+    return all;
+  }
+
+  double mean(const Model& of) { return moments_of(of, {{"y"}}, samples(), pool).at("y").mean[2]; }
+};
+
+TEST(Repair, TakesAKnownShiftOutOfBiases) {
+  Shifted one;
+  const double in_float = one.mean(train::teacher_of(one.model, "test"));
+  EXPECT_NEAR(one.mean(simulated(one.model)) - in_float, Shifted::kShift, 0.01);
+  for (const char* method : {"bias", "batchnorm"}) {
+    const Outcome outcome = repair(one.model, one.samples(), {}, {{method}}, one.pool);
+    EXPECT_TRUE(outcome.report.steps[0].kept);
+    EXPECT_NEAR(one.mean(simulated(outcome.model)) - in_float, 0, 0.01) << method;
+  }
+}
+
+TEST(Repair, SameBitsForAnyNumberOfThreads) {
+  const auto with = [](int threads) {
+    return digest_hex(quantized(network(), options(4, 4, {"auto"}), threads).model);
+  };
+  EXPECT_EQ(with(1), with(2));
+}
+
+TEST(Repair, ItsIntegersAreProven) {
+  const api::Quantized result = quantized(network(), options(4, 4, {"equalize", "ranges", "batchnorm", "bias"}));
+  const auto program = api::convert(result.model);
+  const auto proof = api::verify(result.model, program.model, digits(), {}, {});
+  EXPECT_TRUE(proof.equal());
+}
+
+TEST(Repair, WidensFeaturesWhereThePlatformCan) {
+  Shifted one;
+  const auto wide = quant::load_platform("generic_int8", {{"features.legal_bits", "[8, 16]"}});
+  const Model narrow = one.model;
+  const Outcome refused = repair(narrow, one.samples(), {}, {{"wide"}}, one.pool);
+  EXPECT_EQ(refused.report.steps[0].what, "the platform has no features of 16 bits for any of its layers");
+  one.model.notes["platform"] = wide.text;
+  const Outcome outcome = repair(one.model, one.samples(), {}, {{"bias", "wide"}}, one.pool);
+  EXPECT_TRUE(outcome.report.steps[1].changed || !outcome.report.steps[1].what.empty());
+}
+
+TEST(Repair, NamesWhatItDoesNotKnow) {
+  const std::string said = test::error_of([] { quantized(network(), options(8, 8, {"equalise"})); });
+  EXPECT_EQ(
+      said,
+      "repair: found 'equalise', expected one of equalize, smooth, ranges, batchnorm, bias, blocks, adaround, brecq, "
+      "qdrop, wide, auto, did you mean 'equalize'?");
+}
+
+TEST(Repair, NeedsMoreThanOneSample) {
+  Shifted one;
+  train::Samples single = one.samples();
+  single.indices.resize(1);
+  const std::string said = test::error_of([&] { repair(one.model, single, {}, {{"bias"}}, one.pool); });
+  EXPECT_EQ(
+      said,
+      "uniform: found 1 samples, expected at least 2: a part is held back, to find out whether training does good");
+}
+
+TEST(Repair, NamesTheLayerThatGivesNoNumbers) {
+  Model model = quantized(network(), options(8, 8, {})).model;
+  model = clone(model);
+  model.tensors.at("conv3.b").data<float>()[1] = std::numeric_limits<float>::quiet_NaN();
+  const std::string said = test::error_of([&] { api::repair(model, digits(), options(8, 8, {"bias"}), {}); });
+  EXPECT_NE(said.find("'conv3' is NaN or infinite on samples"), std::string::npos) << said;
+}
+
+}  // namespace
+}  // namespace halfstep::repair
