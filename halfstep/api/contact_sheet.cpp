@@ -47,17 +47,26 @@ void paste(const Tensor& picture, Tensor& sheet, int64_t top, int64_t left) {
 
 }  // namespace
 
-Tensor contact_sheet(const Dataset& data) {
+bool shows_pictures(const Dataset& data) {
   const Dims sample = data.has_x() ? data.sample_dims() : Dims();
-  if (sample.size() != 3 || (sample[0] != 1 && sample[0] != 3))
-    fail("{}: samples are {}, expected pictures of one or three channels for a sheet", data.name, to_string(sample));
+  return sample.size() == 3 && (sample[0] == 1 || sample[0] == 3);
+}
+
+Tensor fitted_picture(const Dataset& data, int64_t index) {
+  if (!shows_pictures(data))
+    fail("{}: samples are {}, expected pictures of one or three channels for a sheet", data.name,
+         to_string(data.has_x() ? data.sample_dims() : Dims()));
+  return fitted(picture_of(data, index));
+}
+
+Tensor contact_sheet(const Dataset& data) {
   constexpr uint8_t kGrey = 128;
   const int64_t count = std::min(kMost, data.size()), columns = std::min(count, kColumns);
   const int64_t rows = (count + columns - 1) / columns, step = kSide + kGap;
   Tensor sheet(DType::u8, {rows * step + kGap, columns * step + kGap, 3});
   std::ranges::fill(sheet.data<uint8_t>(), kGrey);
   for (int64_t i = 0; i < count; ++i) {
-    const Tensor picture = fitted(picture_of(data, i * data.size() / count));
+    const Tensor picture = fitted_picture(data, i * data.size() / count);
     paste(picture, sheet, kGap + i / columns * step + (kSide - picture.dims()[0]) / 2,
           kGap + i % columns * step + (kSide - picture.dims()[1]) / 2);
   }

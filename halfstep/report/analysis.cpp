@@ -19,12 +19,6 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMostRows = 20;
 
-/// "weights of conv1", "features of conv1", "input 'image'".
-std::string place_of(const quant::AuditedQuantizer& one) {
-  if (one.is_weight) return "weights of " + one.layer;
-  return one.layer.empty() ? fmt::format("input '{}'", one.tensor) : "features of " + one.layer;
-}
-
 double share_clipped(const analyze::Watched& seen) {
   return seen.elements == 0 ? 0 : static_cast<double>(seen.clipped) / static_cast<double>(seen.elements);
 }
@@ -135,6 +129,11 @@ std::string suggestions_of(const analyze::Analysis& analysis) {
 }
 
 }  // namespace
+
+std::string place_of(const quant::AuditedQuantizer& one) {
+  if (one.is_weight) return "weights of " + one.layer;
+  return one.layer.empty() ? fmt::format("input '{}'", one.tensor) : "features of " + one.layer;
+}
 
 std::string as_text(const api::Analysis& analysis) {
   const analyze::Analysis& result = analysis.result;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "halfstep/report/board.h"
+#include "halfstep/report/html.h"
 #include "halfstep/report/table.h"
 
 namespace halfstep::report {
@@ -15,35 +16,10 @@ using board::Comparison;
 using board::State;
 using board::ValueComparison;
 
-constexpr const char* kStyle = R"(
-:root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --line: #b4bcc5; --bad: #a4262c; --good: #eef1f4; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e9ec; --paper: #15181c; --line: #59626c; --bad: #ff8f87; --good: #262b31; }
-}
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 64rem;
-       margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; } td, th { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid var(--line); }
-td:first-child, th:first-child, td.text { text-align: left; }
-svg { max-width: 100%; height: auto; } svg text { fill: var(--ink); font: 11px system-ui, sans-serif; }
-.cell { stroke: var(--line); fill: var(--good); } .bad { fill: var(--bad); } .lost { fill: url(#hatch); }
-.mark { fill: none; stroke: var(--ink); stroke-width: 2; }
-code { font: .92em ui-monospace, monospace; } .guess { border-left: 4px solid var(--bad); padding-left: .8rem; }
+constexpr const char* kBoardStyle = R"(
+.lost { fill: url(#hatch); } .mark { fill: none; stroke: var(--ink); stroke-width: 2; }
+.guess { border-left: 4px solid var(--bad); padding-left: .8rem; }
 )";
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      case '\'': result += "&#39;"; break;
-      default: result += c;
-    }
-  }
-  return result;
-}
 
 double share_of(const ValueComparison& value) {
   return value.elements == 0 ? 0 : static_cast<double>(value.differing) / static_cast<double>(value.elements);
@@ -126,28 +102,20 @@ std::string channels_of(const board::HeatMap& heat) {
 }
 
 std::string table_of(const Comparison& comparison) {
-  std::string rows;
-  for (const ValueComparison& value : comparison.values) {
-    rows += fmt::format(
-        "<tr><td><code>{}</code></td><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td>"
-        "<td>{:.6g}</td></tr>\n",
-        escaped(value.name), escaped(value.op), board::name(value.state), grouped(value.elements),
-        grouped(value.differing), value.largest);
-  }
-  return "<table><thead><tr><th>value</th><th>operator</th><th>state</th><th>elements</th><th>differing</th>"
-         "<th>largest</th></tr></thead><tbody>\n" +
-         rows + "</tbody></table>\n";
+  std::vector<std::vector<std::string>> rows;
+  for (const ValueComparison& value : comparison.values)
+    rows.push_back({fmt::format("<code>{}</code>", escaped(value.name)), escaped(value.op),
+                    std::string(board::name(value.state)), grouped(value.elements), grouped(value.differing),
+                    fmt::format("{:.6g}", value.largest)});
+  return html_table({"value", "operator", "state", "elements", "differing", "largest"}, rows, 3);
 }
 
 }  // namespace
 
 std::string as_html(const Comparison& comparison) {
-  std::string page = fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width\"><title>{0} and {1}</title><style>{2}</style></head><body>\n"
-      "<h1>{3}</h1>\n<p><code>{0}</code> beside <code>{1}</code>: {4}.</p>\n",
-      escaped(comparison.first), escaped(comparison.second), kStyle, escaped(comparison.network),
-      escaped(sentence(comparison)));
+  std::string page =
+      fmt::format("<h1>{}</h1>\n<p><code>{}</code> beside <code>{}</code>: {}.</p>\n", escaped(comparison.network),
+                  escaped(comparison.first), escaped(comparison.second), escaped(sentence(comparison)));
   for (const std::string& note : comparison.notes) page += fmt::format("<p>{}</p>\n", escaped(note));
   page += "<h2>Values</h2>\n" + strip(comparison);
   if (comparison.differing) {
@@ -158,7 +126,8 @@ std::string as_html(const Comparison& comparison) {
     page += fmt::format("<pre class=\"guess\">{}</pre>\n", escaped(text.substr(begin, end - begin)));
     page += map_of(comparison.heat) + channels_of(comparison.heat);
   }
-  return page + "<h2>All values</h2>\n" + table_of(comparison) + "</body></html>\n";
+  page += "<h2>All values</h2>\n" + table_of(comparison);
+  return html_page(comparison.first + " and " + comparison.second, kBoardStyle, page);
 }
 
 }  // namespace halfstep::report

@@ -123,6 +123,13 @@ std::optional<std::filesystem::path> last_checkpoint(const std::filesystem::path
   return checkpoints.empty() ? std::nullopt : std::optional(checkpoints.rbegin()->second);
 }
 
+Course course_in(const std::filesystem::path& folder) {
+  const auto last = last_checkpoint(folder);
+  if (!last) fail("{}: found no checkpoint, expected the folder of a training run", folder.string());
+  const Model file = load_model(*last);
+  return parse_course(note(file, kCourseNote), fmt::format("{}: note '{}'", last->string(), kCourseNote));
+}
+
 void remove_checkpoints_after(const std::filesystem::path& folder, int64_t epoch) {
   for (const auto& [other, path] : checkpoints_in(folder)) {
     if (other > epoch) std::filesystem::remove(path);

@@ -17,6 +17,9 @@ std::filesystem::path checkpoint_path(const std::filesystem::path& folder, int64
 /// The checkpoint of the highest epoch in `folder`.
 std::optional<std::filesystem::path> last_checkpoint(const std::filesystem::path& folder);
 
+/// What the run in `folder` found on the samples that it held back, by its last checkpoint. Throws where there is none.
+Course course_in(const std::filesystem::path& folder);
+
 /// Removes the checkpoints of later epochs than `epoch`: those of an earlier run must not be taken for this one's.
 void remove_checkpoints_after(const std::filesystem::path& folder, int64_t epoch);
 

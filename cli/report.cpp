@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cli/command.h"
+
+namespace halfstep::cli {
+
+void add_report(CLI::App& program, Work& work) {
+  struct Options {
+    Common common;
+    std::filesystem::path prepared, integer;
+    OutFile out;
+    DataArguments data;
+    api::ReportOptions report;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = add_command(
+      program, "report", "Show a quantized network on one page: verdict, layers, ranges, sensitivities, proof",
+      "halfstep report prepared.safetensors --data digits.csv.gz --out report.html", options->common);
+  command->add_option("prepared", options->prepared, "prepared Model")->required();
+  command->add_option("integer", options->integer, "integer Model; without one it is what convert makes");
+  add_data(*command, options->data);
+  command->add_option("--analyzed", options->report.analyze.how.samples, "how many samples the analysis looks at")
+      ->check(from(1))
+      ->capture_default_str();
+  command->add_option("--with", options->report.verify.with, "a further road of the proof")
+      ->check(CLI::IsMember({"onnxruntime", "c"}));
+  command->add_option("--training", options->report.training, "folder of the run that trained it, for its curves");
+  command->add_option("--worst", options->report.worst, "samples that are shown")
+      ->check(from(0))
+      ->capture_default_str();
+  add_out_file(*command, options->out, "--out", "the page, an HTML file")->required();
+  command->callback([options, &work] {
+    work = [options] {
+      options->out.require();
+      const Model prepared = api::load_stage(options->prepared, api::Stage::prepared);
+      std::optional<Model> integer;
+      if (!options->integer.empty()) integer = api::load_stage(options->integer, api::Stage::integer);
+      const api::Dataset data = api::load_data(options->data.path, api::classes_of(prepared), options->data.read);
+      options->report.verify.preprocess = options->data.preprocess;
+      options->report.analyze.quantize.preprocess = options->data.preprocess;
+      const api::NetworkReport report =
+          api::report(prepared, integer, data, options->report, options->common.settings());
+      io::write_file(options->out.path, report::as_html(report));
+      print_notes(report.analysis.result.notes);
+      if (options->common.json) {
+        fmt::print("{}", report::as_json(report));
+      } else {
+        fmt::print("{}wrote {}\n", report::as_text(report), options->out.path.string());
+      }
+      return report.proof && report.proof->equal() ? int{kDone} : int{kDifference};
+    };
+  });
+}
+
+}  // namespace halfstep::cli

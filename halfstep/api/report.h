@@ -1,0 +1,53 @@
+// Everything that is known of a quantized network, for one page.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halfstep/api/analyze.h"
+#include "halfstep/api/quantize.h"
+#include "halfstep/api/verify.h"
+#include "halfstep/train/standing.h"
+
+namespace halfstep::api {
+
+struct ReportOptions {
+  AnalyzeOptions analyze = {};
+  VerifyOptions verify = {};
+  std::filesystem::path training = {};  ///< folder of the run that the network comes from; may be empty
+  int64_t worst = 12;                   ///< samples that are shown
+};
+
+/// What an instruction of the integer program takes, under the name of its layer.
+struct LayerTime {
+  std::string layer;
+  double microseconds = 0;  ///< the median of several runs of one sample, on the threads of the settings
+};
+
+/// A sample that the integers answer otherwise than its label, or than the network in float where there is none.
+struct WorstSample {
+  int64_t index = 0;                      ///< in the part that was looked at
+  std::string label, in_float, on_codes;  ///< names of classes; label: "" without one
+  Tensor picture;                         ///< u8 [height, width, 3]; undefined where samples are no pictures
+};
+
+struct NetworkReport {
+  Quantized audited;  ///< its model is the network
+  Analysis analysis;
+  std::optional<verify::RoadReport> proof;
+  std::string unproved;  ///< why there is none; ""
+  std::string with;      ///< the engine that bears witness too; ""
+  std::vector<LayerTime> times = {};
+  std::optional<train::Course> course = {};
+  std::vector<WorstSample> worst = {};
+  int64_t wrong = 0;  ///< how many samples there are of that kind
+};
+
+/// Analyzes `prepared`, compares it with `integer`, or with what conversion makes of it, and times it. A network that
+/// conversion refuses has no proof, and the report says why. Throws for other stages, and as analyze and verify do.
+NetworkReport report(const Model& prepared, const std::optional<Model>& integer, const Dataset& data,
+                     const ReportOptions& options, const Settings& settings);
+
+}  // namespace halfstep::api
