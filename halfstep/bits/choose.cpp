@@ -90,14 +90,8 @@ class Formulation {
 
  private:
   double price(Currency currency, const Layer& layer, int weight_bits, int read_bits) const {
-    if (currency == Currency::bitops) return bitops_of(layer, weight_bits, read_bits);
-    return prices_.latencies ? prices_.latencies->of(layer, layout_, weight_bits, read_bits).value_or(0) : 0;
-  }
-
-  /// Whether a table lacks these widths though it has others of the layer.
-  bool is_missing(const Layer& layer, int weight_bits, int read_bits) const {
-    return layer.weight >= 0 && prices_.latencies &&
-           !prices_.latencies->of(layer, layout_, weight_bits, read_bits).has_value();
+    return currency == Currency::bitops ? bitops_of(layer, weight_bits, read_bits)
+                                        : prices_.latency_of(layout_, layer, weight_bits, read_bits);
   }
 
   std::vector<int> widths_of(int group) const {
@@ -115,7 +109,8 @@ class Formulation {
     }
     for (const int weight : weights) {
       for (const int read : reads) {
-        if (!is_missing(layer, weight, read)) pairs_.back()[{weight, read}] = program_.add(0, false);
+        if (std::isfinite(prices_.latency_of(layout_, layer, weight, read)))
+          pairs_.back()[{weight, read}] = program_.add(0, false);
       }
     }
     const auto tie = [&](int group, int width, bool is_weight) {
@@ -155,9 +150,14 @@ Costs Prices::of(const Layout& layout, const Assignment& assignment) const {
     const Layer& layer = layout.layers[l];
     if (layer.weight >= 0) costs.size += weight_bytes[l].at(width(layer.weight));
     costs.bitops += bitops_of(layer, width(layer.weight), width(layer.reads));
-    if (latencies) *costs.latency += latencies->of(layer, layout, width(layer.weight), width(layer.reads)).value_or(0);
+    if (latencies) *costs.latency += latency_of(layout, layer, width(layer.weight), width(layer.reads));
   }
   return costs;
+}
+
+double Prices::latency_of(const Layout& layout, const Layer& layer, int weight_bits, int read_bits) const {
+  if (!latencies) return 0;
+  return latencies->of(layer, layout, weight_bits, read_bits).value_or(layer.weight < 0 ? 0 : kInfinite);
 }
 
 double Prices::harm_of(const Assignment& assignment) const {

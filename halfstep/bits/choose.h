@@ -19,6 +19,8 @@ struct Prices {
   std::optional<Latencies> latencies = {};
 
   Costs of(const Layout& layout, const Assignment& assignment) const;
+  /// Infinite for a layer with weights whose time at these widths nobody knows: it cannot have them.
+  double latency_of(const Layout& layout, const Layer& layer, int weight_bits, int read_bits) const;
   double harm_of(const Assignment& assignment) const;
 };
 

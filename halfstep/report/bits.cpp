@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "halfstep/report/json.h"
@@ -22,7 +23,8 @@ std::string percent(const std::optional<double>& right) {
 }
 
 std::string latency_text(const Costs& costs) {
-  return costs.latency ? in_words(Currency::latency, *costs.latency) : std::string("-");
+  return costs.latency && std::isfinite(*costs.latency) ? in_words(Currency::latency, *costs.latency)
+                                                        : std::string("-");
 }
 
 std::vector<std::string> row_of(const Point& point) {
