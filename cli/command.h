@@ -107,6 +107,7 @@ void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions&
 // One for each file of this folder.
 void add_analyze(CLI::App& program, Work& work);
 void add_report(CLI::App& program, Work& work);
+void add_bits(CLI::App& program, Work& work);
 void add_data_command(CLI::App& program, Work& work);
 void add_quickstart(CLI::App& program, Work& work);
 void add_train(CLI::App& program, Work& work);

@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 # The objects of all rooms in one library, whose own dependencies are no user's business.
 set(objects "")
-foreach(room api arith base compile deploy eager emit formats fuzz io ir kernels passes quant report runtime train verify)
+foreach(room analyze api arith base bits compile deploy eager emit formats fuzz io ir kernels passes quant report runtime train verify)
   list(APPEND objects $<TARGET_OBJECTS:halfstep_${room}>)
 endforeach()
 add_library(halfstep_shared SHARED ${objects})

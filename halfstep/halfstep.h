@@ -6,6 +6,7 @@
 #pragma once
 
 #include "halfstep/api/analyze.h"
+#include "halfstep/api/bits.h"
 #include "halfstep/api/compare.h"
 #include "halfstep/api/contact_sheet.h"
 #include "halfstep/api/convert.h"
@@ -36,6 +37,7 @@
 #include "halfstep/eager/call.h"
 #include "halfstep/report/analysis.h"
 #include "halfstep/report/audit.h"
+#include "halfstep/report/bits.h"
 #include "halfstep/report/board.h"
 #include "halfstep/report/converted.h"
 #include "halfstep/report/course.h"

@@ -31,18 +31,19 @@ ARROWS = {
     "train": "compile runtime passes quant ir io base",
     "analyze": "train compile runtime quant passes arith ir io base",
     "repair": "train compile runtime quant passes ir io base",
+    "bits": "analyze train compile runtime quant passes ir io base",
     "verify": "compile runtime kernels/kernel.h ir io base",
     "board": "compile runtime passes arith ir io base",
     "fuzz": "formats verify quant train eager compile runtime passes ir io base",
-    "api": "analyze board deploy emit fuzz formats verify repair quant train eager compile runtime passes ir io base",
-    "report": "api analyze board formats verify repair quant train compile runtime ir io base",
+    "api": "analyze bits board deploy emit fuzz formats verify repair quant train eager compile runtime passes ir io base",
+    "report": "api analyze bits board formats verify repair quant train compile runtime ir io base",
     # halfstep.h alone
     "face": "report api eager base",
     # The records' errors read like the library's.
     "opgen": "base",
     "cli": "face",
     "python": "face",
-    "tests": "opgen face report api analyze board base arith io ir formats kernels passes runtime compile eager quant deploy emit train repair verify fuzz",
+    "tests": "opgen face report api analyze bits board base arith io ir formats kernels passes runtime compile eager quant deploy emit train repair verify fuzz",
     "bench": "face api base arith io ir formats kernels passes runtime compile eager quant train verify",
 }
 # The program and the Python extension see the face's one public header; these come with it and say what its signatures mean.

@@ -11,7 +11,7 @@ what=${1:-build}
 case $what in
   build)
     packages="g++ cmake ninja-build libfmt-dev libyaml-cpp-dev libdnnl-dev ocl-icd-opencl-dev libhwy-dev nlohmann-json3-dev
-      libcli11-dev libxxhash-dev nettle-dev zlib1g-dev libarchive-dev libpng-dev libjpeg-dev libprotobuf-dev protobuf-compiler libgtest-dev libbenchmark-dev
+      libcli11-dev libxxhash-dev nettle-dev zlib1g-dev libarchive-dev coinor-libcbc-dev libpng-dev libjpeg-dev libprotobuf-dev protobuf-compiler libgtest-dev libbenchmark-dev
       python3 python3-dev python3-venv universal-ctags patch"
     ;;
   checks) packages="git clang-tidy-16" ;;

@@ -18,7 +18,6 @@ namespace {
 constexpr int64_t kWatchBatch = 32;
 constexpr int64_t kTriedSamples = 256;  ///< that other observers' ranges are tried on
 
-bool nothing(const std::string&) { return false; }
 bool everything(const std::string&) { return true; }
 
 /// Names of the values of features, each once, that the network computes.
@@ -41,7 +40,7 @@ class Analyzer {
         pool_(pool),
         progress_(progress),
         network_(prepared),
-        trial_(network_.with(nothing), samples, options.samples, options.seed, pool) {}
+        trial_(network_.in_float(), samples, options.samples, options.seed, pool) {}
 
   Analysis run() {
     Analysis analysis;
@@ -106,7 +105,7 @@ class Analyzer {
   void watch_features(std::vector<Watch>& watches) {
     const auto& places = network_.places();
     const int64_t batch = train::batch_of(prepared_, std::min(kWatchBatch, trial_.size()));
-    train::BatchRunner in_float(train::evaluation_form(network_.with(nothing)), computed(places, false), pool_);
+    train::BatchRunner in_float(train::evaluation_form(network_.in_float()), computed(places, false), pool_);
     train::BatchRunner rounded(train::evaluation_form(network_.with(everything)), computed(places, true), pool_);
     for (int64_t begin = 0; begin < trial_.size(); begin += batch) {
       const Tensors inputs = trial_.inputs(begin, std::min(batch, trial_.size() - begin));
@@ -139,7 +138,7 @@ class Analyzer {
 
   void try_variants(Analysis& analysis) const {
     const auto& places = network_.places();
-    analysis.in_float = trial_.of(network_.with(nothing));
+    analysis.in_float = trial_.of(network_.in_float());
     analysis.rounded = trial_.of(network_.with(everything));
     analysis.on_codes = trial_.of(prepared_);
     for (const Place& place : places) {

@@ -46,11 +46,11 @@ LossProgram::LossProgram(const FloatNetwork& network, const Trial& trial, int64_
       batch_(batch),
       seed_(seed),
       variables_(variables_of(network)),
-      in_float_(train::evaluation_form(network.with([](const std::string&) { return false; })), {}, trial.pool()),
+      in_float_(train::evaluation_form(network.in_float()), {}, trial.pool()),
       program_(compiled(graph_of(network))) {}
 
 Model LossProgram::graph_of(const FloatNetwork& network) {
-  Model shifted = specialize(network.with([](const std::string&) { return false; }), trial_.samples().extents(batch_));
+  Model shifted = specialize(network.in_float(), trial_.samples().extents(batch_));
   std::vector<std::string> names;
   for (Variable& variable : variables_) {
     if (!variable.is_weight) {
@@ -65,7 +65,7 @@ Model LossProgram::graph_of(const FloatNetwork& network) {
   std::vector<Value> outputs = step.graph.outputs();
   std::vector<std::string> output_names = step.graph.body().output_names();
   const Value loss =
-      train::add_loss(step, trial_.has_labels() ? train::Loss::labels : train::Loss::teacher, trial_.spreads());
+      train::add_loss(step, trial_.has_labels() ? train::Loss::labels : train::Loss::teacher, trial_.loss_spreads());
   const Value one = passes::add_tensor(step, "loss.one", Tensor::scalar(1.0F), Role::constant);
   const auto gradients = passes::autodiff(step, {{loss, one}}, names).of;
   for (Variable& variable : variables_) {
@@ -89,13 +89,14 @@ Tensors LossProgram::inputs(int64_t begin) {
   if (!trial_.has_labels()) answers = in_float_.run(inputs);
   inputs.insert(zeros_.begin(), zeros_.end());
   if (trial_.has_labels()) inputs.emplace(train::kLabels, trial_.labels(begin, batch_));
-  for (const auto& [name, spread] : trial_.spreads()) inputs.emplace(train::teacher_argument(name), answers.at(name));
+  for (const auto& [name, spread] : trial_.loss_spreads())
+    inputs.emplace(train::teacher_argument(name), answers.at(name));
   return inputs;
 }
 
 Tensors LossProgram::scattered_inputs(int64_t begin, uint64_t stream) {
   Tensors inputs = this->inputs(begin);
-  for (const auto& [name, spread] : trial_.spreads()) {
+  for (const auto& [name, spread] : trial_.loss_spreads()) {
     Tensor& wanted = inputs.at(train::teacher_argument(name));
     wanted = wanted.clone();
     const double each = static_cast<double>(wanted.size()) / static_cast<double>(batch_);

@@ -15,6 +15,10 @@ FloatNetwork::FloatNetwork(const Model& prepared) : closed_(clone(prepared)) {
     places_.push_back({quantizer, kinds.of(quantizer), quant::is_weight(quantizer)});
 }
 
+Model FloatNetwork::in_float() const {
+  return with([](const std::string&) { return false; });
+}
+
 Model FloatNetwork::with(const std::function<bool(const std::string&)>& stays) const {
   Model network = closed_;
   passes::bypass_quantizers(network.graph, [&](Op op) { return !stays(op.name()); });

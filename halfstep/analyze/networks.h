@@ -34,6 +34,8 @@ class FloatNetwork {
   const std::vector<Place>& places() const { return places_; }
   /// The network with those quantizers alone that `stays` says, each a float operator that rounds: a float network.
   Model with(const std::function<bool(const std::string& quantizer)>& stays) const;
+  /// The network without quantizers.
+  Model in_float() const;
   Rounder rounder(const Place& place) const { return Rounder(closed_, place.quantizer, place.kind); }
 
  private:

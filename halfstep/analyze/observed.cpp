@@ -1,9 +1,7 @@
 #include "halfstep/analyze/observed.h"
 
 #include <algorithm>
-#include <limits>
 
-#include "halfstep/passes/tensors.h"
 #include "halfstep/quant/quantizer.h"
 #include "halfstep/train/calibrate.h"
 
@@ -20,21 +18,6 @@ std::vector<std::string> observers_for(const quant::Platform& platform) {
   return names;
 }
 
-/// As if nothing had been seen.
-void forget(Model& model) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const auto fill = [&](Value tensor, auto with) {
-    Tensor& contents = model.tensors.at(tensor.name());
-    contents = contents.clone();
-    std::ranges::fill(contents.data<decltype(with)>(), with);
-  };
-  for (const auto& observer : model.graph.all<ops::ObserveRange>()) {
-    fill(observer.low(), kInfinity);
-    fill(observer.high(), -kInfinity);
-    if (observer.statistics() > 0) fill(observer.seen(), 0.0);
-  }
-}
-
 Model with_observer(const FloatNetwork& network, quant::Platform platform, const std::string& observer) {
   Model model = network.prepared();
   platform.weight_observer = platform.feature_observer = observer;
@@ -42,7 +25,7 @@ Model with_observer(const FloatNetwork& network, quant::Platform platform, const
   platform.weight_quantizer = platform.feature_quantizer = QuantizerKind::fixed;
   for (const auto& quantizer : model.graph.all<ops::FakeQuantize>())
     quant::set_quantizer_bits(model, platform, quantizer, quant::bits_of(quantizer));
-  forget(model);
+  quant::forget_ranges(model);
   return model;
 }
 

@@ -26,7 +26,7 @@ std::vector<int64_t> some_of(const train::Samples& samples, int64_t count, uint6
 }  // namespace
 
 Trial::Trial(const Model& in_float, train::Samples samples, int64_t most, uint64_t seed, ThreadPool& pool)
-    : samples_(std::move(samples)), pool_(pool) {
+    : samples_(std::move(samples)), pool_(pool), in_float_(train::evaluation_form(in_float), {}, pool) {
   size_ = train::usable(in_float, most == 0 ? samples_.size() : std::min(most, samples_.size()));
   if (size_ == 0)
     fail("{}: found {} samples, expected at least {}: that many the network takes at once", samples_.data->name,
@@ -36,14 +36,16 @@ Trial::Trial(const Model& in_float, train::Samples samples, int64_t most, uint64
   output_ = in_float.graph.body().output_names().front();
   const Dims& dims = in_float.graph.outputs().front().dims();
   takes_labels_ = dims.size() == 2 && in_float.graph.outputs().front().dtype() == DType::f32;
-  train::BatchRunner runner(train::evaluation_form(in_float), {}, pool_);
-  if (!has_labels()) spreads_ = train::spreads_of(in_float, runner, samples_, batch_, seed);
+  spreads_ = train::spreads_of(in_float, in_float_, samples_, batch_, seed);
   size_t bytes = 0;
-  for (int64_t begin = 0; begin < size_; begin += batch_) {
-    Tensors inputs = samples_.inputs(begin, std::min(batch_, size_ - begin));
-    if (!has_labels()) answers_.push_back(runner.run(inputs));
-    for (const auto& [name, tensor] : inputs) bytes += tensor.bytes();
-    if (bytes <= kMostBytes) kept_.push_back(std::move(inputs));
+  const auto add_bytes = [&](const Tensors& tensors) {
+    for (const auto& [name, tensor] : tensors) bytes += tensor.bytes();
+  };
+  for (int64_t begin = 0; begin < size_ && bytes <= kMostBytes; begin += batch_) {
+    kept_.push_back(samples_.inputs(begin, std::min(batch_, size_ - begin)));
+    answers_.push_back(in_float_.run(kept_.back()));
+    add_bytes(kept_.back());
+    add_bytes(answers_.back());
   }
 }
 
@@ -57,19 +59,21 @@ Tensors Trial::inputs(int64_t begin, int64_t count) const {
   return rows;
 }
 
-train::Standing Trial::of(const Model& network) const {
+Tensors Trial::answers(size_t batch, const Tensors& inputs) const {
+  return batch < answers_.size() ? answers_[batch] : in_float_.run(inputs);
+}
+
+Trial::Outcome Trial::outcome_of(const Model& network) const {
   train::BatchRunner runner(train::evaluation_form(network), {}, pool_);
-  train::Tally tally(output_, spreads_);
+  train::Tally by_labels(output_, no_spreads_), by_answers(output_, spreads_);
   for (int64_t begin = 0; begin < size_; begin += batch_) {
     const int64_t count = std::min(batch_, size_ - begin);
-    const Tensors outputs = runner.run(inputs(begin, count));
-    if (has_labels()) {
-      tally.add(outputs, labels(begin, count));
-    } else {
-      tally.add(outputs, answers_[static_cast<size_t>(begin / batch_)], count);
-    }
+    const Tensors given = inputs(begin, count), outputs = runner.run(given);
+    if (has_labels()) by_labels.add(outputs, labels(begin, count));
+    by_answers.add(outputs, answers(static_cast<size_t>(begin / batch_), given), count);
   }
-  return tally.standing();
+  const train::Standing near = by_answers.standing();
+  return {has_labels() ? by_labels.standing() : near, near};
 }
 
 }  // namespace halfstep::analyze

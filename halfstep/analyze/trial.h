@@ -18,11 +18,18 @@ class Trial {
   Trial(const Model& in_float, train::Samples samples, int64_t most, uint64_t seed, ThreadPool& pool);
 
   /// How a form of the network does: by labels, or where there are none against the float network.
-  train::Standing of(const Model& network) const;
+  train::Standing of(const Model& network) const { return outcome_of(network).judged; }
+
+  struct Outcome {
+    train::Standing judged;  ///< as `of`
+    train::Standing near;    ///< against the float network, whether there are labels or not
+  };
+  Outcome outcome_of(const Model& network) const;
 
   int64_t size() const { return size_; }
   bool has_labels() const { return samples_.data->has_labels() && takes_labels_; }
-  const train::Spreads& spreads() const { return spreads_; }
+  /// Of the float network's outputs where they stand for labels, else none.
+  const train::Spreads& loss_spreads() const { return has_labels() ? no_spreads_ : spreads_; }
   /// Samples [begin, begin + count), for the network's arguments.
   Tensors inputs(int64_t begin, int64_t count) const;
   Tensor labels(int64_t begin, int64_t count) const { return samples_.labels(begin, count); }
@@ -31,14 +38,17 @@ class Trial {
   ThreadPool& pool() const { return pool_; }
 
  private:
+  Tensors answers(size_t batch, const Tensors& inputs) const;
+
   train::Samples samples_;
   ThreadPool& pool_;
+  mutable train::BatchRunner in_float_;
   int64_t size_ = 0, batch_ = 1;
   bool takes_labels_ = false;
   std::string output_;            ///< the first
   std::vector<Tensors> kept_;     ///< batches of inputs
   std::vector<Tensors> answers_;  ///< of the float network, for the same batches
-  train::Spreads spreads_;        ///< none with labels
+  train::Spreads spreads_, no_spreads_;
 };
 
 }  // namespace halfstep::analyze

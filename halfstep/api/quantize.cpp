@@ -83,6 +83,21 @@ Quantized repair(const Model& prepared, const Dataset& data, const QuantizeOptio
   return result;
 }
 
+Model prepared_of(const Model& network, const Dataset& data, const std::optional<Platform>& platform,
+                  const QuantizeOptions& options, const Settings& settings) {
+  const Stage stage = stage_of(network);
+  if (stage == Stage::integer)
+    fail("network '{}' is an integer program, expected the prepared network that it was made of", network.graph.name());
+  if (stage == Stage::in_float) {
+    if (platform) return quantize(network, *platform, data, options, settings).model;
+    fail("network '{}' is in float: name a platform to quantize it for (--platform), or give a prepared network",
+         network.graph.name());
+  }
+  Model model = network;
+  train::change_preprocess(model, options.preprocess);
+  return model;
+}
+
 Quantized audit(const Model& prepared) {
   require_stage(prepared, Stage::prepared);
   return described(prepared, 0);

@@ -56,6 +56,11 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
 /// `quantize` would calibrate on.
 Quantized repair(const Model& prepared, const Dataset& data, const QuantizeOptions& options, const Settings& settings);
 
+/// `network` itself where it is prepared, with this preprocessing over its own; a float one quantized for the platform.
+/// Throws for an integer program, and for a float network without a platform.
+Model prepared_of(const Model& network, const Dataset& data, const std::optional<Platform>& platform,
+                  const QuantizeOptions& options, const Settings& settings);
+
 /// What `quantize` said of a prepared network, from the network alone.
 Quantized audit(const Model& prepared);
 

@@ -279,6 +279,20 @@ void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, floa
   derive_parameters(model, observer);
 }
 
+void forget_ranges(Model& model) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto fill = [&](Value tensor, auto with) {
+    Tensor& contents = model.tensors.at(tensor.name());
+    contents = contents.clone();  // other Models may share the storage
+    std::ranges::fill(contents.data<decltype(with)>(), with);
+  };
+  for (const auto& observer : model.graph.all<ops::ObserveRange>()) {
+    fill(observer.low(), kInfinity);
+    fill(observer.high(), -kInfinity);
+    if (observer.statistics() > 0) fill(observer.seen(), 0.0);
+  }
+}
+
 void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits) {
   const bool is_unsigned = platform.signed_features && quantizer.code_min() == 0;
   apply_bits(model, platform, quantizer, bits, style_of(platform, is_weight(quantizer), is_unsigned));

@@ -32,6 +32,9 @@ void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQ
 /// A feature quantizer's range for good: its observer leaves it as it is.
 void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, float high);
 
+/// Observers have seen nothing any more: what calibration finds then depends on nothing before it.
+void forget_ranges(Model& model);
+
 /// Width in bits of a quantizer's codes.
 int bits_of(const ops::FakeQuantize& quantizer);
 

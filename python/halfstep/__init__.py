@@ -33,9 +33,9 @@ from halfstep._core import (
 )
 from halfstep.data import Data, Dataset, dataset, inspect_data
 from halfstep.model import Layer, Layers, Model, load
-from halfstep.reports import Analysis, Audit, Comparison, DataReport, Dump, Exported, Fit, Objections, Proof, Proofs, Score
+from halfstep.reports import Analysis, Audit, Comparison, DataReport, Dump, Exported, Fit, Objections, Proof, Proofs, Score, Widths
 from halfstep.torch_import import from_torch
-from halfstep.verbs import analyze, change_bits, compare, convert, dump, evaluate, export, inspect, quantize, train, verify
+from halfstep.verbs import analyze, bits, change_bits, compare, convert, dump, evaluate, export, inspect, quantize, train, verify
 
 __all__ = [
     "AbsentResultError",
@@ -58,8 +58,10 @@ __all__ = [
     "Results",
     "Score",
     "UnsupportedError",
+    "Widths",
     "__version__",
     "analyze",
+    "bits",
     "change_bits",
     "compare",
     "convert",

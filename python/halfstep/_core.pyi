@@ -130,6 +130,11 @@ def analyze(
     weights: int | None, features: int | None, edges: int | None, preprocess: str | None, seed: int,
     progress: _Progress | None,
 ) -> tuple[str, str]: ...
+def bits(
+    network: Network, data: Dataset, words: tuple[str, str, int, int, bool], platform: str | None, overrides: list[tuple[str, str]],
+    weights: int | None, features: int | None, edges: int | None, preprocess: str | None, seed: int,
+    progress: _Progress | None,
+) -> tuple[Network, str, str]: ...
 def export_deploy(network: Network, folder: str, overwrite: bool) -> list[str]: ...
 def export_c(
     network: Network, folder: str, name: str, test_program: bool, data: Dataset | None, hooks: bool,

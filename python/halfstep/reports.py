@@ -271,6 +271,30 @@ class Analysis(Report):
         return table(rows, ["place", "bits", "sqnr_db", "cosine", "clipped", "unused_codes", "alone", "without", "harm"], self.verdict)
 
 
+class Widths(Report):
+    """The bits of every layer, what they cost and what they do."""
+
+    @property
+    def bits(self) -> dict[str, int]:
+        """By tensor."""
+        return {group["tensor"]: group["bits"] for group in self.values["groups"]}
+
+    @property
+    def front(self) -> list[dict[str, Any]]:
+        """The least predicted loss along the first budget, the cheapest first."""
+        return self.values["front"]
+
+    @property
+    def verdict(self) -> str:
+        chosen, budgets = self.values["chosen"], self.values["budgets"]
+        costs = chosen["costs"] | {"latency": chosen["costs"]["latency_ms"]}
+        shown = ", ".join(f"{one['of']} {costs[one['of']]:.4g} of {one['most']:.4g}" for one in budgets)
+        return f"{shown}; loss {chosen['loss']:.4f}, gap {self.values['gap']:.2g}"
+
+    def _repr_html_(self) -> str:
+        return table(self.values["groups"], ["tensor", "layer", "bits", "before", "legal"], self.verdict)
+
+
 class Score(float):
     """An accuracy, or what a metric gave, and on how many samples."""
 

@@ -13,7 +13,7 @@ from halfstep import _core
 from halfstep.data import LABELS, Data, dataset
 from halfstep.model import Model
 from halfstep.progress import Progress, callback
-from halfstep.reports import Analysis, Audit, Comparison, Dump, Exported, Fit, Objections, Proof, Proofs, Score
+from halfstep.reports import Analysis, Audit, Comparison, Dump, Exported, Fit, Objections, Proof, Proofs, Score, Widths
 
 Preprocess = Union[str, Mapping[str, Any]]
 """From raw values to what a network takes, the words of the command line: "imagenet", "cifar10" or "unit", or a dict.
@@ -268,6 +268,44 @@ def verify(
     proof = Proof(equal, text, values)
     _warn(proof.values["notes"])
     return proof
+
+
+def bits(
+    network: Model,
+    budget: str,
+    data: Data = None,
+    *,
+    table: str | os.PathLike[str] | None = None,
+    samples: int = 256,
+    front: int = 8,
+    choose_edges: bool = False,
+    platform: str | os.PathLike[str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    weights: int | None = None,
+    features: int | None = None,
+    edges: int | None = None,
+    preprocess: Preprocess | None = None,
+    seed: int = 0,
+    progress: Progress = None,
+) -> Model:
+    """A prepared network with the bits of every layer that do the least harm within a budget; its `report` is Widths.
+
+    budget: "latency<=3ms, size<=200kB, bitops<=1.5G", one or several. data: of which the training part is looked at. table:
+    a csv of a board, layer,weights,features,milliseconds; without it latency is measured on this machine. samples: that
+    measure what a width costs, at most; 0: all. front: points between the cheapest widths and the best. choose_edges: also
+    of the first and last layers, which keep their own without it. platform, with overrides, weights, features and edges as
+    `quantize` takes them: a float network is quantized for it first.
+
+    Raises UnsupportedError, naming the nearest, where no legal widths meet the budget.
+    """
+    chosen, text, values = _core.bits(
+        network.core, dataset(data, network), (budget, "" if table is None else os.fspath(table), samples, front, choose_edges),
+        None if platform is None else os.fspath(platform), _fields(overrides), weights, features, edges, _preprocess_text(preprocess),
+        seed, callback(progress),
+    )  # fmt: skip
+    report = Widths(text, values)
+    _warn(report.values["notes"])
+    return Model(chosen, report)
 
 
 def analyze(

@@ -232,6 +232,26 @@ Report analyze(const Network& network, const api::Dataset& data, const AnalysisW
   }));
 }
 
+/// Budget, table, how many samples, points of the front, whether the ends' widths are chosen too.
+using BitsWords = std::tuple<std::string, Path, int64_t, int64_t, bool>;
+
+nb::tuple bits(const Network& network, const api::Dataset& data, const BitsWords& words,
+               const std::optional<std::string>& platform, const Overrides& overrides, std::optional<int> weights,
+               std::optional<int> features, std::optional<int> edges, const std::optional<std::string>& preprocess,
+               uint64_t seed, nb::object progress) {
+  api::BitsOptions options;
+  options.how.budgets = bits::parse_budgets(std::get<0>(words));
+  std::tie(std::ignore, options.how.table, options.how.samples, options.how.front, options.how.with_edges) = words;
+  if (platform) options.platform = quant::load_platform(*platform, overrides);
+  options.quantize.widths = {weights, features, edges};
+  options.quantize.preprocess = preprocess_of(preprocess);
+  auto result = work({std::move(progress), seed}, [&](const api::Settings& settings) {
+    return api::bits(*network.model(), data, options, settings);
+  });
+  const Report report = report_of(result);
+  return nb::make_tuple(network_of(std::move(result.result.model)), report[0], report[1]);
+}
+
 Report inspect_data(const api::Dataset& data, bool measured, nb::object progress) {
   return report_of(work({std::move(progress)}, [&](const api::Settings& settings) {
     return measured ? api::inspect_data(data, settings) : api::describe_data(data);
@@ -351,6 +371,9 @@ void define_verbs(nb::module_& module) {
              arg("tolerance"), arg("preprocess").none(), arg("progress").none());
   module.def("evaluate", &evaluate, arg("network"), arg("data"), arg("preprocess").none(), arg("top"));
   module.def("analyze", &analyze, arg("network"), arg("data"), arg("words"), arg("platform").none(), arg("overrides"),
+             arg("weights").none(), arg("features").none(), arg("edges").none(), arg("preprocess").none(), arg("seed"),
+             arg("progress").none());
+  module.def("bits", &bits, arg("network"), arg("data"), arg("words"), arg("platform").none(), arg("overrides"),
              arg("weights").none(), arg("features").none(), arg("edges").none(), arg("preprocess").none(), arg("seed"),
              arg("progress").none());
   module.def("export", &export_network);

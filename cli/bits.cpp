@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cli/command.h"
+
+namespace halfstep::cli {
+
+void add_bits(CLI::App& program, Work& work) {
+  struct Options {
+    Common common;
+    std::filesystem::path model;
+    OutFile out;
+    DataArguments data;
+    TargetOptions target;
+    api::BitsOptions bits;
+    std::string budget;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = add_command(
+      program, "bits", "Choose the bits of every layer by what the network may cost",
+      "halfstep bits prepared.safetensors --budget 'size<=60kB' --data digits.csv.gz --out mixed.safetensors",
+      options->common);
+  command->add_option("model", options->model, "prepared Model; or float Model, ONNX or Paddle file with --platform")
+      ->required();
+  command
+      ->add_option("--budget", options->budget,
+                   "latency<=3ms, size<=200kB, bitops<=1.5G: one, or several with commas, in quotes")
+      ->required();
+  add_data(*command, options->data);
+  options->data.read.samples = options->bits.how.samples;
+  command->get_option("--samples")
+      ->description("how many samples measure what a width costs, at most, drawn by --seed; 0: all")
+      ->capture_default_str();
+  add_out_file(*command, options->out, "--out", "file for the prepared Model")->required();
+  command->add_option("--table", options->bits.how.table,
+                      "csv of a board: layer,weights,features,milliseconds; without it latency is measured here");
+  command->add_option("--front", options->bits.how.front, "points of the front between the cheapest and the best")
+      ->check(from(0, 100))
+      ->capture_default_str();
+  command->add_flag("--choose-edges", options->bits.how.with_edges,
+                    "also the widths of the first and last layers, which keep their own without it");
+  add_target(*command, options->target, options->bits.quantize.widths);
+  CLI::Option* platform = command->get_option("--platform");
+  platform->default_str("");
+  command->callback([options, platform, &work] {
+    const bool is_named = platform->count() > 0;
+    work = [options, is_named] {
+      options->out.require();
+      api::BitsOptions& how = options->bits;
+      how.how.budgets = bits::parse_budgets(options->budget);
+      if (is_named) how.platform = options->target.platform();
+      how.quantize.pad_channels = options->target.pad_channels;
+      how.quantize.regions = options->target.regions;
+      how.quantize.preprocess = options->data.preprocess;
+      how.how.samples = std::exchange(options->data.read.samples, 0);
+      const auto [network, data] = load_both(options->model, options->data);
+      const api::Bits result = api::bits(network, data, how, options->common.settings());
+      api::save(result.result.model, options->out.path);
+      print_notes(result.result.notes);
+      if (options->common.json) {
+        fmt::print("{}", report::as_json(result));
+      } else {
+        fmt::print("{}wrote {}\n", report::as_text(result), options->out.path.string());
+      }
+      return int{kDone};
+    };
+  });
+}
+
+}  // namespace halfstep::cli

@@ -1,0 +1,15 @@
+// Bits by budget.
+#pragma once
+
+#include <string>
+
+#include "halfstep/api/bits.h"
+
+namespace halfstep::report {
+
+/// Widths by layer, costs as predicted and as measured, the front, and what follow-up commands do with it.
+std::string as_text(const api::Bits& bits);
+/// The same, with the harm of every width.
+std::string as_json(const api::Bits& bits);
+
+}  // namespace halfstep::report

@@ -1,0 +1,267 @@
+// Widths by budget on networks that are small enough to try everything.
+#include "halfstep/bits/allocation.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "halfstep/base/random.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/train/network.h"
+#include "tests/support/error.h"
+#include "tests/support/files.h"
+
+namespace halfstep::bits {
+namespace {
+
+constexpr const char* kChip = R"(base: generic_int8
+platform: chip
+doc: Four widths.
+weights: {bits: 8, legal_bits: [2, 4, 6, 8], granularity: channel, observer: minmax}
+features: {bits: 8, legal_bits: [4, 8], observer: minmax}
+low_bits: {below: 8, observer: mse, learned: false}
+legal: %s
+)";
+
+quant::Platform chip(const std::string& legal = "[]") {
+  std::string text = kChip;
+  text.replace(text.find("%s"), 2, legal);
+  return quant::parse_platform(text, "chip.yaml");
+}
+
+io::Dataset random_data() {
+  io::Dataset data;
+  data.name = "random";
+  data.x = Tensor(DType::f32, {128, 8});
+  Random random(5, 0);
+  for (float& value : data.x.data<float>()) value = random.normal();
+  data.raw = false;
+  return data;
+}
+
+train::Samples all_of(const io::Dataset& data) {
+  train::Samples samples{&data, {}, "x", {}};
+  for (int64_t i = 0; i < data.size(); ++i) samples.indices.push_back(i);
+  return samples;
+}
+
+Model three_layers(const io::Dataset& data, const quant::Platform& platform) {
+  const Model network = train::initialize(
+      parse("graph g(x: f32[?, 8]) {\n  param @u: f32[24, 8]\n  param @v: f32[12, 24]\n  param @w: f32[5, 12]\n"
+            "  a = linear(x, w=@u)\n  r = relu(a)\n  b = linear(r, w=@v)\n  s = relu(b)\n  y = linear(s, w=@w)\n"
+            "  return y\n}\n",
+            "g.ir"),
+      3);
+  Model model = quant::prepare(network, platform);
+  ThreadPool pool(1);
+  train::calibrate(model, all_of(data), {}, pool);
+  return model;
+}
+
+Allocation allocated(const Model& model, const io::Dataset& data, const std::string& budget, Options options = {},
+                     int threads = 1) {
+  ThreadPool pool(threads);
+  options.budgets = parse_budgets(budget);
+  options.samples = 64;
+  options.with_edges = true;
+  return allocate(model, all_of(data), options, 0, pool);
+}
+
+/// Calls `visit` with every assignment of legal widths.
+template <class Visit>
+void every(const Layout& layout, const Visit& visit, Assignment so_far = {}) {
+  if (so_far.size() == layout.groups.size()) return visit(so_far);
+  for (const int width : layout.groups[so_far.size()].widths) {
+    so_far.push_back(width);
+    every(layout, visit, so_far);
+    so_far.pop_back();
+  }
+}
+
+bool clashes(const Layout& layout, const Assignment& assignment) {
+  return std::ranges::any_of(layout.clashes, [&](const Clash& clash) {
+    return std::ranges::all_of(
+        clash, [&](const auto& one) { return assignment[static_cast<size_t>(one.first)] == one.second; });
+  });
+}
+
+/// Size and bitops, counted from the network's shapes alone: u 24x8 reads x, v 12x24 reads r, w 5x12 reads s.
+struct ByHand {
+  double size, bitops, harm;
+};
+
+ByHand by_hand(const Allocation& found, const Assignment& assignment) {
+  std::map<std::string, int> bits;
+  double harm = 0;
+  for (size_t g = 0; g < assignment.size(); ++g) {
+    bits[found.layout.groups[g].tensor] = assignment[g];
+    harm += found.harm[g].at(assignment[g]);
+  }
+  const auto bytes = [&](const char* tensor, double count) { return bits.at(tensor) <= 4 ? count / 2 : count; };
+  return {
+      bytes("u", 192) + bytes("v", 288) + bytes("w", 60),
+      192.0 * bits.at("u") * bits.at("x") + 288.0 * bits.at("v") * bits.at("r") + 60.0 * bits.at("w") * bits.at("s"),
+      harm};
+}
+
+TEST(Allocation, IsTheLeastOfAll) {
+  const io::Dataset data = random_data();
+  const Model model = three_layers(data, chip());
+  for (const double bitops : {6e3, 9e3, 15e3, 24e3}) {
+    const Allocation found = allocated(model, data, fmt::format("bitops<={}", bitops));
+    double best = 1e30;
+    every(found.layout, [&](const Assignment& one) {
+      const ByHand cost = by_hand(found, one);
+      if (cost.bitops <= bitops) best = std::min(best, cost.harm);
+    });
+    const ByHand chosen = by_hand(found, found.chosen.assignment);
+    EXPECT_NEAR(chosen.harm, best, 1e-12) << bitops;
+    EXPECT_LE(chosen.bitops, bitops);
+    EXPECT_DOUBLE_EQ(found.chosen.costs.bitops, chosen.bitops);
+    EXPECT_NEAR(found.bound, best, 1e-6 * best);
+  }
+}
+
+TEST(Allocation, SizesAreThoseOfTheConvertedNetwork) {
+  const io::Dataset data = random_data();
+  const Model model = three_layers(data, chip());
+  const Allocation before = allocated(model, data, "size<=1000MB");
+  for (const double less : {50.0, 120.0, 260.0}) {
+    const double most = before.chosen.costs.size - less;
+    const Allocation found = allocated(model, data, fmt::format("size<={}B", most));
+    EXPECT_LE(found.measured.size, most);
+    EXPECT_EQ(found.measured.size, found.chosen.costs.size);
+    EXPECT_EQ(before.chosen.costs.size - found.chosen.costs.size,
+              by_hand(before, before.chosen.assignment).size - by_hand(found, found.chosen.assignment).size);
+  }
+}
+
+/// A chip whose 4-bit weights read 4-bit codes and no others.
+TEST(Allocation, WidthsThatMustNotMeetDoNot) {
+  const io::Dataset data = random_data();
+  const quant::Platform platform = chip(
+      "[{op: linear, reads: [4], weights: [4], features: [4, 8], reason: pairs}, {op: linear, weights: [8], features: "
+      "[4, 8], reason: others}]");
+  const Model model = three_layers(data, platform);
+  const Allocation free = allocated(model, data, "size<=1000MB");
+  EXPECT_FALSE(free.layout.clashes.empty());
+  const Allocation found = allocated(model, data, fmt::format("size<={}B", free.chosen.costs.size - 200));
+  EXPECT_FALSE(clashes(found.layout, found.chosen.assignment));
+  double best = 1e30;
+  every(found.layout, [&](const Assignment& one) {
+    const ByHand cost = by_hand(found, one);
+    const double size = found.chosen.costs.size - by_hand(found, found.chosen.assignment).size + cost.size;
+    if (!clashes(found.layout, one) && size <= free.chosen.costs.size - 200) best = std::min(best, cost.harm);
+  });
+  EXPECT_NEAR(found.chosen.harm, best, 1e-12);
+}
+
+TEST(Allocation, NumbersDependOnNoThreads) {
+  const io::Dataset data = random_data();
+  const Model model = three_layers(data, chip());
+  const Allocation one = allocated(model, data, "bitops<=9k", {}, 1),
+                   three = allocated(model, data, "bitops<=9k", {}, 3);
+  EXPECT_EQ(digest_hex(one.model), digest_hex(three.model));
+  EXPECT_EQ(one.harm, three.harm);
+  EXPECT_EQ(one.chosen.loss, three.chosen.loss);
+}
+
+TEST(Allocation, FrontRisesAndUniformWidthsAreThere) {
+  const io::Dataset data = random_data();
+  const Allocation found = allocated(three_layers(data, chip()), data, "bitops<=9k");
+  ASSERT_GT(found.front.size(), 3U);
+  for (size_t i = 1; i < found.front.size(); ++i) {
+    EXPECT_GT(found.front[i].costs.bitops, found.front[i - 1].costs.bitops);
+    EXPECT_LE(found.front[i].harm, found.front[i - 1].harm);
+  }
+  EXPECT_TRUE(std::ranges::any_of(found.uniform, [](const Point& one) { return one.what == "weights 4, features 4"; }));
+  for (const Point& point : found.uniform) {
+    if (point.costs.bitops <= 9e3) {
+      EXPECT_LE(found.chosen.loss, point.loss);
+    }
+  }
+}
+
+TEST(Allocation, NamesTheNearestWhereNothingFits) {
+  const io::Dataset data = random_data();
+  const Model model = three_layers(data, chip());
+  const std::string message = test::error_of([&] { allocated(model, data, "size<=100B, bitops<=1k"); });
+  EXPECT_TRUE(message.starts_with("no legal widths meet the budget on chip: the nearest have size ")) << message;
+  EXPECT_NE(message.find("where 100 B is asked for, and bitops "), std::string::npos) << message;
+  EXPECT_EQ(test::kind_of([&] { allocated(model, data, "size<=100B"); }), ErrorKind::unsupported);
+}
+
+/// A board whose time is a matter of bits, and of widths that it lacks.
+class Table : public testing::Test {
+ protected:
+  std::filesystem::path write(const std::string& lines) {
+    std::ofstream(folder_.path() / "board.csv") << "layer,weights,features,milliseconds\n" << lines;
+    return folder_.path() / "board.csv";
+  }
+
+  test::TemporaryFolder folder_;
+  io::Dataset data_ = random_data();
+  Model model_ = three_layers(data_, chip());
+};
+
+TEST_F(Table, DecidesByItsTimes) {
+  std::string lines;
+  for (const char* layer : {"a", "b", "y"}) {
+    for (const int weights : {4, 8}) {
+      for (const int features : {4, 8})
+        lines += fmt::format("{},{},{},{}\n", layer, weights, features, weights + features);
+    }
+  }
+  Options options;
+  options.table = write(lines);
+  const Allocation found = allocated(model_, data_, "latency<=30ms", options);
+  EXPECT_LE(*found.chosen.costs.latency, 30);
+  EXPECT_EQ(found.latency_source, options.table.string());
+  for (size_t g = 0; g < found.layout.groups.size(); ++g) {
+    if (!found.layout.groups[g].is_weight) continue;
+    EXPECT_TRUE(found.chosen.assignment[g] == 4 || found.chosen.assignment[g] == 8) << "the table has no other";
+  }
+  EXPECT_GT(*allocated(model_, data_, "latency<=48ms", options).chosen.costs.latency, 30);
+}
+
+TEST_F(Table, NamesAllThatIsWrong) {
+  Options options;
+  options.table = write("a,8,8,1\nq,8,8,1\n");
+  const std::string message = test::error_of([&] { allocated(model_, data_, "latency<=3ms", options); });
+  EXPECT_NE(message.find("line 3: the network has no layer 'q'; no line for layer 'b'; no line for layer 'y'"),
+            std::string::npos)
+      << message;
+  options.table = write("a,8,8,fast\n");
+  EXPECT_NE(test::error_of([&] { allocated(model_, data_, "latency<=3ms", options); }).find("and milliseconds"),
+            std::string::npos);
+  options.table = write("a,8,8\n");
+  EXPECT_NE(test::error_of([&] { allocated(model_, data_, "latency<=3ms", options); }).find("found 3 cells"),
+            std::string::npos);
+}
+
+TEST(Latency, IsMeasuredHere) {
+  const io::Dataset data = random_data();
+  const Allocation found = allocated(three_layers(data, chip()), data, "latency<=1s");
+  EXPECT_GT(*found.chosen.costs.latency, 0);
+  EXPECT_GT(*found.measured.latency, 0);
+  EXPECT_EQ(found.latency_source, "this machine, 1 thread");
+}
+
+TEST(Budget, IsReadWithUnits) {
+  const auto budgets = parse_budgets("latency<=3ms, size <= 200kB,bitops<=1.5G");
+  ASSERT_EQ(budgets.size(), 3U);
+  EXPECT_EQ(budgets[0].most, 3);
+  EXPECT_EQ(budgets[1].most, 200e3);
+  EXPECT_EQ(budgets[2].most, 1.5e9);
+  EXPECT_EQ(parse_budgets("latency<=2s")[0].most, 2000);
+  EXPECT_EQ(parse_budgets("size<=2KiB")[0].most, 2048);
+  for (const char* wrong : {"", "size", "size<200", "size<=", "size<=-3B", "size<=3", "size<=3ms", "bitops<=3kB",
+                            "speed<=3", "size<=3kB,", "size<=nanB"}) {
+    EXPECT_TRUE(test::error_of([&] { parse_budgets(wrong); }).starts_with("budget: found '")) << wrong;
+  }
+  EXPECT_EQ(test::error_of([] { parse_budgets("size<=3B,size<=4B"); }), "budget: found size twice, expected it once");
+}
+
+}  // namespace
+}  // namespace halfstep::bits

@@ -1,0 +1,84 @@
+// `halfstep bits`: what it writes is what other commands take, and nothing where no widths fit.
+#include <gtest/gtest.h>
+
+#include "tests/cli/program.h"
+
+namespace halfstep {
+namespace {
+
+using test::Workspace;
+
+class Bits : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    workspace = new Workspace;
+    quick_start(*workspace);
+  }
+  static void TearDownTestSuite() { delete workspace; }
+
+  static test::Outcome bits(int code, std::vector<std::string> more, const std::string& network = "prepared") {
+    more.insert(more.begin(), {"bits", "quick/" + network + ".safetensors", "--samples", "64", "--front", "3"});
+    return workspace->expect(code, more);
+  }
+  static void expect_error(int code, const std::vector<std::string>& more, const std::string& words,
+                           const std::string& network = "prepared") {
+    std::vector<std::string> arguments = more;
+    arguments.insert(arguments.end(), {"--out", "nothing.safetensors"});
+    const auto outcome = bits(code, arguments, network);
+    EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
+    EXPECT_FALSE(workspace->has("nothing.safetensors"));
+  }
+
+  static inline Workspace* workspace = nullptr;
+};
+
+TEST_F(Bits, the_whole_way) {
+  const nlohmann::json report = bits(0, {"--budget", "size<=50kB", "--json", "--out", "mixed.safetensors"}).json();
+  EXPECT_LE(report["chosen"]["costs"]["size"], 50e3);
+  EXPECT_EQ(report["chosen"]["costs"]["size"], report["measured"]["size"]);
+  EXPECT_LT(report["gap"], 1e-9);
+  std::map<std::string, int> chosen;
+  for (const auto& group : report["groups"]) chosen[group["tensor"]] = group["bits"];
+  const nlohmann::json audit = workspace->expect(0, {"inspect", "mixed.safetensors", "--audit", "--json"}).json();
+  for (const auto& row : audit["quantizers"]) {
+    if (chosen.contains(row["tensor"])) {
+      EXPECT_EQ(row["bits"], chosen.at(row["tensor"])) << row["tensor"];
+    }
+  }
+  workspace->expect(0, {"convert", "mixed.safetensors", "--out", "integer.safetensors"});
+  workspace->expect(0, {"verify", "mixed.safetensors", "integer.safetensors"});
+  workspace->expect(0, {"train", "--model", "mixed.safetensors", "--epochs", "1", "--out", "tuned"});
+}
+
+TEST_F(Bits, text_and_repeated_runs) {
+  const auto text = bits(0, {"--budget", "bitops<=40M", "--out", "a.safetensors", "--threads", "1"}).out;
+  for (const char* words :
+       {"layer  operator  weights  reads", "weights 4, features 4", "bitops", "gap 0", "wrote a.safetensors"})
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  bits(0, {"--budget", "bitops<=40M", "--out", "b.safetensors", "--threads", "3"});
+  EXPECT_EQ(test::read_text(*workspace / "a.safetensors"), test::read_text(*workspace / "b.safetensors"));
+  bits(2, {"--budget", "bitops<=40M", "--out", "a.safetensors"});
+}
+
+TEST_F(Bits, latency_says_where_widths_make_no_difference) {
+  const nlohmann::json report = bits(0, {"--budget", "latency<=1s", "--json", "--out", "fast.safetensors"}).json();
+  EXPECT_GT(report["chosen"]["costs"]["latency_ms"], 0);
+  EXPECT_GT(report["measured"]["latency_ms"], 0);
+  EXPECT_TRUE(report["latency_source"].get<std::string>().starts_with("this machine, "));
+}
+
+TEST_F(Bits, refusals_write_nothing) {
+  expect_error(3, {"--budget", "size<=1kB"},
+               "no legal widths meet the budget on generic_int8: the nearest have size 4");
+  expect_error(2, {"--budget", "size<=big"}, "budget: found 'size<=big', expected latency<=TIME");
+  expect_error(2, {"--budget", "size<=50kB"}, "name a platform to quantize it for (--platform)", "float");
+  expect_error(2, {"--budget", "size<=50kB"}, "is an integer program", "integer");
+  expect_error(2, {"--budget", "latency<=1ms", "--table", "none.csv"}, "none.csv");
+  test::write_text(*workspace / "board.csv", "layer,weights,features,milliseconds\nconv1,8,8,1\n");
+  expect_error(2, {"--budget", "latency<=1ms", "--table", "board.csv"},
+               "no line for layer 'conv2'; no line for layer 'conv3'");
+  expect_error(2, {}, "--budget is required");
+}
+
+}  // namespace
+}  // namespace halfstep
