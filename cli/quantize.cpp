@@ -50,6 +50,12 @@ void add_repair(CLI::App& command, repair::Options& repair) {
   for (const repair::MethodInfo& method : repair::method_list())
     description += fmt::format("; {}: {}", method.name, method.doc);
   command.add_option("--repair", repair.methods, description)->delimiter(',')->allow_extra_args(false);
+  command.add_option("--repair-steps", repair.steps, "steps of each block that learns")
+      ->check(from(1))
+      ->capture_default_str();
+  command.add_option("--repair-folder", repair.folder,
+                     "folder for the blocks that are learned, until the result is written; without it OUT.repair");
+  command.add_flag("--resume", repair.resume, "go on with a repair that was interrupted");
 }
 
 }  // namespace

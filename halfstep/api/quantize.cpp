@@ -36,6 +36,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
                    const Settings& settings) {
   repair::check_methods(options.repair);
   const Stage stage = stage_of(network);
+  if (stage == Stage::prepared && options.repair.any()) return repair(network, data, options, settings);
   if (stage == Stage::prepared)
     fail(
         "network '{}' is prepared already; name layers whose bits are to change, repair it, or start from the float "

@@ -47,8 +47,9 @@ struct Quantized {
   double difference = 0;  ///< that they and other rewriting make in a float layer, to the largest of its values
 };
 
-/// Prepares the float `network` for `platform` and calibrates it on the training part of `data`. Throws where the
-/// network is quantized already, does not fit the samples, or has what the platform refuses (all of it: a Refusal).
+/// Prepares the float `network` for `platform`, calibrates it on the training part of `data` and repairs it as the
+/// options say; one that is prepared already is only repaired, where they say so. Throws where a network is quantized
+/// already, does not fit the samples, or has what the platform refuses (all of it: a Refusal).
 Quantized quantize(const Model& network, const Platform& platform, const Dataset& data, const QuantizeOptions& options,
                    const Settings& settings);
 

@@ -58,6 +58,7 @@ class Repair {
         progress_(progress),
         state_{prepared, prepared} {
     require_free(options);
+    parts_.train.indices.resize(static_cast<size_t>(train::usable(prepared, parts_.train.size())));
     require_numbers(prepared, parts_.train, pool);
     const std::string& name = samples.data->name;
     train::BatchRunner teacher(train::teacher_of(prepared, name), {}, pool);

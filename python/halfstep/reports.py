@@ -107,6 +107,11 @@ class Audit(Report):
         return self.values["float"]
 
     @property
+    def repair(self) -> dict[str, Any] | None:
+        """What repair tried and kept; None where none was asked for. The keys are those of docs/reports.md."""
+        return self.values.get("repair")
+
+    @property
     def verdict(self) -> str:
         weights = sum(quantizer["kind"] == "weight" for quantizer in self.quantizers)
         features = len(self.quantizers) - weights

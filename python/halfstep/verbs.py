@@ -93,12 +93,16 @@ def quantize(
     calibration_batch: int = 64,
     calibration_batches: int = 8,
     keep_samples: int = 8,
+    repair: str | Sequence[str] = (),
+    repair_steps: int = 1000,
+    repair_folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     seed: int = 0,
     progress: Progress = None,
 ) -> Model:
     """A prepared network: quantizers where the platform has them, calibrated.
 
-    network: a float network. platform: the name of a record (`platforms()` lists them) or the path of one.
+    network: a float network; a prepared one is only repaired. platform: the name of a record (`platforms()` lists them) or the path of one.
     calibrate: samples whose ranges are observed. weights, features: bits, except of the first and last layer, whose
     bits are `edges`; without them the platform's. overrides: other values for fields of the record, by their dotted
     names. bits: for layers that match a pattern, bits of weights and of features. in_float: patterns of layers that
@@ -111,7 +115,9 @@ def quantize(
     them folded. shared_weights: of layers that share a weight, as a module that is called twice, "tie" trains one for all,
     "duplicate" one for each. calibration_batch, calibration_batches: samples that observers see at
     once, and how often at most; ranges that follow batches depend on both. keep_samples: how many of the samples travel
-    with the network, for `verify`; 0: none.
+    with the network, for `verify`; 0: none. repair: what mends the calibrated network without training it, "auto" for
+    all that helps or names of methods (docs/repair.md); repair_steps: of each block that learns. repair_folder: takes
+    each block as it is learned, so that a call with resume goes on where one was interrupted.
 
     The result's `report` is an Audit. Raises UnsupportedError, naming every layer and what to do, for what the platform
     cannot do; Error where samples are not what the network takes.
@@ -121,7 +127,8 @@ def quantize(
         network.core, os.fspath(platform), _fields(overrides), samples, weights, features, edges,
         [(layers, *widths) for layers, widths in (bits or {}).items()], _patterns(in_float), _patterns(also),
         _patterns(regions), pad_channels, (batch_norm, shared_weights), _preprocess_text(preprocess),
-        (calibration_batch, calibration_batches), keep_samples, seed, callback(progress),
+        (calibration_batch, calibration_batches), keep_samples,
+        (_patterns(repair), repair_steps, os.fspath(repair_folder or ""), resume), seed, callback(progress),
     )  # fmt: skip
     audit = Audit(text, values)
     _warn(audit.values["notes"])

@@ -104,13 +104,26 @@ void set_training_form(quant::PrepareOptions& options, const TrainingForm& form)
   options.duplicate_weights = quant::parse_shared_weights(form.second);
 }
 
+/// What mends a calibrated network: methods, steps of each block that learns, the folder for blocks, whether to go on.
+using Repairs = std::tuple<std::vector<std::string>, int64_t, std::string, bool>;
+
+repair::Options repair_of(const Repairs& repairs) {
+  repair::Options options;
+  std::string folder;
+  std::tie(options.methods, options.steps, folder, options.resume) = repairs;
+  options.folder = folder;
+  return options;
+}
+
 nb::tuple quantize(const Network& network, const std::string& platform, const Overrides& overrides,
                    const api::Dataset& data, std::optional<int> weights, std::optional<int> features,
                    std::optional<int> edges, const Bits& bits, const std::vector<std::string>& in_float,
                    const std::vector<std::string>& also, const std::vector<std::string>& regions, bool pad_channels,
                    const TrainingForm& form, const std::optional<std::string>& preprocess,
-                   std::pair<int64_t, int64_t> calibration, int64_t keep_samples, uint64_t seed, nb::object progress) {
+                   std::pair<int64_t, int64_t> calibration, int64_t keep_samples, const Repairs& repairs, uint64_t seed,
+                   nb::object progress) {
   api::QuantizeOptions options;
+  options.repair = repair_of(repairs);
   options.widths = {weights, features, edges, in_float, also};
   set_training_form(options.widths, form);
   options.regions = regions;
@@ -336,7 +349,7 @@ void define_verbs(nb::module_& module) {
   module.def("quantize", &quantize, arg("network"), arg("platform"), arg("overrides"), arg("data"),
              arg("weights").none(), arg("features").none(), arg("edges").none(), arg("bits"), arg("in_float"),
              arg("also"), arg("regions"), arg("pad_channels"), arg("form"), arg("preprocess").none(),
-             arg("calibration"), arg("keep_samples"), arg("seed"), arg("progress").none());
+             arg("calibration"), arg("keep_samples"), arg("repair"), arg("seed"), arg("progress").none());
   module.def("change_bits", &change_bits, arg("network"), arg("selector"), arg("weights").none(),
              arg("features").none());
   nb::class_<api::BitsSchedule>(module, "BitsSchedule");

@@ -368,3 +368,17 @@ def test_ctrl_c_stops(prepared, samples):
 def test_progress_in_a_terminal_has_the_time_left(capsys, network, samples):
     hs.quantize(network, calibrate=samples, progress=True)
     assert "100 %" in capsys.readouterr().err
+
+
+def test_repair(network, samples):
+    """A calibrated network is mended, and the report says by what."""
+    plain = hs.quantize(network, calibrate=samples, weights=3)
+    mended = hs.quantize(network, calibrate=samples, weights=3, repair=["batchnorm", "bias"])
+    assert plain.report.repair is None
+    steps = mended.report.repair["steps"]
+    assert [step["method"] for step in steps] == ["batchnorm", "bias"]
+    assert any(step["outcome"] == "kept" for step in steps) and mended != plain
+    again = hs.quantize(plain, calibrate=samples, repair="batchnorm")
+    assert again.report.repair["steps"][0]["outcome"] == "kept"
+    with pytest.raises(hs.Error, match="expected one of equalize"):
+        hs.quantize(network, calibrate=samples, repair="magic")

@@ -5,8 +5,10 @@ import importlib.util
 import json
 import os
 import pathlib
+import struct
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -34,6 +36,9 @@ FORMS = {
     "train_speed.py": Form("--program {program} --batch 8 --rounds 1 --no-compile", ("halfstep float", "halfstep W8A8", "halfstep W4A4")),
     "bits_schedule.py": Form(
         "{network} {folder}/test.npz --program {program} --platform generic_int8 --epochs 3 --kill 1:1", ("killed in stage 1 after epoch 1", "the same")
+    ),
+    "repair.py": Form(
+        "{network} {photos} --preprocess unit --program {program} --images 24 --seeds 0 --steps 3 --cells 4/8:none,bias,qdrop", ("| 4/8 | qdrop |", "0 networks whose integers differ")
     ),
     "calibration_speed.py": Form("{network} --batch 4 --batches 2 --rounds 1", ("small ", "ms observed")),
     "c_targets.py": Form(
@@ -99,11 +104,26 @@ def write_node_test(folder):
         (data / f"{kind}_0.pb").write_bytes(numpy_helper.from_array(value, "x" if kind == "input" else "y").SerializeToString())
 
 
+def write_photos(folder):
+    """Noise as PNG images of 8 x 8 pixels: train/ and test/ with two classes each."""
+    random = np.random.default_rng(1)
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    for number in range(60):
+        rows = np.concatenate([np.zeros((8, 1), np.uint8), random.integers(0, 256, (8, 24), np.uint8)], axis=1)
+        path = folder / ("train" if number < 40 else "test") / f"class{number % 2}" / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        header = chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0))
+        path.write_bytes(b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", zlib.compress(rows.tobytes())) + chunk(b"IEND", b""))
+
+
 @pytest.fixture(scope="session")
 def files(tmp_path_factory):
     """Paths by the names that FORMS use; nothing is made where there is no onnx."""
     folder = tmp_path_factory.mktemp("networks")
-    paths = {"program": PROGRAM, "folder": folder, "made": tmp_path_factory.mktemp("made"), "cases": tmp_path_factory.mktemp("cases"),
+    paths = {"program": PROGRAM, "folder": folder, "made": tmp_path_factory.mktemp("made"), "cases": tmp_path_factory.mktemp("cases"), "photos": tmp_path_factory.mktemp("photos"),
              "network": folder / "small.onnx", "prepared": folder / "prepared.safetensors", "integer": folder / "integer.safetensors", "torch_integer": folder / "torch.safetensors", "x": folder / "x.npz"}
     if not all(importlib.util.find_spec(module) for module in ("onnx", "safetensors")):
         return paths
@@ -112,6 +132,7 @@ def files(tmp_path_factory):
     np.savez(folder / "test.npz", x=x[:100], labels=np.arange(100, dtype=np.int32) % 10)
     np.savez(paths["x"], x=x[:8])
     write_network(paths["network"])
+    write_photos(paths["photos"])
     for platform, model in (("onnxruntime_int8", paths["integer"]), ("pytorch_x86", paths["torch_integer"])):
         call("quantize", paths["network"], "--platform", platform, "--calibrate", folder / "train.npz", "--out", folder / "prepared.safetensors", "--overwrite")
         call("convert", folder / "prepared.safetensors", "--out", model)

@@ -22,6 +22,7 @@ inline api::QuantizeOptions options(int weights, int features, std::vector<std::
   options.widths.feature_bits = features;
   options.repair.methods = std::move(methods);
   options.repair.steps = 60;  // a test's
+  options.calibration_batches = 3;
   return options;
 }
 
