@@ -74,7 +74,7 @@ class Allocator {
   /// Calibrated as if it had never had others.
   Model with_widths(const Assignment& assignment) const {
     Model model = prepared_;
-    quant::set_widths(model, layout_.widths(assignment));
+    quant::set_widths(model, quant::platform_of(prepared_), layout_.widths(assignment));
     quant::forget_ranges(model);
     train::calibrate(model, samples_, options_.calibration, pool_);
     return model;

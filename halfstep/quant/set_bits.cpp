@@ -41,16 +41,18 @@ std::vector<QuantizedStep> matching(const std::vector<QuantizedStep>& steps, con
 
 void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
               std::optional<int> feature_bits) {
+  const Platform platform = platform_of(model);
   Widths widths;
   const auto steps = passes::quantized_steps(model);
   for (const auto& step : matching(steps, selector, LayerNames(model))) {
     if (weight_bits && step.weight) widths[passes::scale_tensor(step.weight).name()] = *weight_bits;
     if (feature_bits && step.quantizer) widths[passes::scale_tensor(step.quantizer).name()] = *feature_bits;
   }
-  set_widths(model, widths);
+  set_widths(model, platform, widths);
 }
 
 void set_inner_bits(Model& model, int weight_bits, int feature_bits) {
+  const Platform platform = platform_of(model);
   const auto edges = edge_scales(model);
   Widths widths;
   const auto set = [&](const ops::FakeQuantize& quantizer, int bits) {
@@ -62,7 +64,7 @@ void set_inner_bits(Model& model, int weight_bits, int feature_bits) {
     set(step.weight, weight_bits);
     set(step.quantizer, feature_bits);
   }
-  set_widths(model, widths);
+  set_widths(model, platform, widths);
 }
 
 }  // namespace halfstep::quant

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "halfstep/passes/traits.h"
-#include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
 
 namespace halfstep::quant {
@@ -52,8 +51,7 @@ std::vector<Objection> WidthRules::objections(const QuantizedStep& step, const W
   return objections;
 }
 
-void set_widths(Model& model, const Widths& widths) {
-  const Platform platform = platform_of(model);
+void set_widths(Model& model, const Platform& platform, const Widths& widths) {
   const auto steps = passes::quantized_steps(model);
   const WidthRules rules(platform, steps);
   std::map<std::string, ops::FakeQuantize> changed;

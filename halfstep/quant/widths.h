@@ -38,8 +38,8 @@ class WidthRules {
 /// Bits by the name of the scale tensor.
 using Widths = std::map<std::string, int>;
 
-/// Changes widths of a prepared network; throws a Refusal with every operator that reads or gives codes of a new width,
-/// or has a weight of one, and may not have all of its widths. Then nothing is changed.
-void set_widths(Model& model, const Widths& widths);
+/// Changes widths of a network that is prepared for `platform`; throws a Refusal with every operator that reads or
+/// gives codes of a new width, or has a weight of one, and may not have all of its widths. Then nothing is changed.
+void set_widths(Model& model, const Platform& platform, const Widths& widths);
 
 }  // namespace halfstep::quant
