@@ -27,6 +27,7 @@ void add_report(CLI::App& program, Work& work) {
   command->add_option("--with", options->report.verify.with, "a further road of the proof")
       ->check(CLI::IsMember({"onnxruntime", "c"}));
   command->add_option("--training", options->report.training, "folder of the run that trained it, for its curves");
+  command->add_option("--bits", options->report.bits, "what halfstep bits --json printed, for its front");
   command->add_option("--worst", options->report.worst, "samples that are shown")
       ->check(from(0))
       ->capture_default_str();

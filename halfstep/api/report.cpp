@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "halfstep/api/contact_sheet.h"
 #include "halfstep/api/convert.h"
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/run.h"
+#include "halfstep/io/file.h"
 #include "halfstep/train/checkpoint.h"
 
 namespace halfstep::api {
@@ -88,12 +90,37 @@ void add_worst(NetworkReport& report, const train::Samples& samples, int64_t mos
   }
 }
 
+using Json = nlohmann::json;
+
+TriedWidths widths_of(const Json& point, const char* kind) {
+  TriedWidths widths{kind, point.at("what"), point.at("costs").at("size"), point.at("loss")};
+  for (const char* right : {"accuracy", "agreement"}) {
+    if (point.contains(right)) widths.right = point.at(right);
+  }
+  return widths;
+}
+
+std::vector<TriedWidths> widths_in(const std::filesystem::path& path) {
+  try {
+    const Json json = Json::parse(io::read_text_file(path));
+    std::vector<TriedWidths> all;
+    for (const char* kind : {"front", "uniform"}) {
+      for (const Json& point : json.at(kind)) all.push_back(widths_of(point, kind));
+    }
+    all.push_back(widths_of(json.at("chosen"), "chosen"));
+    return all;
+  } catch (const Json::exception&) {
+    fail("{}: is not what halfstep bits --json prints, expected its front, uniform and chosen widths", path.string());
+  }
+}
+
 }  // namespace
 
 NetworkReport report(const Model& prepared, const std::optional<Model>& integer, const Dataset& data,
                      const ReportOptions& options, const Settings& settings) {
   NetworkReport report;
   if (!options.training.empty()) report.course = train::course_in(options.training);
+  if (!options.bits.empty()) report.widths = widths_in(options.bits);
   report.audited = audit(prepared);
   const std::optional<Model> program = integers_of(prepared, integer, report.unproved);
   report.analysis = analyze(prepared, data, options.analyze, settings);

@@ -17,7 +17,16 @@ struct ReportOptions {
   AnalyzeOptions analyze = {};
   VerifyOptions verify = {};
   std::filesystem::path training = {};  ///< folder of the run that the network comes from; may be empty
+  std::filesystem::path bits = {};      ///< what `halfstep bits --json` printed; may be empty
   int64_t worst = 12;                   ///< samples that are shown
+};
+
+/// Widths that a choice of bits looked at.
+struct TriedWidths {
+  std::string kind;  ///< "front", "uniform" or "chosen"
+  std::string what;
+  double bytes = 0, loss = 0;
+  std::optional<double> right = {};  ///< accuracy or agreement
 };
 
 /// What an instruction of the integer program takes, under the name of its layer.
@@ -41,6 +50,7 @@ struct NetworkReport {
   std::string with;      ///< the engine that bears witness too; ""
   std::vector<LayerTime> times = {};
   std::optional<train::Course> course = {};
+  std::vector<TriedWidths> widths = {};
   std::vector<WorstSample> worst = {};
   int64_t wrong = 0;  ///< how many samples there are of that kind
 };

@@ -193,6 +193,31 @@ std::string training_section(const NetworkReport& report) {
   return text + line_plot({loss}, "epoch", "loss");
 }
 
+std::string bits_section(const NetworkReport& report) {
+  std::vector<Series> loss, right;
+  for (const char* kind : {"front", "uniform", "chosen"}) {
+    Series of_loss{kind, {}, {}}, of_right{kind, {}, {}};
+    for (const api::TriedWidths& one : report.widths) {
+      if (one.kind != kind) continue;
+      of_loss.x.push_back(one.bytes / 1000);
+      of_loss.y.push_back(one.loss);
+      if (!one.right) continue;
+      of_right.x.push_back(one.bytes / 1000);
+      of_right.y.push_back(100 * *one.right);
+    }
+    if (!of_loss.x.empty()) loss.push_back(of_loss);
+    if (!of_right.x.empty()) right.push_back(of_right);
+  }
+  if (loss.empty()) return "";
+  std::string text = line_plot(loss, "kilobytes", "distance to the float network");
+  if (!right.empty()) text += line_plot(right, "kilobytes", "right %");
+  std::vector<std::vector<std::string>> rows;
+  for (const api::TriedWidths& one : report.widths)
+    rows.push_back({escaped(one.kind), escaped(one.what), grouped(static_cast<int64_t>(one.bytes)),
+                    fmt::format("{:.4g}", one.loss), one.right ? percent(*one.right) : "-"});
+  return text + html_table({"kind", "widths", "bytes", "distance", "right %"}, rows, 2);
+}
+
 std::string proof_section(const NetworkReport& report) {
   if (!report.proof) return fmt::format("<p>There is no proof: {}</p>\n", escaped(report.unproved));
   const verify::RoadReport& proof = *report.proof;
@@ -257,6 +282,7 @@ std::string as_html(const NetworkReport& report) {
                                          {"sensitivity", "Where it loses", sensitivity_section(report)},
                                          {"histograms", "Values and ranges", histograms_section(report)},
                                          {"audit", "What has codes, and why", audit_section(report)},
+                                         {"bits", "Bits by what they cost", bits_section(report)},
                                          {"training", "Training", training_section(report)},
                                          {"proof", "The proof", proof_section(report)},
                                          {"samples", "Worst samples", worst_section(report)}};
@@ -284,6 +310,8 @@ std::string as_json(const NetworkReport& report) {
                        {"analysis", ordered_json::parse(as_json(report.analysis))},
                        {"proof", report.proof ? to_json(*report.proof) : ordered_json()}};
   if (report.course) json["training"] = ordered_json::parse(train::to_text(*report.course));
+  for (const api::TriedWidths& one : report.widths)
+    json["widths"].push_back({{"kind", one.kind}, {"what", one.what}, {"bytes", one.bytes}, {"loss", one.loss}});
   json["times"] = ordered_json::array();
   for (const api::LayerTime& one : report.times)
     json["times"].push_back({{"layer", one.layer}, {"microseconds", one.microseconds}});

@@ -1,0 +1,78 @@
+// `halfstep report`: the page of a network, what it refuses, and that names are text in it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "halfstep/ir/model.h"
+#include "tests/cli/program.h"
+
+namespace halfstep {
+namespace {
+
+using test::Workspace;
+
+class Report : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    workspace = new Workspace;
+    quick_start(*workspace);
+  }
+  static void TearDownTestSuite() { delete workspace; }
+
+  static std::vector<std::string> words(const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"report", "--samples", "100",       "--analyzed",
+                                    "60",     "--out",     "page.html", "--overwrite"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  static std::string page() { return test::read_text(*workspace / "page.html"); }
+
+  static inline Workspace* workspace = nullptr;
+};
+
+TEST_F(Report, the_page_has_what_the_json_has) {
+  const nlohmann::json json = workspace->expect(0, words({"quick/prepared.safetensors", "--json"})).json();
+  const std::string html = page();
+  EXPECT_LT(html.size(), 2'000'000U);
+  EXPECT_NE(html.find(json["verdict"].get<std::string>()), std::string::npos);
+  EXPECT_NE(html.find(json["standing"].get<std::string>()), std::string::npos);
+  for (const auto& layer : json["layers"])
+    EXPECT_NE(html.find("<code>" + layer.get<std::string>() + "</code>"), std::string::npos) << layer;
+  for (const auto& one : json["analysis"]["quantizers"]) {
+    if (one["layer"].get<std::string>().empty()) continue;  // an input, whose name is quoted
+    EXPECT_NE(html.find(one["place"].get<std::string>() + ", 8 bits"), std::string::npos) << one["place"];
+  }
+  EXPECT_EQ(html.find("<script"), std::string::npos);
+  EXPECT_EQ(html.find("http"), std::string::npos);
+}
+
+TEST_F(Report, a_network_without_integers_says_why_there_is_no_proof) {
+  workspace->expect(0, {"quantize", "quick/float.safetensors", "--float", "conv2", "--out", "part.safetensors"});
+  const auto outcome = workspace->expect(1, words({"part.safetensors"}));
+  EXPECT_NE(outcome.out.find("no integers, so no proof"), std::string::npos) << outcome.out;
+  EXPECT_NE(page().find("There is no proof"), std::string::npos);
+}
+
+TEST_F(Report, names_are_text) {
+  Model model = load_model(*workspace / "quick/float.safetensors");
+  model.graph.set_name("<script>alert(1)</script>");
+  save_model(model, *workspace / "float.safetensors");
+  workspace->expect(0, {"quantize", "float.safetensors", "--out", "named.safetensors"});
+  workspace->expect(0, words({"named.safetensors"}));
+  EXPECT_EQ(page().find("<script>"), std::string::npos);
+  EXPECT_NE(page().find("&lt;script&gt;alert(1)&lt;/script&gt;"), std::string::npos);
+}
+
+TEST_F(Report, refuses_what_it_cannot_show) {
+  test::write_text(*workspace / "bits.json", "{}");
+  EXPECT_NE(workspace->expect(2, words({"quick/prepared.safetensors", "--bits", "bits.json"}))
+                .err.find("is not what halfstep bits"),
+            std::string::npos);
+  EXPECT_NE(workspace->expect(2, words({"quick/prepared.safetensors", "--training", "quick"}))
+                .err.find("found no checkpoint"),
+            std::string::npos);
+  EXPECT_NE(workspace->expect(2, words({"quick/float.safetensors"})).err.find("prepared"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace halfstep
