@@ -1,0 +1,75 @@
+"""The page of `halfstep report` as a browser shows it, beside what --json says."""
+import html.parser
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Text(html.parser.HTMLParser):
+    """The words of a page outside of its style, and its pictures' descriptions."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.alts, self.sources, self.hidden = [], [], [], 0
+
+    def handle_starttag(self, tag, attributes):
+        self.hidden += tag == "style"
+        values = dict(attributes)
+        self.alts.append(values.get("alt", ""))
+        self.sources += [values[name] for name in ("src", "href") if name in values]
+
+    def handle_endtag(self, tag):
+        self.hidden -= tag == "style"
+
+    def handle_data(self, data):
+        if not self.hidden:
+            self.words.append(data)
+
+
+def run(*words, codes=(0,)):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=300)
+    assert done.returncode in codes, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """What --json says, and the page as the browser has it."""
+    if not BROWSER:
+        pytest.skip("no chromium to open the page in")
+    folder = tmp_path_factory.mktemp("page")
+    run(PROGRAM, "quickstart", "--out", folder / "quick", "--epochs", 3)
+    bits = run(PROGRAM, "bits", folder / "quick/prepared.safetensors", "--budget", "size<=20kB", "--out", folder / "bits.safetensors", "--json", codes=(0, 3))
+    (folder / "bits.json").write_text(bits)
+    more = ["--bits", folder / "bits.json"] if bits else []
+    said = json.loads(run(PROGRAM, "report", folder / "quick/prepared.safetensors", "--samples", 120, "--analyzed", 80, "--out", folder / "page.html", "--json", *more))
+    dom = run(BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'browser'}", "--dump-dom", f"file://{folder / 'page.html'}")
+    page = Text()
+    page.feed(dom)
+    return said, page
+
+
+def test_it_shows_what_the_json_says(shown):
+    said, page = shown
+    text = " ".join(page.words)
+    assert said["verdict"] in text
+    assert said["standing"] in text
+    for layer in said["layers"]:
+        assert layer in page.words, layer
+    for quantizer in said["analysis"]["quantizers"]:
+        assert f"{quantizer['place']}, {quantizer['bits']} bits, {100 * quantizer['clipped']:.2f} % clipped" in text
+    for sample in said["worst"]:
+        assert any(f"sample {sample['sample']}:" in alt for alt in page.alts)
+    for widths in said.get("widths", ()):
+        assert f"{round(widths['bytes']):,}" in text or str(round(widths["bytes"])) in text
+
+
+def test_it_needs_nothing_else(shown):
+    _, page = shown
+    assert all(source.startswith(("data:image/png;base64,", "#")) for source in page.sources), page.sources
