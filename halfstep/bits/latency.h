@@ -36,11 +36,11 @@ Latencies read_table(const std::filesystem::path& path, const Layout& layout);
 /// The prepared network with other widths, calibrated.
 using WithWidths = std::function<Model(const Assignment&)>;
 
-/// Measures integer programs on this machine, one sample at a time: of each layer the median over runs that take turns.
+/// Measures integer programs on this machine, one sample at a time: of each layer the fastest of runs that take turns.
 /// Widths that are stored alike run the same instructions and are measured once.
 Latencies measure(const Layout& layout, const WithWidths& with_widths, const train::Samples& samples, ThreadPool& pool);
 
-/// The median of whole runs of an integer program, in milliseconds.
+/// The fastest of whole runs of an integer program, in milliseconds.
 double run_time(const Model& integer, const train::Samples& samples, ThreadPool& pool);
 
 }  // namespace halfstep::bits
