@@ -254,7 +254,7 @@ TEST_F(BadInput, a_network_of_the_wrong_stage) {
   expect_error(kBadInput, "quick/float.safetensors: found a float network, expected a prepared one; run quantize first",
                {"convert", "quick/float.safetensors", "--out", "new.safetensors"});
   expect_error(kBadInput,
-               "network 'digits' is prepared already; name layers whose bits are to change, or start from "
+               "network 'digits' is prepared already; name layers whose bits are to change, repair it, or start from "
                "the float network",
                {"quantize", "quick/prepared.safetensors", "--out", "new.safetensors"});
   expect_error(kBadInput,
