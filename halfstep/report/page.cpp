@@ -114,7 +114,7 @@ std::string layers_section(const NetworkReport& report) {
                     proof ? grouped(proof->differing + proof->parameters_differing) : "-", time_of(report, name)});
   }
   return html_table({"layer", "operator", "bits of weights", "of features", "scale", "weights clipped %",
-                     "features clipped %", "SQNR dB", "cosine", "codes that differ", "µs"},
+                     "features clipped %", "SQNR dB", "cosine", "codes that differ", "&micro;s"},
                     rows, 2);
 }
 

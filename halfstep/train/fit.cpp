@@ -24,7 +24,8 @@ struct Fit::Running {
   runtime::Program program;
   std::optional<BatchRunner> teacher;        ///< where there are no labels, or features
   Spreads spreads, features;                 ///< of what the teacher gives; spreads: empty with labels
-  int64_t classes = 0;                       ///< of soft labels
+  bool is_taught = false;                    ///< it learns from its float form
+  int64_t classes = 0;                       ///< of soft labels; 0: they are hard, or there are none
   std::optional<Oscillations> oscillations;  ///< where the recipe freezes weights
 };
 
@@ -86,14 +87,6 @@ Spreads taken(Spreads& spreads, const std::vector<std::string>& names) {
     if (auto found = spreads.extract(name)) result.insert(std::move(found));
   }
   return result;
-}
-
-/// 0 where a step takes labels that are classes, or none.
-int64_t classes_of_soft_labels(const Graph& step) {
-  for (const Value argument : step.arguments()) {
-    if (argument.name() == kLabels && argument.dims().size() == 2) return argument.dims()[1];
-  }
-  return 0;
 }
 
 /// What the next quantizer gives on the one way that a layer's result goes, or the layer's own where there is none at
@@ -197,14 +190,15 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
   Spreads features = taken(spreads, added_outputs(wide, model));
   if (!is_taught) spreads.clear();
   Model step = step_graph(wide, samples_.train, options, spreads, features);
-  const int64_t classes = classes_of_soft_labels(step.graph);
+  const bool is_soft = loss_for(samples, options) == Loss::soft_labels;
+  const int64_t classes = is_soft ? model.graph.outputs().front().dims()[1] : 0;
   std::optional<Oscillations> oscillations;
   if (options.recipe.freeze_above > 0) oscillations.emplace(model, options.recipe.freeze_above);
   CompileOptions compile_options;
   compile_options.freeze_tensors = false;
-  running_ =
-      std::make_unique<Running>(Running{compile(std::move(step), compile_options), std::move(teacher),
-                                        std::move(spreads), std::move(features), classes, std::move(oscillations)});
+  running_ = std::make_unique<Running>(Running{compile(std::move(step), compile_options), std::move(teacher),
+                                               std::move(spreads), std::move(features), is_taught, classes,
+                                               std::move(oscillations)});
   if (from) {
     go_on(std::move(*from));
     return;
@@ -316,7 +310,7 @@ void Fit::average_parameters(int64_t step) {
   }
 }
 
-bool Fit::is_taught() const { return running_->classes == 0 && !running_->spreads.empty(); }
+bool Fit::is_taught() const { return running_->is_taught; }
 
 Standing Fit::standing_on_held_back(const Model& network) const {
   BatchRunner* teacher = is_taught() ? &*running_->teacher : nullptr;
