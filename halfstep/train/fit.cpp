@@ -189,16 +189,15 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
   }
   Spreads features = taken(spreads, added_outputs(wide, model));
   if (!is_taught) spreads.clear();
-  Model step = step_graph(wide, samples_.train, options, spreads, features);
+  const Model step = step_graph(wide, samples_.train, options, spreads, features);
   const bool is_soft = loss_for(samples, options) == Loss::soft_labels;
   const int64_t classes = is_soft ? model.graph.outputs().front().dims()[1] : 0;
   std::optional<Oscillations> oscillations;
   if (options.recipe.freeze_above > 0) oscillations.emplace(model, options.recipe.freeze_above);
   CompileOptions compile_options;
   compile_options.freeze_tensors = false;
-  running_ = std::make_unique<Running>(Running{compile(std::move(step), compile_options), std::move(teacher),
-                                               std::move(spreads), std::move(features), is_taught, classes,
-                                               std::move(oscillations)});
+  running_ = std::make_unique<Running>(Running{compile(step, compile_options), std::move(teacher), std::move(spreads),
+                                               std::move(features), is_taught, classes, std::move(oscillations)});
   if (from) {
     go_on(std::move(*from));
     return;

@@ -26,7 +26,7 @@ int64_t renormalize(Model& model, const Samples& samples, int64_t batch, int64_t
   if (count == 0 || batches < 1) return 0;
   CompileOptions options;
   options.freeze_tensors = false;
-  runtime::Program program = compile(std::move(step), options);
+  runtime::Program program = compile(step, options);
   std::map<std::string, std::vector<double>> sums;
   for (int64_t i = 0; i < batches; ++i) {
     program.run(samples.inputs(i * batch, batch), pool);
