@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "cli/command.h"
@@ -58,11 +56,7 @@ void add_bits(CLI::App& program, Work& work) {
       const api::Bits result = api::bits(network, data, how, options->common.settings());
       api::save(result.result.model, options->out.path);
       print_notes(result.result.notes);
-      if (options->common.json) {
-        fmt::print("{}", report::as_json(result));
-      } else {
-        fmt::print("{}wrote {}\n", report::as_text(result), options->out.path.string());
-      }
+      print_result(options->common, result, options->out.path);
       return int{kDone};
     };
   });

@@ -1,6 +1,8 @@
 // What the subcommands share. Each lives in a file of its own and adds itself to the program with one function.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <limits>
@@ -80,6 +82,16 @@ api::LoadedPair load_both(const std::filesystem::path& network, const DataArgume
 
 /// Says on standard error what a report wants to be known.
 void print_notes(const std::vector<std::string>& notes);
+
+/// What a command that wrote a file has found: as JSON, or as text and where the file is.
+template <class Result>
+void print_result(const Common& common, const Result& result, const std::filesystem::path& written) {
+  if (common.json) {
+    fmt::print("{}", report::as_json(result));
+  } else {
+    fmt::print("{}wrote {}\n", report::as_text(result), written.string());
+  }
+}
 
 /// A platform, as the options say.
 struct TargetOptions {

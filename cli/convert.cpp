@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "cli/command.h"
 
 namespace halfstep::cli {
@@ -22,11 +20,7 @@ void add_convert(CLI::App& program, Work& work) {
       options->out.require();
       const auto conversion = api::convert(api::load_stage(options->model, api::Stage::prepared), options->convert);
       api::save(conversion.model, options->out.path);
-      if (options->common.json) {
-        fmt::print("{}", report::as_json(conversion));
-      } else {
-        fmt::print("{}wrote {}\n", report::as_text(conversion), options->out.path.string());
-      }
+      print_result(options->common, conversion, options->out.path);
       return int{kDone};
     };
   });

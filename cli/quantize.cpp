@@ -99,11 +99,7 @@ void add_quantize(CLI::App& program, Work& work) {
       api::save(result.model, options->out.path);
       repair::remove_checkpoints(repair);
       print_notes(result.notes);
-      if (options->common.json) {
-        fmt::print("{}", report::as_json(result));
-      } else {
-        fmt::print("{}wrote {}\n", report::as_text(result), options->out.path.string());
-      }
+      print_result(options->common, result, options->out.path);
       return int{kDone};
     };
   });

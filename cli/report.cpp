@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "cli/command.h"
@@ -41,16 +39,12 @@ void add_report(CLI::App& program, Work& work) {
       const api::Dataset data = api::load_data(options->data.path, api::classes_of(prepared), options->data.read);
       options->report.verify.preprocess = options->data.preprocess;
       options->report.analyze.quantize.preprocess = options->data.preprocess;
-      const api::NetworkReport report =
+      const api::NetworkReport found =
           api::report(prepared, integer, data, options->report, options->common.settings());
-      io::write_file(options->out.path, report::as_html(report));
-      print_notes(report.analysis.result.notes);
-      if (options->common.json) {
-        fmt::print("{}", report::as_json(report));
-      } else {
-        fmt::print("{}wrote {}\n", report::as_text(report), options->out.path.string());
-      }
-      return report.proof && report.proof->equal() ? int{kDone} : int{kDifference};
+      io::write_file(options->out.path, report::as_html(found));
+      print_notes(found.analysis.result.notes);
+      print_result(options->common, found, options->out.path);
+      return found.proof && found.proof->equal() ? int{kDone} : int{kDifference};
     };
   });
 }

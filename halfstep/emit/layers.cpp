@@ -10,7 +10,7 @@
 namespace halfstep::emit {
 namespace {
 
-constexpr int64_t kRows = 8;    ///< of weights that one pass over a patch multiplies
+constexpr int64_t kRows = 8;    ///< of weights that one pass over a patch multiplies (c/dot.c)
 constexpr int64_t kPixels = 4;  ///< whose codes are made together; they share weights once unpacked
 constexpr int64_t kLanes = 64;  ///< channels at a time
 constexpr int64_t kBlock = 64;  ///< the largest number of codes that are multiplied at once (c/block.c)
@@ -174,7 +174,9 @@ void add_conv_words(Words& words, const Scale& scale, int bits) {
 void add_conv(Body& body, const Layer& layer, const Scale& scale, bool fits) {
   const int bits = weight_bits(layer.w);
   Words words = layer_words(body, layer, scale, bits, fits);
+  words["lanes"] = std::to_string(kLanes);
   words["pixels"] = std::to_string(kPixels);
+  words["rows"] = std::to_string(kRows);
   words["conv"] = function_name("conv", words, bits);
   add_conv_words(words, scale, bits);
   for (const char* kernel : {"window", "block", "copy", "patch", "dot", "conv"}) body.kernels.use(kernel, words);

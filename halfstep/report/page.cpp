@@ -26,7 +26,7 @@ using nlohmann::ordered_json;
 constexpr const char* kPageStyle = R"(
 nav a { margin-right: 1rem; } a { color: var(--mark); } a:focus-visible, summary:focus-visible, .wide:focus-visible
 { outline: 2px solid var(--mark); } .verdict { font-size: 1.25rem; border-left: 6px solid var(--mark); padding-left: .8rem; }
-.verdict.fails { border-color: var(--bad); } .bar { fill: var(--mark); } .bar.bad { fill: var(--bad); }
+.verdict.fails { border-color: var(--bad); } .bar { fill: var(--mark); } .bar.bad { fill: none; stroke: var(--bad); }
 .end { stroke: var(--ink); stroke-dasharray: 4 3; } .axis { fill: none; stroke: var(--line); }
 .line { fill: none; stroke: var(--mark); stroke-width: 2; } .line.s1 { stroke: var(--bad); stroke-dasharray: 6 3; }
 .line.s2 { stroke: var(--ink); stroke-dasharray: 2 2; } .dot { fill: var(--paper); stroke: var(--ink); }
@@ -149,7 +149,7 @@ std::string histograms_section(const NetworkReport& report) {
   constexpr size_t kOpen = 2;
   std::string text =
       "<p>Heights are square roots, so that tails are seen; dashed lines are the ends of the codes' "
-      "range, and bars beyond them are clipped.</p>\n";
+      "range, and outlined bars beyond them are clipped.</p>\n";
   size_t count = 0;
   for (const QuantizerAnalysis& one : report.analysis.result.quantizers) {
     const std::string place = place_of(one.quantizer);

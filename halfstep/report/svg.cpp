@@ -64,8 +64,9 @@ Axis axis_of(const std::vector<Series>& series, std::vector<double> Series::*par
 /// A circle, a square or a diamond.
 std::string dot(size_t kind, double x, double y) {
   if (kind % 3 == 0) return fmt::format("<circle class=\"dot\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>", x, y);
-  const char* turn = kind % 3 == 2 ? " transform-origin=\"center\" class=\"dot turned\"" : " class=\"dot\"";
-  return fmt::format("<rect{} x=\"{:.1f}\" y=\"{:.1f}\" width=\"7\" height=\"7\"/>", turn, x - 3.5, y - 3.5);
+  if (kind % 3 == 1)
+    return fmt::format("<rect class=\"dot\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"7\" height=\"7\"/>", x - 3.5, y - 3.5);
+  return fmt::format("<path class=\"dot\" d=\"M{:.1f} {:.1f}l5 5l-5 5l-5 -5z\"/>", x, y - 5);
 }
 
 }  // namespace

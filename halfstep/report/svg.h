@@ -8,7 +8,8 @@
 
 namespace halfstep::report {
 
-/// How often numbers occur, with the ends of the codes' range as dashed lines and what lies beyond them hatched.
+/// How often numbers occur, with the ends of the codes' range as dashed lines and what lies beyond them as
+/// outlines.
 std::string histogram_plot(const analyze::Histogram& histogram, double low, double high, const std::string& title);
 
 struct Series {

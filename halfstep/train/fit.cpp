@@ -11,8 +11,8 @@
 #include "halfstep/base/status.h"
 #include "halfstep/compile/compile.h"
 #include "halfstep/passes/learned_parts.h"
-#include "halfstep/quant/selector.h"
 #include "halfstep/train/executable.h"
+#include "halfstep/train/features.h"
 #include "halfstep/train/oscillation.h"
 #include "halfstep/train/renormalize.h"
 #include "halfstep/train/teacher.h"
@@ -23,7 +23,7 @@ namespace halfstep::train {
 struct Fit::Running {
   runtime::Program program;
   std::optional<BatchRunner> teacher;        ///< where there are no labels, or features
-  Spreads spreads, features;                 ///< of what the teacher gives; spreads: empty with labels
+  Taught taught;                             ///< the spreads of what the teacher gives
   bool is_taught = false;                    ///< it learns from its float form
   int64_t classes = 0;                       ///< of soft labels; 0: they are hard, or there are none
   std::optional<Oscillations> oscillations;  ///< where the recipe freezes weights
@@ -64,53 +64,12 @@ HeldBack parts_of(const Model& model, const Samples& samples, const FitOptions& 
   return {samples, std::move(none)};
 }
 
-Model step_graph(const Model& model, const Samples& train, const FitOptions& options, const Spreads& spreads,
-                 const Spreads& features) {
+Model step_graph(const Model& model, const Samples& train, const FitOptions& options, const Taught& taught) {
   if (options.augment.any())
     options.augment.check(train.data->has_x() ? train.sample_dims() : Dims(), train.data->name);
   const int64_t batch = batch_for(model, train, options.batch);
-  return training_graph(model, train.extents(batch), loss_for(train, options), spreads, options.optimizer,
-                        {features, options.recipe.scale_rate});
-}
-
-/// Names of outputs that `wide` has beside those of `model`.
-std::vector<std::string> added_outputs(const Model& wide, const Model& model) {
-  std::vector<std::string> names = wide.graph.body().output_names();
-  names.erase(names.begin(), names.begin() + static_cast<int64_t>(model.graph.outputs().size()));
-  return names;
-}
-
-/// Takes those out of `spreads` that `names` has.
-Spreads taken(Spreads& spreads, const std::vector<std::string>& names) {
-  Spreads result;
-  for (const std::string& name : names) {
-    if (auto found = spreads.extract(name)) result.insert(std::move(found));
-  }
-  return result;
-}
-
-/// What the next quantizer gives on the one way that a layer's result goes, or the layer's own where there is none at
-/// all on it; null where the result goes several ways first.
-Value quantized_result(Op layer) {
-  for (Value value = layer.out(0);;) {
-    const auto uses = value.uses();
-    const auto quantizer =
-        std::ranges::find_if(uses, [](const auto& use) { return use.first.info().quant.trait == Trait::quantizer; });
-    if (quantizer != uses.end()) return quantizer->first.out(0);
-    if (uses.empty()) return layer.out(0);
-    if (uses.size() > 1 || uses[0].first.results().empty()) return {};
-    value = uses[0].first.out(0);
-  }
-}
-
-bool fits_any(const quant::LayerNames& names, const std::vector<std::string>& patterns, Op op,
-              std::vector<bool>& used) {
-  bool any = false;
-  for (size_t i = 0; i < patterns.size(); ++i) {
-    if (!names.fits(patterns[i], op)) continue;
-    used[i] = any = true;
-  }
-  return any;
+  return training_graph(model, train.extents(batch), loss_for(train, options), taught.outputs, options.optimizer,
+                        {taught.features, options.recipe.scale_rate});
 }
 
 /// As an earlier part of the run found them.
@@ -125,37 +84,6 @@ Spreads spreads_in(const Model& model, const TrainingState& state) {
 
 }  // namespace
 
-Model with_features(const Model& model, const std::vector<std::string>& patterns) {
-  Model wide = clone(model);
-  if (patterns.empty()) return wide;
-  const quant::LayerNames layers(wide);
-  std::vector<Value> outputs = wide.graph.outputs();
-  std::vector<std::string> names = wide.graph.body().output_names();
-  std::vector<bool> used(patterns.size(), false);
-  std::vector<Op> known;
-  for (const Op op : wide.graph.ops()) {
-    if (op.info().quant.trait == Trait::quantizer || op.results().empty() || !op.out(0) ||
-        op.out(0).dtype() != DType::f32)
-      continue;
-    known.push_back(op);
-    if (!fits_any(layers, patterns, op, used)) continue;
-    const Value feature = quantized_result(op);
-    if (!feature)
-      fail(
-          "{}: its result becomes no codes before it goes several ways, expected a layer in front of a quantizer to "
-          "learn the features of",
-          op.where());
-    if (std::ranges::find(outputs, feature) != outputs.end()) continue;
-    outputs.push_back(feature);
-    names.push_back(feature.name() + ".feature");
-  }
-  for (size_t i = 0; i < patterns.size(); ++i) {
-    if (!used[i]) fail("features '{}': matches no layer{}", patterns[i], quant::known_layers(patterns[i], known));
-  }
-  wide.graph.set_outputs(std::move(outputs), std::move(names));
-  return wide;
-}
-
 Model training_step(const Model& model, const Samples& samples, const FitOptions& options) {
   check_recipe(model, samples, options);
   const HeldBack parts = parts_of(model, samples, options);
@@ -166,8 +94,8 @@ Model training_step(const Model& model, const Samples& samples, const FitOptions
     require_teacher(model, samples.data->name);
     for (const std::string& name : float_outputs(wide)) spreads[name] = 1.0F;
   }
-  const Spreads features = taken(spreads, added_outputs(wide, model));
-  return step_graph(wide, parts.train, options, is_taught ? spreads : Spreads(), features);
+  const Taught taught = taught_by(std::move(spreads), wide, model, is_taught);
+  return step_graph(wide, parts.train, options, taught);
 }
 
 Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool,
@@ -187,17 +115,16 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
     teacher.emplace(teacher_of(wide, samples.data->name), std::vector<std::string>(), pool);
     spreads = from ? spreads_in(wide, *from) : spreads_of(wide, *teacher, samples_.train, batch_, options.seed);
   }
-  Spreads features = taken(spreads, added_outputs(wide, model));
-  if (!is_taught) spreads.clear();
-  const Model step = step_graph(wide, samples_.train, options, spreads, features);
+  Taught taught = taught_by(std::move(spreads), wide, model, is_taught);
+  const Model step = step_graph(wide, samples_.train, options, taught);
   const bool is_soft = loss_for(samples, options) == Loss::soft_labels;
   const int64_t classes = is_soft ? model.graph.outputs().front().dims()[1] : 0;
   std::optional<Oscillations> oscillations;
   if (options.recipe.freeze_above > 0) oscillations.emplace(model, options.recipe.freeze_above);
   CompileOptions compile_options;
   compile_options.freeze_tensors = false;
-  running_ = std::make_unique<Running>(Running{compile(step, compile_options), std::move(teacher), std::move(spreads),
-                                               std::move(features), is_taught, classes, std::move(oscillations)});
+  running_ = std::make_unique<Running>(Running{compile(step, compile_options), std::move(teacher), std::move(taught),
+                                               is_taught, classes, std::move(oscillations)});
   if (from) {
     go_on(std::move(*from));
     return;
@@ -240,7 +167,7 @@ Tensors Fit::step_inputs(int64_t step, const std::vector<int64_t>& order) {
   }
   if (running_->teacher) {
     const Tensors wanted = running_->teacher->run(inputs);
-    for (const Spreads* spreads : {&running_->spreads, &running_->features}) {
+    for (const Spreads* spreads : {&running_->taught.outputs, &running_->taught.features}) {
       for (const auto& [name, spread] : *spreads) inputs.emplace(teacher_argument(name), wanted.at(name));
     }
   }
@@ -313,7 +240,7 @@ bool Fit::is_taught() const { return running_->is_taught; }
 
 Standing Fit::standing_on_held_back(const Model& network) const {
   BatchRunner* teacher = is_taught() ? &*running_->teacher : nullptr;
-  return standing_of(network, samples_.held_back, teacher, running_->spreads, pool_);
+  return standing_of(network, samples_.held_back, teacher, running_->taught.outputs, pool_);
 }
 
 void Fit::find_standing(const ProgressCallback& progress) {

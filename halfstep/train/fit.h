@@ -25,7 +25,7 @@ struct FitOptions {
   double warmup = 0.05;         ///< share of all steps with a rising rate
   passes::OptimizerSpec optimizer;
   Augment augment;             ///< of images
-  Recipe recipe;               ///< its features are outputs beside the network's own (see with_features)
+  Recipe recipe;               ///< its features are outputs beside the network's own (train/features.h)
   bool distill = false;        ///< from the network's own float form, though there are labels
   double average_decay = 0.0;  ///< exponential moving average of the parameters, kept as the result; 0: none
   uint64_t seed = 0;           ///< shuffling, and what is held back
@@ -41,10 +41,6 @@ struct TrainingState {
   Course course;                          ///< empty without keeps_best
   int64_t epoch = 0;                      ///< epochs done
 };
-
-/// `model` with the results of layers as further outputs, those that one of `patterns` fits: what is quantized for a
-/// layer as its quantizer gives it. Throws bad_input for a pattern that fits no layer of floats.
-Model with_features(const Model& model, const std::vector<std::string>& patterns);
 
 /// The graph of one step of `Fit`. Throws where these samples are too few or, unsupported, where an operator has no
 /// gradient.

@@ -12,6 +12,7 @@
 #include "halfstep/ir/parse.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/train/calibrate.h"
+#include "halfstep/train/features.h"
 #include "halfstep/train/fit.h"
 #include "halfstep/train/oscillation.h"
 #include "halfstep/train/renormalize.h"

@@ -12,7 +12,7 @@ static void codes_@conv@(const @sum@ *restrict sums, @y@ *restrict y, int32_t co
 static void @conv@(const @x@ *x, @y@ *y, const window *s, @x@ zero, const @w@ *w, const int32_t *bias,
     const @scale@ *q, @x@ *patches@unpacked_argument@)
 {
-    enum { lanes = 64, most_pixels = @pixels@, most_rows = 8 };
+    enum { lanes = @lanes@, most_pixels = @pixels@, most_rows = @rows@ };
     const int32_t each = s->channels / s->groups, outputs = s->outputs / s->groups;
     const int32_t length = s->kernel_height * s->kernel_width * each;
     const int32_t whole = (length + block - 1) / block * block;

@@ -1,0 +1,23 @@
+// Results of layers that a network learns from its float form, beside its outputs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "halfstep/ir/model.h"
+#include "halfstep/train/standing.h"
+
+namespace halfstep::train {
+
+/// `model` with the results of layers as further outputs, those that one of `patterns` fits: what is quantized for a
+/// layer as its quantizer gives it. Throws bad_input for a pattern that fits no layer of floats.
+Model with_features(const Model& model, const std::vector<std::string>& patterns);
+
+/// The spreads of what a teacher gives and a step learns from.
+struct Taught {
+  Spreads outputs, features;  ///< outputs: empty where the network learns from labels
+};
+/// `spreads`: of the outputs of `wide`, which is `model` with features.
+Taught taught_by(Spreads spreads, const Model& wide, const Model& model, bool learns_outputs);
+
+}  // namespace halfstep::train
