@@ -8,6 +8,7 @@
 #include <set>
 
 #include "halfstep/analyze/advice.h"
+#include "halfstep/analyze/effects.h"
 #include "halfstep/analyze/observed.h"
 #include "halfstep/base/status.h"
 #include "halfstep/quant/prepare.h"
@@ -62,7 +63,10 @@ class Analyzer {
     add_curvatures(analysis);
     say_what_is_missing(analysis);
     add_advice(analysis, prepared_);
-    std::ranges::stable_sort(analysis.quantizers, std::greater(), &QuantizerAnalysis::harm);
+    mark_misfits(analysis.quantizers);
+    std::ranges::stable_sort(analysis.quantizers, std::greater(), [](const QuantizerAnalysis& one) {
+      return std::pair(one.is_misfit ? *one.seen.wasted : 0, one.harm);
+    });
     return analysis;
   }
 
@@ -141,16 +145,16 @@ class Analyzer {
     analysis.in_float = trial_.of(network_.in_float());
     analysis.rounded = trial_.of(network_.with(everything));
     analysis.on_codes = trial_.of(prepared_);
-    for (const Place& place : places) {
+    const auto effects =
+        effects_of(network_, trial_, [&](size_t done, size_t steps) { say("quantizers", done, steps); });
+    for (size_t p = 0; p < places.size(); ++p) {
       QuantizerAnalysis one;
-      one.name = place.name();
-      const auto is_it = [&](const std::string& name) { return name == place.name(); };
-      const auto is_other = [&](const std::string& name) { return name != place.name(); };
-      one.alone = trial_.of(network_.with(is_it)) - analysis.in_float;
-      one.without = trial_.of(network_.with(is_other)) - analysis.rounded;
+      one.name = places[p].name();
+      one.alone = effects[p].alone - analysis.in_float;
+      one.up_to = effects[p].up_to - analysis.in_float;
+      one.without = effects[p].without - analysis.rounded;
       one.harm = harm_of(one.alone, one.without);
       analysis.quantizers.push_back(std::move(one));
-      say("quantizers", analysis.quantizers.size(), places.size());
     }
   }
 
@@ -197,6 +201,20 @@ Change operator-(const train::Standing& second, const train::Standing& first) {
 
 double harm_of(const Change& alone, const Change& without) {
   return (std::max(0.0, alone.loss) + std::max(0.0, -without.loss)) / 2;
+}
+
+void mark_misfits(std::vector<QuantizerAnalysis>& quantizers) {
+  constexpr double kMore = 3, kFewLeft = 6;
+  std::vector<double> wasted;
+  for (const QuantizerAnalysis& one : quantizers) {
+    if (one.seen.wasted) wasted.push_back(*one.seen.wasted);
+  }
+  if (wasted.empty()) return;
+  const double usual = median_of(wasted);
+  for (QuantizerAnalysis& one : quantizers) {
+    const double waste = one.seen.wasted.value_or(0);
+    one.is_misfit = waste >= usual + kMore && one.quantizer.bits - waste < kFewLeft;
+  }
 }
 
 Analysis analyze(const Model& prepared, const train::Samples& samples, const AnalyzeOptions& options, ThreadPool& pool,

@@ -36,16 +36,22 @@ struct QuantizerAnalysis {
   quant::AuditedQuantizer quantizer;
   Watched seen;
   Change alone;    ///< from the float network to one that has this quantizer alone
+  Change up_to;    ///< from the float network to one that has this quantizer and all in front of it
   Change without;  ///< from all quantizers to all but this one
   std::vector<ObservedRange> ranges = {};
   std::optional<Curvature> curvature = {};  ///< absent where gradients do not reach
   double harm = 0;                          ///< see harm_of
+  bool is_misfit = false;                   ///< see mark_misfits
   std::vector<std::string> suggestions = {};
 };
 
 /// What a quantizer costs in loss: the mean of what it costs alone and of what the quantized network gains without it,
 /// each counted where it is a loss.
 double harm_of(const Change& alone, const Change& without);
+
+/// A quantizer is a misfit where its range wastes three bits more than the median quantizer's and leaves its median
+/// channel fewer than six. What that costs on some samples may be no more than chance, and on others it is not.
+void mark_misfits(std::vector<QuantizerAnalysis>& quantizers);
 
 struct AnalyzeOptions {
   int64_t samples = 1000;  ///< at most; 0: all
@@ -59,7 +65,8 @@ struct Analysis {
   bool has_labels = false;                      ///< else loss is the distance to the float network, and what is right
                                                 ///< is agreement with it
   train::Standing in_float, rounded, on_codes;  ///< without quantizers, with all in float arithmetic, and in integers
-  std::vector<QuantizerAnalysis> quantizers = {};  ///< the most harmful first; of equals the first of the graph
+  /// Misfits, those that waste most first; then the most harmful; of equals the first of the graph.
+  std::vector<QuantizerAnalysis> quantizers = {};
   std::vector<std::string> notes = {};             ///< what could not be computed, and why
 };
 

@@ -1,7 +1,9 @@
 #include "halfstep/analyze/networks.h"
 
 #include "halfstep/passes/bypass_quantizers.h"
+#include "halfstep/passes/dce.h"
 #include "halfstep/passes/learned_parts.h"
+#include "halfstep/passes/tensors.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/quantizer.h"
 
@@ -19,9 +21,21 @@ Model FloatNetwork::in_float() const {
   return with([](const std::string&) { return false; });
 }
 
-Model FloatNetwork::with(const std::function<bool(const std::string&)>& stays) const {
+Model FloatNetwork::part(const std::vector<std::string>& given, const std::vector<std::string>& wanted,
+                         const Stays& stays) const {
   Model network = closed_;
-  passes::bypass_quantizers(network.graph, [&](Op op) { return !stays(op.name()); });
+  Graph& graph = network.graph;
+  for (const std::string& name : given) {
+    const Value computed = graph.value(name);
+    computed.replace_all_uses_with(passes::add_argument(graph, name, computed.type()));
+  }
+  if (!wanted.empty()) {
+    std::vector<Value> values;
+    for (const std::string& name : wanted) values.push_back(graph.value(name));
+    graph.set_outputs(values, wanted);
+  }
+  passes::bypass_quantizers(graph, [&](Op op) { return !stays(op.name()); });
+  passes::dce(network.graph);  // its tensors stay: notes name some
   if (passes::has_uneven_levels(network)) passes::open_levels(network);
   network.notes.erase("platform");  // nothing in it has codes
   return network;

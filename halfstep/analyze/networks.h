@@ -23,6 +23,9 @@ struct Place {
   const std::string& value() const { return quantizer.x().name(); }
 };
 
+/// Whether the quantizer of that name is in a form of the network.
+using Stays = std::function<bool(const std::string& quantizer)>;
+
 /// A prepared network with what it learned settled, and its quantizers in the order of the graph.
 class FloatNetwork {
  public:
@@ -33,7 +36,10 @@ class FloatNetwork {
   const Model& prepared() const { return closed_; }
   const std::vector<Place>& places() const { return places_; }
   /// The network with those quantizers alone that `stays` says, each a float operator that rounds: a float network.
-  Model with(const std::function<bool(const std::string& quantizer)>& stays) const;
+  Model with(const Stays& stays) const { return part({}, {}, stays); }
+  /// What is computed of the values `given` (of prepared(), which become arguments under their names, behind the
+  /// network's own) up to `wanted`, or where that is empty up to the network's outputs.
+  Model part(const std::vector<std::string>& given, const std::vector<std::string>& wanted, const Stays& stays) const;
   /// The network without quantizers.
   Model in_float() const;
   Rounder rounder(const Place& place) const { return Rounder(closed_, place.quantizer, place.kind); }

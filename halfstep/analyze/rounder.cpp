@@ -41,36 +41,32 @@ Rounder::Rounder(const ops::FakeQuantize& quantizer, QuantizerKind kind, std::ve
 Rounder::Rounder(const Model& model, const ops::FakeQuantize& quantizer, QuantizerKind kind)
     : Rounder(quantizer, kind, scales_of(model, quantizer), zero_points_of(model, quantizer)) {}
 
-Rounder::Rounded Rounder::operator()(float x, size_t channel) const {
-  const float scale = scale_[channel];
-  const int32_t zero_point = zero_point_[channel];
-  if (levels_) {
-    const double end = levels_->end(scale, zero_point);
-    const bool is_clipped = std::abs(static_cast<double>(x)) > end || (x < 0 && !levels_->is_signed(zero_point));
-    return {levels_->nearest(x, scale, zero_point), is_clipped, 0};
-  }
-  const float unclamped = arith::unclamped_code(x, scale, zero_point, rule_);
-  const int32_t code = arith::clamp_code(unclamped, rule_);
-  return {arith::real_of(code, scale, zero_point), !arith::passes_gradient(unclamped, rule_), code - rule_.code_min};
+Rounder::Rounded Rounder::on_levels(float x, float scale, int32_t zero_point) const {
+  const double end = levels_->end(scale, zero_point);
+  const bool is_clipped = std::abs(static_cast<double>(x)) > end || (x < 0 && !levels_->is_signed(zero_point));
+  return {levels_->nearest(x, scale, zero_point), is_clipped, 0};
 }
 
 size_t Rounder::codes() const { return levels_ ? 0 : static_cast<size_t>(rule_.code_max - rule_.code_min + 1); }
 
+Rounder::Ends Rounder::ends(size_t channel) const {
+  const float scale = scale_[channel];
+  const int32_t zero_point = zero_point_[channel];
+  if (!levels_)
+    return {arith::real_of(rule_.code_min, scale, zero_point), arith::real_of(rule_.code_max, scale, zero_point)};
+  const auto end = static_cast<float>(levels_->end(scale, zero_point));
+  return {levels_->is_signed(zero_point) ? -end : 0, end};
+}
+
 float Rounder::low() const {
   float low = 0;
-  for (size_t c = 0; c < scale_.size(); ++c)
-    low =
-        std::min(low, levels_ ? static_cast<float>(
-                                    levels_->is_signed(zero_point_[c]) ? -levels_->end(scale_[c], zero_point_[c]) : 0.0)
-                              : arith::real_of(rule_.code_min, scale_[c], zero_point_[c]));
+  for (size_t c = 0; c < channels(); ++c) low = std::min(low, ends(c).low);
   return low;
 }
 
 float Rounder::high() const {
   float high = 0;
-  for (size_t c = 0; c < scale_.size(); ++c)
-    high = std::max(high, levels_ ? static_cast<float>(levels_->end(scale_[c], zero_point_[c]))
-                                  : arith::real_of(rule_.code_max, scale_[c], zero_point_[c]));
+  for (size_t c = 0; c < channels(); ++c) high = std::max(high, ends(c).high);
   return high;
 }
 

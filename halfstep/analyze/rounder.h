@@ -28,8 +28,14 @@ class Rounder {
     int32_t code = 0;  ///< from 0 on; meaningless where levels are not evenly spaced
   };
   Rounded operator()(float x, size_t channel) const;
+  /// The reals that codes of a channel reach.
+  struct Ends {
+    float low = 0, high = 0;
+  };
+  Ends ends(size_t channel) const;
 
   int64_t axis() const { return axis_; }
+  size_t channels() const { return scale_.size(); }
   /// 0 where levels are not evenly spaced.
   size_t codes() const;
   /// The reals that codes reach, of all channels.
@@ -37,6 +43,8 @@ class Rounder {
   float high() const;
 
  private:
+  Rounded on_levels(float x, float scale, int32_t zero_point) const;
+
   arith::CodeRule rule_;
   std::optional<arith::Levels> levels_;
   std::vector<float> scale_;
@@ -51,6 +59,17 @@ struct Channels {
 
   Channels(const Dims& dims, int64_t axis);
   size_t of(size_t element) const { return element / step % count; }
+  /// How many neighbours of `size` elements belong to the same channel.
+  size_t run(size_t size) const { return count > 1 ? step : size; }
 };
+
+inline Rounder::Rounded Rounder::operator()(float x, size_t channel) const {
+  const float scale = scale_[channel];
+  const int32_t zero_point = zero_point_[channel];
+  if (levels_) return on_levels(x, scale, zero_point);
+  const float unclamped = arith::unclamped_code(x, scale, zero_point, rule_);
+  const int32_t code = arith::clamp_code(unclamped, rule_);
+  return {arith::real_of(code, scale, zero_point), !arith::passes_gradient(unclamped, rule_), code - rule_.code_min};
+}
 
 }  // namespace halfstep::analyze

@@ -5,7 +5,6 @@
 
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
-#include "halfstep/train/tally.h"
 #include "halfstep/train/teacher.h"
 
 namespace halfstep::analyze {
@@ -59,21 +58,27 @@ Tensors Trial::inputs(int64_t begin, int64_t count) const {
   return rows;
 }
 
-Tensors Trial::answers(size_t batch, const Tensors& inputs) const {
+Tensors Trial::answers(int64_t begin, const Tensors& inputs) const {
+  const auto batch = static_cast<size_t>(begin / batch_);
   return batch < answers_.size() ? answers_[batch] : in_float_.run(inputs);
+}
+
+void Trial::add(train::Tally& tally, int64_t begin, const Tensors& inputs, const Tensors& outputs) const {
+  if (has_labels())
+    tally.add(outputs, labels(begin, count(begin)));
+  else
+    tally.add(outputs, answers(begin, inputs), count(begin));
 }
 
 Trial::Outcome Trial::outcome_of(const Model& network) const {
   train::BatchRunner runner(train::evaluation_form(network), {}, pool_);
-  train::Tally by_labels(output_, no_spreads_), by_answers(output_, spreads_);
+  train::Tally judged = tally(), near(output_, spreads_);
   for (int64_t begin = 0; begin < size_; begin += batch_) {
-    const int64_t count = std::min(batch_, size_ - begin);
-    const Tensors given = inputs(begin, count), outputs = runner.run(given);
-    if (has_labels()) by_labels.add(outputs, labels(begin, count));
-    by_answers.add(outputs, answers(static_cast<size_t>(begin / batch_), given), count);
+    const Tensors given = inputs(begin, count(begin)), outputs = runner.run(given);
+    add(judged, begin, given, outputs);
+    near.add(outputs, answers(begin, given), count(begin));
   }
-  const train::Standing near = by_answers.standing();
-  return {has_labels() ? by_labels.standing() : near, near};
+  return {judged.standing(), near.standing()};
 }
 
 }  // namespace halfstep::analyze

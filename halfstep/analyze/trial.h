@@ -1,12 +1,14 @@
 // Samples that many forms of one network are tried on.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "halfstep/train/executable.h"
 #include "halfstep/train/samples.h"
 #include "halfstep/train/standing.h"
+#include "halfstep/train/tally.h"
 
 namespace halfstep::analyze {
 
@@ -26,10 +28,16 @@ class Trial {
   };
   Outcome outcome_of(const Model& network) const;
 
+  /// The same for who runs a form of the network himself: batch after batch of `tally`.
+  train::Tally tally() const { return {output_, loss_spreads()}; }
+  void add(train::Tally& tally, int64_t begin, const Tensors& inputs, const Tensors& outputs) const;
+
   int64_t size() const { return size_; }
   bool has_labels() const { return samples_.data->has_labels() && takes_labels_; }
   /// Of the float network's outputs where they stand for labels, else none.
   const train::Spreads& loss_spreads() const { return has_labels() ? no_spreads_ : spreads_; }
+  /// How many samples of a batch lie from `begin` on.
+  int64_t count(int64_t begin) const { return std::min(batch_, size_ - begin); }
   /// Samples [begin, begin + count), for the network's arguments.
   Tensors inputs(int64_t begin, int64_t count) const;
   Tensor labels(int64_t begin, int64_t count) const { return samples_.labels(begin, count); }
@@ -38,7 +46,7 @@ class Trial {
   ThreadPool& pool() const { return pool_; }
 
  private:
-  Tensors answers(size_t batch, const Tensors& inputs) const;
+  Tensors answers(int64_t begin, const Tensors& inputs) const;
 
   train::Samples samples_;
   ThreadPool& pool_;

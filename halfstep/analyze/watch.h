@@ -1,6 +1,7 @@
 // What a quantizer does to the numbers that come to it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -34,12 +35,23 @@ struct Watched {
   float low = 0, high = 0;            ///< extremes of the numbers
   float code_low = 0, code_high = 0;  ///< that codes reach, the channels' outermost
   Histogram histogram;
+  /// Bits that the median channel leaves at the upper end of its codes: 0 where it reaches as far as they do, 1 where
+  /// half of them would do. Absent where levels are uneven.
+  std::optional<double> wasted;
   double spread = 1;                   ///< the farthest channel's largest magnitude to the median of all
   std::vector<Outlier> outliers = {};  ///< farthest first
 };
 
 /// The axis of channels of features: 1 of images and rows, the last of three axes; -1 where there is none.
 int64_t channel_axis(const Dims& dims);
+
+/// The lower one of two in the middle. There must be some.
+template <class T>
+T median_of(std::vector<T> values) {
+  const auto middle = values.begin() + (std::ssize(values) - 1) / 2;
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
 
 /// Adds up what a quantizer sees. Elements come in the order of a tensor.
 class Watch {
@@ -59,16 +71,20 @@ class Watch {
   Watched result() const;
 
  private:
+  void add_run(std::span<const float> values, size_t scale, float& reach);
   void count(float x);
+  void set_exponent(int exponent);
+  std::optional<double> wasted_bits() const;
 
   Rounder rounder_;
   int64_t axis_;
   std::vector<Rounder> others_;
   std::vector<Likeness> likenesses_;
   Watched sums_;
-  std::vector<bool> used_;
+  std::vector<uint8_t> used_;  ///< by code, whether a number has it
   std::vector<double> bins_;
   int exponent_ = 0;          ///< bins lie between -2^exponent and 2^exponent
+  double bins_of_one_ = 1;    ///< how many bins a real of 1 spans
   std::vector<float> reach_;  ///< largest magnitude of each channel
   int64_t not_finite_ = 0;
 };

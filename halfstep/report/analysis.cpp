@@ -36,9 +36,12 @@ std::vector<std::string> row_of(const QuantizerAnalysis& one) {
           fmt::format("{:.4f}", seen.alone.cosine()),
           fmt::format("{:.2f}", 100 * share_clipped(seen)),
           seen.unused ? fmt::format("{:.0f}", 100 * *seen.unused) : "-",
+          seen.wasted ? fmt::format("{:.1f}", *seen.wasted) : "-",
           fmt::format("{:.1f}", seen.spread),
           fmt::format("{:+.4f}", one.alone.loss),
           points(one.alone),
+          fmt::format("{:+.4f}", one.up_to.loss),
+          points(one.up_to),
           fmt::format("{:+.4f}", one.without.loss),
           points(one.without),
           one.curvature ? fmt::format("{:.3g}", one.curvature->trace) : "-",
@@ -104,7 +107,10 @@ ordered_json to_json(const QuantizerAnalysis& one, bool has_labels) {
   if (seen.unused) json["unused_codes"] = *seen.unused;
   if (seen.reached)
     json["cumulative"] = {{"sqnr_db", decibel_json(seen.reached->sqnr_db())}, {"cosine", seen.reached->cosine()}};
+  if (seen.wasted) json["wasted_bits"] = *seen.wasted;
+  json["is_misfit"] = one.is_misfit;
   json["alone"] = to_json(one.alone, has_labels);
+  json["up_to"] = to_json(one.up_to, has_labels);
   json["without"] = to_json(one.without, has_labels);
   json["harm"] = one.harm;
   if (one.curvature) {
@@ -125,7 +131,7 @@ std::string suggestions_of(const analyze::Analysis& analysis) {
       text += fmt::format("  {}: {}\n", place_of(one.quantizer), suggestion);
   }
   return text.empty() ? "nothing stands out\n"
-                      : "what may be done, the most harmful first (options of quantize):\n" + text;
+                      : "what may be done, misfits first, then the most harmful (options of quantize):\n" + text;
 }
 
 }  // namespace
@@ -142,8 +148,8 @@ std::string as_text(const api::Analysis& analysis) {
       analysis.network, analysis.platform, grouped(result.samples), analysis.part,
       standing_text(result.in_float, result.has_labels), standing_text(result.rounded, result.has_labels),
       standing_text(result.on_codes, result.has_labels));
-  Table table({"quantizer", "bits", "SQNR dB", "with all", "cosine", "clipped %", "unused %", "spread", "alone: loss",
-               "points", "without: loss", "points", "Hessian", "gradients"});
+  Table table({"quantizer", "bits", "SQNR dB", "with all", "cosine", "clipped %", "unused %", "wasted", "spread",
+               "alone: loss", "points", "up to: loss", "points", "without: loss", "points", "Hessian", "gradients"});
   for (size_t i = 0; i < std::min(kMostRows, result.quantizers.size()); ++i) table.add(row_of(result.quantizers[i]));
   text += table.text();
   if (result.quantizers.size() > kMostRows)
