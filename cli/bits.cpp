@@ -3,12 +3,31 @@
 #include "cli/command.h"
 
 namespace halfstep::cli {
+namespace {
+
+void add_fine_tuning(CLI::App& command, api::TrainOptions& train) {
+  command.add_option("--epochs", train.epochs, "fine-tune the result for so many epochs, keeping its best state")
+      ->check(from(0))
+      ->capture_default_str();
+  command.add_option("--batch", train.batch, "with --epochs: samples of a step")->check(from(1))->capture_default_str();
+  command.add_option("--learning-rate", train.learning_rate, "with --epochs: peak of the schedule; 0.001 without it");
+}
+
+/// One --overwrite says it of both.
+void require_outputs(const OutFile& prepared, OutFile& integer) {
+  prepared.require();
+  integer.overwrite = prepared.overwrite;
+  integer.require();
+  if (integer.path == prepared.path) fail("--integer: found the file of --out, expected another");
+}
+
+}  // namespace
 
 void add_bits(CLI::App& program, Work& work) {
   struct Options {
     Common common;
     std::filesystem::path model;
-    OutFile out;
+    OutFile out, integer;
     DataArguments data;
     TargetOptions target;
     api::BitsOptions bits;
@@ -17,7 +36,10 @@ void add_bits(CLI::App& program, Work& work) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = add_command(
       program, "bits", "Choose the bits of every layer by what the network may cost",
-      "halfstep bits prepared.safetensors --budget 'size<=60kB' --data digits.csv.gz --out mixed.safetensors",
+      "halfstep bits prepared.safetensors --budget 'size<=60kB' --data digits.csv.gz --out mixed.safetensors\n"
+      "         halfstep bits float.onnx --platform magik_t40 --budget 'size<=60kB' --data photos --repair auto "
+      "--epochs "
+      "2 --out mixed.safetensors --integer integer.safetensors",
       options->common);
   command->add_option("model", options->model, "prepared Model; or float Model, ONNX or Paddle file with --platform")
       ->required();
@@ -38,13 +60,18 @@ void add_bits(CLI::App& program, Work& work) {
       ->capture_default_str();
   command->add_flag("--choose-edges", options->bits.how.with_edges,
                     "also the widths of the first and last layers, which keep their own without it");
+  add_repair(*command, options->bits.quantize.repair);
+  add_fine_tuning(*command, options->bits.train);
+  command->add_option("--integer", options->integer.path,
+                      "convert the result too, verify it code for code, and write the integer program there");
+  add_islands_option(*command, options->bits.convert);
   add_target(*command, options->target, options->bits.quantize.widths);
   CLI::Option* platform = command->get_option("--platform");
   platform->default_str("");
   command->callback([options, platform, &work] {
     const bool is_named = platform->count() > 0;
     work = [options, is_named] {
-      options->out.require();
+      require_outputs(options->out, options->integer);
       api::BitsOptions& how = options->bits;
       how.how.budgets = bits::parse_budgets(options->budget);
       if (is_named) how.platform = options->target.platform();
@@ -52,12 +79,16 @@ void add_bits(CLI::App& program, Work& work) {
       how.quantize.regions = options->target.regions;
       how.quantize.preprocess = options->data.preprocess;
       how.how.samples = std::exchange(options->data.read.samples, 0);
+      how.prove = !options->integer.path.empty();
+      name_repair_folder(how.quantize.repair, options->out);
       const auto [network, data] = load_both(options->model, options->data);
       const api::Bits result = api::bits(network, data, how, options->common.settings());
       api::save(result.result.model, options->out.path);
+      if (result.proof) api::save(result.proof->integer, options->integer.path);
+      repair::remove_checkpoints(how.quantize.repair);
       print_notes(result.result.notes);
       print_result(options->common, result, options->out.path);
-      return int{kDone};
+      return int{result.proof && !result.proof->roads.equal() ? kDifference : kDone};
     };
   });
 }

@@ -70,6 +70,25 @@ void add_islands_option(CLI::App& command, quant::ConvertOptions& options) {
                    "keep operators that have no form on codes in float, instead of refusing them");
 }
 
+void add_repair(CLI::App& command, repair::Options& repair) {
+  std::string description =
+      "what mends the network after calibration, several with commas; auto: all, keeping what helps";
+  for (const repair::MethodInfo& method : repair::method_list())
+    description += fmt::format("; {}: {}", method.name, method.doc);
+  command.add_option("--repair", repair.methods, description)->delimiter(',')->allow_extra_args(false);
+  command.add_option("--repair-steps", repair.steps, "steps of each block that learns")
+      ->check(from(1))
+      ->capture_default_str();
+  command.add_option("--repair-folder", repair.folder,
+                     "folder for the blocks that are learned, until the result is written; without it OUT.repair");
+  command.add_flag("--resume", repair.resume, "go on with a repair that was interrupted");
+}
+
+void name_repair_folder(repair::Options& repair, const OutFile& out) {
+  if (repair.resume && !repair.any()) fail("--resume: found no --repair, expected the one to go on with");
+  if (repair.any() && repair.folder.empty()) repair.folder = out.path.string() + ".repair";
+}
+
 void add_overrides(CLI::App& command, TargetOptions& target) {
   command.add_option("--set", target.overrides, "override a field of the platform, as in features.rate=0.1");
 }

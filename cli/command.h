@@ -105,6 +105,11 @@ struct TargetOptions {
 /// --float-islands.
 void add_islands_option(CLI::App& command, quant::ConvertOptions& options);
 
+/// --repair, whose choices are the methods' own names, and what goes with it.
+void add_repair(CLI::App& command, repair::Options& repair);
+/// Where blocks go that are learned: beside the result, where nobody said it. Throws for --resume alone.
+void name_repair_folder(repair::Options& repair, const OutFile& out);
+
 /// --layout and what else says how values lie in files.
 void add_dump_layout(CLI::App& command, api::DumpOptions& dump);
 

@@ -33,29 +33,12 @@ struct QuantizeArguments {
 /// A prepared network with other widths needs no samples; any other is prepared and calibrated.
 api::Quantized quantized(const QuantizeArguments& arguments) {
   arguments.out.require();
-  if (arguments.quantize.repair.resume && !arguments.quantize.repair.any())
-    fail("--resume: found no --repair, expected the one to go on with");
   const auto [network, data] = load_both(arguments.model, arguments.data);
   const bool is_prepared = api::stage_of(network) == api::Stage::prepared;
   if (is_prepared && arguments.quantize.repair.any())
     return api::repair(network, data, arguments.quantize, arguments.common.settings());
   if (is_prepared && !arguments.quantize.bits.empty()) return api::change_bits(network, arguments.quantize.bits);
   return api::quantize(network, arguments.target.platform(), data, arguments.quantize, arguments.common.settings());
-}
-
-/// --repair, whose choices are the methods' own names, and what goes with it.
-void add_repair(CLI::App& command, repair::Options& repair) {
-  std::string description =
-      "what mends the network after calibration, several with commas; auto: all, keeping what helps";
-  for (const repair::MethodInfo& method : repair::method_list())
-    description += fmt::format("; {}: {}", method.name, method.doc);
-  command.add_option("--repair", repair.methods, description)->delimiter(',')->allow_extra_args(false);
-  command.add_option("--repair-steps", repair.steps, "steps of each block that learns")
-      ->check(from(1))
-      ->capture_default_str();
-  command.add_option("--repair-folder", repair.folder,
-                     "folder for the blocks that are learned, until the result is written; without it OUT.repair");
-  command.add_flag("--resume", repair.resume, "go on with a repair that was interrupted");
 }
 
 }  // namespace
@@ -93,11 +76,10 @@ void add_quantize(CLI::App& program, Work& work) {
       options->quantize.regions = options->target.regions;
       options->quantize.preprocess = options->data.preprocess;
       for (const std::string& text : options->bits) options->quantize.bits.push_back(parse_bits(text));
-      repair::Options& repair = options->quantize.repair;
-      if (repair.any() && repair.folder.empty()) repair.folder = options->out.path.string() + ".repair";
+      name_repair_folder(options->quantize.repair, options->out);
       const api::Quantized result = quantized(*options);
       api::save(result.model, options->out.path);
-      repair::remove_checkpoints(repair);
+      repair::remove_checkpoints(options->quantize.repair);
       print_notes(result.notes);
       print_result(options->common, result, options->out.path);
       return int{kDone};

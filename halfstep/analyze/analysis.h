@@ -67,7 +67,7 @@ struct Analysis {
   train::Standing in_float, rounded, on_codes;  ///< without quantizers, with all in float arithmetic, and in integers
   /// Misfits, those that waste most first; then the most harmful; of equals the first of the graph.
   std::vector<QuantizerAnalysis> quantizers = {};
-  std::vector<std::string> notes = {};             ///< what could not be computed, and why
+  std::vector<std::string> notes = {};  ///< what could not be computed, and why
 };
 
 /// Of a prepared, calibrated network on samples that fit it. The same numbers for any number of threads. Throws where

@@ -8,9 +8,10 @@ Cuts::Cuts(const Graph& graph) : ops_(graph.ops()) {
   for (size_t i = 0; i < ops_.size(); ++i) {
     const Op op = ops_[i];
     indices_.emplace(op.node(), i);
-    const bool is_stored = op.regions().empty() && std::ranges::all_of(op.operands(), [&](Value value) {
-      return !value || value.is_tensor() || (value.producer() && stored_.contains(value.producer().node()));
-    });
+    const bool is_stored =
+        op.regions().empty() && std::ranges::all_of(op.operands(), [&](Value value) {
+          return !value || value.is_tensor() || (value.producer() && stored_.contains(value.producer().node()));
+        });
     if (is_stored) stored_.insert(op.node());
   }
 }

@@ -85,9 +85,8 @@ class Walk {
   /// Computes these values of those where the walk is, and forgets what is none of them.
   void advance(const std::vector<std::string>& live) {
     std::vector<std::string> next;
-    std::ranges::copy_if(live, std::back_inserter(next), [&](const std::string& name) {
-      return std::ranges::find(live_, name) == live_.end();
-    });
+    std::ranges::copy_if(live, std::back_inserter(next),
+                         [&](const std::string& name) { return std::ranges::find(live_, name) == live_.end(); });
     if (!next.empty()) {
       compute(next, &Batch::in_float, [](const std::string&) { return false; });
       compute(next, &Batch::rounded, [](const std::string&) { return true; });

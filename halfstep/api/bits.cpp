@@ -1,12 +1,42 @@
 #include "halfstep/api/bits.h"
 
+#include <utility>
+
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
 
 namespace halfstep::api {
 
+namespace {
+
+/// Of a network whose bits are chosen.
+void follow_up(Bits& bits, const Dataset& data, const BitsOptions& options, const Settings& settings) {
+  Model& model = bits.result.model;
+  if (options.quantize.repair.any()) {
+    QuantizeOptions how = options.quantize;
+    how.bits.clear();
+    Quantized repaired = repair(model, data, how, settings);
+    model = std::move(repaired.model);
+    bits.repaired = std::move(repaired.repair);
+  }
+  if (options.train.epochs > 0) {
+    bits.trained = train(model, data, options.train, settings);
+    model = std::exchange(bits.trained->model, Model());
+  }
+  if (!options.prove) return;
+  Model integer = api::convert(model, options.convert).model;
+  verify::RoadReport roads = api::verify(model, integer, data, {}, settings);
+  bits.proof = {std::move(integer), std::move(roads)};
+}
+
+}  // namespace
+
 Bits bits(const Model& network, const Dataset& data, const BitsOptions& options, const Settings& settings) {
-  const Model model = prepared_of(network, data, options.platform, options.quantize, settings);
+  repair::check_methods(options.quantize.repair);
+  QuantizeOptions before = options.quantize;
+  before.repair.methods.clear();
+  const Model model = prepared_of(network, data, options.platform, before, settings);
+  if (options.prove) quant::require_integers(model, options.convert);
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
   bits::Options how = options.how;
@@ -14,6 +44,7 @@ Bits bits(const Model& network, const Dataset& data, const BitsOptions& options,
   Bits bits{bits::allocate(model, parts.train, how, settings.seed, pool, settings.progress), model.graph.name(),
             quant::platform_of(model).name};
   for (std::string& note : notes_on(model, data)) bits.result.notes.push_back(std::move(note));
+  follow_up(bits, data, options, settings);
   return bits;
 }
 

@@ -1,11 +1,14 @@
-// Bits for every layer by what the network may cost.
+// Bits for every layer by what the network may cost, and what follows: repair, fine-tuning, conversion, the proof.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "halfstep/api/convert.h"
 #include "halfstep/api/quantize.h"
+#include "halfstep/api/train.h"
+#include "halfstep/api/verify.h"
 #include "halfstep/bits/allocation.h"
 
 namespace halfstep::api {
@@ -14,16 +17,28 @@ struct BitsOptions {
   bits::Options how = {};
   /// For a float network: it is quantized for this platform first.
   std::optional<Platform> platform = {};
-  QuantizeOptions quantize = {};  ///< of a float network; how ranges are calibrated for any
+  /// Of a float network; how ranges are calibrated for any, and what repairs the network once its bits are chosen.
+  QuantizeOptions quantize = {};
+  TrainOptions train = {.epochs = 0};  ///< fine-tunes it after that; 0 epochs: nothing does
+  bool prove = false;                  ///< converts and verifies it at the end
+  quant::ConvertOptions convert = {};
 };
 
 struct Bits {
-  bits::Allocation result;
+  struct Proof {
+    Model integer;
+    verify::RoadReport roads;  ///< on the test part
+  };
+  bits::Allocation result;  ///< its model is what came out at the end, all else is of the network before repair
   std::string network, platform;
+  std::optional<repair::Report> repaired = {};
+  std::optional<Trained> trained = {};  ///< without its model, which is the result's
+  std::optional<Proof> proof = {};
 };
 
-/// The prepared network with the widths of the least harm within all budgets, by the training part of `data`. Throws as
-/// bits::allocate, for an integer program, and for a float network without a platform.
+/// The prepared network with the widths of the least harm within all budgets, by the training part of `data`, and what
+/// the options ask for after that. Throws as bits::allocate, for an integer program, for a float network without a
+/// platform, and before any work what repair, training or conversion would refuse.
 Bits bits(const Model& network, const Dataset& data, const BitsOptions& options, const Settings& settings);
 
 }  // namespace halfstep::api

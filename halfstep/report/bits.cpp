@@ -6,7 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "halfstep/report/json.h"
+#include "halfstep/report/repaired.h"
+#include "halfstep/report/roads.h"
 #include "halfstep/report/table.h"
+#include "halfstep/report/trained.h"
 
 namespace halfstep::report {
 namespace {
@@ -114,6 +117,18 @@ ordered_json groups_in_json(const bits::Allocation& result) {
   return groups;
 }
 
+/// What was done with the network once its bits were chosen, or what may be.
+std::string follow_up_text(const api::Bits& bits) {
+  std::string text = "the network is prepared and calibrated with these widths";
+  if (!bits.repaired && !bits.trained && !bits.proof)
+    return text + ". Then, as need be: quantize --repair, train, convert, verify\n";
+  text += "\n";
+  if (bits.repaired) text += "\n" + as_text(*bits.repaired);
+  if (bits.trained) text += "\n" + as_text(*bits.trained);
+  if (bits.proof) text += "\n" + as_text(bits.proof->roads);
+  return text;
+}
+
 }  // namespace
 
 std::string as_text(const api::Bits& bits) {
@@ -127,11 +142,9 @@ std::string as_text(const api::Bits& bits) {
   const std::string in_float =
       result.in_float.right ? fmt::format(", {} % in float", percent(result.in_float.right)) : std::string();
   return fmt::format(
-      "network {} on platform {}; loss is the distance to the float network on {} samples{}\n\n{}\n{}\n{}\n{}\n"
-      "the network is prepared and calibrated with these widths. Then, as need be: quantize --repair, train, convert, "
-      "verify\n",
+      "network {} on platform {}; loss is the distance to the float network on {} samples{}\n\n{}\n{}\n{}\n{}\n{}",
       bits.network, bits.platform, grouped(result.samples), in_float, layers_text(result), points.text(), front.text(),
-      costs_text(result));
+      costs_text(result), follow_up_text(bits));
 }
 
 std::string as_json(const api::Bits& bits) {
@@ -155,6 +168,9 @@ std::string as_json(const api::Bits& bits) {
   json["uniform"] = points_in_json(result.uniform, result.has_labels);
   json["front"] = points_in_json(result.front, result.has_labels);
   json["notes"] = result.notes;
+  if (bits.repaired) json["repair"] = to_json(*bits.repaired);
+  if (bits.trained) json["training"] = to_json(*bits.trained);
+  if (bits.proof) json["proof"] = to_json(bits.proof->roads);
   return to_text(json);
 }
 

@@ -136,7 +136,7 @@ std::string sensitivity_section(const NetworkReport& report) {
   if (bars.empty()) return "";
   std::string text = fmt::format(
       "<p>What a quantizer costs in loss, on {} samples of {}; points: of {} where it is "
-      "alone.</p>\n{}",
+      "alone. In front stand those whose range wastes codes, whatever it costs on these samples.</p>\n{}",
       grouped(report.analysis.result.samples), escaped(report.analysis.part),
       report.analysis.result.has_labels ? "accuracy" : "agreement with the float network",
       bar_plot(bars, "Harm by quantizer"));

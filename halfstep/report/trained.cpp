@@ -86,10 +86,12 @@ std::string as_text(const api::Trained& trained) {
   return text + text_of_stage(trained);
 }
 
-std::string as_json(const api::Trained& trained) {
+nlohmann::ordered_json to_json(const api::Trained& trained) {
   nlohmann::ordered_json json = json_of_stage(trained);
   for (const api::Trained& stage : trained.stages) json["stages"].push_back(json_of_stage(stage));
-  return to_text(json);
+  return json;
 }
+
+std::string as_json(const api::Trained& trained) { return to_text(to_json(trained)); }
 
 }  // namespace halfstep::report

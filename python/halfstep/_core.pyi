@@ -131,7 +131,9 @@ def analyze(
     progress: _Progress | None,
 ) -> tuple[str, str]: ...
 def bits(
-    network: Network, data: Dataset, words: tuple[str, str, int, int, bool], platform: str | None, overrides: list[tuple[str, str]],
+    network: Network, data: Dataset, words: tuple[str, str, int, int, bool],
+    then: tuple[tuple[list[str], int, str, bool], int, int, float | None, bool, bool], platform: str | None,
+    overrides: list[tuple[str, str]],
     weights: int | None, features: int | None, edges: int | None, preprocess: str | None, seed: int,
     progress: _Progress | None,
 ) -> tuple[Network, str, str]: ...

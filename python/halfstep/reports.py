@@ -254,12 +254,12 @@ class Analysis(Report):
 
     @property
     def quantizers(self) -> list[dict[str, Any]]:
-        """The most harmful first; the keys are those of docs/reports.md."""
+        """Misfits first, then the most harmful; the keys are those of docs/reports.md."""
         return self.values["quantizers"]
 
     @property
     def suggestions(self) -> list[tuple[str, str]]:
-        """Where, and what may be done: options of `halfstep quantize`, the most harmful first."""
+        """Where, and what may be done: options of `halfstep quantize`, in the order of the quantizers."""
         return [(one["place"], text) for one in self.quantizers for text in one["suggestions"]]
 
     @property
@@ -268,7 +268,8 @@ class Analysis(Report):
         right = "accuracy" if values["has_labels"] else "agreement"
         shown = [f"{name} {100 * values[key][right]:.2f} %" if right in values[key] else f"{name} loss {values[key]['loss']:.4f}"
                  for name, key in (("float", "in_float"), ("codes", "on_codes"))]  # fmt: skip
-        worst = f", most harm: {self.quantizers[0]['place']}" if self.quantizers else ""
+        first = self.quantizers[0] if self.quantizers else None
+        worst = f", {'misfit' if first['is_misfit'] else 'most harm'}: {first['place']}" if first else ""
         return f"{right} on {values['samples']} samples: {', '.join(shown)}{worst}"
 
     def _repr_html_(self) -> str:
@@ -290,11 +291,27 @@ class Widths(Report):
         return self.values["front"]
 
     @property
+    def repair(self) -> dict[str, Any] | None:
+        """What repair tried and kept once the bits were chosen; None where none was asked for."""
+        return self.values.get("repair")
+
+    @property
+    def training(self) -> dict[str, Any] | None:
+        """How the fine-tuning went; None where there was none."""
+        return self.values.get("training")
+
+    @property
+    def proof(self) -> dict[str, Any] | None:
+        """What `verify` found; None where no proof was asked for."""
+        return self.values.get("proof")
+
+    @property
     def verdict(self) -> str:
         chosen, budgets = self.values["chosen"], self.values["budgets"]
         costs = chosen["costs"] | {"latency": chosen["costs"]["latency_ms"]}
         shown = ", ".join(f"{one['of']} {costs[one['of']]:.4g} of {one['most']:.4g}" for one in budgets)
-        return f"{shown}; loss {chosen['loss']:.4f}, gap {self.values['gap']:.2g}"
+        proven = f"; {self.proof['verdict']}" if self.proof else ""
+        return f"{shown}; loss {chosen['loss']:.4f}, gap {self.values['gap']:.2g}{proven}"
 
     def _repr_html_(self) -> str:
         return table(self.values["groups"], ["tensor", "layer", "bits", "before", "legal"], self.verdict)

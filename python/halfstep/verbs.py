@@ -286,6 +286,15 @@ def bits(
     samples: int = 256,
     front: int = 8,
     choose_edges: bool = False,
+    repair: str | Sequence[str] = (),
+    repair_steps: int = 1000,
+    repair_folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    epochs: int = 0,
+    batch: int = 32,
+    learning_rate: float | None = None,
+    prove: bool = False,
+    float_islands: bool = False,
     platform: str | os.PathLike[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
     weights: int | None = None,
@@ -300,13 +309,17 @@ def bits(
     budget: "latency<=3ms, size<=200kB, bitops<=1.5G", one or several. data: of which the training part is looked at. table:
     a csv of a board, layer,weights,features,milliseconds; without it latency is measured on this machine. samples: that
     measure what a width costs, at most; 0: all. front: points between the cheapest widths and the best. choose_edges: also
-    of the first and last layers, which keep their own without it. platform, with overrides, weights, features and edges as
+    of the first and last layers, which keep their own without it. Once bits are chosen the network is repaired (repair,
+    repair_steps, repair_folder and resume as `quantize` takes them), fine-tuned for `epochs` (0: not; batch and learning_rate
+    as `train` takes them), and with `prove` converted (float_islands as `convert` takes it) and verified: what came of it is in
+    the report. platform, with overrides, weights, features and edges as
     `quantize` takes them: a float network is quantized for it first.
 
     Raises UnsupportedError, naming the nearest, where no legal widths meet the budget.
     """
     chosen, text, values = _core.bits(
         network.core, dataset(data, network), (budget, "" if table is None else os.fspath(table), samples, front, choose_edges),
+        ((_patterns(repair), repair_steps, os.fspath(repair_folder or ""), resume), epochs, batch, learning_rate, prove, float_islands),
         None if platform is None else os.fspath(platform), _fields(overrides), weights, features, edges, _preprocess_text(preprocess),
         seed, callback(progress),
     )  # fmt: skip
@@ -332,7 +345,7 @@ def analyze(
     seed: int = 0,
     progress: Progress = None,
 ) -> Analysis:
-    """Where a prepared network loses: every quantizer alone, and all but it, with what may be done.
+    """Where a prepared network loses: every quantizer alone, all up to it, and all but it, with what may be done.
 
     samples: how many are looked at, at most; 0: all. part: of the data, "test" or "train". directions: that the trace of the
     Hessian is estimated along; 0: no gradients. observers: also the ranges that other observers would choose. platform, with

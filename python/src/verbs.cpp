@@ -248,13 +248,19 @@ Report analyze(const Network& network, const api::Dataset& data, const AnalysisW
 /// Budget, table, how many samples, points of the front, whether the ends' widths are chosen too.
 using BitsWords = std::tuple<std::string, Path, int64_t, int64_t, bool>;
 
-nb::tuple bits(const Network& network, const api::Dataset& data, const BitsWords& words,
+/// Repairs, epochs, samples of a step, the learning rate, whether it is converted and verified, whether with islands.
+using FollowUp = std::tuple<Repairs, int64_t, int64_t, std::optional<double>, bool, bool>;
+
+nb::tuple bits(const Network& network, const api::Dataset& data, const BitsWords& words, const FollowUp& then,
                const std::optional<std::string>& platform, const Overrides& overrides, std::optional<int> weights,
                std::optional<int> features, std::optional<int> edges, const std::optional<std::string>& preprocess,
                uint64_t seed, nb::object progress) {
   api::BitsOptions options;
   options.how.budgets = bits::parse_budgets(std::get<0>(words));
   std::tie(std::ignore, options.how.table, options.how.samples, options.how.front, options.how.with_edges) = words;
+  options.quantize.repair = repair_of(std::get<0>(then));
+  std::tie(std::ignore, options.train.epochs, options.train.batch, options.train.learning_rate, options.prove,
+           options.convert.float_islands) = then;
   if (platform) options.platform = quant::load_platform(*platform, overrides);
   options.quantize.widths = {weights, features, edges};
   options.quantize.preprocess = preprocess_of(preprocess);
@@ -386,9 +392,9 @@ void define_verbs(nb::module_& module) {
   module.def("analyze", &analyze, arg("network"), arg("data"), arg("words"), arg("platform").none(), arg("overrides"),
              arg("weights").none(), arg("features").none(), arg("edges").none(), arg("preprocess").none(), arg("seed"),
              arg("progress").none());
-  module.def("bits", &bits, arg("network"), arg("data"), arg("words"), arg("platform").none(), arg("overrides"),
-             arg("weights").none(), arg("features").none(), arg("edges").none(), arg("preprocess").none(), arg("seed"),
-             arg("progress").none());
+  module.def("bits", &bits, arg("network"), arg("data"), arg("words"), arg("then"), arg("platform").none(),
+             arg("overrides"), arg("weights").none(), arg("features").none(), arg("edges").none(),
+             arg("preprocess").none(), arg("seed"), arg("progress").none());
   module.def("export", &export_network);
   module.def("export_deploy", &export_deploy, arg("network"), arg("folder"), arg("overwrite"));
   module.def("export_c", &export_c, arg("network"), arg("folder"), arg("name"), arg("test_program"), arg("data").none(),

@@ -53,6 +53,17 @@ def test_nothing_within_the_budget_is_better(prepared, samples):
     assert report.values["chosen"]["costs"]["size"] <= most
 
 
+def test_what_follows_is_what_the_verbs_give(prepared, samples):
+    done = hs.bits(prepared, "size<=60kB", samples, samples=64, front=0, repair="bias", epochs=1, prove=True)
+    assert done.report.repair["steps"][0]["name"] == "bias"
+    assert done.report.training["epochs"] == 1
+    assert done.report.proof["equal"]
+    assert done.report.verdict.endswith(done.report.proof["verdict"])
+    step = hs.quantize(hs.bits(prepared, "size<=60kB", samples, samples=64, front=0), "magik_t40", calibrate=samples, repair="bias")
+    hs.train(step, samples, epochs=1)
+    assert step == done
+
+
 def test_refusals(prepared, samples):
     with pytest.raises(hs.UnsupportedError, match="no legal widths meet the budget on magik_t40: the nearest have size"):
         hs.bits(prepared, "size<=10B", samples, samples=32)

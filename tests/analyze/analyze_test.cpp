@@ -6,7 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 
+#include "halfstep/analyze/effects.h"
 #include "halfstep/base/random.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/quant/prepare.h"
@@ -161,6 +163,60 @@ TEST(Analyze, NumbersDependOnNoThreads) {
   }
 }
 
+/// What is computed once for many trials gives what each trial gives by itself.
+TEST(Analyze, EffectsAreThoseOfWholeRuns) {
+  for (const bool labelled : {true, false}) {
+    const io::Dataset data = random_data(labelled);
+    const Model model = prepared(two_layers(), data, {.weight_bits = 2, .feature_bits = 3, .edge_bits = 4});
+    const FloatNetwork network(model);
+    ThreadPool pool(1);
+    const Trial trial(network.in_float(), all_of(data), 70, 0, pool);
+    size_t steps = 0;
+    const auto effects = effects_of(network, trial, [&](size_t done, size_t) { steps = done; });
+    ASSERT_EQ(effects.size(), network.places().size());
+    EXPECT_EQ(steps, effects.size());
+    for (size_t p = 0; p < effects.size(); ++p) {
+      const std::string& name = network.places()[p].name();
+      SCOPED_TRACE(name);
+      const auto is_in_front = [&](const std::string& other) {
+        return std::ranges::any_of(std::span(network.places()).first(p + 1),
+                                   [&](const Place& place) { return place.name() == other; });
+      };
+      EXPECT_NEAR(effects[p].alone.loss, trial.of(network.with([&](const auto& n) { return n == name; })).loss, 1e-6);
+      EXPECT_NEAR(effects[p].up_to.loss, trial.of(network.with(is_in_front)).loss, 1e-6);
+      EXPECT_NEAR(effects[p].without.loss, trial.of(network.with([&](const auto& n) { return n != name; })).loss, 1e-6);
+      EXPECT_GT(effects[p].up_to.loss, 0);
+    }
+  }
+}
+
+/// Of the median channel, the farthest code to the farthest weight.
+TEST(Analyze, WastedBitsAreThoseByHand) {
+  const io::Dataset data = random_data(true);
+  Model network = two_layers();
+  for (float& weight : network.tensors.at("u").data<float>().subspan(8 * 3, 8)) weight *= 50;
+  for (const char* platform : {"generic_int8", "pow2_int8"}) {
+    SCOPED_TRACE(platform);
+    const Analysis analysis = analyzed(prepared(network, data, {}, platform), data);
+    const QuantizerAnalysis& weights = of(analysis, "u");
+    const auto all = network.tensors.at("u").data<float>();
+    std::vector<double> bits;
+    for (size_t c = 0; c < 16; ++c) {
+      float reach = 0;
+      for (const float weight : all.subspan(8 * c, 8)) reach = std::max(reach, std::abs(weight));
+      const auto& scales = weights.quantizer.scale;
+      const auto farthest = static_cast<float>(std::max(-weights.quantizer.code_min, weights.quantizer.code_max));
+      bits.push_back(
+          std::max(0.0, std::log2(static_cast<double>(farthest * scales[scales.size() == 1 ? 0 : c] / reach))));
+    }
+    std::ranges::sort(bits);
+    EXPECT_NEAR(*weights.seen.wasted, bits[7], 1e-5);
+    EXPECT_EQ(weights.is_misfit, std::string(platform) == "pow2_int8")
+        << "of one scale for each channel none is wasted";
+    EXPECT_TRUE(of(analysis, "r").is_misfit);
+  }
+}
+
 /// All but one and one alone are what they say: with one quantizer in the network they are the same change.
 TEST(Analyze, ChangesAddUp) {
   const io::Dataset data = random_data(true);
@@ -186,6 +242,7 @@ TEST(Analyze, ARuinedChannelIsFirst) {
   const QuantizerAnalysis &weights = of(analysis, "u"), &features = of(analysis, "r");
   ASSERT_FALSE(weights.seen.outliers.empty());
   EXPECT_EQ(weights.seen.outliers.front().channel, 3);
+  EXPECT_EQ(analysis.quantizers.front().quantizer.tensor, "r");
   EXPECT_GT(weights.seen.outliers.front().ratio, 20);
   ASSERT_FALSE(features.seen.outliers.empty());
   EXPECT_EQ(features.seen.outliers.front().channel, 3);

@@ -80,6 +80,8 @@ TEST_F(Analyze, the_ruined_layer_is_named) {
       is_named = is_named || (outlier["channel"] == 5 && outlier["ratio"] > 10);
   }
   EXPECT_TRUE(is_named) << report.dump(1);
+  EXPECT_TRUE(report["quantizers"][0]["is_misfit"]);
+  EXPECT_EQ(report["quantizers"][0]["layer"], "conv3") << report["quantizers"][0]["place"];
   const std::string text =
       workspace->expect(0, {"analyze", "ruined.safetensors", "--platform", "generic_int8", "--samples", "200"}).out;
   EXPECT_NE(text.find("weights of conv3: channel 5 reaches"), std::string::npos) << text;

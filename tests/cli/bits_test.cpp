@@ -50,6 +50,32 @@ TEST_F(Bits, the_whole_way) {
   workspace->expect(0, {"train", "--model", "mixed.safetensors", "--epochs", "1", "--out", "tuned"});
 }
 
+/// What follows in one command is what the commands by themselves give.
+TEST_F(Bits, repaired_tuned_and_proven_in_one) {
+  const nlohmann::json report = bits(0, {"--budget", "size<=50kB", "--repair", "bias", "--epochs", "1", "--json",
+                                         "--out", "done.safetensors", "--integer", "proven.safetensors"})
+                                    .json();
+  EXPECT_EQ(report["repair"]["steps"][0]["name"].get<std::string>(), "bias");
+  EXPECT_EQ(report["training"]["epochs"], 1);
+  EXPECT_TRUE(report["proof"]["equal"]);
+  EXPECT_GT(report["proof"]["layers"][0]["compared"], 0);
+  bits(0, {"--budget", "size<=50kB", "--out", "1.safetensors"});
+  workspace->expect(0, {"quantize", "1.safetensors", "--repair", "bias", "--out", "2.safetensors"});
+  workspace->expect(0, {"train", "--model", "2.safetensors", "--epochs", "1", "--out", "3"});
+  workspace->expect(0, {"convert", "3/model.safetensors", "--out", "4.safetensors"});
+  EXPECT_EQ(test::read_text(*workspace / "proven.safetensors"), test::read_text(*workspace / "4.safetensors"));
+  workspace->expect(0, {"verify", "done.safetensors", "proven.safetensors"});
+}
+
+TEST_F(Bits, a_proof_that_cannot_be_is_refused_before_any_work) {
+  workspace->expect(0, {"quantize", "quick/float.safetensors", "--float", "conv3", "--out", "island.safetensors"});
+  const auto outcome = workspace->expect(3, {"bits", "island.safetensors", "--budget", "size<=50kB", "--out",
+                                             "nothing.safetensors", "--integer", "nothing_too.safetensors"});
+  EXPECT_NE(outcome.err.find("--float-islands"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("harm"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(workspace->has("nothing.safetensors"));
+}
+
 TEST_F(Bits, text_and_repeated_runs) {
   const auto text = bits(0, {"--budget", "bitops<=40M", "--out", "a.safetensors", "--threads", "1"}).out;
   for (const char* words :
@@ -77,6 +103,10 @@ TEST_F(Bits, refusals_write_nothing) {
   test::write_text(*workspace / "board.csv", "layer,weights,features,milliseconds\nconv1,8,8,1\n");
   expect_error(2, {"--budget", "latency<=1ms", "--table", "board.csv"},
                "no line for layer 'conv2'; no line for layer 'conv3'");
+  expect_error(2, {"--budget", "size<=50kB", "--repair", "magic"}, "magic");
+  expect_error(2, {"--budget", "size<=50kB", "--resume"}, "--resume: found no --repair");
+  expect_error(2, {"--budget", "size<=50kB", "--integer", "nothing.safetensors"}, "found the file of --out");
+  expect_error(2, {"--budget", "size<=50kB", "--integer", "quick/integer.safetensors"}, "is there already");
   expect_error(2, {}, "--budget is required");
 }
 
