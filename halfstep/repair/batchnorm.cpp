@@ -53,7 +53,7 @@ void rescale(Model& model, const Layer& layer, const Moments& in_reals, const Mo
 Change match_statistics(const State& state, const Scene& scene) {
   if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
   const std::vector<Layer> layers = layers_with_bias(state.model);
-  if (layers.empty()) return {{}, "no layer on codes has a bias of its own"};
+  if (layers.empty()) return {{}, "no layer on codes has a bias of its own" + left_out(state.model)};
   std::vector<Watched> watched;
   for (const Layer& layer : layers) watched.push_back({layer.op.out(0).name()});
   const auto in_reals =
@@ -68,8 +68,8 @@ Change match_statistics(const State& state, const Scene& scene) {
   }
   const auto with_factors = std::ranges::count_if(layers, takes_factors);
   return {after, fmt::format("matched the mean of each channel of {} layers, and of {} of them the variance, which was "
-                             "off by a factor of {:.3g} at most",
-                             layers.size(), with_factors, farthest * farthest)};
+                             "off by a factor of {:.3g} at most{}",
+                             layers.size(), with_factors, farthest * farthest, left_out(state.model))};
 }
 
 }  // namespace halfstep::repair

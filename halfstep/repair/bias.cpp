@@ -74,7 +74,7 @@ Model corrected_by_weights(const Model& model, const Model& reference, const std
 Change correct_biases(const State& state, const Scene& scene) {
   if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
   const std::vector<Layer> layers = layers_with_bias(state.model);
-  if (layers.empty()) return {{}, "no layer on codes has a bias of its own"};
+  if (layers.empty()) return {{}, "no layer on codes has a bias of its own" + left_out(state.model)};
   std::vector<Watched> watched;
   for (const Layer& layer : layers) {
     watched.push_back({layer.op.out(0).name()});
@@ -88,10 +88,10 @@ Change correct_biases(const State& state, const Scene& scene) {
                analytic = scene.judge(by_weights).loss;
   const bool is_analytic = analytic < empirical;
   return {State{is_analytic ? by_weights : by_outputs, state.reference},
-          fmt::format("corrected the biases of {} layers {}: distance {:.3g} instead of {:.3g}; {} it would be {:.3g}",
+          fmt::format("corrected the biases of {} layers {}: distance {:.3g} instead of {:.3g}; {} it would be {:.3g}{}",
                       layers.size(), is_analytic ? "by the error of their weights" : "by the means of their outputs",
                       std::min(empirical, analytic), before, is_analytic ? "by outputs" : "by weights",
-                      std::max(empirical, analytic))};
+                      std::max(empirical, analytic), left_out(state.model))};
 }
 
 }  // namespace halfstep::repair

@@ -1,5 +1,7 @@
 #include "halfstep/repair/layers.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -23,6 +25,17 @@ int64_t readers_of(Value tensor) {
     count += user.is<ops::FakeQuantize>() ? std::ssize(user.out(0).uses()) : 1;
   }
   return count;
+}
+
+/// Why a layer with quantized weights cannot be corrected through its bias; "" where it can.
+std::string why_not_corrected(Op layer, Value weight) {
+  const QuantInfo& quant = layer.info().quant;
+  if (!weight.is_tensor()) return "computed weights";
+  if (readers_of(weight) != 1) return "shared weights";
+  const Value bias = quant.bias < 0 ? Value() : layer.in(quant.bias);
+  if (!bias) return "no bias";
+  if (!bias.is_tensor()) return "computed bias";
+  return readers_of(bias) != 1 ? "shared bias" : "";
 }
 
 /// What adds up moments of one value.
@@ -102,6 +115,20 @@ std::vector<Layer> layers_with_bias(const Model& prepared) {
   std::vector<Layer> layers = layers_of(prepared);
   std::erase_if(layers, [](const Layer& layer) { return !layer.quantizer || !layer.bias; });
   return layers;
+}
+
+std::string left_out(const Model& prepared) {
+  std::map<std::string, std::vector<std::string>> layers;  // by reason
+  for (const Op op : prepared.graph.ops()) {
+    if (op.info().quant.weight < 0) continue;
+    const auto quantizer = op.in(op.info().quant.weight).producer<ops::FakeQuantize>();
+    if (!quantizer) continue;  // in float
+    if (const std::string reason = why_not_corrected(op, quantizer->x()); !reason.empty())
+      layers[reason].push_back(op.name());
+  }
+  std::vector<std::string> parts;
+  for (const auto& [reason, names] : layers) parts.push_back(fmt::format("{} ({})", fmt::join(names, ", "), reason));
+  return parts.empty() ? "" : fmt::format("; left out: {}", fmt::join(parts, "; "));
 }
 
 std::string why_weights_stay(const Model& prepared) {

@@ -33,6 +33,9 @@ std::vector<Layer> layers_of(const Model& prepared);
 /// Layers that are corrected through their biases: quantized ones that have one.
 std::vector<Layer> layers_with_bias(const Model& prepared);
 
+/// "; left out: a, b (no bias)": layers on codes that are not corrected, with the reason; "" where there are none.
+std::string left_out(const Model& prepared);
+
 /// Where a layer's weights are made of others (batch norms kept for training; kinds of quantizers that make weights
 /// anew), why nobody may write over them; "" where they are their own.
 std::string why_weights_stay(const Model& prepared);

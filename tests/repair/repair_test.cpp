@@ -34,6 +34,22 @@ TEST(Repair, NeverEndsFartherFromTheFloatNetwork) {
   EXPECT_EQ(report.last.loss, distance);
 }
 
+/// A layer without a bias, two that share their weights, and one that is corrected.
+TEST(Repair, LayersThatAreNotCorrectedAreNamed) {
+  const Model network = train::initialize(
+      parse("graph g(x: f32[?, 8]) {\n  param @u: f32[8, 8]\n  param @v: f32[8, 8]\n  param @w: f32[8, 8]\n"
+            "  param @b: f32[8]\n  a = linear(x, w=@u)\n  c = linear(a, w=@v, b=@b)\n  d = linear(c, w=@w)\n"
+            "  e = linear(d, w=@w)\n  return e\n}\n",
+            "g.ir"),
+      3);
+  const Model model = quant::prepare(network, quant::load_platform("generic_int8"), {});
+  EXPECT_EQ(left_out(model), "; left out: a (no bias); d, e (shared weights)");
+  EXPECT_EQ(layers_with_bias(model).size(), 1U);
+  quant::PrepareOptions widths;
+  widths.in_float = {"a", "d", "e"};
+  EXPECT_EQ(left_out(quant::prepare(network, quant::load_platform("generic_int8"), widths)), "");
+}
+
 TEST(Repair, WhatIsUndoneLeavesNoTrace) {
   const Model plain = quantized(network(), options(8, 8, {})).model;
   for (const MethodInfo& method : method_list()) {
