@@ -87,11 +87,12 @@ Change correct_biases(const State& state, const Scene& scene) {
   const double before = scene.judge(state.model).loss, empirical = scene.judge(by_outputs).loss,
                analytic = scene.judge(by_weights).loss;
   const bool is_analytic = analytic < empirical;
-  return {State{is_analytic ? by_weights : by_outputs, state.reference},
-          fmt::format("corrected the biases of {} layers {}: distance {:.3g} instead of {:.3g}; {} it would be {:.3g}{}",
-                      layers.size(), is_analytic ? "by the error of their weights" : "by the means of their outputs",
-                      std::min(empirical, analytic), before, is_analytic ? "by outputs" : "by weights",
-                      std::max(empirical, analytic), left_out(state.model))};
+  return {
+      State{is_analytic ? by_weights : by_outputs, state.reference},
+      fmt::format("corrected the biases of {} layers {}: distance {:.3g} instead of {:.3g}; {} it would be {:.3g}{}",
+                  layers.size(), is_analytic ? "by the error of their weights" : "by the means of their outputs",
+                  std::min(empirical, analytic), before, is_analytic ? "by outputs" : "by weights",
+                  std::max(empirical, analytic), left_out(state.model))};
 }
 
 }  // namespace halfstep::repair

@@ -2,6 +2,7 @@
 import html.parser
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -38,20 +39,29 @@ def run(*words):
     return done.stdout
 
 
+def opened(page):
+    """The page's source once the browser has painted it."""
+    words = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={page.parent / 'browser'}", "--virtual-time-budget=5000", "--dump-dom"]
+    return run(BROWSER, *words, f"file://{page}")
+
+
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory):
-    """What --json says, and the page as the browser has it."""
+def folder(tmp_path_factory):
     if not BROWSER:
         pytest.skip("no chromium to open the page in")
-    folder = tmp_path_factory.mktemp("page")
+    return tmp_path_factory.mktemp("page")
+
+
+@pytest.fixture(scope="module")
+def shown(folder):
+    """What --json says, and the page as the browser has it."""
     run(PROGRAM, "quickstart", "--out", folder / "quick", "--epochs", 3)
     bits = run(PROGRAM, "bits", folder / "quick/prepared.safetensors", "--budget", "size<=60kB", "--samples", 40, "--out", folder / "bits.safetensors", "--json")
     (folder / "bits.json").write_text(bits)
     words = ["--samples", 120, "--analyzed", 80, "--bits", folder / "bits.json", "--out", folder / "page.html", "--json"]
     said = json.loads(run(PROGRAM, "report", folder / "quick/prepared.safetensors", *words))
-    dom = run(BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'browser'}", "--dump-dom", f"file://{folder / 'page.html'}")
     page = Text()
-    page.feed(dom)
+    page.feed(opened(folder / "page.html"))
     return said, page
 
 
@@ -74,3 +84,14 @@ def test_it_shows_what_the_json_says(shown):
 def test_it_needs_nothing_else(shown):
     _, page = shown
     assert all(source.startswith(("data:image/png;base64,", "#")) for source in page.sources), page.sources
+
+
+def test_it_is_small_and_soon_there(folder, shown):
+    """The size is held, the time is told: pytest -s."""
+    page = (folder / "page.html").read_text()
+    assert len(page.encode()) <= 2_000_000
+    watch = "<script>new PerformanceObserver(list => list.getEntries().forEach(entry => document.body.setAttribute(entry.name, entry.startTime)))"
+    (folder / "watched.html").write_text(page.replace("</head>", watch + ".observe({type: 'paint', buffered: true})</script></head>", 1))
+    tries = (re.search(r'first-contentful-paint="([\d.]+)"', opened(folder / "watched.html")) for _ in range(10))
+    paint = next(found for found in tries if found)  # a browser that gets no time may give the page before it paints it
+    print(f"{len(page):,} bytes, first paint after {float(paint[1]):.0f} ms")
