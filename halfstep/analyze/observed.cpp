@@ -25,7 +25,6 @@ Model with_observer(const FloatNetwork& network, quant::Platform platform, const
   platform.weight_quantizer = platform.feature_quantizer = QuantizerKind::fixed;
   for (const auto& quantizer : model.graph.all<ops::FakeQuantize>())
     quant::set_quantizer_bits(model, platform, quantizer, quant::bits_of(quantizer));
-  quant::forget_ranges(model);
   return model;
 }
 

@@ -75,7 +75,6 @@ class Allocator {
   Model with_widths(const Assignment& assignment) const {
     Model model = prepared_;
     quant::set_widths(model, quant::platform_of(prepared_), layout_.widths(assignment));
-    quant::forget_ranges(model);
     train::calibrate(model, samples_, options_.calibration, pool_);
     return model;
   }
@@ -126,7 +125,6 @@ class Allocator {
     for (const auto& quantizer : model.graph.all<ops::FakeQuantize>()) {
       if (names.contains(quantizer.name())) quant::set_quantizer_bits(model, platform, quantizer, width);
     }
-    quant::forget_ranges(model);
     train::calibrate(model, samples_, options_.calibration, pool_);
     return model;
   }

@@ -279,6 +279,8 @@ void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, floa
   derive_parameters(model, observer);
 }
 
+bool is_fixed(const ops::ObserveRange& observer) { return observer.merge() == "moving" && observer.rate() == 0; }
+
 void forget_ranges(Model& model) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const auto fill = [&](Value tensor, auto with) {
@@ -287,6 +289,7 @@ void forget_ranges(Model& model) {
     std::ranges::fill(contents.data<decltype(with)>(), with);
   };
   for (const auto& observer : model.graph.all<ops::ObserveRange>()) {
+    if (is_fixed(observer)) continue;
     fill(observer.low(), kInfinity);
     fill(observer.high(), -kInfinity);
     if (observer.statistics() > 0) fill(observer.seen(), 0.0);

@@ -32,7 +32,11 @@ void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQ
 /// A feature quantizer's range for good: its observer leaves it as it is.
 void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, float high);
 
-/// Observers have seen nothing any more: what calibration finds then depends on nothing before it.
+/// Whether it came with the network, and not from samples: calibration leaves it as it is.
+bool is_fixed(const ops::ObserveRange& observer);
+
+/// Observers have seen nothing any more, but those of fixed ranges: what calibration finds then depends on nothing
+/// before it.
 void forget_ranges(Model& model);
 
 /// Width in bits of a quantizer's codes.

@@ -2,6 +2,7 @@
 // ICCV 2019), with factors that are powers of two.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "halfstep/repair/channels.h"
 #include "halfstep/repair/layers.h"
@@ -40,32 +41,60 @@ double widest_spread(const Model& model, const std::vector<ChannelGroup>& groups
   return widest;
 }
 
-}  // namespace
+/// Leaves channels alone whose factor is not at least `least` times away from the median channel's.
+void keep_outlying(std::vector<float>& factors, float least) {
+  std::vector<float> sorted = factors;
+  const auto middle = sorted.begin() + (std::ssize(sorted) - 1) / 2;
+  std::ranges::nth_element(sorted, middle);
+  for (float& factor : factors) factor = std::max(factor / *middle, *middle / factor) < least ? 1 : factor / *middle;
+}
 
-Change equalize(const State& state, const Scene& scene) {
-  if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
-  const std::vector<ChannelGroup> groups = channel_groups(state.model);
-  if (groups.empty()) return {{}, "no layers are joined by what keeps a factor (relu, pools, sums)"};
+/// Sweeps over all groups until nothing moves; and how many factors that were.
+std::pair<Model, int64_t> evened(Model model, const std::vector<ChannelGroup>& groups, float least) {
   constexpr int kMostSweeps = 20;
-  Model after = state.reference;
   int64_t scaled = 0;
   for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
     const int64_t before = scaled;
     for (const ChannelGroup& group : groups) {
-      const auto factors = evening_factors(given_magnitudes(after, group), read_magnitudes(after, group));
+      auto factors = evening_factors(given_magnitudes(model, group), read_magnitudes(model, group));
+      if (least > 1) keep_outlying(factors, least);
       const auto changed = std::ranges::count_if(factors, [](float factor) { return factor != 1.0F; });
       if (changed == 0) continue;
       scaled += changed;
-      scale_channels(after, group, factors);
+      scale_channels(model, group, factors);
     }
     if (scaled == before) break;
   }
-  if (scaled == 0) return {{}, fmt::format("channels of {} groups are even already", groups.size())};
-  train::calibrate(after, scene.samples, scene.calibration, scene.pool);
-  return {State{after, after},
-          fmt::format("evened channels out across {} groups of layers: weights of a group's channels were up to "
-                      "{:.3g} times apart, and are {:.3g} times",
-                      groups.size(), widest_spread(state.reference, groups), widest_spread(after, groups))};
+  return {std::move(model), scaled};
+}
+
+}  // namespace
+
+/// All channels, or those alone that lie apart from the others of their group: where each channel's weights have a
+/// scale of their own, evening out the others moves nothing but the ranges of features, for better or worse.
+Change equalize(const State& state, const Scene& scene) {
+  if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
+  const std::vector<ChannelGroup> groups = channel_groups(state.model);
+  if (groups.empty()) return {{}, "no layers are joined by what keeps a factor (relu, pools, sums)"};
+  constexpr float kOutlying = 4;
+  Change best;
+  double least_distance = 0;
+  for (const float least : {1.0F, kOutlying}) {
+    auto [after, scaled] = evened(state.reference, groups, least);
+    if (scaled == 0) continue;
+    train::calibrate(after, scene.samples, scene.calibration, scene.pool);
+    const double distance = scene.judge(after).loss;
+    if (best.state && distance >= least_distance) continue;
+    least_distance = distance;
+    best.what = fmt::format(
+        "evened {} out across {} groups of layers: weights of a group's channels were up to {:.3g} "
+        "times apart, and are {:.3g} times",
+        least > 1 ? "outlying channels" : "channels", groups.size(), widest_spread(state.reference, groups),
+        widest_spread(after, groups));
+    best.state = State{after, after};
+  }
+  if (!best.state) best.what = fmt::format("channels of {} groups are even already", groups.size());
+  return best;
 }
 
 }  // namespace halfstep::repair

@@ -24,8 +24,13 @@ train::Standing Judge::operator()(const Model& model) const {
 bool gains(const train::Standing& first, const train::Standing& before, const train::Standing& after, int64_t samples) {
   if (!(after.loss < before.loss)) return false;
   if (!first.right || !after.right) return true;
-  const double p = *first.right;
-  return *after.right >= p - std::sqrt(p * (1 - p) / static_cast<double>(samples));
+  // With a sample of either kind more: near 0 and 1 so few others say nothing (Agresti and Caffo, 2000).
+  const auto count = static_cast<double>(samples);
+  const auto variance = [&](double right) {
+    const double p = (right * count + 1) / (count + 2);
+    return p * (1 - p) / (count + 2);
+  };
+  return *after.right >= *first.right - std::sqrt(variance(*first.right) + variance(*after.right));
 }
 
 }  // namespace halfstep::repair

@@ -12,9 +12,6 @@ namespace {
 constexpr const char* kOfFeatures[] = {"minmax", "mse", "quantile", "percentile", "kl", "histogram"};
 constexpr const char* kOfWeights[] = {"minmax", "mse", "quantile", "percentile"};
 
-/// A range that came with the network, and not from samples, stays.
-bool is_fixed(const ops::ObserveRange& observer) { return observer.merge() == "moving" && observer.rate() == 0; }
-
 /// The network with this observer for its weights or its features, calibrated anew.
 Model watched(const Model& model, bool weights, const char* observer, const Scene& scene) {
   Model changed = model;
@@ -22,7 +19,7 @@ Model watched(const Model& model, bool weights, const char* observer, const Scen
   (weights ? platform.weight_observer : platform.feature_observer) = observer;
   platform.low_bits_observer.clear();
   for (const auto& quantizer : changed.graph.all<ops::FakeQuantize>()) {
-    if (quant::is_weight(quantizer) == weights && !is_fixed(quant::observer_of(quantizer)))
+    if (quant::is_weight(quantizer) == weights && !quant::is_fixed(quant::observer_of(quantizer)))
       quant::set_quantizer_bits(changed, platform, quantizer, quant::bits_of(quantizer));
   }
   train::calibrate(changed, scene.samples, scene.calibration, scene.pool);

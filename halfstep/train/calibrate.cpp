@@ -77,6 +77,7 @@ void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& 
   if (!quant::is_prepared(prepared)) fail("calibration needs a prepared network; run quantize first");
   if (samples.size() == 0) fail("calibration needs at least one sample, found none");
   Model observing = prepared;
+  quant::forget_ranges(observing);  // an observer would add to what it saw before
   passes::set_mode(observing.graph, passes::Mode::calibration);
   passes::bypass_quantizers(observing.graph);
   const int64_t batch = batch_of(prepared, std::min(options.batch, samples.size()));

@@ -55,7 +55,7 @@ def test_nothing_within_the_budget_is_better(prepared, samples):
 
 def test_what_follows_is_what_the_verbs_give(prepared, samples):
     done = hs.bits(prepared, "size<=60kB", samples, samples=64, front=0, repair="bias", epochs=1, prove=True)
-    assert done.report.repair["steps"][0]["name"] == "bias"
+    assert done.report.repair["steps"][0]["method"] == "bias"
     assert done.report.training["epochs"] == 1
     assert done.report.proof["equal"]
     assert done.report.verdict.endswith(done.report.proof["verdict"])

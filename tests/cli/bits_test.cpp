@@ -55,7 +55,7 @@ TEST_F(Bits, repaired_tuned_and_proven_in_one) {
   const nlohmann::json report = bits(0, {"--budget", "size<=50kB", "--repair", "bias", "--epochs", "1", "--json",
                                          "--out", "done.safetensors", "--integer", "proven.safetensors"})
                                     .json();
-  EXPECT_EQ(report["repair"]["steps"][0]["name"].get<std::string>(), "bias");
+  EXPECT_EQ(report["repair"]["steps"][0]["method"].get<std::string>(), "bias");
   EXPECT_EQ(report["training"]["epochs"], 1);
   EXPECT_TRUE(report["proof"]["equal"]);
   EXPECT_GT(report["proof"]["layers"][0]["compared"], 0);

@@ -8,6 +8,7 @@
 #include "halfstep/base/random.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/quant/prepare.h"
+#include "halfstep/repair/judge.h"
 #include "halfstep/repair/repair.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/train/network.h"
@@ -153,6 +154,32 @@ TEST(Equalize, MendsChannelsThatWereScaledApart) {
     EXPECT_LT(broken, in_float - 0.1) << method;
     EXPECT_GT(accuracy(mended.model), unscaled - 0.01) << method;
   }
+}
+
+/// Of weights that have a scale for each channel and features of four bits: others must stay, and ranges be those of
+/// the network as it then is.
+TEST(Equalize, MendsOneChannelAmongMany) {
+  Model model = clone(network());
+  const auto scale = model.tensors.at("bn4.scale").data<float>(), bias = model.tensors.at("bn4.bias").data<float>(),
+             weight = model.tensors.at("conv5.w").data<float>();
+  scale[5] *= 50, bias[5] *= 50;
+  for (size_t i = 0; i < weight.size(); ++i) {
+    if (i / 9 % scale.size() == 5) weight[i] /= 50;
+  }
+  const double broken = accuracy(quantized(model, options(4, 4, {})).model),
+               whole = accuracy(quantized(network(), options(4, 4, {})).model);
+  EXPECT_LT(broken, whole - 0.1);
+  EXPECT_GT(accuracy(quantized(model, options(4, 4, {"equalize"})).model), whole - 0.01);
+}
+
+/// Two answers of 64 are chance where the distance falls, and twenty are not.
+TEST(Judge, FewAnswersDecideNothing) {
+  const train::Standing first{0.98, 1.0};
+  EXPECT_TRUE(gains(first, first, {0.95, 0.1}, 64));
+  EXPECT_FALSE(gains(first, first, {0.67, 0.1}, 64));
+  EXPECT_FALSE(gains(first, first, {0.95, 0.1}, 6400));
+  EXPECT_FALSE(gains(first, first, {0.99, 1.0}, 64));
+  EXPECT_TRUE(gains({1.0, 1.0}, {1.0, 1.0}, {0.99, 0.1}, 100));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "halfstep/io/dataset.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/quant/prepare.h"
+#include "halfstep/quant/quantizer.h"
 #include "halfstep/train/network.h"
 #include "halfstep/train/samples.h"
 #include "tests/support/error.h"
@@ -46,6 +47,39 @@ TEST(Calibrate, OneInputMayBeConstant) {
 TEST(Calibrate, NotEveryInput) {
   EXPECT_EQ(said_of(filled({32, 8}, 0.5F)),
             "given: found nothing but 1 for input 'mask', expected samples as the network meets them");
+}
+
+/// Ranges are those of these samples alone, though others were far wider; one that came with the network stays.
+TEST(Calibrate, AgainIsAsForTheFirstTime) {
+  const Model network = initialize(
+      parse("graph g(x: f32[?, 8]) {\n  param @w: f32[16, 8]\n  a = linear(x, w=@w)\n  b = relu(a)\n  return b\n}\n",
+            "g.ir"),
+      3);
+  Tensor x(DType::f32, {32, 8}), wide(DType::f32, {32, 8});
+  Random random(5, 0);
+  for (size_t i = 0; i < 256; ++i) wide.data<float>()[i] = 50 * (x.data<float>()[i] = random.uniform() - 0.5F);
+  ThreadPool pool(1);
+  const auto calibrated = [&](Model model, const Tensor& values) {
+    io::Dataset data;
+    data.name = "given";
+    data.x = values;
+    data.raw = false;
+    Samples samples{&data, {}, "x", {}};
+    for (int64_t i = 0; i < data.size(); ++i) samples.indices.push_back(i);
+    calibrate(model, samples, {.batch = 16, .batches = 2}, pool);
+    return model;
+  };
+  for (const char* platform : {"generic_int8", "pow2_int8", "onnxruntime_int8"}) {
+    SCOPED_TRACE(platform);
+    const Model prepared = quant::prepare(network, quant::load_platform(platform));
+    const Model first = calibrated(prepared, x), again = calibrated(calibrated(prepared, wide), x);
+    for (const auto& [name, tensor] : first.tensors) EXPECT_TRUE(tensor.same_bits(again.tensors.at(name))) << name;
+    Model fixed = first;
+    const auto input = fixed.graph.all<ops::FakeQuantize>().front();
+    quant::fix_range(fixed, input, -3, 5);
+    const std::string scale = quant::observer_of(input).scale().name();
+    EXPECT_TRUE(calibrated(fixed, x).tensors.at(scale).same_bits(fixed.tensors.at(scale)));
+  }
 }
 
 }  // namespace
