@@ -65,7 +65,7 @@ class Analyzer {
     add_advice(analysis, prepared_);
     mark_misfits(analysis.quantizers);
     std::ranges::stable_sort(analysis.quantizers, std::greater(),
-                             [](const QuantizerAnalysis& one) { return std::pair(one.is_misfit, one.harm); });
+                             [](const QuantizerAnalysis& one) { return std::pair(one.is_misfit ? *one.seen.wasted : 0, one.harm); });
     return analysis;
   }
 

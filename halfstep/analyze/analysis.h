@@ -65,7 +65,7 @@ struct Analysis {
   bool has_labels = false;                      ///< else loss is the distance to the float network, and what is right
                                                 ///< is agreement with it
   train::Standing in_float, rounded, on_codes;  ///< without quantizers, with all in float arithmetic, and in integers
-  /// Misfits in front of all others, the most harmful first of either; of equals the first of the graph.
+  /// Misfits, those that waste most first; then the most harmful; of equals the first of the graph.
   std::vector<QuantizerAnalysis> quantizers = {};
   std::vector<std::string> notes = {};  ///< what could not be computed, and why
 };
