@@ -24,8 +24,9 @@ train::Standing Judge::operator()(const Model& model) const {
 bool gains(const train::Standing& first, const train::Standing& before, const train::Standing& after, int64_t samples) {
   if (!(after.loss < before.loss)) return false;
   if (!first.right || !after.right) return true;
-  const double p = *first.right;
-  return *after.right >= p - std::sqrt(p * (1 - p) / static_cast<double>(samples));
+  constexpr double kByChance = 2;  // standard errors of the difference: 95 of 100 times
+  const double p = *first.right, q = *after.right;
+  return q >= p - kByChance * std::sqrt((p * (1 - p) + q * (1 - q)) / static_cast<double>(samples));
 }
 
 }  // namespace halfstep::repair
