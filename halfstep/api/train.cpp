@@ -3,6 +3,7 @@
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/train_in_stages.h"
+#include "halfstep/passes/layer_forms.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/train/run.h"
 
@@ -45,6 +46,10 @@ Trained train(const Model& given, const Dataset& data, const TrainOptions& optio
   if (stage == Stage::integer)
     fail("network '{}' is an integer program, which cannot be trained; train the prepared network it came from",
          network.graph.name());
+  if (stage == Stage::in_float) {
+    network = clone(network);
+    passes::layer_forms(network);  // operators as files have them (a clip from 0 to 6) may lack a gradient
+  }
   const auto parts = parts_for(network, data);
   ThreadPool pool(settings.threads);
   auto outcome = train::run(network, parts.train, run_options(options, stage, settings.seed), pool, settings.progress);

@@ -24,13 +24,14 @@ train::Standing Judge::operator()(const Model& model) const {
 bool gains(const train::Standing& first, const train::Standing& before, const train::Standing& after, int64_t samples) {
   if (!(after.loss < before.loss)) return false;
   if (!first.right || !after.right) return true;
+  constexpr double kByChance = 2;  // standard errors of the difference: 95 of 100 times
   // With a sample of either kind more: near 0 and 1 so few others say nothing (Agresti and Caffo, 2000).
   const auto count = static_cast<double>(samples);
   const auto variance = [&](double right) {
     const double p = (right * count + 1) / (count + 2);
     return p * (1 - p) / (count + 2);
   };
-  return *after.right >= *first.right - std::sqrt(variance(*first.right) + variance(*after.right));
+  return *after.right >= *first.right - kByChance * std::sqrt(variance(*first.right) + variance(*after.right));
 }
 
 }  // namespace halfstep::repair

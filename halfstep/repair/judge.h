@@ -31,9 +31,9 @@ class Judge {
   ThreadPool& pool_;
 };
 
-/// Whether `after` is nearer to the float network than `before`, and no less right than `first`, but for the standard
-/// error of the difference that so many samples show: which of two networks is nearer a few samples tell, which is more
-/// often right they do not.
+/// Whether `after` is nearer to the float network than `before`, and no less right than `first` by more than two
+/// standard errors of such a difference on so many samples: which of two networks is nearer a few samples tell, which
+/// is more often right they do not.
 bool gains(const train::Standing& first, const train::Standing& before, const train::Standing& after, int64_t samples);
 
 }  // namespace halfstep::repair

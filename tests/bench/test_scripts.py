@@ -40,6 +40,9 @@ FORMS = {
     "repair.py": Form(
         "{network} {photos} --preprocess unit --program {program} --images 24 --seeds 0 --steps 3 --cells 4/8:none,bias,qdrop", ("| 4/8 | qdrop |", "0 networks whose integers differ")
     ),
+    "repair_peers.py": Form(
+        "{network} {photos} --preprocess unit --program {program} --images 24 --steps 3 --widths 4/8", ("| 4/8 | halfstep | adaround | ",), ("onnx", "safetensors", "PIL"), hides=("| halfstep | calibrated | - |", "| halfstep | adaround | - |")
+    ),
     "calibration_speed.py": Form("{network} --batch 4 --batches 2 --rounds 1", ("small ", "ms observed")),
     "c_targets.py": Form(
         "{network}={folder}/test.npz --program {program} --platforms generic_int8 --widths 4/8 --samples 2", ("| small | generic_int8 | 4/8 | 0 |",)

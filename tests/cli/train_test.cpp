@@ -52,6 +52,15 @@ TEST(Train, resumes_learned_scales_to_the_same_bits) {
   EXPECT_EQ(workspace.expect(0, resume).json()["was_finished"], true);
 }
 
+/// Files have a clip where networks have relu6, which has no gradient.
+TEST(Train, goes_on_from_a_float_network_in_a_file) {
+  Workspace workspace;
+  workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
+  workspace.expect(0, {"export", "float/model.safetensors", "--out", "float.onnx"});
+  const auto report = workspace.expect(0, {"train", "float.onnx", "--epochs", "1", "--out", "on", "--json"}).json();
+  EXPECT_GT(report["accuracy"], 0.95);
+}
+
 /// A network that is given is held against samples that it does not learn from.
 TEST(Train, says_how_a_given_network_did) {
   Workspace workspace;
