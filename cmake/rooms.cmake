@@ -81,7 +81,7 @@ function(halfstep_room NAME)
   endif()
   if(NAME STREQUAL base)
     file(GLOB embedded CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} models/*.ir models/*.csv.gz platforms/*.yaml
-         halfstep/verify/differences/*.json halfstep/emit/c/*.c python/halfstep/onnxruntime_*.py)
+         halfstep/passes/*.txt halfstep/verify/differences/*.json halfstep/emit/c/*.c python/halfstep/onnxruntime_*.py)
     halfstep_embed(halfstep_base ${embedded})
   elseif(NOT NAME MATCHES "^(io|runtime)$")
     add_dependencies(halfstep_${NAME} halfstep_gen)

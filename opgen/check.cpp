@@ -218,7 +218,7 @@ void check_quant(const Record& record) {
   if ((quant.trait == "accumulates") == quant.accumulates.empty())
     fail_at(quant.source, "trait {} {} 'accumulates', which says what is added up", quant.trait,
             quant.accumulates.empty() ? "needs" : "has no");
-  for (const std::string& port : {quant.weight, quant.bias, quant.fill, quant.magnitude}) {
+  for (const std::string& port : {quant.weight, quant.factor, quant.bias, quant.fill, quant.index, quant.magnitude}) {
     if (!port.empty() && record.input(port) == nullptr)
       fail_at(quant.source, "there is no input '{}'{}", port, did_you_mean(port, port_names(record.inputs)));
   }

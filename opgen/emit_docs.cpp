@@ -23,7 +23,7 @@ void describe_attributes(Text& text, const Record& record) {
 void describe_gradient(Text& text, const Record& record) {
   const Gradient& gradient = record.gradient;
   if (gradient.rule == Gradient::Rule::none) {
-    text.line("Gradient: none.\n");
+    text.line("Gradient: none{}.\n", gradient.why_none.empty() ? "" : ", " + gradient.why_none);
     return;
   }
   text.line("Gradient ({}{}):\n", gradient.rule == Gradient::Rule::derivative ? "true derivative" : "straight-through",

@@ -5,6 +5,7 @@
 
 #include "opgen/cpp.h"
 #include "opgen/emit.h"
+#include "opgen/presence.h"
 #include "opgen/text.h"
 
 namespace halfstep::opgen {
@@ -26,6 +27,7 @@ class GradientWriter {
     text_.line("InputGradients {}_gradient(const Request& request) {{", record_.name);
     if (builds()) text_.line("  Builder& builder = request.builder;");
     if (builds()) text_.line("  const ops::{} op(request.op.node());", pascal_case(record_.name));
+    if (chooses()) text_.line("  const Attributes& attributes = request.op.attributes();");
     text_.line("  InputGradients gradients(request.wanted.size());");
     for (size_t i = 0; i < record_.outputs.size(); ++i) {
       const std::string name = record_.outputs[i].name + "_grad";
@@ -49,6 +51,14 @@ class GradientWriter {
   bool builds() const {
     return std::any_of(record_.gradient.inputs.begin(), record_.gradient.inputs.end(),
                        [](const NamedExpr& gradient) { return !gradient.expr.is(Kind::name); });
+  }
+
+  /// Whether a gradient depends on attributes.
+  bool chooses() const {
+    bool found = false;
+    for (const NamedExpr& gradient : record_.gradient.inputs)
+      walk(gradient.expr, [&](const Expr& part) { found = found || (part.is(Kind::call) && part.text == "where"); });
+    return found;
   }
 
   size_t port_number(const std::string& name) const {
@@ -124,6 +134,9 @@ class GradientWriter {
 
   /// `input`: whose gradient the outermost operation is, for its name.
   std::string value_cpp(const Expr& expr, const std::string& input) {
+    if (expr.is(Kind::call) && expr.text == "where")
+      return fmt::format("({} ? {} : {})", condition_cpp(expr.args[0], record_), value_cpp(expr.args[1], input),
+                         value_cpp(expr.args[2], input));
     if (expr.is(Kind::member)) return build_cpp(expr.args[0], input) + "." + cpp_name(expr.text) + "()";
     if (expr.is(Kind::call)) {
       const Record& callee = *find(records_, expr.text);
@@ -162,6 +175,7 @@ class GradientWriter {
       case Kind::name:
         return record_.attribute(expr.text) != nullptr ? "op." + cpp_name(expr.text) + "()"
                                                        : "static_cast<int64_t>(index)";
+      case Kind::unary: return "!" + attribute_value_cpp(expr.args[0]);
       case Kind::list: {
         std::vector<std::string> parts;
         for (const Expr& element : expr.args) parts.push_back(attribute_value_cpp(element));
@@ -231,6 +245,7 @@ std::vector<Value> build_gradient(Builder& builder, Op op, std::span<const Value
   if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return InputGradients(wanted.size());
   const Row* row = find_row(op.info().name);
   if (row == nullptr) unsupported("{}: {} has no gradient", op.where(), op.info().name);
+  if (row->build == nullptr) unsupported("{}: {} has no gradient: {}", op.where(), op.info().name, row->why_none);
   if (!row->unless.empty() && get<bool>(op.attributes(), row->unless))
     unsupported("{}: {} has no gradient when {} is true", op.where(), op.info().name, row->unless);
   builder.at(op.location());
@@ -270,13 +285,19 @@ std::string emit_gradients(const Records& records) {
   text.add(kPrologue);
   std::vector<std::string> rows;
   for (const Record* record : by_name(records)) {
-    if (record->gradient.rule == Gradient::Rule::none) continue;
+    const Gradient& gradient = record->gradient;
+    if (!gradient.why_none.empty())
+      rows.push_back(fmt::format("    {{{}, {{}}, {}, nullptr}},", string_literal(record->name),
+                                 string_literal(gradient.why_none)));
+    if (gradient.rule == Gradient::Rule::none) continue;
     text.add(GradientWriter(*record, records).write());
     text.blank();
-    rows.push_back(fmt::format("    {{{}, {}, {}_gradient}},", string_literal(record->name),
-                               string_literal(record->gradient.unless), record->name));
+    rows.push_back(fmt::format("    {{{}, {}, {{}}, {}_gradient}},", string_literal(record->name),
+                               string_literal(gradient.unless), record->name));
   }
-  text.line("struct Row {{\n  std::string_view op, unless;\n  InputGradients (*build)(const Request& request);\n}};");
+  text.line(
+      "struct Row {{\n  std::string_view op, unless, why_none;\n  InputGradients (*build)(const Request& "
+      "request);\n}};");
   text.line("constexpr std::array<Row, {}> kRows = {{{{", rows.size());
   for (const std::string& row : rows) text.line("{}", row);
   text.line("}}}};");

@@ -142,8 +142,10 @@ void write_quant(Text& text, const Record& record) {
   if (!quant.accumulates.empty()) assign("accumulates", "Accumulation::" + quant.accumulates);
   if (!quant.weight.empty()) assign("weight", std::to_string(port(quant.weight)));
   if (!quant.weight.empty()) assign("weight_axis", std::to_string(quant.axis));
+  if (!quant.factor.empty()) assign("factor", std::to_string(port(quant.factor)));
   if (!quant.bias.empty()) assign("bias", std::to_string(port(quant.bias)));
   if (!quant.fill.empty()) assign("fill", std::to_string(port(quant.fill)));
+  if (!quant.index.empty()) assign("index", std::to_string(port(quant.index)));
   if (!quant.magnitude.empty()) assign("magnitude", std::to_string(port(quant.magnitude)));
   if (!quant.quantized.empty()) assign("quantized", string_literal(quant.quantized));
   if (!quant.integer.empty()) assign("integer", string_literal(quant.integer));

@@ -110,9 +110,11 @@ class Lets {
 };
 
 void load_block(Records& records, Record& record, const Yaml& yaml) {
-  if (yaml.is_scalar()) {
-    if (yaml.text() != "none")
-      fail_at(yaml.source(), "found '{}', expected none or a gradient for each input", yaml.text());
+  if (yaml.is_scalar())
+    fail_at(yaml.source(), "found '{}', expected a gradient for each input, or {{none: WHY}}", yaml.text());
+  if (yaml.has("none")) {
+    if (yaml.items().size() != 1) fail_at(yaml.source(), "'none' stands alone");
+    record.gradient.why_none = yaml.at("none").text();
     return;
   }
   check_keys(yaml, record);

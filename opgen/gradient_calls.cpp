@@ -3,11 +3,15 @@
 #include <algorithm>
 
 #include "halfstep/base/nearest.h"
+#include "opgen/presence.h"
 
 namespace halfstep::opgen {
 namespace {
 
 using Kind = Expr::Kind;
+
+/// where(CONDITION, A, B) among values.
+bool is_choice(const Expr& expr) { return expr.is(Kind::call) && expr.text == "where"; }
 
 class Checker {
  public:
@@ -33,7 +37,9 @@ class Checker {
 
   /// `taker`: the input port that takes the value; null for the gradient itself.
   void value(Expr& expr, const Port* taker) const {
-    if (expr.is(Kind::member)) {
+    if (is_choice(expr)) {
+      check_choice(expr, taker);
+    } else if (expr.is(Kind::member)) {
       Expr& call = expr.args[0];
       if (!call.is(Kind::call)) fail_at(source_, "'.{}' follows no call", expr.text);
       const Record& callee = check_call(call);
@@ -53,6 +59,13 @@ class Checker {
   }
 
  private:
+  void check_choice(Expr& choice, const Port* taker) const {
+    if (choice.args.size() != 3) fail_at(source_, "'{}' is not where(CONDITION, A, B)", to_text(choice));
+    check_condition(choice.args[0], record_, source_);
+    value(choice.args[1], taker);
+    value(choice.args[2], taker);
+  }
+
   static std::vector<std::string> names(const std::vector<Port>& ports) {
     std::vector<std::string> list;
     for (const Port& port : ports) list.push_back(port.name);
@@ -163,6 +176,9 @@ class Checker {
       case Kind::text: return "string";
       case Kind::name: return attribute_name_type(expr);
       case Kind::call: return extent_type(expr);
+      case Kind::unary:
+        if (expr.text == "not" && attribute_type(expr.args[0]) == "bool") return "bool";
+        fail_at(source_, "'{}' is no attribute value", to_text(expr));
       case Kind::list:
         for (const Expr& element : expr.args) {
           if (attribute_type(element) != "int") fail_at(source_, "'{}' is no int", to_text(element));

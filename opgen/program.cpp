@@ -77,7 +77,8 @@ void check_quant_references(const Records& records) {
       if (name.empty()) continue;
       const Record* target = find(records, name);
       if (target == nullptr) fail_at(record.quant->source, "unknown operator '{}'{}", name, did_you_mean(name, known));
-      check_form_on_codes(record, *target);
+      // a normalization's integers are derived of all that its form in training has
+      if (record.quant->trait != "normalizes" || name == record.quant->quantized) check_form_on_codes(record, *target);
     }
     const Record* lookup = record.quant->lookup ? find(records, kLookup) : nullptr;
     if (lookup != nullptr) check_form_on_codes(record, *lookup);

@@ -72,12 +72,13 @@ struct Gradient {
   enum class Rule { none, derivative, straight_through };
   Rule rule = Rule::none;
   std::string unless;             ///< bool attribute under which there is none
+  std::string why_none;           ///< why there is none at all, where the record says so
   std::vector<NamedExpr> inputs;  ///< those that have one, in port order; scalar expressions are replaced by calls
 };
 
 struct Quant {
   Source source;
-  std::string trait, accumulates, weight, bias, fill, magnitude, quantized, integer, activation;
+  std::string trait, accumulates, weight, factor, bias, fill, index, magnitude, quantized, integer, activation;
   int64_t axis = 0;
   bool lookup = false;
 };

@@ -172,6 +172,9 @@ std::string simd_cpp(const Expr& expr, const Record& record) {
       {"sigmoid", "sigmoid_of"}};
   std::vector<std::string> args;
   for (const Expr& arg : expr.args) args.push_back(simd_cpp(arg, record));
+  const bool chooses = expr.is(Kind::call) && expr.text == "where" && is_attribute(expr.args[0], record);
+  if (chooses)  // the same for every element: what is not chosen is not computed
+    return "(f." + cpp_name(expr.args[0].text) + " ? " + args[1] + " : " + args[2] + ")";
   switch (expr.kind) {
     case Kind::integer:
     case Kind::real: return "number(d, " + number_text(expr) + ")";

@@ -53,7 +53,7 @@ FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/base/small_vector.h", "halfstep
                 "cli/program.h"}
 # The same among the folders of kernels, which all may include common.
 KERNEL_ARROWS = {
-    "codes": "image",
+    "codes": "image reduce",
     "matrix": "reduce",
     "norm": "reduce",
     "quantizers": "image matrix",

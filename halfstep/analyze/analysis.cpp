@@ -64,8 +64,9 @@ class Analyzer {
     say_what_is_missing(analysis);
     add_advice(analysis, prepared_);
     mark_misfits(analysis.quantizers);
-    std::ranges::stable_sort(analysis.quantizers, std::greater(),
-                             [](const QuantizerAnalysis& one) { return std::pair(one.is_misfit ? *one.seen.wasted : 0, one.harm); });
+    std::ranges::stable_sort(analysis.quantizers, std::greater(), [](const QuantizerAnalysis& one) {
+      return std::pair(one.is_misfit ? *one.seen.wasted : 0, one.harm);
+    });
     return analysis;
   }
 

@@ -95,6 +95,12 @@ Status RequantizeRule::for_rescale(float x, float y, Requantizer& result) const 
   return fixed(wide(x) / wide(y), result);
 }
 
+Status RequantizeRule::for_quotient(float y, Requantizer& result) const {
+  if (traits(form).keeps_scales)
+    return Status(fmt::format("requantization in {} has no rule for a quotient of sums", traits(form).name));
+  return fixed(1.0 / wide(y), result);
+}
+
 /// The larger factor sets the shift; a smaller one need only be positive and perhaps a power of two.
 Status RequantizeRule::for_sum(const SumScales& s, SumRequantizer& result) const {
   Requantizer alone;

@@ -97,6 +97,8 @@ struct RequantizeRule {
   /// The average of a window that divides by `count`.
   Status for_pool(float x_scale, float y_scale, int64_t count, Requantizer& result) const;
   Status for_rescale(float x_scale, float y_scale, Requantizer& result) const;
+  /// A quotient of whole numbers, to be brought to steps of `y_scale`; forms that keep scales have no such rule.
+  Status for_quotient(float y_scale, Requantizer& result) const;
   Status for_sum(const SumScales& scales, SumRequantizer& result) const;
 
  private:

@@ -35,6 +35,30 @@ double largest_magnitude(const Range& range) {
   return largest;
 }
 
+/// Whether `reshape` splits the rows of a layer, whose name it then has (passes/layer_forms.h).
+bool splits_rows(Op reshape) {
+  if (!reshape.is<ops::Reshape>()) return false;
+  Value rows = reshape.in(0);
+  if (const auto quantizer = rows.producer<ops::FakeQuantize>()) rows = quantizer->x();
+  return rows.producer().is<ops::Linear>() && rows.name().starts_with(reshape.name() + ".");
+}
+
+/// The name that the network has for a layer, or for what it gives.
+std::string name_in_network(Op layer) {
+  for (const auto& [reader, operand] : layer.out(0).uses()) {
+    const auto splitters = reader.is<ops::FakeQuantize>() ? reader.out(0).uses() : layer.out(0).uses();
+    for (const auto& [splitter, port] : splitters) {
+      if (splits_rows(splitter)) return splitter.name();
+    }
+  }
+  return layer.name();
+}
+
+std::string tensor_of(const ops::FakeQuantize& quantizer) {
+  const Op producer = quantizer.x().producer();
+  return producer.is<ops::Linear>() ? name_in_network(producer) : quantizer.x().name();
+}
+
 /// The features, and what was moved to one of them.
 std::vector<Range> moved_features(const Ranges& ranges) {
   std::vector<Range> features;
@@ -76,7 +100,7 @@ Ranges ranges_of(const Model& prepared) {
   HS_CHECK(audited.size() == quantizers.size());
   for (size_t i = 0; i < quantizers.size(); ++i) {
     const quant::AuditedQuantizer& one = audited[i];
-    Range range{.tensor = quantizers[i].x().name(), .is_weight = one.is_weight, .layer = one.layer};
+    Range range{.tensor = tensor_of(quantizers[i]), .is_weight = one.is_weight, .layer = one.layer};
     range.code_min = one.code_min;
     range.code_max = one.code_max;
     range.scale = one.scale;
@@ -97,7 +121,8 @@ Ranges ranges_of(const Model& prepared) {
     const Op producer = quantizers[i].x().producer();
     if (!producer) continue;
     const bool moves = producer.is<ops::Flatten, ops::Reshape, ops::Resize>();
-    if (moves && known.insert(producer.in(0).name()).second && !producer.in(0).producer<ops::FakeQuantize>())
+    if (moves && !splits_rows(producer) && known.insert(producer.in(0).name()).second &&
+        !producer.in(0).producer<ops::FakeQuantize>())
       add_source(i, producer.in(0), ranges.behind_moves);
     if (!producer.is<ops::Relu, ops::Relu6>()) continue;
     add_source(i, producer.in(0), ranges.behind_activations);
@@ -170,9 +195,9 @@ std::string nnie_parameters(const Model& prepared, const Ranges& ranges) {
     Json clips = Json::array();
     for (const Value input : passes::feature_inputs(op)) {
       if (const auto quantizer = input.producer<ops::FakeQuantize>())
-        clips.push_back(observed.at(quantizer->x().name()));
+        clips.push_back(observed.at(tensor_of(*quantizer)));
     }
-    if (!clips.empty()) layers[op.name()] = clips;
+    if (!clips.empty()) layers[op.is<ops::Linear>() ? name_in_network(op) : op.name()] = clips;
   }
   return text_of({{"nnie", {{"gfpq_param_dict", layers}}}});
 }
@@ -192,12 +217,13 @@ std::string stpu_ranges(const Model& prepared, const Ranges& ranges) {
   for (const Range& range : before_activations(ranges, false)) add(range.tensor, range);
   for (const Range& range : ranges.all) {
     if (!range.is_weight) continue;
-    add(range.layer + "_weights", range);
     const Op layer = prepared.graph.op(range.layer);
+    const std::string name = layer.is<ops::Linear>() ? name_in_network(layer) : range.layer;
+    add(name + "_weights", range);
     const Value bias = layer.info().quant.bias >= 0 ? layer.in(layer.info().quant.bias) : Value();
     const auto x = layer.in(0).producer<ops::FakeQuantize>();
     if (!bias || !x) continue;
-    tensors[range.layer + "_bias"] = {
+    tensors[name + "_bias"] = {
         {"alpha", static_cast<double>(range.scale[0]) * static_cast<double>(quant::effective_scale(prepared, *x))},
         {"zero_point", 0}};
   }

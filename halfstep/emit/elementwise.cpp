@@ -117,9 +117,10 @@ std::string broadcast_object(Body& body, Op op, Value a, Value b) {
 
 void add_sum(Body& body, Op op) {
   const ops::IntegerAdd add(op.node());
-  if (add.a().dims() != add.b().dims())
-    unsupported("{}: found a sum of {} and {}, expected equal extents", op.where(), to_string(add.a().type()),
-                to_string(add.b().type()));
+  const int64_t count = count_elements(add.out().dims());
+  if (count_elements(add.a().dims()) != count || count_elements(add.b().dims()) != count)
+    unsupported("{}: found a sum of {} and {}, which broadcast, expected as many elements", op.where(),
+                to_string(add.a().type()), to_string(add.b().type()));
   Words words = types(add.a(), add.b(), add.out());
   std::string object;
   if (scales_in_float(op)) {

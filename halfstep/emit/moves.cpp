@@ -101,6 +101,14 @@ void say_fill(Body& body, Op op, Value fill, const std::string& to) {
                        is_real ? c_number(static_cast<float>(value)) : c_number(static_cast<int64_t>(value))));
 }
 
+/// A tensor that the program stores: nothing moves.
+void add_stored(Body& body, Op op, const Tensor& contents) {
+  std::vector<int64_t> codes;
+  for (int64_t i = 0; i < contents.size(); ++i) codes.push_back(static_cast<int64_t>(element(contents, i)));
+  const DType type = op.out(0).dtype();
+  body.feed(op.out(0), body.numbers(name_of(op.name(), "codes"), c_type(type), codes, size_of(type)));
+}
+
 }  // namespace
 
 std::string nests_object(Body& body, const std::string& hint, std::span<const Nest> nests) {
@@ -118,6 +126,7 @@ std::string nests_object(Body& body, const std::string& hint, std::span<const Ne
 }
 
 void add_move(Body& body, Op op) {
+  if (op.is<ops::Identity>() && op.in(0).is_tensor()) return add_stored(body, op, body.contents(op.in(0)));
   const Tensor from = origins(body, op);
   struct Part {
     Value operand;

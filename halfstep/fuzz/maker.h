@@ -101,6 +101,8 @@ class Maker {
                            const Attributes& attributes = {}, const std::string& domain = {});
   /// Nobody else takes the value.
   void forget(const Known& value);
+  bool has_nodes() const { return network_.model.graph().node_size() > 0; }
+  /// Of a network that has nodes.
   formats::onnx::proto::Node& last_node();
   /// A name that nothing has.
   std::string fresh_name(std::string_view op);

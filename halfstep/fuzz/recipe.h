@@ -45,6 +45,7 @@ Recipes shape_recipes();  ///< what is known while a file is translated: extents
 Recipes sampling_recipes();
 Recipes recurrent_recipes();
 Recipes code_recipes();  ///< quantizers and operators on codes
+Recipes form_recipes();  ///< layers of several operators
 
 /// All of them.
 const Recipes& all_recipes();

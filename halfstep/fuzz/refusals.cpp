@@ -14,6 +14,7 @@ const std::vector<std::string_view> kExplained = {
     "has no form in opset",
     "form in ONNX",
     "form in C",
+    "which broadcast, expected as many elements",
     // Networks that are wrong; where onnxruntime is there and runs one of these, that is a finding.
     "is false:",
     " dims: ",
@@ -21,6 +22,7 @@ const std::vector<std::string_view> kExplained = {
     "depends on",
     "has open extents",
     "is open",
+    " is not in 0..",
     // Networks that cannot be quantized, or not on this platform.
     "found no operator with weights that can have codes",
     "the network is quantized already",
@@ -41,6 +43,8 @@ const std::vector<std::string_view> kExplained = {
     "so that it cannot be padded",
     "PyTorch's",
     "could overflow",
+    "leaves no room for a row",
+    "have no factors",
     // Export and training.
     "the operators of ONNX on codes take u8",
     "has no gradient",

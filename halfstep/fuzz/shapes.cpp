@@ -56,7 +56,7 @@ void make_constant(Maker& maker, std::string_view op) {
   if (form == 0) {
     value.dims = maker.some_dims(maker.between(0, 2), 20);
     value = maker.weights(DType::f32, value.dims, -1, 1);
-    maker.require(maker.last_node().op_type() == op && maker.last_node().output(0) == value.name);
+    maker.require(maker.has_nodes() && maker.last_node().op_type() == op && maker.last_node().output(0) == value.name);
   } else if (form == 1) {
     value = maker.node(op, {}, value, {{"value_float", maker.real(-1, 1)}});
   } else if (form == 2) {

@@ -62,8 +62,10 @@ struct QuantInfo {
   Accumulation accumulates = Accumulation::none;  ///< without weights
   int weight = -1;                                ///< input port of the weight
   int weight_axis = 0;                            ///< axis of output channels in the weight
+  int factor = -1;                                ///< input port of what normalized elements are multiplied by
   int bias = -1;                                  ///< input port of the bias
   int fill = -1;           ///< input port of what stands in empty places; on codes the zero point
+  int index = -1;          ///< input port of whole numbers that say where elements lie
   int magnitude = -1;      ///< input port of the largest magnitude that another framework's quantizer learned
   std::string quantized;   ///< the operator on codes that training runs
   std::string integer;     ///< the operator that the integer program runs

@@ -40,7 +40,7 @@ std::map<std::string, Value> stand_ins(Graph& scratch, const OpInfo& target, Op 
   }
   for (const PortInfo& port : main.info().inputs) {
     const int from = main.info().input(port.name);
-    const DType type = from == quant.bias ? DType::f32 : from == quant.weight ? DType::i8 : DType::u8;
+    const DType type = is_number_port(quant, from) ? DType::f32 : from == quant.weight ? DType::i8 : DType::u8;
     if (main.in(from)) by_port[port.name] = scratch.add_argument(port.name, {type, with_samples(main.in(from).dims())});
   }
   return by_port;

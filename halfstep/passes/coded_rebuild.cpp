@@ -24,8 +24,13 @@ void CodedRebuild::rebuild_move(const QuantizedStep& step) {
   OpSpec spec{&move.info(), {}, move.attributes(), move.name(), move.location()};
   const auto operands = move.operands();
   for (size_t i = 0; i < operands.size(); ++i) {
-    const bool fills = move.port_of(static_cast<int>(i)) == move.info().quant.fill;
-    spec.operands.push_back(fills ? code_of_fill(operands[i], source, step.name() + ".fill") : codes(operands[i]));
+    const int port = move.port_of(static_cast<int>(i));
+    if (is_number_port(move.info().quant, port)) {
+      spec.operands.push_back(operands[i] ? real(operands[i]) : Value());
+    } else {
+      const bool fills = port == move.info().quant.fill;
+      spec.operands.push_back(fills ? code_of_fill(operands[i], source, step.name() + ".fill") : codes(operands[i]));
+    }
   }
   set_codes(step.result(), builder_.insert(std::move(spec)).out(0));
   read_alike(step.result(), source);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/patterns.h"
 #include "halfstep/passes/pool_forms.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/uses.h"
@@ -53,6 +54,8 @@ class Rewrite {
       if (op.is<ops::Clip>()) rewrite_clip(ops::Clip(op.node()));
       if (op.is<ops::Gemm>()) rewrite_gemm(ops::Gemm(op.node()));
       if (op.is<ops::Matmul>()) rewrite_matmul(ops::Matmul(op.node()));
+      if (op.is<ops::Div>()) rewrite_division(ops::Div(op.node()));
+      if (op.is<ops::Sub>()) rewrite_difference(ops::Sub(op.node()));
       if (op.is<ops::ReduceMean>()) rewrite_mean(ops::ReduceMean(op.node()));
     }
     for (const Value tensor : model_.graph.tensors()) {
@@ -90,18 +93,60 @@ class Rewrite {
     replace(gemm, linear(gemm, gemm.a(), gemm.b(), gemm.transpose_b(), gemm.c()));
   }
 
-  /// Alone, or with the addition of a bias that follows.
+  /// Alone, or with the addition of a bias that follows, perhaps behind a reshape that splits its rows.
   void rewrite_matmul(ops::Matmul matmul) {
     if (!is_weight(matmul.b()) || matmul.a().dtype() != DType::f32 || matmul.transpose_a()) return;
     const int64_t outputs = matmul.out().dims()[1];
-    const auto uses = matmul.out().uses();
-    const Op next = uses.size() == 1 ? uses.front().first : Op();
+    const Op reshape = only_reader(matmul.out());
+    const bool is_split =
+        reshape.is<ops::Reshape>() && !reshape.out(0).dims().empty() && reshape.out(0).dims().back() == outputs;
+    const Value product = is_split ? reshape.out(0) : matmul.out();
+    const Op next = only_reader(product);
     const bool adds = next.is<ops::Add>();
-    const Value bias = adds ? (next.in(0) == matmul.out() ? next.in(1) : next.in(0)) : Value();
-    if (!is_bias(bias, outputs, matmul.out(), adds ? next.out(0) : Value()))
+    const Value bias = adds ? (next.in(0) == product ? next.in(1) : next.in(0)) : Value();
+    if (!is_bias(bias, outputs, product, adds ? next.out(0) : Value()))
       return replace(matmul, linear(matmul, matmul.a(), matmul.b(), matmul.transpose_b(), {}));
-    replace(next, linear(next, matmul.a(), matmul.b(), matmul.transpose_b(), bias));
+    Op made = linear(next, matmul.a(), matmul.b(), matmul.transpose_b(), bias);
+    if (is_split) made = insert(next, reshape.info(), {made.out(0)}, reshape.attributes());
+    replace(next, made);
+    if (is_split) model_.graph.erase(reshape);
     model_.graph.erase(matmul);
+  }
+
+  /// The only operation that reads `value`, or null.
+  static Op only_reader(Value value) {
+    const auto uses = value.uses();
+    return uses.size() == 1 && !is_output(value) ? uses.front().first : Op();
+  }
+
+  /// By a power of two, whose reciprocal is as exact.
+  void rewrite_division(ops::Div div) {
+    if (!is_number(div.b()) || div.a().dtype() != DType::f32) return;
+    int exponent = 0;
+    const float number = model_.tensors.at(div.b().name()).data<float>()[0];
+    if (std::fabs(std::frexp(number, &exponent)) != 0.5F || !std::isnormal(1 / number)) return;
+    const Value reciprocal = changed(div.b(), ".reciprocal", [](float one) { return 1 / one; });
+    replace(div, insert(div, ops::Mul::record(), {div.a(), reciprocal}));
+  }
+
+  void rewrite_difference(ops::Sub sub) {
+    const Value b = sub.b();
+    if (!b.is_tensor() || updater_of(b) || b.role() != Role::constant || b.dtype() != DType::f32) return;
+    if (sub.a().is_tensor()) return;
+    const Value negative = changed(b, ".negative", [](float one) { return -one; });
+    replace(sub, insert(sub, ops::Add::record(), {sub.a(), negative}));
+  }
+
+  static bool is_number(Value value) {
+    return value.is_tensor() && !updater_of(value) && value.role() == Role::constant && value.dtype() == DType::f32 &&
+           count_elements(value.dims()) == 1;
+  }
+
+  /// A tensor of the same extents with another number for each.
+  Value changed(Value tensor, const char* suffix, float (*change)(float)) {
+    Tensor contents = model_.tensors.at(tensor.name()).clone();
+    for (float& one : contents.data<float>()) one = change(one);
+    return add_tensor(model_, tensor.name() + suffix, std::move(contents), tensor.role());
   }
 
   Op linear(Op before, Value x, Value w, bool is_transposed, Value b) {
@@ -131,6 +176,7 @@ class Rewrite {
 
 void layer_forms(Model& model) {
   pool_forms(model);
+  rewrite_patterns(model);
   Rewrite(model).run();
 }
 

@@ -121,10 +121,11 @@ class Lowering final : CodedRebuild {
     const QuantInfo& quant = step.main.info().quant;
     const Value value = step.main.in(port);
     if (!value || port == quant.weight) return;
-    if (port == quant.bias) {
-      operands["b"] = real(value);
+    const std::string& name = step.main.info().inputs[static_cast<size_t>(port)].name;
+    if (is_number_port(quant, port)) {
+      operands[name] = real(value);
     } else {
-      add_codes(operands, step.main.info().inputs[static_cast<size_t>(port)].name, value);
+      add_codes(operands, name, value);
     }
   }
 
@@ -145,9 +146,9 @@ class Lowering final : CodedRebuild {
   }
 
   Attributes attributes_of(const QuantizedStep& step, const CodedForm& form) const {
-    Attributes attributes = form.attributes;
+    Attributes attributes = form.attributes;  // which come first: a quantizer has an axis too
     for (const auto& [key, value] : step.quantizer.attributes()) {
-      if (form.target->attribute(key) != nullptr) attributes[key] = value;
+      if (form.target->attribute(key) != nullptr) attributes.emplace(key, value);
     }
     if (step.is_lookup()) {
       attributes["x_code_min"] = quantizer_of(step.main.in(0)).code_min();

@@ -17,8 +17,6 @@ bool read_only_by(Value value, Op reader) {
                      [&](const auto& use) { return use.first == reader || has_trait(use.first, Trait::observer); });
 }
 
-bool computes_on_codes(Op op) { return accumulates(op) || op.info().quant.lookup; }
-
 class Matcher {
  public:
   explicit Matcher(const Model& model) : graph_(model.graph), float_(float_operators(model)) {}
@@ -35,14 +33,15 @@ class Matcher {
  private:
   void visit(Op op) {
     const Trait trait = op.info().quant.trait;
-    if (trait == Trait::observer || quantizes_tensor(op)) return;
+    if (trait == Trait::observer) return;
+    if (quantizes_tensor(op)) return add_stored(ops::FakeQuantize(op.node()));
     if (trait == Trait::quantizer) return close(ops::FakeQuantize(op.node()));
     if (float_.contains(op.name())) return add_real(op);
     if (is_tensor_arithmetic(op)) {
       of_tensors_.insert(op.out(0).node());
       return;
     }
-    if (moves_codes(op) || computes_on_codes(op))
+    if (moves_codes(op) || computes_codes(op))
       require_codes(op);
     else
       unsupported(
@@ -58,6 +57,17 @@ class Matcher {
   /// Of a weight, or of what an operator in float reads that is stored.
   bool quantizes_tensor(Op op) const {
     return has_trait(op, Trait::quantizer) && is_stored(ops::FakeQuantize(op.node()).x());
+  }
+
+  /// A tensor has codes where an operator on codes reads it as a feature.
+  void add_stored(ops::FakeQuantize quantizer) {
+    const auto reads_codes = [&](const auto& use) {
+      const QuantInfo& quant = use.first.info().quant;
+      const int port = use.first.port_of(use.second);
+      return !has_trait(use.first, Trait::observer) && !float_.contains(use.first.name()) && port != quant.weight &&
+             !is_number_port(quant, port);
+    };
+    if (std::ranges::any_of(quantizer.out().uses(), reads_codes)) add({StepKind::input, {}, {}, quantizer, {}});
   }
 
   /// Operators on tensors alone, such as power_of_two_scale: they belong to the quantizer or the layer that reads them.

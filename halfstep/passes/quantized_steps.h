@@ -11,7 +11,7 @@
 namespace halfstep::passes {
 
 enum class StepKind {
-  input,    ///< quantizer of a graph argument or of a real operator's result: float in, codes out
+  input,    ///< quantizer of a graph argument, a tensor or a real operator's result: float in, codes out
   compute,  ///< an operator, perhaps an activation, and the quantizer of its result
   rescale,  ///< a quantizer of a value that has codes already
   move,     ///< an operator that only moves codes; no quantizer

@@ -15,6 +15,12 @@ bool computes_on_codes(const Graph& graph) {
 
 bool accumulates(Op op) { return has_trait(op, Trait::weighted) || has_trait(op, Trait::accumulates); }
 
+bool computes_codes(Op op) { return accumulates(op) || has_trait(op, Trait::normalizes) || op.info().quant.lookup; }
+
+bool is_number_port(const QuantInfo& quant, int port) {
+  return port >= 0 && (port == quant.bias || port == quant.factor || port == quant.index);
+}
+
 bool moves_codes(Op op) { return has_trait(op, Trait::preserves_range) || has_trait(op, Trait::same_scale); }
 
 std::vector<Value> feature_inputs(Op op) {
@@ -23,7 +29,8 @@ std::vector<Value> feature_inputs(Op op) {
   const auto operands = op.operands();
   for (size_t i = 0; i < operands.size(); ++i) {
     const int port = op.port_of(static_cast<int>(i));
-    if (operands[i] && port != quant.weight && port != quant.bias && port != quant.fill) inputs.push_back(operands[i]);
+    if (operands[i] && port != quant.weight && port != quant.fill && !is_number_port(quant, port))
+      inputs.push_back(operands[i]);
   }
   return inputs;
 }

@@ -16,10 +16,17 @@ bool computes_on_codes(const Graph& graph);
 /// Makes an accumulator that needs a requantization: an operator with weights, a sum, a product, a mean.
 bool accumulates(Op op);
 
+/// Computes on codes by a rule of its own: an accumulator, a table, a normalization.
+bool computes_codes(Op op);
+
 /// Gives out the codes that it takes in, in other places or fewer.
 bool moves_codes(Op op);
 
-/// Operands that carry features: all but the weight, the bias and what fills empty places, and none that is absent.
+/// Whether a port is read as reals or whole numbers by an operator on codes: a bias, what normalized elements are
+/// multiplied by, indices.
+bool is_number_port(const QuantInfo& quant, int port);
+
+/// Operands that carry features: all but the weight, numbers, and what fills empty places, and none that is absent.
 std::vector<Value> feature_inputs(Op op);
 
 /// The value whose codes `value` has, seen through operators that move codes (the first of several).

@@ -37,6 +37,13 @@ std::set<int64_t> products(const std::set<int64_t>& rows, const std::set<int64_t
 
 bool is_power_of_two(int64_t count) { return std::has_single_bit(static_cast<uint64_t>(count)); }
 
+/// Products in one element of a contraction; kUnknown where the extent is open, and the kernel then looks. 1 of others.
+int64_t contracted_elements(Op op) {
+  if (op.info().quant.accumulates != Accumulation::contraction) return 1;
+  const Dims& a = op.in(0).dims();
+  return ops::Matmul(op.node()).transpose_a() ? a[a.size() - 2] : a.back();
+}
+
 AccumulatorProof average_proof(const WindowCounts& counts, arith::Requantization form, int64_t farthest) {
   // In float32 a window that is not x adds reals: its codes alone must be exact.
   if (arith::traits(form).adds_reals && !counts.covers_x) return {{}, farthest, arith::kMostInFloat32};
@@ -77,7 +84,39 @@ std::optional<WindowCounts> window_counts(Op op) {
   return counts;
 }
 
+std::optional<int64_t> averaged_elements(Op op) {
+  if (op.info().quant.accumulates != Accumulation::axes) return std::nullopt;
+  const Dims& dims = op.in(0).dims();
+  const auto rank = static_cast<int64_t>(dims.size());
+  std::set<int64_t> axes;
+  for (const int64_t axis : ops::ReduceMean(op.node()).axes()) axes.insert(axis < 0 ? axis + rank : axis);
+  int64_t count = 1;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    if (!axes.empty() && !axes.contains(axis)) continue;
+    const int64_t extent = dims[static_cast<size_t>(axis)];
+    if (extent == kUnknown) return std::nullopt;
+    count *= extent;
+  }
+  return count;
+}
+
 std::string obstacle_on_codes(Op op, arith::Requantization form) {
+  const QuantInfo& quant = op.info().quant;
+  const arith::RequantizationTraits& traits = arith::traits(form);
+  if (quant.trait == Trait::normalizes || quant.accumulates == Accumulation::axes ||
+      quant.accumulates == Accumulation::contraction) {
+    if (traits.keeps_scales)
+      return fmt::format("{} has no form on codes that requantize in {}", op.info().name, traits.name);
+  }
+  if (quant.factor >= 0 && traits.powers_of_two) return "it multiplies by numbers that are no powers of two";
+  if (quant.accumulates == Accumulation::axes) {
+    const auto count = averaged_elements(op);
+    if (!count) return "how many elements its mean is of depends on open extents";
+    if (*count == 0) return "its mean is of no elements";
+    if (traits.powers_of_two && !is_power_of_two(*count))
+      return fmt::format("its mean is of {} elements, expected a power of two", *count);
+    return {};
+  }
   if (!is_average(op)) return {};
   const auto counts = window_counts(op);
   if (!counts) return kOpen;
@@ -94,6 +133,8 @@ AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<
   if (is_average(op) && !counts) unsupported("{}: {}", op.where(), kOpen);
   AccumulatorProof proof{{}, farthest[0] * farthest.back(), arith::most_accumulated(form)};  // a product
   if (counts) proof = average_proof(*counts, form, farthest[0]);
+  if (const auto count = averaged_elements(op)) proof.bound = *count * farthest[0];
+  if (const int64_t depth = contracted_elements(op); depth != kUnknown) proof.bound *= depth;
   if (op.info().quant.accumulates == Accumulation::sum) proof = sum_proof(form, farthest);
   proof.layer = op.name();
   if (proof.bound > proof.limit)

@@ -32,6 +32,9 @@ struct WindowCounts {
 /// not known.
 std::optional<WindowCounts> window_counts(Op op);
 
+/// Of a mean over axes: how many elements it is of; nothing where an extent is open, and of any other operation.
+std::optional<int64_t> averaged_elements(Op op);
+
 /// Why no scales let `op`, which accumulates without weights, compute on codes under that form; empty where they may.
 std::string obstacle_on_codes(Op op, arith::Requantization form);
 

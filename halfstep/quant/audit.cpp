@@ -175,6 +175,12 @@ class Auditor {
     if (op.info().quant.weight >= 0) return weighted(op, in.front());
     switch (op.info().quant.accumulates) {
       case Accumulation::sum: return {single("a", in[0]), single("b", in[1])};
+      case Accumulation::axes: {
+        const auto count = averaged_elements(op);
+        if (count) return {single("sums", in[0] / static_cast<double>(*count))};
+        return {};
+      }
+      case Accumulation::contraction:
       case Accumulation::product: return {single("sums", in[0] * in[1] * step)};
       case Accumulation::window: {
         const auto counts = window_counts(op);

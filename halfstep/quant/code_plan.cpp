@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "halfstep/base/elements.h"
 #include "halfstep/base/objection.h"
@@ -60,17 +61,23 @@ class Planner {
     if (const auto asked = asked_.find(op.node()); asked != asked_.end()) return asked->second;
     const QuantInfo& quant = op.info().quant;
     const auto inputs = passes::feature_inputs(op);
-    const bool computes = passes::accumulates(op) || quant.lookup;
+    const bool computes = passes::computes_codes(op);
     if (!(passes::moves_codes(op) || computes) || inputs.empty() || op.results().size() != 1)
       return fmt::format("{} has no form on codes", op.info().name);
     for (const Value input : inputs) {
-      if (input.is_tensor()) return fmt::format("operand '{}' is a tensor, which has no codes", input.name());
       if (input.dtype() != DType::f32) return fmt::format("operand '{}' is {}", input.name(), name(input.dtype()));
+      if (input.is_tensor() && quant.weight >= 0)
+        return fmt::format("operand '{}' is a tensor, which only a weight is in a {}", input.name(), op.info().name);
+      if (auto reason = why_no_codes(input)) return reason;
     }
+    if (std::ranges::all_of(op.operands(), [](Value v) { return !v || v.is_tensor(); }))
+      return "all it reads is stored";
     if (auto reason = why_no_tensor(op, "weight", quant.weight)) return reason;
+    if (auto reason = why_no_tensor(op, "factor", quant.factor)) return reason;
     if (auto reason = why_no_tensor(op, "bias", quant.bias)) return reason;
     if (auto reason = why_no_fill(op)) return reason;
-    if (quant.weight < 0 && std::ranges::all_of(inputs, [&](Value v) { return is_real(v); }))
+    if (quant.weight < 0 && std::ranges::all_of(inputs, [&](Value v) { return is_real(v) || v.is_tensor(); }) &&
+        std::ranges::any_of(inputs, [&](Value v) { return is_real(v); }))
       return "only reals come to it";
     if (!platform_.no_integers.empty()) return platform_.no_integers;
     if (quant.weight >= 0 && platform_.weight_zero_points == "affine")
@@ -85,6 +92,14 @@ class Planner {
     const Value value = port < 0 ? Value() : op.in(port);
     if (!value || value.is_tensor()) return std::nullopt;
     return fmt::format("its {} '{}' is computed", what, value.name());
+  }
+
+  /// Infinities, as masks have them, leave no scale for other numbers.
+  Reason why_no_codes(Value value) const {
+    if (!value.is_tensor()) return std::nullopt;
+    const auto elements = std::as_const(model_.tensors.at(value.name())).data<float>();
+    if (std::ranges::all_of(elements, [](float element) { return std::isfinite(element); })) return std::nullopt;
+    return fmt::format("operand '{}' is a tensor with NaN or infinities, which have no codes", value.name());
   }
 
   Reason why_no_fill(Op op) const {

@@ -21,6 +21,7 @@
 #include "halfstep/passes/uses.h"
 #include "halfstep/quant/integer_tensors.h"
 #include "halfstep/quant/lookup_table.h"
+#include "halfstep/quant/normalizing_numbers.h"
 #include "halfstep/quant/quantizer.h"
 
 namespace halfstep::quant {
@@ -100,6 +101,7 @@ class Converter final : passes::CodedRebuild {
       case StepKind::compute:
         if (step.is_lookup()) return convert_lookup(step);
         if (step.weight) return convert_weighted(step);
+        if (step.main.info().quant.trait == Trait::normalizes) return convert_normalizing(step);
         return convert_accumulating(step);
     }
   }
@@ -114,6 +116,7 @@ class Converter final : passes::CodedRebuild {
   void convert_input(const QuantizedStep& step) {
     const ops::FakeQuantize& q = step.quantizer;
     const CodeFormat format = format_of(q);
+    if (q.x().is_tensor()) return convert_stored(q, format);
     const auto op = ops::quantize(builder_, {.x = real(q.x()),
                                              .scale = scale_constant(q.name(), format),
                                              .zero_point = zero_point_constant(q.name(), format),
@@ -124,6 +127,14 @@ class Converter final : passes::CodedRebuild {
                                              .rounding = q.rounding(),
                                              .name = q.name()});
     set_codes(q.out(), op.out());
+    formats_[q.out().node()] = format;
+  }
+
+  /// Of a tensor the program stores the codes, as a layer that gives them.
+  void convert_stored(const ops::FakeQuantize& q, const CodeFormat& format) {
+    Tensor contents = stored_codes(source_tensor(q.x()), format, code_rule(q), *parse_dtype(q.code_type()));
+    const Value stored = add_tensor(q.name() + ".codes", Role::constant, std::move(contents));
+    set_codes(q.out(), ops::identity(builder_, {.x = stored, .name = q.name()}).out());
     formats_[q.out().node()] = format;
   }
 
@@ -265,6 +276,40 @@ class Converter final : passes::CodedRebuild {
     finish(step, info, operands, attributes, y);
   }
 
+  /// Softmax and normalizations: numbers of their own.
+  void convert_normalizing(const QuantizedStep& step) {
+    const Value x = step.coded_inputs().front();
+    const CodeFormat& x_format = formats_.at(x.node());
+    const CodeFormat y = format_of(step.quantizer);
+    const bool is_norm = step.main.info().quant.factor >= 0;
+    NormalizingNumbers numbers;
+    require(step, is_norm ? norm_numbers(norm_of(step, x_format, y), numbers)
+                          : softmax_numbers(rule_of(step, y), x_format, y, numbers));
+    Attributes attributes = output_attributes(step, y);
+    attributes.merge(numbers.attributes);
+    std::map<std::string, Value> operands = {{"x", codes(x)}};
+    for (const auto& [port, tensor] : numbers.tensors)
+      operands[port] = add_tensor(step.name() + "." + port, Role::parameter, tensor);
+    if (is_norm) {
+      attributes["x_zero_point"] = int64_t{x_format.zero_point};
+    } else {
+      attributes.insert(step.main.attributes().begin(), step.main.attributes().end());
+    }
+    finish(step, integer_operator(step), operands, attributes, y);
+  }
+
+  NormLayer norm_of(const QuantizedStep& step, const CodeFormat& x, const CodeFormat& y) const {
+    const QuantInfo& quant = step.main.info().quant;
+    const Value bias = quant.bias < 0 ? Value() : step.main.in(quant.bias);
+    return {source_tensor(step.main.in(quant.factor)),
+            bias ? source_tensor(bias) : Tensor(),
+            get<double>(step.main.attributes(), "epsilon"),
+            x,
+            y,
+            codes(step.coded_inputs().front()).dtype(),
+            step.main.is<ops::LayerNorm>()};
+  }
+
   static arith::Requantization form_of(const QuantizedStep& step) {
     return *arith::parse_requantization(step.quantizer.requantize());
   }
@@ -292,7 +337,11 @@ class Converter final : passes::CodedRebuild {
       case Accumulation::window:
         return set_average_factors(step, attributes, *window_counts(step.main), format(0).scale, y);
       case Accumulation::sum: return set_sum_factors(step, attributes, format(0), format(1), y);
+      case Accumulation::axes:
+        require(step, rule.for_pool(format(0).scale, y.scale, *averaged_elements(step.main), product));
+        return set_factor(attributes, product);
       case Accumulation::product:
+      case Accumulation::contraction:
         require(step, rule.for_product(format(0).scale, format(1).scale, y.scale, product));
         return set_factor(attributes, product);
       case Accumulation::none: HS_CHECK(false && "an accumulator without a record of what is added up");

@@ -5,6 +5,7 @@
 
 #include "halfstep/arith/accumulator.h"
 #include "halfstep/arith/bias.h"
+#include "halfstep/base/elements.h"
 #include "halfstep/base/objection.h"
 
 namespace halfstep::quant {
@@ -120,6 +121,14 @@ IntegerTensors integer_tensors(const WeightedLayer& layer) {
   set_factors(layer, scales, out);
   out.accumulator_bound = prove_accumulator(layer, out, biases);
   return out;
+}
+
+Tensor stored_codes(const Tensor& reals, const CodeFormat& format, const arith::CodeRule& rule, DType type) {
+  Tensor codes(type, reals.dims());
+  const auto from = reals.data<float>();
+  for (size_t i = 0; i < from.size(); ++i)
+    set_element(codes, static_cast<int64_t>(i), arith::code_of(from[i], format.scale, format.zero_point, rule));
+  return codes;
 }
 
 }  // namespace halfstep::quant

@@ -43,4 +43,7 @@ IntegerTensors integer_tensors(const WeightedLayer& layer);
 /// The rule of a quantizer's codes.
 arith::CodeRule code_rule(const ops::FakeQuantize& quantizer);
 
+/// Codes of a float32 tensor that is read as a feature.
+Tensor stored_codes(const Tensor& reals, const CodeFormat& format, const arith::CodeRule& rule, DType type);
+
 }  // namespace halfstep::quant

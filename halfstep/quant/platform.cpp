@@ -11,6 +11,7 @@
 #include "halfstep/arith/requantization.h"
 #include "halfstep/arith/rounding.h"
 #include "halfstep/base/nearest.h"
+#include "halfstep/passes/traits.h"
 #include "halfstep/quant/record_names.h"
 #include "halfstep/quant/yaml_reader.h"
 
@@ -214,7 +215,7 @@ bool joins_codes(const OpInfo& op) {
   if (quant.integer.empty() && quant.trait != Trait::preserves_range && quant.trait != Trait::same_scale) return false;
   int codes = 0;
   for (int port = 0; std::cmp_less(port, op.inputs.size()); ++port) {
-    if (port != quant.weight && port != quant.bias && port != quant.fill)
+    if (port != quant.weight && port != quant.fill && !passes::is_number_port(quant, port))
       codes += op.inputs[static_cast<size_t>(port)].variadic ? 2 : 1;
   }
   return codes > 1;

@@ -306,7 +306,7 @@ class Preparation {
 
   /// A normalization of negative variance folds into NaN, which has no code.
   void check_finite(Op op) {
-    for (const int port : {quant_of(op).weight, quant_of(op).bias}) {
+    for (const int port : {quant_of(op).weight, quant_of(op).factor, quant_of(op).bias}) {
       const Value value = port < 0 ? Value() : op.in(port);
       if (!value) continue;
       const auto elements = std::as_const(model_.tensors.at(value.name())).data<float>();

@@ -151,6 +151,16 @@ Op last_of(const Graph& graph, const std::set<const detail::OpNode*>& nodes) {
   return *std::find_if(ops.rbegin(), ops.rend(), [&](Op op) { return nodes.contains(op.node()); });
 }
 
+/// Puts a quantizer behind a value: in front of whoever reads features of it. A tensor may be a bias besides.
+void read_codes(Value value, const ops::FakeQuantize& quantizer) {
+  for (const auto& [reader, operand] : value.uses()) {
+    const QuantInfo& quant = reader.info().quant;
+    const int port = reader.port_of(operand);
+    const bool is_feature = port != quant.weight && port != quant.fill && !passes::is_number_port(quant, port);
+    if (reader != quantizer && (is_feature || !value.is_tensor())) reader.set_operand(operand, quantizer.out());
+  }
+}
+
 /// How a quantizer of that width trains.
 QuantizerKind kind_for(const Platform& platform, bool weight, int bits) {
   const auto& asked = weight ? platform.weight_quantizer : platform.feature_quantizer;
@@ -243,8 +253,7 @@ ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const
     if (weight) {
       reader.set_operand(reader.info().quant.weight, quantizer.out());
     } else {
-      value.replace_all_uses_with(quantizer.out());
-      quantizer.set_operand(0, value);
+      read_codes(value, quantizer);
     }
     inserted.insert(quantizer.node());
   }

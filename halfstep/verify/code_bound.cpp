@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "halfstep/base/status.h"
 #include "halfstep/ir/ops.h"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr double kFloat = 0x1p-24;        ///< largest relative error of one operation in float32
 constexpr double kDouble = 0x1p-40;       ///< more than that of any chain of operations in float64 that is checked
+constexpr int kNormalizedBits = 20;       ///< behind the point of normalized elements
 constexpr double kSumInDouble = 0x1p-22;  ///< 2^31, which no accumulator reaches, times the error of one addition
 
 bool is_engine(const CodeFormat& y) { return y.requantize == "fbgemm" || y.requantize == "x86"; }
@@ -87,6 +89,36 @@ CodeBound mean(Op op, const CodeFormat& x, const CodeFormat& y) {
   return bound_of(8 * kFloat, (window + 8) * kFloat * largest + 4 * kFloat * (zero_point_of(y) + 1));
 }
 
+/// As many products or elements, whose sum in float64 stays below 2^32 steps of the accumulator.
+CodeBound added_up(const CodeFormat& y, double factor, int64_t terms) {
+  CodeBound bound = scaled(y, factor);
+  bound.absolute[0] += static_cast<double>(terms + 2) * 2 * kSumInDouble * factor;
+  return bound;
+}
+
+CodeBound mean_over_axes(Op op, const CodeFormat& x, const CodeFormat& y) {
+  const int64_t results = count_elements(op.out(0).dims());
+  const int64_t count = results == 0 ? 1 : count_elements(op.in(0).dims()) / results;
+  return added_up(y, x.scale / y.scale / static_cast<double>(std::max<int64_t>(1, count)), count);
+}
+
+int64_t contracted(Op op) {
+  const Dims& a = op.in(0).dims();
+  return ops::IntegerMatmul(op.node()).transpose_a() ? a[a.size() - 2] : a.back();
+}
+
+/// Entries of the tables and their product are off by less than 3/2 units of 2^-30, the sum by as much for each
+/// element, and is at least 2^30 units.
+CodeBound softmax(Op op, const CodeFormat& y) {
+  const ops::IntegerSoftmax softmax(op.node());
+  const Dims& dims = op.in(0).dims();
+  const auto axis = static_cast<size_t>(softmax.axis() + (softmax.axis() < 0 ? std::ssize(dims) : 0));
+  const auto along = std::span(dims).subspan(axis);
+  const auto elements = static_cast<double>(softmax.flattened() ? count_elements(along) : along[0]);
+  constexpr double kUnits = 1.5 * 0x1p-30;
+  return shifted(y, kUnits * elements + multiplier_error(y) + kDouble, kUnits / y.scale + kDouble, 1 / y.scale);
+}
+
 }  // namespace
 
 double CodeBound::at(double steps, size_t channel) const {
@@ -108,6 +140,9 @@ CodeBound code_bound(Op op, const std::vector<CodeFormat>& x, const CodeFormat& 
   if (op.is<ops::IntegerAdd>()) return sum(x, y);
   if (op.is<ops::IntegerMul>()) return scaled(y, x.at(0).scale * x.at(1).scale / y.scale);
   if (op.is<ops::IntegerAvgPool2d>()) return mean(op, x.at(0), y);
+  if (op.is<ops::IntegerReduceMean>()) return mean_over_axes(op, x.at(0), y);
+  if (op.is<ops::IntegerMatmul>()) return added_up(y, x.at(0).scale * x.at(1).scale / y.scale, contracted(op));
+  if (op.is<ops::IntegerSoftmax>()) return softmax(op, y);
   if (op.is<ops::IntegerRescale>()) return scaled(y, x.at(0).scale / y.scale);
   if (op.is<ops::IntegerLookup>()) return bound_of(has_multipliers(y) ? kDouble : 8 * kFloat, kDouble);
   if (op.is<ops::Quantize>()) return bound_of(4 * kFloat, kDouble);
@@ -115,6 +150,26 @@ CodeBound code_bound(Op op, const std::vector<CodeFormat>& x, const CodeFormat& 
   if (trait == Trait::preserves_range || trait == Trait::same_scale)
     return bound_of(4 * kFloat, kDouble);  // a pad quantizes what it fills with
   fail("{}: nothing is known of how far the codes of {} may lie from its float operator", op.where(), op.info().name);
+}
+
+CodeBound norm_bound(Op op, const Tensors& tensors) {
+  const ops::IntegerNorm norm(op.node());
+  const auto shift = static_cast<int>(norm.shift()), guard = static_cast<int>(norm.guard());
+  double factor = 0, bias = 0;
+  for (const int32_t m : tensors.at(norm.factor().name()).data<int32_t>())
+    factor = std::max(factor, std::ldexp(std::fabs(static_cast<double>(m)), kNormalizedBits - shift));
+  for (const int64_t b : tensors.at(norm.bias().name()).data<int64_t>())
+    bias = std::max(bias, std::ldexp(std::fabs(static_cast<double>(b)), -shift));
+  const auto elements = static_cast<double>(op.in(0).dims().back());
+  const double largest = std::sqrt(elements);  // that a normalized element can be
+  // the root is off by 2^-30 of itself; epsilon by half a unit beside a spread of at least elements - 1
+  const double relative = 0x1p-29 + std::ldexp(0.25, -guard) / std::max(1.0, elements - 1) + kDouble;
+  const double rounding = factor * std::ldexp(0.5, -kNormalizedBits) +
+                          largest * std::ldexp(0.5, kNormalizedBits - shift) + std::ldexp(0.5, -shift);
+  CodeBound bound = bound_of(relative, relative * bias + rounding + kDouble);
+  if (norm.shift_rounding() == "truncate") bound.middle = -0.5;
+  if (norm.shift_rounding() == "doubled") bound.absolute[0] += std::ldexp(1.0, 30 - shift);
+  return bound;
 }
 
 }  // namespace halfstep::verify

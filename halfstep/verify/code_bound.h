@@ -34,4 +34,7 @@ struct WeightFacts {
 /// `weights` is null where it has none. Throws Error for an operator whose bound nobody has proved.
 CodeBound code_bound(Op op, const std::vector<CodeFormat>& x, const CodeFormat& y, const WeightFacts* weights);
 
+/// That of integer_norm, whose factors and biases are among `tensors`.
+CodeBound norm_bound(Op op, const Tensors& tensors);
+
 }  // namespace halfstep::verify

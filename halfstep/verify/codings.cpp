@@ -38,9 +38,7 @@ class Join {
  public:
   Join(const Model& prepared, const Graph& integer, const Graph& source)
       : prepared_(prepared), integer_(integer), source_(source) {
-    for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
-      if (!quantizer.x().is_tensor()) claim(quantizer);
-    }
+    for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) claim(quantizer);
   }
 
   std::vector<Coding> run() {
@@ -123,6 +121,7 @@ std::vector<Coding> codings_of(const Model& prepared, const Graph& integer, cons
 
 Value source_value(const Graph& source, const Graph& prepared, const std::string& name) {
   Value value = source.value(name);
+  if (!value) return source.tensor(name);
   while (value && value.has_one_use() && was_taken_in(value.uses().front().first, prepared))
     value = value.uses().front().first.out(0);
   return value;

@@ -3,16 +3,15 @@
 #include "halfstep/base/elements.h"
 
 namespace halfstep::verify {
-namespace {
 
 Tensor widened(const Tensor& tensor) {
-  if (!tensor.defined() || tensor.dtype() != DType::f32) return tensor.defined() ? tensor.clone() : tensor;
+  if (!tensor.defined()) return tensor;
+  const DType dtype = tensor.dtype();
+  if (dtype != DType::f32 && dtype != DType::f16 && dtype != DType::bf16) return tensor.clone();
   Tensor wide(DType::f64, tensor.dims());
   for (int64_t i = 0; i < tensor.size(); ++i) set_element(wide, i, element(tensor, i));
   return wide;
 }
-
-}  // namespace
 
 Differences::Differences(const Problem& problem, std::vector<Tensor> operands, Tensor out_grad)
     : operands_(std::move(operands)), out_grad_(std::move(out_grad)) {

@@ -5,6 +5,9 @@
 
 namespace halfstep::verify {
 
+/// A copy whose floats are in f64; an undefined tensor stays so.
+Tensor widened(const Tensor& tensor);
+
 /// The function sum(out_grad * first output) of the operands of one operator.
 class Differences {
  public:

@@ -31,12 +31,12 @@ Tensor random_tensor(DType dtype, const Dims& dims, uint64_t seed, uint64_t stre
 /// One problem with its gradient graph.
 class GradientCheck {
  public:
-  GradientCheck(const Problem& problem, const OpTest& record, uint64_t seed)
+  GradientCheck(const Problem& problem, const OpTest& record, uint64_t seed, std::vector<Tensor> operands)
       : problem_(problem),
         differentiable_(problem.info->gradient == GradientKind::derivative && record.no_gradient_check.empty()),
         excepted_(record.no_gradient_check),
         seed_(seed),
-        operands_(fill_operands(problem, record, seed, Specials::none)),
+        operands_(std::move(operands)),
         single_(make_single(problem, operands_, OperandSource::arguments)) {}
 
   Outcome run(const GradientBuilder& builder, CpuLevel level, ThreadPool& pool) {
@@ -48,6 +48,28 @@ class GradientCheck {
       const bool differences = differentiable_ && is_float(operands_[operand].dtype());
       const std::string wrong = differences ? check_differences(operand) : check_rule(operand);
       if (!wrong.empty()) return about(operand, wrong);
+    }
+    return passed();
+  }
+
+  /// Against the gradients of `wide`, the same problem in f64, whose operands are the same numbers.
+  Outcome run_beside(GradientCheck& wide, const GradientBuilder& builder, CpuLevel level, ThreadPool& pool) {
+    if (single_.op.results().empty()) return skipped("no output");
+    if (!differentiable_) return skipped("a rule that is no derivative is held against it in f32 alone");
+    try {
+      if (Outcome built = build(builder); built.kind != Outcome::Kind::passed) return built;
+      compute(level, pool);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::internal) throw;
+      return skipped(std::string("no gradient in half precision: ") + error.what());
+    }
+    wide.out_grad_ = widened(out_grad_);
+    if (Outcome built = wide.build(builder); built.kind != Outcome::Kind::passed) return built;
+    wide.evaluate_all();
+    for (const size_t operand : reached_) {
+      if (const std::string wrong = check_form(operand); !wrong.empty()) return about(operand, wrong);
+      const Tensor& expected = wide.known_.at(wide.gradients_[operand].node());
+      if (const std::string wrong = check_rounded(operand, expected); !wrong.empty()) return about(operand, wrong);
     }
     return passed();
   }
@@ -65,7 +87,7 @@ class GradientCheck {
     Graph& graph = single_.model.graph;
     const Value out = single_.op.results().front();
     const DType dtype = is_float(out.dtype()) ? out.dtype() : DType::f32;
-    out_grad_ = random_tensor(dtype, out.dims(), seed_, kOutGradStream);
+    if (!out_grad_.defined()) out_grad_ = random_tensor(dtype, out.dims(), seed_, kOutGradStream);
     std::vector<Value> out_grads(problem_.info->outputs.size());
     const std::string name = graph.unique_name("out_grad");
     out_grads[static_cast<size_t>(out.port())] = graph.add_argument(name, out_grad_.type());
@@ -91,6 +113,7 @@ class GradientCheck {
     }
     single_.model.graph.set_outputs(std::move(values), std::move(names));
     if (!reached_.empty()) return passed();
+    if (!is_float(single_.op.results().front().dtype())) return skipped("the result has no gradient, being no float");
     return excepted_.empty() ? failed("the rule gives no operand a gradient") : skipped(excepted_);
   }
 
@@ -99,6 +122,10 @@ class GradientCheck {
     options.level = level;
     options.optimize = false;
     found_ = compile(single_.model, options).run(single_.inputs, pool);
+    evaluate_all();
+  }
+
+  void evaluate_all() {
     for (const Value argument : single_.model.graph.arguments())
       known_[argument.node()] = single_.inputs.at(argument.name());
     for (const Op op : single_.model.graph.ops()) evaluate_by_reference(op);
@@ -125,6 +152,19 @@ class GradientCheck {
     for (int64_t i = 0; i < gradient.size(); ++i) {
       if (!std::isfinite(element(gradient, i)))
         return fmt::format("element {} is {}, expected a finite number", i, element(gradient, i));
+    }
+    return {};
+  }
+
+  /// A few units in the last place of the largest: the steps between are rounded too.
+  std::string check_rounded(size_t operand, const Tensor& expected) const {
+    const Tensor& gradient = found(operand);
+    const double unit = gradient.dtype() == DType::f16 ? 0x1p-10 : gradient.dtype() == DType::bf16 ? 0x1p-7 : 0x1p-22;
+    double largest = kSmallest;
+    for (int64_t i = 0; i < gradient.size(); ++i) largest = std::max(largest, std::fabs(element(expected, i)));
+    for (int64_t i = 0; i < gradient.size(); ++i) {
+      if (!(std::fabs(element(gradient, i) - element(expected, i)) <= kUnits * unit * largest))
+        return fmt::format("element {} is {}, in f64 {}", i, element(gradient, i), element(expected, i));
     }
     return {};
   }
@@ -173,6 +213,7 @@ class GradientCheck {
     return order;
   }
 
+  static constexpr double kUnits = 8;
   static constexpr double kSmallest = 1e-3;  ///< gradients are compared as if one of this size were among them
 
   const Problem& problem_;
@@ -194,11 +235,26 @@ class GradientCheck {
 Outcome check_gradient(const Problem& problem, const OpTest& record, uint64_t seed, const GradientBuilder& builder,
                        CpuLevel level, ThreadPool& pool) {
   if (problem.info->gradient == GradientKind::none) return skipped("the record declares no gradient");
-  for (const auto& type : problem.use.in) {
-    if (type && (type->dtype == DType::f16 || type->dtype == DType::bf16))
-      return skipped("difference quotients of half precision say nothing");
+  const std::vector<Tensor> operands = fill_operands(problem, record, seed, Specials::none);
+  GradientCheck check(problem, record, seed, operands);
+  const auto is_half = [](const std::optional<Type>& type) {
+    return type && (type->dtype == DType::f16 || type->dtype == DType::bf16);
+  };
+  if (std::ranges::none_of(problem.use.in, is_half)) return check.run(builder, level, pool);
+  Problem in_f64 = problem;
+  std::vector<Tensor> wide;
+  for (const Tensor& operand : operands) {
+    wide.push_back(widened(operand));
+    if (operand.defined()) in_f64.use.in[wide.size() - 1] = wide.back().type();
   }
-  return GradientCheck(problem, record, seed).run(builder, level, pool);
+  std::optional<GradientCheck> beside;
+  try {
+    beside.emplace(in_f64, record, seed, std::move(wide));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::internal) throw;
+    return skipped(std::string("it has no form in f64: ") + error.what());
+  }
+  return check.run_beside(*beside, builder, level, pool);
 }
 
 }  // namespace halfstep::verify

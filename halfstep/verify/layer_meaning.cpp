@@ -8,13 +8,13 @@
 namespace halfstep::verify {
 namespace {
 
-/// The product behind `value`, through normalizations and the sum with a bias.
+/// The product behind `value`, through normalizations, the sum with a bias, and what gives its rows other extents.
 Op product_behind(Value value, const std::string& layer) {
   const std::string name = value.name();
   for (Op op = value.producer(); op; op = value.producer()) {
     if (weight_ports(op)) return op;
     const bool adds = op.is<ops::Add>();
-    if (!adds && !op.is<ops::BatchNorm>() && !is_foreign_quantizer(op)) break;
+    if (!adds && !op.is<ops::BatchNorm, ops::Reshape>() && !is_foreign_quantizer(op)) break;
     value = adds && op.in(0).is_tensor() ? op.in(1) : op.in(0);
   }
   fail("layer '{}': the network that came in has no product with a weight behind '{}'", layer, name);
@@ -46,33 +46,44 @@ LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place)
     graphs_.covered[operand] = true;
     add_part(part);
   }
+  if (is_recognised(out_.producer(), graphs_.prepared.graph.op(name()))) {
+    const CodeFormat& x = graphs_.codings[coding().operands[0]].format;
+    const double largest =
+        x.scale * static_cast<double>(std::max(x.code_max - x.zero_point, x.zero_point - x.code_min));
+    bound_.add({.relative = kConstants, .absolute = {kConstants * largest / coding().format.scale}});
+  }
 }
 
 void LayerMeaningCheck::add_part(const Coding& part) {
   if (auto weights = layer_weights(graphs_.prepared, graphs_.integer, part, graphs_.codings))
-    return weigh(std::move(*weights));
+    return weigh(part, std::move(*weights));
   std::vector<CodeFormat> formats;
   for (const size_t operand : part.operands) formats.push_back(graphs_.codings[operand].format);
+  if (part.op.is<ops::IntegerNorm>()) return bound_.add(norm_bound(part.op, graphs_.integer.tensors));
   bound_.add(code_bound(part.op, formats, part.format, nullptr));
 }
 
-void LayerMeaningCheck::weigh(LayerWeights weights) {
-  const Value result = source_value(graphs_.source.graph, graphs_.prepared.graph, weights.prepared.name());
-  if (!result) fail("layer '{}': the network that came in has no such value", name());
+/// A part that the network does not have as a value gives what the layer gives, under other extents.
+void LayerMeaningCheck::weigh(const Coding& part, LayerWeights weights) {
+  Value result = source_value(graphs_.source.graph, graphs_.prepared.graph, weights.prepared.name());
+  if (!result) result = out_;
   product_ = product_behind(result, name());
-  axis_ = channel_axis(product_);
+  const size_t rank = result.dims().size();  // that of the product, or more where its rows are split
+  axis_ = channel_axis(product_) + 1 == product_.out(0).dims().size() ? rank - 1 : channel_axis(product_);
   const bool turned = inputs_first(product_);
   const Dims& has = product_.in(weight_ports(product_)->weight).dims();
   WeighedLayer layer{result, product_, {weights.reals(turned)}, weights.bias};
-  if (layer.weight.tensor.dims() != has || product_.out(0).dims() != result.dims())
+  const bool as_many = count_elements(product_.out(0).dims()) == count_elements(result.dims());
+  const bool has_rows = !result.dims().empty() && product_.out(0).dims().back() == result.dims().back();
+  if (layer.weight.tensor.dims() != has || !as_many || !(has_rows || product_.out(0).dims() == result.dims()))
     fail("layer '{}': its weight is {}, the network that came in has {} in {}", name(), to_string(weights.codes.dims()),
          to_string(has), text_of(product_));
   const Op last = out_.producer();
   const bool slopes = last && last != product_ && last.info().attribute("alpha") != nullptr;
   const double alpha = slopes ? std::fabs(get<double>(last.attributes(), "alpha")) : 1.0;
-  const CodeFormat& x = graphs_.codings[coding().operands[0]].format;
+  const CodeFormat& x = graphs_.codings[part.operands[0]].format;
   const WeightFacts facts{weights.scales, weights.bias, weights.taps(), std::max(1.0, alpha), axis_};
-  bound_.add(code_bound(coding().op, {x}, coding().format, &facts));
+  bound_.add(code_bound(part.op, {x}, part.format, &facts));
   values_.set_layer(std::move(layer));
   weights_ = std::move(weights);
 }

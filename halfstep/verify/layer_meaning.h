@@ -70,7 +70,7 @@ class LayerMeaningCheck {
  private:
   const Coding& coding() const { return graphs_.codings[place_]; }
   void add_part(const Coding& part);
-  void weigh(LayerWeights weights);
+  void weigh(const Coding& part, LayerWeights weights);
   const Numbers* known(Value value, const Run& run) const;
   void compare(const Run& run, const std::vector<int64_t>& indices);
   MeaningFault feature_fault(const Run& run, int64_t index, double real) const;

@@ -66,6 +66,12 @@ bool is_foreign_quantizer(Op op) {
   return trait == Trait::to_codes || trait == Trait::from_codes || trait == Trait::to_codes_and_back;
 }
 
+bool is_recognised(Op before, Op after) {
+  if (!before || !after || &before.info() == &after.info()) return false;
+  const Trait trait = after.info().quant.trait;
+  return trait == Trait::pointwise || trait == Trait::normalizes;
+}
+
 std::optional<WeightPorts> weight_ports(Op op) {
   WeightPorts ports{op.info().quant.weight, op.info().quant.bias};
   if (op.is<ops::Gemm>()) ports = {op.info().input("b"), op.info().input("c")};

@@ -59,7 +59,7 @@ void RealValues::begin(Known known) {
 std::vector<double> RealValues::elements(Value value, std::span<const int64_t> indices) {
   std::vector<double> results(indices.size());
   const Op op = value.producer();
-  const bool direct = value.is_tensor() || !op || known_(value) != nullptr;
+  const bool direct = !op || known_(value) != nullptr;
   if (!direct) {
     if (layer_ && layer_->result == value) return layer_elements(indices);
     if (is_foreign_quantizer(op)) return elements(op.in(0), indices);
@@ -87,12 +87,12 @@ std::vector<double> RealValues::magnitudes(Value value, std::span<const int64_t>
 }
 
 const Numbers& RealValues::whole(Value value) {
+  if (const Numbers* numbers = known_(value)) return *numbers;
   if (value.is_tensor()) {
     const auto found = constants_.find(value.node());
     if (found != constants_.end()) return found->second;
     return constants_[value.node()] = {contents_.at(value.name())};
   }
-  if (const Numbers* numbers = known_(value)) return *numbers;
   if (!value.producer()) fail("network '{}': nothing is known of argument '{}'", graph_.name(), value.name());
   const auto found = computed_.find(value.node());
   if (found != computed_.end()) return found->second;

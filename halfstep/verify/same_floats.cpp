@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "halfstep/base/status.h"
 #include "halfstep/verify/codings.h"
@@ -107,7 +108,10 @@ class FloatCheck {
     after.begin([&](Value known) { return known == value ? nullptr : numbers(counterpart(known)); });
     const auto expected = before.elements(source, indices), found = after.elements(value, indices);
     const double largest = largest_of(expected);
-    const auto bounds = bounds_of(after, value, indices, largest);
+    auto bounds = bounds_of(after, value, indices, largest);
+    if (is_recognised(source.producer(), value.producer())) {
+      for (double& bound : bounds) bound += kConstants * std::max(largest, largest_operand(after, value.producer()));
+    }
     report_.compared += static_cast<int64_t>(indices.size());
     for (size_t i = 0; i < indices.size(); ++i) {
       const double moved = distance(expected[i], found[i]);
@@ -122,6 +126,13 @@ class FloatCheck {
     double largest = 0;
     for (const double real : reals) largest = std::isfinite(real) ? std::max(largest, std::fabs(real)) : largest;
     return largest;
+  }
+
+  static double largest_operand(RealValues& values, Op op) {
+    const Value operand = op.in(0);
+    std::vector<int64_t> all(static_cast<size_t>(count_elements(operand.dims())));
+    std::iota(all.begin(), all.end(), int64_t{0});
+    return largest_of(values.elements(operand, all));
   }
 
   static std::vector<double> bounds_of(RealValues& values, Value value, const std::vector<int64_t>& indices,

@@ -224,11 +224,12 @@ TEST_F(BadInput, bits_that_are_illegal_for_the_target) {
 
 TEST_F(BadInput, an_operator_that_cannot_become_integers) {
   put("soft.ir", replaced(test::linear_network("soft"), "x=flat,", "x=share,"));
-  put("soft.ir", replaced(test::read_text(*workspace / "soft.ir"), "  head =", "  share = softmax(x=flat)\n  head ="));
+  put("soft.ir",
+      replaced(test::read_text(*workspace / "soft.ir"), "  head =", "  share = log_softmax(x=flat)\n  head ="));
   workspace->expect(0, {"train", "--data", "good.csv", "--network", "soft.ir", "--epochs", "1", "--out", "soft"});
   workspace->expect(0, {"quantize", "soft/model.safetensors", "--calibrate", "good.csv", "--out", "soft.safetensors"});
   expect_error(kUnsupported,
-               "network 'soft': 1 operator (softmax 'share') cannot become integers; keep them in float "
+               "network 'soft': 1 operator (log_softmax 'share') cannot become integers; keep them in float "
                "(--float-islands), or remove them or move them behind the network's outputs",
                {"convert", "soft.safetensors", "--out", "new.safetensors"});
   workspace->expect(0, {"convert", "soft.safetensors", "--float-islands", "--out", "soft.integer"});
@@ -237,10 +238,11 @@ TEST_F(BadInput, an_operator_that_cannot_become_integers) {
                "soft.ir:5: node 'share': stays in float, where runtimes have sums of their own; the form has no such "
                "arithmetic, and codes may differ: ask for an approximation (--approximate)",
                {"export", "soft.integer", "--format", "qdq", "--out", "new.onnx"});
-  expect_error(kUnsupported,
-               "network 'soft': found 1 operator (softmax 'share') in float, where onnxruntime has sums of its own; "
-               "expected layers on codes alone",
-               {"verify", "soft.safetensors", "soft.integer", "--data", "good.csv", "--with", "onnxruntime"});
+  expect_error(
+      kUnsupported,
+      "network 'soft': found 1 operator (log_softmax 'share') in float, where onnxruntime has sums of its own; "
+      "expected layers on codes alone",
+      {"verify", "soft.safetensors", "soft.integer", "--data", "good.csv", "--with", "onnxruntime"});
 }
 
 TEST_F(BadInput, one_model_to_verify) {

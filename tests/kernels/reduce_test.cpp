@@ -69,10 +69,11 @@ TEST(ReduceReference, GradientsAreThoseOfFiniteDifferences) {
     for (const bool mean : {false, true}) {
       const Tensor out_grad = normal_tensor(r.out, 4, DType::f64);
       const KernelCase use = reduce_case("reduce_sum", r, DType::f64);
-      const KernelCase grad{"reduce_grad",
-                            {{"axes", r.axes}, {"keep_dims", r.keep_dims}, {"mean", mean}},
-                            {out_grad, use.in[0]},
-                            {use.in[0].type()}};
+      const KernelCase grad{
+          "reduce_grad",
+          {{"axes", r.axes}, {"keep_dims", r.keep_dims}, {"mean", mean}, {"noop_with_empty_axes", false}},
+          {out_grad, use.in[0]},
+          {use.in[0].type()}};
       expect_gradient(mean ? reference_reduce_mean : reference_reduce_sum, use, 0, out_grad,
                       run_kernel(reference_reduce_grad, grad, CpuLevel::scalar)[0]);
     }

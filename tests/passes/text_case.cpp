@@ -62,6 +62,9 @@ class Reader {
     if (cases_.empty()) return;
     TextCase& current = cases_.back();
     if (const auto values = directive(text, "values")) current.values = *values;
+    if (const auto numbers = directive(text, "numbers")) {
+      for (const std::string& part : parts_of(*numbers)) add_number(current, part);
+    }
     if (const auto expect = directive(text, "expect")) {
       section_ = expect->starts_with("unchanged") ? nullptr : &TextCase::expected;
       return;
@@ -81,6 +84,12 @@ class Reader {
     current.line = number_;
     for (const std::string& part : parts_of(passes)) current.passes.push_back(pass_call(part));
     section_ = &TextCase::input;
+  }
+
+  void add_number(TextCase& current, const std::string& part) const {
+    const size_t sign = part.find('=');
+    if (sign == std::string::npos) fail("{}:{}: found '{}', expected NAME=NUMBER", file_, number_, part);
+    current.numbers.emplace(part.substr(0, sign), std::stof(part.substr(sign + 1)));
   }
 
   /// Keeps the numbers of lines: what is not part of the section is empty lines in it.

@@ -4,6 +4,7 @@
 //   graph ...                                what the passes are given
 //   # expect:                                followed by the graph that they make of it; or
 //   # expect: unchanged
+//   # numbers: half=0.5, one=1               what f32 tensors of the graph are full of; others have sampled contents
 //   # values: exact                          or close: the outputs are also compared by evaluating both graphs
 //
 // A case that fails says `# expect-error: MESSAGE` instead: behind the line of the graph that the message begins with
@@ -11,6 +12,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +37,7 @@ struct TextCase {
   std::string input;     ///< on the lines that it has in the file
   std::string expected;  ///< on the lines that it has in the file; empty when unchanged
   std::optional<ExpectedError> error;
+  std::map<std::string, float> numbers;
   std::string values;  ///< "", "exact" or "close"
 };
 

@@ -155,9 +155,15 @@ void expect_promises_kept(const Pass& pass, const PassCall& call, const Work& wo
                                              << line_diff(text, print(again.model.graph));
 }
 
+Model model_of(const TextCase& text_case) {
+  Model model = sample_model(parse(text_case.input, text_case.file));
+  for (const auto& [name, number] : text_case.numbers) std::ranges::fill(model.tensors.at(name).data<float>(), number);
+  return model;
+}
+
 Model run_passes(const TextCase& text_case) {
   const std::string place = text_case.file;
-  Work work{sample_model(parse(text_case.input, place))};
+  Work work{model_of(text_case)};
   verify(work.model.graph);
   for (const PassCall& call : text_case.passes) {
     const auto found = all_passes().find(call.name);
@@ -188,7 +194,7 @@ testing::AssertionResult values_agree(const Tensor& before, const Tensor& after,
 }
 
 void expect_same_values(const TextCase& text_case, const Model& after) {
-  const auto wanted = outputs_for_samples(sample_model(parse(text_case.input, text_case.file)));
+  const auto wanted = outputs_for_samples(model_of(text_case));
   const auto found = outputs_for_samples(after);
   ASSERT_EQ(wanted.size(), found.size());
   for (const auto& [name, tensor] : wanted) {

@@ -147,11 +147,12 @@ TEST(Convert, CodesThatAreQuantizedAgainAreRescaled) {
 }
 
 TEST(Convert, IslandsNeedLeaveAndAreNamed) {
-  const Model model = calibrated(
-      prepared(images("  c = conv2d(x, w=@w)\n  s = softmax(c) {axis: 1}\n  d = conv2d(s, w=@v)\n  return d, c\n")));
-  EXPECT_EQ(error_of([&] { convert(model); }),
-            "network 'g': 1 operator (softmax 's') cannot become integers; keep them in float (--float-islands), or "
-            "remove them or move them behind the network's outputs");
+  const Model model = calibrated(prepared(
+      images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  d = conv2d(s, w=@v)\n  return d, c\n")));
+  EXPECT_EQ(
+      error_of([&] { convert(model); }),
+      "network 'g': 1 operator (log_softmax 's') cannot become integers; keep them in float (--float-islands), or "
+      "remove them or move them behind the network's outputs");
   EXPECT_EQ(kind_of([&] { convert(model); }), ErrorKind::unsupported);
   const Conversion conversion = convert(model, {.float_islands = true});
   ASSERT_EQ(conversion.islands.size(), 1U);
@@ -272,13 +273,14 @@ TEST(Convert, WeightsWithoutAQuantizerAreRefused) {
 /// The note of a Model says which operators stay in float; a graph that disagrees with it is refused.
 TEST(Convert, NetworksThatDisagreeWithTheirNoteAreRefused) {
   const auto said = [](const FloatOperators& note) {
-    Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  s = softmax(c) {axis: 1}\n  return s\n")));
+    Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  return s\n")));
     set_float_operators(model, note);
     return error_of([&] { convert(model, {.float_islands = true}); });
   };
-  EXPECT_EQ(said({}),
-            "g.ir:6: node 's': softmax has no form on codes, and the network does not say that it stays in float; run "
-            "quantize again");
+  EXPECT_EQ(
+      said({}),
+      "g.ir:6: node 's': log_softmax has no form on codes, and the network does not say that it stays in float; run "
+      "quantize again");
   EXPECT_EQ(said({{"s", "so"}, {"c", "so"}}), "no error");  // in float, on a weight that has been through its quantizer
   Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  return c\n")));
   const ops::FakeQuantize last = quantizer(model, "c.q");

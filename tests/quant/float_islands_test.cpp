@@ -11,13 +11,13 @@ namespace halfstep::quant {
 namespace {
 
 TEST(FloatIslands, AreListedInTheOrderOfTheGraph) {
-  const Model model =
-      test::prepared(test::images("  c = conv2d(x, w=@w)\n  s = softmax(c) {axis: 1}\n  a = sigmoid(s)\n  return a\n"));
+  const Model model = test::prepared(
+      test::images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  a = sigmoid(s)\n  return a\n"));
   const auto islands = float_islands(model);
   ASSERT_EQ(islands.size(), 2U);
   EXPECT_EQ(islands[0].layer, "s");
-  EXPECT_EQ(islands[0].op, "softmax");
-  EXPECT_EQ(islands[0].reason, "softmax has no form on codes");
+  EXPECT_EQ(islands[0].op, "log_softmax");
+  EXPECT_EQ(islands[0].reason, "log_softmax has no form on codes");
   EXPECT_EQ(islands[1].layer, "a");
   EXPECT_EQ(islands[1].reason, "only reals come to it");
 }
@@ -34,13 +34,13 @@ TEST(FloatIslands, AreOperatorsThatAreThere) {
 }
 
 TEST(FloatIslands, AreCountedAndTheFirstNamed) {
-  std::vector<FloatIsland> islands = {{"a", "softmax", ""}};
-  EXPECT_EQ(describe(islands), "1 operator (softmax 'a')");
+  std::vector<FloatIsland> islands = {{"a", "log_softmax", ""}};
+  EXPECT_EQ(describe(islands), "1 operator (log_softmax 'a')");
   islands.push_back({"b", "matmul", ""});
-  EXPECT_EQ(describe(islands), "2 operators (softmax 'a', matmul 'b')");
+  EXPECT_EQ(describe(islands), "2 operators (log_softmax 'a', matmul 'b')");
   islands.insert(islands.end(), 8, {"c", "add", ""});
   EXPECT_EQ(describe(islands),
-            "10 operators (softmax 'a', matmul 'b', add 'c', add 'c', add 'c', add 'c', add 'c', add 'c', 2 more)");
+            "10 operators (log_softmax 'a', matmul 'b', add 'c', add 'c', add 'c', add 'c', add 'c', add 'c', 2 more)");
 }
 
 }  // namespace

@@ -117,8 +117,8 @@ TEST(LegalRules, WhatNeverDecidesIsObjectedTo) {
 
 TEST(LegalRules, WhatCannotBeSelectedIsObjectedTo) {
   const std::string at = std::string(kFile) + "legal[0]";
-  const std::string none = at + ".op: found 'softmax', expected an operator that can have codes";
-  EXPECT_EQ(error_of_rules("[{op: softmax, refused: true, reason: no table}]"), none);
+  const std::string none = at + ".op: found 'log_softmax', expected an operator that can have codes";
+  EXPECT_EQ(error_of_rules("[{op: log_softmax, refused: true, reason: no table}]"), none);
   EXPECT_EQ(error_of_rules("[{op: add, where: depthwise, features: [8], reason: a}]"),
             at + ".where: found depthwise, expected a property that these operators can have");
   EXPECT_EQ(error_of_rules("[{op: add, where: first, features: [8], reason: a}]"),

@@ -110,10 +110,10 @@ TEST(Prepare, MeansKeepTheirScaleWhereThePlatformDoes) {
 }
 
 TEST(Prepare, LeavesTheRecordAndTheReasonsInTheModel) {
-  const Model model = prepared(images("  c = conv2d(x, w=@w)\n  s = softmax(c) {axis: 1}\n  return s\n"),
+  const Model model = prepared(images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  return s\n"),
                                "generic_int8", {}, {{"features.rate", "0.25"}});
   EXPECT_EQ(platform_of(model).rate, 0.25);
-  EXPECT_EQ(float_operators(model), (FloatOperators{{"s", "softmax has no form on codes"}}));
+  EXPECT_EQ(float_operators(model), (FloatOperators{{"s", "log_softmax has no form on codes"}}));
   EXPECT_TRUE(is_prepared(model));
 }
 

@@ -16,8 +16,8 @@ namespace {
 using test::images;
 
 /// A softmax in front of two layers and one behind them.
-const std::string kBegin = "  s = softmax(x) {axis: 1}\n  i = input_nop(s)\n  c = conv2d(i, w=@w)\n  r = relu(c)\n";
-const std::string kMiddle = kBegin + "  d = conv2d(r, w=@v)\n  o = output_nop(d)\n  e = softmax(o) {axis: 1}\n";
+const std::string kBegin = "  s = log_softmax(x) {axis: 1}\n  i = input_nop(s)\n  c = conv2d(i, w=@w)\n  r = relu(c)\n";
+const std::string kMiddle = kBegin + "  d = conv2d(r, w=@v)\n  o = output_nop(d)\n  e = log_softmax(o) {axis: 1}\n";
 
 std::set<std::string> outside(const Model& model) {
   std::set<std::string> names;
@@ -43,9 +43,10 @@ TEST(Regions, WhatLiesOutsideStaysInFloatAndNeedsNoLeave) {
 }
 
 TEST(Regions, AnIslandInsideNeedsLeaveNevertheless) {
-  const Model prepared = test::prepared(
-      images(kBegin + "  m = softmax(r) {axis: 1}\n  d = conv2d(m, w=@v)\n  o = output_nop(d)\n  e = softmax(o) "
-                      "{axis: 1}\n  return e\n"));
+  const Model prepared =
+      test::prepared(images(
+          kBegin + "  m = log_softmax(r) {axis: 1}\n  d = conv2d(m, w=@v)\n  o = output_nop(d)\n  e = log_softmax(o) "
+                   "{axis: 1}\n  return e\n"));
   const auto islands = islands_inside(prepared);
   ASSERT_EQ(islands.size(), 1U);
   EXPECT_EQ(islands[0].layer, "m");
@@ -53,7 +54,7 @@ TEST(Regions, AnIslandInsideNeedsLeaveNevertheless) {
 
 TEST(Regions, TheFirstAndLastLayersOfTheRegionAreTheEnds) {
   const Model prepared = test::prepared(images(kBegin + "  m = conv2d(r, w=@u)\n  d = conv2d(m, w=@v)\n  o = "
-                                                        "output_nop(d)\n  e = softmax(o) {axis: 1}\n  return e\n"),
+                                                        "output_nop(d)\n  e = log_softmax(o) {axis: 1}\n  return e\n"),
                                         "generic_int8", {4, 4, {}});
   std::vector<int> bits;
   for (const char* name : {"i.q", "r.q", "m.q", "d.q"}) bits.push_back(bits_of(test::quantizer(prepared, name)));
@@ -127,11 +128,11 @@ TEST(Regions, AMarkerBehindAConcatOrAReshapeIsNamedWithTheLayers) {
 
 TEST(Regions, AMarkerBehindALayerWithoutCodesSaysWhy) {
   const std::string message = test::error_of(
-      [] { test::prepared(images(kBegin + "  m = softmax(r) {axis: 1}\n  o = output_nop(m)\n  return o\n")); });
+      [] { test::prepared(images(kBegin + "  m = log_softmax(r) {axis: 1}\n  o = output_nop(m)\n  return o\n")); });
   EXPECT_EQ(
       message,
-      "g.ir:10: node 'o': rule output-behind-layer: OutputNOp marks what softmax 'm' gives, which stays in float: "
-      "found softmax has no form on codes; put it behind the last layer that the chip computes");
+      "g.ir:10: node 'o': rule output-behind-layer: OutputNOp marks what log_softmax 'm' gives, which stays in float: "
+      "found log_softmax has no form on codes; put it behind the last layer that the chip computes");
 }
 
 TEST(Regions, AllThatIsWrongIsSaidAtOnce) {
@@ -146,7 +147,7 @@ TEST(Regions, AllThatIsWrongIsSaidAtOnce) {
 
 const std::string kPlain =
     "  c = conv2d(x, w=@w)\n  r = relu(c)\n  d = conv2d(r, w=@v)\n  e = conv2d(d, w=@u)\n  s = "
-    "softmax(e) {axis: 1}\n  return s\n";
+    "log_softmax(e) {axis: 1}\n  return s\n";
 
 TEST(Regions, TensorsAreNamedByPatterns) {
   const Model model = images(kPlain);

@@ -118,7 +118,8 @@ TEST(SetBits, AreWhatPrepareWouldHaveGiven) {
 
 TEST(SetBits, SelectorsThatChooseNothingAreRefused) {
   Model model = prepared(
-      "  c = conv2d(x=x, w=@w)\n  p = max_pool2d(x=c) {kernel: [2, 2], stride: [2, 2]}\n  s = softmax(x=p) {axis: 1}\n "
+      "  c = conv2d(x=x, w=@w)\n  p = max_pool2d(x=c) {kernel: [2, 2], stride: [2, 2]}\n  s = log_softmax(x=p) {axis: "
+      "1}\n "
       " return s\n",
       "[]");
   EXPECT_EQ(error_of([&] { set_bits(model, "cc", 4, {}); }), "selector 'cc' matches no layer, did you mean 'c'?");
@@ -127,7 +128,7 @@ TEST(SetBits, SelectorsThatChooseNothingAreRefused) {
   EXPECT_EQ(error_of([&] { set_bits(model, "p", {}, 4); }),
             "selector 'p': max_pool2d 'p' has no quantizer of its own, expected a layer or a quantizer");
   EXPECT_EQ(error_of([&] { set_bits(model, "s", {}, 4); }),
-            "selector 's': softmax 's' has no quantizer of its own, expected a layer or a quantizer");
+            "selector 's': log_softmax 's' has no quantizer of its own, expected a layer or a quantizer");
   EXPECT_EQ(error_of([&] { set_bits(model, "[ps]", {}, 4); }),
             "selector '[ps]': max_pool2d 'p' has no quantizer of its own, expected a layer or a quantizer");
   set_bits(model, "[cps]", {}, 4);

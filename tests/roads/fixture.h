@@ -1,6 +1,7 @@
 // A prepared network with the digits behind it, small enough for every test.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "halfstep/base/random.h"
@@ -35,11 +36,15 @@ struct Prepared {
   }
 
  private:
+  static bool is_zero(const Tensor& tensor) {
+    return std::ranges::all_of(tensor.data<float>(), [](float value) { return value == 0; });
+  }
+
   /// Biases and statistics that are not zero and one, so that folding and bias codes have something to do.
   static void disturb(Model& model) {
     Random random(11, 3);
     for (auto& [name, tensor] : model.tensors) {
-      if (name == "fc.w") {  // of a gemm, which the initializer takes for no layer with weights
+      if (tensor.dims().size() > 1 && is_zero(tensor)) {  // the initializer takes its reader for no layer with weights
         for (float& value : tensor.data<float>()) value += 0.5F * random.normal();
       }
       if (tensor.dims().size() != 1) continue;

@@ -2,18 +2,24 @@
 // leave, and the proof on networks that have them.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/ir/decisions.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/train/training_graph.h"
 #include "tests/roads/fixture.h"
 #include "tests/support/error.h"
+#include "tests/support/files.h"
 
 namespace halfstep::test {
 namespace {
 
 Prepared with_islands(const std::string& platform = "generic_int8") {
-  return Prepared(platform, {}, {}, HALFSTEP_SOURCE_DIR "/tests/roads/islands.ir");
+  quant::PrepareOptions options;
+  options.in_float = {"placed", "norm", "scores", "shares", "mixed", "answer"};
+  return Prepared(platform, options, {}, HALFSTEP_SOURCE_DIR "/tests/roads/islands.ir");
 }
 
 std::vector<std::string> names_of(const std::vector<quant::FloatIsland>& islands) {
@@ -101,12 +107,19 @@ TEST(Islands, AnotherNetworksProgramIsRefused) {
 }
 
 TEST(Islands, WithoutAGradientAreSaidWithWhatToDo) {
-  const Prepared prepared = with_islands();
+  std::ifstream file(HALFSTEP_SOURCE_DIR "/tests/roads/islands.ir");
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string softmax = "answer = softmax";
+  text.replace(text.find(softmax), softmax.size(), "answer = hardmax");
+  const TemporaryFolder folder;
+  const auto path = folder / "hard.ir";
+  std::ofstream(path) << text;
+  const Prepared prepared("generic_int8", {}, {}, path.string());
   const std::string said = error_of([&] {
     train::training_graph(prepared.model, {{"x", {4, 1, 8, 8}}}, train::Loss::labels, {}, {});
   });
   EXPECT_EQ(said,
-            "islands.ir:21: node 'answer': softmax has no gradient, so that nothing before it can be trained; move it "
+            "hard.ir:21: node 'answer': hardmax has no gradient, so that nothing before it can be trained; move it "
             "behind the network's outputs, or quantize without training (quickstart --tune-epochs 0)");
 }
 

@@ -25,9 +25,11 @@ arith::ShiftRounding shift_rounding(const Typed& attributes) {
 template <class Typed>
 RequantizeRule requantize_rule(const Typed& attributes) {
   RequantizeRule rule;
-  const auto activation = arith::parse_activation(attributes.activation);
-  HS_CHECK(activation.has_value());
-  rule.activation = *activation;
+  if constexpr (requires { attributes.activation; }) {
+    const auto activation = arith::parse_activation(attributes.activation);
+    HS_CHECK(activation.has_value());
+    rule.activation = *activation;
+  }
   if constexpr (requires { attributes.alpha; }) rule.alpha = attributes.alpha;
   if constexpr (requires { attributes.requantize; }) {
     const auto form = arith::parse_requantization(attributes.requantize);

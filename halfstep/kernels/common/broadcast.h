@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace halfstep::kernels {
 
@@ -20,5 +21,26 @@ inline int64_t broadcast_index(std::span<const int64_t> operand, std::span<const
   }
   return position;
 }
+
+/// A result as runs over which each of two operands goes on element by element, or stays where it is.
+class BroadcastRuns {
+ public:
+  BroadcastRuns(std::span<const int64_t> a, std::span<const int64_t> b, std::span<const int64_t> result);
+
+  int64_t count() const { return count_; }
+  int64_t length() const { return length_; }
+  bool moves_a() const { return a_.back() != 0; }
+  bool moves_b() const { return b_.back() != 0; }
+
+  /// Where run `index` begins in the result and in the operands.
+  struct Run {
+    int64_t result, a, b;
+  };
+  Run run(int64_t index) const;
+
+ private:
+  int64_t count_ = 1, length_ = 1;
+  std::vector<int64_t> extent_, a_, b_;  ///< axes from the outermost, those that both go over alike joined
+};
 
 }  // namespace halfstep::kernels

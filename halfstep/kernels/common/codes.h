@@ -7,6 +7,13 @@ namespace halfstep::kernels {
 
 constexpr bool is_wide(DType codes) { return codes == DType::u16 || codes == DType::i16; }
 
+/// Address of an element.
+template <class Void>
+Void* element_of(const BasicView<Void>& view, int64_t index) {
+  using Byte = std::conditional_t<std::is_const_v<Void>, const std::byte, std::byte>;
+  return view.template as<Byte>() + index * static_cast<int64_t>(size_of(view.dtype));
+}
+
 /// body.template operator()<Code>() with the type that holds such codes.
 template <class Body>
 decltype(auto) with_codes(DType dtype, Body&& body) {

@@ -127,6 +127,21 @@ Status run_soft_loss(const Call& call, int phase, int64_t piece) {
   return {};
 }
 
+/// The divergence: the cross entropy less that of the targets with themselves.
+Status run_divergence(const Call& call, int phase, int64_t piece) {
+  Status status = run_soft_loss(call, phase, piece);
+  if (phase == 1) return status;
+  const auto& rows = state_of<Rows>(call);
+  auto* losses = reinterpret_cast<double*>(call.scratch);
+  for (int64_t row = rows.begin(piece); row < rows.end(piece); ++row) {
+    const float* targets = call.in[KlDivergence::in::targets].as<const float>() + row * rows.classes;
+    for (int64_t i = 0; i < rows.classes; ++i) {
+      if (targets[i] > 0) losses[row] += double{targets[i]} * std::log(double{targets[i]});
+    }
+  }
+  return status;
+}
+
 Plan prepare_soft_grad(const Problem& problem) {
   const Rows rows = rows_of(*problem.in[SoftCrossEntropyGrad::in::logits]);
   return {.state = std::make_shared<Rows>(rows), .phases = {rows.pieces()}};
@@ -153,6 +168,7 @@ Status run_soft_grad(const Call& call, int /*phase*/, int64_t piece) {
 
 }  // namespace
 
+extern const Kernel reference_kl_divergence{"reference", accept_all, prepare_soft_loss, run_divergence};
 extern const Kernel reference_soft_cross_entropy{"reference", accept_all, prepare_soft_loss, run_soft_loss};
 extern const Kernel reference_soft_cross_entropy_grad{"reference", accept_all, prepare_soft_grad, run_soft_grad};
 extern const Kernel reference_softmax_cross_entropy{"reference", accept_all, prepare_loss, run_loss};

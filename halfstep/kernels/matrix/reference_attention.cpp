@@ -4,48 +4,22 @@
 #include <cmath>
 #include <memory>
 
-#include "halfstep/kernels/common/broadcast.h"
+#include "halfstep/kernels/matrix/attention.h"
 #include "halfstep/kernels/ops.h"
-#include "halfstep/kernels/reduce/softmax.h"
 
 namespace halfstep::kernels {
 namespace {
 
-/// Rows of heads: row (batch, head, position) starts at `begin` and its elements are neighbours.
-struct HeadLayout {
-  int64_t heads = 0, length = 0, size = 0;
-  bool heads_first = true;
-
-  HeadLayout(const Dims& x, int64_t head_count)
-      : heads(x.size() == 4 ? x[1] : head_count),
-        length(x.size() == 4 ? x[2] : x[1]),
-        size(x.size() == 4 ? x[3] : x[2] / std::max<int64_t>(1, head_count)),
-        heads_first(x.size() == 4) {}
-  int64_t begin(int64_t batch, int64_t head, int64_t position) const {
-    return (heads_first ? (batch * heads + head) * length + position : (batch * length + position) * heads + head) *
-           size;
-  }
-};
-
-struct AttentionState {
-  HeadLayout q, k, v;
-  Dims mask, padded;  ///< extents of the mask, and of the scores with those of the mask in place of kv_length
-  double scale;
+struct ForwardState : AttentionState {
   Attention attributes;
 };
 
 Plan prepare_attention(const Problem& problem) {
-  using In = Attention::in;
   const Attention a(problem.attributes);
-  const HeadLayout q(problem.in[In::q]->dims, a.heads), k(problem.in[In::k]->dims, a.kv_heads),
-      v(problem.in[In::v]->dims, a.kv_heads);
-  const int64_t batch = problem.in[In::q]->dims[0];
-  const Dims mask = problem.in[In::mask] == nullptr ? Dims() : problem.in[In::mask]->dims;
-  const Dims padded = {batch, q.heads, q.length, mask.empty() ? k.length : mask.back()};
-  const double scale = a.scale != 0 ? a.scale : 1 / std::sqrt(static_cast<double>(q.size));
-  return {.state = std::make_shared<AttentionState>(q, k, v, mask, padded, scale, a),
-          .worker_scratch = static_cast<size_t>(2 * k.length + v.size) * sizeof(double),
-          .phases = {batch * q.heads * q.length}};
+  auto state = std::make_shared<ForwardState>(AttentionState(problem, a), a);
+  const auto scratch = static_cast<size_t>(2 * state->k.length + state->v.size) * sizeof(double);
+  const int64_t pieces = state->batch * state->q.heads * state->q.length;
+  return {.state = std::move(state), .worker_scratch = scratch, .phases = {pieces}};
 }
 
 Verdict accept_attention(const Problem& problem) {
@@ -64,56 +38,14 @@ Verdict accept_attention(const Problem& problem) {
   return accept();
 }
 
-/// What a query adds to its score of each key: 0, the mask's number, or -infinity.
-void write_bias(const AttentionState& s, const Call& call, int64_t batch, int64_t head, int64_t query, double* bias) {
-  using In = Attention::in;
-  constexpr double kNever = -std::numeric_limits<double>::infinity();
-  const Attention& a = s.attributes;
-  const ConstView& lengths = call.in[In::kv_lengths];
-  const int64_t seen = lengths.present() ? lengths.as<const int64_t>()[batch] : s.k.length;
-  const int64_t place = query + (lengths.present() ? seen - s.q.length : a.past);
-  for (int64_t key = 0; key < s.k.length; ++key) {
-    const bool late = a.is_causal && key > place;
-    const bool outside =
-        (a.left_window >= 0 && key < place - a.left_window) || (a.right_window >= 0 && key > place + a.right_window);
-    bias[key] = late || outside || key >= seen ? kNever : 0;
-  }
-  const ConstView& mask = call.in[In::mask];
-  if (!mask.present()) return;
-  const int64_t columns = s.padded[3];
-  const int64_t row = ((batch * s.padded[1] + head) * s.padded[2] + query) * columns;
-  std::fill(bias + columns, bias + s.k.length, kNever);
-  if (mask.dtype == DType::boolean) {
-    for (int64_t key = 0; key < columns; ++key) {
-      if (!mask.as<const bool>()[broadcast_index(s.mask, s.padded, row + key)]) bias[key] = kNever;
-    }
-    return;
-  }
-  with_any_float(mask.dtype, [&]<class M>() {
-    for (int64_t key = 0; key < columns; ++key)
-      bias[key] += to_double(mask.as<const M>()[broadcast_index(s.mask, s.padded, row + key)]);
-  });
-}
-
 template <class T>
 void write_scores(const View& out, int64_t row, const double* values, int64_t count) {
   T* dst = out.as<T>() + row * count;
   for (int64_t i = 0; i < count; ++i) dst[i] = from_double<T>(values[i]);
 }
 
-/// In place; a query that sees nothing gets zeros.
-template <class T>
-void softmax_of_seen(double* scores, const double* bias, int64_t count) {
-  const bool blind = std::all_of(bias, bias + count, [](double b) { return std::isinf(b) && b < 0; });
-  if (blind) {
-    std::fill_n(scores, count, 0.0);
-  } else {
-    softmax<T>(scores, count);
-  }
-}
-
 template <class T, class V>
-void attend(const AttentionState& s, const Call& call, int64_t piece) {
+void attend(const ForwardState& s, const Call& call, int64_t piece) {
   using In = Attention::in;
   using Out = Attention::out;
   const Attention& a = s.attributes;
@@ -160,7 +92,7 @@ void attend(const AttentionState& s, const Call& call, int64_t piece) {
 }
 
 Status run_attention(const Call& call, int, int64_t piece) {
-  const auto& state = state_of<AttentionState>(call);
+  const auto& state = state_of<ForwardState>(call);
   with_any_float(call.in[Attention::in::q].dtype, [&]<class T>() {
     with_any_float(call.in[Attention::in::v].dtype, [&]<class V>() { attend<T, V>(state, call, piece); });
   });

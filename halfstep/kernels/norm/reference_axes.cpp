@@ -3,31 +3,13 @@
 #include <cmath>
 #include <memory>
 
-#include "halfstep/kernels/common/axis.h"
-#include "halfstep/kernels/common/broadcast.h"
-#include "halfstep/kernels/common/number_types.h"
+#include "halfstep/kernels/norm/rows.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/reduce/axes.h"
 #include "halfstep/kernels/reduce/groups.h"
 
 namespace halfstep::kernels {
 namespace {
-
-struct Moments {
-  double mean, inverse_std;
-};
-
-template <class T>
-Moments moments_of(const T* x, int64_t count, double epsilon) {
-  double sum = 0, squares = 0;
-  for (int64_t i = 0; i < count; ++i) sum += to_double(x[i]);
-  const double mean = sum / static_cast<double>(count);
-  for (int64_t i = 0; i < count; ++i) {
-    const double rest = to_double(x[i]) - mean;
-    squares += rest * rest;
-  }
-  return {mean, 1 / std::sqrt(squares / static_cast<double>(count) + epsilon)};
-}
 
 template <class T>
 void store(double value, T& dst) {
@@ -69,38 +51,6 @@ Status run_groups(const Call& call, int, int64_t piece) {
     }
   });
   return {};
-}
-
-/// Rows of neighbouring elements, each normalized for itself.
-struct RowState {
-  int64_t row;
-  Dims x, scale;
-  double epsilon;
-};
-
-template <class Typed>
-Plan prepare_rows(const Problem& problem) {
-  const Typed a(problem.attributes);
-  const Dims& x = problem.in[0]->dims;
-  const Axis axis(x, a.axis);
-  const int64_t row = axis.extent * axis.inner;
-  return {.state = std::make_shared<RowState>(row, x, problem.in[1]->dims, a.epsilon),
-          .phases = {row == 0 ? 0 : axis.outer}};
-}
-
-/// Where row `piece` finds the scale of its first element, if it finds those that follow beside it.
-int64_t scale_begin(const RowState& state, int64_t piece) {
-  const int64_t size = count_elements(state.scale);
-  if (size == state.row) return 0;
-  return size == count_elements(state.x) ? piece * state.row : -1;
-}
-
-/// place(i) of element i of row `piece` in scale and bias.
-template <class Body>
-void with_places(const RowState& state, int64_t piece, const Body& body) {
-  const int64_t begin = scale_begin(state, piece);
-  if (begin >= 0) return body([begin](int64_t i) { return begin + i; });
-  body([&](int64_t i) { return broadcast_index(state.scale, state.x, piece * state.row + i); });
 }
 
 template <class T>

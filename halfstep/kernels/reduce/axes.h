@@ -25,4 +25,13 @@ inline Dims keepdims_extents(const Dims& x, const std::vector<int64_t>& axes) {
   return dims;
 }
 
+/// The same by a reduction's attributes: with noop_with_empty_axes no axis named means none.
+template <class Attributes>
+Dims kept_extents(const Dims& x, const Attributes& a) {
+  if constexpr (requires { a.noop_with_empty_axes; }) {
+    if (a.noop_with_empty_axes && a.axes.empty()) return x;
+  }
+  return keepdims_extents(x, a.axes);
+}
+
 }  // namespace halfstep::kernels

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <memory>
 
-#include "halfstep/kernels/common/broadcast.h"
 #include "halfstep/kernels/common/number_types.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/reduce/axes.h"
@@ -140,10 +139,7 @@ template <class Typed>
 Plan prepare_reduce(const Problem& problem) {
   const Typed a(problem.attributes);
   const Dims& x = problem.in[Typed::in::x]->dims;
-  if constexpr (requires { a.noop_with_empty_axes; }) {
-    if (a.noop_with_empty_axes && a.axes.empty()) return plan_of(Groups(x, x));
-  }
-  return plan_of(Groups(x, keepdims_extents(x, a.axes)));
+  return plan_of(Groups(x, kept_extents(x, a)));
 }
 
 Plan prepare_sum_to(const Problem& problem) {
@@ -185,32 +181,6 @@ Status run_extreme(const Call& call, int, int64_t piece) {
   return {};
 }
 
-struct GradState {
-  Dims x, keepdims;
-  bool mean;
-  int64_t count;
-};
-
-Plan prepare_grad(const Problem& problem) {
-  const ReduceGrad a(problem.attributes);
-  const Dims& x = problem.in[ReduceGrad::in::x]->dims;
-  const Dims keepdims = keepdims_extents(x, a.axes);
-  return {.state = std::make_shared<GradState>(x, keepdims, a.mean, Groups(x, keepdims).count())};
-}
-
-Status run_grad(const Call& call, int, int64_t) {
-  const auto& state = state_of<GradState>(call);
-  with_any_float(call.out[0].dtype, [&]<class T>() {
-    const T* out_grad = call.in[ReduceGrad::in::out_grad].as<const T>();
-    T* dst = call.out[0].as<T>();
-    const auto divisor = state.mean ? static_cast<Compute<T>>(state.count) : Compute<T>(1);
-    const int64_t size = call.out[0].size();
-    for (int64_t i = 0; i < size; ++i)
-      dst[i] = narrow<T>(widen(out_grad[broadcast_index(state.keepdims, state.x, i)]) / divisor);
-  });
-  return {};
-}
-
 }  // namespace
 
 extern const Kernel reference_reduce_sum{"reference", accept_all, prepare_reduce<ReduceSum>, run_fold<SumFold>};
@@ -226,7 +196,6 @@ extern const Kernel reference_reduce_log_sum{"reference", accept_all, prepare_re
                                              run_fold<LogSumFold>};
 extern const Kernel reference_reduce_log_sum_exp{"reference", accept_all, prepare_reduce<ReduceLogSumExp>,
                                                  run_fold<LogSumExpFold>};
-extern const Kernel reference_reduce_grad{"reference", accept_all, prepare_grad, run_grad};
 extern const Kernel reference_sum_to{"reference", accept_all, prepare_sum_to, run_fold<SumFold>};
 
 }  // namespace halfstep::kernels

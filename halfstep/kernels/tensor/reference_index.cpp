@@ -7,24 +7,12 @@
 #include "halfstep/kernels/common/axis.h"
 #include "halfstep/kernels/common/number_types.h"
 #include "halfstep/kernels/ops.h"
+#include "halfstep/kernels/tensor/indices.h"
 #include "halfstep/kernels/tensor/maps.h"
 
 namespace halfstep::kernels {
 namespace tensor {
 namespace {
-
-template <class Index>
-Status check_indices(const Index* indices, int64_t count, int64_t extent) {
-  for (int64_t i = 0; i < count; ++i) {
-    const auto index = static_cast<int64_t>(indices[i]);
-    if (index < -extent || index >= extent)
-      return Status(fmt::format("index {} at {} is not in {}..{}", index, i, -extent, extent - 1));
-  }
-  return {};
-}
-
-/// From the end where it is below zero.
-inline int64_t counted(int64_t index, int64_t extent) { return index < 0 ? index + extent : index; }
 
 constexpr int64_t kPiece = 16384;
 

@@ -152,7 +152,7 @@ Plan prepare_pad(const Problem& problem) {
 }
 
 /// For each element of the gradient of the result where it goes.
-struct PadSums {
+struct PlaceSums {
   Places places;
   std::vector<int64_t> strides;  ///< of x
 };
@@ -161,13 +161,22 @@ Plan prepare_pad_grad(const Problem& problem) {
   const PadGrad a(problem.attributes);
   const Dims& x = problem.out[0]->dims;
   const Dims& out_grad = problem.in[PadGrad::in::out_grad]->dims;
-  return {.state = std::make_shared<PadSums>(pad_places(a, a.mode, x, out_grad), dense_strides(x)), .phases = {1}};
+  return {.state = std::make_shared<PlaceSums>(pad_places(a, a.mode, x, out_grad), dense_strides(x)), .phases = {1}};
+}
+
+Plan prepare_tile_grad(const Problem& problem) {
+  const Dims& x = problem.out[0]->dims;
+  const Dims& out_grad = problem.in[TileGrad::in::out_grad]->dims;
+  Places places;
+  for (size_t i = 0; i < x.size(); ++i)
+    places.push_back(table(out_grad[i], 1, [extent = x[i]](int64_t at) { return at % extent; }));
+  return {.state = std::make_shared<PlaceSums>(std::move(places), dense_strides(x)), .phases = {1}};
 }
 
 /// In the order of out_grad's elements, rounded to the type at each addition.
-Status run_pad_grad(const Call& call, int, int64_t) {
-  const auto& [places, strides] = state_of<PadSums>(call);
-  const ConstView& src = call.in[PadGrad::in::out_grad];
+Status run_place_sums(const Call& call, int, int64_t) {
+  const auto& [places, strides] = state_of<PlaceSums>(call);
+  const ConstView& src = call.in[0];
   with_any_float(src.dtype, [&]<class T>() {
     T* dst = call.out[0].as<T>();
     std::fill_n(dst, call.out[0].size(), T(0));
@@ -264,7 +273,8 @@ extern const Kernel reference_expand{"reference", accept_all, prepare_expand, ru
 extern const Kernel reference_tile{"reference", accept_all, prepare_tile, run_maps};
 extern const Kernel reference_slice{"reference", accept_all, prepare_slice, run_maps};
 extern const Kernel reference_slice_grad{"reference", accept_all, prepare_slice_grad, run_maps};
-extern const Kernel reference_pad_grad{"reference", accept_all, prepare_pad_grad, run_pad_grad};
+extern const Kernel reference_tile_grad{"reference", accept_all, prepare_tile_grad, run_place_sums};
+extern const Kernel reference_pad_grad{"reference", accept_all, prepare_pad_grad, run_place_sums};
 extern const Kernel cpu_pad_grad_copy{"copy", accept_pad_grad_copy, prepare_pad_grad_copy, run_maps};
 extern const Kernel reference_pad{"reference", accept_all, prepare_pad, run_pad};
 extern const Kernel reference_center_crop_pad{"reference", accept_all, prepare_center_crop_pad, run_maps};

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "halfstep/kernels/codes/integer/average.h"
+#include "halfstep/kernels/codes/integer/pieces.h"
 #include "halfstep/kernels/common/broadcast.h"
 #include "halfstep/kernels/common/channels.h"
 #include "halfstep/kernels/common/codes.h"
@@ -12,41 +13,17 @@
 namespace halfstep::kernels {
 namespace {
 
-/// Pieces of elements.
-template <class Typed>
-Plan prepare_elements(const Problem& problem) {
-  return {.state = std::make_shared<Typed>(problem.attributes),
-          .phases = {pieces_of(count_elements(problem.out[0]->dims))}};
-}
-
-/// dst[i] = code(i) for the elements of a piece; code returns int32_t.
-template <class CodeAt>
-void fill_piece(const View& out, int64_t piece, CodeAt&& code_at) {
-  visit_codes(out, [&]<class Code>(Code* dst) {
-    const int64_t end = std::min(out.size(), (piece + 1) * kPieceElements);
-    for (int64_t i = piece * kPieceElements; i < end; ++i) dst[i] = static_cast<Code>(code_at(i));
-  });
-}
-
-arith::Requantizer requantizer_of(const IntegerMul& a) {
-  const auto form = form_of(a);
-  if (!arith::traits(form).keeps_scales) return stored_scale(a.multiplier, a.shift, shift_rounding(a));
-  return arith::float_product(form, float_of(a.a_scale), float_of(a.b_scale), float_of(a.y_scale));
-}
-
-/// The accumulator has 64 bits; conversion proves that the form takes it.
-template <class Typed>
-int32_t requantized(const Typed& a, const arith::Requantizer& requantizer, int64_t acc) {
-  return clamp_of(a).apply(arith::requantize(requantizer, acc, static_cast<int32_t>(a.y_zero_point)));
-}
-
 Status run_add(const Call& call, int, int64_t piece) {
   const auto& t = state_of<IntegerAdd>(call);
   std::visit(
       [&](const auto& sum) {
-        const CodeReader a(call.in[IntegerAdd::in::a]), b(call.in[IntegerAdd::in::b]);
-        fill_piece(call.out[IntegerAdd::out::out_], piece,
-                   [&](int64_t i) { return clamp_of(t).apply(sum.code(a[i], b[i])); });
+        const ConstView &a_view = call.in[IntegerAdd::in::a], &b_view = call.in[IntegerAdd::in::b];
+        const View& out = call.out[IntegerAdd::out::out_];
+        const CodeReader a(a_view), b(b_view);
+        fill_piece(out, piece, [&](int64_t i) {
+          return clamp_of(t).apply(
+              sum.code(a[broadcast_index(a_view.dims, out.dims, i)], b[broadcast_index(b_view.dims, out.dims, i)]));
+        });
       },
       stored_sum(t));
   return {};
@@ -54,7 +31,7 @@ Status run_add(const Call& call, int, int64_t piece) {
 
 Status run_mul(const Call& call, int, int64_t piece) {
   const auto& t = state_of<IntegerMul>(call);
-  const arith::Requantizer requantizer = requantizer_of(t);
+  const arith::Requantizer requantizer = product_requantizer(t);
   const View& out = call.out[IntegerMul::out::out_];
   const ConstView& a_view = call.in[IntegerMul::in::a];
   const ConstView& b_view = call.in[IntegerMul::in::b];

@@ -3,9 +3,8 @@
 #include <map>
 #include <memory>
 
-#include "halfstep/arith/code.h"
 #include "halfstep/kernels/codes/average_window.h"
-#include "halfstep/kernels/codes/rule.h"
+#include "halfstep/kernels/codes/training/operand.h"
 #include "halfstep/kernels/codes/training/results.h"
 #include "halfstep/kernels/common/broadcast.h"
 #include "halfstep/kernels/ops.h"
@@ -19,34 +18,6 @@ Plan prepare_elements(const Problem& problem) {
           .phases = {pieces_of(count_elements(problem.out[0]->dims))}};
 }
 
-/// A value of codes.
-struct Operand {
-  Operand(const Call& call, int codes, int scale_at, int zero_point_at)
-      : scale(*call.in[scale_at].as<const float>()),
-        zero_point(*call.in[zero_point_at].as<const int32_t>()),
-        view(call.in[codes]) {}
-  float scale;
-  int32_t zero_point;
-  const ConstView& view;
-
-  int64_t steps(int64_t code) const { return code - zero_point; }
-  float real(int64_t code) const { return arith::real_of(static_cast<int32_t>(code), scale, zero_point); }
-};
-
-/// The operand y_scale and y_zero_point with the rule's clamp.
-template <class Typed>
-struct Target {
-  Target(const Call& call, const RequantizeRule& rule)
-      : scale(*call.in[Typed::in::y_scale].template as<const float>()),
-        zero_point(*call.in[Typed::in::y_zero_point].template as<const int32_t>()),
-        range(rule.clamp(scale, zero_point)) {}
-  float scale;
-  int32_t zero_point;
-  arith::Clamp range;
-
-  int32_t clamp(int64_t code) const { return range.apply(code); }
-};
-
 Status run_add(const Call& call, int, int64_t piece) {
   using In = QuantizedAdd::in;
   const auto& state = state_of<RuleState<QuantizedAdd>>(call);
@@ -59,8 +30,11 @@ Status run_add(const Call& call, int, int64_t piece) {
   std::visit(
       [&](const auto& sum) {
         const CodeReader a_codes(a.view), b_codes(b.view);
+        const auto out = call.out[QuantizedAdd::out::out_].dims;
         const auto element = [&](int64_t i) -> Requantized {
-          return {sum.code(a_codes[i], b_codes[i]), a.real(a_codes[i]) + b.real(b_codes[i])};
+          const int32_t a_code = a_codes[broadcast_index(a.view.dims, out, i)];
+          const int32_t b_code = b_codes[broadcast_index(b.view.dims, out, i)];
+          return {sum.code(a_code, b_code), a.real(a_code) + b.real(b_code)};
         };
         store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
       },

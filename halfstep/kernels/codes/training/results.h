@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "halfstep/kernels/common/channels.h"
 #include "halfstep/kernels/common/codes.h"
@@ -10,28 +11,40 @@
 
 namespace halfstep::kernels {
 
-/// out, unclamped and real stand at ports 0, 1 and 2 of quantized_add, mul, avg_pool2d, lookup and rescale.
+/// out, unclamped and real stand at ports 0, 1 and 2 of all that have no weights.
 struct Requantized {
   int64_t code = 0;  ///< before the clamp, zero point included
   float real = 0.0F;
 };
 
-/// Stores the elements of a piece; element(i) returns Requantized and clamp(code) the stored code.
+/// Where an operator stores them; clamp(code) gives the stored code.
+template <class ClampCode>
+class Results {
+ public:
+  Results(const Call& call, ClampCode clamp)
+      : out_(call.out[0]), unclamped_(call.out[kUnclamped]), real_(call.out[kReal]), clamp_(std::move(clamp)) {}
+
+  void store(int64_t i, const Requantized& result) const {
+    visit_codes(out_, [&]<class Code>(Code* dst) { dst[i] = static_cast<Code>(clamp_(result.code)); });
+    if (!unclamped_.present()) return;
+    using Limits = std::numeric_limits<int32_t>;
+    unclamped_.template as<int32_t>()[i] =
+        static_cast<int32_t>(std::clamp<int64_t>(result.code, Limits::min(), Limits::max()));
+    real_.template as<float>()[i] = result.real;
+  }
+
+ private:
+  static constexpr int kUnclamped = 1, kReal = 2;
+  const View &out_, &unclamped_, &real_;
+  ClampCode clamp_;
+};
+
+/// Stores the elements of a piece, which element(i) gives.
 template <class Element, class ClampCode>
 void store_piece(const Call& call, int64_t piece, Element&& element, ClampCode&& clamp) {
-  constexpr int kUnclamped = 1, kReal = 2;
-  using Limits = std::numeric_limits<int32_t>;
-  const View& unclamped = call.out[kUnclamped];
+  const Results results(call, clamp);
   const int64_t end = std::min(call.out[0].size(), (piece + 1) * kPieceElements);
-  visit_codes(call.out[0], [&]<class Code>(Code* dst) {
-    for (int64_t i = piece * kPieceElements; i < end; ++i) {
-      const Requantized result = element(i);
-      dst[i] = static_cast<Code>(clamp(result.code));
-      if (!unclamped.present()) continue;
-      unclamped.as<int32_t>()[i] = static_cast<int32_t>(std::clamp<int64_t>(result.code, Limits::min(), Limits::max()));
-      call.out[kReal].as<float>()[i] = result.real;
-    }
-  });
+  for (int64_t i = piece * kPieceElements; i < end; ++i) results.store(i, element(i));
 }
 
 }  // namespace halfstep::kernels

@@ -6,6 +6,7 @@
 
 #include "halfstep/base/divide.h"
 #include "halfstep/kernels/codes/integer/step.h"
+#include "halfstep/kernels/common/broadcast.h"
 #include "halfstep/kernels/common/simd/dispatch.h"
 #include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
@@ -141,7 +142,20 @@ constexpr int64_t kSums = int64_t{1} << 14;
 struct AddState {
   IntegerAdd attributes;
   Add add;
+  BroadcastRuns runs;
+  int64_t pieces;  ///< of a run
 };
+
+BroadcastRuns runs_of(const Problem& problem) {
+  return {problem.in[IntegerAdd::in::a]->dims, problem.in[IntegerAdd::in::b]->dims, problem.out[0]->dims};
+}
+
+Verdict accept_add(const Problem& problem) {
+  if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
+  const BroadcastRuns runs = runs_of(problem);
+  if (runs.moves_a() && runs.moves_b()) return accept();
+  return refuse("an operand stays the same along the last axis");
+}
 
 Plan prepare_add(const Problem& problem) {
   const auto add_of = HS_SIMD_CHOOSE(problem.level, add_of);
@@ -149,24 +163,31 @@ Plan prepare_add(const Problem& problem) {
   const Type& out = *problem.out[IntegerAdd::out::out_];
   const Add add = add_of(stored_sum(attributes), problem.in[IntegerAdd::in::a]->dtype,
                          problem.in[IntegerAdd::in::b]->dtype, out.dtype);
-  return {.state = std::make_shared<AddState>(AddState{attributes, add}),
-          .phases = {std::max<int64_t>(1, ceil_div(count_elements(out.dims), kSums))}};
+  const BroadcastRuns runs = runs_of(problem);
+  const int64_t pieces = std::max<int64_t>(1, ceil_div(runs.length(), kSums));
+  return {.state = std::make_shared<AddState>(AddState{attributes, add, runs, pieces}),
+          .phases = {runs.count() * pieces}};
 }
 
 Status run_add(const Call& call, int, int64_t piece) {
   const auto& state = state_of<AddState>(call);
+  const auto run = state.runs.run(piece / state.pieces);
+  const int64_t begin = piece % state.pieces * kSums;
   const View& out = call.out[IntegerAdd::out::out_];
-  const int64_t begin = piece * kSums;
   const ConstView &a = call.in[IntegerAdd::in::a], &b = call.in[IntegerAdd::in::b];
-  state.add({&state.attributes, a.data, b.data, out.data, {a.dtype, b.dtype, out.dtype}}, begin,
-            std::min(out.size(), begin + kSums));
+  state.add({&state.attributes,
+             element_of(a, run.a),
+             element_of(b, run.b),
+             element_of(out, run.result),
+             {a.dtype, b.dtype, out.dtype}},
+            begin, std::min(state.runs.length(), begin + kSums));
   return {};
 }
 
 }  // namespace
 }  // namespace integer
 
-extern const Kernel cpu_integer_add_simd{"simd", accept_simd, integer::prepare_add, integer::run_add};
+extern const Kernel cpu_integer_add_simd{"simd", integer::accept_add, integer::prepare_add, integer::run_add};
 
 }  // namespace halfstep::kernels
 #endif

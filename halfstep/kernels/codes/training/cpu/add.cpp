@@ -119,6 +119,15 @@ struct AddState {
   void (*row)(const SumRow& row);
 };
 
+Verdict accept_add(const Problem& problem) {
+  if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
+  for (const int port : {QuantizedAdd::in::a, QuantizedAdd::in::b}) {
+    if (count_elements(problem.in[port]->dims) != count_elements(problem.out[0]->dims))
+      return refuse("its operands broadcast");
+  }
+  return accept();
+}
+
 Plan prepare_add(const Problem& problem) {
   const auto choose = HS_SIMD_CHOOSE(problem.level, add_row_of);
   const Type& out = *problem.out[Out::out_];
@@ -162,7 +171,7 @@ Status run_add(const Call& call, int, int64_t piece) {
 }  // namespace
 }  // namespace training
 
-extern const Kernel cpu_quantized_add_simd{"simd", accept_simd, training::prepare_add, training::run_add};
+extern const Kernel cpu_quantized_add_simd{"simd", training::accept_add, training::prepare_add, training::run_add};
 
 }  // namespace halfstep::kernels
 #endif

@@ -1,0 +1,38 @@
+// Rows of elements along an axis of a tensor, in pieces.
+#pragma once
+
+#include <algorithm>
+
+#include "halfstep/base/divide.h"
+#include "halfstep/kernels/common/channels.h"
+
+namespace halfstep::kernels {
+
+/// `rows` rows of `extent` elements, `stride` apart.
+struct Rows {
+  int64_t rows = 0, extent = 0, stride = 1;
+
+  /// Along `axis`, or with `flattened` over all elements from there on; below zero it counts from the end.
+  static Rows of(std::span<const int64_t> dims, int64_t axis, bool flattened = false) {
+    if (axis < 0) axis += static_cast<int64_t>(dims.size());
+    const Channels channels = Channels::of(dims, axis);
+    if (flattened) return {channels.outer, channels.count * channels.run, 1};
+    return {channels.outer * channels.run, channels.count, channels.run};
+  }
+
+  /// Place of the first element of a row.
+  int64_t first(int64_t row) const { return row / stride * extent * stride + row % stride; }
+
+  /// Rows of a piece, of about as many elements as other pieces of work have.
+  int64_t piece_rows() const { return std::max<int64_t>(1, (kPieceElements >> 3) / std::max<int64_t>(1, extent)); }
+  int64_t pieces() const { return std::max<int64_t>(1, ceil_div(rows, piece_rows())); }
+
+  /// visit(row) for the rows of a piece.
+  template <class Visit>
+  void for_piece(int64_t piece, Visit&& visit) const {
+    const int64_t end = std::min(rows, (piece + 1) * piece_rows());
+    for (int64_t row = piece * piece_rows(); row < end; ++row) visit(row);
+  }
+};
+
+}  // namespace halfstep::kernels
