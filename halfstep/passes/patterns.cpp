@@ -18,8 +18,10 @@ class PatternRewriter {
   void run(const Pattern& pattern) {
     const std::vector<Op> ops = model_.graph.ops();
     for (const Op op : ops | std::views::reverse) {
-      if (gone_.contains(op.node()) || op.results().size() != 1 || op.results()[0].dtype() != DType::f32) continue;
-      const auto match = match_pattern(model_, pattern.from, op.out(0));
+      const Value result =
+          gone_.contains(op.node()) ? Value() : op.out(0);  // null too where another output is asked for
+      if (!result || op.results().size() != 1 || result.dtype() != DType::f32) continue;
+      const auto match = match_pattern(model_, pattern.from, result);
       if (match && is_alone(*match, op)) rewrite(pattern.to, *match, op);
     }
   }
