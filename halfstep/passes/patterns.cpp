@@ -41,7 +41,7 @@ class PatternRewriter {
     const Op made = insert(to, match, last);
     if (!made) return;
     if (made.out(0).type() != last.out(0).type()) return model_.graph.erase(made);
-    const std::string name = last.name();
+    const std::string name = last.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
     last.out(0).replace_all_uses_with(made.out(0));
     erase_unread(match.ops);
     model_.graph.rename(made, name);
