@@ -187,12 +187,12 @@ std::vector<Pattern> parse_patterns(std::string_view text, const std::string& fi
 }
 
 const std::vector<Pattern>& all_patterns() {
-  static const std::vector<Pattern> patterns = [] {
+  static const std::vector<Pattern> kPatterns = [] {
     const std::string path = "halfstep/passes/patterns.txt";
     const auto bytes = embedded(path);
     return parse_patterns({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
   }();
-  return patterns;
+  return kPatterns;
 }
 
 }  // namespace halfstep::passes
