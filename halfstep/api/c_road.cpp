@@ -1,6 +1,8 @@
 #include "halfstep/api/c_road.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include "halfstep/base/status.h"
@@ -70,10 +72,28 @@ class Machine {
     compile(sources, name, driver.name);
   }
 
+  /// Samples of one batch: of one call where what calls give, one behind the other, is not what all samples at once do,
+  /// as of a layer that has the samples on another axis than the first, or has none.
+  int64_t most_samples() const {
+    Tensors two_calls;
+    for (const Value argument : integer_.graph.arguments()) {
+      Dims dims = argument.dims();
+      if (dims.empty() || dims[0] != kUnknown) return std::numeric_limits<int64_t>::max();
+      dims[0] = 2;
+      two_calls.emplace(argument.name(), Tensor(argument.dtype(), dims));
+    }
+    const Graph together = verify::sized_for(integer_, two_calls).graph;
+    const auto is_separate = [&](const emit::CLayer& layer) {
+      Dims dims = layer.type.dims;
+      if (!dims.empty()) dims[0] *= 2;
+      return together.value(layer.name).dims() == dims;
+    };
+    return std::ranges::all_of(program_.layers, is_separate) ? std::numeric_limits<int64_t>::max() : 1;
+  }
+
   /// Every layer of a batch.
   Tensors run(const Tensors& inputs) const {
     const int64_t calls = inputs.begin()->second.dims()[0] / samples_per_call(inputs);
-    require_separate(inputs, calls);
     std::vector<std::string> words = io::split_command(options_.runner);
     words.push_back((folder_ / "program").string());
     const io::Ended ended = io::run_program(words, bytes_of(inputs, calls), options_.seconds);
@@ -92,20 +112,6 @@ class Machine {
     if (!program_.islands.empty()) words.emplace_back("-lm");
     require_success(io::run_program(words, "", options_.seconds), options_.compiler + " " + name + ".c " + driver,
                     options_.seconds);
-  }
-
-  /// One call after the other has to give what all samples at once do.
-  void require_separate(const Tensors& inputs, int64_t calls) const {
-    const Graph together = verify::sized_for(integer_, inputs).graph;
-    for (const emit::CLayer& layer : program_.layers) {
-      Dims dims = layer.type.dims;
-      if (!dims.empty()) dims[0] *= calls;
-      if (together.value(layer.name).dims() != dims)
-        unsupported(
-            "layer '{}': found {} for {} samples together and {} for one call, which has no form in C: import the "
-            "network for one sample",
-            layer.name, to_string(together.value(layer.name).type()), calls, to_string(layer.type));
-    }
   }
 
   int64_t samples_per_call(const Tensors& inputs) const {
@@ -139,8 +145,7 @@ class Machine {
         Tensor& all = layers[layer.name];
         if (call == 0) {
           Dims dims = layer.type.dims;
-          if (dims.empty()) dims = {1};
-          dims[0] *= calls;
+          if (!dims.empty()) dims[0] *= calls;
           all = Tensor(layer.type.dtype, dims);
         }
         std::memcpy(all.raw() + static_cast<size_t>(call) * codes.bytes(), codes.raw(), codes.bytes());
@@ -180,9 +185,9 @@ class Machine {
 }  // namespace
 
 void add_c(verify::Roads& roads, const CRoadOptions& options) {
-  roads.engine = [machine = std::make_shared<Machine>(roads.integer, options)](const Tensors& inputs) {
-    return machine->run(inputs);
-  };
+  const auto machine = std::make_shared<Machine>(roads.integer, options);
+  roads.engine = [machine](const Tensors& inputs) { return machine->run(inputs); };
+  roads.most_samples = machine->most_samples();
 }
 
 }  // namespace halfstep::api

@@ -7,9 +7,9 @@
 namespace halfstep::api {
 
 /// Writes `roads.integer` as C, or takes the one in a folder, compiles it once with what reads samples and shows
-/// layers, and runs it for every batch; temporary files live as long as the roads. Throws where there is no form in C,
-/// the folder holds no program with hooks or that of another Model, or, with its own words, where the compiler fails or
-/// the program ends badly or does not end.
+/// layers, and runs it for every batch; a batch is one call where samples do not stay on the first axis. Temporary
+/// files live as long as the roads. Throws where there is no form in C, the folder holds no program with hooks or that
+/// of another Model, or, with its own words, where the compiler fails or the program ends badly or does not end.
 void add_c(verify::Roads& roads, const CRoadOptions& options);
 
 }  // namespace halfstep::api

@@ -93,6 +93,9 @@ verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& 
                               const ProgressCallback& progress) {
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
   const int64_t usable = train::usable(roads.unquantized, samples.size());
+  if (usable == 0)
+    fail("the network takes {} samples at a time, found {} to verify; give --data or --samples as many",
+         train::batch_of(roads.unquantized, 64), samples.size());
   auto report = verify::compare_roads(roads, source, usable, train::batch_of(roads.unquantized, 64), pool, progress);
   report.accuracy = accuracy_of(report.answers, samples);
   return report;

@@ -17,25 +17,52 @@ using runtime::Storage;
 struct Buffer {
   size_t bytes = 0;
   int first = 0, last = 0;
-  std::vector<int> users;  ///< instructions, its writer first; empty for what is fed and never read
-  size_t* offset = nullptr;
+  std::vector<int> users = {};       ///< instructions, its writer first; empty for what is fed and never read
+  std::vector<size_t*> places = {};  ///< where the offset is to be written
+  size_t offset = 0;
 
-  size_t end() const { return *offset + bytes; }
+  size_t end() const { return offset + bytes; }
   bool meets(const Buffer& other) const { return first <= other.last && other.first <= last; }
-  bool overlaps(const Buffer& other) const { return *offset < other.end() && *other.offset < end(); }
+  bool overlaps(const Buffer& other) const { return offset < other.end() && other.offset < end(); }
 };
 
 size_t padded(size_t bytes) { return aligned(std::max<size_t>(bytes, 1)); }
 
-std::vector<Buffer> buffers_at(Place place, runtime::ProgramSpec& spec) {
+/// The slots of an arena: in `reuse` a result that is an operand byte for byte lies where that lies.
+std::vector<Buffer> slot_buffers(Place place, bool reuse, runtime::ProgramSpec& spec, std::vector<int>& of_slot) {
   std::vector<Buffer> buffers;
-  std::vector<int> of_slot(spec.slots.size(), -1);
-  for (size_t i = 0; i < spec.slots.size(); ++i) {
-    Slot& slot = spec.slots[i];
-    if (slot.storage != Storage::arena || slot.place != place) continue;
-    of_slot[i] = static_cast<int>(buffers.size());
-    buffers.push_back({padded(slot.bytes()), slot.first, slot.last, {}, &slot.offset});
+  const auto is_here = [&](const Slot& slot) { return slot.storage == Storage::arena && slot.place == place; };
+  std::vector<int> same_as(spec.slots.size(), -1);
+  for (const Instruction& instruction : spec.instructions) {
+    if (!reuse || !instruction.plan.in_place) continue;
+    const int from = instruction.in[0].slot, to = instruction.out[0].slot;
+    if (from >= 0 && to >= 0 && is_here(spec.slots[from]) && is_here(spec.slots[to])) same_as[to] = from;
   }
+  const auto root = [&](int slot) {
+    while (same_as[slot] >= 0) slot = same_as[slot];
+    return slot;
+  };
+  for (int i = 0; i < static_cast<int>(spec.slots.size()); ++i) {
+    Slot& slot = spec.slots[i];
+    if (!is_here(slot)) continue;
+    int& buffer = of_slot[root(i)];
+    if (buffer < 0) {
+      buffer = static_cast<int>(buffers.size());
+      buffers.push_back({padded(slot.bytes()), slot.first, slot.last});
+    }
+    Buffer& shared = buffers[buffer];
+    shared.first = std::min(shared.first, slot.first);
+    shared.last = std::max(shared.last, slot.last);
+    shared.places.push_back(&slot.offset);
+    of_slot[i] = buffer;
+    spec.naive_bytes += padded(slot.bytes());
+  }
+  return buffers;
+}
+
+std::vector<Buffer> buffers_at(Place place, bool reuse, runtime::ProgramSpec& spec) {
+  std::vector<int> of_slot(spec.slots.size(), -1);
+  std::vector<Buffer> buffers = slot_buffers(place, reuse, spec, of_slot);
   for (size_t i = 0; i < spec.instructions.size(); ++i) {
     Instruction& instruction = spec.instructions[i];
     const int number = static_cast<int>(i);
@@ -47,8 +74,9 @@ std::vector<Buffer> buffers_at(Place place, runtime::ProgramSpec& spec) {
     };
     for (const Operand& operand : instruction.in) use(operand);
     for (const Operand& operand : instruction.out) use(operand);
-    if (instruction.plan.scratch > 0 && instruction.place == place)
-      buffers.push_back({padded(instruction.plan.scratch), number, number, {number}, &instruction.scratch_offset});
+    if (instruction.plan.scratch == 0 || instruction.place != place) continue;
+    buffers.push_back({padded(instruction.plan.scratch), number, number, {number}, {&instruction.scratch_offset}});
+    spec.naive_bytes += buffers.back().bytes;
   }
   return buffers;
 }
@@ -66,7 +94,7 @@ void assign_offsets(std::vector<Buffer>& buffers, bool reuse) {
     bool found = false;
     for (const Buffer* other : placed) {
       if (reuse && !other->meets(*buffer)) continue;
-      const size_t gap = *other->offset > free_from ? *other->offset - free_from : 0;
+      const size_t gap = other->offset > free_from ? other->offset - free_from : 0;
       if (gap >= buffer->bytes && gap < best_gap) {
         best = free_from;
         best_gap = gap;
@@ -74,9 +102,10 @@ void assign_offsets(std::vector<Buffer>& buffers, bool reuse) {
       }
       free_from = std::max(free_from, other->end());
     }
-    *buffer->offset = found ? best : free_from;
+    buffer->offset = found ? best : free_from;
+    for (size_t* place : buffer->places) *place = buffer->offset;
     placed.insert(std::upper_bound(placed.begin(), placed.end(), buffer,
-                                   [](const Buffer* a, const Buffer* b) { return *a->offset < *b->offset; }),
+                                   [](const Buffer* a, const Buffer* b) { return a->offset < b->offset; }),
                   buffer);
   }
 }
@@ -105,14 +134,11 @@ std::vector<Place> places_of(const runtime::ProgramSpec& spec) {
 
 void plan_memory(runtime::ProgramSpec& spec, bool reuse) {
   for (const Place place : places_of(spec)) {
-    std::vector<Buffer> buffers = buffers_at(place, spec);
+    std::vector<Buffer> buffers = buffers_at(place, reuse, spec);
     if (buffers.empty()) continue;
     assign_offsets(buffers, reuse);
     size_t size = 0;
-    for (const Buffer& buffer : buffers) {
-      size = std::max(size, buffer.end());
-      spec.naive_bytes += buffer.bytes;
-    }
+    for (const Buffer& buffer : buffers) size = std::max(size, buffer.end());
     spec.arenas.emplace(place, size);
     order_reuse(buffers, spec);
   }

@@ -37,6 +37,16 @@ void require_permission(const Model& model, const std::vector<quant::FloatIsland
                quant::describe(islands) + " would be float operations in C", "", "", "allow them (--float-islands)"}});
 }
 
+void require_elements(const Graph& graph) {
+  for (Op op : graph.ops()) {
+    for (const Value result : op.results()) {
+      if (count_elements(result.dims()) == 0)
+        unsupported("{}: {} gives {}, which has no form in C: arrays have elements there", op.where(), op.info().name,
+                    to_string(result.type()));
+    }
+  }
+}
+
 /// Whether a value leaves the network and nobody else reads it.
 bool only_leaves(Value value) {
   const Op end = value.producer().node()->block->return_op();
@@ -58,6 +68,7 @@ class Emitter {
   }
 
   CProgram run() {
+    require_elements(model_.graph);
     add_ports();
     for (Op op : model_.graph.ops()) {
       if (!collect(objections_, op.name(), op.where(), [&] { add(op); })) stand_in(op);

@@ -1,10 +1,10 @@
 // Operators without weights or windows.
 #include <cmath>
-#include <numeric>
 
 #include "halfstep/base/elements.h"
 #include "halfstep/emit/operators.h"
 #include "halfstep/emit/scales.h"
+#include "halfstep/emit/strides.h"
 #include "halfstep/ir/ops.h"
 
 namespace halfstep::emit {
@@ -12,23 +12,23 @@ namespace {
 
 float narrow(double scale) { return static_cast<float>(scale); }
 
-/// What add.c computes of a[i] and b[i].
+/// What added.c computes of the codes a and b.
 std::string fixed_sum_lines(const std::string& shift) {
-  return "        const int64_t sum = ((int64_t)a[i] - s.a_zero_point) * s.a_multiplier +\n"
-         "                            ((int64_t)b[i] - s.b_zero_point) * s.b_multiplier;\n"
-         "        const int64_t code = " +
-         shift + "(sum, s.shift) + s.zero_point;\n";
+  return "    const int64_t sum = ((int64_t)a - q->a_zero_point) * q->a_multiplier +\n"
+         "                        ((int64_t)b - q->b_zero_point) * q->b_multiplier;\n"
+         "    const int64_t code = " +
+         shift + "(sum, q->shift) + q->zero_point;\n";
 }
 constexpr const char* kFloatSum =
-    "        const float part = multiply_add((float)b[i], s.b_scale, s.b_offset);\n"
-    "        const float placed = multiply_add((float)a[i], s.a_scale, part);\n"
-    "        const int32_t code = nearest(placed);\n";
+    "    const float part = multiply_add((float)b, q->b_scale, q->b_offset);\n"
+    "    const float placed = multiply_add((float)a, q->a_scale, part);\n"
+    "    const int32_t code = nearest(placed);\n";
 constexpr const char* kEngineSum =
-    "        const float real_a = multiply_add((float)a[i], s.a_scale, s.a_offset);\n"
-    "        const float real_b = multiply_add((float)b[i], s.b_scale, s.b_offset);\n"
-    "        const float sum = real_a + real_b;\n"
-    "        const float steps = sum * s.factor;\n"
-    "        const int32_t code = nearest(steps) + s.zero_point;\n";
+    "    const float real_a = multiply_add((float)a, q->a_scale, q->a_offset);\n"
+    "    const float real_b = multiply_add((float)b, q->b_scale, q->b_offset);\n"
+    "    const float sum = real_a + real_b;\n"
+    "    const float steps = sum * q->factor;\n"
+    "    const int32_t code = nearest(steps) + q->zero_point;\n";
 
 std::string float_sum_text(const ops::IntegerAdd& add, bool is_engine) {
   const float a = narrow(add.a_scale()), b = narrow(add.b_scale()), y = narrow(add.y_scale());
@@ -44,57 +44,41 @@ std::string float_sum_text(const ops::IntegerAdd& add, bool is_engine) {
                      c_number(a_ratio), c_number(b_ratio), c_number(offset));
 }
 
-/// Axes from the innermost out.
-std::vector<size_t> order_of(size_t rank, bool is_image) {
-  if (is_image) return {1, 3, 2, 0};
-  std::vector<size_t> axes(rank);
-  std::iota(axes.rbegin(), axes.rend(), size_t{0});
-  return axes;
+Scale float_sum(Body& body, const ops::IntegerAdd& add) {
+  const bool engine = is_engine(add);
+  body.uses_floats = true;
+  for (const char* part : {"nearest", "multiply_add", "float_sum"}) body.kernels.use(part);
+  const Scale scale{"float_sum", engine ? "added_engine" : "added_float32", "int32_t",
+                    "&" + body.object(name_of(add.name(), "q"), "float_sum",
+                                      float_sum_text(add, engine) + ", " + clamp_text(add), 32)};
+  Words words = scale.words();
+  words["what"] = engine ? "made real, added, and made codes." : "each times a factor, rounded once more.";
+  words["sum_lines"] = engine ? kEngineSum : kFloatSum;
+  body.kernels.use("added", words);
+  return scale;
 }
 
-/// Extents of `operand` against those of the result, and how far apart its elements are along each.
-struct Strides {
-  Dims count, a, b;
-};
-
-/// How far apart elements of `operand` are along the axes of `result`, in the order in which that lies in memory.
-std::vector<int64_t> steps_of(Body& body, Value operand, Value result) {
-  const size_t rank = result.dims().size();
-  Dims dims(rank, 1);
-  std::copy(operand.dims().begin(), operand.dims().end(), dims.end() - static_cast<int64_t>(operand.dims().size()));
-  std::vector<int64_t> steps(rank, 0);
-  int64_t step = 1;
-  for (const size_t axis : order_of(rank, body.is_image(operand))) {
-    if (dims[axis] != 1) steps[axis] = step;
-    step *= dims[axis];
-  }
-  std::vector<int64_t> ordered;
-  for (const size_t axis : order_of(rank, body.is_image(result))) ordered.insert(ordered.begin(), steps[axis]);
-  return ordered;
+Scale fixed_sum(Body& body, const ops::IntegerAdd& add) {
+  const std::string shift = shift_function(body, add);
+  body.kernels.use("fixed_sum");
+  const std::string text = fmt::format(
+      ".a_multiplier = {}, .b_multiplier = {}, .shift = {}, .a_zero_point = {}, .b_zero_point = {}, {}",
+      add.a_multiplier(), add.b_multiplier(), add.shift(), add.a_zero_point(), add.b_zero_point(), clamp_text(add));
+  const Scale scale{"fixed_sum", "added_" + add.shift_rounding(), "int64_t",
+                    "&" + body.object(name_of(add.name(), "q"), "fixed_sum", text, 32)};
+  Words words = scale.words();
+  words["what"] = "each times a factor, and one shift.";
+  words["sum_lines"] = fixed_sum_lines(shift);
+  body.kernels.use("added", words);
+  return scale;
 }
 
-/// Axes that both operands go over in one run become one.
-Strides merged(const Dims& result, const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
-  Strides all;
-  for (size_t i = 0; i < result.size(); ++i) {
-    if (result[i] == 1) continue;
-    if (!all.count.empty() && all.a.back() == a[i] * result[i] && all.b.back() == b[i] * result[i]) {
-      all.count.back() *= result[i];
-      all.a.back() = a[i];
-      all.b.back() = b[i];
-      continue;
-    }
-    all.count.push_back(result[i]);
-    all.a.push_back(a[i]);
-    all.b.push_back(b[i]);
-  }
-  return all;
-}
-
-std::string four(const Dims& values, int64_t missing) {
-  std::vector<int64_t> text(4 - values.size(), missing);
-  text.insert(text.end(), values.begin(), values.end());
-  return "{" + c_numbers(std::span<const int64_t>(text)) + "}";
+/// How far apart elements of `operand` are along the axes of `result`, by the axis of the result.
+std::vector<int64_t> repeated(const Body& body, Value operand, Value result) {
+  const std::vector<int64_t> own = strides(body, operand);
+  std::vector<int64_t> steps(result.dims().size() - own.size(), 0);
+  steps.insert(steps.end(), own.begin(), own.end());
+  return steps;
 }
 
 Words types(Value a, Value b, Value y) {
@@ -105,53 +89,30 @@ Words types(Value a, Value b, Value y) {
 
 std::string broadcast_object(Body& body, Op op, Value a, Value b) {
   const Value y = op.out(0);
-  const Strides all = merged(body.stored(y), steps_of(body, a, y), steps_of(body, b, y));
-  if (all.count.size() > 4)
-    unsupported("{}: found a product that repeats its operands along {} runs of axes, expected at most 4", op.where(),
-                all.count.size());
+  const std::vector<int64_t> a_steps = repeated(body, a, y), b_steps = repeated(body, b, y);
+  Loops loops{{}, {{}, {}}};
+  for (const size_t axis : memory_axes(body, y)) loops.add(y.dims()[axis], {a_steps[axis], b_steps[axis]});
+  require_four(op, loops, "operands that are repeated");
   return "&" + body.object(name_of(op.name(), "extents"), "broadcast",
-                           fmt::format(".count = {}, .a_step = {}, .b_step = {}", four(all.count, 1), four(all.a, 0),
-                                       four(all.b, 0)),
+                           fmt::format(".count = {}, .a_step = {}, .b_step = {}", four(loops.count, 1),
+                                       four(loops.steps[0], 0), four(loops.steps[1], 0)),
                            48);
 }
 
 void add_sum(Body& body, Op op) {
   const ops::IntegerAdd add(op.node());
-  const int64_t count = count_elements(add.out().dims());
-  if (count_elements(add.a().dims()) != count || count_elements(add.b().dims()) != count)
-    unsupported("{}: found a sum of {} and {}, which broadcast, expected as many elements", op.where(),
-                to_string(add.a().type()), to_string(add.b().type()));
+  const Scale scale = scales_in_float(op) ? float_sum(body, add) : fixed_sum(body, add);
   Words words = types(add.a(), add.b(), add.out());
-  std::string object;
-  if (scales_in_float(op)) {
-    body.uses_floats = true;
-    body.kernels.use("nearest");
-    body.kernels.use("multiply_add");
-    body.kernels.use("float_sum");
-    words["scale"] = "float_sum";
-    words["what"] = is_engine(op) ? "made real, added, and made codes." : "each times a factor, rounded once more.";
-    words["sum_lines"] = is_engine(op) ? kEngineSum : kFloatSum;
-    words["code_type"] = "int32_t";
-    object = body.object(name_of(op.name(), "q"), "float_sum",
-                         float_sum_text(add, is_engine(op)) + ", " + clamp_text(op), 32);
-  } else {
-    words["scale"] = "fixed_sum";
-    words["what"] = "each times a factor, and one shift.";
-    words["sum_lines"] = fixed_sum_lines(shift_function(body, op));
-    words["code_type"] = "int64_t";
-    body.kernels.use("fixed_sum");
-    object = body.object(name_of(op.name(), "q"), "fixed_sum",
-                         fmt::format(".a_multiplier = {}, .b_multiplier = {}, .shift = {}, .a_zero_point = {}, "
-                                     ".b_zero_point = {}, {}",
-                                     add.a_multiplier(), add.b_multiplier(), add.shift(), add.a_zero_point(),
-                                     add.b_zero_point(), clamp_text(op)),
-                         32);
-  }
-  words["add"] = fmt::format("add_{}_{}_{}_{}", tag(add.a().dtype()), tag(add.b().dtype()), tag(add.out().dtype()),
-                             scales_in_float(op) ? is_engine(op) ? "engine" : "float32" : add.shift_rounding());
-  body.kernels.use("add", words);
+  words.merge(scale.words());
+  const int64_t count = count_elements(add.out().dims());
+  const bool repeats = count_elements(add.a().dims()) != count || count_elements(add.b().dims()) != count;
+  words["add"] = fmt::format("add_{}{}_{}_{}_{}", repeats ? "repeated_" : "", tag(add.a().dtype()),
+                             tag(add.b().dtype()), tag(add.out().dtype()), scale.code.substr(6));
+  if (repeats) body.kernels.use("broadcast");
+  body.kernels.use(repeats ? "add_repeated" : "add", words);
+  const std::string extents = repeats ? broadcast_object(body, op, add.a(), add.b()) : std::to_string(count);
   const std::string a = body.read(add.a()), b = body.read(add.b()), y = body.write(add.out());
-  body.say(fmt::format("{}({}, {}, {}, {}, &{});", words["add"], a, b, y, count_elements(add.out().dims()), object));
+  body.say(fmt::format("{}({}, {}, {}, {}, {});", words["add"], a, b, y, extents, scale.object));
 }
 
 void add_product(Body& body, Op op) {

@@ -103,8 +103,10 @@ void say_fill(Body& body, Op op, Value fill, const std::string& to) {
 
 /// A tensor that the program stores: nothing moves.
 void add_stored(Body& body, Op op, const Tensor& contents) {
-  std::vector<int64_t> codes;
-  for (int64_t i = 0; i < contents.size(); ++i) codes.push_back(static_cast<int64_t>(element(contents, i)));
+  const auto places = stored_places(contents.dims(), body.is_image(op.out(0)));
+  std::vector<int64_t> codes(places.size());
+  for (size_t i = 0; i < places.size(); ++i)
+    codes[static_cast<size_t>(places[i])] = static_cast<int64_t>(element(contents, static_cast<int64_t>(i)));
   const DType type = op.out(0).dtype();
   body.feed(op.out(0), body.numbers(name_of(op.name(), "codes"), c_type(type), codes, size_of(type)));
 }

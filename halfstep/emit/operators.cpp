@@ -15,6 +15,8 @@ const std::map<const OpInfo*, Add>& forms() {
       {&ops::IntegerAdd::record(), add_sum},           {&ops::IntegerMul::record(), add_product},
       {&ops::IntegerRescale::record(), add_rescale},   {&ops::IntegerLookup::record(), add_lookup},
       {&ops::IntegerAvgPool2d::record(), add_average}, {&ops::MaxPool2d::record(), add_max_pool},
+      {&ops::IntegerSoftmax::record(), add_softmax},   {&ops::IntegerNorm::record(), add_norm},
+      {&ops::IntegerMatmul::record(), add_matmul},     {&ops::IntegerReduceMean::record(), add_mean},
       {&ops::Quantize::record(), add_quantize},        {&ops::Dequantize::record(), add_dequantize},
       {&ops::Conv2d::record(), add_float_layer},       {&ops::Linear::record(), add_float_layer},
       {&ops::AvgPool2d::record(), add_float_mean},     {&ops::GlobalAvgPool::record(), add_float_mean}};

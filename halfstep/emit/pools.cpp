@@ -91,8 +91,8 @@ Scale mean_scale(Body& body, const ops::IntegerAvgPool2d& op, const std::vector<
 
 std::string window_object(Body& body, Op op, Value x, Value y, const WindowText& window) {
   const bool is_image = x.dims().size() == 4;
-  const Dims in = is_image ? x.dims() : Dims{x.dims()[0], x.dims()[1], 1, 1};
-  const Dims out = is_image ? y.dims() : Dims{y.dims()[0], y.dims()[1], 1, 1};
+  const Dims in = is_image ? x.dims() : Dims{1, x.dims()[1], 1, x.dims()[0]};  // rows are a line of pixels
+  const Dims out = is_image ? y.dims() : Dims{1, y.dims()[1], 1, y.dims()[0]};
   return "&" +
          body.object(name_of(op.name(), "window"), "window",
                      fmt::format(".images = {}, .height = {}, .width = {}, .channels = {},\n    .out_height = {}, "

@@ -1,5 +1,8 @@
 #include "halfstep/emit/scales.h"
 
+#include <algorithm>
+
+#include "halfstep/base/elements.h"
 #include "halfstep/ir/ops.h"
 
 namespace halfstep::emit {
@@ -226,6 +229,17 @@ Scale plain_scale(Body& body, Op op, const StoredFactors& factors, bool is_wide)
   return writer.fixed(
       "times a factor, and shifted to the right",
       "    const int32_t factor = q->multiplier[channel];\n    const int32_t bits = q->shift[channel];\n");
+}
+
+Scale shifted_scale(Body& body, Op op) {
+  ScaleWriter writer(body, op, "shifted_" + rounding_of(op), true);
+  writer.field("int32_t shift", "shift", c_number(whole(op, "shift")), 4);
+  return writer.fixed("shifted to the right", "    const int32_t factor = 1, bits = q->shift;\n    (void)channel;\n");
+}
+
+int64_t reach(Value operand, int64_t zero_point) {
+  const auto [low, high] = whole_range(operand.dtype());
+  return std::max(std::abs(static_cast<int64_t>(low) - zero_point), std::abs(static_cast<int64_t>(high) - zero_point));
 }
 
 }  // namespace halfstep::emit

@@ -39,6 +39,10 @@ bool is_engine(Op op);
 Scale layer_scale(Body& body, Op op);
 /// Of an operator without weights, with its clamp. `is_wide`: sums need 64 bits.
 Scale plain_scale(Body& body, Op op, const StoredFactors& factors, bool is_wide);
+/// Of an operator that only shifts what it made, as its attribute shift says.
+Scale shifted_scale(Body& body, Op op);
+/// How far a code of the operand may lie from its zero point.
+int64_t reach(Value operand, int64_t zero_point);
 /// The function for the attribute shift_rounding, "shift_half_up".
 std::string shift_function(Body& body, Op op);
 

@@ -56,9 +56,11 @@ struct Plan {
   size_t scratch = 0;                 ///< bytes shared by all pieces of a call; contents undefined at the start
   size_t worker_scratch = 0;          ///< bytes for each running piece
   std::vector<int64_t> phases = {1};  ///< pieces of each phase
+  bool in_place = false;  ///< result 0 is operand 0, byte for byte: where it lies in the same place nothing is done
 };
 
-/// One execution. Operands and results may share memory only where an output is `state_of` that input.
+/// One execution. Operands and results may share memory only where an output is `state_of` that input, or where the
+/// Plan says so.
 struct Call {
   const void* state = nullptr;
   std::span<const ConstView> in;  ///< by flat position; aligned to their elements

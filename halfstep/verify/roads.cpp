@@ -147,7 +147,7 @@ void compare_features(const Layer& layer, FeatureCount count, const Tensor& a, c
   count.compared += result.compared;
   count.differing += result.differing;
   if (!result.first || count.first) return;
-  const auto sample_dims = std::span(a.dims()).subspan(1);
+  const auto sample_dims = std::span(a.dims()).subspan(a.dims().empty() ? 0 : 1);
   const int64_t sample_size = count_elements(sample_dims);
   const int64_t index = *result.first % sample_size;
   const auto at = static_cast<size_t>(*result.first);
@@ -287,6 +287,7 @@ bool RoadReport::equal() const {
 RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, int64_t batch,
                          ThreadPool& pool, const ProgressCallback& progress) {
   require_layers(roads);
+  batch = std::min(batch, roads.most_samples);
   RoadReport report;
   report.samples = samples;
   for (const Layer& layer : roads.layers)

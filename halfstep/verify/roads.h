@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -103,10 +104,12 @@ struct Roads {
   Model unquantized;  ///< the network that came in; where nobody has it, the prepared one without its quantizers
   std::vector<Layer> layers;
   Engine engine = {};  ///< a third road, of another house: compared with the integer program where it is there
+  int64_t most_samples = std::numeric_limits<int64_t>::max();  ///< that the engine takes in one batch
   std::vector<Variant> variants = {};
 };
 
-/// Compares parameter codes first, then every layer's features on every sample, `batch` at a time.
+/// Compares parameter codes first, then every layer's features on every sample, `batch` at a time
+/// or as many as the engine takes.
 RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, int64_t batch,
                          ThreadPool& pool, const ProgressCallback& progress = {});
 

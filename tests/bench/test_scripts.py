@@ -33,6 +33,7 @@ FORMS = {
     "peers.py": Form("--operators fake_quantize --mib 0.01 --samples 5", ("of copy", "fake_quantize "), (), hides=("no share of a copy",)),
     "onnx_speed.py": Form("--program {program} --only resnet20 --rounds 1 --runs 3", ("halfstep", "resnet20           1")),
     "integer_speed.py": Form("--program {program} --only resnet20 --rounds 1 --runs 3", ("halfstep", "resnet20           1")),
+    "attention_speed.py": Form("{network} --program {program} --batches 1 --rounds 1 --runs 3", ("batch   1  halfstep int8",)),
     "train_speed.py": Form("--program {program} --batch 8 --rounds 1 --no-compile", ("halfstep float", "halfstep W8A8", "halfstep W4A4")),
     "bits_schedule.py": Form(
         "{network} {folder}/test.npz --program {program} --platform generic_int8 --epochs 3 --kill 1:1", ("killed in stage 1 after epoch 1", "the same")

@@ -147,6 +147,13 @@ TEST(CProgramText, RefusesNamesAndExtents) {
   open.graph.set_type(open.graph.arguments()[0], {DType::f32, {kUnknown, 2, kUnknown, 4}});
   EXPECT_NE(error_of([&] { c_program(open, {.name = "sum"}); }).find("C programs have fixed extents"),
             std::string::npos);
+  Model empty = sum();
+  std::string text = kSum;
+  text.replace(text.find("max_pool2d(x=q) {kernel: [2, 2], stride: [1, 1]}"), 48,
+               "slice(x=q) {starts: [1], ends: [1], axes: [1]}");
+  empty.graph = parse(text, "empty.ir");
+  EXPECT_EQ(error_of([&] { c_program(empty, {.name = "sum"}); }),
+            "empty.ir:5: node 'p': slice gives u8[1, 0, 3, 4], which has no form in C: arrays have elements there");
 }
 
 }  // namespace

@@ -4,48 +4,14 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "halfstep/api/c_road.h"
 #include "halfstep/io/atomic_file.h"
-#include "halfstep/io/child_process.h"
 #include "halfstep/io/file.h"
-#include "tests/roads/fixture.h"
+#include "tests/roads/c_road.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 
-namespace halfstep {
+namespace halfstep::test {
 namespace {
-
-using test::error_of;
-using test::Prepared;
-
-constexpr const char* kWarnings = " -std=c99 -Wall -Wextra -Wconversion -pedantic -Werror";
-
-bool is_there(const std::string& program) {
-  try {
-    return io::run_program({program, "--version"}, "", 20).code == 0;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-api::CRoadOptions with_compiler(const std::string& compiler, const std::string& runner = "") {
-  return {.compiler = compiler + kWarnings, .runner = runner};
-}
-
-verify::RoadReport compare(Prepared& prepared, const api::CRoadOptions& options, int64_t samples = 4) {
-  verify::Roads roads = api::roads_of(prepared.model, api::convert(prepared.model).model);
-  api::add_c(roads, options);
-  return prepared.compare(roads, samples);
-}
-
-void expect_equal(Prepared& prepared, const api::CRoadOptions& options) {
-  const auto report = compare(prepared, options);
-  EXPECT_TRUE(report.equal());
-  for (const auto& layer : report.layers) {
-    EXPECT_GT(layer.engine_compared, 0) << layer.layer.name;
-    EXPECT_EQ(layer.engine_differing, 0) << layer.layer.name;
-  }
-}
 
 /// A platform, its overrides, and bits of weights and features.
 struct Target {
@@ -54,25 +20,12 @@ struct Target {
   std::vector<std::pair<std::string, std::string>> overrides = {};
 };
 
-class CRoad : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!is_there("cc")) GTEST_SKIP() << "there is no C compiler";
-  }
-};
 class CRoadOf : public CRoad, public testing::WithParamInterface<Target> {};
-
-quant::PrepareOptions widths(int weights, int features) {
-  quant::PrepareOptions options;
-  options.weight_bits = weights;
-  options.feature_bits = features;
-  return options;
-}
 
 TEST_P(CRoadOf, has_the_codes_of_the_integers) {
   const Target& target = GetParam();
   Prepared prepared(target.platform, widths(target.weights, target.features), target.overrides);
-  expect_equal(prepared, with_compiler("cc -O1 -fsanitize=undefined -fsanitize-undefined-trap-on-error"));
+  expect_equal_in_c(prepared, with_compiler(kSanitized));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -124,34 +77,23 @@ constexpr const char* kKinds = R"(graph kinds(x: f32[?, $channels, $height, $wid
 TEST_F(CRoad, HasEveryKindOfLayer) {
   for (const char* platform : {"generic_int8", "magik_t41"}) {
     SCOPED_TRACE(platform);
-    const test::TemporaryFolder folder;
+    const TemporaryFolder folder;
     io::write_file(folder / "kinds.ir", std::string_view(kKinds));
     Prepared prepared(platform, {}, {}, (folder / "kinds.ir").string());
-    expect_equal(prepared, with_compiler("cc -O1 -fsanitize=undefined -fsanitize-undefined-trap-on-error"));
+    expect_equal_in_c(prepared, with_compiler(kSanitized));
   }
 }
 
-struct Machine {
-  const char *compiler, *runner;
-};
-
 TEST_F(CRoad, HasTheSameCodesOnEveryMachine) {
-  constexpr Machine kMachines[] = {{"arm-linux-gnueabihf-gcc", "qemu-arm"},
-                                   {"aarch64-linux-gnu-gcc", "qemu-aarch64"},
-                                   {"riscv64-linux-gnu-gcc", "qemu-riscv64"},
-                                   {"s390x-linux-gnu-gcc", "qemu-s390x"},
-                                   {"powerpc-linux-gnu-gcc", "qemu-ppc"}};
-  int tried = 0;
+  const auto machines = other_machines();
+  if (machines.empty()) GTEST_SKIP() << "there is no compiler for another machine with an emulator of it";
   for (const char* platform : {"generic_int8", "onnxruntime_int8", "magik_t40"}) {
     Prepared prepared(platform, widths(4, 8));
-    for (const Machine& machine : kMachines) {
-      if (!is_there(machine.compiler) || !is_there(machine.runner)) continue;
+    for (const api::CRoadOptions& machine : machines) {
       SCOPED_TRACE(fmt::format("{} on {}", platform, machine.runner));
-      ++tried;
-      expect_equal(prepared, with_compiler(std::string(machine.compiler) + " -static -O2", machine.runner));
+      expect_equal_in_c(prepared, machine);
     }
   }
-  if (tried == 0) GTEST_SKIP() << "there is no compiler for another machine with an emulator of it";
 }
 
 TEST_F(CRoad, OperatorsInFloatNeedLeaveAndAreNamed) {
@@ -159,7 +101,7 @@ TEST_F(CRoad, OperatorsInFloatNeedLeaveAndAreNamed) {
     SCOPED_TRACE(platform);
     Prepared prepared(platform);
     verify::Roads roads = api::roads_of(prepared.model, api::convert(prepared.model, {.float_islands = true}).model);
-    const test::TemporaryFolder folder;
+    const TemporaryFolder folder;
     EXPECT_NE(error_of([&] {
                 api::export_c(roads.integer, folder.path(), {.name = "net"});
               }).find("would be float operations in C; allow them (--float-islands)"),
@@ -190,7 +132,7 @@ class Exported {
   }
 
  private:
-  test::TemporaryFolder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(CRoad, FindsOneWeightThatWasChanged) {
@@ -236,7 +178,7 @@ TEST_F(CRoad, ShowsTheWordsOfACompilerAndEndsWhatHangs) {
 
 TEST_F(CRoad, RefusesOtherFoldersAndOtherPrograms) {
   Prepared prepared("generic_int8");
-  const test::TemporaryFolder empty;
+  const TemporaryFolder empty;
   api::CRoadOptions options{.folder = empty.path()};
   EXPECT_NE(error_of([&] { compare(prepared, options); }).find("found 0 programs"), std::string::npos);
   const Model integer = api::convert(prepared.model).model;
@@ -248,7 +190,7 @@ TEST_F(CRoad, RefusesOtherFoldersAndOtherPrograms) {
 
 TEST_F(CRoad, ATestProgramTestsItselfAndAnArenaIsMeasured) {
   Prepared prepared("generic_int8");
-  const test::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const auto written = api::export_c(prepared.model, folder.path(), {.name = "net", .test_program = true});
   EXPECT_EQ(written.samples, 3);
   const std::string sources = (folder / "net.c").string(), program = (folder / "program").string();
@@ -287,4 +229,4 @@ TEST_F(CRoad, NoFloatingPointIsInARun) {
 }
 
 }  // namespace
-}  // namespace halfstep
+}  // namespace halfstep::test

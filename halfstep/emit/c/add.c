@@ -1,11 +1,8 @@
-/* The sum of two values of codes: @what@ */
+/* The sum of two values of codes. */
 static void @add@(const @a@ *restrict a, const @b@ *restrict b, @y@ *restrict y, int32_t count,
     const @scale@ *restrict q)
 {
-    const @scale@ s = *q;
+    const @scale@ scale = *q;
     int32_t i;
-    for (i = 0; i < count; ++i) {
-@sum_lines@        const @code_type@ raised = code < s.low ? s.low : code;
-        y[i] = (@y@)(raised > s.high ? s.high : raised);
-    }
+    for (i = 0; i < count; ++i) y[i] = (@y@)@code@(a[i], b[i], &scale);
 }

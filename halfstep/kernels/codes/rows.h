@@ -8,6 +8,9 @@
 
 namespace halfstep::kernels {
 
+/// Lanes that vectors may read or write beyond the end of a row's words, on any level.
+inline constexpr int64_t kSpareLanes = 16;
+
 /// `rows` rows of `extent` elements, `stride` apart.
 struct Rows {
   int64_t rows = 0, extent = 0, stride = 1;

@@ -15,4 +15,13 @@ Status check_zero_point(int32_t zero_point, DType codes) {
   });
 }
 
+Verdict accept_filled(const Problem& problem) {
+  for (const auto types : {problem.in, problem.out}) {
+    for (const Type* type : types) {
+      if (type != nullptr && count_elements(type->dims) == 0) return refuse("an operand is empty");
+    }
+  }
+  return accept();
+}
+
 }  // namespace halfstep::kernels

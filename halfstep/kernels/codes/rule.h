@@ -5,6 +5,7 @@
 #include "halfstep/base/attribute.h"
 #include "halfstep/base/dtype.h"
 #include "halfstep/base/status.h"
+#include "halfstep/kernels/kernel.h"
 
 namespace halfstep::kernels {
 
@@ -53,5 +54,8 @@ struct RuleState {
 
 /// Error where a zero point is not among the codes of a tensor.
 Status check_zero_point(int32_t zero_point, DType codes);
+
+/// Refuses what has an operand or a result without elements, which no tile has room for.
+Verdict accept_filled(const Problem& problem);
 
 }  // namespace halfstep::kernels

@@ -32,8 +32,11 @@ class Maps {
   std::vector<std::vector<int64_t>> outer_;  ///< innermost first
   std::vector<int64_t> row_;
   int64_t rows_ = 1, rows_per_piece_ = 1;
-  bool contiguous_ = true;  ///< a row is read in one go
+  int64_t run_begin_ = 0, run_end_ = 0;  ///< of a row: what is read in one go, with nothing but kOutside around it
 };
+
+/// The permutation that undoes `perm`.
+std::vector<int64_t> inverse_axes(std::span<const int64_t> perm);
 
 /// Elements from one position of an axis to the next, by axis.
 std::vector<int64_t> dense_strides(std::span<const int64_t> dims);

@@ -62,6 +62,22 @@ Plan prepare_tile(const Problem& problem) {
   return plan_of(std::move(tables));
 }
 
+/// `source_axis` of each axis of the result.
+Plan plan_transpose(const Dims& source, const std::vector<int64_t>& source_axis) {
+  const std::vector<int64_t> strides = dense_strides(source);
+  Tables tables;
+  for (const int64_t axis : source_axis) tables.push_back(whole(source[axis], strides[axis]));
+  return plan_of(std::move(tables));
+}
+
+Plan prepare_transpose(const Problem& problem) {
+  return plan_transpose(problem.in[Transpose::in::x]->dims, Transpose(problem.attributes).perm);
+}
+
+Plan prepare_transpose_back(const Problem& problem) {
+  return plan_transpose(problem.in[TransposeBack::in::x]->dims, inverse_axes(TransposeBack(problem.attributes).perm));
+}
+
 /// By axis and place of a result the place of the operand that is read, or kOutside.
 using Places = std::vector<std::vector<int64_t>>;
 
@@ -269,6 +285,8 @@ extern const Kernel reference_input_nop{"reference", accept_all, prepare_copy, r
 extern const Kernel reference_output_nop{"reference", accept_all, prepare_copy, run_copy};
 extern const Kernel reference_squeeze{"reference", accept_all, prepare_copy, run_copy};
 extern const Kernel reference_unsqueeze{"reference", accept_all, prepare_copy, run_copy};
+extern const Kernel reference_transpose{"reference", accept_all, prepare_transpose, run_maps};
+extern const Kernel reference_transpose_back{"reference", accept_all, prepare_transpose_back, run_maps};
 extern const Kernel reference_expand{"reference", accept_all, prepare_expand, run_maps};
 extern const Kernel reference_tile{"reference", accept_all, prepare_tile, run_maps};
 extern const Kernel reference_slice{"reference", accept_all, prepare_slice, run_maps};

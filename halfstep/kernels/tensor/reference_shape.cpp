@@ -16,60 +16,6 @@ Status run_copy(const Call& call, int, int64_t) {
   return {};
 }
 
-/// A walk over a dense result that says where each element comes from.
-struct TransposeState {
-  Dims dims;     ///< of the result
-  Dims strides;  ///< of the source, in elements, by axis of the result
-};
-
-/// `source_axis` of each axis of the result.
-Plan plan_transpose(const Dims& source, const Dims& result, const std::vector<int64_t>& source_axis) {
-  Dims dense(source.size(), 1);
-  for (size_t i = source.size(); i-- > 1;) dense[i - 1] = dense[i] * source[i];
-  auto state = std::make_shared<TransposeState>();
-  state->dims = result;
-  for (const int64_t axis : source_axis) state->strides.push_back(dense[axis]);
-  return {.state = std::move(state)};
-}
-
-Plan prepare_transpose(const Problem& problem) {
-  const Transpose a(problem.attributes);
-  return plan_transpose(problem.in[Transpose::in::x]->dims, problem.out[0]->dims, a.perm);
-}
-
-Plan prepare_transpose_back(const Problem& problem) {
-  const TransposeBack a(problem.attributes);
-  std::vector<int64_t> inverse(a.perm.size());
-  for (size_t i = 0; i < a.perm.size(); ++i) inverse[a.perm[i]] = static_cast<int64_t>(i);
-  return plan_transpose(problem.in[TransposeBack::in::x]->dims, problem.out[0]->dims, inverse);
-}
-
-/// Everything from `axis` of the result on; gives the end of what it wrote.
-template <class Element>
-Element* transpose(const TransposeState& state, size_t axis, const Element* src, Element* dst) {
-  if (axis == state.dims.size()) {
-    *dst = *src;
-    return dst + 1;
-  }
-  for (int64_t i = 0; i < state.dims[axis]; ++i) dst = transpose(state, axis + 1, src + i * state.strides[axis], dst);
-  return dst;
-}
-
-template <class Element>
-Status transpose_as(const Call& call) {
-  transpose(state_of<TransposeState>(call), 0, call.in[0].as<const Element>(), call.out[0].as<Element>());
-  return {};
-}
-
-Status run_transpose(const Call& call, int, int64_t) {
-  switch (size_of(call.out[0].dtype)) {
-    case 1: return transpose_as<uint8_t>(call);
-    case 2: return transpose_as<uint16_t>(call);
-    case 4: return transpose_as<uint32_t>(call);
-    default: return transpose_as<uint64_t>(call);
-  }
-}
-
 Plan prepare_concat(const Problem& problem) {
   const Concat a(problem.attributes);
   return {.state = std::make_shared<Join>(problem.in.subspan(Concat::in::x), a.axis)};
@@ -117,8 +63,6 @@ extern const Kernel reference_reshape{"reference", accept_all, prepare_copy, run
 extern const Kernel reference_reshape_like{"reference", accept_all, prepare_copy, run_copy};
 extern const Kernel reference_flatten{"reference", accept_all, prepare_copy, run_copy};
 extern const Kernel reference_transfer{"reference", accept_all, prepare_copy, run_copy};
-extern const Kernel reference_transpose{"reference", accept_all, prepare_transpose, run_transpose};
-extern const Kernel reference_transpose_back{"reference", accept_all, prepare_transpose_back, run_transpose};
 extern const Kernel reference_concat{"reference", accept_all, prepare_concat, run_concat};
 extern const Kernel reference_concat_grad{"reference", accept_all, prepare_concat_grad, run_concat_grad};
 

@@ -23,15 +23,6 @@ Status illegal(arith::Multiplier step, arith::Requantization form, int64_t chann
 
 }  // namespace
 
-Verdict accept_filled(const Problem& problem) {
-  for (const auto types : {problem.in, problem.out}) {
-    for (const Type* type : types) {
-      if (type != nullptr && count_elements(type->dims) == 0) return refuse("an operand is empty");
-    }
-  }
-  return accept();
-}
-
 arith::SumRequantizer stored_sum(const IntegerAdd& a) {
   const auto whole = [](int64_t v) { return static_cast<int32_t>(v); };
   const arith::SumScales scales{float_of(a.a_scale),   float_of(a.b_scale),   float_of(a.y_scale),

@@ -34,9 +34,6 @@ struct StoredSteps {
   Status check(int64_t channels) const;
 };
 
-/// Refuses what has an operand or a result without elements, which no tile has room for.
-Verdict accept_filled(const Problem& problem);
-
 /// The form and the clamp of either operator's attributes.
 template <class Attributes>
 arith::Requantization form_of(const Attributes& attributes) {

@@ -77,24 +77,35 @@ Status run_lookup(const Call& call, int phase, int64_t piece) {
   return {};
 }
 
+/// The codes that a type has; their slopes lie in scratch.
+int64_t least_code(DType codes) { return is_signed(codes) ? -(int64_t{1} << (8 * size_of(codes) - 1)) : 0; }
+int64_t code_count(DType codes) { return int64_t{1} << (8 * size_of(codes)); }
+
 Plan prepare_lookup_grad(const Problem& problem) {
   return {.state = std::make_shared<State<LookupGrad>>(problem.attributes),
-          .phases = {pieces_of(count_elements(problem.out[0]->dims))}};
+          .scratch = static_cast<size_t>(code_count(problem.in[LookupGrad::in::x]->dtype)) * sizeof(double),
+          .phases = {1, pieces_of(count_elements(problem.out[0]->dims))}};
 }
 
-Status run_lookup_grad(const Call& call, int, int64_t piece) {
+Status run_lookup_grad(const Call& call, int phase, int64_t piece) {
   using In = LookupGrad::in;
   const auto& state = state_of<State<LookupGrad>>(call);
-  const float scale = *call.in[In::x_scale].as<const float>();
-  const int32_t zero_point = *call.in[In::x_zero_point].as<const int32_t>();
+  const ConstView& x = call.in[In::x];
+  auto* slopes = reinterpret_cast<double*>(call.scratch);
+  const int64_t least = least_code(x.dtype);
+  if (phase == 0) {
+    const float scale = *call.in[In::x_scale].as<const float>();
+    const int32_t zero_point = *call.in[In::x_zero_point].as<const int32_t>();
+    for (int64_t i = 0; i < code_count(x.dtype); ++i)
+      slopes[i] = state.function->slope(dequantized(least + i, scale, zero_point), state.all);
+    return {};
+  }
   const auto* out_grad = call.in[In::out_grad].as<const float>();
-  const View& out = call.out[LookupGrad::out::out_];
-  const int64_t end = std::min(out.size(), (piece + 1) * kPieceElements);
-  visit_codes(call.in[In::x], [&](const auto* codes) {
-    for (int64_t i = piece * kPieceElements; i < end; ++i) {
-      const double slope = state.function->slope(dequantized(codes[i], scale, zero_point), state.all);
-      out.as<float>()[i] = static_cast<float>(static_cast<double>(out_grad[i]) * slope);
-    }
+  auto* out = call.out[LookupGrad::out::out_].as<float>();
+  const int64_t end = std::min(x.size(), (piece + 1) * kPieceElements);
+  visit_codes(x, [&](const auto* codes) {
+    for (int64_t i = piece * kPieceElements; i < end; ++i)
+      out[i] = static_cast<float>(static_cast<double>(out_grad[i]) * slopes[codes[i] - least]);
   });
   return {};
 }

@@ -1,4 +1,6 @@
-// The gradient of softmax along the last axis: a line is read twice while it is in the first cache.
+// Softmax and its gradient along the last axis, in float32: a line is read again while it is in the first cache.
+#include <limits>
+
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/reduce/softmax_lines.h"
 
@@ -6,11 +8,39 @@
 #define HWY_TARGET_INCLUDE "halfstep/kernels/reduce/cpu/softmax.cpp"
 #include "halfstep/kernels/common/simd/dispatch.h"
 #include "hwy/foreach_target.h"
+// behind the targets: it is compiled once for each
+#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::reduce::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+/// dst = exp(src - largest of src), over its sum.
+void normalize(const float* src, const float*, float* dst, int64_t size) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = hn::Lanes(d), whole = size / lanes * lanes, rest = size - whole;
+  const auto some = hn::FirstN(d, static_cast<size_t>(rest));
+  const auto least = hn::Set(d, -std::numeric_limits<float>::infinity());
+  const auto last = hn::IfThenElse(some, hn::MaskedLoad(some, d, src + whole), least);
+  auto most = last;
+  for (int64_t i = 0; i < whole; i += lanes) most = hn::Max(most, hn::LoadU(d, src + i));
+  const auto largest = hn::MaxOfLanes(d, most);
+  const auto exp_of = [&](auto x) {
+    const auto below = hn::Sub(x, largest);
+    return hn::IfThenElse(hn::Eq(below, below), hn::Exp(d, below), below);  // a NaN stays one
+  };
+  auto sums = hn::Zero(d);
+  for (int64_t i = 0; i < whole; i += lanes) {
+    const auto one = exp_of(hn::LoadU(d, src + i));
+    hn::StoreU(one, d, dst + i);
+    sums = hn::Add(sums, one);
+  }
+  const auto one = hn::IfThenElseZero(some, exp_of(last));
+  const auto factor = hn::Div(hn::Set(d, 1.0F), hn::SumOfLanes(d, hn::Add(sums, one)));
+  for (int64_t i = 0; i < whole; i += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, dst + i), factor), d, dst + i);
+  if (rest != 0) hn::BlendedStore(hn::Mul(one, factor), some, d, dst + whole);
+}
 
 /// dst = out * (out_grad - sum of out * out_grad).
 void differentiate(const float* out, const float* out_grad, float* dst, int64_t size) {
@@ -39,36 +69,50 @@ namespace halfstep::kernels {
 namespace reduce {
 namespace {
 
+/// Of one operand or two.
+using Line = void (*)(const float* first, const float* second, float* dst, int64_t size);
+
 struct State {
   SoftmaxLines lines;
-  decltype(&N_AVX2::differentiate) differentiate;
+  Line line;
 };
 
+template <class Typed>
 SoftmaxLines lines_of(const Problem& problem) {
-  const SoftmaxGrad a(problem.attributes);
+  const Typed a(problem.attributes);
   return {problem.in[0]->dims, a.axis, a.flattened};
 }
 
+template <class Typed>
 Verdict accept_lines(const Problem& problem) {
   if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   const DType dtype = problem.in[0]->dtype;
   if (dtype != DType::f32) return refuse("the operands are {}, and this kernel takes f32", name(dtype));
-  if (lines_of(problem).axis.inner != 1) return refuse("the elements of a line are no neighbours");
+  if (lines_of<Typed>(problem).axis.inner != 1) return refuse("the elements of a line are no neighbours");
   return accept();
 }
 
-Plan prepare(const Problem& problem) {
-  auto state = std::make_shared<State>(lines_of(problem), HS_SIMD_CHOOSE(problem.level, differentiate));
+template <class Typed>
+Plan plan_of(const Problem& problem, Line line) {
+  auto state = std::make_shared<State>(lines_of<Typed>(problem), line);
   const int64_t pieces = state->lines.pieces();
   return {.state = std::move(state), .phases = {pieces}};
 }
 
+Plan prepare_softmax(const Problem& problem) {
+  return plan_of<Softmax>(problem, HS_SIMD_CHOOSE(problem.level, normalize));
+}
+Plan prepare_grad(const Problem& problem) {
+  return plan_of<SoftmaxGrad>(problem, HS_SIMD_CHOOSE(problem.level, differentiate));
+}
+
 Status run(const Call& call, int, int64_t piece) {
-  const auto& [lines, differentiate] = state_of<State>(call);
+  const auto& [lines, line] = state_of<State>(call);
+  const auto* first = call.in[0].as<const float>();
+  const float* second = call.in.size() > 1 ? call.in[1].as<const float>() : first;
   lines.for_each(piece, [&](int64_t begin) {
-    differentiate(call.in[0].as<const float>() + begin, call.in[1].as<const float>() + begin,
-                  call.out[0].as<float>() + begin, lines.axis.extent);
+    line(first + begin, second + begin, call.out[0].as<float>() + begin, lines.axis.extent);
   });
   return {};
 }
@@ -76,7 +120,8 @@ Status run(const Call& call, int, int64_t piece) {
 }  // namespace
 }  // namespace reduce
 
-extern const Kernel cpu_softmax_grad_rows{"rows", reduce::accept_lines, reduce::prepare, reduce::run};
+extern const Kernel cpu_softmax_rows{"rows", reduce::accept_lines<Softmax>, reduce::prepare_softmax, reduce::run};
+extern const Kernel cpu_softmax_grad_rows{"rows", reduce::accept_lines<SoftmaxGrad>, reduce::prepare_grad, reduce::run};
 
 }  // namespace halfstep::kernels
 #endif

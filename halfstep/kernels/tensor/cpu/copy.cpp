@@ -22,6 +22,7 @@ Plan prepare_copy(const Problem& problem) {
 }
 
 Status run_copy(const Call& call, int, int64_t piece) {
+  if (call.out[0].data == call.in[0].data) return {};
   const int64_t begin = piece * kPieceBytes, end = std::min(state_of<int64_t>(call), begin + kPieceBytes);
   copy_bytes(call.out[0].as<std::byte>() + begin, call.in[0].as<const std::byte>() + begin, end - begin);
   return {};

@@ -1,5 +1,5 @@
-// transpose where it exchanges two axes of matrices that lie one behind the other, such as channels and pixels of
-// images.
+// transpose and transpose_back where they exchange two axes of matrices that lie one behind the other, such as
+// channels and pixels of images.
 #include <algorithm>
 #include <memory>
 
@@ -7,6 +7,7 @@
 #include "halfstep/kernels/common/channels.h"
 #include "halfstep/kernels/kernel.h"
 #include "halfstep/kernels/ops.h"
+#include "halfstep/kernels/tensor/maps.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/kernels/tensor/cpu/transpose.cpp"
@@ -125,23 +126,32 @@ Matrices of(const Dims& x, const std::vector<int64_t>& perm) {
                    .columns = extent(order.begin() + fixed + rows, order.end())});
 }
 
-Matrices of(const Problem& problem) {
+template <class Op>
+Matrices of(const Problem& problem);
+template <>
+Matrices of<Transpose>(const Problem& problem) {
   return of(problem.in[Transpose::in::x]->dims, Transpose(problem.attributes).perm);
 }
+template <>
+Matrices of<TransposeBack>(const Problem& problem) {
+  return of(problem.in[TransposeBack::in::x]->dims, inverse_axes(TransposeBack(problem.attributes).perm));
+}
 
+template <class Op>
 Verdict accept(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
-  const Type& x = *problem.in[Transpose::in::x];
+  const Type& x = *problem.in[0];
   if (size_of(x.dtype) != sizeof(float) && size_of(x.dtype) != 1)
     return refuse("elements of {} have not 4 bytes or 1", name(x.dtype));
   if (count_elements(x.dims) == 0) return refuse("x is empty");
-  if (of(problem).rows == 0) return refuse("this permutation does more than to exchange two neighbours");
+  if (of<Op>(problem).rows == 0) return refuse("this permutation does more than to exchange two neighbours");
   return halfstep::accept();
 }
 
+template <class Op>
 Plan prepare(const Problem& problem) {
-  auto state = std::make_shared<Matrices>(of(problem));
-  state->size = size_of(problem.in[Transpose::in::x]->dtype);
+  auto state = std::make_shared<Matrices>(of<Op>(problem));
+  state->size = size_of(problem.in[0]->dtype);
   state->columns_of =
       state->size == 1 ? HS_SIMD_CHOOSE(problem.level, columns_of_bytes) : HS_SIMD_CHOOSE(problem.level, columns);
   return {.state = state, .phases = {state->count * state->parts()}};
@@ -159,7 +169,10 @@ Status run(const Call& call, int, int64_t piece) {
 }  // namespace
 }  // namespace tensor
 
-extern const Kernel cpu_transpose_matrices{"matrices", tensor::accept, tensor::prepare, tensor::run};
+extern const Kernel cpu_transpose_matrices{"matrices", tensor::accept<Transpose>, tensor::prepare<Transpose>,
+                                           tensor::run};
+extern const Kernel cpu_transpose_back_matrices{"matrices", tensor::accept<TransposeBack>,
+                                                tensor::prepare<TransposeBack>, tensor::run};
 
 }  // namespace halfstep::kernels
 #endif

@@ -18,11 +18,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::training::HWY_NAMESPACE {
 
-/// Steps times scale in float32: arith::real_of, as long as code and zero point are below 2^24.
-inline hn::Vec<Floats> real_of(IntVec codes, int32_t zero_point, float scale) {
-  return hn::ConvertTo(Floats(), codes - hn::Set(Ints(), zero_point)) * hn::Set(Floats(), scale);
-}
-
 /// How the three read and write codes.
 template <class A, class B, class Out>
 struct SumLanes {

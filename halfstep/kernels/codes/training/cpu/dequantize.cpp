@@ -36,19 +36,21 @@ FloatVec activated(FloatVec v, const AccumulatorRow& row) {
 void dequantize_row(const AccumulatorRow& row) {
   const Floats d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto at = [&](const int32_t* acc, float* dst, bool stream) {
+  const auto at = [&](const int32_t* acc, const float* w_scale, float* dst, bool stream) {
     const FloatVec sum = hn::ConvertTo(d, hn::LoadU(Ints(), acc));
-    put(activated(sum * hn::Set(d, row.x_scale) * hn::Set(d, row.w_scale), row), d, dst, stream);
+    const FloatVec scale = row.by_element ? hn::LoadU(d, w_scale) : hn::Set(d, *row.w_scale);
+    put(activated(sum * hn::Set(d, row.x_scale) * scale, row), d, dst, stream);
   };
   const bool stream = may_stream(row.past_caches, row.dst);
   int64_t i = 0;
-  for (; i + lanes <= row.size; i += lanes) at(row.acc + i, row.dst + i, stream);
+  for (; i + lanes <= row.size; i += lanes) at(row.acc + i, row.w_scale + i, row.dst + i, stream);
   if (i == row.size) return;
   constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
   int32_t acc[kMostLanes] = {};
-  float dst[kMostLanes];
+  float dst[kMostLanes], w_scale[kMostLanes] = {};
   std::copy(row.acc + i, row.acc + row.size, acc);
-  at(acc, dst, false);
+  if (row.by_element) std::copy(row.w_scale + i, row.w_scale + row.size, w_scale);
+  at(acc, w_scale, dst, false);
   std::copy_n(dst, row.size - i, row.dst + i);
 }
 
@@ -80,14 +82,17 @@ Status run_dequantize_accumulator(const Call& call, int, int64_t piece) {
   const auto& state = state_of<AccumulatorState>(call);
   const ConstView& acc = call.in[In::acc];
   const ConstView& w_scale = call.in[In::w_scale];
-  const Channels channels = Channels::of(acc.dims, 1);
-  RunWalk walk(channels, piece * kPieceElements, std::min(acc.size(), (piece + 1) * kPieceElements));
+  const Channels channels = Channels::of(acc.dims, w_scale.size() == 1 ? -1 : 1);
+  const bool by_element = channels.run == 1;
+  const Channels runs = by_element ? Channels{1, channels.outer, channels.count} : channels;
+  RunWalk walk(runs, piece * kPieceElements, std::min(acc.size(), (piece + 1) * kPieceElements));
   while (walk.next()) {
     AccumulatorRow row;
+    row.by_element = by_element;
     row.size = walk.size();
     row.acc = acc.as<const int32_t>() + walk.begin();
     row.x_scale = *call.in[In::x_scale].as<const float>();
-    row.w_scale = w_scale.as<const float>()[w_scale.size() == 1 ? 0 : walk.channel()];
+    row.w_scale = w_scale.as<const float>() + (by_element ? walk.begin() % channels.count : walk.channel());
     row.activation = state.activation;
     row.alpha = state.alpha;
     row.dst = call.out[DequantizeAccumulator::out::out_].as<float>() + walk.begin();

@@ -176,11 +176,35 @@ struct GradientState {
 double* partial_sums(const Call& call) { return reinterpret_cast<double*>(call.scratch); }
 size_t partial_bytes(int64_t pieces) { return static_cast<size_t>(pieces) * sizeof(double); }
 
-void store_scale_grad(const Call& call, int64_t size, double gradient_scale, float* scale_grad) {
+void store_scale_grad(const Call& call, int64_t pieces, double gradient_scale, float* scale_grad) {
   double sum = 0.0;
-  for (int64_t piece = 0; gradient_scale != 0.0 && piece < pieces_of(size); ++piece) sum += partial_sums(call)[piece];
+  for (int64_t piece = 0; gradient_scale != 0.0 && piece < pieces; ++piece) sum += partial_sums(call)[piece];
   *scale_grad = static_cast<float>(gradient_scale * sum);
 }
+
+/// Pieces of a tensor of accumulators. Where channels come last, blocks of rows are turned for the row functions and
+/// what these made of them is turned back.
+struct GradientPieces {
+  static constexpr int64_t kTurned = int64_t{1} << 14;  ///< elements, three times, in the second cache
+
+  explicit GradientPieces(std::span<const int64_t> acc) : channels(Channels::of(acc, 1)), size(count_elements(acc)) {
+    if (channels.run == 1) turned_rows = std::clamp<int64_t>(kTurned / std::max<int64_t>(1, channels.count), 32, 512);
+  }
+  int64_t step() const { return turned_rows == 0 ? kPieceElements : turned_rows * channels.count; }
+  int64_t count() const { return std::max<int64_t>(1, ceil_div(size, std::max<int64_t>(1, step()))); }
+  size_t scratch() const { return static_cast<size_t>(3 * turned_rows * channels.count) * sizeof(float); }
+
+  Channels channels;
+  int64_t size;
+  int64_t turned_rows = 0;  ///< of a piece; 0: runs are as they lie
+};
+
+struct LayerGradientState : GradientState<RequantizeGrad> {
+  LayerGradientState(const Problem& problem, GradientFunction chosen, const GradientPieces& cut)
+      : GradientState(problem, chosen), pieces(cut), rows(row_functions(problem.level)) {}
+  GradientPieces pieces;
+  const RowFunctions& rows;
+};
 
 /// What phase 0 derives of a channel.
 struct ChannelFactor {
@@ -191,13 +215,14 @@ struct ChannelFactor {
 
 Plan prepare_requantize_grad(const Problem& problem) {
   const Dims& acc = problem.in[RequantizeGrad::in::acc]->dims;
-  const int64_t pieces = pieces_of(count_elements(acc));
+  const GradientPieces pieces(acc);
   const bool is_fixed = RequantizeGrad(problem.attributes).gradient_scale == 0.0;
   const auto row =
       is_fixed ? HS_SIMD_CHOOSE(problem.level, masked_row) : HS_SIMD_CHOOSE(problem.level, accumulator_row);
-  return {.state = std::make_shared<GradientState<RequantizeGrad>>(problem, row),
-          .scratch = partial_bytes(pieces) + static_cast<size_t>(acc[1]) * sizeof(ChannelFactor),
-          .phases = {1, pieces, 1}};
+  return {.state = std::make_shared<LayerGradientState>(problem, row, pieces),
+          .scratch = partial_bytes(pieces.count()) + static_cast<size_t>(acc[1]) * sizeof(ChannelFactor),
+          .worker_scratch = pieces.scratch(),
+          .phases = {1, pieces.count(), 1}};
 }
 
 BackwardRule backward_rule(const Call& call, const RequantizeRule& rule) {
@@ -220,33 +245,76 @@ Status derive_channels(const Call& call, const RequantizeRule& rule, int64_t cha
   return {};
 }
 
+/// A row of the channel's elements.
+GradientRow row_of(const LayerGradientState& state, const ChannelFactor& factor, int64_t size) {
+  GradientRow row;
+  row.size = size;
+  row.inside = factor.inside;
+  row.requantizer = &factor.requantizer;
+  row.factor = factor.factor;
+  if (state.rule.activation == arith::Activation::leaky_relu) row.alpha = state.rule.alpha;
+  return row;
+}
+
+struct LayerGradients {
+  const float* out_grad;
+  const int32_t* acc;
+  float* acc_grad;
+};
+
+/// The sum of the scale's terms of elements [begin, end), whose channels are runs.
+double run_sum(const LayerGradientState& state, const BackwardRule& backward, const ChannelFactor* factors,
+               const LayerGradients& all, int64_t begin, int64_t end) {
+  double sum = 0.0;
+  RunWalk walk(state.pieces.channels, begin, end);
+  while (walk.next()) {
+    GradientRow row = row_of(state, factors[walk.channel()], walk.size());
+    row.out_grad = all.out_grad + walk.begin();
+    row.codes = all.acc + walk.begin();
+    row.grad = all.acc_grad + walk.begin();
+    sum += state.row(row, backward);
+  }
+  return sum;
+}
+
+/// The same of whole rows of channels.
+double turned_sum(const LayerGradientState& state, const BackwardRule& backward, const ChannelFactor* factors,
+                  const LayerGradients& all, int64_t begin, int64_t end, std::byte* scratch) {
+  const int64_t channels = state.pieces.channels.count, rows = (end - begin) / channels;
+  auto* out_grad = reinterpret_cast<float*>(scratch);
+  float* grad = out_grad + rows * channels;
+  auto* acc = reinterpret_cast<int32_t*>(grad + rows * channels);
+  state.rows.transpose(all.out_grad + begin, rows, channels, out_grad);
+  state.rows.transpose(all.acc + begin, rows, channels, acc);
+  double sum = 0.0;
+  for (int64_t c = 0; c < channels; ++c) {
+    GradientRow row = row_of(state, factors[c], rows);
+    row.out_grad = out_grad + c * rows;
+    row.codes = acc + c * rows;
+    row.grad = grad + c * rows;
+    sum += state.row(row, backward);
+  }
+  state.rows.transpose(grad, channels, rows, all.acc_grad + begin);
+  return sum;
+}
+
 Status run_requantize_grad(const Call& call, int phase, int64_t piece) {
   using In = RequantizeGrad::in;
-  const auto& state = state_of<GradientState<RequantizeGrad>>(call);
-  const ConstView& acc = call.in[In::acc];
-  const Channels channels = Channels::of(acc.dims, 1);
-  auto* factors = reinterpret_cast<ChannelFactor*>(call.scratch + partial_bytes(pieces_of(acc.size())));
-  if (phase == 0) return derive_channels(call, state.rule, channels.count, factors);
+  const auto& state = state_of<LayerGradientState>(call);
+  const GradientPieces& pieces = state.pieces;
+  auto* factors = reinterpret_cast<ChannelFactor*>(call.scratch + partial_bytes(pieces.count()));
+  if (phase == 0) return derive_channels(call, state.rule, pieces.channels.count, factors);
   if (phase == 2) {
-    store_scale_grad(call, acc.size(), state.gradient_scale, call.out[RequantizeGrad::out::scale_grad].as<float>());
+    store_scale_grad(call, pieces.count(), state.gradient_scale, call.out[RequantizeGrad::out::scale_grad].as<float>());
     return {};
   }
   const BackwardRule backward = backward_rule(call, state.rule);
-  RunWalk walk(channels, piece * kPieceElements, std::min(acc.size(), (piece + 1) * kPieceElements));
-  double sum = 0.0;
-  while (walk.next()) {
-    GradientRow row;
-    row.inside = factors[walk.channel()].inside;
-    row.requantizer = &factors[walk.channel()].requantizer;
-    row.factor = factors[walk.channel()].factor;
-    if (state.rule.activation == arith::Activation::leaky_relu) row.alpha = state.rule.alpha;
-    row.size = walk.size();
-    row.out_grad = call.in[In::out_grad].as<const float>() + walk.begin();
-    row.codes = acc.as<const int32_t>() + walk.begin();
-    row.grad = call.out[RequantizeGrad::out::acc_grad].as<float>() + walk.begin();
-    sum += state.row(row, backward);
-  }
-  partial_sums(call)[piece] = sum;
+  const LayerGradients all{call.in[In::out_grad].as<const float>(), call.in[In::acc].as<const int32_t>(),
+                           call.out[RequantizeGrad::out::acc_grad].as<float>()};
+  const int64_t begin = piece * pieces.step(), end = std::min(pieces.size, begin + pieces.step());
+  partial_sums(call)[piece] = pieces.turned_rows == 0
+                                  ? run_sum(state, backward, factors, all, begin, end)
+                                  : turned_sum(state, backward, factors, all, begin, end, call.worker_scratch);
   return {};
 }
 
@@ -264,7 +332,7 @@ Status run_clamp_grad(const Call& call, int phase, int64_t piece) {
   const auto& state = state_of<GradientState<ClampGrad>>(call);
   const int64_t size = call.in[In::out_grad].size();
   if (phase == 1) {
-    store_scale_grad(call, size, state.gradient_scale, call.out[ClampGrad::out::scale_grad].as<float>());
+    store_scale_grad(call, pieces_of(size), state.gradient_scale, call.out[ClampGrad::out::scale_grad].as<float>());
     return {};
   }
   const float y_scale = *call.in[In::y_scale].as<const float>();

@@ -32,9 +32,9 @@ struct State {
     return aligned(static_cast<size_t>(images * cut.outputs * layer.pixels()) * sizeof(int32_t));
   }
   size_t tile_bytes() const { return sums_bytes(cut.images); }
-  /// One output channel of a matrix product: sums, then codes. Or the planes of an image of a tile that has them last.
+  /// The columns of a matrix product: sums, then codes. Or the planes of an image of a tile that has them last.
   size_t column_bytes() const {
-    if (layer.linear) return aligned(static_cast<size_t>(cut.images) * 6);
+    if (layer.linear) return tile_bytes() + tile_bytes() / 2;
     return accumulator->channels_last() ? sums_bytes(1) : 0;
   }
 
@@ -117,28 +117,41 @@ void finish_planes(const State& state, const Call& call, const Piece& piece) {
   if (row.past_caches) hwy::FlushStream();
 }
 
+/// Rows of `columns`, turned back, to where the piece lies in a result.
+template <class Element, class Turn>
+void put_columns(const State& state, const View& result, const Piece& piece, const Element* columns, Element* rows,
+                 Turn&& turn) {
+  turn(columns, piece.outputs, piece.images, rows);
+  const int64_t all = state.layer.geometry.o;
+  for (int64_t n = 0; n < piece.images; ++n)
+    std::copy_n(rows + n * piece.outputs, piece.outputs, result.as<Element>() + (piece.image + n) * all + piece.output);
+}
+
 /// Column by column: a channel's numbers are uniform along a row of the requantization.
 void finish_matrix(const State& state, const Call& call, const Piece& piece) {
   RequantizeRow row = row_of(state, LayerOperands(call));
+  int32_t* rows = state.tile(call);
   auto* sums = reinterpret_cast<int32_t*>(state.column(call));
+  std::byte* codes = state.column(call) + state.tile_bytes();
+  const bool wide = is_wide(state.layer.out);
+  state.rows.transpose(rows, piece.images, piece.outputs, sums);
   row.size = piece.images;
-  row.sums = row.acc = sums;
-  row.codes = sums + state.cut.images;
-  const View& acc = call.out[Out::acc];
-  const int64_t all = state.layer.geometry.o;
   for (int64_t k = 0; k < piece.outputs; ++k) {
-    for (int64_t n = 0; n < piece.images; ++n) sums[n] = state.tile(call)[n * piece.outputs + k];
+    row.sums = row.acc = sums + k * row.size;
+    row.codes = codes + (wide ? 2 : 1) * k * row.size;
     row.step = state.steps(call)[piece.output + k];
     state.requantize(row);
-    const int64_t first = piece.image * all + piece.output + k;
-    for (int64_t n = 0; acc.present() && n < piece.images; ++n) acc.as<int32_t>()[first + n * all] = sums[n];
-    for (int64_t n = 0; n < piece.images; ++n) {
-      if (is_wide(state.layer.out)) {
-        call.out[Out::out_].as<uint16_t>()[first + n * all] = static_cast<const uint16_t*>(row.codes)[n];
-      } else {
-        call.out[Out::out_].as<uint8_t>()[first + n * all] = static_cast<const uint8_t*>(row.codes)[n];
-      }
-    }
+  }
+  const View& acc = call.out[Out::acc];
+  if (acc.present()) put_columns(state, acc, piece, sums, rows, state.rows.transpose);
+  const View& out = call.out[Out::out_];
+  if (!wide)
+    return put_columns(state, out, piece, reinterpret_cast<const uint8_t*>(codes), reinterpret_cast<uint8_t*>(rows),
+                       state.rows.transpose_bytes);
+  const auto* words = reinterpret_cast<const uint16_t*>(codes);
+  for (int64_t n = 0; n < piece.images; ++n) {
+    uint16_t* to = out.as<uint16_t>() + (piece.image + n) * state.layer.geometry.o + piece.output;
+    for (int64_t k = 0; k < piece.outputs; ++k) to[k] = words[k * piece.images + n];
   }
 }
 

@@ -65,6 +65,44 @@ void requantize_row(DType codes, const RequantizeRow& row) {
   });
 }
 
+template <class Word, class Lanes>
+void requantize_products_by(const ProductRow& row, const Lanes& code_of) {
+  const Ints d;
+  const Floats floats;
+  const CodeLanes<Word> out_lanes(row.out_type);
+  const IntVec low = hn::Set(d, row.clamp.low), high = hn::Set(d, row.clamp.high);
+  const FloatVec a_scale = hn::Set(floats, row.a_scale), b_scale = hn::Set(floats, row.b_scale);
+  const auto at = [&](const int32_t* sums, Word* out, int32_t* unclamped, float* real) {
+    const IntVec sum = hn::LoadU(d, sums), code = code_of(sum);
+    out_lanes.store(hn::Min(hn::Max(code, low), high), out);
+    if (unclamped == nullptr) return;
+    hn::StoreU(code, d, unclamped);
+    hn::StoreU(hn::ConvertTo(floats, sum) * a_scale * b_scale, floats, real);
+  };
+  auto* out = static_cast<Word*>(row.out);
+  const bool all = row.unclamped != nullptr;
+  int64_t i = 0;
+  for (; i + lanes() <= row.size; i += lanes())
+    at(row.sums + i, out + i, all ? row.unclamped + i : nullptr, all ? row.real + i : nullptr);
+  if (i == row.size) return;
+  constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
+  int32_t sums[kMostLanes] = {}, unclamped[kMostLanes];
+  Word out_rest[kMostLanes];
+  float real[kMostLanes];
+  std::copy(row.sums + i, row.sums + row.size, sums);
+  at(sums, out_rest, unclamped, real);
+  std::copy_n(out_rest, row.size - i, out + i);
+  if (!all) return;
+  std::copy_n(unclamped, row.size - i, row.unclamped + i);
+  std::copy_n(real, row.size - i, row.real + i);
+}
+
+void requantize_products(const ProductRow& row) {
+  with_lanes(row.requantizer, row.zero_point, [&](const auto& lanes) {
+    is_wide(row.out_type) ? requantize_products_by<uint16_t>(row, lanes) : requantize_products_by<uint8_t>(row, lanes);
+  });
+}
+
 template <class Code>
 void subtract_as(const Code* src, int64_t size, int32_t zero_point, float* dst) {
   const hn::Rebind<Code, Ints> narrow;
@@ -116,8 +154,10 @@ void add_whole(const float* src, int64_t size, int shift, bool first, int32_t* d
 
 /// Squares of four by four, each in registers; down to whole cache lines of dst before it goes on to the next columns,
 /// whose lines may fall on the same places of the cache.
-void transpose(const int32_t* src, int64_t rows, int64_t columns, int32_t* dst) {
+void transpose(const void* from_rows, int64_t rows, int64_t columns, void* to_columns) {
   constexpr int64_t kLine = 16;
+  const auto* src = static_cast<const int32_t*>(from_rows);
+  auto* dst = static_cast<int32_t*>(to_columns);
   const hn::FixedTag<int32_t, 4> d;
   const hn::FixedTag<int64_t, 2> pairs;
   const auto halves = [&](auto a, auto b, int64_t to) {
@@ -139,17 +179,19 @@ void transpose(const int32_t* src, int64_t rows, int64_t columns, int32_t* dst) 
     }
   }
   for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c) dst[c * rows + r] = src[r * columns + c];
+    for (int64_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c)
+      hwy::CopyBytes<sizeof(int32_t)>(src + r * columns + c, dst + c * rows + r);
   }
 }
 
 using Bytes = hn::FixedTag<uint8_t, 16>;
 
-/// vectors[i] element k becomes vectors[k] element i: each round turns the eight bits of both indices by one.
-void transpose_bytes(const uint8_t* src, int64_t step, uint8_t* square) {
+/// A square of 16 by 16: vectors[i] element k becomes vectors[k] element i: each round turns the eight bits of both
+/// indices by one.
+void transpose_square(const uint8_t* src, int64_t src_step, uint8_t* dst, int64_t dst_step) {
   const Bytes d;
   hn::Vec<Bytes> a[16], b[16];
-  for (int k = 0; k < 16; ++k) a[k] = hn::LoadU(d, src + k * step);
+  for (int k = 0; k < 16; ++k) a[k] = hn::LoadU(d, src + k * src_step);
   const auto round = [&](const hn::Vec<Bytes>* from, hn::Vec<Bytes>* to) {
     for (int k = 0; k < 8; ++k) {
       to[2 * k] = hn::InterleaveLower(d, from[k], from[k + 8]);
@@ -160,7 +202,18 @@ void transpose_bytes(const uint8_t* src, int64_t step, uint8_t* square) {
   round(b, a);
   round(a, b);
   round(b, a);
-  for (int k = 0; k < 16; ++k) hn::StoreU(a[k], d, square + 16 * k);
+  for (int k = 0; k < 16; ++k) hn::StoreU(a[k], d, dst + k * dst_step);
+}
+
+void transpose_bytes(const uint8_t* src, int64_t rows, int64_t columns, uint8_t* dst) {
+  const int64_t whole_rows = rows / 16 * 16, whole_columns = columns / 16 * 16;
+  for (int64_t r = 0; r < whole_rows; r += 16) {
+    for (int64_t c = 0; c < whole_columns; c += 16)
+      transpose_square(src + r * columns + c, columns, dst + c * rows + r, rows);
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c) dst[c * rows + r] = src[r * columns + c];
+  }
 }
 
 void to_channels_last(const PlanesRow& row) {
@@ -172,7 +225,7 @@ void to_channels_last(const PlanesRow& row) {
     for (int64_t begin = 0; begin < pixels; begin += 16) {
       const int64_t size = std::min<int64_t>(16, pixels - begin);
       if (size == 16) {
-        transpose_bytes(planes + begin, pixels, square);
+        transpose_square(planes + begin, pixels, square, 16);
       } else {
         for (int64_t i = 0; i < 16 * size; ++i) square[i] = planes[i % 16 * pixels + begin + i / 16];
       }
@@ -187,7 +240,8 @@ void to_channels_last(const PlanesRow& row) {
 }
 
 const RowFunctions& functions() {
-  static constexpr RowFunctions all = {requantize_row, subtract, split, add_whole, transpose, to_channels_last};
+  static constexpr RowFunctions all = {requantize_row, requantize_products, subtract,        split,
+                                       add_whole,      transpose,           transpose_bytes, to_channels_last};
   return all;
 }
 

@@ -44,11 +44,13 @@ struct GradientRow {
   double alpha = 1.0;                               ///< slope for negative accumulators
 };
 
-/// Accumulators of one channel, to be made real.
+/// Accumulators of one channel, or of a channel each, to be made real.
 struct AccumulatorRow {
   int64_t size = 0;
   const int32_t* acc = nullptr;
-  float x_scale = 1.0F, w_scale = 1.0F;
+  float x_scale = 1.0F;
+  const float* w_scale = nullptr;
+  bool by_element = false;  ///< each element has a scale of its own
   arith::Activation activation = arith::Activation::none;
   float alpha = 0.0F;
   float* dst = nullptr;
@@ -70,6 +72,20 @@ struct SumRow {
   bool past_caches = false;  ///< of both
 };
 
+/// Sums of products of two values of codes.
+struct ProductRow {
+  int64_t size = 0;
+  const int32_t* sums = nullptr;
+  arith::Requantizer requantizer;
+  int32_t zero_point = 0;
+  arith::Clamp clamp;
+  float a_scale = 1.0F, b_scale = 1.0F;
+  DType out_type = DType::u8;
+  void* out = nullptr;
+  int32_t* unclamped = nullptr;  ///< with `real`, or neither
+  float* real = nullptr;
+};
+
 /// Planes of codes, to be pixels with their channels together.
 struct PlanesRow {
   const uint8_t* src = nullptr;
@@ -82,14 +98,16 @@ struct PlanesRow {
 /// The functions of rows.cpp for a level.
 struct RowFunctions {
   void (*requantize)(DType codes, const RequantizeRow& row);
+  void (*requantize_products)(const ProductRow& row);
   /// Codes of one byte: dst[i] = float(src[i] - zero_point)
   void (*subtract)(DType codes, const void* src, int64_t size, int32_t zero_point, float* dst);
   /// Codes of two: low[i] + 256 * high[i] = src[i] - zero_point, low in 0..255.
   void (*split)(DType codes, const void* src, int64_t size, int32_t zero_point, float* low, float* high);
   /// dst[i] += whole(src[i]) << shift, or = where first.
   void (*add_whole)(const float* src, int64_t size, int shift, bool first, int32_t* dst);
-  /// dst[columns][rows] of src[rows][columns].
-  void (*transpose)(const int32_t* src, int64_t rows, int64_t columns, int32_t* dst);
+  /// dst[columns][rows] of src[rows][columns], whose elements have 4 bytes.
+  void (*transpose)(const void* src, int64_t rows, int64_t columns, void* dst);
+  void (*transpose_bytes)(const uint8_t* src, int64_t rows, int64_t columns, uint8_t* dst);
   void (*to_channels_last)(const PlanesRow& row);
 };
 

@@ -1,0 +1,243 @@
+// Softmax and normalizations of rows of codes in training, on vectors.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halfstep/kernels/codes/training/cpu/normalized_rows.cpp"
+#include <memory>
+
+#include "halfstep/base/tensor.h"
+#include "halfstep/kernels/codes/rows.h"
+#include "halfstep/kernels/codes/training/operand.h"
+#include "halfstep/kernels/common/codes.h"
+#include "halfstep/kernels/common/simd/dispatch.h"
+#include "halfstep/kernels/ops.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// behind Highway's own headers: it is compiled once for every target
+#include "halfstep/kernels/codes/rows-inl.h"
+
+#ifndef HALFSTEP_KERNELS_TRAINING_NORMALIZED_ROWS
+#define HALFSTEP_KERNELS_TRAINING_NORMALIZED_ROWS
+namespace halfstep::kernels::training {
+
+/// A row of codes and what becomes of it.
+struct CodeRow {
+  int64_t count = 0;
+  DType x_type = DType::u8, out_type = DType::u8;
+  const void* x = nullptr;
+  int32_t x_zero_point = 0, y_zero_point = 0;
+  arith::Clamp clamp;
+  int32_t* line = nullptr;  ///< with kSpareLanes behind its end
+  float* reals = nullptr;   ///< the same
+  void* out = nullptr;
+  int32_t* unclamped = nullptr;  ///< with `real`, or neither
+  float* real = nullptr;
+};
+
+struct NormRow {
+  const arith::RowNorm* numbers = nullptr;
+  arith::ShiftRounding rounding = arith::ShiftRounding::half_up;
+  bool centered = true;
+  const float* scale = nullptr;
+  const float* bias = nullptr;  ///< null for none
+};
+
+struct NormalizedRows {
+  void (*softmax)(const CodeRow& row, const arith::Exponentials& exponentials, arith::Multiplier factor);
+  void (*norm)(const CodeRow& row, const NormRow& norm);
+};
+
+}  // namespace halfstep::kernels::training
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::training::HWY_NAMESPACE {
+
+using namespace codes::HWY_NAMESPACE;  // NOLINT(google-build-using-namespace): vectors and their types
+using HalfFloats = hn::Rebind<float, Doubles>;
+
+void load(const CodeRow& row) {
+  if (is_wide(row.x_type)) return load_row<uint16_t>(row.x_type, row.x, row.count, row.line);
+  load_row<uint8_t>(row.x_type, row.x, row.count, row.line);
+}
+
+void store(const CodeRow& row) {
+  if (is_wide(row.out_type)) {
+    store_row<uint16_t>(row.out_type, row.clamp, row.line, row.count, row.out);
+  } else {
+    store_row<uint8_t>(row.out_type, row.clamp, row.line, row.count, row.out);
+  }
+  if (row.unclamped == nullptr) return;
+  std::copy_n(row.line, row.count, row.unclamped);
+  std::copy_n(row.reals, row.count, row.real);
+}
+
+void softmax_row(const CodeRow& row, const arith::Exponentials& exp, arith::Multiplier factor) {
+  const Doubles d;
+  load(row);
+  const int64_t sum = exponentials(exp.fine.data(), exp.coarse.data(), is_wide(row.x_type), row.count, row.line);
+  const auto step = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t i = 0; row.real != nullptr && i < row.count; i += step) {
+    const DoubleVec one = hn::PromoteTo(d, hn::LoadU(HalfInts(), row.line + i));
+    hn::StoreU(hn::DemoteTo(HalfFloats(), one / hn::Set(d, static_cast<double>(sum))), HalfFloats(), row.reals + i);
+  }
+  softmax_codes(row.line, row.count, sum, factor, row.y_zero_point, row.line);
+  store(row);
+}
+
+void norm_row(const CodeRow& row, const NormRow& norm) {
+  const Doubles d;
+  load(row);
+  const RowSums sums = sums_of(row.x_zero_point, row.count, row.line);
+  const arith::RowNorm& numbers = *norm.numbers;
+  const auto root =
+      arith::RowRoot::of(row.count, sums.sum, sums.squares, norm.centered, numbers.epsilon, numbers.guard);
+  const NormLine line{numbers.factor.data(), numbers.bias.data(), numbers.shift, norm.rounding, row.y_zero_point};
+  norm_codes(root, line, row.count, row.line, [&](int64_t i, DoubleVec normalized) {
+    if (row.real == nullptr) return;
+    const auto valid = hn::FirstN(HalfFloats(), static_cast<size_t>(row.count - i));
+    const auto of = [&](const float* numbers_of) {
+      if (numbers_of == nullptr) return hn::Zero(d);
+      return hn::PromoteTo(d, hn::MaskedLoad(valid, HalfFloats(), numbers_of + i));
+    };
+    const DoubleVec scaled = normalized * hn::Set(d, std::ldexp(1.0, -arith::kNormalizedBits)) * of(norm.scale);
+    hn::StoreU(hn::DemoteTo(HalfFloats(), scaled + of(norm.bias)), HalfFloats(), row.reals + i);
+  });
+  store(row);
+}
+
+const NormalizedRows& normalized_rows() {
+  static constexpr NormalizedRows all = {softmax_row, norm_row};
+  return all;
+}
+
+}  // namespace halfstep::kernels::training::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halfstep::kernels {
+namespace training {
+namespace {
+
+template <class Typed>
+struct State : RuleState<Typed> {
+  State(const Problem& problem, Rows lie)
+      : RuleState<Typed>(problem.attributes), rows(lie), kernels(HS_SIMD_CHOOSE(problem.level, normalized_rows)()) {}
+
+  size_t line_bytes() const { return aligned(static_cast<size_t>(rows.extent + kSpareLanes) * sizeof(int32_t)); }
+
+  Rows rows;
+  const NormalizedRows& kernels;
+};
+
+template <class Typed>
+Plan plan_of(const Problem& problem, const Rows& rows) {
+  auto state = std::make_shared<State<Typed>>(problem, rows);
+  const size_t scratch = 2 * state->line_bytes();
+  return {.state = std::move(state), .worker_scratch = scratch, .phases = {rows.pieces()}};
+}
+
+/// visit(row) for the rows of a piece.
+template <class Typed, class Visit>
+void for_rows(const Call& call, const State<Typed>& state, int64_t piece, Visit&& visit) {
+  const Operand x(call, Typed::in::x, Typed::in::x_scale, Typed::in::x_zero_point);
+  const Target<Typed> y(call, state.rule);
+  const View &out = call.out[Typed::out::out_], &unclamped = call.out[Typed::out::unclamped];
+  CodeRow row;
+  row.count = state.rows.extent;
+  row.x_type = x.view.dtype;
+  row.out_type = out.dtype;
+  row.x_zero_point = x.zero_point;
+  row.y_zero_point = y.zero_point;
+  row.clamp = y.range;
+  row.line = reinterpret_cast<int32_t*>(call.worker_scratch);
+  row.reals = reinterpret_cast<float*>(call.worker_scratch + state.line_bytes());
+  state.rows.for_piece(piece, [&](int64_t index) {
+    const int64_t first = index * row.count;
+    row.x = element_of(x.view, first);
+    row.out = element_of(out, first);
+    if (unclamped.present()) {
+      row.unclamped = unclamped.as<int32_t>() + first;
+      row.real = call.out[Typed::out::real].template as<float>() + first;
+    }
+    visit(row);
+  });
+}
+
+Rows softmax_rows(const Problem& problem) {
+  const QuantizedSoftmax a(problem.attributes);
+  return Rows::of(problem.in[QuantizedSoftmax::in::x]->dims, a.axis, a.flattened);
+}
+
+Verdict accept_softmax(const Problem& problem) {
+  if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
+  if (Verdict verdict = accept_filled(problem); !verdict) return verdict;
+  if (softmax_rows(problem).stride != 1) return refuse("its rows do not lie in one run");
+  if (shift_rounding(QuantizedSoftmax(problem.attributes)) != arith::ShiftRounding::half_up)
+    return refuse("its shift rounds otherwise than half up");
+  return accept();
+}
+
+Plan prepare_softmax(const Problem& problem) { return plan_of<QuantizedSoftmax>(problem, softmax_rows(problem)); }
+
+Status run_softmax(const Call& call, int, int64_t piece) {
+  using In = QuantizedSoftmax::in;
+  const auto& state = state_of<State<QuantizedSoftmax>>(call);
+  arith::Requantizer factor;
+  const float y_scale = *call.in[In::y_scale].as<const float>();
+  if (Status status = state.rule.for_quotient(y_scale, factor); !status.ok()) return status;
+  const arith::Exponentials exponentials(*call.in[In::x_scale].as<const float>());
+  const auto& fixed = std::get<arith::FixedScale>(factor);
+  for_rows(call, state, piece, [&](const CodeRow& row) { state.kernels.softmax(row, exponentials, fixed.positive); });
+  return {};
+}
+
+template <class Typed>
+Rows norm_rows(const Problem& problem) {
+  return Rows::of(problem.in[Typed::in::x]->dims, -1);
+}
+
+Verdict accept_norm(const Problem& problem) {
+  if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
+  return accept_filled(problem);
+}
+
+template <class Typed>
+Plan prepare_norm(const Problem& problem) {
+  return plan_of<Typed>(problem, norm_rows<Typed>(problem));
+}
+
+template <class Typed, bool centered>
+Status run_norm(const Call& call, int, int64_t piece) {
+  using In = typename Typed::in;
+  const auto& state = state_of<State<Typed>>(call);
+  const ConstView& scale = call.in[In::scale];
+  std::span<const float> bias;
+  if constexpr (requires { In::bias; }) {
+    const ConstView& given = call.in[In::bias];
+    if (given.present()) bias = {given.as<const float>(), static_cast<size_t>(given.size())};
+  }
+  const arith::NormNumbers given{{scale.as<const float>(), static_cast<size_t>(scale.size())},
+                                 bias,
+                                 state.attributes.epsilon,
+                                 *call.in[In::x_scale].template as<const float>(),
+                                 *call.in[In::y_scale].template as<const float>(),
+                                 is_wide(call.in[In::x].dtype) ? 16 : 8};
+  arith::RowNorm numbers;
+  if (Status status = arith::derive(given, numbers); !status.ok()) return status;
+  const NormRow norm{&numbers, state.rule.rounding, centered, given.scale.data(), bias.empty() ? nullptr : bias.data()};
+  for_rows(call, state, piece, [&](const CodeRow& row) { state.kernels.norm(row, norm); });
+  return {};
+}
+
+}  // namespace
+}  // namespace training
+
+extern const Kernel cpu_quantized_softmax_simd{"simd", training::accept_softmax, training::prepare_softmax,
+                                               training::run_softmax};
+extern const Kernel cpu_quantized_layer_norm_simd{"simd", training::accept_norm,
+                                                  training::prepare_norm<QuantizedLayerNorm>,
+                                                  training::run_norm<QuantizedLayerNorm, true>};
+extern const Kernel cpu_quantized_rms_norm_simd{"simd", training::accept_norm, training::prepare_norm<QuantizedRmsNorm>,
+                                                training::run_norm<QuantizedRmsNorm, false>};
+
+}  // namespace halfstep::kernels
+#endif
