@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "halfstep/base/cpu.h"
 #include "halfstep/base/elements.h"
 
 namespace halfstep::fuzz {
@@ -19,6 +20,8 @@ const Operators kShowing = {"Acos",  "Acosh",       "Asin", "Atanh",          "C
 const Operators kChoosing = {"ArgMax", "ArgMin", "Ceil", "Floor", "Hardmax", "Round", "Sign", "TopK"};
 const Operators kPartial = {"Acos", "Acosh", "Asin", "Atanh", "AveragePool", "Div", "Log", "MeanVarianceNormalization",
                             "Pow",  "Sqrt"};
+
+const Operators kOnBytes = {"ConvInteger", "MatMulInteger", "QGemm", "QLinearConv", "QLinearMatMul"};
 
 bool share(const Operators& a, const Operators& b) {
   return std::ranges::any_of(a, [&](const std::string& op) { return b.contains(op); });
@@ -66,8 +69,11 @@ double largest_difference(const Tensors& found, const Tensors& engine) {
 
 }  // namespace
 
+bool engine_saturates() { return detected_cpu_level() < CpuLevel::vnni; }
+
 std::string engine_habit(const Network& network, const Tensors& found, const Tensors& engine) {
   const Operators operators = operators_of(network.model.graph());
+  if (engine_saturates() && share(operators, kOnBytes)) return "its sums of products of bytes saturate without VNNI";
   if (share(operators, kApproximated) && share(operators, kShowing))
     return "a rounding, logarithm or atanh shows onnxruntime's sigmoid or tanh";
   const double behind = largest_magnitude(network.inputs);  // what may have multiplied a sigmoid or tanh

@@ -171,7 +171,7 @@ void check_integer_export(Trial& trial, ExportForm form) {
   const auto engine = engine_outputs(trial, bytes, integer);
   if (!exact) return;
   require_same(again, expected, "in the exported file, imported again");
-  if (engine) require_same(*engine, expected, "in onnxruntime's run of the exported file");
+  if (engine && !engine_saturates()) require_same(*engine, expected, "in onnxruntime's run of the exported file");
 }
 
 }  // namespace

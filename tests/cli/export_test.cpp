@@ -69,7 +69,9 @@ TEST_F(Export, a_wrong_form_leaves_nothing_behind) {
 TEST_F(Export, without_onnxruntime_verify_says_so) {
   const auto outcome =
       workspace->expect(3, {"verify", "quick", "--with", "onnxruntime"}, {{"HALFSTEP_PYTHON", "/nowhere/python"}});
-  EXPECT_NE(outcome.err.find("/nowhere/python: cannot be run"), std::string::npos) << outcome.err;
+  const bool is_exact = detected_cpu_level() >= CpuLevel::vnni;  // else it says so before it looks for a Python
+  const std::string says = is_exact ? "/nowhere/python: cannot be run" : "sums are exact on processors with VNNI";
+  EXPECT_NE(outcome.err.find(says), std::string::npos) << outcome.err;
   workspace->expect(2, {"verify", "quick", "--with", "openvino"});
 }
 
