@@ -7,7 +7,6 @@
 #include "halfstep/base/tensor.h"
 #include "halfstep/kernels/codes/contraction.h"
 #include "halfstep/kernels/codes/training/cpu/rows.h"
-#include "halfstep/kernels/codes/training/operand.h"
 #include "halfstep/kernels/common/onednn.h"
 #include "halfstep/kernels/ops.h"
 
@@ -88,17 +87,14 @@ Status multiply(const ProductState& state, const float* a, const float* b, float
 
 Status run_matmul(const Call& call, int, int64_t batch) {
   using In = QuantizedMatmul::in;
-  using Out = QuantizedMatmul::out;
   const auto& state = state_of<ProductState>(call);
   const Contraction& p = state.product;
   const Operand a(call, In::a, In::a_scale, In::a_zero_point);
   const Operand b(call, In::b, In::b_scale, In::b_zero_point);
-  const Target<QuantizedMatmul> y(call, state.rule);
-  for (const Operand* operand : {&a, &b}) {
-    if (Status status = check_zero_point(operand->zero_point, operand->view.dtype); !status.ok()) return status;
-  }
   ProductRow row;
-  if (Status status = state.rule.for_product(a.scale, b.scale, y.scale, row.requantizer); !status.ok()) return status;
+  row.size = p.rows * p.columns;
+  if (Status status = derive<QuantizedMatmul>(call, state.rule, a, b, batch * row.size, row); !status.ok())
+    return status;
   auto* a_steps = reinterpret_cast<float*>(call.worker_scratch);
   auto* b_steps = reinterpret_cast<float*>(call.worker_scratch + state.a_bytes());
   std::byte* rest = call.worker_scratch + state.a_bytes() + state.b_bytes();
@@ -109,19 +105,9 @@ Status run_matmul(const Call& call, int, int64_t batch) {
   state.rows.subtract(b.view.dtype, element_of(b.view, batch * b_size), b_size, b.zero_point, b_steps);
   if (Status status = multiply(state, a_steps, b_steps, part, rest + 2 * state.sums_bytes(), sums); !status.ok())
     return status;
-  row.size = p.rows * p.columns;
-  const int64_t first = batch * row.size;
   row.sums = sums;
-  row.zero_point = y.zero_point;
-  row.clamp = y.range;
   row.a_scale = a.scale;
   row.b_scale = b.scale;
-  row.out_type = call.out[Out::out_].dtype;
-  row.out = element_of(call.out[Out::out_], first);
-  if (call.out[Out::unclamped].present()) {
-    row.unclamped = call.out[Out::unclamped].as<int32_t>() + first;
-    row.real = call.out[Out::real].as<float>() + first;
-  }
   state.rows.requantize_products(row);
   return {};
 }

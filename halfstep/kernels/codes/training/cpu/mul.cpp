@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "halfstep/kernels/codes/training/operand.h"
+#include "halfstep/kernels/codes/training/cpu/product.h"
 #include "halfstep/kernels/common/broadcast.h"
 #include "halfstep/kernels/common/channels.h"
 #include "halfstep/kernels/common/codes.h"
@@ -27,16 +27,9 @@ struct Factor {
   int32_t zero_point = 0;
 };
 
-struct FactorRow {
+struct FactorRow : ProductResult {
   int64_t size = 0;
   Factor a, b;
-  arith::Requantizer requantizer;
-  int32_t zero_point = 0;
-  arith::Clamp clamp;
-  DType out_type = DType::u8;
-  void* out = nullptr;
-  int32_t* unclamped = nullptr;  ///< with `real`, or neither
-  float* real = nullptr;
 };
 
 }  // namespace halfstep::kernels::training
@@ -130,30 +123,18 @@ Factor factor_of(const Operand& operand, bool moves, int64_t first) {
 
 Status run_mul(const Call& call, int, int64_t piece) {
   using In = QuantizedMul::in;
-  using Out = QuantizedMul::out;
   const auto& state = state_of<MulState>(call);
   const BroadcastRuns& runs = state.runs;
   const Operand a(call, In::a, In::a_scale, In::a_zero_point);
   const Operand b(call, In::b, In::b_scale, In::b_zero_point);
-  const Target<QuantizedMul> y(call, state.rule);
-  for (const Operand* operand : {&a, &b}) {
-    if (Status status = check_zero_point(operand->zero_point, operand->view.dtype); !status.ok()) return status;
-  }
-  FactorRow row;
-  if (Status status = state.rule.for_product(a.scale, b.scale, y.scale, row.requantizer); !status.ok()) return status;
   const auto run = runs.run(piece / state.pieces());
-  const int64_t begin = piece % state.pieces() * kPieceElements, first = run.result + begin;
+  const int64_t begin = piece % state.pieces() * kPieceElements;
+  FactorRow row;
+  if (Status status = derive<QuantizedMul>(call, state.rule, a, b, run.result + begin, row); !status.ok())
+    return status;
   row.size = std::min(kPieceElements, runs.length() - begin);
   row.a = factor_of(a, runs.moves_a(), run.a + (runs.moves_a() ? begin : 0));
   row.b = factor_of(b, runs.moves_b(), run.b + (runs.moves_b() ? begin : 0));
-  row.zero_point = y.zero_point;
-  row.clamp = y.range;
-  row.out_type = call.out[Out::out_].dtype;
-  row.out = element_of(call.out[Out::out_], first);
-  if (call.out[Out::unclamped].present()) {
-    row.unclamped = call.out[Out::unclamped].as<int32_t>() + first;
-    row.real = call.out[Out::real].as<float>() + first;
-  }
   state.row(row);
   return {};
 }

@@ -4,6 +4,7 @@
 #include "halfstep/arith/requantizer.h"
 #include "halfstep/base/cpu.h"
 #include "halfstep/base/dtype.h"
+#include "halfstep/kernels/codes/training/cpu/product.h"
 
 namespace halfstep::kernels::training {
 
@@ -73,17 +74,10 @@ struct SumRow {
 };
 
 /// Sums of products of two values of codes.
-struct ProductRow {
+struct ProductRow : ProductResult {
   int64_t size = 0;
   const int32_t* sums = nullptr;
-  arith::Requantizer requantizer;
-  int32_t zero_point = 0;
-  arith::Clamp clamp;
   float a_scale = 1.0F, b_scale = 1.0F;
-  DType out_type = DType::u8;
-  void* out = nullptr;
-  int32_t* unclamped = nullptr;  ///< with `real`, or neither
-  float* real = nullptr;
 };
 
 /// Planes of codes, to be pixels with their channels together.
