@@ -9,6 +9,9 @@ import re
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "HACKING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 
+# Float sums, and so what is trained with them, have other bits without AVX-512.
+HAS_FIGURES_OF_PAGES = "avx512f" in pathlib.Path("/proc/cpuinfo").read_text()
+
 _FENCE = re.compile(r"^```(?P<language>\w*) *(?P<name>\S*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\((?P<to>[^)\s]+)\)")
 _SPAN = re.compile(r"`(?P<code>[^`\n]+)`")
