@@ -11,8 +11,10 @@
 #include "halfstep/passes/dce.h"
 #include "halfstep/passes/learned_parts.h"
 #include "halfstep/passes/learned_quantizers.h"
+#include "halfstep/passes/open_attention.h"
 #include "halfstep/passes/separate_names.h"
 #include "halfstep/passes/training_form.h"
+#include "halfstep/quant/float_form.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/verify/meaning.h"
 
@@ -90,7 +92,7 @@ std::shared_ptr<const Source> source_of(const Model& network, const train::Sampl
 
 verify::FloatReport check_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {
   const Source& source = *prepared.source;
-  Model rewritten = evaluating(quant::float_form(source.network));
+  Model rewritten = evaluating(quant::float_form(source.network, quant::platform_of(prepared)));
   Model unquantized = prepared;
   passes::restore_weights(unquantized);
   unquantized = evaluating(std::move(unquantized));
@@ -126,7 +128,8 @@ void check_meaning(verify::RoadReport& report, const Model& prepared, const Mode
   report.floats = check_floats(prepared, samples, pool);
   const AllSamples all{*prepared.source, samples};
   report.meaning_samples = options.all ? all.size() : std::min(all.size(), all.stored() + kGivenSamples);
-  for (auto& layer : verify::check_meaning(prepared, integer, all, report.meaning_samples, options, pool, progress)) {
+  const Model opened = passes::with_open_source(prepared);
+  for (auto& layer : verify::check_meaning(opened, integer, all, report.meaning_samples, options, pool, progress)) {
     const auto found = std::ranges::find_if(report.layers, [&](const auto& l) { return l.layer.name == layer.layer; });
     if (found != report.layers.end()) found->meaning = std::move(layer.meaning);
   }

@@ -10,6 +10,7 @@
 #include "halfstep/fuzz/closeness.h"
 #include "halfstep/fuzz/engine_habits.h"
 #include "halfstep/passes/bypass_quantizers.h"
+#include "halfstep/passes/open_attention.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/verify/meaning.h"
@@ -130,8 +131,8 @@ void check_c(Trial& trial) {
 
 void check_meaning(Trial& trial) {
   const verify::MeaningOptions options{.all = true};
-  for (const auto& [layer, meaning] :
-       verify::check_meaning(trial.prepared(), trial.integer(), options, trial.tools().pool)) {
+  for (const auto& [layer, meaning] : verify::check_meaning(passes::with_open_source(trial.prepared()), trial.integer(),
+                                                            options, trial.tools().pool)) {
     if (meaning.beyond == 0) continue;
     const verify::MeaningFault fault = meaning.first.value_or(verify::MeaningFault());
     throw Found{fmt::format("layer '{}': {} of {} codes are not what {} means; {} {} is {}, expected {}", layer,

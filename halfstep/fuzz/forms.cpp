@@ -2,6 +2,7 @@
 // be, so that what only looks like the layer is met too.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "halfstep/fuzz/recipe.h"
 
@@ -123,11 +124,38 @@ void write_softmax(Maker& maker, std::string_view op) {
   maker.node("Div", {power, sum}, x.between(0, 1));
 }
 
+/// 0, or here and there, but never in the first column, a number that hides.
+Known stored_mask(Maker& maker, const Known& x, double hidden) {
+  Tensor mask(DType::f32, {maker.chance(0.5) ? x.dims[x.dims.size() - 2] : 1, x.dims.back()});
+  const auto contents = mask.data<float>();
+  const auto columns = static_cast<size_t>(x.dims.back());
+  for (size_t i = 0; i < contents.size(); ++i)
+    contents[i] = i % columns > 0 && maker.chance(0.3) ? static_cast<float>(hidden) : 0.0F;
+  return maker.contents(mask, 0, 0);
+}
+
+/// A softmax of what a mask leaves, stored or by a condition, seldom of what a sum with it gives.
+void write_masked_softmax(Maker& maker, std::string_view op) {
+  const Known x = small_feature(maker);
+  maker.require(x.rank() >= 2);
+  const double lowest = std::numeric_limits<float>::lowest();
+  const double hidden = maker.one_of<double>({-HUGE_VAL, lowest, -1e4, -100});
+  Known masked = x.between(-9, 9);
+  if (maker.chance(0.5)) {
+    masked = in_either_order(maker, "Add", x, stored_mask(maker, x, hidden), masked);
+  } else {
+    const Known sees = maker.node("Greater", {x, maker.scalar(maker.real(-0.5, 0.5))}, x.with(DType::boolean));
+    masked = maker.node("Where", {sees, x, maker.scalar(std::max(hidden, lowest))}, masked);
+  }
+  maker.node(op, {masked}, x.between(0, 1), {{"axis", maker.opset() < 13 ? x.rank() - 1 : int64_t{-1}}});
+}
+
 /// Any of them: all together come as often as two operators.
 void write_activation(Maker& maker, std::string_view) {
-  switch (maker.between(0, 2)) {
+  switch (maker.between(0, 3)) {
     case 0: return write_gelu(maker, "Erf");
     case 1: return write_gelu_by_tanh(maker, "Tanh");
+    case 2: return write_masked_softmax(maker, "Softmax");
     default: return write_silu(maker, "Sigmoid");
   }
 }

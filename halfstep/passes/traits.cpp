@@ -10,7 +10,7 @@ bool has_trait(Op op, Trait trait) { return op && op.info().quant.trait == trait
 
 bool computes_on_codes(const Graph& graph) {
   const std::vector<Op> ops = graph.ops();
-  return std::ranges::any_of(ops, [](Op op) { return op.is<ops::Quantize>(); });
+  return std::ranges::any_of(ops, [](Op op) { return op.is<ops::Quantize, ops::Dequantize>(); });
 }
 
 bool accumulates(Op op) { return has_trait(op, Trait::weighted) || has_trait(op, Trait::accumulates); }

@@ -10,7 +10,7 @@ namespace halfstep::passes {
 /// False for a null Op.
 bool has_trait(Op op, Trait trait);
 
-/// Whether the graph is one of our two roads: reals become codes of ours in it.
+/// Whether the graph is one of our two roads: reals become codes of ours in it, or codes reals.
 bool computes_on_codes(const Graph& graph);
 
 /// Makes an accumulator that needs a requantization: an operator with weights, a sum, a product, a mean.

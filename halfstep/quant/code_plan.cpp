@@ -11,8 +11,10 @@
 #include "halfstep/base/elements.h"
 #include "halfstep/base/objection.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/code_forms.h"
 #include "halfstep/passes/coded_form.h"
 #include "halfstep/passes/traits.h"
+#include "halfstep/passes/within_reach.h"
 #include "halfstep/quant/accumulators.h"
 #include "halfstep/quant/regions.h"
 #include "halfstep/quant/selector.h"
@@ -59,6 +61,8 @@ class Planner {
  private:
   Reason why_float(Op op) const {
     if (const auto asked = asked_.find(op.node()); asked != asked_.end()) return asked->second;
+    if (std::ranges::find(platform_.in_float, op.info().name) != platform_.in_float.end())
+      return fmt::format("{} computes it in float", platform_.name);
     const QuantInfo& quant = op.info().quant;
     const auto inputs = passes::feature_inputs(op);
     const bool computes = passes::computes_codes(op);
@@ -106,8 +110,25 @@ class Planner {
     const int port = op.info().quant.fill;
     if (auto reason = why_no_tensor(op, "fill", port)) return reason;
     const Value fill = port < 0 ? Value() : op.in(port);
-    if (!fill || !std::isnan(element(model_.tensors.at(fill.name()), 0))) return std::nullopt;
-    return "it fills with NaN, which has no code";
+    const double number = fill ? element(model_.tensors.at(fill.name()), 0) : 0;
+    if (std::isnan(number)) return "it fills with NaN, which has no code";
+    if (op.info().quant.index < 0 || std::fabs(number) < -passes::kHidden) return std::nullopt;
+    if (number < 0 && insertion_ == nullptr && passes::reach_of(origin_of(op), 1) > 0) return std::nullopt;
+    return fmt::format(
+        "it fills with {}, which leaves no scale for other numbers where anything but a softmax of the "
+        "last axis reads it",
+        number);
+  }
+
+  /// What `op` has its codes from: what moves them in front of it shares their scale.
+  static Value origin_of(Op op) {
+    Value value = passes::feature_inputs(op)[0];
+    while (value.producer() && passes::moves_codes(value.producer())) {
+      const auto inputs = passes::feature_inputs(value.producer());
+      if (inputs.size() != 1) break;
+      value = inputs[0];
+    }
+    return value;
   }
 
   /// Nothing gives it codes.

@@ -483,8 +483,7 @@ Conversion convert(const Model& prepared, const ConvertOptions& options) {
 }
 
 bool is_integer(const Model& model) {
-  const auto inputs = model.graph.all<ops::Quantize>();
-  if (inputs.empty() || !model.graph.all<ops::FakeQuantize>().empty()) return false;
+  if (!passes::computes_on_codes(model.graph) || !model.graph.all<ops::FakeQuantize>().empty()) return false;
   const FloatOperators islands = float_operators(model);
   const auto is_island = [&](Op op) { return op && islands.contains(op.name()); };
   for (Op op : model.graph.ops()) {

@@ -3,17 +3,28 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "halfstep/ir/decisions.h"
 #include "halfstep/quant/regions.h"
 
 namespace halfstep::quant {
+namespace {
+
+/// Whole numbers, as ids and their extents are, are the same in an integer program.
+bool computes_reals(Op op) {
+  const auto is_real = [](Value value) { return value && is_float(value.dtype()); };
+  return std::ranges::any_of(op.operands(), is_real) || std::ranges::any_of(op.results(), is_real);
+}
+
+}  // namespace
 
 std::vector<FloatIsland> float_islands(const Model& model) {
   const FloatOperators reasons = float_operators(model);
   const auto outside = outside_regions(model.graph);
   std::vector<FloatIsland> islands;
   for (Op op : model.graph.ops()) {
-    if (const auto found = reasons.find(op.name()); found != reasons.end())
+    if (const auto found = reasons.find(op.name()); found != reasons.end() && computes_reals(op))
       islands.push_back({op.name(), op.info().name, found->second, outside.contains(op.node())});
   }
   return islands;

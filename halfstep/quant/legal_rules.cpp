@@ -19,23 +19,17 @@ struct Property {
 };
 
 bool has_groups(const OpInfo& op) { return op.quant.weight >= 0 && op.attribute("groups") != nullptr; }
-bool has_weights(const OpInfo& op) { return op.quant.weight >= 0; }
+bool is_weighted(const OpInfo& op) { return op.quant.weight >= 0; }
 bool has_window(const OpInfo& op) { return has_groups(op) || op.attribute("kernel") != nullptr; }
 
 constexpr Property kProperties[] = {
     {"depthwise", [](const Selected& one) { return one.groups > 1 && one.groups == one.channels; }, has_groups},
     {"grouped", [](const Selected& one) { return one.groups > 1; }, has_groups},
-    {"first", [](const Selected& one) { return one.is_first; }, has_weights},
-    {"last", [](const Selected& one) { return one.is_last; }, has_weights}};
+    {"first", [](const Selected& one) { return one.is_first; }, is_weighted},
+    {"last", [](const Selected& one) { return one.is_last; }, is_weighted}};
 
 const Property& property(const std::string& name) {
   return *std::ranges::find_if(kProperties, [&](const Property& one) { return one.name == name; });
-}
-
-bool can_have_codes(const OpInfo& op) {
-  const QuantInfo& quant = op.quant;
-  return !quant.integer.empty() || quant.lookup || quant.trait == Trait::preserves_range ||
-         quant.trait == Trait::same_scale;
 }
 
 /// Operators that a rule selects by name or kind.
@@ -111,7 +105,7 @@ void read_consequences(LegalRule& rule, const YamlReader& reader, const YamlRead
   object_to_widths(reader, "reads", rule.reads, features, "features");
   object_to_widths(reader, "gives", rule.gives, features, "features");
   object_to_widths(reader, "weights", rule.weights, record.map("weights").integers("legal_bits"), "weights");
-  if (reader.has("weights") && !is_any(rule, has_weights))
+  if (reader.has("weights") && !is_any(rule, is_weighted))
     reader.object("weights", {.found = "operators without weights", .expected = "features alone"});
   const bool has_widths = reader.has("features") || reader.has("weights") || reader.has("gives");
   if (rule.refused && has_widths)
@@ -128,6 +122,12 @@ bool reads_only(const std::set<int64_t>& widths, const std::vector<int64_t>& leg
 }
 
 }  // namespace
+
+bool can_have_codes(const OpInfo& op) {
+  const QuantInfo& quant = op.quant;
+  return !quant.integer.empty() || quant.lookup || quant.trait == Trait::preserves_range ||
+         quant.trait == Trait::same_scale;
+}
 
 Selected selected(Op op) {
   Selected one{.op = &op.info()};

@@ -42,6 +42,9 @@ struct LegalRule {
   bool selects(const Selected& operation) const;
 };
 
+/// Whether the operator computes on codes or moves them, on some platform.
+bool can_have_codes(const OpInfo& op);
+
 /// depthwise, grouped, first, last.
 const std::vector<std::string>& layer_properties();
 

@@ -272,6 +272,7 @@ void read_dump(DumpLayout& layout, const YamlReader& dump) {
 void read_rules(Platform& platform, const YamlReader& record) {
   platform.share_scales = read_names(record, "share_scales", operators_that(joins_codes));
   platform.keep_scales = read_names(record, "keep_scales", operators_that(has_own_scale));
+  platform.in_float = read_names(record, "in_float", operators_that(can_have_codes));
   platform.deploy = read_names(record, "deploy", deploy_formats());
   if (record.has("dump")) read_dump(platform.dump, record.map("dump"));
   const YamlReader activations = record.map("activations");

@@ -63,6 +63,7 @@ struct Platform {
   std::string method, rounding;                      ///< of quantizers; docs/arithmetic.md, section 2
   std::vector<std::string> share_scales;             ///< operators whose inputs must share a scale
   std::vector<std::string> keep_scales;              ///< operators whose result has the scale of what they read
+  std::vector<std::string> in_float;                 ///< operators that the chip computes in float
   std::vector<std::string> weighted_activations;     ///< activations that fuse into a weighted operator
   std::vector<std::string> accumulates_activations;  ///< activations that fuse into add, mul, pools
   passes::ChannelRule channels;                      ///< of convolutions

@@ -12,15 +12,15 @@
 #include "halfstep/ir/decisions.h"
 #include "halfstep/passes/duplicate_weights.h"
 #include "halfstep/passes/fold_batch_norm.h"
-#include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/normalizations.h"
 #include "halfstep/passes/pad_channels.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/separate_names.h"
-#include "halfstep/passes/training_form.h"
 #include "halfstep/passes/traits.h"
+#include "halfstep/passes/within_reach.h"
 #include "halfstep/quant/accumulators.h"
 #include "halfstep/quant/code_plan.h"
+#include "halfstep/quant/float_form.h"
 #include "halfstep/quant/foreign_quantizers.h"
 #include "halfstep/quant/insertion.h"
 #include "halfstep/quant/quantizer.h"
@@ -153,11 +153,12 @@ class Preparation {
     owner_[add_point(plan_.result_of(op))] = op;
   }
 
-  /// The range behind a padding holds the number that it pads with.
+  /// The range behind a padding holds the number that it pads with, that behind a mask what the mask leaves.
   void include_fill(Op op, const PointSet& behind) {
     const Value fill = quant_of(op).fill < 0 ? Value() : op.in(quant_of(op).fill);
-    if (!fill || !std::isfinite(element(model_.tensors.at(fill.name()), 0))) return;
-    for (const size_t point : behind) points_[point].also_seen.push_back(fill);
+    const bool masks = quant_of(op).index >= 0;
+    if (!fill || (!masks && !std::isfinite(element(model_.tensors.at(fill.name()), 0)))) return;
+    for (const size_t point : behind) points_[point].also_seen.push_back(masks ? op.out(0) : fill);
   }
 
   size_t add_point(Value value) {
@@ -344,6 +345,17 @@ class Preparation {
     return std::ranges::find(rule.legal, bits) == rule.legal.end() ? rule.default_bits : bits;
   }
 
+  /// Where a target says what has a quantizer it says what ranges are too.
+  double reach_of(const QuantizerPlace& place) const {
+    double reach = 0;
+    for (const Value value : place.values) {
+      const double one = platform_.insertion ? 0 : passes::reach_of(value, possible(platform_.features, place.bits));
+      if (one == 0) return 0;
+      reach = std::max(reach, one);
+    }
+    return reach;
+  }
+
   void insert() {
     FloatOperators in_float;
     for (const auto& [node, reason] : plan_.in_float) in_float.emplace(node->name, reason);
@@ -355,6 +367,7 @@ class Preparation {
       const ops::FakeQuantize quantizer = insert_quantizer(model_, platform_, place, reader);
       if (place.at_edge) at_edges.insert(passes::scale_tensor(quantizer).name());
     };
+    for (QuantizerPlace& point : points_) point.reach = reach_of(point);
     for (const QuantizerPlace& point : points_) {
       if (!point.values.empty()) insert_at(point, platform_.features, {});
     }
@@ -391,29 +404,6 @@ class Preparation {
   std::vector<Objection> objections_;
 };
 
-/// A tensor of one element is a constant to importers, whose files do not say what is learned; as a weight or a bias it
-/// is.
-void learn_single_numbers(Graph& graph) {
-  for (Op op : graph.ops()) {
-    if (quant_of(op).weight < 0) continue;
-    for (const int port : {quant_of(op).weight, quant_of(op).bias}) {
-      const Value tensor = port < 0 ? Value() : op.in(port);
-      if (tensor && tensor.is_tensor() && count_elements(tensor.dims()) == 1) tensor.node()->role = Role::parameter;
-    }
-  }
-}
-
-/// Everything that is done to the float network itself.
-LearnedMagnitudes rewrite(Model& model, std::vector<passes::FoldedNorm>& folded) {
-  if (!is_prepared(model)) passes::separate_names(model);
-  LearnedMagnitudes learned = take_out_quantizers(model);
-  passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may hold the program that trained
-  passes::layer_forms(model);
-  folded = passes::fold_batch_norm(model);
-  learn_single_numbers(model.graph);
-  return learned;
-}
-
 }  // namespace
 
 std::string name(BatchNorms batch_norms) { return kBatchNorms.at(static_cast<size_t>(batch_norms)); }
@@ -430,18 +420,11 @@ bool parse_shared_weights(std::string_view name) {
   return name == "duplicate";
 }
 
-Model float_form(const Model& model) {
-  Model form = clone(model);
-  std::vector<passes::FoldedNorm> folded;
-  rewrite(form, folded);
-  return form;
-}
-
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options,
               std::vector<Objection>* objections) {
   Model prepared = clone(model);
   std::vector<passes::FoldedNorm> folded;
-  const LearnedMagnitudes learned = rewrite(prepared, folded);
+  const LearnedMagnitudes learned = rewrite_floats(prepared, platform, folded);
   std::vector<Objection> found = Preparation(prepared, platform, options, folded).run();
   if (options.batch_norms != BatchNorms::folded) {
     if (folded.empty())
@@ -472,7 +455,7 @@ Model own_weights(const Model& model, const PrepareOptions& options) {
 }
 
 Padded pad_channels(const Model& model, const Platform& platform, const PrepareOptions& options) {
-  const Model form = float_form(model);
+  const Model form = float_form(model, platform);
   const CodePlan plan = plan_codes(form, platform, options.in_float);
   std::set<std::string> layers;
   for (Op op : form.graph.ops()) {

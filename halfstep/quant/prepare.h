@@ -43,10 +43,6 @@ struct PrepareOptions {
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options = {},
               std::vector<Objection>* objections = nullptr);
 
-/// The network that `prepare` puts quantizers into: other frameworks' quantizers taken out, layers in the forms that
-/// have codes, batch norms folded. It depends on nothing but `model`.
-Model float_form(const Model& model);
-
 /// The network as the options want its weights: shared by layers that are one module, or duplicated for each of them.
 Model own_weights(const Model& model, const PrepareOptions& options);
 

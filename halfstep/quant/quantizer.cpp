@@ -258,7 +258,10 @@ ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const
     inserted.insert(quantizer.node());
   }
   std::vector<Value> observed = place.values;
-  observed.insert(observed.end(), place.also_seen.begin(), place.also_seen.end());
+  for (const Value seen : place.also_seen) {
+    observed.push_back(seen);
+    if (seen.producer()) inserted.insert(seen.producer().node());
+  }
   Builder builder =
       weight ? Builder::before(graph, quantizer) : passes::builder_behind(graph, last_of(graph, inserted).out(0));
   ops::observe_range(builder, {.low = low,
@@ -267,6 +270,7 @@ ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const
                                .zero_point = zero_point,
                                .x = observed,
                                .axis = axis,
+                               .reach = place.reach,
                                .name = place.name + ".observer"});
   apply_bits(model, platform, quantizer, place.bits, style_of(platform, weight, place.is_unsigned));
   const QuantizerKind kind = kind_for(platform, weight, place.bits);

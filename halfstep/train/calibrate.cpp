@@ -13,6 +13,7 @@
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/learned_quantizers.h"
 #include "halfstep/passes/training_form.h"
+#include "halfstep/passes/within_reach.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
 
@@ -80,6 +81,7 @@ void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& 
   quant::forget_ranges(observing);  // an observer would add to what it saw before
   passes::set_mode(observing.graph, passes::Mode::calibration);
   passes::bypass_quantizers(observing.graph);
+  passes::within_reach(observing);
   const int64_t batch = batch_of(prepared, std::min(options.batch, samples.size()));
   const int64_t batches =
       std::min(std::max<int64_t>(1, options.batch * options.batches / batch), samples.size() / batch);

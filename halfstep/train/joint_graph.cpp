@@ -7,6 +7,7 @@
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/training_form.h"
+#include "halfstep/passes/within_reach.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
 
@@ -18,9 +19,11 @@ Model differentiable_form(const Model& model, const std::map<std::string, Dims>&
   passes::open_normalizations(form);
   if (!learned_quantizers(form).empty()) {
     passes::open_quantizers(form);
-    return form;
+  } else if (quant::is_prepared(form)) {
+    form = passes::quantized_patterns(form, true);
   }
-  return quant::is_prepared(form) ? passes::quantized_patterns(form, true) : form;
+  passes::within_reach(form);
+  return form;
 }
 
 std::set<std::string> learned_scales(const Model& network) {

@@ -1,6 +1,7 @@
 #include "halfstep/verify/layer_meaning.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
@@ -30,6 +31,17 @@ std::string text_of(Op op) {
   return op.attributes().empty() ? text : text + "}";
 }
 
+/// By what share of it the codes of a stored number differ from it; 0 of anything else.
+double share_of_rounding(const Coding& part, const Model& prepared) {
+  const Op quantizer = prepared.graph.op(part.layer);
+  const Value stored = quantizer.is<ops::FakeQuantize>() ? ops::FakeQuantize(quantizer.node()).x() : Value();
+  if (!stored || !stored.is_tensor() || count_elements(stored.dims()) != 1) return 0;
+  const CodeFormat& format = part.format;
+  const double number = element(prepared.tensors.at(stored.name()), 0);
+  const int64_t code = format.code(number / format.scale) - format.zero_point;
+  return std::fabs(static_cast<double>(code) * format.scale / number - 1);
+}
+
 }  // namespace
 
 LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place)
@@ -51,6 +63,10 @@ LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place)
     const double largest =
         x.scale * static_cast<double>(std::max(x.code_max - x.zero_point, x.zero_point - x.code_min));
     bound_.add({.relative = kConstants, .absolute = {kConstants * largest / coding().format.scale}});
+    for (const size_t operand : coding().operands) {
+      const Coding& part = graphs_.codings[operand];
+      if (!part.source) bound_.add({.relative = share_of_rounding(part, graphs_.prepared)});
+    }
   }
 }
 

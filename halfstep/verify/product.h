@@ -13,8 +13,9 @@ namespace halfstep::verify {
 /// What stands between reals and codes in networks that another framework has quantized.
 bool is_foreign_quantizer(Op op);
 
-/// Whether `after` is the one operation that `before` is the last of several of: what they compute is the same but for
-/// the float32 rounding of numbers that a file has for constants, sqrt(2) in a GELU.
+/// Whether `after` is the one operation that `before` is the last of several of, a product with a reciprocal where
+/// `before` divides (whose codes are another number), or the last part of an attention: what they compute is the same
+/// but for the float32 rounding of constants, sqrt(2) in a GELU.
 bool is_recognised(Op before, Op after);
 /// More than such roundings change, of operands and result.
 inline constexpr double kConstants = 0x1p-22;

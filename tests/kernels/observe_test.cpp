@@ -38,7 +38,8 @@ struct Observation {
                     {"deviations", 2.6},
                     {"halves", std::string("even")},
                     {"statistics", int64_t{0}},
-                    {"nearest_power", false}},
+                    {"nearest_power", false},
+                    {"reach", 0.0}},
                    {cyclic<float>(DType::f32, {count}, {low}), cyclic<float>(DType::f32, {count}, {high}),
                     cyclic<float>(DType::f32, {count}, {0.25F}), cyclic<int32_t>(DType::i32, {count}, {9})},
                    {}};

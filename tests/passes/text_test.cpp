@@ -13,6 +13,7 @@
 #include "halfstep/passes/autodiff.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/channels_last.h"
+#include "halfstep/passes/code_forms.h"
 #include "halfstep/passes/cse.h"
 #include "halfstep/passes/dce.h"
 #include "halfstep/passes/duplicate_weights.h"
@@ -21,6 +22,7 @@
 #include "halfstep/passes/fuse_activations.h"
 #include "halfstep/passes/fuse_residuals.h"
 #include "halfstep/passes/layer_forms.h"
+#include "halfstep/passes/open_attention.h"
 #include "halfstep/passes/optimizer.h"
 #include "halfstep/passes/pad_channels.h"
 #include "halfstep/passes/pool_forms.h"
@@ -113,6 +115,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"bypass_quantizers", on_graph<bypass_quantizers>()},
       {"channels_last", on_model<channels_last>()},
       {"channels_last_codes", on_model<channels_last_codes>()},
+      {"code_forms", on_model<code_forms>()},
       {"cse", on_graph<cse>()},
       {"dce", {[](Work& work, const Arguments& arguments) {
          if (arguments.empty()) return dce(work.model);
@@ -124,6 +127,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"fuse_activations", on_graph<fuse_activations>()},
       {"fuse_residuals", on_graph<fuse_residuals>()},
       {"layer_forms", on_model<layer_forms>()},
+      {"open_attention", on_model<open_attention>()},
       {"pad_channels", {run_pad_channels}},
       {"pool_forms", on_model<pool_forms>()},
       {"misread", {run_misread}},

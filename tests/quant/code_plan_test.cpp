@@ -1,6 +1,7 @@
 // What has codes in a network: which operators stay in float and why, and which activations go into another operator.
 #include "halfstep/quant/code_plan.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -54,6 +55,13 @@ TEST(CodePlan, ComputedOperandsHaveNoCodes) {
             "its fill 'k' is computed");
 }
 
+TEST(CodePlan, AChipMayComputeInFloat) {
+  const Model model = images("  c = conv2d(x, w=@w)\n  s = sigmoid(c)\n  k = softmax(c)\n  return s, k\n");
+  EXPECT_EQ(in_float(model), FloatOperators());
+  EXPECT_EQ(in_float(model, "generic_int8", {{"in_float", "[softmax]"}}),
+            (FloatOperators{{"k", "generic_int8 computes it in float"}}));
+}
+
 TEST(CodePlan, NaNFillsNothingWithCodes) {
   Model model = network(
       "graph g(x: f32[2, 4]) {\n  const @b: f32[]\n  p = pad(x, value=@b) {pads: [0, 1, 0, 0]}\n  "
@@ -61,6 +69,29 @@ TEST(CodePlan, NaNFillsNothingWithCodes) {
   EXPECT_EQ(in_float(model), FloatOperators());
   model.tensors.at("b").data<float>()[0] = NAN;
   EXPECT_EQ(in_float(model).at("p"), "it fills with NaN, which has no code");
+}
+
+TEST(CodePlan, InfinitiesHideFromSoftmaxesAlone) {
+  const std::string graph =
+      "graph g(x: f32[2, 4], c: bool[4]) {\n  const @b: f32[]\n  m = mask_fill(x, condition=c, value=@b)\n"
+      "  t = transpose(m) {perm: [1, 0]}\n  u = transpose(t) {perm: [1, 0]}\n  s = softmax(u)";
+  const auto with = [&](const std::string& rest, float fill) {
+    Model model = network(graph + rest);
+    model.tensors.at("b").data<float>()[0] = fill;
+    return in_float(model);
+  };
+  const std::string refused =
+      "it fills with {}, which leaves no scale for other numbers where anything but a softmax of the last axis reads "
+      "it";
+  const std::string softmax = "\n  return s\n}\n", both = "\n  return s, t\n}\n", axis = " {axis: 0}\n  return s\n}\n";
+  EXPECT_EQ(with(softmax, -INFINITY), FloatOperators());
+  EXPECT_EQ(with(softmax, -3e38F), FloatOperators());
+  EXPECT_EQ(with(both, -1e4F), FloatOperators());
+  EXPECT_EQ(with(both, -INFINITY).at("m"), fmt::format(fmt::runtime(refused), "-inf"));
+  EXPECT_EQ(with(axis, -INFINITY).at("m"), fmt::format(fmt::runtime(refused), "-inf"));
+  const std::string shared = "\n  r = relu(x)\n  return s, r\n}\n";
+  EXPECT_EQ(with(shared, -INFINITY).at("m"), fmt::format(fmt::runtime(refused), "-inf"));
+  EXPECT_EQ(with(softmax, INFINITY).at("m"), fmt::format(fmt::runtime(refused), "inf"));
 }
 
 TEST(CodePlan, OnlyFloatsHaveCodes) {

@@ -22,6 +22,15 @@ TEST(FloatIslands, AreListedInTheOrderOfTheGraph) {
   EXPECT_EQ(islands[1].reason, "only reals come to it");
 }
 
+/// Ids and their extents are what they are in an integer program.
+TEST(FloatIslands, AreNoWholeNumbers) {
+  const Model model = test::prepared(test::network(
+      "graph g(i: i64[2, 3]) {\n  param @t: f32[5, 4]\n  param @w: f32[3, 4]\n  r = reshape(i) {dims: [-1]}\n"
+      "  e = gather(x=@t, indices=r)\n  y = linear(e, w=@w)\n  return y\n}\n"));
+  EXPECT_EQ(float_operators(model).at("r"), "operand 'i' is i64");
+  EXPECT_TRUE(float_islands(model).empty());
+}
+
 /// A note may name operators that a later pass took away.
 TEST(FloatIslands, AreOperatorsThatAreThere) {
   Model model = test::images("  c = conv2d(x, w=@w)\n  return c\n");

@@ -36,6 +36,12 @@ std::string error_of_override(const std::string& platform, const std::string& ke
   return error_of([&] { load_platform(platform, {{key, value}}); });
 }
 
+TEST(Platform, OperatorsInFloatAreSomeThatCouldHaveCodes) {
+  EXPECT_EQ(load_platform("generic_int8", {{"in_float", "[softmax, gelu]"}}).in_float.size(), 2U);
+  EXPECT_NE(error_of_override("generic_int8", "in_float", "[lstm]").find("in_float: found 'lstm', expected"),
+            std::string::npos);
+}
+
 TEST(Platform, BuiltInRecordsAreRead) {
   for (const std::string& name : platform_names()) EXPECT_EQ(load_platform(name).name, name);
 }

@@ -1,14 +1,14 @@
 // Where quantizers go, how wide they are, and what preparation refuses.
 #include "halfstep/quant/prepare.h"
 
-#include "halfstep/quant/float_islands.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "halfstep/ir/decisions.h"
 #include "halfstep/passes/quantized_steps.h"
+#include "halfstep/quant/float_form.h"
+#include "halfstep/quant/float_islands.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
@@ -135,7 +135,7 @@ TEST(Prepare, TheFloatFormFoldsAndLearns) {
       "graph g(x: f32[2, 4]) {\n  param @w: f32[1, 4]\n  const @b: f32[1]\n  param @scale: f32[1]\n"
       "  param @shift: f32[1]\n  state @mean: f32[1]\n  state @variance: f32[1]\n  c = linear(x, w=@w, b=@b)\n"
       "  n = batch_norm(c, scale=@scale, bias=@shift, mean=@mean, variance=@variance)\n  return n\n}\n");
-  const Model form = float_form(model);
+  const Model form = float_form(model, load_platform("generic_int8"));
   EXPECT_EQ(form.graph.ops().size(), 1U);
   EXPECT_EQ(form.graph.tensor("b").role(), Role::parameter);
   EXPECT_EQ(model.graph.ops().size(), 2U);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <string>
 
 #include "halfstep/base/random.h"
@@ -20,11 +21,12 @@ struct Prepared {
 
   explicit Prepared(const std::string& platform, quant::PrepareOptions widths = {},
                     const std::vector<std::pair<std::string, std::string>>& overrides = {},
-                    const std::string& network = "digits") {
+                    const std::string& network = "digits", const std::function<void(Model&)>& change = {}) {
     Model fresh = train::create_network(network, data.sample_dims(), static_cast<int64_t>(data.classes.size()), 7);
     train::set_preprocess(fresh, {.scale = 1.0F / 16});
     parts.feed(fresh);
     disturb(fresh);
+    if (change) change(fresh);
     model = quant::prepare(fresh, quant::load_platform(platform, overrides), widths);
     train::calibrate(model, parts.train, {.batch = 32, .batches = 2}, pool);
     model.source = std::make_shared<const Source>(Source{fresh, parts.test.inputs(0, 3)});

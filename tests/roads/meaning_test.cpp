@@ -9,6 +9,7 @@
 #include "halfstep/api/source.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
+#include "halfstep/quant/float_form.h"
 #include "halfstep/verify/layer_meaning.h"
 #include "halfstep/verify/meaning.h"
 #include "halfstep/verify/same_floats.h"
@@ -183,7 +184,7 @@ TEST(Meaning, AFaultSaysWhereAndWhat) {
 TEST(Meaning, FoldedWeightsAreTheNetworks) {
   Prepared prepared("generic_int8");
   const Model& network = prepared.model.source->network;
-  Model rewritten = quant::float_form(network);
+  Model rewritten = quant::float_form(network, quant::load_platform("generic_int8"));
   const Tensors inputs = prepared.parts.test.inputs(0, 1);
   const auto right = verify::same_floats(network, rewritten, inputs, {}, prepared.pool);
   EXPECT_TRUE(right.holds()) << right.faults.front().value << " " << right.faults.front().found << " for "

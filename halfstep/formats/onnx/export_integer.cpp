@@ -428,7 +428,8 @@ class IntegerExporter {
 }  // namespace
 
 std::vector<std::string> add_integer_program(NodeExporter& nodes, const ExportOptions& options) {
-  if (nodes.model().graph.all<ops::Quantize>().empty())
+  const Graph& graph = nodes.model().graph;
+  if (graph.all<ops::Quantize>().empty() && graph.all<ops::Dequantize>().empty())
     fail("network '{}' is no integer program, expected one for a form on codes", nodes.model().graph.name());
   return IntegerExporter(nodes, options).run();
 }

@@ -22,6 +22,24 @@ Status run_select(const Call& call, int, int64_t piece) {
   return {};
 }
 
+Status run_mask_fill(const Call& call, int, int64_t piece) {
+  using In = MaskFill::in;
+  const auto& state = state_of<BroadcastState<MaskFill>>(call);
+  const Runs& runs = state.runs;
+  const bool inverse = state.attributes.inverse;
+  with_bits(call.out[0].dtype, [&]<class T>() {
+    const T value = *call.in[In::value].as<const T>();
+    for_each_run(runs, piece, [&](int64_t run, int64_t first, int64_t count, int64_t at) {
+      const Cursor<T> x(runs, In::x, call.in[In::x].as<const T>(), run, first);
+      const Cursor<bool> condition(runs, In::condition, call.in[In::condition].as<const bool>(), run, first);
+      T* dst = call.out[0].as<T>() + at;
+      const int64_t x_step = x.moves, c_step = condition.moves;
+      for (int64_t e = 0; e < count; ++e) dst[e] = condition.at[e * c_step] != inverse ? value : x.at[e * x_step];
+    });
+  });
+  return {};
+}
+
 Status run_clip(const Call& call, int, int64_t piece) {
   using In = Clip::in;
   with_number(call.out[0].dtype, [&]<class T>() {
@@ -165,6 +183,7 @@ Status run_variadic(const Call& call, int, int64_t piece) {
 
 using namespace elementwise;  // NOLINT: the table below alone
 
+extern const Kernel reference_mask_fill{"reference", accept_all, prepare<MaskFill>, run_mask_fill};
 extern const Kernel reference_select{"reference", accept_all, prepare<Select>, run_select};
 extern const Kernel reference_clip{"reference", accept_all, prepare<Clip>, run_clip};
 extern const Kernel reference_prelu{"reference", accept_all, prepare<Prelu>, run_prelu};

@@ -273,6 +273,7 @@ Verdict accept_observer(const Problem& problem) {
   if (attributes.statistics != arith::statistics_of(*method))
     return refuse("{} keeps {} numbers a channel, found {}", attributes.method, arith::statistics_of(*method),
                   attributes.statistics);
+  if (attributes.reach != 0) return refuse("it sees everything, found reach {}", attributes.reach);
   if (attributes.axis < 0) return accept();
   const int64_t channels = count_elements(problem.in[ObserveRange::in::low]->dims);
   for (const Type* x : problem.in.subspan(ObserveRange::in::x)) {

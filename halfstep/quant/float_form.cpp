@@ -1,0 +1,46 @@
+#include "halfstep/quant/float_form.h"
+
+#include "halfstep/passes/code_forms.h"
+#include "halfstep/passes/layer_forms.h"
+#include "halfstep/passes/open_attention.h"
+#include "halfstep/passes/separate_names.h"
+#include "halfstep/passes/training_form.h"
+#include "halfstep/quant/prepare.h"
+
+namespace halfstep::quant {
+namespace {
+
+/// A tensor of one element is a constant to importers, whose files do not say what is learned; as a weight or a bias it
+/// is.
+void learn_single_numbers(Graph& graph) {
+  for (Op op : graph.ops()) {
+    if (op.info().quant.weight < 0) continue;
+    for (const int port : {op.info().quant.weight, op.info().quant.bias}) {
+      const Value tensor = port < 0 ? Value() : op.in(port);
+      if (tensor && tensor.is_tensor() && count_elements(tensor.dims()) == 1) tensor.node()->role = Role::parameter;
+    }
+  }
+}
+
+}  // namespace
+
+LearnedMagnitudes rewrite_floats(Model& model, const Platform& platform, std::vector<passes::FoldedNorm>& folded) {
+  if (!is_prepared(model)) passes::separate_names(model);
+  LearnedMagnitudes learned = take_out_quantizers(model);
+  passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may hold the program that trained
+  passes::open_attention(model);
+  passes::layer_forms(model);
+  if (!platform.insertion) passes::code_forms(model);
+  folded = passes::fold_batch_norm(model);
+  learn_single_numbers(model.graph);
+  return learned;
+}
+
+Model float_form(const Model& model, const Platform& platform) {
+  Model form = clone(model);
+  std::vector<passes::FoldedNorm> folded;
+  rewrite_floats(form, platform, folded);
+  return form;
+}
+
+}  // namespace halfstep::quant
