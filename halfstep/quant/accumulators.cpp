@@ -44,6 +44,9 @@ int64_t contracted_elements(Op op) {
   return ops::Matmul(op.node()).transpose_a() ? a[a.size() - 2] : a.back();
 }
 
+/// The farthest of any code that is stored as these are: products of two features know no more of each other.
+int64_t farthest_stored(int64_t farthest) { return farthest > 255 ? 65535 : 255; }
+
 AccumulatorProof average_proof(const WindowCounts& counts, arith::Requantization form, int64_t farthest) {
   // In float32 a window that is not x adds reals: its codes alone must be exact.
   if (arith::traits(form).adds_reals && !counts.covers_x) return {{}, farthest, arith::kMostInFloat32};
@@ -134,6 +137,8 @@ AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<
   AccumulatorProof proof{{}, farthest[0] * farthest.back(), arith::most_accumulated(form)};  // a product
   if (counts) proof = average_proof(*counts, form, farthest[0]);
   if (const auto count = averaged_elements(op)) proof.bound = *count * farthest[0];
+  if (op.info().quant.accumulates == Accumulation::contraction)
+    proof.bound = farthest_stored(farthest[0]) * farthest_stored(farthest.back());
   if (const int64_t depth = contracted_elements(op); depth != kUnknown) proof.bound *= depth;
   if (op.info().quant.accumulates == Accumulation::sum) proof = sum_proof(form, farthest);
   proof.layer = op.name();

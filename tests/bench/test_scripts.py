@@ -48,6 +48,7 @@ FORMS = {
     "c_targets.py": Form(
         "{network}={folder}/test.npz --program {program} --platforms generic_int8 --widths 4/8 --samples 2", ("| small | generic_int8 | 4/8 | 0 |",)
     ),
+    "on_codes.py": Form("{network} --program {program} --samples 2", ("| network | on codes |", "/small | "), ("onnx",)),
     "c_speed.py": Form("{prepared} --program {program} --runs 3", ("of our kernels' speed", "weights")),
     "litert_speed.py": Form(
         "{prepared} --program {program} --runs 3 --size 8", ("LiteRT, reference", "times as long as the C"), ("ai_edge_litert", "onnx", "safetensors")

@@ -49,6 +49,9 @@ TEST(AccumulatorProof, IsOfTheLargestWindow) {
 
 TEST(AccumulatorProof, IsOfProductsAndSums) {
   expect_proof(proof_of("mul(x, b=x)", "[?, 4]", 65535), int64_t{65535} * 65535, arith::kMostScaled);
+  // Kernels know the codes of a product of two features by their type alone.
+  expect_proof(proof_of("matmul(x, b=x)", "[1, 1]", 4095), int64_t{65535} * 65535, arith::kMostScaled);
+  expect_proof(proof_of("matmul(x, b=x)", "[4, 4]", 15), int64_t{4} * 255 * 255, arith::kMostScaled);
   expect_proof(proof_of("add(x, b=x)", "[?, 4]", 65535), 2 * int64_t{65535} * INT32_MAX,
                INT64_MAX - (int64_t{1} << 61));
   expect_proof(proof_of("add(x, b=x)", "[?, 4]", 65535, Requantization::fbgemm), 65535, arith::kMostInFloat32);
@@ -62,6 +65,9 @@ TEST(AccumulatorProof, IsRefusedWithTheBound) {
   EXPECT_EQ(refused("global_avg_pool(x)", "[?, 2, 257, 257]", Requantization::fixed_point),
             "g.ir:2: node 'y': the accumulator can reach 4328521215, expected at most 4294967296; use fewer bits or a "
             "smaller window, or keep the layer in float (--float NAME)");
+  EXPECT_EQ(error_of([] { proof_of("matmul(x, b=x)", "[2, 2]", 4095); }),
+            "g.ir:2: node 'y': the accumulator can reach 8589672450, expected at most 4294967296; use fewer bits, or "
+            "keep the layer in float (--float NAME)");
   EXPECT_EQ(refused("mul(x, b=x)", "[?, 4]", Requantization::float32),
             "g.ir:2: node 'y': the accumulator can reach 4294836225, expected at most 2147483647; use fewer bits, or "
             "keep the layer in float (--float NAME)");
