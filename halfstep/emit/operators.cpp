@@ -10,7 +10,7 @@ namespace {
 using Add = void (*)(Body&, Op);
 
 const std::map<const OpInfo*, Add>& forms() {
-  static const std::map<const OpInfo*, Add> table = {
+  static const std::map<const OpInfo*, Add> kForms = {
       {&ops::IntegerConv2d::record(), add_layer},      {&ops::IntegerLinear::record(), add_layer},
       {&ops::IntegerAdd::record(), add_sum},           {&ops::IntegerMul::record(), add_product},
       {&ops::IntegerRescale::record(), add_rescale},   {&ops::IntegerLookup::record(), add_lookup},
@@ -20,7 +20,7 @@ const std::map<const OpInfo*, Add>& forms() {
       {&ops::Quantize::record(), add_quantize},        {&ops::Dequantize::record(), add_dequantize},
       {&ops::Conv2d::record(), add_float_layer},       {&ops::Linear::record(), add_float_layer},
       {&ops::AvgPool2d::record(), add_float_mean},     {&ops::GlobalAvgPool::record(), add_float_mean}};
-  return table;
+  return kForms;
 }
 
 bool only_moves(const OpInfo& info) {
