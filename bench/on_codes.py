@@ -71,7 +71,7 @@ def row(given, path, samples, folder):
     beyond = sum(layer.get("meaning", {}).get("beyond", 0) for layer in proof["layers"])
     operators = sum(layer["op"] != "fake_quantize" for layer in proof["layers"])
     print(f"| {title(path)} | {operators} | {len(floats)} | {compared:,} | {differing} | {beyond} | {time.perf_counter() - start:.1f} |", flush=True)
-    return Counter(f"{one['op']}: {one['reason']}" for one in floats), differing == 0 and beyond == 0
+    return Counter(f"{one['operator']}: {one['reason']}" for one in floats), differing == 0 and beyond == 0
 
 
 def main():
