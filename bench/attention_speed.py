@@ -22,9 +22,13 @@ def program(given, *words):
     subprocess.run([given.program, *map(str, words), "--overwrite"], check=True, capture_output=True, text=True)
 
 
+def argument(network):
+    return onnx.load(network, load_external_data=False).graph.input[0]
+
+
 def inputs(network, batch):
     """Random values for the network's input, whose open extents are `batch`."""
-    dims = onnx.load(network, load_external_data=False).graph.input[0].type.tensor_type.shape.dim
+    dims = argument(network).type.tensor_type.shape.dim
     return np.random.default_rng(batch).standard_normal([dim.dim_value or batch for dim in dims]).astype(np.float32)
 
 
@@ -59,8 +63,8 @@ def main():
         dynamic = dynamic_int8(given.network, folder) if onnxruntime else None
         for batch in given.batches:
             x = inputs(given.network, batch)
-            engines = {"halfstep": Halfstep(given, given.network, x, folder), **{peer.name: peer(given, given.network, x, folder) for peer in PEERS}}
-            engines["halfstep int8"] = Halfstep(given, integer, x, folder)
+            engines = {"halfstep": Halfstep(given, given.network, x, folder, argument(given.network).name), **{peer.name: peer(given, given.network, x, folder) for peer in PEERS}}
+            engines["halfstep int8"] = Halfstep(given, integer, x, folder, argument(given.network).name)
             if dynamic:
                 engines["onnxruntime int8"] = OnnxRuntime(given, dynamic, x, folder)
             times = dict(zip(engines, medians(given, list(engines.values()), batch)))

@@ -27,9 +27,9 @@ class Halfstep:
     """The program, on a file of ONNX or a Model."""
     name = "halfstep"
 
-    def __init__(self, given, path, x, folder):
+    def __init__(self, given, path, x, folder, argument="x"):
         self.inputs, self.outputs = folder / "x.safetensors", folder / "y.safetensors"
-        save_file({"x": x}, self.inputs)
+        save_file({argument: x}, self.inputs)
         self.command = [given.program, "run", str(path), "--inputs", str(self.inputs), "--overwrite", "--outputs", str(self.outputs), "--json", "--threads", str(given.threads)]
 
     def times(self, runs):

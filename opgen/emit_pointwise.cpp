@@ -47,13 +47,10 @@ void write_loop(Text& text, const Record& record) {
   text.line("}}");
 }
 
-/// Whether a vector has the bits that numbers have: all but exponentials, which are polynomials there.
+/// Whether a vector has the bits that numbers have.
 bool is_exact(const Record& record) {
   bool approximates = false;
-  walk(record.compute->expr, [&](const Expr& part) {
-    const bool calls = part.is(Expr::Kind::call);
-    approximates = approximates || (calls && (part.text == "exp" || part.text == "sigmoid"));
-  });
+  walk(record.compute->expr, [&](const Expr& part) { approximates = approximates || is_approximated(part); });
   return !approximates;
 }
 

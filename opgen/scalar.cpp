@@ -160,16 +160,20 @@ std::string scalar_cpp(const Expr& expr, const Record& record) {
   }
 }
 
+bool is_approximated(const Expr& expr) {
+  return expr.is(Kind::call) && (expr.text == "exp" || expr.text == "sigmoid" || expr.text == "erf");
+}
+
 std::string simd_cpp(const Expr& expr, const Record& record) {
   static const std::map<std::string, std::string> kNames = {
-      {"+", "hn::Add"},         {"-", "hn::Sub"},     {"*", "hn::Mul"},
-      {"/", "hn::Div"},         {"<", "hn::Lt"},      {"<=", "hn::Le"},
-      {">", "hn::Gt"},          {">=", "hn::Ge"},     {"==", "hn::Eq"},
-      {"!=", "unequal"},        {"and", "hn::And"},   {"or", "hn::Or"},
-      {"exp", "exp_of"},        {"abs", "hn::Abs"},   {"min", "min_of"},
-      {"max", "max_of"},        {"sqrt", "hn::Sqrt"}, {"rint", "hn::Round"},
-      {"floor", "hn::Floor"},   {"ceil", "hn::Ceil"}, {"where", "hn::IfThenElse"},
-      {"sigmoid", "sigmoid_of"}};
+      {"+", "hn::Add"},          {"-", "hn::Sub"},     {"*", "hn::Mul"},
+      {"/", "hn::Div"},          {"<", "hn::Lt"},      {"<=", "hn::Le"},
+      {">", "hn::Gt"},           {">=", "hn::Ge"},     {"==", "hn::Eq"},
+      {"!=", "unequal"},         {"and", "hn::And"},   {"or", "hn::Or"},
+      {"exp", "exp_of"},         {"abs", "hn::Abs"},   {"min", "min_of"},
+      {"max", "max_of"},         {"sqrt", "hn::Sqrt"}, {"rint", "hn::Round"},
+      {"floor", "hn::Floor"},    {"ceil", "hn::Ceil"}, {"where", "hn::IfThenElse"},
+      {"sigmoid", "sigmoid_of"}, {"erf", "erf_of"}};
   std::vector<std::string> args;
   for (const Expr& arg : expr.args) args.push_back(simd_cpp(arg, record));
   const bool chooses = expr.is(Kind::call) && expr.text == "where" && is_attribute(expr.args[0], record);
@@ -188,8 +192,7 @@ std::string simd_cpp(const Expr& expr, const Record& record) {
       const auto vectorized = kNames.find(expr.text);
       if (vectorized == kNames.end())  // number by number, as on plain numbers
         return "each(d, " + args[0] + ", arith::" + expr.text + "_of<float>)";
-      const bool needs_tag = expr.is(Kind::call) && (expr.text == "exp" || expr.text == "sigmoid");
-      return vectorized->second + "(" + (needs_tag ? "d, " : "") + join(args, ", ") + ")";
+      return vectorized->second + "(" + (is_approximated(expr) ? "d, " : "") + join(args, ", ") + ")";
     }
   }
 }

@@ -22,6 +22,9 @@ std::string scalar_cpp(const Expr& expr, const Record& record);
 /// In C on float32 numbers that are called as the inputs are; attributes are @NAME@.
 std::string scalar_c(const Expr& expr, const Record& record);
 
+/// Whether vectors have a polynomial of this function, whose last bits are others than those of numbers.
+bool is_approximated(const Expr& expr);
+
 /// In C++ on Highway vectors of f32 with tag `d`; attributes are members of `f`.
 std::string simd_cpp(const Expr& expr, const Record& record);
 

@@ -49,8 +49,8 @@ Scale float_sum(Body& body, const ops::IntegerAdd& add) {
   body.uses_floats = true;
   for (const char* part : {"nearest", "multiply_add", "float_sum"}) body.kernels.use(part);
   Scale scale{"float_sum", engine ? "added_engine" : "added_float32", "int32_t",
-                    "&" + body.object(name_of(add.name(), "q"), "float_sum",
-                                      float_sum_text(add, engine) + ", " + clamp_text(add), 32)};
+              "&" + body.object(name_of(add.name(), "q"), "float_sum",
+                                float_sum_text(add, engine) + ", " + clamp_text(add), 32)};
   Words words = scale.words();
   words["what"] = engine ? "made real, added, and made codes." : "each times a factor, rounded once more.";
   words["sum_lines"] = engine ? kEngineSum : kFloatSum;
@@ -65,7 +65,7 @@ Scale fixed_sum(Body& body, const ops::IntegerAdd& add) {
       ".a_multiplier = {}, .b_multiplier = {}, .shift = {}, .a_zero_point = {}, .b_zero_point = {}, {}",
       add.a_multiplier(), add.b_multiplier(), add.shift(), add.a_zero_point(), add.b_zero_point(), clamp_text(add));
   Scale scale{"fixed_sum", "added_" + add.shift_rounding(), "int64_t",
-                    "&" + body.object(name_of(add.name(), "q"), "fixed_sum", text, 32)};
+              "&" + body.object(name_of(add.name(), "q"), "fixed_sum", text, 32)};
   Words words = scale.words();
   words["what"] = "each times a factor, and one shift.";
   words["sum_lines"] = fixed_sum_lines(shift);

@@ -34,6 +34,7 @@ FORMS = {
     "onnx_speed.py": Form("--program {program} --only resnet20 --rounds 1 --runs 3", ("halfstep", "resnet20           1")),
     "integer_speed.py": Form("--program {program} --only resnet20 --rounds 1 --runs 3", ("halfstep", "resnet20           1")),
     "attention_speed.py": Form("{network} --program {program} --batches 1 --rounds 1 --runs 3", ("batch   1  halfstep int8",)),
+    "attention_train.py": Form("{network} --program {program} --batch 8 --steps 3 --rounds 1", ("halfstep float", "halfstep W8A8")),
     "train_speed.py": Form("--program {program} --batch 8 --rounds 1 --no-compile", ("halfstep float", "halfstep W8A8", "halfstep W4A4")),
     "bits_schedule.py": Form(
         "{network} {folder}/test.npz --program {program} --platform generic_int8 --epochs 3 --kill 1:1", ("killed in stage 1 after epoch 1", "the same")
