@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "halfstep/base/random.h"
 #include "halfstep/compile/dependencies.h"
@@ -15,7 +16,7 @@ namespace {
 
 using namespace testing_compile;
 
-/// Sums, products and concats of what came before, some of it long ago.
+/// Sums, products, concats and functions of reshaped values, of what came before, some of it long ago.
 Model random_model(uint64_t seed) {
   Model model{Graph("random"), {}, {}, {}};
   Builder builder(model.graph);
@@ -27,7 +28,11 @@ Model random_model(uint64_t seed) {
   for (int i = 0; i < 60; ++i) {
     const std::string name = fmt::format("v{}", i);
     const Value a = pick(), b = pick();
-    if (a.dims() == b.dims()) {
+    if (i % 5 == 4) {
+      const Value turned = ops::reshape(builder, {.x = a, .dims = {5, a.dims()[0]}, .name = name + ".turned"}).out();
+      const Value bent = ops::relu(builder, {.x = turned, .name = name + ".bent"}).out();
+      values.push_back(ops::reshape(builder, {.x = bent, .dims = a.dims(), .name = name}).out());
+    } else if (a.dims() == b.dims()) {
       values.push_back(i % 2 == 0 ? ops::add(builder, {.a = a, .b = b, .name = name}).out()
                                   : ops::mul(builder, {.a = a, .b = b, .name = name}).out());
     } else if (a.dims()[0] + b.dims()[0] < 200) {
@@ -87,10 +92,19 @@ TEST(Plan, DependenciesKeepSharersApart) {
       const auto is = [&](const runtime::Operand& operand) { return operand.slot == static_cast<int>(slot); };
       return std::ranges::any_of(what.in, is) || std::ranges::any_of(what.out, is);
     };
+    std::vector<int> lies_with(spec.slots.size());  // the slot whose bytes these are
+    std::iota(lies_with.begin(), lies_with.end(), 0);
+    for (const auto& instruction : spec.instructions) {
+      const int from = instruction.plan.in_place ? instruction.in[0].slot : -1;
+      if (from >= 0 && spec.slots[from].storage == runtime::Storage::arena)
+        lies_with[static_cast<size_t>(instruction.out[0].slot)] = lies_with[static_cast<size_t>(from)];
+    }
     for (size_t a = 0; a < spec.slots.size(); ++a) {
       for (size_t b = 0; b < spec.slots.size(); ++b) {
         const auto &first = spec.slots[a], &second = spec.slots[b];
-        if (a == b || first.storage != runtime::Storage::arena || second.storage != runtime::Storage::arena) continue;
+        if (lies_with[a] == lies_with[b] || first.storage != runtime::Storage::arena ||
+            second.storage != runtime::Storage::arena)
+          continue;
         if (first.offset + first.bytes() <= second.offset || second.offset + second.bytes() <= first.offset) continue;
         ASSERT_NE(first.first, second.first);
         if (first.first > second.first) continue;
@@ -100,6 +114,14 @@ TEST(Plan, DependenciesKeepSharersApart) {
       }
     }
   }
+}
+
+TEST(Plan, AReshapeLiesWhereItsOperandLies) {
+  const auto program =
+      compile(model_of("graph g(x: f32[1024]) {\n  v = relu(x=x)\n  r = reshape(x=v) {dims: [32, 32]}\n"
+                       "  y = sigmoid(x=r)\n  z = add(a=y, b=r)\n  w = neg(x=v)\n  return z, w\n}"),
+              {});
+  EXPECT_EQ(program.memory().planned, 2U * 4096);
 }
 
 TEST(Plan, AChainNeedsTwoBuffers) {
