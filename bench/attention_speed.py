@@ -23,6 +23,7 @@ def program(given, *words):
 
 
 def argument(network):
+    """The network's input, as ONNX describes it."""
     return onnx.load(network, load_external_data=False).graph.input[0]
 
 
@@ -59,18 +60,18 @@ def main():
     right = True
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        integer = integer_program(given, folder)
+        integer, name = integer_program(given, folder), argument(given.network).name
         dynamic = dynamic_int8(given.network, folder) if onnxruntime else None
         for batch in given.batches:
             x = inputs(given.network, batch)
-            engines = {"halfstep": Halfstep(given, given.network, x, folder, argument(given.network).name), **{peer.name: peer(given, given.network, x, folder) for peer in PEERS}}
-            engines["halfstep int8"] = Halfstep(given, integer, x, folder, argument(given.network).name)
+            engines = {"halfstep": Halfstep(given, given.network, x, folder, name), **{peer.name: peer(given, given.network, x, folder) for peer in PEERS}}
+            engines["halfstep int8"] = Halfstep(given, integer, x, folder, name)
             if dynamic:
                 engines["onnxruntime int8"] = OnnxRuntime(given, dynamic, x, folder)
             times = dict(zip(engines, medians(given, list(engines.values()), batch)))
-            for name, own in times.items():
-                base = times["halfstep int8" if name.endswith("int8") else "halfstep"]
-                print(f"batch {batch:3}  {name:18}{own:10.3f} ms{own / base:8.2f}", flush=True)
+            for engine, own in times.items():
+                base = times["halfstep int8" if engine.endswith("int8") else "halfstep"]
+                print(f"batch {batch:3}  {engine:18}{own:10.3f} ms{own / base:8.2f}", flush=True)
             if PEERS:
                 engines["halfstep"].times(1)
                 own, peer = engines["halfstep"].output(), engines[PEERS[0].name].output()

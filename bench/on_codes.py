@@ -3,10 +3,10 @@
 
 usage: bench/on_codes.py FILE[=SAMPLES.npz]... [--program build/release/halfstep] [--platform generic_int8] [--samples 16] [--weights 8] [--features 8]
 
-FILEs are float networks, ONNX ones where no SAMPLES are given. Without these their inputs are random: standard normal numbers, ids below the rows of the smallest table that the
-input picks from, and 1 for other whole numbers, as masks are. Each is quantized, converted with --float-islands, and verified on all samples. Prints operators
-of the integer program on codes and in float, codes that were compared and that differ, those beyond what the network means, and seconds; the reasons
-for what stayed in float below. Needs numpy and onnx. Exits with 1 where anything differs.
+FILEs are float networks, ONNX ones where no SAMPLES are given. Without these their inputs are random: standard normal numbers, ids below the
+rows of the smallest table that the input picks from, and 1 for other whole numbers, as masks are. Each is quantized, converted with
+--float-islands, and verified on all samples. Prints operators of the integer program on codes and in float, codes that were compared and that
+differ, those beyond what the network means, and seconds; the reasons for what stayed in float below. Needs numpy and onnx. Exits with 1 where anything differs.
 """
 import argparse
 import json

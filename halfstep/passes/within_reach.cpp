@@ -61,7 +61,10 @@ class Raising {
     const std::string& name = x.name();
     const Value top = ops::reduce_max(builder, {.x = x, .axes = {-1}, .keep_dims = true, .name = name + ".top"}).out();
     const Value end = ops::sub(builder, {.a = top, .b = reach, .name = name + ".end"}).out();
-    if (!zero_) zero_ = number("nothing", 0.0F), hidden_ = number("hidden", kHidden);
+    if (!zero_) {
+      zero_ = number("nothing", 0.0F);
+      hidden_ = number("hidden", kHidden);
+    }
     const Value hides = ops::less_or_equal(builder, {.a = top, .b = hidden_, .name = name + ".hides"}).out();
     const Value lowest =
         ops::mask_fill(builder, {.x = end, .condition = hides, .value = zero_, .name = name + ".lowest"}).out();

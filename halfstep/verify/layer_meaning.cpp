@@ -31,7 +31,7 @@ std::string text_of(Op op) {
   return op.attributes().empty() ? text : text + "}";
 }
 
-/// By what share of it the codes of a stored number differ from it; 0 of anything else.
+/// By what share of it the codes of a stored number, a reciprocal, differ from it; 0 of anything else.
 double share_of_rounding(const Coding& part, const Model& prepared) {
   const Op quantizer = prepared.graph.op(part.layer);
   const Value stored = quantizer.is<ops::FakeQuantize>() ? ops::FakeQuantize(quantizer.node()).x() : Value();
@@ -65,7 +65,8 @@ LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place)
     bound_.add({.relative = kConstants, .absolute = {kConstants * largest / coding().format.scale}});
     for (const size_t operand : coding().operands) {
       const Coding& part = graphs_.codings[operand];
-      if (!part.source) bound_.add({.relative = share_of_rounding(part, graphs_.prepared)});
+      if (out_.producer().is<ops::Div>() && !part.source)
+        bound_.add({.relative = share_of_rounding(part, graphs_.prepared)});
     }
   }
 }

@@ -48,7 +48,7 @@ Vector polynomial(Tag d, Vector x, const float (&coefficients)[N]) {
   for (size_t i = N - 1; i-- > 0;) sum = hn::MulAdd(sum, x, hn::Set(d, coefficients[i]));
   return sum;
 }
-/// Exact to 2^-23: x times a polynomial of its square below 1, from there 1 - exp(a polynomial), which is 1 from 4 on.
+/// Within 1.3e-7: x times a polynomial of its square below 1, from there 1 - exp(a polynomial), which is 1 from 4 on.
 /// Both are fits of least largest error (Lawson's weights on Chebyshev points) to erf(x) / x and to log(1 - erf(x)),
 /// 1.2e-9 and 2.1e-11 of erf off before they are rounded.
 inline Vector erf_of(Tag d, Vector x) {
