@@ -8,11 +8,8 @@ namespace halfstep::cli {
 namespace {
 
 nlohmann::ordered_json json_of(const api::Evaluation& report, int64_t top) {
-  nlohmann::ordered_json json = {{"stage", name(report.stage)},
-                                 {"accuracy", report.accuracy},
-                                 {"samples", report.samples},
-                                 {"tested", report.tested},
-                                 {"notes", report.notes}};
+  nlohmann::ordered_json json = {{"stage", name(report.stage)}, {"accuracy", report.accuracy}, {"loss", report.loss},
+                                 {"samples", report.samples},   {"tested", report.tested},     {"notes", report.notes}};
   if (report.top) json["top"] = {{"outputs", top}, {"accuracy", *report.top}};
   return json;
 }
@@ -42,9 +39,10 @@ void add_eval(CLI::App& program, Work& work) {
       if (options->common.json) {
         fmt::print("{}\n", json_of(report, options->top).dump(2));
       } else {
-        fmt::print("{} network: accuracy {:.2f} %{} of {} samples: {}\n", name(report.stage), 100 * report.accuracy,
-                   report.top ? fmt::format(", top {} {:.2f} %", options->top, 100 * *report.top) : "", report.samples,
-                   report.tested);
+        fmt::print("{} network: accuracy {:.2f} %{}, loss {:.4f} of {} samples: {}\n", name(report.stage),
+                   100 * report.accuracy,
+                   report.top ? fmt::format(", top {} {:.2f} %", options->top, 100 * *report.top) : "", report.loss,
+                   report.samples, report.tested);
       }
       return int{kDone};
     };

@@ -33,8 +33,7 @@ Trial::Trial(const Model& in_float, train::Samples samples, int64_t most, uint64
   samples_.indices = some_of(samples_, size_, seed);
   batch_ = std::min(train::evaluation_batch(in_float, samples_), size_);
   output_ = in_float.graph.body().output_names().front();
-  const Dims& dims = in_float.graph.outputs().front().dims();
-  takes_labels_ = dims.size() == 2 && in_float.graph.outputs().front().dtype() == DType::f32;
+  has_labels_ = train::have_answers(samples_, in_float);
   spreads_ = train::spreads_of(in_float, in_float_, samples_, batch_, seed);
   size_t bytes = 0;
   const auto add_bytes = [&](const Tensors& tensors) {

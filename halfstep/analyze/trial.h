@@ -33,7 +33,7 @@ class Trial {
   void add(train::Tally& tally, int64_t begin, const Tensors& inputs, const Tensors& outputs) const;
 
   int64_t size() const { return size_; }
-  bool has_labels() const { return samples_.data->has_labels() && takes_labels_; }
+  bool has_labels() const { return has_labels_; }
   /// Of the float network's outputs where they stand for labels, else none.
   const train::Spreads& loss_spreads() const { return has_labels() ? no_spreads_ : spreads_; }
   /// How many samples of a batch lie from `begin` on.
@@ -52,7 +52,7 @@ class Trial {
   ThreadPool& pool_;
   mutable train::BatchRunner in_float_;
   int64_t size_ = 0, batch_ = 1;
-  bool takes_labels_ = false;
+  bool has_labels_ = false;       ///< that the outputs answer
   std::string output_;            ///< the first
   std::vector<Tensors> kept_;     ///< batches of inputs
   std::vector<Tensors> answers_;  ///< of the float network, for the same batches

@@ -12,6 +12,7 @@
 #include "halfstep/io/image_set.h"
 #include "halfstep/io/split.h"
 #include "halfstep/train/network.h"
+#include "halfstep/train/tally.h"
 
 namespace halfstep::api {
 namespace {
@@ -102,9 +103,11 @@ void require_fit(const Model& model, const train::Samples& samples) {
 }
 
 /// Throws for a label that the outputs of a classifier do not reach.
-void require_outputs(const Model& model, const Dataset& data) {
-  const int64_t classes = classes_of(model);
-  if (!data.has_labels() || classes == io::kMaxClasses) return;
+void require_outputs(const Model& model, const train::Samples& samples) {
+  const Dataset& data = *samples.data;
+  if (!train::have_answers(samples, model)) return;
+  const int64_t classes = train::class_dims(model.graph.outputs().front().dims()).back();
+  if (classes == kUnknown) return;
   const auto labels = data.labels.data<int32_t>();
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] >= classes)
@@ -166,7 +169,7 @@ train::TrainTest parts_for(const Model& model, const Dataset& data) {
   train::TrainTest all{{&data, {}, {}, {}}, {&data, {}, {}, {}}};
   all.feed(model);
   require_fit(model, all.train);
-  require_outputs(model, data);
+  require_outputs(model, all.train);
   train::TrainTest parts = train::split(data);
   parts.feed(model);
   return parts;

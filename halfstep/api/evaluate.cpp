@@ -13,9 +13,9 @@ Evaluation evaluate(const Model& network, const Dataset& data, const EvaluateOpt
   train::change_preprocess(model, options.preprocess);
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
-  const auto shares = train::accuracies(model, parts.test, {1, options.top}, pool);
-  Evaluation result{stage_of(model), shares[0]};
-  if (options.top > 1) result.top = shares[1];
+  const train::Scores scores = train::scores(model, parts.test, {1, options.top}, pool);
+  Evaluation result{stage_of(model), scores.right[0], scores.loss};
+  if (options.top > 1) result.top = scores.right[1];
   result.samples = train::usable(model, parts.test.size());
   result.tested = parts.tested;
   result.notes = notes_on(model, data);

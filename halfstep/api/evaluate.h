@@ -1,4 +1,4 @@
-// How right a network is on labelled samples.
+// How right a network is on labelled samples, which may have several labels each (a language model: one a symbol).
 #pragma once
 
 #include <optional>
@@ -17,14 +17,16 @@ struct EvaluateOptions {
 
 struct Evaluation {
   Stage stage = Stage::in_float;
-  double accuracy = 0;
+  double accuracy = 0;             ///< share of labels that are the largest output
+  double loss = 0;                 ///< mean cross entropy of a label in nats, the outputs being logits
   std::optional<double> top = {};  ///< where EvaluateOptions ask for it
   int64_t samples = 0;
   std::string tested = {};              ///< which they are: "val/", "a fifth of each class", "all samples"
   std::vector<std::string> notes = {};  ///< see notes_on
 };
 
-/// Accuracy of `network`, of any stage, on the test part of `data`.
+/// How right `network`, of any stage, is on the test part of `data`. Throws without labels, and where the first output
+/// has not a row of classes for each.
 Evaluation evaluate(const Model& network, const Dataset& data, const EvaluateOptions& options,
                     const Settings& settings);
 

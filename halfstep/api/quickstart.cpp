@@ -32,7 +32,7 @@ class Quickstart {
         pool_(settings.threads) {
     if (request.pad_channels)
       start_ = with_padded_channels(start_, request.platform, request.widths, parts_.train, pool_).model;
-    report_.has_accuracy = request.data.has_labels();
+    report_.has_accuracy = train::have_answers(parts_.test, start_);
     report_.platform = request.platform.name;
     report_.data = request.data.name;
     report_.samples = parts_.test.size();

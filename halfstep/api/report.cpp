@@ -72,7 +72,7 @@ void add_worst(NetworkReport& report, const train::Samples& samples, int64_t mos
   const Dataset& data = *samples.data;
   const auto count = static_cast<int64_t>(answers.integer.size());
   if (count == 0) return;
-  const bool has_labels = data.has_labels();
+  const bool has_labels = data.labels_each() == 1;
   const Tensor labels = has_labels ? samples.labels(0, count) : Tensor();
   const bool has_pictures = shows_pictures(data);
   for (const Harm wanted : {Harm::by_codes, Harm::in_both}) {

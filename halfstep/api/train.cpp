@@ -55,7 +55,8 @@ Trained train(const Model& given, const Dataset& data, const TrainOptions& optio
   auto outcome = train::run(network, parts.train, run_options(options, stage, settings.seed), pool, settings.progress);
   Trained result;
   result.digest = digest_hex(outcome.model);
-  if (data.has_labels()) result.accuracy = train::accuracy(outcome.model, parts.test, pool);
+  if (train::have_answers(parts.test, outcome.model))
+    result.accuracy = train::accuracy(outcome.model, parts.test, pool);
   result.model = std::move(outcome.model);
   result.loss = outcome.loss;
   result.samples = parts.test.size();

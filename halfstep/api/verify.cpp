@@ -55,10 +55,10 @@ void add_engine(verify::Roads& roads, const VerifyOptions& options) {
   fail("with: found '{}', expected onnxruntime or c", options.with);
 }
 
-/// Nothing where there are no labels, or no answers.
+/// Nothing where samples have not one label each, or no answers.
 std::optional<verify::Accuracy> accuracy_of(const verify::Answers& answers, const train::Samples& samples) {
   const size_t count = answers.integer.size();
-  if (count == 0 || !samples.data->has_labels()) return std::nullopt;
+  if (count == 0 || samples.data->labels_each() != 1) return std::nullopt;
   const Tensor labels = samples.labels(0, static_cast<int64_t>(count));
   const auto share = [&](const std::vector<int64_t>& found) {
     int64_t right = 0;

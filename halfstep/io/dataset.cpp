@@ -160,6 +160,8 @@ int64_t Dataset::size() const {
   return (x.defined() ? x : inputs.begin()->second).dims()[0];
 }
 
+int64_t Dataset::labels_each() const { return has_labels() ? count_elements(std::span(labels.dims()).subspan(1)) : 0; }
+
 Dims Dataset::sample_dims(const Frame& frame) const {
   if (images) return images->sample_dims(frame);
   Dims dims(x.dims().begin() + 1, x.dims().end());
@@ -204,13 +206,8 @@ Tensor joined(const Tensor& a, const Tensor& b) {
 }
 
 Tensor Dataset::batch_labels(std::span<const int64_t> indices) const {
-  Tensor out(DType::i32, {static_cast<int64_t>(indices.size())});
-  const auto to = out.data<int32_t>();
-  for (size_t i = 0; i < indices.size(); ++i) {
-    HS_CHECK(0 <= indices[i] && indices[i] < size());
-    to[i] = labels.data<int32_t>()[static_cast<size_t>(indices[i])];
-  }
-  return out;
+  const Tensor rows = rows_of(labels, indices);
+  return rows.reshaped({rows.size()});
 }
 
 Dataset load_dataset(const std::filesystem::path& path, int64_t classes, const DataOptions& options) {

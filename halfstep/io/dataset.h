@@ -36,12 +36,14 @@ struct Dataset {
   Tensor x = {};          ///< u8 or f32, [n, c, h, w] or [n, columns]; undefined where there are `inputs` or `images`
   std::shared_ptr<const ImageSet> images = {};  ///< in place of x, decoded when they are asked for
   std::map<std::string, Tensor> inputs = {};    ///< of a network, by name, [n, ...]; empty where there is `x`
-  Tensor labels = {};                     ///< i32 [n], each in [0, classes.size()); undefined where there are none
+  /// i32 [n], or [n, ...] where samples have several, each in [0, classes.size()); undefined where there are none.
+  Tensor labels = {};
   std::vector<std::string> classes = {};  ///< names; "0", "1", ... where the source has numbers
   std::optional<Split> split = {};
   bool raw = true;  ///< what a network's preprocessing is for: not tensors of floats, which a network takes as they are
 
   bool has_labels() const { return labels.defined(); }
+  int64_t labels_each() const;  ///< of a sample; 0 without labels
   /// Whether samples are one tensor, and not named `inputs`.
   bool has_x() const { return x.defined() || images != nullptr; }
   int64_t size() const;
@@ -49,7 +51,7 @@ struct Dataset {
   Dims sample_dims(const Frame& frame = {}) const;
   /// Those samples of x or images: f32 [indices.size(), sample_dims...]. A frame is for [c, h, w].
   Tensor batch(std::span<const int64_t> indices, const Frame& frame = {}) const;
-  /// Their labels: i32 [indices.size()].
+  /// Their labels behind each other: i32 [indices.size() * labels_each()].
   Tensor batch_labels(std::span<const int64_t> indices) const;
   /// Images that were left out, each with the reason.
   const std::vector<std::string>& skipped() const;

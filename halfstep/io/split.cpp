@@ -8,11 +8,20 @@
 namespace halfstep::io {
 namespace {
 
+/// The samples of each class, or all together where a sample has several labels.
+std::vector<std::vector<int64_t>> members_of(const Dataset& data) {
+  const bool has_one_each = data.labels_each() == 1;
+  std::vector<std::vector<int64_t>> members(has_one_each ? data.classes.size() : 1);
+  for (int64_t i = 0; i < data.size(); ++i) {
+    const auto label = has_one_each ? data.labels.data<int32_t>()[static_cast<size_t>(i)] : 0;
+    members[static_cast<size_t>(label)].push_back(i);
+  }
+  return members;
+}
+
 Split stratified(const Dataset& data) {
   constexpr uint64_t kSplitSeed = 2026;  // fixed: every run, whatever its seed, tests on the same samples
-  std::vector<std::vector<int64_t>> members(data.classes.size());
-  const auto labels = data.labels.data<int32_t>();
-  for (size_t i = 0; i < labels.size(); ++i) members[static_cast<size_t>(labels[i])].push_back(static_cast<int64_t>(i));
+  const std::vector<std::vector<int64_t>> members = members_of(data);
   Split parts;
   for (size_t label = 0; label < members.size(); ++label) {
     const auto order = Random(kSplitSeed, label).permutation(static_cast<int64_t>(members[label].size()));
@@ -22,7 +31,7 @@ Split stratified(const Dataset& data) {
   }
   std::sort(parts.train.begin(), parts.train.end());
   std::sort(parts.test.begin(), parts.test.end());
-  parts.tested = "a fifth of each class";
+  parts.tested = data.labels_each() == 1 ? "a fifth of each class" : "a fifth of the samples";
   return parts;
 }
 

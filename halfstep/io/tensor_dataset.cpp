@@ -1,6 +1,5 @@
 // Data sets that are tensors by name: npz, safetensors, and what Python hands over.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -10,10 +9,12 @@ namespace halfstep::io {
 namespace {
 
 Tensor to_labels(const Tensor& raw, int64_t classes, const std::string& where) {
-  const bool is_list = raw.dims().size() == 1 || (raw.dims().size() == 2 && raw.dims()[1] == 1);
-  if ((raw.dtype() != DType::i32 && raw.dtype() != DType::i64 && raw.dtype() != DType::u8) || !is_list)
-    fail("{}: labels: found {}, expected i32[n], i64[n] or u8[n]", where, to_string(raw.type()));
-  Tensor labels(DType::i32, {raw.dims()[0]});
+  const bool is_whole = raw.dtype() == DType::i32 || raw.dtype() == DType::i64 || raw.dtype() == DType::u8;
+  if (!is_whole || raw.dims().empty())
+    fail("{}: labels: found {}, expected i32, i64 or u8, one for each sample or several ([n, ...])", where,
+         to_string(raw.type()));
+  const bool is_column = raw.dims().size() == 2 && raw.dims()[1] == 1;
+  Tensor labels(DType::i32, is_column ? Dims{raw.dims()[0]} : raw.dims());
   for (size_t i = 0; i < static_cast<size_t>(raw.size()); ++i) {
     const int64_t label = raw.dtype() == DType::i32   ? raw.data<int32_t>()[i]
                           : raw.dtype() == DType::i64 ? raw.data<int64_t>()[i]
@@ -41,8 +42,8 @@ void require_equal_counts(const Dataset& data, const std::string& where) {
       fail("{}: found {} samples of '{}' and {} of '{}'", where, tensor.dims()[0], name, data.size(),
            data.inputs.begin()->first);
   }
-  if (data.has_labels() && data.labels.size() != data.size())
-    fail("{}: found {} labels for {} samples", where, data.labels.size(), data.size());
+  if (data.has_labels() && data.labels.dims()[0] != data.size())
+    fail("{}: found {} labels for {} samples", where, data.labels.dims()[0], data.size());
 }
 
 /// u8 [n, h, w] and [n, h, w, channels] as [n, c, h, w]; anything else as it is. Four channels or fewer come last where
@@ -80,30 +81,47 @@ bool is_sample_tensor(const Tensor& x) {
   return (x.dtype() == DType::f32 || x.dtype() == DType::u8) && x.dims().size() >= 2;
 }
 
-constexpr std::array kKerasNames = {"x_train", "y_train", "x_test", "y_test"};
+constexpr std::string_view kTrain = "_train", kTest = "_test";
 
-/// Keras's four arrays.
-Dataset from_four(const Tensors& tensors, const std::string& where, int64_t classes) {
-  const auto& x_train = tensors.at("x_train");
+/// The names without their endings where tensors come in pairs NAME_train and NAME_test, as Keras's x and y do; else
+/// none.
+std::vector<std::string> names_of_pairs(const Tensors& tensors) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : tensors) {
+    if (name.ends_with(kTrain)) names.push_back(name.substr(0, name.size() - kTrain.size()));
+  }
+  const auto has_test = [&](const std::string& name) { return tensors.contains(name + std::string(kTest)); };
+  if (2 * names.size() != tensors.size() || !std::ranges::all_of(names, has_test)) return {};
+  return names;
+}
+
+/// Both parts of each tensor behind each other, and where the second begins.
+Dataset from_pairs(const Tensors& tensors, const std::vector<std::string>& names, const std::string& where,
+                   int64_t classes) {
   const auto same_samples = [](const Tensor& a, const Tensor& b) {
     return a.dtype() == b.dtype() && !a.dims().empty() && !b.dims().empty() &&
            std::ranges::equal(std::span(a.dims()).subspan(1), std::span(b.dims()).subspan(1));
   };
-  for (const char* kind : {"x", "y"}) {
-    const Tensor &train = tensors.at(fmt::format("{}_train", kind)), &test = tensors.at(fmt::format("{}_test", kind));
+  Tensors both;
+  int64_t begin = 0;  // of the test part
+  for (const std::string& name : names) {
+    const Tensor &train = tensors.at(name + std::string(kTrain)), &test = tensors.at(name + std::string(kTest));
     if (!same_samples(train, test))
-      fail("{}: {}_train is {} and {}_test is {}, expected samples of one type", where, kind, to_string(train.type()),
-           kind, to_string(test.type()));
+      fail("{}: {}_train is {} and {}_test is {}, expected samples of one type", where, name, to_string(train.type()),
+           name, to_string(test.type()));
+    const int64_t here = train.dims()[0];
+    if (!both.empty() && here != begin)
+      fail("{}: found {} samples of '{}_train' and {} of '{}_train'", where, here, name, begin, names.front());
+    begin = here;
+    both.emplace(name, joined(train, test));
   }
-  Dataset data = dataset_of(
-      {{"x", joined(x_train, tensors.at("x_test"))}, {"labels", joined(tensors.at("y_train"), tensors.at("y_test"))}},
-      where, classes);
+  Dataset data = dataset_of(both, where, classes);
   Split split;
-  split.tested = "x_test";
-  split.train.resize(static_cast<size_t>(x_train.dims()[0]));
-  split.test.resize(static_cast<size_t>(data.size() - x_train.dims()[0]));
+  split.tested = (data.has_x() ? "x" : data.inputs.begin()->first) + std::string(kTest);
+  split.train.resize(static_cast<size_t>(begin));
+  split.test.resize(static_cast<size_t>(data.size() - begin));
   std::iota(split.train.begin(), split.train.end(), int64_t{0});
-  std::iota(split.test.begin(), split.test.end(), x_train.dims()[0]);
+  std::iota(split.test.begin(), split.test.end(), begin);
   data.split = std::move(split);
   return data;
 }
@@ -111,9 +129,8 @@ Dataset from_four(const Tensors& tensors, const std::string& where, int64_t clas
 }  // namespace
 
 Dataset dataset_of(const Tensors& tensors, const std::string& where, int64_t classes) {
-  if (tensors.size() == kKerasNames.size() &&
-      std::ranges::all_of(kKerasNames, [&](const char* name) { return tensors.contains(name); }))
-    return from_four(tensors, where, classes);
+  const std::vector<std::string> pairs = names_of_pairs(tensors);
+  if (!pairs.empty()) return from_pairs(tensors, pairs, where, classes);
   Dataset data;
   const auto labels = find_labels(tensors);
   if (labels != tensors.end()) {
@@ -133,10 +150,7 @@ Dataset dataset_of(const Tensors& tensors, const std::string& where, int64_t cla
   require_equal_counts(data, where);
   const Tensor first = data.inputs.begin()->second;
   if (data.inputs.size() > 1 || !data.inputs.contains("x")) return data;
-  if (!is_sample_tensor(first)) {
-    if (!data.has_labels()) return data;
-    fail("{}: x: found {}, expected f32 or u8 with two dims or more", where, to_string(first.type()));
-  }
+  if (!is_sample_tensor(first)) return data;
   data.x = channels_first(first);
   data.raw = first.dtype() == DType::u8;
   data.inputs.clear();

@@ -11,6 +11,7 @@ namespace halfstep::repair {
 Judge::Judge(const Model& prepared, train::Samples samples, train::Spreads spreads, ThreadPool& pool)
     : teacher_(train::teacher_of(prepared, samples.data->name)),
       samples_(std::move(samples)),
+      has_labels_(train::have_answers(samples_, prepared)),
       spreads_(std::move(spreads)),
       pool_(pool) {}
 

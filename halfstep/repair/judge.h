@@ -22,11 +22,12 @@ class Judge {
   train::Standing operator()(const Model& model) const;
 
   int64_t samples() const { return samples_.size(); }
-  bool has_labels() const { return samples_.data->has_labels(); }
+  bool has_labels() const { return has_labels_; }
 
  private:
   Model teacher_;
   train::Samples samples_;
+  bool has_labels_;  ///< that the outputs answer
   train::Spreads spreads_;
   ThreadPool& pool_;
 };

@@ -9,6 +9,7 @@
 #include "halfstep/passes/quantized_patterns.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/prepare.h"
+#include "halfstep/train/tally.h"
 
 namespace halfstep::train {
 
@@ -53,44 +54,51 @@ std::vector<int64_t> largest_of_rows(const Tensor& logits) {
 
 namespace {
 
-/// How many outputs of a row come before that of each label: larger ones, and equal ones further ahead. Where
-/// the label's is no number, all do.
-std::vector<int64_t> ranks_of(const Tensor& logits, const Tensor& labels) {
-  const int64_t rows = labels.size(), columns = rows == 0 ? 0 : logits.size() / rows;
-  std::vector<int64_t> ranks;
-  for (int64_t r = 0; r < rows; ++r) {
-    const auto row = logits.data<float>().subspan(static_cast<size_t>(r * columns), static_cast<size_t>(columns));
-    const auto label = static_cast<size_t>(labels.data<int32_t>()[static_cast<size_t>(r)]);
-    int64_t rank = 0;
-    for (size_t i = 0; i < row.size(); ++i)
-      rank += !(row[i] < row[label]) && (row[i] != row[label] || i < label) ? 1 : 0;
-    ranks.push_back(rank);
+/// How many outputs of a row come before that of the label: larger ones, and equal ones further ahead. Where the
+/// label's is no number, all do.
+int64_t rank_of(std::span<const float> row, size_t label) {
+  int64_t rank = 0;
+  for (size_t i = 0; i < row.size(); ++i) rank += !(row[i] < row[label]) && (row[i] != row[label] || i < label) ? 1 : 0;
+  return rank;
+}
+
+/// Adds how many labels are among the largest outputs of their row, and what they cost.
+void add_rows(const Tensor& logits, const Tensor& labels, const std::vector<int64_t>& most, Scores& sums) {
+  const auto classes = static_cast<size_t>(logits.dims()[1]);
+  const auto values = logits.data<float>();
+  size_t begin = 0;
+  for (const int32_t label : labels.data<int32_t>()) {
+    const auto row = values.subspan(begin, classes);
+    const int64_t rank = rank_of(row, static_cast<size_t>(label));
+    for (size_t i = 0; i < most.size(); ++i) sums.right[i] += rank < most[i] ? 1 : 0;
+    sums.loss += cross_entropy(row, label);
+    begin += classes;
   }
-  return ranks;
 }
 
 }  // namespace
 
-std::vector<double> accuracies(const Model& model, const Samples& samples, const std::vector<int64_t>& most,
-                               ThreadPool& pool) {
+Scores scores(const Model& model, const Samples& samples, const std::vector<int64_t>& most, ThreadPool& pool) {
   if (!samples.data->has_labels()) fail("{}: has no labels, accuracy needs them", samples.data->name);
   const int64_t batch = evaluation_batch(model, samples), end = usable(model, samples.size());
   BatchRunner runner(evaluation_form(model), {}, pool);
   const std::string& output = model.graph.body().output_names().front();
-  std::vector<double> right(most.size());
+  Scores sums{std::vector<double>(most.size())};
   for (int64_t begin = 0; begin < end; begin += batch) {
     const int64_t count = std::min(batch, end - begin);
-    const Tensor logits = runner.run(samples.inputs(begin, count)).at(output);
-    for (const int64_t rank : ranks_of(logits, samples.labels(begin, count))) {
-      for (size_t i = 0; i < most.size(); ++i) right[i] += rank < most[i] ? 1 : 0;
-    }
+    const Tensor labels = samples.labels(begin, count);
+    const Tensor logits = rows_of_logits(runner.run(samples.inputs(begin, count)).at(output), labels.size());
+    add_rows(logits, labels, most, sums);
   }
-  for (double& share : right) share = end == 0 ? 0.0 : share / static_cast<double>(end);
-  return right;
+  const int64_t labels = end * samples.data->labels_each();
+  if (labels == 0) return sums;
+  for (double& share : sums.right) share /= static_cast<double>(labels);
+  sums.loss /= static_cast<double>(labels);
+  return sums;
 }
 
 double accuracy(const Model& model, const Samples& samples, ThreadPool& pool) {
-  return accuracies(model, samples, {1}, pool).front();
+  return scores(model, samples, {1}, pool).right.front();
 }
 
 }  // namespace halfstep::train

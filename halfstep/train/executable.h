@@ -26,11 +26,15 @@ class BatchRunner {
   std::map<Dims, runtime::Program> programs_;  ///< by the extents of the first argument
 };
 
-/// Share of samples whose largest output (the first of equals) is their label. Throws without labels.
+/// Share of labels that are the largest output of their row, the first of equals. Throws without labels, and where the
+/// first output has not a row for each.
 double accuracy(const Model& model, const Samples& samples, ThreadPool& pool);
-/// Share of samples whose label is among the `most` largest outputs, for each of `most`.
-std::vector<double> accuracies(const Model& model, const Samples& samples, const std::vector<int64_t>& most,
-                               ThreadPool& pool);
+
+struct Scores {
+  std::vector<double> right;  ///< share of labels that are among so many largest outputs, for each of `most`
+  double loss = 0;            ///< mean cross entropy of a label in nats, the outputs being logits
+};
+Scores scores(const Model& model, const Samples& samples, const std::vector<int64_t>& most, ThreadPool& pool);
 
 /// Position of the largest element of each row; the first of equals.
 std::vector<int64_t> largest_of_rows(const Tensor& logits);

@@ -15,6 +15,7 @@
 #include "halfstep/train/features.h"
 #include "halfstep/train/oscillation.h"
 #include "halfstep/train/renormalize.h"
+#include "halfstep/train/tally.h"
 #include "halfstep/train/teacher.h"
 #include "halfstep/train/training_graph.h"
 
@@ -43,10 +44,21 @@ Loss loss_for(const Samples& samples, const FitOptions& options) {
   return options.recipe.softens_labels() ? Loss::soft_labels : Loss::labels;
 }
 
+/// Throws where labels are to be learned that the network has no output for.
+void check_labels(const Model& model, const Samples& samples, const FitOptions& options) {
+  if (loss_for(samples, options) == Loss::teacher || have_answers(samples, model)) return;
+  const Value output = model.graph.outputs().front();
+  fail(
+      "network '{}': output '{}' is {}, and samples of '{}' have {} labels each, expected [n, classes] or "
+      "[n, ..., classes] with a row of classes for each label",
+      model.graph.name(), output.name(), to_string(output.type()), samples.data->name, samples.data->labels_each());
+}
+
 /// What the recipe asks for and these samples or this network lack.
 void check_recipe(const Model& model, const Samples& samples, const FitOptions& options) {
   const Recipe& recipe = options.recipe;
   recipe.check();
+  check_labels(model, samples, options);
   if (recipe.label_smoothing > 0 && loss_for(samples, options) == Loss::teacher)
     fail("label smoothing: found a network that learns from its float form, expected one that learns from labels");
   if (recipe.mixup == 0) return;
@@ -118,7 +130,7 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
   Taught taught = taught_by(std::move(spreads), wide, model, is_taught);
   const Model step = step_graph(wide, samples_.train, options, taught);
   const bool is_soft = loss_for(samples, options) == Loss::soft_labels;
-  const int64_t classes = is_soft ? model.graph.outputs().front().dims()[1] : 0;
+  const int64_t classes = is_soft ? class_dims(model.graph.outputs().front().dims()).back() : 0;
   std::optional<Oscillations> oscillations;
   if (options.recipe.freeze_above > 0) oscillations.emplace(model, options.recipe.freeze_above);
   CompileOptions compile_options;

@@ -8,6 +8,7 @@
 #include "halfstep/io/image_set.h"
 #include "halfstep/io/split.h"
 #include "halfstep/ir/hash.h"
+#include "halfstep/train/tally.h"
 
 namespace halfstep::train {
 namespace {
@@ -149,6 +150,15 @@ Preprocess natural_scale(const Samples& train) {
   }
   if (largest > 0) preprocess.scale = 1.0F / largest;
   return preprocess;
+}
+
+bool have_answers(const Samples& samples, const Model& model) {
+  const Value output = model.graph.outputs().front();
+  const Dims dims = class_dims(output.dims());
+  if (!samples.data->has_labels() || output.dtype() != DType::f32 || dims.size() < 2) return false;
+  const std::span<const int64_t> positions(dims.begin() + 1, dims.end() - 1);
+  const bool is_open = std::ranges::find(positions, kUnknown) != positions.end();
+  return dims.size() == 2 || is_open || count_elements(positions) == samples.data->labels_each();
 }
 
 int64_t batch_of(const Model& model, int64_t wanted) {

@@ -32,7 +32,7 @@ struct Samples {
                  const Augmentation& augmentation = {}) const;
   /// [c, h, w] or [columns] of a sample of the data set on its way: framed, and not yet preprocessed.
   Dims sample_dims() const;
-  /// Labels of the same samples: i32 [count].
+  /// Labels of the same samples behind each other: i32 [count * data->labels_each()].
   Tensor labels(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr) const;
   /// Extents of the network's arguments for so many samples; kUnknown where pictures differ in size.
   std::map<std::string, Dims> extents(int64_t count) const;
@@ -64,6 +64,10 @@ std::string content_digest(const Samples& samples);
 
 /// What brings raw values to -1..1: 1 / (largest magnitude in the training part).
 Preprocess natural_scale(const Samples& train);
+
+/// Whether samples have labels that the first output answers: f32 with a row of classes for each of them, [n, classes]
+/// or [n, ..., classes].
+bool have_answers(const Samples& samples, const Model& model);
 
 /// How many samples a network takes at once: `wanted`, or the extent that its first argument is fixed to.
 int64_t batch_of(const Model& model, int64_t wanted);

@@ -6,9 +6,7 @@
 #include "halfstep/base/status.h"
 
 namespace halfstep::train {
-namespace {
 
-/// The cross entropy of a row of logits, in float64.
 double cross_entropy(std::span<const float> row, int32_t label) {
   const double largest = double{*std::max_element(row.begin(), row.end())};
   double sum = 0;
@@ -16,13 +14,28 @@ double cross_entropy(std::span<const float> row, int32_t label) {
   return largest + std::log(sum) - double{row[static_cast<size_t>(label)]};
 }
 
+Dims class_dims(Dims output) {
+  while (output.size() > 2 && output.back() == 1) output.pop_back();
+  return output;
+}
+
+Tensor rows_of_logits(const Tensor& logits, int64_t labels) {
+  const Dims dims = class_dims(logits.dims());
+  const int64_t classes = dims.size() < 2 ? 0 : dims.back();
+  if (classes == 0 || logits.size() != labels * classes)
+    fail("found an output {} for {} labels, expected [n, classes] or [n, ..., classes] with a row for each",
+         to_string(logits.dims()), labels);
+  return logits.reshaped({labels, classes});
+}
+
+namespace {
+
 bool has_classes(const Tensor& output) { return output.dims().size() == 2 && output.dims()[1] > 1; }
 
 }  // namespace
 
 void Tally::add(const Tensors& outputs, const Tensor& labels) {
-  const Tensor& logits = outputs.at(first_);
-  if (logits.dims().size() != 2) fail("found an output {}, expected [n, classes]", to_string(logits.dims()));
+  const Tensor logits = rows_of_logits(outputs.at(first_), labels.size());
   const auto of_samples = labels.data<int32_t>();
   const auto values = logits.data<float>();
   const auto classes = static_cast<size_t>(logits.dims()[1]);

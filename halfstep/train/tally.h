@@ -9,13 +9,21 @@
 
 namespace halfstep::train {
 
+/// The extents of an output as [n, classes] or [n, ..., classes]: those of 1 at its end are left out, as an image of
+/// one pixel has them.
+Dims class_dims(Dims output);
+/// The outputs that so many labels ask for, a row for each: f32 [labels, classes]. Throws where these are not as many.
+Tensor rows_of_logits(const Tensor& logits, int64_t labels);
+/// -log softmax(row)[label], in float64.
+double cross_entropy(std::span<const float> row, int32_t label);
+
 class Tally {
  public:
   /// `first`: the output that decides what is right. `spreads`: of a teacher's outputs; none with labels. It must
   /// outlive the tally.
   Tally(std::string first, const Spreads& spreads) : first_(std::move(first)), spreads_(spreads) {}
 
-  /// i32 labels, one for each row. Throws where the first output is not [n, classes].
+  /// i32 labels, one for each row of the first output. Throws where these are not as many.
   void add(const Tensors& outputs, const Tensor& labels);
   /// What a teacher has for the same `count` samples.
   void add(const Tensors& outputs, const Tensors& wanted, int64_t count);

@@ -6,17 +6,20 @@
 #include "halfstep/passes/tensors.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/train/joint_graph.h"
+#include "halfstep/train/tally.h"
 #include "halfstep/train/units.h"
 
 namespace halfstep::train {
 namespace {
 
 Value label_loss(Graph& graph, bool soft) {
-  const Value logits = graph.outputs().front();
-  if (logits.dims().size() != 2)
+  Value logits = graph.outputs().front();
+  if (logits.dims().size() < 2)
     fail("network '{}': output '{}' is {}, expected [batch, classes]", graph.name(), logits.name(),
          to_string(logits.type()));
   Builder builder(graph);
+  if (logits.dims().size() > 2)
+    logits = ops::reshape(builder, {.x = logits, .dims = {-1, class_dims(logits.dims()).back()}}).out();
   if (soft) {
     const Value targets = passes::add_argument(graph, kLabels, logits.type());
     return ops::soft_cross_entropy(builder, {.logits = logits, .targets = targets, .name = kLoss}).loss();

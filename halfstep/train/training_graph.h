@@ -7,8 +7,9 @@
 
 namespace halfstep::train {
 
-inline constexpr const char* kLabels = "labels";  ///< argument, i32 [batch], or f32 [batch, classes] of soft ones
-inline constexpr const char* kLoss = "loss";      ///< output, f32 [1]
+inline constexpr const char* kLabels =
+    "labels";                                 ///< argument, i32 [rows of outputs], or f32 [rows, classes] of soft ones
+inline constexpr const char* kLoss = "loss";  ///< output, f32 [1]
 /// Output of a step of a prepared network: the norm of all gradients in units, f32 [1].
 inline constexpr const char* kGradientNorm = "gradient_norm";
 
@@ -17,7 +18,7 @@ inline constexpr double kClipNorm = 1.0;
 
 /// What a step makes small.
 enum class Loss {
-  labels,       ///< softmax cross-entropy of the first output, [batch, classes]
+  labels,       ///< softmax cross-entropy of the first output, [batch, classes] or [batch, ..., classes]
   soft_labels,  ///< the same with a share of each class
   teacher       ///< how far the f32 outputs are from a teacher's: for each the mean of squares in units of its spread,
                 ///< summed

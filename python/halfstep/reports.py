@@ -325,12 +325,22 @@ class Score(float):
     """The share of samples whose label is among the `top` largest outputs; None where nobody asked."""
     tested: str
     """Which samples: "val/", "a fifth of each class", "all samples"."""
+    loss: float | None
+    """The mean cross entropy of a label in nats, the outputs being logits; None of a metric."""
 
-    def __new__(cls, value: float, samples: int, top: float | None = None, tested: str = "all samples") -> Score:
+    def __new__(
+        cls,
+        value: float,
+        samples: int,
+        top: float | None = None,
+        tested: str = "all samples",
+        loss: float | None = None,
+    ) -> Score:
         score = super().__new__(cls, value)
         score.samples = samples
         score.top = top
         score.tested = tested
+        score.loss = loss
         return score
 
     def __repr__(self) -> str:

@@ -380,11 +380,11 @@ def evaluate(
     takes them, and every one counts.
     """
     if metric is None:
-        accuracy, samples, among, tested, notes = _core.evaluate(
+        accuracy, samples, among, tested, notes, loss = _core.evaluate(
             network.core, dataset(data, network), _preprocess_text(preprocess), top
         )
         _warn(notes)
-        return Score(accuracy, samples, among, tested)
+        return Score(accuracy, samples, among, tested, loss)
     if preprocess is not None:
         raise TypeError("evaluate: preprocess is for raw samples; a metric gets batches as the network takes them")
     total, samples = 0.0, 0

@@ -220,7 +220,7 @@ nb::tuple evaluate(const Network& network, const api::Dataset& data, const std::
   const auto result = work({nb::none()}, [&](const api::Settings& settings) {
     return api::evaluate(*network.model(), data, {preprocess_of(preprocess), top}, settings);
   });
-  return nb::make_tuple(result.accuracy, result.samples, result.top, result.tested, result.notes);
+  return nb::make_tuple(result.accuracy, result.samples, result.top, result.tested, result.notes, result.loss);
 }
 
 /// How many samples, which part, directions, whether other observers are tried.

@@ -74,6 +74,7 @@ def test_sizes_travel_with_the_network(photos, network):
         assert hs.verify(prepared, program, photos)
         score = hs.evaluate(program, photos, top=2)
     assert (score.samples, score.tested, score.top) == (8, "val/", 1.0)
+    assert score.loss is not None and score.loss > 0
     assert hs.evaluate(program, hs.dataset(photos, all=True)).samples == 32
     assert hs.evaluate(program, hs.dataset(photos, samples=3)).samples == 3
 

@@ -35,6 +35,9 @@ FORMS = {
     "integer_speed.py": Form("--program {program} --only resnet20 --rounds 1 --runs 3", ("halfstep", "resnet20           1")),
     "attention_speed.py": Form("{network} --program {program} --batches 1 --rounds 1 --runs 3", ("batch   1  halfstep int8",)),
     "attention_train.py": Form("{network} --program {program} --batch 8 --steps 3 --rounds 1", ("halfstep float", "halfstep W8A8")),
+    "language_model.py": Form(
+        "{text} {letters} --program {program} --context 8 --cells 8/8:1", ("float: ", "bits per character", "| W8A8 | ", " | none |")
+    ),
     "train_speed.py": Form("--program {program} --batch 8 --rounds 1 --no-compile", ("halfstep float", "halfstep W8A8", "halfstep W4A4")),
     "bits_schedule.py": Form(
         "{network} {folder}/test.npz --program {program} --platform generic_int8 --epochs 3 --kill 1:1", ("killed in stage 1 after epoch 1", "the same")
@@ -110,6 +113,20 @@ def write_node_test(folder):
         (data / f"{kind}_0.pb").write_bytes(numpy_helper.from_array(value, "x" if kind == "input" else "y").SerializeToString())
 
 
+def write_letters(text, path):
+    """Some lines, and a network of a letter and what may follow it, eight at a time."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    text.write_text("".join(f"{number} is the square of {number // 2} or not.\n" for number in range(100)))
+    count, random = len(set(text.read_text())), np.random.default_rng(2)
+    tensors = [numpy_helper.from_array(random.standard_normal(dims).astype(np.float32), name) for name, dims in (("table", (count, 16)), ("w", (16, count)))]
+    nodes = [helper.make_node("Gather", ["table", "ids"], ["letters"]), helper.make_node("MatMul", ["letters", "w"], ["next"])]
+    ends = [helper.make_tensor_value_info("ids", TensorProto.INT64, ["n", 8]), helper.make_tensor_value_info("next", TensorProto.FLOAT, ["n", 8, count])]
+    graph = helper.make_graph(nodes, "letters", ends[:1], ends[1:], tensors)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
 def write_photos(folder):
     """Noise as PNG images of 8 x 8 pixels: train/ and test/ with two classes each."""
     random = np.random.default_rng(1)
@@ -130,7 +147,8 @@ def files(tmp_path_factory):
     """Paths by the names that FORMS use; nothing is made where there is no onnx."""
     folder = tmp_path_factory.mktemp("networks")
     paths = {"program": PROGRAM, "folder": folder, "made": tmp_path_factory.mktemp("made"), "cases": tmp_path_factory.mktemp("cases"), "photos": tmp_path_factory.mktemp("photos"),
-             "network": folder / "small.onnx", "prepared": folder / "prepared.safetensors", "integer": folder / "integer.safetensors", "torch_integer": folder / "torch.safetensors", "x": folder / "x.npz"}
+             "network": folder / "small.onnx", "prepared": folder / "prepared.safetensors", "integer": folder / "integer.safetensors", "torch_integer": folder / "torch.safetensors", "x": folder / "x.npz",
+             "text": folder / "text.txt", "letters": folder / "letters.onnx"}
     if not all(importlib.util.find_spec(module) for module in ("onnx", "safetensors")):
         return paths
     x = np.random.default_rng(0).standard_normal((400, 3, 8, 8)).astype(np.float32)
@@ -139,6 +157,7 @@ def files(tmp_path_factory):
     np.savez(paths["x"], x=x[:8])
     write_network(paths["network"])
     write_photos(paths["photos"])
+    write_letters(paths["text"], paths["letters"])
     for platform, model in (("onnxruntime_int8", paths["integer"]), ("pytorch_x86", paths["torch_integer"])):
         call("quantize", paths["network"], "--platform", platform, "--calibrate", folder / "train.npz", "--out", folder / "prepared.safetensors", "--overwrite")
         call("convert", folder / "prepared.safetensors", "--out", model)

@@ -1,0 +1,105 @@
+// Samples with a label for each of their places, as a language model has them.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "halfstep/halfstep.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/train/network.h"
+#include "tests/support/error.h"
+
+namespace halfstep::api {
+namespace {
+
+constexpr int64_t kSamples = 60, kPlaces = 6, kWords = 5;
+
+/// Each word is followed by the next one: what a label is the word at its place alone tells.
+Tensors words(int64_t samples = kSamples) {
+  Tensor ids(DType::i64, {samples, kPlaces}), labels(DType::i64, {samples, kPlaces});
+  for (int64_t i = 0; i < ids.size(); ++i) {
+    const int64_t word = (i * 7 + i / kPlaces) % kWords;
+    ids.data<int64_t>()[static_cast<size_t>(i)] = word;
+    labels.data<int64_t>()[static_cast<size_t>(i)] = (word + 1) % kWords;
+  }
+  return {{"ids", ids}, {"labels", labels}};
+}
+
+Model network() {
+  return train::initialize(parse(R"(graph next(ids: i64[?, 6]) {
+  param @table: f32[5, 8]
+  param @w: f32[5, 8]
+  word = gather(x=@table, indices=ids)
+  flat = reshape(word) {dims: [-1, 8]}
+  head = linear(flat, w=@w)
+  out = reshape(head) {dims: [-1, 6, 5]}
+  return out
+}
+)",
+                                 "next.ir"),
+                           1);
+}
+
+TEST(Sequences, LearnALabelForEachPlace) {
+  const Dataset data = make_data(words(), "words");
+  EXPECT_EQ(data.labels_each(), kPlaces);
+  const Trained trained = train(network(), data, {.epochs = 30, .batch = 8, .learning_rate = 0.5}, {});
+  EXPECT_EQ(trained.tested, "a fifth of the samples");
+  EXPECT_EQ(trained.accuracy, 1.0);
+  const Evaluation before = evaluate(network(), data, {}, {}), after = evaluate(trained.model, data, {}, {});
+  EXPECT_LT(before.accuracy, 1.0);
+  EXPECT_LT(after.loss, before.loss);
+  EXPECT_EQ(after.samples, kSamples / 5);
+}
+
+TEST(Sequences, GoAllTheWayToIntegers) {
+  const Dataset data = make_data(words(), "words");
+  const Model in_float = train(network(), data, {.epochs = 30, .batch = 8, .learning_rate = 0.5}, {}).model;
+  const Model prepared = quantize(in_float, quant::load_platform("generic_int8"), data, {}, {}).model;
+  TrainOptions options{.epochs = 1, .batch = 8};
+  options.recipe.label_smoothing = 0.1;
+  const Trained tuned = train(prepared, data, options, {});
+  const Model integer = convert(tuned.model).model;
+  EXPECT_EQ(evaluate(integer, data, {}, {}).accuracy, 1.0);
+  EXPECT_EQ(evaluate(integer, data, {}, {}).loss, evaluate(tuned.model, data, {}, {}).loss);
+  EXPECT_TRUE(verify(tuned.model, integer, data, {}, {}).equal());
+}
+
+TEST(Sequences, LossIsTheMeanOfAllLabels) {
+  DataOptions all;
+  all.all = true;
+  const Dataset data = make_data(words(2), "words", all);
+  Model even = network();
+  for (auto& [name, tensor] : even.tensors) std::ranges::fill(tensor.data<float>(), 0.0F);
+  EXPECT_DOUBLE_EQ(evaluate(even, data, {}, {}).loss, std::log(5.0));
+}
+
+TEST(Sequences, ComeInParts) {
+  const Tensors train = words(20), test = words(8);
+  const Dataset data = make_data({{"ids_train", train.at("ids")},
+                                  {"labels_train", train.at("labels")},
+                                  {"ids_test", test.at("ids")},
+                                  {"labels_test", test.at("labels")}},
+                                 "words");
+  const Evaluation found = evaluate(network(), data, {}, {});
+  EXPECT_EQ(found.samples, 8);
+  EXPECT_EQ(found.tested, "ids_test");
+}
+
+TEST(Sequences, AreRefusedWhereLabelsAreNotAsMany) {
+  Tensors samples = words();
+  samples.at("labels") = Tensor(DType::i64, {kSamples, kPlaces - 1});
+  const Dataset data = make_data(samples, "words");
+  EXPECT_EQ(test::error_of([&] { train(network(), data, {.epochs = 1}, {}); }),
+            "network 'next': output 'out' is f32[?, 6, 5], and samples of 'words' have 5 labels each, expected "
+            "[n, classes] or [n, ..., classes] with a row of classes for each label");
+  EXPECT_NE(test::error_of([&] { evaluate(network(), data, {}, {}); }).find("for 60 labels"), std::string::npos);
+  constexpr std::array<int32_t, kPlaces> kLabels = {0, 1, 2, 3, 4, 5};
+  samples.at("labels") = Tensor::of<int32_t>(DType::i32, {1, kPlaces}, kLabels);
+  samples.at("ids") = Tensor(DType::i64, {1, kPlaces});
+  EXPECT_EQ(test::error_of([&] { evaluate(network(), make_data(samples, "words"), {}, {}); }),
+            "words: label 5 is 5, expected 0 to 4: network 'next' tells 5 classes apart");
+}
+
+}  // namespace
+}  // namespace halfstep::api
