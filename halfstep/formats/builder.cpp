@@ -110,6 +110,7 @@ Operand Builder::make_input(const std::string& name, bool has_rank, const std::f
     fail("{}: found {}, expected {}", where, to_string(value->second.type()), to_string(type));
   Operand operand;
   operand.value = model_.graph.add_argument(name, type);
+  trials_.add_argument(operand.value);
   return operand;
 }
 
@@ -264,6 +265,7 @@ std::vector<Operand> Builder::insert(const Node& node, const OpInfo& info, const
   }
   const Op op = model_.graph.insert(std::move(spec));
   made_.insert(op.name());
+  trials_.add(op);
   std::vector<Operand> results;
   for (size_t port = 0; port < info.outputs.size(); ++port) {
     Operand result;

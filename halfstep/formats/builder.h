@@ -33,6 +33,7 @@ class Builder {
 
   const Binding& binding() const { return binding_; }
   bool surveys() const { return survey_ != nullptr; }
+  const Trials& trials() const { return trials_; }
 
   /// One of our operators on operands by flat position; results by port. Computed at once where all is known.
   std::vector<Operand> make(const Node& node, std::string_view op, std::vector<Operand> operands,
@@ -88,6 +89,7 @@ class Builder {
   void evaluate_op(Op op);
 
   std::string file_;
+  Trials trials_;
   const Binding& binding_;
   Model& model_;
   Coverage* survey_;

@@ -20,8 +20,15 @@ int64_t integer_at(const Tensor& tensor, int64_t i) {
 
 }  // namespace
 
+std::optional<Tried> Element::tried() const {
+  if (!value_) return tried_;
+  Tried same;
+  same.fill(*value_);
+  return same;
+}
+
 bool Elements::known() const {
-  return std::all_of(values.begin(), values.end(), [](const auto& value) { return value.has_value(); });
+  return std::all_of(values.begin(), values.end(), [](const Element& value) { return static_cast<bool>(value); });
 }
 
 Type Elements::type() const { return {dtype, scalar ? Dims{} : Dims{static_cast<int64_t>(values.size())}}; }

@@ -8,13 +8,30 @@
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
 #include "halfstep/base/tensor.h"
+#include "halfstep/formats/trials.h"
 #include "halfstep/ir/graph.h"
 
 namespace halfstep::formats {
 
+/// A whole number, or one that depends on open extents and what it comes to where these are tried.
+class Element {
+ public:
+  Element() = default;
+  Element(int64_t value) : value_(value) {}  // NOLINT(google-explicit-constructor)
+  explicit Element(std::optional<Tried> tried) : tried_(tried) {}
+
+  explicit operator bool() const { return value_.has_value(); }
+  int64_t operator*() const { return *value_; }
+  std::optional<Tried> tried() const;
+
+ private:
+  std::optional<int64_t> value_;
+  std::optional<Tried> tried_;
+};
+
 /// A whole number, or a list of them, of which some may depend on open extents.
 struct Elements {
-  std::vector<std::optional<int64_t>> values;
+  std::vector<Element> values;
   bool scalar = false;
   DType dtype = DType::i64;
 

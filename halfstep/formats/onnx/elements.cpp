@@ -9,7 +9,6 @@
 namespace halfstep::formats::onnx {
 namespace {
 
-using Element = std::optional<int64_t>;
 using Lists = std::vector<Elements>;
 
 /// The element that an index names; `ok` becomes false where it is outside.
@@ -93,21 +92,35 @@ std::optional<Elements> slice(const Node& node, const Lists& in) {
 }
 
 /// Arithmetic on whole numbers; gives nothing where it overflows or divides by zero.
-using Arithmetic = Element (*)(int64_t, int64_t);
+using Number = std::optional<int64_t>;
+using Arithmetic = Number (*)(int64_t, int64_t);
 
-Element sum(int64_t a, int64_t b) {
+Number sum(int64_t a, int64_t b) {
   int64_t result = 0;
-  return __builtin_add_overflow(a, b, &result) ? Element() : Element(result);
+  return __builtin_add_overflow(a, b, &result) ? Number() : Number(result);
 }
-Element difference(int64_t a, int64_t b) {
+Number difference(int64_t a, int64_t b) {
   int64_t result = 0;
-  return __builtin_sub_overflow(a, b, &result) ? Element() : Element(result);
+  return __builtin_sub_overflow(a, b, &result) ? Number() : Number(result);
 }
-Element product(int64_t a, int64_t b) {
+Number product(int64_t a, int64_t b) {
   int64_t result = 0;
-  return __builtin_mul_overflow(a, b, &result) ? Element() : Element(result);
+  return __builtin_mul_overflow(a, b, &result) ? Number() : Number(result);
 }
-Element quotient(int64_t a, int64_t b) { return b == 0 || (b == -1 && a == INT64_MIN) ? Element() : Element(a / b); }
+Number quotient(int64_t a, int64_t b) { return b == 0 || (b == -1 && a == INT64_MIN) ? Number() : Number(a / b); }
+
+/// Of elements that depend on open extents, at each try.
+Element open_result(Arithmetic arithmetic, const Element& a, const Element& b) {
+  const auto left = a.tried(), right = b.tried();
+  if (!left || !right) return {};
+  Tried tried;
+  for (size_t i = 0; i < tried.size(); ++i) {
+    const Number number = arithmetic((*left)[i], (*right)[i]);
+    if (!number) return {};
+    tried[i] = *number;
+  }
+  return Element(std::optional(tried));
+}
 
 /// Only of int64: int32 would wrap.
 template <Arithmetic arithmetic>
@@ -121,9 +134,13 @@ std::optional<Elements> pairwise(const Node&, const Lists& in) {
   for (size_t i = 0; i < size; ++i) {
     const Element a = in[0].values[in[0].values.size() == 1 ? 0 : i],
                   b = in[1].values[in[1].values.size() == 1 ? 0 : i];
-    const Element value = a && b ? arithmetic(*a, *b) : Element();
-    if (a && b && !value) return std::nullopt;
-    result.values.push_back(value);
+    if (!a || !b) {
+      result.values.push_back(open_result(arithmetic, a, b));
+      continue;
+    }
+    const Number value = arithmetic(*a, *b);
+    if (!value) return std::nullopt;
+    result.values.emplace_back(*value);
   }
   return result;
 }

@@ -5,19 +5,52 @@
 
 namespace halfstep::formats::onnx {
 
+namespace {
+
+/// The extent that -1 stands for among `elements`, where it is one number whatever the open ones are.
+std::optional<int64_t> worked_out(const std::optional<Tried>& total, const std::vector<Element>& elements) {
+  std::optional<int64_t> found;
+  for (size_t i = 0; total && i < total->size(); ++i) {
+    int64_t others = 1;
+    for (const Element& element : elements) {
+      if (element && *element == -1) continue;
+      const auto tried = element.tried();
+      if (!tried || __builtin_mul_overflow(others, (*tried)[i], &others)) return std::nullopt;
+    }
+    if (others <= 0 || (*total)[i] % others != 0) return std::nullopt;
+    const int64_t extent = (*total)[i] / others;
+    if (found && *found != extent) return std::nullopt;
+    found = extent;
+  }
+  return found;
+}
+
+/// The extents of a list of which some are open: one may be, and is -1.
+Dims extents_of(Translator& translator, const Node& node, const Operand& x, const std::vector<Element>& elements) {
+  const auto is_left = [](const Element& element) { return element && *element == -1; };
+  Dims dims;
+  for (const Element& element : elements) dims.push_back(element ? *element : -1);
+  const auto left = std::ranges::find_if(elements, is_left);
+  const bool has_zero = std::ranges::count(dims, 0) > 0;
+  if (std::ranges::count(dims, -1) > 1 && left != elements.end() && x.value && !has_zero) {
+    const auto extent = worked_out(translator.trials().elements(x.value), elements);
+    if (extent) dims[static_cast<size_t>(left - elements.begin())] = *extent;
+  }
+  if (std::ranges::count(dims, -1) > 1)
+    throw NeedsExtents(node.where() + ": more than one extent of the result depends on open extents");
+  return dims;
+}
+
+}  // namespace
+
 void translate_Reshape(Translator& translator, const Node& node) {
   const Operand x = translator.in(node, 0), shape = translator.in(node, 1);
   const auto attribute = node.integers("shape");
   const bool zero_is_zero = node.integer("allowzero", 0) != 0;
   if (!shape.there() && !attribute) fail("{}: found no extents", node.where());
   Dims dims;
-  size_t open = 0;
   if (shape.elements && !shape.elements->known()) {
-    for (const auto& value : shape.elements->values) {
-      dims.push_back(value.value_or(-1));
-      open += value && *value != -1 ? 0 : 1;
-    }
-    if (open > 1) throw NeedsExtents(node.where() + ": more than one extent of the result depends on open extents");
+    dims = extents_of(translator, node, x, shape.elements->values);
   } else {
     dims = shape.there() ? translator.integers(node, shape) : *attribute;
   }

@@ -10,7 +10,7 @@ void translate_Size(Translator& translator, const Node& node) {
     const int64_t count = count_elements(type.dims);
     result = Translator::known(Tensor::of<int64_t>(DType::i64, {}, {&count, 1}));
   } else {
-    result.elements = Elements{{std::nullopt}, true};
+    result.elements = Elements{{Element()}, true};
   }
   translator.set(node, 0, result);
 }

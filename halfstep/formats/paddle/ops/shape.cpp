@@ -8,8 +8,7 @@ namespace halfstep::formats::paddle {
 void translate_shape(Translator& translator, const Node& node) {
   const Dims dims = translator.require(node, {"Input", 0}).dims();
   Elements elements{{}, false, node.type() == "shape64" ? DType::i64 : DType::i32};
-  for (const int64_t extent : dims)
-    elements.values.push_back(extent == kUnknown ? std::nullopt : std::optional<int64_t>(extent));
+  for (const int64_t extent : dims) elements.values.push_back(extent == kUnknown ? Element() : Element(extent));
   Operand result;
   if (elements.known())
     result = Translator::known(elements.tensor());
