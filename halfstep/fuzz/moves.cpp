@@ -67,11 +67,13 @@ void make_reshape(Maker& maker, std::string_view op) {
   }
   const Dims said = said_dims(maker, x, dims);
   if (maker.chance(0.2) && x.rank() > 0 && dims.size() > 1 && dims[0] == x.dims[0]) {
-    // As exporters write it: the first extent out of the shape of x.
+    // As exporters write it: the first extent out of the shape of x, and one of the others left out.
     const Known shape = maker.node("Shape", {x}, numbers({x.rank()}));
     const Known zero = maker.contents(Tensor(DType::i64, {1}), 0, 0);
     const Known one = maker.node("Gather", {shape, zero}, numbers({1}));
-    const Known rest = maker.ints(Dims(dims.begin() + 1, dims.end()));
+    Dims others(dims.begin() + 1, dims.end());
+    if (maker.chance(0.5)) others[static_cast<size_t>(maker.between(0, static_cast<int64_t>(others.size()) - 1))] = -1;
+    const Known rest = maker.ints(others);
     const Known all =
         maker.node("Concat", {one, rest}, numbers({static_cast<int64_t>(dims.size())}), {{"axis", int64_t{0}}});
     maker.node(op, {x, all}, x.with(dims));
