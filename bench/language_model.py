@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """A language model of characters, from a text to integers: bits per character in float, calibrated, fine-tuned and as integers.
 
-usage: bench/language_model.py TEXT NETWORK.onnx [--minutes 25] [--width 256] [--blocks 4] [--context 128] [--cells 8/8:1 4/8:2] [--rate 1e-4] [--threads 2]
+usage: bench/language_model.py TEXT NETWORK.onnx [--minutes 25] [--width 256] [--blocks 4] [--context 128] [--cells 8/8:1 4/8:2] [--pieces 2000] [--rate 1e-4] [--threads 2]
                                [--program build/release/halfstep]
 
 TEXT is a file, such as the King James Bible of Debian's package bible-kjv (`bible -f 'gen1:1-rev22:21' > kjv.txt`). With --minutes PyTorch trains a GPT of that size
 for so long on the first nine tenths and writes NETWORK.onnx; without, that file is taken as it is. Halfstep imports, quantizes, fine-tunes for so many epochs on
-what was trained on (WEIGHTS/FEATURES:EPOCHS), converts, verifies on 64 pieces and evaluates all on the last tenth. The exit code is 1 where a code differs.
+so many pieces of what was trained on (WEIGHTS/FEATURES:EPOCHS), converts, verifies on 64 pieces and evaluates all on the last tenth. The exit code is 1 where a code differs.
 Needs numpy; torch and onnxscript to train.
 """
 import argparse
@@ -110,7 +110,7 @@ def cell(given, name, in_float, data, folder):
     prepared, trained, integer = folder / "prepared.safetensors", folder / "trained", folder / "integer.safetensors"
     run(given, "quantize", given.network, "--platform", "generic_int8", "--data", data, "--weights", weights, "--features", features, "--overwrite", "--out", prepared)
     calibrated = bits(given, prepared, data)
-    run(given, "train", prepared, "--data", data, "--epochs", epochs, "--batch", 16, "--learning-rate", given.rate, "--overwrite", "--out", trained)
+    run(given, "train", prepared, "--data", data, "--samples", given.pieces, "--epochs", epochs, "--batch", 16, "--learning-rate", given.rate, "--overwrite", "--out", trained)
     run(given, "convert", trained / "model.safetensors", "--overwrite", "--out", integer)
     _, differs = run(given, "verify", trained / "model.safetensors", integer, "--data", data, "--samples", 64, "--meaning", "all")
     tuned, codes = bits(given, trained / "model.safetensors", data), bits(given, integer, data)
@@ -128,6 +128,7 @@ def main():
     parser.add_argument("--context", type=int, default=128)
     parser.add_argument("--minutes", type=float, default=0)
     parser.add_argument("--cells", nargs="*", default=["8/8:1", "4/8:2"])
+    parser.add_argument("--pieces", type=int, default=2000)
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--program", default="build/release/halfstep")

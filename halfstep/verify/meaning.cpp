@@ -20,6 +20,26 @@ void add(Meaning& to, const Meaning& more) {
   if (!to.first) to.first = more.first;
 }
 
+/// Whether a product has the tensor as its weight or bias: those of a layer come from its codes, and from what was
+/// folded into it.
+bool is_weighed(Value tensor) {
+  return std::ranges::any_of(tensor.uses(), [](const auto& use) {
+    const auto ports = weight_ports(use.first);
+    return ports && (use.second == ports->weight || use.second == ports->bias);
+  });
+}
+
+/// Gives parameters that are no weights, as those of norms, the contents that training made of them.
+void take_trained(Model& source, const Tensors& prepared) {
+  for (const Value tensor : source.graph.tensors()) {
+    const auto trained = prepared.find(tensor.name());
+    if (tensor.role() != Role::parameter || trained == prepared.end() || is_weighed(tensor)) continue;
+    const Tensor& contents = trained->second;
+    if (contents.dtype() == tensor.dtype() && contents.size() == count_elements(tensor.dims()))
+      source.tensors.insert_or_assign(tensor.name(), contents.reshaped(tensor.dims()));
+  }
+}
+
 class MeaningCheck {
  public:
   MeaningCheck(const Model& prepared, const Model& integer, const Tensors& inputs)
@@ -71,7 +91,9 @@ class MeaningCheck {
  private:
   static Model source_for(const Model& prepared, const Tensors& inputs) {
     if (!prepared.source) fail("network '{}': does not have the network that it was made from", prepared.graph.name());
-    return sized_for(prepared.source->network, inputs);
+    Model source = sized_for(prepared.source->network, inputs);
+    take_trained(source, prepared.tensors);
+    return source;
   }
 
   runtime::Program start(const Tensors& inputs) {
