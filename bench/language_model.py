@@ -6,19 +6,19 @@ usage: bench/language_model.py TEXT NETWORK.onnx [--minutes 25] [--width 256] [-
 
 TEXT is a file, such as the King James Bible of Debian's package bible-kjv (`bible -f 'gen1:1-rev22:21' > kjv.txt`). With --minutes PyTorch trains a GPT of that size
 for so long on the first nine tenths and writes NETWORK.onnx; without, that file is taken as it is. Halfstep imports, quantizes, fine-tunes for so many epochs on
-so many pieces of what was trained on (WEIGHTS/FEATURES:EPOCHS), converts, verifies on 64 pieces and evaluates all on the last tenth. The exit code is 1 where a code differs.
+so many pieces of what was trained on (WEIGHTS/FEATURES:EPOCHS), converts, verifies on 64 pieces and evaluates all on the last tenth. The exit code is 1 where a code differs or means another number.
 Needs numpy; torch and onnxscript to train.
 """
 import argparse
-import json
 import math
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
 
 import numpy as np
+
+from program import run
 
 
 def pieces(text, context):
@@ -92,19 +92,12 @@ def train(given, ids, following, letters, path):
     torch.onnx.export(model, (x[:2],), path, dynamo=True, input_names=["ids"], output_names=["next"], dynamic_shapes=({0: batch},), external_data=False)
 
 
-def run(given, *words):
-    done = subprocess.run([str(word) for word in (given.program, *words, "--threads", given.threads, "--json")], capture_output=True, text=True)
-    if done.returncode not in (0, 1):
-        sys.exit(f"{' '.join(map(str, words))}: exit {done.returncode}: {done.stderr.strip()}")
-    return json.loads(done.stdout), done.returncode
-
-
 def bits(given, model, data):
     return run(given, "eval", model, "--data", data)[0]["loss"] / math.log(2)
 
 
 def cell(given, name, in_float, data, folder):
-    """A row of the table, and whether integers differ."""
+    """A row of the table, and whether a code differs or is beyond what the network means."""
     widths, epochs = name.split(":")
     weights, features = widths.split("/")
     prepared, trained, integer = folder / "prepared.safetensors", folder / "trained", folder / "integer.safetensors"
@@ -115,7 +108,7 @@ def cell(given, name, in_float, data, folder):
     _, differs = run(given, "verify", trained / "model.safetensors", integer, "--data", data, "--samples", 64, "--meaning", "all")
     tuned, codes = bits(given, trained / "model.safetensors", data), bits(given, integer, data)
     cells = (f"{value:.4f} (+{100 * (value / in_float - 1):.2f} %)" for value in (calibrated, tuned, codes))
-    print(f"| W{weights}A{features} | {' | '.join(cells)} | {epochs} | {'yes' if differs else 'none'} |", flush=True)
+    print(f"| W{weights}A{features} | {' | '.join(cells)} | {epochs} | {'no' if differs else 'yes'} |", flush=True)
     return differs
 
 
@@ -143,7 +136,7 @@ def main():
             train(given, ids[:first], following[:first], letters, given.network)
         in_float = bits(given, given.network, data)
         print(f"float: {in_float:.4f} bits per character on {following[first:].size:,} of {following.size:,}\n")
-        print("| widths | calibrated | fine-tuned | as integers | epochs | codes that differ |\n| --- | --- | --- | --- | --- | --- |", flush=True)
+        print("| widths | calibrated | fine-tuned | as integers | epochs | codes equal and meant |\n| --- | --- | --- | --- | --- | --- |", flush=True)
         differing = [cell(given, name, in_float, data, folder) for name in given.cells]
     sys.exit(1 if any(differing) else 0)
 

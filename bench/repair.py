@@ -8,23 +8,16 @@ DATA is a folder with train/ and test/, each with images in folders by class. Fo
 accuracy is that on all of test/. Every repaired network is converted and verified on 64 test images: the exit code is 1 where a code differs.
 """
 import argparse
-import json
 import pathlib
 import random
 import resource
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
-
-def run(given, *words):
-    done = subprocess.run([str(word) for word in (given.program, *words, "--threads", given.threads, "--json")], capture_output=True, text=True)
-    if done.returncode not in (0, 1):
-        sys.exit(f"{' '.join(map(str, words))}: exit {done.returncode}: {done.stderr.strip()}")
-    return json.loads(done.stdout), done.returncode
+from program import run
 
 
 def images(given, seed, folder):

@@ -7,8 +7,8 @@
 
 namespace halfstep::train {
 
-inline constexpr const char* kLabels =
-    "labels";                                 ///< argument, i32 [rows of outputs], or f32 [rows, classes] of soft ones
+/// Argument, i32 [rows of outputs], or f32 [rows, classes] of soft ones.
+inline constexpr const char* kLabels = "labels";
 inline constexpr const char* kLoss = "loss";  ///< output, f32 [1]
 /// Output of a step of a prepared network: the norm of all gradients in units, f32 [1].
 inline constexpr const char* kGradientNorm = "gradient_norm";

@@ -106,5 +106,14 @@ TEST(Sequences, AreRefusedWhereLabelsAreNotAsMany) {
             "words: label 5 is 5, expected 0 to 4: network 'next' tells 5 classes apart");
 }
 
+/// Whole numbers that are no u8 are ids, which a network of pictures does not take.
+TEST(Sequences, AreRefusedByANetworkOfReals) {
+  const Model reals = train::initialize(
+      parse("graph g(x: f32[?, 6]) {\n  param @w: f32[5, 6]\n  y = linear(x, w=@w)\n  return y\n}\n", "g.ir"), 1);
+  const Tensors ids = {{"x", words().at("ids")}, {"labels", Tensor(DType::i64, {kSamples})}};
+  EXPECT_EQ(test::error_of([&] { evaluate(reals, make_data(ids, "words"), {}, {}); }),
+            "words: 'x' is i64, network 'g' takes f32");
+}
+
 }  // namespace
 }  // namespace halfstep::api

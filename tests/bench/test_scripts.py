@@ -36,7 +36,7 @@ FORMS = {
     "attention_speed.py": Form("{network} --program {program} --batches 1 --rounds 1 --runs 3", ("batch   1  halfstep int8",)),
     "attention_train.py": Form("{network} --program {program} --batch 8 --steps 3 --rounds 1", ("halfstep float", "halfstep W8A8")),
     "language_model.py": Form(
-        "{text} {letters} --program {program} --context 8 --cells 8/8:1", ("float: ", "bits per character", "| W8A8 | ", " | none |")
+        "{text} {letters} --program {program} --context 8 --cells 8/8:1", ("float: ", "bits per character", "| W8A8 | ", " | yes |")
     ),
     "train_speed.py": Form("--program {program} --batch 8 --rounds 1 --no-compile", ("halfstep float", "halfstep W8A8", "halfstep W4A4")),
     "bits_schedule.py": Form(
