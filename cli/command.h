@@ -136,6 +136,7 @@ void add_export(CLI::App& program, Work& work);
 void add_verify(CLI::App& program, Work& work);
 void add_inspect(CLI::App& program, Work& work);
 void add_op(CLI::App& program, Work& work);
+void add_pass(CLI::App& program, Work& work);
 void add_platform(CLI::App& program, Work& work);
 void add_dump(CLI::App& program, Work& work);
 void add_compare(CLI::App& program, Work& work);

@@ -103,7 +103,7 @@ int parse_and_work(int count, const char* const* arguments) {
   Work work;
   for (const auto add : {add_quickstart, add_data_command, add_train, add_eval, add_run, add_quantize, add_convert,
                          add_export, add_verify, add_analyze, add_bits, add_report, add_dump, add_compare, add_inspect,
-                         add_platform, add_op, add_fuzz})
+                         add_platform, add_op, add_pass, add_fuzz})
     add(program, work);
   if (count > 1 && std::string_view(arguments[1]) == kComplete) return print_completions(program);
   try {

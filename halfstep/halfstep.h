@@ -22,6 +22,7 @@
 #include "halfstep/api/inspect_data.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/op.h"
+#include "halfstep/api/passes.h"
 #include "halfstep/api/platform.h"
 #include "halfstep/api/quantize.h"
 #include "halfstep/api/quickstart.h"

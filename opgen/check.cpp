@@ -83,8 +83,13 @@ void check_ports(const Record& record) {
     check_presence(port, record);
     check_like(port, record);
   }
+  if (record.flow.empty() != record.regions.empty())
+    fail_at(record.source, "'regions' and 'flow' belong together");
   for (const Port& port : record.outputs) {
-    if (port.variadic || port.optional) fail_at(port.source, "an output is neither variadic nor optional");
+    if (port.optional) fail_at(port.source, "an output is not optional");
+    if (port.variadic != !record.flow.empty() || (port.variadic && record.outputs.size() != 1))
+      fail_at(port.source, "an operator with 'flow', and no other, has any number of outputs, under one name");
+    if (port.variadic) continue;
     if (!port.dims) fail_at(port.source, "the output has no dims");
     if (port.dims->open) fail_at(port.dims->source, "'...' leaves extents of an output unsaid");
     check_presence(port, record);
@@ -159,6 +164,7 @@ class ExtentChecker {
   }
 
   void check_output(Port& port) {
+    if (!port.dims) return;  // regions say them
     if (port.dims->function) scope_.check_shape_function(*port.dims->function, port.dims->source);
     for (Expr& extent : port.dims->extents) {
       scope_.check_as(extent, ExprType::integer, port.dims->source);

@@ -192,6 +192,7 @@ class InferWriter {
   void write_result() {
     std::vector<std::string> types;
     for (const Port& port : record_.outputs) {
+      if (port.variadic) continue;  // the regions say them
       const bool both = port.type.kind == TypeSpec::Kind::like && port.dims->like;
       types.push_back(both ? "Inference::like(" + cpp_name(port.type.name) + ")"
                            : "Type{" + result_dtype(port.type) + ", " + result_dims(port) + "}");

@@ -34,6 +34,7 @@ std::vector<std::string> cuda_kernels_of(const Record& record) {
 
 /// Symbols of its kernels for the CPU, best first.
 std::vector<std::string> kernels_of(const Record& record) {
+  if (!record.flow.empty()) return {};  // a program runs its regions
   std::vector<std::string> symbols;
   for (const std::string& name : record.cpu_kernels) symbols.push_back("cpu_" + record.name + "_" + name);
   if (record.compute) symbols.push_back("cpu_" + record.name + "_simd");
@@ -69,6 +70,7 @@ std::string emit_kernel_ops(const Records& records) {
   text.line("#include \"halfstep/kernels/kernel.h\"\n");
   text.line("namespace halfstep::kernels {{");
   for (const Record* record : by_name(records)) {
+    if (!record->flow.empty()) continue;
     text.blank();
     write_struct(text, *record);
     std::vector<std::string> symbols = kernels_of(*record);

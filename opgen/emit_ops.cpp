@@ -20,8 +20,14 @@ void write_accessors(Text& text, const Record& record) {
       text.line("  Value {}() const {{ return Op::in({}); }}", cpp_name(port.name), i);
     }
   }
-  for (size_t i = 0; i < record.outputs.size(); ++i)
-    text.line("  Value {}() const {{ return Op::out({}); }}", cpp_name(record.outputs[i].name), i);
+  for (size_t i = 0; i < record.outputs.size(); ++i) {
+    const std::string name = cpp_name(record.outputs[i].name);
+    if (record.outputs[i].variadic) {
+      text.line("  std::vector<Value> {}() const {{ return results(); }}", name);
+    } else {
+      text.line("  Value {}() const {{ return Op::out({}); }}", name, i);
+    }
+  }
   for (const AttributeSpec& spec : record.attributes)
     text.line("  {} {}() const {{ return get<{}>(attributes(), {}); }}", attribute_reference_cpp(spec.value),
               cpp_name(spec.name), attribute_type_cpp(spec.value), string_literal(spec.name));
@@ -198,6 +204,7 @@ void write_record(Text& text, const Record& record) {
   write_ports(text, "in", record.inputs, record);
   write_ports(text, "out", record.outputs, record);
   if (!regions.empty()) text.line("  info.regions = {{{}}};", join(regions, ", "));
+  if (!record.flow.empty()) text.line("  info.flow = Flow::{};", record.flow);
   write_attributes(text, record);
   text.line("  info.infer = infer_{};", record.name);
   if (record.flops) text.line("  info.flops = flops_{};", record.name);

@@ -105,6 +105,12 @@ Port load_port(std::string name, const Yaml& yaml, const Record& record, bool is
     name.resize(name.size() - 3);
   }
   port.name = std::move(name);
+  if (is_output && port.variadic) {
+    if (!yaml.is_scalar() || yaml.text() != "regions")
+      fail_at(yaml.source(), "any number of outputs have the types that 'regions' give, and are written so");
+    port.type = {TypeSpec::Kind::classed, *find_type_class("any"), {}};
+    return port;
+  }
   if (!yaml.is_map()) {
     port.type = load_type(yaml, record, is_output);
     return port;
@@ -270,6 +276,7 @@ Record read_record(const Yaml& yaml) {
   if (yaml.has("quant")) record.quant = load_quant(yaml.at("quant"));
   if (yaml.has("foreign")) record.foreign = load_foreign(yaml.at("foreign"), record);
   if (yaml.has("regions")) record.regions = load_texts(yaml.at("regions"));
+  if (yaml.has("flow")) record.flow = yaml.at("flow").text();
   if (yaml.has("kernels")) {
     const Yaml kernels = yaml.at("kernels");
     if (kernels.has("cpu")) record.cpu_kernels = load_texts(kernels.at("cpu"));

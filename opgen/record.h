@@ -126,6 +126,7 @@ struct Record {
   std::optional<Quant> quant;
   std::vector<Foreign> foreign;
   std::vector<std::string> cpu_kernels, cuda_kernels, regions;
+  std::string flow;  ///< how it runs its regions; "" of an operator without
   std::optional<Test> test;
   bool says_elementwise = false;
   std::optional<bool> says_codes;

@@ -6,11 +6,13 @@
 #include "halfstep/compile/dependencies.h"
 #include "halfstep/compile/fetch.h"
 #include "halfstep/compile/lower.h"
+#include "halfstep/compile/outline.h"
 #include "halfstep/compile/pack.h"
 #include "halfstep/compile/parts.h"
 #include "halfstep/compile/pipeline.h"
 #include "halfstep/compile/placement.h"
 #include "halfstep/compile/plan.h"
+#include "halfstep/compile/regions.h"
 #include "halfstep/compile/select.h"
 #include "halfstep/passes/run_pass.h"
 #include "halfstep/passes/traits.h"
@@ -27,7 +29,7 @@ void check_static(const Graph& graph) {
   }
   for (const Op op : graph.ops()) {
     for (const Value result : op.results()) {
-      if (!result.type().is_static())
+      if (!result.type().is_static() && op.info().flow == Flow::none)
         fail("{}: {} is {}, expected all extents known: specialize the model first", op.where(), result.name(),
              to_string(result.type()));
     }
@@ -40,6 +42,7 @@ void check_sizes(const Graph& graph) {
   const size_t most = machine_memory() / sizeof(int64_t);
   for (const Op op : graph.ops()) {
     for (const Value result : op.results()) {
+      if (!result.type().is_static()) continue;
       double count = 1;
       for (const int64_t extent : result.dims()) count *= static_cast<double>(extent);
       if (count > static_cast<double>(most))
@@ -65,28 +68,41 @@ bool contains(const std::vector<std::string>& list, std::string_view name) {
 
 }  // namespace
 
+namespace compiler {
+
+Unit compile_unit(Model& work, const CompileOptions& options, const Context& context) {
+  outline_open(work.graph);
+  check_static(work.graph);
+  check_sizes(work.graph);
+  check_contents(work);
+  if (options.optimize) optimize(work, options);
+  passes::verify_own("before lowering", work.graph);
+  const std::vector<RegionUnits> regions = compile_regions(work, options, context);
+
+  const auto frozen = frozen_tensors(work.graph, context.updated, options.freeze_tensors);
+  Lowering lowering = lower(work.graph, place(work.graph, options), frozen, flows_of(regions));
+  select_kernels(lowering, work, options.level, context.one_order);
+  add_dependencies(lowering.spec);
+  cut_parts(lowering.spec, options.later);
+  plan_memory(lowering.spec, options.optimize && !contains(options.disabled_passes, kReuseMemory));
+  reduce_order(lowering.spec);
+
+  Unit unit{std::make_shared<runtime::ProgramSpec>(std::move(lowering.spec)), {}};
+  for (const runtime::TensorSpec& tensor : unit.spec->tensors) unit.contents.push_back(work.tensors.at(tensor.name));
+  for (const RegionUnits& region : regions) adopt_tensors(unit, region);
+  return unit;
+}
+
+}  // namespace compiler
+
 runtime::Program compile(const Model& model, const CompileOptions& options) {
   compiler::check_pass_names(options.disabled_passes);
   Model work = model;  // the tensors' storage is shared and only read
   compiler::set_fetches(work.graph, options.fetch);
-  check_static(work.graph);
-  check_sizes(work.graph);
-  check_contents(work);
-  if (options.optimize) compiler::optimize(work, options);
-  passes::verify_own("before lowering", work.graph);
   const bool one_order = options.one_order || (options.freeze_tensors && passes::computes_on_codes(model.graph));
-
-  const auto frozen = compiler::frozen_tensors(work.graph, options.freeze_tensors);
-  compiler::Lowering lowering = compiler::lower(work.graph, compiler::place(work.graph, options), frozen);
-  compiler::select_kernels(lowering, work, options.level, one_order);
-  compiler::add_dependencies(lowering.spec);
-  compiler::cut_parts(lowering.spec, options.later);
-  compiler::plan_memory(lowering.spec, options.optimize && !contains(options.disabled_passes, compiler::kReuseMemory));
-  compiler::reduce_order(lowering.spec);
-
-  std::vector<Tensor> contents;
-  for (const runtime::TensorSpec& tensor : lowering.spec.tensors) contents.push_back(work.tensors.at(tensor.name));
-  return {std::move(lowering.spec), contents};
+  const compiler::Context context{compiler::updated_tensors(work.graph), one_order};
+  compiler::Unit unit = compiler::compile_unit(work, options, context);
+  return {std::move(*unit.spec), unit.contents};
 }
 
 }  // namespace halfstep

@@ -1,5 +1,7 @@
 #include "halfstep/compile/describe.h"
 
+#include <functional>
+
 namespace halfstep {
 namespace {
 
@@ -37,7 +39,7 @@ std::string network_line(Op op) {
                    typed(operands[i]));
   }
   for (const Value result : op.results())
-    out.push_back(op.info().outputs[static_cast<size_t>(result.port())].name + " = " + typed(result));
+    out.push_back(op.info().output_at(result.port()).name + " = " + typed(result));
   return fmt::format("  {} = {}({}){} -> {}{}\n", op.name(), op.info().name, join(in), changed_attributes(op),
                      join(out), at_location(to_string(op.location())));
 }
@@ -52,22 +54,26 @@ std::string operands_text(const std::vector<Operand>& operands, const runtime::P
 
 std::string place_text(const Instruction& instruction, const runtime::ProgramSpec& spec) {
   std::string to = to_string(instruction.place);
-  if (instruction.kernel != nullptr) return to;
+  if (instruction.kernel != nullptr || instruction.flow != nullptr) return to;
   const std::string from = to_string(spec.slots[static_cast<size_t>(instruction.in[0].slot)].place);
   return from == to ? to : from + " -> " + to;
 }
 
 std::string kernel_text(const Instruction& instruction) {
+  if (instruction.flow != nullptr) return "regions";
   return instruction.kernel == nullptr ? "copy" : instruction.kernel->name;
 }
 
-std::string memory_text(const Slot& slot, const runtime::ProgramSpec& spec) {
+/// `tensors` are those of the whole program.
+std::string memory_text(const Slot& slot, const runtime::ProgramSpec& spec,
+                        const std::vector<runtime::TensorSpec>& tensors) {
   const auto index = static_cast<size_t>(slot.index);
   switch (slot.storage) {
     case Storage::arena: return fmt::format("arena at {}", slot.offset);
-    case Storage::tensor: return (spec.tensors[index].frozen ? "frozen tensor " : "tensor ") + spec.tensors[index].name;
+    case Storage::tensor: return (tensors[index].frozen ? "frozen tensor " : "tensor ") + tensors[index].name;
     case Storage::input: return "input " + spec.inputs[index].name;
     case Storage::output: return "output " + spec.outputs[index].name;
+    case Storage::open: return "made by the run";
   }
   return {};
 }
@@ -78,24 +84,49 @@ std::string lifetime_text(const Slot& slot, int instructions) {
   return first + " to " + last;
 }
 
-std::string numbers(const std::vector<int>& list) { return fmt::format("{}", fmt::join(list, " ")); }
+/// A program, and those of its regions behind it, each under the path to it: "" for the outermost.
+using Show = std::function<void(const runtime::ProgramSpec& spec, const std::string& path)>;
 
-}  // namespace
+void for_each_program(const runtime::ProgramSpec& spec, const std::string& path, const Show& show) {
+  show(spec, path);
+  for (const Instruction& instruction : spec.instructions) {
+    if (instruction.flow == nullptr) continue;
+    const auto& regions = instruction.flow->regions;
+    for (size_t r = 0; r < regions.size(); ++r) {
+      const std::string name = find_operator(instruction.op)->regions[r];
+      if (regions[r].program != nullptr)
+        for_each_program(*regions[r].program,
+                         fmt::format("{}{} '{}' {}: ", path, instruction.op, instruction.name, name), show);
+    }
+  }
+}
 
-std::string describe_network(const Graph& graph) {
-  std::string text = "network " + graph.name() + "\n";
-  for (const Value argument : graph.arguments()) text += "  input " + typed(argument) + "\n";
-  for (const Value tensor : graph.tensors()) text += fmt::format("  {} {}\n", name(tensor.role()), typed(tensor));
-  for (const Op op : graph.ops()) text += network_line(op);
-  const std::vector<Value> outputs = graph.outputs();
-  for (size_t i = 0; i < outputs.size(); ++i)
-    text += fmt::format("  output {} = {}\n", graph.body().output_names()[i], typed(outputs[i]));
+/// A section about a program and its regions.
+std::string section(const std::string& title, const runtime::Program& program,
+                    const std::function<std::string(const runtime::ProgramSpec&)>& lines) {
+  std::string text = title + "\n";
+  for_each_program(program.spec(), "", [&](const runtime::ProgramSpec& spec, const std::string& path) {
+    text += (path.empty() ? "" : "  " + path + "\n") + lines(spec);
+  });
   return text;
 }
 
-std::string describe_instructions(const runtime::Program& program) {
-  const runtime::ProgramSpec& spec = program.spec();
-  std::string text = "instructions\n";
+std::string numbers(const std::vector<int>& list) { return fmt::format("{}", fmt::join(list, " ")); }
+
+void add_block(std::string& text, const Block& block, const std::string& indent) {
+  for (const Op op : block.ops()) {
+    text += indent + network_line(op);
+    for (size_t r = 0; r < op.regions().size(); ++r) {
+      std::vector<std::string> arguments;
+      for (const Value argument : op.regions()[r]->arguments()) arguments.push_back(typed(argument));
+      text += fmt::format("{}    {}({})\n", indent, op.info().regions[r], join(arguments));
+      add_block(text, *op.regions()[r], indent + "    ");
+    }
+  }
+}
+
+std::string instruction_lines(const runtime::ProgramSpec& spec) {
+  std::string text;
   for (size_t i = 0; i < spec.instructions.size(); ++i) {
     const Instruction& instruction = spec.instructions[i];
     text += fmt::format("{:5}  {:12} {:10} {} = {}({}) -> {}{}\n", i, place_text(instruction, spec),
@@ -105,27 +136,24 @@ std::string describe_instructions(const runtime::Program& program) {
   return text;
 }
 
-std::string describe_values(const runtime::Program& program) {
-  const runtime::ProgramSpec& spec = program.spec();
+std::string value_lines(const runtime::ProgramSpec& spec, const std::vector<runtime::TensorSpec>& tensors) {
   const int count = static_cast<int>(spec.instructions.size());
-  std::string text = "values\n";
+  std::string text;
   for (size_t i = 0; i < spec.slots.size(); ++i) {
     const Slot& slot = spec.slots[i];
     text += fmt::format("{:5}  {:24} {:20} {:5} {:20} {:>9} bytes  {}\n", i, slot.name, to_string(slot.type),
-                        to_string(slot.place), memory_text(slot, spec), slot.bytes(), lifetime_text(slot, count));
+                        to_string(slot.place), memory_text(slot, spec, tensors), slot.bytes(),
+                        lifetime_text(slot, count));
   }
   for (const auto& [place, bytes] : spec.arenas)
     text += fmt::format("arena on {}: {} bytes\n", to_string(place), bytes);
-  const runtime::MemoryReport memory = program.memory();
-  return text + fmt::format("memory: planned peak {} bytes, naive sum {} bytes, tensors {} bytes\n", memory.planned,
-                            memory.naive, memory.tensors);
+  return text;
 }
 
-std::string describe_dependencies(const runtime::Program& program) {
-  std::string text = "dependencies\n";
-  const auto& instructions = program.instructions();
-  for (size_t i = 0; i < instructions.size(); ++i) {
-    const Instruction& instruction = instructions[i];
+std::string dependency_lines(const runtime::ProgramSpec& spec) {
+  std::string text;
+  for (size_t i = 0; i < spec.instructions.size(); ++i) {
+    const Instruction& instruction = spec.instructions[i];
     std::vector<std::string> parts;
     if (!instruction.data_dependencies.empty()) parts.push_back("reads " + numbers(instruction.data_dependencies));
     if (!instruction.order_dependencies.empty())
@@ -135,11 +163,10 @@ std::string describe_dependencies(const runtime::Program& program) {
   return text;
 }
 
-std::string describe_kernels(const runtime::Program& program) {
-  std::string text = "kernels\n";
-  const auto& instructions = program.instructions();
-  for (size_t i = 0; i < instructions.size(); ++i) {
-    const Instruction& instruction = instructions[i];
+std::string kernel_lines(const runtime::ProgramSpec& spec) {
+  std::string text;
+  for (size_t i = 0; i < spec.instructions.size(); ++i) {
+    const Instruction& instruction = spec.instructions[i];
     text += fmt::format("{:5}  {}: {} {} on {}", i, instruction.name, instruction.op, kernel_text(instruction),
                         to_string(instruction.place));
     if (instruction.kernel != nullptr) text += fmt::format(", pieces {}", fmt::join(instruction.plan.phases, " + "));
@@ -149,6 +176,37 @@ std::string describe_kernels(const runtime::Program& program) {
   }
   return text;
 }
+
+}  // namespace
+
+std::string describe_network(const Graph& graph) {
+  std::string text = "network " + graph.name() + "\n";
+  for (const Value argument : graph.arguments()) text += "  input " + typed(argument) + "\n";
+  for (const Value tensor : graph.tensors()) text += fmt::format("  {} {}\n", name(tensor.role()), typed(tensor));
+  add_block(text, graph.body(), "");
+  const std::vector<Value> outputs = graph.outputs();
+  for (size_t i = 0; i < outputs.size(); ++i)
+    text += fmt::format("  output {} = {}\n", graph.body().output_names()[i], typed(outputs[i]));
+  return text;
+}
+
+std::string describe_instructions(const runtime::Program& program) {
+  return section("instructions", program, instruction_lines);
+}
+
+std::string describe_values(const runtime::Program& program) {
+  const runtime::MemoryReport memory = program.memory();
+  const auto lines = [&](const runtime::ProgramSpec& spec) { return value_lines(spec, program.spec().tensors); };
+  return section("values", program, lines) +
+         fmt::format("memory: planned peak {} bytes, naive sum {} bytes, tensors {} bytes\n", memory.planned,
+                     memory.naive, memory.tensors);
+}
+
+std::string describe_dependencies(const runtime::Program& program) {
+  return section("dependencies", program, dependency_lines);
+}
+
+std::string describe_kernels(const runtime::Program& program) { return section("kernels", program, kernel_lines); }
 
 std::string describe(const Graph& graph, const runtime::Program& program, bool explain) {
   std::string text = describe_network(graph) + "\n" + describe_instructions(program) + "\n" + describe_values(program) +

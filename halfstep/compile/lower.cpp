@@ -13,8 +13,8 @@ using runtime::Storage;
 
 class Lowerer {
  public:
-  Lowerer(const Graph& graph, const Placement& placement, const std::set<std::string>& frozen)
-      : graph_(graph), placement_(placement), frozen_(frozen) {
+  Lowerer(const Graph& graph, const Placement& placement, const std::set<std::string>& frozen, const Flows& flows)
+      : graph_(graph), placement_(placement), frozen_(frozen), flows_(flows) {
     lowering_.spec.name = graph.name();
   }
 
@@ -71,6 +71,9 @@ class Lowerer {
     }
     const int from = home(value);
     if (slot(from).place == place) return from;
+    if (slot(from).storage == Storage::open)
+      unsupported("graph '{}': '{}' is {}: what has open extents stays on the host, and is wanted on {}", graph_.name(),
+                  value.name(), to_string(value.type()), to_string(place));
     const auto [found, is_new] = moved_.try_emplace({from, place}, -1);
     if (is_new)
       found->second = add_copy(from, name.empty() ? value.name() + ":" + to_string(place) : name, place, reader);
@@ -96,7 +99,6 @@ class Lowerer {
   }
 
   void lower_op(Op op) {
-    if (!op.regions().empty()) unsupported("{}: {}: regions cannot be compiled yet", op.where(), op.info().name);
     const Place place = placement_.ops.at(op.name());
     if (op.is<ops::Transfer>()) {
       slots_.emplace(op.out(0).node(), at(op.in(0), place, op.name(), op));
@@ -121,17 +123,18 @@ class Lowerer {
       const int from = state != states.end() ? state->second : operands[i] ? at(operands[i], place, "", op) : -1;
       instruction.in.push_back({from, port});
     }
-    for (size_t port = 0; port < op.info().outputs.size(); ++port)
-      instruction.out.push_back(
-          {lower_result(op, static_cast<int>(port), place, states), op.info().outputs[port].name});
-    append(std::move(instruction), op);
+    for (int port = 0; port < static_cast<int>(op.node()->results.size()); ++port)
+      instruction.out.push_back({lower_result(op, port, place, states), op.info().output_at(port).name});
+    const auto flow = flows_.find(op.name());
+    if (flow != flows_.end()) instruction.flow = flow->second;
+    append(std::move(instruction), flow == flows_.end() ? op : Op());
   }
 
   /// Operands that are tensors which the operation updates, in order.
   static std::set<int> state_operands(Op op) {
     std::set<int> states;
     for (const Value result : op.results()) {
-      const int state = op.info().outputs[static_cast<size_t>(result.port())].state_of;
+      const int state = op.info().output_at(result.port()).state_of;
       if (state >= 0 && op.in(state) && op.in(state).is_tensor()) states.insert(state);
     }
     return states;
@@ -141,7 +144,11 @@ class Lowerer {
     const Value result = op.out(port);
     if (!result) return -1;
     Slot made{result.name(), result.type(), place};
-    const auto state = states.find(op.info().outputs[static_cast<size_t>(port)].state_of);
+    if (!result.type().is_static()) {
+      made.storage = Storage::open;
+      made.index = spec().open_values++;
+    }
+    const auto state = states.find(op.info().output_at(port).state_of);
     if (state != states.end()) {
       made.storage = Storage::tensor;
       made.index = slot(state->second).index;
@@ -190,6 +197,7 @@ class Lowerer {
   const Graph& graph_;
   const Placement& placement_;
   const std::set<std::string>& frozen_;
+  const Flows& flows_;
   Lowering lowering_;
   std::map<const detail::OpNode*, size_t> positions_;
   std::map<const detail::ValueNode*, int> slots_;  ///< of values where they were made
@@ -199,8 +207,9 @@ class Lowerer {
 
 }  // namespace
 
-Lowering lower(const Graph& graph, const Placement& placement, const std::set<std::string>& frozen) {
-  return Lowerer(graph, placement, frozen).run();
+Lowering lower(const Graph& graph, const Placement& placement, const std::set<std::string>& frozen,
+               const Flows& flows) {
+  return Lowerer(graph, placement, frozen, flows).run();
 }
 
 }  // namespace halfstep::compiler

@@ -4,10 +4,18 @@
 
 namespace halfstep::compiler {
 
-std::set<std::string> frozen_tensors(const Graph& graph, bool freeze) {
+std::set<std::string> updated_tensors(const Graph& graph) {
   std::set<std::string> names;
   for (const Value tensor : graph.tensors()) {
-    if (!passes::updater_of(tensor) && freeze) names.insert(tensor.name());
+    if (passes::updater_of(tensor)) names.insert(tensor.name());
+  }
+  return names;
+}
+
+std::set<std::string> frozen_tensors(const Graph& graph, const std::set<std::string>& updated, bool freeze) {
+  std::set<std::string> names;
+  for (const Value tensor : graph.tensors()) {
+    if (freeze && !updated.contains(tensor.name())) names.insert(tensor.name());
   }
   return names;
 }

@@ -63,14 +63,33 @@ std::vector<PassInfo> optimization_passes() {
 
 namespace compiler {
 
-void check_pass_names(const std::vector<std::string>& names) {
+namespace {
+
+void check_names(const std::vector<std::string>& names, const std::vector<PassInfo>& passes) {
   std::vector<std::string> known;
-  for (const Pass& pass : kPasses) known.emplace_back(pass.name);
+  for (const PassInfo& pass : passes) known.emplace_back(pass.name);
   for (const std::string& name : names) {
     if (std::find(known.begin(), known.end(), name) == known.end())
       fail("'{}' is not an optimization{}", name, did_you_mean(name, known));
   }
 }
+
+}  // namespace
+
+std::vector<PassInfo> graph_passes() {
+  std::vector<PassInfo> infos = optimization_passes();
+  infos.pop_back();
+  return infos;
+}
+
+void run_graph_pass(Model& model, const std::string& name) {
+  const auto* const pass = std::ranges::find(kPasses, name, [](const Pass& each) { return std::string_view(each.name); });
+  HS_CHECK(pass != std::end(kPasses) && pass->run != nullptr);
+  passes::run_pass(pass->name, model.graph, [&] { pass->run(model); });
+}
+
+void check_graph_pass_names(const std::vector<std::string>& names) { check_names(names, graph_passes()); }
+void check_pass_names(const std::vector<std::string>& names) { check_names(names, optimization_passes()); }
 
 void optimize(Model& model, const CompileOptions& options) {
   const std::vector<std::string>& disabled = options.disabled_passes;

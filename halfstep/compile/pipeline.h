@@ -21,6 +21,12 @@ namespace compiler {
 
 inline constexpr const char* kReuseMemory = "reuse_memory";
 
+/// Those of them that act on networks.
+std::vector<PassInfo> graph_passes();
+/// Runs the one of that name, whatever the network is for: norms that fold are gone, tensors count as constants.
+void run_graph_pass(Model& model, const std::string& name);
+void check_graph_pass_names(const std::vector<std::string>& names);
+
 /// Throws when a name is unknown.
 void check_pass_names(const std::vector<std::string>& names);
 

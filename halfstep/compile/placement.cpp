@@ -54,7 +54,7 @@ class Placer {
     result_.ops.emplace(op.name(), place);
     for (const Value result : op.results()) {
       if (mover) movers_.emplace(result.node(), mover);
-      const int state = op.info().outputs[static_cast<size_t>(result.port())].state_of;
+      const int state = op.info().output_at(result.port()).state_of;
       if (state >= 0 && op.in(state) && op.in(state).is_tensor()) result_.tensors.emplace(op.in(state).name(), place);
     }
   }

@@ -192,7 +192,10 @@ void Builder::name_result(const Node& node, const std::string& name, Operand& op
 // ---- our graph
 
 Value Builder::value_of(const Operand& operand) {
-  if (!operand.there() || operand.value) return operand.value;
+  return regions_.local(!operand.there() || operand.value ? operand.value : tensor_of(operand));
+}
+
+Value Builder::tensor_of(const Operand& operand) {
   HS_CHECK(!operand.lost);
   const Tensor tensor = operand.known() ? operand.tensor : contents(operand);
   const std::pair<const void*, std::string> key(tensor.raw(), to_string(tensor.type()));
@@ -253,17 +256,13 @@ std::vector<Operand> Builder::compute(const OpInfo& info, const Attributes& attr
 
 std::vector<Operand> Builder::insert(const Node& node, const OpInfo& info, const std::vector<Operand>& operands,
                                      Attributes attributes) {
-  // Nodes of iterations come again and again: a number of their own spares the search for a free name.
-  std::string hint = node.name() + "." + info.name;
-  if (model_.graph.op(hint)) hint += fmt::format(".{}", ++names_);
-  const Location source = node.source();
-  OpSpec spec{&info, {}, std::move(attributes), hint, source.line > 0 ? source : Location{file_, number_}};
+  OpSpec spec = spec_of(node, info, std::move(attributes));
   for (const Operand& operand : operands) {
     const auto port = static_cast<int>(spec.operands.size());
     const bool is_state = std::ranges::any_of(info.outputs, [&](const auto& out) { return out.state_of == port; });
     spec.operands.push_back(is_state ? state_of(operand) : value_of(operand));
   }
-  const Op op = model_.graph.insert(std::move(spec));
+  const Op op = model_.graph.insert(std::move(spec), regions_.block());
   made_.insert(op.name());
   trials_.add(op);
   std::vector<Operand> results;
@@ -273,6 +272,56 @@ std::vector<Operand> Builder::insert(const Node& node, const OpInfo& info, const
     results.push_back(result);
   }
   return results;
+}
+
+OpSpec Builder::spec_of(const Node& node, const OpInfo& info, Attributes attributes) {
+  // Nodes of iterations come again and again: a number of their own spares the search for a free name.
+  std::string hint = node.name() + "." + info.name;
+  if (model_.graph.op(hint)) hint += fmt::format(".{}", ++names_);
+  const Location source = node.source();
+  return {&info, {}, std::move(attributes), hint, source.line > 0 ? source : Location{file_, number_}};
+}
+
+std::vector<Operand> Builder::make_flow(const Node& node, std::string_view op, const std::vector<Operand>& operands,
+                                        Attributes attributes, const std::vector<Type>& arguments,
+                                        const std::vector<FillRegion>& fill) {
+  OpSpec spec = spec_of(node, require_operator(op, node.where()), std::move(attributes));
+  for (const Operand& operand : operands) spec.operands.push_back(value_of(operand));
+  const Op made = model_.graph.insert(std::move(spec), regions_.block());
+  for (size_t r = 0; r < fill.size(); ++r) {
+    Block& region = model_.graph.add_region(made);
+    for (const Type& type : arguments)
+      region.add_argument(model_.graph.unique_name(fmt::format("{}.in", made.name())), type);
+  }
+  for (size_t r = 0; r < fill.size(); ++r) {
+    Block& region = *made.regions()[r];
+    const InRegion inside(regions_, region);
+    std::vector<Operand> values;
+    for (size_t i = 0; i < arguments.size(); ++i) values.emplace_back().value = region.arguments()[i];
+    const std::vector<Operand> given = fill[r](values);
+    if (std::ranges::any_of(given, &Operand::lost)) return std::vector<Operand>(given.size(), lost());
+    std::vector<Value> outputs;
+    for (const Operand& output : given) outputs.push_back(value_of(output));
+    region.set_outputs(std::move(outputs));
+  }
+  made.infer();
+  made_.insert(made.name());
+  std::vector<Operand> results;
+  for (const Value result : made.results()) results.emplace_back().value = result;
+  return results;
+}
+
+bool Builder::tried(const std::function<void()>& translate) {
+  const Block& block = regions_.block() != nullptr ? *regions_.block() : model_.graph.body();
+  const size_t before = block.ops().size();
+  try {
+    translate();
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;
+    while (block.ops().size() > before) model_.graph.erase(block.ops().back());
+    return false;
+  }
 }
 
 Operand Builder::reshaped(const Node& node, const Operand& operand, Dims dims) {
@@ -300,6 +349,30 @@ std::vector<int64_t> Builder::integers(const Node& node, const Operand& operand)
   return integers_of(contents(operand), node.where());
 }
 
+bool Builder::depends_on_a_run(Value value) {
+  std::vector<Value> open = {value};
+  std::set<const detail::ValueNode*> seen;
+  while (!open.empty()) {
+    const Value each = open.back();
+    open.pop_back();
+    if (each.is_tensor() || !seen.insert(each.node()).second) continue;
+    const Op op = each.producer();
+    if (!op || op.info().flow != Flow::none) return true;
+    for (const Value operand : op.operands()) {
+      if (operand) open.push_back(operand);
+    }
+  }
+  return false;
+}
+
+int64_t Builder::decision(const Node& node, const Operand& operand, bool with_inputs) {
+  if (!with_inputs && operand.value && depends_on_a_run(operand.value))
+    throw NeedsValues(fmt::format("it depends on the values of '{}'", operand.value.name()));
+  const std::vector<int64_t> values = integers(node, operand);
+  if (values.size() != 1) fail("{}: found a condition or count of {} elements", node.where(), values.size());
+  return values[0];
+}
+
 Tensor Builder::leaf_contents(Value value) const {
   if (value.is_tensor()) return model_.tensors.at(value.name());
   const auto given = binding_.values.find(value.name());
@@ -317,6 +390,8 @@ Tensor Builder::evaluated(Value wanted) {
       open.pop_back();
     } else if (!op) {
       contents_[value.node()] = leaf_contents(value);
+    } else if (op.info().flow != Flow::none) {
+      throw NeedsValues(fmt::format("it depends on what '{}' gives, which only a run tells", value.name()));
     } else {
       const size_t before = open.size();
       for (const Value operand : op.operands()) {

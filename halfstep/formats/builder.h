@@ -11,6 +11,7 @@
 #include "halfstep/formats/import.h"
 #include "halfstep/formats/node.h"
 #include "halfstep/formats/operand.h"
+#include "halfstep/formats/regions.h"
 
 namespace halfstep::formats {
 
@@ -26,12 +27,17 @@ class NeedsExtents : public Error {
 
 struct RecordEntry;
 
+/// Fills a region: from what its arguments stand for to its outputs.
+using FillRegion = std::function<std::vector<Operand>(const std::vector<Operand>&)>;
+
 class Builder {
  public:
   /// With `survey` nothing is refused but noted there, and the model is worthless. `file` is its name.
   Builder(std::string file, const Binding& binding, Model& model, Coverage* survey);
 
   const Binding& binding() const { return binding_; }
+  /// Whether values of inputs are given.
+  bool has_values() const { return !binding_.values.empty(); }
   bool surveys() const { return survey_ != nullptr; }
   const Trials& trials() const { return trials_; }
 
@@ -40,6 +46,16 @@ class Builder {
                             Attributes attributes = {});
   /// The only result.
   Operand make_one(const Node& node, std::string_view op, std::vector<Operand> operands, Attributes attributes = {});
+  /// An operation with regions, one for each of `fill`, whose arguments have the types `arguments`; results by place.
+  /// What a region needs of the graph around comes behind `operands` by itself.
+  std::vector<Operand> make_flow(const Node& node, std::string_view op, const std::vector<Operand>& operands,
+                                 Attributes attributes, const std::vector<Type>& arguments,
+                                 const std::vector<FillRegion>& fill);
+  /// Calls `translate`. False, and nothing of it is there, where something is not supported or not known.
+  bool tried(const std::function<void()>& translate);
+  /// As `integers`, of what decides which nodes are translated; throws NeedsValues where it depends on inputs, unless
+  /// `with_inputs`: then those that are given count.
+  int64_t decision(const Node& node, const Operand& operand, bool with_inputs);
   /// As a `foreign` entry of a record says; results by port.
   std::vector<Operand> by_entry(const Node& node, const std::vector<Operand>& inputs, const RecordEntry& entry);
   /// `operand` under other extents; 0 keeps one, -1 is worked out.
@@ -74,7 +90,10 @@ class Builder {
 
  private:
   Operand make_input(const std::string& name, bool has_rank, const std::function<Type()>& declared);
+  /// In the block at hand.
   Value value_of(const Operand& operand);
+  Value tensor_of(const Operand& operand);
+  OpSpec spec_of(const Node& node, const OpInfo& info, Attributes attributes);
   /// An operand that the operator has a next value of, by its record: contents that are known become a tensor of
   /// Role::state, which nothing else reads.
   Value state_of(const Operand& operand);
@@ -83,6 +102,8 @@ class Builder {
   std::vector<Operand> compute(const OpInfo& info, const Attributes& attributes, const std::vector<Operand>& operands);
   std::vector<Operand> insert(const Node& node, const OpInfo& info, const std::vector<Operand>& operands,
                               Attributes attributes);
+  /// Whether it comes from an argument, or from regions.
+  static bool depends_on_a_run(Value value);
   /// Contents of a value of our graph, by running what it comes from, each operation once.
   Tensor evaluated(Value value);
   Tensor leaf_contents(Value value) const;
@@ -92,6 +113,7 @@ class Builder {
   Trials trials_;
   const Binding& binding_;
   Model& model_;
+  Regions regions_;
   Coverage* survey_;
   std::map<std::pair<const void*, std::string>, Value> tensors_;  ///< by memory and type
   std::map<const detail::ValueNode*, Tensor> contents_;           ///< of values that were computed

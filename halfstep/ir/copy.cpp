@@ -1,7 +1,8 @@
-// Deep copies of a graph.
+// Deep copies of a graph, and of a region as a graph of its own.
 #include <unordered_map>
 
 #include "halfstep/ir/detail.h"
+#include "halfstep/ir/region.h"
 
 namespace halfstep {
 
@@ -11,24 +12,66 @@ class GraphCopier {
   explicit GraphCopier(Graph& to) : to_(to) {}
 
   void copy(const Graph& from) {
-    for (const Value tensor : from.tensors())
-      values_.emplace(tensor.node(), to_.add_tensor(tensor.name(), tensor.type(), tensor.role()).node());
+    for (const Value tensor : from.tensors()) mapped(tensor.node());
     make_nodes(from.body(), to_.body());
+    connect();
+    copy_outputs();
+  }
+
+  void copy_region(const Block& from) {
+    make_nodes(from, to_.body());
+    connect();
+    const std::vector<std::string> numbers = numbered(from.outputs().size());
+    blocks_.erase(blocks_.begin());
+    copy_outputs();
+    to_.set_outputs(mapped(from.outputs()), numbers);
+  }
+
+  void copy_regions(Op from, Op to, const std::function<Value(Value tensor)>& tensor_of) {
+    tensor_of_ = tensor_of;
+    for (const auto& region : from.regions()) make_nodes(*region, to_.add_region(to));
+    connect();
+    copy_outputs();
+    to.close_regions();
+  }
+
+ private:
+  void connect() {
     for (const auto& [old_node, new_node] : ops_) {
       for (size_t i = 0; i < old_node->operands.size(); ++i) {
         new_node->operands.push_back(mapped(old_node->operands[i]));
         detail::add_use(new_node->operands.back(), new_node, static_cast<int>(i));
       }
     }
-    for (const auto& [old_block, new_block] : blocks_) {
-      std::vector<Value> outputs;
-      for (const Value output : old_block->outputs()) outputs.emplace_back(mapped(output.node()));
-      new_block->set_outputs(std::move(outputs), old_block->output_names());
-    }
   }
 
- private:
-  detail::ValueNode* mapped(detail::ValueNode* node) const { return node == nullptr ? nullptr : values_.at(node); }
+  void copy_outputs() {
+    for (const auto& [old_block, new_block] : blocks_)
+      new_block->set_outputs(mapped(old_block->outputs()), old_block->output_names());
+  }
+
+  /// A tensor comes along where something reads it.
+  detail::ValueNode* mapped(detail::ValueNode* node) {
+    if (node == nullptr) return nullptr;
+    detail::ValueNode*& made = values_[node];
+    if (made == nullptr) {
+      HS_CHECK(node->role);
+      made = tensor_of_ ? tensor_of_(Value(node)).node() : to_.add_tensor(node->name, node->type, *node->role).node();
+    }
+    return made;
+  }
+
+  std::vector<Value> mapped(const std::vector<Value>& values) {
+    std::vector<Value> made;
+    for (const Value value : values) made.emplace_back(mapped(value.node()));
+    return made;
+  }
+
+  static std::vector<std::string> numbered(size_t count) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < count; ++i) names.push_back(std::to_string(i));
+    return names;
+  }
 
   void make_nodes(const Block& from, Block& to) {
     blocks_.emplace_back(&from, &to);
@@ -55,12 +98,23 @@ class GraphCopier {
   }
 
   Graph& to_;
+  std::function<Value(Value tensor)> tensor_of_;
   std::unordered_map<const detail::ValueNode*, detail::ValueNode*> values_;
   std::vector<std::pair<const detail::OpNode*, detail::OpNode*>> ops_;
   std::vector<std::pair<const Block*, Block*>> blocks_;
 };
 
 Graph::Graph(const Graph& other) : Graph(other.name_) { GraphCopier(*this).copy(other); }
+
+Graph region_graph(const Block& region, std::string name) {
+  Graph graph(std::move(name));
+  GraphCopier(graph).copy_region(region);
+  return graph;
+}
+
+void copy_regions(Op from, Op to, const std::function<Value(Value tensor)>& tensor_of) {
+  GraphCopier(to.node()->block->graph()).copy_regions(from, to, tensor_of);
+}
 
 Graph& Graph::operator=(const Graph& other) {
   if (this != &other) *this = Graph(other);

@@ -20,12 +20,15 @@ std::string describe(const Location& location, const std::string& name);
 /// "node 'a', node 'b'": the readers of a value, at most a few of them.
 std::string describe_users(const ValueNode& value);
 
-/// NAME for the first output port, NAME.PORT for any other.
+/// NAME for the first output port, NAME.PORT for any other; of an operator with regions NAME.PORT1, NAME.PORT2, ...
 std::string result_name(const OpInfo& info, const std::string& name, size_t port);
 
 /// halfstep::check_site for values.
 std::vector<Type> check_site(const OpInfo& info, std::span<ValueNode* const> operands, const Attributes& attributes,
                              const std::string& where);
+
+/// The types of an operation's results, after every check of operands, attributes and regions.
+std::vector<Type> result_types(Op op);
 
 /// Equal, where a NaN equals a NaN and 0.0 differs from -0.0: what prints alike is alike.
 bool same(const Attribute& a, const Attribute& b);

@@ -82,6 +82,23 @@ Value Graph::tensor(std::string_view name) const { return Value(find(tensors_, n
 Value Graph::value(std::string_view name) const { return Value(find(value_names_, name)); }
 Op Graph::op(std::string_view name) const { return Op(find(op_names_, name)); }
 
+namespace {
+
+void collect_ops(const Block& block, std::vector<Op>& ops) {
+  for (const Op op : block.ops()) {
+    ops.push_back(op);
+    for (const auto& region : op.regions()) collect_ops(*region, ops);
+  }
+}
+
+}  // namespace
+
+std::vector<Op> Graph::all_ops() const {
+  std::vector<Op> ops;
+  collect_ops(*body_, ops);
+  return ops;
+}
+
 std::vector<Value> Graph::tensors() const {
   std::vector<Value> all;
   for (const auto& [name, node] : tensors_) all.emplace_back(node);
@@ -105,7 +122,7 @@ std::string Graph::unique_name(const std::string& hint) const {
 }
 
 void Graph::make_results(detail::OpNode& node, const std::vector<Type>& types) {
-  node.results.resize(node.info->outputs.size());
+  node.results.resize(node.info->flow == Flow::none ? node.info->outputs.size() : types.size());
   for (size_t port = 0; port < node.results.size(); ++port) {
     detail::ValueNode*& result = node.results[port];
     if (!node.info->has_output(static_cast<int>(port), node.attributes)) {
@@ -117,7 +134,7 @@ void Graph::make_results(detail::OpNode& node, const std::vector<Type>& types) {
       result = new_value(detail::result_name(*node.info, node.name, port), types[port]);
       result->producer = &node;
       result->port = static_cast<int>(port);
-      value_names_.emplace(result->name, result);
+      if (!value_names_.emplace(result->name, result).second) fail("node '{}': name '{}' is taken", node.name, result->name);
     }
   }
 }
@@ -164,6 +181,12 @@ void Graph::erase(Op op) {
   op_names_.erase(node->name);
   std::erase(node->block->ops_, node);
   node->block = nullptr;
+}
+
+void Graph::move(Op op, Block& to) {
+  std::erase(op.node()->block->ops_, op.node());
+  to.ops_.push_back(op.node());
+  op.node()->block = &to;
 }
 
 void Graph::rename(Op op, const std::string& name) {

@@ -105,7 +105,7 @@ class Op {
   const std::string& name() const { return node_->name; }
   const Location& location() const { return node_->location; }
   const Attributes& attributes() const { return node_->attributes; }
-  /// "digits.ir:12: node 'conv_3'", for messages.
+  /// "digits.ir:12: node 'conv_3'", for messages; "digits.ir:12: while 'loop': node 'conv_3'" in a region.
   std::string where() const;
 
   /// Value at an input port; null when absent. Not for the variadic port.
@@ -125,8 +125,14 @@ class Op {
   /// Checks the new attributes, produces or drops outputs as presence rules say, infers types again. Dropped outputs
   /// must be unused.
   void set_attributes(const Attributes& changed) const;
-  /// Types of the results from the operands as they now are; throws with the rule's label.
+  /// Types of the results from the operands as they now are, those inside its regions first; throws with the rule's
+  /// label.
   void infer() const;
+  /// Once its regions are filled: the results that they give are there then. Throws where a region does not take or
+  /// give what it has to.
+  void close_regions() const;
+  /// One more value of the variadic port.
+  void add_operand(Value value) const;
 
   const std::vector<std::unique_ptr<Block>>& regions() const { return node_->regions; }
   detail::OpNode* node() const { return node_; }
@@ -187,6 +193,8 @@ class Graph {
   // The body's, for short.
   const std::vector<Value>& arguments() const { return body_->arguments(); }
   std::vector<Op> ops() const { return body_->ops(); }
+  /// Those in regions too, each region's behind the operation that holds it.
+  std::vector<Op> all_ops() const;
   std::vector<Value> outputs() const { return body_->outputs(); }
   void set_outputs(std::vector<Value> values, std::vector<std::string> names = {}) {
     body_->set_outputs(std::move(values), std::move(names));
@@ -211,6 +219,8 @@ class Graph {
   Op insert(OpSpec spec, Block* block = nullptr, Op before = {});
   /// Its results must be unused.
   void erase(Op op);
+  /// To the end of another block. What it reads, and what reads it, must be visible there when all is done.
+  void move(Op op, Block& to);
   /// Changes the identity of an operation (and its results' names); throws when the name is taken.
   void rename(Op op, const std::string& name);
   Block& add_region(Op op);

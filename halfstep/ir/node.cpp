@@ -41,7 +41,9 @@ std::string describe_users(const ValueNode& value) {
 }
 
 std::string result_name(const OpInfo& info, const std::string& name, size_t port) {
-  return port == 0 ? name : name + "." + info.outputs[port].name;
+  if (port == 0) return name;
+  const std::string number = info.outputs.back().variadic ? std::to_string(port) : "";
+  return name + "." + info.output_at(static_cast<int>(port)).name + number;
 }
 
 }  // namespace halfstep::detail

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "halfstep/ir/detail.h"
+#include "halfstep/ir/flow.h"
 
 namespace halfstep {
 namespace {
@@ -24,7 +25,12 @@ void check_new_presence(const Graph& graph, const detail::OpNode& node, const At
 
 }  // namespace
 
-std::string Op::where() const { return detail::describe(location(), name()); }
+std::string Op::where() const {
+  const std::string path = path_to(*this);
+  if (path.empty()) return detail::describe(location(), name());
+  const std::string place = to_string(location());
+  return place + (place.empty() ? "" : ": ") + path + detail::describe({}, name());
+}
 
 std::vector<Value> Op::variadic() const {
   const std::vector<Value> all = operands();
@@ -62,11 +68,23 @@ void Op::set_attributes(const Attributes& changed) const {
   check_new_presence(graph, *node_, attributes, where());
   const std::vector<Type> types = detail::check_site(info(), node_->operands, attributes, where());
   node_->attributes = std::move(attributes);
-  graph.make_results(*node_, types);
+  graph.make_results(*node_, info().flow == Flow::none ? types : flow_results(*this));
 }
 
 void Op::infer() const {
-  node_->block->graph().make_results(*node_, detail::check_site(info(), node_->operands, node_->attributes, where()));
+  if (info().flow != Flow::none) infer_regions(*this);
+  node_->block->graph().make_results(*node_, detail::result_types(*this));
+}
+
+void Op::close_regions() const {
+  HS_CHECK(info().flow != Flow::none);
+  node_->block->graph().make_results(*node_, detail::result_types(*this));
+}
+
+void Op::add_operand(Value value) const {
+  HS_CHECK(info().has_variadic_input());
+  node_->operands.push_back(nullptr);
+  set_operand(static_cast<int>(node_->operands.size()) - 1, value);
 }
 
 }  // namespace halfstep

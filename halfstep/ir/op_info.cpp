@@ -11,7 +11,8 @@ namespace {
 using Presence = bool (*)(const Attributes&);
 
 bool present(const std::vector<Presence>& conditions, int port, const Attributes& attributes) {
-  const Presence condition = conditions.empty() ? nullptr : conditions.at(static_cast<size_t>(port));
+  const auto place = std::min(static_cast<size_t>(port), conditions.size() - 1);
+  const Presence condition = conditions.empty() ? nullptr : conditions.at(place);
   return condition == nullptr || condition(attributes);
 }
 

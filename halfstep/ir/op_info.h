@@ -2,6 +2,7 @@
 // operators by hand.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -20,7 +21,7 @@ struct PortInfo {
   std::string name;
   std::string type = {};    ///< the element types that it may have, "float", "u8 or i8"
   bool optional = false;    ///< an input that may be left out
-  bool variadic = false;    ///< the last input, any number of values
+  bool variadic = false;    ///< the last input, any number of values; the output of an operator with regions
   int state_of = -1;        ///< an output that is the next value of this input port; -1 for none
   std::string unless = {};  ///< the condition over attributes that takes it away, as the record says it
 };
@@ -91,10 +92,11 @@ struct OpInfo {
   std::string record;  ///< "ops/conv.yaml:12"
   std::vector<PortInfo> inputs, outputs;
   std::vector<std::string> regions;
+  Flow flow = Flow::none;  ///< how it runs them
   std::vector<AttributeInfo> attributes;
   std::vector<bool (*)(const Attributes&)> input_present, output_present;  ///< nullptr: always
   /// Checks every rule and returns the type of each output port (of absent ones too, unread); throws Error with the
-  /// rule's label.
+  /// rule's label. Of an operator with regions it checks the operands, and the regions say the types (ir/flow.h).
   std::vector<Type> (*infer)(const OpSite& site) = nullptr;
   /// Operations of one application, a multiplication and an addition being two; kUnknown where an extent is. nullptr:
   /// one for each element of the largest operand or result.
@@ -115,6 +117,10 @@ struct OpInfo {
   std::string absent_input_reason(int port, const Attributes& attributes) const;
   std::string absent_output_reason(int port, const Attributes& attributes) const;
   bool has_variadic_input() const { return !inputs.empty() && inputs.back().variadic; }
+  /// The port of the result at a place: the one port of an operator with regions has any number of results.
+  const PortInfo& output_at(int place) const {
+    return outputs[std::min(static_cast<size_t>(place), outputs.size() - 1)];
+  }
   int input(std::string_view name) const;   ///< port number, -1 when there is none
   int output(std::string_view name) const;  ///< port number, -1 when there is none
   const AttributeInfo* attribute(std::string_view name) const;

@@ -11,10 +11,11 @@ namespace {
 
 using detail::Token;
 
-/// Whether `value` is there for operations at the end of `block`: made in it or around it, and not by an operation
-/// around it.
-bool is_visible(Value value, const Block* block) {
-  const Block* home = value.producer() ? value.producer().node()->block : value.node()->owner;
+const Block* home_of(Value value) { return value.producer() ? value.producer().node()->block : value.node()->owner; }
+
+/// Whether a value could be captured at the end of `block`: it is made around it, and not by an operation around it.
+bool is_around(Value value, const Block* block) {
+  const Block* home = home_of(value);
   while (block != home) {
     const Op around = block->parent();
     if (!around || around == value.producer()) return false;
@@ -23,15 +24,11 @@ bool is_visible(Value value, const Block* block) {
   return true;
 }
 
-std::vector<std::string> visible_names(const Block* from) {
+std::vector<std::string> visible_names(const Block& block) {
   std::vector<std::string> names;
-  for (const Block* block = from; block != nullptr; block = block->parent() ? block->parent().node()->block : nullptr) {
-    for (const Value argument : block->arguments()) names.push_back(argument.name());
-    for (const Op op : block->ops()) {
-      for (const Value result : op.results()) {
-        if (is_visible(result, from)) names.push_back(result.name());
-      }
-    }
+  for (const Value argument : block.arguments()) names.push_back(argument.name());
+  for (const Op op : block.ops()) {
+    for (const Value result : op.results()) names.push_back(result.name());
   }
   return names;
 }
@@ -182,6 +179,7 @@ void Parser::operation() {
   if (!options_.locations) op.node()->location = {};
   if (reader_.accept_word("at")) op.node()->location = reader_.location();
   regions(op);
+  if (info.flow != Flow::none) op.close_regions();
 }
 
 const OpInfo& Parser::operator_info() {
@@ -275,8 +273,11 @@ Value Parser::tensor_of(const Token& token) const {
 
 Value Parser::value_of(const Token& token) const {
   const Value value = graph_.value(token.text);
-  if (value && is_visible(value, block_)) return value;
-  reader_.fail_expected(token, "a value that is defined before", did_you_mean(token.text, visible_names(block_)));
+  if (value && home_of(value) == block_) return value;
+  const bool is_outside = value && is_around(value, block_);
+  reader_.fail_expected(
+      token, is_outside ? "a value of this region: capture it as an operand" : "a value that is defined before",
+      is_outside ? "" : did_you_mean(token.text, visible_names(*block_)));
 }
 
 }  // namespace

@@ -4,9 +4,15 @@
 //     param @conv1.w: f32[32, 1, 3, 3]              # or state, const
 //     conv1 = conv2d(x=x, w=@conv1.w) {pad: [1, 1, 1, 1]} at "digits.py":12
 //     cat = concat(x=[conv1, conv1]) {axis: 1}
-//     r = if(cond=c) region then() { return conv1 } region else() { return cat }
+//     r = if(cond=c, captured=[cat]) region then(a: f32[?, 64, 8, 8]) { return a } region else(b: f32[?, 64, 8, 8]) {
+//       d = relu(x=b)
+//       return d
+//     }
 //     return r, features = cat
 //   }
+//
+// A region sees its arguments, what it makes, and tensors; what it needs of the block around it is captured, as an
+// operand of the operation that holds it (ir/flow.h).
 //
 // A name is a word [A-Za-z_/][A-Za-z0-9_./-]* other than param, state, const, return, region, at; or any text in
 // quotes, with the escapes \" \\ \n \t \xNN. Line breaks mean nothing; a comment runs from # to the end of its line.

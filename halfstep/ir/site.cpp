@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "halfstep/ir/detail.h"
+#include "halfstep/ir/flow.h"
 
 namespace halfstep {
 namespace {
@@ -15,6 +16,7 @@ void check_presence(const OpSite& site, const std::function<std::string(size_t)>
     const size_t port = std::min(i, ports - 1);
     const PortInfo& input = info.inputs[port];
     const bool given = i < site.in.size() && site.in[i] != nullptr;
+    if (i >= site.in.size() && input.variadic && info.flow != Flow::none) continue;  // nothing is captured
     if (!info.has_input(static_cast<int>(port), site.attributes)) {
       if (given)
         fail("{}: {}: input '{}' is not taken{}, found {}", site.where, info.name, input.name,
@@ -42,9 +44,16 @@ std::vector<Type> check_site(const OpSite& site, const std::function<std::string
   check_presence(site, shown);
   if (site.info.infer == nullptr) return {};
   std::vector<Type> results = site.info.infer(site);
+  if (site.info.flow != Flow::none) return {};  // the regions say them
   HS_CHECK(results.size() == site.info.outputs.size());
   check_state_pairs(site, results);
   return results;
+}
+
+std::vector<Type> detail::result_types(Op op) {
+  if (op.info().flow == Flow::none) return check_site(op.info(), op.node()->operands, op.attributes(), op.where());
+  check_site(op.info(), op.node()->operands, op.attributes(), op.where());
+  return flow_results(op);
 }
 
 std::vector<Type> detail::check_site(const OpInfo& info, std::span<ValueNode* const> operands,

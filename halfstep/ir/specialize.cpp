@@ -23,13 +23,6 @@ bool fits(const Dims& declared, const Dims& dims) {
                     [](int64_t a, int64_t b) { return b >= 0 && (a == b || a == kUnknown); });
 }
 
-void infer_all(const Block& block) {
-  for (const Op op : block.ops()) {
-    op.infer();
-    for (const auto& region : op.regions()) infer_all(*region);
-  }
-}
-
 }  // namespace
 
 Model specialize(const Model& model, const std::map<std::string, Dims>& argument_dims) {
@@ -44,7 +37,7 @@ Model specialize(const Model& model, const std::map<std::string, Dims>& argument
     }
     result.graph.set_type(argument, {argument.dtype(), dims});
   }
-  infer_all(result.graph.body());
+  for (const Op op : result.graph.ops()) op.infer();
   return result;
 }
 

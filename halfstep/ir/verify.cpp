@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "halfstep/ir/detail.h"
 
@@ -50,6 +51,7 @@ void Verifier::collect(const Block& block) {
 
 void Verifier::check_block(const Block& block) {
   const std::string where = block.parent() ? block.parent().where() : graph_where_;
+  const auto around = std::exchange(visible_, {});  // a region sees its arguments, what it makes, and tensors
   for (const Value argument : block.arguments()) {
     if (argument.node()->owner != &block) fail("{}: argument '{}' belongs to another block", where, argument.name());
     define(where, argument);
@@ -59,10 +61,7 @@ void Verifier::check_block(const Block& block) {
     check_op(op);
   }
   if (const Op end = block.return_op()) check_operands(where + ": return", *end.node());
-  for (const Value argument : block.arguments()) visible_.erase(argument.node());
-  for (const Op op : block.ops()) {
-    for (const Value result : op.results()) visible_.erase(result.node());
-  }
+  visible_ = around;
 }
 
 void Verifier::check_op(Op op) {
@@ -73,11 +72,10 @@ void Verifier::check_op(Op op) {
   if (!detail::same(op.attributes(), complete_attributes(info, op.attributes(), where)))
     fail("{}: {}: found {} attributes, expected all {}", where, info.name, op.attributes().size(),
          info.attributes.size());
-  const std::vector<Type> types = detail::check_site(info, op.node()->operands, op.attributes(), where);
   if (op.regions().size() != info.regions.size())
     fail("{}: {}: found {} regions, expected {}", where, info.name, op.regions().size(), info.regions.size());
   for (const auto& region : op.regions()) check_block(*region);
-  check_results(op, types);
+  check_results(op, detail::result_types(op));
 }
 
 void Verifier::check_operands(const std::string& where, const detail::OpNode& node) {
@@ -95,7 +93,7 @@ void Verifier::check_results(Op op, const std::vector<Type>& types) {
     fail("{}: found {} outputs, expected {}", op.where(), results.size(), types.size());
   for (size_t port = 0; port < types.size(); ++port) {
     const detail::ValueNode* result = results[port];
-    const std::string& name = op.info().outputs[port].name;
+    const std::string& name = op.info().output_at(static_cast<int>(port)).name;
     if (op.info().has_output(static_cast<int>(port), op.attributes()) != (result != nullptr))
       fail("{}: output '{}' is {}, expected the opposite", op.where(), name, result == nullptr ? "absent" : "present");
     if (result == nullptr) continue;

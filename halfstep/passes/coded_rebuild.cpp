@@ -1,5 +1,6 @@
 #include "halfstep/passes/coded_rebuild.h"
 
+#include "halfstep/ir/region.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/passes/uses.h"
 
@@ -36,10 +37,16 @@ void CodedRebuild::rebuild_move(const QuantizedStep& step) {
   read_alike(step.result(), source);
 }
 
-void CodedRebuild::rebuild_real(Op op) {
+Op CodedRebuild::copied(Op op) {
   OpSpec spec{&op.info(), {}, op.attributes(), op.name(), op.location()};
   for (const Value operand : op.operands()) spec.operands.push_back(operand ? real(operand) : Value());
   const Op copy = builder_.insert(std::move(spec));
+  if (!op.regions().empty()) copy_regions(op, copy, [this](Value tensor) { return real(tensor); });
+  return copy;
+}
+
+void CodedRebuild::rebuild_real(Op op) {
+  const Op copy = copied(op);
   for (const Value result : op.results()) set_real(result, copy.out(result.port()));
 }
 

@@ -27,6 +27,8 @@ class CodedRebuild {
   Value real(Value old);
   /// An operator that only moves codes, on codes: its result is read as its first operand is.
   void rebuild_move(const QuantizedStep& step);
+  /// An operator on reals, with its regions, in the new network.
+  Op copied(Op op);
   /// An operator that stays in float, as it is.
   void rebuild_real(Op op);
   /// Outputs under their names, and extents as they were.

@@ -51,7 +51,7 @@ void fold(Model& model, Op op, const Evaluate& evaluate) {
 }  // namespace
 
 void fold_constants(Model& model, const Evaluate& evaluate) {
-  for (const Op op : model.graph.ops()) {
+  for (const Op op : model.graph.all_ops()) {
     if (can_fold(op)) fold(model, op, evaluate);
   }
 }

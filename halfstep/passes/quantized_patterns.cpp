@@ -206,9 +206,7 @@ class Lowering final : CodedRebuild {
 
   void observe(const ops::ObserveRange& observer) {
     if (observer.is_test()) return;
-    OpSpec spec{&observer.info(), {}, observer.attributes(), observer.name(), observer.location()};
-    for (const Value operand : observer.operands()) spec.operands.push_back(operand ? real(operand) : Value());
-    builder_.insert(std::move(spec));
+    copied(observer);
   }
 
   /// Tensors and operators on scales are copied on demand.
@@ -217,10 +215,7 @@ class Lowering final : CodedRebuild {
       result_.tensors[old.name()] = source_.tensors.at(old.name());
       return graph().add_tensor(old.name(), old.type(), old.role());
     }
-    const Op op = old.producer();
-    OpSpec spec{&op.info(), {}, op.attributes(), op.name(), op.location()};
-    for (const Value operand : op.operands()) spec.operands.push_back(real(operand));
-    return builder_.insert(std::move(spec)).out(old.port());
+    return copied(old.producer()).out(old.port());
   }
 
   Value scale_of(const ops::FakeQuantize& q) { return real(q.scale()); }

@@ -9,7 +9,7 @@ namespace halfstep::passes {
 bool has_trait(Op op, Trait trait) { return op && op.info().quant.trait == trait; }
 
 bool computes_on_codes(const Graph& graph) {
-  const std::vector<Op> ops = graph.ops();
+  const std::vector<Op> ops = graph.all_ops();
   return std::ranges::any_of(ops, [](Op op) { return op.is<ops::Quantize, ops::Dequantize>(); });
 }
 

@@ -8,7 +8,7 @@ namespace halfstep::passes {
 
 bool updates_state(Op op) {
   for (const Value result : op.results()) {
-    const int state = op.info().outputs[static_cast<size_t>(result.port())].state_of;
+    const int state = op.info().output_at(result.port()).state_of;
     if (state >= 0 && op.in(state) && op.in(state).is_tensor()) return true;
   }
   return false;
@@ -18,7 +18,7 @@ Op updater_of(Value tensor) {
   Op updater;
   for (const auto& [op, operand] : tensor.uses()) {
     for (const Value result : op.results()) {
-      if (op.info().outputs[static_cast<size_t>(result.port())].state_of != operand) continue;
+      if (op.info().output_at(result.port()).state_of != operand) continue;
       if (updater) {
         fail("{}: tensor '{}' is updated by node '{}' and by node '{}', expected one", op.where(), tensor.name(),
              updater.name(), op.name());

@@ -61,6 +61,7 @@ class Preparation {
   std::vector<Objection> run() {
     require_float();
     objections_ = objections_to_markers(model_.graph);
+    object_to_regions();
     if (platform_.insertion) {
       place_by_rules();
     } else {
@@ -83,6 +84,22 @@ class Preparation {
   }
 
  private:
+  /// Layers inside the regions of a branch or a loop get no quantizers: nobody may believe that they did.
+  void object_to_regions() {
+    const auto in_float = staying_in_float(model_, in_float_);
+    for (const Op op : model_.graph.all_ops()) {
+      Op holder = op;
+      while (holder.node()->block->parent()) holder = holder.node()->block->parent();
+      if (holder == op || !passes::accumulates(op) || in_float.contains(holder.node())) continue;
+      objections_.push_back({.layer = op.name(),
+                             .where = op.where(),
+                             .what = "layers inside a branch or a loop have no quantizers",
+                             .found = op.info().name,
+                             .expected = "none there",
+                             .remedy = fmt::format("keep '{}' in float (--float {})", holder.name(), holder.name())});
+    }
+  }
+
   void require_float() const {
     for (Op op : model_.graph.ops()) {
       if (op.info().codes)

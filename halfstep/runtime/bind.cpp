@@ -7,21 +7,18 @@ namespace {
 
 constexpr std::array<int64_t, 1> kOnePiece = {1};
 
-int end_of_part(const ProgramSpec& spec, size_t part) {
-  return part + 1 < spec.parts.size() ? spec.parts[part + 1] : static_cast<int>(spec.instructions.size());
-}
-
 }  // namespace
 
 Binding::Binding(const ProgramSpec& spec, const std::map<Place, DeviceMemory>& arenas,
-                 const std::vector<DeviceMemory>& tensors,
+                 const TensorTable& tensors,
                  const std::map<Place, std::vector<DeviceMemory>>& worker_scratch) {
   for (const Slot& slot : spec.slots) {
     switch (slot.storage) {
       case Storage::arena: addresses_.push_back(arenas.at(slot.place).data() + slot.offset); break;
-      case Storage::tensor: addresses_.push_back(tensors.at(static_cast<size_t>(slot.index)).data()); break;
+      case Storage::tensor: addresses_.push_back(tensors.addresses.at(static_cast<size_t>(slot.index))); break;
       case Storage::input:
-      case Storage::output: addresses_.push_back(nullptr); break;
+      case Storage::output:
+      case Storage::open: addresses_.push_back(nullptr); break;
     }
   }
   for (const Instruction& instruction : spec.instructions) {
@@ -29,11 +26,26 @@ Binding::Binding(const ProgramSpec& spec, const std::map<Place, DeviceMemory>& a
     scratch_.push_back(needed ? arenas.at(instruction.place).data() + instruction.scratch_offset : nullptr);
   }
   bind_operands(spec);
+  cut_segments(spec);
   bind_dependencies(spec);
+  for (size_t s = 0; s < segments_.size(); ++s) {
+    for (int i = segments_[s].first; i < ends_[s]; ++i)
+      segments_[s].tasks.push_back(make_task(static_cast<size_t>(i), spec, worker_scratch));
+  }
+}
+
+/// Before and behind each instruction that runs regions, and where a part begins.
+void Binding::cut_segments(const ProgramSpec& spec) {
+  const auto is_flow = [&](int i) { return spec.instructions[static_cast<size_t>(i)].flow != nullptr; };
+  const int count = static_cast<int>(spec.instructions.size());
   for (size_t part = 0; part < spec.parts.size(); ++part) {
-    std::vector<Task>& tasks = parts_.emplace_back();
-    for (int i = spec.parts[part]; i < end_of_part(spec, part); ++i)
-      tasks.push_back(make_task(static_cast<size_t>(i), spec, worker_scratch));
+    const int end = part + 1 < spec.parts.size() ? spec.parts[part + 1] : count;
+    for (int first = spec.parts[part]; first < end; first = ends_.back()) {
+      int behind = first + 1;
+      while (!is_flow(first) && behind < end && !is_flow(behind)) ++behind;
+      segments_.push_back({static_cast<int>(part), first, {}});
+      ends_.push_back(behind);
+    }
   }
 }
 
@@ -60,12 +72,12 @@ void Binding::bind_dependencies(const ProgramSpec& spec) {
   readers_.resize(spec.instructions.size());
   followers_.resize(spec.instructions.size());
   dependencies_.resize(spec.instructions.size());
-  for (size_t part = 0; part < spec.parts.size(); ++part) {
-    const int first = spec.parts[part];
-    for (int i = first; i < end_of_part(spec, part); ++i) {
+  for (size_t s = 0; s < segments_.size(); ++s) {
+    const int first = segments_[s].first;
+    for (int i = first; i < ends_[s]; ++i) {
       const auto depend = [&](const std::vector<int>& on, std::vector<std::vector<int>>& successors) {
         for (const int before : on) {
-          if (before < first) continue;  // done since an earlier part
+          if (before < first) continue;  // done since an earlier segment
           successors[static_cast<size_t>(before)].push_back(i - first);
           ++dependencies_[static_cast<size_t>(i)];
         }
@@ -88,7 +100,7 @@ Task Binding::make_task(size_t number, const ProgramSpec& spec,
   task.dependencies = dependencies_[number];
   task.readers = readers_[number];
   task.followers = followers_[number];
-  if (instruction.kernel == nullptr) {
+  if (instruction.kernel == nullptr && instruction.flow == nullptr) {
     const Slot& source = spec.slots[static_cast<size_t>(instruction.in[0].slot)];
     task.source = &device_at(source.place);
     task.bytes = source.bytes();
@@ -97,6 +109,7 @@ Task Binding::make_task(size_t number, const ProgramSpec& spec,
 }
 
 void Binding::set_address(int slot, std::byte* address) {
+  addresses_[static_cast<size_t>(slot)] = address;
   for (const Patch& patch : patches_[static_cast<size_t>(slot)]) {
     const auto task = static_cast<size_t>(patch.task);
     const auto position = static_cast<size_t>(patch.position);

@@ -10,9 +10,9 @@ template <class... Args>
   throw Error(ErrorKind::internal, "this is a bug: " + fmt::format(format, std::forward<Args>(args)...));
 }
 
-void check_memory(const ProgramSpec& spec, const Slot& slot) {
+void check_memory(const ProgramSpec& spec, const std::vector<TensorSpec>& tensors, const Slot& slot) {
   if (slot.storage == Storage::tensor) {
-    const TensorSpec& tensor = spec.tensors.at(static_cast<size_t>(slot.index));
+    const TensorSpec& tensor = tensors.at(static_cast<size_t>(slot.index));
     if (slot.type != tensor.type)
       bug("'{}' is {}, and the tensor '{}' whose memory it has is {}", slot.name, to_string(slot.type), tensor.name,
           to_string(tensor.type));
@@ -36,15 +36,25 @@ void check_copy(const ProgramSpec& spec, const Instruction& copy) {
   if (from.type != to.type) bug("node '{}': copies {} to {}", copy.name, to_string(from.type), to_string(to.type));
 }
 
-}  // namespace
-
-ProgramSpec checked(ProgramSpec spec) {
-  for (const Slot& slot : spec.slots) check_memory(spec, slot);
+void check(const ProgramSpec& spec, const std::vector<TensorSpec>& tensors) {
+  for (const Slot& slot : spec.slots) check_memory(spec, tensors, slot);
   for (const Instruction& instruction : spec.instructions) {
     for (const Operand& operand : instruction.in) check_operand(spec, instruction, operand);
     for (const Operand& operand : instruction.out) check_operand(spec, instruction, operand);
-    if (instruction.kernel == nullptr) check_copy(spec, instruction);
+    if (instruction.flow != nullptr) {
+      for (const RegionSpec& region : instruction.flow->regions) {
+        if (region.program != nullptr) check(*region.program, tensors);
+      }
+    } else if (instruction.kernel == nullptr) {
+      check_copy(spec, instruction);
+    }
   }
+}
+
+}  // namespace
+
+ProgramSpec checked(ProgramSpec spec) {
+  check(spec, spec.tensors);
   return spec;
 }
 

@@ -2,7 +2,9 @@
 // reads it.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +19,8 @@ enum class Storage {
   arena,   ///< at an offset of the place's arena, shared over time with other values
   tensor,  ///< the buffer of a parameter, of state or of a constant
   input,   ///< host memory of the caller, who feeds it
-  output   ///< host memory that a run makes and returns
+  output,  ///< host memory that a run makes and returns
+  open     ///< host memory that a run makes when it knows the extents
 };
 
 /// A value at a place. Values that share a tensor (state before and after an update) are several slots of one buffer.
@@ -26,12 +29,15 @@ struct Slot {
   Type type;
   Place place;
   Storage storage = Storage::arena;
-  int index = -1;     ///< number of the tensor, input or output; -1 in an arena
+  int index = -1;     ///< number of the tensor, input, output or open value; -1 in an arena
   size_t offset = 0;  ///< bytes from the start of the arena
   int first = -1;     ///< the instruction that writes it; -1: it is there before the first
   int last = -1;      ///< the last instruction that uses it; the number of instructions: it is there after the last
 
-  size_t bytes() const { return static_cast<size_t>(count_elements(type.dims)) * size_of(type.dtype); }
+  /// 0 while its extents are open.
+  size_t bytes() const {
+    return type.is_static() ? static_cast<size_t>(count_elements(type.dims)) * size_of(type.dtype) : 0;
+  }
 };
 
 /// A use of a slot under the name of a port; slot -1: absent.
@@ -46,7 +52,37 @@ struct Refusal {
   std::string kernel, reason;
 };
 
-/// A kernel on slots at one place, or (without a kernel) a copy of in[0] to out[0], between places or within one.
+struct ProgramSpec;
+
+/// A program with the contents of its tensors, by number.
+struct Unit {
+  std::shared_ptr<ProgramSpec> spec;
+  std::vector<Tensor> contents;
+};
+
+/// A region as a program of its own, or what makes one of it once a run knows the types of its arguments.
+struct RegionSpec {
+  std::shared_ptr<ProgramSpec> program;  ///< null where extents are open
+  std::function<Unit(const std::vector<Type>&)> compile = {};
+};
+
+/// Regions that an instruction runs in place of a kernel, each a program of its own whose tensors are those of the
+/// whole. Operands of the instruction are a condition (of a branch or a loop), states, scanned and captured values;
+/// inputs and outputs of regions are as halfstep/ir/flow.h has them.
+struct FlowSpec {
+  enum class Kind {
+    branch,  ///< the first region where the condition is true, else the second; a single one without a condition
+    loop,
+    scan
+  };
+  Kind kind = Kind::branch;
+  size_t states = 0, scanned = 0;
+  int64_t at_most = 0;  ///< iterations; 0: any number
+  std::vector<RegionSpec> regions;
+};
+
+/// A kernel on slots at one place, regions on slots of the host, or (without either) a copy of in[0] to out[0], between
+/// places or within one.
 struct Instruction {
   std::string name;  ///< of the graph's node
   std::string op;
@@ -54,6 +90,7 @@ struct Instruction {
   Place place;
   const kernels::Kernel* kernel = nullptr;
   kernels::Plan plan;
+  std::shared_ptr<FlowSpec> flow;  ///< null: a kernel or a copy
   size_t scratch_offset = 0;            ///< of plan.scratch in the place's arena
   std::vector<Operand> in;              ///< by flat position
   std::vector<Operand> out;             ///< by port
@@ -83,10 +120,11 @@ struct ProgramSpec {
   std::vector<Slot> slots;
   std::vector<Instruction> instructions;  ///< in an order that meets every dependency
   std::vector<int> parts = {0};           ///< the first instruction of each part of a run
-  std::vector<TensorSpec> tensors;
+  std::vector<TensorSpec> tensors;        ///< of a region: none, its slots number those of the network
   std::vector<Port> inputs, outputs;
   std::map<Place, size_t> arenas;  ///< bytes
   size_t naive_bytes = 0;          ///< of the arenas, had every value memory of its own
+  int open_values = 0;
 };
 
 }  // namespace halfstep::runtime

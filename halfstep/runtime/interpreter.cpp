@@ -1,7 +1,6 @@
 #include "halfstep/runtime/interpreter.h"
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <tuple>
 
@@ -30,11 +29,6 @@ constexpr int64_t piece_of(uint64_t claim, int worker, int64_t pieces) {
 constexpr int kNone = -1;
 constexpr int kHelped = -2;
 
-int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 }  // namespace
 
 struct Interpreter::Progress {
@@ -60,7 +54,6 @@ std::optional<Failure> Interpreter::run(ThreadPool& pool, Trace* trace) {
     trace_first_ = trace_->timings.size();
     trace_->timings.resize(trace_first_ + tasks_.size());
     if (trace_->ranges) trace_->results.resize(trace_->timings.size());
-    trace_start_ = now_ns();
   }
   reset(pool.threads());
   pool.run_on_all([&](int worker) { threads_ == 1 ? run_serial() : work(worker, pool); });
@@ -257,13 +250,13 @@ std::optional<Failure> Interpreter::first_failure() {
 }
 
 void Interpreter::trace_begin(int task) {
-  if (trace_ != nullptr) trace_->timings[trace_first_ + static_cast<size_t>(task)].begin = now_ns() - trace_start_;
+  if (trace_ != nullptr) trace_->timings[trace_first_ + static_cast<size_t>(task)].begin = now_ns() - trace_->origin;
 }
 
 void Interpreter::trace_end(int task, int worker) {
   if (trace_ == nullptr) return;
   Trace::Timing& timing = trace_->timings[trace_first_ + static_cast<size_t>(task)];
-  timing.end = now_ns() - trace_start_;
+  timing.end = now_ns() - trace_->origin;
   timing.worker = worker;
   if (!trace_->ranges) return;
   const Task& what = tasks_[static_cast<size_t>(task)];

@@ -89,7 +89,6 @@ class Interpreter {
   std::vector<PieceFailure> failures_;
   Trace* trace_ = nullptr;
   size_t trace_first_ = 0;
-  int64_t trace_start_ = 0;
 };
 
 }  // namespace halfstep::runtime

@@ -4,28 +4,14 @@
 #include <ranges>
 
 #include "halfstep/base/nearest.h"
-#include "halfstep/base/system_memory.h"
-#include "halfstep/runtime/bind.h"
 #include "halfstep/runtime/check.h"
-#include "halfstep/runtime/failure.h"
-#include "halfstep/runtime/interpreter.h"
+#include "halfstep/runtime/frame.h"
 
 namespace halfstep::runtime {
 namespace {
 
 void check_copied(const Status& status) {
   if (!status.ok()) internal_error(__FILE__, __LINE__, status.message());
-}
-
-std::map<Place, DeviceMemory> allocate_arenas(const ProgramSpec& spec) {
-  std::map<Place, DeviceMemory> arenas;
-  for (const auto& [place, bytes] : spec.arenas) {
-    if (bytes > machine_memory())
-      unsupported("graph '{}': its values need {} bytes at once on {}, and this machine has {}", spec.name, bytes,
-                  to_string(place), machine_memory());
-  }
-  for (const auto& [place, bytes] : spec.arenas) arenas.emplace(place, DeviceMemory(device_at(place), bytes));
-  return arenas;
 }
 
 std::vector<DeviceMemory> upload_tensors(const ProgramSpec& spec, std::span<const Tensor> contents) {
@@ -38,20 +24,6 @@ std::vector<DeviceMemory> upload_tensors(const ProgramSpec& spec, std::span<cons
     check_copied(device.upload(tensors.back().data(), contents[i].raw(), contents[i].bytes()));
   }
   return tensors;
-}
-
-/// The largest scratch of a worker, by place; places without are not there.
-std::map<Place, size_t> worker_scratch_bytes(const ProgramSpec& spec) {
-  std::map<Place, size_t> bytes;
-  for (const Instruction& instruction : spec.instructions) {
-    if (instruction.plan.worker_scratch == 0) continue;
-    if (instruction.plan.worker_scratch > machine_memory())
-      unsupported("graph '{}': node '{}': {} needs {} bytes of scratch, and this machine has {}", spec.name,
-                  instruction.name, instruction.op, instruction.plan.worker_scratch, machine_memory());
-    size_t& most = bytes[instruction.place];
-    most = std::max(most, instruction.plan.worker_scratch);
-  }
-  return bytes;
 }
 
 template <std::ranges::range List>
@@ -77,35 +49,21 @@ bool shares_memory(const Tensor& tensor, const std::map<std::string, Tensor>& ot
 struct Program::Memory {
   Memory(ProgramSpec program, std::span<const Tensor> contents)
       : spec(checked(std::move(program))),
-        arenas(allocate_arenas(spec)),
         tensors(upload_tensors(spec, contents)),
-        scratch_bytes(worker_scratch_bytes(spec)),
-        worker_scratch(scratch_of_places()),
-        binding(spec, arenas, tensors, worker_scratch) {}
+        table(spec.tensors, tensors),
+        frame(spec, table) {}
 
-  const Slot& slot(const Port& port) const { return spec.slots[static_cast<size_t>(port.slot)]; }
   size_t find_tensor(std::string_view name) const;
   Tensor read(size_t tensor) const;
   void begin(int part, const Tensors& inputs, Tensors& outputs, int threads);
   void check_inputs(int part, const Tensors& inputs) const;
-  void feed(int part, const Tensors& inputs);
-  void bind_outputs(int part, const Tensors& inputs, Tensors& outputs);
-  void fetch(int part, const Tensors& inputs, Tensors& outputs) const;
-  void make_worker_scratch(int threads);
+  void give(int part, const Tensors& inputs, Tensors& outputs);
+  void fetch(int part, Tensors& outputs) const;
 
   ProgramSpec spec;
-  std::map<Place, DeviceMemory> arenas;
   std::vector<DeviceMemory> tensors;
-  std::map<Place, size_t> scratch_bytes;
-  std::map<Place, std::vector<DeviceMemory>> worker_scratch;
-  Binding binding;
-
- private:
-  std::map<Place, std::vector<DeviceMemory>> scratch_of_places() const {
-    std::map<Place, std::vector<DeviceMemory>> places;
-    for (const auto& [place, bytes] : scratch_bytes) places[place];
-    return places;
-  }
+  TensorTable table;
+  Frame frame;
 };
 
 size_t Program::Memory::find_tensor(std::string_view name) const {
@@ -125,9 +83,9 @@ Tensor Program::Memory::read(size_t tensor) const {
 
 void Program::Memory::begin(int part, const Tensors& inputs, Tensors& outputs, int threads) {
   check_inputs(part, inputs);
-  bind_outputs(part, inputs, outputs);
-  feed(part, inputs);
-  make_worker_scratch(threads);
+  give(part, inputs, outputs);
+  for (const Port& port : ports_of(spec.inputs, part)) frame.feed(port, inputs.find(port.name)->second.raw());
+  frame.make_worker_scratch(threads);
 }
 
 void Program::Memory::check_inputs(int part, const Tensors& inputs) const {
@@ -138,7 +96,7 @@ void Program::Memory::check_inputs(int part, const Tensors& inputs) const {
   }
   for (const Port& port : ports_of(spec.inputs, part)) {
     const auto given = inputs.find(port.name);
-    const Type& type = slot(port).type;
+    const Type& type = frame.slot(port).type;
     if (given == inputs.end() || !given->second.defined())
       fail("graph '{}': input '{}' is missing, expected {}", spec.name, port.name, to_string(type));
     if (given->second.type() != type) {
@@ -148,56 +106,30 @@ void Program::Memory::check_inputs(int part, const Tensors& inputs) const {
   }
 }
 
-void Program::Memory::feed(int part, const Tensors& inputs) {
-  for (const Port& port : ports_of(spec.inputs, part)) {
-    const Tensor& tensor = inputs.find(port.name)->second;
-    if (slot(port).storage == Storage::input) {
-      // Read only: no instruction writes to an input's slot.
-      binding.set_address(port.slot, const_cast<std::byte*>(tensor.raw()));
-    } else {
-      check_copied(device_at(slot(port).place).upload(binding.address(port.slot), tensor.raw(), tensor.bytes()));
-    }
-  }
-}
-
-void Program::Memory::bind_outputs(int part, const Tensors& inputs, Tensors& outputs) {
+void Program::Memory::give(int part, const Tensors& inputs, Tensors& outputs) {
   for (const Port& port : ports_of(spec.outputs, part)) {
-    const Type& type = slot(port).type;
+    const Type& type = frame.slot(port).type;
     Tensor& tensor = outputs[port.name];
+    if (!type.is_static()) continue;  // made by the run
     if (!tensor.defined() || tensor.type() != type || shares_memory(tensor, inputs))
       tensor = Tensor(type.dtype, type.dims);
-    if (slot(port).storage != Storage::output) continue;
-    const auto owner = static_cast<size_t>(slot(port).index);
-    if (&spec.outputs[owner] == &port) binding.set_address(port.slot, tensor.raw());
+    frame.give(port, tensor.raw());
   }
 }
 
-void Program::Memory::fetch(int part, const Tensors& inputs, Tensors& outputs) const {
+void Program::Memory::fetch(int part, Tensors& outputs) const {
   for (const Port& port : ports_of(spec.outputs, part)) {
     Tensor& tensor = outputs.find(port.name)->second;
-    const Slot& from = slot(port);
-    const auto index = static_cast<size_t>(from.index);
-    if (from.storage == Storage::input) {
-      std::memcpy(tensor.raw(), inputs.find(spec.inputs[index].name)->second.raw(), tensor.bytes());
-    } else if (from.storage != Storage::output) {
-      check_copied(device_at(from.place).download(tensor.raw(), binding.address(port.slot), tensor.bytes()));
-    } else if (&spec.outputs[index] != &port) {
-      std::memcpy(tensor.raw(), outputs.find(spec.outputs[index].name)->second.raw(), tensor.bytes());
+    if (const Tensor* open = frame.open_value(port.slot)) {
+      tensor = open->clone();
+    } else {
+      frame.fetch(port, tensor.raw());
     }
-  }
-}
-
-void Program::Memory::make_worker_scratch(int threads) {
-  for (auto& [place, memory] : worker_scratch) {
-    while (memory.size() < static_cast<size_t>(threads)) memory.emplace_back(device_at(place), scratch_bytes.at(place));
   }
 }
 
 Program::Program(ProgramSpec spec, std::span<const Tensor> contents)
-    : memory_(std::make_unique<Memory>(std::move(spec), contents)) {
-  for (std::vector<Task>& tasks : memory_->binding.take_parts())
-    interpreters_.push_back(std::make_unique<Interpreter>(std::move(tasks)));
-}
+    : memory_(std::make_unique<Memory>(std::move(spec), contents)) {}
 
 Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
@@ -216,25 +148,19 @@ void Program::run_into(const std::map<std::string, Tensor>& inputs, std::map<std
   if (trace != nullptr) {
     trace->timings.clear();
     trace->results.clear();
+    trace->origin = now_ns();
   }
-  for (size_t part = 0; part < interpreters_.size(); ++part) interpret(part, pool, trace);
-  memory_->fetch(kAllParts, inputs, outputs);
+  for (size_t part = 0; part < memory_->frame.parts(); ++part) memory_->frame.run(part, pool, trace);
+  memory_->fetch(kAllParts, outputs);
 }
 
 std::map<std::string, Tensor> Program::run_part(int part, const std::map<std::string, Tensor>& inputs,
                                                 ThreadPool& pool) {
   std::map<std::string, Tensor> outputs;
   memory_->begin(part, inputs, outputs, pool.threads());
-  interpret(static_cast<size_t>(part), pool, nullptr);
-  memory_->fetch(part, inputs, outputs);
+  memory_->frame.run(static_cast<size_t>(part), pool, nullptr);
+  memory_->fetch(part, outputs);
   return outputs;
-}
-
-void Program::interpret(size_t part, ThreadPool& pool, Trace* trace) {
-  auto failure = interpreters_.at(part)->run(pool, trace);
-  if (!failure) return;
-  failure->instruction += spec().parts[part];
-  throw Error(ErrorKind::bad_input, describe_failure(spec(), *failure));
 }
 
 Tensor Program::tensor(std::string_view name) const { return memory_->read(memory_->find_tensor(name)); }
@@ -265,10 +191,24 @@ void Program::set_tensor(std::string_view name, const Tensor& contents) {
 
 const ProgramSpec& Program::spec() const { return memory_->spec; }
 
+namespace {
+
+void add_arenas(MemoryReport& report, const ProgramSpec& spec) {
+  report.naive += spec.naive_bytes;
+  for (const auto& [place, bytes] : spec.arenas) report.planned += bytes;
+  for (const Instruction& instruction : spec.instructions) {
+    if (instruction.flow == nullptr) continue;
+    for (const RegionSpec& region : instruction.flow->regions) {
+      if (region.program != nullptr) add_arenas(report, *region.program);
+    }
+  }
+}
+
+}  // namespace
+
 MemoryReport Program::memory() const {
   MemoryReport report;
-  report.naive = memory_->spec.naive_bytes;
-  for (const auto& [place, bytes] : memory_->spec.arenas) report.planned += bytes;
+  add_arenas(report, memory_->spec);
   for (const TensorSpec& tensor : memory_->spec.tensors)
     report.tensors += static_cast<size_t>(count_elements(tensor.type.dims)) * size_of(tensor.type.dtype);
   return report;

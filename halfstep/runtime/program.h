@@ -22,8 +22,6 @@ struct MemoryReport {
   size_t tensors = 0;  ///< parameters, state and constants, without what kernels packed
 };
 
-class Interpreter;
-
 /// Owns device memory: arenas and tensors. Not for several threads at once.
 class Program {
  public:
@@ -60,11 +58,8 @@ class Program {
   MemoryReport memory() const;
 
  private:
-  void interpret(size_t part, ThreadPool& pool, Trace* trace);
-
   struct Memory;
   std::unique_ptr<Memory> memory_;
-  std::vector<std::unique_ptr<Interpreter>> interpreters_;  ///< by part
 };
 
 }  // namespace halfstep::runtime

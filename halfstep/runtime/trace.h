@@ -1,6 +1,7 @@
 // When each instruction ran and what it gave, for profiles.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -21,9 +22,16 @@ struct Trace {
     int64_t end = 0;
     int worker = 0;  ///< that completed it
   };
+  int64_t origin = 0;           ///< when the run began, by now_ns
   bool ranges = false;          ///< also what instructions give, which is looked at after their end
   std::vector<Timing> timings;  ///< by instruction
   std::vector<std::vector<ValueRange>> results = {};  ///< by instruction and output port, where they are asked for
 };
+
+/// Nanoseconds of a clock that never goes back.
+inline int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 }  // namespace halfstep::runtime

@@ -404,7 +404,8 @@ TEST(PaddleNetwork, gives_the_outputs_of_paddle) {
 }
 
 TEST(PaddleNetwork, what_depends_on_values_is_known_before) {
-  const Coverage found = formats::open(committed("control.json"))->coverage(bound());
+  EXPECT_TRUE(formats::open(committed("control.json"))->coverage(bound()).issues.empty());
+  const Coverage found = formats::open(committed("control.pdmodel"))->coverage(bound());
   ASSERT_FALSE(found.issues.empty());
   EXPECT_TRUE(found.complete());
   EXPECT_EQ(found.issues[0].op, "while");

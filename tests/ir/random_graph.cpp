@@ -114,8 +114,7 @@ class Maker {
       const Op op = graph.insert(std::move(made), &block);
       for (size_t r = 0; r < op.info().regions.size(); ++r) {
         Block& region = graph.add_region(op);
-        std::vector<Value> inner = values;
-        if (coin()) inner.push_back(region.add_argument(graph.unique_name("v"), {DType::f64, {extent(), 5}}));
+        std::vector<Value> inner = {region.add_argument(graph.unique_name("v"), {DType::f64, {extent(), 5}})};
         fill(graph, region, std::move(inner), depth + 1);
       }
       for (const Value result : op.results()) {

@@ -18,8 +18,8 @@ constexpr const char* kDigits = R"(graph digits(x: f32[?, 3]) {
   r = if(cond=conv1) at "net.py":20 region then(v: f32[2]) {
     a = relu(x=v)
     return a
-  } region else() {
-    "at" = sink(param=conv1) {at: 2}
+  } region else(u: f32[2, 2]) {
+    "at" = sink(param=u) {at: 2}
     return
   }
   return r, logits = "return", @k, weight = @w
@@ -199,6 +199,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"r = if(x) region then(v: f32[1]) { return v } region else() { return v }",
                 "t.ir:2: found 'v', expected a value that is defined before"},
         Refusal{"r = if(x) region then(v: f32[1]) { return v } region else() { return x } b = relu(v)",
+                "t.ir:2: found 'x', expected a value of this region: capture it as an operand"},
+        Refusal{"r = if(x) region then(v: f32[1]) { return v } region else() { return } b = relu(v)",
                 "t.ir:2: found 'v', expected a value that is defined before"}));
 
 TEST(Parse, RefusesHeaders) {
@@ -212,7 +214,8 @@ TEST(Parse, RefusesHeaders) {
 TEST(Parse, LimitsDepth) {
   const auto nested = [](int depth) {
     std::string text = "graph g(x: f32[1]) {\n";
-    for (int i = 0; i < depth; ++i) text += "r" + std::to_string(i) + " = if(x) region then() {\n";
+    for (int i = 0; i < depth; ++i)
+      text += fmt::format("r{} = if({}) region then(v{}: f32[1]) {{\n", i, i == 0 ? "x" : fmt::format("v{}", i - 1), i);
     for (int i = 0; i < depth; ++i) text += "return } region else() { return }\n";
     return text + "return }";
   };

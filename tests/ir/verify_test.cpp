@@ -11,7 +11,7 @@ constexpr const char* kText = R"(graph g(x: f32[2, 3]) {
   state @iter: i64[1]
   a = relu(x)
   obs = observe(x=a, in_scale=@scale, iter=@iter)
-  r = if(cond=obs) region then(v: f32[1]) { b = relu(v) return b } region else() { return obs.out_scale }
+  r = if(cond=obs) region then(v: f32[1]) { b = relu(v) return b } region else(u: f32[1]) { return u }
   return r, obs.out_scale
 }
 )";
@@ -73,6 +73,8 @@ TEST(Verify, FindsUseBeforeDefinition) {
             "graph 'g': return: found 'b', expected a value that is defined before");
   EXPECT_EQ(error_after([](Graph& g) { g.op("r").regions()[1]->set_outputs({g.value("v")}); }),
             "t.ir:6: node 'r': return: found 'v', expected a value that is defined before");
+  EXPECT_EQ(error_after([](Graph& g) { g.op("b").set_operand(0, g.value("x")); }),
+            "t.ir:6: if 'r': node 'b': found 'x', expected a value that is defined before");
 }
 
 TEST(Verify, FindsWrongNames) {

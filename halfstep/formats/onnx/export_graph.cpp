@@ -12,7 +12,7 @@ namespace halfstep::formats::onnx {
 namespace {
 
 /// Numbers of AttributeProto.AttributeType.
-enum AttributeType : int32_t { kFloat = 1, kInt = 2, kString = 3, kFloats = 6, kInts = 7, kStrings = 8 };
+enum AttributeType : int32_t { kFloat = 1, kInt = 2, kString = 3, kGraph = 5, kFloats = 6, kInts = 7, kStrings = 8 };
 
 struct AttributeWriter {
   proto::NodeAttribute& to;
@@ -104,20 +104,20 @@ void write_attribute(const std::string& name, const Attribute& value, proto::Nod
   std::visit(AttributeWriter{to}, value);
 }
 
-GraphWriter::GraphWriter(const std::string& name, int64_t opset) : opset_(opset) {
+GraphWriter::GraphWriter(const std::string& name, int64_t opset) : graph_(model_.mutable_graph()), opset_(opset) {
   model_.set_ir_version(ir_version_of(opset));
   model_.set_producer_name("halfstep");
-  model_.mutable_graph()->set_name(name);
+  graph_->set_name(name);
 }
 
 std::string GraphWriter::unique(const std::string& hint) { return unique_among(names_, hint); }
 
 void GraphWriter::add_input(const std::string& name, const Type& type) {
-  write_type(name, type, *model_.mutable_graph()->add_input());
+  write_type(name, type, *graph_->add_input());
 }
 
 void GraphWriter::add_output(const std::string& name, const Type& type) {
-  write_type(name, type, *model_.mutable_graph()->add_output());
+  write_type(name, type, *graph_->add_output());
 }
 
 std::string GraphWriter::add_tensor(const std::string& hint, const Tensor& contents) {
@@ -129,7 +129,7 @@ std::string GraphWriter::add_tensor(const std::string& hint, const Tensor& conte
 }
 
 void GraphWriter::add_node(const NodeText& node) {
-  proto::Node& to = *model_.mutable_graph()->add_node();
+  proto::Node& to = *graph_->add_node();
   to.set_op_type(node.op);
   to.set_name(unique_among(node_names_, node.name));
   if (!node.domain.empty()) to.set_domain(node.domain);
@@ -137,6 +137,21 @@ void GraphWriter::add_node(const NodeText& node) {
   for (const std::string& input : node.inputs) to.add_input(input);
   for (const std::string& output : node.outputs) to.add_output(output);
   for (const auto& [name, value] : node.attributes) write_attribute(name, value, *to.add_attribute());
+  for (const auto& [name, graph] : node.graphs) {
+    proto::NodeAttribute& attribute = *to.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(kGraph);
+    *attribute.mutable_g() = graph;
+  }
+}
+
+proto::Graph GraphWriter::graph_inside(const std::string& name, const std::function<void()>& fill) {
+  proto::Graph graph;
+  graph.set_name(name);
+  proto::Graph* const outer = std::exchange(graph_, &graph);
+  fill();
+  graph_ = outer;
+  return graph;
 }
 
 void GraphWriter::move_tensors(const std::string& data_name, std::vector<std::byte>& data) {

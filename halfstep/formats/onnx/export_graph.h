@@ -1,8 +1,10 @@
 // The message of an ONNX model while it is being made.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "halfstep/base/attribute.h"
@@ -25,6 +27,7 @@ struct NodeText {
   std::vector<std::string> inputs, outputs;
   Attributes attributes = {};
   std::string domain = {};  ///< "" is ONNX's own
+  std::vector<std::pair<std::string, proto::Graph>> graphs = {};  ///< attributes that are graphs
 };
 
 class GraphWriter {
@@ -40,6 +43,8 @@ class GraphWriter {
   void add_output(const std::string& name, const Type& type);
   /// Returns its name.
   std::string add_tensor(const std::string& hint, const Tensor& contents);
+  /// A graph inside a node: the inputs, outputs and nodes that `fill` adds. Tensors become those of the whole.
+  proto::Graph graph_inside(const std::string& name, const std::function<void()>& fill);
   /// Its name gets a number where another node has it: runtimes refuse two nodes of one name.
   void add_node(const NodeText& node);
 
@@ -50,6 +55,7 @@ class GraphWriter {
  private:
   void move_tensors(const std::string& data_name, std::vector<std::byte>& data);
   proto::Model model_;
+  proto::Graph* graph_;  ///< the one that is being written
   int64_t opset_;
   std::set<std::string> names_, node_names_;
   std::set<std::string> domains_;

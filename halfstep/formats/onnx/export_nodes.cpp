@@ -139,6 +139,7 @@ NodeText NodeExporter::node_of(Op op, const std::string& foreign) {
 }
 
 void NodeExporter::add(Op op) {
+  if (op.info().flow != Flow::none) return add_flow(op);
   if (op.is<ops::InputNop, ops::OutputNop>()) return alias(op.out(0), op.in(0));
   if (op.is<ops::Linear>()) return add_linear(op);
   if (op.is<ops::Reshape>()) return add_reshape(op);

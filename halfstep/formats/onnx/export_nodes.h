@@ -41,6 +41,11 @@ class NodeExporter {
   void reserve_names();
   /// The reals of a code of a quantizer as an initializer that broadcasts over what it quantizes.
   std::string reals_of(Op quantizer, const char* what, int64_t code);
+  /// A branch, loop or scan with its graphs; a call is what it calls (export_flow.cpp).
+  void add_flow(Op op);
+  proto::Graph branch(Op op, const Block& region);
+  proto::Graph body(Op op);
+  void add_outputs_of(const Block& region);
   /// `always` names an attribute that is written even where ONNX means it; `more` are attributes that we do not have.
   void add_by_record(Op op, std::string_view always = {}, const Attributes& more = {});
   void add_linear(Op op);

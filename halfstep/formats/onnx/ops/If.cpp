@@ -1,23 +1,33 @@
-// The branch that is taken, in its place.
+// The branch that is taken, in its place, where the condition is known; else both, as regions. Where these are not
+// possible, the branch that the given inputs take.
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
+namespace {
+
+std::vector<const proto::Graph*> branches(Translator& translator, const Node& node) {
+  return {&translator.graph_of(node, "then_branch"), &translator.graph_of(node, "else_branch")};
+}
+
+void take_branch(Translator& translator, const Node& node, bool with_inputs) {
+  const auto both = branches(translator, node);
+  const bool condition = translator.decision(node, translator.in(node, 0), with_inputs) != 0;
+  translator.set_all(node, translator.inline_graph(node, *both[condition ? 0 : 1], {}));
+}
+
+void make_branches(Translator& translator, const Node& node) {
+  std::vector<FillRegion> fill;
+  for (const proto::Graph* branch : branches(translator, node))
+    fill.emplace_back([&, branch](const auto& values) { return translator.inline_graph(node, *branch, values); });
+  translator.set_all(node, translator.make_flow(node, "if", {translator.in(node, 0)}, {}, {}, fill));
+}
+
+}  // namespace
 
 void translate_If(Translator& translator, const Node& node) {
-  const auto* branch = &translator.graph_of(node, "then_branch");
-  const auto* other = &translator.graph_of(node, "else_branch");
-  try {
-    const auto condition = translator.integers(node, translator.in(node, 0));
-    if (condition.size() != 1) fail("{}: found a condition of {} elements", node.where(), condition.size());
-    if (condition[0] == 0) branch = other;
-  } catch (const NeedsValues& error) {
-    if (!translator.surveys()) throw;
-    translator.note(node, error);
-    translator.inline_graph(node, *branch, {});
-    translator.inline_graph(node, *other, {});
-    return translator.lose(node);
-  }
-  translator.set_all(node, translator.inline_graph(node, *branch, {}));
+  if (translator.tried([&] { take_branch(translator, node, false); })) return;
+  if (!translator.has_values()) return make_branches(translator, node);
+  if (!translator.tried([&] { make_branches(translator, node); })) take_branch(translator, node, true);
 }
 
 }  // namespace halfstep::formats::onnx

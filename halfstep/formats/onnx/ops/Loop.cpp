@@ -1,4 +1,6 @@
-// Its iterations, one after the other, in its place: the number of iterations and the conditions are computed.
+// Its iterations, one after the other, in its place, where the number of iterations and the conditions are known; else
+// a `while` whose states are the number of the iteration and what the loop carries. Where that is not possible, the
+// iterations that the given inputs make.
 #include <algorithm>
 
 #include "halfstep/formats/onnx/dtypes.h"
@@ -7,22 +9,17 @@
 namespace halfstep::formats::onnx {
 namespace {
 
-constexpr int64_t kMaxIterations = 1'000'000;
+constexpr int64_t kMaxIterations = 4'096;
 
 Operand scalar(int64_t value) { return Translator::known(Tensor::of<int64_t>(DType::i64, {}, {&value, 1})); }
 
 Operand condition_of(bool value) { return Translator::known(Tensor::of<bool>(DType::boolean, {}, {&value, 1})); }
 
-bool is_true(Translator& translator, const Node& node, const Operand& condition) {
-  const auto values = translator.integers(node, condition);
-  if (values.size() != 1) fail("{}: found a condition of {} elements", node.where(), values.size());
-  return values[0] != 0;
-}
-
 class Loop {
  public:
-  Loop(Translator& translator, const Node& node)
-      : translator_(translator), node_(node), body_(translator.graph_of(node, "body")) {
+  /// `with_inputs`: those that are given decide how many iterations there are.
+  Loop(Translator& translator, const Node& node, bool with_inputs)
+      : translator_(translator), node_(node), body_(translator.graph_of(node, "body")), with_inputs_(with_inputs) {
     for (size_t i = 2; i < node.inputs(); ++i) carried_.push_back(translator.in(node, i));
     const auto outputs = static_cast<size_t>(body_.output_size());
     if (outputs < carried_.size() + 1)
@@ -32,7 +29,7 @@ class Loop {
 
   void run() {
     const int64_t trips = trip_count();
-    bool goes_on = !node_.has_input(1) || is_true(translator_, node_, translator_.in(node_, 1));
+    bool goes_on = !node_.has_input(1) || is_true(translator_.in(node_, 1));
     for (int64_t i = 0; i < trips && goes_on; ++i) {
       if (i == kMaxIterations)
         Translator::refuse(node_, fmt::format("more than {} iterations are not supported", kMaxIterations));
@@ -43,20 +40,26 @@ class Loop {
     translator_.set_all(node_, results);
   }
 
-  /// For a survey: the operators of the body.
-  void look_inside() {
-    std::vector<Operand> arguments = {Translator::lost(), Translator::lost()};
-    arguments.insert(arguments.end(), carried_.begin(), carried_.end());
-    translator_.inline_graph(node_, body_, arguments);
+  void make_while() {
+    std::vector<Operand> states = {scalar(0)};
+    for (size_t i = 2; i < node_.inputs(); ++i) states.push_back(translator_.in(node_, i));
+    std::vector<Operand> operands = {first_condition()};
+    operands.insert(operands.end(), states.begin(), states.end());
+    std::vector<Type> types;
+    for (const Operand& state : states) types.push_back(state.type());
+    const auto count = static_cast<int64_t>(states.size());
+    std::vector<Operand> results = translator_.make_flow(node_, "while", operands, {{"states", count}}, types,
+                                                         {[this](const auto& values) { return iteration(values); }});
+    results.erase(results.begin());
+    translator_.set_all(node_, results);
   }
 
  private:
   int64_t trip_count() {
-    if (!node_.has_input(0)) return INT64_MAX;
-    const auto trips = translator_.integers(node_, translator_.in(node_, 0));
-    if (trips.size() != 1) fail("{}: found {} trip counts, expected one", node_.where(), trips.size());
-    return trips[0];
+    return node_.has_input(0) ? translator_.decision(node_, translator_.in(node_, 0), with_inputs_) : INT64_MAX;
   }
+
+  bool is_true(const Operand& condition) { return translator_.decision(node_, condition, with_inputs_) != 0; }
 
   bool iterate(int64_t number) {
     std::vector<Operand> arguments = {scalar(number), condition_of(true)};
@@ -66,7 +69,41 @@ class Loop {
       throw NeedsValues("it depends on what is not supported");
     std::copy_n(results.begin() + 1, carried_.size(), carried_.begin());
     for (size_t i = 0; i < scans_.size(); ++i) scans_[i].push_back(row(results[1 + carried_.size() + i]));
-    return !node_.has_input(1) || is_true(translator_, node_, results[0]);
+    return !node_.has_input(1) || is_true(results[0]);
+  }
+
+  /// What has one element, as a scalar.
+  Operand as_scalar(const Operand& operand) { return translator_.reshaped(node_, operand, {}); }
+
+  Operand both(const std::vector<Operand>& conditions) {
+    if (conditions.size() == 2) return translator_.make_one(node_, "logical_and", conditions);
+    return conditions.empty() ? condition_of(true) : conditions[0];
+  }
+
+  /// Whether iteration `number` is one of those that are asked for.
+  Operand below_count(const Operand& number) {
+    return translator_.make_one(node_, "less", {number, as_scalar(translator_.in(node_, 0))});
+  }
+
+  Operand first_condition() {
+    std::vector<Operand> conditions;
+    if (node_.has_input(0)) conditions.push_back(below_count(scalar(0)));
+    if (node_.has_input(1)) conditions.push_back(as_scalar(translator_.in(node_, 1)));
+    return both(conditions);
+  }
+
+  /// From the number and the carried values to the next condition, the next number, and what the body gives.
+  std::vector<Operand> iteration(const std::vector<Operand>& values) {
+    std::vector<Operand> arguments = {values[0], condition_of(true)};
+    arguments.insert(arguments.end(), values.begin() + 1, values.end());
+    const std::vector<Operand> given = translator_.inline_graph(node_, body_, arguments);
+    const Operand next = translator_.make_one(node_, "add", {values[0], scalar(1)});
+    std::vector<Operand> conditions;
+    if (node_.has_input(0)) conditions.push_back(below_count(next));
+    if (node_.has_input(1)) conditions.push_back(as_scalar(given[0]));
+    std::vector<Operand> results = {both(conditions), next};
+    results.insert(results.end(), given.begin() + 1, given.end());
+    return results;
   }
 
   /// With an axis in front.
@@ -95,6 +132,7 @@ class Loop {
   Translator& translator_;
   const Node& node_;
   const proto::Graph& body_;
+  bool with_inputs_;
   std::vector<Operand> carried_;
   std::vector<std::vector<Operand>> scans_;
 };
@@ -102,15 +140,9 @@ class Loop {
 }  // namespace
 
 void translate_Loop(Translator& translator, const Node& node) {
-  Loop loop(translator, node);
-  try {
-    loop.run();
-  } catch (const NeedsValues& error) {
-    if (!translator.surveys()) throw;
-    translator.note(node, error);
-    loop.look_inside();
-    translator.lose(node);
-  }
+  if (translator.tried([&] { Loop(translator, node, false).run(); })) return;
+  if (!translator.has_values()) return Loop(translator, node, false).make_while();
+  if (!translator.tried([&] { Loop(translator, node, false).make_while(); })) Loop(translator, node, true).run();
 }
 
 }  // namespace halfstep::formats::onnx

@@ -1,19 +1,35 @@
-// The region of the branch that is taken, in its place.
+// The region of the branch that is taken, in its place, where the condition is known; else both, as regions of ours.
+// Where these are not possible, the branch that the given inputs take.
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
+namespace {
+
+void give(Translator& translator, const Node& node, const std::vector<Operand>& results) {
+  if (results.size() != node.outputs().size())
+    fail("{}: the branch gives {} values, expected {}", node.where(), results.size(), node.outputs().size());
+  for (size_t i = 0; i < results.size(); ++i) translator.set(node, {"Out", i}, results[i]);
+}
+
+void take_branch(Translator& translator, const Node& node, bool with_inputs) {
+  const bool condition = translator.decision(node, translator.require(node, {"Cond", 0}), with_inputs) != 0;
+  give(translator, node, translator.run_block(node, condition ? 0 : 1, {}));
+}
+
+void make_branches(Translator& translator, const Node& node) {
+  std::vector<FillRegion> fill;
+  for (const size_t branch : {0, 1})
+    fill.emplace_back([&, branch](const auto& values) { return translator.run_block(node, branch, values); });
+  const Operand condition = translator.reshaped(node, translator.require(node, {"Cond", 0}), {});
+  give(translator, node, translator.make_flow(node, "if", {condition}, {}, {}, fill));
+}
+
+}  // namespace
 
 void translate_if(Translator& translator, const Node& node) {
-  try {
-    const bool condition = translator.is_true(node, translator.require(node, {"Cond", 0}));
-    const std::vector<Operand> results = translator.run_block(node, condition ? 0 : 1, {});
-    if (results.size() != node.outputs().size())
-      fail("{}: the branch gives {} values, expected {}", node.where(), results.size(), node.outputs().size());
-    for (size_t i = 0; i < results.size(); ++i) translator.set(node, {"Out", i}, results[i]);
-  } catch (const NeedsValues& error) {
-    if (!translator.surveys()) throw;
-    translator.look_inside(node, error);
-  }
+  if (translator.tried([&] { take_branch(translator, node, false); })) return;
+  if (!translator.has_values()) return make_branches(translator, node);
+  if (!translator.tried([&] { make_branches(translator, node); })) take_branch(translator, node, true);
 }
 
 }  // namespace halfstep::formats::paddle

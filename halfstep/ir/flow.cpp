@@ -1,0 +1,205 @@
+#include "halfstep/ir/flow.h"
+
+#include <algorithm>
+
+#include "halfstep/ir/detail.h"
+
+namespace halfstep {
+namespace {
+
+[[noreturn]] void reject(Op op, const std::string& message) {
+  fail("{}: {}: {}", op.where(), op.info().name, message);
+}
+
+size_t count_of(Op op, const char* attribute) {
+  if (op.info().attribute(attribute) == nullptr) return 0;
+  const int64_t count = get<int64_t>(op.attributes(), attribute);
+  if (count < 0) reject(op, fmt::format("{} is {}, expected at least 0", attribute, count));
+  return static_cast<size_t>(count);
+}
+
+Type operand_type(Op op, size_t position) { return op.operands()[position].type(); }
+
+/// `type` without its first extent, `name` being what it is of.
+Type element_of(Op op, const Type& type, const std::string& name) {
+  if (type.dims.empty()) reject(op, fmt::format("'{}' has no axis to be scanned", name));
+  return {type.dtype, Dims(type.dims.begin() + 1, type.dims.end())};
+}
+
+Type stacked(const Type& element, int64_t count) {
+  Type type = element;
+  type.dims.insert(type.dims.begin(), count);
+  return type;
+}
+
+bool same_kind(const Type& a, const Type& b) { return a.dtype == b.dtype && a.dims.size() == b.dims.size(); }
+
+/// Of one kind: extents in which they differ become unknown.
+Type joined(const Type& a, const Type& b) {
+  Type type = a;
+  for (size_t i = 0; i < type.dims.size(); ++i) {
+    if (a.dims[i] != b.dims[i]) type.dims[i] = kUnknown;
+  }
+  return type;
+}
+
+/// Whether a place of type `place` can have a value of type `value`: unknown extents take any.
+bool takes(const Type& place, const Type& value) {
+  return same_kind(place, value) && std::equal(place.dims.begin(), place.dims.end(), value.dims.begin(),
+                                               [](int64_t p, int64_t v) { return p == v || p == kUnknown; });
+}
+
+bool is_condition(const Type& type) {
+  return type.dtype == DType::boolean && (!type.is_static() || count_elements(type.dims) == 1);
+}
+
+void check_condition(Op op, Value value, const std::string& what) {
+  if (!is_condition(value.type()))
+    reject(op, fmt::format("{} '{}' is {}, expected one bool", what, value.name(), to_string(value.type())));
+}
+
+/// The types of region arguments that follow from the operands; those of states are only a beginning.
+std::vector<Type> argument_types(Op op, const FlowParts& parts) {
+  std::vector<Type> types;
+  for (size_t i = 0; i < parts.values(); ++i) {
+    const Value operand = op.operands()[parts.first + i];
+    const bool is_scanned = i >= parts.states && i < parts.states + parts.scanned;
+    types.push_back(is_scanned ? element_of(op, operand.type(), operand.name()) : operand.type());
+  }
+  return types;
+}
+
+void check_arguments(Op op, const Block& region, const std::string& name, const FlowParts& parts) {
+  const std::vector<Type> expected = argument_types(op, parts);
+  const std::vector<Value>& arguments = region.arguments();
+  if (arguments.size() != expected.size())
+    reject(op, fmt::format("region {} takes {} values, expected {}", name, arguments.size(), expected.size()));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (!takes(arguments[i].type(), expected[i]))
+      reject(op, fmt::format("'{}' is {}, expected {} as '{}'", arguments[i].name(), to_string(arguments[i].type()),
+                             to_string(expected[i]), op.operands()[parts.first + i].name()));
+  }
+}
+
+/// The region's outputs behind its condition; the states among them fit what the next iteration takes.
+std::vector<Value> iteration_outputs(Op op, const Block& region, const FlowParts& parts) {
+  std::vector<Value> outputs = region.outputs();
+  if (outputs.size() < parts.stated + parts.states)
+    reject(op, fmt::format("region {} gives {} values, expected at least {}: {}the states", op.info().regions[0],
+                           outputs.size(), parts.stated + parts.states, parts.stated > 0 ? "the condition and " : ""));
+  if (parts.stated > 0) check_condition(op, outputs[0], "the condition");
+  outputs.erase(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(parts.stated));
+  for (size_t i = 0; i < parts.states; ++i) {
+    const Value state = region.arguments()[i];
+    if (!takes(state.type(), outputs[i].type()))
+      reject(op, fmt::format("state '{}' is {}, and an iteration makes {} of it ('{}')", state.name(),
+                             to_string(state.type()), to_string(outputs[i].type()), outputs[i].name()));
+  }
+  return outputs;
+}
+
+/// Extent of the first axis, the same for all scanned values.
+int64_t scan_length(Op op, const FlowParts& parts) {
+  int64_t length = kUnknown;
+  for (size_t i = parts.states; i < parts.states + parts.scanned; ++i) {
+    const int64_t extent = operand_type(op, parts.first + i).dims.at(0);
+    if (length != kUnknown && extent != kUnknown && extent != length)
+      reject(op, fmt::format("'{}' has {} elements to scan, expected {} as the values before it",
+                             op.operands()[parts.first + i].name(), extent, length));
+    if (extent != kUnknown) length = extent;
+  }
+  return length;
+}
+
+std::vector<Type> iterated_results(Op op, const FlowParts& parts) {
+  const Block& region = *op.regions()[0];
+  const std::vector<Value> outputs = iteration_outputs(op, region, parts);
+  const int64_t count = parts.scanned > 0 ? scan_length(op, parts) : kUnknown;
+  std::vector<Type> types;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    types.push_back(i < parts.states ? region.arguments()[i].type() : stacked(outputs[i].type(), count));
+  return types;
+}
+
+std::vector<Type> joined_results(Op op) {
+  std::vector<Type> types;
+  for (const Value output : op.regions()[0]->outputs()) types.push_back(output.type());
+  for (size_t r = 1; r < op.regions().size(); ++r) {
+    const std::vector<Value> outputs = op.regions()[r]->outputs();
+    const std::string& name = op.info().regions[r];
+    if (outputs.size() != types.size())
+      reject(op, fmt::format("region {} gives {} values, expected {} as region {}", name, outputs.size(), types.size(),
+                             op.info().regions[0]));
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (!same_kind(types[i], outputs[i].type()))
+        reject(op, fmt::format("region {} gives '{}', {}, expected {} as region {}", name, outputs[i].name(),
+                               to_string(outputs[i].type()), to_string(types[i]), op.info().regions[0]));
+      types[i] = joined(types[i], outputs[i].type());
+    }
+  }
+  return types;
+}
+
+void infer_block(const Block& block) {
+  for (const Op op : block.ops()) op.infer();
+}
+
+/// Types that settle: those of states are joined with what an iteration makes of them, whose extents only become
+/// unknown, so that at most as many rounds are needed as there are extents.
+void infer_states(const Block& region, const FlowParts& parts, std::vector<Type> types) {
+  bool changed = true;
+  while (changed) {
+    for (size_t i = 0; i < types.size(); ++i) region.graph().set_type(region.arguments()[i], types[i]);
+    infer_block(region);
+    changed = false;
+    const std::vector<Value> outputs = region.outputs();
+    for (size_t i = 0; i < parts.states && parts.stated + i < outputs.size(); ++i) {
+      const Type& made = outputs[parts.stated + i].type();
+      if (!same_kind(types[i], made) || takes(types[i], made)) continue;
+      types[i] = joined(types[i], made);
+      changed = true;
+    }
+  }
+}
+
+}  // namespace
+
+FlowParts::FlowParts(Op op)
+    : first(op.info().inputs.size() - (op.info().has_variadic_input() ? 1 : 0)),
+      states(count_of(op, "states")),
+      scanned(count_of(op, "scanned")),
+      stated(op.info().flow == Flow::loop ? 1 : 0) {
+  const size_t values = op.operands().size() - first;
+  if (states + scanned > values)
+    reject(op, fmt::format("{} values, expected at least {}: {} states and {} scanned", values, states + scanned,
+                           states, scanned));
+  if (op.info().flow == Flow::scan && scanned == 0) reject(op, "nothing is scanned, expected at least one value");
+  captured = values - states - scanned;
+}
+
+std::vector<Type> flow_results(Op op) {
+  const FlowParts parts(op);
+  if (parts.first > 0) check_condition(op, op.in(0), "the condition");
+  if (op.regions().size() != op.info().regions.size())
+    reject(op, fmt::format("found {} regions, expected {}", op.regions().size(), op.info().regions.size()));
+  for (size_t r = 0; r < op.regions().size(); ++r)
+    check_arguments(op, *op.regions()[r], op.info().regions[r], parts);
+  const bool iterates = op.info().flow == Flow::loop || op.info().flow == Flow::scan;
+  return iterates ? iterated_results(op, parts) : joined_results(op);
+}
+
+void infer_regions(Op op) {
+  const FlowParts parts(op);
+  for (const auto& region : op.regions()) {
+    if (region->arguments().size() == parts.values()) infer_states(*region, parts, argument_types(op, parts));
+  }
+}
+
+std::string path_to(Op op) {
+  std::string path;
+  for (Op around = op.node()->block->parent(); around; around = around.node()->block->parent())
+    path = fmt::format("{} '{}': ", around.info().name, around.name()) + path;
+  return path;
+}
+
+}  // namespace halfstep

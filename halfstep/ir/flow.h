@@ -1,0 +1,37 @@
+// Control flow: what the regions of an operation take and give, by the `flow` of its record.
+//
+// A region is isolated: it reads its arguments and tensors, and nothing else from outside. Its arguments stand for loop
+// states, elements of scanned values and captured values, in this order; it gives the next condition (of a loop), the
+// next states, and values that are stacked (of a loop or a scan) or are the results (of a branch or a call).
+#pragma once
+
+#include "halfstep/ir/graph.h"
+
+namespace halfstep {
+
+/// How the operands, region arguments and results of an operation with regions are divided. Throws Error where
+/// attributes and operands do not fit each other.
+struct FlowParts {
+  explicit FlowParts(Op op);
+
+  size_t first = 0;     ///< operands before the values: the condition of a branch or a loop
+  size_t states = 0;    ///< of a loop or a scan
+  size_t scanned = 0;   ///< of a scan
+  size_t captured = 0;  ///< the remaining operands
+  size_t stated = 0;    ///< region outputs before the states: the next condition of a loop
+
+  size_t values() const { return states + scanned + captured; }
+};
+
+/// The types of the results, from the operands and from what the regions give. Throws Error where a region does not
+/// take or give what it has to: the message says which, what was found and what is expected.
+std::vector<Type> flow_results(Op op);
+
+/// Gives region arguments the types that operands have and infers what is in the regions, outermost first. An extent of
+/// a loop state that the iterations change becomes unknown.
+void infer_regions(Op op);
+
+/// "while 'loop': if 'branch': ": the operations around one, outermost first; "" in the graph's body.
+std::string path_to(Op op);
+
+}  // namespace halfstep

@@ -1,0 +1,216 @@
+#include "halfstep/runtime/flow.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "halfstep/base/status.h"
+
+namespace halfstep::runtime {
+namespace {
+
+bool is_true(const std::byte* condition) { return *condition != std::byte{0}; }
+
+const std::byte* address(const kernels::ConstView& view) { return view.as<const std::byte>(); }
+std::byte* address(const kernels::View& view) { return view.as<std::byte>(); }
+
+/// Element `i` of the first axis.
+Tensor element(const Tensor& tensor, int64_t i) {
+  Tensor made(tensor.dtype(), Dims(tensor.dims().begin() + 1, tensor.dims().end()));
+  std::memcpy(made.raw(), tensor.raw() + static_cast<size_t>(i) * made.bytes(), made.bytes());
+  return made;
+}
+
+/// All of one type, along a new first axis; `type` says what they would have been where there are none.
+Tensor stacked(const std::vector<Tensor>& elements, const Type& type) {
+  Dims dims = elements.empty() ? type.dims : elements[0].dims();
+  if (elements.empty()) {
+    std::replace(dims.begin(), dims.end(), kUnknown, int64_t{0});
+  } else {
+    dims.insert(dims.begin(), static_cast<int64_t>(elements.size()));
+  }
+  Tensor made(type.dtype, dims);
+  std::byte* to = made.raw();
+  for (const Tensor& each : elements) {
+    if (each.type() != elements[0].type())
+      fail("an iteration gives {} where the first gave {}, and they are to be stacked", to_string(each.type()),
+           to_string(elements[0].type()));
+    std::memcpy(to, each.raw(), each.bytes());
+    to += each.bytes();
+  }
+  return made;
+}
+
+}  // namespace
+
+FlowRunner::FlowRunner(const Instruction& instruction, const ProgramSpec& spec, const TensorTable& tensors)
+    : instruction_(instruction), spec_(*instruction.flow), holder_(spec) {
+  for (const RegionSpec& region : spec_.regions) regions_.push_back(std::make_unique<Region>(region, tensors));
+  if (spec_.kind == FlowSpec::Kind::branch || is_open()) return;
+  const Frame& body = *regions_[0]->frame();
+  for (size_t i = 0; i < body.spec().outputs.size(); ++i) {
+    const bool is_state = i >= conditions() && i < conditions() + spec_.states;
+    for (int copies = is_state ? 2 : 1; copies > 0; --copies)
+      memory_.emplace_back(device_at({}), body.slot(body.spec().outputs[i]).bytes());
+  }
+  states_.resize(spec_.states);
+}
+
+bool FlowRunner::is_open() const {
+  const auto has_open_slot = [this](const Operand& operand) { return slot(operand).storage == Storage::open; };
+  return std::ranges::any_of(instruction_.in, has_open_slot) || std::ranges::any_of(instruction_.out, has_open_slot) ||
+         std::ranges::any_of(spec_.regions, [](const RegionSpec& region) { return region.program == nullptr; });
+}
+
+void FlowRunner::make_worker_scratch(int threads) {
+  for (const auto& region : regions_) region->make_worker_scratch(threads);
+}
+
+template <class Run>
+auto FlowRunner::named(int64_t iteration, Run run) const {
+  try {
+    return run();
+  } catch (const Error& error) {
+    const std::string turn = iteration < 0 ? "" : fmt::format(", iteration {}", iteration);
+    throw Error(error.kind(), fmt::format("{} '{}'{}: {}", instruction_.op, instruction_.name, turn, error.what()));
+  }
+}
+
+void FlowRunner::run(const kernels::Call& call, std::vector<Tensor>& open_values, ThreadPool& pool) {
+  if (is_open()) return give(run_open(operands(call, open_values), pool), call, open_values);
+  switch (spec_.kind) {
+    case FlowSpec::Kind::branch: return run_branch(call, pool);
+    case FlowSpec::Kind::loop: return run_loop(call, pool);
+    case FlowSpec::Kind::scan: return run_scan(call, pool);
+  }
+}
+
+// ---- extents are known
+
+void FlowRunner::run_branch(const kernels::Call& call, ThreadPool& pool) {
+  const bool is_conditional = regions_.size() > 1;
+  Frame& frame = *regions_[is_conditional && !is_true(address(call.in[0])) ? 1 : 0]->frame();
+  const std::vector<Port>& inputs = frame.spec().inputs;
+  const std::vector<Port>& outputs = frame.spec().outputs;
+  for (size_t i = 0; i < inputs.size(); ++i) frame.feed(inputs[i], address(call.in[i + (is_conditional ? 1 : 0)]));
+  for (size_t i = 0; i < outputs.size(); ++i) frame.give(outputs[i], address(call.out[i]));
+  named(-1, [&] { frame.run(0, pool, nullptr); });
+  for (size_t i = 0; i < outputs.size(); ++i) frame.fetch(outputs[i], address(call.out[i]));
+}
+
+void FlowRunner::run_loop(const kernels::Call& call, ThreadPool& pool) {
+  start_iterations(call);
+  const std::byte* const next = memory_[0].data();
+  bool goes_on = is_true(address(call.in[0]));
+  for (int64_t i = 0; goes_on && (spec_.at_most == 0 || i < spec_.at_most); ++i) {
+    run_iteration(call, pool, i);
+    goes_on = is_true(next);
+  }
+  finish_iterations(call);
+}
+
+void FlowRunner::run_scan(const kernels::Call& call, ThreadPool& pool) {
+  start_iterations(call);
+  Frame& body = *regions_[0]->frame();
+  const std::vector<Port>& inputs = body.spec().inputs;
+  const int64_t count = call.in[spec_.states].dims[0];
+  for (int64_t i = 0; i < count; ++i) {
+    for (size_t s = spec_.states; s < spec_.states + spec_.scanned; ++s)
+      body.feed(inputs[s], address(call.in[s]) + static_cast<size_t>(i) * body.slot(inputs[s]).bytes());
+    run_iteration(call, pool, i);
+  }
+  finish_iterations(call);
+}
+
+/// The first states and what is captured.
+void FlowRunner::start_iterations(const kernels::Call& call) {
+  Frame& body = *regions_[0]->frame();
+  const std::vector<Port>& inputs = body.spec().inputs;
+  for (size_t i = 0; i < spec_.states; ++i) states_[i] = address(call.in[conditions() + i]);
+  for (size_t i = spec_.states + spec_.scanned; i < inputs.size(); ++i)
+    body.feed(inputs[i], address(call.in[conditions() + i]));
+}
+
+/// States are read where the iteration before wrote them, and written to the other place of theirs.
+void FlowRunner::run_iteration(const kernels::Call& call, ThreadPool& pool, int64_t iteration) {
+  Frame& body = *regions_[0]->frame();
+  const std::vector<Port>& outputs = body.spec().outputs;
+  for (size_t i = 0; i < spec_.states; ++i) body.feed(body.spec().inputs[i], states_[i]);
+  size_t place = 0;
+  given_.clear();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const bool is_state = i >= conditions() && i < conditions() + spec_.states;
+    given_.push_back(memory_[place + (is_state && iteration % 2 != 0 ? 1 : 0)].data());
+    place += is_state ? 2 : 1;
+    body.give(outputs[i], given_.back());
+  }
+  named(iteration, [&] { body.run(0, pool, nullptr); });
+  for (size_t i = 0; i < outputs.size(); ++i) body.fetch(outputs[i], given_[i]);
+  for (size_t i = 0; i < spec_.states; ++i) states_[i] = given_[conditions() + i];
+  for (size_t i = conditions() + spec_.states; i < outputs.size(); ++i) {
+    const size_t bytes = body.slot(outputs[i]).bytes();
+    std::memcpy(address(call.out[i - conditions()]) + static_cast<size_t>(iteration) * bytes, given_[i], bytes);
+  }
+}
+
+void FlowRunner::finish_iterations(const kernels::Call& call) {
+  const Frame& body = *regions_[0]->frame();
+  for (size_t i = 0; i < spec_.states; ++i)
+    std::memcpy(address(call.out[i]), states_[i], body.slot(body.spec().inputs[i]).bytes());
+}
+
+// ---- extents are open
+
+std::vector<Tensor> FlowRunner::operands(const kernels::Call& call, const std::vector<Tensor>& open_values) const {
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < instruction_.in.size(); ++i) {
+    const Slot& from = slot(instruction_.in[i]);
+    if (from.storage == Storage::open) {
+      tensors.push_back(open_values[static_cast<size_t>(from.index)]);
+    } else {
+      Tensor& made = tensors.emplace_back(from.type.dtype, from.type.dims);
+      std::memcpy(made.raw(), address(call.in[i]), made.bytes());
+    }
+  }
+  return tensors;
+}
+
+void FlowRunner::give(std::vector<Tensor> results, const kernels::Call& call, std::vector<Tensor>& open_values) const {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Slot& to = slot(instruction_.out[i]);
+    if (to.storage == Storage::open) {
+      open_values[static_cast<size_t>(to.index)] = std::move(results[i]);
+    } else {
+      HS_CHECK(results[i].type() == to.type);
+      std::memcpy(address(call.out[i]), results[i].raw(), results[i].bytes());
+    }
+  }
+}
+
+std::vector<Tensor> FlowRunner::run_open(const std::vector<Tensor>& operands, ThreadPool& pool) {
+  if (spec_.kind != FlowSpec::Kind::branch) return iterate_open(operands, pool);
+  const bool is_conditional = regions_.size() > 1;
+  Region& region = *regions_[is_conditional && !is_true(operands[0].raw()) ? 1 : 0];
+  return named(-1, [&] { return region.run({operands.begin() + (is_conditional ? 1 : 0), operands.end()}, pool); });
+}
+
+std::vector<Tensor> FlowRunner::iterate_open(const std::vector<Tensor>& operands, ThreadPool& pool) {
+  std::vector<Tensor> inputs(operands.begin() + static_cast<std::ptrdiff_t>(conditions()), operands.end());
+  std::vector<std::vector<Tensor>> rows(instruction_.out.size() - spec_.states);
+  const bool is_loop = spec_.kind == FlowSpec::Kind::loop;
+  const int64_t count = is_loop ? spec_.at_most : inputs[spec_.states].dims()[0];
+  bool goes_on = !is_loop || is_true(operands[0].raw());
+  for (int64_t i = 0; goes_on && (is_loop && count == 0 ? true : i < count); ++i) {
+    for (size_t s = spec_.states; s < spec_.states + spec_.scanned; ++s)
+      inputs[s] = element(operands[conditions() + s], i);
+    std::vector<Tensor> given = named(i, [&] { return regions_[0]->run(inputs, pool); });
+    if (is_loop) goes_on = is_true(given[0].raw());
+    for (size_t s = 0; s < spec_.states; ++s) inputs[s] = given[conditions() + s];
+    for (size_t r = 0; r < rows.size(); ++r) rows[r].push_back(given[conditions() + spec_.states + r]);
+  }
+  std::vector<Tensor> results(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(spec_.states));
+  for (size_t r = 0; r < rows.size(); ++r)
+    results.push_back(named(-1, [&] { return stacked(rows[r], slot(instruction_.out[spec_.states + r]).type); }));
+  return results;
+}
+
+}  // namespace halfstep::runtime

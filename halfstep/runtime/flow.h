@@ -1,0 +1,54 @@
+// Runs the regions of an instruction: a branch, the iterations of a loop or of a scan.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "halfstep/base/parallel.h"
+#include "halfstep/runtime/region.h"
+
+namespace halfstep::runtime {
+
+class FlowRunner {
+ public:
+  /// The instruction is one of `spec`. All must stay where they are.
+  FlowRunner(const Instruction& instruction, const ProgramSpec& spec, const TensorTable& tensors);
+
+  void make_worker_scratch(int threads);
+  /// Operands and results as views of host memory; those of open extents are among `open_values`, by their slots.
+  /// Throws Error: "while 'loop', iteration 3: ...".
+  void run(const kernels::Call& call, std::vector<Tensor>& open_values, ThreadPool& pool);
+
+ private:
+  void run_branch(const kernels::Call& call, ThreadPool& pool);
+  void run_loop(const kernels::Call& call, ThreadPool& pool);
+  void run_scan(const kernels::Call& call, ThreadPool& pool);
+  void start_iterations(const kernels::Call& call);
+  void run_iteration(const kernels::Call& call, ThreadPool& pool, int64_t iteration);
+  void finish_iterations(const kernels::Call& call);
+
+  // The same where extents are open, on tensors.
+  std::vector<Tensor> operands(const kernels::Call& call, const std::vector<Tensor>& open_values) const;
+  void give(std::vector<Tensor> results, const kernels::Call& call, std::vector<Tensor>& open_values) const;
+  std::vector<Tensor> run_open(const std::vector<Tensor>& operands, ThreadPool& pool);
+  std::vector<Tensor> iterate_open(const std::vector<Tensor>& operands, ThreadPool& pool);
+
+  const Slot& slot(const Operand& operand) const { return holder_.slots[static_cast<size_t>(operand.slot)]; }
+  bool is_open() const;
+  /// Operands, and outputs of a region, in front of the states.
+  size_t conditions() const { return spec_.kind == FlowSpec::Kind::loop ? 1 : 0; }
+  /// What `run` does, with its errors under the name of this instruction and iteration; none for a negative one.
+  template <class Run>
+  auto named(int64_t iteration, Run run) const;
+
+  const Instruction& instruction_;
+  const FlowSpec& spec_;
+  const ProgramSpec& holder_;
+  std::vector<std::unique_ptr<Region>> regions_;
+  std::vector<DeviceMemory> memory_;      ///< two of each state, one of each other output of an iteration
+  std::vector<const std::byte*> states_;  ///< as they now are
+  std::vector<std::byte*> given_;         ///< where the outputs of the iteration at hand go
+};
+
+}  // namespace halfstep::runtime

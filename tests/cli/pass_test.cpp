@@ -1,0 +1,82 @@
+// The optimizations one by one, and control flow in the hands of a user.
+#include <gtest/gtest.h>
+
+#include "halfstep/base/tensor.h"
+#include "halfstep/io/npz.h"
+#include "tests/cli/program.h"
+
+namespace halfstep {
+namespace {
+
+using test::Workspace;
+
+constexpr const char* kTwice = R"(graph twice(x: f32[2, 3]) {
+  a = relu(x=x)
+  b = relu(x=x)
+  c = add(a=a, b=b)
+  unread = tanh(x=x)
+  return c
+}
+)";
+
+/// Doubles x as long as its sum is below 100.
+constexpr const char* kLoop = R"(graph loop(x: f32[2], limit: f32[]) {
+  first = reduce_sum(x=x) {axes: [0]}
+  goes = less(a=first, b=limit)
+  l = while(cond=goes, values=[x, limit]) {states: 1} region body(v: f32[2], most: f32[]) {
+    w = add(a=v, b=v)
+    sum = reduce_sum(x=w) {axes: [0]}
+    more = less(a=sum, b=most)
+    return more, w
+  }
+  return l
+}
+)";
+
+TEST(Pass, says_what_each_changes) {
+  Workspace workspace;
+  test::write_text(workspace / "twice.ir", kTwice);
+  const auto done = workspace.expect(
+      0, {"pass", "cse,dce", "twice.ir", "--print-after", "dce", "--out", "smaller.safetensors", "--json"});
+  const auto course = done.json();
+  ASSERT_EQ(course.size(), 2u);
+  EXPECT_EQ(course[0]["name"], "cse");
+  EXPECT_EQ(course[0]["before"], 4);
+  EXPECT_EQ(course[0]["after"], 3);
+  EXPECT_EQ(course[1]["after"], 2);
+  EXPECT_FALSE(course[0].contains("network"));
+  EXPECT_NE(course[1]["network"].get<std::string>().find("c = add(a=a, b=a)"), std::string::npos);
+  EXPECT_NE(workspace.expect(0, {"pass", "all", "smaller.safetensors"}).out.find("nothing changed"), std::string::npos);
+  EXPECT_EQ(workspace.expect(2, {"pass", "cse,dec", "twice.ir"}).err,
+            "halfstep: 'dec' is not an optimization, did you mean 'dce'?\n");
+  EXPECT_EQ(workspace.expect(2, {"pass"}).err,
+            "halfstep: pass: found no network, expected names of passes and a Model; or --list\n");
+}
+
+TEST(Pass, lists_them_with_a_sentence_each) {
+  Workspace workspace;
+  const auto list = workspace.expect(0, {"pass", "--list", "--json"}).json();
+  ASSERT_GT(list.size(), 5u);
+  for (const auto& pass : list) EXPECT_FALSE(pass["doc"].get<std::string>().empty());
+  EXPECT_EQ(workspace.expect(0, {"pass", "all", "--list"}).out.substr(0, 14), "fold_constants");
+}
+
+TEST(ControlFlow, a_loop_is_inspected_and_run_to_where_its_condition_ends_it) {
+  Workspace workspace;
+  test::write_text(workspace / "loop.ir", kLoop);
+  workspace.expect(0, {"pass", "all", "loop.ir", "--out", "loop.safetensors"});
+  const std::string listing = workspace.expect(0, {"inspect", "loop.safetensors", "--place", "sim"}).out;
+  for (const char* part : {"while 'l' body", "transfer", "more = less"})
+    EXPECT_NE(listing.find(part), std::string::npos) << part << "\n" << listing;
+  const float values[] = {1, 2};
+  const float limit = 100;
+  io::write_npz(workspace / "in.npz", {{"x", Tensor::of<float>(DType::f32, {2}, values)},
+                                      {"limit", Tensor::of<float>(DType::f32, {}, {&limit, 1})}});
+  workspace.expect(0, {"run", "loop.safetensors", "--inputs", "in.npz", "--outputs", "out.npz"});
+  const auto out = io::read_npz(workspace / "out.npz");
+  EXPECT_EQ(out.at("l").data<float>()[0], 64);
+  EXPECT_EQ(out.at("l").data<float>()[1], 128);
+}
+
+}  // namespace
+}  // namespace halfstep
