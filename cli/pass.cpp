@@ -50,11 +50,11 @@ void add_pass(CLI::App& program, Work& work) {
     bool list = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(program, "pass",
-                                  "Run optimizations on a network one by one: what each changes, and the network after "
-                                  "it; --list says what there is",
-                                  "halfstep pass simplify,cse,dce network.ir --print-after cse --out smaller.safetensors",
-                                  options->common);
+  CLI::App* command = add_command(
+      program, "pass",
+      "Run optimizations on a network one by one: what each changes, and the network after "
+      "it; --list says what there is",
+      "halfstep pass simplify,cse,dce network.ir --print-after cse --out smaller.safetensors", options->common);
   command->add_option("passes", options->names, "names with commas, or all");
   command->add_option("model", options->model, "Model, an .ir text, or an ONNX or Paddle file");
   command->add_flag("--list", options->list, "the passes, with a sentence each");

@@ -83,8 +83,7 @@ void check_ports(const Record& record) {
     check_presence(port, record);
     check_like(port, record);
   }
-  if (record.flow.empty() != record.regions.empty())
-    fail_at(record.source, "'regions' and 'flow' belong together");
+  if (record.flow.empty() != record.regions.empty()) fail_at(record.source, "'regions' and 'flow' belong together");
   for (const Port& port : record.outputs) {
     if (port.optional) fail_at(port.source, "an output is not optional");
     if (port.variadic != !record.flow.empty() || (port.variadic && record.outputs.size() != 1))

@@ -25,8 +25,8 @@ struct Passed {
   std::vector<PassCourse> course;
 };
 
-/// Runs passes by their names, one after the other: "all" stands for all but those that are disabled. Throws Error for a
-/// name that is none; the network is verified after each pass.
+/// Runs passes by their names, one after the other: "all" stands for all but those that are disabled. Throws Error for
+/// a name that is none; the network is verified after each pass.
 Passed run_passes(const Model& model, const std::vector<std::string>& names,
                   const std::vector<std::string>& disabled = {});
 

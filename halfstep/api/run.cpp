@@ -84,9 +84,18 @@ RunResult run_timed(runtime::Program program, const Tensors& inputs, const RunOp
   return result;
 }
 
-CompileOptions compile_options(const RunOptions& options) {
+/// How often a loop is asked whether it shall go on.
+constexpr int64_t kIterationsBetween = 4096;
+
+CompileOptions compile_options(const RunOptions& options, const ProgressCallback& progress) {
   CompileOptions result;
   result.place = options.place;
+  result.watch_iterations = [most = options.max_iterations, progress](int64_t iteration) {
+    if (most > 0 && iteration >= most)
+      fail("its condition still holds after {} iterations; allow more with --max-iterations", most);
+    if (progress && iteration % kIterationsBetween == kIterationsBetween - 1)
+      progress({"run", 0, 0, fmt::format("a loop, iteration {}", iteration)});
+  };
   return result;
 }
 
@@ -127,7 +136,8 @@ std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs
 
 RunResult run(const Model& network, const Tensors& inputs, const RunOptions& options, const Settings& settings) {
   const Model form = train::evaluation_form(network);
-  return run_timed(compile(specialize(form, extents_of(form.graph, inputs, options.source)), compile_options(options)),
+  return run_timed(compile(specialize(form, extents_of(form.graph, inputs, options.source)),
+                           compile_options(options, settings.progress)),
                    inputs, options, settings);
 }
 
@@ -139,7 +149,7 @@ RunResult run(const formats::File& file, const Tensors& inputs, const RunOptions
   const Model model = file.import(binding);
   Tensors fed;
   for (const Value argument : model.graph.arguments()) fed.emplace(argument.name(), inputs.at(argument.name()));
-  return run_timed(compile(model, compile_options(options)), fed, options, settings);
+  return run_timed(compile(model, compile_options(options, settings.progress)), fed, options, settings);
 }
 
 Comparison compare(const std::string& name, const Tensor& found, const Tensor& expected, const Tolerance& asked) {

@@ -41,6 +41,7 @@ struct RunOptions {
   int64_t repeat = 0;             ///< runs that are timed, after the one that gives the outputs
   std::string source = "inputs";  ///< where the inputs came from, for messages
   bool trace = false;             ///< also how it went: ranges of the first run, times of the last
+  int64_t max_iterations = 0;     ///< of a loop; one that goes on is an error. 0: any number
 };
 
 struct RunResult {

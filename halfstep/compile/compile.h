@@ -1,6 +1,7 @@
 // Model -> Program.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ struct CompileOptions {
   /// Floats are computed in the order of the references, so that a result has the same bits on every level. A graph on
   /// codes is compiled so for inference in any case: its codes must not depend on the level.
   bool one_order = false;
+  /// Called before each iteration of a loop with its number, from 0 on; what it throws ends the run.
+  std::function<void(int64_t)> watch_iterations = {};
 };
 
 /// Throws Error that names what is wrong: extents that are not known (specialize the model first), a fetch of what is

@@ -141,9 +141,9 @@ std::string value_lines(const runtime::ProgramSpec& spec, const std::vector<runt
   std::string text;
   for (size_t i = 0; i < spec.slots.size(); ++i) {
     const Slot& slot = spec.slots[i];
-    text += fmt::format("{:5}  {:24} {:20} {:5} {:20} {:>9} bytes  {}\n", i, slot.name, to_string(slot.type),
-                        to_string(slot.place), memory_text(slot, spec, tensors), slot.bytes(),
-                        lifetime_text(slot, count));
+    text +=
+        fmt::format("{:5}  {:24} {:20} {:5} {:20} {:>9} bytes  {}\n", i, slot.name, to_string(slot.type),
+                    to_string(slot.place), memory_text(slot, spec, tensors), slot.bytes(), lifetime_text(slot, count));
   }
   for (const auto& [place, bytes] : spec.arenas)
     text += fmt::format("arena on {}: {} bytes\n", to_string(place), bytes);

@@ -83,7 +83,8 @@ std::vector<PassInfo> graph_passes() {
 }
 
 void run_graph_pass(Model& model, const std::string& name) {
-  const auto* const pass = std::ranges::find(kPasses, name, [](const Pass& each) { return std::string_view(each.name); });
+  const auto* const pass =
+      std::ranges::find(kPasses, name, [](const Pass& each) { return std::string_view(each.name); });
   HS_CHECK(pass != std::end(kPasses) && pass->run != nullptr);
   passes::run_pass(pass->name, model.graph, [&] { pass->run(model); });
 }

@@ -62,6 +62,7 @@ RegionUnits compile_regions_of(Op op, const Model& work, const CompileOptions& o
   units.flow->kind = kind_of(op.info().flow);
   units.flow->states = parts.states;
   units.flow->scanned = parts.scanned;
+  units.flow->watch = options.watch_iterations;
   if (op.info().attribute("at_most") != nullptr) units.flow->at_most = get<int64_t>(op.attributes(), "at_most");
   for (size_t r = 0; r < op.regions().size(); ++r) {
     Model region = region_model(work, *op.regions()[r], fmt::format("{}.{}", op.name(), op.info().regions[r]));

@@ -221,9 +221,8 @@ void make_scan(Maker& maker, std::string_view op) {
   const Known start = maker.weights(DType::f32, row, -1, 1);
   const double reach = static_cast<double>(x.dims[0]) * std::max(std::abs(x.low), std::abs(x.high)) + 1;
   Known sums = x;
-  const std::vector<Known> made =
-      maker.nodes(op, {start, x}, {start.between(-reach, reach), sums.between(-reach, reach)},
-                  {{"num_scan_inputs", int64_t{1}}});
+  const std::vector<Known> made = maker.nodes(
+      op, {start, x}, {start.between(-reach, reach), sums.between(-reach, reach)}, {{"num_scan_inputs", int64_t{1}}});
   maker.forget(made[0]);
   proto::Graph body;
   body.set_name("body");

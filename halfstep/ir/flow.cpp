@@ -7,9 +7,7 @@
 namespace halfstep {
 namespace {
 
-[[noreturn]] void reject(Op op, const std::string& message) {
-  fail("{}: {}: {}", op.where(), op.info().name, message);
-}
+[[noreturn]] void reject(Op op, const std::string& message) { fail("{}: {}: {}", op.where(), op.info().name, message); }
 
 size_t count_of(Op op, const char* attribute) {
   if (op.info().attribute(attribute) == nullptr) return 0;
@@ -182,8 +180,7 @@ std::vector<Type> flow_results(Op op) {
   if (parts.first > 0) check_condition(op, op.in(0), "the condition");
   if (op.regions().size() != op.info().regions.size())
     reject(op, fmt::format("found {} regions, expected {}", op.regions().size(), op.info().regions.size()));
-  for (size_t r = 0; r < op.regions().size(); ++r)
-    check_arguments(op, *op.regions()[r], op.info().regions[r], parts);
+  for (size_t r = 0; r < op.regions().size(); ++r) check_arguments(op, *op.regions()[r], op.info().regions[r], parts);
   const bool iterates = op.info().flow == Flow::loop || op.info().flow == Flow::scan;
   return iterates ? iterated_results(op, parts) : joined_results(op);
 }

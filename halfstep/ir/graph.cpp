@@ -134,7 +134,8 @@ void Graph::make_results(detail::OpNode& node, const std::vector<Type>& types) {
       result = new_value(detail::result_name(*node.info, node.name, port), types[port]);
       result->producer = &node;
       result->port = static_cast<int>(port);
-      if (!value_names_.emplace(result->name, result).second) fail("node '{}': name '{}' is taken", node.name, result->name);
+      if (!value_names_.emplace(result->name, result).second)
+        fail("node '{}': name '{}' is taken", node.name, result->name);
     }
   }
 }

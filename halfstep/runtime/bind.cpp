@@ -9,8 +9,7 @@ constexpr std::array<int64_t, 1> kOnePiece = {1};
 
 }  // namespace
 
-Binding::Binding(const ProgramSpec& spec, const std::map<Place, DeviceMemory>& arenas,
-                 const TensorTable& tensors,
+Binding::Binding(const ProgramSpec& spec, const std::map<Place, DeviceMemory>& arenas, const TensorTable& tensors,
                  const std::map<Place, std::vector<DeviceMemory>>& worker_scratch) {
   for (const Slot& slot : spec.slots) {
     switch (slot.storage) {

@@ -37,8 +37,8 @@ struct Segment {
 /// Tasks of a spec and the views they point to. The spec, arenas and tensors must stay where they are.
 class Binding {
  public:
-  Binding(const ProgramSpec& spec, const std::map<Place, DeviceMemory>& arenas,
-          const TensorTable& tensors, const std::map<Place, std::vector<DeviceMemory>>& worker_scratch);
+  Binding(const ProgramSpec& spec, const std::map<Place, DeviceMemory>& arenas, const TensorTable& tensors,
+          const std::map<Place, std::vector<DeviceMemory>>& worker_scratch);
 
   /// In order; tasks are numbered within theirs.
   std::vector<Segment> take_segments() { return std::move(segments_); }

@@ -102,6 +102,7 @@ void FlowRunner::run_loop(const kernels::Call& call, ThreadPool& pool) {
   const std::byte* const next = memory_[0].data();
   bool goes_on = is_true(address(call.in[0]));
   for (int64_t i = 0; goes_on && (spec_.at_most == 0 || i < spec_.at_most); ++i) {
+    watch(i);
     run_iteration(call, pool, i);
     goes_on = is_true(next);
   }
@@ -119,6 +120,10 @@ void FlowRunner::run_scan(const kernels::Call& call, ThreadPool& pool) {
     run_iteration(call, pool, i);
   }
   finish_iterations(call);
+}
+
+void FlowRunner::watch(int64_t iteration) const {
+  if (spec_.watch) named(iteration, [&] { spec_.watch(iteration); });
 }
 
 /// The first states and what is captured.
@@ -200,6 +205,7 @@ std::vector<Tensor> FlowRunner::iterate_open(const std::vector<Tensor>& operands
   const int64_t count = is_loop ? spec_.at_most : inputs[spec_.states].dims()[0];
   bool goes_on = !is_loop || is_true(operands[0].raw());
   for (int64_t i = 0; goes_on && (is_loop && count == 0 ? true : i < count); ++i) {
+    if (is_loop) watch(i);
     for (size_t s = spec_.states; s < spec_.states + spec_.scanned; ++s)
       inputs[s] = element(operands[conditions() + s], i);
     std::vector<Tensor> given = named(i, [&] { return regions_[0]->run(inputs, pool); });

@@ -24,6 +24,7 @@ class FlowRunner {
   void run_branch(const kernels::Call& call, ThreadPool& pool);
   void run_loop(const kernels::Call& call, ThreadPool& pool);
   void run_scan(const kernels::Call& call, ThreadPool& pool);
+  void watch(int64_t iteration) const;
   void start_iterations(const kernels::Call& call);
   void run_iteration(const kernels::Call& call, ThreadPool& pool, int64_t iteration);
   void finish_iterations(const kernels::Call& call);

@@ -108,7 +108,8 @@ const Tensor* Frame::open_value(int slot) const {
 
 void Frame::make_worker_scratch(int threads) {
   for (auto& [place, memory] : worker_scratch_) {
-    while (memory.size() < static_cast<size_t>(threads)) memory.emplace_back(device_at(place), scratch_bytes_.at(place));
+    while (memory.size() < static_cast<size_t>(threads))
+      memory.emplace_back(device_at(place), scratch_bytes_.at(place));
   }
   for (const std::vector<Step>& steps : steps_) {
     for (const Step& step : steps) {

@@ -79,6 +79,7 @@ struct FlowSpec {
   size_t states = 0, scanned = 0;
   int64_t at_most = 0;  ///< iterations; 0: any number
   std::vector<RegionSpec> regions;
+  std::function<void(int64_t)> watch = {};  ///< called before each iteration of a loop; may throw
 };
 
 /// A kernel on slots at one place, regions on slots of the host, or (without either) a copy of in[0] to out[0], between
@@ -90,7 +91,7 @@ struct Instruction {
   Place place;
   const kernels::Kernel* kernel = nullptr;
   kernels::Plan plan;
-  std::shared_ptr<FlowSpec> flow;  ///< null: a kernel or a copy
+  std::shared_ptr<FlowSpec> flow;       ///< null: a kernel or a copy
   size_t scratch_offset = 0;            ///< of plan.scratch in the place's arena
   std::vector<Operand> in;              ///< by flat position
   std::vector<Operand> out;             ///< by port

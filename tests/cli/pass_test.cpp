@@ -71,11 +71,15 @@ TEST(ControlFlow, a_loop_is_inspected_and_run_to_where_its_condition_ends_it) {
   const float values[] = {1, 2};
   const float limit = 100;
   io::write_npz(workspace / "in.npz", {{"x", Tensor::of<float>(DType::f32, {2}, values)},
-                                      {"limit", Tensor::of<float>(DType::f32, {}, {&limit, 1})}});
+                                       {"limit", Tensor::of<float>(DType::f32, {}, {&limit, 1})}});
   workspace.expect(0, {"run", "loop.safetensors", "--inputs", "in.npz", "--outputs", "out.npz"});
   const auto out = io::read_npz(workspace / "out.npz");
   EXPECT_EQ(out.at("l").data<float>()[0], 64);
   EXPECT_EQ(out.at("l").data<float>()[1], 128);
+  workspace.expect(0, {"run", "loop.safetensors", "--inputs", "in.npz", "--max-iterations", "6"});
+  EXPECT_EQ(workspace.expect(2, {"run", "loop.safetensors", "--inputs", "in.npz", "--max-iterations", "5"}).err,
+            "halfstep: while 'l', iteration 5: its condition still holds after 5 iterations; allow more with "
+            "--max-iterations\n");
 }
 
 }  // namespace

@@ -69,7 +69,8 @@ std::vector<float> floats(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-Tensors run(const Model& model, const Tensors& inputs, int threads = 1, const CompileOptions& options = {.one_order = true}) {
+Tensors run(const Model& model, const Tensors& inputs, int threads = 1,
+            const CompileOptions& options = {.one_order = true}) {
   ThreadPool pool(threads);
   return compile(model, options).run(inputs, pool);
 }
@@ -185,10 +186,9 @@ TEST(FlowProgram, RegionsAreInsideEachOther) {
   })");
   const Tensor x = random_tensor({DType::f32, {4, 3}}, 3);
   EXPECT_EQ(floats(run(model, {{"x", x}, {"on", truth(false)}}).at("s")), floats(x));
-  const Model straight = model_of(
-      "graph straight(x: f32[4, 3]) { param @w: f32[3, 3] y = linear(x=x, w=@w) return y }");
-  EXPECT_EQ(floats(run(model, {{"x", x}, {"on", truth(true)}}).at("s")),
-            floats(run(straight, {{"x", x}}).at("y")));
+  const Model straight =
+      model_of("graph straight(x: f32[4, 3]) { param @w: f32[3, 3] y = linear(x=x, w=@w) return y }");
+  EXPECT_EQ(floats(run(model, {{"x", x}, {"on", truth(true)}}).at("s")), floats(run(straight, {{"x", x}}).at("y")));
   expect_the_same_everywhere(model, {{"x", x}, {"on", truth(true)}});
 }
 
@@ -204,8 +204,8 @@ TEST(FlowProgram, TextGoesThereAndBack) {
 /// "a=..." inside the region of a loop over x: f32[2, 3] with one state, given as its returned values and lines before.
 std::string loop_error(const std::string& region) {
   return error_of([&] {
-    parse("graph g(x: f32[2, 3], go: bool[]) {\n l = while(cond=go, values=[x, x, go]) {states: 1} region body" + region +
-              "\n return l }",
+    parse("graph g(x: f32[2, 3], go: bool[]) {\n l = while(cond=go, values=[x, x, go]) {states: 1} region body" +
+              region + "\n return l }",
           "t.ir");
   });
 }
@@ -224,21 +224,24 @@ TEST(FlowRules, SayWhatRegionsTakeAndGive) {
   EXPECT_EQ(loop_error("(a: f32[2, 3], b: f32[2, 3], c: bool[]) { d = concat(x=[a, b]) {axis: 0} return c, d }"),
             "t.ir:2: node 'l': while: state 'a' is f32[2, 3], and an iteration makes f32[4, 3] of it ('d')");
   EXPECT_EQ(error_of([] {
-              parse("graph g(x: f32[2], go: bool[3]) { r = if(cond=go, captured=[x]) region then(a: f32[2]) { return a } "
-                    "region else(b: f32[2]) { return b } return r }",
-                    "t.ir");
+              parse(
+                  "graph g(x: f32[2], go: bool[3]) { r = if(cond=go, captured=[x]) region then(a: f32[2]) { return a } "
+                  "region else(b: f32[2]) { return b } return r }",
+                  "t.ir");
             }),
             "t.ir:1: node 'r': if: the condition 'go' is bool[3], expected one bool");
   EXPECT_EQ(error_of([] {
-              parse("graph g(x: f32[2], go: bool[]) { r = if(cond=go, captured=[x]) region then(a: f32[2]) { return a } "
-                    "region else(b: f32[2]) { return b, b } return r }",
-                    "t.ir");
+              parse(
+                  "graph g(x: f32[2], go: bool[]) { r = if(cond=go, captured=[x]) region then(a: f32[2]) { return a } "
+                  "region else(b: f32[2]) { return b, b } return r }",
+                  "t.ir");
             }),
             "t.ir:1: node 'r': if: region else gives 2 values, expected 1 as region then");
   EXPECT_EQ(error_of([] {
-              parse("graph g(x: f32[2], y: f32[3, 4]) { s = scan(values=[x, y]) {states: 0, scanned: 2} "
-                    "region body(a: f32[], b: f32[4]) { return a } return s }",
-                    "t.ir");
+              parse(
+                  "graph g(x: f32[2], y: f32[3, 4]) { s = scan(values=[x, y]) {states: 0, scanned: 2} "
+                  "region body(a: f32[], b: f32[4]) { return a } return s }",
+                  "t.ir");
             }),
             "t.ir:1: node 's': scan: 'y' has 3 elements to scan, expected 2 as the values before it");
 }
@@ -347,8 +350,7 @@ TEST(FlowOpen, BranchesMayHaveDifferentExtents) {
   const Tensor x = random_tensor({DType::f32, {2, 3}}, 5);
   for (const bool on : {false, true}) {
     const std::vector<float> sum = floats(run(model, {{"x", x}, {"on", truth(on)}}).at("s"));
-    for (size_t i = 0; i < 3; ++i)
-      EXPECT_NEAR(sum[i], (floats(x)[i] + floats(x)[i + 3]) * (on ? 1 : 2), 1e-5);
+    for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(sum[i], (floats(x)[i] + floats(x)[i + 3]) * (on ? 1 : 2), 1e-5);
   }
 }
 

@@ -112,9 +112,7 @@ GraphWriter::GraphWriter(const std::string& name, int64_t opset) : graph_(model_
 
 std::string GraphWriter::unique(const std::string& hint) { return unique_among(names_, hint); }
 
-void GraphWriter::add_input(const std::string& name, const Type& type) {
-  write_type(name, type, *graph_->add_input());
-}
+void GraphWriter::add_input(const std::string& name, const Type& type) { write_type(name, type, *graph_->add_input()); }
 
 void GraphWriter::add_output(const std::string& name, const Type& type) {
   write_type(name, type, *graph_->add_output());

@@ -26,7 +26,7 @@ struct NodeText {
   std::string op, name;
   std::vector<std::string> inputs, outputs;
   Attributes attributes = {};
-  std::string domain = {};  ///< "" is ONNX's own
+  std::string domain = {};                                        ///< "" is ONNX's own
   std::vector<std::pair<std::string, proto::Graph>> graphs = {};  ///< attributes that are graphs
 };
 

@@ -12,7 +12,10 @@ namespace {
 class Scan {
  public:
   Scan(Translator& translator, const Node& node)
-      : translator_(translator), node_(node), body_(translator.graph_of(node, "body")), has_batches_(node.version() < 9) {
+      : translator_(translator),
+        node_(node),
+        body_(translator.graph_of(node, "body")),
+        has_batches_(node.version() < 9) {
     const size_t values = node.inputs() - (has_batches_ ? 1 : 0);
     scanned_ = static_cast<size_t>(std::max<int64_t>(0, node.integer("num_scan_inputs", 0)));
     if (scanned_ == 0 || scanned_ > values) fail("{}: found {} scanned inputs of {}", node.where(), scanned_, values);
