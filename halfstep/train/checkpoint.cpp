@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "checkpoint_";
 constexpr std::string_view kSuffix = ".safetensors";
+constexpr const char* kLive = "live";
 constexpr const char* kAverage = "average";
 constexpr const char* kBest = "best";
 constexpr const char* kEpochNote = "train.epoch";
@@ -139,7 +140,15 @@ void remove_checkpoints_after(const std::filesystem::path& folder, int64_t epoch
 void save_checkpoint(const std::filesystem::path& path, const Model& network, const TrainingState& state,
                      const RunKey& key) {
   Model file = network;
-  for (const auto& [name, tensor] : state.tensors) add_state(file, name, tensor);
+  std::map<std::string, Tensor> live;
+  for (const auto& [name, tensor] : state.tensors) {
+    const auto learned = network.tensors.find(name);
+    if (learned == network.tensors.end())
+      add_state(file, name, tensor);
+    else if (!learned->second.same_bits(tensor))
+      live[name] = tensor;
+  }
+  add_copies(file, kLive, live);
   add_copies(file, kAverage, state.average);
   add_copies(file, kBest, state.best);
   file.notes[kNetworkNote] = print(network.graph);
@@ -168,8 +177,10 @@ TrainingState load_checkpoint(const std::filesystem::path& path, const Model& ne
   std::from_chars(epoch.data(), epoch.data() + epoch.size(), state.epoch);
   state.course = parse_course(note(file, kCourseNote), fmt::format("{}: note '{}'", path.string(), kCourseNote));
   state.tensors = file.tensors;
+  const auto live = take_copies(file, kLive, state.tensors);
   state.average = take_copies(file, kAverage, state.tensors);
   state.best = take_copies(file, kBest, state.tensors);
+  for (const auto& [name, tensor] : live) state.tensors[name] = tensor;
   return state;
 }
 

@@ -31,8 +31,8 @@ struct RunKey {
   std::vector<std::pair<std::string, std::string>> settings;  ///< names with values, in order
 };
 
-/// The network with the run's state as further state tensors and `key` as notes. Deterministic to the byte; whole or
-/// not there.
+/// `network`, as it stands after the epoch (Fit::current), with the run's state beside it and `key` as notes.
+/// Deterministic to the byte; whole or not there.
 void save_checkpoint(const std::filesystem::path& path, const Model& network, const TrainingState& state,
                      const RunKey& key);
 

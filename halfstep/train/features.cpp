@@ -34,15 +34,15 @@ bool fits_any(const quant::LayerNames& names, const std::vector<std::string>& pa
 
 }  // namespace
 
-Model with_features(const Model& model, const std::vector<std::string>& patterns) {
-  Model wide = clone(model);
+Wide with_features(const Model& model, const std::vector<std::string>& patterns) {
+  Wide wide{clone(model), {}};
   if (patterns.empty()) return wide;
-  const quant::LayerNames layers(wide);
-  std::vector<Value> outputs = wide.graph.outputs();
-  std::vector<std::string> names = wide.graph.body().output_names();
+  const quant::LayerNames layers(wide.model);
+  std::vector<Value> outputs = wide.model.graph.outputs();
+  std::vector<std::string> names = wide.model.graph.body().output_names();
   std::vector<bool> used(patterns.size(), false);
   std::vector<Op> known;
-  for (const Op op : wide.graph.ops()) {
+  for (const Op op : wide.model.graph.ops()) {
     if (op.info().quant.trait == Trait::quantizer || op.results().empty() || !op.out(0) ||
         op.out(0).dtype() != DType::f32)
       continue;
@@ -54,22 +54,27 @@ Model with_features(const Model& model, const std::vector<std::string>& patterns
           "{}: its result becomes no codes before it goes several ways, expected a layer in front of a quantizer to "
           "learn the features of",
           op.where());
-    if (std::ranges::find(outputs, feature) != outputs.end()) continue;
-    outputs.push_back(feature);
-    names.push_back(feature.name() + ".feature");
+    const auto known_output = std::ranges::find(outputs, feature);
+    const auto index = static_cast<size_t>(known_output - outputs.begin());
+    if (known_output == outputs.end()) {
+      outputs.push_back(feature);
+      names.push_back(feature.name() + ".feature");
+    }
+    wide.features.insert(names[index]);
   }
   for (size_t i = 0; i < patterns.size(); ++i) {
     if (!used[i]) fail("features '{}': matches no layer{}", patterns[i], quant::known_layers(patterns[i], known));
   }
-  wide.graph.set_outputs(std::move(outputs), std::move(names));
+  wide.model.graph.set_outputs(std::move(outputs), std::move(names));
   return wide;
 }
 
-Taught taught_by(Spreads spreads, const Model& wide, const Model& model, bool learns_outputs) {
+Taught taught_by(Spreads spreads, const Wide& wide, const Model& model, bool learns_outputs) {
   Taught taught;
-  const std::vector<std::string>& names = wide.graph.body().output_names();
-  for (size_t i = model.graph.outputs().size(); i < names.size(); ++i) {
-    if (auto found = spreads.extract(names[i])) taught.features.insert(std::move(found));
+  const std::vector<std::string> own = model.graph.body().output_names();
+  for (const std::string& name : wide.features) {
+    if (learns_outputs && std::ranges::find(own, name) != own.end()) continue;
+    if (auto found = spreads.extract(name)) taught.features.insert(std::move(found));
   }
   if (learns_outputs) taught.outputs = std::move(spreads);
   return taught;

@@ -99,15 +99,15 @@ Spreads spreads_in(const Model& model, const TrainingState& state) {
 Model training_step(const Model& model, const Samples& samples, const FitOptions& options) {
   check_recipe(model, samples, options);
   const HeldBack parts = parts_of(model, samples, options);
-  const Model wide = with_features(model, options.recipe.features);
+  const Wide wide = with_features(model, options.recipe.features);
   const bool is_taught = loss_for(samples, options) == Loss::teacher;
   Spreads spreads;
   if (is_taught || !options.recipe.features.empty()) {
     require_teacher(model, samples.data->name);
-    for (const std::string& name : float_outputs(wide)) spreads[name] = 1.0F;
+    for (const std::string& name : float_outputs(wide.model)) spreads[name] = 1.0F;
   }
   const Taught taught = taught_by(std::move(spreads), wide, model, is_taught);
-  return step_graph(wide, parts.train, options, taught);
+  return step_graph(wide.model, parts.train, options, taught);
 }
 
 Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool,
@@ -120,15 +120,16 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
       steps_per_epoch_(samples_.train.size() / batch_) {
   check_recipe(model, samples, options);
   const bool is_taught = loss_for(samples, options) == Loss::teacher;
-  Model wide = with_features(model, options.recipe.features);
+  const Wide wide = with_features(model, options.recipe.features);
   std::optional<BatchRunner> teacher;
   Spreads spreads;
   if (is_taught || !options.recipe.features.empty()) {
-    teacher.emplace(teacher_of(wide, samples.data->name), std::vector<std::string>(), pool);
-    spreads = from ? spreads_in(wide, *from) : spreads_of(wide, *teacher, samples_.train, batch_, options.seed);
+    teacher.emplace(teacher_of(wide.model, samples.data->name), std::vector<std::string>(), pool);
+    spreads =
+        from ? spreads_in(wide.model, *from) : spreads_of(wide.model, *teacher, samples_.train, batch_, options.seed);
   }
   Taught taught = taught_by(std::move(spreads), wide, model, is_taught);
-  const Model step = step_graph(wide, samples_.train, options, taught);
+  const Model step = step_graph(wide.model, samples_.train, options, taught);
   const bool is_soft = loss_for(samples, options) == Loss::soft_labels;
   const int64_t classes = is_soft ? class_dims(model.graph.outputs().front().dims()).back() : 0;
   std::optional<Oscillations> oscillations;

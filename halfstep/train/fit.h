@@ -69,6 +69,8 @@ class Fit {
   /// What the steps that this object ran have taken: forward, backward and update, without the preparation of their
   /// samples.
   const StepTimes& times() const { return times_; }
+  /// The network with what was learned so far: the moving average where there is one, quantizer state as it is now.
+  Model current() const;
   /// Weights that oscillated and stay where they are.
   int64_t frozen_weights() const;
   /// The network that was learned: with keeps_best the best so far, else the last.
@@ -79,8 +81,6 @@ class Fit {
 
  private:
   struct Running;
-  /// The network with what was learned so far: the moving average where there is one, quantizer state as it is now.
-  Model current() const;
   void go_on(TrainingState state);
   /// Whether it learns from its float form.
   bool is_taught() const;

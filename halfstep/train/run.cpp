@@ -96,7 +96,7 @@ RunOutcome run(const Model& model, const Samples& samples, const RunOptions& opt
     io::make_folder(options.folder);
     while (!fit.finished()) {
       outcome.loss = run_epoch(fit, result, progress);
-      save_checkpoint(checkpoint_path(options.folder, fit.state().epoch), model, fit.state(), key);
+      save_checkpoint(checkpoint_path(options.folder, fit.state().epoch), fit.current(), fit.state(), key);
       remove_checkpoints_after(options.folder, fit.state().epoch);
     }
   }

@@ -59,6 +59,20 @@ TEST_F(BatchNorm, LiveStatisticsGoOnWhereTheyStopped) {
   EXPECT_EQ(workspace->expect(0, train("live", "killed", {"--resume"})).json()["digest"], straight["digest"]);
 }
 
+TEST_F(BatchNorm, ACheckpointIsTheNetworkOfItsEpoch) {
+  for (const std::string form : {"folded", "frozen", "live"}) {
+    quantize(form);
+    const std::string out = form + ".epochs";
+    const int best = workspace->expect(0, train(form, out)).json()["held_back"]["best_epoch"];
+    ASSERT_GT(best, 0) << form;
+    const std::string checkpoint = out + "/checkpoint_000" + std::to_string(best) + ".safetensors";
+    const nlohmann::json found = workspace->expect(0, {"eval", checkpoint, "--json"}).json();
+    const nlohmann::json expected = workspace->expect(0, {"eval", out + "/model.safetensors", "--json"}).json();
+    EXPECT_EQ(found["accuracy"], expected["accuracy"]) << form;
+    EXPECT_EQ(found["loss"], expected["loss"]) << form;
+  }
+}
+
 TEST_F(BatchNorm, WhatHasNoneIsRefused) {
   test::write_text(*workspace / "linear.ir", test::linear_network("none"));
   const auto refused =

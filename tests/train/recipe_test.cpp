@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "halfstep/base/random.h"
 #include "halfstep/compile/compile.h"
@@ -176,11 +177,29 @@ TEST(Features, AreWhatTheQuantizerBehindALayerGives) {
   const io::Dataset data = samples();
   ThreadPool pool(1);
   const Model model = prepared(all_of(data), pool);
-  const Model wide = with_features(model, {"a", "r"});  // which one quantizer follows
-  ASSERT_EQ(wide.graph.outputs().size(), model.graph.outputs().size() + 1);
-  EXPECT_TRUE(wide.graph.outputs().back().producer().is<ops::FakeQuantize>());
+  const Wide wide = with_features(model, {"a", "r"});  // which one quantizer follows
+  ASSERT_EQ(wide.model.graph.outputs().size(), model.graph.outputs().size() + 1);
+  EXPECT_TRUE(wide.model.graph.outputs().back().producer().is<ops::FakeQuantize>());
+  EXPECT_EQ(wide.features, std::set<std::string>{wide.model.graph.body().output_names().back()});
   const std::string said = test::error_of([&] { with_features(model, {"nothing"}); });
   EXPECT_TRUE(said.starts_with("features 'nothing': matches no layer")) << said;
+}
+
+/// A network's own output is one too, and counts once where the network learns from its float form anyway.
+TEST(Features, MayBeAnOutput) {
+  const io::Dataset data = samples();
+  ThreadPool pool(1);
+  const Model model = prepared(all_of(data), pool);
+  const Wide wide = with_features(model, {"c"});
+  EXPECT_EQ(wide.model.graph.outputs().size(), model.graph.outputs().size());
+  const std::string output = model.graph.body().output_names().front();
+  EXPECT_EQ(wide.features, std::set<std::string>{output});
+  EXPECT_EQ(taught_by({{output, 2.0F}}, wide, model, false).features, (Spreads{{output, 2.0F}}));
+  EXPECT_EQ(taught_by({{output, 2.0F}}, wide, model, true).outputs, (Spreads{{output, 2.0F}}));
+  EXPECT_EQ(taught_by({{output, 2.0F}}, wide, model, true).features, Spreads{});
+  Recipe recipe;
+  recipe.features = {"c"};
+  EXPECT_NE(trained(model, all_of(data), recipe, 1), trained(model, all_of(data), {}, 1));
 }
 
 TEST(Oscillations, FreezeWhatGoesBackAndForth) {
