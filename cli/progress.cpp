@@ -34,6 +34,7 @@ class Display {
       stage_ = progress.stage;
       shown_ = -1;
       began_ = Clock::now();
+      from_ = progress.done;
     }
     const int percent = progress.total > 0 ? static_cast<int>(100 * progress.done / progress.total) : 0;
     const int step = terminal_ ? 1 : 20;  // a log wants few lines
@@ -56,11 +57,12 @@ class Display {
                        std::string(static_cast<size_t>(kWidth - full), '.'), percent, left(progress), progress.note);
   }
 
-  /// ", 75 s left", as long as the stage goes on as it began; "" where that is soon.
+  /// ", 75 s left", as long as the stage goes on as it began, which another may have interrupted; "" where that is
+  /// soon.
   std::string left(const Progress& progress) const {
-    if (progress.done <= 0) return {};
+    if (progress.done <= from_) return {};
     const double gone = std::chrono::duration<double>(Clock::now() - began_).count();
-    const double seconds = gone * (progress.total - progress.done) / progress.done;
+    const double seconds = gone * (progress.total - progress.done) / (progress.done - from_);
     if (seconds < 1) return {};
     return seconds < 120 ? fmt::format(", {:.0f} s left", seconds) : fmt::format(", {:.0f} min left", seconds / 60);
   }
@@ -68,6 +70,7 @@ class Display {
   using Clock = std::chrono::steady_clock;
   bool terminal_;
   Clock::time_point began_;
+  double from_ = 0;  ///< how much of the stage was done then
   std::string stage_;
   int shown_ = -1;
 };
