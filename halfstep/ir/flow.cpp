@@ -82,11 +82,11 @@ void check_arguments(Op op, const Block& region, const std::string& name, const 
 /// The region's outputs behind its condition; the states among them fit what the next iteration takes.
 std::vector<Value> iteration_outputs(Op op, const Block& region, const FlowParts& parts) {
   std::vector<Value> outputs = region.outputs();
-  if (outputs.size() < parts.stated + parts.states)
+  if (outputs.size() < parts.conditions + parts.states)
     reject(op, fmt::format("region {} gives {} values, expected at least {}: {}the states", op.info().regions[0],
-                           outputs.size(), parts.stated + parts.states, parts.stated > 0 ? "the condition and " : ""));
-  if (parts.stated > 0) check_condition(op, outputs[0], "the condition");
-  outputs.erase(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(parts.stated));
+                           outputs.size(), parts.conditions + parts.states, parts.conditions > 0 ? "the condition and " : ""));
+  if (parts.conditions > 0) check_condition(op, outputs[0], "the condition");
+  outputs.erase(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(parts.conditions));
   for (size_t i = 0; i < parts.states; ++i) {
     const Value state = region.arguments()[i];
     if (!takes(state.type(), outputs[i].type()))
@@ -151,8 +151,8 @@ void infer_states(const Block& region, const FlowParts& parts, std::vector<Type>
     infer_block(region);
     changed = false;
     const std::vector<Value> outputs = region.outputs();
-    for (size_t i = 0; i < parts.states && parts.stated + i < outputs.size(); ++i) {
-      const Type& made = outputs[parts.stated + i].type();
+    for (size_t i = 0; i < parts.states && parts.conditions + i < outputs.size(); ++i) {
+      const Type& made = outputs[parts.conditions + i].type();
       if (!same_kind(types[i], made) || takes(types[i], made)) continue;
       types[i] = joined(types[i], made);
       changed = true;
@@ -166,7 +166,7 @@ FlowParts::FlowParts(Op op)
     : first(op.info().inputs.size() - (op.info().has_variadic_input() ? 1 : 0)),
       states(count_of(op, "states")),
       scanned(count_of(op, "scanned")),
-      stated(op.info().flow == Flow::loop ? 1 : 0) {
+      conditions(op.info().flow == Flow::loop ? 1 : 0) {
   const size_t values = op.operands().size() - first;
   if (states + scanned > values)
     reject(op, fmt::format("{} values, expected at least {}: {} states and {} scanned", values, states + scanned,

@@ -18,7 +18,7 @@ struct FlowParts {
   size_t states = 0;    ///< of a loop or a scan
   size_t scanned = 0;   ///< of a scan
   size_t captured = 0;  ///< the remaining operands
-  size_t stated = 0;    ///< region outputs before the states: the next condition of a loop
+  size_t conditions = 0;    ///< region outputs before the states: the next condition of a loop
 
   size_t values() const { return states + scanned + captured; }
 };
