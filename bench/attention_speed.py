@@ -1,46 +1,61 @@
 #!/usr/bin/env python3
-"""Float and integer inference of a network of one input, such as a vision transformer, beside onnxruntime and OpenVINO, in one run.
+"""Float and integer inference of transformers beside onnxruntime and OpenVINO, in one run.
 
-usage: bench/attention_speed.py NETWORK.onnx [--batches 1 32] [--program build/release/halfstep] [--threads 2] [--rounds 5] [--runs 40]
+usage: bench/attention_speed.py [NETWORK.onnx]... [--batches 1 32] [--program build/release/halfstep] [--threads 2] [--rounds 5] [--runs 40]
 
-Every column is an engine: Halfstep's float and integer programs (generic_int8, calibrated on random inputs), onnxruntime's and OpenVINO's float ones, and
-onnxruntime's int8 (dynamic). Medians of milliseconds over rounds in which they take turns, and how many times Halfstep's of the same kind. Needs numpy,
-safetensors and onnx; engines that are not installed have no column. Exits with 1 where float outputs are not the first peer's.
+Without NETWORKs it is a BERT of two layers of 256 on 128 tokens with random weights. Every row is an engine: Halfstep's float and integer programs
+(generic_int8, calibrated on random inputs), onnxruntime's and OpenVINO's float ones; as int8 onnxruntime's dynamic form, the QDQ file of its static
+quantizer in both engines, and what NNCF makes for OpenVINO. Medians of milliseconds over rounds in which they take turns, and how many times
+Halfstep's of the same kind. Needs numpy, safetensors and onnx; engines that are not installed have no row. Exits with 1 where float outputs
+are not the first peer's.
 """
 import argparse
+import contextlib
+import logging
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
-import onnx
-from engines import PEERS, Halfstep, OnnxRuntime, add_options, medians, onnxruntime
+from engines import PEERS, Halfstep, OnnxRuntime, OpenVino, add_options, medians, onnxruntime, openvino
+from networks import bert
+from on_codes import random_samples
+
+try:
+    import nncf
+except ImportError:
+    nncf = None
+
+SAMPLES = 16
 
 
 def program(given, *words):
     subprocess.run([given.program, *map(str, words), "--overwrite"], check=True, capture_output=True, text=True)
 
 
-def argument(network):
-    """The network's input, as ONNX describes it."""
-    return onnx.load(network, load_external_data=False).graph.input[0]
-
-
-def inputs(network, batch):
-    """Random values for the network's input, whose open extents are `batch`."""
-    dims = argument(network).type.tensor_type.shape.dim
-    return np.random.default_rng(batch).standard_normal([dim.dim_value or batch for dim in dims]).astype(np.float32)
-
-
-def integer_program(given, folder):
-    """The network converted for generic_int8, calibrated on random inputs."""
+def integer_program(given, network, folder):
     samples, prepared, integer = folder / "samples.npz", folder / "prepared.safetensors", folder / "integer.safetensors"
-    x = inputs(given.network, 16)
-    np.savez(samples, x=x, y=np.zeros(len(x), np.int64))
-    program(given, "quantize", given.network, "--platform", "generic_int8", "--data", samples, "--all", "--out", prepared)
-    program(given, "convert", prepared, "--out", integer)
+    np.savez(samples, **random_samples(network, SAMPLES))
+    program(given, "quantize", network, "--platform", "generic_int8", "--data", samples, "--all", "--out", prepared)
+    program(given, "convert", prepared, "--float-islands", "--out", integer)
     return integer
+
+
+class Rows:
+    """Samples one by one, as onnxruntime's quantizer asks for them."""
+
+    def __init__(self, network):
+        self.rows = rows_of(network)
+
+    def get_next(self):
+        return next(self.rows, None)
+
+
+def rows_of(network):
+    samples = random_samples(network, SAMPLES)
+    return ({name: array[i : i + 1] for name, array in samples.items()} for i in range(SAMPLES))
 
 
 def dynamic_int8(network, folder):
@@ -51,32 +66,75 @@ def dynamic_int8(network, folder):
     return path
 
 
+def static_int8(network, folder):
+    from onnxruntime.quantization import quantize_static
+
+    path = folder / "qdq.onnx"
+    quantize_static(network, path, Rows(network), per_channel=True)
+    return path
+
+
+def nncf_int8(network, folder):
+    path = folder / "nncf.xml"
+    calibration = nncf.Dataset(list(rows_of(network)))
+    openvino.save_model(nncf.quantize(openvino.Core().read_model(network), calibration, model_type=nncf.ModelType.TRANSFORMER), path, compress_to_fp16=False)
+    return path
+
+
+@contextlib.contextmanager
+def quiet():
+    """What tools print on the way is none of the table."""
+    logging.disable(logging.WARNING)
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        yield
+    logging.disable(logging.NOTSET)
+
+
+def int8_files(given, network, folder):
+    """By name of a row: the engine and the file."""
+    files = {"halfstep int8": (Halfstep, integer_program(given, network, folder))}
+    with quiet():
+        if onnxruntime:
+            files["onnxruntime dynamic int8"] = OnnxRuntime, dynamic_int8(network, folder)
+            files["onnxruntime QDQ int8"] = OnnxRuntime, static_int8(network, folder)
+        if openvino and onnxruntime:
+            files["openvino QDQ int8"] = OpenVino, files["onnxruntime QDQ int8"][1]
+        if openvino and nncf:
+            files["openvino NNCF int8"] = OpenVino, nncf_int8(network, folder)
+    return files
+
+
+def measure(given, network, folder):
+    """Prints the rows of a network; whether its float outputs are right."""
+    files = {engine.name: (engine, network) for engine in (Halfstep, *PEERS)} | int8_files(given, network, folder)
+    right = True
+    for batch in given.batches:
+        x = random_samples(network, batch)
+        engines = {name: engine(given, path, x, folder) for name, (engine, path) in files.items()}
+        for name, own in (times := dict(zip(engines, medians(given, list(engines.values()), batch)))).items():
+            base = times["halfstep int8" if name.endswith("int8") else "halfstep"]
+            print(f"{network.stem:14} batch {batch:3}  {name:26}{own:10.3f} ms{own / base:8.2f}", flush=True)
+        print(f"{network.stem:14} batch {batch:3}  int8 over float: {times['halfstep'] / times['halfstep int8']:.2f}", flush=True)
+        if PEERS:
+            engines["halfstep"].times(1)
+            own, peer = engines["halfstep"].output(), engines[PEERS[0].name].output()
+            right = right and float(np.abs(own - peer).max() / np.abs(peer).max()) < 1e-4
+    return right
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("network", type=pathlib.Path)
+    parser.add_argument("networks", type=pathlib.Path, nargs="*")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 32])
     add_options(parser)
     given = parser.parse_args()
-    right = True
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        integer, name = integer_program(given, folder), argument(given.network).name
-        dynamic = dynamic_int8(given.network, folder) if onnxruntime else None
-        for batch in given.batches:
-            x = inputs(given.network, batch)
-            engines = {"halfstep": Halfstep(given, given.network, x, folder, name), **{peer.name: peer(given, given.network, x, folder) for peer in PEERS}}
-            engines["halfstep int8"] = Halfstep(given, integer, x, folder, name)
-            if dynamic:
-                engines["onnxruntime int8"] = OnnxRuntime(given, dynamic, x, folder)
-            times = dict(zip(engines, medians(given, list(engines.values()), batch)))
-            for engine, own in times.items():
-                base = times["halfstep int8" if engine.endswith("int8") else "halfstep"]
-                print(f"batch {batch:3}  {engine:18}{own:10.3f} ms{own / base:8.2f}", flush=True)
-            if PEERS:
-                engines["halfstep"].times(1)
-                own, peer = engines["halfstep"].output(), engines[PEERS[0].name].output()
-                right = right and float(np.abs(own - peer).max() / np.abs(peer).max()) < 1e-4
-    return 0 if right else 1
+        if not given.networks:
+            bert(folder / "bert.onnx")
+        right = [measure(given, network, folder) for network in given.networks or [folder / "bert.onnx"]]
+    return 0 if all(right) else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -24,12 +24,12 @@ ONNXRUNTIME_SATURATES = "avx512_vnni" not in pathlib.Path("/proc/cpuinfo").read_
 
 
 class Halfstep:
-    """The program, on a file of ONNX or a Model."""
+    """The program, on a file of ONNX or a Model. Engines take arrays by the names of inputs."""
     name = "halfstep"
 
-    def __init__(self, given, path, x, folder, argument="x"):
+    def __init__(self, given, path, inputs, folder):
         self.inputs, self.outputs = folder / "x.safetensors", folder / "y.safetensors"
-        save_file({argument: x}, self.inputs)
+        save_file(inputs, self.inputs)
         self.command = [given.program, "run", str(path), "--inputs", str(self.inputs), "--overwrite", "--outputs", str(self.outputs), "--json", "--threads", str(given.threads)]
 
     def times(self, runs):
@@ -58,23 +58,22 @@ class Peer:
 class OnnxRuntime(Peer):
     name = "onnxruntime"
 
-    def __init__(self, given, path, x, folder):
+    def __init__(self, given, path, inputs, folder):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = given.threads
         session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        name = session.get_inputs()[0].name
-        self.call = lambda: session.run(None, {name: x})[0]
+        self.call = lambda: session.run(None, inputs)[0]
 
 
 class OpenVino(Peer):
     name = "openvino"
 
-    def __init__(self, given, path, x, folder):
+    def __init__(self, given, path, inputs, folder):
         network = openvino.Core().read_model(path)
-        network.reshape(list(x.shape))
+        network.reshape({name: list(x.shape) for name, x in inputs.items()})
         settings = {"INFERENCE_NUM_THREADS": given.threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
         request = openvino.compile_model(network, "CPU", settings).create_infer_request()
-        self.call = lambda: request.infer([x], share_inputs=True, share_outputs=True)[0]
+        self.call = lambda: request.infer(inputs, share_inputs=True, share_outputs=True)[0]
 
 
 PEERS = [peer for peer, module in ((OnnxRuntime, onnxruntime), (OpenVino, openvino)) if module]

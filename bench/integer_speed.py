@@ -43,7 +43,7 @@ def files_of(given, make, side, folder):
 
 def measure(given, make, batch, side, folder):
     model, exports = files_of(given, make, side, folder)
-    x = random_images(1, batch, side)
+    x = {"x": random_images(1, batch, side)}
     engines = [Halfstep(given, model, x, folder)]
     if onnxruntime:
         engines += [OnnxRuntime(given, exports[form], x, folder) for form in ("qoperator", "qdq")]

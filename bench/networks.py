@@ -1,4 +1,4 @@
-"""Image networks with random weights as ONNX files, BatchNorm folded as exporters do: for the benchmarks beside other engines."""
+"""Networks with random weights as ONNX files, in the form in which exporters write them: for the benchmarks beside other engines."""
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -43,9 +43,16 @@ class Network:
         w, b = self.rng.standard_normal((outputs, inputs)) / inputs**0.5, self.rng.standard_normal(outputs) * 0.1
         self.op("Gemm", flat, self.weight(w), self.weight(b), transB=1)
         self.nodes[-1].output[0] = "y"
-        ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", *dims]) for name, dims in (("x", [3, self.side, self.side]), ("y", [outputs]))]
-        graph = helper.make_graph(self.nodes, path.stem, ends[:1], ends[1:], self.weights)
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+        self.write(path, [value("x", [3, self.side, self.side])], value("y", [outputs]), 13)
+
+    def write(self, path, inputs, output, opset):
+        graph = helper.make_graph(self.nodes, path.stem, inputs, [output], self.weights)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+
+
+def value(name, dims, dtype=TensorProto.FLOAT):
+    """An input or output of open batch."""
+    return helper.make_tensor_value_info(name, dtype, ["n", *dims])
 
 
 def resnet20(path):
@@ -77,6 +84,54 @@ def mobilenet_v2(path):
             x = net.op("Add", x, y) if stride == 1 and inputs == outputs else y
             inputs = outputs
     net.save(unit(x, 320, 1280, 1), 1280, 1000, path)
+
+
+class Encoder(Network):
+    """A BERT."""
+
+    def __init__(self, width, heads, tokens):
+        super().__init__(side=None)
+        self.width, self.heads, self.tokens = width, heads, tokens
+
+    def whole(self, *numbers):
+        self.weights.append(numpy_helper.from_array(np.asarray(numbers, np.int64), f"w{len(self.weights)}"))
+        return self.weights[-1].name
+
+    def linear(self, x, inputs, outputs):
+        product = self.op("MatMul", x, self.weight(self.rng.standard_normal((inputs, outputs)) / inputs**0.5))
+        return self.op("Add", product, self.weight(self.rng.standard_normal(outputs) * 0.1))
+
+    def norm(self, x):
+        scale, bias = self.rng.uniform(0.5, 1.5, self.width), self.rng.standard_normal(self.width) * 0.1
+        return self.op("LayerNormalization", x, self.weight(scale), self.weight(bias), axis=-1, epsilon=1e-12)
+
+    def by_head(self, x, perm):
+        split = self.op("Reshape", self.linear(x, self.width, self.width), self.whole(0, self.tokens, self.heads, -1))
+        return self.op("Transpose", split, perm=perm)
+
+    def block(self, x, mask):
+        q, k, v = (self.by_head(x, perm) for perm in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]))
+        scores = self.op("Div", self.op("MatMul", q, k), self.weight((self.width / self.heads) ** 0.5))
+        seen = self.op("MatMul", self.op("Softmax", self.op("Add", scores, mask), axis=-1), v)
+        rows = self.op("Reshape", self.op("Transpose", seen, perm=[0, 2, 1, 3]), self.whole(0, self.tokens, self.width))
+        x = self.norm(self.op("Add", self.linear(rows, self.width, self.width), x))
+        wide = self.linear(x, self.width, 4 * self.width)
+        bent = self.op("Add", self.op("Erf", self.op("Div", wide, self.weight(2**0.5))), self.weight(1))
+        bent = self.op("Mul", self.op("Mul", wide, bent), self.weight(0.5))
+        return self.norm(self.op("Add", self.linear(bent, 4 * self.width, self.width), x))
+
+
+def bert(path, layers=2, width=256, heads=4, tokens=128, words=1000):
+    """Ids and a mask of 1 and 0 in, a row of each token out."""
+    net = Encoder(width, heads, tokens)
+    places = net.weight(net.rng.standard_normal((1, tokens, width)))
+    x = net.norm(net.op("Add", net.op("Gather", net.weight(net.rng.standard_normal((words, width))), "ids"), places))
+    mask = net.op("Unsqueeze", net.op("Cast", "mask", to=TensorProto.FLOAT), net.whole(1, 2))
+    mask = net.op("Mul", net.op("Sub", net.weight(1), mask), net.weight(-10000))
+    for _ in range(layers):
+        x = net.block(x, mask)
+    net.nodes[-1].output[0] = "y"
+    net.write(path, [value(name, [tokens], TensorProto.INT64) for name in ("ids", "mask")], value("y", [tokens, width]), 17)
 
 
 CASES = [(resnet20, 1, 32), (resnet20, 128, 32), (resnet18, 1, 224), (resnet18, 8, 224), (mobilenet_v2, 1, 224), (mobilenet_v2, 8, 224)]  # and batch, side

@@ -19,7 +19,7 @@ def measure(given, make, batch, side, folder):
     if not path.exists():
         make(path)
     x = np.random.default_rng(1).standard_normal((batch, 3, side, side)).astype(np.float32)
-    engines = [engine(given, path, x, folder) for engine in (Halfstep, *PEERS)]
+    engines = [engine(given, path, {"x": x}, folder) for engine in (Halfstep, *PEERS)]
     row(make.__name__, batch, *medians(given, engines, batch))
     if not PEERS:
         print(flush=True)
