@@ -51,10 +51,36 @@ void join_transposes(Op op) {
   op.set_attributes({{"perm", op.is<ops::Transpose>() ? joined : inverse(joined)}});
 }
 
+/// Whether it exchanges the last two axes and no others.
+bool swaps_last_axes(const Axes& axes) {
+  Axes swapped = axes;
+  if (swapped.size() >= 2) std::swap(swapped.back(), swapped[swapped.size() - 2]);
+  return swapped != axes && std::ranges::is_sorted(swapped);
+}
+
+/// A product of matrices reads what a transpose reads that exchanges their axes.
+template <class Product>
+void read_through(Product product) {
+  Attributes attributes = product.attributes();
+  const auto through = [&](const char* operand, const char* flag, bool is_transposed) {
+    const int port = product.info().input(operand);
+    const Op before = product.in(port).producer();
+    const std::optional<Axes> axes = before ? permutation(before) : std::nullopt;
+    if (!axes || !swaps_last_axes(*axes)) return;
+    product.set_operand(port, before.in(0));
+    attributes.insert_or_assign(flag, !is_transposed);
+  };
+  through("a", "transpose_a", product.transpose_a());
+  through("b", "transpose_b", product.transpose_b());
+  product.set_attributes(std::move(attributes));
+}
+
 void simplify_in(Graph& graph, const Block& block) {
   for (const Op op : block.ops()) {
     for (const auto& region : op.regions()) simplify_in(graph, *region);
     join_transposes(op);
+    if (op.is<ops::Matmul>()) read_through(ops::Matmul(op.node()));
+    if (op.is<ops::IntegerMatmul>()) read_through(ops::IntegerMatmul(op.node()));
     if (!changes_nothing(op) || is_output(op.out(0))) continue;
     op.out(0).replace_all_uses_with(op.in(0));
     graph.erase(op);

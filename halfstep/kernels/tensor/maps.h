@@ -26,11 +26,13 @@ class Maps {
  private:
   template <class T>
   void copy(const T* src, T value, T* dst, int64_t piece) const;
-  /// Offset of row `row`, or kOutside.
-  int64_t row_offset(int64_t row) const;
+  template <class T>
+  void copy_row(const T* src, T value, T* dst) const;
+  /// Offset of the rows of a line, or kOutside.
+  int64_t line_offset(int64_t line) const;
 
   std::vector<std::vector<int64_t>> outer_;  ///< innermost first
-  std::vector<int64_t> row_;
+  std::vector<int64_t> line_, row_;          ///< offsets of the rows of a line, of the elements of a row
   int64_t rows_ = 1, rows_per_piece_ = 1;
   int64_t run_begin_ = 0, run_end_ = 0;  ///< of a row: what is read in one go, with nothing but kOutside around it
 };

@@ -37,10 +37,10 @@ constexpr int64_t kAccTile = kTilePixels * kBlockOutputs;  ///< sums
 
 /// Two tiles of pixels, two vectors of channels. Every row of sums begins with the bias.
 HS_AMX void tile_2x2(const NhwcTile& tile) {
-  _tile_loadd(0, tile.bias[0].bias, 0);
-  _tile_loadd(1, tile.bias[1].bias, 0);
-  _tile_loadd(2, tile.bias[0].bias, 0);
-  _tile_loadd(3, tile.bias[1].bias, 0);
+  _tile_loadd(0, tile.bias, 0);
+  _tile_loadd(1, tile.bias + tile.bias_step, 0);
+  _tile_loadd(2, tile.bias, 0);
+  _tile_loadd(3, tile.bias + tile.bias_step, 0);
   const int64_t pixel = tile.pixel_step;
   for_each_step<2>(tile, [&](int64_t at, const std::byte* weights) HS_AMX {
     _tile_loadd(6, weights, kRow);
@@ -59,8 +59,8 @@ HS_AMX void tile_2x2(const NhwcTile& tile) {
 }
 
 HS_AMX void tile_1x2(const NhwcTile& tile) {
-  _tile_loadd(0, tile.bias[0].bias, 0);
-  _tile_loadd(1, tile.bias[1].bias, 0);
+  _tile_loadd(0, tile.bias, 0);
+  _tile_loadd(1, tile.bias + tile.bias_step, 0);
   for_each_step<2>(tile, [&](int64_t at, const std::byte* weights) HS_AMX {
     _tile_loadd(4, tile.x[0] + at, tile.pixel_step);
     _tile_loadd(6, weights, kRow);
@@ -73,8 +73,8 @@ HS_AMX void tile_1x2(const NhwcTile& tile) {
 }
 
 HS_AMX void tile_2x1(const NhwcTile& tile) {
-  _tile_loadd(0, tile.bias[0].bias, 0);
-  _tile_loadd(2, tile.bias[0].bias, 0);
+  _tile_loadd(0, tile.bias, 0);
+  _tile_loadd(2, tile.bias, 0);
   for_each_step<1>(tile, [&](int64_t at, const std::byte* weights) HS_AMX {
     _tile_loadd(6, weights, kRow);
     _tile_loadd(4, tile.x[0] + at, tile.pixel_step);
@@ -87,7 +87,7 @@ HS_AMX void tile_2x1(const NhwcTile& tile) {
 }
 
 HS_AMX void tile_1x1(const NhwcTile& tile) {
-  _tile_loadd(0, tile.bias[0].bias, 0);
+  _tile_loadd(0, tile.bias, 0);
   for_each_step<1>(tile, [&](int64_t at, const std::byte* weights) HS_AMX {
     _tile_loadd(4, tile.x[0] + at, tile.pixel_step);
     _tile_loadd(6, weights, kRow);

@@ -71,14 +71,14 @@ void to_codes(const CodeRange& range, const TileCodes& tile) {
 }
 
 template <class Code>
-CodesOfForm codes_to(const NhwcLayer& layer) {
+CodesOfForm codes_to(arith::Requantization form, arith::ShiftRounding rounding) {
   const auto choose = []<class Lanes>() -> ToCodes { return &to_codes<Lanes, Code>; };
-  const auto [general, plain] = lanes_of(layer.form.form, layer.form.rounding, choose);
+  const auto [general, plain] = lanes_of(form, rounding, choose);
   return {general, plain};
 }
 
-CodesOfForm codes_of(const NhwcLayer& layer) {
-  return layer.wide_out ? codes_to<uint16_t>(layer) : codes_to<uint8_t>(layer);
+CodesOfForm codes_of(arith::Requantization form, arith::ShiftRounding rounding, bool wide_out) {
+  return wide_out ? codes_to<uint16_t>(form, rounding) : codes_to<uint8_t>(form, rounding);
 }
 
 }  // namespace halfstep::kernels::integer::HWY_NAMESPACE
@@ -87,7 +87,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halfstep::kernels::integer {
 
-CodesOfForm choose_codes(CpuLevel level, const NhwcLayer& layer) { return HS_SIMD_CHOOSE(level, codes_of)(layer); }
+CodesOfForm choose_codes(CpuLevel level, arith::Requantization form, arith::ShiftRounding rounding, bool wide_out) {
+  return HS_SIMD_CHOOSE(level, codes_of)(form, rounding, wide_out);
+}
 
 }  // namespace halfstep::kernels::integer
 #endif

@@ -24,7 +24,7 @@ using ToCodes = void (*)(const CodeRange& range, const TileCodes& tile);
 struct CodesOfForm {
   ToCodes general, plain;
 };
-CodesOfForm choose_codes(CpuLevel level, const NhwcLayer& layer);
+CodesOfForm choose_codes(CpuLevel level, arith::Requantization form, arith::ShiftRounding rounding, bool wide_out);
 
 /// Rows of sums that TileCodes may read behind the last pixel's.
 inline constexpr int64_t kRowsBehind = 3;

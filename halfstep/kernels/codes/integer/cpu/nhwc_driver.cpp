@@ -10,7 +10,7 @@ using Op = IntegerConv2d;
 
 struct State {
   State(const Problem& problem, const NhwcEngine& chosen)
-      : engine(chosen), layer(problem), tiling(layer, engine), codes(choose_codes(problem.level, layer)) {}
+      : engine(chosen), layer(problem), tiling(layer, engine), codes(choose_codes(problem.level, layer.form.form, layer.form.rounding, layer.wide_out)) {}
 
   /// Weights, then the steps of each block's vectors.
   int64_t bytes() const {
@@ -55,7 +55,8 @@ class Tiles {
     const LaneSteps* steps = state_.steps(packed, b);
     const ToCodes to_codes = steps->is_general ? state_.codes.general : state_.codes.plain;
     const int64_t code_bytes = state_.layer.wide_out ? 2 : 1;
-    NhwcTile tile{.bias = steps,
+    NhwcTile tile{.bias = steps->bias,
+                  .bias_step = sizeof(LaneSteps) / sizeof(int32_t),
                   .weights = packed + block.weights,
                   .runs = tiling_.runs().data(),
                   .run_count = static_cast<int64_t>(tiling_.runs().size()),

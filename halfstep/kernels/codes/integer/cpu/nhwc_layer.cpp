@@ -20,9 +20,7 @@ void read_attributes(const Problem& problem, NhwcLayer& layer) {
   layer.wide_in = is_wide(layer.x_type);
   layer.wide_out = is_wide(layer.out_type);
   layer.x_zero_point = static_cast<int32_t>(attributes.x_zero_point);
-  const int32_t middle = !is_signed(layer.out_type) ? 0 : layer.wide_out ? 1 << 15 : 1 << 7;
-  layer.range = {static_cast<int32_t>(attributes.y_zero_point), clamp_of(attributes), middle,
-                 shift_rounding(attributes) == arith::ShiftRounding::truncate ? 0 : 1};
+  layer.range = range_of(attributes, layer.out_type);
   layer.form = step_form(attributes, problem.in[Typed::in::w]->dims);
   layer.step_count = problem.in[static_cast<size_t>(step_port(layer.form.form))]->dims[0];
 }
@@ -57,13 +55,16 @@ NhwcLayer::NhwcLayer(const Problem& problem) {
   read_attributes<Op>(problem, *this);
 }
 
+Verdict accept_zero_point(int64_t zero_point, DType out) {
+  const bool is_code = with_codes(out, [&]<class Code>() { return std::in_range<Code>(zero_point); });
+  return is_code ? accept() : refuse("the zero point of out is {}, no code of {}", zero_point, name(out));
+}
+
 Verdict accept_layer(const Problem& problem) {
   const bool is_product = problem.in[IntegerConv2d::in::w]->dims.size() == 2;
   if (Verdict verdict = channels_last::accept_channels_last(problem); !is_product && !verdict) return verdict;
-  const int64_t zero_point = get<int64_t>(problem.attributes, "y_zero_point");
-  const bool is_code = with_codes(problem.out[0]->dtype, [&]<class Code>() { return std::in_range<Code>(zero_point); });
-  if (!is_code) return refuse("the zero point of out is {}, no code of {}", zero_point, name(problem.out[0]->dtype));
-  return accept_filled(problem);
+  if (Verdict verdict = accept_filled(problem); !verdict) return verdict;
+  return accept_zero_point(get<int64_t>(problem.attributes, "y_zero_point"), problem.out[0]->dtype);
 }
 
 void set_lane(const NhwcLayer& layer, const NhwcParameters& from, int64_t o, LaneSteps& steps, int64_t lane) {

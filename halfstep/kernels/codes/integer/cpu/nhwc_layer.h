@@ -29,6 +29,17 @@ struct NhwcLayer {
   bool are_bytes() const { return x_type == DType::u8; }  ///< as VNNI and AMX multiply them
 };
 
+/// What an operator's attributes say of codes of that type.
+template <class Attributes>
+CodeRange range_of(const Attributes& attributes, DType out) {
+  const int32_t middle = !is_signed(out) ? 0 : is_wide(out) ? 1 << 15 : 1 << 7;
+  const int32_t half = shift_rounding(attributes) == arith::ShiftRounding::truncate ? 0 : 1;
+  return {static_cast<int32_t>(attributes.y_zero_point), clamp_of(attributes), middle, half};
+}
+
+/// Refuses a zero point of the result that is no code of its type.
+Verdict accept_zero_point(int64_t zero_point, DType out);
+
 /// Accepts layers with elements, whose zero point is a code.
 Verdict accept_layer(const Problem& problem);
 

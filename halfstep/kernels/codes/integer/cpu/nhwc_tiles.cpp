@@ -30,7 +30,7 @@ void compute(const NhwcTile& tile, int64_t vector, const std::byte* pixels, int3
   const Ints d;
   IntVec acc[kPixels][kSums];
   HS_UNROLL for (int v = 0; v < kSums; ++v) {
-    const IntVec bias = hn::Load(d, tile.bias[vector + v / kParts].bias + v % kParts * kIntLanes);
+    const IntVec bias = hn::Load(d, tile.bias + (vector + v / kParts) * tile.bias_step + v % kParts * kIntLanes);
     HS_UNROLL for (int p = 0; p < kPixels; ++p) acc[p][v] = bias;
   }
   const int64_t words = tile.chunk / 4, step = tile.pixel_step, vectors = tile.vectors;
@@ -92,20 +92,16 @@ void widen(const void* codes, int64_t count, void* to) {
   for (; i < count; ++i) wide[i] = static_cast<int16_t>(from[i] - kOffset<Code>);
 }
 
-template <class Product>
-NhwcEngine words_of_two(const NhwcLayer& layer) {
-  const auto widen_codes = with_codes(layer.x_type, []<class Code>() { return &widen<Code>; });
-  return {.tile_pixels = kMostPixels, .tile = tile<Product>, .widen = widen_codes};
+NhwcEngine engine_of([[maybe_unused]] CpuLevel level, [[maybe_unused]] bool are_bytes) {
+#if HWY_TARGET == HWY_AVX3
+  if (level >= CpuLevel::vnni)
+    return {.tile_pixels = kMostPixels, .tile = are_bytes ? &tile<VnniProduct> : &tile<VnniPairProduct>};
+#endif
+  return {.tile_pixels = kMostPixels, .tile = tile<PairProduct>};
 }
 
-NhwcEngine tiles_at([[maybe_unused]] CpuLevel level, const NhwcLayer& layer) {
-#if HWY_TARGET == HWY_AVX3
-  if (level >= CpuLevel::vnni) {
-    if (!layer.are_bytes()) return words_of_two<VnniPairProduct>(layer);
-    return {.tile_pixels = kMostPixels, .tile = tile<VnniProduct>};
-  }
-#endif
-  return words_of_two<PairProduct>(layer);
+void (*widen_from(DType type))(const void*, int64_t, void*) {
+  return with_codes(type, []<class Code>() { return &widen<Code>; });
 }
 
 }  // namespace halfstep::kernels::integer::HWY_NAMESPACE
@@ -114,6 +110,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halfstep::kernels {
 namespace integer {
+
+NhwcEngine word_engine(CpuLevel level, bool are_bytes) { return HS_SIMD_CHOOSE(level, engine_of)(level, are_bytes); }
+
 namespace {
 
 Verdict accept_tiles(const Problem& problem) {
@@ -122,7 +121,11 @@ Verdict accept_tiles(const Problem& problem) {
 }
 
 Plan prepare_tiles(const Problem& problem) {
-  return prepare_nhwc(problem, HS_SIMD_CHOOSE(problem.level, tiles_at)(problem.level, NhwcLayer(problem)));
+  const NhwcLayer layer(problem);
+  const bool are_bytes = has_byte_words(problem.level) && layer.are_bytes();
+  NhwcEngine engine = word_engine(problem.level, are_bytes);
+  if (!are_bytes) engine.widen = HS_SIMD_CHOOSE(problem.level, widen_from)(layer.x_type);
+  return prepare_nhwc(problem, engine);
 }
 
 }  // namespace

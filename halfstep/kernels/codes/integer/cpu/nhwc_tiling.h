@@ -12,7 +12,8 @@ namespace halfstep::kernels::integer {
 /// a pixel meets of x lies in `runs`, each `steps` times `chunk` bytes.
 struct NhwcTile {
   const std::byte* x[2] = {};  ///< first pixel of each tile
-  const LaneSteps* bias;       ///< of each 16 channels
+  const int32_t* bias;         ///< of 16 channels
+  int64_t bias_step;           ///< to that of the next 16
   const std::byte* weights;    ///< [run][step][16 channels][chunk / 4] of 16 channels times four bytes
   const int64_t* runs;         ///< offsets; these and all others are bytes
   int64_t run_count, steps, chunk, pixel_step;
@@ -32,6 +33,11 @@ struct NhwcEngine {
   void (*begin)(int64_t pixels, int64_t chunk) = nullptr;  ///< around the tiles of a piece, where not null
   void (*end)() = nullptr;
 };
+
+/// Whether a level multiplies words of four codes of a byte.
+inline bool has_byte_words(CpuLevel level) { return level >= CpuLevel::vnni; }
+/// That of a level on vectors: words of four codes of a byte, or of two codes as int16. It widens nothing itself.
+NhwcEngine word_engine(CpuLevel level, bool are_bytes);
 
 class NhwcTiling {
  public:
