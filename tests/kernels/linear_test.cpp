@@ -54,19 +54,25 @@ TEST_F(LinearOnednn, LinearIsNearTheReference) {
       expect_close(reference_linear, cpu_linear_onednn, use, e.k);
       use.constants = {Linear::in::w};
       expect_close(reference_linear, cpu_linear_onednn, use, e.k);
+      expect_close(reference_linear, cpu_linear_tiles, use, e.k);
     }
   }
 }
 
 TEST_F(LinearOnednn, ActivationIsAppliedToTheSums) {
-  for (const Extents e : kExtents) {
-    KernelCase use = linear_case(e, true);
-    const Tensor plain = run_kernel(cpu_linear_onednn, use, cpu_level())[0];
-    use.attributes = {{"activation", std::string("leaky_relu")}, {"alpha", 0.125}};
-    EXPECT_TRUE(same_bits(mapped(plain, [](float v) { return v < 0 ? 0.125F * v : v; }),
-                          run_every_way(cpu_linear_activation_onednn, use)[0]));
-    EXPECT_TRUE(harness::close_to(run_kernel(reference_linear_activation, use, CpuLevel::scalar)[0],
-                                  run_kernel(cpu_linear_activation_onednn, use, cpu_level())[0], 1e-5));
+  const std::pair<const Kernel*, const Kernel*> kernels[] = {{&cpu_linear_onednn, &cpu_linear_activation_onednn},
+                                                             {&cpu_linear_tiles, &cpu_linear_activation_tiles}};
+  for (const auto& [linear, with_activation] : kernels) {
+    for (const Extents e : kExtents) {
+      KernelCase use = linear_case(e, true);
+      use.constants = {Linear::in::w};
+      const Tensor plain = run_kernel(*linear, use, cpu_level())[0];
+      use.attributes = {{"activation", std::string("leaky_relu")}, {"alpha", 0.125}};
+      EXPECT_TRUE(same_bits(mapped(plain, [](float v) { return v < 0 ? 0.125F * v : v; }),
+                            run_every_way(*with_activation, use)[0]));
+      EXPECT_TRUE(harness::close_to(run_kernel(reference_linear_activation, use, CpuLevel::scalar)[0],
+                                    run_kernel(*with_activation, use, cpu_level())[0], 1e-5));
+    }
   }
 }
 
@@ -86,6 +92,11 @@ TEST_F(LinearOnednn, MatmulIsNearTheReference) {
 
 TEST_F(LinearOnednn, RefusesWhatIsEmpty) {
   EXPECT_EQ(verdict_of(cpu_linear_onednn, linear_case({0, 3, 5}, true), cpu_level()).reason(), "an operand is empty");
+}
+
+TEST_F(LinearOnednn, TilesAreForConstantWeights) {
+  EXPECT_EQ(verdict_of(cpu_linear_tiles, linear_case({2, 3, 5}, true), cpu_level()).reason(),
+            "the weights are not constant");
 }
 
 TEST(LinearReference, IsTheProductOfEachTransposition) {

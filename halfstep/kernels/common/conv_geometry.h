@@ -53,4 +53,21 @@ ConvGeometry conv_geometry(const Typed& a, const Dims& x, const Dims& weights, c
           {a.pad[0], a.pad[1], a.pad[2], a.pad[3]}};
 }
 
+/// x [n, c] times the transpose of w [o, c]: a window of one pixel over a line of n pixels.
+inline ConvGeometry product_geometry(const Dims& x, const Dims& w) {
+  return {.n = 1,
+          .c = x[1],
+          .h = 1,
+          .w = x[0],
+          .o = w[0],
+          .oh = 1,
+          .ow = x[0],
+          .groups = 1,
+          .kh = 1,
+          .kw = 1,
+          .stride = {1, 1},
+          .dilation = {1, 1},
+          .pad = {}};
+}
+
 }  // namespace halfstep::kernels

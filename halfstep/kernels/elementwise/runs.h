@@ -11,8 +11,9 @@
 
 namespace halfstep::kernels::elementwise {
 
-/// Elements of a piece: some 10 us of work, and operands of it fit the second-level cache.
-inline constexpr int64_t kPiece = 16384;
+/// Elements of a piece: up to some 10 us of work, so that two threads share small tensors, and operands of it fit the
+/// second-level cache.
+inline constexpr int64_t kPiece = 8192;
 
 /// Pieces that cover `size` elements; an empty result is one empty piece.
 constexpr int64_t pieces(int64_t size) { return std::max<int64_t>(1, ceil_div(size, kPiece)); }

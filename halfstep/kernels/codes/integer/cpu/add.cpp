@@ -143,7 +143,8 @@ struct AddState {
   IntegerAdd attributes;
   Add add;
   BroadcastRuns runs;
-  int64_t pieces;  ///< of a run
+  int64_t pieces;    ///< of a run
+  int64_t together;  ///< short runs of a piece
 };
 
 BroadcastRuns runs_of(const Problem& problem) {
@@ -165,22 +166,25 @@ Plan prepare_add(const Problem& problem) {
                          problem.in[IntegerAdd::in::b]->dtype, out.dtype);
   const BroadcastRuns runs = runs_of(problem);
   const int64_t pieces = std::max<int64_t>(1, ceil_div(runs.length(), kSums));
-  return {.state = std::make_shared<AddState>(AddState{attributes, add, runs, pieces}),
-          .phases = {runs.count() * pieces}};
+  const int64_t together = std::max<int64_t>(1, kSums / std::max<int64_t>(1, runs.length()));
+  return {.state = std::make_shared<AddState>(AddState{attributes, add, runs, pieces, together}),
+          .phases = {ceil_div(runs.count(), together) * pieces}};
 }
 
 Status run_add(const Call& call, int, int64_t piece) {
   const auto& state = state_of<AddState>(call);
-  const auto run = state.runs.run(piece / state.pieces);
-  const int64_t begin = piece % state.pieces * kSums;
+  const int64_t first = piece / state.pieces * state.together, begin = piece % state.pieces * kSums;
   const View& out = call.out[IntegerAdd::out::out_];
   const ConstView &a = call.in[IntegerAdd::in::a], &b = call.in[IntegerAdd::in::b];
-  state.add({&state.attributes,
-             element_of(a, run.a),
-             element_of(b, run.b),
-             element_of(out, run.result),
-             {a.dtype, b.dtype, out.dtype}},
-            begin, std::min(state.runs.length(), begin + kSums));
+  for (int64_t i = first; i < std::min(state.runs.count(), first + state.together); ++i) {
+    const auto run = state.runs.run(i);
+    state.add({&state.attributes,
+               element_of(a, run.a),
+               element_of(b, run.b),
+               element_of(out, run.result),
+               {a.dtype, b.dtype, out.dtype}},
+              begin, std::min(state.runs.length(), begin + kSums));
+  }
   return {};
 }
 

@@ -30,9 +30,9 @@ struct Factor {
 
 /// Columns of b that one vector has, as words of four bytes: [word][column].
 struct ByteColumns {
-  const uint8_t* from;      ///< of the first column
-  int64_t depth, columns;   ///< up to kLanes
-  int64_t along, across;    ///< from one element of a column, and from one column, to the next
+  const uint8_t* from;     ///< of the first column
+  int64_t depth, columns;  ///< up to kLanes
+  int64_t along, across;   ///< from one element of a column, and from one column, to the next
   uint8_t flip;
 };
 
@@ -83,30 +83,31 @@ HWY_INLINE void pack_word(const ByteColumns& b, int64_t k, int64_t rows, uint8_t
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + 48);
 }
 
-/// Where the elements of a column are neighbours.
+/// Where the elements of a column are neighbours: a word of each column at a time.
 HWY_INLINE void pack_columns(const ByteColumns& b, uint8_t* to) {
-  const uint32_t flips = b.flip * 0x01010101U;
+  const Ints d;
+  const auto some = hn::FirstN(d, static_cast<size_t>(b.columns));
+  const IntVec flips = hn::Set(d, static_cast<int32_t>(b.flip * 0x01010101U));
+  const IntVec columns = hn::IfThenElseZero(some, hn::Iota(d, 0) * hn::Set(d, static_cast<int32_t>(b.across)));
+  int64_t k = 0;
+  for (; k + 4 <= b.depth; k += 4) {
+    const IntVec words = hn::GatherOffset(d, reinterpret_cast<const int32_t*>(b.from + k), columns);
+    hn::StoreU(hn::IfThenElseZero(some, hn::Xor(words, flips)), d, reinterpret_cast<int32_t*>(to + k * kLanes));
+  }
+  if (k == b.depth) return;
+  std::fill_n(to + k * kLanes, kLanes * 4, uint8_t{0});
   for (int64_t column = 0; column < b.columns; ++column) {
-    const uint8_t* from = b.from + column * b.across;
-    for (int64_t k = 0; k < b.depth; k += 4) {
-      const auto count = static_cast<size_t>(std::min<int64_t>(4, b.depth - k));
-      uint32_t word = 0;
-      std::memcpy(&word, from + k, count);
-      word = (word ^ flips) & (UINT32_MAX >> (8 * (4 - count)));  // the lowest byte comes first
-      std::memcpy(to + (k * kLanes + column * 4), &word, 4);
-    }
+    for (int64_t i = k; i < b.depth; ++i) to[k * kLanes + column * 4 + i - k] = b.from[column * b.across + i] ^ b.flip;
   }
 }
 
-/// sums[column] += what b' adds up to; sums has kLanes.
+/// All words; what b' adds up to in each column.
 void pack_vector(const ByteColumns& b, uint8_t* to, int32_t* sums) {
   const int64_t words = ceil_div(b.depth, int64_t{4});
   if (b.along == 1) {
-    if (b.columns < kLanes) std::fill_n(to, words * kLanes * 4, uint8_t{0});
     pack_columns(b, to);
   } else {
-    for (int64_t w = 0; w < words; ++w)
-      pack_word(b, 4 * w, std::min<int64_t>(4, b.depth - 4 * w), to + w * kLanes * 4);
+    for (int64_t w = 0; w < words; ++w) pack_word(b, 4 * w, std::min<int64_t>(4, b.depth - 4 * w), to + w * kLanes * 4);
   }
   const Ints d;
   IntVec sum = hn::Zero(d);
@@ -239,7 +240,8 @@ void pack_b_shorts(const MatmulState& state, const Code* b, std::byte* packed) {
   const int64_t along = p.transpose_b ? 1 : p.columns, across = p.transpose_b ? p.depth : 1;
   for (int64_t k = 0; k < p.depth; ++k) {
     for (int64_t first = 0; first < p.columns; first += kLanes) {
-      auto* to = reinterpret_cast<int16_t*>(packed + first / kLanes * state.vector_bytes()) + k / 2 * kLanes * 2 + k % 2;
+      auto* to =
+          reinterpret_cast<int16_t*>(packed + first / kLanes * state.vector_bytes()) + k / 2 * kLanes * 2 + k % 2;
       const Code* from = b + k * along + first * across;
       for (int64_t lane = 0; lane < std::min(kLanes, p.columns - first); ++lane)
         to[2 * lane] = static_cast<int16_t>(from[lane * across] - zero_point);

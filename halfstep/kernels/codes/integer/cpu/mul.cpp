@@ -2,10 +2,14 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/kernels/codes/integer/cpu/mul.cpp"
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <numeric>
+#include <utility>
 
 #include "halfstep/kernels/codes/integer/pieces.h"
 #include "halfstep/kernels/common/broadcast.h"
+#include "halfstep/kernels/common/byte_table.h"
 #include "halfstep/kernels/common/simd/dispatch.h"
 #include "halfstep/kernels/ops.h"
 #include "hwy/foreach_target.h"
@@ -89,13 +93,16 @@ namespace {
 constexpr int64_t kProducts = int64_t{1} << 14;
 /// Below, a run costs more than its elements.
 constexpr int64_t kShortest = 16;
+/// From here on bytes are looked up in what their 256 products with one code are.
+constexpr int64_t kTableFrom = 1024;
 
 struct MulState {
   IntegerMul attributes;
   arith::Requantizer requantizer;
   void (*run)(const MulCall& call, int64_t count);
   BroadcastRuns runs;
-  int64_t pieces;  ///< of a run
+  int64_t pieces;       ///< of a run
+  LookUpBytes look_up;  ///< null where there is no such table
 };
 
 BroadcastRuns mul_runs(const Problem& problem) {
@@ -122,7 +129,10 @@ Plan prepare_mul(const Problem& problem) {
                                                   : HS_SIMD_CHOOSE(problem.level, multiply_run<uint8_t>);
   const BroadcastRuns runs = mul_runs(problem);
   const int64_t pieces = ceil_div(runs.length(), kProducts);
-  return {.state = std::make_shared<MulState>(MulState{a, product_requantizer(a), run, runs, pieces}),
+  const bool has_table =
+      runs.moves_a() && !runs.moves_b() && runs.length() >= kTableFrom && !is_wide(problem.out[0]->dtype);
+  const LookUpBytes look_up = has_table ? look_up_bytes(problem.level) : nullptr;
+  return {.state = std::make_shared<MulState>(MulState{a, product_requantizer(a), run, runs, pieces, look_up}),
           .phases = {runs.count() * pieces}};
 }
 
@@ -131,16 +141,26 @@ Status run_mul(const Call& call, int, int64_t piece) {
   const BroadcastRuns& runs = state.runs;
   const auto run = runs.run(piece / state.pieces);
   const int64_t begin = piece % state.pieces * kProducts;
+  const int64_t count = std::min(kProducts, runs.length() - begin);
   const ConstView &a = call.in[IntegerMul::in::a], &b = call.in[IntegerMul::in::b];
-  state.run({&state.attributes,
-             &state.requantizer,
-             element_of(a, run.a + (runs.moves_a() ? begin : 0)),
-             element_of(b, run.b + (runs.moves_b() ? begin : 0)),
-             element_of(call.out[0], run.result + begin),
-             runs.moves_a(),
-             runs.moves_b(),
-             {a.dtype, b.dtype, call.out[0].dtype}},
-            std::min(kProducts, runs.length() - begin));
+  MulCall part{&state.attributes,
+               &state.requantizer,
+               element_of(a, run.a + (runs.moves_a() ? begin : 0)),
+               element_of(b, run.b + (runs.moves_b() ? begin : 0)),
+               element_of(call.out[0], run.result + begin),
+               runs.moves_a(),
+               runs.moves_b(),
+               {a.dtype, b.dtype, call.out[0].dtype}};
+  if (state.look_up == nullptr) {
+    state.run(part, count);
+    return {};
+  }
+  std::array<uint8_t, 256> every, table;
+  std::iota(every.begin(), every.end(), uint8_t{0});
+  const auto* src = static_cast<const uint8_t*>(std::exchange(part.a, every.data()));
+  auto* dst = static_cast<uint8_t*>(std::exchange(part.out, table.data()));
+  state.run(part, 256);
+  state.look_up(table.data(), src, dst, count, false);
   return {};
 }
 

@@ -10,7 +10,10 @@ using Op = IntegerConv2d;
 
 struct State {
   State(const Problem& problem, const NhwcEngine& chosen)
-      : engine(chosen), layer(problem), tiling(layer, engine), codes(choose_codes(problem.level, layer.form.form, layer.form.rounding, layer.wide_out)) {}
+      : engine(chosen),
+        layer(problem),
+        tiling(layer, engine),
+        codes(choose_codes(problem.level, layer.form.form, layer.form.rounding, layer.wide_out)) {}
 
   /// Weights, then the steps of each block's vectors.
   int64_t bytes() const {

@@ -25,22 +25,6 @@ void read_attributes(const Problem& problem, NhwcLayer& layer) {
   layer.step_count = problem.in[static_cast<size_t>(step_port(layer.form.form))]->dims[0];
 }
 
-ConvGeometry product_geometry(const Dims& x, const Dims& w) {
-  return {.n = 1,
-          .c = x[1],
-          .h = 1,
-          .w = x[0],
-          .o = w[0],
-          .oh = 1,
-          .ow = x[0],
-          .groups = 1,
-          .kh = 1,
-          .kw = 1,
-          .stride = {1, 1},
-          .dilation = {1, 1},
-          .pad = {}};
-}
-
 }  // namespace
 
 NhwcLayer::NhwcLayer(const Problem& problem) {

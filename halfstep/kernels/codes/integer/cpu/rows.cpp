@@ -10,6 +10,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
+#include "halfstep/kernels/codes/integer/cpu/byte_rows-inl.h"
 #include "halfstep/kernels/codes/rows-inl.h"
 
 #ifndef HALFSTEP_KERNELS_INTEGER_ROWS
@@ -30,6 +31,7 @@ struct NormRows {
   Rows rows;
   arith::ShiftRounding rounding;
   DType x_type, y_type;
+  bool are_bytes;  ///< and few enough for f32; then `line` has norm_reals
   void (*run)(const NormRows& state, const int32_t* factor, const int64_t* bias, const void* x, void* y, int32_t* line);
 };
 
@@ -41,6 +43,11 @@ namespace halfstep::kernels::integer::HWY_NAMESPACE {
 
 using namespace codes::HWY_NAMESPACE;  // NOLINT(google-build-using-namespace): vectors and their types
 
+template <class Attributes>
+ByteRow byte_row(DType type, const Attributes& a, void* y) {
+  return {type, clamp_of(a), static_cast<int32_t>(a.y_zero_point), static_cast<uint8_t*>(y)};
+}
+
 template <class X, class Y>
 void softmax_row(const SoftmaxRows& state, const int32_t* fine, const int32_t* coarse, const void* x, void* y,
                  int32_t* line) {
@@ -48,6 +55,10 @@ void softmax_row(const SoftmaxRows& state, const int32_t* fine, const int32_t* c
   const int64_t count = state.rows.extent;
   load_row<X>(state.x_type, x, count, line);
   const int64_t sum = std::max<int64_t>(1, exponentials(fine, coarse, sizeof(X) > 1, count, line));
+  if constexpr (sizeof(Y) == 1) {
+    softmax_bytes(line, count, sum, state.factor.positive, byte_row(state.y_type, a, y));
+    return;
+  }
   softmax_codes(line, count, sum, state.factor.positive, static_cast<int32_t>(a.y_zero_point), line);
   store_row<Y>(state.y_type, clamp_of(a), line, count, y);
 }
@@ -57,6 +68,13 @@ void norm_row(const NormRows& state, const int32_t* factor, const int64_t* bias,
               int32_t* line) {
   const IntegerNorm& a = state.attributes;
   const int64_t count = state.rows.extent;
+  if constexpr (sizeof(X) == 1 && sizeof(Y) == 1) {
+    if (state.are_bytes) {
+      norm_bytes(a, state.x_type, factor, bias, reinterpret_cast<const float*>(line), static_cast<const uint8_t*>(x),
+                 count, byte_row(state.y_type, a, y));
+      return;
+    }
+  }
   load_row<X>(state.x_type, x, count, line);
   const RowSums sums = sums_of(static_cast<int32_t>(a.x_zero_point), count, line);
   const auto root =
@@ -145,19 +163,26 @@ Plan prepare_norm(const Problem& problem) {
   const DType x = problem.in[IntegerNorm::in::x]->dtype, y = problem.out[0]->dtype;
   const auto norm_of = HS_SIMD_CHOOSE(problem.level, norm_of);
   const Rows rows = norm_rows(problem);
-  return {
-      .state = std::make_shared<NormRows>(NormRows{a, rows, shift_rounding(a), x, y, norm_of(is_wide(x), is_wide(y))}),
-      .worker_scratch = line_bytes(rows),
-      .phases = {rows.pieces()}};
+  const arith::ShiftRounding rounding = shift_rounding(a);
+  const bool are_bytes =
+      !is_wide(x) && !is_wide(y) && rounding == arith::ShiftRounding::half_up && rows.extent <= N_AVX2::kMostBytes;
+  return {.state =
+              std::make_shared<NormRows>(NormRows{a, rows, rounding, x, y, are_bytes, norm_of(is_wide(x), is_wide(y))}),
+          .worker_scratch = are_bytes ? static_cast<size_t>(3 * rows.extent) * sizeof(float) : line_bytes(rows),
+          .phases = {rows.pieces()}};
 }
 
 Status run_norm(const Call& call, int, int64_t piece) {
   using In = IntegerNorm::in;
   const auto& state = state_of<NormRows>(call);
+  const auto* factor = call.in[In::factor].as<const int32_t>();
+  const auto* bias = call.in[In::bias].as<const int64_t>();
+  if (state.are_bytes)
+    N_AVX2::norm_reals(factor, bias, static_cast<int32_t>(state.attributes.shift), state.rows.extent,
+                       reinterpret_cast<float*>(call.worker_scratch));
   state.rows.for_piece(piece, [&](int64_t row) {
-    state.run(state, call.in[In::factor].as<const int32_t>(), call.in[In::bias].as<const int64_t>(),
-              element_of(call.in[In::x], row * state.rows.extent), element_of(call.out[0], row * state.rows.extent),
-              reinterpret_cast<int32_t*>(call.worker_scratch));
+    state.run(state, factor, bias, element_of(call.in[In::x], row * state.rows.extent),
+              element_of(call.out[0], row * state.rows.extent), reinterpret_cast<int32_t*>(call.worker_scratch));
   });
   return {};
 }

@@ -1,4 +1,5 @@
-// fused_conv2d in tiles of pixels by channels whose sums stay in registers from the bias to the activation.
+// fused_conv2d, and products with constant weights as 1x1 convolutions, in tiles of pixels by channels whose sums stay
+// in registers from the bias to the activation.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -180,9 +181,8 @@ namespace {
 
 using In = FusedConv2d::in;
 
-Plan prepare(const Problem& problem) {
-  auto state =
-      std::make_shared<TileState>(Tiling(conv_geometry_of(problem), lanes_of(problem.level)), activation_of(problem));
+Plan plan_of(const Problem& problem, const ConvGeometry& geometry, const Activation& activation) {
+  auto state = std::make_shared<TileState>(Tiling(geometry, lanes_of(problem.level)), activation);
   state->piece = HS_SIMD_CHOOSE(problem.level, piece);
   const Tiling& tiling = state->tiling;
   Plan plan{.state = state,
@@ -197,6 +197,28 @@ Plan prepare(const Problem& problem) {
     plan.phases.insert(plan.phases.begin(), static_cast<int64_t>(tiling.blocks().size()));
   }
   return plan;
+}
+
+Plan prepare(const Problem& problem) { return plan_of(problem, conv_geometry_of(problem), activation_of(problem)); }
+
+Plan prepare_product(const Problem& problem, const Activation& activation) {
+  return plan_of(problem, product_geometry(problem.in[In::x]->dims, problem.in[In::w]->dims), activation);
+}
+Plan prepare_linear(const Problem& problem) { return prepare_product(problem, {}); }
+Plan prepare_linear_activation(const Problem& problem) {
+  const LinearActivation a(problem.attributes);
+  return prepare_product(problem, Activation::of(a.activation, a.alpha));
+}
+
+/// Rows so far apart, or a multiple of it, share the places of a first-level cache that one of them has.
+constexpr int64_t kSamePlaces = 4096 / sizeof(float);
+
+Verdict accept_product(const Problem& problem) {
+  if (problem.constants[In::w] == nullptr) return refuse("the weights are not constant");
+  const int64_t depth = problem.in[In::x]->dims[1];
+  if (depth != 0 && depth % kSamePlaces == 0)
+    return refuse("rows of {} elements push each other out of the cache", depth);
+  return accept_f32_images(problem);
 }
 
 /// Slopes are rare enough for a second look at what a piece wrote.
@@ -227,11 +249,25 @@ Status run(const Call& call, int phase, int64_t number) {
   return {};
 }
 
+/// A product has the ports of a convolution, without a residual.
+Status run_product(const Call& call, int phase, int64_t number) {
+  static_assert(Linear::in::x == In::x && Linear::in::w == In::w && Linear::in::b == In::b &&
+                In::residual == In::b + 1);
+  const std::array<ConstView, 4> operands{call.in[In::x], call.in[In::w], call.in[In::b]};
+  Call convolution = call;
+  convolution.in = operands;
+  return run(convolution, phase, number);
+}
+
 }  // namespace
 }  // namespace halfstep::kernels::channels_last
 
 namespace halfstep::kernels {
 
+extern const Kernel cpu_linear_tiles{"tiles", channels_last::accept_product, channels_last::prepare_linear,
+                                     channels_last::run_product};
+extern const Kernel cpu_linear_activation_tiles{"tiles", channels_last::accept_product,
+                                                channels_last::prepare_linear_activation, channels_last::run_product};
 extern const Kernel cpu_fused_conv2d_tiles{"tiles", channels_last::accept_convolution, channels_last::prepare,
                                            channels_last::run};
 
