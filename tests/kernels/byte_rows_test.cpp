@@ -13,6 +13,10 @@ namespace halfstep::kernels {
 namespace {
 
 constexpr int64_t kExtents[] = {16, 33, 96, 128};
+/// Multipliers and shifts of a softmax. By the third each of 16 like elements is half a step, less what f32 cannot
+/// hold.
+constexpr std::pair<int64_t, int64_t> kFactors[] = {
+    {2139095040, 23}, {int64_t{1} << 30, 27}, {(int64_t{1} << 30) - 1, 27}, {3, 1}};
 
 /// Codes of rows: spread over all of the range, over few codes, or all the same.
 Tensor rows_of_codes(DType type, int64_t rows, int64_t extent, uint32_t seed) {
@@ -87,8 +91,7 @@ TEST(ByteRows, BiasesThatPass64BitsWrap) {
 TEST(ByteRows, SoftmaxAsTheRuleSays) {
   for (const DType type : {DType::u8, DType::i8}) {
     for (const int64_t extent : kExtents) {
-      for (const auto& [multiplier, shift] :
-           {std::pair<int64_t, int64_t>{2139095040, 23}, {int64_t{1} << 30, 27}, {3, 1}}) {
+      for (const auto& [multiplier, shift] : kFactors) {
         const arith::Exponentials exponentials(0.05F);
         Tensor fine(DType::i32, {256}), coarse(DType::i32, {1});
         std::ranges::copy(exponentials.fine, fine.data<int32_t>().begin());
