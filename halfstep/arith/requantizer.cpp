@@ -101,19 +101,22 @@ Status RequantizeRule::for_quotient(float y, Requantizer& result) const {
   return fixed(1.0 / wide(y), result);
 }
 
-/// The larger factor sets the shift; a smaller one need only be positive and perhaps a power of two.
+/// The larger factor sets the shift; a smaller one need only be positive and perhaps a power of two. Below zero is only
+/// the scale of what is subtracted.
 Status RequantizeRule::for_sum(const SumScales& s, SumRequantizer& result) const {
+  const float b_scale = std::fabs(s.b);
   Requantizer alone;
   if (traits(form).keeps_scales) {
-    for (const float scale : {s.a, s.b}) {
+    for (const float scale : {s.a, b_scale}) {
       if (Status status = floating({.factor = scale / s.y}, alone); !status.ok()) return status;
     }
     result = float_sum(form, s);
     return {};
   }
-  const double a = wide(s.a) / wide(s.y), b = wide(s.b) / wide(s.y);
-  const auto pair = to_multiplier_pair(a, b, multiplier_bits);
+  const double a = wide(s.a) / wide(s.y), b = wide(b_scale) / wide(s.y);
+  auto pair = to_multiplier_pair(a, b, multiplier_bits);
   if (pair && has_factor(form, a) && has_factor(form, b)) {
+    if (s.b < 0.0F) pair->b = -pair->b;
     result = FixedSum{*pair, s.a_zero_point, s.b_zero_point, s.y_zero_point, rounding};
     return {};
   }

@@ -68,7 +68,7 @@ using SumRequantizer = std::variant<FixedSum, FloatSum, EngineSum>;
 
 /// Both operands of a sum, and its result.
 struct SumScales {
-  float a = 1.0F, b = 1.0F, y = 1.0F;
+  float a = 1.0F, b = 1.0F, y = 1.0F;  ///< that of b below zero: a difference
   int32_t a_zero_point = 0, b_zero_point = 0, y_zero_point = 0;
 };
 

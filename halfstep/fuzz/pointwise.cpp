@@ -211,7 +211,7 @@ void make_cast(Maker& maker, std::string_view op) {
 Recipes pointwise_recipes() {
   Recipes recipes = {{"Add", make_arithmetic, Home::codes},
                      {"Mul", make_arithmetic, Home::codes},
-                     {"Sub", make_arithmetic},
+                     {"Sub", make_arithmetic, Home::codes},
                      {"Div", make_arithmetic},
                      {"Equal", make_comparison},
                      {"Greater", make_comparison},

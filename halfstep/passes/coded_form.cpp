@@ -69,6 +69,7 @@ CodedForm coded_form(Op main, Op activation) {
   if (activation) carry(form, activation);
   if (form.target->attribute("activation") != nullptr)
     form.attributes["activation"] = activation ? activation.info().quant.activation : std::string("none");
+  if (form.target->attribute("subtract") != nullptr) form.attributes["subtract"] = main.is<ops::Sub>();
   if (main.info().quant.lookup) form.attributes["function"] = main.info().name;
   if (const auto window = global_window(main)) form.attributes["kernel"] = form.attributes["stride"] = *window;
   return form;

@@ -126,6 +126,23 @@ std::optional<FixedSum> sum_of(Requantization form, float a, float b) {
   return status.ok() ? std::optional(std::get<FixedSum>(sum)) : std::nullopt;
 }
 
+/// A difference is the sum with the other sign: -b has the steps of b below zero, in every form.
+TEST(Sum, ADifferenceHasAFactorBelowZero) {
+  for (const Requantization form : {Requantization::fixed_point, Requantization::power_of_two, Requantization::float32,
+                                    Requantization::fbgemm, Requantization::x86}) {
+    SumRequantizer difference;
+    ASSERT_TRUE(RequantizeRule{.form = form}.for_sum({0.5F, -0.25F, 0.125F, 3, 7, 11}, difference).ok());
+    std::visit(
+        [](const auto& sum) {
+          for (const int32_t a : {0, 3, 200}) {
+            for (const int32_t b : {0, 7, 255}) EXPECT_EQ(sum.code(a, b), (a - 3) * 4 - (b - 7) * 2 + 11);
+          }
+        },
+        difference);
+  }
+  EXPECT_FALSE(sum_of(Requantization::fixed_point, -0.5F, 0.5F));
+}
+
 TEST(Sum, PowersOfTwoAreExactAsLongAsBothFit) {
   const auto sum = sum_of(Requantization::power_of_two, 0.5F, 0x1p-30F);
   ASSERT_TRUE(sum);

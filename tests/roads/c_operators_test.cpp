@@ -58,6 +58,9 @@ constexpr Case kCases[] = {
     {"sum", "u8",
      "integer_add(a=q, b=h) {a_zero_point: 7, b_zero_point: 255, a_multiplier: 1073741824, b_multiplier: 2147483647, "
      "shift: 32, y_zero_point: 90}"},
+    {"difference", "u8",
+     "integer_add(a=q, b=h) {a_zero_point: 7, b_zero_point: 255, a_multiplier: 1073741824, b_multiplier: -2147483647, "
+     "shift: 32, y_zero_point: 90}"},
     {"sum_of_crossed", "u16",
      "integer_add(a=v, b=r) {a_multiplier: 1073741824, b_multiplier: 2147483647, shift: 33, code_type: \"u16\", "
      "code_max: "

@@ -317,8 +317,12 @@ class IntegerExporter {
     require_u8(op, op.a());
     require_u8(op, op.b());
     with_clamp(op, op.code_min(), op.code_max(), [&](const std::string& codes) {
-      if (as_floats())
-        return add_float(op, {name, "", {real(op, op.a(), "a", a), real(op, op.b(), "b", b)}, {}}, y, codes);
+      if (as_floats()) {
+        const Scale positive{std::fabs(b.scale), b.zero_point};
+        return add_float(
+            op, {b.scale < 0 ? "Sub" : name, "", {real(op, op.a(), "a", a), real(op, op.b(), "b", positive)}, {}}, y,
+            codes);
+      }
       NodeText node{std::string("QLinear") + name, op.name(), {}, {codes}, {}, kMicrosoft};
       append_codes(node.inputs, op, op.a(), "a", a);
       append_codes(node.inputs, op, op.b(), "b", b);
@@ -327,6 +331,7 @@ class IntegerExporter {
     });
   }
 
+  /// A difference is the sum with a scale below zero, which QLinearAdd takes.
   void add_sum(const ops::IntegerAdd& op) {
     add_pair(op, "Add", ratio(op.a_multiplier(), op.shift()), ratio(op.b_multiplier(), op.shift()));
   }

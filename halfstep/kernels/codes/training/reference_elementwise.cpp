@@ -25,7 +25,8 @@ Status run_add(const Call& call, int, int64_t piece) {
   const Operand b(call, In::b, In::b_scale, In::b_zero_point);
   const Target<QuantizedAdd> y(call, state.rule);
   arith::SumRequantizer requantizer;
-  const arith::SumScales scales{a.scale, b.scale, y.scale, a.zero_point, b.zero_point, y.zero_point};
+  const float sign = state.attributes.subtract ? -1.0F : 1.0F;
+  const arith::SumScales scales{a.scale, sign * b.scale, y.scale, a.zero_point, b.zero_point, y.zero_point};
   if (Status status = state.rule.for_sum(scales, requantizer); !status.ok()) return status;
   std::visit(
       [&](const auto& sum) {
@@ -34,7 +35,7 @@ Status run_add(const Call& call, int, int64_t piece) {
         const auto element = [&](int64_t i) -> Requantized {
           const int32_t a_code = a_codes[broadcast_index(a.view.dims, out, i)];
           const int32_t b_code = b_codes[broadcast_index(b.view.dims, out, i)];
-          return {sum.code(a_code, b_code), a.real(a_code) + b.real(b_code)};
+          return {sum.code(a_code, b_code), a.real(a_code) + sign * b.real(b_code)};
         };
         store_piece(call, piece, element, [&](int64_t code) { return y.clamp(code); });
       },

@@ -111,6 +111,7 @@ using Out = QuantizedAdd::out;
 
 struct AddState {
   RequantizeRule rule;
+  bool subtract;
   void (*row)(const SumRow& row);
 };
 
@@ -127,7 +128,8 @@ Plan prepare_add(const Problem& problem) {
   const auto choose = HS_SIMD_CHOOSE(problem.level, add_row_of);
   const Type& out = *problem.out[Out::out_];
   const auto row = choose(problem.in[In::a]->dtype, problem.in[In::b]->dtype, out.dtype);
-  return {.state = std::make_shared<AddState>(AddState{requantize_rule(QuantizedAdd(problem.attributes)), row}),
+  const QuantizedAdd attributes(problem.attributes);
+  return {.state = std::make_shared<AddState>(AddState{requantize_rule(attributes), attributes.subtract, row}),
           .phases = {pieces_of(count_elements(out.dims))}};
 }
 
@@ -150,6 +152,7 @@ Status run_add(const Call& call, int, int64_t piece) {
   const auto zero_point = [&](int port) { return *call.in[port].as<const int32_t>(); };
   row.scales = {scale(In::a_scale),           scale(In::b_scale),           scale(In::y_scale),
                 zero_point(In::a_zero_point), zero_point(In::b_zero_point), zero_point(In::y_zero_point)};
+  if (state.subtract) row.scales.b = -row.scales.b;
   row.clamp = state.rule.clamp(row.scales.y, row.scales.y_zero_point);
   if (Status status = state.rule.for_sum(row.scales, row.sum); !status.ok()) return status;
   row.out = out.as<std::byte>() + static_cast<size_t>(begin) * size_of(out.dtype);
