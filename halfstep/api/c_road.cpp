@@ -59,10 +59,11 @@ std::string program_in(const std::filesystem::path& folder) {
 /// The program, compiled.
 class Machine {
  public:
-  Machine(const Model& integer, const CRoadOptions& options) : integer_(integer), options_(options) {
+  Machine(const Model& integer, const CRoadOptions& options, const std::map<std::string, Dims>& extents)
+      : integer_(integer), options_(options) {
     const bool is_given = !options.folder.empty();
     const std::string name = is_given ? program_in(options.folder) : emit::to_c_identifier(integer.graph.name());
-    program_ = emit::c_program(integer, {.name = name, .hooks = true, .float_islands = true});
+    program_ = emit::c_program(integer, {.name = name, .hooks = true, .float_islands = true, .extents = extents});
     const std::filesystem::path sources = is_given ? options.folder : folder_.path();
     if (!is_given) {
       for (const emit::CFile& file : program_.files) io::write_file(folder_ / file.name, file.text);
@@ -77,8 +78,9 @@ class Machine {
   int64_t most_samples() const {
     Tensors two_calls;
     for (const Value argument : integer_.graph.arguments()) {
-      Dims dims = argument.dims();
-      if (dims.empty() || dims[0] != kUnknown) return std::numeric_limits<int64_t>::max();
+      if (argument.dims().empty() || argument.dims()[0] != kUnknown) return std::numeric_limits<int64_t>::max();
+      const auto port = std::ranges::find(program_.inputs, argument.name(), &emit::CPort::value);
+      Dims dims = port == program_.inputs.end() ? argument.dims() : port->type.dims;
       dims[0] = 2;
       two_calls.emplace(argument.name(), Tensor(argument.dtype(), dims));
     }
@@ -184,8 +186,8 @@ class Machine {
 
 }  // namespace
 
-void add_c(verify::Roads& roads, const CRoadOptions& options) {
-  const auto machine = std::make_shared<Machine>(roads.integer, options);
+void add_c(verify::Roads& roads, const CRoadOptions& options, const std::map<std::string, Dims>& extents) {
+  const auto machine = std::make_shared<Machine>(roads.integer, options, extents);
   roads.engine = [machine](const Tensors& inputs) { return machine->run(inputs); };
   roads.most_samples = machine->most_samples();
 }

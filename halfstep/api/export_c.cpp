@@ -41,6 +41,13 @@ class CallSource {
     batch_ = batch(network);
   }
   int64_t calls() const { return calls_; }
+  /// Of arguments, as the samples have them.
+  std::map<std::string, Dims> extents() const {
+    std::map<std::string, Dims> found;
+    if (calls_ == 0) return found;
+    for (const auto& [name, tensor] : inputs(0)) found.emplace(name, tensor.dims());
+    return found;
+  }
   Tensors inputs(int64_t call) const {
     if (samples_) return samples_->inputs(call * batch_, batch_);
     Tensors rows;
@@ -101,12 +108,14 @@ ExportedC export_c(const Model& network, const std::filesystem::path& folder, co
                    const Dataset* data) {
   const Model integer = program_of(network, options);
   const std::string name = options.name.empty() ? emit::to_c_identifier(network.graph.name()) : options.name;
-  emit::CProgram program =
-      emit::c_program(integer, {.name = name, .hooks = options.hooks, .float_islands = options.float_islands});
+  const CallSource source(network, data);
+  emit::CProgram program = emit::c_program(
+      integer,
+      {.name = name, .hooks = options.hooks, .float_islands = options.float_islands, .extents = source.extents()});
   ExportedC report{
       {}, 0, program.arena_bytes, program.weight_bytes, program.constant_bytes, program.uses_floats, program.islands};
   if (options.test_program) {
-    const auto cases = cases_of(integer, program, CallSource(network, data));
+    const auto cases = cases_of(integer, program, source);
     report.samples = static_cast<int64_t>(cases.size());
     program.files.push_back(emit::test_program(program, cases));
   }

@@ -18,7 +18,7 @@ namespace halfstep::api {
 namespace {
 
 /// Warnings and undefined behaviour are findings too. Nothing where there is no compiler.
-std::function<void(verify::Roads&)> c_compiler() {
+std::function<void(verify::Roads&, const std::map<std::string, Dims>&)> c_compiler() {
   CRoadOptions options;
   options.compiler =
       "cc -O1 -std=c99 -Wall -Wextra -Wconversion -pedantic -Werror -fsanitize=undefined "
@@ -28,7 +28,8 @@ std::function<void(verify::Roads&)> c_compiler() {
   } catch (const Error&) {
     return {};
   }
-  return [options](verify::Roads& roads) { add_c(roads, options); };
+  return
+      [options](verify::Roads& roads, const std::map<std::string, Dims>& extents) { add_c(roads, options, extents); };
 }
 
 using Clock = std::chrono::steady_clock;

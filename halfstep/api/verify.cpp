@@ -42,7 +42,7 @@ verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step)
   return layer;
 }
 
-void add_engine(verify::Roads& roads, const VerifyOptions& options) {
+void add_engine(verify::Roads& roads, const VerifyOptions& options, const train::Samples& samples) {
   const bool asks_of_onnxruntime = options.variants || !options.exported.empty();
   if (options.with != "onnxruntime" && asks_of_onnxruntime)
     fail("with: found {}, expected onnxruntime for its files and variants",
@@ -51,7 +51,7 @@ void add_engine(verify::Roads& roads, const VerifyOptions& options) {
     fail("with: found {}, expected c for a program in C", options.with.empty() ? "nothing" : "'" + options.with + "'");
   if (options.with.empty()) return;
   if (options.with == "onnxruntime") return add_onnxruntime(roads, {options.exported, options.variants});
-  if (options.with == "c") return add_c(roads, options.c);
+  if (options.with == "c") return add_c(roads, options.c, samples.extents(1));
   fail("with: found '{}', expected onnxruntime or c", options.with);
 }
 
@@ -108,9 +108,9 @@ verify::RoadReport verify(const Model& given, const Model& integer, const Datase
   train::change_preprocess(prepared, options.preprocess);
   require_stage(integer, Stage::integer);
   verify::Roads roads = roads_of(prepared, integer);
-  add_engine(roads, options);
-  if (!options.inject.empty()) verify::inject(roads.integer, options.inject);
   const auto parts = parts_for(prepared, data);
+  add_engine(roads, options, parts.test);
+  if (!options.inject.empty()) verify::inject(roads.integer, options.inject);
   ThreadPool pool(settings.threads);
   verify::RoadReport report = compare_on(roads, parts.test, pool, settings.progress);
   const verify::MeaningOptions meaning{.all = options.all_meaning, .seed = settings.seed};

@@ -12,23 +12,31 @@
 #include "halfstep/emit/source_text.h"
 #include "halfstep/ir/decisions.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/close_extents.h"
 #include "halfstep/quant/float_islands.h"
 
 namespace halfstep::emit {
 namespace {
 
 /// The program for as many samples as it takes at once: 1 where it takes any number.
-Model for_one_call(const Model& integer) {
+Model for_one_call(const Model& integer, const std::map<std::string, Dims>& given) {
   std::map<std::string, Dims> extents;
   for (const Value argument : integer.graph.arguments()) {
     Dims dims = argument.dims();
+    const auto found = given.find(argument.name());
+    for (size_t axis = 1; found != given.end() && axis < std::min(dims.size(), found->second.size()); ++axis)
+      dims[axis] = dims[axis] == kUnknown ? found->second[axis] : dims[axis];
     if (!dims.empty() && dims[0] == kUnknown) dims[0] = 1;
     if (std::ranges::count(dims, kUnknown) > 0)
-      unsupported("network '{}': argument '{}' is {}, and C programs have fixed extents: give them when it is imported",
-                  integer.graph.name(), argument.name(), to_string(argument.type()));
+      unsupported(
+          "network '{}': argument '{}' is {}, and C programs have fixed extents: give samples that have them "
+          "(--data)",
+          integer.graph.name(), argument.name(), to_string(argument.type()));
     extents.emplace(argument.name(), dims);
   }
-  return specialize(integer, extents);
+  Model closed = specialize(integer, extents);
+  passes::close_extents(closed);
+  return closed;
 }
 
 void require_permission(const Model& model, const std::vector<quant::FloatIsland>& islands, bool float_islands) {
@@ -79,6 +87,8 @@ class Emitter {
     refuse_all(std::move(objections_));
     for (size_t i = 0; i < program_.outputs.size(); ++i) give(program_.outputs[i], outputs_[i]);
     program_.arena_bytes = plan_arena(body_);
+    const auto is_wide = [](const Buffer& buffer) { return size_of(buffer.dtype) == sizeof(int64_t); };
+    if (std::ranges::any_of(body_.buffers, is_wide)) program_.arena_alignment = sizeof(int64_t);
     program_.weight_bytes = body_.weight_bytes;
     program_.constant_bytes = body_.constant_bytes;
     program_.uses_floats = body_.uses_floats;
@@ -110,6 +120,7 @@ class Emitter {
   void read_as(CPort& port, Value scale, Value zero_point) {
     port.scale = body_.contents(scale).data<float>()[0];
     port.zero_point = body_.contents(zero_point).data<int32_t>()[0];
+    port.is_codes = true;
   }
 
   void add_input(const ops::Quantize& op) {
@@ -184,7 +195,7 @@ CProgram c_program(const Model& integer, const COptions& options) {
   if (!is_c_identifier(options.name))
     fail("name: found '{}', expected a C identifier: letters, digits and _, a letter first", options.name);
   require_permission(integer, quant::float_islands(integer), options.float_islands);
-  return Emitter(for_one_call(integer), options).run();
+  return Emitter(for_one_call(integer, options.extents), options).run();
 }
 
 Tensor to_memory(const Tensor& codes, bool is_image) {

@@ -1,6 +1,7 @@
 // An integer program as C99 without dependencies.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,10 @@ struct Case {
 };
 
 struct COptions {
-  std::string name;            ///< of the network: a C identifier
-  bool hooks = false;          ///< a function that shows every layer
-  bool float_islands = false;  ///< operators that stay in float, in C's own float32
+  std::string name;                          ///< of the network: a C identifier
+  bool hooks = false;                        ///< a function that shows every layer
+  bool float_islands = false;                ///< operators that stay in float, in C's own float32
+  std::map<std::string, Dims> extents = {};  ///< of arguments whose extents but for the samples are open
 };
 
 struct CFile {
@@ -30,6 +32,7 @@ struct CPort {
   std::string codes;  ///< the value that it is; the same where it is in float
   Type type;          ///< of one call, in the network's order
   bool is_image = false;
+  bool is_codes = false;  ///< of reals, under scale and zero point
   float scale = 1.0F;
   int32_t zero_point = 0;
 };
@@ -46,7 +49,7 @@ struct CProgram {
   std::vector<CFile> files;  ///< NAME.h and NAME.c
   std::vector<CPort> inputs, outputs;
   std::vector<CLayer> layers;  ///< in order; what hooks show
-  size_t arena_bytes = 0, weight_bytes = 0, constant_bytes = 0;
+  size_t arena_bytes = 0, arena_alignment = 4, weight_bytes = 0, constant_bytes = 0;
   bool uses_floats = false;          ///< NAME_run has float operations
   std::vector<std::string> islands;  ///< layers that stay in float
 };

@@ -28,12 +28,14 @@ std::string number_text(float value) { return c_number(value); }
 
 std::string c_type(DType dtype) {
   switch (dtype) {
+    case DType::boolean:
     case DType::u8: return "uint8_t";
     case DType::i4:
     case DType::i8: return "int8_t";
     case DType::u16: return "uint16_t";
     case DType::i16: return "int16_t";
     case DType::i32: return "int32_t";
+    case DType::i64: return "int64_t";
     case DType::f32: return "float";
     default: break;
   }
@@ -44,6 +46,7 @@ std::string tag(DType dtype) { return std::string(name(dtype == DType::i4 ? DTyp
 
 std::string c_number(int64_t value) {
   if (value == INT32_MIN) return "(-2147483647 - 1)";
+  if (value == INT64_MIN) return "(-9223372036854775807 - 1)";
   return std::to_string(value);
 }
 

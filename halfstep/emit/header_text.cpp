@@ -18,8 +18,7 @@ std::string port_comment(const CPort& port, const char* kind) {
   std::string text = fmt::format(" *   {} {}{}: the {} \"{}\"{}", c_type(port.type.dtype), port.name,
                                  extents(stored_dims(port.type.dims, port.is_image)), kind, c_comment(port.value),
                                  port.is_image ? " as [samples][rows][columns][channels]" : "");
-  if (port.type.dtype != DType::f32)
-    text += fmt::format(",\n *       real = (code - {}) * {}", port.zero_point, c_number(port.scale));
+  if (port.is_codes) text += fmt::format(",\n *       real = (code - {}) * {}", port.zero_point, c_number(port.scale));
   return text + "\n";
 }
 
@@ -63,7 +62,7 @@ std::string introduction(const SourceParts& parts) {
 std::string port_macros(const CProgram& program, const CPort& port) {
   const std::string prefix = upper(program.name) + "_" + upper(port.name);
   std::string text = fmt::format("#define {}_COUNT {}\n", prefix, count_elements(port.type.dims));
-  if (port.type.dtype == DType::f32) return text;
+  if (!port.is_codes) return text;
   text += fmt::format("#define {}_SCALE {}\n", prefix, c_number(port.scale));
   return text + fmt::format("#define {}_ZERO_POINT {}\n", prefix, c_number(int64_t{port.zero_point}));
 }
@@ -73,12 +72,12 @@ std::string run_declarations(const SourceParts& parts) {
   const std::string name = upper(program.name), parameters = run_parameters(program);
   std::string text = fmt::format(
       "/* Bytes that {2}_run_in needs, at an address that is a multiple of {1}_ARENA_ALIGNMENT. */\n"
-      "#define {1}_ARENA_BYTES {0}\n#define {1}_ARENA_ALIGNMENT 4\n\n"
+      "#define {1}_ARENA_BYTES {0}\n#define {1}_ARENA_ALIGNMENT {4}\n\n"
       "/* What is returned. */\n#define {1}_OK 0\n#define {1}_ARENA_TOO_SMALL 1\n#define {1}_ARENA_MISALIGNED 2\n\n"
       "/* In memory of the caller, which may be used for other things between calls: several threads may run the\n"
       " * network at once, each in an arena of its own. What goes in, what comes out and the arena do not overlap. "
       "*/\nint {2}_run_in({3}, void *arena, size_t arena_bytes);\n\n",
-      program.arena_bytes, name, program.name, parameters);
+      program.arena_bytes, name, program.name, parameters, program.arena_alignment);
   text += fmt::format(
       "/* In an arena of its own, so that there may be one call at a time. {}_GIVEN_ARENA leaves it out. */\n"
       "#ifndef {}_GIVEN_ARENA\nint {}_run({});\n#endif\n\n",

@@ -65,6 +65,10 @@ void add_pointwise(Body& body, Op op) {
     unsupported("{}: {} of {} operands has no form in C", op.where(), op.info().name, operands.size());
   body.uses_floats = body.uses_math = true;
   Words words = {{"what", op.info().name + ", by element."},
+                 {"from", "float"},
+                 {"to", "float"},
+                 {"a_type", "float"},
+                 {"b_type", "float"},
                  {"function", function_of(op)},
                  {"expression", expression_of(op)},
                  {"port", op.info().inputs[0].name}};

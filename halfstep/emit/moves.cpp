@@ -104,6 +104,11 @@ void say_fill(Body& body, Op op, Value fill, const std::string& to) {
 /// A tensor that the program stores: nothing moves.
 void add_stored(Body& body, Op op, const Tensor& contents) {
   const auto places = stored_places(contents.dims(), body.is_image(op.out(0)));
+  if (contents.dtype() == DType::f32) {
+    std::vector<float> reals(places.size());
+    for (size_t i = 0; i < places.size(); ++i) reals[static_cast<size_t>(places[i])] = contents.data<float>()[i];
+    return body.feed(op.out(0), body.numbers(name_of(op.name(), "reals"), reals));
+  }
   std::vector<int64_t> codes(places.size());
   for (size_t i = 0; i < places.size(); ++i)
     codes[static_cast<size_t>(places[i])] = static_cast<int64_t>(element(contents, static_cast<int64_t>(i)));
@@ -128,7 +133,12 @@ std::string nests_object(Body& body, const std::string& hint, std::span<const Ne
 }
 
 void add_move(Body& body, Op op) {
-  if (op.is<ops::Identity>() && op.in(0).is_tensor()) return add_stored(body, op, body.contents(op.in(0)));
+  const auto operands = op.operands();
+  if (std::ranges::all_of(operands, [](Value operand) { return !operand || operand.is_tensor(); })) {
+    std::vector<Tensor> contents;
+    for (const Value operand : operands) contents.push_back(operand ? body.contents(operand) : Tensor());
+    return add_stored(body, op, compiler::evaluate(op, contents).front());
+  }
   const Tensor from = origins(body, op);
   struct Part {
     Value operand;
@@ -138,7 +148,6 @@ void add_move(Body& body, Op op) {
   int64_t first = 0;
   Value fill;
   size_t moved = 0;
-  const auto operands = op.operands();
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i] && is_fill(op, i)) fill = operands[i];
     if (!operands[i] || is_fill(op, i) || operands[i].is_tensor()) continue;

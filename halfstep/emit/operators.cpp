@@ -32,7 +32,9 @@ bool only_moves(const OpInfo& info) {
 void add_operator(Body& body, Op op) {
   const auto form = forms().find(&op.info());
   if (form != forms().end()) return form->second(body, op);
+  if (is_of_wholes(op)) return add_wholes(body, op);
   const Value index = op.info().quant.index < 0 ? Value() : op.in(op.info().quant.index);
+  if (index && !index.is_tensor() && op.is<ops::Gather>()) return add_gather(body, op);
   if (index && !index.is_tensor())
     unsupported("{}: {} by '{}', which is computed, has no form in C", op.where(), op.info().name, index.name());
   if (only_moves(op.info())) return add_move(body, op);

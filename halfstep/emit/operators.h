@@ -25,6 +25,13 @@ void add_move(Body& body, Op op);
 void add_quantize(Body& body, Op op);
 void add_dequantize(Body& body, Op op);
 
+// Whole numbers and conditions.
+/// Whether `op` computes on them, or by a condition that is computed.
+bool is_of_wholes(Op op);
+void add_wholes(Body& body, Op op);
+/// Indices are computed.
+void add_gather(Body& body, Op op);
+
 // Islands.
 void add_pointwise(Body& body, Op op);
 void add_float_layer(Body& body, Op op);

@@ -64,9 +64,10 @@ std::string run_text(const SourceParts& parts) {
   return text +
          fmt::format(
              "#ifndef {1}_GIVEN_ARENA\nint {0}_run({2})\n{{\n    static union {{\n        unsigned char "
-             "bytes[{1}_ARENA_BYTES > 0 ? {1}_ARENA_BYTES : 1];\n        int32_t aligned;\n    }} arena;\n    return "
+             "bytes[{1}_ARENA_BYTES > 0 ? {1}_ARENA_BYTES : 1];\n        int{4}_t aligned;\n    }} arena;\n    return "
              "{0}_run_in({3}, &arena, sizeof arena);\n}}\n#endif\n",
-             program.name, upper(program.name), run_parameters(program), arguments(program));
+             program.name, upper(program.name), run_parameters(program), arguments(program),
+             8 * program.arena_alignment);
 }
 
 std::string ends_text(const SourceParts& parts) {

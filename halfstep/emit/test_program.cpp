@@ -1,5 +1,6 @@
 // Programs around a network in C: one that tests itself, and one that others test it with.
 #include "halfstep/base/elements.h"
+#include "halfstep/base/embedded.h"
 #include "halfstep/emit/source_text.h"
 
 namespace halfstep::emit {
@@ -68,12 +69,12 @@ CFile test_program(const CProgram& program, const std::vector<Case>& cases) {
         "            if (!wrong++)\n                printf(\"sample %d: {0}[%lu] is %{1}, expected %{1}\\n\", i, "
         "(unsigned "
         "long)k, {3}found_{0}[k],\n                       {3}expected_{0}[i][k]);\n        }}\n",
-        port.name, is_real ? "g" : "d",
+        port.name, is_real ? "g" : "ld",
         is_real
             ? fmt::format("found_{0}[k] - expected_{0}[i][k] <= 1e-5f && expected_{0}[i][k] - found_{0}[k] <= 1e-5f",
                           port.name)
             : fmt::format("found_{0}[k] == expected_{0}[i][k]", port.name),
-        is_real ? "(double)" : "");
+        is_real ? "(double)" : "(long)");
   }
   text += "    }\n    printf(\"%d samples, %d wrong codes\\n\", CASES, wrong);\n    return wrong ? 1 : 0;\n}\n";
   return {program.name + "_main.c", text};
@@ -81,36 +82,23 @@ CFile test_program(const CProgram& program, const std::vector<Case>& cases) {
 
 CFile driver_program(const CProgram& program) {
   std::string text = fmt::format("#include <stdio.h>\n#include <string.h>\n\n#include \"{}.h\"\n\n", program.name);
-  text += static_arrays(program.inputs, "reals", "float") + static_arrays(program.inputs, "codes") +
-          static_arrays(program.outputs, "found");
-  text +=
-      "\nstatic void put32(uint32_t value)\n{\n    int i;\n    for (i = 0; i < 4; ++i) putchar((int)(value >> (8 * i) "
-      "& "
-      "255));\n}\n\n"
-      "static void show(const char *layer, const void *codes, size_t count, int bytes, void *user)\n{\n"
-      "    size_t i;\n    uint8_t u8;\n    uint16_t u16;\n    uint32_t u32;\n    (void)user;\n"
-      "    put32((uint32_t)strlen(layer));\n    fputs(layer, stdout);\n    put32((uint32_t)count);\n"
-      "    put32((uint32_t)bytes);\n    for (i = 0; i < count; ++i) {\n"
-      "        const unsigned char *const from = (const unsigned char *)codes + i * (size_t)bytes;\n"
-      "        if (bytes == 1) {\n            memcpy(&u8, from, 1);\n            putchar(u8);\n"
-      "        } else if (bytes == 2) {\n            memcpy(&u16, from, 2);\n            putchar(u16 & 255);\n"
-      "            putchar(u16 >> 8);\n        } else {\n            memcpy(&u32, from, 4);\n            put32(u32);\n"
-      "        }\n    }\n}\n\n"
-      "static int get(float *reals, size_t count)\n{\n    size_t i;\n    int k;\n    for (i = 0; i < count; ++i) {\n"
-      "        uint32_t bits = 0;\n        for (k = 0; k < 4; ++k) {\n            const int byte = getchar();\n"
-      "            if (byte == EOF) return 0;\n            bits |= (uint32_t)byte << (8 * k);\n        }\n"
-      "        memcpy(reals + i, &bits, 4);\n    }\n    return 1;\n}\n\n"
-      "int main(void)\n{\n    static union {\n        unsigned char bytes[";
+  for (const CPort& port : program.inputs) {
+    if (port.is_codes) text += static_arrays({port}, "reals", "float");
+  }
+  text += static_arrays(program.inputs, "codes") + static_arrays(program.outputs, "found");
+  const auto file = embedded("halfstep/emit/c/driver.c");
+  text += "\n" + std::string(reinterpret_cast<const char*>(file.data()), file.size());
   const std::string name = upper(program.name);
   text += fmt::format(
-      "{0}_ARENA_BYTES > 0 ? {0}_ARENA_BYTES : 1];\n        int32_t aligned;\n    }} arena;\n    for (;;) {{\n", name);
+      "\nint main(void)\n{{\n    static union {{\n        unsigned char bytes[{0}_ARENA_BYTES > 0 ? {0}_ARENA_BYTES : "
+      "1];\n        int{1}_t aligned;\n    }} arena;\n    for (;;) {{\n",
+      name, 8 * program.arena_alignment);
   for (const CPort& port : program.inputs)
-    text += fmt::format("        if (!get(reals_{0}, {1}_{2}_COUNT)) return 0;\n", port.name, name, upper(port.name));
+    text += fmt::format("        if (!get({0}_{1}, {2}_{3}_COUNT, (int)sizeof {0}_{1}[0])) return 0;\n",
+                        port.is_codes ? "reals" : "codes", port.name, name, upper(port.name));
   for (const CPort& port : program.inputs) {
-    const bool is_real = port.type.dtype == DType::f32;
-    text += is_real ? fmt::format("        memcpy(codes_{0}, reals_{0}, sizeof codes_{0});\n", port.name)
-                    : fmt::format("        {}(reals_{}, codes_{});\n", end_function(program, "quantize", port),
-                                  port.name, port.name);
+    if (port.is_codes)
+      text += fmt::format("        {0}(reals_{1}, codes_{1});\n", end_function(program, "quantize", port), port.name);
   }
   text += fmt::format("        if ({0}_run_showing({1}, &arena, sizeof arena, show, NULL) != {2}_OK) return 1;\n",
                       program.name, call_arguments(program, "codes_{}"), name);

@@ -80,7 +80,7 @@ void Builder::refuse(const Node& node, const std::string& reason) { unsupported(
 
 // ---- inputs and outputs
 
-Operand Builder::add_input(const std::string& name, bool has_rank, const std::function<Type()>& declared) {
+Operand Builder::add_input(const std::string& name, bool has_rank, const std::function<Declared()>& declared) {
   try {
     return make_input(name, has_rank, declared);
   } catch (const Error& error) {
@@ -90,9 +90,9 @@ Operand Builder::add_input(const std::string& name, bool has_rank, const std::fu
   }
 }
 
-Operand Builder::make_input(const std::string& name, bool has_rank, const std::function<Type()>& declared) {
+Operand Builder::make_input(const std::string& name, bool has_rank, const std::function<Declared()>& declared) {
   const std::string where = fmt::format("{}: input '{}'", file_, name);
-  Type type = declared();
+  auto [type, extents] = declared();
   const auto value = binding_.values.find(name);
   const auto given = binding_.dims.find(name);
   const Dims* dims = value != binding_.values.end() ? &value->second.dims()
@@ -110,7 +110,7 @@ Operand Builder::make_input(const std::string& name, bool has_rank, const std::f
     fail("{}: found {}, expected {}", where, to_string(value->second.type()), to_string(type));
   Operand operand;
   operand.value = model_.graph.add_argument(name, type);
-  trials_.add_argument(operand.value);
+  trials_.add_argument(operand.value, extents);
   return operand;
 }
 

@@ -25,6 +25,12 @@ class NeedsExtents : public Error {
   explicit NeedsExtents(const std::string& message) : Error(ErrorKind::unsupported, message) {}
 };
 
+/// What a file says of an input.
+struct Declared {
+  Type type;
+  std::vector<std::string> extents = {};  ///< what the file calls them: "" where it does not
+};
+
 struct RecordEntry;
 
 /// Fills a region: from what its arguments stand for to its outputs.
@@ -76,7 +82,7 @@ class Builder {
 
   /// An argument of the model: `declared`, under what the binding says. Without `has_rank` the file leaves open how
   /// many extents there are. In a survey an input that is not supported is noted and lost.
-  Operand add_input(const std::string& name, bool has_rank, const std::function<Type()>& declared);
+  Operand add_input(const std::string& name, bool has_rank, const std::function<Declared()>& declared);
   void set_outputs(const std::vector<Operand>& operands, std::vector<std::string> names);
 
   /// Translates one node; false where it is refused in a survey, or `is_lost` says that it needs what was. Then
@@ -89,7 +95,7 @@ class Builder {
                    const std::vector<std::string>& better = {});
 
  private:
-  Operand make_input(const std::string& name, bool has_rank, const std::function<Type()>& declared);
+  Operand make_input(const std::string& name, bool has_rank, const std::function<Declared()>& declared);
   /// In the block at hand.
   Value value_of(const Operand& operand);
   Value tensor_of(const Operand& operand);

@@ -20,12 +20,9 @@ int64_t integer_at(const Tensor& tensor, int64_t i) {
 
 }  // namespace
 
-std::optional<Tried> Element::tried() const {
-  if (!value_) return tried_;
-  Tried same;
-  same.fill(*value_);
-  return same;
-}
+Element::Element(std::optional<Tried> tried) : value_(tried ? constant(*tried) : std::nullopt), tried_(tried) {}
+
+std::optional<Tried> Element::tried() const { return value_ ? always(*value_) : tried_; }
 
 bool Elements::known() const {
   return std::all_of(values.begin(), values.end(), [](const Element& value) { return static_cast<bool>(value); });
@@ -39,7 +36,7 @@ Tensor Elements::tensor() const {
     if (dtype == DType::i64) {
       tensor.data<int64_t>()[i] = *values[i];
     } else {
-      tensor.data<int32_t>()[i] = static_cast<int32_t>(*values[i]);
+      set_element(tensor, static_cast<int64_t>(i), static_cast<double>(static_cast<int32_t>(*values[i])));
     }
   }
   return tensor;
@@ -55,8 +52,10 @@ Type Operand::type() const {
 std::optional<Elements> elements_of(const Operand& operand) {
   if (operand.elements) return operand.elements;
   const Tensor& tensor = operand.tensor;
-  if (!tensor.defined() || (tensor.dtype() != DType::i64 && tensor.dtype() != DType::i32) || tensor.dims().size() > 1 ||
-      tensor.size() > kMaxElementsList)
+  const auto is_listed = [](DType dtype) {
+    return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::boolean;
+  };
+  if (!tensor.defined() || !is_listed(tensor.dtype()) || tensor.dims().size() > 1 || tensor.size() > kMaxElementsList)
     return std::nullopt;
   Elements elements{{}, tensor.dims().empty(), tensor.dtype()};
   for (int64_t i = 0; i < tensor.size(); ++i) elements.values.emplace_back(integer_at(tensor, i));

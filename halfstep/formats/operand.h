@@ -18,7 +18,8 @@ class Element {
  public:
   Element() = default;
   Element(int64_t value) : value_(value) {}  // NOLINT(google-explicit-constructor)
-  explicit Element(std::optional<Tried> tried) : tried_(tried) {}
+  /// Known where the tries are all the same.
+  explicit Element(std::optional<Tried> tried);
 
   explicit operator bool() const { return value_.has_value(); }
   int64_t operator*() const { return *value_; }
@@ -29,7 +30,7 @@ class Element {
   std::optional<Tried> tried_;
 };
 
-/// A whole number, or a list of them, of which some may depend on open extents.
+/// A whole number, or a list of them, of which some may depend on open extents; i64, i32 or bool.
 struct Elements {
   std::vector<Element> values;
   bool scalar = false;
@@ -68,7 +69,7 @@ struct Operand {
   const Dims dims() const { return type().dims; }
 };
 
-/// The tensor as elements where it is a short list of whole numbers, or one of them.
+/// The tensor as elements where it is a short list of whole numbers (bool included), or one of them.
 std::optional<Elements> elements_of(const Operand& operand);
 
 /// Stores `value`, rounded to the type; throws NodeError where an integer type cannot hold it.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "halfstep/formats/open_extents.h"
+
 namespace halfstep::formats {
 
 Operand matrix_product(Builder& builder, const Node& node, const Operand& a, const Operand& b) {
@@ -10,11 +12,14 @@ Operand matrix_product(Builder& builder, const Node& node, const Operand& a, con
   if (is_float(a.type().dtype) && x.size() >= 2 && y.size() >= 2 && !is_empty) {
     if (x.size() == y.size() && std::equal(x.begin(), x.end() - 2, y.begin()))
       return builder.make_one(node, "matmul", {a, b});
-    if (y.size() == 2 && std::count(x.begin(), x.end() - 1, kUnknown) <= 1 && x.back() != kUnknown) {
-      Dims result(x.begin(), x.end() - 1);
-      result.push_back(y[1]);
+    std::vector<Element> extents;
+    for (size_t i = 0; i + 1 < x.size(); ++i) extents.push_back(extent_of(builder, a, i));
+    const int64_t open = std::count(x.begin(), x.end() - 1, kUnknown);
+    const bool are_tried = std::ranges::all_of(extents, [](const Element& e) { return e.tried().has_value(); });
+    if (y.size() == 2 && (open <= 1 || (open == 2 && are_tried)) && y[1] != kUnknown && x.back() != kUnknown) {
+      extents.emplace_back(y[1]);
       const Operand rows = builder.reshaped(node, a, {-1, x.back()});
-      return builder.reshaped(node, builder.make_one(node, "matmul", {rows, b}), result);
+      return reshaped_to(builder, node, builder.make_one(node, "matmul", {rows, b}), extents);
     }
   }
   return builder.make_one(node, "matmul_broadcast", {a, b});

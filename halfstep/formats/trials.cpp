@@ -1,22 +1,57 @@
 #include "halfstep/formats/trials.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/base/status.h"
 #include "halfstep/ir/op_info.h"
 
 namespace halfstep::formats {
+namespace {
 
-void Trials::add_argument(Value argument) {
-  const Type& type = argument.type();
-  if (type.is_static() || type.dims.front() != kUnknown) return;
-  Types tried;
-  for (size_t i = 0; i < kTries.size(); ++i) {
-    tried[i] = type;
-    tried[i].dims.front() = kTries[i];
-    if (!tried[i].is_static()) return;
+/// What open extents are tried at: small numbers, which tables of positions have, and large ones, which windows need.
+constexpr std::array<Tried, 4> kTries = {
+    {{2, 3, 7, 5, 11, 4}, {3, 5, 12, 48, 200, 1000}, {4, 9, 6, 20, 77, 301}, {6, 8, 10, 33, 130, 520}}};
+constexpr int kEnough = 3;
+
+}  // namespace
+
+bool agree(const Tried& a, const Tried& b) {
+  int both = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == kRefused || b[i] == kRefused) continue;
+    if (a[i] != b[i]) return false;
+    ++both;
   }
-  types_.emplace(argument.node(), std::move(tried));
+  return both >= kEnough;
+}
+
+Tried always(int64_t number) {
+  Tried tried;
+  tried.fill(number);
+  return tried;
+}
+
+std::optional<int64_t> constant(const Tried& tried) {
+  const auto known = std::ranges::find_if(tried, [](int64_t number) { return number != kRefused; });
+  return known != tried.end() && agree(tried, always(*known)) ? std::optional(*known) : std::nullopt;
+}
+
+void Trials::add_argument(Value argument, const std::vector<std::string>& names) {
+  const Type& type = argument.type();
+  if (type.is_static()) return;
+  Types tried;
+  tried.fill(type);
+  for (size_t axis = 0; axis < type.dims.size(); ++axis) {
+    if (type.dims[axis] != kUnknown) continue;
+    const std::string name = axis < names.size() && !names[axis].empty() ? names[axis] : fmt::format("axis {}", axis);
+    const size_t next = axis == 0 ? 0 : std::max<size_t>(numbers_.size(), 1);
+    const size_t number = numbers_.emplace(name, next).first->second;
+    if (number >= kTries.size()) return;
+    for (size_t i = 0; i < tried.size(); ++i) tried[i]->dims[axis] = kTries[number][i];
+  }
+  remember(argument, std::move(tried));
 }
 
 void Trials::add(Op op) {
@@ -31,20 +66,29 @@ void Trials::add(Op op) {
     known[i] = *types;
   }
   std::vector<Types> tried(op.info().outputs.size());
-  for (size_t number = 0; number < kTries.size(); ++number) {
+  for (size_t number = 0; number < std::tuple_size_v<Tried>; ++number) {
     std::vector<const Type*> in;
-    for (size_t i = 0; i < operands.size(); ++i) in.push_back(operands[i] ? &known[i][number] : nullptr);
+    bool is_live = true;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      in.push_back(operands[i] && known[i][number] ? &*known[i][number] : nullptr);
+      is_live = is_live && (!operands[i] || known[i][number]);
+    }
+    if (!is_live) continue;
     try {
       const OpSite site{op.name(), op.info(), in, op.attributes()};
       const std::vector<Type> types = check_site(site, [](size_t) { return std::string(); });
       for (size_t port = 0; port < tried.size(); ++port) tried[port][number] = types[port];
     } catch (const Error&) {
-      return;  // the record takes no such number
+      continue;  // the record takes no such number
     }
   }
   for (const Value result : results) {
-    if (result) types_.emplace(result.node(), tried[static_cast<size_t>(result.port())]);
+    if (result) remember(result, std::move(tried[static_cast<size_t>(result.port())]));
   }
+}
+
+void Trials::remember(Value value, Types types) {
+  if (types_.emplace(value.node(), std::move(types)).second) values_.push_back(value);
 }
 
 std::optional<Trials::Types> Trials::types_of(Value value) const {
@@ -56,20 +100,34 @@ std::optional<Trials::Types> Trials::types_of(Value value) const {
   return same;
 }
 
-std::optional<Tried> Trials::extent(Value value, size_t axis) const {
-  const auto types = types_of(value);
+namespace {
+
+/// What `measure` says of the type at each try.
+template <class Types, class Measure>
+std::optional<Tried> each(const std::optional<Types>& types, Measure measure) {
   if (!types) return std::nullopt;
   Tried tried;
-  std::ranges::transform(*types, tried.begin(), [&](const Type& type) { return type.dims[axis]; });
+  std::ranges::transform(*types, tried.begin(), [&](const auto& type) { return type ? measure(*type) : kRefused; });
   return tried;
 }
 
+}  // namespace
+
+std::optional<Tried> Trials::extent(Value value, size_t axis) const {
+  return each(types_of(value), [axis](const Type& type) { return type.dims[axis]; });
+}
+
 std::optional<Tried> Trials::elements(Value value) const {
-  const auto types = types_of(value);
-  if (!types) return std::nullopt;
-  Tried tried;
-  std::ranges::transform(*types, tried.begin(), [](const Type& type) { return count_elements(type.dims); });
-  return tried;
+  return each(types_of(value), [](const Type& type) { return count_elements(type.dims); });
+}
+
+std::optional<OpenAxis> Trials::find(const Tried& extent) const {
+  for (const Value value : values_) {
+    for (size_t axis = 0; axis < value.dims().size(); ++axis) {
+      if (value.dims()[axis] == kUnknown && agree(*this->extent(value, axis), extent)) return OpenAxis{value, axis};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace halfstep::formats

@@ -118,8 +118,8 @@ void check_c(Trial& trial) {
   if (!trial.tools().add_c) throw Skipped{"there is no C compiler"};
   if (!trial.network().rows) throw Skipped{"samples of a batch are not apart"};
   verify::Roads roads = trial.roads();
-  trial.tools().add_c(roads);
   const train::Samples& samples = trial.samples();
+  trial.tools().add_c(roads, samples.extents(1));
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
   const int64_t batch = train::batch_of(roads.unquantized, trial.network().batch);
   for (const auto& layer : verify::compare_roads(roads, source, batch, batch, trial.tools().pool).layers) {

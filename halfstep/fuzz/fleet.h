@@ -36,7 +36,8 @@ struct FleetOptions {
   std::string platform;      ///< instead of random ones; may be empty
   std::string interpreter;   ///< Python with onnxruntime; "" leaves that check out
   std::function<verify::Roads(const Model& prepared, const Model& integer)> roads_of;
-  std::function<void(verify::Roads& roads)> add_c;  ///< empty leaves that check out
+  std::function<void(verify::Roads& roads, const std::map<std::string, Dims>& extents)>
+      add_c;  ///< empty leaves that check out
 };
 
 /// This process must have one thread when it asks for anything: it forks.

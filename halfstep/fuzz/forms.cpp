@@ -168,8 +168,51 @@ void write_rows(Maker& maker, std::string_view op) {
   }
 }
 
+/// A value that says extents, which nobody else takes: what is made of it has the rows of the other operands.
+Known of_extents(Maker& maker, std::string_view op, const std::vector<Known>& inputs, const Known& result,
+                 const Attributes& attributes = {}) {
+  Known value = maker.node(op, inputs, result, attributes);
+  maker.forget(value);
+  value.constant = true;
+  return value;
+}
+
+/// Rows of an open length with positions, seen as [n * length, wide] for a product and as they were behind it; what
+/// the others get is the first of them.
+void write_sequence(Maker& maker, std::string_view op) {
+  maker.require(maker.style().rows);
+  const int64_t batch = maker.style().batch, length = maker.between(1, 6), wide = maker.between(1, 6),
+                outputs = maker.between(1, 6);
+  const Known x = maker.sequence({batch, length, wide});
+  const auto whole = [](Dims dims) { return Known{"", DType::i64, std::move(dims), 0, 6}; };
+  const auto number = [&](int64_t value) { return maker.scalar(static_cast<double>(value), DType::i64, {}); };
+  const Known shape = of_extents(maker, "Shape", {x}, whole({3}));
+  const Known count = of_extents(maker, "Gather", {shape, number(1)}, whole({}));
+  const Known places = of_extents(maker, op, {number(0), count, number(1)}, whole({length}));
+  const Known table = maker.weights(DType::f32, {length + maker.between(0, 3), wide}, -1, 1);
+  const Known located = of_extents(maker, "Gather", {table, places}, Known{"", DType::f32, {length, wide}});
+  Known flat = maker.node("Add", {x, located}, x.between(-3, 3));
+  maker.forget(flat);
+  flat = maker.node("Reshape", {flat, maker.ints({-1, wide})}, flat.with(Dims{batch * length, wide}));
+  maker.forget(flat);
+  flat.rows = true;
+  const Known weights = maker.weights(DType::f32, {wide, outputs}, -1, 1);
+  Known product = maker.node("MatMul", {flat, weights}, Known{"", DType::f32, {batch * length, outputs}, -9, 9});
+  maker.forget(product);
+  product.rows = true;
+  const Known some = of_extents(maker, "Gather", {shape, maker.ints({0, 1})}, whole({2}));
+  const Known extents = of_extents(maker, "Concat", {some, maker.ints({outputs})}, whole({3}), {{"axis", int64_t{0}}});
+  const Known rows = maker.node("Reshape", {product, extents}, product.with(Dims{batch, length, outputs}));
+  maker.forget(rows);
+  maker.node("Gather", {rows, number(0)}, rows.with(Dims{batch, outputs}), {{"axis", int64_t{1}}});
+}
+
 }  // namespace
 
-Recipes form_recipes() { return {{"Erf", write_activation, Home::floats, 9}, {"ReduceMean", write_rows}}; }
+Recipes form_recipes() {
+  return {{"Erf", write_activation, Home::floats, 9},
+          {"ReduceMean", write_rows},
+          {"Range", write_sequence, Home::codes, 11}};
+}
 
 }  // namespace halfstep::fuzz

@@ -181,6 +181,13 @@ Known Maker::input(DType dtype, Dims dims, double low, double high) {
   return remember(value);
 }
 
+Known Maker::sequence(Dims dims) {
+  const Known value = input(DType::f32, std::move(dims));
+  inputs_.back().is_sequence = true;
+  forget(value);
+  return value;
+}
+
 Known Maker::contents(const Tensor& tensor, double low, double high) {
   Known value{fresh_name("w"), tensor.dtype(), tensor.dims(), low, high};
   value.constant = true;
@@ -316,9 +323,10 @@ Network Maker::finish(int64_t samples) {
   const bool counts = (style_.rows || style_.same_batch) && !inputs_.empty() &&
                       std::ranges::none_of(inputs_, [](const Input& i) { return i.value.dims.empty(); });
   network_.samples = counts ? samples : 0;
-  for (const auto& [value, low, high] : inputs_) {
+  for (const auto& [value, low, high, is_sequence] : inputs_) {
     Type type{value.dtype, value.dims};
     if (style_.rows && style_.open_batch) type.dims[0] = kUnknown;
+    if (is_sequence && style_.open_batch) type.dims[1] = kUnknown;
     onnx::write_type(value.name, type, *network_.model.mutable_graph()->add_input());
     Dims dims = value.dims;
     if (counts) dims[0] = samples;

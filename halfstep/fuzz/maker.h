@@ -81,6 +81,8 @@ class Maker {
   /// One that is there, or Unsuited.
   Known there(const Want& want);
   Known input(DType dtype, Dims dims, double low = -2, double high = 2);
+  /// The same, whose second extent the file leaves open with the batch; nobody else takes it.
+  Known sequence(Dims dims);
 
   /// Random contents; an initializer, a Constant, or computed from one.
   Known weights(DType dtype, Dims dims, double low, double high);
@@ -133,6 +135,7 @@ class Maker {
   struct Input {
     Known value;
     double low, high;
+    bool is_sequence = false;
   };
   std::vector<Input> inputs_;
 };

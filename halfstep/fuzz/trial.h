@@ -26,7 +26,7 @@ struct Tools {
   /// The roads of the proof; what joins the stages lies above this room.
   std::function<verify::Roads(const Model& prepared, const Model& integer)> roads_of;
   /// Makes a program in C their engine; empty where there is no compiler.
-  std::function<void(verify::Roads& roads)> add_c;
+  std::function<void(verify::Roads& roads, const std::map<std::string, Dims>& extents)> add_c;
 };
 
 /// Thrown by a check that has nothing to say about this network, with the reason.

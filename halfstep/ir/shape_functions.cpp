@@ -15,6 +15,38 @@ void check_permutation(const OpSite& site, const Dims& x, const std::vector<int6
   if (!good) reject(site, "perm {} is no permutation of {} axes", to_string(perm), x.size());
 }
 
+/// Puts the extents of x where `dims` has 0; where it has -1, or its size.
+size_t keep_extents(const OpSite& site, const Dims& x, Dims& dims) {
+  size_t left = dims.size();
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] < -1) reject(site, "dim {} is {}, expected an extent, 0 or -1", i, dims[i]);
+    if (dims[i] == -1) {
+      if (left != dims.size()) reject(site, "{} has more than one -1", to_string(dims));
+      left = i;
+    } else if (dims[i] == 0) {
+      if (i >= x.size()) reject(site, "there is no axis {} in {} to keep", i, to_string(x));
+      dims[i] = x[i];
+    }
+  }
+  return left;
+}
+
+/// `dims` with the extent at `left`, if there is one, worked out of the elements of x.
+Dims fill_extents(const OpSite& site, const Dims& x, Dims dims, size_t left) {
+  const int64_t count = product(x);
+  if (left == dims.size()) {
+    if (!agrees(count, product(dims))) reject(site, "{} elements do not fill {}", count, to_string(dims));
+    return dims;
+  }
+  dims[left] = 1;
+  const int64_t others = product(dims);
+  dims[left] = kUnknown;
+  if (count == kUnknown || others == kUnknown) return dims;
+  if (others == 0 || count % others != 0) reject(site, "{} does not fill {}", to_string(x), to_string(dims));
+  dims[left] = count / others;
+  return dims;
+}
+
 }  // namespace
 
 Dims same(const OpSite&, const Dims& x) { return x; }
@@ -78,31 +110,18 @@ Dims reduce(const OpSite& site, const Dims& x, const std::vector<int64_t>& axes,
 
 Dims reshape(const OpSite& site, const Dims& x, const std::vector<int64_t>& wanted) {
   Dims dims = wanted;
-  size_t open = dims.size();
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < -1) reject(site, "dim {} is {}, expected an extent, 0 or -1", i, dims[i]);
-    if (dims[i] == -1) {
-      if (open != dims.size()) reject(site, "{} has more than one -1", to_string(wanted));
-      open = i;
-    } else if (dims[i] == 0) {
-      if (i >= x.size()) reject(site, "there is no axis {} in {} to keep", i, to_string(x));
-      dims[i] = x[i];
-    }
-  }
-  const int64_t count = product(x);
-  if (open != dims.size()) {
-    dims[open] = 1;
-    const int64_t others = product(dims);
-    if (count == kUnknown || others == kUnknown) {
-      dims[open] = kUnknown;
-      return dims;
-    }
-    if (others == 0 || count % others != 0) reject(site, "{} does not fill {}", to_string(x), to_string(wanted));
-    dims[open] = count / others;
-  } else if (!agrees(count, product(dims))) {
-    reject(site, "{} elements do not fill {}", count, to_string(dims));
-  }
-  return dims;
+  const size_t left = keep_extents(site, x, dims);
+  return fill_extents(site, x, std::move(dims), left);
+}
+
+Dims reshape_by(const OpSite& site, const Dims& x, const Dims& like, const std::vector<int64_t>& wanted, int64_t at,
+                int64_t axis) {
+  const size_t place = normal_axis(site, at, wanted.size());
+  Dims dims = wanted;
+  dims[place] = 1;
+  const size_t left = keep_extents(site, x, dims);
+  dims[place] = like[normal_axis(site, axis, like.size())];
+  return fill_extents(site, x, std::move(dims), left);
 }
 
 Dims flatten(const OpSite& site, const Dims& x, int64_t axis) {

@@ -27,6 +27,10 @@ Dims reduce(const OpSite& site, const Dims& x, const std::vector<int64_t>& axes,
 /// `wanted`, where 0 keeps the extent of x at that axis and one -1 is worked out.
 Dims reshape(const OpSite& site, const Dims& x, const std::vector<int64_t>& wanted);
 
+/// The same, but that the extent at place `at` is that of axis `axis` of like.
+Dims reshape_by(const OpSite& site, const Dims& x, const Dims& like, const std::vector<int64_t>& wanted, int64_t at,
+                int64_t axis);
+
 /// Two axes: the product of the extents before `axis`, and of the others.
 Dims flatten(const OpSite& site, const Dims& x, int64_t axis);
 

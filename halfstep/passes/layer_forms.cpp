@@ -98,8 +98,8 @@ class Rewrite {
     if (!is_weight(matmul.b()) || matmul.a().dtype() != DType::f32 || matmul.transpose_a()) return;
     const int64_t outputs = matmul.out().dims()[1];
     const Op reshape = only_reader(matmul.out());
-    const bool is_split =
-        reshape.is<ops::Reshape>() && !reshape.out(0).dims().empty() && reshape.out(0).dims().back() == outputs;
+    const bool is_split = reshape && reshape.is<ops::Reshape, ops::ReshapeBy>() && !reshape.out(0).dims().empty() &&
+                          reshape.out(0).dims().back() == outputs;
     const Value product = is_split ? reshape.out(0) : matmul.out();
     const Op next = only_reader(product);
     const bool adds = next.is<ops::Add>();
@@ -107,7 +107,11 @@ class Rewrite {
     if (!is_bias(bias, outputs, product, adds ? next.out(0) : Value()))
       return replace(matmul, linear(matmul, matmul.a(), matmul.b(), matmul.transpose_b(), {}));
     Op made = linear(next, matmul.a(), matmul.b(), matmul.transpose_b(), bias);
-    if (is_split) made = insert(next, reshape.info(), {made.out(0)}, reshape.attributes());
+    if (is_split) {
+      std::vector<Value> operands = reshape.operands();
+      operands[0] = made.out(0);
+      made = insert(next, reshape.info(), operands, reshape.attributes());
+    }
     replace(next, made);
     if (is_split) model_.graph.erase(reshape);
     model_.graph.erase(matmul);

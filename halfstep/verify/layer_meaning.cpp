@@ -15,7 +15,7 @@ Op product_behind(Value value, const std::string& layer) {
   for (Op op = value.producer(); op; op = value.producer()) {
     if (weight_ports(op)) return op;
     const bool adds = op.is<ops::Add>();
-    if (!adds && !op.is<ops::BatchNorm, ops::Reshape>() && !is_foreign_quantizer(op)) break;
+    if (!adds && !op.is<ops::BatchNorm, ops::Reshape, ops::ReshapeBy>() && !is_foreign_quantizer(op)) break;
     value = adds && op.in(0).is_tensor() ? op.in(1) : op.in(0);
   }
   fail("layer '{}': the network that came in has no product with a weight behind '{}'", layer, name);

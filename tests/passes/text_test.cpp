@@ -13,6 +13,7 @@
 #include "halfstep/passes/autodiff.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/channels_last.h"
+#include "halfstep/passes/close_extents.h"
 #include "halfstep/passes/code_forms.h"
 #include "halfstep/passes/cse.h"
 #include "halfstep/passes/dce.h"
@@ -126,6 +127,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"fold_constants", {[](Work& work, const Arguments&) { fold_constants(work.model, compiler::evaluate); }}},
       {"fuse_activations", on_graph<fuse_activations>()},
       {"fuse_residuals", on_graph<fuse_residuals>()},
+      {"close_extents", on_model<close_extents>()},
       {"layer_forms", on_model<layer_forms>()},
       {"open_attention", on_model<open_attention>()},
       {"pad_channels", {run_pad_channels}},

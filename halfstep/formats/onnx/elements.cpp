@@ -108,6 +108,11 @@ Number product(int64_t a, int64_t b) {
   return __builtin_mul_overflow(a, b, &result) ? Number() : Number(result);
 }
 Number quotient(int64_t a, int64_t b) { return b == 0 || (b == -1 && a == INT64_MIN) ? Number() : Number(a / b); }
+Number equality(int64_t a, int64_t b) { return a == b ? 1 : 0; }
+
+/// Of what is tried: a quotient that is cut off, and numbers that may meet elsewhere, say nothing.
+Number exact_quotient(int64_t a, int64_t b) { return b == 0 || a % b != 0 ? Number() : quotient(a, b); }
+Number sign_equality(int64_t a, int64_t b) { return (a < 0) != (b < 0) ? Number(0) : Number(); }
 
 /// Of elements that depend on open extents, at each try.
 Element open_result(Arithmetic arithmetic, const Element& a, const Element& b) {
@@ -115,7 +120,8 @@ Element open_result(Arithmetic arithmetic, const Element& a, const Element& b) {
   if (!left || !right) return {};
   Tried tried;
   for (size_t i = 0; i < tried.size(); ++i) {
-    const Number number = arithmetic((*left)[i], (*right)[i]);
+    const bool is_live = (*left)[i] != kRefused && (*right)[i] != kRefused;
+    const Number number = is_live ? arithmetic((*left)[i], (*right)[i]) : kRefused;
     if (!number) return {};
     tried[i] = *number;
   }
@@ -123,25 +129,39 @@ Element open_result(Arithmetic arithmetic, const Element& a, const Element& b) {
 }
 
 /// Only of int64: int32 would wrap.
-template <Arithmetic arithmetic>
+template <Arithmetic arithmetic, Arithmetic tried = arithmetic, DType dtype = DType::i64>
 std::optional<Elements> pairwise(const Node&, const Lists& in) {
   if (in.size() != 2 || in[0].dtype != DType::i64 || in[1].dtype != DType::i64) return std::nullopt;
   const size_t size = std::max(in[0].values.size(), in[1].values.size());
   const bool fits = std::all_of(in.begin(), in.end(),
                                 [size](const Elements& e) { return e.values.size() == size || e.values.size() == 1; });
   if (!fits) return std::nullopt;
-  Elements result{{}, in[0].scalar && in[1].scalar, DType::i64};
+  Elements result{{}, in[0].scalar && in[1].scalar, dtype};
   for (size_t i = 0; i < size; ++i) {
     const Element a = in[0].values[in[0].values.size() == 1 ? 0 : i],
                   b = in[1].values[in[1].values.size() == 1 ? 0 : i];
     if (!a || !b) {
-      result.values.push_back(open_result(arithmetic, a, b));
+      result.values.push_back(open_result(tried, a, b));
       continue;
     }
     const Number value = arithmetic(*a, *b);
     if (!value) return std::nullopt;
     result.values.emplace_back(*value);
   }
+  return result;
+}
+
+/// Where the condition is known throughout.
+std::optional<Elements> where(const Node&, const Lists& in) {
+  if (in.size() != 3 || !in[0].known() || in[0].dtype != DType::boolean || in[1].dtype != in[2].dtype)
+    return std::nullopt;
+  const size_t size = std::max({in[0].values.size(), in[1].values.size(), in[2].values.size()});
+  const auto at = [size](const Elements& list, size_t i) { return list.values[list.values.size() == size ? i : 0]; };
+  const bool fits =
+      std::ranges::all_of(in, [size](const Elements& e) { return e.values.size() == size || e.values.size() == 1; });
+  if (!fits) return std::nullopt;
+  Elements result{{}, in[0].scalar && in[1].scalar && in[2].scalar, in[1].dtype};
+  for (size_t i = 0; i < size; ++i) result.values.push_back(at(in[*at(in[0], i) != 0 ? 1 : 2], i));
   return result;
 }
 
@@ -154,7 +174,8 @@ const std::map<std::string, Fold, std::less<>>& folds() {
       {"Reshape", reshape},       {"Cast", cast},
       {"Identity", same},         {"Slice", slice},
       {"Add", pairwise<sum>},     {"Sub", pairwise<difference>},
-      {"Mul", pairwise<product>}, {"Div", pairwise<quotient>}};
+      {"Mul", pairwise<product>}, {"Div", pairwise<quotient, exact_quotient>},
+      {"Where", where},           {"Equal", pairwise<equality, sign_equality, DType::boolean>}};
   return kFolds;
 }
 

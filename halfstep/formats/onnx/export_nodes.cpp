@@ -143,6 +143,8 @@ void NodeExporter::add(Op op) {
   if (op.is<ops::InputNop, ops::OutputNop>()) return alias(op.out(0), op.in(0));
   if (op.is<ops::Linear>()) return add_linear(op);
   if (op.is<ops::Reshape>()) return add_reshape(op);
+  if (op.is<ops::ReshapeBy>()) return add_reshape_by(op);
+  if (op.is<ops::Positions>()) return add_positions(op);
   if (op.is<ops::Relu6>()) return add_relu6(op);
   if (op.is<ops::Silu>()) return add_silu(op);
   if (op.is<ops::Gelu>()) return add_gelu(op);
@@ -284,6 +286,44 @@ void NodeExporter::add_reshape(Op op) {
   NodeText node = node_of(op, "Reshape");
   node.inputs.push_back(integers(op.name() + ".dims", ops::Reshape(op.node()).dims()));
   writer_.add_node(node);
+}
+
+std::string NodeExporter::extent_of(Op op, Value value, int64_t axis) {
+  const std::string shape = writer_.unique(op.name() + ".shape"), extent = writer_.unique(op.name() + ".extent");
+  writer_.add_node({"Shape", shape, {name(value)}, {shape}});
+  writer_.add_node({"Gather", extent, {shape, integers(op.name() + ".axis", {axis})}, {extent}});
+  return extent;
+}
+
+void NodeExporter::add_reshape_by(Op op) {
+  const ops::ReshapeBy reshape(op.node());
+  const auto at =
+      static_cast<std::ptrdiff_t>(reshape.at() < 0 ? reshape.at() + std::ssize(reshape.dims()) : reshape.at());
+  const std::vector<int64_t>& dims = reshape.dims();
+  const std::string wanted = writer_.unique(op.name() + ".wanted");
+  NodeText concat{"Concat", wanted, {}, {wanted}, {{"axis", int64_t{0}}}};
+  if (at > 0) concat.inputs.push_back(integers(op.name() + ".before", {dims.begin(), dims.begin() + at}));
+  concat.inputs.push_back(extent_of(op, reshape.like(), reshape.axis()));
+  if (dims.begin() + at + 1 != dims.end())
+    concat.inputs.push_back(integers(op.name() + ".behind", {dims.begin() + at + 1, dims.end()}));
+  writer_.add_node(concat);
+  NodeText node = node_of(op, "Reshape");
+  node.inputs.push_back(wanted);
+  writer_.add_node(node);
+}
+
+void NodeExporter::add_positions(Op op) {
+  const ops::Positions positions(op.node());
+  const auto number = [&](const char* what, int64_t value) {
+    return writer_.add_tensor(op.name() + what, Tensor::of<int64_t>(DType::i64, {}, {&value, 1}));
+  };
+  const std::string limit = writer_.unique(op.name() + ".limit"), scaled = writer_.unique(op.name() + ".scaled"),
+                    count = writer_.unique(op.name() + ".count");
+  const std::string extent = extent_of(op, positions.like(), positions.axis());
+  writer_.add_node({"Reshape", limit, {extent, integers(op.name() + ".number", {})}, {limit}});
+  writer_.add_node({"Range", count, {number(".first", 0), limit, number(".one", 1)}, {count}});
+  writer_.add_node({"Mul", scaled, {count, number(".step", positions.step())}, {scaled}});
+  writer_.add_node({"Add", op.name(), {scaled, number(".start", positions.start())}, {name(op.out(0))}});
 }
 
 void NodeExporter::add_relu6(Op op) {

@@ -53,6 +53,10 @@ class NodeExporter {
   void add_recurrent(Op op);
   void add_grid_sample(Op op);
   void add_reshape(Op op);
+  void add_reshape_by(Op op);
+  void add_positions(Op op);
+  /// The extent of a value as a list of one.
+  std::string extent_of(Op op, Value value, int64_t axis);
   void add_relu6(Op op);
   void add_silu(Op op);
   void add_gelu(Op op);

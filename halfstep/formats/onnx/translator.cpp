@@ -25,15 +25,17 @@ ForeignOp foreign_op(const Node& node) { return {"onnx", node.domain(), node.op(
 
 bool is_there(const Node& node) { return find_form(node) != nullptr || find_entry(foreign_op(node)).has_value(); }
 
-/// The type that the file declares for an input; throws for what is no tensor.
-Type declared_type(const proto::ValueInfo& input, const std::string& where) {
+/// Throws for what is no tensor.
+Declared declared_input(const proto::ValueInfo& input, const std::string& where) {
   if (!input.type().has_tensor_type())
     unsupported("{}: only tensors are supported, no sequences, maps or optionals", where);
   const auto& declared = input.type().tensor_type();
-  Type type{dtype_of(declared.elem_type(), where), {}};
-  for (const proto::Shape::Dimension& dim : declared.shape().dim())
-    type.dims.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : kUnknown);
-  return type;
+  Declared found{{dtype_of(declared.elem_type(), where), {}}};
+  for (const proto::Shape::Dimension& dim : declared.shape().dim()) {
+    found.type.dims.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : kUnknown);
+    found.extents.push_back(dim.dim_param());
+  }
+  return found;
 }
 
 }  // namespace
@@ -86,7 +88,7 @@ void Translator::add_inputs(const proto::Graph& graph) {
     if (scopes_.has(input.name())) continue;  // an initializer, its default
     const std::string where = fmt::format("{}: input '{}'", file_.name(), input.name());
     const bool has_rank = input.type().tensor_type().has_shape();
-    define(input.name(), add_input(input.name(), has_rank, [&] { return declared_type(input, where); }), file_.name());
+    define(input.name(), add_input(input.name(), has_rank, [&] { return declared_input(input, where); }), file_.name());
   }
 }
 

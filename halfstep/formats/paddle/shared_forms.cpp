@@ -120,6 +120,24 @@ void translate_resize(Translator& translator, const Node& node) {
   translator.set(node, {"Out", 0}, translator.make_one(node, "resize", {x}, attributes));
 }
 
+namespace {
+
+/// A part of a list of extents, of which some are open; `to_number`: the one that it is.
+Operand part_of(const Elements& list, int64_t start, int64_t end, bool to_number) {
+  const auto size = static_cast<int64_t>(list.values.size());
+  const auto place = [size](int64_t at) { return std::clamp(at < 0 ? at + size : at, int64_t{0}, size); };
+  const int64_t first = place(start), last = std::max(first, place(end));
+  Elements part{{list.values.begin() + first, list.values.begin() + last}, to_number && last == first + 1, list.dtype};
+  Operand result;
+  if (part.known())
+    result = Translator::known(part.tensor());
+  else
+    result.elements = std::move(part);
+  return result;
+}
+
+}  // namespace
+
 void translate_slice(Translator& translator, const Node& node, const std::vector<int64_t>& starts,
                      const std::vector<int64_t>& ends, const std::vector<int64_t>& steps) {
   const Operand x = translator.require(node, {"Input", 0});
@@ -127,6 +145,8 @@ void translate_slice(Translator& translator, const Node& node, const std::vector
   if (starts.size() != axes.size() || ends.size() != axes.size() || steps.size() != axes.size())
     fail("{}: found {} starts, {} ends and {} steps of {} axes", node.where(), starts.size(), ends.size(), steps.size(),
          axes.size());
+  if (x.elements && axes == std::vector<int64_t>{0} && steps == std::vector<int64_t>{1})
+    return translator.set(node, {"Out", 0}, part_of(*x.elements, starts[0], ends[0], !gone.empty()));
   const Attributes attributes = {{"starts", starts}, {"ends", ends}, {"axes", axes}, {"steps", steps}};
   Operand part = translator.make_one(node, "slice", {x}, attributes);
   if (!gone.empty()) part = translator.make_one(node, "squeeze", {part}, {{"axes", gone}});

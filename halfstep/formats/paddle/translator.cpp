@@ -83,7 +83,7 @@ void Translator::add_inputs() {
       if (!input.claim.dtype)
         unsupported("{}: input '{}': element type {} is not supported", file_.name(), input.name,
                     input.claim.type_name);
-      return Type{*input.claim.dtype, input.claim.dims};
+      return Declared{{*input.claim.dtype, input.claim.dims}};
     };
     scopes_.set(input.name, add_input(input.name, true, declared));
   }

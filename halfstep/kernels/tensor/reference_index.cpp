@@ -270,7 +270,7 @@ Status run_one_hot(const Call& call, int, int64_t) {
   return {};
 }
 
-// trilu, eye_like, arange, reverse_sequence
+// trilu, eye_like, arange, positions, reverse_sequence
 
 template <class Typed>
 Plan prepare_attributes(const Problem& problem) {
@@ -331,6 +331,15 @@ Status run_arange(const Call& call, int, int64_t) {
   return {};
 }
 
+Status run_positions(const Call& call, int, int64_t) {
+  const auto& a = state_of<kernels::Positions>(call);
+  const auto start = static_cast<uint64_t>(a.start), step = static_cast<uint64_t>(a.step);
+  int64_t* dst = call.out[0].as<int64_t>();
+  for (int64_t i = 0; i < call.out[0].size(); ++i)
+    dst[i] = static_cast<int64_t>(start + static_cast<uint64_t>(i) * step);
+  return {};
+}
+
 Status run_reverse_sequence(const Call& call, int, int64_t) {
   const auto& a = state_of<ReverseSequence>(call);
   const View& out = call.out[0];
@@ -373,6 +382,7 @@ extern const Kernel reference_one_hot{"reference", accept_all, prepare_one_hot, 
 extern const Kernel reference_trilu{"reference", accept_all, prepare_attributes<Trilu>, run_trilu};
 extern const Kernel reference_eye_like{"reference", accept_eye_like, prepare_attributes<EyeLike>, run_eye_like};
 extern const Kernel reference_arange{"reference", accept_all, prepare_attributes<Arange>, run_arange};
+extern const Kernel reference_positions{"reference", accept_all, prepare_attributes<kernels::Positions>, run_positions};
 extern const Kernel reference_reverse_sequence{"reference", accept_all, prepare_attributes<ReverseSequence>,
                                                run_reverse_sequence};
 

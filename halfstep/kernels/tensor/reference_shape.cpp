@@ -61,6 +61,7 @@ Status run_concat_grad(const Call& call, int, int64_t) {
 
 extern const Kernel reference_reshape{"reference", accept_all, prepare_copy, run_copy};
 extern const Kernel reference_reshape_like{"reference", accept_all, prepare_copy, run_copy};
+extern const Kernel reference_reshape_by{"reference", accept_all, prepare_copy, run_copy};
 extern const Kernel reference_flatten{"reference", accept_all, prepare_copy, run_copy};
 extern const Kernel reference_transfer{"reference", accept_all, prepare_copy, run_copy};
 extern const Kernel reference_concat{"reference", accept_all, prepare_concat, run_concat};

@@ -1,15 +1,19 @@
-// A tensor of extents that are known, filled with one value.
+// A tensor filled with one value; some of its extents may be open.
 #include <algorithm>
 
 #include "halfstep/formats/onnx/translator.h"
+#include "halfstep/formats/open_extents.h"
 
 namespace halfstep::formats::onnx {
 
 void translate_ConstantOfShape(Translator& translator, const Node& node) {
-  const Dims dims = translator.integers(node, translator.in(node, 0));
+  const Operand shape = translator.in(node, 0);
   const auto* value = node.attribute("value");
   const Tensor one = value == nullptr ? Tensor(DType::f32, {1}) : translator.file().contents(value->t(), node.where());
   if (one.size() != 1) fail("{}: found the value {}, expected one element", node.where(), to_string(one.type()));
+  if (shape.elements)
+    return translator.set(node, 0, expanded_to(translator, node, Translator::known(one), shape.elements->values));
+  const Dims dims = translator.integers(node, shape);
   constexpr int64_t kMost = int64_t{1} << 24;
   if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; }) || count_elements(dims) > kMost)
     Translator::refuse(node, fmt::format("the extents {} are not supported", to_string(dims)));

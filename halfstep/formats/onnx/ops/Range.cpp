@@ -1,13 +1,15 @@
-// Numbers from start on in steps, before limit, all known.
+// Numbers from start on in steps, before limit; limit may depend on open extents.
 #include "halfstep/formats/range.h"
 #include "halfstep/formats/onnx/translator.h"
+#include "halfstep/formats/open_extents.h"
 
 namespace halfstep::formats::onnx {
 
 void translate_Range(Translator& translator, const Node& node) {
-  Tensor in[3];
-  for (size_t i = 0; i < 3; ++i) in[i] = translator.contents(translator.in(node, i));
-  translator.set(node, 0, Translator::known(range(node, in[0], in[1], in[2])));
+  const Operand start = translator.in(node, 0), limit = translator.in(node, 1), step = translator.in(node, 2);
+  if (limit.elements) return translator.set(node, 0, open_range(translator, node, start, limit, step));
+  const Tensor from = translator.contents(start), to = translator.contents(limit), by = translator.contents(step);
+  translator.set(node, 0, Translator::known(range(node, from, to, by)));
 }
 
 }  // namespace halfstep::formats::onnx

@@ -1,4 +1,5 @@
-// Numbers from start on in steps, before end, all known.
+// Numbers from start on in steps, before end, which may depend on open extents.
+#include "halfstep/formats/open_extents.h"
 #include "halfstep/formats/paddle/translator.h"
 #include "halfstep/formats/range.h"
 
@@ -12,6 +13,10 @@ void translate_arange(Translator& translator, const Node& node) {
     if (!has_type || tensor.size() != 1) return tensor;
     return filled(dtype_of(node, "dtype"), tensor.dims(), element(tensor, 0));
   };
+  if (const Operand end = translator.require(node, {"End", 1}); end.elements) {
+    const Operand start = translator.require(node, {"Start", 0}), step = translator.require(node, {"Step", 2});
+    return translator.set(node, {"Out", 0}, open_range(translator, node, start, end, step));
+  }
   const Tensor start = number({"Start", 0}), end = number({"End", 1}), step = number({"Step", 2});
   translator.set(node, {"Out", 0}, Translator::known(range(node, start, end, step)));
 }

@@ -1,14 +1,15 @@
 // The extents of x as a list, of which some may be open.
 #include <algorithm>
 
+#include "halfstep/formats/open_extents.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
 
 void translate_shape(Translator& translator, const Node& node) {
-  const Dims dims = translator.require(node, {"Input", 0}).dims();
+  const Operand x = translator.require(node, {"Input", 0});
   Elements elements{{}, false, node.type() == "shape64" ? DType::i64 : DType::i32};
-  for (const int64_t extent : dims) elements.values.push_back(extent == kUnknown ? Element() : Element(extent));
+  for (size_t i = 0; i < x.dims().size(); ++i) elements.values.push_back(extent_of(translator, x, i));
   Operand result;
   if (elements.known())
     result = Translator::known(elements.tensor());

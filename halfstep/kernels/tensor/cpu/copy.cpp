@@ -56,6 +56,7 @@ Status run_concat(const Call& call, int, int64_t piece) {
 
 extern const Kernel cpu_reshape_copy{"copy", accept_all, prepare_copy, run_copy};
 extern const Kernel cpu_reshape_like_copy{"copy", accept_all, prepare_copy, run_copy};
+extern const Kernel cpu_reshape_by_copy{"copy", accept_all, prepare_copy, run_copy};
 extern const Kernel cpu_flatten_copy{"copy", accept_all, prepare_copy, run_copy};
 extern const Kernel cpu_identity_copy{"copy", accept_all, prepare_copy, run_copy};
 extern const Kernel cpu_input_nop_copy{"copy", accept_all, prepare_copy, run_copy};
