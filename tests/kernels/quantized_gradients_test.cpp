@@ -167,11 +167,12 @@ TEST(quantized_gradients, of_a_fixed_scale_are_exact) {
   all.push_back({.activation = "none", .y_scale = 1e7F});
   all.push_back({.activation = "relu", .y_zero_point = 255});
   all.push_back({.activation = "none", .y_scale = 1e7F, .y_zero_point = 100000});
-  for (const Dims& dims : {Dims{3, 5, 9, 7}, Dims{37, 10}, Dims{4, 16, 128, 131}}) {
+  for (const Dims& dims : {Dims{3, 5, 9, 7}, Dims{37, 10}, Dims{700, 50}, Dims{4, 16, 128, 131}}) {
+    std::vector<float> w_scale(dims[1]);
+    for (size_t c = 0; c < w_scale.size(); ++c) w_scale[c] = c % 3 == 0 ? 0.25F : 0.5F;
     for (const GradientRule& rule : dims[0] == 4 ? std::vector<GradientRule>(1) : all) {
       SCOPED_TRACE(to_string(dims) + " " + rule.activation + " " + rule.requantize);
-      KernelCase use =
-          requantize_grad(rule, random_floats(dims, 1), random_ints(dims, 2, 1500), std::vector<float>(dims[1], 0.25F));
+      KernelCase use = requantize_grad(rule, random_floats(dims, 1), random_ints(dims, 2, 1500), w_scale);
       std::copy(ends.begin(), ends.end(), use.in[1].data<int32_t>().begin());
       use.attributes["gradient_scale"] = 0.0;
       expect_matches_reference(reference_requantize_grad, cpu_requantize_grad_planes, use);

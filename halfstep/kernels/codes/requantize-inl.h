@@ -193,6 +193,36 @@ struct HalfUpLanes {
   int shift;
 };
 
+/// The same where each lane has a multiplier and a shift of its own.
+struct HalfUpChannels {
+  /// `beyond`: shifts less kUpperHalf.
+  HalfUpChannels(IntVec multipliers, IntVec beyond, int32_t zero)
+      : multiplier(multipliers), zero_point(hn::Set(Ints(), zero)), shift(beyond) {
+    const IntVec last = shift + hn::Set(Ints(), kUpperHalf - 1);
+    const LongVec one = hn::Set(Longs(), 1);
+    half_even = one << hn::And(hn::BitCast(Longs(), last), hn::Set(Longs(), int64_t{UINT32_MAX}));
+    half_odd = one << hn::BitCast(Longs(), odd_to_even(last));
+  }
+
+  HWY_INLINE IntVec operator()(IntVec acc) const {
+    const LongVec even = hn::MulEven(acc, multiplier);
+    const LongVec odd = hn::MulEven(odd_to_even(acc), odd_to_even(multiplier));
+    const IntVec upper = odd_to_even(hn::BitCast(Ints(), even + half_even));
+    return (hn::OddEven(hn::BitCast(Ints(), odd + half_odd), upper) >> shift) + zero_point;
+  }
+
+  IntVec multiplier, zero_point, shift;
+  LongVec half_even, half_odd;
+};
+
+/// The multiplier of a requantizer that HalfUpLanes has; null for others.
+inline const arith::Multiplier* half_up(const arith::Requantizer& requantizer) {
+  const auto* fixed = std::get_if<arith::FixedScale>(&requantizer);
+  if (fixed == nullptr || fixed->positive != fixed->negative || fixed->rounding != arith::ShiftRounding::half_up)
+    return nullptr;
+  return fixed->positive.shift >= kUpperHalf ? &fixed->positive : nullptr;
+}
+
 /// code_of of any other requantizer. It is a copy, which no store of a code can change.
 template <class Scale>
 struct ScaleLanes {
@@ -204,12 +234,10 @@ struct ScaleLanes {
 /// body(lanes) with what makes codes of many accumulators fastest: lanes(acc) is code_of(acc, requantizer, zero_point).
 template <class Body>
 HWY_INLINE void with_lanes(const arith::Requantizer& requantizer, int32_t zero_point, Body&& body) {
-  const auto* fixed = std::get_if<arith::FixedScale>(&requantizer);
-  if (fixed == nullptr)
-    return body(ScaleLanes<arith::FloatScale>{*std::get_if<arith::FloatScale>(&requantizer), zero_point});
-  const bool once = fixed->positive == fixed->negative && fixed->rounding == arith::ShiftRounding::half_up;
-  if (once && fixed->positive.shift >= kUpperHalf) return body(HalfUpLanes(fixed->positive, zero_point));
-  body(ScaleLanes<arith::FixedScale>{*fixed, zero_point});
+  if (const arith::Multiplier* factor = half_up(requantizer)) return body(HalfUpLanes(*factor, zero_point));
+  if (const auto* fixed = std::get_if<arith::FixedScale>(&requantizer))
+    return body(ScaleLanes<arith::FixedScale>{*fixed, zero_point});
+  body(ScaleLanes<arith::FloatScale>{*std::get_if<arith::FloatScale>(&requantizer), zero_point});
 }
 
 // Codes of a sum before the clamp, saturated to int32; both vector levels have fused multiply-add.

@@ -47,11 +47,13 @@ HWY_INLINE DoubleVec scale_terms(const BackwardRule& rule, FloatVec out_grad, In
   return half_of<kUpper>(out_grad) * slope;
 }
 
-/// out_grad where `code` (or accumulator) lies within `clamp`, else 0.
-HWY_INLINE FloatVec masked(const arith::Clamp& clamp, FloatVec out_grad, IntVec code) {
-  const Ints d;
-  const auto outside = hn::Or(hn::Lt(code, hn::Set(d, clamp.low)), hn::Gt(code, hn::Set(d, clamp.high)));
+/// out_grad where `code` (or accumulator) lies within low..high, else 0.
+HWY_INLINE FloatVec masked(IntVec low, IntVec high, FloatVec out_grad, IntVec code) {
+  const auto outside = hn::Or(hn::Lt(code, low), hn::Gt(code, high));
   return hn::IfThenZeroElse(hn::RebindMask(Floats(), outside), out_grad);
+}
+HWY_INLINE FloatVec masked(const arith::Clamp& clamp, FloatVec out_grad, IntVec code) {
+  return masked(hn::Set(Ints(), clamp.low), hn::Set(Ints(), clamp.high), out_grad, code);
 }
 
 template <bool kUpper>
@@ -131,15 +133,21 @@ double code_row(const GradientRow& row, const BackwardRule& rule) {
   });
 }
 
+/// out_grad, times alpha for a negative accumulator under leaky_relu.
+HWY_INLINE FloatVec sloped(double alpha, FloatVec out_grad, IntVec acc) {
+  if (alpha == 1.0) return out_grad;
+  const Floats d;
+  const auto negative = hn::RebindMask(d, hn::Lt(acc, hn::Zero(Ints())));
+  return hn::IfThenElse(negative, out_grad * hn::Set(d, static_cast<float>(alpha)), out_grad);
+}
+
 /// Gradients of a row alone, for a scale that nothing moves.
 double masked_row(const GradientRow& row, const BackwardRule&) {
   const Floats d;
   const Ints ints;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const FloatVec alpha = hn::Set(d, static_cast<float>(row.alpha));
   const auto at = [&](FloatVec out_grad, IntVec code) {
-    const auto negative = hn::RebindMask(d, hn::Lt(code, hn::Zero(ints)));
-    return masked(row.inside, row.alpha == 1.0 ? out_grad : hn::IfThenElse(negative, out_grad * alpha, out_grad), code);
+    return masked(row.inside, sloped(row.alpha, out_grad, code), code);
   };
   const bool stream = may_stream(row.past_caches, row.grad);
   int64_t i = 0;
@@ -149,6 +157,31 @@ double masked_row(const GradientRow& row, const BackwardRule&) {
   const IntVec codes = hn::MaskedLoad(hn::RebindMask(ints, rest), ints, row.codes + i);
   hn::BlendedStore(at(hn::MaskedLoad(rest, d, row.out_grad + i), codes), rest, d, row.grad + i);
   return 0.0;
+}
+
+/// The same of whole rows of `channels` accumulators, whose ranges lie in `low` and `high`.
+void masked_channels(const GradientRow& row, int64_t channels, const int32_t* low, const int32_t* high) {
+  const Floats d;
+  const Ints ints;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t whole = channels / lanes * lanes;
+  const auto some = hn::FirstN(d, static_cast<size_t>(channels - whole));
+  const auto same = hn::RebindMask(ints, some);
+  for (int64_t first = 0; first < row.size; first += channels) {
+    const int32_t* accs = row.codes + first;
+    const float* out_grads = row.out_grad + first;
+    float* grads = row.grad + first;
+    for (int64_t c = 0; c < whole; c += lanes) {
+      const IntVec acc = hn::LoadU(ints, accs + c);
+      const FloatVec out_grad = sloped(row.alpha, hn::LoadU(d, out_grads + c), acc);
+      hn::StoreU(masked(hn::LoadU(ints, low + c), hn::LoadU(ints, high + c), out_grad, acc), d, grads + c);
+    }
+    if (whole == channels) continue;
+    const IntVec acc = hn::MaskedLoad(same, ints, accs + whole);
+    const FloatVec out_grad = sloped(row.alpha, hn::MaskedLoad(some, d, out_grads + whole), acc);
+    const IntVec least = hn::MaskedLoad(same, ints, low + whole), most = hn::MaskedLoad(same, ints, high + whole);
+    hn::BlendedStore(masked(least, most, out_grad, acc), some, d, grads + whole);
+  }
 }
 
 }  // namespace halfstep::kernels::training::HWY_NAMESPACE
@@ -199,29 +232,48 @@ struct GradientPieces {
   int64_t turned_rows = 0;  ///< of a piece; 0: runs are as they lie
 };
 
+using ChannelsFunction = void (*)(const GradientRow& row, int64_t channels, const int32_t* low, const int32_t* high);
+
 struct LayerGradientState : GradientState<RequantizeGrad> {
   LayerGradientState(const Problem& problem, GradientFunction chosen, const GradientPieces& cut)
-      : GradientState(problem, chosen), pieces(cut), rows(row_functions(problem.level)) {}
+      : GradientState(problem, chosen),
+        pieces(cut),
+        rows(row_functions(problem.level)),
+        masked(HS_SIMD_CHOOSE(problem.level, masked_channels)) {}
   GradientPieces pieces;
   const RowFunctions& rows;
+  ChannelsFunction masked;
 };
 
 /// What phase 0 derives of a channel.
 struct ChannelFactor {
   arith::Requantizer requantizer;
   double factor;
-  arith::Clamp inside;  ///< of accumulators
+};
+
+/// The same of all channels, in scratch behind the partial sums.
+struct LayerNumbers {
+  LayerNumbers(const Call& call, const GradientPieces& pieces)
+      : factors(reinterpret_cast<ChannelFactor*>(call.scratch + partial_bytes(pieces.count()))),
+        low(reinterpret_cast<int32_t*>(factors + pieces.channels.count)),
+        high(low + pieces.channels.count) {}
+  static size_t bytes(const GradientPieces& pieces) {
+    const auto channels = static_cast<size_t>(pieces.channels.count);
+    return partial_bytes(pieces.count()) + channels * (sizeof(ChannelFactor) + 2 * sizeof(int32_t));
+  }
+
+  ChannelFactor* factors;
+  int32_t *low, *high;  ///< accumulators that are not cut off
 };
 
 Plan prepare_requantize_grad(const Problem& problem) {
-  const Dims& acc = problem.in[RequantizeGrad::in::acc]->dims;
-  const GradientPieces pieces(acc);
+  const GradientPieces pieces(problem.in[RequantizeGrad::in::acc]->dims);
   const bool is_fixed = RequantizeGrad(problem.attributes).gradient_scale == 0.0;
   const auto row =
       is_fixed ? HS_SIMD_CHOOSE(problem.level, masked_row) : HS_SIMD_CHOOSE(problem.level, accumulator_row);
   return {.state = std::make_shared<LayerGradientState>(problem, row, pieces),
-          .scratch = partial_bytes(pieces.count()) + static_cast<size_t>(acc[1]) * sizeof(ChannelFactor),
-          .worker_scratch = pieces.scratch(),
+          .scratch = LayerNumbers::bytes(pieces),
+          .worker_scratch = is_fixed ? 0 : pieces.scratch(),
           .phases = {1, pieces.count(), 1}};
 }
 
@@ -230,30 +282,21 @@ BackwardRule backward_rule(const Call& call, const RequantizeRule& rule) {
   return {rule, *call.in[In::y_scale].as<const float>(), *call.in[In::y_zero_point].as<const int32_t>()};
 }
 
-Status derive_channels(const Call& call, const RequantizeRule& rule, int64_t channels, ChannelFactor* factors) {
+Status derive_channels(const Call& call, const RequantizeRule& rule, int64_t channels, const LayerNumbers& numbers) {
   using In = RequantizeGrad::in;
   const ConstView& w_scale = call.in[In::w_scale];
   const float x_scale = *call.in[In::x_scale].as<const float>(), y_scale = *call.in[In::y_scale].as<const float>();
   for (int64_t c = 0; c < channels; ++c) {
     const float scale = w_scale.as<const float>()[w_scale.size() == 1 ? 0 : c];
-    ChannelFactor& factor = *std::construct_at(factors + c);
+    ChannelFactor& factor = *std::construct_at(numbers.factors + c);
     factor.factor = arith::product_factor(rule.form, x_scale, scale, y_scale);
     Status status = rule.backward().for_layer({x_scale, scale, y_scale}, factor.requantizer);
     if (!status.ok()) return of_channel(status, c);
-    factor.inside = backward_rule(call, rule).accumulators(factor.requantizer);
+    const arith::Clamp inside = backward_rule(call, rule).accumulators(factor.requantizer);
+    numbers.low[c] = inside.low;
+    numbers.high[c] = inside.high;
   }
   return {};
-}
-
-/// A row of the channel's elements.
-GradientRow row_of(const LayerGradientState& state, const ChannelFactor& factor, int64_t size) {
-  GradientRow row;
-  row.size = size;
-  row.inside = factor.inside;
-  row.requantizer = &factor.requantizer;
-  row.factor = factor.factor;
-  if (state.rule.activation == arith::Activation::leaky_relu) row.alpha = state.rule.alpha;
-  return row;
 }
 
 struct LayerGradients {
@@ -262,23 +305,39 @@ struct LayerGradients {
   float* acc_grad;
 };
 
+/// Elements from `begin` on.
+GradientRow row_of(const LayerGradientState& state, const LayerGradients& all, int64_t begin, int64_t size) {
+  GradientRow row;
+  row.size = size;
+  row.out_grad = all.out_grad + begin;
+  row.codes = all.acc + begin;
+  row.grad = all.acc_grad + begin;
+  if (state.rule.activation == arith::Activation::leaky_relu) row.alpha = state.rule.alpha;
+  return row;
+}
+
+double channel_sum(const LayerGradientState& state, const BackwardRule& backward, const LayerNumbers& numbers,
+                   int64_t channel, GradientRow& row) {
+  row.inside = {numbers.low[channel], numbers.high[channel]};
+  row.requantizer = &numbers.factors[channel].requantizer;
+  row.factor = numbers.factors[channel].factor;
+  return state.row(row, backward);
+}
+
 /// The sum of the scale's terms of elements [begin, end), whose channels are runs.
-double run_sum(const LayerGradientState& state, const BackwardRule& backward, const ChannelFactor* factors,
+double run_sum(const LayerGradientState& state, const BackwardRule& backward, const LayerNumbers& numbers,
                const LayerGradients& all, int64_t begin, int64_t end) {
   double sum = 0.0;
   RunWalk walk(state.pieces.channels, begin, end);
   while (walk.next()) {
-    GradientRow row = row_of(state, factors[walk.channel()], walk.size());
-    row.out_grad = all.out_grad + walk.begin();
-    row.codes = all.acc + walk.begin();
-    row.grad = all.acc_grad + walk.begin();
-    sum += state.row(row, backward);
+    GradientRow row = row_of(state, all, walk.begin(), walk.size());
+    sum += channel_sum(state, backward, numbers, walk.channel(), row);
   }
   return sum;
 }
 
 /// The same of whole rows of channels.
-double turned_sum(const LayerGradientState& state, const BackwardRule& backward, const ChannelFactor* factors,
+double turned_sum(const LayerGradientState& state, const BackwardRule& backward, const LayerNumbers& numbers,
                   const LayerGradients& all, int64_t begin, int64_t end, std::byte* scratch) {
   const int64_t channels = state.pieces.channels.count, rows = (end - begin) / channels;
   auto* out_grad = reinterpret_cast<float*>(scratch);
@@ -288,11 +347,8 @@ double turned_sum(const LayerGradientState& state, const BackwardRule& backward,
   state.rows.transpose(all.acc + begin, rows, channels, acc);
   double sum = 0.0;
   for (int64_t c = 0; c < channels; ++c) {
-    GradientRow row = row_of(state, factors[c], rows);
-    row.out_grad = out_grad + c * rows;
-    row.codes = acc + c * rows;
-    row.grad = grad + c * rows;
-    sum += state.row(row, backward);
+    GradientRow row = row_of(state, {out_grad, acc, grad}, c * rows, rows);
+    sum += channel_sum(state, backward, numbers, c, row);
   }
   state.rows.transpose(grad, channels, rows, all.acc_grad + begin);
   return sum;
@@ -302,8 +358,8 @@ Status run_requantize_grad(const Call& call, int phase, int64_t piece) {
   using In = RequantizeGrad::in;
   const auto& state = state_of<LayerGradientState>(call);
   const GradientPieces& pieces = state.pieces;
-  auto* factors = reinterpret_cast<ChannelFactor*>(call.scratch + partial_bytes(pieces.count()));
-  if (phase == 0) return derive_channels(call, state.rule, pieces.channels.count, factors);
+  const LayerNumbers numbers(call, pieces);
+  if (phase == 0) return derive_channels(call, state.rule, pieces.channels.count, numbers);
   if (phase == 2) {
     store_scale_grad(call, pieces.count(), state.gradient_scale, call.out[RequantizeGrad::out::scale_grad].as<float>());
     return {};
@@ -312,9 +368,13 @@ Status run_requantize_grad(const Call& call, int phase, int64_t piece) {
   const LayerGradients all{call.in[In::out_grad].as<const float>(), call.in[In::acc].as<const int32_t>(),
                            call.out[RequantizeGrad::out::acc_grad].as<float>()};
   const int64_t begin = piece * pieces.step(), end = std::min(pieces.size, begin + pieces.step());
-  partial_sums(call)[piece] = pieces.turned_rows == 0
-                                  ? run_sum(state, backward, factors, all, begin, end)
-                                  : turned_sum(state, backward, factors, all, begin, end, call.worker_scratch);
+  if (pieces.turned_rows == 0) {
+    partial_sums(call)[piece] = run_sum(state, backward, numbers, all, begin, end);
+  } else if (state.gradient_scale == 0.0) {
+    state.masked(row_of(state, all, begin, end - begin), pieces.channels.count, numbers.low, numbers.high);
+  } else {
+    partial_sums(call)[piece] = turned_sum(state, backward, numbers, all, begin, end, call.worker_scratch);
+  }
   return {};
 }
 

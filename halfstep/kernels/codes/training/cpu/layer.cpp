@@ -127,8 +127,25 @@ void put_columns(const State& state, const View& result, const Piece& piece, con
     std::copy_n(rows + n * piece.outputs, piece.outputs, result.as<Element>() + (piece.image + n) * all + piece.output);
 }
 
-/// Column by column: a channel's numbers are uniform along a row of the requantization.
-void finish_matrix(const State& state, const Call& call, const Piece& piece) {
+bool finish_rows(const State& state, const Call& call, const Piece& piece) {
+  const LayerOperands scales(call);
+  const View& acc = call.out[Out::acc];
+  MatrixTile tile;
+  tile.sums = state.tile(call);
+  tile.rows = piece.images;
+  tile.channels = piece.outputs;
+  tile.steps = state.steps(call) + piece.output;
+  tile.zero_point = scales.y_zero_point;
+  tile.clamp = state.layer.rule.clamp(scales.y_scale, scales.y_zero_point);
+  tile.stride = state.layer.geometry.o;
+  const int64_t first = piece.image * tile.stride + piece.output;
+  if (acc.present()) tile.acc = acc.as<int32_t>() + first;
+  tile.codes = code_at(state, call.out[Out::out_], first);
+  return state.rows.requantize_matrix(state.layer.out, tile);
+}
+
+/// Column by column, where finish_rows has no rule: a channel's numbers are uniform along a row of the requantization.
+void finish_columns(const State& state, const Call& call, const Piece& piece) {
   RequantizeRow row = row_of(state, LayerOperands(call));
   int32_t* rows = state.tile(call);
   auto* sums = reinterpret_cast<int32_t*>(state.column(call));
@@ -213,7 +230,11 @@ Status run_layer(const Call& call, int phase, int64_t piece) {
   Status status = state.accumulator->accumulate(accumulate, piece, state.workspace(call), state.tile(call));
   if (!status.ok()) return status;
   const Piece part = state.cut.piece(piece);
-  state.layer.linear ? finish_matrix(state, call, part) : finish_planes(state, call, part);
+  if (!state.layer.linear) {
+    finish_planes(state, call, part);
+  } else if (!finish_rows(state, call, part)) {
+    finish_columns(state, call, part);
+  }
   return {};
 }
 

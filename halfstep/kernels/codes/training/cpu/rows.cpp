@@ -22,12 +22,12 @@ struct RowLanes {
   Lanes code_of;
   IntVec bias, shown_bias, low, high;
 
-  RowLanes(const RequantizeRow& row, const Lanes& lanes)
+  RowLanes(const Lanes& lanes, IntVec of_bias, IntVec of_shown_bias, const arith::Clamp& clamp)
       : code_of(lanes),
-        bias(hn::Set(Ints(), row.step.bias)),
-        shown_bias(hn::Set(Ints(), row.step.shown_bias)),
-        low(hn::Set(Ints(), row.clamp.low)),
-        high(hn::Set(Ints(), row.clamp.high)) {}
+        bias(of_bias),
+        shown_bias(of_shown_bias),
+        low(hn::Set(Ints(), clamp.low)),
+        high(hn::Set(Ints(), clamp.high)) {}
 
   void operator()(const int32_t* sums, int32_t* acc, bool stream, Code* codes) const {
     const Ints d;
@@ -40,7 +40,8 @@ struct RowLanes {
 
 template <class Code, class Lanes>
 void requantize_by(const RequantizeRow& row, const Lanes& of) {
-  const RowLanes<Lanes, Code> requantize(row, of);
+  const RowLanes<Lanes, Code> requantize(of, hn::Set(Ints(), row.step.bias), hn::Set(Ints(), row.step.shown_bias),
+                                         row.clamp);
   const int32_t* sums_of_row = row.sums;
   int32_t* acc = row.acc;
   auto* codes = static_cast<Code*>(row.codes);
@@ -63,6 +64,56 @@ void requantize_row(DType codes, const RequantizeRow& row) {
   with_codes(codes, [&]<class Code>() {
     with_lanes(row.step.requantizer, row.zero_point, [&](const auto& lanes) { requantize_by<Code>(row, lanes); });
   });
+}
+
+/// Some channels of a tile, which lie in the lanes of a vector, in rows [begin, end).
+template <class Code>
+void requantize_channels(const MatrixTile& tile, int64_t channel, int64_t begin, int64_t end) {
+  constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
+  const int64_t size = std::min(lanes(), tile.channels - channel);
+  int32_t multiplier[kMostLanes] = {}, shift[kMostLanes] = {}, bias[kMostLanes] = {}, shown_bias[kMostLanes] = {};
+  for (int64_t i = 0; i < size; ++i) {
+    const Step& step = tile.steps[channel + i];
+    const arith::Multiplier& factor = *codes::HWY_NAMESPACE::half_up(step.requantizer);
+    multiplier[i] = factor.m;
+    shift[i] = factor.shift - codes::HWY_NAMESPACE::kUpperHalf;
+    bias[i] = step.bias;
+    shown_bias[i] = step.shown_bias;
+  }
+  const Ints d;
+  const codes::HWY_NAMESPACE::HalfUpChannels code_of(hn::LoadU(d, multiplier), hn::LoadU(d, shift), tile.zero_point);
+  const RowLanes<codes::HWY_NAMESPACE::HalfUpChannels, Code> requantize(code_of, hn::LoadU(d, bias),
+                                                                        hn::LoadU(d, shown_bias), tile.clamp);
+  for (int64_t row = begin; row < end; ++row) {
+    const int32_t* from = tile.sums + row * tile.channels + channel;
+    int32_t* acc = tile.acc == nullptr ? nullptr : tile.acc + row * tile.stride + channel;
+    Code* codes = static_cast<Code*>(tile.codes) + row * tile.stride + channel;
+    if (size == lanes()) {
+      requantize(from, acc, false, codes);
+      continue;
+    }
+    int32_t sums[kMostLanes] = {};
+    Code rest[kMostLanes];
+    std::copy_n(from, size, sums);
+    requantize(sums, sums, false, rest);
+    std::copy_n(rest, size, codes);
+    if (acc != nullptr) std::copy_n(sums, size, acc);
+  }
+}
+
+bool requantize_matrix(DType codes, const MatrixTile& tile) {
+  constexpr int64_t kRows = 64;  // which first caches hold
+  const bool half_up = std::all_of(tile.steps, tile.steps + tile.channels, [](const Step& step) {
+    return codes::HWY_NAMESPACE::half_up(step.requantizer) != nullptr;
+  });
+  if (!half_up) return false;
+  with_codes(codes, [&]<class Code>() {
+    for (int64_t row = 0; row < tile.rows; row += kRows) {
+      for (int64_t channel = 0; channel < tile.channels; channel += lanes())
+        requantize_channels<Code>(tile, channel, row, std::min(tile.rows, row + kRows));
+    }
+  });
+  return true;
 }
 
 template <class Word, class Lanes>
@@ -240,8 +291,8 @@ void to_channels_last(const PlanesRow& row) {
 }
 
 const RowFunctions& functions() {
-  static constexpr RowFunctions all = {requantize_row, requantize_products, subtract,        split,
-                                       add_whole,      transpose,           transpose_bytes, to_channels_last};
+  static constexpr RowFunctions all = {requantize_row, requantize_matrix, requantize_products, subtract,        split,
+                                       add_whole,      transpose,         transpose_bytes,     to_channels_last};
   return all;
 }
 

@@ -31,6 +31,18 @@ struct RequantizeRow {
   void* codes = nullptr;
 };
 
+/// Rows of sums, each of which has one of every channel.
+struct MatrixTile {
+  const int32_t* sums = nullptr;
+  int64_t rows = 0, channels = 0;
+  const Step* steps = nullptr;
+  int32_t zero_point = 0;
+  arith::Clamp clamp;
+  int32_t* acc = nullptr;  ///< as of a RequantizeRow
+  void* codes = nullptr;
+  int64_t stride = 0;  ///< elements from row to row of acc and codes
+};
+
 /// Elements of one channel, or of a tensor without channels, and what their gradients need.
 struct GradientRow {
   int64_t size = 0;
@@ -92,6 +104,8 @@ struct PlanesRow {
 /// The functions of rows.cpp for a level.
 struct RowFunctions {
   void (*requantize)(DType codes, const RequantizeRow& row);
+  /// False, and nothing done, where a channel has another requantizer than one multiplier that rounds half up.
+  bool (*requantize_matrix)(DType codes, const MatrixTile& tile);
   void (*requantize_products)(const ProductRow& row);
   /// Codes of one byte: dst[i] = float(src[i] - zero_point)
   void (*subtract)(DType codes, const void* src, int64_t size, int32_t zero_point, float* dst);
