@@ -84,7 +84,8 @@ std::vector<Value> iteration_outputs(Op op, const Block& region, const FlowParts
   std::vector<Value> outputs = region.outputs();
   if (outputs.size() < parts.conditions + parts.states)
     reject(op, fmt::format("region {} gives {} values, expected at least {}: {}the states", op.info().regions[0],
-                           outputs.size(), parts.conditions + parts.states, parts.conditions > 0 ? "the condition and " : ""));
+                           outputs.size(), parts.conditions + parts.states,
+                           parts.conditions > 0 ? "the condition and " : ""));
   if (parts.conditions > 0) check_condition(op, outputs[0], "the condition");
   outputs.erase(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(parts.conditions));
   for (size_t i = 0; i < parts.states; ++i) {

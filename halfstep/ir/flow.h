@@ -14,11 +14,11 @@ namespace halfstep {
 struct FlowParts {
   explicit FlowParts(Op op);
 
-  size_t first = 0;     ///< operands before the values: the condition of a branch or a loop
-  size_t states = 0;    ///< of a loop or a scan
-  size_t scanned = 0;   ///< of a scan
-  size_t captured = 0;  ///< the remaining operands
-  size_t conditions = 0;    ///< region outputs before the states: the next condition of a loop
+  size_t first = 0;       ///< operands before the values: the condition of a branch or a loop
+  size_t states = 0;      ///< of a loop or a scan
+  size_t scanned = 0;     ///< of a scan
+  size_t captured = 0;    ///< the remaining operands
+  size_t conditions = 0;  ///< region outputs before the states: the next condition of a loop
 
   size_t values() const { return states + scanned + captured; }
 };

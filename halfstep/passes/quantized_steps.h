@@ -38,6 +38,8 @@ struct QuantizedStep {
   double alpha() const;
   /// Whether the operator becomes a table.
   bool is_lookup() const;
+  /// By operand: -1 for what a difference takes away, which is a sum with the other sign.
+  float sign(size_t operand) const { return operand == 1 && main.is<ops::Sub>() ? -1.0F : 1.0F; }
 };
 
 /// Steps in the order of the graph. Every quantizer is in one step, and every operator but observers: operators of the

@@ -268,10 +268,8 @@ class Converter final : passes::CodedRebuild {
     if (const auto window = passes::global_window(step.main)) attributes["kernel"] = attributes["stride"] = *window;
     set_factors(step, attributes, y);
     if (keeps_scales(step)) {
-      for (size_t i = 0; i < inputs.size(); ++i) {
-        const float sign = i == 1 ? sign_of_b(step) : 1.0F;
-        set_scales(attributes, {{info.inputs[i].name + "_scale", sign * formats_.at(inputs[i].node()).scale}});
-      }
+      for (size_t i = 0; i < inputs.size(); ++i)
+        set_scales(attributes, {{info.inputs[i].name + "_scale", step.sign(i) * formats_.at(inputs[i].node()).scale}});
       set_scales(attributes, {{"y_scale", y.scale}});
       attributes["requantize"] = step.quantizer.requantize();
     }
@@ -377,13 +375,10 @@ class Converter final : passes::CodedRebuild {
     attributes["edge_shifts"] = shifts;
   }
 
-  /// A difference is the sum with the other sign.
-  static float sign_of_b(const QuantizedStep& step) { return step.main.is<ops::Sub>() ? -1.0F : 1.0F; }
-
   static void set_sum_factors(const QuantizedStep& step, Attributes& attributes, const CodeFormat& a,
                               const CodeFormat& b, const CodeFormat& y) {
     arith::SumRequantizer requantizer;
-    require(step, rule_of(step, y).for_sum({a.scale, sign_of_b(step) * b.scale, y.scale}, requantizer));
+    require(step, rule_of(step, y).for_sum({a.scale, step.sign(1) * b.scale, y.scale}, requantizer));
     const auto* sum = std::get_if<arith::FixedSum>(&requantizer);
     if (sum == nullptr) return;
     attributes["a_multiplier"] = int64_t{sum->factors.a};
