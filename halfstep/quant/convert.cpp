@@ -433,10 +433,11 @@ class Converter final : passes::CodedRebuild {
   std::vector<Objection> objections_;
 };
 
-/// Scales that a program stores do not count: what flows are codes.
+/// Scales that a program stores do not count, nor what says where elements lie: what flows are codes.
 bool touches_float(Op op) {
-  for (const Value value : op.operands()) {
-    if (value && !value.is_tensor() && is_float(value.dtype())) return true;
+  for (int i = 0; const Value value : op.operands()) {
+    const bool says_where = op.port_of(i++) == op.info().quant.index;
+    if (value && !value.is_tensor() && is_float(value.dtype()) && !says_where) return true;
   }
   for (const Value value : op.results()) {
     if (is_float(value.dtype())) return true;

@@ -159,6 +159,7 @@ inline KernelCase quantized_pair(const std::string& op, const CodesValue& a, con
   KernelCase use;
   use.op = op;
   use.attributes = y.attributes(is_test);
+  if (op == "quantized_add") use.attributes.emplace("subtract", false);
   append(use.in, a);
   append(use.in, b);
   append(use.in, y);
