@@ -212,7 +212,7 @@ void write_sequence(Maker& maker, std::string_view op) {
 Recipes form_recipes() {
   return {{"Erf", write_activation, Home::floats, 9},
           {"ReduceMean", write_rows},
-          {"Range", write_sequence, Home::codes, 11}};
+          {"Range", write_sequence, Home::floats, 11}};
 }
 
 }  // namespace halfstep::fuzz
