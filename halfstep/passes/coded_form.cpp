@@ -1,5 +1,7 @@
 #include "halfstep/passes/coded_form.h"
 
+#include <algorithm>
+
 #include <fmt/ranges.h>
 
 #include "halfstep/base/status.h"
@@ -93,7 +95,8 @@ void require_coded_form(Op main, Op activation) {
   spec.operands = arrange_operands(*form.target, stand_ins(scratch, *form.target, main), main.where());
   const Op form_on_codes = insert_or_refuse(scratch, std::move(spec));
   const Dims wanted = with_samples(main.out(0).dims()), found = form_on_codes.out(0).dims();
-  if (wanted != found)
+  const auto agrees = [](int64_t extent, int64_t made) { return extent == kUnknown || extent == made; };
+  if (!std::ranges::equal(wanted, found, agrees))
     unsupported("{}: {} gives extents [{}], this {} [{}]", main.where(), form.target->name, fmt::join(found, ", "),
                 main.info().name, fmt::join(wanted, ", "));
 }

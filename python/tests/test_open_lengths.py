@@ -125,7 +125,7 @@ def test_integers_are_near_the_floats_at_other_lengths(network, prepared):
 
 
 def test_only_masks_of_ids_stay_in_float(prepared):
-    assert {layer["op"] for layer in prepared.report.in_float} <= {"cast", "sub", "mul", "unsqueeze"}
+    assert {layer["operator"] for layer in prepared.report.in_float} <= {"cast", "sub", "mul", "unsqueeze"}
 
 
 def test_training_goes_on_at_another_length(prepared):
