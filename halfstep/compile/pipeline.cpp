@@ -77,8 +77,10 @@ void check_names(const std::vector<std::string>& names, const std::vector<PassIn
 }  // namespace
 
 std::vector<PassInfo> graph_passes() {
-  std::vector<PassInfo> infos = optimization_passes();
-  infos.pop_back();
+  std::vector<PassInfo> infos;
+  for (const Pass& pass : kPasses) {
+    if (pass.run != nullptr) infos.push_back({pass.name, pass.doc});
+  }
   return infos;
 }
 

@@ -30,11 +30,13 @@ std::string cast_text(Body& body, DType from, DType to) {
   return fmt::format("({})x", c_type(to));
 }
 
-const std::map<std::string, std::string, std::less<>>& comparisons() {
-  static const std::map<std::string, std::string, std::less<>> kComparisons = {
-      {"equal", "a == b"},      {"greater", "a > b"},        {"greater_or_equal", "a >= b"},
-      {"less", "a < b"},        {"less_or_equal", "a <= b"}, {"logical_and", "a && b"},
-      {"logical_or", "a || b"}, {"logical_xor", "a != b"}};
+/// By operator, on a and b.
+const std::map<const OpInfo*, std::string>& comparisons() {
+  static const std::map<const OpInfo*, std::string> kComparisons = {
+      {&ops::Equal::record(), "a == b"},          {&ops::Greater::record(), "a > b"},
+      {&ops::GreaterOrEqual::record(), "a >= b"}, {&ops::Less::record(), "a < b"},
+      {&ops::LessOrEqual::record(), "a <= b"},    {&ops::LogicalAnd::record(), "a && b"},
+      {&ops::LogicalOr::record(), "a || b"},      {&ops::LogicalXor::record(), "a != b"}};
   return kComparisons;
 }
 
@@ -44,7 +46,7 @@ std::string expression_of(Body& body, Op op) {
   const bool is_whole = type == DType::i64 || type == DType::i32;
   if (op.is<ops::Cast>()) return cast_text(body, op.in(0).dtype(), type);
   if (op.is<ops::LogicalNot>()) return "(uint8_t)!x";
-  if (const auto found = comparisons().find(op.info().name); found != comparisons().end())
+  if (const auto found = comparisons().find(&op.info()); found != comparisons().end())
     return "(uint8_t)(" + found->second + ")";
   if (is_whole && op.is<ops::Add>()) return wrapped(body, type, "a", "+", "b");
   if (is_whole && op.is<ops::Sub>()) return wrapped(body, type, "a", "-", "b");
@@ -72,7 +74,7 @@ std::string memory_of(Body& body, Op op, Value value, const std::string& what) {
 bool is_of_wholes(Op op) {
   const auto is_real = [](Value value) { return !value || value.dtype() == DType::f32; };
   const bool computes =
-      op.is<ops::Cast, ops::LogicalNot, ops::Add, ops::Sub, ops::Mul>() || comparisons().contains(op.info().name);
+      op.is<ops::Cast, ops::LogicalNot, ops::Add, ops::Sub, ops::Mul>() || comparisons().contains(&op.info());
   const auto operands = op.operands();
   return (computes && !(std::ranges::all_of(operands, is_real) && is_real(op.out(0)))) ||
          (op.is<ops::MaskFill>() && !ops::MaskFill(op.node()).condition().is_tensor());

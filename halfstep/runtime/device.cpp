@@ -24,6 +24,10 @@ Device& device_at(Place place) {
   unsupported("device {}: this build has cpu and sim", to_string(place));
 }
 
+void check_copied(const Status& status) {
+  if (!status.ok()) internal_error(__FILE__, __LINE__, status.message());
+}
+
 Status transfer(Device& to_device, std::byte* to, Device& from_device, const std::byte* from, size_t bytes) {
   if (&to_device == &from_device) return to_device.copy(to, from, bytes);
   if (from_device.is_host()) return to_device.upload(to, from, bytes);

@@ -39,6 +39,9 @@ Device& device_at(Place place);
 /// Copies between any two devices of which one is the host, or within one device.
 Status transfer(Device& to_device, std::byte* to, Device& from_device, const std::byte* from, size_t bytes);
 
+/// Throws an internal Error where a copy was refused: the addresses are ours.
+void check_copied(const Status& status);
+
 /// Owns memory of a device.
 class DeviceMemory {
  public:

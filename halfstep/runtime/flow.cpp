@@ -43,9 +43,9 @@ Tensor stacked(const std::vector<Tensor>& elements, const Type& type) {
 }  // namespace
 
 FlowRunner::FlowRunner(const Instruction& instruction, const ProgramSpec& spec, const TensorTable& tensors)
-    : instruction_(instruction), spec_(*instruction.flow), holder_(spec) {
+    : instruction_(instruction), spec_(*instruction.flow), holder_(spec), is_open_(has_open_extents()) {
   for (const RegionSpec& region : spec_.regions) regions_.push_back(std::make_unique<Region>(region, tensors));
-  if (spec_.kind == FlowSpec::Kind::branch || is_open()) return;
+  if (spec_.kind == FlowSpec::Kind::branch || is_open_) return;
   const Frame& body = *regions_[0]->frame();
   for (size_t i = 0; i < body.spec().outputs.size(); ++i) {
     const bool is_state = i >= conditions() && i < conditions() + spec_.states;
@@ -55,7 +55,7 @@ FlowRunner::FlowRunner(const Instruction& instruction, const ProgramSpec& spec, 
   states_.resize(spec_.states);
 }
 
-bool FlowRunner::is_open() const {
+bool FlowRunner::has_open_extents() const {
   const auto has_open_slot = [this](const Operand& operand) { return slot(operand).storage == Storage::open; };
   return std::ranges::any_of(instruction_.in, has_open_slot) || std::ranges::any_of(instruction_.out, has_open_slot) ||
          std::ranges::any_of(spec_.regions, [](const RegionSpec& region) { return region.program == nullptr; });
@@ -76,7 +76,7 @@ auto FlowRunner::named(int64_t iteration, Run run) const {
 }
 
 void FlowRunner::run(const kernels::Call& call, std::vector<Tensor>& open_values, ThreadPool& pool) {
-  if (is_open()) return give(run_open(operands(call, open_values), pool), call, open_values);
+  if (is_open_) return give(run_open(operands(call, open_values), pool), call, open_values);
   switch (spec_.kind) {
     case FlowSpec::Kind::branch: return run_branch(call, pool);
     case FlowSpec::Kind::loop: return run_loop(call, pool);
@@ -101,7 +101,7 @@ void FlowRunner::run_loop(const kernels::Call& call, ThreadPool& pool) {
   start_iterations(call);
   const std::byte* const next = memory_[0].data();
   bool goes_on = is_true(address(call.in[0]));
-  for (int64_t i = 0; goes_on && (spec_.at_most == 0 || i < spec_.at_most); ++i) {
+  for (int64_t i = 0; goes_on && i < most_iterations(); ++i) {
     watch(i);
     run_iteration(call, pool, i);
     goes_on = is_true(next);
@@ -202,9 +202,9 @@ std::vector<Tensor> FlowRunner::iterate_open(const std::vector<Tensor>& operands
   std::vector<Tensor> inputs(operands.begin() + static_cast<std::ptrdiff_t>(conditions()), operands.end());
   std::vector<std::vector<Tensor>> rows(instruction_.out.size() - spec_.states);
   const bool is_loop = spec_.kind == FlowSpec::Kind::loop;
-  const int64_t count = is_loop ? spec_.at_most : inputs[spec_.states].dims()[0];
+  const int64_t most = is_loop ? most_iterations() : inputs[spec_.states].dims()[0];
   bool goes_on = !is_loop || is_true(operands[0].raw());
-  for (int64_t i = 0; goes_on && (is_loop && count == 0 ? true : i < count); ++i) {
+  for (int64_t i = 0; goes_on && i < most; ++i) {
     if (is_loop) watch(i);
     for (size_t s = spec_.states; s < spec_.states + spec_.scanned; ++s)
       inputs[s] = element(operands[conditions() + s], i);

@@ -1,6 +1,7 @@
 // Runs the regions of an instruction: a branch, the iterations of a loop or of a scan.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -36,7 +37,8 @@ class FlowRunner {
   std::vector<Tensor> iterate_open(const std::vector<Tensor>& operands, ThreadPool& pool);
 
   const Slot& slot(const Operand& operand) const { return holder_.slots[static_cast<size_t>(operand.slot)]; }
-  bool is_open() const;
+  bool has_open_extents() const;
+  int64_t most_iterations() const { return spec_.at_most > 0 ? spec_.at_most : INT64_MAX; }
   /// Operands, and outputs of a region, in front of the states.
   size_t conditions() const { return spec_.kind == FlowSpec::Kind::loop ? 1 : 0; }
   /// What `run` does, with its errors under the name of this instruction and iteration; none for a negative one.
@@ -46,6 +48,7 @@ class FlowRunner {
   const Instruction& instruction_;
   const FlowSpec& spec_;
   const ProgramSpec& holder_;
+  const bool is_open_;  ///< an operand, a result or a region has open extents
   std::vector<std::unique_ptr<Region>> regions_;
   std::vector<DeviceMemory> memory_;      ///< two of each state, one of each other output of an iteration
   std::vector<const std::byte*> states_;  ///< as they now are

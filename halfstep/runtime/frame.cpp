@@ -13,10 +13,6 @@
 namespace halfstep::runtime {
 namespace {
 
-void check_copied(const Status& status) {
-  if (!status.ok()) internal_error(__FILE__, __LINE__, status.message());
-}
-
 std::map<Place, DeviceMemory> allocate_arenas(const ProgramSpec& spec) {
   std::map<Place, DeviceMemory> arenas;
   for (const auto& [place, bytes] : spec.arenas) {

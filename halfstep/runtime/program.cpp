@@ -10,10 +10,6 @@
 namespace halfstep::runtime {
 namespace {
 
-void check_copied(const Status& status) {
-  if (!status.ok()) internal_error(__FILE__, __LINE__, status.message());
-}
-
 std::vector<DeviceMemory> upload_tensors(const ProgramSpec& spec, std::span<const Tensor> contents) {
   HS_CHECK(contents.size() == spec.tensors.size());
   std::vector<DeviceMemory> tensors;

@@ -26,8 +26,7 @@ struct Region::Compiled {
   std::byte* own(const TensorSpec& tensor, const Tensor& contents) {
     Device& device = device_at(tensor.place);
     memory.emplace_back(device, contents.bytes());
-    const Status status = device.upload(memory.back().data(), contents.raw(), contents.bytes());
-    if (!status.ok()) internal_error(__FILE__, __LINE__, status.message());
+    check_copied(device.upload(memory.back().data(), contents.raw(), contents.bytes()));
     return memory.back().data();
   }
 
