@@ -343,6 +343,27 @@ TEST(quantized_elementwise, codes_past_a_table_have_its_last_entry) {
   }
 }
 
+TEST(quantized_elementwise, tables_of_bytes_match_the_reference) {
+  const int64_t size = (int64_t{1} << 16) + 37;
+  const CodesValue bytes(DType::u8, {size}, 255, 1, 0.03F, 128), signs(DType::i8, {size}, 127, 2, 0.05F, 3, -128);
+  const CodesTarget u8{.scale = 0.02F, .zero_point = 20}, i8{.dtype = DType::i8, .code_max = 100, .code_min = -90};
+  for (const std::string function : {"gelu", "sigmoid", "log"}) {
+    for (const bool is_test : {false, true}) {
+      for (const CodesTarget& y : {u8, i8}) {
+        KernelCase use = lookup(bytes, y, function, 200, 10);
+        use.attributes["is_test"] = is_test;
+        use.out = y.results({size}, is_test);
+        expect_matches_reference(reference_quantized_lookup, cpu_quantized_lookup_bytes, use, CpuLevel::scalar);
+      }
+    }
+    expect_matches_reference(reference_quantized_lookup, cpu_quantized_lookup_bytes,
+                             lookup(signs, i8, function, 100, -100), CpuLevel::scalar);
+  }
+  const CodesTarget words{.dtype = DType::u16, .code_max = 65535};
+  EXPECT_EQ(verdict_of(cpu_quantized_lookup_bytes, lookup(bytes, words, "gelu", 255), CpuLevel::scalar).reason(),
+            "its codes are u16, and this kernel has codes of one byte");
+}
+
 TEST(quantized_elementwise, unknown_functions_are_refused) {
   const KernelCase use = lookup({DType::u8, {4}, 255, 1}, {}, "cosine", 255);
   EXPECT_EQ(verdict_of(reference_quantized_lookup, use, CpuLevel::scalar).reason(),

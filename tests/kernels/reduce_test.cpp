@@ -1,4 +1,8 @@
-// Reductions: the fast sum against the reference, the reference against sums written out and finite differences.
+// Reductions: the fast ones against the reference, the reference against sums written out and finite differences.
+#include <bit>
+#include <cmath>
+#include <limits>
+
 #include "tests/kernels/float_cases.h"
 
 namespace halfstep::kernels {
@@ -53,6 +57,43 @@ TEST(ReduceSum, RefusalsSayWhy) {
   EXPECT_EQ(verdict_of(cpu_reduce_sum_channels, reduce_case("reduce_sum", kReductions[0], DType::f64), CpuLevel::scalar)
                 .reason(),
             "x is f64, and this kernel sums f32");
+}
+
+/// With rows of zeros of both signs, of NaNs with two payloads, of infinities alone.
+TEST(ReduceExtremes, RowsMatchTheReference) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::bit_cast<float>(0x7FC00001U), other = std::bit_cast<float>(0xFFC00002U);
+  int accepted = 0;
+  for (const bool largest : {false, true}) {
+    const Kernel& reference = largest ? reference_reduce_max : reference_reduce_min;
+    const Kernel& kernel = largest ? cpu_reduce_max_rows : cpu_reduce_min_rows;
+    for (const Reduction& r : std::vector<Reduction>{{{7, 64}, {1}, {7}},
+                                                     {{7, 3, 37}, {-1}, {7, 3, 1}, true},
+                                                     {{3000, 5, 9}, {1, 2}, {3000}},
+                                                     {{5, 1}, {1}, {5}}}) {
+      KernelCase use = reduce_case(largest ? "reduce_max" : "reduce_min", r);
+      use.attributes["noop_with_empty_axes"] = false;
+      expect_matches_reference(reference, kernel, use);
+      const int64_t row = count_elements(r.x) / count_elements(r.out);
+      for (const auto& [some, all] : {std::pair(0.0F, -0.0F), {-0.0F, 0.0F}, {nan, 1.0F}, {infinity, -infinity}}) {
+        const auto x = use.in[0].data<float>();
+        std::fill_n(x.begin(), row, all);
+        x[row / 2] = some;
+        if (std::isnan(some)) x[row - 1] = other;
+        expect_matches_reference(reference, kernel, use);
+      }
+      ++accepted;
+    }
+  }
+  EXPECT_EQ(accepted, 8);
+  const auto reason = [](const Reduction& r, DType dtype = DType::f32) {
+    KernelCase use = reduce_case("reduce_max", r, dtype);
+    use.attributes["noop_with_empty_axes"] = false;
+    return verdict_of(cpu_reduce_max_rows, use, available_cpu_levels().back()).reason();
+  };
+  EXPECT_EQ(reason({{4, 3, 5}, {1}, {4, 5}}), "the axes that are reduced are not the last ones");
+  EXPECT_EQ(reason({{4, 0}, {1}, {4}}), "x is empty");
+  EXPECT_EQ(reason({{4, 3}, {1}, {4}}, DType::f64), "x is f64, and this kernel compares f32");
 }
 
 TEST(ReduceReference, SumsAndMeansByHand) {

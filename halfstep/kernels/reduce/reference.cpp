@@ -6,6 +6,7 @@
 #include "halfstep/kernels/common/number_types.h"
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/reduce/axes.h"
+#include "halfstep/kernels/reduce/extreme.h"
 #include "halfstep/kernels/reduce/groups.h"
 
 namespace halfstep::kernels {
@@ -104,22 +105,6 @@ struct LogSumExpFold {
   }
 };
 
-/// Floats start from infinity, so that nothing has the limits of the type.
-template <class T, bool largest>
-struct ExtremeFold {
-  using W = Wide<T>;
-  W best = start();
-  static constexpr W start() {
-    if constexpr (std::numeric_limits<W>::has_infinity)
-      return largest ? -std::numeric_limits<W>::infinity() : std::numeric_limits<W>::infinity();
-    return largest ? std::numeric_limits<W>::lowest() : std::numeric_limits<W>::max();
-  }
-  void add(T element) {
-    const W value = widen(element);
-    best = (largest ? value > best : value < best) || value != value ? value : best;
-  }
-  T finish(int64_t) const { return narrow<T>(best); }
-};
 template <class T>
 using MaxFold = ExtremeFold<T, true>;
 template <class T>

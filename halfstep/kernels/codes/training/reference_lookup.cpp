@@ -3,22 +3,11 @@
 #include <cmath>
 #include <memory>
 
-#include "halfstep/arith/function.h"
-#include "halfstep/kernels/codes/training/results.h"
+#include "halfstep/kernels/codes/training/lookup.h"
 #include "halfstep/kernels/common/codes.h"
-#include "halfstep/kernels/ops.h"
 
 namespace halfstep::kernels {
 namespace {
-
-template <class Typed>
-struct State {
-  explicit State(const Attributes& given)
-      : all(given), attributes(given), function(arith::find_function(attributes.function)) {}
-  Attributes all;
-  Typed attributes;
-  const arith::PointwiseFunction* function;
-};
 
 double dequantized(int64_t code, float scale, int32_t zero_point) {
   return static_cast<double>(code - zero_point) * static_cast<double>(scale);
@@ -27,17 +16,17 @@ double dequantized(int64_t code, float scale, int32_t zero_point) {
 /// Entries of a table lie in scratch: phase 0 makes them, the pieces of phase 1 look them up.
 Plan prepare_lookup(const Problem& problem) {
   const QuantizedLookup attributes(problem.attributes);
-  return {.state = std::make_shared<State<QuantizedLookup>>(problem.attributes),
+  return {.state = std::make_shared<LookupRule>(problem.attributes),
           .scratch = static_cast<size_t>(attributes.x_code_max - attributes.x_code_min + 1) * sizeof(Requantized),
           .phases = {1, pieces_of(count_elements(problem.out[0]->dims))}};
 }
 
-Verdict accept_lookup(const Problem& problem) {
-  const QuantizedLookup attributes(problem.attributes);
-  if (arith::find_function(attributes.function) == nullptr)
-    return refuse("there is no pointwise function '{}'", attributes.function);
-  return accept();
-}
+struct GradientState {
+  explicit GradientState(const Attributes& given)
+      : all(given), function(arith::find_function(LookupGrad(given).function)) {}
+  Attributes all;
+  const arith::PointwiseFunction* function;
+};
 
 Verdict accept_lookup_grad(const Problem& problem) {
   const LookupGrad attributes(problem.attributes);
@@ -47,32 +36,18 @@ Verdict accept_lookup_grad(const Problem& problem) {
   return accept();
 }
 
-/// NaN becomes code_min, infinities the ends of int32.
-Requantized entry_of(const State<QuantizedLookup>& state, double x, float y_scale, int32_t y_zero_point) {
-  const double real = state.function->value(x, state.all);
-  const double code = std::nearbyint(real / static_cast<double>(y_scale)) + y_zero_point;
-  if (std::isnan(code)) return {state.attributes.code_min, static_cast<float>(real)};
-  return {static_cast<int64_t>(std::clamp<double>(code, INT32_MIN, INT32_MAX)), static_cast<float>(real)};
-}
-
 Status run_lookup(const Call& call, int phase, int64_t piece) {
-  using In = QuantizedLookup::in;
-  const auto& state = state_of<State<QuantizedLookup>>(call);
+  const auto& rule = state_of<LookupRule>(call);
   auto* table = reinterpret_cast<Requantized*>(call.scratch);
-  const int64_t first = state.attributes.x_code_min, last = state.attributes.x_code_max;
+  const int64_t first = rule.attributes.x_code_min, last = rule.attributes.x_code_max;
   if (phase == 0) {
-    const float scale = *call.in[In::x_scale].as<const float>();
-    const int32_t zero_point = *call.in[In::x_zero_point].as<const int32_t>();
-    const float y_scale = *call.in[In::y_scale].as<const float>();
-    const int32_t y_zero_point = *call.in[In::y_zero_point].as<const int32_t>();
-    for (int64_t q = first; q <= last; ++q)
-      table[q - first] = entry_of(state, dequantized(q, scale, zero_point), y_scale, y_zero_point);
+    for (int64_t q = first; q <= last; ++q) table[q - first] = rule.entry(call, q);
     return {};
   }
-  visit_codes(call.in[In::x], [&](const auto* codes) {
+  visit_codes(call.in[QuantizedLookup::in::x], [&](const auto* codes) {
     store_piece(
         call, piece, [&](int64_t i) { return table[std::clamp<int64_t>(codes[i], first, last) - first]; },
-        [&](int64_t code) { return std::clamp(code, state.attributes.code_min, state.attributes.code_max); });
+        [&](int64_t code) { return rule.clamp(code); });
   });
   return {};
 }
@@ -82,14 +57,14 @@ int64_t least_code(DType codes) { return is_signed(codes) ? -(int64_t{1} << (8 *
 int64_t code_count(DType codes) { return int64_t{1} << (8 * size_of(codes)); }
 
 Plan prepare_lookup_grad(const Problem& problem) {
-  return {.state = std::make_shared<State<LookupGrad>>(problem.attributes),
+  return {.state = std::make_shared<GradientState>(problem.attributes),
           .scratch = static_cast<size_t>(code_count(problem.in[LookupGrad::in::x]->dtype)) * sizeof(double),
           .phases = {1, pieces_of(count_elements(problem.out[0]->dims))}};
 }
 
 Status run_lookup_grad(const Call& call, int phase, int64_t piece) {
   using In = LookupGrad::in;
-  const auto& state = state_of<State<LookupGrad>>(call);
+  const auto& state = state_of<GradientState>(call);
   const ConstView& x = call.in[In::x];
   auto* slopes = reinterpret_cast<double*>(call.scratch);
   const int64_t least = least_code(x.dtype);
@@ -111,6 +86,27 @@ Status run_lookup_grad(const Call& call, int phase, int64_t piece) {
 }
 
 }  // namespace
+
+LookupRule::LookupRule(const Attributes& given)
+    : all(given), attributes(given), function(arith::find_function(attributes.function)) {}
+
+Requantized LookupRule::entry(const Call& call, int64_t code) const {
+  using In = QuantizedLookup::in;
+  const auto scale = [&](int port) { return *call.in[port].as<const float>(); };
+  const auto zero_point = [&](int port) { return *call.in[port].as<const int32_t>(); };
+  const int64_t near = std::clamp(code, attributes.x_code_min, attributes.x_code_max);
+  const double real = function->value(dequantized(near, scale(In::x_scale), zero_point(In::x_zero_point)), all);
+  const double steps = std::nearbyint(real / static_cast<double>(scale(In::y_scale))) + zero_point(In::y_zero_point);
+  if (std::isnan(steps)) return {attributes.code_min, static_cast<float>(real)};
+  return {static_cast<int64_t>(std::clamp<double>(steps, INT32_MIN, INT32_MAX)), static_cast<float>(real)};
+}
+
+Verdict accept_lookup(const Problem& problem) {
+  const QuantizedLookup attributes(problem.attributes);
+  if (arith::find_function(attributes.function) == nullptr)
+    return refuse("there is no pointwise function '{}'", attributes.function);
+  return accept();
+}
 
 extern const Kernel reference_quantized_lookup{"reference", accept_lookup, prepare_lookup, run_lookup};
 extern const Kernel reference_lookup_grad{"reference", accept_lookup_grad, prepare_lookup_grad, run_lookup_grad};

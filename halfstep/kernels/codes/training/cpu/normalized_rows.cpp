@@ -91,6 +91,7 @@ void norm_row(const CodeRow& row, const NormRow& norm) {
   const auto root =
       arith::RowRoot::of(row.count, sums.sum, sums.squares, norm.centered, numbers.epsilon, numbers.guard);
   const NormLine line{numbers.factor.data(), numbers.bias.data(), numbers.shift, norm.rounding, row.y_zero_point};
+  const DoubleVec unit = hn::Set(d, std::ldexp(1.0, -arith::kNormalizedBits));
   norm_codes(root, line, row.count, row.line, [&](int64_t i, DoubleVec normalized) {
     if (row.real == nullptr) return;
     const auto valid = hn::FirstN(HalfFloats(), static_cast<size_t>(row.count - i));
@@ -98,7 +99,7 @@ void norm_row(const CodeRow& row, const NormRow& norm) {
       if (numbers_of == nullptr) return hn::Zero(d);
       return hn::PromoteTo(d, hn::MaskedLoad(valid, HalfFloats(), numbers_of + i));
     };
-    const DoubleVec scaled = normalized * hn::Set(d, std::ldexp(1.0, -arith::kNormalizedBits)) * of(norm.scale);
+    const DoubleVec scaled = normalized * unit * of(norm.scale);
     hn::StoreU(hn::DemoteTo(HalfFloats(), scaled + of(norm.bias)), HalfFloats(), row.reals + i);
   });
   store(row);
@@ -131,8 +132,8 @@ struct State : RuleState<Typed> {
 template <class Typed>
 Plan plan_of(const Problem& problem, const Rows& rows) {
   auto state = std::make_shared<State<Typed>>(problem, rows);
-  const size_t scratch = 2 * state->line_bytes();
-  return {.state = std::move(state), .worker_scratch = scratch, .phases = {rows.pieces()}};
+  const size_t lines = 2 * state->line_bytes();
+  return {.state = std::move(state), .worker_scratch = lines, .phases = {rows.pieces()}};
 }
 
 /// visit(row) for the rows of a piece.
@@ -176,17 +177,27 @@ Verdict accept_softmax(const Problem& problem) {
   return accept();
 }
 
-Plan prepare_softmax(const Problem& problem) { return plan_of<QuantizedSoftmax>(problem, softmax_rows(problem)); }
+/// Phase 0 makes the exponentials, which lie in scratch.
+Plan prepare_softmax(const Problem& problem) {
+  Plan plan = plan_of<QuantizedSoftmax>(problem, softmax_rows(problem));
+  plan.scratch = sizeof(arith::Exponentials);
+  plan.phases.insert(plan.phases.begin(), 1);
+  return plan;
+}
 
-Status run_softmax(const Call& call, int, int64_t piece) {
+Status run_softmax(const Call& call, int phase, int64_t piece) {
   using In = QuantizedSoftmax::in;
   const auto& state = state_of<State<QuantizedSoftmax>>(call);
+  auto* exponentials = reinterpret_cast<arith::Exponentials*>(call.scratch);
+  if (phase == 0) {
+    std::construct_at(exponentials, *call.in[In::x_scale].as<const float>());
+    return {};
+  }
   arith::Requantizer factor;
   const float y_scale = *call.in[In::y_scale].as<const float>();
   if (Status status = state.rule.for_quotient(y_scale, factor); !status.ok()) return status;
-  const arith::Exponentials exponentials(*call.in[In::x_scale].as<const float>());
   const auto& fixed = std::get<arith::FixedScale>(factor);
-  for_rows(call, state, piece, [&](const CodeRow& row) { state.kernels.softmax(row, exponentials, fixed.positive); });
+  for_rows(call, state, piece, [&](const CodeRow& row) { state.kernels.softmax(row, *exponentials, fixed.positive); });
   return {};
 }
 
