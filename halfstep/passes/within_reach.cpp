@@ -46,7 +46,9 @@ class Raising {
     const Value reach = number(observer.name() + ".reach", static_cast<float>(observer.reach()));
     const std::vector<Value> operands = observer.operands();
     for (size_t i = operands.size() - observer.x().size(); i < operands.size(); ++i) {
-      if (!operands[i].dims().empty()) observer.set_operand(static_cast<int>(i), raised(observer, operands[i], reach));
+      if (operands[i].dims().empty()) continue;
+      const bool ends = observer.method() == "minmax" && observer.axis() == -1;
+      observer.set_operand(static_cast<int>(i), raised(observer, operands[i], reach, ends));
     }
   }
 
@@ -55,8 +57,9 @@ class Raising {
     return add_tensor(model_, name, Tensor::scalar(value), Role::constant);
   }
 
-  /// A row that a mask hides as a whole counts for nothing at all.
-  Value raised(Op before, Value x, Value reach) {
+  /// A row that a mask hides as a whole counts for nothing at all. `ends`: of each row the ends alone, which are all
+  /// that a range is made of.
+  Value raised(Op before, Value x, Value reach, bool ends) {
     Builder builder = Builder::before(model_.graph, before);
     const std::string& name = x.name();
     const Value top = ops::reduce_max(builder, {.x = x, .axes = {-1}, .keep_dims = true, .name = name + ".top"}).out();
@@ -68,7 +71,11 @@ class Raising {
     const Value hides = ops::less_or_equal(builder, {.a = top, .b = hidden_, .name = name + ".hides"}).out();
     const Value lowest =
         ops::mask_fill(builder, {.x = end, .condition = hides, .value = zero_, .name = name + ".lowest"}).out();
-    return ops::max_of(builder, {.x = {x, lowest}, .name = name + ".seen"}).out();
+    if (!ends) return ops::max_of(builder, {.x = {x, lowest}, .name = name + ".seen"}).out();
+    const Value low =
+        ops::reduce_min(builder, {.x = x, .axes = {-1}, .keep_dims = true, .name = name + ".bottom"}).out();
+    const Value both = ops::concat(builder, {.x = {low, top}, .axis = -1, .name = name + ".ends"}).out();
+    return ops::max_of(builder, {.x = {both, lowest}, .name = name + ".seen"}).out();
   }
 
   Model& model_;

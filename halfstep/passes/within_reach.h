@@ -5,8 +5,8 @@
 
 namespace halfstep::passes {
 
-/// Puts max(x, largest of the row - reach) in front of every observer that has a reach and observes; its reach becomes
-/// 0. Rows are the last axis.
+/// Puts max(x, largest of the row - reach) in front of every observer that has a reach and observes, or the ends of its
+/// rows where those alone make the range; its reach becomes 0. Rows are the last axis.
 void within_reach(Model& model);
 
 /// How far below the largest of its row an element is still told apart where softmaxes alone read `value`, through

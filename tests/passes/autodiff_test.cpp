@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "halfstep/ir/ops.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/verify.h"
 #include "halfstep/passes/cse.h"
@@ -119,13 +120,42 @@ graph many_readers(x: f32[3, 4]) {
   return loss
 })";
 
+// Parts of @p in any order, by ends that count from the back; of @q with a gap, and of @r with an overlap.
+constexpr const char* kParts = R"(
+graph parts(x: f32[2, 3]) {
+  param @p: f32[2, 6]
+  param @q: f32[2, 6]
+  param @r: f32[2, 6]
+  a = slice(@p) {starts: [2], ends: [-1], axes: [-1]}
+  b = slice(@p) {starts: [-1], ends: [100], axes: [1]}
+  c = slice(@p) {starts: [0], ends: [2], axes: [1]}
+  d = slice(@q) {starts: [0], ends: [2], axes: [1]}
+  e = slice(@q) {starts: [3], ends: [6], axes: [1]}
+  f = slice(@r) {starts: [0], ends: [4], axes: [1]}
+  g = slice(@r) {starts: [3], ends: [6], axes: [1]}
+  h = mul(a=a, b=x)
+  i = mul(a=e, b=g)
+  j = concat(x=[c, h, b, d, i, f]) {axis: 1}
+  k = sigmoid(j)
+  loss = reduce_sum(k) {axes: []}
+  return loss
+})";
+
+TEST(Autodiff, Parts) {
+  expect_gradients(kParts);
+  Model model = differentiated(kParts);
+  dce(model);
+  EXPECT_EQ(model.graph.all<ops::Concat>().size(), 2U);     // that of @p beside the network's own
+  EXPECT_EQ(model.graph.all<ops::SliceGrad>().size(), 4U);  // of @q and @r
+}
+
 TEST(Autodiff, Convolutions) { expect_gradients(kConvolutions); }
 TEST(Autodiff, ResidualWithBatchNorm) { expect_gradients(kResidual); }
 TEST(Autodiff, ManyReaders) { expect_gradients(kManyReaders); }
 
 // What training runs after autodiff leaves the gradients as they are, bit for bit.
 TEST(Autodiff, CleaningPassesKeepGradients) {
-  for (const char* text : {kConvolutions, kResidual, kManyReaders}) {
+  for (const char* text : {kConvolutions, kResidual, kManyReaders, kParts}) {
     Model model = differentiated(text);
     const auto before = outputs_for_samples(model);
     simplify(model.graph);
