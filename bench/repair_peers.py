@@ -3,6 +3,7 @@
 
 usage: bench/repair_peers.py NETWORK.onnx DATA [--widths 8/8 4/8 4/4] [--peers halfstep onnxruntime nncf aimet neural_compressor torchao]
                              [--images 256] [--seed 0] [--steps 1000] [--preprocess cifar10] [--program build/release/halfstep] [--threads 1]
+                             [--module FILE.py CLASS WEIGHTS.safetensors]
 
 DATA is a folder with train/ and test/, each with images in folders by class. So many images of train/ are drawn as bench/repair.py draws them; no tool gets a
 label. Accuracy is that on all of test/; minutes and the peak of memory are those of the quantization alone, a process for each row. Weights are quantized by
@@ -12,6 +13,7 @@ illegal instruction, ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI keeps them from it.
 """
 import argparse
 import dataclasses
+import importlib
 import importlib.util
 import json
 import pathlib
@@ -214,18 +216,12 @@ def with_constants(network, example):
     return network
 
 
-def torchao(job, way):
-    import onnx
-    import onnx2torch
+def narrow_quantizer(job):
+    """torchao's annotations for x86, with the ranges of fewer bits in all layers but the first and the last."""
     import torch
-    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
     from torchao.quantization.pt2e.quantizer import x86_inductor_quantizer as x86
 
-    torch.set_num_threads(job.given.threads)
-
     class Narrow(x86.X86InductorQuantizer):
-        """Its own annotations, with the ranges of fewer bits in all layers but the first and the last."""
-
         def annotate(self, model):
             model = super().annotate(model)
             layers = [node for node in model.graph.nodes if node.target in (torch.ops.aten.conv2d.default, torch.ops.aten.linear.default)]
@@ -238,12 +234,35 @@ def torchao(job, way):
                         annotation.input_qspec_map[source] = dataclasses.replace(spec, quant_min=low, quant_max=high)
             return model
 
-    quantizer = Narrow().set_global(x86.get_default_x86_inductor_quantization_config())
+    return Narrow().set_global(x86.get_default_x86_inductor_quantization_config())
+
+
+def torch_network(job, example):
+    """The original module, or what onnx2torch makes of the file."""
+    if not job.given.module:
+        import onnx
+        import onnx2torch
+
+        return with_constants(onnx2torch.convert(onnx.load(job.network)).eval(), example)
+    from safetensors.torch import load_file
+
+    source, name, weights = job.given.module
+    sys.path.insert(0, str(pathlib.Path(source).parent))
+    network = getattr(importlib.import_module(pathlib.Path(source).stem), name)()
+    network.load_state_dict(load_file(weights))
+    return network.eval()
+
+
+def torchao(job, way):
+    import torch
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+    torch.set_num_threads(job.given.threads)
     example = torch.from_numpy(job.images[:32])
     batch = torch.export.Dim("batch", min=1, max=1024)
-    network = with_constants(onnx2torch.convert(onnx.load(job.network)).eval(), example)
+    network = torch_network(job, example)
     with torch.no_grad():
-        prepared = prepare_pt2e(torch.export.export(network, (example,), dynamic_shapes=({0: batch},)).module(), quantizer)
+        prepared = prepare_pt2e(torch.export.export(network, (example,), dynamic_shapes=({0: batch},)).module(), narrow_quantizer(job))
         for found in job.batches():
             prepared(torch.from_numpy(found[job.input]))
         quantized = convert_pt2e(prepared)
@@ -313,6 +332,7 @@ def main():
     parser.add_argument("--preprocess", default="cifar10", choices=PRESETS)
     parser.add_argument("--program", default="build/release/halfstep")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--module", nargs=3, metavar=("FILE.py", "CLASS", "WEIGHTS.safetensors"), help="the network for torchao as it was written; else onnx2torch reads the file")
     parser.add_argument("--row", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.row:
