@@ -65,10 +65,10 @@ class Differentiation {
     const auto found = terms_.find(value.node());
     if (found == terms_.end()) return {};
     std::vector<Value>& terms = found->second;
-    if (const Op op = value.producer(); op && terms.size() > 1) builder_.at(op.location());
     if (const Value joined = terms.size() > 1 ? joined_slices(builder_, value, terms) : Value()) terms = {joined};
     for (; terms.size() > 1; terms.pop_back()) {
       const Value first = terms.back(), second = terms[terms.size() - 2];
+      if (const Op op = second.producer()) builder_.at(op.location());
       terms[terms.size() - 2] = ops::add(builder_, {.a = first, .b = second, .name = value.name() + ".grad"}).out();
     }
     return terms.front();

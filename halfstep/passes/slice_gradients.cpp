@@ -46,6 +46,7 @@ Value joined_slices(Builder& builder, Value value, const std::vector<Value>& ter
     gradients.push_back(part.gradient);
   }
   if (end != value.dims()[static_cast<size_t>(parts[0].axis)]) return {};
+  builder.at(terms[0].producer().location());
   return ops::concat(builder, {.x = gradients, .axis = parts[0].axis, .name = value.name() + ".grad"}).out();
 }
 
