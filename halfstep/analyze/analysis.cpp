@@ -172,6 +172,14 @@ class Analyzer {
   }
 
   void say_what_is_missing(Analysis& analysis) const {
+    const auto quantizers = prepared_.graph.all<ops::FakeQuantize>();
+    const auto inside = std::ranges::count_if(
+        quantizers, [](const ops::FakeQuantize& quantizer) { return quantizer.node()->block->parent() != Op(); });
+    if (inside > 0)
+      analysis.notes.push_back(
+          fmt::format("{} quantizers inside of branches and loops were not tried alone; they count with the others of "
+                      "the whole network",
+                      inside));
     if (!analysis.has_labels)
       analysis.notes.emplace_back(
           "without labels of classes accuracy cannot be computed: loss is the distance to the float network's outputs, "

@@ -13,7 +13,7 @@ FloatNetwork::FloatNetwork(const Model& prepared) : closed_(clone(prepared)) {
   passes::set_mode(closed_.graph, passes::Mode::evaluation);
   passes::close_learned_parts(closed_);
   const passes::QuantizerKinds kinds(closed_);  // what is left of them: those of uneven levels
-  for (const auto& quantizer : closed_.graph.all<ops::FakeQuantize>())
+  for (const auto& quantizer : closed_.graph.body().all<ops::FakeQuantize>())
     places_.push_back({quantizer, kinds.of(quantizer), quant::is_weight(quantizer)});
 }
 

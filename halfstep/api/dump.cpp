@@ -274,7 +274,7 @@ std::map<std::string, Tensor> run_plan(const Plan& plan, const verify::Engine& e
   }
   ThreadPool pool(settings.threads);
   train::BatchRunner runner(form, fetch, pool);
-  const int64_t batch = train::batch_of(form, 64), end = train::usable(form, samples.size());
+  const int64_t batch = train::judged_batch(form, 64), end = train::usable(form, samples.size());
   if (end == 0) fail("{}: has no sample that the network takes", samples.data->name);
   std::map<std::string, std::vector<Tensor>> parts;
   for (int64_t begin = 0; begin < end; begin += batch) {

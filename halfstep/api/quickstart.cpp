@@ -67,8 +67,8 @@ class Quickstart {
     report_.integer_bytes = save(integer, kIntegerFile);
     report_.accuracy_integer = accuracy(integer);
     timed("verify", [&] {
-      report_.roads = compare_on(roads_of(prepared, integer), parts_.test, pool_, settings_.progress);
-      check_meaning(report_.roads, prepared, integer, parts_.test, {.seed = settings_.seed}, pool_, settings_.progress);
+      report_.roads = prove(roads_of(prepared, integer), prepared, parts_.test, {.seed = settings_.seed}, pool_,
+                            settings_.progress);
     });
     report_.peak_rss_bytes = peak_rss_bytes();
     return {std::move(network), std::move(prepared), std::move(integer), std::move(report_)};

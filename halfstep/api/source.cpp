@@ -92,6 +92,11 @@ std::shared_ptr<const Source> source_of(const Model& network, const train::Sampl
 
 verify::FloatReport check_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {
   const Source& source = *prepared.source;
+  return check_floats(prepared, AllSamples{source, samples}(0, train::batch_of(source.network, 1)), pool);
+}
+
+verify::FloatReport check_floats(const Model& prepared, const Tensors& inputs, ThreadPool& pool) {
+  const Source& source = *prepared.source;
   Model rewritten = evaluating(quant::float_form(source.network, quant::platform_of(prepared)));
   Model unquantized = prepared;
   passes::restore_weights(unquantized);
@@ -99,7 +104,6 @@ verify::FloatReport check_floats(const Model& prepared, const train::Samples& sa
   passes::bypass_quantizers(unquantized.graph);
   passes::dce(rewritten);
   passes::dce(unquantized);
-  const Tensors inputs = AllSamples{source, samples}(0, train::batch_of(source.network, 1));
   auto report = verify::same_floats(evaluating(source.network), rewritten, inputs, {}, pool);
   verify::compare_structure(report, rewritten, unquantized);
   return report;
@@ -116,6 +120,13 @@ verify::FloatReport require_same_floats(const Model& prepared, const train::Samp
        fault.value, fault.index, fault.found, fault.expected, fault.bound);
 }
 
+void add_meanings(verify::RoadReport& report, std::vector<verify::LayerMeaning> layers) {
+  for (verify::LayerMeaning& layer : layers) {
+    const auto found = std::ranges::find_if(report.layers, [&](const auto& l) { return l.layer.name == layer.layer; });
+    if (found != report.layers.end()) found->meaning = std::move(layer.meaning);
+  }
+}
+
 void check_meaning(verify::RoadReport& report, const Model& prepared, const Model& integer,
                    const train::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
                    const ProgressCallback& progress) {
@@ -129,10 +140,7 @@ void check_meaning(verify::RoadReport& report, const Model& prepared, const Mode
   const AllSamples all{*prepared.source, samples};
   report.meaning_samples = options.all ? all.size() : std::min(all.size(), all.stored() + kGivenSamples);
   const Model opened = passes::with_open_source(prepared);
-  for (auto& layer : verify::check_meaning(opened, integer, all, report.meaning_samples, options, pool, progress)) {
-    const auto found = std::ranges::find_if(report.layers, [&](const auto& l) { return l.layer.name == layer.layer; });
-    if (found != report.layers.end()) found->meaning = std::move(layer.meaning);
-  }
+  add_meanings(report, verify::check_meaning(opened, integer, all, report.meaning_samples, options, pool, progress));
 }
 
 }  // namespace halfstep::api

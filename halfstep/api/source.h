@@ -26,9 +26,14 @@ std::shared_ptr<const Source> source_of(const Model& network, const train::Sampl
 
 /// The source of `prepared` against its float form, on one batch of the samples, kept or else given.
 verify::FloatReport check_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool);
+/// The same on these inputs.
+verify::FloatReport check_floats(const Model& prepared, const Tensors& inputs, ThreadPool& pool);
 
 /// Throws where a network that was just prepared is not what came in; else what was seen.
 verify::FloatReport require_same_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool);
+
+/// Puts what was found of layers to the layers of `report`.
+void add_meanings(verify::RoadReport& report, std::vector<verify::LayerMeaning> layers);
 
 /// Adds to `report` what holds between the layers of `integer` and the source of `prepared`, on the samples that the
 /// source keeps and the first 64 of those given, or on all where the options say so; or why nobody can say.

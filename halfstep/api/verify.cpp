@@ -5,6 +5,7 @@
 #include "halfstep/api/model.h"
 #include "halfstep/api/onnxruntime_road.h"
 #include "halfstep/api/source.h"
+#include "halfstep/api/verify_regions.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/quantized_steps.h"
@@ -29,11 +30,12 @@ void describe_codes(const Model& prepared, const passes::QuantizedStep& step, ve
   layer.scale = quant::effective_scale(prepared, quantizer);
 }
 
-verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step) {
+/// Of an operator in float, one of its results.
+verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step, Value result) {
   verify::Layer layer;
-  layer.name = step.name();
+  layer.name = step.kind == passes::StepKind::real ? result.name() : step.name();
   layer.op = step.main ? step.main.info().name : step.quantizer.info().name;
-  layer.float_value = step.quantizer ? step.quantizer.x().name() : step.result().name();
+  layer.float_value = step.quantizer ? step.quantizer.x().name() : result.name();
   if (step.weight) {
     layer.weight_bits = quant::bits_of(step.weight);
     layer.weight_codes = step.weight.name();
@@ -80,11 +82,13 @@ verify::Roads roads_of(const Model& prepared, const Model& integer) {
     passes::bypass_quantizers(real);
   }
   for (const auto& step : passes::quantized_steps(prepared)) {
-    if (step.result().dtype() != DType::f32) continue;
-    roads.layers.push_back(layer_of(prepared, step));
-    verify::Layer& layer = roads.layers.back();
-    const Value value = verify::source_value(real, prepared.graph, layer.float_value);
-    if (value) layer.real_value = value.name();
+    const bool is_real = step.kind == passes::StepKind::real;
+    for (const Value result : is_real ? step.main.results() : std::vector{step.result()}) {
+      if (result.dtype() != DType::f32) continue;
+      verify::Layer& layer = roads.layers.emplace_back(layer_of(prepared, step, result));
+      const Value value = verify::source_value(real, prepared.graph, layer.float_value);
+      if (value) layer.real_value = value.name();
+    }
   }
   return roads;
 }
@@ -96,8 +100,17 @@ verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& 
   if (usable == 0)
     fail("the network takes {} samples at a time, found {} to verify; give --data or --samples as many",
          train::batch_of(roads.unquantized, 64), samples.size());
-  auto report = verify::compare_roads(roads, source, usable, train::batch_of(roads.unquantized, 64), pool, progress);
+  auto report =
+      verify::compare_roads(roads, source, usable, train::judged_batch(roads.unquantized, 64), pool, progress);
   report.accuracy = accuracy_of(report.answers, samples);
+  return report;
+}
+
+verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, const train::Samples& samples,
+                         const verify::MeaningOptions& options, ThreadPool& pool, const ProgressCallback& progress) {
+  verify::RoadReport report = compare_on(roads, samples, pool, progress);
+  check_meaning(report, prepared, roads.integer, samples, options, pool, progress);
+  verify_regions(report, prepared, roads.integer, samples, options, pool, progress);
   return report;
 }
 
@@ -112,10 +125,9 @@ verify::RoadReport verify(const Model& given, const Model& integer, const Datase
   add_engine(roads, options, parts.test);
   if (!options.inject.empty()) verify::inject(roads.integer, options.inject);
   ThreadPool pool(settings.threads);
-  verify::RoadReport report = compare_on(roads, parts.test, pool, settings.progress);
   const verify::MeaningOptions meaning{.all = options.all_meaning, .seed = settings.seed};
-  check_meaning(report, prepared, roads.integer, parts.test, meaning, pool, settings.progress);
-  report.notes = notes_on(prepared, data);
+  verify::RoadReport report = prove(roads, prepared, parts.test, meaning, pool, settings.progress);
+  std::ranges::move(notes_on(prepared, data), std::back_inserter(report.notes));
   return report;
 }
 

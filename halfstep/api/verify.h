@@ -44,4 +44,9 @@ verify::Roads roads_of(const Model& prepared, const Model& integer);
 verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& samples, ThreadPool& pool,
                               const ProgressCallback& progress);
 
+/// compare_on, and all of it with the network that came in, inside of branches and loops too. `prepared` is what the
+/// roads were made of.
+verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, const train::Samples& samples,
+                         const verify::MeaningOptions& options, ThreadPool& pool, const ProgressCallback& progress);
+
 }  // namespace halfstep::api

@@ -38,6 +38,8 @@ struct CompileOptions {
   bool one_order = false;
   /// Called before each iteration of a loop with its number, from 0 on; what it throws ends the run.
   std::function<void(int64_t)> watch_iterations = {};
+  /// Called whenever a region is about to run. Without `optimize` operations have the names and arguments of the graph.
+  runtime::RegionWatcher watch_regions = {};
 };
 
 /// Throws Error that names what is wrong: extents that are not known (specialize the model first), a fetch of what is

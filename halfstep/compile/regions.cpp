@@ -63,19 +63,22 @@ RegionUnits compile_regions_of(Op op, const Model& work, const CompileOptions& o
   units.flow->states = parts.states;
   units.flow->scanned = parts.scanned;
   units.flow->watch = options.watch_iterations;
+  units.flow->watch_region = options.watch_regions;
   if (op.info().attribute("at_most") != nullptr) units.flow->at_most = get<int64_t>(op.attributes(), "at_most");
   for (size_t r = 0; r < op.regions().size(); ++r) {
     Model region = region_model(work, *op.regions()[r], fmt::format("{}.{}", op.name(), op.info().regions[r]));
+    runtime::RegionSpec& spec = units.flow->regions.emplace_back();
+    for (const Value argument : op.regions()[r]->arguments()) spec.arguments.push_back(argument.name());
     if (is_open(*op.regions()[r])) {
       const auto shared = shared_tensors(region, options, context);
       units.shared.insert(units.shared.end(), shared.begin(), shared.end());
       units.contents.emplace_back();
-      units.flow->regions.push_back({nullptr, [region, options, context](const std::vector<Type>& types) {
-                                       return compile_later(region, types, options, context);
-                                     }});
+      spec.compile = [region, options, context](const std::vector<Type>& types) {
+        return compile_later(region, types, options, context);
+      };
     } else {
       Unit unit = compile_unit(region, options, context);
-      units.flow->regions.push_back({std::move(unit.spec)});
+      spec.program = std::move(unit.spec);
       units.contents.push_back(std::move(unit.contents));
     }
   }

@@ -3,18 +3,13 @@
 #include "halfstep/base/status.h"
 
 namespace halfstep::formats {
-namespace {
-
-Block* home_of(Value value) { return value.producer() ? value.producer().node()->block : value.node()->owner; }
-
-}  // namespace
 
 Value Regions::local(Value value) {
   return !value || value.is_tensor() || block_ == nullptr ? value : captured(value, *block_);
 }
 
 Value Regions::captured(Value value, Block& block) {
-  if (home_of(value) == &block) return value;
+  if (value.block() == &block) return value;
   const Op holder = block.parent();
   HS_CHECK(holder);
   const Value outer = captured(value, *holder.node()->block);

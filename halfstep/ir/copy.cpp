@@ -27,12 +27,11 @@ class GraphCopier {
     to_.set_outputs(mapped(from.outputs()), numbers);
   }
 
-  void copy_regions(Op from, Op to, const std::function<Value(Value tensor)>& tensor_of) {
+  void copy_into_region(const Graph& from, Op holder, const std::function<Value(Value tensor)>& tensor_of) {
     tensor_of_ = tensor_of;
-    for (const auto& region : from.regions()) make_nodes(*region, to_.add_region(to));
+    make_nodes(from.body(), to_.add_region(holder));
     connect();
     copy_outputs();
-    to.close_regions();
   }
 
  private:
@@ -83,7 +82,7 @@ class GraphCopier {
   void make_op(const detail::OpNode& from, Block& block) {
     detail::OpNode* node = to_.nodes_.emplace_back(std::make_unique<detail::OpNode>()).get();
     node->info = from.info;
-    node->name = from.name;
+    node->name = to_.unique_name(from.name);
     node->attributes = from.attributes;
     node->location = from.location;
     node->block = &block;
@@ -112,8 +111,9 @@ Graph region_graph(const Block& region, std::string name) {
   return graph;
 }
 
-void copy_regions(Op from, Op to, const std::function<Value(Value tensor)>& tensor_of) {
-  GraphCopier(to.node()->block->graph()).copy_regions(from, to, tensor_of);
+void make_regions(Op to, const std::vector<Graph>& graphs, const std::function<Value(Value tensor)>& tensor_of) {
+  for (const Graph& graph : graphs) GraphCopier(to.node()->block->graph()).copy_into_region(graph, to, tensor_of);
+  to.close_regions();
 }
 
 Graph& Graph::operator=(const Graph& other) {

@@ -193,11 +193,16 @@ void infer_regions(Op op) {
   }
 }
 
-std::string path_to(Op op) {
-  std::string path;
+std::string holders_of(Op op) {
+  std::string holders;
   for (Op around = op.node()->block->parent(); around; around = around.node()->block->parent())
-    path = fmt::format("{} '{}': ", around.info().name, around.name()) + path;
-  return path;
+    holders = fmt::format("{} '{}'{}{}", around.info().name, around.name(), holders.empty() ? "" : ": ", holders);
+  return holders;
+}
+
+std::string path_to(Op op) {
+  const std::string holders = holders_of(op);
+  return holders.empty() ? "" : holders + ": ";
 }
 
 }  // namespace halfstep

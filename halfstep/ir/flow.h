@@ -31,7 +31,9 @@ std::vector<Type> flow_results(Op op);
 /// a loop state that the iterations change becomes unknown.
 void infer_regions(Op op);
 
-/// "while 'loop': if 'branch': ": the operations around one, outermost first; "" in the graph's body.
+/// "while 'loop': if 'branch'": the operations around one, outermost first; "" in the graph's body.
+std::string holders_of(Op op);
+/// The same in front of what is said of it: "while 'loop': if 'branch': ".
 std::string path_to(Op op);
 
 }  // namespace halfstep

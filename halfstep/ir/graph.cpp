@@ -207,6 +207,8 @@ Block& Graph::add_region(Op op) {
   return *op.node()->regions.emplace_back(std::make_unique<Block>(this, op.node()));
 }
 
+void Graph::exchange_body(Op holder, size_t region) { std::swap(body_, holder.node()->regions.at(region)); }
+
 Builder Builder::before(Graph& graph, Op op) {
   Builder builder(graph);
   builder.block_ = op.node()->block;

@@ -75,6 +75,8 @@ class Value {
   std::optional<View> producer() const;
   /// Output port of the producer.
   int port() const { return node_->port; }
+  /// Where it is an argument or is produced; null for tensors.
+  Block* block() const { return node_->producer != nullptr ? node_->producer->block : node_->owner; }
 
   /// Places that read it, outputs of the graph included (their op is the `return`).
   std::vector<std::pair<Op, int>> uses() const;
@@ -165,6 +167,9 @@ class Block {
   Value add_argument(std::string name, Type type);
   Op parent() const { return Op(parent_); }
   Graph& graph() const { return *graph_; }
+  /// Operations of one kind, in order; without those in regions.
+  template <class View>
+  std::vector<View> all() const;
 
  private:
   friend class Graph;
@@ -224,18 +229,15 @@ class Graph {
   /// Changes the identity of an operation (and its results' names); throws when the name is taken.
   void rename(Op op, const std::string& name);
   Block& add_region(Op op);
+  /// The body becomes a region and the region the body: for in_each_region, which exchanges them back.
+  void exchange_body(Op holder, size_t region);
 
   /// `hint`, or `hint.2`, `hint.3`, ... when taken.
   std::string unique_name(const std::string& hint) const;
 
+  /// Operations of one kind, those in regions too, in the order of all_ops.
   template <class View>
-  std::vector<View> all() const {
-    std::vector<View> found;
-    for (Op op : ops()) {
-      if (op.is<View>()) found.push_back(View(op.node()));
-    }
-    return found;
-  }
+  std::vector<View> all() const;
 
  private:
   friend class Op;
@@ -256,6 +258,27 @@ class Graph {
   std::map<std::string, detail::ValueNode*, std::less<>> value_names_;
   std::map<std::string, detail::OpNode*, std::less<>> op_names_;
 };
+
+namespace detail {
+template <class View>
+std::vector<View> views(const std::vector<Op>& ops) {
+  std::vector<View> found;
+  for (Op op : ops) {
+    if (op.is<View>()) found.push_back(View(op.node()));
+  }
+  return found;
+}
+}  // namespace detail
+
+template <class View>
+std::vector<View> Block::all() const {
+  return detail::views<View>(ops());
+}
+
+template <class View>
+std::vector<View> Graph::all() const {
+  return detail::views<View>(all_ops());
+}
 
 template <class View>
 std::optional<View> Value::producer() const {

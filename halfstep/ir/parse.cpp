@@ -11,11 +11,9 @@ namespace {
 
 using detail::Token;
 
-const Block* home_of(Value value) { return value.producer() ? value.producer().node()->block : value.node()->owner; }
-
 /// Whether a value could be captured at the end of `block`: it is made around it, and not by an operation around it.
 bool is_around(Value value, const Block* block) {
-  const Block* home = home_of(value);
+  const Block* home = value.block();
   while (block != home) {
     const Op around = block->parent();
     if (!around || around == value.producer()) return false;
@@ -273,7 +271,7 @@ Value Parser::tensor_of(const Token& token) const {
 
 Value Parser::value_of(const Token& token) const {
   const Value value = graph_.value(token.text);
-  if (value && home_of(value) == block_) return value;
+  if (value && value.block() == block_) return value;
   const bool is_outside = value && is_around(value, block_);
   reader_.fail_expected(
       token, is_outside ? "a value of this region: capture it as an operand" : "a value that is defined before",

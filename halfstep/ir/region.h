@@ -15,8 +15,12 @@ Graph region_graph(const Block& region, std::string name);
 /// The same with the contents of the tensors, which are shared.
 Model region_model(const Model& model, const Block& region, std::string name);
 
-/// Gives `to`, an operation without regions, copies of those of `from` in another graph; `tensor_of` says what stands
-/// for a tensor there. Its results are there afterwards.
-void copy_regions(Op from, Op to, const std::function<Value(Value tensor)>& tensor_of);
+/// Gives `to`, an operation without regions, copies of the bodies of `graphs`, which have the arguments and outputs of
+/// its regions; `tensor_of` says what stands for a tensor of theirs. Its results are there afterwards.
+void make_regions(Op to, const std::vector<Graph>& graphs, const std::function<Value(Value tensor)>& tensor_of);
+
+/// Calls `run` with the graph as it is, and once with each region, outermost first, in the place of the body: what
+/// works on a body works on regions so. `graph.body().parent()` is the operation that holds the region, or null.
+void in_each_block(Graph& graph, const std::function<void()>& run);
 
 }  // namespace halfstep

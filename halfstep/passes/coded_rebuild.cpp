@@ -15,7 +15,8 @@ CodedRebuild::CodedRebuild(const Model& source) : source_(source) {
 
 Value CodedRebuild::real(Value old) {
   if (const auto found = reals_.find(old.node()); found != reals_.end()) return found->second;
-  const Value made = has_codes(old) ? dequantize(old, old.name() + ".real") : real_of_source(old);
+  Value made = old.is_tensor() ? graph().tensor(old.name()) : Value();  // a region may have brought it
+  if (!made) made = has_codes(old) ? dequantize(old, old.name() + ".real") : real_of_source(old);
   return reals_[old.node()] = made;
 }
 
@@ -41,8 +42,22 @@ Op CodedRebuild::copied(Op op) {
   OpSpec spec{&op.info(), {}, op.attributes(), op.name(), op.location()};
   for (const Value operand : op.operands()) spec.operands.push_back(operand ? real(operand) : Value());
   const Op copy = builder_.insert(std::move(spec));
-  if (!op.regions().empty()) copy_regions(op, copy, [this](Value tensor) { return real(tensor); });
+  if (!op.regions().empty()) rebuild_regions(op, copy);
   return copy;
+}
+
+/// A tensor of the same name holds the same: names are those of layers, which are unique in a network.
+void CodedRebuild::rebuild_regions(Op from, Op to) {
+  std::vector<Graph> graphs;
+  for (size_t r = 0; r < from.regions().size(); ++r) {
+    Model made = rebuilt(region_model(source_, *from.regions()[r], from.info().regions[r]));
+    for (auto& [name, contents] : made.tensors) result_.tensors.emplace(name, std::move(contents));
+    graphs.push_back(std::move(made.graph));
+  }
+  make_regions(to, graphs, [this](Value tensor) {
+    const Value known = graph().tensor(tensor.name());
+    return known ? known : graph().add_tensor(tensor.name(), tensor.type(), tensor.role());
+  });
 }
 
 void CodedRebuild::rebuild_real(Op op) {

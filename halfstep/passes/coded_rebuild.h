@@ -27,7 +27,7 @@ class CodedRebuild {
   Value real(Value old);
   /// An operator that only moves codes, on codes: its result is read as its first operand is.
   void rebuild_move(const QuantizedStep& step);
-  /// An operator on reals, with its regions, in the new network.
+  /// An operator on reals in the new network; its regions are rebuilt as this network is.
   Op copied(Op op);
   /// An operator that stays in float, as it is.
   void rebuild_real(Op op);
@@ -39,6 +39,8 @@ class CodedRebuild {
   Builder builder_{result_.graph};
 
  private:
+  void rebuild_regions(Op from, Op to);
+  virtual Model rebuilt(const Model& region) = 0;
   /// What the new network has for a value that has no codes: an argument, a tensor, what is computed of tensors alone.
   virtual Value real_of_source(Value old) = 0;
   virtual Value dequantize(Value old, const std::string& name) = 0;

@@ -25,7 +25,7 @@ class Lowering final : CodedRebuild {
 
   Model run() {
     for (const QuantizedStep& step : quantized_steps(source_)) lower(step);
-    for (const ops::ObserveRange& observer : source_.graph.all<ops::ObserveRange>()) observe(observer);
+    for (const auto& observer : source_.graph.body().all<ops::ObserveRange>()) observe(observer);
     finish_network();
     return std::move(result_);
   }
@@ -203,6 +203,8 @@ class Lowering final : CodedRebuild {
               .out(0);
     set_real(seen, real);
   }
+
+  Model rebuilt(const Model& region) override { return Lowering(region, training_).run(); }
 
   void observe(const ops::ObserveRange& observer) {
     if (observer.is_test()) return;

@@ -7,6 +7,7 @@
 
 #include "halfstep/arith/multiplier.h"
 #include "halfstep/ir/decisions.h"
+#include "halfstep/ir/flow.h"
 #include "halfstep/ir/given_names.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/learned_quantizers.h"
@@ -51,7 +52,7 @@ class Auditor {
     for (const auto& quantizer : quantizers) sharing_[passes::scale_tensor(quantizer).node()].push_back(quantizer.x());
     for (const auto& quantizer : quantizers) audit.quantizers.push_back(describe(quantizer));
     audit.in_float = float_islands(model_);
-    for (Op op : model_.graph.ops()) add_missing(op, audit.in_float);
+    for (Op op : model_.graph.all_ops()) add_missing(op, audit.in_float);
     for (const auto& [name, what] : deviations(model_)) {
       const Value value = model_.graph.value(name);
       audit.deviations.push_back({value ? result_name(value) : name, what});
@@ -107,6 +108,7 @@ class Auditor {
   AuditedQuantizer describe(const FakeQuantize& quantizer) const {
     AuditedQuantizer row;
     row.is_weight = is_weight(quantizer);
+    row.path = holders_of(quantizer);
     row.tensor = file_name(quantizer.x());
     row.bits = bits_of(quantizer);
     row.code_type = quantizer.code_type();
@@ -127,7 +129,9 @@ class Auditor {
     const Op op = !row.is_weight ? main_of(quantizer) : uses.empty() ? Op() : uses[0].first;
     row.activation = "none";
     if (!op) {
-      row.reason = row.is_weight ? "nothing reads it" : "input of the network";
+      row.reason = row.is_weight      ? "nothing reads it"
+                   : row.path.empty() ? "input of the network"
+                                      : "comes from outside";
     } else {
       add_layer(quantizer, op, row);
     }

@@ -19,6 +19,7 @@ struct ScaledBy {
 };
 
 struct AuditedQuantizer {
+  std::string path;  ///< "while 'loop'": what it is inside of; "" in the network's body
   bool is_weight = false;
   std::string tensor;      ///< what has codes, as the file that the network came from calls it
   std::string layer, op;   ///< the operation that gives a feature or reads a weight; empty for the network's inputs

@@ -37,9 +37,8 @@ Reason refusal(Op op, Op activation) {
 
 class Planner {
  public:
-  Planner(const Model& model, const Platform& platform, const std::vector<std::string>& in_float,
-          const Insertion* insertion)
-      : model_(model), platform_(platform), insertion_(insertion), asked_(staying_in_float(model, in_float)) {}
+  Planner(const Model& model, const Platform& platform, const AskedLayers& in_float, const Insertion* insertion)
+      : model_(model), platform_(platform), insertion_(insertion), asked_(in_float) {}
 
   CodePlan run() {
     for (Op op : model_.graph.ops()) {
@@ -61,6 +60,7 @@ class Planner {
  private:
   Reason why_float(Op op) const {
     if (const auto asked = asked_.find(op.node()); asked != asked_.end()) return asked->second;
+    if (op.info().flow != Flow::none) return "what is in it has quantizers of its own";
     if (std::ranges::find(platform_.in_float, op.info().name) != platform_.in_float.end())
       return fmt::format("{} computes it in float", platform_.name);
     const QuantInfo& quant = op.info().quant;
@@ -202,7 +202,7 @@ class Planner {
   const Platform& platform_;
   const Insertion* insertion_;  ///< null: whatever has a form on codes has codes
   CodePlan plan_;
-  AskedLayers asked_;  ///< operators that were asked to stay, with the reason
+  const AskedLayers& asked_;  ///< operators that were asked to stay, with the reason
   std::set<const detail::OpNode*> fused_;
   std::map<const detail::ValueNode*, Value> codes_;  ///< with `insertion_`: whose codes a value has
 };
@@ -223,7 +223,7 @@ AskedLayers asked_layers(const Model& model, const std::vector<std::string>& pat
   AskedLayers asked;
   const LayerNames names(model);
   for (const std::string& pattern : patterns) {
-    const auto layers = model.graph.ops();
+    const auto layers = model.graph.all_ops();
     const auto fitting = [&](Op op) { return names.fits(pattern, op); };
     if (std::ranges::none_of(layers, fitting))
       fail("{} '{}': matches no layer{}", option, pattern, known_layers(pattern, {layers.begin(), layers.end()}));
@@ -231,6 +231,7 @@ AskedLayers asked_layers(const Model& model, const std::vector<std::string>& pat
       if (fitting(op)) asked.try_emplace(op.node(), fmt::format("asked for as '{}'", pattern));
     }
   }
+  include_inner(asked, model.graph);
   return asked;
 }
 
@@ -240,7 +241,7 @@ AskedLayers staying_in_float(const Model& model, const std::vector<std::string>&
   return asked;
 }
 
-CodePlan plan_codes(const Model& model, const Platform& platform, const std::vector<std::string>& in_float,
+CodePlan plan_codes(const Model& model, const Platform& platform, const AskedLayers& in_float,
                     const Insertion* insertion) {
   return Planner(model, platform, in_float, insertion).run();
 }

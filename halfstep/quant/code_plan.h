@@ -22,19 +22,20 @@ struct CodePlan {
   Value result_of(Op op) const;
 };
 
-/// An operator has codes where the operator on codes takes its attributes, operands and extents as they are, and at
-/// least one operand has codes or is an input of the network; all others stay in float, as does what staying_in_float
-/// says. Throws where one fits none.
-///
-/// With `insertion`, where a target's own rules put quantizers, an operator has codes where, besides, all that comes to
-/// it has codes and its result has a quantizer, or is the codes that came; activations fuse in front of a quantizer.
-CodePlan plan_codes(const Model& model, const Platform& platform, const std::vector<std::string>& in_float = {},
-                    const Insertion* insertion = nullptr);
-
 /// By operator, the pattern that asked for it, in words.
 using AskedLayers = std::map<const detail::OpNode*, std::string>;
 
-/// The operators that a pattern of `patterns`, given as `option`, fits. Throws where one fits none.
+/// An operator has codes where the operator on codes takes its attributes, operands and extents as they are, and at
+/// least one operand has codes or is an input of the network; all others stay in float, as does what `in_float`
+/// names.
+///
+/// With `insertion`, where a target's own rules put quantizers, an operator has codes where, besides, all that comes to
+/// it has codes and its result has a quantizer, or is the codes that came; activations fuse in front of a quantizer.
+CodePlan plan_codes(const Model& model, const Platform& platform, const AskedLayers& in_float,
+                    const Insertion* insertion = nullptr);
+
+/// The operators that a pattern of `patterns`, given as `option`, fits, with what is in their regions. Throws where one
+/// fits none.
 AskedLayers asked_layers(const Model& model, const std::vector<std::string>& patterns, const char* option);
 
 /// The operators that a pattern of `in_float` fits, and those outside of the regions that markers bound.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "halfstep/arith/accumulator.h"
 #include "halfstep/base/elements.h"
@@ -30,32 +31,39 @@ namespace {
 using passes::QuantizedStep;
 using passes::StepKind;
 
+/// What is found on the way, in a network and its regions.
+struct Findings {
+  std::vector<AccumulatorProof> proofs;
+  std::vector<Objection> objections;
+  CodeFormats formats;
+  std::map<std::string, TableOrigin> tables;
+  std::set<std::string> unseen;  ///< scales whose observers have seen nothing; they may be outside of a region
+};
+
+/// A network, or a region of it, on codes.
 class Converter final : passes::CodedRebuild {
  public:
-  explicit Converter(const Model& source) : CodedRebuild(source) {}
+  Converter(const Model& source, Findings& found) : CodedRebuild(source), found_(found) {}
 
-  Conversion run() {
+  Model run() {
     const auto steps = passes::quantized_steps(source_);
-    if (std::ranges::none_of(steps, [](const auto& step) { return step.kind == StepKind::input; }))
-      unsupported("network '{}': no feature has a quantizer, so that nothing becomes integers; choose another platform",
-                  source_.graph.name());
     for (const QuantizedStep& step : steps) {
       const Op op = step.main ? step.main : step.quantizer;
       if (!step.quantizer) {
         convert_step(step);
-      } else if (!collect(objections_, op.name(), op.where(), [&] { convert_step(step); })) {
+      } else if (!collect(found_.objections, op.name(), op.where(), [&] { convert_step(step); })) {
         stand_in(step);
       }
     }
-    refuse_all(std::move(objections_));
+    refuse_all(std::move(found_.objections));
     finish_network();
     note_formats(steps);
-    Conversion conversion{std::move(result_), std::move(proofs_), {}};
-    conversion.islands = float_islands(conversion.model);
-    return conversion;
+    return std::move(result_);
   }
 
  private:
+  Model rebuilt(const Model& region) override { return Converter(region, found_).run(); }
+
   /// Codes for what reads a step that is refused, so that all that is refused behind it is found as well.
   void stand_in(const QuantizedStep& step) {
     const Value result = step.result();
@@ -65,14 +73,12 @@ class Converter final : passes::CodedRebuild {
   }
 
   void note_formats(const std::vector<QuantizedStep>& steps) {
-    CodeFormats formats;
     for (const QuantizedStep& step : steps) {
       const auto format = formats_.find(step.result().node());
       if (format == formats_.end()) continue;
       const CodeFormat& codes = format->second;
-      formats[step.name()] = {codes.scale, codes.zero_point, codes.code_min, codes.code_max};
+      found_.formats[step.name()] = {codes.scale, codes.zero_point, codes.code_min, codes.code_max};
     }
-    set_code_formats(result_, formats);
   }
 
   const Tensor& source_tensor(Value value) const { return passes::contents_of(source_, value); }
@@ -82,8 +88,7 @@ class Converter final : passes::CodedRebuild {
   }
 
   CodeFormat format_of(const ops::FakeQuantize& q) const {
-    const ops::ObserveRange observer = observer_of(q);
-    if (source_tensor(observer.low()).data<float>()[0] > source_tensor(observer.high()).data<float>()[0])
+    if (found_.unseen.contains(passes::scale_tensor(q).name()))
       fail("{}: the quantizer has seen no data; calibrate before convert", q.where());
     const float scale = effective_scale(source_, q);
     if (!(scale > 0) || !std::isfinite(scale)) fail("{}: found scale {}, expected a positive number", q.where(), scale);
@@ -211,7 +216,7 @@ class Converter final : passes::CodedRebuild {
     const CodeFormat& x_format = formats_.at(x.node());
     const CodeFormat y = format_of(step.quantizer);
     const IntegerTensors tensors = integer_tensors(weighted_layer(step, x_format, y));
-    proofs_.push_back({step.name(), tensors.accumulator_bound, arith::kMostInInt32});
+    found_.proofs.push_back({step.name(), tensors.accumulator_bound, arith::kMostInInt32});
 
     std::map<std::string, Value> operands = {{"x", codes(x)}};
     operands["w"] = add_tensor(step.name() + ".w", Role::parameter, tensors.w);
@@ -264,7 +269,7 @@ class Converter final : passes::CodedRebuild {
       attributes[info.inputs[i].name + "_zero_point"] = int64_t{format.zero_point};
       farthest.push_back(arith::farthest_step(format.code_min, format.code_max, format.zero_point));
     }
-    proofs_.push_back(accumulator_proof(step.main, form_of(step), farthest));
+    found_.proofs.push_back(accumulator_proof(step.main, form_of(step), farthest));
     if (const auto window = passes::global_window(step.main)) attributes["kernel"] = attributes["stride"] = *window;
     set_factors(step, attributes, y);
     if (keeps_scales(step)) {
@@ -417,9 +422,12 @@ class Converter final : passes::CodedRebuild {
     const DType type = *parse_dtype(step.quantizer.code_type());
     finish_table(step, x, lookup_table(step.main, x_format, y, type), y);
     const bool has_alpha = step.main.info().attribute("alpha") != nullptr;
-    set_table_origin(result_.notes, step.name(),
-                     {step.main.info().name, has_alpha ? get<double>(step.main.attributes(), "alpha") : 0.0,
-                      x_format.scale, x_format.zero_point, y.scale, y.zero_point});
+    found_.tables[step.name()] = {step.main.info().name,
+                                  has_alpha ? get<double>(step.main.attributes(), "alpha") : 0.0,
+                                  x_format.scale,
+                                  x_format.zero_point,
+                                  y.scale,
+                                  y.zero_point};
   }
 
   void finish_table(const QuantizedStep& step, Value x, Tensor contents, const CodeFormat& y) {
@@ -429,8 +437,7 @@ class Converter final : passes::CodedRebuild {
   }
 
   std::map<const detail::ValueNode*, CodeFormat> formats_;  ///< of values of the source that have codes
-  std::vector<AccumulatorProof> proofs_;
-  std::vector<Objection> objections_;
+  Findings& found_;
 };
 
 /// Scales that a program stores do not count, nor what says where elements lie: what flows are codes.
@@ -462,6 +469,22 @@ void require_forms(const Model& prepared) {
   refuse_all(std::move(objections));
 }
 
+std::set<std::string> unseen_scales(const Model& prepared) {
+  std::set<std::string> unseen;
+  const auto first = [&](Value tensor) { return passes::contents_of(prepared, tensor).data<float>()[0]; };
+  for (const auto& observer : prepared.graph.all<ops::ObserveRange>()) {
+    if (first(observer.low()) > first(observer.high())) unseen.insert(observer.scale().name());
+  }
+  return unseen;
+}
+
+void require_features(const Model& prepared) {
+  const auto quantizers = prepared.graph.all<ops::FakeQuantize>();
+  if (std::ranges::all_of(quantizers, [](const auto& quantizer) { return is_weight(quantizer); }))
+    unsupported("network '{}': no feature has a quantizer, so that nothing becomes integers; choose another platform",
+                prepared.graph.name());
+}
+
 }  // namespace
 
 void require_integers(const Model& prepared, const ConvertOptions& options) {
@@ -478,7 +501,14 @@ Conversion convert(const Model& prepared, const ConvertOptions& options) {
   Model evaluated = prepared;
   passes::set_mode(evaluated.graph, passes::Mode::evaluation);
   passes::close_learned_parts(evaluated);
-  Conversion conversion = Converter(evaluated).run();
+  require_features(evaluated);
+  Findings found;
+  found.unseen = unseen_scales(evaluated);
+  Conversion conversion{Converter(evaluated, found).run(), {}, {}};
+  conversion.proofs = std::move(found.proofs);
+  set_code_formats(conversion.model, found.formats);
+  for (const auto& [name, origin] : found.tables) set_table_origin(conversion.model.notes, name, origin);
+  conversion.islands = float_islands(conversion.model);
   HS_CHECK(is_integer(conversion.model));
   return conversion;
 }
@@ -487,7 +517,7 @@ bool is_integer(const Model& model) {
   if (!passes::computes_on_codes(model.graph) || !model.graph.all<ops::FakeQuantize>().empty()) return false;
   const FloatOperators islands = float_operators(model);
   const auto is_island = [&](Op op) { return op && islands.contains(op.name()); };
-  for (Op op : model.graph.ops()) {
+  for (Op op : model.graph.all_ops()) {
     const bool enters =
         op.is<ops::Quantize>() && !op.in(0).is_tensor() && (!op.in(0).producer() || is_island(op.in(0).producer()));
     const bool leaves = op.is<ops::Dequantize>();

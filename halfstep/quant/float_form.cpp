@@ -1,5 +1,6 @@
 #include "halfstep/quant/float_form.h"
 
+#include "halfstep/ir/region.h"
 #include "halfstep/passes/code_forms.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/open_attention.h"
@@ -26,13 +27,17 @@ void learn_single_numbers(Graph& graph) {
 
 LearnedMagnitudes rewrite_floats(Model& model, const Platform& platform, std::vector<passes::FoldedNorm>& folded) {
   if (!is_prepared(model)) passes::separate_names(model);
-  LearnedMagnitudes learned = take_out_quantizers(model);
-  passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may hold the program that trained
-  passes::open_attention(model);
-  passes::layer_forms(model);
-  if (!platform.insertion) passes::code_forms(model);
-  folded = passes::fold_batch_norm(model);
-  learn_single_numbers(model.graph);
+  LearnedMagnitudes learned;
+  in_each_block(model.graph, [&] {
+    learned.merge(take_out_quantizers(model));
+    passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may hold the program that trained
+    passes::open_attention(model);
+    passes::layer_forms(model);
+    if (!platform.insertion) passes::code_forms(model);
+    const auto norms = passes::fold_batch_norm(model);
+    folded.insert(folded.end(), norms.begin(), norms.end());
+    learn_single_numbers(model.graph);
+  });
   return learned;
 }
 

@@ -11,8 +11,10 @@
 namespace halfstep::quant {
 namespace {
 
-/// Whole numbers, as ids and their extents are, are the same in an integer program.
+/// Whole numbers, as ids and their extents are, are the same in an integer program; a branch or a loop is what its
+/// operations are.
 bool computes_reals(Op op) {
+  if (op.info().flow != Flow::none) return false;
   const auto is_real = [](Value value) { return value && is_float(value.dtype()); };
   return std::ranges::any_of(op.operands(), is_real) || std::ranges::any_of(op.results(), is_real);
 }
@@ -23,7 +25,7 @@ std::vector<FloatIsland> float_islands(const Model& model) {
   const FloatOperators reasons = float_operators(model);
   const auto outside = outside_regions(model.graph);
   std::vector<FloatIsland> islands;
-  for (Op op : model.graph.ops()) {
+  for (Op op : model.graph.all_ops()) {
     if (const auto found = reasons.find(op.name()); found != reasons.end() && computes_reals(op))
       islands.push_back({op.name(), op.info().name, found->second, outside.contains(op.node())});
   }

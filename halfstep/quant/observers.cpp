@@ -48,6 +48,11 @@ std::vector<std::string> observer_names() {
   return names;
 }
 
+std::string over_all(const std::string& observer) {
+  constexpr std::string_view kMoving = "ema_";
+  return observer.starts_with(kMoving) ? observer.substr(kMoving.size()) : observer;
+}
+
 bool gives_powers_of_two(const std::string& observer) { return observer.starts_with("power_"); }
 
 bool starts_learning(const std::string& observer) { return observer.starts_with("lsq"); }

@@ -22,6 +22,10 @@ struct ObserverNumbers {
 /// Their names, in the order of their rules in docs/arithmetic.md, section 3.
 std::vector<std::string> observer_names();
 
+/// Of iterations and branches no average is taken, as they are no samples of one kind: the observer over all of them in
+/// place of a moving one.
+std::string over_all(const std::string& observer);
+
 /// Whether it gives nothing but powers of two, whatever is asked for.
 bool gives_powers_of_two(const std::string& observer);
 /// Whether it is the start of a scale that is learned, which covers no range.

@@ -1,425 +1,104 @@
 #include "halfstep/quant/prepare.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <map>
-#include <set>
 
-#include "halfstep/base/elements.h"
 #include "halfstep/base/nearest.h"
-#include "halfstep/base/objection.h"
 #include "halfstep/ir/decisions.h"
+#include "halfstep/ir/flow.h"
+#include "halfstep/ir/region.h"
 #include "halfstep/passes/duplicate_weights.h"
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/normalizations.h"
 #include "halfstep/passes/pad_channels.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/separate_names.h"
-#include "halfstep/passes/traits.h"
-#include "halfstep/passes/within_reach.h"
-#include "halfstep/quant/accumulators.h"
-#include "halfstep/quant/code_plan.h"
+#include "halfstep/passes/tensors.h"
 #include "halfstep/quant/float_form.h"
 #include "halfstep/quant/foreign_quantizers.h"
-#include "halfstep/quant/insertion.h"
+#include "halfstep/quant/preparation.h"
 #include "halfstep/quant/quantizer.h"
 #include "halfstep/quant/regions.h"
 
 namespace halfstep::quant {
 namespace {
 
-const QuantInfo& quant_of(Op op) { return op.info().quant; }
-
-using passes::feature_inputs;
-using passes::moves_codes;
-
-using PointSet = std::set<size_t>;
-
 const std::vector<std::string> kBatchNorms = {"folded", "frozen", "live"};
 
-const std::string kFloat = "keep the layer in float (--float NAME)";
-
-/// Decides where quantizers go and how wide they are; the graph changes only in `insert`.
-class Preparation {
- public:
-  Preparation(Model& model, const Platform& platform, const PrepareOptions& options,
-              const std::vector<passes::FoldedNorm>& folded)
-      : model_(model),
-        platform_(platform),
-        folded_(folded),
-        in_float_(options.in_float),
-        also_(options.also),
-        weight_bits_(options.weight_bits.value_or(platform.weights.default_bits)),
-        feature_bits_(options.feature_bits.value_or(platform.features.default_bits)),
-        edge_bits_(options.edge_bits.value_or(platform.edge_bits.value_or(feature_bits_))),
-        edge_weight_bits_(options.edge_bits.value_or(
-            platform.edge_bits ? std::min(*platform.edge_bits, widest(platform.weights)) : weight_bits_)),
-        has_edges_(options.edge_bits || platform.edge_bits) {}
-
-  /// What stands in the way; the network is prepared nevertheless.
-  std::vector<Objection> run() {
-    require_float();
-    objections_ = objections_to_markers(model_.graph);
-    object_to_regions();
-    if (platform_.insertion) {
-      place_by_rules();
-    } else {
-      if (!also_.empty())
-        fail(
-            "also '{}': on {} all that has a form on codes has quantizers, expected a platform with rules of its own "
-            "(insert:)",
-            also_[0], platform_.name);
-      plan_ = plan_codes(model_, platform_, in_float_);
-      for (Op op : model_.graph.ops()) place(op);
-    }
-    if (weighted_.empty() && (!platform_.insertion || points_.empty()))
-      fail("network '{}': found no operator with weights that can have codes, expected at least one{}",
-           model_.graph.name(), reasons());
-    set_widths();
-    share_scales();
-    check();
-    insert();
-    return std::move(objections_);
+void require_float(const Model& model) {
+  for (Op op : model.graph.all_ops()) {
+    if (op.info().codes)
+      fail("{}: {}: the network is quantized already, expected its float form", op.where(), op.info().name);
   }
+}
 
- private:
-  /// Layers inside the regions of a branch or a loop get no quantizers: nobody may believe that they did.
-  void object_to_regions() {
-    const auto in_float = staying_in_float(model_, in_float_);
-    for (const Op op : model_.graph.all_ops()) {
-      Op holder = op;
-      while (holder.node()->block->parent()) holder = holder.node()->block->parent();
-      if (holder == op || !passes::accumulates(op) || in_float.contains(holder.node())) continue;
-      objections_.push_back({.layer = op.name(),
-                             .where = op.where(),
-                             .what = "layers inside a branch or a loop have no quantizers",
-                             .found = op.info().name,
-                             .expected = "none there",
-                             .remedy = fmt::format("keep '{}' in float (--float {})", holder.name(), holder.name())});
-    }
+Requested requested_of(const Model& model, const Platform& platform, const PrepareOptions& options,
+                       const std::vector<passes::FoldedNorm>& folded) {
+  if (!options.also.empty() && !platform.insertion)
+    fail(
+        "also '{}': on {} all that has a form on codes has quantizers, expected a platform with rules of its own "
+        "(insert:)",
+        options.also[0], platform.name);
+  Requested requested{staying_in_float(model, options.in_float), asked_layers(model, options.also, "also"), {}};
+  for (const passes::FoldedNorm& one : folded) requested.normalized.insert(one.layer);
+  return requested;
+}
+
+/// Takes a quantizer out that has a scale of its own, with its observer.
+void take_out(Model& model, const ops::FakeQuantize& quantizer) {
+  const std::vector<Value> read = observer_of(quantizer).operands();
+  model.graph.erase(observer_of(quantizer));
+  quantizer.out().replace_all_uses_with(quantizer.x());
+  model.graph.erase(quantizer);
+  for (const Value tensor : read) {
+    if (tensor && tensor.is_tensor() && tensor.unused()) passes::erase_tensor(model, tensor);
   }
+}
 
-  void require_float() const {
-    for (Op op : model_.graph.ops()) {
-      if (op.info().codes)
-        fail("{}: {}: the network is quantized already, expected its float form", op.where(), op.info().name);
-    }
-  }
+/// Whether both make codes of one kind; their scales and zero points come from what they see.
+bool are_alike(const ops::FakeQuantize& a, const ops::FakeQuantize& b) {
+  return a.code_type() == b.code_type() && a.code_min() == b.code_min() && a.code_max() == b.code_max();
+}
 
-  static int widest(const BitRule& rule) {
-    return static_cast<int>(*std::max_element(rule.legal.begin(), rule.legal.end()));
-  }
-
-  /// Why the operators with weights stay in float.
-  std::string reasons() const {
-    std::string text;
-    for (Op op : model_.graph.ops()) {
-      if (plan_.is_float(op) && quant_of(op).weight >= 0)
-        text += fmt::format("; {} '{}': {}", op.info().name, op.name(), plan_.in_float.at(op.node()));
-    }
-    return text;
-  }
-
-  /// Where the target says what has a quantizer: there, whether operators then compute on codes or not.
-  void place_by_rules() {
-    const Requests requests = {staying_in_float(model_, in_float_), asked_layers(model_, also_, "also"), normalized()};
-    const Insertion insertion = insertion_of(model_.graph, *platform_.insertion, requests);
-    set_deviations(model_,
-                   deviations_from_mqbench(model_.graph, *platform_.insertion, requests, insertion, has_edges_));
-    plan_ = plan_codes(model_, platform_, in_float_, &insertion);
-    weighted_ = insertion.weighted;
-    for (const Insertion::Feature& feature : insertion.features) {
-      QuantizerPlace& place = points_[add_point(feature.value)];
-      place.is_unsigned = feature.is_unsigned;
-      if (feature.at_edge) set_edge(place);
-      reasons_.emplace(feature.value.name(), feature.reason);
-    }
-    edges_ = insertion.edges;
-    for (Op op : model_.graph.ops()) {
-      if (!is_coded(op)) continue;
-      if (const Op activation = plan_.activation_of(op)) fused_.insert(activation.node());
-      const Value result = plan_.result_of(op);
-      if (!moves_codes(op) || behind_.contains(result.node())) continue;
-      behind_[result.node()] = behind_.at(feature_inputs(op)[0].node());
-      include_fill(op, behind_[result.node()]);
-    }
-  }
-
-  std::set<std::string> normalized() const {
-    std::set<std::string> layers;
-    for (const passes::FoldedNorm& one : folded_) layers.insert(one.layer);
-    return layers;
-  }
-
-  bool is_coded(Op op) const { return !plan_.is_float(op) && !fused_.contains(op.node()); }
-
-  void place(Op op) {
-    if (!is_coded(op)) return;
-    for (const Value input : feature_inputs(op)) {
-      if (!input.producer() || plan_.is_real(input)) add_point(input);
-    }
-    if (moves_codes(op)) {
-      PointSet& behind = behind_[op.out(0).node()];
-      for (const Value input : feature_inputs(op)) behind.merge(PointSet(behind_.at(input.node())));
-      include_fill(op, behind);
-      return;
-    }
-    if (quant_of(op).weight >= 0) weighted_.push_back(op);
-    if (const Op activation = plan_.activation_of(op)) fused_.insert(activation.node());
-    owner_[add_point(plan_.result_of(op))] = op;
-  }
-
-  /// The range behind a padding holds the number that it pads with, that behind a mask what the mask leaves.
-  void include_fill(Op op, const PointSet& behind) {
-    const Value fill = quant_of(op).fill < 0 ? Value() : op.in(quant_of(op).fill);
-    const bool masks = quant_of(op).index >= 0;
-    if (!fill || (!masks && !std::isfinite(element(model_.tensors.at(fill.name()), 0)))) return;
-    for (const size_t point : behind) points_[point].also_seen.push_back(masks ? op.out(0) : fill);
-  }
-
-  size_t add_point(Value value) {
-    const auto [found, is_new] = behind_.try_emplace(value.node(), PointSet{points_.size()});
-    if (!is_new) return *found->second.begin();
-    points_.push_back({{value}, value.name(), -1, feature_bits_});
-    merged_into_.push_back(points_.size() - 1);
-    return points_.size() - 1;
-  }
-
-  /// The points whose codes `value` has, seen through operators that move codes; several for a concat.
-  PointSet points_behind(Value value) const {
-    PointSet points;
-    for (size_t point : behind_.at(value.node())) {
-      while (merged_into_[point] != point) point = merged_into_[point];
-      points.insert(point);
-    }
-    return points;
-  }
-
-  void set_edge(QuantizerPlace& place) const {
-    place.bits = edge_bits_;
-    place.at_edge = has_edges_;
-  }
-
-  /// The first and last layers with weights: what they read, and what the last ones give.
-  void set_widths() {
-    if (platform_.insertion) return;
-    for (QuantizerPlace& place : points_) {
-      if (!place.values[0].producer()) set_edge(place);
-    }
-    const auto count = static_cast<int64_t>(weighted_.size());
-    for (int64_t i = 0; i < count; ++i) {
-      const bool is_last = i >= count - platform_.last_edges;
-      if (i >= platform_.first_edges && !is_last) continue;
-      const Op op = weighted_[static_cast<size_t>(i)];
-      edges_.insert(op.node());
-      set_edges(feature_inputs(op));
-      if (is_last) set_edges({plan_.result_of(op)});
-    }
-  }
-
-  void set_edges(const std::vector<Value>& values) {
-    for (const Value value : values) {
-      for (const size_t point : points_behind(value)) set_edge(points_[point]);
-    }
-  }
-
-  int weight_bits_of(Op op) const { return edges_.contains(op.node()) ? edge_weight_bits_ : weight_bits_; }
-
-  static bool lists(const std::vector<std::string>& names, Op op) {
-    return std::find(names.begin(), names.end(), op.info().name) != names.end();
-  }
-
-  /// Values of operators that need one scale become one point, as wide as the widest.
-  void share_scales() {
-    for (Op op : model_.graph.ops()) {
-      if (!is_coded(op)) continue;
-      const bool keeps = lists(platform_.keep_scales, op);
-      if (!keeps && !lists(platform_.share_scales, op) && quant_of(op).trait != Trait::same_scale) continue;
-      PointSet group;
-      for (const Value input : feature_inputs(op)) group.merge(points_behind(input));
-      if (keeps) group.merge(points_behind(plan_.result_of(op)));
-      merge(group, keeps || moves_codes(op) ? op.name() : op.name() + ".inputs");
-    }
-  }
-
-  void merge(const PointSet& group, const std::string& name) {
-    const size_t first = *group.begin();
-    for (const size_t other : group) {
-      if (other == first) continue;
-      QuantizerPlace &kept = points_[first], &gone = points_[other];
-      kept.values.insert(kept.values.end(), gone.values.begin(), gone.values.end());
-      kept.also_seen.insert(kept.also_seen.end(), gone.also_seen.begin(), gone.also_seen.end());
-      kept.bits = std::max(kept.bits, gone.bits);
-      kept.at_edge = kept.at_edge || gone.at_edge;
-      kept.name = name;
-      gone.values.clear();
-      merged_into_[other] = first;
-    }
-  }
-
-  void check() {
-    for (Op op : model_.graph.ops()) {
-      if (!is_coded(op)) continue;
-      const int weight_bits = quant_of(op).weight >= 0 ? weight_bits_of(op) : 0;
-      for (const Value value : feature_inputs(op)) check_width(op, weight_bits, value);
-      check_width(op, weight_bits, plan_.result_of(op));
-      check_accumulator(op);
-      check_finite(op);
-      check_channels(op);
-    }
-    for (const auto& marker : model_.graph.all<ops::OutputNop>()) check_marker(marker);
-  }
-
-  void check_marker(Op marker) {
-    const Op before = marker.in(0).producer();
-    const auto reason = before ? plan_.in_float.find(before.node()) : plan_.in_float.end();
-    if (reason == plan_.in_float.end() || passes::moves_codes(before)) return;
-    object(marker, {.what = fmt::format("rule output-behind-layer: OutputNOp marks what {} '{}' gives, which stays in "
-                                        "float",
-                                        before.info().name, before.name()),
-                    .found = reason->second,
-                    .remedy = "put it behind the last layer that the chip computes"});
-  }
-
-  /// At `op`, once.
-  void object(Op op, Objection objection) {
-    objection.layer = op.name();
-    objection.where = op.where();
-    if (std::ranges::find(objections_, objection) == objections_.end()) objections_.push_back(std::move(objection));
-  }
-
-  Selected selection(Op op) const {
-    Selected one = selected(op);
-    one.is_first = !weighted_.empty() && op == weighted_.front();
-    one.is_last = !weighted_.empty() && op == weighted_.back();
-    for (const Value input : feature_inputs(op)) {
-      for (const size_t point : points_behind(input)) one.reads.insert(points_[point].bits);
-    }
-    for (const size_t point : points_behind(plan_.result_of(op))) one.gives = points_[point].bits;
-    return one;
-  }
-
-  void check_width(Op op, int weight_bits, Value value) {
-    for (const size_t point : points_behind(value)) {
-      for (Objection& one : platform_.objections(selection(op), weight_bits, points_[point].bits)) {
-        one.remedy =
-            one.expected.empty() ? kFloat : "ask for one of these (--weights, --features, --edges), or " + kFloat;
-        object(op, std::move(one));
+/// What a loop gives has the scale that it has inside. Branches differ, and what reads them has a scale of its own.
+void share_results(Model& model, const EdgeScales& at_edges) {
+  in_each_block(model.graph, [&] {
+    for (const Op op : model.graph.ops()) {
+      if (op.info().flow == Flow::none || op.info().flow == Flow::branch) continue;
+      const std::vector<Value> given = op.regions()[0]->outputs();
+      for (const Value result : op.results()) {
+        const auto inner =
+            given[FlowParts(op).conditions + static_cast<size_t>(result.port())].producer<ops::FakeQuantize>();
+        const auto outer = result.unused() ? Op() : result.uses()[0].first;
+        if (!inner || !outer.is<ops::FakeQuantize>()) continue;
+        const ops::FakeQuantize quantizer(outer.node());
+        const bool is_alone = observer_of(quantizer).x().size() == 1;
+        if (!is_alone || !are_alike(quantizer, *inner) || at_edges.contains(passes::scale_tensor(quantizer).name()))
+          continue;
+        take_out(model, quantizer);
+        insert_alike(model, result, *inner);
       }
     }
-  }
+  });
+}
 
-  /// Whether there is no NaN and no infinity among them: x - x is 0 of numbers alone. Sixteen sums at a time, which
-  /// compilers keep in vectors.
-  static bool are_finite(std::span<const float> elements) {
-    std::array<float, 16> sums{};
-    size_t i = 0;
-    for (; i + sums.size() <= elements.size(); i += sums.size()) {
-      for (size_t lane = 0; lane < sums.size(); ++lane) sums[lane] += elements[i + lane] - elements[i + lane];
-    }
-    for (; i < elements.size(); ++i) sums[0] += elements[i] - elements[i];
-    return std::ranges::all_of(sums, [](float sum) { return sum == 0; });
-  }
-
-  /// A normalization of negative variance folds into NaN, which has no code.
-  void check_finite(Op op) {
-    for (const int port : {quant_of(op).weight, quant_of(op).factor, quant_of(op).bias}) {
-      const Value value = port < 0 ? Value() : op.in(port);
-      if (!value) continue;
-      const auto elements = std::as_const(model_.tensors.at(value.name())).data<float>();
-      if (are_finite(elements)) continue;
-      const auto wrong = std::ranges::count_if(elements, [](float element) { return !std::isfinite(element); });
-      object(op,
-             {.what = fmt::format("'{}' has {} elements that are NaN or infinite", value.name(), wrong),
-              .expected = "numbers",
-              .remedy = fmt::format("they came in so, or a normalization behind this {} makes them", op.info().name),
-              .kind = ErrorKind::bad_input});
-    }
-  }
-
-  /// Throws where no zero point keeps the sums of an operator without weights in bounds; conversion proves the rest.
-  void check_accumulator(Op op) {
-    if (!passes::accumulates(op) || quant_of(op).weight >= 0) return;
-    std::vector<int64_t> farthest;
-    for (const Value value : feature_inputs(op))
-      farthest.push_back(int64_t{1} << (points_[*points_behind(value).begin()].bits - 1));
-    collect(objections_, op.name(), op.where(),
-            [&] { accumulator_proof(op, *arith::parse_requantization(platform_.requantize), farthest); });
-  }
-
-  void check_channels(Op op) {
-    if (!passes::misses_channels(op, platform_.channels)) return;
-    const bool can_pad = passes::can_pad_channels(op, platform_.channels);
-    object(op, {.what = fmt::format("{} needs channels in multiples of {} above {}", platform_.name,
-                                    platform_.channels.multiple, platform_.channels.above),
-                .found = fmt::format("{} in and {} out", op.in(0).dims()[1], op.out(0).dims()[1]),
-                .remedy = (can_pad ? "pad it with zeros (--pad-channels), or " : "widen it, or ") + kFloat});
-  }
-
-  /// What was objected to may have no quantizer at all.
-  static int possible(const BitRule& rule, int bits) {
-    return std::ranges::find(rule.legal, bits) == rule.legal.end() ? rule.default_bits : bits;
-  }
-
-  /// Where a target says what has a quantizer it says what ranges are too.
-  double reach_of(const QuantizerPlace& place) const {
-    double reach = 0;
-    for (const Value value : place.values) {
-      const double one = platform_.insertion ? 0 : passes::reach_of(value, possible(platform_.features, place.bits));
-      if (one == 0) return 0;
-      reach = std::max(reach, one);
-    }
-    return reach;
-  }
-
-  void insert() {
-    FloatOperators in_float;
-    for (const auto& [node, reason] : plan_.in_float) in_float.emplace(node->name, reason);
-    set_float_operators(model_, in_float);
-    set_quantizer_reasons(model_, reasons_);
-    EdgeScales at_edges;
-    const auto insert_at = [&](QuantizerPlace place, const BitRule& rule, Op reader) {
-      place.bits = possible(rule, place.bits);
-      const ops::FakeQuantize quantizer = insert_quantizer(model_, platform_, place, reader);
-      if (place.at_edge) at_edges.insert(passes::scale_tensor(quantizer).name());
-    };
-    for (QuantizerPlace& point : points_) point.reach = reach_of(point);
-    for (const QuantizerPlace& point : points_) {
-      if (!point.values.empty()) insert_at(point, platform_.features, {});
-    }
-    std::map<std::string, int> uses;
-    for (Op op : weighted_) {
-      const Value weight = op.in(quant_of(op).weight);
-      const int use = ++uses[weight.name()];
-      const std::string name = use == 1 ? weight.name() : weight.name() + "." + std::to_string(use);
-      insert_at({.values = {weight},
-                 .name = name,
-                 .weight_axis = quant_of(op).weight_axis,
-                 .bits = weight_bits_of(op),
-                 .at_edge = has_edges_ && edges_.contains(op.node())},
-                platform_.weights, op);
-    }
-    set_edge_scales(model_, at_edges);
-  }
-
-  Model& model_;
-  const Platform& platform_;
-  const std::vector<passes::FoldedNorm>& folded_;
-  std::vector<std::string> in_float_, also_;
-  int weight_bits_, feature_bits_, edge_bits_, edge_weight_bits_;
-  bool has_edges_;  ///< whether the ends of the network have widths of their own
-  CodePlan plan_;
-  std::vector<QuantizerPlace> points_;
-  std::vector<size_t> merged_into_;                      ///< by point, the one that took it in, or itself
-  std::map<const detail::ValueNode*, PointSet> behind_;  ///< by value with codes
-  std::map<size_t, Op> owner_;
-  std::vector<Op> weighted_;
-  std::set<const detail::OpNode*> fused_;
-  std::set<const detail::OpNode*> edges_;  ///< operators at an end of the network
-  QuantizerReasons reasons_;               ///< by value, which of the target's rules put a quantizer there
-  std::vector<Objection> objections_;
-};
+/// What stands in the way.
+std::vector<Objection> prepare_blocks(Model& model, const Platform& platform, const PrepareOptions& options,
+                                      const std::vector<passes::FoldedNorm>& folded) {
+  require_float(model);
+  Found found;
+  found.objections = objections_to_markers(model.graph);
+  const Requested requested = requested_of(model, platform, options, folded);
+  in_each_block(model.graph, [&] { prepare_block(model, platform, options, requested, found); });
+  if (!found.has_weights)
+    fail("network '{}': found no operator with weights that can have codes, expected at least one{}",
+         model.graph.name(), found.reasons);
+  share_results(model, found.edge_scales);
+  set_float_operators(model, found.in_float);
+  set_quantizer_reasons(model, found.quantizers);
+  set_deviations(model, found.deviations);
+  set_edge_scales(model, found.edge_scales);
+  return std::move(found.objections);
+}
 
 }  // namespace
 
@@ -442,7 +121,7 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
   Model prepared = clone(model);
   std::vector<passes::FoldedNorm> folded;
   const LearnedMagnitudes learned = rewrite_floats(prepared, platform, folded);
-  std::vector<Objection> found = Preparation(prepared, platform, options, folded).run();
+  std::vector<Objection> found = prepare_blocks(prepared, platform, options, folded);
   if (options.batch_norms != BatchNorms::folded) {
     if (folded.empty())
       fail(
@@ -473,7 +152,8 @@ Model own_weights(const Model& model, const PrepareOptions& options) {
 
 Padded pad_channels(const Model& model, const Platform& platform, const PrepareOptions& options) {
   const Model form = float_form(model, platform);
-  const CodePlan plan = plan_codes(form, platform, options.in_float);
+  const AskedLayers in_float = staying_in_float(form, options.in_float);
+  const CodePlan plan = plan_codes(form, platform, in_float);
   std::set<std::string> layers;
   for (Op op : form.graph.ops()) {
     const bool misses = !plan.is_float(op) && passes::misses_channels(op, platform.channels);

@@ -102,8 +102,9 @@ void configure_observer(Model& model, const ops::ObserveRange& observer, const P
                         const CodeRange& codes, bool weight, bool low_bits) {
   const std::string& usual = weight ? platform.weight_observer : platform.feature_observer;
   const bool is_other = low_bits && !platform.low_bits_observer.empty();
-  Attributes attributes =
-      observer_attributes(is_other ? platform.low_bits_observer : usual, platform.observer_numbers, weight);
+  const std::string& asked = is_other ? platform.low_bits_observer : usual;
+  const bool in_region = static_cast<bool>(observer.node()->block->parent());
+  Attributes attributes = observer_attributes(in_region ? over_all(asked) : asked, platform.observer_numbers, weight);
   wire_statistics(model, observer, std::get<int64_t>(attributes.at("statistics")));
   attributes.insert({{"rate", weight ? 1.0 : platform.rate},
                      {"code_min", codes.min},
@@ -157,7 +158,9 @@ void read_codes(Value value, const ops::FakeQuantize& quantizer) {
     const QuantInfo& quant = reader.info().quant;
     const int port = reader.port_of(operand);
     const bool is_feature = port != quant.weight && port != quant.fill && !passes::is_number_port(quant, port);
-    if (reader != quantizer && (is_feature || !value.is_tensor())) reader.set_operand(operand, quantizer.out());
+    const bool is_beside = reader.node()->block == quantizer.node()->block;  // others see the tensor from elsewhere
+    if (reader != quantizer && is_beside && (is_feature || !value.is_tensor()))
+      reader.set_operand(operand, quantizer.out());
   }
 }
 
@@ -221,14 +224,26 @@ bool is_learned(const ops::FakeQuantize& quantizer) {
   return passes::scale_tensor(quantizer).role() == Role::parameter;
 }
 
+namespace {
+
+/// Of a tensor that several read, each has a quantizer of its own: the second one's is NAME.2.
+std::string free_name(const Graph& graph, const std::string& name) {
+  std::string free = name;
+  for (int number = 2; graph.tensor(free + ".scale"); ++number) free = name + "." + std::to_string(number);
+  return free;
+}
+
+}  // namespace
+
 ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const QuantizerPlace& place, Op reader) {
   Graph& graph = model.graph;
   const bool weight = place.weight_axis >= 0;
   const int64_t axis = weight && platform.per_channel ? place.weight_axis : -1;
   const int64_t count = axis < 0 ? 1 : place.values[0].dims()[static_cast<size_t>(axis)];
   const float infinity = std::numeric_limits<float>::infinity();
+  const std::string name = free_name(graph, place.name);
   const auto add_state = [&](const char* what, Tensor contents) {
-    return passes::add_tensor(model, place.name + what, std::move(contents), Role::state);
+    return passes::add_tensor(model, name + what, std::move(contents), Role::state);
   };
   const Value scale = add_state(".scale", filled(count, 1.0F));
   const Value zero_point = add_state(".zero_point", Tensor(DType::i32, {count}));
@@ -271,7 +286,7 @@ ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const
                                .x = observed,
                                .axis = axis,
                                .reach = place.reach,
-                               .name = place.name + ".observer"});
+                               .name = name + ".observer"});
   apply_bits(model, platform, quantizer, place.bits, style_of(platform, weight, place.is_unsigned));
   const QuantizerKind kind = kind_for(platform, weight, place.bits);
   if (kind != QuantizerKind::fixed && kind != QuantizerKind::lsq) {
@@ -280,6 +295,20 @@ ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const
         kind == QuantizerKind::dsq ? platform.quantizer_numbers.softness : platform.quantizer_numbers.keep);
   }
   return quantizer;
+}
+
+void insert_alike(Model& model, Value value, const ops::FakeQuantize& other) {
+  Builder builder = passes::builder_behind(model.graph, value);
+  const Value scale = passes::scale_tensor(other);
+  const ops::FakeQuantize quantizer(builder
+                                        .insert({&ops::FakeQuantize::record(),
+                                                 {value, scale, other.zero_point()},
+                                                 other.attributes(),
+                                                 value.name() + ".q",
+                                                 other.location()})
+                                        .node());
+  wire_scale(model.graph, quantizer, scale, other.scale() != scale);
+  read_codes(value, quantizer);
 }
 
 void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, float high) {

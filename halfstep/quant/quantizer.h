@@ -22,6 +22,9 @@ struct QuantizerPlace {
   double reach = 0;  ///< what lies further below the largest of its row counts for nothing; 0: all counts
 };
 
+/// Inserts a quantizer behind a feature that has the same codes as another one's: its tensors and attributes.
+void insert_alike(Model& model, Value value, const ops::FakeQuantize& other);
+
 /// Inserts a quantizer behind every value of `place` (for a weight: in front of `reader`, for it alone) and one
 /// observer for them all. The scale has seen nothing yet. Returns one of the quantizers.
 ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const QuantizerPlace& place, Op reader = {});

@@ -210,6 +210,13 @@ class Regions {
 
 }  // namespace
 
+void include_inner(std::map<const detail::OpNode*, std::string>& reasons, const Graph& graph) {
+  for (const Op op : graph.all_ops()) {
+    const auto holder = reasons.find(op.node()->block->parent().node());
+    if (holder != reasons.end()) reasons.try_emplace(op.node(), holder->second);
+  }
+}
+
 std::map<const detail::OpNode*, std::string> outside_regions(const Graph& graph) {
   Regions regions(graph);
   std::map<const detail::OpNode*, std::string> outside;
@@ -217,6 +224,7 @@ std::map<const detail::OpNode*, std::string> outside_regions(const Graph& graph)
   for (Op op : graph.ops()) {
     if (!regions.inside(op) || begins(op)) outside.emplace(op.node(), "outside of the quantized region");
   }
+  include_inner(outside, graph);
   return outside;
 }
 

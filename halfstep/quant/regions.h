@@ -21,6 +21,9 @@ Model with_regions(const Model& model, const std::vector<std::string>& regions);
 /// wrong ones.
 std::map<const detail::OpNode*, std::string> outside_regions(const Graph& graph);
 
+/// What is said of a branch or a loop is said of the operations in it too.
+void include_inner(std::map<const detail::OpNode*, std::string>& reasons, const Graph& graph);
+
 /// What is wrong with the markers of a float network, each with the name of the rule.
 std::vector<Objection> objections_to_markers(const Graph& graph);
 

@@ -47,6 +47,17 @@ void require_numbers(const Model& prepared, const train::Samples& samples, Threa
   moments_of(train::teacher_of(prepared, samples.data->name), watched, samples, pool);
 }
 
+/// Methods see the body alone, and would change what a branch or a loop is given behind its back.
+void require_body_alone(const Model& prepared) {
+  for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
+    if (quantizer.node()->block->parent())
+      unsupported(
+          "{}: repair does not reach what is inside of branches and loops; calibrate with more samples, train "
+          "the network, or quantize with what is in them in float (--float NAME)",
+          quantizer.where());
+  }
+}
+
 class Repair {
  public:
   Repair(const Model& prepared, const train::Samples& samples, const train::CalibrateOptions& calibration,
@@ -58,6 +69,7 @@ class Repair {
         progress_(progress),
         state_{prepared, prepared} {
     require_free(options);
+    require_body_alone(prepared);
     parts_.train.indices.resize(static_cast<size_t>(train::usable(prepared, parts_.train.size())));
     require_numbers(prepared, parts_.train, pool);
     const std::string& name = samples.data->name;

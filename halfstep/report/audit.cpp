@@ -78,7 +78,7 @@ std::string describe_range(const AuditedQuantizer& codes) {
 }
 
 std::vector<std::string> row_of(const AuditedQuantizer& codes, const AuditedQuantizer* weight) {
-  const std::string op = codes.op.empty() ? "(input)" : codes.op;
+  const std::string op = !codes.op.empty() ? codes.op : codes.path.empty() ? "(input)" : "(from outside)";
   return {codes.layer.empty() ? codes.tensor : codes.layer,
           codes.activation == "none" ? op : op + " + " + codes.activation,
           weight == nullptr ? "" : describe_weight(*weight),
@@ -102,6 +102,7 @@ nlohmann::ordered_json to_json(const AuditedQuantizer& quantizer) {
           {"tensor", quantizer.tensor},
           {"layer", quantizer.layer.empty() ? Json() : Json(quantizer.layer)},
           {"op", quantizer.op.empty() ? Json() : Json(quantizer.op)},
+          {"inside", quantizer.path.empty() ? Json() : Json(quantizer.path)},
           {"activation", quantizer.activation},
           {"bits", quantizer.bits},
           {"code_type", quantizer.code_type},
@@ -127,11 +128,17 @@ std::string as_text(const quant::Audit& audit) {
   for (const AuditedQuantizer& quantizer : audit.quantizers) {
     if (quantizer.is_weight) weights[quantizer.layer] = &quantizer;
   }
-  Table table({"layer", "operator", "weights", "codes", "reach", "scale", "zero", "sums are scaled", "shares with"});
+  std::vector<std::string> columns = {"layer", "operator", "weights",         "codes",      "reach",
+                                      "scale", "zero",     "sums are scaled", "shares with"};
+  const bool has_paths = std::ranges::any_of(audit.quantizers, [](const auto& one) { return !one.path.empty(); });
+  if (has_paths) columns.push_back("inside");
+  Table table(columns);
   for (const AuditedQuantizer& quantizer : audit.quantizers) {
     if (quantizer.is_weight) continue;
     const auto weight = weights.find(quantizer.layer);
-    table.add(row_of(quantizer, weight == weights.end() ? nullptr : weight->second));
+    auto row = row_of(quantizer, weight == weights.end() ? nullptr : weight->second);
+    if (has_paths) row.push_back(quantizer.path);
+    table.add(std::move(row));
   }
   std::string text = table.text() + (audit.in_float.empty() ? "" : "\n" + as_text(audit.in_float));
   if (!audit.deviations.empty()) text += "\nunlike MQBench (--as mqbench has its quantizers):\n";
@@ -142,7 +149,8 @@ std::string as_text(const quant::Audit& audit) {
 namespace {
 
 std::string sentence_of(const AuditedQuantizer& one) {
-  std::string text = fmt::format("{}: {}\n", one.is_weight ? "weight, quantized" : "quantized", one.reason);
+  std::string text = fmt::format("{}: {}{}{}\n", one.is_weight ? "weight, quantized" : "quantized", one.reason,
+                                 one.path.empty() ? "" : ", inside of ", one.path);
   text += fmt::format("  codes      {} bits, {} to {} ({})\n", one.bits, one.code_min, one.code_max, one.code_type);
   const auto [least, most] = std::ranges::minmax(one.scale);
   text += fmt::format("  scale      {}{}, zero point {}{}\n", span(least, most),

@@ -29,12 +29,20 @@ struct Pair {
   const char* second = "integer program";
 };
 
+/// " (sample 3", " (while 'loop', iteration 2 of the batch from sample 64 on".
+template <class Fault>
+std::string place_of(const verify::LayerReport& report, const Fault& fault) {
+  if (report.layer.path.empty()) return fmt::format(" (sample {}", fault.sample);
+  const std::string turn = fault.iteration < 0 ? "" : fmt::format("iteration {} of ", fault.iteration);
+  return fmt::format(" ({}, {}the batch from sample {} on", report.layer.path, turn, fault.sample);
+}
+
 std::string describe(const verify::LayerReport& report, const verify::Difference& difference, const Pair& pair = {}) {
   std::string text =
       fmt::format("layer '{}': {} code {} at {}: {} {}, {} {}", report.layer.name, difference.what, difference.index,
                   to_string(difference.position), pair.first, difference.first, pair.second, difference.second);
   if (difference.what != "feature") return text;
-  text += fmt::format(" (sample {}", difference.sample);
+  text += place_of(report, difference);
   if (difference.position.size() == 3)
     text += fmt::format(", NCHW index {}, NHWC index {}", difference.index, difference.nhwc);
   return text + ")";
@@ -47,7 +55,7 @@ std::string describe(const verify::LayerReport& report, const verify::MeaningFau
                   report.layer.name, fault.what, fault.index, to_string(fault.position), fault.found, fault.expected,
                   fault.says, fault.what == "feature" ? " gives" : " is", fault.real);
   if (fault.what != "feature") return text;
-  text += fmt::format(" (sample {}", fault.sample);
+  text += place_of(report, fault);
   if (fault.nhwc >= 0) text += fmt::format(", NCHW index {}, NHWC index {}", fault.index, fault.nhwc);
   return text + ")";
 }
@@ -94,9 +102,10 @@ std::string worth(const verify::RoadReport& report) {
 }
 
 nlohmann::ordered_json json_of(const verify::MeaningFault& fault) {
-  return {{"what", fault.what},       {"index", fault.index},       {"nhwc_index", fault.nhwc},
-          {"sample", fault.sample},   {"position", fault.position}, {"integer", fault.found},
-          {"source", fault.expected}, {"real", fault.real},         {"operator", fault.says}};
+  return {{"what", fault.what},          {"index", fault.index},       {"nhwc_index", fault.nhwc},
+          {"sample", fault.sample},      {"position", fault.position}, {"integer", fault.found},
+          {"source", fault.expected},    {"real", fault.real},         {"operator", fault.says},
+          {"iteration", fault.iteration}};
 }
 
 nlohmann::ordered_json json_of(const verify::Meaning& meaning) {
@@ -122,9 +131,9 @@ nlohmann::ordered_json json_of(const verify::FloatReport& floats) {
 
 nlohmann::ordered_json json_of(const verify::Difference& difference, const char* first = "training",
                                const char* second = "integer") {
-  return {{"what", difference.what},     {"index", difference.index},       {"nhwc_index", difference.nhwc},
-          {"sample", difference.sample}, {"position", difference.position}, {first, difference.first},
-          {second, difference.second}};
+  return {{"what", difference.what},     {"index", difference.index},        {"nhwc_index", difference.nhwc},
+          {"sample", difference.sample}, {"position", difference.position},  {first, difference.first},
+          {second, difference.second},   {"iteration", difference.iteration}};
 }
 
 /// "add3 (412 samples), conv7 (3 samples) and 5 more".
@@ -160,6 +169,7 @@ nlohmann::ordered_json json_of(const verify::LayerReport& report, bool with_engi
                                  {"differing", report.differing},
                                  {"parameters_compared", report.parameters_compared},
                                  {"parameters_differing", report.parameters_differing}};
+  if (!report.layer.path.empty()) json["inside"] = report.layer.path;
   if (with_engine) {
     json["engine_compared"] = report.engine_compared;
     json["engine_differing"] = report.engine_differing;
@@ -178,6 +188,9 @@ std::string layers_table(const verify::RoadReport& report) {
   std::vector<std::string> columns = {"layer",     "operator",  "bits",   "scale",  "compared",
                                       "differing", "near ties", "beyond", "SQNR dB"};
   if (engine) columns.push_back("engine differing");
+  const bool has_paths =
+      std::ranges::any_of(report.layers, [](const auto& layer) { return !layer.layer.path.empty(); });
+  if (has_paths) columns.push_back("inside");
   Table table(columns);
   for (const auto& layer : report.layers) {
     std::vector<std::string> row = {layer.layer.name,
@@ -190,6 +203,7 @@ std::string layers_table(const verify::RoadReport& report) {
                                     layer.meaning ? std::to_string(layer.meaning->beyond) : "-",
                                     decibel_text(layer.sqnr_db)};
     if (engine) row.push_back(std::to_string(layer.engine_differing));
+    if (has_paths) row.push_back(layer.layer.path);
     table.add(row);
   }
   return table.text();

@@ -75,6 +75,19 @@ auto FlowRunner::named(int64_t iteration, Run run) const {
   }
 }
 
+template <class Contents>
+void FlowRunner::show(size_t region, int64_t iteration, Contents contents) const {
+  if (!spec_.watch_region) return;
+  const Frame& frame = *regions_[region]->frame();
+  Tensors arguments;
+  for (size_t i = 0; i < frame.spec().inputs.size(); ++i) {
+    const Type& type = frame.slot(frame.spec().inputs[i]).type;
+    Tensor& made = arguments[spec_.regions[region].arguments[i]] = Tensor(type.dtype, type.dims);
+    std::memcpy(made.raw(), contents(i), made.bytes());
+  }
+  spec_.watch_region(instruction_.name, region, iteration, std::move(arguments));
+}
+
 void FlowRunner::run(const kernels::Call& call, std::vector<Tensor>& open_values, ThreadPool& pool) {
   if (is_open_) return give(run_open(operands(call, open_values), pool), call, open_values);
   switch (spec_.kind) {
@@ -88,10 +101,13 @@ void FlowRunner::run(const kernels::Call& call, std::vector<Tensor>& open_values
 
 void FlowRunner::run_branch(const kernels::Call& call, ThreadPool& pool) {
   const bool is_conditional = regions_.size() > 1;
-  Frame& frame = *regions_[is_conditional && !is_true(address(call.in[0])) ? 1 : 0]->frame();
+  const size_t taken = is_conditional && !is_true(address(call.in[0])) ? 1 : 0;
+  Frame& frame = *regions_[taken]->frame();
   const std::vector<Port>& inputs = frame.spec().inputs;
   const std::vector<Port>& outputs = frame.spec().outputs;
-  for (size_t i = 0; i < inputs.size(); ++i) frame.feed(inputs[i], address(call.in[i + (is_conditional ? 1 : 0)]));
+  const auto contents = [&](size_t i) { return address(call.in[i + (is_conditional ? 1 : 0)]); };
+  for (size_t i = 0; i < inputs.size(); ++i) frame.feed(inputs[i], contents(i));
+  show(taken, -1, contents);
   for (size_t i = 0; i < outputs.size(); ++i) frame.give(outputs[i], address(call.out[i]));
   named(-1, [&] { frame.run(0, pool, nullptr); });
   for (size_t i = 0; i < outputs.size(); ++i) frame.fetch(outputs[i], address(call.out[i]));
@@ -140,6 +156,12 @@ void FlowRunner::run_iteration(const kernels::Call& call, ThreadPool& pool, int6
   Frame& body = *regions_[0]->frame();
   const std::vector<Port>& outputs = body.spec().outputs;
   for (size_t i = 0; i < spec_.states; ++i) body.feed(body.spec().inputs[i], states_[i]);
+  show(0, iteration, [&](size_t i) {
+    if (i < spec_.states) return states_[i];
+    const std::byte* whole = address(call.in[conditions() + i]);
+    const bool is_scanned = i < spec_.states + spec_.scanned;
+    return is_scanned ? whole + static_cast<size_t>(iteration) * body.slot(body.spec().inputs[i]).bytes() : whole;
+  });
   size_t place = 0;
   given_.clear();
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -194,8 +216,22 @@ void FlowRunner::give(std::vector<Tensor> results, const kernels::Call& call, st
 std::vector<Tensor> FlowRunner::run_open(const std::vector<Tensor>& operands, ThreadPool& pool) {
   if (spec_.kind != FlowSpec::Kind::branch) return iterate_open(operands, pool);
   const bool is_conditional = regions_.size() > 1;
-  Region& region = *regions_[is_conditional && !is_true(operands[0].raw()) ? 1 : 0];
-  return named(-1, [&] { return region.run({operands.begin() + (is_conditional ? 1 : 0), operands.end()}, pool); });
+  const size_t taken = is_conditional && !is_true(operands[0].raw()) ? 1 : 0;
+  return run_region(taken, -1, {operands.begin() + (is_conditional ? 1 : 0), operands.end()}, pool);
+}
+
+std::vector<Tensor> FlowRunner::run_region(size_t number, int64_t iteration, const std::vector<Tensor>& inputs,
+                                           ThreadPool& pool) {
+  Region& region = *regions_[number];
+  return named(iteration, [&] {
+    if (spec_.watch_region) {
+      const std::vector<std::string>& names = spec_.regions[number].arguments;
+      Tensors arguments;
+      for (size_t i = 0; i < inputs.size(); ++i) arguments.emplace(names[i], inputs[i]);
+      spec_.watch_region(instruction_.name, number, iteration, std::move(arguments));
+    }
+    return region.run(inputs, pool);
+  });
 }
 
 std::vector<Tensor> FlowRunner::iterate_open(const std::vector<Tensor>& operands, ThreadPool& pool) {
@@ -208,7 +244,7 @@ std::vector<Tensor> FlowRunner::iterate_open(const std::vector<Tensor>& operands
     if (is_loop) watch(i);
     for (size_t s = spec_.states; s < spec_.states + spec_.scanned; ++s)
       inputs[s] = element(operands[conditions() + s], i);
-    std::vector<Tensor> given = named(i, [&] { return regions_[0]->run(inputs, pool); });
+    std::vector<Tensor> given = run_region(0, i, inputs, pool);
     if (is_loop) goes_on = is_true(given[0].raw());
     for (size_t s = 0; s < spec_.states; ++s) inputs[s] = given[conditions() + s];
     for (size_t r = 0; r < rows.size(); ++r) rows[r].push_back(given[conditions() + spec_.states + r]);

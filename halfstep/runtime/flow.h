@@ -26,6 +26,9 @@ class FlowRunner {
   void run_loop(const kernels::Call& call, ThreadPool& pool);
   void run_scan(const kernels::Call& call, ThreadPool& pool);
   void watch(int64_t iteration) const;
+  /// Tells who watches what the region is given; `contents(i)` is where its input `i` lies.
+  template <class Contents>
+  void show(size_t region, int64_t iteration, Contents contents) const;
   void start_iterations(const kernels::Call& call);
   void run_iteration(const kernels::Call& call, ThreadPool& pool, int64_t iteration);
   void finish_iterations(const kernels::Call& call);
@@ -34,6 +37,7 @@ class FlowRunner {
   std::vector<Tensor> operands(const kernels::Call& call, const std::vector<Tensor>& open_values) const;
   void give(std::vector<Tensor> results, const kernels::Call& call, std::vector<Tensor>& open_values) const;
   std::vector<Tensor> run_open(const std::vector<Tensor>& operands, ThreadPool& pool);
+  std::vector<Tensor> run_region(size_t number, int64_t iteration, const std::vector<Tensor>& inputs, ThreadPool& pool);
   std::vector<Tensor> iterate_open(const std::vector<Tensor>& operands, ThreadPool& pool);
 
   const Slot& slot(const Operand& operand) const { return holder_.slots[static_cast<size_t>(operand.slot)]; }

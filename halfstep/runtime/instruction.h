@@ -64,7 +64,12 @@ struct Unit {
 struct RegionSpec {
   std::shared_ptr<ProgramSpec> program;  ///< null where extents are open
   std::function<Unit(const std::vector<Type>&)> compile = {};
+  std::vector<std::string> arguments = {};  ///< names
 };
+
+/// What a run gives to a region that it enters: the operation that holds it, which of its regions it is, the iteration
+/// (-1 in a branch or a call) and its arguments by name.
+using RegionWatcher = std::function<void(const std::string& op, size_t region, int64_t iteration, Tensors arguments)>;
 
 /// Regions that an instruction runs in place of a kernel, each a program of its own whose tensors are those of the
 /// whole. Operands of the instruction are a condition (of a branch or a loop), states, scanned and captured values;
@@ -80,6 +85,7 @@ struct FlowSpec {
   int64_t at_most = 0;  ///< iterations; 0: any number
   std::vector<RegionSpec> regions;
   std::function<void(int64_t)> watch = {};  ///< called before each iteration of a loop; may throw
+  RegionWatcher watch_region = {};          ///< called before a region runs
 };
 
 /// A kernel on slots at one place, regions on slots of the host, or (without either) a copy of in[0] to out[0], between

@@ -10,6 +10,7 @@
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
 #include "halfstep/compile/compile.h"
+#include "halfstep/ir/flow.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/learned_quantizers.h"
 #include "halfstep/passes/training_form.h"
@@ -24,7 +25,7 @@ namespace {
 /// input among others may be constant, as a mask is.
 void require_values(const Model& calibrated, const Samples& samples) {
   std::optional<std::pair<std::string, float>> constant;
-  for (const auto& quantizer : calibrated.graph.all<ops::FakeQuantize>()) {
+  for (const auto& quantizer : calibrated.graph.body().all<ops::FakeQuantize>()) {
     const Value input = quantizer.x();
     if (input.producer() || input.is_tensor()) continue;
     const ops::ObserveRange observer = quant::observer_of(quantizer);
@@ -38,36 +39,60 @@ void require_values(const Model& calibrated, const Samples& samples) {
          constant->second, constant->first);
 }
 
-/// A value without elements, or of NaN alone, leaves its quantizer without a range.
+/// A value without elements, or of NaN alone, leaves its quantizer without a range, as does a branch that nobody took.
 void require_ranges(const Model& calibrated) {
   std::vector<std::string> unseen;
   for (const auto& quantizer : calibrated.graph.all<ops::FakeQuantize>()) {
     const ops::ObserveRange observer = quant::observer_of(quantizer);
     const auto low = calibrated.tensors.at(observer.low().name()).data<float>();
     const auto high = calibrated.tensors.at(observer.high().name()).data<float>();
-    if (low.empty() || low[0] > high[0]) unseen.push_back(fmt::format("'{}'", quantizer.x().name()));
+    if (low.empty() || low[0] > high[0])
+      unseen.push_back(fmt::format("{}'{}'", path_to(quantizer), quantizer.x().name()));
   }
   if (!unseen.empty())
-    fail("network '{}': calibration saw no number in {}: without elements, or nothing but NaN on these samples",
-         calibrated.graph.name(), fmt::join(unseen, ", "));
+    fail(
+        "network '{}': calibration saw no number in {}: without elements, nothing but NaN, or in a branch that none of "
+        "these samples takes; give samples that take it, or keep the branch in float (--float NAME)",
+        calibrated.graph.name(), fmt::join(unseen, ", "));
 }
 
 /// Whether an observer sees the same in every batch, as one of weights does.
 bool watches_tensors(const ops::ObserveRange& observer) { return std::ranges::all_of(observer.x(), &Value::is_tensor); }
 
-/// The graph with those observers alone that watch tensors, or with the others.
+/// The graph with those observers alone that watch tensors, which no branch or loop decides on, or with the others.
 Model with_observers(const Model& observing, bool of_tensors) {
   Model part = clone(observing);
   for (const ops::ObserveRange& observer : part.graph.all<ops::ObserveRange>()) {
-    if (watches_tensors(observer) != of_tensors) part.graph.erase(observer);
+    if (watches_tensors(observer) != of_tensors)
+      part.graph.erase(observer);
+    else if (of_tensors)
+      part.graph.move(observer, part.graph.body());
   }
   if (of_tensors) part.graph.set_outputs({}, {});
   return part;
 }
 
+/// The ranges that a program saw, of all its observers.
 void take_ranges(Model& prepared, const runtime::Program& program) {
   for (const auto& [name, tensor] : program.tensors()) {
     if (const auto known = prepared.tensors.find(name); known != prepared.tensors.end()) known->second = tensor;
+  }
+}
+
+/// What is in branches and loops sees samples one at a time, as it does on a device: which branch a whole batch takes
+/// says nothing of its samples.
+void look_singly(Model& prepared, const Model& observing, const Samples& samples, int64_t count,
+                 const std::vector<int64_t>& order, ThreadPool& pool) {
+  if (judged_batch(prepared, 2) != 1) return;
+  runtime::Program program = compile(specialize(observing, samples.extents(1)));
+  for (int64_t i = 0; i < count; ++i) program.run(samples.inputs(i, 1, &order), pool);
+  const auto seen = program.tensors();
+  for (const auto& observer : prepared.graph.all<ops::ObserveRange>()) {
+    if (!observer.node()->block->parent() || watches_tensors(observer)) continue;
+    for (const Value tensor :
+         {observer.low(), observer.high(), observer.scale(), observer.zero_point(), observer.seen()}) {
+      if (tensor) prepared.tensors[tensor.name()] = seen.at(tensor.name());
+    }
   }
 }
 
@@ -88,9 +113,9 @@ void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& 
   if (batches == 0)
     fail("calibration needs {} samples, which the network takes at once; found {}", batch, samples.size());
 
-  observing = specialize(observing, samples.extents(batch));
-  runtime::Program of_weights = compile(with_observers(observing, true));
-  runtime::Program of_features = compile(with_observers(observing, false));
+  const Model sized = specialize(observing, samples.extents(batch));
+  runtime::Program of_weights = compile(with_observers(sized, true));
+  runtime::Program of_features = compile(with_observers(sized, false));
   const auto order = Random(options.seed, 0).permutation(samples.size());
   for (int64_t i = 0; i < batches; ++i) {
     const auto inputs = samples.inputs(i * batch, batch, &order);
@@ -100,6 +125,7 @@ void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& 
   }
   take_ranges(prepared, of_weights);
   take_ranges(prepared, of_features);
+  look_singly(prepared, with_observers(observing, false), samples, batches * batch, order, pool);
   require_values(prepared, samples);
   require_ranges(prepared);
   passes::start_quantizers(prepared);

@@ -166,11 +166,18 @@ int64_t batch_of(const Model& model, int64_t wanted) {
   return dims.empty() || dims[0] == kUnknown ? wanted : dims[0];
 }
 
+int64_t judged_batch(const Model& model, int64_t wanted) {
+  const auto ops = model.graph.all_ops();
+  const bool decides =
+      std::ranges::any_of(ops, [](Op op) { return op.info().flow == Flow::branch || op.info().flow == Flow::loop; });
+  return batch_of(model, decides ? 1 : wanted);
+}
+
 int64_t evaluation_batch(const Model& model, const Samples& samples) {
   constexpr int64_t kMost = 128, kMostElements = int64_t{4} << 20;
   int64_t each = 1;
   for (const auto& [name, dims] : samples.extents(1)) each += std::max<int64_t>(0, count_elements(dims));
-  return batch_of(model, std::clamp<int64_t>(kMostElements / each, 1, kMost));
+  return judged_batch(model, std::clamp<int64_t>(kMostElements / each, 1, kMost));
 }
 
 int64_t usable(const Model& model, int64_t samples) {

@@ -72,6 +72,10 @@ bool have_answers(const Samples& samples, const Model& model);
 /// How many samples a network takes at once: `wanted`, or the extent that its first argument is fixed to.
 int64_t batch_of(const Model& model, int64_t wanted);
 
+/// The same, but as few as possible where the network has branches or loops that end by a condition: what decides there
+/// would depend on which samples are together, and devices take one at a time.
+int64_t judged_batch(const Model& model, int64_t wanted);
+
 /// How many samples are evaluated at once: up to 128, as long as they take no more than 16 MiB as the network sees
 /// them.
 int64_t evaluation_batch(const Model& model, const Samples& samples);

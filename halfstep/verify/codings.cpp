@@ -68,9 +68,14 @@ class Join {
     }
   }
 
+  /// Operators with several results, as branches and loops, give no codes.
   void add(Op op) {
-    Coding coding{op.name(), op, !gives_codes(op), {}, {}, operands_of(op)};
-    std::string stands_for = op.name();
+    for (const Value result : op.results()) add(op, result);
+  }
+
+  void add(Op op, Value result) {
+    Coding coding{result.name(), op, !gives_codes(op), {}, {}, operands_of(op)};
+    std::string stands_for = result.name();
     if (const auto found = quantizers_.find(op.name()); found != quantizers_.end()) {
       coding.format = format_of(prepared_, found->second);
       stands_for = found->second.x().name();
@@ -78,16 +83,16 @@ class Join {
       coding.format = moved_format(coding);
     }
     coding.source = source_value(source_, prepared_.graph, stands_for);
-    places_[op.node()] = codings_.size();
+    places_[result.node()] = codings_.size();
     codings_.push_back(std::move(coding));
   }
 
   std::vector<size_t> operands_of(Op op) const {
     std::vector<size_t> operands;
     for (const Value operand : op.operands()) {
-      Op producer = operand && !operand.is_tensor() ? operand.producer() : Op();
-      if (producer.is<ops::Dequantize>()) producer = producer.in(0).producer();
-      if (producer && places_.contains(producer.node())) operands.push_back(places_.at(producer.node()));
+      const Op producer = operand && !operand.is_tensor() ? operand.producer() : Op();
+      const Value made = producer.is<ops::Dequantize>() ? producer.in(0) : operand;
+      if (made && places_.contains(made.node())) operands.push_back(places_.at(made.node()));
     }
     return operands;
   }
@@ -103,7 +108,7 @@ class Join {
   const Model& prepared_;
   const Graph &integer_, &source_;
   std::map<std::string, ops::FakeQuantize> quantizers_;  ///< by layer
-  std::map<const detail::OpNode*, size_t> places_;
+  std::map<const detail::ValueNode*, size_t> places_;
   std::vector<Coding> codings_;
 };
 

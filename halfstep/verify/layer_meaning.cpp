@@ -152,10 +152,10 @@ void LayerMeaningCheck::compare(const Run& run, const std::vector<int64_t>& indi
 
 MeaningFault LayerMeaningCheck::feature_fault(const Run& run, int64_t index, double real) const {
   const Dims& dims = out_.dims();
-  const auto sample_dims = dims.empty() ? std::span<const int64_t>() : std::span(dims).subspan(1);
+  const auto sample_dims = std::span(dims).subspan(dims.empty() || run.whole ? 0 : 1);
   const int64_t size = count_elements(sample_dims), sample = run.first_sample + index / size;
   const Dims position = position_of(index % size, sample_dims);
-  return {"feature", index % size, nhwc_index(position, sample_dims), sample, position, 0, 0, real, says()};
+  return {"feature", index % size, nhwc_index(position, sample_dims), sample, position, 0, 0, real, says(), -1};
 }
 
 std::string LayerMeaningCheck::says() const {

@@ -20,6 +20,7 @@ struct Run {
   std::vector<Numbers> values;               ///< by coding
   std::map<std::string, Numbers> arguments;  ///< by name
   int64_t first_sample = 0, samples = 1;
+  bool whole = false;  ///< all is one sample
 };
 
 /// What all layers share.

@@ -61,7 +61,7 @@ class MeaningCheck {
 
   void run(const Tensors& inputs, int64_t first_sample, int64_t samples, const MeaningOptions& options,
            ThreadPool& pool) {
-    Run run{{}, {}, first_sample, samples};
+    Run run{{}, {}, first_sample, samples, options.whole};
     const Tensors values = program_.run(inputs, pool);
     for (const Coding& coding : graphs_.codings)
       run.values.push_back({values.at(coding.layer), !coding.real, coding.format.scale, coding.format.zero_point});
@@ -117,14 +117,12 @@ class MeaningCheck {
 std::vector<LayerMeaning> check_meaning(const Model& prepared, const Model& integer, const BatchSource& source,
                                         int64_t samples, const MeaningOptions& options, ThreadPool& pool,
                                         const ProgressCallback& progress) {
-  const Dims& first = prepared.graph.arguments().front().dims();
+  const Dims first = options.whole ? Dims() : prepared.graph.arguments().front().dims();
   const int64_t batch = first.empty() || first[0] == kUnknown ? 1 : first[0];
   std::map<std::vector<Dims>, MeaningCheck> checks;  // by the extents of the inputs
   for (int64_t begin = 0; begin + batch <= samples; begin += batch) {
     const Tensors inputs = source(begin, batch);
-    std::vector<Dims> extents;
-    for (const auto& [name, tensor] : inputs) extents.push_back(tensor.dims());
-    const auto [check, fresh] = checks.try_emplace(extents, prepared, integer, inputs);
+    const auto [check, fresh] = checks.try_emplace(extents_of(inputs), prepared, integer, inputs);
     if (fresh && begin == 0) check->second.check_weights();
     check->second.run(inputs, begin, batch, options, pool);
     if (progress) progress({"meaning", static_cast<double>(begin + batch), static_cast<double>(samples), ""});

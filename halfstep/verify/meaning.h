@@ -23,11 +23,12 @@ struct MeaningFault {
   std::string what;    ///< "weight" or "feature"
   int64_t index = 0;   ///< flat, in the tensor's own row-major order (NCHW); a feature's counts from the sample's start
   int64_t nhwc = -1;   ///< features of four axes: the flat index in NHWC order
-  int64_t sample = 0;  ///< features: which sample
+  int64_t sample = 0;  ///< features: which sample; in a branch or a loop, the first one of the batch
   Dims position;       ///< index in each axis
   int64_t found = 0, expected = 0;  ///< codes of the integer program and of the operator
   double real = 0;                  ///< what the operator gives, or the weight
   std::string says;                 ///< the operator with its attributes, as the network has it
+  int64_t iteration = -1;           ///< of a loop
 };
 
 /// Codes of one layer.
@@ -48,6 +49,7 @@ struct MeaningOptions {
   bool all = false;         ///< every element of every sample, and not of the first alone
   int64_t elements = 4096;  ///< at least so many of each layer and further sample, drawn at random
   uint64_t seed = 0;
+  bool whole = false;  ///< what the source gives for one sample is all that the network takes, as a region's arguments
 };
 
 /// Weights first, then what every layer gave for the samples: all elements of the first one, then what the options say.

@@ -16,6 +16,12 @@ Model sized_for(const Model& model, const Tensors& inputs) {
   return sized;
 }
 
+std::vector<Dims> extents_of(const Tensors& inputs) {
+  std::vector<Dims> extents;
+  for (const auto& [name, tensor] : inputs) extents.push_back(tensor.dims());
+  return extents;
+}
+
 runtime::Program program_of(const Model& model, const Tensors& inputs, std::vector<std::string> fetch) {
   CompileOptions options;
   options.fetch = std::move(fetch);

@@ -13,6 +13,8 @@ namespace halfstep::verify {
 /// of the layer whose codes are meant.
 Model sized_for(const Model& model, const Tensors& inputs);
 
+std::vector<Dims> extents_of(const Tensors& inputs);
+
 /// A program for these inputs that gives the values `fetch`.
 runtime::Program program_of(const Model& model, const Tensors& inputs, std::vector<std::string> fetch);
 

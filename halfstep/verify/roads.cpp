@@ -133,7 +133,9 @@ struct FeatureCount {
   std::optional<Difference>& first;
 };
 
-void compare_features(const Layer& layer, FeatureCount count, const Tensor& a, const Tensor& b, int64_t first_sample) {
+/// Samples are along the first axis, or (`whole`) the tensors are one sample.
+void compare_features(const Layer& layer, FeatureCount count, const Tensor& a, const Tensor& b, int64_t first_sample,
+                      bool whole) {
   if (a.dims() != b.dims())
     fail("layer '{}': features are {} on one road and {} on the other", layer.name, to_string(a.type()),
          to_string(b.type()));
@@ -147,7 +149,7 @@ void compare_features(const Layer& layer, FeatureCount count, const Tensor& a, c
   count.compared += result.compared;
   count.differing += result.differing;
   if (!result.first || count.first) return;
-  const auto sample_dims = std::span(a.dims()).subspan(a.dims().empty() ? 0 : 1);
+  const auto sample_dims = std::span(a.dims()).subspan(a.dims().empty() || whole ? 0 : 1);
   const int64_t sample_size = count_elements(sample_dims);
   const int64_t index = *result.first % sample_size;
   const auto at = static_cast<size_t>(*result.first);
@@ -294,13 +296,14 @@ RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t 
     report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}, .engine = {}, .meaning = {}});
   for (const Variant& variant : roads.variants) report.variants.push_back({.name = variant.name});
   std::vector<CodeLikeness> noise(roads.layers.size());
-  std::map<int64_t, Programs> programs;
+  std::map<std::vector<Dims>, Programs> programs;  // by the extents of the inputs
   OutputComparison outputs;
   for (int64_t begin = 0; begin < samples; begin += batch) {
     const int64_t count = std::min(batch, samples - begin);
     const Tensors inputs = source(begin, count);
-    if (!programs.contains(count)) programs.emplace(count, programs_of(roads, inputs));
-    Programs& now = programs.at(count);
+    const std::vector<Dims> extents = extents_of(inputs);
+    if (!programs.contains(extents)) programs.emplace(extents, programs_of(roads, inputs));
+    Programs& now = programs.at(extents);
     const Values training = now.training.run(inputs, pool);
     const Values integer = now.integer.run(inputs, pool);
     const Values unquantized = now.unquantized.run(inputs, pool);
@@ -310,10 +313,10 @@ RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t 
       const Layer& layer = roads.layers[i];
       LayerReport& layer_report = report.layers[i];
       compare_features(layer, {layer_report.compared, layer_report.differing, layer_report.feature},
-                       training.at(layer.name), integer.at(layer.name), begin);
+                       training.at(layer.name), integer.at(layer.name), begin, roads.whole);
       if (roads.engine)
         compare_features(layer, {layer_report.engine_compared, layer_report.engine_differing, layer_report.engine},
-                         integer.at(layer.name), engine.at(layer.name), begin);
+                         integer.at(layer.name), engine.at(layer.name), begin, roads.whole);
       if (layer.real_value.empty()) continue;
       const auto input = inputs.find(layer.real_value);
       noise[i].add(layer, integer.at(layer.name),

@@ -29,6 +29,7 @@ struct Layer {
   std::string weight_codes;  ///< value of the first program that holds the weight's codes; "" without weights
   std::string float_value;   ///< value of the prepared network that the codes stand for
   std::string real_value;    ///< the same in Roads::unquantized; "" where that has no such value
+  std::string path = {};     ///< "while 'loop'" of a layer in a loop; "" in the network's body
 };
 
 /// Where two tensors first differ. Features have their position in both layouts (extents of one sample).
@@ -36,9 +37,10 @@ struct Difference {
   std::string what;    ///< "weight", "bias", "multiplier", "shift", "w_scale" (by its bits), "feature"
   int64_t index = 0;   ///< flat, in the tensor's own row-major order (NCHW); a feature's counts from the sample's start
   int64_t nhwc = 0;    ///< features of four axes: the flat index in NHWC order
-  int64_t sample = 0;  ///< features: which sample
+  int64_t sample = 0;  ///< features: which sample; in a branch or a loop, the first one of the batch
   Dims position;       ///< index in each axis
   int64_t first = 0, second = 0;
+  int64_t iteration = -1;  ///< of a loop
 };
 
 struct LayerReport {
@@ -106,6 +108,7 @@ struct Roads {
   Engine engine = {};  ///< a third road, of another house: compared with the integer program where it is there
   int64_t most_samples = std::numeric_limits<int64_t>::max();  ///< that the engine takes in one batch
   std::vector<Variant> variants = {};
+  bool whole = false;  ///< what the source gives for one sample is all that the network takes, as a region's arguments
 };
 
 /// Compares parameter codes first, then every layer's features on every sample, `batch` at a time

@@ -184,6 +184,15 @@ std::string first_difference(const Graph& a, const Graph& b) {
 
 }  // namespace
 
+void FloatReport::add(const FloatReport& part) {
+  values += part.values;
+  compared += part.compared;
+  difference = std::max(difference, part.difference);
+  faults.insert(faults.end(), part.faults.begin(), part.faults.end());
+  if (structure.empty()) structure = part.structure;
+  trained = trained || part.trained;
+}
+
 FloatReport same_floats(const Model& source, const Model& rewritten, const Tensors& inputs, const FloatOptions& options,
                         ThreadPool& pool) {
   return FloatCheck(source, rewritten, inputs, options).run(inputs, pool);

@@ -27,6 +27,8 @@ struct FloatReport {
   std::string structure;
   bool trained = false;  ///< whether its parameters are no longer the rewritten ones
   bool holds() const { return faults.empty() && structure.empty(); }
+  /// What was found of another part of the network.
+  void add(const FloatReport& part);
 };
 
 struct FloatOptions {

@@ -22,7 +22,8 @@ using test::prepared;
 FloatOperators in_float(const Model& model, const std::string& platform = "generic_int8",
                         const test::Overrides& overrides = {}) {
   FloatOperators found;
-  for (const auto& [node, reason] : plan_codes(model, load_platform(platform, overrides)).in_float)
+  for (const auto& [node, reason] :
+       plan_codes(model, load_platform(platform, overrides), staying_in_float(model, {})).in_float)
     found.emplace(node->name, reason);
   return found;
 }
@@ -111,7 +112,7 @@ std::string fused(const std::string& activation, const std::string& platform = "
                   const test::Overrides& overrides = {}, const std::string& more = "") {
   const Model model =
       images("  c = conv2d(x, w=@w)\n  r = " + activation + "\n" + more + "  y = conv2d(r, w=@u)\n  return y\n");
-  const CodePlan plan = plan_codes(model, load_platform(platform, overrides));
+  const CodePlan plan = plan_codes(model, load_platform(platform, overrides), staying_in_float(model, {}));
   const Op op = plan.activation_of(model.graph.op("c"));
   EXPECT_EQ(plan.result_of(model.graph.op("c")).name(), op ? "r" : "c");
   return op ? op.info().name : "";

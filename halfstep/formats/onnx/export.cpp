@@ -1,5 +1,7 @@
 #include "halfstep/formats/onnx/export.h"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "halfstep/base/status.h"
@@ -28,6 +30,7 @@ std::set<const detail::OpNode*> needed(const Graph& graph) {
       waiting.push_back(op.in(0));
     } else {
       for (const Value operand : op.operands()) waiting.push_back(operand);
+      for (const auto& region : op.regions()) std::ranges::copy(region->outputs(), std::back_inserter(waiting));
     }
   }
   return found;
@@ -36,8 +39,8 @@ std::set<const detail::OpNode*> needed(const Graph& graph) {
 void add_float_network(NodeExporter& nodes, ExportForm form) {
   const Graph& graph = nodes.model().graph;
   const auto used = needed(graph);
-  for (Op op : graph.ops()) {
-    if (!used.contains(op.node())) continue;
+  const auto add = [&](Op op) {
+    if (!used.contains(op.node())) return;
     if (form == ExportForm::fake_quantize && op.is<ops::FakeQuantize>()) {
       nodes.add_fake_quantize(op);
     } else if (form == ExportForm::pairs && op.is<ops::FakeQuantize>()) {
@@ -47,7 +50,9 @@ void add_float_network(NodeExporter& nodes, ExportForm form) {
     } else {
       nodes.add(op);
     }
-  }
+  };
+  nodes.write_inner_by(add);
+  for (const Op op : graph.ops()) add(op);
 }
 
 void check_opset(const ExportOptions& options) {

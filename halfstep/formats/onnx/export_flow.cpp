@@ -14,7 +14,7 @@ void NodeExporter::add_flow(Op op) {
     case Flow::call: {
       const Block& region = *op.regions()[0];
       for (size_t i = 0; i < operands.size(); ++i) alias(region.arguments()[i], operands[i]);
-      for (const Op inner : region.ops()) add(inner);
+      for (const Op inner : region.ops()) write_inner_(inner);
       for (size_t i = 0; i < op.results().size(); ++i) alias(op.results()[i], region.outputs()[i]);
       return;
     }
@@ -49,7 +49,7 @@ proto::Graph NodeExporter::branch(Op op, const Block& region) {
   return writer_.graph_inside(op.name(), [&] {
     const std::vector<Value> operands = op.operands();
     for (size_t i = 0; i < region.arguments().size(); ++i) alias(region.arguments()[i], operands[i + 1]);
-    for (const Op inner : region.ops()) add(inner);
+    for (const Op inner : region.ops()) write_inner_(inner);
     add_outputs_of(region);
   });
 }
@@ -72,7 +72,7 @@ proto::Graph NodeExporter::body(Op op) {
         alias(argument, operands[parts.first + i]);
       }
     }
-    for (const Op inner : region.ops()) add(inner);
+    for (const Op inner : region.ops()) write_inner_(inner);
     add_outputs_of(region);
   });
 }

@@ -54,7 +54,8 @@ class IntegerExporter {
   IntegerExporter(NodeExporter& nodes, const ExportOptions& options) : nodes_(nodes), options_(options) {}
 
   std::vector<std::string> run() {
-    for (Op op : nodes_.model().graph.ops()) add(op);
+    nodes_.write_inner_by([this](Op op) { add(op); });
+    for (const Op op : nodes_.model().graph.ops()) add(op);
     return std::move(approximated_);
   }
 
@@ -75,7 +76,9 @@ class IntegerExporter {
     if (op.is<ops::IntegerAvgPool2d>()) return add_pool(ops::IntegerAvgPool2d(op.node()));
     if (op.is<ops::IntegerRescale>()) return add_rescale(ops::IntegerRescale(op.node()));
     if (op.is<ops::IntegerLookup>()) return add_lookup(ops::IntegerLookup(op.node()));
-    if (is_float(op.out(0).dtype())) approximate(op, "stays in float, where runtimes have sums of their own", "");
+    const bool has_regions = op.info().flow != Flow::none;
+    if (!has_regions && is_float(op.out(0).dtype()))
+      approximate(op, "stays in float, where runtimes have sums of their own", "");
     nodes_.add(op);  // what moves codes, or an island
   }
 

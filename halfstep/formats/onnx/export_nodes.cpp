@@ -289,7 +289,8 @@ void NodeExporter::add_reshape(Op op) {
 }
 
 std::string NodeExporter::extent_of(Op op, Value value, int64_t axis) {
-  const std::string shape = writer_.unique(op.name() + ".shape"), extent = writer_.unique(op.name() + ".extent");
+  const std::string shape = writer_.unique(op.name() + ".shape");
+  std::string extent = writer_.unique(op.name() + ".extent");
   writer_.add_node({"Shape", shape, {name(value)}, {shape}});
   writer_.add_node({"Gather", extent, {shape, integers(op.name() + ".axis", {axis})}, {extent}});
   return extent;

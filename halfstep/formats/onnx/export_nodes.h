@@ -1,9 +1,11 @@
 // Operators of our graph as nodes of an ONNX graph.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "halfstep/formats/onnx/export.h"
@@ -25,6 +27,8 @@ class NodeExporter {
   std::string name(Value value);
   /// `value` is what `same` is: a quantizer that is left out.
   void alias(Value value, Value same);
+  /// How operators in regions are written; without it as `add` writes them.
+  void write_inner_by(std::function<void(Op)> write) { write_inner_ = std::move(write); }
   /// The node for `op`, and for what the record has as attributes and ONNX as inputs.
   void add(Op op);
   /// A quantizer as QuantizeLinear and DequantizeLinear, behind bounds where its type has more codes than it.
@@ -70,6 +74,7 @@ class NodeExporter {
   const Model& model_;
   const ExportOptions& options_;
   GraphWriter writer_;
+  std::function<void(Op)> write_inner_ = [this](Op op) { add(op); };
   std::map<const detail::ValueNode*, std::string> names_;
   std::map<const detail::ValueNode*, std::string> reserved_;  ///< outputs that give their value its name
 };

@@ -1,0 +1,15 @@
+// The proof inside of branches and loops: each region as a network of its own, on what a run gives to it.
+#pragma once
+
+#include "halfstep/train/samples.h"
+#include "halfstep/verify/roads.h"
+
+namespace halfstep::api {
+
+/// Adds to `report` the layers in regions of `prepared` and `integer`, compared each time that a run enters them, and
+/// both with the network that came in where `prepared` has it. Nothing where there are no regions with quantizers.
+void verify_regions(verify::RoadReport& report, const Model& prepared, const Model& integer,
+                    const train::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
+                    const ProgressCallback& progress);
+
+}  // namespace halfstep::api
