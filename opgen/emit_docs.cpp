@@ -22,6 +22,10 @@ void describe_attributes(Text& text, const Record& record) {
 
 void describe_gradient(Text& text, const Record& record) {
   const Gradient& gradient = record.gradient;
+  if (record.has_gradient_of_regions()) {
+    text.line("Gradient: made of those of its regions.\n");
+    return;
+  }
   if (gradient.rule == Gradient::Rule::none) {
     text.line("Gradient: none{}.\n", gradient.why_none.empty() ? "" : ", " + gradient.why_none);
     return;

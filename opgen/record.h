@@ -132,6 +132,7 @@ struct Record {
   std::optional<bool> says_codes;
 
   bool is_elementwise() const { return says_elementwise || compute; }
+  bool has_gradient_of_regions() const { return !flow.empty() && gradient.why_none.empty(); }
   bool has_codes() const;
 
   const Port* input(std::string_view port) const;

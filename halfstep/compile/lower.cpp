@@ -11,6 +11,8 @@ namespace {
 using runtime::Slot;
 using runtime::Storage;
 
+constexpr int kNone = -1;
+
 class Lowerer {
  public:
   Lowerer(const Graph& graph, const Placement& placement, const std::set<std::string>& frozen, const Flows& flows)
@@ -111,6 +113,7 @@ class Lowerer {
       states.emplace(state, home(tensor));
       keep_old(op, tensor, state);
     }
+    for (const Value tensor : updated_in_regions(op)) keep_old(op, tensor, kNone);
     runtime::Instruction instruction;
     instruction.name = op.name();
     instruction.op = op.info().name;
@@ -140,6 +143,18 @@ class Lowerer {
     return states;
   }
 
+  static std::vector<Value> updated_in_regions(Op op) {
+    std::vector<Value> tensors;
+    for (const auto& region : op.regions()) {
+      for (const Op inner : region->ops()) {
+        for (const int state : state_operands(inner)) tensors.push_back(inner.operands()[static_cast<size_t>(state)]);
+        const std::vector<Value> further = updated_in_regions(inner);
+        tensors.insert(tensors.end(), further.begin(), further.end());
+      }
+    }
+    return tensors;
+  }
+
   int lower_result(Op op, int port, Place place, const std::map<int, int>& states) {
     const Value result = op.out(port);
     if (!result) return -1;
@@ -157,7 +172,7 @@ class Lowerer {
   }
 
   /// Before `op` overwrites a tensor: whoever reads its old contents later, or through another operand of `op`, gets a
-  /// copy.
+  /// copy. Regions read what is there when they run.
   void keep_old(Op op, Value tensor, int state) {
     const int overwritten = home(tensor);
     std::vector<const detail::ValueNode*> aliases;
@@ -176,6 +191,7 @@ class Lowerer {
   }
 
   bool is_late(const detail::Use& use, Op op, int state) const {
+    if (use.op->block != &graph_.body()) return false;
     if (use.op == op.node()) return use.operand != state;
     const auto position = positions_.find(use.op);  // the return is not there: it comes last
     return position == positions_.end() || position->second > positions_.at(op.node());

@@ -16,6 +16,7 @@ FlowSpec::Kind kind_of(Flow flow) {
   switch (flow) {
     case Flow::loop: return FlowSpec::Kind::loop;
     case Flow::scan: return FlowSpec::Kind::scan;
+    case Flow::backward: return FlowSpec::Kind::backward;
     default: return FlowSpec::Kind::branch;
   }
 }
@@ -62,6 +63,8 @@ RegionUnits compile_regions_of(Op op, const Model& work, const CompileOptions& o
   units.flow->kind = kind_of(op.info().flow);
   units.flow->states = parts.states;
   units.flow->scanned = parts.scanned;
+  units.flow->carried = parts.carried;
+  units.flow->rows = parts.rows;
   units.flow->watch = options.watch_iterations;
   units.flow->watch_region = options.watch_regions;
   if (op.info().attribute("at_most") != nullptr) units.flow->at_most = get<int64_t>(op.attributes(), "at_most");

@@ -34,6 +34,16 @@ class GraphCopier {
     copy_outputs();
   }
 
+  void copy_into(const Block& from, Block& to, const std::function<Value(Value)>& stand_in,
+                 const std::vector<Value>& outputs) {
+    tensor_of_ = stand_in;
+    for (const Value argument : from.arguments()) values_.emplace(argument.node(), stand_in(argument).node());
+    for (const Op op : from.ops()) make_op(*op.node(), to);
+    connect();
+    copy_outputs();
+    to.set_outputs(mapped(outputs));
+  }
+
  private:
   void connect() {
     for (const auto& [old_node, new_node] : ops_) {
@@ -74,15 +84,17 @@ class GraphCopier {
 
   void make_nodes(const Block& from, Block& to) {
     blocks_.emplace_back(&from, &to);
-    for (const Value argument : from.arguments())
-      values_.emplace(argument.node(), to.add_argument(argument.name(), argument.type()).node());
+    for (const Value argument : from.arguments()) {
+      const std::string name = renames_ ? to_.unique_name(argument.name()) : argument.name();
+      values_.emplace(argument.node(), to.add_argument(name, argument.type()).node());
+    }
     for (const Op op : from.ops()) make_op(*op.node(), to);
   }
 
   void make_op(const detail::OpNode& from, Block& block) {
     detail::OpNode* node = to_.nodes_.emplace_back(std::make_unique<detail::OpNode>()).get();
     node->info = from.info;
-    node->name = to_.unique_name(from.name);
+    node->name = detail::free_name(to_, *from.info, from.name);
     node->attributes = from.attributes;
     node->location = from.location;
     node->block = &block;
@@ -114,6 +126,11 @@ Graph region_graph(const Block& region, std::string name) {
 void make_regions(Op to, const std::vector<Graph>& graphs, const std::function<Value(Value tensor)>& tensor_of) {
   for (const Graph& graph : graphs) GraphCopier(to.node()->block->graph()).copy_into_region(graph, to, tensor_of);
   to.close_regions();
+}
+
+void copy_into(const Block& from, Block& to, const std::function<Value(Value)>& stand_in,
+               const std::vector<Value>& outputs) {
+  GraphCopier(to.graph()).copy_into(from, to, stand_in, outputs);
 }
 
 Graph& Graph::operator=(const Graph& other) {

@@ -23,6 +23,9 @@ std::string describe_users(const ValueNode& value);
 /// NAME for the first output port, NAME.PORT for any other; of an operator with regions NAME.PORT1, NAME.PORT2, ...
 std::string result_name(const OpInfo& info, const std::string& name, size_t port);
 
+/// `hint`, or the first of `hint.2`, `hint.3`, ... that an operation and its results can be called.
+std::string free_name(const Graph& graph, const OpInfo& info, const std::string& hint);
+
 /// halfstep::check_site for values.
 std::vector<Type> check_site(const OpInfo& info, std::span<ValueNode* const> operands, const Attributes& attributes,
                              const std::string& where);

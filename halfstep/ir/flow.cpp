@@ -56,19 +56,30 @@ void check_condition(Op op, Value value, const std::string& what) {
     reject(op, fmt::format("{} '{}' is {}, expected one bool", what, value.name(), to_string(value.type())));
 }
 
+/// Whether iterations take an element of a value each, and not all of it.
+bool has_elements(const FlowParts& parts, size_t value) {
+  return (value >= parts.states && value < parts.states + parts.scanned) || value >= parts.taken() + parts.carried;
+}
+
+/// How many of the values a region takes: all of them, but for `step` of a backward.
+size_t taken_by(Op op, size_t region, const FlowParts& parts) {
+  return op.info().flow == Flow::backward && region == 0 ? parts.taken() : parts.values();
+}
+
 /// The types of region arguments that follow from the operands; those of states are only a beginning.
-std::vector<Type> argument_types(Op op, const FlowParts& parts) {
+std::vector<Type> argument_types(Op op, const FlowParts& parts, size_t count) {
   std::vector<Type> types;
-  for (size_t i = 0; i < parts.values(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const Value operand = op.operands()[parts.first + i];
-    const bool is_scanned = i >= parts.states && i < parts.states + parts.scanned;
-    types.push_back(is_scanned ? element_of(op, operand.type(), operand.name()) : operand.type());
+    types.push_back(has_elements(parts, i) ? element_of(op, operand.type(), operand.name()) : operand.type());
   }
   return types;
 }
 
-void check_arguments(Op op, const Block& region, const std::string& name, const FlowParts& parts) {
-  const std::vector<Type> expected = argument_types(op, parts);
+void check_arguments(Op op, size_t r, const FlowParts& parts) {
+  const Block& region = *op.regions()[r];
+  const std::string& name = op.info().regions[r];
+  const std::vector<Type> expected = argument_types(op, parts, taken_by(op, r, parts));
   const std::vector<Value>& arguments = region.arguments();
   if (arguments.size() != expected.size())
     reject(op, fmt::format("region {} takes {} values, expected {}", name, arguments.size(), expected.size()));
@@ -79,28 +90,39 @@ void check_arguments(Op op, const Block& region, const std::string& name, const 
   }
 }
 
-/// The region's outputs behind its condition; the states among them fit what the next iteration takes.
-std::vector<Value> iteration_outputs(Op op, const Block& region, const FlowParts& parts) {
+/// What goes from one run of a region to the next: arguments from `first` on, and outputs behind the conditions.
+struct Handed {
+  size_t region, first, count, conditions;
+  const char* name;
+};
+
+Handed states_of(const FlowParts& parts) { return {0, 0, parts.states, parts.conditions, "state"}; }
+Handed carried_of(const FlowParts& parts) { return {1, parts.taken(), parts.carried, 0, "carried value"}; }
+
+/// The region's outputs behind its condition; what is handed on among them fits what the next iteration takes.
+std::vector<Value> iteration_outputs(Op op, const Handed& handed) {
+  const Block& region = *op.regions()[handed.region];
   std::vector<Value> outputs = region.outputs();
-  if (outputs.size() < parts.conditions + parts.states)
-    reject(op, fmt::format("region {} gives {} values, expected at least {}: {}the states", op.info().regions[0],
-                           outputs.size(), parts.conditions + parts.states,
-                           parts.conditions > 0 ? "the condition and " : ""));
-  if (parts.conditions > 0) check_condition(op, outputs[0], "the condition");
-  outputs.erase(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(parts.conditions));
-  for (size_t i = 0; i < parts.states; ++i) {
-    const Value state = region.arguments()[i];
-    if (!takes(state.type(), outputs[i].type()))
-      reject(op, fmt::format("state '{}' is {}, and an iteration makes {} of it ('{}')", state.name(),
-                             to_string(state.type()), to_string(outputs[i].type()), outputs[i].name()));
+  if (outputs.size() < handed.conditions + handed.count)
+    reject(op, fmt::format("region {} gives {} values, expected at least {}: {}the {}s",
+                           op.info().regions[handed.region], outputs.size(), handed.conditions + handed.count,
+                           handed.conditions > 0 ? "the condition and " : "", handed.name));
+  if (handed.conditions > 0) check_condition(op, outputs[0], "the condition");
+  outputs.erase(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(handed.conditions));
+  for (size_t i = 0; i < handed.count; ++i) {
+    const Value place = region.arguments()[handed.first + i];
+    if (!takes(place.type(), outputs[i].type()))
+      reject(op, fmt::format("{} '{}' is {}, and an iteration makes {} of it ('{}')", handed.name, place.name(),
+                             to_string(place.type()), to_string(outputs[i].type()), outputs[i].name()));
   }
   return outputs;
 }
 
-/// Extent of the first axis, the same for all scanned values.
-int64_t scan_length(Op op, const FlowParts& parts) {
+/// Extent of the first axis, the same for all values that iterations take an element of.
+int64_t iteration_count(Op op, const FlowParts& parts) {
   int64_t length = kUnknown;
-  for (size_t i = parts.states; i < parts.states + parts.scanned; ++i) {
+  for (size_t i = 0; i < parts.values(); ++i) {
+    if (!has_elements(parts, i)) continue;
     const int64_t extent = operand_type(op, parts.first + i).dims.at(0);
     if (length != kUnknown && extent != kUnknown && extent != length)
       reject(op, fmt::format("'{}' has {} elements to scan, expected {} as the values before it",
@@ -110,14 +132,22 @@ int64_t scan_length(Op op, const FlowParts& parts) {
   return length;
 }
 
-std::vector<Type> iterated_results(Op op, const FlowParts& parts) {
-  const Block& region = *op.regions()[0];
-  const std::vector<Value> outputs = iteration_outputs(op, region, parts);
-  const int64_t count = parts.scanned > 0 ? scan_length(op, parts) : kUnknown;
+std::vector<Type> iterated_results(Op op, const FlowParts& parts, const Handed& handed) {
+  const std::vector<Value> outputs = iteration_outputs(op, handed);
+  const std::vector<Value>& arguments = op.regions()[handed.region]->arguments();
+  const int64_t count = iteration_count(op, parts);
   std::vector<Type> types;
   for (size_t i = 0; i < outputs.size(); ++i)
-    types.push_back(i < parts.states ? region.arguments()[i].type() : stacked(outputs[i].type(), count));
+    types.push_back(i < handed.count ? arguments[handed.first + i].type() : stacked(outputs[i].type(), count));
   return types;
+}
+
+std::vector<Type> backward_results(Op op, const FlowParts& parts) {
+  const size_t given = iteration_outputs(op, states_of(parts)).size();
+  if (given != parts.states)
+    reject(op, fmt::format("region step gives {} values behind its condition, expected the {} states", given,
+                           parts.states));
+  return iterated_results(op, parts, carried_of(parts));
 }
 
 std::vector<Type> joined_results(Op op) {
@@ -143,19 +173,20 @@ void infer_block(const Block& block) {
   for (const Op op : block.ops()) op.infer();
 }
 
-/// Types that settle: those of states are joined with what an iteration makes of them, whose extents only become
-/// unknown, so that at most as many rounds are needed as there are extents.
-void infer_states(const Block& region, const FlowParts& parts, std::vector<Type> types) {
+/// Types that settle: those of what is handed on are joined with what an iteration makes of it, whose extents only
+/// become unknown, so that at most as many rounds are needed as there are extents.
+void settle(const Block& region, const Handed& handed, std::vector<Type> types) {
   bool changed = true;
   while (changed) {
     for (size_t i = 0; i < types.size(); ++i) region.graph().set_type(region.arguments()[i], types[i]);
     infer_block(region);
     changed = false;
     const std::vector<Value> outputs = region.outputs();
-    for (size_t i = 0; i < parts.states && parts.conditions + i < outputs.size(); ++i) {
-      const Type& made = outputs[parts.conditions + i].type();
-      if (!same_kind(types[i], made) || takes(types[i], made)) continue;
-      types[i] = joined(types[i], made);
+    for (size_t i = 0; i < handed.count && handed.conditions + i < outputs.size(); ++i) {
+      Type& type = types[handed.first + i];
+      const Type& made = outputs[handed.conditions + i].type();
+      if (!same_kind(type, made) || takes(type, made)) continue;
+      type = joined(type, made);
       changed = true;
     }
   }
@@ -167,29 +198,38 @@ FlowParts::FlowParts(Op op)
     : first(op.info().inputs.size() - (op.info().has_variadic_input() ? 1 : 0)),
       states(count_of(op, "states")),
       scanned(count_of(op, "scanned")),
-      conditions(op.info().flow == Flow::loop ? 1 : 0) {
-  const size_t values = op.operands().size() - first;
-  if (states + scanned > values)
-    reject(op, fmt::format("{} values, expected at least {}: {} states and {} scanned", values, states + scanned,
-                           states, scanned));
-  if (op.info().flow == Flow::scan && scanned == 0) reject(op, "nothing is scanned, expected at least one value");
-  captured = values - states - scanned;
+      carried(count_of(op, "carried")),
+      rows(count_of(op, "rows")),
+      conditions(op.info().flow == Flow::loop || (op.info().flow == Flow::backward && op.in(0)) ? 1 : 0) {
+  const size_t values = op.operands().size() - first, placed = states + scanned + carried + rows;
+  if (placed > values)
+    reject(op, fmt::format("{} values, expected at least {}: {} states and {} scanned{}", values, placed, states,
+                           scanned, carried + rows > 0 ? fmt::format(", {} carried and {} rows", carried, rows) : ""));
+  const bool is_counted = op.info().flow == Flow::scan || (op.info().flow == Flow::backward && conditions == 0);
+  if (is_counted && scanned == 0) reject(op, "nothing is scanned, expected at least one value");
+  captured = values - placed;
 }
 
 std::vector<Type> flow_results(Op op) {
   const FlowParts parts(op);
-  if (parts.first > 0) check_condition(op, op.in(0), "the condition");
+  if (parts.first > 0 && op.in(0)) check_condition(op, op.in(0), "the condition");
   if (op.regions().size() != op.info().regions.size())
     reject(op, fmt::format("found {} regions, expected {}", op.regions().size(), op.info().regions.size()));
-  for (size_t r = 0; r < op.regions().size(); ++r) check_arguments(op, *op.regions()[r], op.info().regions[r], parts);
+  for (size_t r = 0; r < op.regions().size(); ++r) check_arguments(op, r, parts);
+  if (op.info().flow == Flow::backward) return backward_results(op, parts);
   const bool iterates = op.info().flow == Flow::loop || op.info().flow == Flow::scan;
-  return iterates ? iterated_results(op, parts) : joined_results(op);
+  return iterates ? iterated_results(op, parts, states_of(parts)) : joined_results(op);
 }
 
 void infer_regions(Op op) {
   const FlowParts parts(op);
-  for (const auto& region : op.regions()) {
-    if (region->arguments().size() == parts.values()) infer_states(*region, parts, argument_types(op, parts));
+  for (size_t r = 0; r < op.regions().size(); ++r) {
+    const Block& region = *op.regions()[r];
+    std::vector<Type> types = argument_types(op, parts, taken_by(op, r, parts));
+    if (region.arguments().size() != types.size()) continue;
+    const bool is_back = op.info().flow == Flow::backward && r == 1;
+    for (size_t i = 0; is_back && i < parts.states; ++i) types[i] = op.regions()[0]->arguments()[i].type();
+    settle(region, is_back ? carried_of(parts) : states_of(parts), std::move(types));
   }
 }
 

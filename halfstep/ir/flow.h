@@ -2,7 +2,9 @@
 //
 // A region is isolated: it reads its arguments and tensors, and nothing else from outside. Its arguments stand for loop
 // states, elements of scanned values and captured values, in this order; it gives the next condition (of a loop), the
-// next states, and values that are stacked (of a loop or a scan) or are the results (of a branch or a call).
+// next states, and values that are stacked (of a loop or a scan) or are the results (of a branch or a call). Of a
+// backward, the region `step` does so and gives nothing to stack; `back` takes carried values and elements of rows
+// behind these, and gives the next carried values and what is stacked.
 #pragma once
 
 #include "halfstep/ir/graph.h"
@@ -18,9 +20,13 @@ struct FlowParts {
   size_t states = 0;      ///< of a loop or a scan
   size_t scanned = 0;     ///< of a scan
   size_t captured = 0;    ///< the remaining operands
+  size_t carried = 0;     ///< of a backward, behind those that are captured
+  size_t rows = 0;        ///< the same; the last of all
   size_t conditions = 0;  ///< region outputs before the states: the next condition of a loop
 
-  size_t values() const { return states + scanned + captured; }
+  /// What an iteration of a loop or a scan takes.
+  size_t taken() const { return states + scanned + captured; }
+  size_t values() const { return taken() + carried + rows; }
 };
 
 /// The types of the results, from the operands and from what the regions give. Throws Error where a region does not

@@ -38,6 +38,10 @@ void check_unused(const Value& value, const std::string& what) {
 
 }  // namespace
 
+std::string detail::free_name(const Graph& graph, const OpInfo& info, const std::string& hint) {
+  return first_free(hint, [&](const std::string& name) { return is_taken(graph, info, name); });
+}
+
 Graph::Graph(std::string name) : name_(std::move(name)), body_(std::make_unique<Block>(this, nullptr)) {}
 Graph::~Graph() = default;
 
@@ -145,7 +149,7 @@ Op Graph::insert(OpSpec spec, Block* block, Op before) {
   const std::string hint = spec.name.empty() ? info.name : spec.name;
   auto node = std::make_unique<detail::OpNode>();
   node->info = &info;
-  node->name = first_free(hint, [&](const std::string& name) { return is_taken(*this, info, name); });
+  node->name = detail::free_name(*this, info, hint);
   node->location = std::move(spec.location);
   const std::string where = detail::describe(node->location, node->name);
   node->attributes = complete_attributes(info, std::move(spec.attributes), where);

@@ -23,4 +23,10 @@ void make_regions(Op to, const std::vector<Graph>& graphs, const std::function<V
 /// works on a body works on regions so. `graph.body().parent()` is the operation that holds the region, or null.
 void in_each_block(Graph& graph, const std::function<void()>& run);
 
+/// Appends copies of the operations of `from` to `to`, a block of the same graph or of another one, under names that
+/// are free there, and makes copies of `outputs` its outputs. `stand_in` says what stands for an argument or a tensor
+/// there.
+void copy_into(const Block& from, Block& to, const std::function<Value(Value)>& stand_in,
+               const std::vector<Value>& outputs);
+
 }  // namespace halfstep

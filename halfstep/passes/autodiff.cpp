@@ -4,14 +4,15 @@
 #include <ranges>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "halfstep/base/nearest.h"
 #include "halfstep/base/objection.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/flow_gradients.h"
 #include "halfstep/passes/gradients.h"
 #include "halfstep/passes/slice_gradients.h"
 #include "halfstep/passes/tensors.h"
+#include "halfstep/passes/uses.h"
 
 namespace halfstep::passes {
 namespace {
@@ -41,14 +42,8 @@ bool fits(Value gradient, Value value) {
 
 class Differentiation {
  public:
-  Differentiation(Graph& graph, const std::vector<Value>& wanted) : graph_(graph), builder_(graph) {
-    for (const Value value : wanted) depends_.insert(value.node());
-    for (const Op op : graph.ops()) {
-      const auto operands = op.operands();
-      if (!std::ranges::any_of(operands, [&](Value operand) { return depends(operand); })) continue;
-      for (const Value result : op.results()) depends_.insert(result.node());
-    }
-  }
+  Differentiation(Model& model, const std::vector<Value>& wanted)
+      : model_(model), graph_(model.graph), builder_(graph_), depends_(dependents(graph_, wanted)) {}
 
   void run(const std::vector<Seed>& seeds) {
     for (const Seed& seed : seeds) {
@@ -78,21 +73,36 @@ class Differentiation {
   bool depends(Value value) const { return value && depends_.contains(value.node()); }
 
   void visit(Op op) {
+    std::vector<Value> wanted = reads(op);
+    std::erase_if(wanted, [&](Value value) { return !depends(value); });
+    if (wanted.empty()) return;
+    std::vector<Value> out_grads;
+    for (detail::ValueNode* result : op.node()->results)
+      out_grads.push_back(result != nullptr ? gradient_of(Value(result)) : Value());
+    if (std::ranges::none_of(out_grads, [](Value gradient) { return static_cast<bool>(gradient); })) return;
+    builder_.at(op.location());
+    const auto build = [&] {
+      op.regions().empty() ? differentiate(op, out_grads) : differentiate_regions(op, out_grads, wanted);
+    };
+    halfstep::collect(objections_, op.name(), op.where(), build);
+  }
+
+  void differentiate(Op op, const std::vector<Value>& out_grads) {
     std::vector<bool> wanted;
     for (const Value operand : op.operands()) wanted.push_back(depends(operand));
-    if (std::ranges::find(wanted, true) == wanted.end()) return;
-    std::vector<Value> out_grads;
-    for (size_t port = 0; port < op.info().outputs.size(); ++port) {
-      const Value result = op.out(static_cast<int>(port));
-      out_grads.push_back(result ? gradient_of(result) : Value());
-    }
-    if (std::ranges::none_of(out_grads, [](Value gradient) { return static_cast<bool>(gradient); })) return;
     const size_t before = graph_.ops().size();
-    std::vector<Value> gradients;
-    const auto build = [&] { gradients = build_gradient(builder_.at(op.location()), op, out_grads, wanted); };
-    if (!halfstep::collect(objections_, op.name(), op.where(), build)) return;
+    const std::vector<Value> gradients = build_gradient(builder_, op, out_grads, wanted);
     give_names(op, gradients, before);
     collect(op.operands(), gradients);
+  }
+
+  void differentiate_regions(Op op, const std::vector<Value>& out_grads, const std::vector<Value>& wanted) {
+    std::vector<Value> of, gradients;
+    for (const auto& [value, gradient] : flow_gradients(model_, builder_, op, out_grads, wanted)) {
+      of.push_back(value);
+      gradients.push_back(gradient);
+    }
+    collect(of, gradients);
   }
 
   /// Terms are kept last reader first, and last operand first.
@@ -118,24 +128,31 @@ class Differentiation {
     }
   }
 
+  Model& model_;
   Graph& graph_;
   Builder builder_;
-  std::unordered_set<detail::ValueNode*> depends_;                    ///< on a wanted value
+  const ValueSet depends_;                                            ///< on a wanted value
   std::unordered_map<detail::ValueNode*, std::vector<Value>> terms_;  ///< gradients to sum
   std::vector<Objection> objections_;                                 ///< to operations that have no gradient
 };
 
 }  // namespace
 
+std::vector<Value> autodiff(Model& model, const std::vector<Seed>& seeds, const std::vector<Value>& wanted) {
+  Differentiation differentiation(model, wanted);
+  differentiation.run(seeds);
+  std::vector<Value> gradients;
+  for (const Value value : wanted) gradients.push_back(differentiation.gradient_of(value));
+  return gradients;
+}
+
 Gradients autodiff(Model& model, const std::vector<Seed>& seeds, const std::vector<std::string>& names) {
   std::vector<Value> wanted;
   for (const std::string& name : names) wanted.push_back(find_wanted(model.graph, name));
-  Differentiation differentiation(model.graph, wanted);
-  differentiation.run(seeds);
+  const std::vector<Value> found = autodiff(model, seeds, wanted);
   Gradients gradients;
-  for (const Value value : wanted) {
-    if (const Value gradient = differentiation.gradient_of(value))
-      gradients.of.insert_or_assign(value.name(), gradient);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (found[i]) gradients.of.insert_or_assign(wanted[i].name(), found[i]);
   }
   return gradients;
 }

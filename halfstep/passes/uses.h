@@ -1,6 +1,9 @@
 // Questions about operations and values that several passes ask.
 #pragma once
 
+#include <unordered_set>
+#include <vector>
+
 #include "halfstep/ir/graph.h"
 
 namespace halfstep::passes {
@@ -10,6 +13,17 @@ bool updates_state(Op op);
 
 /// The operation that updates `tensor`; null when there is none. Throws when there are two, naming both.
 Op updater_of(Value tensor);
+
+/// The tensors that operations of a region, and of those inside it, read; each once.
+std::vector<Value> tensors_in(const Block& region);
+
+/// What the operation reads: its operands but absent ones, and the tensors in its regions.
+std::vector<Value> reads(Op op);
+
+using ValueSet = std::unordered_set<const detail::ValueNode*>;
+
+/// What in the graph's body depends on `values`, which are among it.
+ValueSet dependents(const Graph& graph, const std::vector<Value>& values);
 
 /// Whether the block of the operation that produces `value` returns it, so that its name is known outside.
 bool is_output(Value value);

@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "halfstep/base/status.h"
+#include "halfstep/runtime/backward.h"
+#include "halfstep/runtime/rows.h"
 
 namespace halfstep::runtime {
 namespace {
@@ -13,39 +15,12 @@ bool is_true(const std::byte* condition) { return *condition != std::byte{0}; }
 const std::byte* address(const kernels::ConstView& view) { return view.as<const std::byte>(); }
 std::byte* address(const kernels::View& view) { return view.as<std::byte>(); }
 
-/// Element `i` of the first axis.
-Tensor element(const Tensor& tensor, int64_t i) {
-  Tensor made(tensor.dtype(), Dims(tensor.dims().begin() + 1, tensor.dims().end()));
-  std::memcpy(made.raw(), tensor.raw() + static_cast<size_t>(i) * made.bytes(), made.bytes());
-  return made;
-}
-
-/// All of one type, along a new first axis; `type` says what they would have been where there are none.
-Tensor stacked(const std::vector<Tensor>& elements, const Type& type) {
-  Dims dims = elements.empty() ? type.dims : elements[0].dims();
-  if (elements.empty()) {
-    std::replace(dims.begin(), dims.end(), kUnknown, int64_t{0});
-  } else {
-    dims.insert(dims.begin(), static_cast<int64_t>(elements.size()));
-  }
-  Tensor made(type.dtype, dims);
-  std::byte* to = made.raw();
-  for (const Tensor& each : elements) {
-    if (each.type() != elements[0].type())
-      fail("an iteration gives {} where the first gave {}, and they are to be stacked", to_string(each.type()),
-           to_string(elements[0].type()));
-    std::memcpy(to, each.raw(), each.bytes());
-    to += each.bytes();
-  }
-  return made;
-}
-
 }  // namespace
 
 FlowRunner::FlowRunner(const Instruction& instruction, const ProgramSpec& spec, const TensorTable& tensors)
-    : instruction_(instruction), spec_(*instruction.flow), holder_(spec), is_open_(has_open_extents()) {
+    : instruction_(instruction), spec_(*instruction.flow), holder_(spec), on_tensors_(needs_tensors()) {
   for (const RegionSpec& region : spec_.regions) regions_.push_back(std::make_unique<Region>(region, tensors));
-  if (spec_.kind == FlowSpec::Kind::branch || is_open_) return;
+  if (spec_.kind == FlowSpec::Kind::branch || on_tensors_) return;
   const Frame& body = *regions_[0]->frame();
   for (size_t i = 0; i < body.spec().outputs.size(); ++i) {
     const bool is_state = i >= conditions() && i < conditions() + spec_.states;
@@ -55,7 +30,8 @@ FlowRunner::FlowRunner(const Instruction& instruction, const ProgramSpec& spec, 
   states_.resize(spec_.states);
 }
 
-bool FlowRunner::has_open_extents() const {
+bool FlowRunner::needs_tensors() const {
+  if (spec_.kind == FlowSpec::Kind::backward) return true;
   const auto has_open_slot = [this](const Operand& operand) { return slot(operand).storage == Storage::open; };
   return std::ranges::any_of(instruction_.in, has_open_slot) || std::ranges::any_of(instruction_.out, has_open_slot) ||
          std::ranges::any_of(spec_.regions, [](const RegionSpec& region) { return region.program == nullptr; });
@@ -89,11 +65,12 @@ void FlowRunner::show(size_t region, int64_t iteration, Contents contents) const
 }
 
 void FlowRunner::run(const kernels::Call& call, std::vector<Tensor>& open_values, ThreadPool& pool) {
-  if (is_open_) return give(run_open(operands(call, open_values), pool), call, open_values);
+  if (on_tensors_) return give(run_on_tensors(operands(call, open_values), pool), call, open_values);
   switch (spec_.kind) {
     case FlowSpec::Kind::branch: return run_branch(call, pool);
     case FlowSpec::Kind::loop: return run_loop(call, pool);
     case FlowSpec::Kind::scan: return run_scan(call, pool);
+    case FlowSpec::Kind::backward: break;
   }
 }
 
@@ -185,11 +162,15 @@ void FlowRunner::finish_iterations(const kernels::Call& call) {
     std::memcpy(address(call.out[i]), states_[i], body.slot(body.spec().inputs[i]).bytes());
 }
 
-// ---- extents are open
+// ---- on tensors
 
 std::vector<Tensor> FlowRunner::operands(const kernels::Call& call, const std::vector<Tensor>& open_values) const {
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < instruction_.in.size(); ++i) {
+    if (instruction_.in[i].slot < 0) {
+      tensors.emplace_back();
+      continue;
+    }
     const Slot& from = slot(instruction_.in[i]);
     if (from.storage == Storage::open) {
       tensors.push_back(open_values[static_cast<size_t>(from.index)]);
@@ -213,11 +194,22 @@ void FlowRunner::give(std::vector<Tensor> results, const kernels::Call& call, st
   }
 }
 
-std::vector<Tensor> FlowRunner::run_open(const std::vector<Tensor>& operands, ThreadPool& pool) {
-  if (spec_.kind != FlowSpec::Kind::branch) return iterate_open(operands, pool);
-  const bool is_conditional = regions_.size() > 1;
-  const size_t taken = is_conditional && !is_true(operands[0].raw()) ? 1 : 0;
-  return run_region(taken, -1, {operands.begin() + (is_conditional ? 1 : 0), operands.end()}, pool);
+std::vector<Tensor> FlowRunner::run_on_tensors(const std::vector<Tensor>& operands, ThreadPool& pool) {
+  switch (spec_.kind) {
+    case FlowSpec::Kind::branch: {
+      const bool is_conditional = regions_.size() > 1;
+      const size_t taken = is_conditional && !is_true(operands[0].raw()) ? 1 : 0;
+      return run_region(taken, -1, {operands.begin() + (is_conditional ? 1 : 0), operands.end()}, pool);
+    }
+    case FlowSpec::Kind::loop:
+    case FlowSpec::Kind::scan: return results_of(iterate(operands, pool));
+    case FlowSpec::Kind::backward: break;
+  }
+  return results_of(run_backward(spec_, operands, instruction_.out.size(),
+                                 [&](size_t region, int64_t iteration, const std::vector<Tensor>& in) {
+                                   if (operands[0].defined()) watch(iteration);
+                                   return named(iteration, [&] { return regions_[region]->run(in, pool); });
+                                 }));
 }
 
 std::vector<Tensor> FlowRunner::run_region(size_t number, int64_t iteration, const std::vector<Tensor>& inputs,
@@ -234,7 +226,7 @@ std::vector<Tensor> FlowRunner::run_region(size_t number, int64_t iteration, con
   });
 }
 
-std::vector<Tensor> FlowRunner::iterate_open(const std::vector<Tensor>& operands, ThreadPool& pool) {
+Iterated FlowRunner::iterate(const std::vector<Tensor>& operands, ThreadPool& pool) {
   std::vector<Tensor> inputs(operands.begin() + static_cast<std::ptrdiff_t>(conditions()), operands.end());
   std::vector<std::vector<Tensor>> rows(instruction_.out.size() - spec_.states);
   const bool is_loop = spec_.kind == FlowSpec::Kind::loop;
@@ -243,15 +235,19 @@ std::vector<Tensor> FlowRunner::iterate_open(const std::vector<Tensor>& operands
   for (int64_t i = 0; goes_on && i < most; ++i) {
     if (is_loop) watch(i);
     for (size_t s = spec_.states; s < spec_.states + spec_.scanned; ++s)
-      inputs[s] = element(operands[conditions() + s], i);
+      inputs[s] = row_of(operands[conditions() + s], i);
     std::vector<Tensor> given = run_region(0, i, inputs, pool);
     if (is_loop) goes_on = is_true(given[0].raw());
     for (size_t s = 0; s < spec_.states; ++s) inputs[s] = given[conditions() + s];
     for (size_t r = 0; r < rows.size(); ++r) rows[r].push_back(given[conditions() + spec_.states + r]);
   }
-  std::vector<Tensor> results(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(spec_.states));
-  for (size_t r = 0; r < rows.size(); ++r)
-    results.push_back(named(-1, [&] { return stacked(rows[r], slot(instruction_.out[spec_.states + r]).type); }));
+  return {{inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(spec_.states)}, std::move(rows)};
+}
+
+std::vector<Tensor> FlowRunner::results_of(Iterated iterated) const {
+  std::vector<Tensor> results = std::move(iterated.last);
+  for (const std::vector<Tensor>& rows : iterated.rows)
+    results.push_back(named(-1, [&] { return stacked(rows, slot(instruction_.out[results.size()]).type); }));
   return results;
 }
 

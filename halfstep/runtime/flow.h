@@ -1,4 +1,4 @@
-// Runs the regions of an instruction: a branch, the iterations of a loop or of a scan.
+// Runs the regions of an instruction: a branch, the iterations of a loop or of a scan, forward or backward.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "halfstep/base/parallel.h"
+#include "halfstep/runtime/backward.h"
 #include "halfstep/runtime/region.h"
 
 namespace halfstep::runtime {
@@ -33,15 +34,16 @@ class FlowRunner {
   void run_iteration(const kernels::Call& call, ThreadPool& pool, int64_t iteration);
   void finish_iterations(const kernels::Call& call);
 
-  // The same where extents are open, on tensors.
+  // On tensors, where extents are open or iterations run backward.
   std::vector<Tensor> operands(const kernels::Call& call, const std::vector<Tensor>& open_values) const;
   void give(std::vector<Tensor> results, const kernels::Call& call, std::vector<Tensor>& open_values) const;
-  std::vector<Tensor> run_open(const std::vector<Tensor>& operands, ThreadPool& pool);
+  std::vector<Tensor> run_on_tensors(const std::vector<Tensor>& operands, ThreadPool& pool);
   std::vector<Tensor> run_region(size_t number, int64_t iteration, const std::vector<Tensor>& inputs, ThreadPool& pool);
-  std::vector<Tensor> iterate_open(const std::vector<Tensor>& operands, ThreadPool& pool);
+  Iterated iterate(const std::vector<Tensor>& operands, ThreadPool& pool);
+  std::vector<Tensor> results_of(Iterated iterated) const;
 
   const Slot& slot(const Operand& operand) const { return holder_.slots[static_cast<size_t>(operand.slot)]; }
-  bool has_open_extents() const;
+  bool needs_tensors() const;
   int64_t most_iterations() const { return spec_.at_most > 0 ? spec_.at_most : INT64_MAX; }
   /// Operands, and outputs of a region, in front of the states.
   size_t conditions() const { return spec_.kind == FlowSpec::Kind::loop ? 1 : 0; }
@@ -52,7 +54,7 @@ class FlowRunner {
   const Instruction& instruction_;
   const FlowSpec& spec_;
   const ProgramSpec& holder_;
-  const bool is_open_;  ///< an operand, a result or a region has open extents
+  const bool on_tensors_;
   std::vector<std::unique_ptr<Region>> regions_;
   std::vector<DeviceMemory> memory_;      ///< two of each state, one of each other output of an iteration
   std::vector<const std::byte*> states_;  ///< as they now are

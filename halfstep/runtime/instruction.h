@@ -72,16 +72,17 @@ struct RegionSpec {
 using RegionWatcher = std::function<void(const std::string& op, size_t region, int64_t iteration, Tensors arguments)>;
 
 /// Regions that an instruction runs in place of a kernel, each a program of its own whose tensors are those of the
-/// whole. Operands of the instruction are a condition (of a branch or a loop), states, scanned and captured values;
-/// inputs and outputs of regions are as halfstep/ir/flow.h has them.
+/// whole. Operands of the instruction are a condition (of a branch, a loop or a backward), states, scanned and captured
+/// values, carried ones and rows; inputs and outputs of regions are as halfstep/ir/flow.h has them.
 struct FlowSpec {
   enum class Kind {
     branch,  ///< the first region where the condition is true, else the second; a single one without a condition
     loop,
-    scan
+    scan,
+    backward
   };
   Kind kind = Kind::branch;
-  size_t states = 0, scanned = 0;
+  size_t states = 0, scanned = 0, carried = 0, rows = 0;
   int64_t at_most = 0;  ///< iterations; 0: any number
   std::vector<RegionSpec> regions;
   std::function<void(int64_t)> watch = {};  ///< called before each iteration of a loop; may throw

@@ -22,6 +22,7 @@ inline Tensor random_tensor(const Type& type, uint64_t seed) {
   for (int64_t i = 0; i < tensor.size(); ++i) {
     const float value = 4 * random.uniform() - 2;
     if (type.dtype == DType::f32) tensor.data<float>()[static_cast<size_t>(i)] = value;
+    if (type.dtype == DType::f64) tensor.data<double>()[static_cast<size_t>(i)] = static_cast<double>(value);
     if (type.dtype == DType::i32)
       tensor.data<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(std::floor(value));
   }

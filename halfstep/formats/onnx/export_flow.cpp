@@ -35,6 +35,8 @@ void NodeExporter::add_flow(Op op) {
       node.op = "Scan";
       node.attributes = {{"num_scan_inputs", static_cast<int64_t>(parts.scanned)}};
       break;
+    case Flow::backward:
+      unsupported("{}: {} belongs to a step of training, and ONNX has no such operator", op.where(), op.info().name);
     case Flow::none: break;
   }
   if (op.info().flow != Flow::branch) {

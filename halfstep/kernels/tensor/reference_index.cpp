@@ -1,6 +1,7 @@
 // Operators that find their elements by indices. Indices are checked in a phase of their own, so that the error is the
 // same however the work is spread over threads.
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 #include "halfstep/base/divide.h"
@@ -270,7 +271,7 @@ Status run_one_hot(const Call& call, int, int64_t) {
   return {};
 }
 
-// trilu, eye_like, arange, positions, reverse_sequence
+// trilu, eye_like, zeros_like, arange, positions, reverse_sequence
 
 template <class Typed>
 Plan prepare_attributes(const Problem& problem) {
@@ -313,6 +314,13 @@ Verdict accept_eye_like(const Problem& problem) {
   const DType dtype = problem.out[0]->dtype;
   if (is_small_float(dtype) || bits_of(dtype) < 8) return refuse("it does not write {}", name(dtype));
   return accept();
+}
+
+/// All bits of a zero are 0, whatever its type.
+Status run_zeros_like(const Call& call, int, int64_t) {
+  const View& out = call.out[0];
+  std::memset(out.data, 0, static_cast<size_t>(out.size()) * size_of(out.dtype));
+  return {};
 }
 
 Status run_arange(const Call& call, int, int64_t) {
@@ -381,6 +389,8 @@ extern const Kernel reference_scatter_nd{"reference", accept_all, prepare_scatte
 extern const Kernel reference_one_hot{"reference", accept_all, prepare_one_hot, run_one_hot};
 extern const Kernel reference_trilu{"reference", accept_all, prepare_attributes<Trilu>, run_trilu};
 extern const Kernel reference_eye_like{"reference", accept_eye_like, prepare_attributes<EyeLike>, run_eye_like};
+extern const Kernel reference_zeros_like{"reference", accept_all, [](const Problem&) { return Plan(); },
+                                         run_zeros_like};
 extern const Kernel reference_arange{"reference", accept_all, prepare_attributes<Arange>, run_arange};
 extern const Kernel reference_positions{"reference", accept_all, prepare_attributes<kernels::Positions>, run_positions};
 extern const Kernel reference_reverse_sequence{"reference", accept_all, prepare_attributes<ReverseSequence>,

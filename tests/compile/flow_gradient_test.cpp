@@ -1,0 +1,574 @@
+// Gradients of branches, loops and calls: against central differences in float64, against the same computation without
+// regions, and what they keep and update.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+
+#include "halfstep/ir/print.h"
+#include "halfstep/ir/verify.h"
+#include "halfstep/passes/autodiff.h"
+#include "tests/compile/support.h"
+
+namespace halfstep::testing_compile {
+namespace {
+
+Tensor number(int64_t value) { return Tensor::of<int64_t>(DType::i64, {}, {&value, 1}); }
+Tensor truth(bool value) { return Tensor::of<bool>(DType::boolean, {}, {&value, 1}); }
+Tensor real(double value) { return Tensor::of<double>(DType::f64, {}, {&value, 1}); }
+
+Tensors run(const Model& model, const Tensors& inputs, int threads = 1) {
+  ThreadPool pool(threads);
+  return compile(model, {.freeze_tensors = false, .one_order = true}).run(inputs, pool);
+}
+
+/// Parameters and arguments of floats.
+std::vector<Value> variables(const Model& model) {
+  std::vector<Value> found;
+  for (const Value tensor : model.graph.tensors()) {
+    if (tensor.role() == Role::parameter) found.push_back(tensor);
+  }
+  for (const Value argument : model.graph.arguments()) {
+    if (is_float(argument.dtype())) found.push_back(argument);
+  }
+  return found;
+}
+
+std::string key(Value value) { return (value.is_tensor() ? "@" : "") + value.name(); }
+
+/// The network and its gradients, of all outputs of floats times "seed.OUTPUT".
+Model with_gradients(const Model& network) {
+  Model model = network;
+  std::vector<Value> outputs = model.graph.outputs();
+  std::vector<std::string> names = model.graph.body().output_names();
+  std::vector<passes::Seed> seeds;
+  const std::vector<Value> wanted = variables(model);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (is_float(outputs[i].dtype()))
+      seeds.push_back({outputs[i], model.graph.add_argument("seed." + names[i], outputs[i].type())});
+  }
+  const std::vector<Value> gradients = passes::autodiff(model, seeds, wanted);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!gradients[i]) continue;
+    outputs.push_back(gradients[i]);
+    names.push_back("gradient of " + key(wanted[i]));
+  }
+  model.graph.set_outputs(outputs, names);
+  verify(model.graph);
+  EXPECT_TRUE(parse(print(model.graph), "t.ir", {}) == model.graph) << print(model.graph);
+  return model;
+}
+
+/// What was fed, and a seed for each output.
+Tensors with_seeds(const Model& network, const Tensors& inputs, const Tensors& outputs) {
+  Tensors all = inputs;
+  for (size_t i = 0; i < network.graph.outputs().size(); ++i) {
+    const std::string& name = network.graph.body().output_names()[i];
+    if (is_float(network.graph.outputs()[i].dtype()))
+      all.emplace("seed." + name, random_tensor(outputs.at(name).type(), 77 + i));
+  }
+  return all;
+}
+
+/// Of a network and its samples; the same bits with any number of threads.
+Tensors gradients_of(const Model& network, const Tensors& inputs) {
+  const Model model = with_gradients(network);
+  const Tensors seeded = with_seeds(network, inputs, run(network, inputs));
+  Tensors gradients;
+  const Tensors once = run(model, seeded), again = run(model, seeded, 4);
+  for (const auto& [name, value] : once) {
+    EXPECT_TRUE(value.same_bits(again.at(name))) << name;
+    if (name.starts_with("gradient of ")) gradients.emplace(name.substr(12), value);
+  }
+  return gradients;
+}
+
+double objective(const Model& network, const Tensors& inputs, const Tensors& seeded) {
+  double sum = 0;
+  for (const auto& [name, output] : run(network, inputs)) {
+    const auto seed = seeded.find("seed." + name);
+    if (seed == seeded.end()) continue;
+    for (int64_t i = 0; i < output.size(); ++i)
+      sum += output.data<double>()[static_cast<size_t>(i)] * seed->second.data<double>()[static_cast<size_t>(i)];
+  }
+  return sum;
+}
+
+/// Every variable has a gradient, or is among `without`, and it is the derivative.
+void expect_derivatives(const Model& network, const Tensors& inputs, const std::set<std::string>& without = {}) {
+  constexpr double kStep = 1e-6, kTolerance = 1e-7;
+  const Tensors gradients = gradients_of(network, inputs);
+  const Tensors seeded = with_seeds(network, inputs, run(network, inputs));
+  for (const Value variable : variables(network)) {
+    const auto found = gradients.find(key(variable));
+    ASSERT_EQ(found == gradients.end(), without.contains(key(variable))) << key(variable);
+    if (found == gradients.end()) continue;
+    ASSERT_EQ(found->second.type(), variable.type());
+    for (int64_t i = 0; i < found->second.size(); ++i) {
+      double moved[2];
+      for (const int side : {0, 1}) {
+        Model changed = network;
+        Tensors fed = inputs;
+        Tensor& at = (variable.is_tensor() ? changed.tensors : fed).at(variable.name());
+        at = at.clone();
+        at.data<double>()[static_cast<size_t>(i)] += side == 0 ? -kStep : kStep;
+        moved[side] = objective(changed, fed, seeded);
+      }
+      const double expected = (moved[1] - moved[0]) / (2 * kStep);
+      EXPECT_NEAR(found->second.data<double>()[static_cast<size_t>(i)], expected,
+                  kTolerance * std::max(1.0, std::fabs(expected)))
+          << key(variable) << "[" << i << "]";
+    }
+  }
+}
+
+// ---- branches and calls
+
+/// @w is read in both branches and outside, x is captured twice, y in one branch alone counts.
+constexpr const char* kBranch = R"(graph branch(x: f64[2, 3], y: f64[2, 3], positive: bool[]) {
+  param @w: f64[2, 3]
+  param @b: f64[2, 3]
+  o = mul(a=x, b=@w)
+  r = if(cond=positive, captured=[o, y, o]) region then(a: f64[2, 3], c: f64[2, 3], again: f64[2, 3]) {
+    p = mul(a=a, b=@w)
+    q = sin(x=p)
+    s = mul(a=q, b=again)
+    return s, c
+  } region else(d: f64[2, 3], e: f64[2, 3], f: f64[2, 3]) {
+    t = tanh(x=d)
+    u = mul(a=t, b=@w)
+    v = add(a=u, b=@b)
+    return v, v
+  }
+  out = mul(a=r, b=r.out1)
+  return out, r.out1
+})";
+
+TEST(FlowGradients, OfBothBranches) {
+  const Model model = model_of(kBranch);
+  for (const bool positive : {false, true}) {
+    Tensors inputs = inputs_of(model);
+    inputs["positive"] = truth(positive);
+    expect_derivatives(model, inputs);
+  }
+}
+
+TEST(FlowGradients, OfACall) {
+  const Model model = model_of(R"(graph g(x: f64[3], y: f64[3]) {
+    param @w: f64[3]
+    c = call(captured=[x, y]) region body(a: f64[3], b: f64[3]) {
+      d = call(captured=[a]) region body(e: f64[3]) { f = mul(a=e, b=@w) g = sin(x=f) return g, @w, e }
+      h = mul(a=d, b=d.out2)
+      return h, d.out1, b, b
+    }
+    out = mul(a=c.out1, b=c)
+    return out, c.out2, c.out3
+  })");
+  expect_derivatives(model, inputs_of(model));
+}
+
+TEST(FlowGradients, WhatReachesNothingHasNone) {
+  const Model model = model_of(R"(graph g(x: f64[3], y: f64[3], on: bool[], n: i64[]) {
+    param @w: f64[3]
+    r = if(cond=on, captured=[x, y, n]) region then(a: f64[3], b: f64[3], c: i64[]) {
+      d = mul(a=b, b=@w)
+      return a, d, c
+    } region else(e: f64[3], f: f64[3], g: i64[]) { return e, f, g }
+    return r, r.out2
+  })");
+  Tensors inputs = inputs_of(model);
+  inputs["on"] = truth(true);
+  inputs["n"] = number(4);
+  expect_derivatives(model, inputs, {"y", "@w"});
+}
+
+// ---- scans
+
+/// Two states that mix, one that stays as it is, two scanned values, two stacked results, a captured parameter, one
+/// inside, and one that is read inside and outside.
+constexpr const char* kScan = R"(graph scan(x: f64[5, 3], y: f64[5], h: f64[3], k: f64[3], g: f64[3]) {
+  param @w: f64[3]
+  param @v: f64[3]
+  param @b: f64[3]
+  begin = mul(a=h, b=@w)
+  s = scan(values=[begin, k, g, x, y, @b]) {states: 3, scanned: 2}
+    region body(c: f64[3], d: f64[3], same: f64[3], row: f64[3], one: f64[], bias: f64[3]) {
+      e = mul(a=row, b=@w)
+      f = add(a=e, b=d)
+      i = mul(a=f, b=one)
+      j = add(a=i, b=bias)
+      l = sin(x=j)
+      m = mul(a=c, b=@v)
+      n = mul(a=l, b=same)
+      o = add(a=m, b=n)
+      p = mul(a=o, b=c)
+      return o, l, same, p, l
+  }
+  return s, s.out2, s.out3, last = s.out4
+})";
+
+TEST(FlowGradients, OfAScan) {
+  const Model model = model_of(kScan);
+  expect_derivatives(model, inputs_of(model));
+}
+
+TEST(FlowGradients, OfAScanThroughItsRowsAlone) {
+  const Model model = model_of(R"(graph g(x: f64[4, 3]) {
+    param @w: f64[3]
+    s = scan(values=[x]) {states: 0, scanned: 1} region body(row: f64[3]) {
+      a = mul(a=row, b=@w)
+      b = sin(x=a)
+      return b
+    }
+    return s
+  })");
+  expect_derivatives(model, inputs_of(model));
+}
+
+/// The last value of state a is not read, but what it was before is in state b.
+TEST(FlowGradients, OfAStateThatAnotherOneReads) {
+  const Model model = model_of(R"(graph g(x: f64[4, 3], a: f64[3], b: f64[3], c: f64[3]) {
+    param @w: f64[3]
+    s = scan(values=[a, b, c, x]) {states: 3, scanned: 1}
+      region body(d: f64[3], e: f64[3], f: f64[3], row: f64[3]) {
+        g = mul(a=d, b=@w)
+        h = add(a=g, b=row)
+        i = mul(a=e, b=d)
+        j = mul(a=f, b=row)
+        return h, i, j
+    }
+    return s.out1
+  })");
+  expect_derivatives(model, inputs_of(model), {"c"});
+}
+
+// ---- loops
+
+/// As long as the sum of v stays below a bound that the network computes.
+constexpr const char* kLoop = R"(graph loop(x: f64[3], limit: f64[], k: f64[]) {
+  param @w: f64[3]
+  const @zero: i64[]
+  const @one: i64[]
+  bound = mul(a=limit, b=limit)
+  begun = reduce_sum(x=x) {axes: [], keep_dims: false}
+  flat = reshape(x=begun) {dims: []}
+  go = less(a=flat, b=bound)
+  l = while(cond=go, values=[@zero, x, k, bound, k]) {states: 3}
+    region body(i: i64[], v: f64[3], factor: f64[], most: f64[], add: f64[]) {
+      j = add(a=i, b=@one)
+      a = mul(a=v, b=@w)
+      b = mul(a=a, b=a)
+      c = add(a=b, b=add)
+      d = add(a=c, b=v)
+      e = mul(a=factor, b=add)
+      f = sin(x=e)
+      s = reduce_sum(x=d) {axes: [], keep_dims: false}
+      t = reshape(x=s) {dims: []}
+      more = less(a=t, b=most)
+      return more, j, d, f
+  }
+  return l, l.out1, l.out2
+})";
+
+Model loop() {
+  Model model = model_of(kLoop);
+  model.tensors["zero"] = number(0);
+  model.tensors["one"] = number(1);
+  return model;
+}
+
+TEST(FlowGradients, OfALoopWhoseEndIsData) {
+  const Model model = loop();
+  Tensors inputs = inputs_of(model);
+  inputs["k"] = real(0.3);
+  for (const auto& [limit, iterations] : std::map<double, int64_t>{{0, 0}, {1, 1}, {1.5, 2}, {4, 3}}) {
+    inputs["limit"] = real(limit);
+    inputs["x"] = Tensor::of<double>(DType::f64, {3}, std::array{0.25, 0.5, 0.125});
+    EXPECT_EQ(run(model, inputs).at("l").data<int64_t>()[0], iterations) << limit;
+    expect_derivatives(model, inputs, {"limit"});
+  }
+}
+
+/// A branch in a scan in a loop, with parameters at every depth.
+TEST(FlowGradients, OfRegionsInsideEachOther) {
+  Model model = model_of(R"(graph nested(x: f64[4, 3], h: f64[3], n: i64[]) {
+    param @w: f64[3]
+    param @v: f64[3]
+    param @u: f64[]
+    const @zero: i64[]
+    const @one: i64[]
+    const @half: f64[]
+    go = less(a=@zero, b=n)
+    l = while(cond=go, values=[@zero, h, x, n]) {states: 2}
+      region body(i: i64[], v: f64[3], rows: f64[4, 3], last: i64[]) {
+        j = add(a=i, b=@one)
+        more = less(a=j, b=last)
+        s = scan(values=[v, rows]) {states: 1, scanned: 1} region body(c: f64[3], row: f64[3]) {
+          p = mul(a=row, b=@v)
+          q = add(a=p, b=c)
+          t = reduce_sum(x=q) {axes: [], keep_dims: false}
+          r = reshape(x=t) {dims: []}
+          above = less(a=@half, b=r)
+          b = if(cond=above, captured=[q]) region then(d: f64[3]) {
+            e = mul(a=d, b=@w)
+            return e
+          } region else(f: f64[3]) {
+            g = sin(x=f)
+            k = mul(a=g, b=@u)
+            return k
+          }
+          return b, b
+        }
+        m = reduce_sum(x=s.out1) {axes: [0], keep_dims: false}
+        o = mul(a=m, b=@u)
+        z = tanh(x=o)
+        return more, j, z
+    }
+    out = mul(a=l.out1, b=@w)
+    return out
+  })");
+  model.tensors["zero"] = number(0);
+  model.tensors["one"] = number(1);
+  model.tensors["half"] = real(0.1);
+  Tensors inputs = inputs_of(model);
+  for (const int64_t count : {0, 1, 3}) {
+    inputs["n"] = number(count);
+    expect_derivatives(model, inputs);
+  }
+}
+
+// ---- beside the same without a loop
+
+constexpr const char* kCounted = R"(graph counted(v0: f64[3], p: f64[3], n: i64[]) {
+  param @w: f64[3]
+  const @zero: i64[]
+  const @one: i64[]
+  go = less(a=@zero, b=n)
+  l = while(cond=go, values=[@zero, v0, p, n]) {states: 2}
+    region body(i: i64[], v: f64[3], q: f64[3], last: i64[]) {
+      j = add(a=i, b=@one)
+      a = mul(a=v, b=@w)
+      b = sin(x=a)
+      c = add(a=b, b=q)
+      more = less(a=j, b=last)
+      return more, j, c
+  }
+  return out = l.out1
+})";
+
+Model unrolled(int64_t count) {
+  std::string text = "graph unrolled(v0: f64[3], p: f64[3], n: i64[]) { param @w: f64[3]\n";
+  for (int64_t i = 0; i < count; ++i)
+    text += fmt::format("a{0} = mul(a=v{0}, b=@w) b{0} = sin(x=a{0}) v{1} = add(a=b{0}, b=p)\n", i, i + 1);
+  return model_of(text + fmt::format("return out = v{} }}", count));
+}
+
+void expect_close(const Tensor& found, const Tensor& expected) {
+  ASSERT_EQ(found.type(), expected.type());
+  for (size_t i = 0; i < found.data<double>().size(); ++i) {
+    const double wanted = expected.data<double>()[i];
+    EXPECT_NEAR(found.data<double>()[i], wanted, 1e-13 * std::max(1.0, std::fabs(wanted))) << i;
+  }
+}
+
+/// Gradients of states have the same bits; sums over iterations are added up in another order.
+TEST(FlowGradients, AreThoseOfTheUnrolledLoop) {
+  Model model = model_of(kCounted);
+  model.tensors["zero"] = number(0);
+  model.tensors["one"] = number(1);
+  model.tensors["w"] = Tensor::of<double>(DType::f64, {3}, std::array{0.9, -1.1, 1.01});
+  for (const int64_t count : {1, 2, 31, 32, 33, 34, 63, 64, 65, 100, 128, 129, 300, 1000}) {
+    Model straight = unrolled(count);
+    straight.tensors["w"] = model.tensors["w"];
+    Tensors inputs = inputs_of(model);
+    inputs["n"] = number(count);
+    const Tensors found = gradients_of(model, inputs), expected = gradients_of(straight, inputs);
+    EXPECT_TRUE(found.at("v0").same_bits(expected.at("v0"))) << count;
+    expect_close(found.at("p"), expected.at("p"));
+    expect_close(found.at("@w"), expected.at("@w"));
+  }
+}
+
+// ---- what regions update
+
+constexpr const char* kStates = "param @w: f32[4] state @scale: f32[1] state @accum: f32[1] state @count: f32[1]\n";
+
+/// A quantizer of row times @w, whose scale moves; `next` says what stands for its state.
+std::string quantizer(const std::string& name, const std::string& row, const std::array<std::string, 3>& state) {
+  return fmt::format(
+      "{0}.a = mul(a={1}, b=@w) {0} = fake_quantize_dequantize_moving_average_abs_max(x={0}.a, in_scale={2}, "
+      "in_accum={3}, in_state={4}) {{bit_length: 4}}\n",
+      name, row, state[0], state[1], state[2]);
+}
+
+const std::array<std::string, 3> kTensors = {"@scale", "@accum", "@count"};
+
+/// The rows of x one after the other, as operations without regions.
+Model straight_quantizers() {
+  std::string text = fmt::format("graph straight(x: f32[6, 4], c0: f32[4]) {{ {}", kStates);
+  std::array<std::string, 3> state = kTensors;
+  for (int i = 0; i < 6; ++i) {
+    const std::string q = fmt::format("q{}", i);
+    text += fmt::format(
+        "s{0} = slice(x=x) {{starts: [{0}], ends: [{1}], axes: [0]}} r{0} = reshape(x=s{0}) {{dims: [4]}}\n", i, i + 1);
+    text += quantizer(q, fmt::format("r{}", i), state);
+    text += fmt::format("m{0} = mul(a=q{0}, b=c{0}) c{1} = add(a=m{0}, b=q{0})\n", i, i + 1);
+    state = {q + ".out_scale", q + ".out_accum", q + ".out_state"};
+  }
+  return model_of(text +
+                  fmt::format("return out = c6, scale = {}, accum = {}, count = {} }}", state[0], state[1], state[2]));
+}
+
+/// The same as regions.
+Model looped_quantizers(const std::string& regions) {
+  return model_of(
+      fmt::format("graph looped(x: f32[6, 4], c0: f32[4]) {{ {} const @zero: i64[] const @one: i64[] "
+                  "const @two: i64[] const @yes: bool[]\n{}",
+                  kStates, regions));
+}
+
+std::vector<float> floats(const Tensor& tensor) { return {tensor.data<float>().begin(), tensor.data<float>().end()}; }
+
+Tensors with_contents(Model& model) {
+  for (const char* name : {"scale", "accum", "count"}) {
+    if (model.tensors.contains(name)) model.tensors[name] = Tensor::scalar(0.5F);
+  }
+  const std::map<std::string, Tensor> constants = {
+      {"zero", number(0)}, {"one", number(1)}, {"two", number(2)}, {"yes", truth(true)}};
+  for (const auto& [name, contents] : constants) {
+    if (model.tensors.contains(name)) model.tensors[name] = contents;
+  }
+  model.tensors["w"] = random_tensor({DType::f32, {4}}, 3);
+  return {{"x", random_tensor({DType::f32, {6, 4}}, 4)}, {"c0", random_tensor({DType::f32, {4}}, 5)}};
+}
+
+std::string cell(const std::string& row, const std::string& state) {
+  return quantizer("q", row, kTensors) + fmt::format("m = mul(a=q, b={0}) n = add(a=m, b=q)\n", state);
+}
+
+const std::string kPlainScan =
+    "s = scan(values=[c0, x]) {states: 1, scanned: 1} region body(c: f32[4], row: f32[4]) { " + cell("row", "c") +
+    "return n }\n return out = s }";
+
+const std::string kBranchInScan =
+    "s = scan(values=[c0, x, @yes]) {states: 1, scanned: 1} region body(c: f32[4], row: f32[4], on: bool[]) {\n"
+    "i = if(cond=on, captured=[c, row]) region then(d: f32[4], e: f32[4]) { " +
+    cell("e", "d") + "return n } region else(f: f32[4], g: f32[4]) { return f }\n return i }\n return out = s }";
+
+const std::string kScanInCallInLoop =
+    "h = reshape(x=x) {dims: [2, 3, 4]} l = while(cond=@yes, values=[@zero, c0, h]) {states: 2}\n"
+    "region body(i: i64[], c: f32[4], all: f32[2, 3, 4]) {\n"
+    "j = add(a=i, b=@one) more = less(a=j, b=@two) part = gather(x=all, indices=i) {axis: 0}\n"
+    "k = call(captured=[c, part]) region body(d: f32[4], rows: f32[3, 4]) {\n"
+    "s = scan(values=[d, rows]) {states: 1, scanned: 1} region body(e: f32[4], row: f32[4]) { " +
+    cell("row", "e") + "return n }\n return s }\n return more, j, k }\n return out = l.out1 }";
+
+/// Iterations that are computed again find the scales that they found at first, and none of it reaches the state.
+TEST(FlowGradients, StateIsUpdatedOnceAndReadAsItWas) {
+  Model straight = straight_quantizers();
+  const Tensors inputs = with_contents(straight);
+  const Tensors ends = run(straight, inputs);
+  Model differentiated = straight;
+  const Value seed = differentiated.graph.add_argument("seed", {DType::f32, {4}});
+  const auto gradients_in = [](Model& model, Value of) {
+    std::vector<Value> outputs =
+        passes::autodiff(model, {{model.graph.outputs()[0], of}},
+                         {model.graph.tensor("w"), model.graph.arguments()[0], model.graph.arguments()[1]});
+    model.graph.set_outputs(outputs, {"w", "x", "c0"});
+    verify(model.graph);
+  };
+  gradients_in(differentiated, seed);
+  Tensors seeded = inputs;
+  seeded["seed"] = random_tensor({DType::f32, {4}}, 9);
+  const Tensors expected = run(differentiated, seeded);
+  for (const std::string& regions : {kPlainScan, kBranchInScan, kScanInCallInLoop}) {
+    Model looped = looped_quantizers(regions);
+    with_contents(looped);
+    gradients_in(looped, looped.graph.add_argument("seed", {DType::f32, {4}}));
+    ThreadPool pool(2);
+    runtime::Program program = compile(looped, {.freeze_tensors = false, .one_order = true});
+    const Tensors found = program.run(seeded, pool);
+    for (const char* name : {"scale", "accum", "count"})
+      EXPECT_TRUE(program.tensor(name).same_bits(ends.at(name))) << name << regions;
+    EXPECT_TRUE(found.at("c0").same_bits(expected.at("c0"))) << regions;
+    EXPECT_EQ(floats(found.at("x")), floats(expected.at("x"))) << regions;  // slices make 0.0 of -0.0
+    for (size_t i = 0; i < 4; ++i)
+      EXPECT_NEAR(found.at("w").data<float>()[i], expected.at("w").data<float>()[i], 1e-4) << regions;
+  }
+}
+
+// ---- extents that a run decides
+
+TEST(FlowGradients, OfRowsWhoseNumberARunDecides) {
+  Model model = model_of(R"(graph rows(x: f64[3], n: i64[]) {
+    param @w: f64[3]
+    const @zero: i64[]
+    const @one: i64[]
+    go = less(a=@zero, b=n)
+    l = while(cond=go, values=[@zero, x, n]) {states: 2} region body(i: i64[], v: f64[3], last: i64[]) {
+      w = mul(a=v, b=@w)
+      j = add(a=i, b=@one)
+      more = less(a=j, b=last)
+      return more, j, w, w
+    }
+    y = sin(x=l.out2)
+    z = mul(a=y, b=@w)
+    total = reduce_sum(x=z) {axes: [0], keep_dims: false}
+    out = add(a=total, b=x)
+    return out
+  })");
+  model.tensors["zero"] = number(0);
+  model.tensors["one"] = number(1);
+  Tensors inputs = inputs_of(model);
+  for (const int64_t count : {0, 1, 5}) {
+    inputs["n"] = number(count);
+    expect_derivatives(model, inputs);
+  }
+}
+
+TEST(FlowGradients, OfAStateThatGrows) {
+  Model model = model_of(R"(graph growing(x: f64[1, 3], n: i64[]) {
+    param @w: f64[3]
+    const @one: i64[]
+    first = less(a=@one, b=n)
+    l = while(cond=first, values=[@one, x, x, n]) {states: 2}
+      region body(i: i64[], v: f64[?, 3], row: f64[1, 3], last: i64[]) {
+        a = mul(a=v, b=@w)
+        w = concat(x=[a, row]) {axis: 0}
+        j = add(a=i, b=@one)
+        more = less(a=j, b=last)
+        return more, j, w
+    }
+    s = sin(x=l.out1)
+    t = reduce_sum(x=s) {axes: [0], keep_dims: true}
+    return t
+  })");
+  model.tensors["one"] = number(1);
+  Tensors inputs = inputs_of(model);
+  for (const int64_t count : {1, 4}) {
+    inputs["n"] = number(count);
+    expect_derivatives(model, inputs);
+  }
+}
+
+// ---- what cannot be
+
+TEST(FlowGradients, ErrorsNameThePath) {
+  Model model = model_of(R"(graph g(x: f32[4, 3], on: bool[]) {
+    param @w: f32[3]
+    s = scan(values=[x, on]) {states: 0, scanned: 1} region body(row: f32[3], p: bool[]) {
+      m = mul(a=row, b=@w)
+      r = if(cond=p, captured=[m]) region then(a: f32[3]) { h = hardmax(x=a) return h } region else(b: f32[3]) { return b }
+      return r
+    }
+    return s
+  })");
+  EXPECT_EQ(error_of([&] {
+              passes::autodiff(
+                  model, {{model.graph.outputs()[0], model.graph.add_argument("seed", {DType::f32, {4, 3}})}}, {"w"});
+            }),
+            "test.ir:5: scan 's': if 'r': node 'h': hardmax has no gradient");
+}
+
+}  // namespace
+}  // namespace halfstep::testing_compile
