@@ -65,6 +65,11 @@ void add_augment(CLI::App& command, train::Augment& augment) {
       ->check(from(0));
 }
 
+void add_max_iterations(CLI::App& command, int64_t& most) {
+  command.add_option("--max-iterations", most, "a loop that goes on after so many iterations is an error; 0: none is")
+      ->check(from(0));
+}
+
 void add_islands_option(CLI::App& command, quant::ConvertOptions& options) {
   command.add_flag("--float-islands", options.float_islands,
                    "keep operators that have no form on codes in float, instead of refusing them");

@@ -43,6 +43,9 @@ auto about(const std::filesystem::path& file, Work work) {
 /// --flip and --shift.
 void add_augment(CLI::App& command, train::Augment& augment);
 
+/// --max-iterations.
+void add_max_iterations(CLI::App& command, int64_t& most);
+
 /// A subcommand's work; returns the exit code.
 using Work = std::function<int()>;
 

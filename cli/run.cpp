@@ -166,10 +166,7 @@ void add_run(CLI::App& program, Work& work) {
       ->excludes(absolute);
   command->add_option("--repeat", options->run.repeat, "further runs whose times are reported")
       ->check(from(0, 1'000'000));
-  command
-      ->add_option("--max-iterations", options->run.max_iterations,
-                   "a loop that goes on after so many iterations is an error; 0: none is")
-      ->check(from(0));
+  add_max_iterations(*command, options->run.max_iterations);
   command->add_option("--place", options->place, "cpu, sim, cuda or cuda:N")->capture_default_str();
   command->callback([options, &work] {
     work = [options] {

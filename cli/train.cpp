@@ -138,6 +138,7 @@ void add_train(CLI::App& program, Work& work) {
   command->add_option("--out", train.folder, "folder for checkpoints and the result")->required();
   auto* resume = command->add_flag("--resume", train.resume, "go on from the last checkpoint");
   command->add_flag("--overwrite", train.overwrite, "replace an earlier run in that folder")->excludes(resume);
+  add_max_iterations(*command, train.max_iterations);
   command->add_flag("--profile", train.profile, "list the operators by the time that they take of a step");
   command->callback([options, &work] { work = [options] { return train_and_report(*options); }; });
 }

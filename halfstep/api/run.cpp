@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "halfstep/api/iterations.h"
 #include "halfstep/base/elements.h"
 #include "halfstep/base/nearest.h"
 #include "halfstep/compile/compile.h"
@@ -84,18 +85,10 @@ RunResult run_timed(runtime::Program program, const Tensors& inputs, const RunOp
   return result;
 }
 
-/// How often a loop is asked whether it shall go on.
-constexpr int64_t kIterationsBetween = 4096;
-
 CompileOptions compile_options(const RunOptions& options, const ProgressCallback& progress) {
   CompileOptions result;
   result.place = options.place;
-  result.watch_iterations = [most = options.max_iterations, progress](int64_t iteration) {
-    if (most > 0 && iteration >= most)
-      fail("its condition still holds after {} iterations; allow more with --max-iterations", most);
-    if (progress && iteration % kIterationsBetween == kIterationsBetween - 1)
-      progress({"run", 0, 0, fmt::format("a loop, iteration {}", iteration)});
-  };
+  result.watch_iterations = iteration_watch("run", options.max_iterations, progress);
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include "halfstep/api/train.h"
 
 #include "halfstep/api/dataset.h"
+#include "halfstep/api/iterations.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/train_in_stages.h"
 #include "halfstep/passes/layer_forms.h"
@@ -10,7 +11,8 @@
 namespace halfstep::api {
 namespace {
 
-train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t seed) {
+train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t seed,
+                              const train::IterationWatch& watch) {
   train::RunOptions run;
   run.folder = options.folder;
   run.resume = options.resume;
@@ -26,6 +28,7 @@ train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t
   run.fit.average_decay = options.average_decay;
   run.fit.keeps_best = options.keeps_best;
   run.fit.profile = options.profile;
+  run.fit.watch_iterations = watch;
   return run;
 }
 
@@ -52,11 +55,13 @@ Trained train(const Model& given, const Dataset& data, const TrainOptions& optio
   }
   const auto parts = parts_for(network, data);
   ThreadPool pool(settings.threads);
-  auto outcome = train::run(network, parts.train, run_options(options, stage, settings.seed), pool, settings.progress);
+  const train::IterationWatch watch = iteration_watch("training", options.max_iterations, settings.progress);
+  auto outcome =
+      train::run(network, parts.train, run_options(options, stage, settings.seed, watch), pool, settings.progress);
   Trained result;
   result.digest = digest_hex(outcome.model);
   if (train::have_answers(parts.test, outcome.model))
-    result.accuracy = train::accuracy(outcome.model, parts.test, pool);
+    result.accuracy = train::accuracy(outcome.model, parts.test, pool, watch);
   result.model = std::move(outcome.model);
   result.loss = outcome.loss;
   result.samples = parts.test.size();

@@ -24,6 +24,7 @@ struct TrainOptions {
   train::Recipe recipe = {};    ///< how it learns beyond rate and epochs
   bool distill = false;         ///< a prepared network learns from its float form, though data has labels
   bool profile = false;         ///< the report says which operators take the time
+  int64_t max_iterations = 0;   ///< of a loop in the network; one that goes on is an error. 0: any number
   /// A part of the samples is held back, and the result is the best state on them, which may be the network as it was.
   /// Off for a network that has learned nothing yet.
   bool keeps_best = true;

@@ -43,7 +43,7 @@ bool fits(Value gradient, Value value) {
 class Differentiation {
  public:
   Differentiation(Model& model, const std::vector<Value>& wanted)
-      : model_(model), graph_(model.graph), builder_(graph_), depends_(dependents(graph_, wanted)) {}
+      : model_(model), graph_(model.graph), builder_(graph_), depends_(dependents(graph_.body(), nodes(wanted))) {}
 
   void run(const std::vector<Seed>& seeds) {
     for (const Seed& seed : seeds) {
@@ -70,19 +70,23 @@ class Differentiation {
   }
 
  private:
+  static ValueSet nodes(const std::vector<Value>& values) {
+    ValueSet found;
+    for (const Value value : values) found.insert(value.node());
+    return found;
+  }
+
   bool depends(Value value) const { return value && depends_.contains(value.node()); }
 
   void visit(Op op) {
-    std::vector<Value> wanted = reads(op);
-    std::erase_if(wanted, [&](Value value) { return !depends(value); });
-    if (wanted.empty()) return;
+    if (std::ranges::none_of(reads(op), [&](Value value) { return depends(value); })) return;
     std::vector<Value> out_grads;
     for (detail::ValueNode* result : op.node()->results)
       out_grads.push_back(result != nullptr ? gradient_of(Value(result)) : Value());
     if (std::ranges::none_of(out_grads, [](Value gradient) { return static_cast<bool>(gradient); })) return;
     builder_.at(op.location());
     const auto build = [&] {
-      op.regions().empty() ? differentiate(op, out_grads) : differentiate_regions(op, out_grads, wanted);
+      op.regions().empty() ? differentiate(op, out_grads) : differentiate_regions(op, out_grads);
     };
     halfstep::collect(objections_, op.name(), op.where(), build);
   }
@@ -96,9 +100,9 @@ class Differentiation {
     collect(op.operands(), gradients);
   }
 
-  void differentiate_regions(Op op, const std::vector<Value>& out_grads, const std::vector<Value>& wanted) {
+  void differentiate_regions(Op op, const std::vector<Value>& out_grads) {
     std::vector<Value> of, gradients;
-    for (const auto& [value, gradient] : flow_gradients(model_, builder_, op, out_grads, wanted)) {
+    for (const auto& [value, gradient] : flow_gradients(model_, builder_, op, out_grads, depends_)) {
       of.push_back(value);
       gradients.push_back(gradient);
     }

@@ -82,8 +82,9 @@ class Regions {
 class Iterations {
  public:
   explicit Iterations(const FlowOperation& flow) : flow_(flow), parts_(flow.parts), wanted_(flow.wanted) {
-    want_states();
     for (size_t i = 0; i < parts_.states; ++i) {
+      const Value last = flow_.op.results()[i];
+      if (flow_.is_wanted(last) && is_float(last.dtype())) wanted_.insert(i);
       if (flow_.out_grads[i] && wanted_.contains(i)) states_.insert(i);
     }
     while (!differentiate()) continue;
@@ -137,19 +138,6 @@ class Iterations {
     Values found(values.begin() + static_cast<std::ptrdiff_t>(first), values.end());
     found.insert(found.begin() + static_cast<std::ptrdiff_t>(parts_.states), handed.begin(), handed.end());
     return found;
-  }
-
-  /// A state is wanted too where what an iteration makes of it depends on what is wanted.
-  void want_states() {
-    RegionNetwork network = flow_.network(0);
-    for (size_t before = 0; before != wanted_.size() + 1;) {
-      before = wanted_.size() + 1;
-      const ValueSet found = dependents(network.graph(), wanted_in(network));
-      for (size_t i = 0; i < parts_.states; ++i) {
-        const bool depends = found.contains(network.outputs[parts_.conditions + i].node());
-        if (depends && is_float(network.arguments[i].dtype())) wanted_.insert(i);
-      }
-    }
   }
 
   Values wanted_in(RegionNetwork& network) const {
@@ -227,8 +215,7 @@ std::vector<std::pair<Value, Value>> gradients_by(Made made) {
 }  // namespace
 
 std::vector<std::pair<Value, Value>> flow_gradients(Model& model, Builder& builder, Op op,
-                                                    const std::vector<Value>& out_grads,
-                                                    const std::vector<Value>& wanted) {
+                                                    const std::vector<Value>& out_grads, const ValueSet& wanted) {
   const FlowOperation flow(model, builder, op, out_grads, wanted);
   const bool iterates = op.info().flow == Flow::loop || op.info().flow == Flow::scan;
   return iterates ? gradients_by(Iterations(flow)) : gradients_by(Regions(flow));

@@ -68,15 +68,15 @@ Value zeros_like(Builder& builder, Value value) {
 }
 
 FlowOperation::FlowOperation(Model& of, Builder& with, Op flow, const std::vector<Value>& grads,
-                             const std::vector<Value>& values)
+                             const ValueSet& depends)
     : model(of),
       builder(with),
       op(flow),
       parts(flow),
       operands(flow.operands()),
       out_grads(grads),
-      handed(handed_to(flow)) {
-  const auto is_wanted = [&](Value value) { return std::ranges::find(values, value) != values.end(); };
+      handed(handed_to(flow)),
+      depends_(depends) {
   for (size_t i = 0; i < parts.values(); ++i) {
     if (is_wanted(operand(i))) wanted.insert(i);
   }

@@ -9,6 +9,7 @@
 #include "halfstep/ir/flow.h"
 #include "halfstep/ir/model.h"
 #include "halfstep/passes/autodiff.h"
+#include "halfstep/passes/uses.h"
 
 namespace halfstep::passes {
 
@@ -43,8 +44,9 @@ struct Handed {
 class FlowOperation {
  public:
   /// See flow_gradients.
-  FlowOperation(Model& model, Builder& builder, Op op, const std::vector<Value>& out_grads,
-                const std::vector<Value>& wanted);
+  FlowOperation(Model& model, Builder& builder, Op op, const std::vector<Value>& out_grads, const ValueSet& wanted);
+
+  bool is_wanted(Value value) const { return depends_.contains(value.node()); }
 
   Value operand(size_t value) const { return operands[parts.first + value]; }
   /// What the handed tensors are handed as.
@@ -68,7 +70,11 @@ class FlowOperation {
   const std::vector<Value>& out_grads;  ///< by result; null values: zero
   std::set<size_t> wanted;              ///< numbers of values among the operands
   std::vector<Value> tensors;           ///< that are wanted and read in regions
+
   const std::vector<Handed> handed;
+
+ private:
+  const ValueSet& depends_;
 };
 
 }  // namespace halfstep::passes

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "halfstep/base/status.h"
+#include "halfstep/ir/flow.h"
 
 namespace halfstep::passes {
 
@@ -59,12 +60,53 @@ std::vector<Value> reads(Op op) {
   return values;
 }
 
-ValueSet dependents(const Graph& graph, const std::vector<Value>& values) {
-  ValueSet found;
-  for (const Value value : values) found.insert(value.node());
-  for (const Op op : graph.ops()) {
-    if (std::ranges::none_of(reads(op), [&](Value value) { return found.contains(value.node()); })) continue;
-    for (const Value result : op.results()) found.insert(result.node());
+namespace {
+
+bool is_any_in(const ValueSet& found, const std::vector<Value>& values) {
+  return std::ranges::any_of(values, [&](Value value) { return found.contains(value.node()); });
+}
+
+/// Of a region whose arguments stand for the operands from `first` on: what in it depends on `found`.
+ValueSet dependents_in(const Block& region, Op op, const FlowParts& parts, ValueSet found) {
+  for (size_t i = 0; i < region.arguments().size(); ++i) {
+    if (found.contains(op.operands()[parts.first + i].node())) found.insert(region.arguments()[i].node());
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    found = dependents(region, std::move(found));
+    for (size_t i = 0; i < parts.states; ++i) {
+      if (found.contains(region.outputs()[parts.conditions + i].node()))
+        changed = found.insert(region.arguments()[i].node()).second || changed;
+    }
+  }
+  return found;
+}
+
+/// A result depends where a region makes it of what does, and a state where it begins so.
+void add_results_of_regions(Op op, ValueSet& found) {
+  const FlowParts parts(op);
+  const std::vector<Value> results = op.results();
+  std::vector<Value> more;
+  for (const auto& region : op.regions()) {
+    const ValueSet inside = dependents_in(*region, op, parts, found);
+    for (size_t i = 0; i < results.size(); ++i) {
+      const bool begins = i < parts.states && inside.contains(region->arguments()[i].node());
+      if (begins || inside.contains(region->outputs()[parts.conditions + i].node())) more.push_back(results[i]);
+    }
+  }
+  for (const Value result : more) found.insert(result.node());
+}
+
+}  // namespace
+
+ValueSet dependents(const Block& block, ValueSet found) {
+  for (const Op op : block.ops()) {
+    if (!is_any_in(found, reads(op))) continue;
+    if (!op.regions().empty() && op.info().flow != Flow::backward) {
+      add_results_of_regions(op, found);
+    } else {
+      for (const Value result : op.results()) found.insert(result.node());
+    }
   }
   return found;
 }

@@ -22,8 +22,8 @@ std::vector<Value> reads(Op op);
 
 using ValueSet = std::unordered_set<const detail::ValueNode*>;
 
-/// What in the graph's body depends on `values`, which are among it.
-ValueSet dependents(const Graph& graph, const std::vector<Value>& values);
+/// `found`, and what operations of a block make of it; an operation with regions only what these make of it.
+ValueSet dependents(const Block& block, ValueSet found);
 
 /// Whether the block of the operation that produces `value` returns it, so that its name is known outside.
 bool is_output(Value value);

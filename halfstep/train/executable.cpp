@@ -24,8 +24,8 @@ Model evaluation_form(const Model& model) {
   return quant::is_prepared(form) ? passes::quantized_patterns(form, false) : form;
 }
 
-BatchRunner::BatchRunner(Model model, std::vector<std::string> fetch, ThreadPool& pool)
-    : model_(std::move(model)), fetch_(std::move(fetch)), pool_(pool) {}
+BatchRunner::BatchRunner(Model model, std::vector<std::string> fetch, ThreadPool& pool, IterationWatch watch)
+    : model_(std::move(model)), fetch_(std::move(fetch)), pool_(pool), watch_(std::move(watch)) {}
 
 Tensors BatchRunner::run(const Tensors& inputs) {
   const Dims& first = inputs.at(model_.graph.arguments().front().name()).dims();
@@ -33,6 +33,7 @@ Tensors BatchRunner::run(const Tensors& inputs) {
   if (found == programs_.end()) {
     CompileOptions options;
     options.fetch = fetch_;
+    options.watch_iterations = watch_;
     std::map<std::string, Dims> extents;
     for (const auto& [name, tensor] : inputs) extents.emplace(name, tensor.dims());
     found = programs_.emplace(first, compile(specialize(model_, extents), options)).first;
@@ -78,10 +79,11 @@ void add_rows(const Tensor& logits, const Tensor& labels, const std::vector<int6
 
 }  // namespace
 
-Scores scores(const Model& model, const Samples& samples, const std::vector<int64_t>& most, ThreadPool& pool) {
+Scores scores(const Model& model, const Samples& samples, const std::vector<int64_t>& most, ThreadPool& pool,
+              const IterationWatch& watch) {
   if (!samples.data->has_labels()) fail("{}: has no labels, accuracy needs them", samples.data->name);
   const int64_t batch = evaluation_batch(model, samples), end = usable(model, samples.size());
-  BatchRunner runner(evaluation_form(model), {}, pool);
+  BatchRunner runner(evaluation_form(model), {}, pool, watch);
   const std::string& output = model.graph.body().output_names().front();
   Scores sums{std::vector<double>(most.size())};
   for (int64_t begin = 0; begin < end; begin += batch) {
@@ -97,8 +99,8 @@ Scores scores(const Model& model, const Samples& samples, const std::vector<int6
   return sums;
 }
 
-double accuracy(const Model& model, const Samples& samples, ThreadPool& pool) {
-  return scores(model, samples, {1}, pool).right.front();
+double accuracy(const Model& model, const Samples& samples, ThreadPool& pool, const IterationWatch& watch) {
+  return scores(model, samples, {1}, pool, watch).right.front();
 }
 
 }  // namespace halfstep::train

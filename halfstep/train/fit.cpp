@@ -124,7 +124,8 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
   std::optional<BatchRunner> teacher;
   Spreads spreads;
   if (is_taught || !options.recipe.features.empty()) {
-    teacher.emplace(teacher_of(wide.model, samples.data->name), std::vector<std::string>(), pool);
+    teacher.emplace(teacher_of(wide.model, samples.data->name), std::vector<std::string>(), pool,
+                    options.watch_iterations);
     spreads =
         from ? spreads_in(wide.model, *from) : spreads_of(wide.model, *teacher, samples_.train, batch_, options.seed);
   }
@@ -136,6 +137,7 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
   if (options.recipe.freeze_above > 0) oscillations.emplace(model, options.recipe.freeze_above);
   CompileOptions compile_options;
   compile_options.freeze_tensors = false;
+  compile_options.watch_iterations = options.watch_iterations;
   running_ = std::make_unique<Running>(Running{compile(step, compile_options), std::move(teacher), std::move(taught),
                                                is_taught, classes, std::move(oscillations)});
   if (from) {
@@ -253,7 +255,7 @@ bool Fit::is_taught() const { return running_->is_taught; }
 
 Standing Fit::standing_on_held_back(const Model& network) const {
   BatchRunner* teacher = is_taught() ? &*running_->teacher : nullptr;
-  return standing_of(network, samples_.held_back, teacher, running_->taught.outputs, pool_);
+  return standing_of(network, samples_.held_back, teacher, running_->taught.outputs, pool_, options_.watch_iterations);
 }
 
 void Fit::find_standing(const ProgressCallback& progress) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,6 +32,7 @@ struct FitOptions {
   uint64_t seed = 0;           ///< shuffling, and what is held back
   bool keeps_best = false;     ///< holds samples back and ends with the best state on them, which may be the first
   bool profile = false;        ///< times() also knows the operators
+  std::function<void(int64_t)> watch_iterations = {};  ///< as in CompileOptions
 };
 
 /// What a run needs to go on.

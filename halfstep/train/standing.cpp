@@ -80,9 +80,9 @@ Course parse_course(const std::string& text, const std::string& where) {
 }
 
 Standing standing_of(const Model& model, const Samples& samples, BatchRunner* teacher, const Spreads& spreads,
-                     ThreadPool& pool) {
+                     ThreadPool& pool, const IterationWatch& watch) {
   const int64_t batch = evaluation_batch(model, samples), end = usable(model, samples.size());
-  BatchRunner runner(evaluation_form(model), {}, pool);
+  BatchRunner runner(evaluation_form(model), {}, pool, watch);
   const std::string& first = model.graph.body().output_names().front();
   Tally tally(first, spreads);
   for (int64_t begin = 0; begin < end; begin += batch) {

@@ -56,6 +56,6 @@ Course parse_course(const std::string& text, const std::string& where);
 /// `model` (of any stage) on whole batches of `samples`. With a teacher its outputs stand for labels, each under its
 /// spread; without one the samples have labels.
 Standing standing_of(const Model& model, const Samples& samples, BatchRunner* teacher, const Spreads& spreads,
-                     ThreadPool& pool);
+                     ThreadPool& pool, const IterationWatch& watch = {});
 
 }  // namespace halfstep::train

@@ -180,6 +180,7 @@ def train(
     scale_rate: float = 1,
     freeze_oscillating: float = 0,
     renormalize: int = 0,
+    max_iterations: int = 0,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -197,9 +198,9 @@ def train(
     pairs of samples are mixed by. distill_features: layers of a prepared network that are to give what they give in
     float. scale_rate: learned scales move at so many times the learning rate. freeze_oscillating: weights whose code goes
     back and forth in a larger share of steps are frozen. renormalize: running statistics of batch norms are taken anew
-    from so many batches at the end. out: a folder for a checkpoint after each epoch, from
-    which `resume` goes on; an earlier run there is refused, or replaced by `overwrite`. preprocess: from raw values to
-    what the network takes; it travels with the network.
+    from so many batches at the end. max_iterations: a loop that goes on after so many iterations is an error; 0: none
+    is. out: a folder for a checkpoint after each epoch, from which `resume` goes on; an earlier run there is refused, or
+    replaced by `overwrite`. preprocess: from raw values to what the network takes; it travels with the network.
 
     bits_schedule: widths one after the other, `epochs` at each: [8, 4], or ["float", 8, "4/8"] (4-bit weights, 8-bit
     features). The ends of the network keep theirs; weights and observed ranges go from stage to stage, the optimizer and
@@ -219,7 +220,7 @@ def train(
     )  # fmt: skip
     text, values = _core.train(
         network.core, samples, epochs, batch, learning_rate, ema, stages, flip, shift, distill, recipe,
-        "" if out is None else os.fspath(out), resume, overwrite, _preprocess_text(preprocess), seed, callback(progress),
+        max_iterations, "" if out is None else os.fspath(out), resume, overwrite, _preprocess_text(preprocess), seed, callback(progress),
     )  # fmt: skip
     fit = Fit(text, values)
     _warn(fit.values["notes"])

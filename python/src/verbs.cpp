@@ -163,8 +163,9 @@ api::BitsSchedule schedule_of(const std::vector<std::string>& stages, const std:
 
 Report train_network(Network& network, const api::Dataset& data, int64_t epochs, int64_t batch,
                      std::optional<double> learning_rate, double ema, const api::BitsSchedule& schedule, bool flip,
-                     int64_t shift, bool distill, const train::Recipe& recipe, const Path& folder, bool resume,
-                     bool overwrite, const std::optional<std::string>& preprocess, uint64_t seed, nb::object progress) {
+                     int64_t shift, bool distill, const train::Recipe& recipe, int64_t max_iterations,
+                     const Path& folder, bool resume, bool overwrite, const std::optional<std::string>& preprocess,
+                     uint64_t seed, nb::object progress) {
   api::TrainOptions options;
   options.average_decay = ema;
   options.schedule = schedule;
@@ -174,6 +175,7 @@ Report train_network(Network& network, const api::Dataset& data, int64_t epochs,
   options.augment = {flip, shift};
   options.distill = distill;
   options.recipe = recipe;
+  options.max_iterations = max_iterations;
   options.folder = folder;
   options.resume = resume;
   options.overwrite = overwrite;
@@ -378,8 +380,8 @@ void define_verbs(nb::module_& module) {
       arg("renormalize"));
   module.def("train", &train_network, arg("network"), arg("data"), arg("epochs"), arg("batch"),
              arg("learning_rate").none(), arg("ema"), arg("schedule"), arg("flip"), arg("shift"), arg("distill"),
-             arg("recipe"), arg("folder"), arg("resume"), arg("overwrite"), arg("preprocess").none(), arg("seed"),
-             arg("progress").none());
+             arg("recipe"), arg("max_iterations"), arg("folder"), arg("resume"), arg("overwrite"),
+             arg("preprocess").none(), arg("seed"), arg("progress").none());
   module.def("convert", &convert);
   module.def("verify", &verify, arg("prepared"), arg("integer"), arg("data"), arg("with"), arg("exported"),
              arg("variants"), arg("c"), arg("all_meaning"), arg("preprocess").none(), arg("seed"),

@@ -277,6 +277,37 @@ Model loop() {
   return model;
 }
 
+/// A counter that becomes a real, and a state that does not depend on what is differentiated: neither has a gradient,
+/// and none is asked for.
+TEST(FlowGradients, WholeNumbersHaveNone) {
+  Model model = model_of(R"(graph g(x: f64[3], n: i64[]) {
+    param @w: f64[3]
+    const @zero: i64[]
+    const @one: i64[]
+    const @half: f64[3]
+    go = less(a=@zero, b=n)
+    l = while(cond=go, values=[@zero, x, @half, n]) {states: 3}
+      region body(i: i64[], v: f64[3], u: f64[3], last: i64[]) {
+        j = add(a=i, b=@one)
+        c = cast(x=j) {to: "f64"}
+        a = mul(a=v, b=@w)
+        d = hardmax(x=u)
+        b = mul(a=a, b=c)
+        e = add(a=b, b=d)
+        more = less(a=j, b=last)
+        return more, j, e, d
+    }
+    m = cast(x=l) {to: "f64"}
+    y = mul(a=l.out1, b=m)
+    return y
+  })");
+  model.tensors["zero"] = number(0);
+  model.tensors["one"] = number(1);
+  Tensors inputs = inputs_of(model);
+  inputs["n"] = number(3);
+  expect_derivatives(model, inputs);
+}
+
 TEST(FlowGradients, OfALoopWhoseEndIsData) {
   const Model model = loop();
   Tensors inputs = inputs_of(model);

@@ -246,6 +246,37 @@ TEST(FlowRules, SayWhatRegionsTakeAndGive) {
             "t.ir:1: node 's': scan: 'y' has 3 elements to scan, expected 2 as the values before it");
 }
 
+/// Regions `step` and `back` of a backward over x: f32[2, 3], with one state, one carried value and rows of y: f32[4].
+std::string backward_error(const std::string& step, const std::string& back) {
+  return error_of([&] {
+    parse(
+        "graph g(x: f32[2, 3], y: f32[4], go: bool[]) {\n r = backward(cond=go, values=[x, x, y]) {states: 1, "
+        "scanned: 0, carried: 1, rows: 1} region step" +
+            step + " region back" + back + "\n return r }",
+        "t.ir");
+  });
+}
+
+TEST(FlowRules, SayWhatGoesBackward) {
+  const std::string step = "(a: f32[2, 3]) { m = is_nan(x=a) n = reduce_max(x=m) {keep_dims: false} return n, a }";
+  const std::string back = "(b: f32[2, 3], c: f32[2, 3], d: f32[]) { e = mul(a=c, b=d) return e }";
+  EXPECT_EQ(backward_error(step, back), "no error");
+  EXPECT_EQ(
+      backward_error("(a: f32[2, 3]) { return a }", back),
+      "t.ir:2: node 'r': backward: region step gives 1 values, expected at least 2: the condition and the states");
+  EXPECT_EQ(
+      backward_error("(a: f32[2, 3]) { m = is_nan(x=a) n = reduce_max(x=m) {keep_dims: false} return n, a, a }", back),
+      "t.ir:2: node 'r': backward: region step gives 2 values behind its condition, expected the 1 states");
+  EXPECT_EQ(backward_error(step, "(b: f32[2, 3], c: f32[2, 3]) { return c }"),
+            "t.ir:2: node 'r': backward: region back takes 2 values, expected 3");
+  EXPECT_EQ(backward_error(step, "(b: f32[2, 3], c: f32[2, 3], d: f32[4]) { return c }"),
+            "t.ir:2: node 'r': backward: 'd' is f32[4], expected f32[] as 'y'");
+  EXPECT_EQ(backward_error(step, "(b: f32[2, 3], c: f32[2, 3], d: f32[]) { return }"),
+            "t.ir:2: node 'r': backward: region back gives 0 values, expected at least 1: the carried values");
+  EXPECT_EQ(backward_error(step, "(b: f32[2, 3], c: f32[2, 3], d: f32[]) { return d }"),
+            "t.ir:2: node 'r': backward: carried value 'c' is f32[2, 3], and an iteration makes f32[] of it ('d')");
+}
+
 TEST(FlowRules, BranchesAreJoinedAndStatesSettle) {
   const Graph graph = parse(R"(graph g(x: f32[2, 3], go: bool[]) {
     r = if(cond=go, captured=[x]) region then(a: f32[2, 3]) { return a }

@@ -1,0 +1,190 @@
+// Networks with branches and loops learn.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "halfstep/base/random.h"
+#include "halfstep/compile/compile.h"
+#include "halfstep/halfstep.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/train/network.h"
+#include "halfstep/train/training_graph.h"
+#include "tests/support/error.h"
+#include "tests/support/files.h"
+
+namespace halfstep::api {
+namespace {
+
+constexpr int64_t kSamples = 120;
+
+/// Rows of `dims`, and of each sample the largest of its numbers from `begin` on as a label of `classes`.
+Tensors rows_with_labels(const std::string& name, Dims dims, size_t begin, int64_t classes) {
+  const auto row = static_cast<size_t>(count_elements(dims));
+  dims.insert(dims.begin(), kSamples);
+  Tensor x(DType::f32, dims), labels(DType::i32, {kSamples});
+  Random random(3, 11);
+  for (float& value : x.data<float>()) value = 2 * random.uniform() - 1;
+  for (size_t i = 0; i < static_cast<size_t>(kSamples); ++i) {
+    const auto part = x.data<float>().subspan(i * row + begin, static_cast<size_t>(classes));
+    labels.data<int32_t>()[i] = static_cast<int32_t>(std::max_element(part.begin(), part.end()) - part.begin());
+  }
+  return {{name, x}, {"labels", labels}};
+}
+
+/// `cell` makes next states `nh` and `nc` of h, c and a row.
+Model recurrent(const std::string& declared, const std::string& cell) {
+  return train::initialize(parse("graph recurrent(x: f32[?, 5, 4]) {\n" + declared + R"(
+  param @start: f32[8, 4]
+  param @head: f32[4, 8]
+  t = transpose(x) {perm: [1, 0, 2]}
+  z = reduce_mean(x=x) {axes: [1], keep_dims: false}
+  h0 = linear(x=z, w=@start)
+  s = scan(values=[h0, h0, t]) {states: 2, scanned: 1}
+    region body(h: f32[?, 8], c: f32[?, 8], row: f32[?, 4]) {
+)" + cell + R"(
+      return nh, nc
+  }
+  y = linear(x=s, w=@head)
+  return y
+})",
+                                 "recurrent.ir"),
+                           1);
+}
+
+constexpr const char* kLstm = R"(
+  xh = concat(x=[row, h]) {axis: 1}
+  g = linear(x=xh, w=@w, b=@b)
+  i = slice(g) {starts: [0], ends: [8], axes: [1]}
+  f = slice(g) {starts: [8], ends: [16], axes: [1]}
+  o = slice(g) {starts: [16], ends: [24], axes: [1]}
+  k = slice(g) {starts: [24], ends: [32], axes: [1]}
+  si = sigmoid(x=i)
+  sf = sigmoid(x=f)
+  so = sigmoid(x=o)
+  tk = tanh(x=k)
+  kept = mul(a=sf, b=c)
+  new = mul(a=si, b=tk)
+  nc = add(a=kept, b=new)
+  tc = tanh(x=nc)
+  nh = mul(a=so, b=tc)
+)";
+
+struct Learned {
+  Evaluation before, after;
+  Model model;
+};
+
+Learned learn(const Model& network, const Tensors& samples, int64_t epochs, double rate) {
+  DataOptions all;
+  all.all = true;
+  const Dataset data = make_data(samples, "rows", all);
+  const TrainOptions options{.epochs = epochs, .batch = 20, .learning_rate = rate, .keeps_best = false};
+  const Trained trained = train(network, data, options, {.threads = 1});
+  EXPECT_EQ(trained.digest, train(network, data, options, {.threads = 4}).digest);
+  return {evaluate(network, data, {}, {}), evaluate(trained.model, data, {}, {}), trained.model};
+}
+
+TEST(FlowTraining, AnLstmAsAScanLearns) {
+  const Model lstm = recurrent("param @w: f32[32, 12] param @b: f32[32]", kLstm);
+  const Learned learned = learn(lstm, rows_with_labels("x", {5, 4}, 8, 4), 60, 0.3);
+  EXPECT_LT(learned.after.loss, 0.5 * learned.before.loss);
+  EXPECT_GT(learned.after.accuracy, 0.9);
+}
+
+/// Observed scales and learned ones, a batch norm, and a weight that is rounded: all inside.
+TEST(FlowTraining, QuantizersAndNormsInsideRegionsLearn) {
+  Model network = recurrent(
+      "param @w: f32[8, 12] param @step: f32[1] param @g.scale: f32[8] param @g.bias: f32[8] state @mean: f32[8]\n"
+      "state @variance: f32[8] state @in_scale: f32[1] state @accum: f32[1] state @count: f32[1] const @zero: i32[1]",
+      R"(
+  q = fake_quantize_dequantize_moving_average_abs_max(x=row, in_scale=@in_scale, in_accum=@accum, in_state=@count)
+  xh = concat(x=[q, h]) {axis: 1}
+  wq = fake_quantize(x=@w, scale=@step, zero_point=@zero) {code_min: -7, code_max: 7, code_type: "i8"}
+  g = linear(x=xh, w=wq)
+  n = batch_norm(g, scale=@g.scale, bias=@g.bias, mean=@mean, variance=@variance) {is_test: false}
+  nh = tanh(x=n)
+  nc = add(a=nh, b=c)
+)");
+  network.tensors["zero"] = Tensor::scalar(int32_t{0});
+  network.tensors["step"] = Tensor::scalar(0.2F);
+  for (const char* name : {"g.scale", "variance", "in_scale", "accum", "count"})
+    std::ranges::fill(network.tensors.at(name).data<float>(), 1.0F);
+  const Learned learned = learn(network, rows_with_labels("x", {5, 4}, 16, 4), 30, 0.1);
+  EXPECT_LT(learned.after.loss, 0.7 * learned.before.loss);
+  EXPECT_NE(learned.model.tensors.at("step").data<float>()[0], 0.2F);
+  // 5 rows of each of 6 batches are counted once: n = 0.9 n + 1.
+  const Model once = learn(network, rows_with_labels("x", {5, 4}, 16, 4), 1, 0.1).model;
+  EXPECT_NEAR(once.tensors.at("count").data<float>()[0], 10 - 9 * std::pow(0.9, 30), 1e-4);
+}
+
+TEST(FlowTraining, ALoopWithoutEndIsEndedByItsBound) {
+  const Model network = train::initialize(parse(R"(graph endless(x: f32[?, 4]) {
+  param @w: f32[4, 4]
+  const @yes: bool[]
+  l = while(cond=@yes, values=[x, @yes]) {states: 1} region body(v: f32[?, 4], on: bool[]) {
+    a = linear(x=v, w=@w)
+    b = tanh(x=a)
+    return on, b
+  }
+  return l
+})",
+                                                "endless.ir"),
+                                          1);
+  Model endless = network;
+  endless.tensors["yes"].data<bool>()[0] = true;
+  const Dataset data = make_data(rows_with_labels("x", {4}, 0, 4), "rows");
+  for (const bool keeps_best : {false, true}) {
+    const TrainOptions options{.epochs = 1, .batch = 20, .keeps_best = keeps_best, .max_iterations = 50};
+    EXPECT_EQ(test::error_of([&] { train(endless, data, options, {}); }),
+              "while 'l', iteration 50: its condition still holds after 50 iterations; allow more with "
+              "--max-iterations");
+  }
+}
+
+/// One step after the other on the same samples.
+std::vector<float> losses(const Model& network, Tensors inputs, int64_t classes, float rate) {
+  std::map<std::string, Dims> extents;
+  for (const auto& [name, tensor] : inputs) extents.emplace(name, tensor.dims());
+  const Model step = train::training_graph(network, extents, train::Loss::labels, {}, {});
+  runtime::Program program = compile(step, {.freeze_tensors = false});
+  ThreadPool pool(2);
+  const int64_t batch = step.graph.value(train::kLabels).dims()[0];
+  Tensor labels(DType::i32, {batch});
+  for (int64_t i = 0; i < batch; ++i) labels.data<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i % classes);
+  inputs[train::kLabels] = labels;
+  inputs[passes::kLearningRate] = Tensor::scalar(rate);
+  std::vector<float> found;
+  for (int i = 0; i < 20; ++i) found.push_back(program.run(inputs, pool).at(train::kLoss).data<float>()[0]);
+  return found;
+}
+
+Tensor random_rows(const Dims& dims) {
+  Tensor x(DType::f32, dims);
+  Random random(1, 2);
+  for (float& value : x.data<float>()) value = random.uniform();
+  return x;
+}
+
+TEST(FlowTraining, NetworksOfOtherFrameworksLearn) {
+  HS_NEEDS_TEST_DATA("models/control_flow");
+  struct Case {
+    std::string path;
+    Tensors inputs;
+  };
+  const int64_t steps = 4;
+  const std::vector<Case> cases = {
+      {"control_flow/model.onnx", {{"data", random_rows({4, 3, 32, 32})}}},
+      {"loop_if_ts17/model.onnx",
+       {{"input", random_rows({4, 8})}, {"steps", Tensor::of<int64_t>(DType::i64, {}, {&steps, 1})}}},
+      {"paddle_control_legacy26", {{"x", random_rows({4, 8})}}},
+      {"paddle_control_pir", {{"x", random_rows({4, 8})}}}};
+  for (const Case& each : cases) {
+    const std::vector<float> course =
+        losses(load(test::test_data("models/" + each.path)), each.inputs, 4, 0.02F);
+    EXPECT_LT(course.back(), 0.95F * course.front()) << each.path;
+    for (size_t i = 1; i < course.size(); ++i) EXPECT_LT(course[i], course[i - 1]) << each.path << " " << i;
+  }
+}
+
+}  // namespace
+}  // namespace halfstep::api
