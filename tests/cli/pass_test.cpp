@@ -82,5 +82,39 @@ TEST(ControlFlow, a_loop_is_inspected_and_run_to_where_its_condition_ends_it) {
             "--max-iterations\n");
 }
 
+TEST(ControlFlow, a_loop_is_trained_within_its_bound) {
+  Workspace workspace;
+  test::write_text(workspace / "loop.ir", R"(graph loop(x: f32[?, 4]) {
+  param @w: f32[4, 4]
+  const @limit: f32[]
+  a = reduce_max(x=x) {keep_dims: false}
+  go = less(a=a, b=@limit)
+  l = while(cond=go, values=[x]) {states: 1} region body(v: f32[?, 4]) {
+    b = linear(x=v, w=@w)
+    c = add(a=b, b=v)
+    m = reduce_max(x=c) {keep_dims: false}
+    more = less(a=m, b=@limit)
+    return more, c
+  }
+  return l
+})");
+  workspace.expect(0, {"pass", "dce", "loop.ir", "--out", "loop.safetensors"});
+  const std::vector<float> x(200, -1.0F);
+  const std::vector<int32_t> labels(50, 1);
+  io::write_npz(workspace / "data.npz", {{"x", Tensor::of<float>(DType::f32, {50, 4}, x)},
+                                         {"labels", Tensor::of<int32_t>(DType::i32, {50}, labels)}});
+  const std::vector<std::string> train = {
+      "train", "--model", "loop.safetensors", "--data", "data.npz", "--batch", "8", "--epochs", "1",
+      "--out", "run",     "--max-iterations"};
+  const auto with = [&](const std::string& most) {
+    std::vector<std::string> arguments = train;
+    arguments.push_back(most);
+    return arguments;
+  };
+  EXPECT_EQ(workspace.expect(2, with("5")).err,
+            "halfstep: while 'l', iteration 5: its condition still holds after 5 iterations; allow more with "
+            "--max-iterations\n");
+}
+
 }  // namespace
 }  // namespace halfstep
