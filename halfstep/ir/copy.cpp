@@ -84,10 +84,8 @@ class GraphCopier {
 
   void make_nodes(const Block& from, Block& to) {
     blocks_.emplace_back(&from, &to);
-    for (const Value argument : from.arguments()) {
-      const std::string name = renames_ ? to_.unique_name(argument.name()) : argument.name();
-      values_.emplace(argument.node(), to.add_argument(name, argument.type()).node());
-    }
+    for (const Value argument : from.arguments())
+      values_.emplace(argument.node(), to.add_argument(to_.unique_name(argument.name()), argument.type()).node());
     for (const Op op : from.ops()) make_op(*op.node(), to);
   }
 

@@ -89,10 +89,10 @@ TEST(ControlFlow, a_loop_is_trained_within_its_bound) {
   const @limit: f32[]
   a = reduce_max(x=x) {keep_dims: false}
   go = less(a=a, b=@limit)
-  l = while(cond=go, values=[x]) {states: 1} region body(v: f32[?, 4]) {
+  l = while(cond=go, values=[x, x]) {states: 1} region body(v: f32[?, 4], first: f32[?, 4]) {
     b = linear(x=v, w=@w)
-    c = add(a=b, b=v)
-    m = reduce_max(x=c) {keep_dims: false}
+    c = tanh(x=b)
+    m = reduce_max(x=first) {keep_dims: false}
     more = less(a=m, b=@limit)
     return more, c
   }
