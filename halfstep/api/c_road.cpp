@@ -77,13 +77,17 @@ class Machine {
   /// as of a layer that has the samples on another axis than the first, or has none.
   int64_t most_samples() const {
     Tensors two_calls;
+    bool takes_any = false;
     for (const Value argument : integer_.graph.arguments()) {
-      if (argument.dims().empty() || argument.dims()[0] != kUnknown) return std::numeric_limits<int64_t>::max();
       const auto port = std::ranges::find(program_.inputs, argument.name(), &emit::CPort::value);
       Dims dims = port == program_.inputs.end() ? argument.dims() : port->type.dims;
-      dims[0] = 2;
+      if (!dims.empty() && argument.dims()[0] == kUnknown) {
+        dims[0] = 2;
+        takes_any = true;
+      }
       two_calls.emplace(argument.name(), Tensor(argument.dtype(), dims));
     }
+    if (!takes_any) return std::numeric_limits<int64_t>::max();
     const Graph together = verify::sized_for(integer_, two_calls).graph;
     const auto is_separate = [&](const emit::CLayer& layer) {
       Dims dims = layer.type.dims;
@@ -95,7 +99,7 @@ class Machine {
 
   /// Every layer of a batch.
   Tensors run(const Tensors& inputs) const {
-    const int64_t calls = inputs.begin()->second.dims()[0] / samples_per_call(inputs);
+    const int64_t calls = count_calls(inputs);
     std::vector<std::string> words = io::split_command(options_.runner);
     words.push_back((folder_ / "program").string());
     const io::Ended ended = io::run_program(words, bytes_of(inputs, calls), options_.seconds);
@@ -111,16 +115,22 @@ class Machine {
          {std::filesystem::path("-I" + sources.string()), std::filesystem::path("-o"), folder_ / "program",
           sources / (name + ".c"), folder_ / driver})
       words.push_back(word.string());
-    if (!program_.islands.empty()) words.emplace_back("-lm");
+    if (program_.uses_math) words.emplace_back("-lm");
     require_success(io::run_program(words, "", options_.seconds), options_.compiler + " " + name + ".c " + driver,
                     options_.seconds);
   }
 
-  int64_t samples_per_call(const Tensors& inputs) const {
+  /// Values without axes are the same in all calls.
+  int64_t count_calls(const Tensors& inputs) const {
+    bool reads_any = false;
     for (const emit::CPort& port : program_.inputs) {
-      if (inputs.contains(port.value)) return std::max<int64_t>(1, port.type.dims[0]);
+      const auto found = inputs.find(port.value);
+      if (found == inputs.end()) continue;
+      reads_any = true;
+      if (!port.type.dims.empty()) return found->second.dims()[0] / std::max<int64_t>(1, port.type.dims[0]);
     }
-    fail("c: the program reads none of the samples' tensors");
+    if (!reads_any) fail("c: the program reads none of the samples' tensors");
+    return 1;
   }
 
   /// The reals of each call, in the order of the program's parameters.
@@ -128,9 +138,9 @@ class Machine {
     std::string bytes;
     for (int64_t call = 0; call < calls; ++call) {
       for (const emit::CPort& port : program_.inputs) {
-        const Tensor& all = inputs.at(port.value);
-        const int64_t rows = all.dims()[0] / calls;
-        Tensor reals = all.rows(call * rows, (call + 1) * rows);
+        Tensor reals = inputs.at(port.value);
+        const int64_t rows = port.type.dims.empty() ? 0 : reals.dims()[0] / calls;
+        if (!port.type.dims.empty()) reals = reals.rows(call * rows, (call + 1) * rows);
         if (port.type.dtype == DType::f32) reals = emit::to_memory(reals, port.is_image);
         bytes.append(reinterpret_cast<const char*>(reals.raw()), reals.bytes());
       }

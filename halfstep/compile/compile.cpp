@@ -75,7 +75,7 @@ Unit compile_unit(Model& work, const CompileOptions& options, const Context& con
   check_static(work.graph);
   check_sizes(work.graph);
   check_contents(work);
-  if (options.optimize) optimize(work, options);
+  if (options.optimize) optimize(work, options, context.on_codes);
   passes::verify_own("before lowering", work.graph);
   const std::vector<RegionUnits> regions = compile_regions(work, options, context);
 
@@ -100,7 +100,8 @@ runtime::Program compile(const Model& model, const CompileOptions& options) {
   Model work = model;  // the tensors' storage is shared and only read
   compiler::set_fetches(work.graph, options.fetch);
   const bool one_order = options.one_order || (options.freeze_tensors && passes::computes_on_codes(model.graph));
-  const compiler::Context context{compiler::updated_tensors(work.graph), one_order};
+  const bool on_codes = std::ranges::any_of(work.graph.all_ops(), [](Op op) { return op.info().codes; });
+  const compiler::Context context{compiler::updated_tensors(work.graph), one_order, on_codes};
   compiler::Unit unit = compiler::compile_unit(work, options, context);
   return {std::move(*unit.spec), unit.contents};
 }

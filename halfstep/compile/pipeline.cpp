@@ -94,12 +94,11 @@ void run_graph_pass(Model& model, const std::string& name) {
 void check_graph_pass_names(const std::vector<std::string>& names) { check_names(names, graph_passes()); }
 void check_pass_names(const std::vector<std::string>& names) { check_names(names, optimization_passes()); }
 
-void optimize(Model& model, const CompileOptions& options) {
+void optimize(Model& model, const CompileOptions& options, bool on_codes) {
   const std::vector<std::string>& disabled = options.disabled_passes;
-  const std::vector<Op> ops = model.graph.ops();
   const bool is_frozen = options.freeze_tensors && options.place.kind == DeviceKind::cpu;
   const bool has_vectors = options.level > CpuLevel::scalar && options.place.kind != DeviceKind::sim;
-  const bool is_inference = is_frozen && std::ranges::none_of(ops, [](Op op) { return op.info().codes; });
+  const bool is_inference = is_frozen && !on_codes;
   for (const Pass& pass : kPasses) {
     if (pass.run == nullptr || std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
     if (pass.when == When::inference && !is_inference) continue;

@@ -31,8 +31,9 @@ void check_graph_pass_names(const std::vector<std::string>& names);
 void check_pass_names(const std::vector<std::string>& names);
 
 /// Runs the passes on graphs that are not disabled. Those that let float results move by rounding, or change tensors,
-/// only where these are frozen, on the CPU, and where nothing decides codes.
-void optimize(Model& model, const CompileOptions& options);
+/// only where these are frozen, on the CPU, and where nothing decides codes: `on_codes` says whether anything does, in
+/// the whole program that `model` is a part of.
+void optimize(Model& model, const CompileOptions& options, bool on_codes);
 
 }  // namespace compiler
 }  // namespace halfstep

@@ -6,6 +6,8 @@ namespace halfstep::emit {
 
 std::string name_of(const std::string& layer, const std::string& what) { return to_c_identifier(layer) + "_" + what; }
 
+std::string indentation(int depth) { return std::string(static_cast<size_t>(4 * (depth + 1)), ' '); }
+
 Body::Body(const Model& model, Identifiers& names) : model_(model), images_(images(model.graph)), names_(names) {}
 
 Dims Body::stored(Value value) const { return stored_dims(value.dims(), is_image(value)); }
@@ -64,15 +66,21 @@ std::string Body::object(const std::string& hint, const std::string& type, const
   return name;
 }
 
-void Body::finish(const std::string& comment, const std::string& layer, Value result) {
-  CallText call{comment, std::move(statements_), ""};
+void Body::finish(const std::string& comment, const std::vector<Value>& shown) {
+  CallText call{comment, std::move(statements_), "", begun_};
   statements_.clear();
-  if (!layer.empty()) {
-    const Buffer& shown = buffer(result);
-    call.hook =
-        fmt::format("hook(\"{}\", {}, {}, {}, user);", c_string(layer), shown.name, shown.count, size_of(shown.dtype));
+  for (const Value value : shown) {
+    const Buffer& memory = buffer(value);
+    call.hooks += fmt::format("{}if (hook != NULL) hook(\"{}\", {}, {}, {}, user);\n", indentation(depth_),
+                              c_string(value.name()), memory.name, memory.count, size_of(memory.dtype));
   }
   calls.push_back(std::move(call));
+  begun_ = depth_;
+}
+
+void Body::open(const std::string& statement) {
+  say(statement + " {");
+  ++depth_;
 }
 
 }  // namespace halfstep::emit

@@ -30,8 +30,12 @@ struct Buffer {
 /// What is done for one operator.
 struct CallText {
   std::string comment, text;
-  std::string hook;  ///< the statement that shows its result; "" for none
+  std::string hooks;  ///< the statements that show its results; "" for none
+  int depth = 0;      ///< blocks around its beginning
 };
+
+/// So many blocks around a statement, and NAME_run.
+std::string indentation(int depth);
 
 /// "conv1_w": what belongs to a layer; no name of a function or a type ends so.
 std::string name_of(const std::string& layer, const std::string& what);
@@ -67,17 +71,23 @@ class Body {
                      const std::string& extent = "");
 
   /// Adds a statement to the call in the making.
-  void say(const std::string& statement) { statements_ += "    " + statement + "\n"; }
-  /// Ends a call, whose result is shown under `layer` where that is not "".
-  void finish(const std::string& comment, const std::string& layer, Value result);
+  void say(const std::string& statement) { statements_ += indentation(depth_) + statement + "\n"; }
+  /// Ends a call, which shows these values.
+  void finish(const std::string& comment, const std::vector<Value>& shown = {});
+  /// Calls until `close` are in a block behind this statement: "while (on)".
+  void open(const std::string& statement);
+  void close() { --depth_, say("}"); }
+  /// Of a variable in NAME_run.
+  std::string variable(const std::string& hint) { return names_.unique(hint); }
 
   Kernels kernels;
   std::vector<Buffer> buffers;
   std::vector<CallText> calls;
   std::string constants;
   size_t constant_bytes = 0, weight_bytes = 0;
-  bool uses_floats = false;  ///< inside of NAME_run
-  bool uses_math = false;    ///< functions of math.h
+  bool uses_floats = false;        ///< inside of NAME_run
+  bool uses_math = false;          ///< functions of math.h
+  bool counts_iterations = false;  ///< a loop that only its own condition ends
 
  private:
   int now() const { return static_cast<int>(calls.size()); }
@@ -88,6 +98,8 @@ class Body {
   std::map<const detail::ValueNode*, size_t> places_;  ///< the buffer of each value
   Identifiers& names_;
   std::string statements_;
+  int depth_ = 0;  ///< blocks that are open
+  int begun_ = 0;  ///< those that were when the call began
 };
 
 }  // namespace halfstep::emit

@@ -46,9 +46,9 @@ void require_permission(const Model& model, const std::vector<quant::FloatIsland
 }
 
 void require_elements(const Graph& graph) {
-  for (Op op : graph.ops()) {
+  for (Op op : graph.all_ops()) {
     for (const Value result : op.results()) {
-      if (count_elements(result.dims()) == 0)
+      if (result.type().is_static() && count_elements(result.dims()) == 0)
         unsupported("{}: {} gives {}, which has no form in C: arrays have elements there", op.where(), op.info().name,
                     to_string(result.type()));
     }
@@ -60,8 +60,11 @@ bool only_leaves(Value value) {
   const Op end = value.producer().node()->block->return_op();
   return std::ranges::all_of(value.uses(), [&](const auto& use) { return use.first == end; });
 }
-bool enters(Op op) { return op.is<ops::Quantize>() && !op.in(0).is_tensor() && !op.in(0).producer(); }
-bool leaves(Op op) { return op.is<ops::Dequantize>() && only_leaves(op.out(0)); }
+bool is_in_region(Op op) { return static_cast<bool>(op.node()->block->parent()); }
+bool enters(Op op) {
+  return op.is<ops::Quantize>() && !is_in_region(op) && !op.in(0).is_tensor() && !op.in(0).producer();
+}
+bool leaves(Op op) { return op.is<ops::Dequantize>() && !is_in_region(op) && only_leaves(op.out(0)); }
 
 class Emitter {
  public:
@@ -76,11 +79,10 @@ class Emitter {
   }
 
   CProgram run() {
+    require_known_extents(model_.graph);
     require_elements(model_.graph);
     add_ports();
-    for (Op op : model_.graph.ops()) {
-      if (!collect(objections_, op.name(), op.where(), [&] { add(op); })) stand_in(op);
-    }
+    add_all(model_.graph.body());
     for (Objection& objection : objections_) {
       if (objection.remedy.empty()) objection.remedy = "keep it out of the network, or export another way";
     }
@@ -92,6 +94,8 @@ class Emitter {
     program_.weight_bytes = body_.weight_bytes;
     program_.constant_bytes = body_.constant_bytes;
     program_.uses_floats = body_.uses_floats;
+    program_.uses_math = body_.uses_math;
+    program_.counts_iterations = body_.counts_iterations;
     const SourceParts parts{program_, body_, ends_, end_texts_, options_.hooks, model_.graph.name()};
     std::string header = header_text(parts), source = source_text(parts);
     program_.files = {{options_.name + ".h", std::move(header)}, {options_.name + ".c", std::move(source)}};
@@ -150,15 +154,33 @@ class Emitter {
     program_.outputs.push_back(port);
   }
 
+  void add_all(const Block& block) {
+    for (Op op : block.ops()) {
+      if (!collect(objections_, op.name(), op.where(), [&] { add(op); })) stand_in(op);
+    }
+  }
+
   void add(Op op) {
     if (leaves(op)) return;
     if (islands_.contains(op.name())) program_.islands.push_back(op.name());
-    if (!enters(op)) add_operator(body_, op);
+    const bool has_regions = op.info().flow != Flow::none;
+    if (has_regions) {
+      add_flow(body_, op, upper(options_.name), [this](const Block& region) { add_all(region); });
+    } else if (!enters(op)) {
+      add_operator(body_, op);
+    }
+    std::vector<Value> results = op.results();
+    std::erase_if(results, [](Value result) { return !result.type().is_static(); });  // nobody reads it
+    const bool is_layer = !is_in_region(op);
+    body_.finish(has_regions ? "" : description(op), options_.hooks && is_layer ? results : std::vector<Value>());
+    for (const Value result : results) {
+      if (is_layer) program_.layers.push_back({result.name(), result.type(), body_.is_image(result)});
+    }
+  }
+
+  std::string description(Op op) const {
     const Value result = op.out(0);
-    body_.finish(
-        fmt::format("{}: {} {}", op.name(), op.info().name, to_string(Type{result.dtype(), body_.stored(result)})),
-        options_.hooks ? op.name() : "", result);
-    program_.layers.push_back({op.name(), result.type(), body_.is_image(result)});
+    return fmt::format("{}: {} {}", op.name(), op.info().name, to_string(Type{result.dtype(), body_.stored(result)}));
   }
 
   /// What reads a refused operator's result goes on, so that all that is refused behind it is found as well.
@@ -175,7 +197,7 @@ class Emitter {
       return;
     }
     body_.say(fmt::format("memcpy({}, {}, {});", port.name, body_.read(value), buffer.bytes()));
-    body_.finish(port.value + ": the same", "", value);
+    body_.finish(port.value + ": the same");
   }
 
   const Model model_;

@@ -37,7 +37,7 @@ struct CPort {
   int32_t zero_point = 0;
 };
 
-/// A layer as the hook shows it.
+/// A value outside of regions as the hook shows it.
 struct CLayer {
   std::string name;
   Type type;              ///< in the network's order
@@ -51,6 +51,8 @@ struct CProgram {
   std::vector<CLayer> layers;  ///< in order; what hooks show
   size_t arena_bytes = 0, arena_alignment = 4, weight_bytes = 0, constant_bytes = 0;
   bool uses_floats = false;          ///< NAME_run has float operations
+  bool uses_math = false;            ///< it is linked with the C library's functions of reals (-lm)
+  bool counts_iterations = false;    ///< it has a loop that only its own condition ends
   std::vector<std::string> islands;  ///< layers that stay in float
 };
 

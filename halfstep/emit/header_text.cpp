@@ -67,17 +67,25 @@ std::string port_macros(const CProgram& program, const CPort& port) {
   return text + fmt::format("#define {}_ZERO_POINT {}\n", prefix, c_number(int64_t{port.zero_point}));
 }
 
+std::string iterations_text(const CProgram& program) {
+  if (!program.counts_iterations) return "";
+  return fmt::format(
+      "/* A loop that its own condition did not end after {0}_MAX_ITERATIONS, where that is defined for {1}.c. */\n"
+      "#define {0}_TOO_MANY_ITERATIONS 3\n",
+      upper(program.name), program.name);
+}
+
 std::string run_declarations(const SourceParts& parts) {
   const CProgram& program = parts.program;
   const std::string name = upper(program.name), parameters = run_parameters(program);
   std::string text = fmt::format(
       "/* Bytes that {2}_run_in needs, at an address that is a multiple of {1}_ARENA_ALIGNMENT. */\n"
       "#define {1}_ARENA_BYTES {0}\n#define {1}_ARENA_ALIGNMENT {4}\n\n"
-      "/* What is returned. */\n#define {1}_OK 0\n#define {1}_ARENA_TOO_SMALL 1\n#define {1}_ARENA_MISALIGNED 2\n\n"
+      "/* What is returned. */\n#define {1}_OK 0\n#define {1}_ARENA_TOO_SMALL 1\n#define {1}_ARENA_MISALIGNED 2\n{5}\n"
       "/* In memory of the caller, which may be used for other things between calls: several threads may run the\n"
       " * network at once, each in an arena of its own. What goes in, what comes out and the arena do not overlap. "
       "*/\nint {2}_run_in({3}, void *arena, size_t arena_bytes);\n\n",
-      program.arena_bytes, name, program.name, parameters, program.arena_alignment);
+      program.arena_bytes, name, program.name, parameters, program.arena_alignment, iterations_text(program));
   text += fmt::format(
       "/* In an arena of its own, so that there may be one call at a time. {}_GIVEN_ARENA leaves it out. */\n"
       "#ifndef {}_GIVEN_ARENA\nint {}_run({});\n#endif\n\n",

@@ -5,15 +5,6 @@
 namespace halfstep::emit {
 namespace {
 
-void require_float32(Op op) {
-  for (const auto& values : {op.operands(), op.results()}) {
-    for (const Value value : values) {
-      if (value && value.dtype() != DType::f32)
-        unsupported("{}: {} on {} has no form in C", op.where(), op.info().name, name(value.dtype()));
-    }
-  }
-}
-
 /// What stands for an attribute.
 std::string attribute_text(const Attribute& value) {
   if (const auto* real = std::get_if<double>(&value)) return c_number(static_cast<float>(*real));
@@ -39,13 +30,6 @@ std::string function_of(Op op) {
   return "real_" + to_c_identifier(name);
 }
 
-/// An operand in memory, be it a value or a tensor of the Model.
-std::string real_operand(Body& body, Op op, Value value, const std::string& what) {
-  if (!value.is_tensor()) return body.read(value);
-  const auto reals = body.contents(value).data<float>();
-  return body.numbers(name_of(op.name(), what), std::span<const float>(reals));
-}
-
 WindowText window_of(Op op, const Dims& kernel) {
   const auto list = [&](const char* name, Dims otherwise) {
     if (op.info().attribute(name) == nullptr) return otherwise;
@@ -57,6 +41,15 @@ WindowText window_of(Op op, const Dims& kernel) {
 }
 
 }  // namespace
+
+void require_float32(Op op) {
+  for (const auto& values : {op.operands(), op.results()}) {
+    for (const Value value : values) {
+      if (value && value.dtype() != DType::f32)
+        unsupported("{}: {} on {} has no form in C", op.where(), op.info().name, name(value.dtype()));
+    }
+  }
+}
 
 void add_pointwise(Body& body, Op op) {
   require_float32(op);
@@ -74,7 +67,7 @@ void add_pointwise(Body& body, Op op) {
                  {"port", op.info().inputs[0].name}};
   if (operands.size() == 1) {
     body.kernels.use("pointwise", words);
-    const std::string x = real_operand(body, op, operands[0], "x"), y = body.write(op.out(0));
+    const std::string x = memory_of(body, op, operands[0], "x"), y = body.write(op.out(0));
     return body.say(fmt::format("{}({}, {}, {});", words["function"], x, y, count_elements(op.out(0).dims())));
   }
   words["a"] = op.info().inputs[0].name;
@@ -82,7 +75,7 @@ void add_pointwise(Body& body, Op op) {
   body.kernels.use("broadcast");
   body.kernels.use("pointwise_of_two", words);
   const std::string extents = broadcast_object(body, op, operands[0], operands[1]);
-  const std::string a = real_operand(body, op, operands[0], "a"), b = real_operand(body, op, operands[1], "b");
+  const std::string a = memory_of(body, op, operands[0], "a"), b = memory_of(body, op, operands[1], "b");
   body.say(fmt::format("{}({}, {}, {}, {});", words["function"], a, b, body.write(op.out(0)), extents));
 }
 
@@ -98,8 +91,8 @@ void add_float_layer(Body& body, Op op) {
   body.kernels.use("float_layer");
   const Dims kernel = op.is<ops::Conv2d>() ? Dims{w.dims()[2], w.dims()[3]} : Dims{1, 1};
   const std::string window = window_object(body, op, x, op.out(0), window_of(op, kernel));
-  const std::string weights = real_operand(body, op, w, "w");
-  const std::string bias = b ? real_operand(body, op, b, "b") : "NULL";
+  const std::string weights = memory_of(body, op, w, "w");
+  const std::string bias = b ? memory_of(body, op, b, "b") : "NULL";
   body.weight_bytes += body.contents(w).bytes();
   const std::string from = body.read(x);
   body.say(fmt::format("float_layer({}, {}, {}, {}, {});", from, body.write(op.out(0)), window, weights, bias));

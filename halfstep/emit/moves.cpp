@@ -73,25 +73,6 @@ bool stays(const std::vector<Step>& steps, Value operand, Value result) {
          std::ranges::all_of(steps, [](const Step& step) { return step.to == step.from; });
 }
 
-/// Statements for the steps of one operand: loops, or where these are many a list of places.
-void say_steps(Body& body, Op op, const std::vector<Step>& steps, const std::string& from, const std::string& to) {
-  if (steps.empty()) return;
-  const std::string type = tag(op.out(0).dtype());
-  const Words words = {{"x", c_type(op.out(0).dtype())}, {"x_tag", type}};
-  const std::vector<Nest> nests = nests_of(steps);
-  if (nests.size() <= kMostNests) {
-    body.kernels.use("move");
-    body.kernels.use("move_elements", words);
-    const std::string moves = nests_object(body, name_of(op.name(), "moves"), nests);
-    return body.say(fmt::format("move_{}({}, {}, {}, {});", type, from, to, moves, nests.size()));
-  }
-  std::vector<int64_t> places(static_cast<size_t>(count_elements(op.out(0).dims())), kNowhere);
-  for (const Step& step : steps) places[static_cast<size_t>(step.to)] = step.from;
-  body.kernels.use("pick", words);
-  const std::string list = body.numbers(name_of(op.name(), "places"), "int32_t", places, 4);
-  body.say(fmt::format("pick_{}({}, {}, {}, {});", type, from, to, list, places.size()));
-}
-
 void say_fill(Body& body, Op op, Value fill, const std::string& to) {
   const std::string type = tag(op.out(0).dtype());
   const bool is_real = is_float(op.out(0).dtype());
@@ -99,21 +80,6 @@ void say_fill(Body& body, Op op, Value fill, const std::string& to) {
   body.kernels.use("fill", {{"x", c_type(op.out(0).dtype())}, {"x_tag", type}});
   body.say(fmt::format("fill_{}({}, {}, {});", type, to, count_elements(op.out(0).dims()),
                        is_real ? c_number(static_cast<float>(value)) : c_number(static_cast<int64_t>(value))));
-}
-
-/// A tensor that the program stores: nothing moves.
-void add_stored(Body& body, Op op, const Tensor& contents) {
-  const auto places = stored_places(contents.dims(), body.is_image(op.out(0)));
-  if (contents.dtype() == DType::f32) {
-    std::vector<float> reals(places.size());
-    for (size_t i = 0; i < places.size(); ++i) reals[static_cast<size_t>(places[i])] = contents.data<float>()[i];
-    return body.feed(op.out(0), body.numbers(name_of(op.name(), "reals"), reals));
-  }
-  std::vector<int64_t> codes(places.size());
-  for (size_t i = 0; i < places.size(); ++i)
-    codes[static_cast<size_t>(places[i])] = static_cast<int64_t>(element(contents, static_cast<int64_t>(i)));
-  const DType type = op.out(0).dtype();
-  body.feed(op.out(0), body.numbers(name_of(op.name(), "codes"), c_type(type), codes, size_of(type)));
 }
 
 }  // namespace
@@ -132,12 +98,50 @@ std::string nests_object(Body& body, const std::string& hint, std::span<const Ne
   return body.object(hint, "move", text, nests.size() * 68, fmt::format("[{}]", nests.size()));
 }
 
+std::string contents_object(Body& body, const std::string& hint, const Tensor& contents, bool is_image) {
+  const auto places = stored_places(contents.dims(), is_image);
+  if (contents.dtype() == DType::f32) {
+    std::vector<float> reals(places.size());
+    for (size_t i = 0; i < places.size(); ++i) reals[static_cast<size_t>(places[i])] = contents.data<float>()[i];
+    return body.numbers(hint, std::span<const float>(reals));
+  }
+  std::vector<int64_t> codes(places.size());
+  for (size_t i = 0; i < places.size(); ++i)
+    codes[static_cast<size_t>(places[i])] = static_cast<int64_t>(element(contents, static_cast<int64_t>(i)));
+  return body.numbers(hint, c_type(contents.dtype()), codes, size_of(contents.dtype()));
+}
+
+std::string memory_of(Body& body, Op op, Value value, const std::string& what) {
+  return value.is_tensor() ? contents_object(body, name_of(op.name(), what), body.contents(value), false)
+                           : body.read(value);
+}
+
+void say_steps(Body& body, const std::string& what, DType dtype, const std::vector<Step>& steps, int64_t count,
+               const std::string& from, const std::string& to) {
+  if (steps.empty()) return;
+  const std::string type = tag(dtype);
+  const Words words = {{"x", c_type(dtype)}, {"x_tag", type}};
+  const std::vector<Nest> nests = nests_of(steps);
+  if (nests.size() <= kMostNests) {
+    body.kernels.use("move");
+    body.kernels.use("move_elements", words);
+    const std::string moves = nests_object(body, name_of(what, "moves"), nests);
+    return body.say(fmt::format("move_{}({}, {}, {}, {});", type, from, to, moves, nests.size()));
+  }
+  std::vector<int64_t> places(static_cast<size_t>(count), kNowhere);
+  for (const Step& step : steps) places[static_cast<size_t>(step.to)] = step.from;
+  body.kernels.use("pick", words);
+  const std::string list = body.numbers(name_of(what, "places"), "int32_t", places, 4);
+  body.say(fmt::format("pick_{}({}, {}, {}, {});", type, from, to, list, places.size()));
+}
+
 void add_move(Body& body, Op op) {
   const auto operands = op.operands();
   if (std::ranges::all_of(operands, [](Value operand) { return !operand || operand.is_tensor(); })) {
     std::vector<Tensor> contents;
     for (const Value operand : operands) contents.push_back(operand ? body.contents(operand) : Tensor());
-    return add_stored(body, op, compiler::evaluate(op, contents).front());
+    const Tensor moved = compiler::evaluate(op, contents).front();
+    return body.feed(op.out(0), contents_object(body, name_of(op.name(), "stored"), moved, body.is_image(op.out(0))));
   }
   const Tensor from = origins(body, op);
   struct Part {
@@ -159,7 +163,8 @@ void add_move(Body& body, Op op) {
     return body.alias(op.out(0), parts.front().operand);
   const std::string to = body.write(op.out(0));
   if (moved < static_cast<size_t>(from.size())) say_fill(body, op, fill, to);
-  for (const Part& part : parts) say_steps(body, op, part.steps, body.read(part.operand), to);
+  for (const Part& part : parts)
+    say_steps(body, op.name(), op.out(0).dtype(), part.steps, from.size(), body.read(part.operand), to);
 }
 
 }  // namespace halfstep::emit

@@ -1,6 +1,8 @@
 // The C form of every operator that an integer program can have. Internal to this room.
 #pragma once
 
+#include <functional>
+
 #include "halfstep/emit/body.h"
 #include "halfstep/emit/nests.h"
 
@@ -33,9 +35,29 @@ void add_wholes(Body& body, Op op);
 void add_gather(Body& body, Op op);
 
 // Islands.
+/// Refuses other operands and results than float32.
+void require_float32(Op op);
 void add_pointwise(Body& body, Op op);
 void add_float_layer(Body& body, Op op);
 void add_float_mean(Body& body, Op op);
+void add_float_reduction(Body& body, Op op);
+void add_float_product(Body& body, Op op);
+void add_float_softmax(Body& body, Op op);
+
+/// Adds the calls for the operations of a region.
+using AddRegion = std::function<void(const Block& region)>;
+/// Regions as blocks of C. `program` is the program's name in capitals.
+void add_flow(Body& body, Op op, const std::string& program, const AddRegion& add_region);
+/// Refuses values whose extents only a run tells, all at once.
+void require_known_extents(const Graph& graph);
+
+/// Memory of an operand, be it a value or a tensor of the Model, which becomes a constant called LAYER_WHAT.
+std::string memory_of(Body& body, Op op, Value value, const std::string& what);
+/// A constant with these contents, in the order of an image where it is one.
+std::string contents_object(Body& body, const std::string& hint, const Tensor& contents, bool is_image);
+/// Moves elements by these steps; `what` names the constants for it.
+void say_steps(Body& body, const std::string& what, DType type, const std::vector<Step>& steps, int64_t count,
+               const std::string& from, const std::string& to);
 
 /// How the elements of two operands lie under a result: the address of the constant.
 std::string broadcast_object(Body& body, Op op, Value a, Value b);

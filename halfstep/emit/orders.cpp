@@ -1,8 +1,11 @@
 #include "halfstep/emit/orders.h"
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 
+#include "halfstep/ir/flow.h"
 #include "halfstep/ir/ops.h"
 
 namespace halfstep::emit {
@@ -32,33 +35,53 @@ bool is_window(Op op) {
 }
 bool may_be_image(Value value) { return value && !value.is_tensor() && value.dims().size() == kImageRank; }
 
+/// Of an operation with regions: operands and results, each with what stands for it in a region.
+std::vector<std::pair<Value, Value>> same_values(Op op) {
+  const FlowParts parts(op);
+  std::vector<std::pair<Value, Value>> pairs;
+  const auto add = [&](Value outer, Value inner) {
+    if (may_be_image(outer) && may_be_image(inner)) pairs.emplace_back(outer, inner);
+  };
+  for (const auto& region : op.regions()) {
+    const std::vector<Value> outputs = region->outputs();
+    for (size_t i = 0; i < parts.values(); ++i) {
+      if (i < parts.states || i >= parts.states + parts.scanned)
+        add(op.operands()[parts.first + i], region->arguments()[i]);
+    }
+    for (size_t i = parts.conditions; i < outputs.size(); ++i) {
+      const size_t port = i - parts.conditions;
+      add(op.out(static_cast<int>(port)), outputs[i]);
+      if (port < parts.states) add(op.out(static_cast<int>(port)), region->arguments()[port]);
+    }
+  }
+  return pairs;
+}
+
 }  // namespace
 
 std::set<Node> images(const Graph& graph) {
   Groups groups;
-  std::vector<Node> windows;
-  for (Op op : graph.ops()) {
+  std::vector<Node> windows, all;
+  for (Op op : graph.all_ops()) {
     std::vector<Value> values;
-    for (const Value operand : op.operands()) {
-      if (may_be_image(operand)) values.push_back(operand);
-    }
-    for (const Value result : op.results()) {
-      if (may_be_image(result)) values.push_back(result);
-    }
-    if (op.is<ops::Transpose, ops::Reshape>()) continue;
-    for (const Value value : values) {
-      if (!is_window(op)) groups.join(value.node(), values.front().node());
-      if (is_window(op)) windows.push_back(value.node());
+    for (const std::vector<Value>& ends : {op.operands(), op.results()})
+      std::ranges::copy_if(ends, std::back_inserter(values), may_be_image);
+    for (const Value value : values) all.push_back(value.node());
+    if (op.info().flow != Flow::none) {
+      for (const auto& [outer, inner] : same_values(op)) {
+        all.push_back(inner.node());
+        groups.join(outer.node(), inner.node());
+      }
+    } else if (is_window(op)) {
+      for (const Value value : values) windows.push_back(value.node());
+    } else if (!op.is<ops::Transpose, ops::Reshape>()) {
+      for (const Value value : values) groups.join(value.node(), values.front().node());
     }
   }
   std::set<Node> roots, found;
   for (const Node node : windows) roots.insert(groups.root(node));
-  for (Op op : graph.ops()) {
-    for (const std::vector<Value>& values : {op.operands(), op.results()}) {
-      for (const Value value : values) {
-        if (may_be_image(value) && roots.contains(groups.root(value.node()))) found.insert(value.node());
-      }
-    }
+  for (const Node node : all) {
+    if (roots.contains(groups.root(node))) found.insert(node);
   }
   return found;
 }

@@ -1,4 +1,4 @@
-// Products of two features, and means over axes.
+// Products of two features, and what becomes one along axes.
 #include <algorithm>
 
 #include "halfstep/emit/operators.h"
@@ -16,7 +16,9 @@ struct Product {
   int64_t a_row = 0, a_step = 0, b_column = 0, b_step = 0, y_row = 0, y_column = 0;
 };
 
-Product product_of(const Body& body, const ops::IntegerMatmul& matmul) {
+/// Of integer_matmul or matmul.
+template <class View>
+Product product_of(const Body& body, const View& matmul) {
   const Value y = matmul.out();
   std::vector<int64_t> a = strides(body, matmul.a()), b = strides(body, matmul.b());
   const std::vector<int64_t> to = strides(body, y);
@@ -56,30 +58,62 @@ std::string product_object(Body& body, Op op, const Product& p) {
                            68);
 }
 
-/// Loops over the elements of a mean, and over those that become one.
-struct MeanLoops {
+/// Loops over the elements of a result, and over those that become one.
+struct Reduction {
   Loops result{{}, {{}}}, shared{{}, {{}}};
   int64_t count = 1;  ///< of elements that become one
+
+  std::string object(Body& body, Op op) const {
+    require_four(op, result, "results");
+    require_four(op, shared, "what becomes one");
+    return "&" +
+           body.object(name_of(op.name(), "extents"), "axes",
+                       fmt::format(".count = {}, .step = {}, .shared = {}, .shared_step = {}", four(result.count, 1),
+                                   four(result.steps[0], 0), four(shared.count, 1), four(shared.steps[0], 0)),
+                       64);
+  }
 };
 
-MeanLoops mean_loops(const Body& body, const ops::IntegerReduceMean& mean) {
-  const Dims& dims = mean.x().dims();
-  const std::vector<int64_t> steps = strides(body, mean.x());
-  std::vector<bool> is_shared(dims.size(), mean.axes().empty());
-  for (const int64_t axis : mean.axes())
-    is_shared[static_cast<size_t>(axis < 0 ? axis + std::ssize(dims) : axis)] = true;
-  MeanLoops loops;
-  for (const size_t axis : memory_axes(body, mean.x())) {
+/// Along the attribute `axes`. Sums of reals are in the network's order of axes, all others in that of memory.
+Reduction reduction_of(const Body& body, Op op) {
+  const Value x = op.in(0), y = op.out(0);
+  const auto& axes = get<std::vector<int64_t>>(op.attributes(), "axes");
+  const Dims& dims = x.dims();
+  const std::vector<int64_t> steps = strides(body, x);
+  std::vector<bool> is_shared(dims.size(), axes.empty());
+  for (const int64_t axis : axes) is_shared[static_cast<size_t>(axis < 0 ? axis + std::ssize(dims) : axis)] = true;
+  Reduction reduction;
+  std::vector<size_t> order = memory_axes(body, x);
+  if (is_float(x.dtype())) std::ranges::sort(order);
+  for (const size_t axis : order) {
     if (!is_shared[axis]) continue;
-    loops.shared.add(dims[axis], {steps[axis]});
-    loops.count *= dims[axis];
+    reduction.shared.add(dims[axis], {steps[axis]});
+    reduction.count *= dims[axis];
   }
   std::vector<int64_t> kept;  // how far apart elements of x are along each axis of the result
   for (size_t axis = 0; axis < dims.size(); ++axis) {
-    if (!is_shared[axis] || mean.keep_dims()) kept.push_back(is_shared[axis] ? 0 : steps[axis]);
+    if (!is_shared[axis] || get<bool>(op.attributes(), "keep_dims")) kept.push_back(is_shared[axis] ? 0 : steps[axis]);
   }
-  for (const size_t axis : memory_axes(body, mean.out())) loops.result.add(mean.out().dims()[axis], {kept[axis]});
-  return loops;
+  for (const size_t axis : memory_axes(body, y)) reduction.result.add(y.dims()[axis], {kept[axis]});
+  return reduction;
+}
+
+/// How reals become one: the words of c/float_reduction.c.
+Words float_reduction_words(Op op) {
+  if (op.is<ops::ReduceMax, ops::ReduceMin>()) {
+    const bool is_max = op.is<ops::ReduceMax>();
+    return {{"what", is_max ? "The largest of reals, NaN where one is." : "The smallest of reals, NaN where one is."},
+            {"type", "float"},
+            {"start", "from[0]"},
+            {"next", fmt::format("value {} made || value != value ? value : made", is_max ? ">" : "<")},
+            {"end", "made"}};
+  }
+  const bool is_mean = op.is<ops::ReduceMean>();
+  return {{"what", is_mean ? "Means of reals, sums in double." : "Sums of reals in double."},
+          {"type", "double"},
+          {"start", "0.0"},
+          {"next", "made + value"},
+          {"end", is_mean ? "made / ((double)s->shared[0] * s->shared[1] * s->shared[2] * s->shared[3])" : "made"}};
 }
 
 }  // namespace
@@ -108,10 +142,8 @@ void add_matmul(Body& body, Op op) {
 
 void add_mean(Body& body, Op op) {
   const ops::IntegerReduceMean mean(op.node());
-  const MeanLoops loops = mean_loops(body, mean);
-  require_four(op, loops.result, "a mean");
-  require_four(op, loops.shared, "a mean");
-  const bool is_wide = loops.count * reach(mean.x(), mean.x_zero_point()) > INT32_MAX;
+  const Reduction reduction = reduction_of(body, op);
+  const bool is_wide = reduction.count * reach(mean.x(), mean.x_zero_point()) > INT32_MAX;
   const Scale scale = plain_scale(body, op, {{mean.multiplier()}, {mean.shift()}, {}, false}, is_wide);
   Words words = scale.words();
   words["x"] = c_type(mean.x().dtype());
@@ -119,14 +151,35 @@ void add_mean(Body& body, Op op) {
   words["mean"] = fmt::format("mean_{}_{}_{}", tag(mean.x().dtype()), tag(mean.out().dtype()), scale.code.substr(5));
   body.kernels.use("axes");
   body.kernels.use("mean", words);
-  const std::string extents =
-      "&" + body.object(name_of(op.name(), "extents"), "axes",
-                        fmt::format(".count = {}, .step = {}, .shared = {}, .shared_step = {}",
-                                    four(loops.result.count, 1), four(loops.result.steps[0], 0),
-                                    four(loops.shared.count, 1), four(loops.shared.steps[0], 0)),
-                        64);
+  const std::string extents = reduction.object(body, op);
   const std::string x = body.read(mean.x()), y = body.write(mean.out());
   body.say(fmt::format("{}({}, {}, {}, {}, {});", words["mean"], x, y, extents, mean.x_zero_point(), scale.object));
+}
+
+void add_float_reduction(Body& body, Op op) {
+  require_float32(op);
+  Words words = float_reduction_words(op);
+  words["reduce"] = "float_" + op.info().name;
+  body.uses_floats = true;
+  body.kernels.use("axes");
+  body.kernels.use("float_reduction", words);
+  const std::string extents = reduction_of(body, op).object(body, op);
+  const std::string x = memory_of(body, op, op.in(0), "x"), y = body.write(op.out(0));
+  body.say(fmt::format("{}({}, {}, {});", words["reduce"], x, y, extents));
+}
+
+void add_float_product(Body& body, Op op) {
+  require_float32(op);
+  const ops::Matmul matmul(op.node());
+  body.uses_floats = true;
+  body.kernels.use("product");
+  body.kernels.use("float_product");
+  const std::string extents = product_object(body, op, product_of(body, matmul));
+  for (const Value factor : {matmul.a(), matmul.b()}) {
+    if (factor.is_tensor()) body.weight_bytes += body.contents(factor).bytes();
+  }
+  const std::string a = memory_of(body, op, matmul.a(), "a"), b = memory_of(body, op, matmul.b(), "b");
+  body.say(fmt::format("float_product({}, {}, {}, {});", a, b, body.write(matmul.out()), extents));
 }
 
 }  // namespace halfstep::emit

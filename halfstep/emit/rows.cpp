@@ -108,4 +108,20 @@ void add_norm(Body& body, Op op) {
                        scale.object));
 }
 
+void add_float_softmax(Body& body, Op op) {
+  require_float32(op);
+  const ops::Softmax softmax(op.node());
+  const Value x = softmax.x();
+  const int64_t rank = static_cast<int64_t>(x.dims().size());
+  const int64_t axis = softmax.axis() < 0 ? softmax.axis() + rank : softmax.axis();
+  const int64_t last = softmax.flattened() ? rank - 1 : axis;
+  if (body.is_image(x) && axis != last)
+    unsupported("{}: softmax over several axes of an image has no form in C", op.where());
+  body.uses_floats = body.uses_math = true;
+  body.kernels.use("float_softmax");
+  const std::string from = memory_of(body, op, x, "x");
+  body.say(fmt::format("float_softmax({}, {}, {});", from, body.write(softmax.out()),
+                       rows_along(body, x, axis, last).text()));
+}
+
 }  // namespace halfstep::emit

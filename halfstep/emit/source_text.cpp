@@ -34,8 +34,8 @@ std::string body_text(const SourceParts& parts) {
     if (buffer.storage != Storage::input) text += pointer(buffer);
   }
   for (const CallText& call : parts.body.calls) {
-    text += "\n    /* " + c_comment(call.comment) + " */\n" + call.text;
-    if (!call.hook.empty()) text += "    if (hook != NULL) " + call.hook + "\n";
+    if (!call.comment.empty()) text += "\n" + indentation(call.depth) + "/* " + c_comment(call.comment) + " */\n";
+    text += call.text + call.hooks;
   }
   return text + fmt::format("    }}\n    return {}_OK;\n", name);
 }
@@ -100,6 +100,9 @@ std::string source_text(const SourceParts& parts) {
       c_comment(parts.network), parts.program.name, parts.program.name);
   if (parts.body.uses_math) text += "#include <math.h>\n";
   if (parts.body.uses_floats) text += kFloatGuards;
+  if (parts.body.counts_iterations)
+    text += fmt::format("\n#ifndef {0}_MAX_ITERATIONS\n#define {0}_MAX_ITERATIONS 0 /* none */\n#endif\n",
+                        upper(parts.program.name));
   text += "\n" + parts.body.kernels.text() + parts.body.constants + "\n" + run_text(parts);
   return parts.end_texts.empty() ? text : text + ends_text(parts);
 }

@@ -59,16 +59,6 @@ std::string expression_of(Body& body, Op op) {
                                             : fmt::format("condition ? {} : x", number);
 }
 
-/// Memory of an operand, be it a value or a tensor of the Model.
-std::string memory_of(Body& body, Op op, Value value, const std::string& what) {
-  if (!value.is_tensor()) return body.read(value);
-  const Tensor& tensor = body.contents(value);
-  if (value.dtype() == DType::f32) return body.numbers(name_of(op.name(), what), tensor.data<float>());
-  std::vector<int64_t> numbers;
-  for (int64_t i = 0; i < tensor.size(); ++i) numbers.push_back(static_cast<int64_t>(element(tensor, i)));
-  return body.numbers(name_of(op.name(), what), c_type(value.dtype()), numbers, size_of(value.dtype()));
-}
-
 }  // namespace
 
 bool is_of_wholes(Op op) {

@@ -28,7 +28,7 @@ namespace halfstep {
 /// Limits of the text form; a text beyond one is an error. They bound memory and time on hostile input.
 inline constexpr size_t kMaxTextBytes = size_t{16} << 20;
 inline constexpr int64_t kMaxStatements = int64_t{1} << 18;
-inline constexpr int kMaxRegionDepth = 64;
+inline constexpr int kMaxRegionDepth = 128;
 inline constexpr size_t kMaxRank = 16;
 
 struct ParseOptions {

@@ -18,13 +18,17 @@ Tensor numbers_of(const ops::Positions& positions) {
 }  // namespace
 
 void close_extents(Model& model) {
-  for (const auto& positions : model.graph.all<ops::Positions>()) {
+  for (const Op op : model.graph.all_ops()) {
+    if (!op.is<ops::Positions>()) continue;
+    const ops::Positions positions(op.node());
     const Value out = positions.out();
     if (is_output(out) || !out.type().is_static()) continue;
     out.replace_all_uses_with(add_tensor(model, out.name(), numbers_of(positions), Role::constant));
     model.graph.erase(positions);
   }
-  for (const auto& reshape : model.graph.all<ops::ReshapeBy>()) {
+  for (const Op op : model.graph.all_ops()) {
+    if (!op.is<ops::ReshapeBy>()) continue;
+    const ops::ReshapeBy reshape(op.node());
     const Value out = reshape.out();
     if (!out.type().is_static()) continue;
     const std::string name = reshape.name();

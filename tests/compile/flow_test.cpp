@@ -138,6 +138,30 @@ TEST(FlowProgram, AScanTakesElementByElementAndStacksWhatItMakes) {
   expect_the_same_everywhere(model, inputs);
 }
 
+TEST(FlowProgram, FloatsInARegionBesideCodesHaveTheBitsOfTheirReferences) {
+  Model model = model_of(R"(graph g(x: f32[3, 64], on: bool[]) {
+    const @s: f32[1]
+    const @z: i32[1]
+    param @w: f32[64, 8]
+    param @b: f32[8]
+    codes = quantize(x=x, scale=@s, zero_point=@z)
+    real = dequantize(x=codes, scale=@s, zero_point=@z)
+    r = if(cond=on, captured=[real]) region then(v: f32[3, 64]) {
+      p = matmul(a=v, b=@w)
+      q = add(a=p, b=@b)
+      return q
+    } region else(u: f32[3, 64]) {
+      t = matmul(a=u, b=@w)
+      return t
+    }
+    return r
+  })");
+  model.tensors["s"] = Tensor::scalar(0.01F);
+  model.tensors["z"] = Tensor::scalar(int32_t{128});
+  const Tensors inputs = {{"x", random_tensor({DType::f32, {3, 64}}, 5)}, {"on", truth(true)}};
+  EXPECT_EQ(floats(run(model, inputs, 1, {}).at("r")), floats(run(model, inputs, 1, {.optimize = false}).at("r")));
+}
+
 TEST(FlowProgram, ARegionIsCalledOnceAndMayGiveWhatItTook) {
   const Model model = model_of(R"(graph g(x: f32[2], y: f32[2]) {
     c = call(captured=[x, y]) region body(a: f32[2], b: f32[2]) { s = add(a=a, b=b) return b, s, s, a }

@@ -221,7 +221,7 @@ TEST(Parse, LimitsDepth) {
   };
   verify(parse(nested(kMaxRegionDepth)));
   EXPECT_EQ(error_of([&] { parse(nested(kMaxRegionDepth + 1), "t.ir"); }),
-            "t.ir:66: found 'then', expected at most 64 regions in each other");
+            "t.ir:130: found 'then', expected at most 128 regions in each other");
   error_of([&] { parse(nested(100000)); });
 }
 
