@@ -13,6 +13,7 @@
 #include "halfstep/passes/fuse_activations.h"
 #include "halfstep/passes/fuse_residuals.h"
 #include "halfstep/passes/layer_forms.h"
+#include "halfstep/passes/prune_regions.h"
 #include "halfstep/passes/run_pass.h"
 #include "halfstep/passes/simplify.h"
 #include "halfstep/passes/traits.h"
@@ -49,6 +50,8 @@ constexpr Pass kPasses[] = {
      [](Model& model) { passes::fuse_residuals(model.graph); }},
     {"fuse_activations", "activations join the layer before them",
      [](Model& model) { passes::fuse_activations(model.graph); }},
+    {"prune_regions", "regions take and give only what somebody reads",
+     [](Model& model) { passes::prune_regions(model.graph); }},
     {"dce", "operations whose results nobody reads go away", [](Model& model) { passes::dce(model); }},
     {compiler::kReuseMemory, "values share memory when they do not live at the same time", nullptr},
 };

@@ -7,9 +7,6 @@
 #include "halfstep/passes/uses.h"
 
 namespace halfstep::passes {
-namespace {
-
-/// Whether the operation, or one in its regions, updates a tensor.
 bool has_effect(Op op) {
   if (updates_state(op)) return true;
   return std::ranges::any_of(op.regions(), [](const auto& region) {
@@ -19,18 +16,16 @@ bool has_effect(Op op) {
 }
 
 /// Last operation first, so that what only dead operations read is dead when its turn comes.
-void drop_dead(Graph& graph, const Block& block) {
+void dce(Graph& graph, const Block& block) {
   const std::vector<Op> ops = block.ops();
   for (const Op op : ops | std::views::reverse) {
-    for (const auto& region : op.regions()) drop_dead(graph, *region);
+    for (const auto& region : op.regions()) dce(graph, *region);
     const std::vector<Value> results = op.results();
     if (std::ranges::all_of(results, &Value::unused) && !has_effect(op)) graph.erase(op);
   }
 }
 
-}  // namespace
-
-void dce(Graph& graph) { drop_dead(graph, graph.body()); }
+void dce(Graph& graph) { dce(graph, graph.body()); }
 
 void dce(Model& model) {
   dce(model.graph);

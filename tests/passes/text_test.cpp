@@ -27,6 +27,7 @@
 #include "halfstep/passes/optimizer.h"
 #include "halfstep/passes/pad_channels.h"
 #include "halfstep/passes/pool_forms.h"
+#include "halfstep/passes/prune_regions.h"
 #include "halfstep/passes/quantized_patterns.h"
 #include "halfstep/passes/run_pass.h"
 #include "halfstep/passes/simplify.h"
@@ -137,6 +138,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"replace", {run_replace}},
       {"set_mode",
        {[](Work& work, const Arguments& arguments) { set_mode(work.model.graph, mode_of(arguments.at(0))); }}},
+      {"prune_regions", on_graph<prune_regions>()},
       {"simplify", on_graph<simplify>()},
   };
   return passes;
