@@ -324,6 +324,14 @@ bool Builder::tried(const std::function<void()>& translate) {
   }
 }
 
+bool Builder::tried_inside(const void* graph, const std::function<void()>& translate) {
+  if (not_inside_.contains(graph)) return false;
+  const int64_t before = translated_;
+  if (tried(translate)) return true;
+  if (translated_ > before) not_inside_.insert(graph);
+  return false;
+}
+
 Operand Builder::reshaped(const Node& node, const Operand& operand, Dims dims) {
   if (operand.known() && std::none_of(dims.begin(), dims.end(), [](int64_t d) { return d <= 0; }) &&
       count_elements(dims) == operand.tensor.size())

@@ -59,6 +59,9 @@ class Builder {
                                  const std::vector<FillRegion>& fill);
   /// Calls `translate`. False, and nothing of it is there, where something is not supported or not known.
   bool tried(const std::function<void()>& translate);
+  /// The same of a graph inside that goes into its place. One of which that failed once is not tried again: with graphs
+  /// in each other each level would double the work.
+  bool tried_inside(const void* graph, const std::function<void()>& translate);
   /// As `integers`, of what decides which nodes are translated; throws NeedsValues where it depends on inputs, unless
   /// `with_inputs`: then those that are given count.
   int64_t decision(const Node& node, const Operand& operand, bool with_inputs);
@@ -126,6 +129,7 @@ class Builder {
   std::map<std::pair<std::string, std::string>, size_t> noted_;   ///< issues of the survey by operator and reason
   std::set<std::string> made_;                                    ///< operations that the node at hand has made
   int number_ = 0;                                                ///< of the outermost node at hand, from 1
+  std::set<const void*> not_inside_;                              ///< graphs that could not go into their places
   int64_t translated_ = 0;
   int64_t names_ = 0;
   size_t made_bytes_ = 0;

@@ -15,9 +15,17 @@ bool Scopes::define(const std::string& name, Load load) {
 void Scopes::set(const std::string& name, Operand operand) { scopes_.back().names[name] = {std::move(operand)}; }
 
 bool Scopes::assign(const std::string& name, Operand operand) {
-  Entry* known = entry(name);
-  if (known != nullptr) *known = {std::move(operand)};
-  return known != nullptr;
+  if (entry(name) == nullptr) return false;
+  auto scope = scopes_.rbegin();
+  while (scope->border != Border::sealed && !scope->names.contains(name)) ++scope;
+  scope->names[name] = {std::move(operand)};
+  return true;
+}
+
+std::vector<std::pair<std::string, Operand>> Scopes::values() const {
+  std::vector<std::pair<std::string, Operand>> values;
+  for (const auto& [name, entry] : scopes_.back().names) values.emplace_back(name, entry.operand);
+  return values;
 }
 
 const Operand* Scopes::find(const std::string& name) {
@@ -36,7 +44,7 @@ Scopes::Entry* Scopes::entry(const std::string& name) {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     const auto found = scope->names.find(name);
     if (found != scope->names.end()) return &found->second;
-    if (scope->closed) break;
+    if (scope->border == Border::closed) break;
   }
   return nullptr;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "halfstep/formats/operand.h"
@@ -12,7 +13,7 @@
 namespace halfstep::formats {
 
 /// The most graphs, functions or blocks inside each other: it bounds our own recursion.
-inline constexpr size_t kMaxNesting = 64;
+inline constexpr size_t kMaxNesting = 128;
 
 class Scopes {
  public:
@@ -21,9 +22,17 @@ class Scopes {
 
   /// How many graphs are inside each other.
   size_t depth() const { return scopes_.size(); }
-  /// A graph inside. From a `closed` one the names around are not seen: a function's.
-  void enter(bool closed = false) { scopes_.push_back({{}, closed}); }
+  enum class Border {
+    open,
+    closed,  ///< the names around are not seen: a function's
+    sealed   ///< what is assigned to names around stays inside
+  };
+
+  /// A graph inside.
+  void enter(Border border = Border::open) { scopes_.push_back({{}, border}); }
   void leave() { scopes_.pop_back(); }
+  /// What the innermost graph has values for.
+  std::vector<std::pair<std::string, Operand>> values() const;
 
   bool has(const std::string& name) const { return scopes_.back().names.contains(name); }
   /// In the innermost graph; false where the name is there already.
@@ -43,7 +52,7 @@ class Scopes {
   };
   struct Scope {
     std::map<std::string, Entry, std::less<>> names;
-    bool closed;
+    Border border;
   };
 
   Entry* entry(const std::string& name);
@@ -54,7 +63,9 @@ class Scopes {
 /// One graph inside, as long as it lives.
 class Inside {
  public:
-  explicit Inside(Scopes& scopes, bool closed = false) : scopes_(scopes) { scopes_.enter(closed); }
+  explicit Inside(Scopes& scopes, Scopes::Border border = Scopes::Border::open) : scopes_(scopes) {
+    scopes_.enter(border);
+  }
   ~Inside() { scopes_.leave(); }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;

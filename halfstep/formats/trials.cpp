@@ -15,6 +15,9 @@ constexpr std::array<Tried, 4> kTries = {
     {{2, 3, 7, 5, 11, 4}, {3, 5, 12, 48, 200, 1000}, {4, 9, 6, 20, 77, 301}, {6, 8, 10, 33, 130, 520}}};
 constexpr int kEnough = 3;
 
+/// Of an attempt that failed.
+bool is_erased(Value value) { return value.producer() && value.producer().node()->block == nullptr; }
+
 }  // namespace
 
 bool agree(const Tried& a, const Tried& b) {
@@ -51,7 +54,7 @@ void Trials::add_argument(Value argument, const std::vector<std::string>& names)
     if (number >= kTries.size()) return;
     for (size_t i = 0; i < tried.size(); ++i) tried[i]->dims[axis] = kTries[number][i];
   }
-  remember(argument, std::move(tried));
+  remember(argument, tried);
 }
 
 void Trials::add(Op op) {
@@ -83,12 +86,19 @@ void Trials::add(Op op) {
     }
   }
   for (const Value result : results) {
-    if (result) remember(result, std::move(tried[static_cast<size_t>(result.port())]));
+    if (result) remember(result, tried[static_cast<size_t>(result.port())]);
   }
 }
 
-void Trials::remember(Value value, Types types) {
-  if (types_.emplace(value.node(), std::move(types)).second) values_.push_back(value);
+void Trials::remember(Value value, const Types& types) {
+  if (!types_.emplace(value.node(), types).second) return;
+  for (size_t axis = 0; axis < value.dims().size(); ++axis) {
+    if (value.dims()[axis] != kUnknown) continue;
+    const Tried tried = *extent(value, axis);
+    const auto [place, is_new] = places_.emplace(tried, extents_.size());
+    if (is_new) extents_.push_back({tried, {value, axis}});
+    if (is_erased(extents_[place->second].second.value)) extents_[place->second].second = {value, axis};
+  }
 }
 
 std::optional<Trials::Types> Trials::types_of(Value value) const {
@@ -122,10 +132,8 @@ std::optional<Tried> Trials::elements(Value value) const {
 }
 
 std::optional<OpenAxis> Trials::find(const Tried& extent) const {
-  for (const Value value : values_) {
-    for (size_t axis = 0; axis < value.dims().size(); ++axis) {
-      if (value.dims()[axis] == kUnknown && agree(*this->extent(value, axis), extent)) return OpenAxis{value, axis};
-    }
+  for (const auto& [tried, axis] : extents_) {
+    if (!is_erased(axis.value) && agree(tried, extent)) return axis;
   }
   return std::nullopt;
 }

@@ -48,11 +48,12 @@ class Trials {
  private:
   using Types = std::array<std::optional<Type>, std::tuple_size_v<Tried>>;
   std::optional<Types> types_of(Value value) const;
-  void remember(Value value, Types types);
+  void remember(Value value, const Types& types);
 
   std::map<std::string, size_t> numbers_;            ///< of open extents by name: a row of what is tried
   std::map<const detail::ValueNode*, Types> types_;  ///< of values that are not static
-  std::vector<Value> values_;                        ///< the same, in their order
+  std::vector<std::pair<Tried, OpenAxis>> extents_;  ///< open ones that differ, each with the first that has it
+  std::map<Tried, size_t> places_;                   ///< of each of them in that list
 };
 
 }  // namespace halfstep::formats

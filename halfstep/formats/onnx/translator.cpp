@@ -235,7 +235,7 @@ class Translator::Call {
  public:
   Call(Translator& translator, AttributeValues attributes, const std::map<std::string, int64_t>& opsets)
       : translator_(translator),
-        inside_(translator.scopes_, true),
+        inside_(translator.scopes_, Scopes::Border::closed),
         attributes_(std::exchange(translator.call_, std::move(attributes))),
         opsets_(std::exchange(translator.opsets_, &opsets)) {}
   ~Call() {

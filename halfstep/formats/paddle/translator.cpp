@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "halfstep/formats/paddle/forms.h"
 #include "halfstep/formats/record_form.h"
@@ -39,17 +40,22 @@ std::string output_name(size_t position) { return fmt::format("out{}", position)
 /// A block while its operators are translated: where its values have their home.
 class Translator::Home {
  public:
-  Home(Translator& translator, const Block& block) : translator_(translator), inside_(translator.scopes_) {
+  Home(Translator& translator, const Block& block)
+      : translator_(translator), inside_(translator.scopes_), postponed_(std::exchange(translator.postponed_, {})) {
     translator.blocks_.push_back(&block);
     for (const auto& [value, claim] : block.values) translator.scopes_.define(value, Operand());
   }
-  ~Home() { translator_.blocks_.pop_back(); }
+  ~Home() {
+    translator_.blocks_.pop_back();
+    translator_.postponed_ = std::move(postponed_);
+  }
   Home(const Home&) = delete;
   Home& operator=(const Home&) = delete;
 
  private:
   Translator& translator_;
   Inside inside_;
+  std::map<std::string, std::shared_ptr<Conditional>> postponed_;  ///< of the block around
 };
 
 Translator::Translator(const PaddleFile& file, const Binding& binding, Model& model, Coverage* survey)
@@ -92,6 +98,8 @@ void Translator::add_inputs() {
 Operand Translator::lookup(const std::string& value, const std::string& where) {
   const Operand* operand = scopes_.find(value);
   if (operand != nullptr && operand->there()) return *operand;
+  if (postponed(value))
+    unsupported("{}: '{}' has a value only where a condition holds, which only a run tells", where, value);
   const auto missing = missing_.find(value);
   if (missing != missing_.end()) unsupported("{}: '{}' is {}, which is not supported", where, value, missing->second);
   fail("{}: '{}' is read before any operator gives it", where, value);
@@ -99,6 +107,7 @@ Operand Translator::lookup(const std::string& value, const std::string& where) {
 
 void Translator::define(const Node& node, const std::string& value, Operand operand) {
   if (value.empty()) return;
+  postponed_.erase(value);
   if (!operand.there()) {
     missing_.emplace(value, fmt::format("an output of '{}' ({})", node.name(), node.type()));
     return;
@@ -288,10 +297,46 @@ std::vector<Operand> Translator::run_block(const Node& node, size_t i, const std
   return results;
 }
 
-bool Translator::is_true(const Node& node, const Operand& condition) {
-  const std::vector<int64_t> values = integers(node, condition);
-  if (values.size() != 1) fail("{}: found a condition of {} elements, expected one", node.where(), values.size());
-  return values[0] != 0;
+std::map<std::string, Operand> Translator::values_of(const Slot* slot) {
+  std::map<std::string, Operand> values;
+  if (slot == nullptr) return values;
+  for (const std::string& name : slot->values) {
+    const Operand* operand = scopes_.find(name);
+    if (operand != nullptr && operand->there()) values.emplace(name, *operand);
+  }
+  return values;
+}
+
+std::vector<Operand> Translator::run_apart(const Node& node, size_t i, const std::map<std::string, Operand>& given,
+                                           const std::vector<std::string>& wanted) {
+  const Inside apart(scopes_, Scopes::Border::closed);
+  for (const std::string& name : wanted) scopes_.define(name, Operand());
+  for (const auto& [name, operand] : given) scopes_.set(name, operand);
+  run_block(node, i, {});
+  std::vector<Operand> results;
+  for (const std::string& name : wanted) results.push_back(lookup(name, node.where()));
+  return results;
+}
+
+bool Translator::tried_on_variables(const void* block, const std::function<void()>& translate) {
+  std::vector<std::pair<std::string, Operand>> assigned;
+  {
+    const Inside apart(scopes_, Scopes::Border::sealed);
+    if (!tried_inside(block, translate)) return false;
+    assigned = scopes_.values();
+  }
+  for (const auto& [name, operand] : assigned) scopes_.assign(name, operand);
+  return true;
+}
+
+void Translator::postpone(const Conditional& conditional) {
+  const auto shared = std::make_shared<Conditional>(conditional);
+  for (const std::string& value : conditional.outputs) postponed_[value] = shared;
+}
+
+std::shared_ptr<Translator::Conditional> Translator::postponed(const std::string& value) const {
+  const auto found = postponed_.find(value);
+  return found == postponed_.end() ? nullptr : found->second;
 }
 
 void Translator::look_inside(const Node& node, const Error& error) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,8 +52,27 @@ class Translator : public Builder {
   /// The operators of block `i` of those inside the node, whose arguments stand for `arguments`; what it gives.
   std::vector<Operand> run_block(const Node& node, size_t i, const std::vector<Operand>& arguments);
   const Block& block(const Node& node, size_t i) const;
-  /// Whether the one element of an input is not 0: it must be known, or computed.
-  bool is_true(const Node& node, const Operand& condition);
+  /// Of a ProgramDesc: what the names of a slot stand for; nothing for those without a value.
+  std::map<std::string, Operand> values_of(const Slot* slot);
+  /// Of a ProgramDesc: what is called `wanted` once the operators of block `i` are done, which see and change what is
+  /// `given` and nothing else.
+  std::vector<Operand> run_apart(const Node& node, size_t i, const std::map<std::string, Operand>& given,
+                                 const std::vector<std::string>& wanted);
+
+  /// As `tried_inside`: what `translate` assigns holds where it succeeds.
+  bool tried_on_variables(const void* block, const std::function<void()>& translate);
+
+  /// A conditional block of which only a run tells whether it runs, until a selection takes what it gives.
+  struct Conditional {
+    Node node;
+    Operand condition;
+    std::map<std::string, Operand> given;
+    std::vector<std::string> outputs;
+    std::map<const Conditional*, std::vector<Operand>> joined = {};  ///< with the block of the opposite condition
+  };
+  void postpone(const Conditional& conditional);
+  /// That which gives the value; null where another operator does.
+  std::shared_ptr<Conditional> postponed(const std::string& value) const;
   /// In a survey, of an operator whose condition is not known: notes that, and looks at the operators inside.
   void look_inside(const Node& node, const Error& error);
 
@@ -76,8 +96,9 @@ class Translator : public Builder {
   const PaddleFile& file_;
   const Program& program_;
   Scopes scopes_;
-  std::vector<const Block*> blocks_;            ///< those that are being translated, the innermost last
-  std::map<std::string, std::string> missing_;  ///< values that no operator of ours gives, and why
+  std::vector<const Block*> blocks_;  ///< those that are being translated, the innermost last
+  std::map<std::string, std::shared_ptr<Conditional>> postponed_;  ///< by each value that they give
+  std::map<std::string, std::string> missing_;                     ///< values that no operator of ours gives, and why
 };
 
 }  // namespace halfstep::formats::paddle

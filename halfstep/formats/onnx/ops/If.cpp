@@ -25,7 +25,8 @@ void make_branches(Translator& translator, const Node& node) {
 }  // namespace
 
 void translate_If(Translator& translator, const Node& node) {
-  if (translator.tried([&] { take_branch(translator, node, false); })) return;
+  const proto::Graph* then = branches(translator, node)[0];
+  if (translator.tried_inside(then, [&] { take_branch(translator, node, false); })) return;
   if (!translator.has_values()) return make_branches(translator, node);
   if (!translator.tried([&] { make_branches(translator, node); })) take_branch(translator, node, true);
 }

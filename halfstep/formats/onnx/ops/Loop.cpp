@@ -140,7 +140,8 @@ class Loop {
 }  // namespace
 
 void translate_Loop(Translator& translator, const Node& node) {
-  if (translator.tried([&] { Loop(translator, node, false).run(); })) return;
+  const proto::Graph& body = translator.graph_of(node, "body");
+  if (translator.tried_inside(&body, [&] { Loop(translator, node, false).run(); })) return;
   if (!translator.has_values()) return Loop(translator, node, false).make_while();
   if (!translator.tried([&] { Loop(translator, node, false).make_while(); })) Loop(translator, node, true).run();
 }

@@ -1,12 +1,50 @@
-// The operators of its block in its place, where the condition holds; else the variables that they give have no value.
+// The operators of its block in its place, where the condition holds; else the variables that they give keep their
+// values. Where only a run tells, both are regions of an `if`: of variables without a value before, once a selection
+// says what stands for them otherwise.
+#include <algorithm>
+
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
+namespace {
+
+void take_or_leave(Translator& translator, const Node& node, bool with_inputs) {
+  const Operand condition = translator.require(node, {"Cond", 0});
+  if (translator.decision(node, condition, with_inputs) != 0) translator.run_block(node, 0, {});
+}
+
+/// Whether the condition is known.
+bool decided(Translator& translator, const Node& node) {
+  return translator.tried([&] { translator.decision(node, translator.require(node, {"Cond", 0}), false); });
+}
+
+void make_branches(Translator& translator, const Node& node) {
+  const Slot* outputs = node.output({"Out", 0});
+  if (outputs == nullptr || outputs->values.empty()) return;
+  const Operand condition = translator.reshaped(node, translator.require(node, {"Cond", 0}), {});
+  std::map<std::string, Operand> given = translator.values_of(node.input({"Input", 1}));
+  const std::map<std::string, Operand> former = translator.values_of(outputs);
+  if (former.size() < outputs->values.size())
+    return translator.postpone({node, translator.require(node, {"Cond", 0}), given, outputs->values});
+  given.insert(former.begin(), former.end());
+  const std::vector<FillRegion> fill = {
+      [&](const auto&) { return translator.run_apart(node, 0, given, outputs->values); },
+      [&](const auto&) {
+        std::vector<Operand> kept;
+        for (const std::string& value : outputs->values) kept.push_back(former.at(value));
+        return kept;
+      }};
+  translator.set_list(node, {"Out", 0}, translator.make_flow(node, "if", {condition}, {}, {}, fill));
+}
+
+}  // namespace
 
 void translate_conditional_block(Translator& translator, const Node& node) {
   node.input({"Input", 1});  // the block knows them by name
   try {
-    if (translator.is_true(node, translator.require(node, {"Cond", 0}))) translator.run_block(node, 0, {});
+    if (decided(translator, node)) return take_or_leave(translator, node, false);
+    if (!translator.has_values()) return make_branches(translator, node);
+    if (!translator.tried([&] { make_branches(translator, node); })) take_or_leave(translator, node, true);
   } catch (const NeedsValues& error) {
     if (!translator.surveys()) throw;
     translator.look_inside(node, error);

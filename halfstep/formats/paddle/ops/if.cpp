@@ -27,7 +27,8 @@ void make_branches(Translator& translator, const Node& node) {
 }  // namespace
 
 void translate_if(Translator& translator, const Node& node) {
-  if (translator.tried([&] { take_branch(translator, node, false); })) return;
+  const Block& then = translator.block(node, 0);
+  if (translator.tried_inside(&then, [&] { take_branch(translator, node, false); })) return;
   if (!translator.has_values()) return make_branches(translator, node);
   if (!translator.tried([&] { make_branches(translator, node); })) take_branch(translator, node, true);
 }

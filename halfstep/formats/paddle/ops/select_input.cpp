@@ -1,15 +1,73 @@
-// The value of a list that a mask says, which must be known; the others may have none.
+// The value of a list that a mask says; the others may have none. Where only a run tells, its two values are those of
+// two conditional blocks, of a condition and its opposite, which become the regions of one `if`.
+#include <algorithm>
+
 #include "halfstep/formats/paddle/translator.h"
+#include "halfstep/ir/ops.h"
 
 namespace halfstep::formats::paddle {
+namespace {
 
-void translate_select_input(Translator& translator, const Node& node) {
-  const std::vector<int64_t> mask = translator.integers(node, translator.require(node, {"Mask", 1}));
-  const Slot* list = node.input({"X", 0});
-  const auto branches = static_cast<int64_t>(list == nullptr ? 0 : list->values.size());
+void select(Translator& translator, const Node& node, const Slot& list, const std::vector<int64_t>& mask) {
+  const auto branches = static_cast<int64_t>(list.values.size());
   if (mask.size() != 1 || mask[0] < 0 || mask[0] >= branches)
     fail("{}: found the mask {} of {} values", node.where(), to_string(mask), branches);
-  translator.set(node, {"Out", 0}, translator.lookup(list->values[static_cast<size_t>(mask[0])], node.where()));
+  translator.set(node, {"Out", 0}, translator.lookup(list.values[static_cast<size_t>(mask[0])], node.where()));
+}
+
+Op maker_of(Value value) { return value ? value.producer() : Op(); }
+
+/// The condition that a mask of 0 and 1 was made of.
+Value condition_of(Value mask) {
+  const Op maker = maker_of(mask);
+  return maker.is<ops::Cast, ops::Reshape>() ? condition_of(maker.in(0)) : mask;
+}
+
+/// Whether the values of `other` are there where `condition` does not hold.
+bool is_opposite(const Translator::Conditional& other, Value condition) {
+  const Op maker = maker_of(condition_of(other.condition.value));
+  return maker.is<ops::LogicalNot>() && condition_of(maker.in(0)) == condition;
+}
+
+void make_branches(Translator& translator, const Node& node, const Slot& list) {
+  const auto refuse = [&] {
+    Translator::refuse(node,
+                       "a selection is supported between the values of two conditional blocks, of the condition "
+                       "of its mask and of the opposite");
+  };
+  if (list.values.size() != 2) refuse();
+  const auto otherwise = translator.postponed(list.values[0]), then = translator.postponed(list.values[1]);
+  if (!otherwise || !then) refuse();
+  const Value condition = condition_of(translator.require(node, {"Mask", 1}).value);
+  const auto place = [](const Translator::Conditional& block, const std::string& value) {
+    return std::ranges::find(block.outputs, value) - block.outputs.begin();
+  };
+  const auto output = place(*then, list.values[1]);
+  const bool fits = condition && condition_of(then->condition.value) == condition &&
+                    is_opposite(*otherwise, condition) && then->outputs.size() == otherwise->outputs.size() &&
+                    place(*otherwise, list.values[0]) == output;
+  if (!fits) refuse();
+  std::vector<Operand>& results = then->joined[otherwise.get()];
+  if (results.empty()) {
+    std::vector<FillRegion> fill;
+    for (const auto& block : {then, otherwise})
+      fill.emplace_back([&translator, block](const auto&) {
+        return translator.run_apart(block->node, 0, block->given, block->outputs);
+      });
+    const Operand scalar = translator.reshaped(node, then->condition, {});
+    results = translator.make_flow(then->node, "if", {scalar}, {}, {}, fill);
+  }
+  translator.set(node, {"Out", 0}, results.at(static_cast<size_t>(output)));
+}
+
+}  // namespace
+
+void translate_select_input(Translator& translator, const Node& node) {
+  const Slot* list = node.input({"X", 0});
+  if (list == nullptr) fail("{}: input X is missing", node.where());
+  const auto is_postponed = [&](const std::string& value) { return translator.postponed(value) != nullptr; };
+  if (std::ranges::any_of(list->values, is_postponed)) return make_branches(translator, node, *list);
+  select(translator, node, *list, translator.integers(node, translator.require(node, {"Mask", 1})));
 }
 
 }  // namespace halfstep::formats::paddle

@@ -13,10 +13,69 @@ void count(const Node& node, int64_t& iterations) {
 }
 
 /// The block assigns to variables of the blocks around it, that of the condition among them.
-void run_on_variables(Translator& translator, const Node& node) {
-  node.input({"X", 1});  // the block knows them by name
-  for (int64_t i = 0; translator.is_true(node, translator.require(node, {"Condition", 0})); count(node, i))
-    translator.run_block(node, 0, {});
+void run_on_variables(Translator& translator, const Node& node, bool with_inputs) {
+  const auto goes_on = [&] {
+    return translator.decision(node, translator.require(node, {"Condition", 0}), with_inputs) != 0;
+  };
+  for (int64_t i = 0; goes_on(); count(node, i)) translator.run_block(node, 0, {});
+}
+
+/// Variables that have a value before it and are assigned to in it.
+struct Variables {
+  std::string condition;
+  std::vector<std::string> states;
+  std::map<std::string, Operand> given;  ///< to the first iteration
+};
+
+Variables variables_of(Translator& translator, const Node& node) {
+  const Slot* condition = node.input({"Condition", 0});
+  const Slot* outputs = node.output({"Out", 0});
+  if (condition == nullptr || condition->values.size() != 1) fail("{}: input Condition is missing", node.where());
+  Variables variables{condition->values[0], {}, translator.values_of(node.input({"X", 1}))};
+  const std::map<std::string, Operand> former = translator.values_of(outputs);
+  for (const auto& [name, operand] : former) {
+    if (name != variables.condition) variables.states.push_back(name);
+  }
+  variables.given.insert(former.begin(), former.end());
+  return variables;
+}
+
+void make_while_of_variables(Translator& translator, const Node& node) {
+  const Variables variables = variables_of(translator, node);
+  const Operand condition = translator.require(node, {"Condition", 0});
+  std::vector<Operand> operands = {translator.reshaped(node, condition, {})};
+  std::vector<Type> types;
+  for (const std::string& state : variables.states) {
+    operands.push_back(variables.given.at(state));
+    types.push_back(operands.back().type());
+  }
+  const auto fill = [&](const std::vector<Operand>& values) {
+    std::map<std::string, Operand> given = variables.given;
+    std::vector<std::string> wanted = {variables.condition};
+    given[variables.condition] = Translator::known(filled(DType::boolean, condition.dims(), 1));
+    for (size_t i = 0; i < values.size(); ++i) given[variables.states[i]] = values[i];
+    wanted.insert(wanted.end(), variables.states.begin(), variables.states.end());
+    std::vector<Operand> made = translator.run_apart(node, 0, given, wanted);
+    made[0] = translator.reshaped(node, made[0], {});
+    return made;
+  };
+  const auto states = static_cast<int64_t>(variables.states.size());
+  const auto results = translator.make_flow(node, "while", operands, {{"states", states}}, types, {fill});
+  std::map<std::string, Operand> last;
+  for (size_t i = 0; i < variables.states.size(); ++i) last[variables.states[i]] = results[i];
+  last[variables.condition] = Translator::known(filled(DType::boolean, condition.dims(), 0));
+  std::vector<Operand> outputs;
+  if (const Slot* slot = node.output({"Out", 0})) {
+    for (const std::string& name : slot->values) outputs.push_back(last[name]);
+  }
+  translator.set_list(node, {"Out", 0}, outputs);
+}
+
+void translate_on_variables(Translator& translator, const Node& node) {
+  const Block& body = translator.block(node, 0);
+  if (translator.tried_on_variables(&body, [&] { run_on_variables(translator, node, false); })) return;
+  if (!translator.has_values()) return make_while_of_variables(translator, node);
+  if (!translator.tried([&] { make_while_of_variables(translator, node); })) run_on_variables(translator, node, true);
 }
 
 std::vector<Operand> carried(Translator& translator, const Node& node) {
@@ -58,7 +117,8 @@ void make_while(Translator& translator, const Node& node) {
 }
 
 void translate_on_values(Translator& translator, const Node& node) {
-  if (translator.tried([&] { run_on_values(translator, node, false); })) return;
+  const Block& body = translator.block(node, 0);
+  if (translator.tried_inside(&body, [&] { run_on_values(translator, node, false); })) return;
   if (!translator.has_values()) return make_while(translator, node);
   if (!translator.tried([&] { make_while(translator, node); })) run_on_values(translator, node, true);
 }
@@ -68,8 +128,9 @@ void translate_on_values(Translator& translator, const Node& node) {
 void translate_while(Translator& translator, const Node& node) {
   const bool has_values = translator.block(node, 0).results.has_value();
   if (has_values) return translate_on_values(translator, node);
+  node.input({"X", 1});  // the block knows them by name
   try {
-    run_on_variables(translator, node);
+    translate_on_variables(translator, node);
   } catch (const NeedsValues& error) {
     if (!translator.surveys()) throw;
     translator.look_inside(node, error);
