@@ -43,8 +43,7 @@ void print_course(const std::vector<api::PassCourse>& course, const std::vector<
 void add_pass(CLI::App& program, Work& work) {
   struct Options {
     Common common;
-    std::string names;
-    std::vector<std::string> disabled, shown;
+    std::vector<std::string> names, disabled, shown;
     std::filesystem::path model;
     OutFile out;
     bool list = false;
@@ -55,7 +54,7 @@ void add_pass(CLI::App& program, Work& work) {
       "Run optimizations on a network one by one: what each changes, and the network after "
       "it; --list says what there is",
       "halfstep pass simplify,cse,dce network.ir --print-after cse --out smaller.safetensors", options->common);
-  command->add_option("passes", options->names, "names with commas, or all");
+  command->add_option("passes", options->names, "names with commas, or all")->delimiter(',')->allow_extra_args(false);
   command->add_option("model", options->model, "Model, an .ir text, or an ONNX or Paddle file");
   command->add_flag("--list", options->list, "the passes, with a sentence each");
   command->add_option("--disable", options->disabled, "of all: those to leave out")->delimiter(',');
@@ -69,7 +68,7 @@ void add_pass(CLI::App& program, Work& work) {
       options->out.require();
       const bool is_text = options->model.extension() == ".ir";
       const Model network = is_text ? api::load_text(options->model, 0) : api::load(options->model);
-      const api::Passed passed = api::run_passes(network, CLI::detail::split(options->names, ','), options->disabled);
+      const api::Passed passed = api::run_passes(network, options->names, options->disabled);
       print_course(passed.course, options->shown, options->common.json);
       if (!options->out.path.empty()) api::save(passed.model, options->out.path);
       return int{kDone};

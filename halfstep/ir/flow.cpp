@@ -169,17 +169,31 @@ std::vector<Type> joined_results(Op op) {
   return types;
 }
 
-void infer_block(const Block& block) {
-  for (const Op op : block.ops()) op.infer();
+void infer_inside(Op op, bool widens);
+
+/// `widens`: types were inferred for arguments that are now wider.
+void infer_block(const Block& block, bool widens) {
+  for (const Op op : block.ops()) {
+    if (op.info().flow == Flow::none) {
+      op.infer();
+    } else {
+      infer_inside(op, widens);
+      op.close_regions();
+    }
+  }
 }
 
 /// Types that settle: those of what is handed on are joined with what an iteration makes of it, whose extents only
-/// become unknown, so that at most as many rounds are needed as there are extents.
-void settle(const Block& region, const Handed& handed, std::vector<Type> types) {
-  bool changed = true;
-  while (changed) {
+/// become unknown, so that at most as many rounds are needed as there are extents. Regions inside start a further round
+/// where they ended, as wider arguments make no type narrower; from the beginning each level would double the rounds.
+void settle(const Block& region, const Handed& handed, std::vector<Type> types, bool widens) {
+  for (size_t i = handed.first; i < handed.first + handed.count && widens; ++i) {
+    const Type& before = region.arguments()[i].type();
+    if (same_kind(types[i], before)) types[i] = joined(types[i], before);
+  }
+  for (bool changed = true; changed; widens = true) {
     for (size_t i = 0; i < types.size(); ++i) region.graph().set_type(region.arguments()[i], types[i]);
-    infer_block(region);
+    infer_block(region, widens);
     changed = false;
     const std::vector<Value> outputs = region.outputs();
     for (size_t i = 0; i < handed.count && handed.conditions + i < outputs.size(); ++i) {
@@ -189,6 +203,18 @@ void settle(const Block& region, const Handed& handed, std::vector<Type> types) 
       type = joined(type, made);
       changed = true;
     }
+  }
+}
+
+void infer_inside(Op op, bool widens) {
+  const FlowParts parts(op);
+  for (size_t r = 0; r < op.regions().size(); ++r) {
+    const Block& region = *op.regions()[r];
+    std::vector<Type> types = argument_types(op, parts, taken_by(op, r, parts));
+    if (region.arguments().size() != types.size()) continue;
+    const bool is_back = op.info().flow == Flow::backward && r == 1;
+    for (size_t i = 0; is_back && i < parts.states; ++i) types[i] = op.regions()[0]->arguments()[i].type();
+    settle(region, is_back ? carried_of(parts) : states_of(parts), std::move(types), widens);
   }
 }
 
@@ -221,17 +247,7 @@ std::vector<Type> flow_results(Op op) {
   return iterates ? iterated_results(op, parts, states_of(parts)) : joined_results(op);
 }
 
-void infer_regions(Op op) {
-  const FlowParts parts(op);
-  for (size_t r = 0; r < op.regions().size(); ++r) {
-    const Block& region = *op.regions()[r];
-    std::vector<Type> types = argument_types(op, parts, taken_by(op, r, parts));
-    if (region.arguments().size() != types.size()) continue;
-    const bool is_back = op.info().flow == Flow::backward && r == 1;
-    for (size_t i = 0; is_back && i < parts.states; ++i) types[i] = op.regions()[0]->arguments()[i].type();
-    settle(region, is_back ? carried_of(parts) : states_of(parts), std::move(types));
-  }
-}
+void infer_regions(Op op) { infer_inside(op, false); }
 
 std::string holders_of(Op op) {
   std::string holders;
