@@ -63,9 +63,8 @@ class Handing {
       result.replace_all_uses_with(made.results()[port < place_of_results ? port : port + inside.size()]);
     }
     for (size_t i = 0; i < inside.size(); ++i) now[inside[i]] = made.results()[place_of_results + i];
-    const std::string name = op.name();
     graph_.erase(op);
-    graph_.rename(made, name);
+    graph_.rename(made, op.name());
   }
 
   void copy(const Block& from, Block& to, const std::vector<size_t>& inside, size_t place, size_t place_of_outputs) {
