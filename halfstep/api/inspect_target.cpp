@@ -39,9 +39,10 @@ std::map<std::string, Dims> extents_of_a_step(const Graph& graph) {
 
 std::vector<Objection> objections_to_training(const Model& prepared) {
   return objections_of(prepared, [&] {
+    const auto extents = extents_of_a_step(prepared.graph);
     train::Spreads spreads;
-    for (const std::string& output : train::float_outputs(prepared)) spreads[output] = 1.0F;
-    train::training_graph(prepared, extents_of_a_step(prepared.graph), train::Loss::teacher, spreads, {});
+    for (const std::string& output : train::float_outputs(prepared, extents)) spreads[output] = 1.0F;
+    train::training_graph(prepared, extents, train::Loss::teacher, spreads, {});
   });
 }
 

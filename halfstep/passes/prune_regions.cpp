@@ -152,17 +152,22 @@ class Pruning {
   std::vector<bool> values_;     ///< those that are kept
 };
 
+/// Whether anything has changed.
+bool prune_op(Graph& graph, Op op) {
+  Pruning pruning(graph, op);
+  if (!pruning.changes()) return false;
+  pruning.run();
+  return true;
+}
+
 /// The operations around first, whose results those inside are read for. Whether anything has changed.
 bool prune(Graph& graph, const Block& block) {
   bool changed = false;
   for (const Op op : block.ops()) {
     if (op.info().flow == Flow::none) continue;
     const std::string name = op.name();
-    Pruning pruning(graph, op);
-    if (pruning.changes()) {
-      pruning.run();
-      changed = true;
-    }
+    const bool is_back = op.info().flow == Flow::backward;  // its maker leaves nothing over
+    if (!is_back && prune_op(graph, op)) changed = true;
     for (const auto& region : graph.op(name).regions()) changed = prune(graph, *region) || changed;
   }
   return changed;

@@ -104,7 +104,8 @@ Model training_step(const Model& model, const Samples& samples, const FitOptions
   Spreads spreads;
   if (is_taught || !options.recipe.features.empty()) {
     require_teacher(model, samples.data->name);
-    for (const std::string& name : float_outputs(wide.model)) spreads[name] = 1.0F;
+    const int64_t batch = batch_for(model, parts.train, options.batch);
+    for (const std::string& name : float_outputs(wide.model, parts.train.extents(batch))) spreads[name] = 1.0F;
   }
   const Taught taught = taught_by(std::move(spreads), wide, model, is_taught);
   return step_graph(wide.model, parts.train, options, taught);

@@ -63,12 +63,17 @@ Model teacher_of(const Model& model, const std::string& data) {
   return teacher;
 }
 
-std::vector<std::string> float_outputs(const Model& model) {
+std::vector<std::string> float_outputs(const Model& model, const std::map<std::string, Dims>& extents) {
+  const Model sized = specialize(model, extents);
+  const std::vector<Value> outputs = sized.graph.outputs();
   std::vector<std::string> names;
-  for (size_t i = 0; i < model.graph.outputs().size(); ++i) {
-    if (model.graph.outputs()[i].dtype() == DType::f32) names.push_back(model.graph.body().output_names()[i]);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Type& type = outputs[i].type();
+    if (type.dtype == DType::f32 && type.is_static()) names.push_back(model.graph.body().output_names()[i]);
   }
-  if (names.empty()) fail("network '{}': has no output of f32, expected one to learn from", model.graph.name());
+  if (names.empty())
+    fail("network '{}': has no output of f32 with the same extents in every run, expected one to learn from",
+         model.graph.name());
   return names;
 }
 
@@ -78,7 +83,7 @@ Spreads spreads_of(const Model& model, BatchRunner& teacher, const Samples& samp
   const auto order = Random(seed, kStream).permutation(samples.size());
   const int64_t batches = std::max<int64_t>(1, std::min(kMostSamples, samples.size()) / batch);
   std::map<std::string, Moments> moments;
-  for (const std::string& name : float_outputs(model)) moments.try_emplace(name);
+  for (const std::string& name : float_outputs(model, samples.extents(batch))) moments.try_emplace(name);
   for (int64_t i = 0; i < batches; ++i) {
     const Tensors outputs = teacher.run(samples.inputs(i * batch, batch, &order));
     for (auto& [name, of_output] : moments) of_output.add(outputs.at(name));

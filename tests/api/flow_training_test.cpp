@@ -96,6 +96,35 @@ TEST(FlowTraining, AnLstmAsAScanLearns) {
   EXPECT_GT(learned.after.accuracy, 0.9);
 }
 
+/// 4-bit weights with learned scales and 8-bit features inside of the scan: code for code as the integer program.
+TEST(FlowTraining, AQuantizedLstmIsFineTunedAndBecomesIntegers) {
+  DataOptions all;
+  all.all = true;
+  const Dataset data = make_data(rows_with_labels("x", {5, 4}, 8, 4), "rows", all);
+  Settings settings;
+  settings.threads = 1;
+  const Model lstm = recurrent("param @w: f32[32, 12] param @b: f32[32]", kLstm);
+  const Model learned =
+      train(lstm, data, {.epochs = 30, .batch = 20, .learning_rate = 0.4, .keeps_best = false}, settings).model;
+  QuantizeOptions options;
+  options.widths.weight_bits = 4;
+  const Model prepared = quantize(learned, quant::load_platform("generic_int8"), data, options, settings).model;
+  const TrainOptions tuning{.epochs = 4, .batch = 20, .learning_rate = 0.02, .keeps_best = false};
+  const Trained tuned = train(prepared, data, tuning, settings);
+  const Evaluation before = evaluate(prepared, data, {}, settings), after = evaluate(tuned.model, data, {}, settings);
+  EXPECT_LT(after.loss, before.loss);
+  EXPECT_NE(digest(prepared), digest(tuned.model));
+  const Model integer = convert(tuned.model, {.float_islands = true}).model;
+  const verify::RoadReport report = verify(tuned.model, integer, data, {.all_meaning = true}, settings);
+  EXPECT_TRUE(report.equal());
+  const auto gates = std::ranges::find(report.layers, "g", [](const auto& layer) { return layer.layer.name; });
+  ASSERT_NE(gates, report.layers.end());
+  EXPECT_EQ(gates->layer.path, "scan 's'");
+  EXPECT_EQ(gates->compared, report.samples * 5 * 32);
+  settings.threads = 4;
+  EXPECT_EQ(train(prepared, data, tuning, settings).digest, tuned.digest);
+}
+
 /// Observed scales and learned ones, a batch norm, and a weight that is rounded: all inside.
 TEST(FlowTraining, QuantizersAndNormsInsideRegionsLearn) {
   Model network = recurrent(
