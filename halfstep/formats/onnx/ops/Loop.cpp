@@ -73,7 +73,12 @@ class Loop {
   }
 
   /// What has one element, as a scalar.
-  Operand as_scalar(const Operand& operand) { return translator_.reshaped(node_, operand, {}); }
+  Operand as_scalar(const Operand& operand) {
+    const Type type = operand.type();
+    if (type.is_static() && count_elements(type.dims) != 1)
+      fail("{}: found {} as a condition or a count, expected one element", node_.where(), to_string(type));
+    return translator_.reshaped(node_, operand, {});
+  }
 
   Operand both(const std::vector<Operand>& conditions) {
     if (conditions.size() == 2) return translator_.make_one(node_, "logical_and", conditions);
