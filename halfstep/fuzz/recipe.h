@@ -41,7 +41,8 @@ Recipes norm_recipes();
 Recipes move_recipes();
 Recipes index_recipes();
 Recipes reduce_recipes();
-Recipes shape_recipes();  ///< what is known while a file is translated: extents, branches, iterations
+Recipes shape_recipes();  ///< what is known while a file is translated
+Recipes flow_recipes();   ///< branches and iterations
 Recipes sampling_recipes();
 Recipes recurrent_recipes();
 Recipes code_recipes();  ///< quantizers and operators on codes

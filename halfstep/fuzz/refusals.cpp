@@ -25,7 +25,6 @@ const std::vector<std::string_view> kExplained = {
     " is not in 0..",
     // Networks that cannot be quantized, or not on this platform.
     "found no operator with weights that can have codes",
-    "layers inside a branch or a loop have no quantizers",
     "the network is quantized already",
     "found nothing but",
     "calibration saw no number in",

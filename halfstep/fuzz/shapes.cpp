@@ -1,4 +1,4 @@
-// What a file knows by itself: extents, constants, branches and iterations.
+// What a file knows by itself: extents and constants.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@ namespace halfstep::fuzz {
 namespace {
 
 namespace proto = formats::onnx::proto;
-constexpr int32_t kGraph = 5, kTensor = 4;  // AttributeProto.AttributeType
+constexpr int32_t kTensor = 4;  // AttributeProto.AttributeType
 
 Known whole(Dims dims) {
   Known value;
@@ -131,109 +131,6 @@ void make_there(Maker& maker, std::string_view op) {
   use(maker, maker.node(op, {x}, there.between(0, 1)));
 }
 
-void add_graph(proto::Node& node, const std::string& name, const proto::Graph& graph) {
-  auto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(kGraph);
-  *attribute.mutable_g() = graph;
-}
-
-proto::Node& inner_node(Maker& maker, proto::Graph& graph, const std::string& op,
-                        const std::vector<std::string>& inputs) {
-  auto& node = *graph.add_node();
-  node.set_op_type(op);
-  for (const auto& name : inputs) node.add_input(name);
-  node.add_output(maker.fresh_name("inner"));
-  return node;
-}
-
-proto::Graph branch(Maker& maker, const Known& x) {
-  proto::Graph graph;
-  graph.set_name("branch");
-  auto& node = inner_node(maker, graph, maker.one_of<std::string>({"Relu", "Neg", "Abs", "Identity"}), {x.name});
-  formats::onnx::write_type(node.output(0), {x.dtype, x.dims}, *graph.add_output());
-  return graph;
-}
-
-/// Whether the largest element is above a number in its range: only a run tells.
-Known condition_on(Maker& maker, const Known& x) {
-  Known largest, above;
-  above.dtype = DType::boolean;
-  largest = maker.node("ReduceMax", {x}, largest.between(x.low, x.high), {{"keepdims", int64_t{0}}});
-  const Known bound = maker.scalar(maker.real(x.low, x.high), DType::f32, {});
-  above = maker.node("Greater", {largest, bound}, above.between(0, 1));
-  maker.forget(above);
-  return above;
-}
-
-/// The same of a value in a graph inside.
-std::string inner_condition(Maker& maker, proto::Graph& graph, const std::string& x, double bound) {
-  auto& largest = inner_node(maker, graph, "ReduceMax", {x});
-  formats::onnx::write_attribute("keepdims", int64_t{0}, *largest.add_attribute());
-  const std::string name = largest.output(0);
-  return inner_node(maker, graph, "Greater", {name, maker.scalar(bound, DType::f32, {}).name}).output(0);
-}
-
-void make_if(Maker& maker, std::string_view op) {
-  const Known x =
-      maker.any({{DType::f32}, 1, 4, [&](const Known& v) { return !(v.rows && maker.style().open_batch); }});
-  const Known which = maker.chance(0.5) ? condition_on(maker, x)
-                                        : maker.scalar(static_cast<double>(maker.between(0, 1)), DType::boolean, {});
-  const double reach = std::max(std::abs(x.low), std::abs(x.high));
-  maker.node(op, {which, x}, x.between(-reach, reach));
-  auto& node = maker.last_node();
-  node.mutable_input()->RemoveLast();  // x is seen from inside
-  const proto::Graph first = branch(maker, x), second = branch(maker, x);
-  add_graph(node, "then_branch", first);
-  add_graph(node, "else_branch", second);
-}
-
-void make_loop(Maker& maker, std::string_view op) {
-  const Known x =
-      maker.any({{DType::f32}, 1, 4, [&](const Known& v) { return !(v.rows && maker.style().open_batch); }});
-  const int64_t trips = maker.between(1, 3);
-  const bool is_open = maker.chance(0.5);
-  const Known times = maker.scalar(static_cast<double>(trips), DType::i64, {}),
-              goes_on = is_open ? condition_on(maker, x) : maker.scalar(1, DType::boolean, {});
-  const Known one = maker.weights(DType::f32, {1}, -1, 1);
-  const double reach = static_cast<double>(trips);
-  maker.node(op, {times, goes_on, x}, x.between(x.low - reach, x.high + reach));
-  proto::Graph body;
-  body.set_name("body");
-  const std::string number = maker.fresh_name("trip"), condition = maker.fresh_name("condition"),
-                    carried = maker.fresh_name("carried");
-  formats::onnx::write_type(number, {DType::i64, {}}, *body.add_input());
-  formats::onnx::write_type(condition, {DType::boolean, {}}, *body.add_input());
-  formats::onnx::write_type(carried, {x.dtype, x.dims}, *body.add_input());
-  const std::string sum = inner_node(maker, body, "Add", {carried, one.name}).output(0);
-  const std::string next = is_open ? inner_condition(maker, body, sum, maker.real(x.low, x.high))
-                                   : inner_node(maker, body, "Identity", {condition}).output(0);
-  formats::onnx::write_type(next, {DType::boolean, {}}, *body.add_output());
-  formats::onnx::write_type(sum, {x.dtype, x.dims}, *body.add_output());
-  add_graph(maker.last_node(), "body", body);
-}
-
-/// Running sums along the first axis, from a state on.
-void make_scan(Maker& maker, std::string_view op) {
-  const Known x =
-      maker.any({{DType::f32}, 1, 4, [&](const Known& v) { return !v.rows && v.dims[0] >= 1 && v.dims[0] <= 16; }});
-  const Dims row(x.dims.begin() + 1, x.dims.end());
-  const Known start = maker.weights(DType::f32, row, -1, 1);
-  const double reach = static_cast<double>(x.dims[0]) * std::max(std::abs(x.low), std::abs(x.high)) + 1;
-  Known sums = x;
-  const std::vector<Known> made = maker.nodes(
-      op, {start, x}, {start.between(-reach, reach), sums.between(-reach, reach)}, {{"num_scan_inputs", int64_t{1}}});
-  maker.forget(made[0]);
-  proto::Graph body;
-  body.set_name("body");
-  const std::string state = maker.fresh_name("state"), element = maker.fresh_name("element");
-  for (const std::string& name : {state, element}) formats::onnx::write_type(name, {x.dtype, row}, *body.add_input());
-  const std::string sum = inner_node(maker, body, "Add", {state, element}).output(0);
-  const std::string again = inner_node(maker, body, "Identity", {sum}).output(0);
-  for (const std::string& name : {sum, again}) formats::onnx::write_type(name, {x.dtype, row}, *body.add_output());
-  add_graph(maker.last_node(), "body", body);
-}
-
 }  // namespace
 
 Recipes shape_recipes() {
@@ -244,10 +141,7 @@ Recipes shape_recipes() {
           {"Range", make_range, Home::floats, 11},
           {"NonZero", make_non_zero, Home::floats, 9},
           {"NonMaxSuppression", make_suppression, Home::floats, 10},
-          {"OptionalHasElement", make_there, Home::floats, 18},
-          {"If", make_if, Home::floats, 11},
-          {"Loop", make_loop, Home::floats, 11},
-          {"Scan", make_scan, Home::floats, 11}};
+          {"OptionalHasElement", make_there, Home::floats, 18}};
 }
 
 }  // namespace halfstep::fuzz

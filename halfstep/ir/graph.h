@@ -229,7 +229,7 @@ class Graph {
   /// Changes the identity of an operation (and its results' names); throws when the name is taken.
   void rename(Op op, const std::string& name);
   Block& add_region(Op op);
-  /// The body becomes a region and the region the body: for in_each_region, which exchanges them back.
+  /// The body becomes a region and the region the body: for in_each_block, which exchanges them back.
   void exchange_body(Op holder, size_t region);
 
   /// `hint`, or `hint.2`, `hint.3`, ... when taken.

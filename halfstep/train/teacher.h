@@ -11,8 +11,8 @@ void require_teacher(const Model& model, const std::string& data);
 /// The float form of a network as it is before training. Throws as require_teacher.
 Model teacher_of(const Model& model, const std::string& data);
 
-/// Names of the outputs that are f32 and have the same extents in every run on inputs of these extents: what there is to
-/// learn from. Rows that a loop makes may be more or fewer than the teacher's. Throws where there are none.
+/// Names of the outputs that are f32 and have the same extents in every run on inputs of these extents: what there is
+/// to learn from. Rows that a loop makes may be more or fewer than the teacher's. Throws where there are none.
 std::vector<std::string> float_outputs(const Model& model, const std::map<std::string, Dims>& extents);
 
 /// How far each f32 output of `teacher` spreads over the samples: the root of the mean variance of its elements, each
