@@ -81,7 +81,7 @@ class Inner {
     formats::onnx::write_type(name, type, *graph.add_output());
   }
   std::string take(proto::Graph& graph, const std::string& hint, const Type& type) {
-    const std::string name = maker_.fresh_name(hint);
+    std::string name = maker_.fresh_name(hint);
     formats::onnx::write_type(name, type, *graph.add_input());
     return name;
   }

@@ -8,7 +8,6 @@
 namespace halfstep::fuzz {
 namespace {
 
-namespace proto = formats::onnx::proto;
 constexpr int32_t kTensor = 4;  // AttributeProto.AttributeType
 
 Known whole(Dims dims) {
