@@ -11,6 +11,7 @@
 #include "halfstep/analyze/effects.h"
 #include "halfstep/analyze/observed.h"
 #include "halfstep/base/status.h"
+#include "halfstep/ir/flow.h"
 #include "halfstep/quant/prepare.h"
 
 namespace halfstep::analyze {
@@ -173,8 +174,7 @@ class Analyzer {
 
   void say_what_is_missing(Analysis& analysis) const {
     const auto quantizers = prepared_.graph.all<ops::FakeQuantize>();
-    const auto inside = std::ranges::count_if(
-        quantizers, [](const ops::FakeQuantize& quantizer) { return quantizer.node()->block->parent() != Op(); });
+    const auto inside = std::ranges::count_if(quantizers, is_in_region);
     if (inside > 0)
       analysis.notes.push_back(
           fmt::format("{} quantizers inside of branches and loops were not tried alone; they count with the others of "

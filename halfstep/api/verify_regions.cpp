@@ -28,12 +28,15 @@ Model region_of(const Model& model, const std::string& holder, size_t region, co
   return region_model(model, *op.regions()[region], holder);
 }
 
+/// "while 'loop': if 'branch'" of the branch.
+std::string path_with(Op holder) { return path_to(holder) + fmt::format("{} '{}'", holder.info().name, holder.name()); }
+
 class RegionCheck {
  public:
   RegionCheck(const Model& prepared, const Model& integer, Op holder, size_t region,
               const std::vector<verify::Execution>& executions)
       : holder_(holder.name()),
-        path_(path_to(holder) + fmt::format("{} '{}'", holder.info().name, holder.name())),
+        path_(path_with(holder)),
         prepared_(region_of(prepared, holder.name(), region, path_)),
         integer_(region_of(integer, holder.name(), region, path_)),
         executions_(executions) {
@@ -106,9 +109,8 @@ void verify_regions(verify::RoadReport& report, const Model& prepared, const Mod
       const auto found = executions.by_region.find({holders[i].name(), region});
       if (quantizers.empty()) continue;
       if (found == executions.by_region.end()) {
-        report.notes.push_back(fmt::format("{}{} '{}': no sample enters its region {}, which was not compared",
-                                           path_to(holders[i]), holders[i].info().name, holders[i].name(),
-                                           holders[i].info().regions[region]));
+        report.notes.push_back(fmt::format("{}: no sample enters its region {}, which was not compared",
+                                           path_with(holders[i]), holders[i].info().regions[region]));
         continue;
       }
       RegionCheck(prepared, integer, holders[i], region, found->second).run(report, options, pool);

@@ -11,6 +11,7 @@
 #include "halfstep/emit/orders.h"
 #include "halfstep/emit/source_text.h"
 #include "halfstep/ir/decisions.h"
+#include "halfstep/ir/flow.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/close_extents.h"
 #include "halfstep/quant/float_islands.h"
@@ -60,7 +61,6 @@ bool only_leaves(Value value) {
   const Op end = value.producer().node()->block->return_op();
   return std::ranges::all_of(value.uses(), [&](const auto& use) { return use.first == end; });
 }
-bool is_in_region(Op op) { return static_cast<bool>(op.node()->block->parent()); }
 bool enters(Op op) {
   return op.is<ops::Quantize>() && !is_in_region(op) && !op.in(0).is_tensor() && !op.in(0).producer();
 }

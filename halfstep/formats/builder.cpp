@@ -332,6 +332,11 @@ bool Builder::tried_inside(const void* graph, const std::function<void()>& trans
   return false;
 }
 
+void Builder::regions_or(const std::function<void()>& as_regions, const std::function<void()>& in_place) {
+  if (!has_values()) return as_regions();
+  if (!tried(as_regions)) in_place();
+}
+
 Operand Builder::reshaped(const Node& node, const Operand& operand, Dims dims) {
   if (operand.known() && std::none_of(dims.begin(), dims.end(), [](int64_t d) { return d <= 0; }) &&
       count_elements(dims) == operand.tensor.size())

@@ -62,6 +62,9 @@ class Builder {
   /// The same of a graph inside that goes into its place. One of which that failed once is not tried again: with graphs
   /// in each other each level would double the work.
   bool tried_inside(const void* graph, const std::function<void()>& translate);
+  /// Calls `as_regions`, of a graph of which only a run tells whether or how often it runs; `in_place` where that
+  /// cannot be and inputs are given, which tell it now.
+  void regions_or(const std::function<void()>& as_regions, const std::function<void()>& in_place);
   /// As `integers`, of what decides which nodes are translated; throws NeedsValues where it depends on inputs, unless
   /// `with_inputs`: then those that are given count.
   int64_t decision(const Node& node, const Operand& operand, bool with_inputs);

@@ -37,6 +37,9 @@ std::vector<Type> flow_results(Op op);
 /// a loop state that the iterations change becomes unknown.
 void infer_regions(Op op);
 
+/// Whether the operation is inside of a branch or a loop, and not in the graph's body.
+inline bool is_in_region(Op op) { return static_cast<bool>(op.node()->block->parent()); }
+
 /// "while 'loop': if 'branch'": the operations around one, outermost first; "" in the graph's body.
 std::string holders_of(Op op);
 /// The same in front of what is said of it: "while 'loop': if 'branch': ".

@@ -9,6 +9,7 @@
 #include "halfstep/arith/observation.h"
 #include "halfstep/arith/range.h"
 #include "halfstep/base/status.h"
+#include "halfstep/ir/flow.h"
 #include "halfstep/passes/builder_behind.h"
 #include "halfstep/passes/learned_quantizers.h"
 #include "halfstep/passes/quantized_steps.h"
@@ -103,8 +104,8 @@ void configure_observer(Model& model, const ops::ObserveRange& observer, const P
   const std::string& usual = weight ? platform.weight_observer : platform.feature_observer;
   const bool is_other = low_bits && !platform.low_bits_observer.empty();
   const std::string& asked = is_other ? platform.low_bits_observer : usual;
-  const bool in_region = static_cast<bool>(observer.node()->block->parent());
-  Attributes attributes = observer_attributes(in_region ? over_all(asked) : asked, platform.observer_numbers, weight);
+  Attributes attributes =
+      observer_attributes(is_in_region(observer) ? over_all(asked) : asked, platform.observer_numbers, weight);
   wire_statistics(model, observer, std::get<int64_t>(attributes.at("statistics")));
   attributes.insert({{"rate", weight ? 1.0 : platform.rate},
                      {"code_min", codes.min},
@@ -192,6 +193,13 @@ void apply_bits(Model& model, const Platform& platform, const ops::FakeQuantize&
   derive_parameters(model, observer);
 }
 
+/// Of a tensor that several read, each has a quantizer of its own: the second one's is NAME.2.
+std::string free_name(const Graph& graph, const std::string& name) {
+  std::string free = name;
+  for (int number = 2; graph.tensor(free + ".scale"); ++number) free = name + "." + std::to_string(number);
+  return free;
+}
+
 }  // namespace
 
 bool is_weight(const ops::FakeQuantize& quantizer) {
@@ -223,17 +231,6 @@ float effective_scale(const Model& model, const ops::FakeQuantize& quantizer, si
 bool is_learned(const ops::FakeQuantize& quantizer) {
   return passes::scale_tensor(quantizer).role() == Role::parameter;
 }
-
-namespace {
-
-/// Of a tensor that several read, each has a quantizer of its own: the second one's is NAME.2.
-std::string free_name(const Graph& graph, const std::string& name) {
-  std::string free = name;
-  for (int number = 2; graph.tensor(free + ".scale"); ++number) free = name + "." + std::to_string(number);
-  return free;
-}
-
-}  // namespace
 
 ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const QuantizerPlace& place, Op reader) {
   Graph& graph = model.graph;

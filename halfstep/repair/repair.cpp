@@ -8,6 +8,7 @@
 #include "halfstep/base/nearest.h"
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
+#include "halfstep/ir/flow.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/repair/checkpoint.h"
 #include "halfstep/repair/layers.h"
@@ -50,7 +51,7 @@ void require_numbers(const Model& prepared, const train::Samples& samples, Threa
 /// Methods see the body alone, and would change what a branch or a loop is given behind its back.
 void require_body_alone(const Model& prepared) {
   for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
-    if (quantizer.node()->block->parent())
+    if (is_in_region(quantizer))
       unsupported(
           "{}: repair does not reach what is inside of branches and loops; calibrate with more samples, train "
           "the network, or quantize with what is in them in float (--float NAME)",

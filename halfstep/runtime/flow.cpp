@@ -15,6 +15,12 @@ bool is_true(const std::byte* condition) { return *condition != std::byte{0}; }
 const std::byte* address(const kernels::ConstView& view) { return view.as<const std::byte>(); }
 std::byte* address(const kernels::View& view) { return view.as<std::byte>(); }
 
+Tensor tensor_at(const std::byte* from, const Type& type) {
+  Tensor made(type.dtype, type.dims);
+  std::memcpy(made.raw(), from, made.bytes());
+  return made;
+}
+
 }  // namespace
 
 FlowRunner::FlowRunner(const Instruction& instruction, const ProgramSpec& spec, const TensorTable& tensors)
@@ -51,16 +57,12 @@ auto FlowRunner::named(int64_t iteration, Run run) const {
   }
 }
 
-template <class Contents>
-void FlowRunner::show(size_t region, int64_t iteration, Contents contents) const {
+template <class Argument>
+void FlowRunner::show(size_t region, int64_t iteration, Argument argument) const {
   if (!spec_.watch_region) return;
-  const Frame& frame = *regions_[region]->frame();
+  const std::vector<std::string>& names = spec_.regions[region].arguments;
   Tensors arguments;
-  for (size_t i = 0; i < frame.spec().inputs.size(); ++i) {
-    const Type& type = frame.slot(frame.spec().inputs[i]).type;
-    Tensor& made = arguments[spec_.regions[region].arguments[i]] = Tensor(type.dtype, type.dims);
-    std::memcpy(made.raw(), contents(i), made.bytes());
-  }
+  for (size_t i = 0; i < names.size(); ++i) arguments.emplace(names[i], argument(i));
   spec_.watch_region(instruction_.name, region, iteration, std::move(arguments));
 }
 
@@ -84,7 +86,7 @@ void FlowRunner::run_branch(const kernels::Call& call, ThreadPool& pool) {
   const std::vector<Port>& outputs = frame.spec().outputs;
   const auto contents = [&](size_t i) { return address(call.in[i + (is_conditional ? 1 : 0)]); };
   for (size_t i = 0; i < inputs.size(); ++i) frame.feed(inputs[i], contents(i));
-  show(taken, -1, contents);
+  show(taken, -1, [&](size_t i) { return tensor_at(contents(i), frame.slot(inputs[i]).type); });
   for (size_t i = 0; i < outputs.size(); ++i) frame.give(outputs[i], address(call.out[i]));
   named(-1, [&] { frame.run(0, pool, nullptr); });
   for (size_t i = 0; i < outputs.size(); ++i) frame.fetch(outputs[i], address(call.out[i]));
@@ -134,10 +136,11 @@ void FlowRunner::run_iteration(const kernels::Call& call, ThreadPool& pool, int6
   const std::vector<Port>& outputs = body.spec().outputs;
   for (size_t i = 0; i < spec_.states; ++i) body.feed(body.spec().inputs[i], states_[i]);
   show(0, iteration, [&](size_t i) {
-    if (i < spec_.states) return states_[i];
-    const std::byte* whole = address(call.in[conditions() + i]);
+    const Slot& input = body.slot(body.spec().inputs[i]);
+    if (i < spec_.states) return tensor_at(states_[i], input.type);
     const bool is_scanned = i < spec_.states + spec_.scanned;
-    return is_scanned ? whole + static_cast<size_t>(iteration) * body.slot(body.spec().inputs[i]).bytes() : whole;
+    const size_t offset = is_scanned ? static_cast<size_t>(iteration) * input.bytes() : 0;
+    return tensor_at(address(call.in[conditions() + i]) + offset, input.type);
   });
   size_t place = 0;
   given_.clear();
@@ -175,8 +178,7 @@ std::vector<Tensor> FlowRunner::operands(const kernels::Call& call, const std::v
     if (from.storage == Storage::open) {
       tensors.push_back(open_values[static_cast<size_t>(from.index)]);
     } else {
-      Tensor& made = tensors.emplace_back(from.type.dtype, from.type.dims);
-      std::memcpy(made.raw(), address(call.in[i]), made.bytes());
+      tensors.push_back(tensor_at(address(call.in[i]), from.type));
     }
   }
   return tensors;
@@ -216,12 +218,7 @@ std::vector<Tensor> FlowRunner::run_region(size_t number, int64_t iteration, con
                                            ThreadPool& pool) {
   Region& region = *regions_[number];
   return named(iteration, [&] {
-    if (spec_.watch_region) {
-      const std::vector<std::string>& names = spec_.regions[number].arguments;
-      Tensors arguments;
-      for (size_t i = 0; i < inputs.size(); ++i) arguments.emplace(names[i], inputs[i]);
-      spec_.watch_region(instruction_.name, number, iteration, std::move(arguments));
-    }
+    show(number, iteration, [&](size_t i) { return inputs[i]; });
     return region.run(inputs, pool);
   });
 }

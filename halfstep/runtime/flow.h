@@ -27,9 +27,9 @@ class FlowRunner {
   void run_loop(const kernels::Call& call, ThreadPool& pool);
   void run_scan(const kernels::Call& call, ThreadPool& pool);
   void watch(int64_t iteration) const;
-  /// Tells who watches what the region is given; `contents(i)` is where its input `i` lies.
-  template <class Contents>
-  void show(size_t region, int64_t iteration, Contents contents) const;
+  /// Tells who watches what the region is given; `argument(i)` is its input `i`.
+  template <class Argument>
+  void show(size_t region, int64_t iteration, Argument argument) const;
   void start_iterations(const kernels::Call& call);
   void run_iteration(const kernels::Call& call, ThreadPool& pool, int64_t iteration);
   void finish_iterations(const kernels::Call& call);

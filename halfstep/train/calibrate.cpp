@@ -88,7 +88,7 @@ void look_singly(Model& prepared, const Model& observing, const Samples& samples
   for (int64_t i = 0; i < count; ++i) program.run(samples.inputs(i, 1, &order), pool);
   const auto seen = program.tensors();
   for (const auto& observer : prepared.graph.all<ops::ObserveRange>()) {
-    if (!observer.node()->block->parent() || watches_tensors(observer)) continue;
+    if (!is_in_region(observer) || watches_tensors(observer)) continue;
     for (const Value tensor :
          {observer.low(), observer.high(), observer.scale(), observer.zero_point(), observer.seen()}) {
       if (tensor) prepared.tensors[tensor.name()] = seen.at(tensor.name());

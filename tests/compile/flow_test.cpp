@@ -10,9 +10,13 @@
 #include "halfstep/ir/print.h"
 #include "halfstep/ir/verify.h"
 #include "tests/compile/support.h"
+#include "tests/support/scalars.h"
 
 namespace halfstep::testing_compile {
 namespace {
+
+using test::number;
+using test::truth;
 
 using Tensors = std::map<std::string, Tensor>;
 
@@ -53,9 +57,6 @@ constexpr const char* kSums = R"(graph sums(x: f32[5, 3], start: f32[3]) {
   }
   return s, rows = s.out1
 })";
-
-Tensor number(int64_t value) { return Tensor::of<int64_t>(DType::i64, {}, {&value, 1}); }
-Tensor truth(bool value) { return Tensor::of<bool>(DType::boolean, {}, {&value, 1}); }
 
 Model doubling() {
   Model model = model_of(kDoubling);

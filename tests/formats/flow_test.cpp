@@ -1,19 +1,25 @@
-// Control flow in files of ONNX: what they may get wrong, and counts below zero.
+// Control flow in files of ONNX: what becomes of it, what they may get wrong, and counts below zero.
 #include <gtest/gtest.h>
 
 #include "halfstep/base/parallel.h"
 #include "halfstep/compile/compile.h"
+#include "halfstep/ir/verify.h"
 #include "tests/formats/evaluate.h"
 #include "tests/support/error.h"
+#include "tests/support/scalars.h"
 
 namespace halfstep::formats::onnx {
 namespace {
 
 using halfstep::test::error_of;
+using halfstep::test::number;
+using halfstep::test::truth;
 using test::attribute;
+using test::bound;
 using test::import_text;
 using test::ModelText;
 using test::Nodes;
+using test::operators;
 
 constexpr int kFloat = 1, kWhole = 7, kBool = 9;
 
@@ -25,6 +31,85 @@ proto::Graph branch(const std::string& op, const std::string& x = "x",
   Nodes(graph.mutable_node()).add(op, {x}, {"made"}, std::move(attributes));
   graph.add_output()->set_name("made");
   return graph;
+}
+
+ModelText branching() {
+  ModelText text;
+  text.input("x", {2});
+  text.add("If", {"c"}, {"y"}, {attribute("then_branch", branch("Relu")), attribute("else_branch", branch("Sigmoid"))});
+  text.output("y");
+  return text;
+}
+
+TEST(OnnxFlow, BranchesThatAreKnownAreTaken) {
+  for (const bool taken : {true, false}) {
+    ModelText text = branching();
+    text.add_tensor(test::integers("number", {}, {taken ? 1 : 0}));
+    test::Nodes nodes(text.model.mutable_graph()->mutable_node());
+    nodes.add("Cast", {"number"}, {"c"}, {attribute("to", int64_t{9})});
+    text.model.mutable_graph()->mutable_node()->SwapElements(0, 1);
+    EXPECT_EQ(operators(import_text(text)), taken ? "relu" : "sigmoid");
+  }
+}
+
+TEST(OnnxFlow, BranchesAreRegionsWhereOnlyARunTells) {
+  ModelText text = branching();
+  text.input("c", {}, 9);
+  const Model model = import_text(text);
+  ASSERT_EQ(operators(model), "if");
+  const Op made = model.graph.ops()[0];
+  EXPECT_EQ(made.variadic(), std::vector<Value>{model.graph.value("x")});
+  for (const size_t r : {0, 1}) EXPECT_EQ(made.regions()[r]->ops()[0].info().name, r == 0 ? "relu" : "sigmoid");
+  const Tensor x(DType::f32, {2});
+  EXPECT_EQ(operators(import_text(text, bound({{"c", truth(true)}, {"x", x}}))), "if");
+}
+
+/// x + 1 in each iteration, which is also a scan output.
+proto::Graph loop_body() {
+  proto::Graph body;
+  test::set_type(*body.add_input(), "i", 7, {});
+  test::set_type(*body.add_input(), "go", 9, {});
+  test::set_type(*body.add_input(), "v", 1, {2});
+  test::Nodes nodes(body.mutable_node());
+  nodes.add("Identity", {"go"}, {"goes"});
+  nodes.add("Add", {"v", "one"}, {"next"});
+  for (const char* name : {"goes", "next", "next"})
+    test::set_type(*body.add_output(), name, name[0] == 'g' ? 9 : 1, {});
+  return body;
+}
+
+ModelText looping() {
+  ModelText text;
+  text.input("x", {2});
+  text.add_tensor(test::floats("one", {1}, {1}));
+  text.add("Loop", {"n", "", "x"}, {"last", "all"}, {attribute("body", loop_body())});
+  text.output("last");
+  text.output("all");
+  return text;
+}
+
+TEST(OnnxFlow, LoopsThatAreKnownAreTheirIterations) {
+  ModelText three = looping(), none = looping(), many = looping();
+  three.add_tensor(test::integers("n", {}, {3}));
+  none.add_tensor(test::integers("n", {}, {0}));
+  many.add_tensor(test::integers("n", {}, {INT64_MAX}));
+  const Model model = import_text(three);
+  EXPECT_EQ(operators(model), "add reshape add reshape add reshape concat");
+  EXPECT_EQ(model.graph.outputs()[1].dims(), (Dims{3, 2}));
+  EXPECT_EQ(operators(import_text(none)), "");
+  EXPECT_EQ(operators(import_text(many)), "while");
+}
+
+TEST(OnnxFlow, LoopsAreRegionsWhereOnlyARunTellsHowLong) {
+  ModelText text = looping();
+  text.input("n", {}, 7);
+  const Tensor x(DType::f32, {2});
+  for (const Model& model : {import_text(text), import_text(text, bound({{"n", number(3)}, {"x", x}}))}) {
+    ASSERT_EQ(operators(model), "less while");
+    EXPECT_EQ(to_string(model.graph.outputs()[0].type()), "f32[2]");
+    EXPECT_EQ(to_string(model.graph.outputs()[1].type()), "f32[?, 2]");
+    verify(model.graph);
+  }
 }
 
 /// From a number, a condition and v to `condition` and what `nodes` make of v: "w".
@@ -122,9 +207,6 @@ TEST(OnnxFlow, TheFileSaysWhereInsideItIs) {
             "m.onnx:1: while 'loop.while': node 'branch.if': if: region else gives 'made.cast', i64[2], expected "
             "f32[2] as region then");
 }
-
-Tensor number(int64_t value) { return Tensor::of<int64_t>(DType::i64, {}, {&value, 1}); }
-Tensor truth(bool value) { return Tensor::of<bool>(DType::boolean, {}, {&value, 1}); }
 
 Tensors run(const Model& model, int64_t count, bool on) {
   const std::vector<float> x = {1, -3};

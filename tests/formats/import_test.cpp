@@ -1,4 +1,4 @@
-// From ONNX graphs to ours: entries of records, known values, control flow, and what is refused.
+// From ONNX graphs to ours: entries of records, known values, and what is refused.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,6 +9,7 @@
 #include "halfstep/ir/verify.h"
 #include "tests/formats/evaluate.h"
 #include "tests/support/error.h"
+#include "tests/support/scalars.h"
 
 namespace halfstep::formats::onnx {
 namespace {
@@ -20,9 +21,6 @@ using test::bound;
 using test::import_text;
 using test::ModelText;
 using test::operators;
-
-Tensor condition(bool value) { return Tensor::of<bool>(DType::boolean, {}, std::span(&value, 1)); }
-Tensor count(int64_t value) { return Tensor::of<int64_t>(DType::i64, {}, std::span(&value, 1)); }
 
 std::string message(const ModelText& text, const Binding& binding = bound()) {
   return error_of([&] { import_text(text, binding); });
@@ -312,85 +310,6 @@ proto::Graph branch(const std::string& op) {
   return graph;
 }
 
-ModelText branching() {
-  ModelText text;
-  text.input("x", {2});
-  text.add("If", {"c"}, {"y"}, {attribute("then_branch", branch("Relu")), attribute("else_branch", branch("Sigmoid"))});
-  text.output("y");
-  return text;
-}
-
-TEST(Import, if_becomes_the_branch_that_is_taken) {
-  for (const bool taken : {true, false}) {
-    ModelText text = branching();
-    text.add_tensor(test::integers("number", {}, {taken ? 1 : 0}));
-    test::Nodes nodes(text.model.mutable_graph()->mutable_node());
-    nodes.add("Cast", {"number"}, {"c"}, {attribute("to", int64_t{9})});
-    text.model.mutable_graph()->mutable_node()->SwapElements(0, 1);
-    EXPECT_EQ(operators(import_text(text)), taken ? "relu" : "sigmoid");
-  }
-}
-
-TEST(Import, if_becomes_two_regions_where_only_a_run_tells) {
-  ModelText text = branching();
-  text.input("c", {}, 9);
-  const Model model = import_text(text);
-  ASSERT_EQ(operators(model), "if");
-  const Op made = model.graph.ops()[0];
-  EXPECT_EQ(made.variadic(), std::vector<Value>{model.graph.value("x")});
-  for (const size_t r : {0, 1}) EXPECT_EQ(made.regions()[r]->ops()[0].info().name, r == 0 ? "relu" : "sigmoid");
-  const Tensor x(DType::f32, {2});
-  EXPECT_EQ(operators(import_text(text, bound({{"c", condition(true)}, {"x", x}}))), "if");
-}
-
-/// x + 1 in each iteration, which is also a scan output.
-proto::Graph loop_body() {
-  proto::Graph body;
-  test::set_type(*body.add_input(), "i", 7, {});
-  test::set_type(*body.add_input(), "go", 9, {});
-  test::set_type(*body.add_input(), "v", 1, {2});
-  test::Nodes nodes(body.mutable_node());
-  nodes.add("Identity", {"go"}, {"goes"});
-  nodes.add("Add", {"v", "one"}, {"next"});
-  for (const char* name : {"goes", "next", "next"})
-    test::set_type(*body.add_output(), name, name[0] == 'g' ? 9 : 1, {});
-  return body;
-}
-
-ModelText looping() {
-  ModelText text;
-  text.input("x", {2});
-  text.add_tensor(test::floats("one", {1}, {1}));
-  text.add("Loop", {"n", "", "x"}, {"last", "all"}, {attribute("body", loop_body())});
-  text.output("last");
-  text.output("all");
-  return text;
-}
-
-TEST(Import, loops_are_their_iterations) {
-  ModelText three = looping(), none = looping(), many = looping();
-  three.add_tensor(test::integers("n", {}, {3}));
-  none.add_tensor(test::integers("n", {}, {0}));
-  many.add_tensor(test::integers("n", {}, {INT64_MAX}));
-  const Model model = import_text(three);
-  EXPECT_EQ(operators(model), "add reshape add reshape add reshape concat");
-  EXPECT_EQ(model.graph.outputs()[1].dims(), (Dims{3, 2}));
-  EXPECT_EQ(operators(import_text(none)), "");
-  EXPECT_EQ(operators(import_text(many)), "while");
-}
-
-TEST(Import, loops_are_regions_where_only_a_run_tells_how_long) {
-  ModelText text = looping();
-  text.input("n", {}, 7);
-  const Tensor x(DType::f32, {2});
-  for (const Model& model : {import_text(text), import_text(text, bound({{"n", count(3)}, {"x", x}}))}) {
-    ASSERT_EQ(operators(model), "less while");
-    EXPECT_EQ(to_string(model.graph.outputs()[0].type()), "f32[2]");
-    EXPECT_EQ(to_string(model.graph.outputs()[1].type()), "f32[?, 2]");
-    verify(model.graph);
-  }
-}
-
 TEST(Import, functions_are_inlined_with_their_attributes) {
   ModelText text;
   text.input("x", {2});
@@ -530,7 +449,7 @@ TEST(Import, refuses_what_is_not_there_before_anything_is_computed) {
   text.add("Absurd", {"a"}, {"y"}).set_name("last");
   text.output("y");
   Binding binding = bound();
-  binding.values = {{"c", condition(true)}};
+  binding.values = {{"c", halfstep::test::truth(true)}};
   binding.evaluate = [](const OpInfo&, const Attributes&, const std::vector<Tensor>&) -> std::vector<Tensor> {
     fail("something was computed");
   };

@@ -6,8 +6,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "tests/support/scalars.h"
+
 namespace halfstep::runtime {
 namespace {
+
+using test::number;
+using test::truth;
 
 /// Numbers as states whose memory is counted.
 class Counted {
@@ -28,9 +33,6 @@ class Counted {
 };
 
 int64_t value_of(const Tensor& tensor) { return tensor.data<int64_t>()[0]; }
-
-Tensor truth(bool value) { return Tensor::of<bool>(DType::boolean, {}, {&value, 1}); }
-Tensor number(int64_t value) { return Tensor::of<int64_t>(DType::i64, {}, {&value, 1}); }
 
 /// Of one state and one carried value.
 FlowSpec counting() {

@@ -27,8 +27,7 @@ void make_branches(Translator& translator, const Node& node) {
 void translate_If(Translator& translator, const Node& node) {
   const proto::Graph* then = branches(translator, node)[0];
   if (translator.tried_inside(then, [&] { take_branch(translator, node, false); })) return;
-  if (!translator.has_values()) return make_branches(translator, node);
-  if (!translator.tried([&] { make_branches(translator, node); })) take_branch(translator, node, true);
+  translator.regions_or([&] { make_branches(translator, node); }, [&] { take_branch(translator, node, true); });
 }
 
 }  // namespace halfstep::formats::onnx

@@ -147,8 +147,8 @@ class Loop {
 void translate_Loop(Translator& translator, const Node& node) {
   const proto::Graph& body = translator.graph_of(node, "body");
   if (translator.tried_inside(&body, [&] { Loop(translator, node, false).run(); })) return;
-  if (!translator.has_values()) return Loop(translator, node, false).make_while();
-  if (!translator.tried([&] { Loop(translator, node, false).make_while(); })) Loop(translator, node, true).run();
+  translator.regions_or([&] { Loop(translator, node, false).make_while(); },
+                        [&] { Loop(translator, node, true).run(); });
 }
 
 }  // namespace halfstep::formats::onnx

@@ -43,8 +43,7 @@ void translate_conditional_block(Translator& translator, const Node& node) {
   node.input({"Input", 1});  // the block knows them by name
   try {
     if (decided(translator, node)) return take_or_leave(translator, node, false);
-    if (!translator.has_values()) return make_branches(translator, node);
-    if (!translator.tried([&] { make_branches(translator, node); })) take_or_leave(translator, node, true);
+    translator.regions_or([&] { make_branches(translator, node); }, [&] { take_or_leave(translator, node, true); });
   } catch (const NeedsValues& error) {
     if (!translator.surveys()) throw;
     translator.look_inside(node, error);

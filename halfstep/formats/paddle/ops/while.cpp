@@ -74,8 +74,8 @@ void make_while_of_variables(Translator& translator, const Node& node) {
 void translate_on_variables(Translator& translator, const Node& node) {
   const Block& body = translator.block(node, 0);
   if (translator.tried_on_variables(&body, [&] { run_on_variables(translator, node, false); })) return;
-  if (!translator.has_values()) return make_while_of_variables(translator, node);
-  if (!translator.tried([&] { make_while_of_variables(translator, node); })) run_on_variables(translator, node, true);
+  translator.regions_or([&] { make_while_of_variables(translator, node); },
+                        [&] { run_on_variables(translator, node, true); });
 }
 
 std::vector<Operand> carried(Translator& translator, const Node& node) {
@@ -119,8 +119,7 @@ void make_while(Translator& translator, const Node& node) {
 void translate_on_values(Translator& translator, const Node& node) {
   const Block& body = translator.block(node, 0);
   if (translator.tried_inside(&body, [&] { run_on_values(translator, node, false); })) return;
-  if (!translator.has_values()) return make_while(translator, node);
-  if (!translator.tried([&] { make_while(translator, node); })) run_on_values(translator, node, true);
+  translator.regions_or([&] { make_while(translator, node); }, [&] { run_on_values(translator, node, true); });
 }
 
 }  // namespace
