@@ -31,7 +31,32 @@ from halfstep._core import (
     set_threads,
     threads,
 )
+from halfstep.arrays import (
+    arange,
+    array,
+    capture,
+    concat,
+    device,
+    enable_grad,
+    full,
+    grad,
+    gradients,
+    is_training,
+    matmul,
+    no_grad,
+    normal,
+    ones,
+    seed,
+    stack,
+    train_mode,
+    uniform,
+    value_and_grad,
+    where,
+    zeros,
+    zeros_like,
+)
 from halfstep.data import Data, Dataset, dataset, inspect_data
+from halfstep.jit import Captured, Programs, cond, jit, scan, trace, while_loop
 from halfstep.model import Layer, Layers, Model, load
 from halfstep.reports import Analysis, Audit, Comparison, DataReport, Dump, Exported, Fit, Objections, Proof, Proofs, Score, Widths
 from halfstep.torch_import import from_torch

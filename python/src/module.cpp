@@ -6,6 +6,7 @@
 
 #include "cli/program.h"
 
+#include "python/src/captured.h"
 #include "python/src/errors.h"
 #include "python/src/named.h"
 #include "python/src/network.h"
@@ -39,6 +40,8 @@ NB_MODULE(_core, module) {
   define_networks(module);
   define_verbs(module);
   define_trainables(module);
+  define_arrays(module);
+  define_captured(module);
   module.attr("__version__") = kVersion;
   module.def("operator", &make_operator, nb::arg("name"));
   module.def("program", &run_program, nb::arg("arguments"));

@@ -12,8 +12,8 @@ PyTypeObject* named_type = nullptr;
 /// Attributes by port name, and a sequence of what was produced.
 struct Named {
   PyObject_VAR_HEAD  // NOLINT: ob_size counts the ports
-      std::shared_ptr<const eager::Prepared>
-          prepared;
+      const OpInfo* info;
+  std::shared_ptr<const Attributes> attributes;
   PyObject* names;
   PyObject* items[1];  ///< by port; nullptr where not produced
 };
@@ -31,7 +31,7 @@ void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   for_produced(self, [](Py_ssize_t, PyObject* item) { Py_DECREF(item); });
   Py_XDECREF(as_named(self)->names);
-  as_named(self)->prepared.~shared_ptr();
+  as_named(self)->attributes.~shared_ptr();
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -76,10 +76,9 @@ PyObject* attribute(PyObject* self, PyObject* name) {
     return found;
   }
   try {
-    const eager::Prepared& prepared = *as_named(self)->prepared;
-    const auto number = static_cast<int>(port);
-    throw_absent(fmt::format("{} is not produced{}", prepared.info().outputs[static_cast<size_t>(port)].name,
-                             prepared.info().absent_output_reason(number, prepared.attributes())));
+    const OpInfo& info = *as_named(self)->info;
+    throw_absent(fmt::format("{} is not produced{}", info.outputs[static_cast<size_t>(port)].name,
+                             info.absent_output_reason(static_cast<int>(port), *as_named(self)->attributes)));
   } catch (...) {
     set_exception();
     return nullptr;
@@ -88,7 +87,7 @@ PyObject* attribute(PyObject* self, PyObject* name) {
 
 PyObject* represent(PyObject* self) {
   try {
-    nb::str text(as_named(self)->prepared->info().name.c_str());
+    nb::str text(as_named(self)->info->name.c_str());
     const char* separator = "(";
     for_produced(self, [&](Py_ssize_t port, PyObject* object) {
       const nb::handle name = PyTuple_GET_ITEM(as_named(self)->names, port);
@@ -124,7 +123,8 @@ PyObject* with_items(PyObject* self, PyObject* items) {
   PyObject* object = named_type->tp_alloc(named_type, Py_SIZE(self));
   if (object == nullptr) return nullptr;
   Named* named = as_named(object);
-  new (&named->prepared) std::shared_ptr<const eager::Prepared>(as_named(self)->prepared);
+  named->info = as_named(self)->info;
+  new (&named->attributes) std::shared_ptr<const Attributes>(as_named(self)->attributes);
   named->names = nb::borrow(as_named(self)->names).release().ptr();
   Py_ssize_t next = 0;
   for_produced(self, [&](Py_ssize_t port, PyObject*) {
@@ -161,14 +161,16 @@ void define_named(nb::module_& module) {
   module.attr("Results") = type;
 }
 
-nb::object named_results(Results& results, nb::handle names, std::shared_ptr<const eager::Prepared> prepared) {
+nb::object named_results(std::vector<nb::object> results, nb::handle names, const OpInfo& info,
+                         std::shared_ptr<const Attributes> attributes) {
   const Py_ssize_t ports = PyTuple_GET_SIZE(names.ptr());
   nb::object object = owned(named_type->tp_alloc(named_type, ports));
   Named* named = as_named(object.ptr());
-  new (&named->prepared) std::shared_ptr<const eager::Prepared>(std::move(prepared));
+  named->info = &info;
+  new (&named->attributes) std::shared_ptr<const Attributes>(std::move(attributes));
   named->names = names.inc_ref().ptr();
   for (Py_ssize_t port = 0; port < ports; ++port)
-    named->items[port] = results.object(static_cast<size_t>(port)).release().ptr();
+    named->items[port] = results[static_cast<size_t>(port)].release().ptr();
   return object;
 }
 

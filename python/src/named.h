@@ -2,16 +2,17 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "python/src/python.h"
-#include "python/src/results.h"
 
 namespace halfstep::python {
 
 /// Makes halfstep.Results; once.
 void define_named(nb::module_& module);
 
-/// `names` is the tuple of the operator's output ports.
-nb::object named_results(Results& results, nb::handle names, std::shared_ptr<const eager::Prepared> prepared);
+/// Results by port, null where the attributes switch one off. `names` is the tuple of the operator's output ports.
+nb::object named_results(std::vector<nb::object> results, nb::handle names, const OpInfo& info,
+                         std::shared_ptr<const Attributes> attributes);
 
 }  // namespace halfstep::python

@@ -8,6 +8,7 @@
 
 #include "python/src/arrays.h"
 #include "python/src/attributes.h"
+#include "python/src/captured.h"
 #include "python/src/errors.h"
 #include "python/src/named.h"
 #include "python/src/operands.h"
@@ -82,6 +83,48 @@ nb::object torch_call(const char* function, OperatorObject& self, Arguments give
                       as_tuple(given.subspan(ports)));
 }
 
+/// The first of our own arrays among the operands; nullptr where there is none.
+const Array* first_array(const OpInfo& info, Arguments given, nb::handle variadic) {
+  const size_t fixed = info.inputs.size() - (info.has_variadic_input() ? 1 : 0);
+  for (PyObject* operand : given.first(fixed)) {
+    if (const Array* array = as_array_of_ours(operand)) return array;
+  }
+  for (Py_ssize_t i = 0; variadic.is_valid() && i < PySequence_Fast_GET_SIZE(variadic.ptr()); ++i) {
+    if (const Array* array = as_array_of_ours(PySequence_Fast_GET_ITEM(variadic.ptr(), i))) return array;
+  }
+  return nullptr;
+}
+
+/// What stands beside an array: an array, None, a number as one of the array's type, or what becomes an array.
+Array operand_beside(const Array& array, PyObject* operand, const OpInfo& info) {
+  if (operand == Py_None) return {};
+  if (const Array* own = as_array_of_ours(operand)) return *own;
+  if (PyBool_Check(operand) != 0 || PyLong_Check(operand) != 0 || PyFloat_Check(operand) != 0)
+    return capture::full({array.dtype(), {}}, nb::cast<double>(nb::handle(operand)), array.place());
+  return Array(tensor_of(operand, info.name, "operand"), array.place());
+}
+
+/// The operator on our own arrays.
+nb::object call_on_arrays(OperatorObject& self, Arguments given, nb::handle variadic, const Array& first) {
+  const InContext in_context;
+  const OpInfo& info = *self.info;
+  const size_t ports = info.inputs.size();
+  capture::Arrays operands;
+  const size_t fixed = ports - (info.has_variadic_input() ? 1 : 0);
+  for (size_t i = 0; i < fixed; ++i) operands.push_back(operand_beside(first, given[i], info));
+  for (Py_ssize_t i = 0; variadic.is_valid() && i < PySequence_Fast_GET_SIZE(variadic.ptr()); ++i)
+    operands.push_back(operand_beside(first, PySequence_Fast_GET_ITEM(variadic.ptr(), i), info));
+  Attributes attributes;
+  for (size_t i = 0; i < info.attributes.size(); ++i)
+    attributes.emplace(info.attributes[i].name, attribute_of(given[ports + i], info, info.attributes[i]));
+  std::vector<nb::object> objects;
+  for (Array& result : capture::apply(info, attributes, operands))
+    objects.push_back(result ? object_of(std::move(result)) : nb::object());
+  if (objects.size() == 1) return objects[0];
+  return named_results(std::move(objects), self.names, info,
+                       std::make_shared<const Attributes>(complete_attributes(info, attributes, info.name)));
+}
+
 nb::object call(OperatorObject& self, Arguments given) {
   const OpInfo& info = *self.info;
   const size_t ports = info.inputs.size();
@@ -90,6 +133,7 @@ nb::object call(OperatorObject& self, Arguments given) {
         fmt::format("call: {} takes {} values, found {}", info.name, ports + info.attributes.size(), given.size()));
   }
   const nb::object variadic = variadic_values(info, given);
+  if (const Array* array = first_array(info, given, variadic)) return call_on_arrays(self, given, variadic, *array);
   const size_t count =
       variadic.is_valid() ? ports - 1 + static_cast<size_t>(PySequence_Fast_GET_SIZE(variadic.ptr())) : ports;
   Operands operands(info.name, info.inputs, count);
@@ -105,7 +149,9 @@ nb::object call(OperatorObject& self, Arguments given) {
     prepared->run(operands.views(), results.views());
   }
   if (info.outputs.size() == 1) return results.object(0);
-  return named_results(results, self.names, std::move(prepared));
+  std::vector<nb::object> objects;
+  for (size_t port = 0; port < info.outputs.size(); ++port) objects.push_back(results.object(port));
+  return named_results(std::move(objects), self.names, info, {prepared, &prepared->attributes()});
 }
 
 PyObject* vectorcall(PyObject* self, PyObject* const* arguments, size_t count, PyObject* keywords) {

@@ -1,0 +1,85 @@
+// Programs of one captured function: a tree, whose branches are the outcomes of decisions that were met so far.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "halfstep/capture/array.h"
+#include "halfstep/capture/recorded.h"
+#include "halfstep/capture/trace.h"
+
+namespace halfstep::capture {
+
+/// Of a function on arguments of certain types, under certain switches. Each stretch between two decisions is a
+/// program; which one comes next depends on the element that was decided on. Not for several threads at once.
+class Captured {
+ public:
+  static constexpr size_t kMostOutcomes = 8;
+
+  Captured();
+  ~Captured();
+  Captured(Captured&&) noexcept;
+  Captured& operator=(Captured&&) noexcept;
+
+  /// Keeps what a run of the function was: a trace that began with `arguments`, and what it gave; runs that go the same
+  /// way have its `tag`. False, and nothing is kept, where one decision met more than kMostOutcomes.
+  bool add(Trace& trace, const Arrays& arguments, const Arrays& results, size_t tag);
+
+  /// Whether the arrays that the function reads besides its arguments, and the gradients that it looks at, are as it
+  /// found them.
+  bool fits(const Arrays& arguments) const;
+
+  /// What the function gives, and does to arrays; `effect` is called with what it shows, in order. No results where a
+  /// decision comes out as it never did: then nothing was written, but `effects` of them took place.
+  struct Run {
+    std::optional<Arrays> results = {};
+    size_t effects = 0;
+    size_t tag = 0;
+  };
+  Run run(const Arrays& arguments, const std::function<void(size_t number, const Arrays& shown)>& effect);
+
+  size_t programs() const;
+  /// The programs, one after the other, with what is decided between them.
+  std::string text() const;
+
+ private:
+  /// An array of a run: an argument, or one that is always the same.
+  struct Holder {
+    std::optional<size_t> argument = {};
+    Array array = {};
+    const Array& in(const Arrays& arguments) const { return argument ? arguments[*argument] : array; }
+  };
+  /// What a run gives: an array itself, or a new one with the contents of a value.
+  struct Item {
+    std::optional<Holder> holder = {};
+    std::optional<size_t> output = {};  ///< of the whole
+    ContentPtr constant = {};
+  };
+  struct Written {
+    Holder holder;
+    bool is_gradient;
+    std::optional<Item> item;  ///< nothing: no gradient
+  };
+  struct Node;
+  struct End;
+  struct Environment;
+  class Adding;
+
+  void run_node(Node& node, Environment& values);
+  std::shared_ptr<const Recorded> program_of(Node& node);
+  static Arrays shown(const std::vector<std::pair<size_t, ContentPtr>>& items, const Environment& values);
+  static std::vector<ContentPtr> outputs_of(const End& end, const Environment& values);
+  static Arrays finish(const End& end, const Arrays& arguments, const Environment& values);
+
+  std::unordered_map<std::string, size_t> numbers_;  ///< of values, by name
+  std::unique_ptr<Node> root_;
+  std::vector<std::pair<Array, bool>> outside_;      ///< and whether it was differentiable
+  std::vector<std::pair<Holder, Array>> gradients_;  ///< what they were
+};
+
+}  // namespace halfstep::capture

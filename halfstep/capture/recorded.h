@@ -1,0 +1,72 @@
+// What was computed with arrays, one operator or many, as a network that can be run and differentiated.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "halfstep/base/place.h"
+#include "halfstep/ir/model.h"
+#include "halfstep/runtime/program.h"
+
+namespace halfstep::capture {
+
+/// Immutable, and for any number of threads at once. Compiled when it is first run, without what could move a bit: it
+/// gives what its operators give one after the other.
+class Recorded {
+ public:
+  /// Where arguments are fed and outputs must be, in order.
+  struct Places {
+    std::vector<Place> in, out;
+  };
+
+  /// `apart`: operations that gradients do not pass.
+  Recorded(Model model, Places places, std::set<std::string> apart = {});
+
+  const Model& model() const { return model_; }
+  const Graph& graph() const { return model_.graph; }
+  const Places& places() const { return places_; }
+  const std::set<std::string>& apart() const { return apart_; }
+
+  /// Names that gradients of the outputs with respect to the differentiable arguments read (step.h), found once. All
+  /// values where there are no such gradients: whoever asks for them is told then.
+  const std::vector<std::string>& saved(const std::vector<bool>& differentiable) const;
+
+  /// The outputs, and behind them the values of the names in `further`. Inputs by argument.
+  std::vector<Tensor> run(std::span<const Tensor> inputs, const std::vector<std::string>& further = {}) const;
+
+ private:
+  struct Compiled {
+    std::vector<std::string> further;
+    runtime::Program program;
+  };
+
+  bool is_one_operator() const;
+  std::unique_ptr<Compiled> take(const std::vector<std::string>& further) const;
+  std::vector<Tensor> run_operator(std::span<const Tensor> inputs) const;
+  Tensors by_argument(std::span<const Tensor> inputs) const;
+
+  Model model_;
+  Places places_;
+  std::set<std::string> apart_;
+  bool is_one_operator_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Compiled>> idle_;
+  mutable std::map<std::vector<bool>, std::vector<std::string>> saved_;
+};
+
+/// One operator on operands of these types (nullptr: absent) at one place, kept and found again. Its arguments are the
+/// operands that are there, its outputs the results that there are; `ports` says which. Throws Error as the record's
+/// rules do.
+struct RecordedOperator {
+  std::shared_ptr<const Recorded> recorded;
+  std::vector<size_t> ports;  ///< by output
+};
+std::shared_ptr<const RecordedOperator> recorded_operator(const OpInfo& info, const Attributes& attributes,
+                                                          std::span<const Type* const> operands, Place place);
+
+}  // namespace halfstep::capture

@@ -1,0 +1,15 @@
+#include "halfstep/capture/switches.h"
+
+namespace halfstep::capture {
+namespace {
+
+thread_local Switches current;
+
+}  // namespace
+
+const Switches& switches() { return current; }
+
+Switched::Switched(const Switches& now) : before_(current) { current = now; }
+Switched::~Switched() { current = before_; }
+
+}  // namespace halfstep::capture

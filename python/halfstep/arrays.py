@@ -1,0 +1,486 @@
+"""Arrays: operators, indexing and gradients, one step after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from halfstep import _core, ops
+
+Number = bool | int | float
+_WHOLE = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
+
+
+class array(_core.Array):
+    """Elements of one type at a place, with gradients where they are asked for.
+
+    array([[1, 2], [3, 4]], "f32") copies what NumPy, a buffer or a tensor that speaks DLPack holds; numbers of Python
+    become f32 or i64. Operators follow NumPy's broadcasting; a number stands for an array of the other's type. A slice is
+    a copy: no two arrays share elements. Every operator of halfstep.ops takes arrays and gives arrays.
+    """
+
+    def __new__(cls, values: Any, dtype: str | None = None) -> array:
+        if isinstance(values, array):
+            return values if dtype in (None, values.dtype) else values.astype(dtype)
+        if isinstance(values, (bool, int, float, list, tuple)):
+            values, dtype = _numbers(values, dtype)
+        made: array = _core.array_from(values, dtype)
+        return made
+
+    def __init__(self, values: Any, dtype: str | None = None) -> None:
+        """Nothing is left to do: __new__ made it."""
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    @property
+    def T(self) -> array:
+        return self.transpose()
+
+    def numpy(self) -> Any:
+        """Its elements as an array of NumPy, a copy."""
+        return self.elements()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        elements = self.elements()
+        return elements if dtype is None else elements.astype(dtype)
+
+    def tolist(self) -> Any:
+        return self.elements().tolist()
+
+    def item(self) -> Number:
+        """Its one element as a number of Python."""
+        if self.size != 1:
+            raise ValueError(f"item: found {self.size} elements, expected one")
+        value: Number = self.elements().reshape(-1)[0].item()
+        return value
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype not in _WHOLE:
+            raise TypeError(f"array of {self.dtype} found where a whole number is needed")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without axes")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[array]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        if _core.is_in_region():
+            return f"array({self.dtype}{list(self.shape)}, traced)"
+        extra = ", requires_grad=True" if self.requires_grad else ""
+        return f"array({self.tolist()}, {self.dtype!r}{extra})"
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else str(self)
+
+    __hash__ = object.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self.elements(), self.dtype, self.requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> array:
+        made = self.detach()
+        made.requires_grad = self.requires_grad
+        return made
+
+    # places and types
+
+    def to(self, what: str) -> array:
+        """Another place ("cpu", "sim") or element type ("f16"); a copy, also where it is there already."""
+        return self.astype(what) if what in _DTYPES else ops.transfer(self, to=what)
+
+    def cpu(self) -> array:
+        return self.to("cpu")
+
+    def sim(self) -> array:
+        return self.to("sim")
+
+    def cuda(self, index: int = 0) -> array:
+        return self.to(f"cuda:{index}")
+
+    def astype(self, dtype: str) -> array:
+        return ops.cast(self, to=dtype)
+
+    def detach(self) -> array:
+        """A copy that gradients do not pass."""
+        with no_grad():
+            return ops.identity(self)
+
+    # extents
+
+    def reshape(self, *dims: Any) -> array:
+        dims = tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], (list, tuple)) else dims
+        return ops.reshape(self, dims=[int(extent) for extent in dims])
+
+    def transpose(self, *axes: Any) -> array:
+        axes = tuple(axes[0]) if len(axes) == 1 and isinstance(axes[0], (list, tuple)) else axes
+        return ops.transpose(self, perm=list(axes or reversed(range(self.ndim))))
+
+    def flatten(self, axis: int = 0) -> array:
+        return self.reshape(*self.shape[:axis], -1)
+
+    def expand(self, *dims: int) -> array:
+        return ops.expand(self, dims=list(dims))
+
+    # sums over axes
+
+    def sum(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> array:
+        return ops.reduce_sum(self, axes=self._axes(axis), keep_dims=keepdims)
+
+    def mean(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> array:
+        return ops.reduce_mean(self, axes=self._axes(axis), keep_dims=keepdims)
+
+    def max(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> array:
+        return ops.reduce_max(self, axes=self._axes(axis), keep_dims=keepdims)
+
+    def min(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> array:
+        return ops.reduce_min(self, axes=self._axes(axis), keep_dims=keepdims)
+
+    def argmax(self, axis: int = -1) -> array:
+        return ops.arg_max(self, axis=axis % self.ndim, keep_dims=False)
+
+    def _axes(self, axis: int | Sequence[int] | None) -> list[int]:
+        if axis is None:
+            return list(range(self.ndim))
+        return [axis % self.ndim] if isinstance(axis, int) else [each % self.ndim for each in axis]
+
+    # one element at a time
+
+    def exp(self) -> array:
+        return ops.exp(self)
+
+    def log(self) -> array:
+        return ops.log(self)
+
+    def tanh(self) -> array:
+        return ops.tanh(self)
+
+    def sigmoid(self) -> array:
+        return ops.sigmoid(self)
+
+    def relu(self) -> array:
+        return ops.relu(self)
+
+    def sqrt(self) -> array:
+        return ops.sqrt(self)
+
+    def __neg__(self) -> array:
+        return ops.neg(self)
+
+    def __abs__(self) -> array:
+        return ops.abs(self)
+
+    def __add__(self, other: Any) -> array:
+        return _binary(ops.add, self, other)
+
+    def __radd__(self, other: Any) -> array:
+        return _binary(ops.add, other, self)
+
+    def __sub__(self, other: Any) -> array:
+        return _binary(ops.sub, self, other)
+
+    def __rsub__(self, other: Any) -> array:
+        return _binary(ops.sub, other, self)
+
+    def __mul__(self, other: Any) -> array:
+        return _binary(ops.mul, self, other)
+
+    def __rmul__(self, other: Any) -> array:
+        return _binary(ops.mul, other, self)
+
+    def __truediv__(self, other: Any) -> array:
+        return _binary(ops.div, _real(self), other)
+
+    def __rtruediv__(self, other: Any) -> array:
+        return _binary(ops.div, other, _real(self))
+
+    def __mod__(self, other: Any) -> array:
+        return _binary(ops.modulo, self, other)
+
+    def __pow__(self, other: Any) -> array:
+        return _binary(ops.power, self, other)
+
+    def __rpow__(self, other: Any) -> array:
+        return _binary(ops.power, other, self)
+
+    def __matmul__(self, other: Any) -> array:
+        return matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> array:
+        return matmul(array(other), self)
+
+    def __lt__(self, other: Any) -> array:
+        return _binary(ops.less, self, other)
+
+    def __le__(self, other: Any) -> array:
+        return _binary(ops.less_or_equal, self, other)
+
+    def __gt__(self, other: Any) -> array:
+        return _binary(ops.greater, self, other)
+
+    def __ge__(self, other: Any) -> array:
+        return _binary(ops.greater_or_equal, self, other)
+
+    def __eq__(self, other: object) -> array:  # type: ignore[override]
+        return NotImplemented if other is None else _binary(ops.equal, self, other)
+
+    def __ne__(self, other: object) -> array:  # type: ignore[override]
+        return NotImplemented if other is None else ops.logical_not(_binary(ops.equal, self, other))
+
+    def __and__(self, other: Any) -> array:
+        return _binary(ops.logical_and if self.dtype == "bool" else ops.bitwise_and, self, other)
+
+    def __or__(self, other: Any) -> array:
+        return _binary(ops.logical_or if self.dtype == "bool" else ops.bitwise_or, self, other)
+
+    def __xor__(self, other: Any) -> array:
+        return _binary(ops.logical_xor if self.dtype == "bool" else ops.bitwise_xor, self, other)
+
+    def __invert__(self) -> array:
+        return ops.logical_not(self) if self.dtype == "bool" else ops.bitwise_not(self)
+
+    # in place: what is assigned is seen wherever this array is
+
+    def _become(self, value: array) -> array:
+        self.assign(value)
+        return self
+
+    def __iadd__(self, other: Any) -> array:
+        return self._become(self + other)
+
+    def __isub__(self, other: Any) -> array:
+        return self._become(self - other)
+
+    def __imul__(self, other: Any) -> array:
+        return self._become(self * other)
+
+    def __itruediv__(self, other: Any) -> array:
+        return self._become(self / other)
+
+    def __getitem__(self, key: Any) -> array:
+        from halfstep.indexing import item
+
+        return item(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        from halfstep.indexing import with_item
+
+        self.assign(with_item(self, key, value))
+
+
+_core.set_array_class(array)
+_DTYPES = frozenset(["f32", "f64", "f16", "bf16", "bool", "i4", "u4", "i2", "u2", *_WHOLE])
+
+
+def _unpickled(elements: Any, dtype: str, requires_grad: bool) -> array:
+    made = array(elements, dtype)
+    made.requires_grad = requires_grad
+    return made
+
+
+def _numbers(values: Any, dtype: str | None) -> tuple[Any, str | None]:
+    """Numbers of Python, in lists or not: whole ones i64, others f32. Arrays among them are stacked."""
+    import numpy
+
+    if isinstance(values, (list, tuple)) and any(isinstance(value, array) for value in values):
+        return stack([array(value) for value in values]), dtype
+    found = numpy.asarray(values)
+    if found.dtype == numpy.float64:
+        return found, dtype or "f32"
+    if found.dtype == object:
+        raise TypeError("array: found lists of unequal lengths, expected numbers in lists of one length")
+    return found, dtype
+
+
+def _real(value: array) -> array:
+    return value.astype("f32") if value.dtype in _WHOLE or value.dtype == "bool" else value
+
+
+def _binary(function: Callable[..., Any], a: Any, b: Any) -> array:
+    """With whole numbers made real where the other operand is."""
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, array) and one.dtype in (*_WHOLE, "bool"):
+            if isinstance(other, float) or (isinstance(other, array) and other.dtype in ("f32", "f64", "f16", "bf16")):
+                made = one.astype(other.dtype if isinstance(other, array) else "f32")
+                a, b = (made, b) if one is a else (a, made)
+                break
+    if isinstance(a, (bool, int, float)):
+        a = full((), a, b.dtype)
+    elif not isinstance(a, array):
+        a = array(a)
+    result: array = function(a, b)
+    return result
+
+
+def matmul(a: array, b: array) -> array:
+    """Products of matrices as NumPy has them: of the last two axes, the others broadcast; a vector is a row or a column."""
+    row, column = a.ndim == 1, b.ndim == 1
+    left = a.reshape(1, *a.shape) if row else a
+    right = b.reshape(*b.shape, 1) if column else b
+    axes = max(left.ndim, right.ndim)
+    product = ops.matmul if left.ndim == right.ndim == axes and left.shape[:-2] == right.shape[:-2] else ops.matmul_broadcast
+    result: array = product(left, right)
+    dims = list(result.shape)
+    if column:
+        dims.pop()
+    if row:
+        dims.pop(-1 if column else -2)
+    return result.reshape(*dims) if row or column else result
+
+
+def full(shape: Sequence[int], value: Number, dtype: str = "f32") -> array:
+    made: array = _core.full(float(value), list(shape), dtype)
+    return made
+
+
+def zeros(shape: Sequence[int], dtype: str = "f32") -> array:
+    return full(shape, 0, dtype)
+
+
+def ones(shape: Sequence[int], dtype: str = "f32") -> array:
+    return full(shape, 1, dtype)
+
+
+def zeros_like(like: array) -> array:
+    return ops.zeros_like(like)
+
+
+def arange(count: int, dtype: str = "i64") -> array:
+    import numpy
+
+    return array(numpy.arange(count), dtype)
+
+
+def where(condition: array, a: Any, b: Any) -> array:
+    """Elements of `a` where the condition is true, of `b` where it is not."""
+    like = a if isinstance(a, array) else b
+    if not isinstance(like, array):
+        a, b = array(a), array(b)
+    elif like is a:
+        b = b if isinstance(b, array) else full((), b, a.dtype)
+    else:
+        a = full((), a, b.dtype)
+    result: array = ops.select(condition, a, b)
+    return result
+
+
+def concat(arrays: Sequence[array], axis: int = 0) -> array:
+    return ops.concat(list(arrays), axis=axis % arrays[0].ndim)
+
+
+def stack(arrays: Sequence[array], axis: int = 0) -> array:
+    return concat([ops.unsqueeze(each, axes=[axis]) for each in arrays], axis)
+
+
+def uniform(shape: Sequence[int], low: float = 0.0, high: float = 1.0) -> array:
+    """f32, drawn anew at each call, in a captured function too; `seed` says which numbers come."""
+    made: array = _core.uniform(list(shape), low, high)
+    return made
+
+
+def normal(shape: Sequence[int], mean: float = 0.0, deviation: float = 1.0) -> array:
+    """The same of a normal distribution."""
+    made: array = _core.normal(list(shape), mean, deviation)
+    return made
+
+
+def seed(value: int) -> None:
+    """Begins the random numbers of this process anew."""
+    _core.seed(value)
+
+
+# switches
+
+
+@contextlib.contextmanager
+def _switched(**settings: Any) -> Iterator[None]:
+    now = copy.copy(_core.switches.get(None) or _core.Switches())
+    for name, value in settings.items():
+        setattr(now, name, value)
+    token = _core.switches.set(now)
+    try:
+        yield
+    finally:
+        _core.switches.reset(token)
+
+
+def capture(on: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Within it captured functions run their programs, or (False) what they are made of. Local to thread and coroutine."""
+    return _switched(captures=on)
+
+
+def no_grad() -> contextlib.AbstractContextManager[None]:
+    """Within it nothing is put on the tape."""
+    return _switched(gradients=False)
+
+
+def enable_grad() -> contextlib.AbstractContextManager[None]:
+    return _switched(gradients=True)
+
+
+def train_mode(on: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Within it layers that tell training from evaluation (batch norms, dropout) are in training."""
+    return _switched(training=on)
+
+
+def device(place: str) -> contextlib.AbstractContextManager[None]:
+    """Within it arrays are made at this place: "cpu", "sim", "cuda:0"."""
+    return _switched(place=place)
+
+
+def is_training() -> bool:
+    now = _core.switches.get(None)
+    return now is not None and bool(now.training)
+
+
+def grad(function: Callable[..., array], argument: int = 0) -> Callable[..., array]:
+    """The function that gives the gradient of `function`, one element, with respect to one of its arguments."""
+    both = value_and_grad(function, argument)
+    return lambda *args, **kwargs: both(*args, **kwargs)[1]
+
+
+def value_and_grad(function: Callable[..., array], argument: int = 0) -> Callable[..., tuple[array, array]]:
+    """The function that gives what `function` gives, one element, and its gradient."""
+
+    def both(*args: Any, **kwargs: Any) -> tuple[array, array]:
+        differentiable = args[argument].is_differentiable
+        wanted = args[argument] if differentiable else args[argument].detach()
+        if not differentiable:
+            wanted.requires_grad = True
+        with enable_grad():
+            value = function(*args[:argument], wanted, *args[argument + 1 :], **kwargs)
+        if not isinstance(value, array) or value.size != 1:
+            raise TypeError(f"grad: {getattr(function, '__name__', 'the function')} gives {value!r}, expected one element")
+        return value, gradients([value], [wanted])[0]
+
+    return both
+
+
+def gradients(of: Sequence[array], wanted: Sequence[array], seeds: Sequence[array] | None = None) -> list[array]:
+    """Gradients of the sum of `of` with respect to `wanted`; zeros where it does not depend on one."""
+    seeds = [ones(value.shape, value.dtype) for value in of] if seeds is None else seeds
+    found = _core.gradients(list(of), list(seeds), list(wanted))
+    return [zeros_like(value) if gradient is None else gradient for gradient, value in zip(found, wanted)]

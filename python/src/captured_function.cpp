@@ -1,0 +1,474 @@
+// A function of Python that is captured: which of its programs a call fits, and the call itself.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "python/src/captured.h"
+#include "python/src/errors.h"
+
+namespace halfstep::python {
+namespace {
+
+using capture::Arrays;
+using capture::Trace;
+
+/// Arguments of a call taken apart: arrays in order, and what they stood in, as words and constants that are compared.
+struct Flat {
+  std::vector<PyObject*> arrays;     ///< borrowed
+  std::vector<uintptr_t> words;      ///< kinds, lengths, types
+  std::vector<PyObject*> constants;  ///< borrowed
+};
+
+/// Whether a value is the same wherever it is equal.
+bool is_plain(PyObject* value) {
+  return value == Py_None || PyBool_Check(value) != 0 || PyLong_CheckExact(value) != 0 ||
+         PyFloat_CheckExact(value) != 0 || PyUnicode_CheckExact(value) != 0 || PyBytes_CheckExact(value) != 0;
+}
+
+void flatten(PyObject* value, Flat& flat, int depth = 0) {
+  if (depth > 100) fail("captured function: found containers nested more than 100 deep, or one within itself");
+  if (as_array_of_ours(value) != nullptr) {
+    flat.words.push_back(1);
+    flat.arrays.push_back(value);
+  } else if (PyList_CheckExact(value) != 0 || PyTuple_Check(value) != 0) {
+    flat.words.push_back(reinterpret_cast<uintptr_t>(Py_TYPE(value)));
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
+    flat.words.push_back(static_cast<uintptr_t>(count));
+    for (Py_ssize_t i = 0; i < count; ++i) flatten(PySequence_Fast_GET_ITEM(value, i), flat, depth + 1);
+  } else if (PyDict_CheckExact(value) != 0) {
+    flat.words.push_back(2);
+    flat.words.push_back(static_cast<uintptr_t>(PyDict_GET_SIZE(value)));
+    PyObject *key = nullptr, *item = nullptr;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(value, &at, &key, &item) != 0) {
+      flatten(key, flat, depth + 1);
+      flatten(item, flat, depth + 1);
+    }
+  } else {
+    flat.words.push_back(is_plain(value) ? 3 : 4);
+    flat.words.push_back(reinterpret_cast<uintptr_t>(Py_TYPE(value)));
+    flat.constants.push_back(value);
+  }
+}
+
+/// Equal, so that a program that was made with one is right for the other: equal numbers of one type, or one object.
+bool is_same(PyObject* found, PyObject* expected) {
+  if (found == expected) return true;
+  if (Py_TYPE(found) != Py_TYPE(expected) || !is_plain(found)) return false;
+  const int equal = PyObject_RichCompareBool(found, expected, Py_EQ);
+  if (equal < 0) nb::raise_python_error();
+  if (equal == 0) return false;
+  return !PyFloat_CheckExact(found) ||
+         std::signbit(PyFloat_AS_DOUBLE(found)) == std::signbit(PyFloat_AS_DOUBLE(expected));
+}
+
+/// A place outside of the arguments that the function read: an entry of a dict (of globals, of attributes), of a list,
+/// or a cell of a closure.
+struct Guard {
+  enum class Kind { dict, list, cell, attribute, size, equal };
+  Kind kind;
+  nb::object container, key;  ///< key: of a dict, or the number in a list
+  nb::object expected;        ///< invalid: nothing is there
+  bool is_array = false;      ///< an array of the same kind will do: it is an input
+  std::string what;           ///< for messages: "global SCALE"
+
+  /// nullptr: nothing is there. Borrowed: what is there stays there while a call is looked at.
+  PyObject* find() const {
+    switch (kind) {
+      case Kind::dict: return PyDict_GetItem(container.ptr(), key.ptr());
+      case Kind::list: {
+        const Py_ssize_t at = PyLong_AsSsize_t(key.ptr());
+        return at < PyList_GET_SIZE(container.ptr()) ? PyList_GET_ITEM(container.ptr(), at) : nullptr;
+      }
+      case Kind::cell: return PyCell_GET(container.ptr());
+      case Kind::attribute: {
+        PyObject* found = PyObject_GetAttr(container.ptr(), key.ptr());
+        if (found == nullptr) PyErr_Clear();
+        Py_XDECREF(found);
+        return found;
+      }
+      case Kind::size:
+      case Kind::equal: break;
+    }
+    return nullptr;
+  }
+
+  bool holds(std::vector<PyObject*>& slots) const {
+    if (kind == Kind::size) {
+      const Py_ssize_t count =
+          PyList_Check(container.ptr()) != 0 ? PyList_GET_SIZE(container.ptr()) : PyDict_GET_SIZE(container.ptr());
+      return count == PyLong_AsSsize_t(key.ptr());
+    }
+    if (kind == Kind::equal) {  // a value that may change in place, and a copy of it
+      const int equal = PyObject_RichCompareBool(container.ptr(), key.ptr(), Py_EQ);
+      if (equal < 0) nb::raise_python_error();
+      return equal == 1;
+    }
+    PyObject* found = find();
+    if (is_array) {
+      if (found == nullptr || as_array_of_ours(found) == nullptr) return false;
+      slots.push_back(found);
+      return true;
+    }
+    if (found == nullptr || !expected.is_valid()) return found == nullptr && !expected.is_valid();
+    return is_same(found, expected.ptr());
+  }
+};
+
+/// What the programs of an entry expect of one input.
+struct Input {
+  Type type;
+  Place place;
+  bool differentiable;
+  size_t same_as;  ///< the first input that is the same array
+
+  bool fits(const Array& array) const {
+    return array.type() == type && array.place() == place && array.is_differentiable() == differentiable;
+  }
+};
+
+std::vector<Input> inputs_of(const Arrays& arrays) {
+  std::vector<Input> inputs;
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const auto same = [&](const Array& array) { return array.is(arrays[i]); };
+    const auto first = static_cast<size_t>(std::ranges::find_if(arrays, same) - arrays.begin());
+    inputs.push_back({arrays[i].type(), arrays[i].place(), arrays[i].is_differentiable(), first});
+  }
+  return inputs;
+}
+
+struct Entry {
+  capture::Switches switches;
+  std::vector<uintptr_t> words;
+  std::vector<nb::object> constants;
+  std::vector<Guard> guards;
+  std::vector<Input> inputs;
+  capture::Captured captured;
+  std::vector<bool> simple;  ///< by tag: the one result is what the function gives, and nothing more happens
+  bool is_full = false;      ///< more outcomes than are kept
+  size_t calls = 0;
+  uint64_t last = 0;  ///< the call that used it
+};
+
+class CapturedFunction {
+ public:
+  /// `capture(args, kwargs, entry, effects, reason)` runs and captures what no program fits: `entry` is the number of
+  /// the one that has another outcome of a decision, or -1. `finish(entry, tag, results)` makes what the function
+  /// gives. `effect(entry, number, arrays)` shows something.
+  CapturedFunction(nb::object function, nb::object capture, nb::object finish, nb::object effect, size_t most)
+      : function_(std::move(function)),
+        capture_(std::move(capture)),
+        finish_(std::move(finish)),
+        effect_(std::move(effect)),
+        most_(most) {}
+
+  nb::object call(const nb::args& args, const nb::kwargs& kwargs);
+  int64_t begin(const nb::tuple& args, const nb::dict& kwargs, const nb::list& guards);
+  nb::list inputs(int64_t entry, const nb::tuple& args, const nb::dict& kwargs);
+  bool end(int64_t number, Trace& trace, const std::vector<nb::object>& arguments,
+           const std::vector<nb::object>& results, bool is_simple);
+  nb::list describe() const;
+  std::string text(int64_t number) const { return entry(number).captured.text(); }
+  size_t tags(int64_t number) const { return entry(number).simple.size(); }
+  void forget(int64_t number) {
+    std::erase_if(entries_, [&](const auto& each) { return each.first == number; });
+  }
+
+ private:
+  static Flat flat_of(PyObject* args, PyObject* kwargs) {
+    Flat flat;
+    flatten(args, flat);
+    if (kwargs != nullptr && PyDict_GET_SIZE(kwargs) > 0) flatten(kwargs, flat);
+    return flat;
+  }
+  const Entry& entry(int64_t number) const {
+    const auto found = std::ranges::find_if(entries_, [&](const auto& each) { return each.first == number; });
+    if (found == entries_.end()) fail("captured function: its program was dropped while it was captured");
+    return *found->second;
+  }
+  Entry& entry(int64_t number) { return const_cast<Entry&>(std::as_const(*this).entry(number)); }
+  /// Empty where the call fits; then the arrays are there.
+  std::string mismatch(const Entry& entry, const Flat& flat, std::vector<PyObject*>& objects, Arrays& arrays) const;
+
+  nb::object function_, capture_, finish_, effect_;
+  size_t most_;
+  int64_t next_ = 0;
+  uint64_t calls_ = 0;
+  std::vector<std::pair<int64_t, std::shared_ptr<Entry>>> entries_;  ///< the last that was used first
+};
+
+std::string repr(PyObject* object) {
+  return object == nullptr ? "nothing" : std::string(nb::repr(nb::handle(object)).c_str()).substr(0, 60);
+}
+
+std::string CapturedFunction::mismatch(const Entry& entry, const Flat& flat, std::vector<PyObject*>& objects,
+                                       Arrays& arrays) const {
+  const capture::Switches& now = capture::switches();
+  if (entry.switches != now) {
+    if (entry.switches.training != now.training) return fmt::format("training mode: found {}", now.training);
+    if (entry.switches.gradients != now.gradients)
+      return fmt::format("gradients: found {}", now.gradients ? "on" : "off");
+    if (entry.switches.place != now.place) return fmt::format("device: found {}", to_string(now.place));
+    return "switches: found others";
+  }
+  if (entry.words != flat.words) return "arguments: found others in number, kind or order";
+  for (size_t i = 0; i < flat.constants.size(); ++i) {
+    if (!is_same(flat.constants[i], entry.constants[i].ptr()))
+      return fmt::format("an argument: found {}, expected {}", repr(flat.constants[i]), repr(entry.constants[i].ptr()));
+  }
+  objects = flat.arrays;
+  for (const Guard& guard : entry.guards) {
+    if (!guard.holds(objects))
+      return fmt::format("{}: found {}, expected {}", guard.what, repr(guard.find()),
+                         guard.is_array ? "an array" : repr(guard.expected.ptr()));
+  }
+  arrays.clear();
+  for (size_t i = 0; i < objects.size(); ++i) {
+    const Array& array = *nb::inst_ptr<Array>(nb::handle(objects[i]));
+    const Input& input = entry.inputs[i];
+    if (!input.fits(array))
+      return fmt::format("array {}: found {}{}, expected {}{}", i, to_string(array.type()),
+                         array.is_differentiable() ? ", differentiable" : "", to_string(input.type),
+                         input.differentiable ? ", differentiable" : "");
+    if (input.same_as != i ? !array.is(arrays[input.same_as])
+                           : std::ranges::any_of(arrays, [&](const Array& other) { return other.is(array); }))
+      return fmt::format("array {}: found {} array as another input", i,
+                         input.same_as != i ? "not the same" : "the same");
+    arrays.push_back(array);
+  }
+  if (!entry.captured.fits(arrays)) return "arrays outside of the function: their gradients are not what they were";
+  return {};
+}
+
+nb::object CapturedFunction::call(const nb::args& args, const nb::kwargs& kwargs) {
+  const InContext in_context;
+  if (Trace::current() != nullptr || !capture::switches().captures) return function_(*args, **kwargs);
+  const Flat flat = flat_of(args.ptr(), kwargs.ptr());
+  std::string reason;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const auto [number, entry] = entries_[i];
+    std::vector<PyObject*> objects;
+    Arrays arrays;
+    std::string why = mismatch(*entry, flat, objects, arrays);
+    if (!why.empty()) {
+      if (reason.empty()) reason = std::move(why);
+      continue;
+    }
+    if (i > 0)
+      std::rotate(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(i),
+                  entries_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    ++entry->calls;
+    const auto effect = [&, number = number](size_t which, const Arrays& shown) {
+      nb::list list;
+      for (const Array& array : shown) list.append(object_of(array));
+      effect_(number, which, list);
+    };
+    const capture::Captured::Run run = entry->captured.run(arrays, effect);
+    if (!run.results)
+      return capture_(args, kwargs, number, run.effects,
+                      entry->is_full ? "too many outcomes" : "a decision came out as it never did");
+    const auto object_for = [&](const Array& result) {
+      for (size_t k = 0; k < arrays.size(); ++k) {
+        if (arrays[k].is(result)) return nb::borrow(objects[k]);
+      }
+      return object_of(result);
+    };
+    if (entry->simple[run.tag]) return object_for((*run.results)[0]);
+    nb::list results;
+    for (const Array& result : *run.results) results.append(object_for(result));
+    return finish_(number, run.tag, results);
+  }
+  return capture_(args, kwargs, -1, 0, reason);
+}
+
+Guard guard_of(const nb::tuple& given) {
+  const std::string kind = nb::cast<std::string>(given[0]);
+  static constexpr std::string_view kKinds[] = {"dict", "list", "cell", "attribute", "size", "equal"};
+  const auto found = std::ranges::find(kKinds, kind);
+  HS_CHECK(found != std::end(kKinds));
+  Guard guard{static_cast<Guard::Kind>(found - std::begin(kKinds)),
+              given[1],
+              given[2],
+              {},
+              false,
+              nb::cast<std::string>(given[4])};
+  const nb::tuple expected = nb::cast<nb::tuple>(given[3]);  // empty: nothing is there
+  if (expected.size() == 1) guard.expected = expected[0];
+  guard.is_array = guard.expected.is_valid() && as_array_of_ours(guard.expected.ptr()) != nullptr;
+  return guard;
+}
+
+/// A new entry for such a call; its number.
+int64_t CapturedFunction::begin(const nb::tuple& args, const nb::dict& kwargs, const nb::list& guards) {
+  const InContext in_context;
+  const Flat flat = flat_of(args.ptr(), kwargs.ptr());
+  auto entry = std::make_shared<Entry>();
+  entry->switches = capture::switches();
+  entry->words = flat.words;
+  for (PyObject* constant : flat.constants) entry->constants.push_back(nb::borrow(constant));
+  for (const nb::handle guard : guards) entry->guards.push_back(guard_of(nb::cast<nb::tuple>(guard)));
+  std::vector<PyObject*> objects = flat.arrays;
+  for (const Guard& guard : entry->guards) (void)guard.holds(objects);
+  Arrays arrays;
+  for (PyObject* object : objects) arrays.push_back(*as_array_of_ours(object));
+  entry->inputs = inputs_of(arrays);
+  if (entries_.size() >= most_) entries_.pop_back();
+  entries_.emplace(entries_.begin(), next_, std::move(entry));
+  return next_++;
+}
+
+/// The arrays that a call gives to the programs of an entry: its arguments, and what stands where the guards look.
+nb::list CapturedFunction::inputs(int64_t number, const nb::tuple& args, const nb::dict& kwargs) {
+  const Flat flat = flat_of(args.ptr(), kwargs.ptr());
+  std::vector<PyObject*> objects = flat.arrays;
+  for (const Guard& guard : entry(number).guards) (void)guard.holds(objects);
+  nb::list list;
+  for (PyObject* object : objects) list.append(nb::handle(object));
+  return list;
+}
+
+Arrays arrays_in(const std::vector<nb::object>& objects) {
+  Arrays arrays;
+  for (const nb::object& object : objects) arrays.push_back(*as_array_of_ours(object.ptr()));
+  return arrays;
+}
+
+bool CapturedFunction::end(int64_t number, Trace& trace, const std::vector<nb::object>& arguments,
+                           const std::vector<nb::object>& results, bool is_simple) {
+  const InContext in_context;
+  Entry& to = entry(number);
+  if (!to.captured.add(trace, arrays_in(arguments), arrays_in(results), to.simple.size())) {
+    to.is_full = true;
+    return false;
+  }
+  to.simple.push_back(is_simple);
+  return true;
+}
+
+nb::list CapturedFunction::describe() const {
+  nb::list list;
+  for (const auto& [number, entry] : entries_) {
+    nb::dict made;
+    nb::list inputs, guards;
+    for (const Input& input : entry->inputs) inputs.append(to_string(input.type));
+    for (const Guard& guard : entry->guards) guards.append(guard.what);
+    made["number"] = number;
+    made["inputs"] = inputs;
+    made["guards"] = guards;
+    made["training"] = entry->switches.training;
+    made["device"] = to_string(entry->switches.place);
+    made["calls"] = entry->calls;
+    made["programs"] = entry->captured.programs();
+    made["text"] = entry->captured.text();
+    list.append(made);
+  }
+  return list;
+}
+
+/// A trace of this thread, from `begin` to `end`.
+class Tracing {
+ public:
+  Tracing(const std::string& what, const std::vector<nb::object>& arguments, bool is_full)
+      : trace_(Trace::Kind::function, what, is_full) {
+    for (const Array& array : arrays_in(arguments)) (void)trace_.argument(array);
+  }
+  Trace& trace() { return trace_; }
+
+ private:
+  Trace trace_;
+};
+
+/// Where Python is, outside of the package.
+Location python_location() {
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  Location found;
+  while (frame != nullptr) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    const std::string file = nb::cast<std::string>(nb::handle(code->co_filename));
+    const bool is_ours = file.find("/halfstep/") != std::string::npos;
+    if (!is_ours) found = {file, PyFrame_GetLineNumber(frame)};
+    Py_DECREF(code);
+    PyFrameObject* back = is_ours ? PyFrame_GetBack(frame) : nullptr;
+    Py_DECREF(frame);
+    frame = back;
+  }
+  return found;
+}
+
+capture::Body body_of(const nb::object& function) {
+  return [function](const Arrays& given) {
+    nb::list list;
+    for (const Array& array : given) list.append(object_of(array));
+    return arrays_in(nb::cast<std::vector<nb::object>>(function(list)));
+  };
+}
+
+nb::list objects_of(const Arrays& arrays) {
+  nb::list list;
+  for (const Array& array : arrays) list.append(object_of(array));
+  return list;
+}
+
+}  // namespace
+
+void define_captured(nb::module_& module) {
+  capture::set_locator(&python_location);
+  nb::class_<Trace>(module, "Trace");
+  nb::class_<CapturedFunction>(module, "CapturedFunction")
+      .def(nb::init<nb::object, nb::object, nb::object, nb::object, size_t>())
+      .def("__call__", &CapturedFunction::call)
+      .def("begin", &CapturedFunction::begin)
+      .def("inputs", &CapturedFunction::inputs)
+      .def("end", &CapturedFunction::end)
+      .def("forget", &CapturedFunction::forget)
+      .def("tags", &CapturedFunction::tags)
+      .def("describe", &CapturedFunction::describe);
+  // One begins and ends on one thread, in the order of a stack.
+  module.def(
+      "trace_begin",
+      [](const std::string& what, const std::vector<nb::object>& arguments, bool is_full) {
+        return new Tracing(what, arguments, is_full);
+      },
+      nb::rv_policy::take_ownership);
+  nb::class_<Tracing>(module, "Tracing")
+      .def_prop_ro("trace", &Tracing::trace, nb::rv_policy::reference_internal)
+      .def("leave", [](Tracing& tracing) { tracing.trace().leave(); });
+  module.def("most_outcomes", [] { return capture::Captured::kMostOutcomes; });
+  module.def("untraced", [](const nb::object& run) {
+    const capture::Untraced untraced;
+    return run();
+  });
+  module.def("is_tracing", [] { return Trace::current() != nullptr; });
+  module.def("is_in_region",
+             [] { return Trace::current() != nullptr && Trace::current()->kind() == Trace::Kind::region; });
+  module.def("note_effect", [](size_t number, const std::vector<nb::object>& shown) {
+    if (Trace* trace = Trace::current()) trace->effect(number, arrays_in(shown));
+  });
+  module.def("cond", [](const Array& condition, const nb::object& then, const nb::object& otherwise,
+                        const std::vector<nb::object>& operands) {
+    const InContext in_context;
+    return objects_of(capture::cond(condition, body_of(then), body_of(otherwise), arrays_in(operands)));
+  });
+  module.def("while_loop", [](const nb::object& condition, const nb::object& body,
+                              const std::vector<nb::object>& states, int64_t at_most) {
+    const InContext in_context;
+    return objects_of(capture::while_loop(body_of(condition), body_of(body), arrays_in(states), at_most));
+  });
+  module.def("scan",
+             [](const nb::object& body, const std::vector<nb::object>& states, const std::vector<nb::object>& scanned) {
+               const InContext in_context;
+               const auto run = [&](const Arrays& now, const Arrays& elements) {
+                 const nb::tuple pair = nb::cast<nb::tuple>(body(objects_of(now), objects_of(elements)));
+                 return std::pair(arrays_in(nb::cast<std::vector<nb::object>>(pair[0])),
+                                  arrays_in(nb::cast<std::vector<nb::object>>(pair[1])));
+               };
+               const auto [last, stacked] = capture::scan(run, arrays_in(states), arrays_in(scanned));
+               return nb::make_tuple(objects_of(last), objects_of(stacked));
+             });
+}
+
+}  // namespace halfstep::python
