@@ -4,6 +4,7 @@
 #include <list>
 #include <unordered_map>
 
+#include "halfstep/base/small_vector.h"
 #include "halfstep/base/status.h"
 #include "halfstep/capture/step.h"
 #include "halfstep/compile/compile.h"
@@ -16,14 +17,16 @@ namespace {
 
 constexpr size_t kIdle = 4;  ///< programs that wait for the next run
 
-/// What an operation reads besides constants are the arguments in their order.
-bool reads_arguments_in_order(const Graph& graph, Op op) {
-  size_t next = 0;
-  for (const Value operand : op.operands()) {
-    if (!operand || operand.is_tensor()) continue;
-    if (next == graph.arguments().size() || operand != graph.arguments()[next++]) return false;
-  }
-  return next == graph.arguments().size();
+/// Below it other threads take longer to begin than this one to finish.
+constexpr int64_t kSpreadElements = int64_t{1} << 14;
+
+/// Whether any value is large enough for several threads, or of a size that is known only then.
+bool is_worth_spreading(const Graph& graph) {
+  return std::ranges::any_of(graph.all_ops(), [](Op op) {
+    return std::ranges::any_of(op.results(), [](Value value) {
+      return !value.type().is_static() || count_elements(value.dims()) >= kSpreadElements;
+    });
+  });
 }
 
 CompileOptions options_of(const Graph& graph, const Recorded::Places& places, const std::vector<std::string>& further) {
@@ -43,10 +46,10 @@ CompileOptions options_of(const Graph& graph, const Recorded::Places& places, co
   return options;
 }
 
-/// The threads of the process, or this one alone where another call has them.
+/// The threads of the process, or this one alone where another call has them or they are not wanted.
 template <class Run>
-auto on_team(const Run& run) {
-  const eager::Team team(true);
+auto on_team(bool wanted, const Run& run) {
+  const eager::Team team(wanted);
   if (team.pool() != nullptr) return run(*team.pool());
   static thread_local ThreadPool alone{1};
   return run(alone);
@@ -57,30 +60,54 @@ auto on_team(const Run& run) {
 Recorded::Recorded(Model model, Places places, std::set<std::string> apart)
     : model_(std::move(model)), places_(std::move(places)), apart_(std::move(apart)) {
   HS_CHECK(places_.in.size() == graph().arguments().size() && places_.out.size() == graph().outputs().size());
-  is_one_operator_ = is_one_operator();
+  direct_ = direct();
 }
 
-bool Recorded::is_one_operator() const {
+std::unique_ptr<const Recorded::Direct> Recorded::direct() const {
   const std::vector<Op> ops = graph().ops();
   const auto on_host = [](const std::vector<Place>& all) {
     return std::ranges::all_of(all, [](Place place) { return place == Place{}; });
   };
-  return ops.size() == 1 && ops[0].regions().empty() && !ops[0].is<ops::Transfer>() && on_host(places_.in) &&
-         on_host(places_.out) && ops[0].results() == graph().outputs() && reads_arguments_in_order(graph(), ops[0]);
+  if (ops.size() != 1 || !ops[0].regions().empty() || ops[0].is<ops::Transfer>() || !on_host(places_.in) ||
+      !on_host(places_.out) || ops[0].results() != graph().outputs())
+    return nullptr;
+  auto found = std::make_unique<Direct>();
+  found->op = ops[0];
+  for (const Value operand : ops[0].operands()) {
+    Direct::Operand& made = found->operands.emplace_back();
+    if (!operand) continue;
+    if (operand.is_tensor()) {
+      made.constant = model_.tensors.at(operand.name());
+    } else {
+      made.argument = static_cast<int>(std::ranges::find(graph().arguments(), operand) - graph().arguments().begin());
+    }
+  }
+  for (size_t port = 0; port < ops[0].info().outputs.size(); ++port) {
+    if (ops[0].out(static_cast<int>(port))) found->ports.push_back(port);
+  }
+  return found;
 }
 
-std::vector<Tensor> Recorded::run_operator(std::span<const Tensor> inputs) const {
-  const Op op = graph().ops()[0];
-  std::vector<Tensor> operands;
-  size_t next = 0;
-  for (const Value operand : op.operands()) {
-    if (!operand)
-      operands.emplace_back();
-    else
-      operands.push_back(operand.is_tensor() ? model_.tensors.at(operand.name()) : inputs[next++]);
+std::vector<Tensor> Recorded::run_direct(std::span<const Tensor> inputs) const {
+  SmallVector<kernels::ConstView> in(direct_->operands.size());
+  for (size_t i = 0; i < in.size(); ++i) {
+    const Direct::Operand& from = direct_->operands[i];
+    const Tensor& operand = from.argument < 0 ? from.constant : inputs[static_cast<size_t>(from.argument)];
+    if (operand.defined()) in[i] = {operand.raw(), operand.dtype(), operand.dims()};
   }
-  std::vector<Tensor> results = eager::call(op.info(), op.attributes(), operands);
-  std::erase_if(results, [](const Tensor& result) { return !result.defined(); });
+  std::call_once(direct_->once, [&] {
+    direct_->prepared =
+        std::make_shared<const eager::Prepared>(direct_->op.info(), direct_->op.attributes(), in.all());
+  });
+  const auto& types = direct_->prepared->results();
+  std::vector<Tensor> results;
+  SmallVector<kernels::View> out(types.size());
+  results.reserve(direct_->ports.size());
+  for (const size_t port : direct_->ports) {
+    const Tensor& made = results.emplace_back(Tensor::uninitialized(types[port]->dtype, types[port]->dims));
+    out[port] = {results.back().raw(), made.dtype(), made.dims()};
+  }
+  direct_->prepared->run(in.all(), out.all());
   return results;
 }
 
@@ -94,7 +121,8 @@ std::unique_ptr<Recorded::Compiled> Recorded::take(const std::vector<std::string
       return compiled;
     }
   }
-  return std::make_unique<Compiled>(further, compile(model_, options_of(graph(), places_, further)));
+  return std::make_unique<Compiled>(
+      Compiled{further, compile(model_, options_of(graph(), places_, further)), is_worth_spreading(graph())});
 }
 
 const std::vector<std::string>& Recorded::saved(const std::vector<bool>& differentiable) const {
@@ -126,9 +154,9 @@ Tensors Recorded::by_argument(std::span<const Tensor> inputs) const {
 }
 
 std::vector<Tensor> Recorded::run(std::span<const Tensor> inputs, const std::vector<std::string>& further) const {
-  if (is_one_operator_ && further.empty()) return run_operator(inputs);
+  if (direct_ != nullptr && further.empty()) return run_direct(inputs);
   auto compiled = take(further);
-  Tensors found = on_team([&](ThreadPool& pool) { return compiled->program.run(by_argument(inputs), pool); });
+  Tensors found = on_team(compiled->spreads, [&](ThreadPool& pool) { return compiled->program.run(by_argument(inputs), pool); });
   std::vector<Tensor> results;
   for (const std::string& name : graph().body().output_names()) results.push_back(found.at(name));
   for (const std::string& name : further) results.push_back(found.at(name));

@@ -4,12 +4,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "halfstep/base/place.h"
+#include "halfstep/eager/prepared.h"
 #include "halfstep/ir/model.h"
 #include "halfstep/runtime/program.h"
 
@@ -43,17 +45,31 @@ class Recorded {
   struct Compiled {
     std::vector<std::string> further;
     runtime::Program program;
+    bool spreads;  ///< worth more than one thread
   };
 
-  bool is_one_operator() const;
+  /// The one operator, where there is no other and no reason to compile.
+  struct Direct {
+    Op op;
+    struct Operand {
+      int argument = -1;
+      Tensor constant = {};  ///< where it is no argument; undefined: absent
+    };
+    std::vector<Operand> operands;  ///< by flat position
+    std::vector<size_t> ports;                    ///< by output
+    mutable std::once_flag once = {};
+    mutable std::shared_ptr<const eager::Prepared> prepared = nullptr;
+  };
+
+  std::unique_ptr<const Direct> direct() const;
   std::unique_ptr<Compiled> take(const std::vector<std::string>& further) const;
-  std::vector<Tensor> run_operator(std::span<const Tensor> inputs) const;
+  std::vector<Tensor> run_direct(std::span<const Tensor> inputs) const;
   Tensors by_argument(std::span<const Tensor> inputs) const;
 
   Model model_;
   Places places_;
   std::set<std::string> apart_;
-  bool is_one_operator_;
+  std::unique_ptr<const Direct> direct_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Compiled>> idle_;
   mutable std::map<std::vector<bool>, std::vector<std::string>> saved_;
