@@ -18,6 +18,7 @@ struct Captured::Node {
   Model model;                      ///< without outputs; its arguments have the names of what it reads
   std::set<std::string> gives;      ///< names of its values that are read elsewhere
   std::vector<size_t> reads, made;  ///< numbers, by argument and by output of the program
+  std::map<std::string, Place> places = {};  ///< of what it reads and makes, where that is not the host
   std::shared_ptr<const Recorded> program = {};
   std::vector<std::pair<size_t, Array>> outside = {};  ///< arrays that are read here first
   std::vector<std::pair<size_t, std::function<Tensor()>>> drawn = {};
@@ -84,7 +85,7 @@ bool same_constants(const Model& a, const Model& b) {
 class Captured::Adding {
  public:
   Adding(Captured& captured, Trace& trace, const Arrays& arguments, const Arrays& results)
-      : captured_(captured), trace_(trace), arguments_(arguments) {
+      : captured_(captured), trace_(trace), arguments_(arguments), places_(trace.places()) {
     for (size_t i = 0; i < arguments.size(); ++i) (void)number(trace.graph_arguments()[i].name());  // numbers 0, 1, ...
     stretches_ = trace.take_stretches();
     ops_ = trace.model().graph.ops();
@@ -162,7 +163,7 @@ class Captured::Adding {
       differentiable.push_back(argument.is_differentiable());
       end_->on_tape = end_->on_tape || (argument.is_differentiable() && switches().gradients);
     }
-    for (const Value output : outputs_) places.out.push_back(trace_.place_of(output));
+    for (const Value output : outputs_) places.out.push_back(places_.at(output.node()));
     for (const Value argument : trace_.graph_arguments()) end_->inputs.push_back(number(argument.name()));
     for (const Value output : outputs_) end_->outputs.push_back(number(output.name()));
     end_->whole = std::make_shared<const Recorded>(std::move(model), std::move(places), trace_.apart());
@@ -187,13 +188,17 @@ class Captured::Adding {
       } else {
         made = to.graph.add_argument(value.name(), value.type());
         node->reads.push_back(number(value.name()));
+        note_place(*node, value);
       }
       return made;
     };
     for (size_t i = k == 0 ? 0 : stretches_[k - 1].operations; i < stretch.operations; ++i) {
       const Op made = copy_operation(ops_[i], to, value_of);
       const std::vector<Value> results = ops_[i].results();
-      for (size_t port = 0; port < results.size(); ++port) values.emplace(results[port].node(), made.results()[port]);
+      for (size_t port = 0; port < results.size(); ++port) {
+        values.emplace(results[port].node(), made.results()[port]);
+        note_place(*node, results[port]);
+      }
     }
     add_outside(*node, k);
     for (const auto& [number_of_effect, shown] : stretch.effects) {
@@ -211,6 +216,11 @@ class Captured::Adding {
       node->end = end_;
     }
     return node;
+  }
+
+  void note_place(Node& node, Value value) const {
+    const auto known = places_.find(value.node());
+    if (known != places_.end() && known->second != Place{}) node.places.emplace(value.name(), known->second);
   }
 
   void add_outside(Node& node, size_t k) {
@@ -253,6 +263,7 @@ class Captured::Adding {
   Captured& captured_;
   Trace& trace_;
   const Arrays& arguments_;
+  const std::unordered_map<const detail::ValueNode*, Place> places_;
   std::vector<Stretch> stretches_;
   std::vector<Op> ops_;
   std::unordered_map<const detail::ValueNode*, size_t> stretch_of_;
@@ -342,7 +353,13 @@ std::shared_ptr<const Recorded> Captured::program_of(Node& node) {
     node.made.push_back(numbers_.at(name));
   }
   model.graph.set_outputs(std::move(outputs), std::move(names));
-  Recorded::Places places{std::vector<Place>(model.graph.arguments().size()), std::vector<Place>(node.gives.size())};
+  const auto place_of = [&](const std::string& name) {
+    const auto known = node.places.find(name);
+    return known == node.places.end() ? Place{} : known->second;
+  };
+  Recorded::Places places;
+  for (const Value argument : model.graph.arguments()) places.in.push_back(place_of(argument.name()));
+  for (const std::string& name : node.gives) places.out.push_back(place_of(name));
   return std::make_shared<const Recorded>(std::move(model), std::move(places));
 }
 

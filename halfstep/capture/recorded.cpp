@@ -29,6 +29,22 @@ bool is_worth_spreading(const Graph& graph) {
   });
 }
 
+/// Where some of it is on a device, what is fed on the host stays there: each such argument is moved to where it is.
+Model placed(const Model& model, const Recorded::Places& places) {
+  Model made = model;
+  if (std::ranges::all_of(places.in, [](Place place) { return place == Place{}; })) return made;
+  const std::vector<Op> ops = made.graph.ops();
+  for (size_t i = 0; i < places.in.size() && !ops.empty(); ++i) {
+    const Value argument = made.graph.arguments()[i];
+    if (places.in[i] != Place{} || argument.unused()) continue;
+    const auto uses = argument.uses();
+    Builder builder = Builder::before(made.graph, ops.front());
+    const Op moved = ops::transfer(builder, {.x = argument, .to = "cpu"});
+    for (const auto& [op, operand] : uses) op.set_operand(operand, moved.out(0));
+  }
+  return made;
+}
+
 CompileOptions options_of(const Graph& graph, const Recorded::Places& places, const std::vector<std::string>& further) {
   CompileOptions options;
   options.freeze_tensors = false;
@@ -122,7 +138,7 @@ std::unique_ptr<Recorded::Compiled> Recorded::take(const std::vector<std::string
     }
   }
   return std::make_unique<Compiled>(
-      Compiled{further, compile(model_, options_of(graph(), places_, further)), is_worth_spreading(graph())});
+      Compiled{further, compile(placed(model_, places_), options_of(graph(), places_, further)), is_worth_spreading(graph())});
 }
 
 const std::vector<std::string>& Recorded::saved(const std::vector<bool>& differentiable) const {

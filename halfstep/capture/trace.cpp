@@ -59,9 +59,10 @@ Value Trace::add_constant(const Array& array) {
   return passes::add_tensor(model_, "constant", content.tensor.clone(), Role::constant);
 }
 
-Place Trace::place_of(Value value) const {
-  const auto known = std::ranges::find_if(values_, [&](const auto& each) { return each.second.second == value; });
-  return known == values_.end() ? Place{} : known->second.first->place;
+std::unordered_map<const detail::ValueNode*, Place> Trace::places() const {
+  std::unordered_map<const detail::ValueNode*, Place> places;
+  for (const auto& [content, known] : values_) places.emplace(known.second.node(), content->place);
+  return places;
 }
 
 Value Trace::value_of(const Array& array) {

@@ -67,8 +67,8 @@ class Trace {
   const Arrays& arguments() const { return arguments_; }
 
   const std::vector<Value>& graph_arguments() const { return model_.graph.arguments(); }
-  /// Where a value that was recorded lies.
-  Place place_of(Value value) const;
+  /// Where the values that were recorded lie.
+  std::unordered_map<const detail::ValueNode*, Place> places() const;
 
   /// The value of an array in the graph.
   Value value_of(const Array& array);

@@ -118,34 +118,11 @@ struct Guard {
   }
 };
 
-/// What the programs of an entry expect of one input.
-struct Input {
-  Type type;
-  Place place;
-  bool differentiable;
-  size_t same_as;  ///< the first input that is the same array
-
-  bool fits(const Array& array) const {
-    return array.type() == type && array.place() == place && array.is_differentiable() == differentiable;
-  }
-};
-
-std::vector<Input> inputs_of(const Arrays& arrays) {
-  std::vector<Input> inputs;
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    const auto same = [&](const Array& array) { return array.is(arrays[i]); };
-    const auto first = static_cast<size_t>(std::ranges::find_if(arrays, same) - arrays.begin());
-    inputs.push_back({arrays[i].type(), arrays[i].place(), arrays[i].is_differentiable(), first});
-  }
-  return inputs;
-}
-
 struct Entry {
-  capture::Switches switches;
   std::vector<uintptr_t> words;
   std::vector<nb::object> constants;
   std::vector<Guard> guards;
-  std::vector<Input> inputs;
+  std::optional<capture::CallKind> kind;
   capture::Captured captured;
   std::vector<bool> simple;  ///< by tag: the one result is what the function gives, and nothing more happens
   bool is_full = false;      ///< more outcomes than are kept
@@ -206,14 +183,6 @@ std::string repr(PyObject* object) {
 
 std::string CapturedFunction::mismatch(const Entry& entry, const Flat& flat, std::vector<PyObject*>& objects,
                                        Arrays& arrays) const {
-  const capture::Switches& now = capture::switches();
-  if (entry.switches != now) {
-    if (entry.switches.training != now.training) return fmt::format("training mode: found {}", now.training);
-    if (entry.switches.gradients != now.gradients)
-      return fmt::format("gradients: found {}", now.gradients ? "on" : "off");
-    if (entry.switches.place != now.place) return fmt::format("device: found {}", to_string(now.place));
-    return "switches: found others";
-  }
   if (entry.words != flat.words) return "arguments: found others in number, kind or order";
   for (size_t i = 0; i < flat.constants.size(); ++i) {
     if (!is_same(flat.constants[i], entry.constants[i].ptr()))
@@ -226,19 +195,8 @@ std::string CapturedFunction::mismatch(const Entry& entry, const Flat& flat, std
                          guard.is_array ? "an array" : repr(guard.expected.ptr()));
   }
   arrays.clear();
-  for (size_t i = 0; i < objects.size(); ++i) {
-    const Array& array = *nb::inst_ptr<Array>(nb::handle(objects[i]));
-    const Input& input = entry.inputs[i];
-    if (!input.fits(array))
-      return fmt::format("array {}: found {}{}, expected {}{}", i, to_string(array.type()),
-                         array.is_differentiable() ? ", differentiable" : "", to_string(input.type),
-                         input.differentiable ? ", differentiable" : "");
-    if (input.same_as != i ? !array.is(arrays[input.same_as])
-                           : std::ranges::any_of(arrays, [&](const Array& other) { return other.is(array); }))
-      return fmt::format("array {}: found {} array as another input", i,
-                         input.same_as != i ? "not the same" : "the same");
-    arrays.push_back(array);
-  }
+  for (PyObject* object : objects) arrays.push_back(*nb::inst_ptr<Array>(nb::handle(object)));
+  if (std::string why = entry.kind->mismatch(arrays); !why.empty()) return why;
   if (!entry.captured.fits(arrays)) return "arrays outside of the function: their gradients are not what they were";
   return {};
 }
@@ -306,7 +264,6 @@ int64_t CapturedFunction::begin(const nb::tuple& args, const nb::dict& kwargs, c
   const InContext in_context;
   const Flat flat = flat_of(args.ptr(), kwargs.ptr());
   auto entry = std::make_shared<Entry>();
-  entry->switches = capture::switches();
   entry->words = flat.words;
   for (PyObject* constant : flat.constants) entry->constants.push_back(nb::borrow(constant));
   for (const nb::handle guard : guards) entry->guards.push_back(guard_of(nb::cast<nb::tuple>(guard)));
@@ -314,7 +271,7 @@ int64_t CapturedFunction::begin(const nb::tuple& args, const nb::dict& kwargs, c
   for (const Guard& guard : entry->guards) (void)guard.holds(objects);
   Arrays arrays;
   for (PyObject* object : objects) arrays.push_back(*as_array_of_ours(object));
-  entry->inputs = inputs_of(arrays);
+  entry->kind.emplace(arrays);
   if (entries_.size() >= most_) entries_.pop_back();
   entries_.emplace(entries_.begin(), next_, std::move(entry));
   return next_++;
@@ -352,14 +309,13 @@ nb::list CapturedFunction::describe() const {
   nb::list list;
   for (const auto& [number, entry] : entries_) {
     nb::dict made;
-    nb::list inputs, guards;
-    for (const Input& input : entry->inputs) inputs.append(to_string(input.type));
+    nb::list guards;
     for (const Guard& guard : entry->guards) guards.append(guard.what);
     made["number"] = number;
-    made["inputs"] = inputs;
+    made["inputs"] = entry->kind->types();
     made["guards"] = guards;
-    made["training"] = entry->switches.training;
-    made["device"] = to_string(entry->switches.place);
+    made["training"] = entry->kind->switches().training;
+    made["device"] = to_string(entry->kind->switches().place);
     made["calls"] = entry->calls;
     made["programs"] = entry->captured.programs();
     made["text"] = entry->captured.text();

@@ -1,0 +1,63 @@
+#include "halfstep/capture/call_kind.h"
+
+#include <algorithm>
+
+#include "halfstep/base/status.h"
+
+namespace halfstep::capture {
+namespace {
+
+size_t first_same(const Arrays& arrays, size_t i) {
+  size_t first = 0;
+  while (!arrays[first].is(arrays[i])) ++first;
+  return first;
+}
+
+std::string text(const Type& type, Place place, bool differentiable) {
+  return fmt::format("{}{}{}", to_string(type), place == Place{} ? "" : " at " + to_string(place),
+                     differentiable ? ", differentiable" : "");
+}
+
+}  // namespace
+
+CallKind::CallKind(const Arrays& inputs) : switches_(capture::switches()) {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    inputs_.push_back({inputs[i].type(), inputs[i].place(), inputs[i].is_differentiable(), first_same(inputs, i)});
+}
+
+std::string CallKind::switches_mismatch() const {
+  const Switches& now = capture::switches();
+  if (switches_ == now) return {};
+  if (switches_.training != now.training)
+    return fmt::format("training mode: found {}, expected {}", now.training, switches_.training);
+  if (switches_.gradients != now.gradients)
+    return fmt::format("gradients: found {}, expected {}", now.gradients, switches_.gradients);
+  return fmt::format("device: found {}, expected {}", to_string(now.place), to_string(switches_.place));
+}
+
+std::string CallKind::mismatch(const Arrays& inputs) const {
+  if (std::string found = switches_mismatch(); !found.empty()) return found;
+  if (inputs.size() != inputs_.size())
+    return fmt::format("arrays: found {}, expected {}", inputs.size(), inputs_.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Array& array = inputs[i];
+    const Input& input = inputs_[i];
+    if (array.type() != input.type || array.place() != input.place || array.is_differentiable() != input.differentiable)
+      return fmt::format("array {}: found {}, expected {}", i,
+                         text(array.type(), array.place(), array.is_differentiable()),
+                         text(input.type, input.place, input.differentiable));
+    if (first_same(inputs, i) != input.same_as)
+      return fmt::format("array {}: found {}, expected {}", i,
+                         input.same_as == i ? "the same array as another one" : "another array",
+                         input.same_as == i ? "one of its own" : fmt::format("the same as array {}", input.same_as));
+  }
+  return {};
+}
+
+std::vector<std::string> CallKind::types() const {
+  std::vector<std::string> types;
+  for (const Input& input : inputs_) types.push_back(text(input.type, input.place, input.differentiable));
+  return types;
+}
+
+}  // namespace halfstep::capture

@@ -1,0 +1,39 @@
+// What programs that were captured in a call are right for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "halfstep/capture/array.h"
+
+namespace halfstep::capture {
+
+/// The switches of the thread, and of every input its type, its place, whether it is differentiable, and which other
+/// input is the same array.
+class CallKind {
+ public:
+  /// Of a call with these inputs, now.
+  explicit CallKind(const Arrays& inputs);
+
+  /// "" where a call with these inputs is of this kind now; else what was found and what is expected.
+  std::string mismatch(const Arrays& inputs) const;
+
+  const Switches& switches() const { return switches_; }
+  /// "f32[2, 3]" by input.
+  std::vector<std::string> types() const;
+
+ private:
+  struct Input {
+    Type type;
+    Place place;
+    bool differentiable;
+    size_t same_as;  ///< the first input that is the same array
+  };
+
+  std::string switches_mismatch() const;
+
+  Switches switches_;
+  std::vector<Input> inputs_;
+};
+
+}  // namespace halfstep::capture
