@@ -20,7 +20,7 @@ buffer protocol (`memoryview(y).tolist()`).
 import importlib
 from typing import Any
 
-from halfstep import ops
+from halfstep import _core, ops
 from halfstep._core import (
     AbsentResultError,
     Error,
@@ -56,6 +56,7 @@ from halfstep.arrays import (
     zeros_like,
 )
 from halfstep.data import Data, Dataset, dataset, inspect_data
+from halfstep.functions import network
 from halfstep.jit import Captured, Programs, cond, jit, scan, trace, while_loop
 from halfstep.model import Layer, Layers, Model, load
 from halfstep.reports import Analysis, Audit, Comparison, DataReport, Dump, Exported, Fit, Objections, Proof, Proofs, Score, Widths
@@ -106,6 +107,9 @@ __all__ = [
     "train",
     "verify",
 ]
+
+
+_core.set_package(__path__[0])
 
 
 def __getattr__(name: str) -> Any:

@@ -132,7 +132,12 @@ class array(_core.Array):
     # extents
 
     def reshape(self, *dims: Any) -> array:
+        """-1 for the one extent that follows from the others; None for the one that is open in a traced network."""
         dims = tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], (list, tuple)) else dims
+        if None in dims and None in self.shape:
+            at = dims.index(None)
+            known = [0 if place == at else int(extent) for place, extent in enumerate(dims)]
+            return ops.reshape_by(self, self, dims=known, at=at, axis=self.shape.index(None))
         return ops.reshape(self, dims=[int(extent) for extent in dims])
 
     def transpose(self, *axes: Any) -> array:

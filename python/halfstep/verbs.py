@@ -11,6 +11,7 @@ from typing import Any, Callable, Union, cast
 
 from halfstep import _core
 from halfstep.data import LABELS, Data, dataset
+from halfstep.functions import network_for
 from halfstep.model import Model
 from halfstep.progress import Progress, callback
 from halfstep.reports import Analysis, Audit, Comparison, Dump, Exported, Fit, Objections, Proof, Proofs, Score, Widths
@@ -74,7 +75,7 @@ def inspect(
 
 
 def quantize(
-    network: Model,
+    network: Model | Callable[..., Any],
     platform: str | os.PathLike[str] = "generic_int8",
     *,
     calibrate: Data = None,
@@ -102,7 +103,8 @@ def quantize(
 ) -> Model:
     """A prepared network: quantizers where the platform has them, calibrated.
 
-    network: a float network; a prepared one is only repaired. platform: the name of a record (`platforms()` lists them) or the path of one.
+    network: a float network, or a function of arrays or a module of halfstep.nn, which `network` makes one of for samples
+    like those of `calibrate`; a prepared network is only repaired. platform: the name of a record (`platforms()` lists them) or the path of one.
     calibrate: samples whose ranges are observed. weights, features: bits, except of the first and last layer, whose
     bits are `edges`; without them the platform's. overrides: other values for fields of the record, by their dotted
     names. bits: for layers that match a pattern, bits of weights and of features. in_float: patterns of layers that
@@ -122,6 +124,9 @@ def quantize(
     The result's `report` is an Audit. Raises UnsupportedError, naming every layer and what to do, for what the platform
     cannot do; Error where samples are not what the network takes.
     """
+    if not isinstance(network, Model):
+        calibrate = dataset(calibrate)
+        network = network_for(network, calibrate)
     samples = dataset(calibrate, network)
     prepared, text, values = _core.quantize(
         network.core, os.fspath(platform), _fields(overrides), samples, weights, features, edges,

@@ -68,6 +68,13 @@ nb::list gradients(const std::vector<nb::object>& of, const std::vector<nb::obje
   return found;
 }
 
+/// None for an extent that is open while a network is traced.
+nb::tuple shape_of(const Array& array) {
+  nb::list extents;
+  for (const int64_t extent : array.dims()) extents.append(extent == kUnknown ? nb::none() : nb::cast(extent));
+  return nb::tuple(extents);
+}
+
 template <class Make>
 nb::object drawn(const Make& make) {
   const InContext in_context;
@@ -110,7 +117,7 @@ void define_arrays(nb::module_& module) {
           [](capture::Switches& now, const std::string& text) { now.place = place_named(text); });
   nb::class_<Array>(module, "Array", nb::is_weak_referenceable())
       .def_prop_ro("dtype", [](const Array& array) { return std::string(name(array.dtype())); })
-      .def_prop_ro("shape", [](const Array& array) { return nb::tuple(nb::cast(array.dims())); })
+      .def_prop_ro("shape", &shape_of)
       .def_prop_ro("place", [](const Array& array) { return to_string(array.place()); })
       .def_prop_ro("is_differentiable", &Array::is_differentiable)
       .def_prop_rw("requires_grad", &Array::requires_gradient,

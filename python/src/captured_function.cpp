@@ -2,12 +2,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 
 #include "python/src/captured.h"
 #include "python/src/errors.h"
+#include "python/src/network.h"
 
 namespace halfstep::python {
 namespace {
@@ -337,6 +339,8 @@ class Tracing {
   Trace trace_;
 };
 
+std::string package;  ///< the folder of ours
+
 /// Where Python is, outside of the package.
 Location python_location() {
   PyFrameObject* frame = PyEval_GetFrame();
@@ -345,7 +349,7 @@ Location python_location() {
   while (frame != nullptr) {
     PyCodeObject* code = PyFrame_GetCode(frame);
     const std::string file = nb::cast<std::string>(nb::handle(code->co_filename));
-    const bool is_ours = file.find("/halfstep/") != std::string::npos;
+    const bool is_ours = file.starts_with(package);
     if (!is_ours) found = {file, PyFrame_GetLineNumber(frame)};
     Py_DECREF(code);
     PyFrameObject* back = is_ours ? PyFrame_GetBack(frame) : nullptr;
@@ -363,6 +367,32 @@ capture::Body body_of(const nb::object& function) {
   };
 }
 
+using InputOf = std::tuple<std::string, std::string, std::vector<std::optional<int64_t>>>;
+
+/// capture::network_of a function of lists of arrays; `inputs` are names, element types and extents (None: open). The
+/// function may change the list of names of the outputs.
+Network* network_of_function(const std::string& name, const std::vector<InputOf>& inputs, const nb::object& function,
+                             const nb::list& outputs, const nb::object& name_of) {
+  const InContext in_context;
+  std::vector<capture::NetworkInput> types;
+  for (const auto& [input, dtype, extents] : inputs) {
+    const std::optional<DType> element = parse_dtype(dtype);
+    if (!element) fail("network '{}': input '{}': found dtype '{}', expected one of halfstep's", name, input, dtype);
+    Dims dims;
+    for (const auto& extent : extents) dims.push_back(extent.value_or(kUnknown));
+    types.push_back({input, {*element, dims}});
+  }
+  std::vector<std::string> names;
+  const auto body = [&, run = body_of(function)](const Arrays& given) {
+    Arrays results = run(given);
+    names = nb::cast<std::vector<std::string>>(outputs);
+    return results;
+  };
+  return new Network(capture::network_of(name, types, body, names, [&](const Array& array) {
+    return nb::cast<std::string>(name_of(object_of(array)));
+  }));
+}
+
 nb::list objects_of(const Arrays& arrays) {
   nb::list list;
   for (const Array& array : arrays) list.append(object_of(array));
@@ -373,6 +403,8 @@ nb::list objects_of(const Arrays& arrays) {
 
 void define_captured(nb::module_& module) {
   capture::set_locator(&python_location);
+  module.def("set_package", [](const std::string& folder) { package = folder; });
+  module.def("network_of_function", &network_of_function, nb::rv_policy::take_ownership);
   nb::class_<Trace>(module, "Trace");
   nb::class_<CapturedFunction>(module, "CapturedFunction")
       .def(nb::init<nb::object, nb::object, nb::object, nb::object, size_t>())

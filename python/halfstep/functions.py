@@ -1,0 +1,91 @@
+"""Functions of arrays as networks: from code to files, quantizers and chips."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from halfstep import _core
+from halfstep.arrays import array
+from halfstep.data import LABELS, Data, dataset
+from halfstep.model import Model
+from halfstep.reads import reads
+
+Extents = Sequence[int | None]
+"""Of an input; None for one that is open, as the batch is."""
+
+
+def network(function: Callable[..., Any], name: str = "", outputs: Sequence[str] = (), **inputs: Extents | tuple[str, Extents]) -> Model:
+    """The network that a function of arrays, captured or not, or a module of halfstep.nn is.
+
+    inputs: by the names of the function's parameters, extents, or an element type and extents; what is not said is f32.
+    name, outputs: what the network and its outputs are called. Arrays that the function reads besides are its tensors:
+    parameters where they require a gradient, by the names that they have in modules. In evaluation mode, unless
+    train_mode is on. Operations know the lines of Python that they come from.
+
+        net = hs.network(model, x=(None, 3, 32, 32))
+
+    Raises Error where Python asks for the value of an array: a network has every way in it, by cond and while_loop.
+    """
+    plain = getattr(function, "__wrapped__", function)
+    called = getattr(plain, "forward", plain)
+    expected = [each for each in inspect.signature(called).parameters]
+    unknown = sorted(inputs.keys() - set(expected))
+    if unknown or not inputs:
+        raise TypeError(f"network: found {', '.join(map(repr, unknown)) or 'no input'}, expected extents for {', '.join(expected)}")
+    names = [each for each in expected if each in inputs]
+    title = name or getattr(plain, "__name__", type(plain).__name__)
+    found: list[str] = list(outputs)
+
+    def run(given: list[array]) -> list[array]:
+        results = plain(**dict(zip(names, given)))
+        return _results(results, found)
+
+    types = [(each, *_type(inputs[each])) for each in names]
+    name_of = _names(plain, title)
+    return Model(_core.network_of_function(title, types, run, found, name_of))
+
+
+def _type(said: Any) -> tuple[str, list[int | None]]:
+    if len(said) == 2 and isinstance(said[0], str):
+        return said[0], list(said[1])
+    return "f32", list(said)
+
+
+def _results(results: Any, names: list[str]) -> list[array]:
+    if isinstance(results, Mapping):
+        names[:] = names or [str(key) for key in results]
+        results = list(results.values())
+    results = list(results) if isinstance(results, (list, tuple)) else [results]
+    if not results or not all(isinstance(each, array) for each in results):
+        raise TypeError("network: found a result that is no array, expected arrays, or a dict of them by name")
+    return results
+
+
+def _names(function: Any, title: str) -> Callable[[array], str]:
+    """Of the arrays that a function reads: as modules call them, or as they are called where it finds them."""
+    named = dict(function.named_arrays()) if hasattr(function, "named_arrays") else {}
+    if not named:
+        for _, _, key, value, what in reads(function, (), {}).guards:
+            if value and isinstance(value[0], array):
+                named[key if isinstance(key, str) else what.split("'")[1] if "'" in what else "array"] = value[0]
+    return lambda wanted: next((name for name, each in named.items() if each.is_same(wanted)), "")
+
+
+def network_for(function: Any, data: Data) -> Model:
+    """The same for samples like these, with the batch open. A Model stays as it is."""
+    if isinstance(function, Model):
+        return function
+    arrays = {name: values for name, values in dataset(data).arrays().items() if name != LABELS}
+    plain = getattr(function, "__wrapped__", function)
+    expected = list(inspect.signature(getattr(plain, "forward", plain)).parameters)
+    if list(arrays) == ["x"] and expected:
+        arrays = {expected[0]: arrays["x"]}
+    inputs = {name: (_dtype(values), (None, *values.shape[1:])) for name, values in arrays.items()}
+    return network(function, **inputs)  # type: ignore[arg-type]
+
+
+def _dtype(values: Any) -> str:
+    """Bytes are raw values, which become f32 on their way in."""
+    return "f32" if str(values.dtype) in ("uint8", "float64") else array(values[:1]).dtype
