@@ -5,7 +5,7 @@ if(TARGET halfstep_test_heavy)
   target_link_libraries(halfstep_test_heavy PRIVATE GTest::gtest)
 endif()
 
-set(rooms base arith io ir formats kernels passes runtime compile eager quant emit train analyze bits verify board)
+set(rooms base arith io ir formats kernels passes runtime compile eager capture quant emit train analyze bits verify board)
 set(HALFSTEP_TEST_LINKS_kernels io)
 set(HALFSTEP_TEST_LINKS_formats eager)
 set(HALFSTEP_TEST_LINKS_passes compile)

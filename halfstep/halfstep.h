@@ -41,6 +41,7 @@
 #include "halfstep/capture/captured.h"
 #include "halfstep/capture/flow.h"
 #include "halfstep/capture/function.h"
+#include "halfstep/capture/modules.h"
 #include "halfstep/capture/network.h"
 #include "halfstep/capture/random.h"
 #include "halfstep/capture/step.h"

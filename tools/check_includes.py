@@ -25,6 +25,7 @@ ARROWS = {
     "runtime": "kernels/kernel.h base",
     "compile": "passes runtime kernels/kernel.h ir base",
     "eager": "compile runtime passes kernels/kernel.h ir base",
+    "capture": "eager compile runtime passes ir base",
     "quant": "passes ir arith base",
     "deploy": "quant passes ir base",
     "emit": "compile runtime passes quant ir base",
@@ -38,12 +39,12 @@ ARROWS = {
     "api": "analyze bits board deploy emit fuzz formats verify repair quant train eager compile runtime passes ir io base",
     "report": "api analyze bits board formats verify repair quant train compile runtime ir io base",
     # halfstep.h alone
-    "face": "report api eager base",
+    "face": "report api capture eager base",
     # The records' errors read like the library's.
     "opgen": "base",
     "cli": "face",
     "python": "face",
-    "tests": "opgen face report api analyze bits board base arith io ir formats kernels passes runtime compile eager quant deploy emit train repair verify fuzz",
+    "tests": "opgen face report api analyze bits board base arith io ir formats kernels passes runtime compile eager capture quant deploy emit train repair verify fuzz",
     "bench": "face api base arith io ir formats kernels passes runtime compile eager quant train verify",
 }
 # The program and the Python extension see the face's one public header; these come with it and say what its signatures mean.

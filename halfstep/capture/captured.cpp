@@ -120,9 +120,7 @@ class Captured::Adding {
     const Value value = trace_.value_of(Array(content));
     if (value.is_tensor()) return {std::nullopt, std::nullopt, content};
     if (value.producer()) return {std::nullopt, output_of(value, content->differentiable)};
-    const auto& all = trace_.graph_arguments();
-    const auto place = static_cast<size_t>(std::ranges::find(all, value) - all.begin());
-    return {holder_of(trace_.arguments()[place])};
+    return {std::nullopt, std::nullopt, nullptr, number(value.name())};
   }
 
   /// A result: what was there before is given itself, anything else anew.
@@ -402,16 +400,14 @@ Arrays Captured::finish(const End& end, const Arrays& arguments, const Environme
   const std::vector<ContentPtr> outputs = outputs_of(end, values);
   const auto array_of = [&](const Item& item) {
     if (item.holder) return item.holder->in(arguments);
+    if (item.input) return Array(values.contents[*item.input]);
     return Array(item.output ? outputs[*item.output] : item.constant);
-  };
-  const auto content_of = [&](const Item& item) {
-    return item.holder ? item.holder->in(arguments).content() : array_of(item).content();
   };
   Arrays results;
   for (const Item& item : end.results) results.push_back(array_of(item));
   std::vector<std::pair<Array, ContentPtr>> next;
   for (const Written& written : end.written) {
-    if (!written.is_gradient) next.emplace_back(written.holder.in(arguments), content_of(*written.item));
+    if (!written.is_gradient) next.emplace_back(written.holder.in(arguments), array_of(*written.item).content());
   }
   Switches now = switches();
   now.gradients = false;

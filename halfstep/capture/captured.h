@@ -59,6 +59,7 @@ class Captured {
     std::optional<Holder> holder = {};
     std::optional<size_t> output = {};  ///< of the whole
     ContentPtr constant = {};
+    std::optional<size_t> input = {};  ///< number of what came in, as it came
   };
   struct Written {
     Holder holder;

@@ -1,0 +1,191 @@
+#include "halfstep/capture/function.h"
+
+#include <gtest/gtest.h>
+
+#include "halfstep/capture/captured.h"
+#include "halfstep/capture/random.h"
+#include "halfstep/capture/step.h"
+#include "tests/capture/captured.h"
+#include "tests/support/error.h"
+
+namespace halfstep::capture {
+namespace {
+
+using halfstep::test::error_of;
+using test::array;
+using test::expect_same;
+using test::parameter;
+using test::values;
+
+Array sum(const Array& x) { return apply("reduce_sum", {x}, {{"axes", std::vector<int64_t>{0}}}); }
+
+TEST(Function, GivesWhatItGaveStepByStep) {
+  int runs = 0;
+  Function function([&](const Arrays& x) -> Arrays {
+    ++runs;
+    return {apply("tanh", {apply("mul", {x[0], x[1]})}), sum(x[0])};
+  });
+  const Arrays a = {array({0.3F, -2}), array({5, 0.7F})}, b = {array({1, 2}), array({0.1F, -0.2F})};
+  const Arrays first = function(a), expected = {apply("tanh", {apply("mul", {b[0], b[1]})}), sum(b[0])};
+  runs = 0;
+  expect_same(function(a), first);
+  expect_same(function(b), expected);
+  EXPECT_EQ(runs, 0) << "its programs ran";
+}
+
+TEST(Function, IsCapturedAgainForCallsOfAnotherKind) {
+  Function function([](const Arrays& x) -> Arrays { return {apply("add", {x[0], x[1]})}; });
+  const Array a = array({1, 2}), b = array({3, 4});
+  function({a, b});
+  function({b, a});
+  EXPECT_TRUE(function.why_recaptured().empty());
+  function({a, a});
+  function({array({1}), array({2})});
+  function({parameter({1, 2}), b});
+  Switches training = switches();
+  training.training = true;
+  const Switched in_training(training);
+  function({a, b});
+  EXPECT_EQ(function.why_recaptured(),
+            (std::vector<std::string>{"array 1: found the same array as another one, expected one of its own",
+                                      "array 0: found f32[1], expected f32[2]",
+                                      "array 0: found f32[2], differentiable, expected f32[1]",
+                                      "training mode: found true, expected false"}));
+  EXPECT_EQ(function.programs().size(), 5U);
+}
+
+TEST(Function, GoesOnByWhatADecisionComesTo) {
+  int runs = 0;
+  Function function([&](const Arrays& x) -> Arrays {
+    ++runs;
+    const Array doubled = apply("add", {x[0], x[0]});
+    if (item(apply("greater", {sum(x[0]), full({DType::f32, {}}, 0)})) != 0) return {apply("mul", {doubled, x[0]})};
+    return {apply("neg", {doubled}), sum(doubled)};
+  });
+  const Arrays positive = {array({1, 2})}, negative = {array({-1, -2})};
+  const Arrays first = function(positive), second = function(negative);
+  EXPECT_EQ(runs, 2);
+  expect_same(function(positive), first);
+  expect_same(function(negative), second);
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(values(second[0]), (std::vector<float>{2, 4}));
+  EXPECT_EQ(function.programs().size(), 1U);
+}
+
+TEST(Function, ReadsAndWritesArraysOutsideOfItself) {
+  Array state = array({1, 1});
+  const Array factor = array({2, 3});
+  Function function([&](const Arrays& x) -> Arrays {
+    state.assign(apply("add", {apply("mul", {state, factor}), x[0]}));
+    return {apply("neg", {state})};
+  });
+  for (int call = 0; call < 3; ++call) {
+    const Arrays given = function({array({1, 0})});
+    EXPECT_EQ(values(given[0])[0], -values(state)[0]);
+  }
+  EXPECT_EQ(values(state), (std::vector<float>{15, 27}));
+}
+
+TEST(Function, HasTheGradientsOfItsSteps) {
+  Array weight = parameter({0.5F, -1.25F});
+  const auto body = [&](const Arrays& x) -> Arrays {
+    return {apply("mul", {apply("tanh", {apply("mul", {x[0], weight})}), weight})};
+  };
+  Function function(body);
+  const auto gradient = [&](const std::function<Arrays(const Arrays&)>& run) {
+    weight.set_gradient({});
+    const Array x = array({0.7F, 3});
+    const Array loss = apply("add", {sum(run({x})[0]), apply("mul", {sum(run({x})[0]), sum(weight)})});
+    backward(loss);
+    return Arrays{loss, weight.gradient()};
+  };
+  const Arrays expected = gradient(body);
+  expect_same(gradient([&](const Arrays& x) { return function(x); }), expected);
+  expect_same(gradient([&](const Arrays& x) { return function(x); }), expected);
+  EXPECT_TRUE(function.why_recaptured().empty());
+}
+
+TEST(Function, TakesWholeStepsWithTheirGradients) {
+  const auto train = [](bool captures) {
+    Array weight = parameter({0.5F, -1.25F});
+    Function step([&](const Arrays& x) -> Arrays {
+      const Array loss = sum(apply("mul", {apply("tanh", {apply("mul", {x[0], weight})}), weight}));
+      backward(loss);
+      Switches now = switches();
+      now.gradients = false;
+      const Switched without(now);
+      weight.assign(apply("sub", {weight, apply("mul", {weight.gradient(), full({DType::f32, {}}, 0.1)})}));
+      weight.set_gradient({});
+      return {loss};
+    });
+    Switches now = switches();
+    now.captures = captures;
+    const Switched with(now);
+    Arrays results;
+    for (int i = 0; i < 5; ++i) results.push_back(step({array({0.7F, static_cast<float>(i)})})[0]);
+    results.push_back(weight);
+    EXPECT_EQ(step.programs().size(), captures ? 1U : 0U);
+    return results;
+  };
+  expect_same(train(true), train(false));
+}
+
+TEST(Function, DrawsAnewInTheOrderOfItsSteps) {
+  const auto draw = [](bool captures) {
+    seed(7);
+    Function function([](const Arrays& x) -> Arrays { return {apply("add", {x[0], uniform({3})}), normal({2})}; });
+    Switches now = switches();
+    now.captures = captures;
+    const Switched with(now);
+    Arrays results;
+    for (int i = 0; i < 3; ++i) {
+      for (const Array& result : function({array({1, 2, 3})})) results.push_back(result);
+      results.push_back(uniform({1}));
+    }
+    return results;
+  };
+  const Arrays captured = draw(true);
+  expect_same(captured, draw(false));
+  EXPECT_NE(values(captured[0]), values(captured[3]));
+}
+
+TEST(Function, SaysWhatItCannotTake) {
+  FunctionOptions full_graph;
+  full_graph.name = "choose";
+  full_graph.full_graph = true;
+  Function one([](const Arrays& x) -> Arrays { return {item(sum(x[0])) > 0 ? x[0] : apply("neg", {x[0]})}; }, full_graph);
+  EXPECT_EQ(error_of([&] { one({array({1, 2})}); }),
+            "captured function 'choose' (one program): found the value of 'reduce_sum', f32[], asked for by the language, "
+            "expected operators on it alone; choose with cond, where or while_loop");
+  Array weight = parameter({1});
+  const Array outside = apply("mul", {weight, weight});
+  Function back([&](const Arrays&) -> Arrays {
+    backward(sum(outside));
+    return {};
+  });
+  EXPECT_EQ(error_of([&] { back({}); }),
+            "captured function 'function': found a gradient that goes back to 'mul', which ran before it, expected one within "
+            "it; compute the loss inside, or ask for the gradient outside");
+  EXPECT_EQ(Trace::current(), nullptr);
+}
+
+TEST(Function, HasSoManyOutcomesOfOneDecision) {
+  int runs = 0;
+  Function function([&](const Arrays& x) -> Arrays {
+    ++runs;
+    return {full({DType::f32, {}}, item(x[0]))};
+  });
+  const auto run_all = [&] {
+    for (size_t i = 0; i < Captured::kMostOutcomes + 3; ++i) {
+      const auto value = static_cast<float>(i);
+      EXPECT_EQ(values(function({array({value})})[0])[0], value);
+    }
+  };
+  run_all();
+  runs = 0;
+  run_all();
+  EXPECT_EQ(runs, 3) << "those that were not kept run step by step";
+}
+
+}  // namespace
+}  // namespace halfstep::capture
