@@ -131,9 +131,7 @@ Array full(const Type& type, double value, Place place) {
 }
 
 Array detach(const Array& array) {
-  Switches now = switches();
-  now.gradients = false;
-  const Switched without(now);
+  const Switched without(without_gradients());
   return apply("identity", {array});
 }
 

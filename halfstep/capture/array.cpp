@@ -63,7 +63,8 @@ void Array::assign(const Array& value) {
   if (value.place() != place())
     fail("assign: found an array at {}, expected one at {}; move it with to()", to_string(value.place()),
          to_string(place()));
-  Content next = *value.content();
+  const Array given = switches().gradients || !value.is_differentiable() ? value : detach(value);
+  Content next = *given.content();
   if (cell_->requires_gradient) {
     if (switches().gradients)
       fail(
@@ -73,7 +74,7 @@ void Array::assign(const Array& value) {
     next.differentiable = true;
     next.leaf = cell_;
   }
-  replace_content(*cell_, std::move(next), value);
+  replace_content(*cell_, std::move(next), given);
 }
 
 }  // namespace halfstep::capture

@@ -58,8 +58,8 @@ class Array {
   Array gradient() const;
   void set_gradient(Array gradient);
 
-  /// What `value` holds now is what this holds. Throws Error where type or place differ, and for a parameter unless
-  /// gradients are switched off.
+  /// What `value` holds now is what this holds; where gradients are switched off they do not pass. Throws Error where
+  /// type or place differ, and for a parameter unless gradients are switched off.
   void assign(const Array& value);
 
   const ContentPtr& content() const;

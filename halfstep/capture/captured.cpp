@@ -409,9 +409,7 @@ Arrays Captured::finish(const End& end, const Arrays& arguments, const Environme
   for (const Written& written : end.written) {
     if (!written.is_gradient) next.emplace_back(written.holder.in(arguments), array_of(*written.item).content());
   }
-  Switches now = switches();
-  now.gradients = false;
-  const Switched without(now);
+  const Switched without(without_gradients());
   for (auto& [array, content] : next) array.assign(Array(content));
   for (const Written& written : end.written) {
     if (written.is_gradient)

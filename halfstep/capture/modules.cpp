@@ -75,8 +75,9 @@ Array BatchNorm2d::operator()(const Array& x) {
   const OpInfo& info = ops::BatchNorm::record();
   const Arrays results = apply(info, {{"is_test", !switches().training}}, operands);
   if (switches().training) {
-    running_mean.assign(detach(results[static_cast<size_t>(info.output("mean_out"))]));
-    running_var.assign(detach(results[static_cast<size_t>(info.output("variance_out"))]));
+    const Switched without(without_gradients());
+    running_mean.assign(results[static_cast<size_t>(info.output("mean_out"))]);
+    running_var.assign(results[static_cast<size_t>(info.output("variance_out"))]);
   }
   return results[0];
 }
@@ -103,9 +104,7 @@ Sgd::Sgd(Arrays parameters, double learning_rate, double momentum, double weight
 }
 
 void Sgd::step() {
-  Switches now = switches();
-  now.gradients = false;
-  const Switched without(now);
+  const Switched without(without_gradients());
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Array gradient = parameters_[i].gradient();
     if (!gradient) continue;

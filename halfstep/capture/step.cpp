@@ -201,9 +201,7 @@ void backward(const Array& of, const Array& seed) {
   if (!seed && count_elements(of.dims()) != 1)
     fail("backward: found {}, expected one element; give the gradient with respect to it", to_string(of.type()));
   const std::vector<ContentPtr> wanted = leaves({&of, 1});
-  Switches now = switches();
-  now.gradients = false;
-  const Switched without(now);
+  const Switched without(without_gradients());
   const Array one = seed ? seed : full(of.type(), 1, of.place());
   const Arrays found = gradients({&of, 1}, {&one, 1}, wanted);
   for (size_t i = 0; i < wanted.size(); ++i) {

@@ -9,6 +9,12 @@ thread_local Switches current;
 
 const Switches& switches() { return current; }
 
+Switches without_gradients() {
+  Switches now = current;
+  now.gradients = false;
+  return now;
+}
+
 Switched::Switched(const Switches& now) : before_(current) { current = now; }
 Switched::~Switched() { current = before_; }
 

@@ -15,6 +15,8 @@ struct Switches {
 
 /// Those of this thread.
 const Switches& switches();
+/// The same with gradients switched off.
+Switches without_gradients();
 
 /// They hold on this thread while this lives, and those before it afterwards, however the scope ends.
 class [[nodiscard]] Switched {

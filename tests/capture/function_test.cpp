@@ -111,9 +111,7 @@ TEST(Function, TakesWholeStepsWithTheirGradients) {
     Function step([&](const Arrays& x) -> Arrays {
       const Array loss = sum(apply("mul", {apply("tanh", {apply("mul", {x[0], weight})}), weight}));
       backward(loss);
-      Switches now = switches();
-      now.gradients = false;
-      const Switched without(now);
+      const Switched without(without_gradients());
       weight.assign(apply("sub", {weight, apply("mul", {weight.gradient(), full({DType::f32, {}}, 0.1)})}));
       weight.set_gradient({});
       return {loss};
