@@ -45,7 +45,7 @@ ARROWS = {
     "cli": "face",
     "python": "face",
     "tests": "opgen face report api analyze bits board base arith io ir formats kernels passes runtime compile eager capture quant deploy emit train repair verify fuzz",
-    "bench": "face api base arith io ir formats kernels passes runtime compile eager quant train verify",
+    "bench": "face api base arith io ir formats kernels passes runtime compile eager capture quant train verify",
 }
 # The program and the Python extension see the face's one public header; these come with it and say what its signatures mean.
 # Python has the program as a command.

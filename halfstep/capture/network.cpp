@@ -5,8 +5,10 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/capture/trace.h"
+#include "halfstep/ir/flow.h"
 #include "halfstep/ir/region.h"
 #include "halfstep/ir/verify.h"
+#include "halfstep/passes/prune_regions.h"
 #include "halfstep/passes/tensors.h"
 
 namespace halfstep::capture {
@@ -22,6 +24,21 @@ Array example(const Type& type) {
 Value add_tensor(Model& model, const Array& array, const std::string& name) {
   const Role role = array.requires_gradient() ? Role::parameter : Role::constant;
   return passes::add_tensor(model, name.empty() ? "constant" : name, array.content()->tensor.clone(), role);
+}
+
+/// Regions read tensors themselves, as those of files do, where they were given them: weights are seen as weights.
+void read_tensors_in_regions(Graph& graph) {
+  for (const Op op : graph.all_ops()) {
+    if (op.regions().empty()) continue;
+    const FlowParts parts(op);
+    const std::vector<Value> operands = op.operands();
+    for (size_t i = parts.states + parts.scanned; i < parts.taken(); ++i) {
+      const Value operand = operands[parts.first + i];
+      if (!operand.is_tensor()) continue;
+      for (const auto& region : op.regions()) region->arguments()[i].replace_all_uses_with(operand);
+    }
+  }
+  passes::prune_regions(graph);
 }
 
 }  // namespace
@@ -53,6 +70,7 @@ Model network_of(const std::string& name, const std::vector<NetworkInput>& input
   };
   copy_into(trace.model().graph.body(), model.graph.body(), stand_in, outputs);
   model.graph.set_outputs(model.graph.outputs(), output_names);
+  read_tensors_in_regions(model.graph);
   verify(model.graph);
   return model;
 }

@@ -108,7 +108,7 @@ void Program::Memory::give(int part, const Tensors& inputs, Tensors& outputs) {
     Tensor& tensor = outputs[port.name];
     if (!type.is_static()) continue;  // made by the run
     if (!tensor.defined() || tensor.type() != type || shares_memory(tensor, inputs))
-      tensor = Tensor(type.dtype, type.dims);
+      tensor = Tensor::uninitialized(type.dtype, type.dims);
     frame.give(port, tensor.raw());
   }
 }

@@ -37,12 +37,16 @@ def item(x: array, key: Any) -> array:
         raise TypeError("index: found a mask, whose result has as many elements as are true; expected where(mask, a, b)")
     axis, dims, out = 0, list(x.shape), x
     starts, ends, axes, steps, gathered = [], [], [], [], []
-    shape: list[int] = []
+    shape: list[int | None] = []
     for each in _keys(x, key):
         if each is None:
             shape.append(1)
             continue
-        if isinstance(each, slice):
+        if isinstance(each, slice) and dims[axis] is None:
+            if each != slice(None):
+                raise TypeError(f"index: found a slice of axis {axis}, whose extent is open while a network is traced, expected all of it")
+            shape.append(None)
+        elif isinstance(each, slice):
             start, stop, step = each.indices(dims[axis])
             count = len(range(start, stop, step))
             if (start, stop, step) != (0, dims[axis], 1):
