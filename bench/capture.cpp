@@ -1,4 +1,5 @@
-// Captured functions: what a call costs, and a training step of the digit network beside the compiled program's (training.cpp).
+// Captured functions: what a call costs, and a training step of the digit network beside the compiled program's
+// (training.cpp).
 #include <benchmark/benchmark.h>
 
 #include <map>

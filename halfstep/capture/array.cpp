@@ -15,7 +15,7 @@ uint64_t next_event() {
 
 Cell::Cell(ContentPtr first) : content(std::move(first)), born(next_event()) {}
 
-Array::Array(Tensor contents, Place place)
+Array::Array(const Tensor& contents, Place place)
     : Array(std::make_shared<const Content>(Content{contents.type(), place, contents})) {}
 
 Array::Array(ContentPtr content) : cell_(std::make_shared<Cell>(std::move(content))) {}

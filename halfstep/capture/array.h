@@ -36,7 +36,7 @@ class Array {
  public:
   /// No array: an operand that is left out.
   Array() = default;
-  explicit Array(Tensor contents, Place place = switches().place);
+  explicit Array(const Tensor& contents, Place place = switches().place);
   explicit Array(ContentPtr content);
 
   explicit operator bool() const { return cell_ != nullptr; }

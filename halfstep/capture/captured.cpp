@@ -15,9 +15,9 @@ namespace halfstep::capture {
 
 /// One stretch.
 struct Captured::Node {
-  Model model;                      ///< without outputs; its arguments have the names of what it reads
-  std::set<std::string> gives;      ///< names of its values that are read elsewhere
-  std::vector<size_t> reads, made;  ///< numbers, by argument and by output of the program
+  Model model;                               ///< without outputs; its arguments have the names of what it reads
+  std::set<std::string> gives;               ///< names of its values that are read elsewhere
+  std::vector<size_t> reads, made;           ///< numbers, by argument and by output of the program
   std::map<std::string, Place> places = {};  ///< of what it reads and makes, where that is not the host
   std::shared_ptr<const Recorded> program = {};
   std::vector<std::pair<size_t, Array>> outside = {};  ///< arrays that are read here first

@@ -18,9 +18,9 @@ struct FunctionOptions {
   std::function<std::string()> depends = {};
 };
 
-/// A call runs the programs of the calls of its kind (call_kind.h), or the function itself where there is none, which is
-/// captured then. Both give the same bits. Arrays that it reads besides its arguments are inputs, those that it assigns
-/// to are written at each call. Not for several threads at once.
+/// A call runs the programs of the calls of its kind (call_kind.h), or the function itself where there is none, which
+/// is captured then. Both give the same bits. Arrays that it reads besides its arguments are inputs, those that it
+/// assigns to are written at each call. Not for several threads at once.
 class Function {
  public:
   using Body = std::function<Arrays(const Arrays&)>;

@@ -109,8 +109,8 @@ void Sgd::step() {
     const Array gradient = parameters_[i].gradient();
     if (!gradient) continue;
     const Array operands[] = {parameters_[i], gradient, velocities_[i], learning_rate_};
-    const Arrays next = apply(ops::SgdMomentum::record(), {{"momentum", momentum_}, {"weight_decay", weight_decay_}},
-                              operands);
+    const Arrays next =
+        apply(ops::SgdMomentum::record(), {{"momentum", momentum_}, {"weight_decay", weight_decay_}}, operands);
     parameters_[i].assign(next[0]);
     velocities_[i].assign(next[1]);
   }

@@ -64,8 +64,7 @@ Model network_of(const std::string& name, const std::vector<NetworkInput>& input
   for (const Array& result : results) outputs.push_back(trace.value_of(result));
   const auto stand_in = [&](Value value) {
     Value& made = stand_ins[value.node()];
-    if (!made)
-      made = passes::add_tensor(model, value.name(), trace.model().tensors.at(value.name()), Role::constant);
+    if (!made) made = passes::add_tensor(model, value.name(), trace.model().tensors.at(value.name()), Role::constant);
     return made;
   };
   copy_into(trace.model().graph.body(), model.graph.body(), stand_in, outputs);

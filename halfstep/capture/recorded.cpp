@@ -112,8 +112,7 @@ std::vector<Tensor> Recorded::run_direct(std::span<const Tensor> inputs) const {
     if (operand.defined()) in[i] = {operand.raw(), operand.dtype(), operand.dims()};
   }
   std::call_once(direct_->once, [&] {
-    direct_->prepared =
-        std::make_shared<const eager::Prepared>(direct_->op.info(), direct_->op.attributes(), in.all());
+    direct_->prepared = std::make_shared<const eager::Prepared>(direct_->op.info(), direct_->op.attributes(), in.all());
   });
   const auto& types = direct_->prepared->results();
   std::vector<Tensor> results;
@@ -137,8 +136,8 @@ std::unique_ptr<Recorded::Compiled> Recorded::take(const std::vector<std::string
       return compiled;
     }
   }
-  return std::make_unique<Compiled>(
-      Compiled{further, compile(placed(model_, places_), options_of(graph(), places_, further)), is_worth_spreading(graph())});
+  return std::make_unique<Compiled>(Compiled{
+      further, compile(placed(model_, places_), options_of(graph(), places_, further)), is_worth_spreading(graph())});
 }
 
 const std::vector<std::string>& Recorded::saved(const std::vector<bool>& differentiable) const {
@@ -172,7 +171,8 @@ Tensors Recorded::by_argument(std::span<const Tensor> inputs) const {
 std::vector<Tensor> Recorded::run(std::span<const Tensor> inputs, const std::vector<std::string>& further) const {
   if (direct_ != nullptr && further.empty()) return run_direct(inputs);
   auto compiled = take(further);
-  Tensors found = on_team(compiled->spreads, [&](ThreadPool& pool) { return compiled->program.run(by_argument(inputs), pool); });
+  Tensors found =
+      on_team(compiled->spreads, [&](ThreadPool& pool) { return compiled->program.run(by_argument(inputs), pool); });
   std::vector<Tensor> results;
   for (const std::string& name : graph().body().output_names()) results.push_back(found.at(name));
   for (const std::string& name : further) results.push_back(found.at(name));

@@ -56,7 +56,7 @@ class Recorded {
       Tensor constant = {};  ///< where it is no argument; undefined: absent
     };
     std::vector<Operand> operands;  ///< by flat position
-    std::vector<size_t> ports;                    ///< by output
+    std::vector<size_t> ports;      ///< by output
     mutable std::once_flag once = {};
     mutable std::shared_ptr<const eager::Prepared> prepared = nullptr;
   };

@@ -137,7 +137,7 @@ Array Trace::draw(const std::function<Tensor()>& make) {
   if (kind_ == Kind::region)
     fail("{}: found random numbers drawn in it, expected them drawn outside and given to it", what_);
   const Array drawn(make());
-  const Array known = argument(drawn);
+  Array known = argument(drawn);
   stretches_.back().drawn.emplace_back(known, make);
   return known;
 }

@@ -388,9 +388,8 @@ Network* network_of_function(const std::string& name, const std::vector<InputOf>
     names = nb::cast<std::vector<std::string>>(outputs);
     return results;
   };
-  return new Network(capture::network_of(name, types, body, names, [&](const Array& array) {
-    return nb::cast<std::string>(name_of(object_of(array)));
-  }));
+  return new Network(capture::network_of(
+      name, types, body, names, [&](const Array& array) { return nb::cast<std::string>(name_of(object_of(array))); }));
 }
 
 nb::list objects_of(const Arrays& arrays) {

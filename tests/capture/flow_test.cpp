@@ -21,12 +21,12 @@ Array is_less(const Array& a, const Array& b) { return apply("less", {a, b}); }
 
 /// x doubled until the count is there, plus a parameter each time.
 Array doubled(const Array& x, const Array& count, const Array& weight) {
-  const Arrays last = while_loop([&](const Arrays& now) -> Arrays { return {is_less(now[0], count)}; },
-                                 [&](const Arrays& now) -> Arrays {
-                                   return {apply("add", {now[0], number(1, DType::i64)}),
-                                           apply("add", {apply("add", {now[1], now[1]}), weight})};
-                                 },
-                                 {number(0, DType::i64), x});
+  const Arrays last = while_loop(
+      [&](const Arrays& now) -> Arrays { return {is_less(now[0], count)}; },
+      [&](const Arrays& now) -> Arrays {
+        return {apply("add", {now[0], number(1, DType::i64)}), apply("add", {apply("add", {now[1], now[1]}), weight})};
+      },
+      {number(0, DType::i64), x});
   return last[1];
 }
 
@@ -39,13 +39,17 @@ TEST(Flow, LoopsRunAsOftenAsValuesSay) {
 TEST(Flow, HasGradientsThroughLoopsAndBranches) {
   Array weight = parameter({0.5F, -1});
   const auto body = [&](const Arrays& x) -> Arrays {
-    return {cond(x[1], [&](const Arrays& in) -> Arrays { return {doubled(in[0], number(3, DType::i64), weight)}; },
-                 [&](const Arrays& in) -> Arrays { return {apply("mul", {in[0], weight})}; }, {x[0]})};
+    return {cond(
+        x[1], [&](const Arrays& in) -> Arrays { return {doubled(in[0], number(3, DType::i64), weight)}; },
+        [&](const Arrays& in) -> Arrays {
+          return {apply("mul", {in[0], weight})};
+        },
+        {x[0]})};
   };
   const auto gradient = [&](const std::function<Arrays(const Arrays&)>& run, bool which) {
     weight.set_gradient({});
-    const Array loss =
-        apply("reduce_sum", {run({array({1, 2}), number(which ? 1 : 0, DType::boolean)})[0]}, {{"axes", std::vector<int64_t>{0}}});
+    const Array loss = apply("reduce_sum", {run({array({1, 2}), number(which ? 1 : 0, DType::boolean)})[0]},
+                             {{"axes", std::vector<int64_t>{0}}});
     backward(loss);
     return Arrays{loss, weight.gradient()};
   };
@@ -77,12 +81,19 @@ TEST(Flow, SaysWhatARegionCannotBe) {
   EXPECT_EQ(error_of([&] { cond(x, same, same, {x}); }),
             "cond: condition: found f32[2], expected bool with one element; compare what is to be compared");
   EXPECT_EQ(error_of([&] {
-              cond(condition, same, [](const Arrays& in) -> Arrays { return {apply("cast", {in[0]}, {{"to", "i64"}})}; }, {x});
+              cond(condition, same,
+                   [](const Arrays& in) -> Arrays {
+                     return {apply("cast", {in[0]}, {{"to", "i64"}})};
+                   },
+                   {x});
             }),
             "node 'if': if: region else gives 'cast', i64[2], expected f32[2] as region then");
   EXPECT_EQ(error_of([&] {
               while_loop([&](const Arrays&) -> Arrays { return {condition}; },
-                         [](const Arrays& in) -> Arrays { return {apply("cast", {in[0]}, {{"to", "i64"}})}; }, {x});
+                         [](const Arrays& in) -> Arrays {
+                           return {apply("cast", {in[0]}, {{"to", "i64"}})};
+                         },
+                         {x});
             }),
             "the body of while_loop: state 0: found i64[2], expected f32[2], as it came in");
   Array outside = array({1, 2});
@@ -94,13 +105,15 @@ TEST(Flow, SaysWhatARegionCannotBe) {
                    },
                    same, {x});
             }),
-            "the first branch of cond: found an array that is there outside of it and is written in it, expected a value that "
+            "the first branch of cond: found an array that is there outside of it and is written in it, expected a "
+            "value that "
             "is given on (a state of the loop, or a result)");
-  EXPECT_EQ(error_of([&] {
-              cond(condition, [](const Arrays& in) -> Arrays { return {number(item(in[0]))}; }, same, {array({1})});
-            }),
-            "the first branch of cond: found its elements asked of a value that is not there while it is traced (an argument "
-            "of the first branch of cond), expected operators on it alone; for a choice use cond or while_loop");
+  EXPECT_EQ(
+      error_of([&] {
+        cond(condition, [](const Arrays& in) -> Arrays { return {number(item(in[0]))}; }, same, {array({1})});
+      }),
+      "the first branch of cond: found its elements asked of a value that is not there while it is traced (an argument "
+      "of the first branch of cond), expected operators on it alone; for a choice use cond or while_loop");
   Array leaked;
   cond(condition,
        [&](const Arrays& in) -> Arrays {
@@ -109,7 +122,8 @@ TEST(Flow, SaysWhatARegionCannotBe) {
        },
        same, {x});
   EXPECT_EQ(error_of([&] { apply("neg", {leaked}); }),
-            "array: found its elements asked of a value whose trace has ended ('neg' of the first branch of cond), expected what "
+            "array: found its elements asked of a value whose trace has ended ('neg' of the first branch of cond), "
+            "expected what "
             "the captured function or the region returns");
   EXPECT_EQ(Trace::current(), nullptr);
 }

@@ -151,10 +151,14 @@ TEST(Function, SaysWhatItCannotTake) {
   FunctionOptions full_graph;
   full_graph.name = "choose";
   full_graph.full_graph = true;
-  Function one([](const Arrays& x) -> Arrays { return {item(sum(x[0])) > 0 ? x[0] : apply("neg", {x[0]})}; }, full_graph);
-  EXPECT_EQ(error_of([&] { one({array({1, 2})}); }),
-            "captured function 'choose' (one program): found the value of 'reduce_sum', f32[], asked for by the language, "
-            "expected operators on it alone; choose with cond, where or while_loop");
+  Function one([](const Arrays& x) -> Arrays { return {item(sum(x[0])) > 0 ? x[0] : apply("neg", {x[0]})}; },
+               full_graph);
+  EXPECT_EQ(
+      error_of([&] {
+        one({array({1, 2})});
+      }),
+      "captured function 'choose' (one program): found the value of 'reduce_sum', f32[], asked for by the language, "
+      "expected operators on it alone; choose with cond, where or while_loop");
   Array weight = parameter({1});
   const Array outside = apply("mul", {weight, weight});
   Function back([&](const Arrays&) -> Arrays {
@@ -162,7 +166,8 @@ TEST(Function, SaysWhatItCannotTake) {
     return {};
   });
   EXPECT_EQ(error_of([&] { back({}); }),
-            "captured function 'function': found a gradient that goes back to 'mul', which ran before it, expected one within "
+            "captured function 'function': found a gradient that goes back to 'mul', which ran before it, expected one "
+            "within "
             "it; compute the loss inside, or ask for the gradient outside");
   EXPECT_EQ(Trace::current(), nullptr);
 }
