@@ -56,6 +56,8 @@ function(halfstep_test ROOM)
   endif()
   if(ROOM STREQUAL networks)
     halfstep_test_networks()
+  elseif(ROOM STREQUAL roads AND Python_EXECUTABLE)  # which may have onnxruntime
+    halfstep_test_entry(roads roads HALFSTEP_PYTHON=${Python_EXECUTABLE})
   else()
     halfstep_test_entry(${ROOM} ${ROOM} "")
   endif()

@@ -64,6 +64,7 @@ class Machine {
     const bool is_given = !options.folder.empty();
     const std::string name = is_given ? program_in(options.folder) : emit::to_c_identifier(integer.graph.name());
     program_ = emit::c_program(integer, {.name = name, .hooks = true, .float_islands = true, .extents = extents});
+    for (const emit::CLayer& layer : program_.layers) layers_.emplace(layer.name, &layer);
     const std::filesystem::path sources = is_given ? options.folder : folder_.path();
     if (!is_given) {
       for (const emit::CFile& file : program_.files) io::write_file(folder_ / file.name, file.text);
@@ -74,7 +75,7 @@ class Machine {
   }
 
   /// Samples of one batch: of one call where what calls give, one behind the other, is not what all samples at once do,
-  /// as of a layer that has the samples on another axis than the first, or has none.
+  /// as of a layer that has the samples on another axis than the first, has none, or is in a branch or a loop.
   int64_t most_samples() const {
     Tensors two_calls;
     bool takes_any = false;
@@ -90,6 +91,7 @@ class Machine {
     if (!takes_any) return std::numeric_limits<int64_t>::max();
     const Graph together = verify::sized_for(integer_, two_calls).graph;
     const auto is_separate = [&](const emit::CLayer& layer) {
+      if (layer.is_inside) return false;
       Dims dims = layer.type.dims;
       if (!dims.empty()) dims[0] *= 2;
       return together.value(layer.name).dims() == dims;
@@ -97,14 +99,29 @@ class Machine {
     return std::ranges::all_of(program_.layers, is_separate) ? std::numeric_limits<int64_t>::max() : 1;
   }
 
-  /// Every layer of a batch.
+  /// The layers of a batch outside of branches and loops, which calls give one behind the other.
   Tensors run(const Tensors& inputs) const {
     const int64_t calls = count_calls(inputs);
-    std::vector<std::string> words = io::split_command(options_.runner);
-    words.push_back((folder_ / "program").string());
-    const io::Ended ended = io::run_program(words, bytes_of(inputs, calls), options_.seconds);
-    require_success(ended, options_.runner + (options_.runner.empty() ? "" : " ") + "PROGRAM", options_.seconds);
-    return layers_of(ended.output, calls);
+    Tensors layers;
+    for (const auto& [layer, parts] : run_calls(inputs, calls)) {
+      if (layer->is_inside) continue;
+      if (std::ssize(parts) != calls)
+        fail("c: the program shows layer '{}' {} times in {} calls; does it end in a fault?", layer->name, parts.size(),
+             calls);
+      Dims dims = layer->type.dims;
+      if (!dims.empty()) dims[0] *= calls;
+      layers[layer->name] = joined(parts, dims);
+    }
+    return layers;
+  }
+
+  /// The layers in branches and loops, each time that they are made.
+  Tensors run_inside(const Tensors& inputs) const {
+    Tensors layers;
+    for (const auto& [layer, parts] : run_calls(inputs, count_calls(inputs))) {
+      if (layer->is_inside) layers[layer->name] = joined(parts, {std::ssize(parts) * count_elements(layer->type.dims)});
+    }
+    return layers;
   }
 
  private:
@@ -148,50 +165,60 @@ class Machine {
     return bytes;
   }
 
-  Tensors layers_of(const std::string& output, int64_t calls) const {
-    Tensors layers;
-    size_t at = 0;
-    for (int64_t call = 0; call < calls; ++call) {
-      for (const emit::CLayer& layer : program_.layers) {
-        const Tensor codes = next_layer(output, at, layer);
-        Tensor& all = layers[layer.name];
-        if (call == 0) {
-          Dims dims = layer.type.dims;
-          if (!dims.empty()) dims[0] *= calls;
-          all = Tensor(layer.type.dtype, dims);
-        }
-        std::memcpy(all.raw() + static_cast<size_t>(call) * codes.bytes(), codes.raw(), codes.bytes());
-      }
+  /// What the program shows of each layer, in turn.
+  std::map<const emit::CLayer*, std::vector<Tensor>> run_calls(const Tensors& inputs, int64_t calls) const {
+    std::vector<std::string> words = io::split_command(options_.runner);
+    words.push_back((folder_ / "program").string());
+    const io::Ended ended = io::run_program(words, bytes_of(inputs, calls), options_.seconds);
+    require_success(ended, options_.runner + (options_.runner.empty() ? "" : " ") + "PROGRAM", options_.seconds);
+    std::map<const emit::CLayer*, std::vector<Tensor>> shown;
+    for (const emit::CLayer& layer : program_.layers) shown[&layer];
+    for (size_t at = 0; at < ended.output.size();) {
+      auto [layer, codes] = next_layer(ended.output, at);
+      shown[layer].push_back(std::move(codes));
     }
-    return layers;
+    return shown;
+  }
+
+  static Tensor joined(const std::vector<Tensor>& parts, const Dims& dims) {
+    if (parts.empty()) return Tensor(DType::u8, {0});
+    Tensor all(parts.front().dtype(), dims);
+    std::byte* to = all.raw();
+    for (const Tensor& part : parts) {
+      std::memcpy(to, part.raw(), part.bytes());
+      to += part.bytes();
+    }
+    return all;
   }
 
   /// Name, number of elements, bytes of each, and the elements.
-  Tensor next_layer(const std::string& output, size_t& at, const emit::CLayer& layer) const {
+  std::pair<const emit::CLayer*, Tensor> next_layer(const std::string& output, size_t& at) const {
     const auto take = [&](size_t count) {
       if (output.size() - at < count)
-        fail("c: the program's answer ends in layer '{}'; does it end in a fault?", layer.name);
+        fail("c: the program's answer ends in a layer, at byte {}; does it end in a fault?", at);
       at += count;
       return std::string_view(output).substr(at - count, count);
     };
     const auto number = [&] { return io::load_little_endian<uint32_t>(std::as_bytes(std::span(take(4)))); };
     const std::string found(take(number()));
     const size_t count = number(), each = number();
-    if (found != layer.name || count != static_cast<size_t>(count_elements(layer.type.dims)) ||
-        each != size_of(layer.type.dtype))
+    const auto layer = layers_.find(found);
+    if (layer == layers_.end() || count != static_cast<size_t>(count_elements(layer->second->type.dims)) ||
+        each != size_of(layer->second->type.dtype))
       fail(
-          "c: the program shows layer '{}' with {} elements of {} bytes, expected '{}' ({}); was it exported from this "
-          "Model?",
-          found, count, each, layer.name, to_string(layer.type));
-    Tensor codes(layer.type.dtype, emit::stored_dims(layer.type.dims, layer.is_image));
+          "c: the program shows layer '{}' with {} elements of {} bytes, expected {}; was it exported from this Model?",
+          found, count, each, layer == layers_.end() ? "a layer of the network" : to_string(layer->second->type));
+    const auto& [name, type, is_image, is_inside] = *layer->second;
+    Tensor codes(type.dtype, emit::stored_dims(type.dims, is_image));
     std::memcpy(codes.raw(), take(codes.bytes()).data(), codes.bytes());
-    return emit::from_memory(codes, layer.is_image);
+    return {layer->second, emit::from_memory(codes, is_image)};
   }
 
   Model integer_;
   CRoadOptions options_;
   io::TemporaryFolder folder_;
   emit::CProgram program_;
+  std::map<std::string, const emit::CLayer*> layers_;  ///< by name
 };
 
 }  // namespace
@@ -199,6 +226,7 @@ class Machine {
 void add_c(verify::Roads& roads, const CRoadOptions& options, const std::map<std::string, Dims>& extents) {
   const auto machine = std::make_shared<Machine>(roads.integer, options, extents);
   roads.engine = [machine](const Tensors& inputs) { return machine->run(inputs); };
+  roads.inside = [machine](const Tensors& inputs) { return machine->run_inside(inputs); };
   roads.most_samples = machine->most_samples();
 }
 

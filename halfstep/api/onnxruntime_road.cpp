@@ -12,11 +12,14 @@
 #include "halfstep/base/status.h"
 #include "halfstep/eager/call.h"
 #include "halfstep/formats/onnx/export.h"
+#include "halfstep/formats/onnx/record_inside.h"
 #include "halfstep/io/atomic_file.h"
 #include "halfstep/io/child_process.h"
 #include "halfstep/io/file.h"
 #include "halfstep/io/npz.h"
 #include "halfstep/io/temporary_folder.h"
+#include "halfstep/ir/decisions.h"
+#include "halfstep/ir/flow.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/quant/float_islands.h"
 
@@ -93,20 +96,35 @@ class Engine {
   size_t sessions_ = 0;
 };
 
-std::vector<std::string> names_of(const std::vector<verify::Layer>& layers) {
-  std::vector<std::string> names(layers.size());
-  std::transform(layers.begin(), layers.end(), names.begin(), [](const verify::Layer& layer) { return layer.name; });
+/// Those that are compared: all, or where something is computed in float those on codes.
+std::vector<std::string> names_of(const verify::Roads& roads) {
+  const bool has_islands = !quant::float_islands(roads.integer).empty();
+  std::vector<std::string> names;
+  for (const verify::Layer& layer : roads.layers) {
+    if (!has_islands || layer.feature_bits <= 16) names.push_back(layer.name);
+  }
   return names;
 }
 
+/// What stays in float may be computed otherwise, and nothing else.
+void export_codes(const Model& integer, formats::onnx::ExportOptions options, const std::filesystem::path& path) {
+  const FloatOperators islands = float_operators(integer);
+  options.approximate = !islands.empty();
+  const auto report = formats::onnx::export_file(integer, options, path);
+  const auto is_island = [&](const std::string& name) { return islands.contains(name); };
+  if (std::ranges::all_of(report.approximated, is_island)) return;
+  options.approximate = false;
+  formats::onnx::export_file(integer, options, path);
+}
+
 size_t load_program(Engine& engine, const Model& integer, const formats::onnx::ExportOptions& options, bool optimized) {
-  formats::onnx::export_file(integer, options, engine.next_file());
+  export_codes(integer, options, engine.next_file());
   return engine.load(optimized);
 }
 
 /// The layers' codes, which a file gives behind the network's outputs.
 verify::Engine every_layer(const std::shared_ptr<Engine>& engine, size_t session, const verify::Roads& roads) {
-  return [=, first = roads.integer.graph.outputs().size(), layers = names_of(roads.layers)](const Tensors& inputs) {
+  return [=, first = roads.integer.graph.outputs().size(), layers = names_of(roads)](const Tensors& inputs) {
     const Tensors all = engine->run(session, inputs);
     Tensors codes;
     for (size_t i = 0; i < layers.size(); ++i) codes[layers[i]] = all.at(std::to_string(first + i));
@@ -155,7 +173,7 @@ verify::Engine outputs_alone(const std::shared_ptr<Engine>& engine, size_t sessi
 /// Optimizations fuse what lies between outputs, so a file with every layer as an output shows where codes begin to
 /// differ, and one without what a user of the network gets.
 void add_variants(verify::Roads& roads, const std::shared_ptr<Engine>& engine) {
-  const auto layers = names_of(roads.layers);
+  const auto layers = names_of(roads);
   const auto add = [&](const std::string& name, ExportForm form, bool optimized, bool inner) {
     formats::onnx::ExportOptions options{.form = form, .evaluate = eager::call};
     if (inner) options.outputs = layers;
@@ -171,12 +189,45 @@ void add_variants(verify::Roads& roads, const std::shared_ptr<Engine>& engine) {
 }
 
 /// Islands are computed in float, and nobody's sums are another's to the bit.
-void require_codes(const verify::Roads& roads) {
-  const auto islands = quant::float_islands(roads.integer);
+void require_codes(verify::Roads& roads) {
+  const auto islands = quant::islands_into_codes(roads.integer);
   if (!islands.empty())
     unsupported(
         "network '{}': found {} in float, where onnxruntime has sums of its own; expected layers on codes alone",
         roads.integer.graph.name(), quant::describe(islands));
+  if (const auto others = quant::float_islands(roads.integer); !others.empty())
+    roads.notes.push_back(fmt::format(
+        "onnxruntime computes {} in sums of its own; what they give was not compared, no code is made of it",
+        quant::describe(others)));
+}
+
+/// Values on codes in branches and loops.
+std::map<std::string, DType> codes_inside(const Model& integer) {
+  std::map<std::string, DType> found;
+  for (const Op op : integer.graph.all_ops()) {
+    if (!is_in_region(op)) continue;
+    for (const Value result : op.results()) {
+      if (result.dtype() == DType::u8) found.emplace(result.name(), DType::u8);
+    }
+  }
+  return found;
+}
+
+/// The file has the outputs of the network and the layers in front of what is recorded.
+void add_inside(verify::Roads& roads, const std::shared_ptr<Engine>& engine, const formats::onnx::Recorded& recorded,
+                size_t session) {
+  if (!recorded.left_out.empty())
+    roads.notes.push_back(fmt::format(
+        "onnxruntime does not show what is in a branch or a loop inside of a scan, which was compared by its results: "
+        "{}",
+        fmt::join(recorded.left_out, ", ")));
+  const size_t first = roads.integer.graph.outputs().size() + names_of(roads).size();
+  roads.inside = [=, values = recorded.values](const Tensors& inputs) {
+    const Tensors all = engine->run(session, inputs);
+    Tensors codes;
+    for (size_t i = 0; i < values.size(); ++i) codes[values[i]] = all.at(std::to_string(first + i));
+    return codes;
+  };
 }
 
 }  // namespace
@@ -184,11 +235,14 @@ void require_codes(const verify::Roads& roads) {
 void add_onnxruntime(verify::Roads& roads, const OnnxruntimeOptions& options) {
   require_codes(roads);
   const auto engine = std::make_shared<Engine>();
-  formats::onnx::ExportOptions form{
-      .form = ExportForm::qoperator, .outputs = names_of(roads.layers), .evaluate = eager::call};
-  formats::onnx::export_file(roads.integer, form, engine->next_file());
-  if (!options.exported.empty()) formats::onnx::add_outputs(options.exported, engine->next_file());
-  roads.engine = every_layer(engine, engine->load(false), roads);
+  const std::filesystem::path file = engine->next_file();
+  export_codes(roads.integer, {.form = ExportForm::qoperator, .outputs = names_of(roads), .evaluate = eager::call},
+               file);
+  if (!options.exported.empty()) formats::onnx::add_outputs(options.exported, file);
+  const auto recorded = formats::onnx::record_inside(file, codes_inside(roads.integer));
+  const size_t session = engine->load(false);
+  roads.engine = every_layer(engine, session, roads);
+  if (!recorded.values.empty()) add_inside(roads, engine, recorded, session);
   if (options.variants) add_variants(roads, engine);
 }
 

@@ -110,7 +110,7 @@ verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, cons
                          const verify::MeaningOptions& options, ThreadPool& pool, const ProgressCallback& progress) {
   verify::RoadReport report = compare_on(roads, samples, pool, progress);
   check_meaning(report, prepared, roads.integer, samples, options, pool, progress);
-  verify_regions(report, prepared, roads.integer, samples, options, pool, progress);
+  verify_regions(report, prepared, roads, samples, options, pool, progress);
   return report;
 }
 

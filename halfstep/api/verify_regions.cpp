@@ -1,6 +1,7 @@
 #include "halfstep/api/verify_regions.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 #include "halfstep/api/source.h"
@@ -12,6 +13,7 @@
 #include "halfstep/train/executable.h"
 #include "halfstep/train/tally.h"
 #include "halfstep/verify/executions.h"
+#include "halfstep/verify/recording.h"
 
 namespace halfstep::api {
 namespace {
@@ -33,13 +35,14 @@ std::string path_with(Op holder) { return path_to(holder) + fmt::format("{} '{}'
 
 class RegionCheck {
  public:
+  /// `recording`: of the engine; null for none.
   RegionCheck(const Model& prepared, const Model& integer, Op holder, size_t region,
-              const std::vector<verify::Execution>& executions)
-      : holder_(holder.name()),
-        path_(path_with(holder)),
+              const std::vector<verify::Execution>& executions, verify::Recording* recording)
+      : path_(path_with(holder)),
         prepared_(region_of(prepared, holder.name(), region, path_)),
         integer_(region_of(integer, holder.name(), region, path_)),
-        executions_(executions) {
+        executions_(executions),
+        recording_(recording) {
     if (prepared.source)
       prepared_.source =
           std::make_shared<const Source>(Source{region_of(prepared.source->network, holder.name(), region, path_), {}});
@@ -49,6 +52,10 @@ class RegionCheck {
     const auto source = [&](int64_t begin, int64_t) { return at(begin).arguments; };
     verify::Roads roads = roads_of(prepared_, integer_);
     roads.whole = options.whole = true;
+    if (recording_ != nullptr)
+      roads.recorded = [&](int64_t execution, const std::string& layer, const Tensor& codes) {
+        return recording_->next(at(execution).sample, layer, codes);
+      };
     const int64_t count = std::ssize(executions_);
     verify::RoadReport found = verify::compare_roads(roads, source, count, 1, pool);
     if (prepared_.source) {
@@ -59,18 +66,22 @@ class RegionCheck {
     for (verify::LayerReport& layer : found.layers) {
       layer.layer.path = path_;
       if (layer.feature) place(*layer.feature);
+      if (layer.engine) place(*layer.engine);
+      if (recording_ != nullptr) compare_counts(layer);
       if (layer.meaning && layer.meaning->first) place(*layer.meaning->first);
     }
-    std::ranges::move(found.layers, std::inserter(report.layers, in_front_of_results(report)));
+    std::ranges::move(found.layers, std::back_inserter(report.layers));
   }
 
  private:
-  /// The layers of a region come before what the operation around it gives.
-  std::vector<verify::LayerReport>::iterator in_front_of_results(verify::RoadReport& report) const {
-    return std::ranges::find_if(report.layers, [&](const verify::LayerReport& report_of) {
-      const std::string& name = report_of.layer.name;
-      return name == holder_ || name.starts_with(holder_ + ".out");
-    });
+  /// Codes that one of the two made and the other did not count as differing.
+  void compare_counts(verify::LayerReport& layer) const {
+    const auto found = recording_->first_mismatch(layer.layer.name);
+    if (!found) return;
+    const auto& [sample, counts] = *found;
+    layer.engine_differing += std::abs(counts.program - counts.engine);
+    if (layer.engine) return;
+    layer.engine = verify::Difference{"count", 0, 0, sample, {}, counts.program, counts.engine, path_};
   }
 
   const verify::Execution& at(int64_t number) const { return executions_[static_cast<size_t>(number)]; }
@@ -80,26 +91,45 @@ class RegionCheck {
   void place(Fault& fault) const {
     const verify::Execution& execution = at(fault.sample);
     fault.sample = execution.sample;
-    fault.iteration = execution.iteration;
+    fault.path = execution.path;
+    if constexpr (requires { fault.turns; }) fault.turns = execution.turns;
   }
 
-  std::string holder_, path_;
+  std::string path_;
   Model prepared_, integer_;
   const std::vector<verify::Execution>& executions_;
+  verify::Recording* recording_;
 };
+
+/// The values of a block, and of regions in front of what the operations around them give.
+void number(const Block& block, std::map<std::string, size_t>& numbers) {
+  for (const Op op : block.ops()) {
+    for (const auto& region : op.regions()) number(*region, numbers);
+    for (const Value result : op.results()) numbers.emplace(result.name(), numbers.size());
+  }
+}
+
+void put_in_order(std::vector<verify::LayerReport>& layers, const Graph& integer) {
+  std::map<std::string, size_t> numbers;
+  number(integer.body(), numbers);
+  std::ranges::stable_sort(layers, {}, [&](const verify::LayerReport& one) { return numbers.at(one.layer.name); });
+}
 
 }  // namespace
 
-void verify_regions(verify::RoadReport& report, const Model& prepared, const Model& integer,
+void verify_regions(verify::RoadReport& report, const Model& prepared, const verify::Roads& roads,
                     const train::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
                     const ProgressCallback& progress) {
   std::vector<Op> holders = prepared.graph.all_ops();
   std::erase_if(holders, [](Op op) { return op.regions().empty(); });
   if (holders.empty()) return;
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
-  const auto executions =
-      verify::executions_of(train::evaluation_form(prepared), source, train::usable(prepared, samples.size()),
-                            train::judged_batch(prepared, 64), kMostBytes, pool);
+  const int64_t batch = std::min(train::judged_batch(prepared, 64), roads.most_samples);
+  const auto executions = verify::executions_of(train::evaluation_form(prepared), source,
+                                                train::usable(prepared, samples.size()), batch, kMostBytes, pool);
+  verify::Recording recording;
+  for (int64_t begin = 0; roads.inside && begin < executions.end; begin += batch)
+    recording.add(begin, roads.inside(source(begin, std::min(batch, executions.end - begin))));
   if (executions.left_out > 0)
     report.notes.push_back(fmt::format(
         "branches and loops: {} of the times that they ran were compared by their results alone", executions.left_out));
@@ -113,10 +143,12 @@ void verify_regions(verify::RoadReport& report, const Model& prepared, const Mod
                                            path_with(holders[i]), holders[i].info().regions[region]));
         continue;
       }
-      RegionCheck(prepared, integer, holders[i], region, found->second).run(report, options, pool);
+      RegionCheck(prepared, roads.integer, holders[i], region, found->second, roads.inside ? &recording : nullptr)
+          .run(report, options, pool);
     }
     if (progress) progress({"branches and loops", static_cast<double>(i + 1), static_cast<double>(holders.size()), ""});
   }
+  put_in_order(report.layers, roads.integer.graph);
 }
 
 }  // namespace halfstep::api

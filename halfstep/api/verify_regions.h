@@ -6,9 +6,10 @@
 
 namespace halfstep::api {
 
-/// Adds to `report` the layers in regions of `prepared` and `integer`, compared each time that a run enters them, and
-/// both with the network that came in where `prepared` has it. Nothing where there are no regions with quantizers.
-void verify_regions(verify::RoadReport& report, const Model& prepared, const Model& integer,
+/// Adds to `report` the layers in regions of `prepared` and the integer program, compared each time that a run enters
+/// them, with the engine of `roads` where it shows them (Roads::inside), and with the network that came in where
+/// `prepared` has it. Nothing where there are no regions with quantizers.
+void verify_regions(verify::RoadReport& report, const Model& prepared, const verify::Roads& roads,
                     const train::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
                     const ProgressCallback& progress);
 

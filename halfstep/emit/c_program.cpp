@@ -171,11 +171,9 @@ class Emitter {
     }
     std::vector<Value> results = op.results();
     std::erase_if(results, [](Value result) { return !result.type().is_static(); });  // nobody reads it
-    const bool is_layer = !is_in_region(op);
-    body_.finish(has_regions ? "" : description(op), options_.hooks && is_layer ? results : std::vector<Value>());
-    for (const Value result : results) {
-      if (is_layer) program_.layers.push_back({result.name(), result.type(), body_.is_image(result)});
-    }
+    body_.finish(has_regions ? "" : description(op), options_.hooks ? results : std::vector<Value>());
+    for (const Value result : results)
+      program_.layers.push_back({result.name(), result.type(), body_.is_image(result), is_in_region(op)});
   }
 
   std::string description(Op op) const {

@@ -37,18 +37,19 @@ struct CPort {
   int32_t zero_point = 0;
 };
 
-/// A value outside of regions as the hook shows it.
+/// A value as the hook shows it.
 struct CLayer {
   std::string name;
-  Type type;              ///< in the network's order
-  bool is_image = false;  ///< shown channels last
+  Type type;               ///< in the network's order
+  bool is_image = false;   ///< shown channels last
+  bool is_inside = false;  ///< of a branch or a loop: shown each time that it is made
 };
 
 struct CProgram {
   std::string name;
   std::vector<CFile> files;  ///< NAME.h and NAME.c
   std::vector<CPort> inputs, outputs;
-  std::vector<CLayer> layers;  ///< in order; what hooks show
+  std::vector<CLayer> layers;  ///< what hooks show, in order
   size_t arena_bytes = 0, arena_alignment = 4, weight_bytes = 0, constant_bytes = 0;
   bool uses_floats = false;          ///< NAME_run has float operations
   bool uses_math = false;            ///< it is linked with the C library's functions of reals (-lm)

@@ -94,7 +94,8 @@ std::string run_declarations(const SourceParts& parts) {
   return text +
          fmt::format(
              "/* Shows a layer: its name, what it gives, the number of elements and the bytes of each. Images are\n"
-             " * [samples][rows][columns][channels]. */\n"
+             " * [samples][rows][columns][channels]. A layer in a branch or a loop is shown each time that it runs. "
+             "*/\n"
              "typedef void (*{0}_hook)(const char *layer, const void *codes, size_t count, int bytes, void *user);\n\n"
              "/* As {0}_run_in, and shows every layer. */\n"
              "int {0}_run_showing({1}, void *arena, size_t arena_bytes, {0}_hook hook, void *user);\n\n",

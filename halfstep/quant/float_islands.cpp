@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "halfstep/ir/decisions.h"
+#include "halfstep/ir/flow.h"
+#include "halfstep/ir/ops.h"
 #include "halfstep/quant/regions.h"
 
 namespace halfstep::quant {
@@ -19,6 +22,58 @@ bool computes_reals(Op op) {
   return std::ranges::any_of(op.operands(), is_real) || std::ranges::any_of(op.results(), is_real);
 }
 
+/// What `operand` of an operation with regions is in them, and where no iteration runs outside; none for a condition.
+std::vector<Value> passed_in(Op op, size_t operand) {
+  const FlowParts parts(op);
+  if (operand < parts.first) return {};
+  std::vector<Value> values;
+  const size_t place = operand - parts.first;
+  for (const auto& region : op.regions()) values.push_back(region->arguments()[place]);
+  if (place < parts.states) values.push_back(op.out(static_cast<int>(place)));
+  return values;
+}
+
+/// What an output of a region is outside of it, and in the next iteration; none for a condition, or in the body.
+std::vector<Value> passed_out(Op end, size_t output) {
+  const Block& region = *end.node()->block;
+  const Op op = region.parent();
+  if (!op) return {};
+  const FlowParts parts(op);
+  if (output < parts.conditions) return {};
+  const size_t place = output - parts.conditions;
+  std::vector<Value> values = {op.out(static_cast<int>(place))};
+  if (place < parts.states) values.push_back(region.arguments()[place]);
+  return values;
+}
+
+/// Codes have 16 bits at most.
+bool gives_codes(Op op) {
+  return std::ranges::any_of(op.results(), [](Value result) {
+    const DType dtype = result.dtype();
+    return dtype != DType::boolean && !is_float(dtype) && bits_of(dtype) <= 16;
+  });
+}
+
+bool reaches_codes(Op op) {
+  std::vector<Value> waiting = op.results();
+  std::set<const detail::ValueNode*> seen;
+  while (!waiting.empty()) {
+    const Value value = waiting.back();
+    waiting.pop_back();
+    if (!seen.insert(value.node()).second) continue;
+    for (const auto& [user, operand] : value.uses()) {
+      const auto place = static_cast<size_t>(operand);
+      const bool is_end = user == user.node()->block->return_op();
+      if (!is_end && user.regions().empty() && gives_codes(user)) return true;
+      const std::vector<Value> next = is_end                   ? passed_out(user, place)
+                                      : user.regions().empty() ? user.results()
+                                                               : passed_in(user, place);
+      waiting.insert(waiting.end(), next.begin(), next.end());
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<FloatIsland> float_islands(const Model& model) {
@@ -29,6 +84,15 @@ std::vector<FloatIsland> float_islands(const Model& model) {
     if (const auto found = reasons.find(op.name()); found != reasons.end() && computes_reals(op))
       islands.push_back({op.name(), op.info().name, found->second, outside.contains(op.node())});
   }
+  return islands;
+}
+
+std::vector<FloatIsland> islands_into_codes(const Model& integer) {
+  auto islands = float_islands(integer);
+  std::erase_if(islands, [&](const FloatIsland& island) {
+    const Op op = integer.graph.op(island.layer);
+    return op.is<ops::Cast>() || !reaches_codes(op);
+  });
   return islands;
 }
 

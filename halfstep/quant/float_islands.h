@@ -17,6 +17,10 @@ struct FloatIsland {
 /// Those of a prepared network or an integer program, in the order of its graph.
 std::vector<FloatIsland> float_islands(const Model& model);
 
+/// Those of an integer program that codes are made of. What others compute decides which way a run goes, or is a
+/// result. A cast rounds once, in any engine alike.
+std::vector<FloatIsland> islands_into_codes(const Model& integer);
+
 /// Those that conversion needs leave for: all inside of the regions that markers bound.
 std::vector<FloatIsland> islands_inside(const Model& prepared);
 

@@ -29,20 +29,28 @@ struct Pair {
   const char* second = "integer program";
 };
 
-/// " (sample 3", " (while 'loop', iteration 2 of the batch from sample 64 on".
+/// "while 'loop', iteration 2: layer 'conv'".
 template <class Fault>
-std::string place_of(const verify::LayerReport& report, const Fault& fault) {
-  if (report.layer.path.empty()) return fmt::format(" (sample {}", fault.sample);
-  const std::string turn = fault.iteration < 0 ? "" : fmt::format("iteration {} of ", fault.iteration);
-  return fmt::format(" ({}, {}the batch from sample {} on", report.layer.path, turn, fault.sample);
+std::string name_of(const verify::LayerReport& report, const Fault& fault) {
+  return fmt::format("{}{}layer '{}'", fault.path, fault.path.empty() ? "" : ": ", report.layer.name);
+}
+
+/// " (sample 3", " (in the batch from sample 64 on".
+template <class Fault>
+std::string place_of(const Fault& fault) {
+  return fault.path.empty() ? fmt::format(" (sample {}", fault.sample)
+                            : fmt::format(" (in the batch from sample {} on", fault.sample);
 }
 
 std::string describe(const verify::LayerReport& report, const verify::Difference& difference, const Pair& pair = {}) {
+  if (difference.what == "count")
+    return fmt::format("{} ran another number of times: {} made {} elements, {} {}{})", name_of(report, difference),
+                       pair.first, difference.first, pair.second, difference.second, place_of(difference));
   std::string text =
-      fmt::format("layer '{}': {} code {} at {}: {} {}, {} {}", report.layer.name, difference.what, difference.index,
+      fmt::format("{}: {} code {} at {}: {} {}, {} {}", name_of(report, difference), difference.what, difference.index,
                   to_string(difference.position), pair.first, difference.first, pair.second, difference.second);
   if (difference.what != "feature") return text;
-  text += place_of(report, difference);
+  text += place_of(difference);
   if (difference.position.size() == 3)
     text += fmt::format(", NCHW index {}, NHWC index {}", difference.index, difference.nhwc);
   return text + ")";
@@ -51,11 +59,11 @@ std::string describe(const verify::LayerReport& report, const verify::Difference
 /// "conv2d 'c' {...} gives 0.25".
 std::string describe(const verify::LayerReport& report, const verify::MeaningFault& fault) {
   std::string text =
-      fmt::format("layer '{}': {} code {} at {}: integer program {}, the network that came in {}: {}{} {}",
-                  report.layer.name, fault.what, fault.index, to_string(fault.position), fault.found, fault.expected,
-                  fault.says, fault.what == "feature" ? " gives" : " is", fault.real);
+      fmt::format("{}: {} code {} at {}: integer program {}, the network that came in {}: {}{} {}",
+                  name_of(report, fault), fault.what, fault.index, to_string(fault.position), fault.found,
+                  fault.expected, fault.says, fault.what == "feature" ? " gives" : " is", fault.real);
   if (fault.what != "feature") return text;
-  text += place_of(report, fault);
+  text += place_of(fault);
   if (fault.nhwc >= 0) text += fmt::format(", NCHW index {}, NHWC index {}", fault.index, fault.nhwc);
   return text + ")";
 }
@@ -102,10 +110,9 @@ std::string worth(const verify::RoadReport& report) {
 }
 
 nlohmann::ordered_json json_of(const verify::MeaningFault& fault) {
-  return {{"what", fault.what},          {"index", fault.index},       {"nhwc_index", fault.nhwc},
-          {"sample", fault.sample},      {"position", fault.position}, {"integer", fault.found},
-          {"source", fault.expected},    {"real", fault.real},         {"operator", fault.says},
-          {"iteration", fault.iteration}};
+  return {{"what", fault.what},         {"index", fault.index},   {"nhwc_index", fault.nhwc}, {"sample", fault.sample},
+          {"position", fault.position}, {"integer", fault.found}, {"source", fault.expected}, {"real", fault.real},
+          {"operator", fault.says},     {"inside", fault.path}};
 }
 
 nlohmann::ordered_json json_of(const verify::Meaning& meaning) {
@@ -131,9 +138,9 @@ nlohmann::ordered_json json_of(const verify::FloatReport& floats) {
 
 nlohmann::ordered_json json_of(const verify::Difference& difference, const char* first = "training",
                                const char* second = "integer") {
-  return {{"what", difference.what},     {"index", difference.index},        {"nhwc_index", difference.nhwc},
-          {"sample", difference.sample}, {"position", difference.position},  {first, difference.first},
-          {second, difference.second},   {"iteration", difference.iteration}};
+  return {{"what", difference.what},     {"index", difference.index},       {"nhwc_index", difference.nhwc},
+          {"sample", difference.sample}, {"position", difference.position}, {first, difference.first},
+          {second, difference.second},   {"inside", difference.path}};
 }
 
 /// "add3 (412 samples), conv7 (3 samples) and 5 more".
@@ -238,10 +245,10 @@ std::string verdict(const verify::RoadReport& report) {
     features_differ = true;
     text += "first differing feature: " + describe(layer, *layer.feature) + "\n";
   }
-  const auto at = std::find_if(report.layers.begin(), report.layers.end(), [](const auto& l) { return l.engine; });
-  if (at != report.layers.end())
-    text += "first differing feature: " + describe(*at, *at->engine, {"integer program", "engine"}) + "\n";
-  const bool differ = features_differ || at != report.layers.end();
+  const verify::LayerReport* const first = report.first_of_engine();
+  if (first != nullptr)
+    text += "first differing feature: " + describe(*first, *first->engine, {"integer program", "engine"}) + "\n";
+  const bool differ = features_differ || first != nullptr;
   if (text.empty()) {
     text = fmt::format("equal: {} codes of {} layers over {} samples, 0 differ{}\n", compared, report.layers.size(),
                        report.samples, has_engine(report) ? " on three roads" : "");

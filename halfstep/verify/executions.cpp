@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "halfstep/compile/compile.h"
+#include "halfstep/ir/flow.h"
 #include "halfstep/verify/programs.h"
 
 namespace halfstep::verify {
@@ -14,6 +15,30 @@ size_t bytes_of(const Tensors& tensors) {
   return bytes;
 }
 
+/// Where a run is: the operations around a region, with the iterations that they are in.
+class Path {
+ public:
+  explicit Path(const Graph& graph) : graph_(graph) {}
+
+  /// An execution of a region of `op`, without what it is given.
+  Execution enter(int64_t sample, const std::string& op, int64_t iteration) {
+    iterations_[op] = iteration;
+    Execution entered{sample, "", {}, {}};
+    for (Op holder = graph_.op(op); holder; holder = holder.node()->block->parent()) {
+      const int64_t turn = iterations_.at(holder.name());
+      entered.turns.insert(entered.turns.begin(), turn);
+      entered.path = fmt::format("{} '{}'{}{}{}", holder.info().name, holder.name(),
+                                 turn < 0 ? "" : fmt::format(", iteration {}", turn), entered.path.empty() ? "" : ": ",
+                                 entered.path);
+    }
+    return entered;
+  }
+
+ private:
+  const Graph& graph_;
+  std::map<std::string, int64_t> iterations_;  ///< by operation; -1 of a branch
+};
+
 }  // namespace
 
 Executions executions_of(const Model& model, const BatchSource& source, int64_t samples, int64_t batch,
@@ -21,14 +46,17 @@ Executions executions_of(const Model& model, const BatchSource& source, int64_t 
   Executions found;
   size_t bytes = 0;
   int64_t begin = 0;
+  Path path(model.graph);
   CompileOptions options;
   options.optimize = false;
   options.watch_regions = [&](const std::string& op, size_t region, int64_t iteration, Tensors arguments) {
+    Execution entered = path.enter(begin, op, iteration);
     bytes += bytes_of(arguments);
+    entered.arguments = std::move(arguments);
     if (bytes > most_bytes)
       ++found.left_out;
     else
-      found.by_region[{op, region}].push_back({begin, iteration, std::move(arguments)});
+      found.by_region[{op, region}].push_back(std::move(entered));
   };
   std::map<std::vector<Dims>, runtime::Program> programs;
   for (; begin < samples; begin += batch) {
@@ -36,6 +64,7 @@ Executions executions_of(const Model& model, const BatchSource& source, int64_t 
     const auto extents = extents_of(inputs);
     if (!programs.contains(extents)) programs.emplace(extents, compile(sized_for(model, inputs), options));
     programs.at(extents).run(inputs, pool);
+    if (found.left_out == 0) found.end = std::min(begin + batch, samples);
   }
   return found;
 }

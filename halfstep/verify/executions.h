@@ -15,8 +15,9 @@ namespace halfstep::verify {
 
 /// A region as it is once entered.
 struct Execution {
-  int64_t sample = 0;     ///< the first one of the batch
-  int64_t iteration = 0;  ///< -1 in a branch
+  int64_t sample = 0;          ///< the first one of the batch
+  std::string path;            ///< "while 'loop', iteration 3: if 'branch'"
+  std::vector<int64_t> turns;  ///< the same as numbers, outermost first; -1 of a branch
   Tensors arguments;
 };
 
@@ -24,6 +25,7 @@ struct Execution {
 struct Executions {
   std::map<std::pair<std::string, size_t>, std::vector<Execution>> by_region;
   int64_t left_out = 0;  ///< that came when `most_bytes` were there
+  int64_t end = 0;       ///< samples in front of the batch from which on some were left out
 };
 
 /// All that happens in all regions of `model`, `batch` samples at a time.

@@ -155,7 +155,7 @@ MeaningFault LayerMeaningCheck::feature_fault(const Run& run, int64_t index, dou
   const auto sample_dims = std::span(dims).subspan(dims.empty() || run.whole ? 0 : 1);
   const int64_t size = count_elements(sample_dims), sample = run.first_sample + index / size;
   const Dims position = position_of(index % size, sample_dims);
-  return {"feature", index % size, nhwc_index(position, sample_dims), sample, position, 0, 0, real, says(), -1};
+  return {"feature", index % size, nhwc_index(position, sample_dims), sample, position, 0, 0, real, says(), ""};
 }
 
 std::string LayerMeaningCheck::says() const {

@@ -28,7 +28,7 @@ struct MeaningFault {
   int64_t found = 0, expected = 0;  ///< codes of the integer program and of the operator
   double real = 0;                  ///< what the operator gives, or the weight
   std::string says;                 ///< the operator with its attributes, as the network has it
-  int64_t iteration = -1;           ///< of a loop
+  std::string path = {};            ///< as Execution has it; "" in the network's body
 };
 
 /// Codes of one layer.

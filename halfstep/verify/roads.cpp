@@ -286,12 +286,31 @@ bool RoadReport::equal() const {
          (!floats || floats->holds());
 }
 
+const LayerReport* RoadReport::first_of_engine() const {
+  const auto outermost = [](const std::string& path) { return path.substr(0, path.find(": ")); };
+  const auto precedes = [](const Difference& a, const Difference& b) {
+    if (a.sample != b.sample) return a.sample < b.sample;
+    const auto both = static_cast<std::ptrdiff_t>(std::min(a.turns.size(), b.turns.size()));
+    return std::lexicographical_compare(a.turns.begin(), a.turns.begin() + both, b.turns.begin(),
+                                        b.turns.begin() + both);
+  };
+  const LayerReport* first = nullptr;
+  for (const LayerReport& layer : layers) {
+    if (!layer.engine) continue;
+    const bool is_beside =
+        first != nullptr && !layer.layer.path.empty() && outermost(layer.layer.path) == outermost(first->layer.path);
+    if (first == nullptr || (is_beside && precedes(*layer.engine, *first->engine))) first = &layer;
+  }
+  return first;
+}
+
 RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, int64_t batch,
                          ThreadPool& pool, const ProgressCallback& progress) {
   require_layers(roads);
   batch = std::min(batch, roads.most_samples);
   RoadReport report;
   report.samples = samples;
+  report.notes = roads.notes;
   for (const Layer& layer : roads.layers)
     report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}, .engine = {}, .meaning = {}});
   for (const Variant& variant : roads.variants) report.variants.push_back({.name = variant.name});
@@ -314,9 +333,14 @@ RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t 
       LayerReport& layer_report = report.layers[i];
       compare_features(layer, {layer_report.compared, layer_report.differing, layer_report.feature},
                        training.at(layer.name), integer.at(layer.name), begin, roads.whole);
-      if (roads.engine)
-        compare_features(layer, {layer_report.engine_compared, layer_report.engine_differing, layer_report.engine},
-                         integer.at(layer.name), engine.at(layer.name), begin, roads.whole);
+      const FeatureCount of_engine{layer_report.engine_compared, layer_report.engine_differing, layer_report.engine};
+      const Tensor& codes = integer.at(layer.name);
+      if (const auto shown = engine.find(layer.name); shown != engine.end()) {
+        compare_features(layer, of_engine, codes, shown->second, begin, roads.whole);
+      } else if (roads.recorded) {
+        const auto recorded = roads.recorded(begin, layer.name, codes);
+        if (recorded) compare_features(layer, of_engine, codes, *recorded, begin, roads.whole);
+      }
       if (layer.real_value.empty()) continue;
       const auto input = inputs.find(layer.real_value);
       noise[i].add(layer, integer.at(layer.name),

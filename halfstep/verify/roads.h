@@ -34,13 +34,16 @@ struct Layer {
 
 /// Where two tensors first differ. Features have their position in both layouts (extents of one sample).
 struct Difference {
-  std::string what;    ///< "weight", "bias", "multiplier", "shift", "w_scale" (by its bits), "feature"
+  /// "weight", "bias", "multiplier", "shift", "w_scale" (by its bits), "feature"; "count" where a layer in a branch or
+  /// a loop did not run as often, with the elements that it made for a batch.
+  std::string what;
   int64_t index = 0;   ///< flat, in the tensor's own row-major order (NCHW); a feature's counts from the sample's start
   int64_t nhwc = 0;    ///< features of four axes: the flat index in NHWC order
   int64_t sample = 0;  ///< features: which sample; in a branch or a loop, the first one of the batch
   Dims position;       ///< index in each axis
   int64_t first = 0, second = 0;
-  int64_t iteration = -1;  ///< of a loop
+  std::string path = {};            ///< as Execution has it; "" in the network's body
+  std::vector<int64_t> turns = {};  ///< the same
 };
 
 struct LayerReport {
@@ -89,9 +92,12 @@ struct RoadReport {
   std::string unchecked;  ///< why nobody knows whether the layers are what the network says; "" where it was checked
   /// Whatever the variants are.
   bool equal() const;
+  /// The layer where codes of the engine differ first, as a run goes: in a loop it may be behind others, which differ
+  /// in later iterations. Null where none does.
+  const LayerReport* first_of_engine() const;
 };
 
-/// The codes of every layer, by its name, for a batch; of a variant, of those that it shows.
+/// The codes of layers by their names, for a batch; those that it leaves out are not compared.
 using Engine = std::function<Tensors(const Tensors& inputs)>;
 
 /// A further road of which nobody says that it is equal.
@@ -106,9 +112,16 @@ struct Roads {
   Model unquantized;  ///< the network that came in; where nobody has it, the prepared one without its quantizers
   std::vector<Layer> layers;
   Engine engine = {};  ///< a third road, of another house: compared with the integer program where it is there
+  /// Of the same house, what is in branches and loops: the codes of a layer each time that it ran, one behind the
+  /// other.
+  Engine inside = {};
   int64_t most_samples = std::numeric_limits<int64_t>::max();  ///< that the engine takes in one batch
   std::vector<Variant> variants = {};
+  std::vector<std::string> notes = {};  ///< what the engine does not show
   bool whole = false;  ///< what the source gives for one sample is all that the network takes, as a region's arguments
+  /// Of a region: the engine's codes of a layer for a sample of the source, with the extents of the program's; none
+  /// where it did not run for it.
+  std::function<std::optional<Tensor>(int64_t sample, const std::string& layer, const Tensor& codes)> recorded = {};
 };
 
 /// Compares parameter codes first, then every layer's features on every sample, `batch` at a time

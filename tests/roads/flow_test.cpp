@@ -1,69 +1,13 @@
 // Branches and loops on codes: quantizers inside of them, conversion, and the proof each time that one is entered.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
-
-#include "halfstep/api/verify_regions.h"
 #include "halfstep/ir/ops.h"
-#include "halfstep/ir/parse.h"
 #include "halfstep/ir/region.h"
-#include "halfstep/train/calibrate.h"
-#include "tests/roads/fixture.h"
+#include "tests/roads/flow.h"
 #include "tests/support/error.h"
 
 namespace halfstep::test {
 namespace {
-
-/// A recurrent cell over five rows, a branch on what comes out, and a loop until something is large.
-struct Flow {
-  ThreadPool pool{1};
-  io::Dataset data;
-  train::TrainTest parts;
-  Model source, prepared;
-
-  explicit Flow(const quant::PrepareOptions& options = {}, float shift = 0,
-                const std::string& platform = "generic_int8") {
-    Random random(5, 0);
-    Tensor x(DType::f32, {32, 5, 4});
-    for (int64_t i = 0; i < x.size(); ++i)
-      x.data<float>()[static_cast<size_t>(i)] = random.normal() + shift + (i / 20 % 2 == 0 ? 0.5F : -0.5F);
-    data.name = "random";
-    data.inputs.emplace("x", x);
-    parts = train::split(data);
-    source = network();
-    prepared = quant::prepare(source, quant::load_platform(platform), options);
-    train::calibrate(prepared, parts.train, {.batch = parts.train.size(), .batches = 1}, pool);
-    prepared.source = std::make_shared<const Source>(Source{source, parts.test.inputs(0, 3)});
-  }
-
-  /// `tanh` of the cell is that function.
-  static Model network(const std::string& tanh = "tanh") {
-    std::ifstream file(HALFSTEP_SOURCE_DIR "/tests/roads/flow.ir");
-    std::string text(std::istreambuf_iterator<char>(file), {});
-    text.replace(text.find("tanh("), 4, tanh);
-    Model source = train::initialize(parse(text, "flow.ir"), 3);
-    Random random(6, 0);
-    for (float& value : source.tensors["start"].data<float>()) value = random.uniform();
-    source.tensors["half"].data<float>()[0] = 0;
-    source.tensors["limit"].data<float>()[0] = 6;
-    source.tensors["zero"] = Tensor::of<int64_t>(DType::i64, {}, std::array<int64_t, 1>{0});
-    source.tensors["one"] = Tensor::of<int64_t>(DType::i64, {}, std::array<int64_t, 1>{1});
-    return source;
-  }
-
-  Model integers() const { return quant::convert(prepared, {.float_islands = true}).model; }
-
-  verify::RoadReport prove(const Model& integer) {
-    return api::prove(api::roads_of(prepared, integer), prepared, parts.test, {.all = true}, pool, {});
-  }
-};
-
-const verify::LayerReport& layer(const verify::RoadReport& report, const std::string& name) {
-  const auto found = std::ranges::find_if(report.layers, [&](const auto& one) { return one.layer.name == name; });
-  if (found == report.layers.end()) fail("the report has no layer '{}'", name);
-  return *found;
-}
 
 TEST(FlowRoads, GoAllTheWayToIntegers) {
   Flow flow;
@@ -94,9 +38,10 @@ TEST(FlowRoads, ShowWhereACodeDiffersFirst) {
   EXPECT_FALSE(report.equal());
   const auto& state = layer(report, "from_state");
   ASSERT_TRUE(state.feature);
-  EXPECT_EQ(state.feature->iteration, 0);
+  EXPECT_EQ(state.feature->path, "scan 'cell', iteration 0");
   EXPECT_EQ(state.parameters_differing, 1);
-  EXPECT_NE(report::verdict(report).find("(scan 'cell', iteration 0 of the batch from sample 0 on"), std::string::npos)
+  EXPECT_NE(report::verdict(report).find("feature: scan 'cell', iteration 0: layer 'from_state': feature code "),
+            std::string::npos)
       << report::verdict(report);
 }
 
