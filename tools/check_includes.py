@@ -30,7 +30,7 @@ ARROWS = {
     "deploy": "quant passes ir base",
     "emit": "compile runtime passes quant ir base",
     "train": "compile runtime passes quant ir io base",
-    "analyze": "train compile runtime quant passes arith ir io base",
+    "analyze": "verify train compile runtime quant passes arith ir io base",
     "repair": "train compile runtime quant passes ir io base",
     "bits": "analyze train compile runtime quant passes ir io base",
     "verify": "compile runtime kernels/kernel.h ir io base",

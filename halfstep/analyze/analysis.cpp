@@ -9,6 +9,7 @@
 
 #include "halfstep/analyze/advice.h"
 #include "halfstep/analyze/effects.h"
+#include "halfstep/analyze/inside.h"
 #include "halfstep/analyze/observed.h"
 #include "halfstep/base/status.h"
 #include "halfstep/ir/flow.h"
@@ -22,11 +23,14 @@ constexpr int64_t kTriedSamples = 256;  ///< that other observers' ranges are tr
 
 bool everything(const std::string&) { return true; }
 
-/// Names of the values of features, each once, that the network computes.
+/// Whether a run of the network can give what comes to the quantizer.
+bool is_fetched(const Place& place) { return place.is_computed() && !is_in_region(place.quantizer); }
+
+/// Names of the values of features, each once, that the network computes outside of branches and loops.
 std::vector<std::string> computed(const std::vector<Place>& places, bool rounded) {
   std::vector<std::string> names;
   for (const Place& place : places) {
-    if (place.is_weight || (!rounded && !place.quantizer.x().producer())) continue;
+    if (!is_fetched(place) || (!rounded && !place.quantizer.x().producer())) continue;
     const std::string& name = rounded ? place.quantizer.out().name() : place.value();
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
@@ -50,7 +54,7 @@ class Analyzer {
     analysis.has_labels = trial_.has_labels();
     const std::vector<quant::AuditedQuantizer> audited = quant::audit(prepared_).quantizers;
     const auto observed = observers();
-    std::vector<Watch> watches = watch(observed);
+    std::vector<Watch> watches = watch(observed, analysis);
     try_variants(analysis);
     for (size_t p = 0; p < network_.places().size(); ++p) {
       QuantizerAnalysis& one = analysis.quantizers[p];
@@ -82,7 +86,7 @@ class Analyzer {
   }
 
   /// Runs the float network and that of all quantizers side by side. Throws where a layer gives what is no number.
-  std::vector<Watch> watch(const std::vector<Observed>& observed) {
+  std::vector<Watch> watch(const std::vector<Observed>& observed, Analysis& analysis) {
     const auto& places = network_.places();
     std::vector<Watch> watches;
     for (size_t p = 0; p < places.size(); ++p) {
@@ -93,11 +97,12 @@ class Analyzer {
     }
     pool_.parallel_for(std::ssize(places), [&](int64_t p) {
       const Place& place = places[static_cast<size_t>(p)];
-      if (!place.is_weight) return;
+      if (place.is_computed()) return;
       watches[static_cast<size_t>(p)].add(network_.prepared().tensors.at(place.value()));
       watches[static_cast<size_t>(p)].try_others(network_.prepared().tensors.at(place.value()));
     });
     watch_features(watches);
+    watch_inside(watches, analysis);
     require_finite(watches);
     return watches;
   }
@@ -107,9 +112,20 @@ class Analyzer {
     return place.quantizer.out().uses().front().first.info().quant.weight_axis;
   }
 
+  /// What comes to them in the float network alone: another network may go another way.
+  void watch_inside(std::vector<Watch>& watches, Analysis& analysis) const {
+    const int64_t left_out = see_inside(network_, trial_, [&](size_t place, const Tensor& values) {
+      watches[place].add(values);
+      watches[place].try_others(values);
+    });
+    if (left_out > 0)
+      analysis.notes.push_back(fmt::format(
+          "branches and loops: values of {} of the times that they ran were not seen; take fewer samples", left_out));
+  }
+
   void watch_features(std::vector<Watch>& watches) {
     const auto& places = network_.places();
-    const int64_t batch = train::batch_of(prepared_, std::min(kWatchBatch, trial_.size()));
+    const int64_t batch = train::judged_batch(prepared_, std::min(kWatchBatch, trial_.size()));
     train::BatchRunner in_float(train::evaluation_form(network_.in_float()), computed(places, false), pool_);
     train::BatchRunner rounded(train::evaluation_form(network_.with(everything)), computed(places, true), pool_);
     for (int64_t begin = 0; begin < trial_.size(); begin += batch) {
@@ -117,7 +133,7 @@ class Analyzer {
       const Tensors wanted = in_float.run(inputs), found = rounded.run(inputs);
       pool_.parallel_for(std::ssize(places), [&](int64_t p) {
         const Place& place = places[static_cast<size_t>(p)];
-        if (place.is_weight) return;
+        if (!is_fetched(place)) return;
         const auto input = inputs.find(place.value());
         const Tensor& x = input == inputs.end() ? wanted.at(place.value()) : input->second;
         Watch& watch = watches[static_cast<size_t>(p)];
@@ -173,12 +189,12 @@ class Analyzer {
   }
 
   void say_what_is_missing(Analysis& analysis) const {
-    const auto quantizers = prepared_.graph.all<ops::FakeQuantize>();
-    const auto inside = std::ranges::count_if(quantizers, is_in_region);
+    const auto inside = std::ranges::count_if(
+        network_.places(), [](const Place& place) { return place.is_computed() && is_in_region(place.quantizer); });
     if (inside > 0)
       analysis.notes.push_back(
-          fmt::format("{} quantizers inside of branches and loops were not tried alone; they count with the others of "
-                      "the whole network",
+          fmt::format("{} quantizers of features are inside of branches and loops: what reaches them behind the others "
+                      "was not measured, and they have no Hessian and no gradients",
                       inside));
     if (!analysis.has_labels)
       analysis.notes.emplace_back(

@@ -52,7 +52,7 @@ class Gatherer {
     std::map<std::string, Curvature> result;
     for (size_t p = 0; p < network_.places().size(); ++p) {
       const size_t v = variable_of(network_.places()[p]);
-      if (program_.variables()[v].gradient.empty()) continue;
+      if (!has_gradient(v)) continue;
       Curvature curvature = mean_of(traces_[v]);
       curvature.score = scores_[p] / static_cast<double>(batches_);
       result.emplace(network_.places()[p].name(), curvature);
@@ -66,9 +66,14 @@ class Gatherer {
            variable;
   }
 
+  /// Behind the last where no gradient is taken.
   size_t variable_of(const Place& place) const {
     const auto found = std::ranges::find(program_.variables(), place.value(), &Variable::value);
     return static_cast<size_t>(found - program_.variables().begin());
+  }
+
+  bool has_gradient(size_t variable) const {
+    return variable < program_.variables().size() && !program_.variables()[variable].gradient.empty();
   }
 
   const Tensor& contents_of(const Variable& variable, const Tensors& values) const {
@@ -80,8 +85,9 @@ class Gatherer {
   void add_scores(const Tensors& values) {
     const auto samples = static_cast<double>(batch_);
     for (size_t p = 0; p < network_.places().size(); ++p) {
-      const Variable& variable = program_.variables()[variable_of(network_.places()[p])];
-      if (variable.gradient.empty()) continue;
+      const size_t v = variable_of(network_.places()[p]);
+      if (!has_gradient(v)) continue;
+      const Variable& variable = program_.variables()[v];
       const Tensor& x = contents_of(variable, values);
       const Channels channels(x.dims(), rounders_[p].axis());
       const auto gradient = values.at(variable.gradient).data<float>();

@@ -5,6 +5,7 @@
 
 #include "halfstep/base/random.h"
 #include "halfstep/compile/compile.h"
+#include "halfstep/ir/flow.h"
 #include "halfstep/passes/autodiff.h"
 #include "halfstep/passes/builder_behind.h"
 #include "halfstep/passes/tensors.h"
@@ -17,6 +18,8 @@ namespace {
 std::vector<Variable> variables_of(const FloatNetwork& network) {
   std::vector<Variable> variables;
   for (const Place& place : network.places()) {
+    const bool is_moved = place.is_computed() && !is_in_region(place.quantizer);  // by an argument
+    if (!place.is_weight && !is_moved) continue;
     const bool known = std::ranges::any_of(variables, [&](const Variable& one) { return one.value == place.value(); });
     if (!known) variables.push_back({place.value(), place.value(), "", "", place.is_weight});
   }

@@ -13,7 +13,7 @@ FloatNetwork::FloatNetwork(const Model& prepared) : closed_(clone(prepared)) {
   passes::set_mode(closed_.graph, passes::Mode::evaluation);
   passes::close_learned_parts(closed_);
   const passes::QuantizerKinds kinds(closed_);  // what is left of them: those of uneven levels
-  for (const auto& quantizer : closed_.graph.body().all<ops::FakeQuantize>())
+  for (const auto& quantizer : closed_.graph.all<ops::FakeQuantize>())
     places_.push_back({quantizer, kinds.of(quantizer), quant::is_weight(quantizer)});
 }
 
@@ -25,10 +25,10 @@ Model FloatNetwork::part(const std::vector<std::string>& given, const std::vecto
                          const Stays& stays) const {
   Model network = closed_;
   Graph& graph = network.graph;
-  for (const std::string& name : given) {
-    const Value computed = graph.value(name);
-    computed.replace_all_uses_with(passes::add_argument(graph, name, computed.type()));
-  }
+  std::vector<Value> computed;  // found first: an argument takes the name of an operation and its results
+  for (const std::string& name : given) computed.push_back(graph.value(name));
+  for (size_t i = 0; i < given.size(); ++i)
+    computed[i].replace_all_uses_with(passes::add_argument(graph, given[i], computed[i].type()));
   if (!wanted.empty()) {
     std::vector<Value> values;
     for (const std::string& name : wanted) values.push_back(graph.value(name));

@@ -18,6 +18,8 @@ struct Place {
   QuantizerKind kind = QuantizerKind::fixed;
   bool is_weight = false;
 
+  /// Of features that a run computes, and not of a weight or a constant.
+  bool is_computed() const { return !quantizer.x().is_tensor(); }
   const std::string& name() const { return quantizer.name(); }
   /// What comes to it in the float network.
   const std::string& value() const { return quantizer.x().name(); }
@@ -26,7 +28,8 @@ struct Place {
 /// Whether the quantizer of that name is in a form of the network.
 using Stays = std::function<bool(const std::string& quantizer)>;
 
-/// A prepared network with what it learned settled, and its quantizers in the order of the graph.
+/// A prepared network with what it learned settled, and its quantizers in the order of the graph, those in branches and
+/// loops too.
 class FloatNetwork {
  public:
   explicit FloatNetwork(const Model& prepared);

@@ -24,7 +24,7 @@ Model with_observer(const FloatNetwork& network, quant::Platform platform, const
   platform.weight_observer = platform.feature_observer = observer;
   platform.low_bits_observer = "";
   platform.weight_quantizer = platform.feature_quantizer = QuantizerKind::fixed;
-  for (const auto& quantizer : model.graph.body().all<ops::FakeQuantize>())
+  for (const auto& quantizer : model.graph.all<ops::FakeQuantize>())
     quant::set_quantizer_bits(model, platform, quantizer, quant::bits_of(quantizer));
   return model;
 }
@@ -40,7 +40,7 @@ std::vector<Observed> observed_ranges(const Model& prepared, const FloatNetwork&
     Model model = with_observer(network, platform, name);
     train::calibrate(model, samples, {.batches = kBatches, .seed = seed}, pool);
     Observed observed{name, {}};
-    const auto quantizers = model.graph.body().all<ops::FakeQuantize>();
+    const auto quantizers = model.graph.all<ops::FakeQuantize>();
     for (size_t p = 0; p < quantizers.size(); ++p)
       observed.rounders.emplace_back(model, quantizers[p], network.places()[p].kind);
     all.push_back(std::move(observed));

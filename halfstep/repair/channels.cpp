@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/ir/region.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/repair/layers.h"
 
@@ -199,6 +201,13 @@ void for_each_read(const Dims& dims, const Reader& reader, Function function) {
 }  // namespace
 
 std::vector<ChannelGroup> channel_groups(const Model& prepared) { return Ties(prepared).run(); }
+
+std::vector<ChannelGroup> channel_groups_of_all(const Model& prepared) {
+  Model blocks = clone(prepared);
+  std::vector<ChannelGroup> groups;
+  in_each_block(blocks.graph, [&] { std::ranges::move(channel_groups(blocks), std::back_inserter(groups)); });
+  return groups;
+}
 
 void scale_channels(Model& model, const ChannelGroup& group, const std::vector<float>& factors) {
   for (const Giver& giver : group.givers) {

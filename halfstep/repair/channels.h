@@ -34,8 +34,11 @@ struct ChannelGroup {
 
 /// In the order of the graph. Elements that keep a positive factor tie what goes in to what comes out: quantizers
 /// (whose scales are calibrated again afterwards), relu, leaky_relu, pools, sums, means over places, reshapes that
-/// leave channels together. Where anything else reads or gives a value, its channels are in no group.
+/// leave channels together. Where anything else reads or gives a value, its channels are in no group; what goes into a
+/// branch or a loop and comes out of it is in none.
 std::vector<ChannelGroup> channel_groups(const Model& prepared);
+/// The same, and behind them those inside of branches and loops.
+std::vector<ChannelGroup> channel_groups_of_all(const Model& prepared);
 
 /// Multiplies givers and divides readers. Powers of two leave the float function as it is, to the bit, as long as
 /// nothing underflows.

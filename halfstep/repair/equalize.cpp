@@ -74,7 +74,7 @@ std::pair<Model, int64_t> evened(Model model, const std::vector<ChannelGroup>& g
 /// scale of their own, evening out the others moves nothing but the ranges of features, for better or worse.
 Change equalize(const State& state, const Scene& scene) {
   if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
-  const std::vector<ChannelGroup> groups = channel_groups(state.model);
+  const std::vector<ChannelGroup> groups = channel_groups_of_all(state.model);
   if (groups.empty()) return {{}, "no layers are joined by what keeps a factor (relu, pools, sums)"};
   constexpr float kOutlying = 4;
   Change best;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "halfstep/base/status.h"
+#include "halfstep/ir/flow.h"
 #include "halfstep/ir/learned_quantizer.h"
 #include "halfstep/ir/normalization.h"
 #include "halfstep/passes/learned_parts.h"
@@ -119,16 +120,28 @@ std::vector<Layer> layers_with_bias(const Model& prepared) {
 
 std::string left_out(const Model& prepared) {
   std::map<std::string, std::vector<std::string>> layers;  // by reason
-  for (const Op op : prepared.graph.ops()) {
+  for (const Op op : prepared.graph.all_ops()) {
     if (op.info().quant.weight < 0) continue;
     const auto quantizer = op.in(op.info().quant.weight).producer<ops::FakeQuantize>();
     if (!quantizer) continue;  // in float
-    if (const std::string reason = why_not_corrected(op, quantizer->x()); !reason.empty())
-      layers[reason].push_back(op.name());
+    const std::string reason =
+        is_in_region(op) ? "inside of branches and loops" : why_not_corrected(op, quantizer->x());
+    if (!reason.empty()) layers[reason].push_back(op.name());
   }
   std::vector<std::string> parts;
   for (const auto& [reason, names] : layers) parts.push_back(fmt::format("{} ({})", fmt::join(names, ", "), reason));
   return parts.empty() ? "" : fmt::format("; left out: {}", fmt::join(parts, "; "));
+}
+
+std::string left_inside(const Model& prepared) {
+  std::vector<std::string> holders;
+  for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
+    if (!is_in_region(quantizer)) continue;
+    const std::string path = holders_of(quantizer);
+    std::string outermost = path.substr(0, path.find(": "));
+    if (std::ranges::find(holders, outermost) == holders.end()) holders.push_back(std::move(outermost));
+  }
+  return holders.empty() ? "" : fmt::format("; left out: what is inside of {}", fmt::join(holders, ", "));
 }
 
 std::string why_weights_stay(const Model& prepared) {

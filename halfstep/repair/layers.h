@@ -27,14 +27,18 @@ struct Layer {
 /// What `value` is without its quantizer, if it has one.
 Value in_float(Value value);
 
-/// In the order of the graph.
+/// Those of the network's body, in its order: what is computed in branches and loops cannot be fetched by its name.
 std::vector<Layer> layers_of(const Model& prepared);
 
 /// Layers that are corrected through their biases: quantized ones that have one.
 std::vector<Layer> layers_with_bias(const Model& prepared);
 
-/// "; left out: a, b (no bias)": layers on codes that are not corrected, with the reason; "" where there are none.
+/// "; left out: a, b (no bias)": layers on codes that are not corrected, with the reason, those in branches and loops
+/// too; "" where there are none.
 std::string left_out(const Model& prepared);
+
+/// "; left out: what is inside of scan 'cell', while 'loop'": operations of the body that hold quantizers; "" for none.
+std::string left_inside(const Model& prepared);
 
 /// Where a layer's weights are made of others (batch norms kept for training; kinds of quantizers that make weights
 /// anew), why nobody may write over them; "" where they are their own.

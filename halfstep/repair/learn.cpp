@@ -289,7 +289,7 @@ Change learn(const State& state, const Scene& scene, const Learning& learning) {
   if (passes::has_uneven_levels(state.model)) return {{}, "levels of its quantizers are not evenly spaced"};
   const auto ops = state.model.graph.ops();
   if (std::ranges::any_of(ops, [](Op op) { return !op.regions().empty(); }))
-    return {{}, "the network has control flow, which is not cut into blocks"};
+    return {{}, "the network has branches or loops, and is not cut into blocks"};
   Change change = Learner(state, scene, learning).run();
   if (change.state) change.state->reference = state.reference;
   return change;

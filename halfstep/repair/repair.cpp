@@ -8,7 +8,6 @@
 #include "halfstep/base/nearest.h"
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
-#include "halfstep/ir/flow.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/repair/checkpoint.h"
 #include "halfstep/repair/layers.h"
@@ -48,17 +47,6 @@ void require_numbers(const Model& prepared, const train::Samples& samples, Threa
   moments_of(train::teacher_of(prepared, samples.data->name), watched, samples, pool);
 }
 
-/// Methods see the body alone, and would change what a branch or a loop is given behind its back.
-void require_body_alone(const Model& prepared) {
-  for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
-    if (is_in_region(quantizer))
-      unsupported(
-          "{}: repair does not reach what is inside of branches and loops; calibrate with more samples, train "
-          "the network, or quantize with what is in them in float (--float NAME)",
-          quantizer.where());
-  }
-}
-
 class Repair {
  public:
   Repair(const Model& prepared, const train::Samples& samples, const train::CalibrateOptions& calibration,
@@ -70,7 +58,6 @@ class Repair {
         progress_(progress),
         state_{prepared, prepared} {
     require_free(options);
-    require_body_alone(prepared);
     parts_.train.indices.resize(static_cast<size_t>(train::usable(prepared, parts_.train.size())));
     require_numbers(prepared, parts_.train, pool);
     const std::string& name = samples.data->name;

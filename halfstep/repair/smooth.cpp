@@ -61,7 +61,7 @@ int64_t smooth_all(Model& model, const std::vector<ChannelGroup>& groups, const 
 Change smooth(const State& state, const Scene& scene) {
   if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
   const std::vector<ChannelGroup> groups = channel_groups(state.model);
-  if (groups.empty()) return {{}, "no layer reads channels that another one could scale"};
+  if (groups.empty()) return {{}, "no layer reads channels that another one could scale" + left_inside(state.model)};
   std::vector<Watched> watched;
   for (const ChannelGroup& group : groups) {
     for (const Reader& reader : group.readers) watched.push_back({reader.features, reader.axis});
@@ -84,12 +84,12 @@ Change smooth(const State& state, const Scene& scene) {
   }
   if (!best)
     return {{},
-            fmt::format("features of {} groups of channels have no outliers that weights would take better",
-                        groups.size())};
+            fmt::format("features of {} groups of channels have no outliers that weights would take better{}",
+                        groups.size(), left_inside(state.model))};
   return {State{*best, *best},
           fmt::format("moved {:.0f} % of the magnitude of {} channels from features into weights, distance "
-                      "{:.3g} instead of {:.3g}",
-                      100 * best_share, best_scaled, best_loss, before.loss)};
+                      "{:.3g} instead of {:.3g}{}",
+                      100 * best_share, best_scaled, best_loss, before.loss, left_inside(state.model))};
 }
 
 }  // namespace halfstep::repair

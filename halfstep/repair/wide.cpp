@@ -5,6 +5,7 @@
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
+#include "halfstep/repair/layers.h"
 #include "halfstep/repair/methods.h"
 
 namespace halfstep::repair {
@@ -44,7 +45,9 @@ Change widen_features(const State& state, const Scene& scene) {
       candidates.push_back({step.name(), scene.judge(*wide).loss});
   }
   if (candidates.empty())
-    return {{}, all == 0 ? "no features have 8 bits" : "the platform has no features of 16 bits for any of its layers"};
+    return {{},
+            (all == 0 ? "no features have 8 bits" : "the platform has no features of 16 bits for any of its layers") +
+                left_inside(state.model)};
   std::ranges::stable_sort(candidates, {}, &Candidate::distance);
   Model best = state.model;
   double distance = before;
@@ -62,11 +65,13 @@ Change widen_features(const State& state, const Scene& scene) {
     layers += (layers.empty() ? "" : ", ") + one.layer;
   }
   if (count == 0)
-    return {{}, fmt::format("16 bits for any of {} features gain less than {:g} %", all, 100 * kLeastGain)};
+    return {{},
+            fmt::format("16 bits for any of {} features gain less than {:g} %{}", all, 100 * kLeastGain,
+                        left_inside(state.model))};
   return {State{best, state.reference},
           fmt::format("gave 16 bits to the features of {} of {} layers ({}): distance {:.3g} "
-                      "instead of {:.3g}",
-                      count, all, layers, distance, before)};
+                      "instead of {:.3g}{}",
+                      count, all, layers, distance, before, left_inside(state.model))};
 }
 
 }  // namespace halfstep::repair

@@ -137,8 +137,9 @@ std::string suggestions_of(const analyze::Analysis& analysis) {
 }  // namespace
 
 std::string place_of(const quant::AuditedQuantizer& one) {
-  if (one.is_weight) return "weights of " + one.layer;
-  return one.layer.empty() ? fmt::format("input '{}'", one.tensor) : "features of " + one.layer;
+  const std::string inside = one.path.empty() ? "" : fmt::format(" in {}", one.path);
+  if (one.is_weight) return "weights of " + one.layer + inside;
+  return (one.layer.empty() ? fmt::format("input '{}'", one.tensor) : "features of " + one.layer) + inside;
 }
 
 std::string as_text(const api::Analysis& analysis) {

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,8 +47,8 @@ void require_ranges(const Model& calibrated) {
     const ops::ObserveRange observer = quant::observer_of(quantizer);
     const auto low = calibrated.tensors.at(observer.low().name()).data<float>();
     const auto high = calibrated.tensors.at(observer.high().name()).data<float>();
-    if (low.empty() || low[0] > high[0])
-      unseen.push_back(fmt::format("{}'{}'", path_to(quantizer), quantizer.x().name()));
+    const bool is_untouched = !low.empty() && std::isinf(low[0]) && low[0] > high[0];
+    if (low.empty() || is_untouched) unseen.push_back(fmt::format("{}'{}'", path_to(quantizer), quantizer.x().name()));
   }
   if (!unseen.empty())
     fail(

@@ -10,6 +10,7 @@
 
 #include "halfstep/analyze/effects.h"
 #include "halfstep/base/random.h"
+#include "halfstep/ir/ops.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/train/calibrate.h"
@@ -163,31 +164,90 @@ TEST(Analyze, NumbersDependOnNoThreads) {
   }
 }
 
+/// A scan with a layer, and a branch on what comes out; two results of one operation are read behind it.
+Model regions() {
+  Model network = train::initialize(parse(R"(graph g(x: f32[?, 8]) {
+  param @u: f32[8, 4]
+  param @w: f32[8, 8]
+  param @v: f32[5, 8]
+  const @none: f32[]
+  h = linear(x, w=@w)
+  rows = reshape(x) {dims: [2, -1, 4]}
+  s = scan(values=[h, h, rows]) {states: 2, scanned: 1} region body(a: f32[?, 8], b: f32[?, 8], row: f32[?, 4]) {
+    wide = linear(row, w=@u)
+    sum = add(a=wide, b=a)
+    bent = relu(sum)
+    return bent, sum
+  }
+  both = add(a=s, b=s.out1)
+  total = reduce_sum(both) {axes: [], keep_dims: false}
+  up = greater(a=total, b=@none)
+  r = if(cond=up, captured=[both]) region then(p: f32[?, 8]) {
+    t = tanh(p)
+    return t
+  } region else(q: f32[?, 8]) {
+    z = sigmoid(q)
+    return z
+  }
+  y = linear(r, w=@v)
+  return y
+}
+)",
+                                          "g.ir"),
+                                    3);
+  network.tensors["none"].data<float>()[0] = 0;
+  return network;
+}
+
+/// `in_order`: what rounds in front of a quantizer stands in front of it in the list of places.
+void expect_effects_of_whole_runs(const Model& model, const io::Dataset& data, bool in_order) {
+  const FloatNetwork network(model);
+  ThreadPool pool(1);
+  const Trial trial(network.in_float(), all_of(data), 70, 0, pool);
+  size_t steps = 0;
+  const auto effects = effects_of(network, trial, [&](size_t done, size_t) { steps = done; });
+  ASSERT_EQ(effects.size(), network.places().size());
+  EXPECT_EQ(steps, effects.size());
+  for (size_t p = 0; p < effects.size(); ++p) {
+    const std::string& name = network.places()[p].name();
+    SCOPED_TRACE(name);
+    const auto is_in_front = [&](const std::string& other) {
+      return std::ranges::any_of(std::span(network.places()).first(p + 1),
+                                 [&](const Place& place) { return place.name() == other; });
+    };
+    EXPECT_NEAR(effects[p].alone.loss, trial.of(network.with([&](const auto& n) { return n == name; })).loss, 1e-6);
+    EXPECT_NEAR(effects[p].without.loss, trial.of(network.with([&](const auto& n) { return n != name; })).loss, 1e-6);
+    EXPECT_GT(effects[p].up_to.loss, 0);
+    if (!in_order) continue;
+    EXPECT_NEAR(effects[p].up_to.loss, trial.of(network.with(is_in_front)).loss, 1e-6);
+  }
+}
+
 /// What is computed once for many trials gives what each trial gives by itself.
 TEST(Analyze, EffectsAreThoseOfWholeRuns) {
   for (const bool labelled : {true, false}) {
     const io::Dataset data = random_data(labelled);
-    const Model model = prepared(two_layers(), data, {.weight_bits = 2, .feature_bits = 3, .edge_bits = 4});
-    const FloatNetwork network(model);
-    ThreadPool pool(1);
-    const Trial trial(network.in_float(), all_of(data), 70, 0, pool);
-    size_t steps = 0;
-    const auto effects = effects_of(network, trial, [&](size_t done, size_t) { steps = done; });
-    ASSERT_EQ(effects.size(), network.places().size());
-    EXPECT_EQ(steps, effects.size());
-    for (size_t p = 0; p < effects.size(); ++p) {
-      const std::string& name = network.places()[p].name();
-      SCOPED_TRACE(name);
-      const auto is_in_front = [&](const std::string& other) {
-        return std::ranges::any_of(std::span(network.places()).first(p + 1),
-                                   [&](const Place& place) { return place.name() == other; });
-      };
-      EXPECT_NEAR(effects[p].alone.loss, trial.of(network.with([&](const auto& n) { return n == name; })).loss, 1e-6);
-      EXPECT_NEAR(effects[p].up_to.loss, trial.of(network.with(is_in_front)).loss, 1e-6);
-      EXPECT_NEAR(effects[p].without.loss, trial.of(network.with([&](const auto& n) { return n != name; })).loss, 1e-6);
-      EXPECT_GT(effects[p].up_to.loss, 0);
-    }
+    expect_effects_of_whole_runs(prepared(two_layers(), data, {.weight_bits = 2, .feature_bits = 3, .edge_bits = 4}),
+                                 data, true);
   }
+}
+
+TEST(Analyze, QuantizersInBranchesAndLoopsAreTriedAlone) {
+  const io::Dataset data = random_data(false);
+  const Model model = prepared(regions(), data, {.weight_bits = 3, .feature_bits = 4, .edge_bits = {}});
+  expect_effects_of_whole_runs(model, data, false);
+  const Analysis analysis = analyzed(model, data);
+  EXPECT_EQ(analysis.quantizers.size(), model.graph.all<ops::FakeQuantize>().size());
+  const QuantizerAnalysis& sum = of(analysis, "sum");
+  EXPECT_EQ(sum.quantizer.path, "scan 's'");
+  EXPECT_GT(sum.alone.loss, 0);
+  EXPECT_EQ(sum.seen.elements, kSamples * 2 * 8);  // two iterations
+  EXPECT_GT(sum.seen.alone.sqnr_db(), 10);
+  EXPECT_FALSE(sum.seen.reached);
+  EXPECT_FALSE(sum.curvature);
+  EXPECT_GT(of(analysis, "t").seen.elements, 0);
+  EXPECT_EQ(of(analysis, "t").seen.elements + of(analysis, "z").seen.elements, kSamples * 8);
+  EXPECT_TRUE(of(analysis, "y").curvature);
 }
 
 /// Of the median channel, the farthest code to the farthest weight.
@@ -266,6 +326,21 @@ TEST(Analyze, ObserversChooseTheirRanges) {
 }
 
 /// Levels that are not evenly spaced, and scales that are powers of two.
+/// A number that features are multiplied by: all observers see one value, as often as they look.
+TEST(Analyze, ConstantsAreWatchedAsTheyAreStored) {
+  const io::Dataset data = random_data(true);
+  Model network = train::initialize(parse("graph g(x: f32[?, 8]) {\n  param @w: f32[5, 8]\n  const @k: f32[]\n"
+                                          "  a = linear(x, w=@w)\n  y = mul(a=a, b=@k)\n  return y\n}\n",
+                                          "g.ir"),
+                                    3);
+  network.tensors["k"].data<float>()[0] = 1.5F;
+  const Analysis analysis = analyzed(prepared(network, data, {}, "onnxruntime_int8"), data);
+  const QuantizerAnalysis& k = of(analysis, "k");
+  EXPECT_EQ(k.seen.elements, 1);
+  EXPECT_EQ(k.seen.high, 1.5F);
+  EXPECT_FALSE(k.ranges.empty());
+}
+
 TEST(Analyze, OtherPlatforms) {
   const io::Dataset data = random_data(true);
   for (const char* platform : {"nnie", "pow2_int8", "magik_t40", "vitis", "tensorrt", "academic"}) {
