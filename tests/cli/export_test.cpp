@@ -117,8 +117,8 @@ TEST_F(Export, onnxruntime_gives_every_code_of_every_kind_of_layer) {
   workspace->expect(0, {"train", "--network", "kinds.ir", "--epochs", "2", "--out", "kinds"});
   for (const std::string bits : {"8", "4"}) {
     workspace->expect(0, {"quantize", "kinds/model.safetensors", "--platform", "onnxruntime_int8", "--weights", bits,
-                          "--features", bits, "--out", "kinds_prepared"});
-    workspace->expect(0, {"convert", "kinds_prepared", "--out", "kinds_integer"});
+                          "--features", bits, "--out", "kinds_prepared", "--overwrite"});
+    workspace->expect(0, {"convert", "kinds_prepared", "--out", "kinds_integer", "--overwrite"});
     const auto outcome = workspace->expect(
         0, {"verify", "--prepared", "kinds_prepared", "--integer", "kinds_integer", "--with", "onnxruntime", "--json"});
     EXPECT_EQ(outcome.json()["layers"].size(), 16U);
@@ -161,7 +161,7 @@ TEST_F(Export, one_changed_code_of_an_exported_file_is_found) {
   EXPECT_NE(changed.out.find("first differing feature: layer 'conv4': feature code "), std::string::npos)
       << changed.out;
   EXPECT_NE(changed.out.find(", engine "), std::string::npos) << changed.out;
-  workspace->expect(0, {"export", "quick/float.safetensors", "--out", "given.onnx"});
+  workspace->expect(0, {"export", "quick/float.safetensors", "--out", "given.onnx", "--overwrite"});
   EXPECT_NE(workspace->expect(2, verify).err.find("given.onnx: found no value 'x.q'"), std::string::npos);
 }
 
