@@ -114,17 +114,11 @@ Arrays run_flow(const OpInfo& info, const Attributes& attributes, const std::vec
   }
   const Op op = Builder(model.graph).insert({&info, std::move(values), attributes, info.name, here()});
   std::vector<Graph> graphs;
-  std::unordered_map<std::string, Tensor> contents;
   for (const Region* region : regions) graphs.push_back(taking(*region, operands, captured));
-  size_t next = 0;
-  const Region* of = nullptr;
-  std::vector<Value> seen;
   make_regions(op, graphs, [&](Value tensor) {
-    for (size_t i = 0; i < graphs.size(); ++i) {
-      if (graphs[i].tensor(tensor.name()) == tensor) of = regions[i];
-    }
-    ++next;
-    return passes::add_tensor(model, "constant", of->model.tensors.at(tensor.name()), Role::constant);
+    const auto of = std::ranges::find_if(graphs, [&](const Graph& each) { return each.tensor(tensor.name()) == tensor; });
+    const Region& region = *regions[static_cast<size_t>(of - graphs.begin())];
+    return passes::add_tensor(model, "constant", region.model.tensors.at(tensor.name()), Role::constant);
   });
   model.graph.set_outputs(op.results());
   places.out.assign(op.results().size(), inputs.front().place());

@@ -63,9 +63,8 @@ class Trace {
 
   /// A new argument. Of a function it is `given` itself, of a region an array without elements like it.
   Array argument(const Array& given);
-  /// The next arguments, for what was found to be used: by argument.
+  /// Those, and behind them what was found to be read besides; in the graph the values that stand for them.
   const Arrays& arguments() const { return arguments_; }
-
   const std::vector<Value>& graph_arguments() const { return model_.graph.arguments(); }
   /// Where the values that were recorded lie.
   std::unordered_map<const detail::ValueNode*, Place> places() const;
@@ -75,16 +74,21 @@ class Trace {
   /// Appends what ran; `results` by output. Without tape gradients do not pass.
   void record(const Recorded& what, std::span<const Array> inputs, std::span<const ContentPtr> results, bool on_tape);
 
+  /// Ends a stretch: what comes next depends on the elements of `on`.
   void decide(const Array& on);
+  /// Something that each run has to do outside of programs, with the contents of `shown`.
   void effect(size_t number, Arrays shown);
+  /// What `make` gives, and gives anew in each run.
   Array draw(const std::function<Tensor()>& make);
+  /// An array becomes `next`, which is what `value` holds.
   void write(Cell& cell, const ContentPtr& next, const Array& value);
+  /// Its gradient is looked at, or becomes another one.
   void touch_gradient(Cell& cell);
   void write_gradient(Cell& cell);
 
   Model& model() { return model_; }
   const std::set<std::string>& apart() const { return apart_; }
-  const std::vector<Stretch>& stretches() const { return stretches_; }
+  /// At the end.
   std::vector<Stretch> take_stretches();
   const std::vector<Written>& written() const { return written_; }
   /// Arrays whose gradients were looked at, and what these were at first.
