@@ -51,9 +51,9 @@ Tensors Trial::inputs(int64_t begin, int64_t count) const {
   const auto batch = static_cast<size_t>(begin / batch_);
   const int64_t at = begin % batch_;
   if (batch >= kept_.size() || at + count > batch_) return samples_.inputs(begin, count);
+  if (at == 0 && count == this->count(begin)) return kept_[batch];
   Tensors rows;
-  for (const auto& [name, tensor] : kept_[batch])
-    rows.emplace(name, count == tensor.dims()[0] ? tensor : tensor.rows(at, at + count));
+  for (const auto& [name, tensor] : kept_[batch]) rows.emplace(name, tensor.rows(at, at + count));
   return rows;
 }
 

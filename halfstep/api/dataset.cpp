@@ -20,6 +20,9 @@ namespace {
 /// Throws where a named tensor of the samples, or their x, is not what `argument` takes.
 void require_fit(const Graph& graph, const Value& argument, const Dims& found, const Dataset& data) {
   const Dims& expected = argument.dims();
+  if (expected.empty() && !found.empty())
+    fail("{}: '{}' has {} for each sample, network '{}' takes one number; expected a tensor [n]", data.name,
+         argument.name(), to_string(found), graph.name());
   bool fits = expected.size() == found.size();
   for (size_t axis = 1; fits && axis < expected.size(); ++axis)
     fits = expected[axis] == kUnknown || expected[axis] == found[axis];
@@ -30,6 +33,17 @@ void require_fit(const Graph& graph, const Value& argument, const Dims& found, c
       named != data.inputs.end() && named->second.dtype() != argument.dtype())
     fail("{}: '{}' is {}, network '{}' takes {}", data.name, argument.name(), name(named->second.dtype()), graph.name(),
          name(argument.dtype()));
+}
+
+/// Throws where several samples at once would share one number.
+void require_single(const Graph& graph, const train::Samples& samples) {
+  for (const Value argument : graph.arguments()) {
+    if (samples.scalars.empty() || argument.dims().empty() || argument.dims()[0] == kUnknown || argument.dims()[0] == 1)
+      continue;
+    fail("{}: network '{}' takes one '{}' for {} samples of '{}' at once, expected one sample at a time; {}",
+         samples.data->name, graph.name(), *samples.scalars.begin(), argument.dims()[0], argument.name(),
+         "export it with a batch of 1 or an open one");
+  }
 }
 
 /// "--resize 256 --crop 224 or --size 224x224": what brings pictures to a size.
@@ -86,6 +100,7 @@ void require_fit(const Model& model, const train::Samples& samples) {
   const Graph& graph = model.graph;
   const Dataset& data = *samples.data;
   if (data.images) require_sizes(graph, samples);
+  require_single(graph, samples);
   const auto extents = samples.extents(kUnknown);
   std::vector<std::string> inputs;
   for (const Value argument : graph.arguments()) {

@@ -226,12 +226,13 @@ board::Layout layout_of(const Model& network, const LayoutOptions& options, cons
   return layout;
 }
 
-/// All batches of a value, one behind the other.
+/// All batches of a value, one behind the other; of one without axes, a number for each.
 Tensor joined(const std::vector<Tensor>& parts) {
   if (parts.size() == 1) return parts.front();
   Dims dims = parts.front().dims();
+  if (dims.empty()) dims.push_back(1);
   dims[0] = 0;
-  for (const Tensor& part : parts) dims[0] += part.dims()[0];
+  for (const Tensor& part : parts) dims[0] += part.dims().empty() ? 1 : part.dims()[0];
   Tensor result = Tensor::uninitialized(parts.front().dtype(), dims);
   size_t at = 0;
   for (const Tensor& part : parts) {

@@ -35,7 +35,7 @@ class CallSource {
       samples_ = parts_for(network, *data).test;
       calls_ = samples_->size() / batch(network);
     } else if (network.source) {
-      kept_ = &network.source->samples;
+      kept_ = network.source.get();
       calls_ = network.source->sample_count() / batch(network);
     }
     batch_ = batch(network);
@@ -49,16 +49,13 @@ class CallSource {
     return found;
   }
   Tensors inputs(int64_t call) const {
-    if (samples_) return samples_->inputs(call * batch_, batch_);
-    Tensors rows;
-    for (const auto& [name, tensor] : *kept_) rows[name] = tensor.rows(call * batch_, (call + 1) * batch_);
-    return rows;
+    return samples_ ? samples_->inputs(call * batch_, batch_) : kept_->inputs(call * batch_, batch_);
   }
 
  private:
   static int64_t batch(const Model& network) { return train::batch_of(network, 1); }
   std::optional<train::Samples> samples_;
-  const Tensors* kept_ = nullptr;
+  const Source* kept_ = nullptr;
   int64_t calls_ = 0, batch_ = 1;
 };
 

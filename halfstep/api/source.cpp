@@ -33,10 +33,7 @@ struct AllSamples {
   int64_t size() const { return stored() + train::usable(source.network, given.size()); }
   /// All from one of the two.
   Tensors operator()(int64_t begin, int64_t count) const {
-    if (begin >= stored()) return given.inputs(begin - stored(), count);
-    Tensors inputs;
-    for (const auto& [name, tensor] : source.samples) inputs[name] = tensor.rows(begin, begin + count);
-    return inputs;
+    return begin < stored() ? source.inputs(begin, count) : given.inputs(begin - stored(), count);
   }
 };
 
@@ -85,7 +82,7 @@ std::shared_ptr<const Source> source_of(const Model& network, const train::Sampl
   const int64_t batch = train::batch_of(network, 1);
   const int64_t count = std::min(round_up(keep, batch), train::usable(network, samples.size()));
   const auto order = Random(seed, kStream).permutation(samples.size());
-  Source source{network, count == 0 ? Tensors() : samples.inputs(0, count, &order)};
+  Source source{network, count == 0 ? Tensors() : samples.rows(0, count, &order)};
   passes::separate_names(source.network);  // as prepare does: values are joined by their names
   return std::make_shared<const Source>(std::move(source));
 }

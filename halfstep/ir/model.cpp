@@ -30,8 +30,8 @@ void check_codes(const Tensor& tensor, const std::string& where) {
 /// Whatever the first extent is: it counts samples.
 bool takes(const Value argument, const Tensor& samples) {
   const Dims &expected = argument.dims(), &found = samples.dims();
-  if (argument.dtype() != samples.dtype() || expected.size() != found.size() || expected.empty()) return false;
-  for (size_t axis = 1; axis < found.size(); ++axis) {
+  if (argument.dtype() != samples.dtype() || found.size() != std::max<size_t>(1, expected.size())) return false;
+  for (size_t axis = 1; axis < expected.size(); ++axis) {
     if (expected[axis] != kUnknown && expected[axis] != found[axis]) return false;
   }
   return true;
@@ -63,6 +63,15 @@ void check_source(const Source& source) {
 }
 
 }  // namespace
+
+Tensors Source::inputs(int64_t begin, int64_t count) const {
+  Tensors inputs;
+  for (const auto& [name, tensor] : samples) {
+    const Tensor rows = tensor.rows(begin, begin + count);
+    inputs.emplace(name, network.graph.value(name).dims().empty() ? rows.reshaped({}) : rows);
+  }
+  return inputs;
+}
 
 void check(const Model& model) {
   for (const Value declared : model.graph.tensors()) {

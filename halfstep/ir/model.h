@@ -41,10 +41,13 @@ struct Model {
 /// A network as it came in, before anything was rewritten, and inputs that it may be tried on.
 struct Source {
   Model network;  ///< without a source of its own
-  /// Tensors [samples, ...] for its arguments, by name; none where nobody may have them.
+  /// Tensors [samples, ...] for its arguments, by name, [samples] for one without axes; none where nobody may have
+  /// them.
   Tensors samples;
 
   int64_t sample_count() const { return samples.empty() ? 0 : samples.begin()->second.dims()[0]; }
+  /// Samples [begin, begin + count) for the network's arguments; one of them where an argument has no axes.
+  Tensors inputs(int64_t begin, int64_t count) const;
 };
 
 /// Every declared tensor has contents of its type (4-bit codes in -8..7), and nothing else has; so in the source, whose

@@ -38,19 +38,26 @@ bool are_rows_of(const Dims& found, const Dims& expected) {
 
 Tensors Samples::inputs(int64_t begin, int64_t count, const std::vector<int64_t>* order,
                         const Augmentation& augmentation) const {
-  const std::vector<int64_t> rows = chosen(indices, begin, count, order);
-  Tensors inputs;
-  for (const auto& [name, tensor] : data->inputs) inputs.emplace(name, io::rows_of(tensor, rows));
-  if (!data->has_x()) return inputs;
-  Tensor x = data->batch(rows, data->raw ? preprocess.frame : io::Frame());
+  Tensors inputs = rows(begin, count, order, augmentation);
+  for (const std::string& name : scalars) inputs.at(name) = inputs.at(name).reshaped({});
+  return inputs;
+}
+
+Tensors Samples::rows(int64_t begin, int64_t count, const std::vector<int64_t>* order,
+                      const Augmentation& augmentation) const {
+  const std::vector<int64_t> at = chosen(indices, begin, count, order);
+  Tensors rows;
+  for (const auto& [name, tensor] : data->inputs) rows.emplace(name, io::rows_of(tensor, at));
+  if (!data->has_x()) return rows;
+  Tensor x = data->batch(at, data->raw ? preprocess.frame : io::Frame());
   if (data->images) {
     const int64_t next = begin + count, more = std::min(count, size() - next);
     if (more > 0) data->images->read_ahead(chosen(indices, next, more, order), preprocess.frame);
   }
   if (!shape.empty()) x = x.reshaped({count, shape[0], shape[1], shape[2]});
   if (augmentation.how.any()) x = augmentation.how.apply(x, augmentation.seed, augmentation.step);
-  inputs.emplace(argument, data->raw ? preprocess.apply(std::move(x)) : std::move(x));
-  return inputs;
+  rows.emplace(argument, data->raw ? preprocess.apply(std::move(x)) : std::move(x));
+  return rows;
 }
 
 Dims Samples::sample_dims() const {
@@ -60,7 +67,7 @@ Dims Samples::sample_dims() const {
 std::map<std::string, Dims> Samples::extents(int64_t count) const {
   std::map<std::string, Dims> extents;
   const auto add = [&](const std::string& name, Dims sample) {
-    sample.insert(sample.begin(), count);
+    if (!scalars.contains(name)) sample.insert(sample.begin(), count);
     extents.emplace(name, std::move(sample));
   };
   for (const auto& [name, tensor] : data->inputs) add(name, {tensor.dims().begin() + 1, tensor.dims().end()});
@@ -85,6 +92,9 @@ void TrainTest::feed(const Model& model) {
     const io::Dataset& data = *samples->data;
     samples->argument = argument.name();
     samples->preprocess = preprocess_of(model);
+    for (const Value taken : model.graph.arguments()) {
+      if (taken.dims().empty()) samples->scalars.insert(taken.name());
+    }
     const Dims wanted = picture_dims(argument.dims(), samples->preprocess.channels_last);
     if (data.images && !wanted.empty() && (wanted[0] == 1 || wanted[0] == 3))
       samples->preprocess.frame.channels = wanted[0];
@@ -162,8 +172,10 @@ bool have_answers(const Samples& samples, const Model& model) {
 }
 
 int64_t batch_of(const Model& model, int64_t wanted) {
-  const Dims& dims = model.graph.arguments().front().dims();
-  return dims.empty() || dims[0] == kUnknown ? wanted : dims[0];
+  const std::vector<Value> arguments = model.graph.arguments();
+  if (std::ranges::any_of(arguments, [](Value argument) { return argument.dims().empty(); })) return 1;
+  const int64_t fixed = arguments.front().dims()[0];
+  return fixed == kUnknown ? wanted : fixed;
 }
 
 int64_t judged_batch(const Model& model, int64_t wanted) {

@@ -1,6 +1,7 @@
 // A part of a data set, as the training loop reads it.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "halfstep/io/dataset.h"
@@ -24,12 +25,16 @@ struct Samples {
   Preprocess preprocess;                 ///< of raw values
   Dims shape = {};                       ///< [c, h, w] that the network has for raw rows [columns]; empty: as they are
   std::vector<int64_t> validation = {};  ///< of a training part: the data set's own samples to hold back
+  std::set<std::string> scalars = {};    ///< arguments without axes: of [n] in the data set each sample has one number
 
   int64_t size() const { return static_cast<int64_t>(indices.size()); }
   /// For the network's arguments, by name: the samples at positions [begin, begin + count) of `order`, or of `indices`
   /// itself. Images are changed before they are preprocessed.
   Tensors inputs(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr,
                  const Augmentation& augmentation = {}) const;
+  /// The same before the network takes them: every tensor has `count` rows, those of `scalars` too.
+  Tensors rows(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr,
+               const Augmentation& augmentation = {}) const;
   /// [c, h, w] or [columns] of a sample of the data set on its way: framed, and not yet preprocessed.
   Dims sample_dims() const;
   /// Labels of the same samples behind each other: i32 [count * data->labels_each()].
@@ -69,7 +74,8 @@ Preprocess natural_scale(const Samples& train);
 /// or [n, ..., classes].
 bool have_answers(const Samples& samples, const Model& model);
 
-/// How many samples a network takes at once: `wanted`, or the extent that its first argument is fixed to.
+/// How many samples a network takes at once: `wanted`, or the extent that its first argument is fixed to, or one where
+/// an argument has no axes.
 int64_t batch_of(const Model& model, int64_t wanted);
 
 /// The same, but as few as possible where the network has branches or loops that end by a condition: what decides there

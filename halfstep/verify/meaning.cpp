@@ -136,12 +136,8 @@ std::vector<LayerMeaning> check_meaning(const Model& prepared, const Model& inte
                                         ThreadPool& pool) {
   HS_CHECK(prepared.source != nullptr);
   const Source& source = *prepared.source;
-  const auto rows = [&](int64_t begin, int64_t count) {
-    Tensors part;
-    for (const auto& [name, tensor] : source.samples) part[name] = tensor.rows(begin, begin + count);
-    return part;
-  };
-  return check_meaning(prepared, integer, rows, source.sample_count(), options, pool);
+  const auto inputs = [&](int64_t begin, int64_t count) { return source.inputs(begin, count); };
+  return check_meaning(prepared, integer, inputs, source.sample_count(), options, pool);
 }
 
 }  // namespace halfstep::verify
