@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "halfstep/formats/open_extents.h"
 #include "halfstep/ir/given_names.h"
 #include "halfstep/ir/infer.h"
 #include "halfstep/ir/verify.h"
@@ -167,7 +168,9 @@ void Builder::note(const Node& node, const Error& error) {
   const auto [known, is_new] = noted_.emplace(std::pair(op, reason), issues.size());
   if (is_new) issues.push_back({op, reason, values, extents, {}});
   const std::string line = to_string(node.source());
-  issues[known->second].nodes.push_back(line.empty() ? node.name() : fmt::format("{} ({})", node.name(), line));
+  auto& nodes = issues[known->second].nodes;
+  const std::string title = line.empty() ? node.name() : fmt::format("{} ({})", node.name(), line);
+  if (std::ranges::find(nodes, title) == nodes.end()) nodes.push_back(title);
 }
 
 void Builder::name_result(const Node& node, const std::string& name, Operand& operand,
@@ -192,7 +195,15 @@ void Builder::name_result(const Node& node, const std::string& name, Operand& op
 // ---- our graph
 
 Value Builder::value_of(const Operand& operand) {
-  return regions_.local(!operand.there() || operand.value ? operand.value : tensor_of(operand));
+  const Value value = !operand.there() || operand.value ? operand.value : tensor_of(operand);
+  const Value local = regions_.local(value);
+  if (local != value) trials_.add(local, extents_of(operand));
+  return local;
+}
+
+Operand Builder::readable(const Node& node, const Operand& operand) {
+  const bool is_open = operand.elements && !operand.elements->known();
+  return is_open ? counted_elements(*this, node, *operand.elements) : operand;
 }
 
 Value Builder::tensor_of(const Operand& operand) {
@@ -260,7 +271,7 @@ std::vector<Operand> Builder::insert(const Node& node, const OpInfo& info, const
   for (const Operand& operand : operands) {
     const auto port = static_cast<int>(spec.operands.size());
     const bool is_state = std::ranges::any_of(info.outputs, [&](const auto& out) { return out.state_of == port; });
-    spec.operands.push_back(is_state ? state_of(operand) : value_of(operand));
+    spec.operands.push_back(is_state ? state_of(operand) : value_of(readable(node, operand)));
   }
   const Op op = model_.graph.insert(std::move(spec), regions_.block());
   made_.insert(op.name());
@@ -280,61 +291,6 @@ OpSpec Builder::spec_of(const Node& node, const OpInfo& info, Attributes attribu
   if (model_.graph.op(hint)) hint += fmt::format(".{}", ++names_);
   const Location source = node.source();
   return {&info, {}, std::move(attributes), hint, source.line > 0 ? source : Location{file_, number_}};
-}
-
-std::vector<Operand> Builder::make_flow(const Node& node, std::string_view op, const std::vector<Operand>& operands,
-                                        Attributes attributes, const std::vector<Type>& arguments,
-                                        const std::vector<FillRegion>& fill) {
-  OpSpec spec = spec_of(node, require_operator(op, node.where()), std::move(attributes));
-  for (const Operand& operand : operands) spec.operands.push_back(value_of(operand));
-  const Op made = model_.graph.insert(std::move(spec), regions_.block());
-  for (size_t r = 0; r < fill.size(); ++r) {
-    Block& region = model_.graph.add_region(made);
-    for (const Type& type : arguments)
-      region.add_argument(model_.graph.unique_name(fmt::format("{}.in", made.name())), type);
-  }
-  for (size_t r = 0; r < fill.size(); ++r) {
-    Block& region = *made.regions()[r];
-    const InRegion inside(regions_, region);
-    std::vector<Operand> values;
-    for (size_t i = 0; i < arguments.size(); ++i) values.emplace_back().value = region.arguments()[i];
-    const std::vector<Operand> given = fill[r](values);
-    if (std::ranges::any_of(given, &Operand::lost)) return std::vector<Operand>(given.size(), lost());
-    std::vector<Value> outputs;
-    for (const Operand& output : given) outputs.push_back(value_of(output));
-    region.set_outputs(std::move(outputs));
-  }
-  made.infer();
-  made_.insert(made.name());
-  std::vector<Operand> results;
-  for (const Value result : made.results()) results.emplace_back().value = result;
-  return results;
-}
-
-bool Builder::tried(const std::function<void()>& translate) {
-  const Block& block = regions_.block() != nullptr ? *regions_.block() : model_.graph.body();
-  const size_t before = block.ops().size();
-  try {
-    translate();
-    return true;
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::unsupported) throw;
-    while (block.ops().size() > before) model_.graph.erase(block.ops().back());
-    return false;
-  }
-}
-
-bool Builder::tried_inside(const void* graph, const std::function<void()>& translate) {
-  if (not_inside_.contains(graph)) return false;
-  const int64_t before = translated_;
-  if (tried(translate)) return true;
-  if (translated_ > before) not_inside_.insert(graph);
-  return false;
-}
-
-void Builder::regions_or(const std::function<void()>& as_regions, const std::function<void()>& in_place) {
-  if (!has_values()) return as_regions();
-  if (!tried(as_regions)) in_place();
 }
 
 Operand Builder::reshaped(const Node& node, const Operand& operand, Dims dims) {

@@ -36,6 +36,12 @@ struct RecordEntry;
 /// Fills a region: from what its arguments stand for to its outputs.
 using FillRegion = std::function<std::vector<Operand>(const std::vector<Operand>&)>;
 
+/// A `while` or a `scan`: the first condition, if any, then the states, then what is scanned.
+struct LoopSpec {
+  std::string_view op;
+  std::vector<Operand> conditions, states, scanned;
+};
+
 class Builder {
  public:
   /// With `survey` nothing is refused but noted there, and the model is worthless. `file` is its name.
@@ -46,6 +52,8 @@ class Builder {
   bool has_values() const { return !binding_.values.empty(); }
   bool surveys() const { return survey_ != nullptr; }
   const Trials& trials() const { return trials_; }
+  /// Where operations are put.
+  const Block& block() const { return regions_.block() != nullptr ? *regions_.block() : model_.graph.body(); }
 
   /// One of our operators on operands by flat position; results by port. Computed at once where all is known.
   std::vector<Operand> make(const Node& node, std::string_view op, std::vector<Operand> operands,
@@ -54,9 +62,10 @@ class Builder {
   Operand make_one(const Node& node, std::string_view op, std::vector<Operand> operands, Attributes attributes = {});
   /// An operation with regions, one for each of `fill`, whose arguments have the types `arguments`; results by place.
   /// What a region needs of the graph around comes behind `operands` by itself.
-  std::vector<Operand> make_flow(const Node& node, std::string_view op, const std::vector<Operand>& operands,
-                                 Attributes attributes, const std::vector<Type>& arguments,
-                                 const std::vector<FillRegion>& fill);
+  std::vector<Operand> make_branches(const Node& node, const Operand& condition, const std::vector<FillRegion>& fill);
+  /// A loop or a scan, whose region is made of `body`. It is filled again where iterations change an extent of a state:
+  /// then all that is made of the state holds for any such extent.
+  std::vector<Operand> make_loop(const Node& node, const LoopSpec& loop, const void* body, const FillRegion& fill);
   /// Calls `translate`. False, and nothing of it is there, where something is not supported or not known.
   bool tried(const std::function<void()>& translate);
   /// The same of a graph inside that goes into its place. One of which that failed once is not tried again: with graphs
@@ -105,6 +114,20 @@ class Builder {
   /// In the block at hand.
   Value value_of(const Operand& operand);
   Value tensor_of(const Operand& operand);
+  /// As an operation of `node` reads it: open elements become values.
+  Operand readable(const Node& node, const Operand& operand);
+  /// An operation whose regions are still to be filled.
+  Op begin_flow(const Node& node, std::string_view op, const std::vector<Operand>& operands, Attributes attributes);
+  /// Fills a region; what it gives, as values. Where something of it is lost all is, and the region is not filled.
+  std::vector<Operand> fill_region(const Node& node, Block& region, const FillRegion& fill);
+  /// Extents of states, by place and axis, that iterations change.
+  using OpenStates = std::set<std::pair<size_t, size_t>>;
+  void add_arguments(Op made, Block& region, const LoopSpec& loop, const OpenStates& opened);
+  OpenStates changed_states(const Block& region, const LoopSpec& loop, const std::vector<Operand>& given) const;
+  std::vector<Operand> loop_results(Op made, const LoopSpec& loop, const OpenStates& opened,
+                                    const std::vector<Operand>& given);
+  /// What open extents of an operand come to.
+  std::vector<std::optional<Tried>> extents_of(const Operand& operand) const;
   OpSpec spec_of(const Node& node, const OpInfo& info, Attributes attributes);
   /// An operand that the operator has a next value of, by its record: contents that are known become a tensor of
   /// Role::state, which nothing else reads.
@@ -133,6 +156,7 @@ class Builder {
   std::set<std::string> made_;                                    ///< operations that the node at hand has made
   int number_ = 0;                                                ///< of the outermost node at hand, from 1
   std::set<const void*> not_inside_;                              ///< graphs that could not go into their places
+  std::map<const void*, OpenStates> opened_;                      ///< of loops, by what their regions are made of
   int64_t translated_ = 0;
   int64_t names_ = 0;
   size_t made_bytes_ = 0;

@@ -5,11 +5,6 @@
 namespace halfstep::formats {
 namespace {
 
-bool same(const Element& a, const Element& b) {
-  const auto left = a.tried(), right = b.tried();
-  return left && right && agree(*left, *right);
-}
-
 /// a - b, or nothing where that is not known at any number of tries.
 Element difference(const Element& a, const Element& b) {
   const auto left = a.tried(), right = b.tried();
@@ -24,9 +19,40 @@ Element difference(const Element& a, const Element& b) {
 
 OpenAxis axis_of(const Builder& builder, const Element& extent) {
   const auto tried = extent.tried();
-  const auto found = tried ? builder.trials().find(*tried) : std::nullopt;
+  const auto found = tried ? builder.trials().find(*tried, builder.block()) : std::nullopt;
   if (!found) require_extents();
   return *found;
+}
+
+/// An extent times `factor` and plus `offset`.
+struct Linear {
+  OpenAxis extent;
+  int64_t factor, offset;
+};
+
+/// `wanted` in terms of an extent that is `tried`; nothing where it is not linear in it.
+std::optional<std::pair<int64_t, int64_t>> factor_and_offset(const Tried& wanted, const Tried& tried) {
+  for (size_t i = 1; i < tried.size(); ++i) {
+    if (wanted[0] == kRefused || tried[0] == kRefused || wanted[i] == kRefused || tried[i] == kRefused) continue;
+    const int64_t rise = wanted[i] - wanted[0], run = tried[i] - tried[0];
+    if (run == 0) continue;
+    if (rise % run != 0) return std::nullopt;
+    const int64_t factor = rise / run, offset = wanted[0] - factor * tried[0];
+    Tried linear = tried;
+    for (int64_t& number : linear) number = number == kRefused ? number : factor * number + offset;
+    return factor != 0 && agree(linear, wanted) ? std::optional(std::pair(factor, offset)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Linear linear_of(const Builder& builder, const Element& element) {
+  const auto wanted = element.tried();
+  if (!wanted) require_extents();
+  for (const auto& [tried, axis] : builder.trials().seen_from(builder.block())) {
+    if (!builder.trials().is_own(tried)) continue;
+    if (const auto found = factor_and_offset(*wanted, tried)) return {axis, found->first, found->second};
+  }
+  require_extents();
 }
 
 Operand operand_of(Value value) {
@@ -54,6 +80,34 @@ std::optional<int64_t> worked_out(const std::optional<Tried>& total, const std::
 }
 
 }  // namespace
+
+bool same(const Element& a, const Element& b) {
+  const auto left = a.tried(), right = b.tried();
+  return left && right && agree(*left, *right);
+}
+
+Operand counted_elements(Builder& builder, const Node& node, const Elements& elements) {
+  if (elements.dtype != DType::i64) require_extents();
+  const auto constant = [](int64_t number) {
+    return Builder::known(Tensor::of<int64_t>(DType::i64, {1}, {&number, 1}));
+  };
+  std::vector<Operand> numbers;
+  for (const Element& element : elements.values) {
+    if (element) {
+      numbers.push_back(constant(*element));
+      continue;
+    }
+    const auto [extent, factor, offset] = linear_of(builder, element);
+    const Operand each =
+        builder.make_one(node, "positions", {operand_of(extent.value)},
+                         {{"axis", static_cast<int64_t>(extent.axis)}, {"start", factor}, {"step", int64_t{0}}});
+    numbers.push_back(
+        builder.make_one(node, "reduce_sum", {each}, {{"axes", std::vector<int64_t>{0}}, {"keep_dims", true}}));
+    if (offset != 0) numbers.back() = builder.make_one(node, "add", {numbers.back(), constant(offset)});
+  }
+  if (elements.scalar) return builder.reshaped(node, numbers.at(0), {});
+  return numbers.size() == 1 ? numbers[0] : builder.make_one(node, "concat", numbers, {{"axis", int64_t{0}}});
+}
 
 Element extent_of(const Builder& builder, const Operand& x, size_t axis) {
   const int64_t extent = x.dims()[axis];

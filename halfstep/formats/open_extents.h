@@ -6,6 +6,13 @@
 
 namespace halfstep::formats {
 
+/// Whether two are the same whatever open extents come to.
+bool same(const Element& a, const Element& b);
+
+/// Elements of which some depend on extents that only a run tells, and counts. Throws NeedsExtents where such an
+/// element is no such extent times a number and plus a number.
+Operand counted_elements(Builder& builder, const Node& node, const Elements& elements);
+
 /// An extent of an operand.
 Element extent_of(const Builder& builder, const Operand& x, size_t axis);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
 #include "halfstep/ir/op_info.h"
 
@@ -15,8 +16,8 @@ constexpr std::array<Tried, 4> kTries = {
     {{2, 3, 7, 5, 11, 4}, {3, 5, 12, 48, 200, 1000}, {4, 9, 6, 20, 77, 301}, {6, 8, 10, 33, 130, 520}}};
 constexpr int kEnough = 3;
 
-/// Of an attempt that failed.
-bool is_erased(Value value) { return value.producer() && value.producer().node()->block == nullptr; }
+/// Not of an attempt that failed.
+bool is_in(const Graph& graph, Value value) { return graph.value(value.name()) == value; }
 
 }  // namespace
 
@@ -90,14 +91,43 @@ void Trials::add(Op op) {
   }
 }
 
+Tried Trials::draw() {
+  constexpr std::array<uint64_t, std::tuple_size_v<Tried>> kBelow = {6, 10, 20, 60, 250, 1000};  // as kTries
+  for (uint64_t again = own_.size();; ++again) {
+    Random random(again, 0);
+    Tried tried;
+    std::ranges::transform(kBelow, tried.begin(),
+                           [&](uint64_t bound) { return static_cast<int64_t>(2 + random.below(bound)); });
+    if (own_.insert(tried).second) return tried;
+  }
+}
+
+void Trials::add(Value value, const std::vector<std::optional<Tried>>& extents) {
+  if (value.type().is_static() || types_.contains(value.node())) return;
+  Types types;
+  types.fill(value.type());
+  for (size_t axis = 0; axis < value.dims().size(); ++axis) {
+    if (value.dims()[axis] != kUnknown) continue;
+    const Tried tried = axis < extents.size() && extents[axis] ? *extents[axis] : draw();
+    for (size_t i = 0; i < tried.size(); ++i) {
+      if (tried[i] == kRefused)
+        types[i].reset();
+      else if (types[i])
+        types[i]->dims[axis] = tried[i];
+    }
+  }
+  remember(value, types);
+}
+
 void Trials::remember(Value value, const Types& types) {
   if (!types_.emplace(value.node(), types).second) return;
   for (size_t axis = 0; axis < value.dims().size(); ++axis) {
     if (value.dims()[axis] != kUnknown) continue;
     const Tried tried = *extent(value, axis);
-    const auto [place, is_new] = places_.emplace(tried, extents_.size());
+    const auto [place, is_new] = places_.emplace(std::pair(tried, value.block()), extents_.size());
     if (is_new) extents_.push_back({tried, {value, axis}});
-    if (is_erased(extents_[place->second].second.value)) extents_[place->second].second = {value, axis};
+    OpenAxis& first = extents_[place->second].second;
+    if (!is_in(value.block()->graph(), first.value)) first = {value, axis};
   }
 }
 
@@ -131,9 +161,19 @@ std::optional<Tried> Trials::elements(Value value) const {
   return each(types_of(value), [](const Type& type) { return count_elements(type.dims); });
 }
 
-std::optional<OpenAxis> Trials::find(const Tried& extent) const {
+std::vector<std::pair<Tried, OpenAxis>> Trials::seen_from(const Block& block) const {
+  std::set<const Block*> blocks = {&block};
+  for (Op holder = block.parent(); holder; holder = holder.node()->block->parent()) blocks.insert(holder.node()->block);
+  std::vector<std::pair<Tried, OpenAxis>> seen;
   for (const auto& [tried, axis] : extents_) {
-    if (!is_erased(axis.value) && agree(tried, extent)) return axis;
+    if (is_in(block.graph(), axis.value) && blocks.contains(axis.value.block())) seen.emplace_back(tried, axis);
+  }
+  return seen;
+}
+
+std::optional<OpenAxis> Trials::find(const Tried& extent, const Block& block) const {
+  for (const auto& [tried, axis] : seen_from(block)) {
+    if (agree(tried, extent)) return axis;
   }
   return std::nullopt;
 }

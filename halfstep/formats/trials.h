@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,21 +40,31 @@ class Trials {
   /// of the others those that have one name are, or without names those of one axis.
   void add_argument(Value argument, const std::vector<std::string>& names);
   void add(Op op);
+  /// A value whose extents no record infers, such as what goes into a region or comes out of it: an open one is what
+  /// `extents` says, or else a number of its own, as only a run tells it.
+  void add(Value value, const std::vector<std::optional<Tried>>& extents);
+  bool is_own(const Tried& extent) const { return own_.contains(extent); }
   /// Of an extent of a value; nothing where that is not known.
   std::optional<Tried> extent(Value value, size_t axis) const;
   std::optional<Tried> elements(Value value) const;
-  /// The first value, arguments before others, that has such an extent.
-  std::optional<OpenAxis> find(const Tried& extent) const;
+  /// Every extent of the values that `block` sees, its own and those of blocks around it, arguments before others; of
+  /// values with the same extent the first.
+  std::vector<std::pair<Tried, OpenAxis>> seen_from(const Block& block) const;
+  /// The first of these that is `extent`.
+  std::optional<OpenAxis> find(const Tried& extent, const Block& block) const;
 
  private:
   using Types = std::array<std::optional<Type>, std::tuple_size_v<Tried>>;
   std::optional<Types> types_of(Value value) const;
   void remember(Value value, const Types& types);
+  /// Numbers that no other value has.
+  Tried draw();
 
-  std::map<std::string, size_t> numbers_;            ///< of open extents by name: a row of what is tried
-  std::map<const detail::ValueNode*, Types> types_;  ///< of values that are not static
-  std::vector<std::pair<Tried, OpenAxis>> extents_;  ///< open ones that differ, each with the first that has it
-  std::map<Tried, size_t> places_;                   ///< of each of them in that list
+  std::map<std::string, size_t> numbers_;                    ///< of open extents by name: a row of what is tried
+  std::map<const detail::ValueNode*, Types> types_;          ///< of values that are not static
+  std::vector<std::pair<Tried, OpenAxis>> extents_;          ///< open ones that differ, each with the first of a block
+  std::map<std::pair<Tried, const Block*>, size_t> places_;  ///< of each of them in that list
+  std::set<Tried> own_;                                      ///< numbers of values' own
 };
 
 }  // namespace halfstep::formats

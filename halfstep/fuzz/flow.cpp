@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/export_graph.h"
 #include "halfstep/fuzz/recipe.h"
 
@@ -66,6 +67,8 @@ class Inner {
 
   /// What is made in `graph` of what is `seen`, with so many graphs in each other.
   std::string value(proto::Graph& graph, const std::vector<std::string>& seen, int depth) {
+    if (depth == 0 && !growing_.empty() && maker_.chance(0.5))
+      return shared(graph, maker_.one_of(seen), maker_.one_of(growing_));
     if (depth == 0)
       return inner_node(maker_, graph, maker_.one_of<std::string>({"Relu", "Neg", "Abs", "Identity"}),
                         {maker_.one_of(seen)})
@@ -78,11 +81,11 @@ class Inner {
   }
 
   static void give(proto::Graph& graph, const std::string& name, const Type& type) {
-    formats::onnx::write_type(name, type, *graph.add_output());
+    formats::onnx::write_type(name, type, *graph.add_output(), true);
   }
   std::string take(proto::Graph& graph, const std::string& hint, const Type& type) {
     std::string name = maker_.fresh_name(hint);
-    formats::onnx::write_type(name, type, *graph.add_input());
+    formats::onnx::write_type(name, type, *graph.add_input(), true);
     return name;
   }
 
@@ -95,6 +98,26 @@ class Inner {
   }
   std::string condition(proto::Graph& graph, const std::string& of) {
     return inner_condition(maker_, graph, of, maker_.real(x_.low, x_.high));
+  }
+
+  /// `x` divided by how many rows or elements `growing` has.
+  std::string shared(proto::Graph& graph, const std::string& x, const std::string& growing) {
+    const bool all = maker_.chance(0.3);
+    std::string count = inner_node(maker_, graph, all ? "Size" : "Shape", {growing}).output(0);
+    if (!all) count = inner_node(maker_, graph, "Gather", {count, maker_.scalar(0, DType::i64, {}).name}).output(0);
+    proto::Node& real = inner_node(maker_, graph, "Cast", {count});
+    formats::onnx::write_attribute("to", formats::onnx::onnx_type_of(DType::f32), *real.add_attribute());
+    const std::string divisor = real.output(0);
+    return inner_node(maker_, graph, "Div", {x, divisor}).output(0);
+  }
+  /// The last row, which is broadcast.
+  std::string last_row(proto::Graph& graph, const std::string& rows) {
+    return inner_node(maker_, graph, "Gather", {rows, maker_.scalar(-1, DType::i64, {}).name}).output(0);
+  }
+  std::string joined(proto::Graph& graph, const std::string& a, const std::string& b) {
+    proto::Node& node = inner_node(maker_, graph, "Concat", {a, b});
+    formats::onnx::write_attribute("axis", int64_t{0}, *node.add_attribute());
+    return node.output(0);
   }
 
   std::string branches(proto::Graph& graph, const std::vector<std::string>& seen, int depth) {
@@ -115,13 +138,24 @@ class Inner {
     take(body, "trip", {DType::i64, {}});
     const std::string going = take(body, "condition", {DType::boolean, {}}), carried = take(body, "carried", type());
     seen.push_back(carried);
-    const std::string next = mean(body, carried, value(body, seen, depth - 1));
+    Type rows = type();
+    rows.dims[0] = kUnknown;
+    const bool grows = maker_.chance(0.4);  // there is another state, which has more rows after each iteration
+    if (grows) growing_.push_back(take(body, "growing", rows));
+    std::string next = mean(body, carried, value(body, seen, depth - 1));
+    if (grows) next = mean(body, next, last_row(body, growing_.back()));
     give(body, is_open ? condition(body, next) : inner_node(maker_, body, "Identity", {going}).output(0),
          {DType::boolean, {}});
     give(body, next, type());
+    if (grows) give(body, joined(body, growing_.back(), next), rows);
     proto::Node& node = inner_node(maker_, graph, "Loop", {count, first, start});
     add_graph(node, "body", body);
-    return node.output(0);
+    if (!grows) return node.output(0);
+    growing_.pop_back();
+    node.add_input(start);
+    const std::string last = node.output(0), grown = maker_.fresh_name("inner");
+    node.add_output(grown);
+    return mean(graph, last, last_row(graph, grown));
   }
 
   std::string scan(proto::Graph& graph, std::vector<std::string> seen, int depth) {
@@ -142,6 +176,7 @@ class Inner {
 
   Maker& maker_;
   const Known& x_;
+  std::vector<std::string> growing_;  ///< states of the loops around that have more rows after each iteration
 };
 
 void make_if(Maker& maker, std::string_view op) {

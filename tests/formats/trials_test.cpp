@@ -72,7 +72,7 @@ TEST(Trials, FollowWhatARecordInfers) {
   EXPECT_FALSE(constant(extent("z", 1)));
   EXPECT_EQ(extent("turned", 0), extent("open", 1));
   EXPECT_FALSE(agree(extent("open", 1), extent("x", 0)));
-  const auto found = trials.find(extent("turned", 0));
+  const auto found = trials.find(extent("turned", 0), model.graph.body());
   ASSERT_TRUE(found);
   EXPECT_EQ(found->value, model.graph.value("open"));
   EXPECT_EQ(found->axis, 1U);

@@ -76,7 +76,7 @@ int64_t ir_version_of(int64_t opset) {
   return kReleases.back().ir_version;
 }
 
-void write_type(const std::string& name, const Type& type, proto::ValueInfo& to) {
+void write_type(const std::string& name, const Type& type, proto::ValueInfo& to, bool is_inside) {
   to.set_name(name);
   auto& tensor = *to.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(static_cast<int32_t>(onnx_type_of(type.dtype)));
@@ -86,7 +86,7 @@ void write_type(const std::string& name, const Type& type, proto::ValueInfo& to)
     if (type.dims[axis] != kUnknown) {
       dim.set_dim_value(type.dims[axis]);
     } else {
-      dim.set_dim_param(axis == 0 ? "batch" : name + "." + std::to_string(axis));
+      dim.set_dim_param(axis == 0 && !is_inside ? "batch" : name + "." + std::to_string(axis));
     }
   }
 }
@@ -112,10 +112,12 @@ GraphWriter::GraphWriter(const std::string& name, int64_t opset) : graph_(model_
 
 std::string GraphWriter::unique(const std::string& hint) { return unique_among(names_, hint); }
 
-void GraphWriter::add_input(const std::string& name, const Type& type) { write_type(name, type, *graph_->add_input()); }
+void GraphWriter::add_input(const std::string& name, const Type& type) {
+  write_type(name, type, *graph_->add_input(), graph_ != model_.mutable_graph());
+}
 
 void GraphWriter::add_output(const std::string& name, const Type& type) {
-  write_type(name, type, *graph_->add_output());
+  write_type(name, type, *graph_->add_output(), graph_ != model_.mutable_graph());
 }
 
 std::string GraphWriter::add_tensor(const std::string& hint, const Tensor& contents) {

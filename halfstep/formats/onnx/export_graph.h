@@ -13,8 +13,9 @@
 
 namespace halfstep::formats::onnx {
 
-/// The parts of a message that say a type, contents and an attribute. kUnknown as the first extent is called "batch".
-void write_type(const std::string& name, const Type& type, proto::ValueInfo& to);
+/// The parts of a message that say a type, contents and an attribute. kUnknown as the first extent is called "batch",
+/// unless the value is of a graph inside.
+void write_type(const std::string& name, const Type& type, proto::ValueInfo& to, bool is_inside = false);
 void write_tensor(const std::string& name, const Tensor& contents, proto::TensorData& to);
 void write_attribute(const std::string& name, const Attribute& value, proto::NodeAttribute& to);
 

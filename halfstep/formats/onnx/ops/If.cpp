@@ -19,7 +19,7 @@ void make_branches(Translator& translator, const Node& node) {
   std::vector<FillRegion> fill;
   for (const proto::Graph* branch : branches(translator, node))
     fill.emplace_back([&, branch](const auto& values) { return translator.inline_graph(node, *branch, values); });
-  translator.set_all(node, translator.make_flow(node, "if", {translator.in(node, 0)}, {}, {}, fill));
+  translator.set_all(node, translator.make_branches(node, translator.in(node, 0), fill));
 }
 
 }  // namespace

@@ -43,13 +43,8 @@ class Loop {
   void make_while() {
     std::vector<Operand> states = {scalar(0)};
     for (size_t i = 2; i < node_.inputs(); ++i) states.push_back(translator_.in(node_, i));
-    std::vector<Operand> operands = {first_condition()};
-    operands.insert(operands.end(), states.begin(), states.end());
-    std::vector<Type> types;
-    for (const Operand& state : states) types.push_back(state.type());
-    const auto count = static_cast<int64_t>(states.size());
-    std::vector<Operand> results = translator_.make_flow(node_, "while", operands, {{"states", count}}, types,
-                                                         {[this](const auto& values) { return iteration(values); }});
+    std::vector<Operand> results = translator_.make_loop(node_, {"while", {first_condition()}, states, {}}, &body_,
+                                                         [this](const auto& values) { return iteration(values); });
     results.erase(results.begin());
     translator_.set_all(node_, results);
   }

@@ -37,16 +37,12 @@ class Scan {
  private:
   /// A `scan` over the first axis of all values but the states in front.
   std::vector<Operand> made(const std::vector<Operand>& values, size_t states, const FillRegion& fill) {
-    std::vector<Type> types;
-    for (size_t i = 0; i < values.size(); ++i) {
-      types.push_back(values[i].type());
-      if (i < states) continue;
-      if (types.back().dims.empty()) fail("{}: input {} has no axis to scan", node_.where(), i);
-      types.back().dims.erase(types.back().dims.begin());
+    for (size_t i = states; i < values.size(); ++i) {
+      if (values[i].dims().empty()) fail("{}: input {} has no axis to scan", node_.where(), i);
     }
-    const auto count = [](size_t number) { return static_cast<int64_t>(number); };
-    const Attributes attributes = {{"states", count(states)}, {"scanned", count(values.size() - states)}};
-    return translator_.make_flow(node_, "scan", values, attributes, types, {fill});
+    const auto first_scanned = values.begin() + static_cast<std::ptrdiff_t>(states);
+    return translator_.make_loop(node_, {"scan", {}, {values.begin(), first_scanned}, {first_scanned, values.end()}},
+                                 &body_, fill);
   }
 
   /// The states, then the scanned values.

@@ -1,16 +1,18 @@
 // The number of elements.
 #include "halfstep/formats/onnx/translator.h"
+#include "halfstep/formats/open_extents.h"
 
 namespace halfstep::formats::onnx {
 
 void translate_Size(Translator& translator, const Node& node) {
-  const Type type = translator.in(node, 0).type();
+  const Operand x = translator.in(node, 0);
+  const Type type = x.type();
   Operand result;
   if (type.is_static()) {
     const int64_t count = count_elements(type.dims);
     result = Translator::known(Tensor::of<int64_t>(DType::i64, {}, {&count, 1}));
   } else {
-    result.elements = Elements{{Element()}, true};
+    result.elements = Elements{{extent_of(translator, translator.reshaped(node, x, {-1}), 0)}, true};
   }
   translator.set(node, 0, result);
 }

@@ -34,7 +34,7 @@ void make_branches(Translator& translator, const Node& node) {
         for (const std::string& value : outputs->values) kept.push_back(former.at(value));
         return kept;
       }};
-  translator.set_list(node, {"Out", 0}, translator.make_flow(node, "if", {condition}, {}, {}, fill));
+  translator.set_list(node, {"Out", 0}, translator.make_branches(node, condition, fill));
 }
 
 }  // namespace

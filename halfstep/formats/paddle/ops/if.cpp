@@ -21,7 +21,7 @@ void make_branches(Translator& translator, const Node& node) {
   for (const size_t branch : {0, 1})
     fill.emplace_back([&, branch](const auto& values) { return translator.run_block(node, branch, values); });
   const Operand condition = translator.reshaped(node, translator.require(node, {"Cond", 0}), {});
-  give(translator, node, translator.make_flow(node, "if", {condition}, {}, {}, fill));
+  give(translator, node, translator.make_branches(node, condition, fill));
 }
 
 }  // namespace

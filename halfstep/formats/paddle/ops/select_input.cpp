@@ -55,7 +55,7 @@ void make_branches(Translator& translator, const Node& node, const Slot& list) {
         return translator.run_apart(block->node, 0, block->given, block->outputs);
       });
     const Operand scalar = translator.reshaped(node, then->condition, {});
-    results = translator.make_flow(then->node, "if", {scalar}, {}, {}, fill);
+    results = translator.make_branches(then->node, scalar, fill);
   }
   translator.set(node, {"Out", 0}, results.at(static_cast<size_t>(output)));
 }

@@ -43,12 +43,8 @@ Variables variables_of(Translator& translator, const Node& node) {
 void make_while_of_variables(Translator& translator, const Node& node) {
   const Variables variables = variables_of(translator, node);
   const Operand condition = translator.require(node, {"Condition", 0});
-  std::vector<Operand> operands = {translator.reshaped(node, condition, {})};
-  std::vector<Type> types;
-  for (const std::string& state : variables.states) {
-    operands.push_back(variables.given.at(state));
-    types.push_back(operands.back().type());
-  }
+  LoopSpec loop{"while", {translator.reshaped(node, condition, {})}, {}, {}};
+  for (const std::string& state : variables.states) loop.states.push_back(variables.given.at(state));
   const auto fill = [&](const std::vector<Operand>& values) {
     std::map<std::string, Operand> given = variables.given;
     std::vector<std::string> wanted = {variables.condition};
@@ -59,8 +55,7 @@ void make_while_of_variables(Translator& translator, const Node& node) {
     made[0] = translator.reshaped(node, made[0], {});
     return made;
   };
-  const auto states = static_cast<int64_t>(variables.states.size());
-  const auto results = translator.make_flow(node, "while", operands, {{"states", states}}, types, {fill});
+  const auto results = translator.make_loop(node, loop, &translator.block(node, 0), fill);
   std::map<std::string, Operand> last;
   for (size_t i = 0; i < variables.states.size(); ++i) last[variables.states[i]] = results[i];
   last[variables.condition] = Translator::known(filled(DType::boolean, condition.dims(), 0));
@@ -106,13 +101,10 @@ void run_on_values(Translator& translator, const Node& node, bool with_inputs) {
 }
 
 void make_while(Translator& translator, const Node& node) {
-  std::vector<Operand> operands = carried(translator, node);
-  std::vector<Type> types;
-  for (const Operand& value : operands) types.push_back(value.type());
-  const auto count = static_cast<int64_t>(operands.size());
-  operands.insert(operands.begin(), translator.reshaped(node, translator.require(node, {"", 0}), {}));
+  const Operand condition = translator.reshaped(node, translator.require(node, {"", 0}), {});
+  const LoopSpec loop{"while", {condition}, carried(translator, node), {}};
   const auto fill = [&](const auto& values) { return iteration(translator, node, values); };
-  const auto results = translator.make_flow(node, "while", operands, {{"states", count}}, types, {fill});
+  const auto results = translator.make_loop(node, loop, &translator.block(node, 0), fill);
   for (size_t i = 0; i < results.size(); ++i) translator.set(node, {"", i}, results[i]);
 }
 
