@@ -12,9 +12,6 @@
 
 namespace halfstep::formats {
 
-/// The most graphs, functions or blocks inside each other: it bounds our own recursion.
-inline constexpr size_t kMaxNesting = 128;
-
 class Scopes {
  public:
   /// Reads contents, when they are asked for.

@@ -144,7 +144,9 @@ class Walker {
       reject(start, fmt::format("found more than {} messages inside each other", limits_.depth));
     const WireRole role = schema_[field.message].role;
     if (role == WireRole::graph && ++graphs_ > limits_.graphs)
-      reject(start, fmt::format("found more than {} graphs inside each other", limits_.graphs));
+      reject(start, fmt::format("found more than {0} graphs inside each other, expected {0} at most; "
+                                "have the exporter unroll loops whose counts are known",
+                                limits_.graphs));
     if (role == WireRole::node && ++nodes_ > limits_.nodes)
       reject(start, fmt::format("found more than {} nodes", limits_.nodes));
     append_tag(field.number, Wire::length);

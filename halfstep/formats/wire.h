@@ -11,6 +11,8 @@ namespace halfstep::formats {
 
 /// The most extents that a tensor of a foreign file may have.
 inline constexpr int kMaxRank = 64;
+/// The most graphs, functions or blocks inside each other: it bounds our own recursion.
+inline constexpr size_t kMaxNesting = 128;
 
 enum class Wire : uint8_t { varint = 0, fixed64 = 1, length = 2, group = 3, group_end = 4, fixed32 = 5 };
 
@@ -44,8 +46,8 @@ using WireSchema = std::span<const WireMessage>;
 
 /// What a file may have. Real files stay far below; the sums bound what protobuf allocates.
 struct WireLimits {
-  size_t depth = 160;            ///< messages inside each other
-  size_t graphs = 32;            ///< graphs inside each other
+  size_t depth = 400;            ///< messages inside each other
+  size_t graphs = kMaxNesting;   ///< graphs inside each other
   size_t name_bytes = 65'535;    ///< of one name
   size_t nodes = 400'000;        ///< of all graphs and functions
   size_t memory = 128ULL << 20;  ///< of all messages, names and numbers outside of tensors, as they are held

@@ -30,6 +30,9 @@ std::string free_name(const Graph& graph, const OpInfo& info, const std::string&
 std::vector<Type> check_site(const OpInfo& info, std::span<ValueNode* const> operands, const Attributes& attributes,
                              const std::string& where);
 
+/// Op::where of an operation whose path_to is known.
+std::string where_at(const std::string& path, Op op);
+
 /// The types of an operation's results, after every check of operands, attributes and regions.
 std::vector<Type> result_types(Op op);
 

@@ -1,5 +1,7 @@
 #include "halfstep/ir/flow.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "halfstep/ir/detail.h"
@@ -250,10 +252,11 @@ std::vector<Type> flow_results(Op op) {
 void infer_regions(Op op) { infer_inside(op, false); }
 
 std::string holders_of(Op op) {
-  std::string holders;
+  std::vector<std::string> holders;
   for (Op around = op.node()->block->parent(); around; around = around.node()->block->parent())
-    holders = fmt::format("{} '{}'{}{}", around.info().name, around.name(), holders.empty() ? "" : ": ", holders);
-  return holders;
+    holders.push_back(fmt::format("{} '{}'", around.info().name, around.name()));
+  std::ranges::reverse(holders);
+  return fmt::format("{}", fmt::join(holders, ": "));
 }
 
 std::string path_to(Op op) {

@@ -119,7 +119,10 @@ class Op {
   /// Input port of a flat position.
   int port_of(int operand) const;
   /// Value at an output port; null when not produced.
-  Value out(int port) const { return Value(node_->results[static_cast<size_t>(port)]); }
+  Value out(int port) const {
+    const auto at = static_cast<size_t>(port);
+    return at < node_->results.size() ? Value(node_->results[at]) : Value();  // regions may give nothing
+  }
   /// The values that are produced, in port order.
   std::vector<Value> results() const;
 

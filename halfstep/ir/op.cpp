@@ -25,12 +25,13 @@ void check_new_presence(const Graph& graph, const detail::OpNode& node, const At
 
 }  // namespace
 
-std::string Op::where() const {
-  const std::string path = path_to(*this);
-  if (path.empty()) return detail::describe(location(), name());
-  const std::string place = to_string(location());
-  return place + (place.empty() ? "" : ": ") + path + detail::describe({}, name());
+std::string detail::where_at(const std::string& path, Op op) {
+  if (path.empty()) return describe(op.location(), op.name());
+  const std::string place = to_string(op.location());
+  return place + (place.empty() ? "" : ": ") + path + describe({}, op.name());
 }
+
+std::string Op::where() const { return detail::where_at(path_to(*this), *this); }
 
 std::vector<Value> Op::variadic() const {
   const std::vector<Value> all = operands();

@@ -51,9 +51,17 @@ std::vector<Type> check_site(const OpSite& site, const std::function<std::string
 }
 
 std::vector<Type> detail::result_types(Op op) {
-  if (op.info().flow == Flow::none) return check_site(op.info(), op.node()->operands, op.attributes(), op.where());
-  check_site(op.info(), op.node()->operands, op.attributes(), op.where());
-  return flow_results(op);
+  const auto checked = [op](const std::string& where) {
+    return check_site(op.info(), op.node()->operands, op.attributes(), where);
+  };
+  std::vector<Type> types;
+  try {
+    types = checked("");
+  } catch (const Error&) {
+    checked(op.where());  // deep inside of others a place is long, so only a message has it
+    throw;
+  }
+  return op.info().flow == Flow::none ? types : flow_results(op);
 }
 
 std::vector<Type> detail::check_site(const OpInfo& info, std::span<ValueNode* const> operands,

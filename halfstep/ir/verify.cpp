@@ -28,7 +28,7 @@ class Verifier {
   void check_block(const Block& block);
   void check_op(Op op);
   void check_operands(const std::string& where, const detail::OpNode& node);
-  void check_results(Op op, const std::vector<Type>& types);
+  void check_results(const std::string& where, Op op, const std::vector<Type>& types);
   void check_value(const std::string& where, Value value) const;
   void define(const std::string& where, Value value);
   void check_uses(Value value) const;
@@ -37,6 +37,7 @@ class Verifier {
   const Graph& graph_;
   const std::string graph_where_;
   std::unordered_set<const detail::OpNode*> nodes_;       ///< all operations and returns
+  std::string path_;                                      ///< path_to what is being checked
   std::unordered_set<const detail::ValueNode*> visible_;  ///< at the place that is being checked
   std::unordered_map<const detail::ValueNode*, size_t> reads_;
 };
@@ -50,7 +51,10 @@ void Verifier::collect(const Block& block) {
 }
 
 void Verifier::check_block(const Block& block) {
-  const std::string where = block.parent() ? block.parent().where() : graph_where_;
+  const Op holder = block.parent();
+  const std::string where = holder ? detail::where_at(path_, holder) : graph_where_;
+  const std::string outer = path_;
+  if (holder) path_ += fmt::format("{} '{}': ", holder.info().name, holder.name());
   const auto around = std::exchange(visible_, {});  // a region sees its arguments, what it makes, and tensors
   for (const Value argument : block.arguments()) {
     if (argument.node()->owner != &block) fail("{}: argument '{}' belongs to another block", where, argument.name());
@@ -62,10 +66,11 @@ void Verifier::check_block(const Block& block) {
   }
   if (const Op end = block.return_op()) check_operands(where + ": return", *end.node());
   visible_ = around;
+  path_ = outer;
 }
 
 void Verifier::check_op(Op op) {
-  const std::string where = op.where();
+  const std::string where = detail::where_at(path_, op);
   const OpInfo& info = op.info();
   if (op.name().empty() || graph_.op(op.name()) != op) fail("{}: the name is not that of one operation", where);
   check_operands(where, *op.node());
@@ -75,7 +80,7 @@ void Verifier::check_op(Op op) {
   if (op.regions().size() != info.regions.size())
     fail("{}: {}: found {} regions, expected {}", where, info.name, op.regions().size(), info.regions.size());
   for (const auto& region : op.regions()) check_block(*region);
-  check_results(op, detail::result_types(op));
+  check_results(where, op, detail::result_types(op));
 }
 
 void Verifier::check_operands(const std::string& where, const detail::OpNode& node) {
@@ -87,23 +92,21 @@ void Verifier::check_operands(const std::string& where, const detail::OpNode& no
   }
 }
 
-void Verifier::check_results(Op op, const std::vector<Type>& types) {
+void Verifier::check_results(const std::string& where, Op op, const std::vector<Type>& types) {
   const std::vector<detail::ValueNode*>& results = op.node()->results;
-  if (results.size() != types.size())
-    fail("{}: found {} outputs, expected {}", op.where(), results.size(), types.size());
+  if (results.size() != types.size()) fail("{}: found {} outputs, expected {}", where, results.size(), types.size());
   for (size_t port = 0; port < types.size(); ++port) {
     const detail::ValueNode* result = results[port];
     const std::string& name = op.info().output_at(static_cast<int>(port)).name;
     if (op.info().has_output(static_cast<int>(port), op.attributes()) != (result != nullptr))
-      fail("{}: output '{}' is {}, expected the opposite", op.where(), name, result == nullptr ? "absent" : "present");
+      fail("{}: output '{}' is {}, expected the opposite", where, name, result == nullptr ? "absent" : "present");
     if (result == nullptr) continue;
     if (result->producer != op.node() || result->port != static_cast<int>(port) ||
         result->name != detail::result_name(op.info(), op.name(), port))
-      fail("{}: output '{}' is not connected to its value '{}'", op.where(), name, result->name);
+      fail("{}: output '{}' is not connected to its value '{}'", where, name, result->name);
     if (result->type != types[port])
-      fail("{}: output '{}' has type {}, expected {}", op.where(), name, to_string(result->type),
-           to_string(types[port]));
-    define(op.where(), op.out(static_cast<int>(port)));
+      fail("{}: output '{}' has type {}, expected {}", where, name, to_string(result->type), to_string(types[port]));
+    define(where, op.out(static_cast<int>(port)));
   }
 }
 

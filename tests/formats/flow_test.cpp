@@ -3,6 +3,7 @@
 
 #include "halfstep/base/parallel.h"
 #include "halfstep/compile/compile.h"
+#include "halfstep/formats/onnx/export.h"
 #include "halfstep/ir/verify.h"
 #include "tests/formats/evaluate.h"
 #include "tests/support/error.h"
@@ -208,6 +209,32 @@ TEST(OnnxFlow, TheFileSaysWhereInsideItIs) {
             "f32[2] as region then");
 }
 
+/// `levels` branches and loops in turn, each in the one before, around y = relu(x). Of each loop there are n
+/// iterations, and the last gives its own result.
+ModelText nested(int levels) {
+  ModelText text = inputs();
+  google::protobuf::RepeatedPtrField<proto::Node> inner;
+  const auto value = [](int level) { return level == 0 ? std::string("y") : fmt::format("v{}", level); };
+  Nodes(&inner).add("Relu", {"x"}, {value(levels)});
+  for (int level = levels - 1; level >= 0; --level) {
+    proto::Graph graph;
+    graph.mutable_node()->Swap(&inner);
+    if (level % 2 == 0) {
+      graph.add_output()->set_name(value(level + 1));
+      Nodes(&inner).add("If", {"on"}, {value(level)},
+                        {attribute("then_branch", graph), attribute("else_branch", branch("Neg"))});
+    } else {
+      for (const auto& [name, type] : {std::pair("i", kWhole), {"go", kBool}, {"v", kFloat}})
+        test::set_type(*graph.add_input(), fmt::format("{}.{}", name, level), type, type == kFloat ? Dims{2} : Dims());
+      graph.add_output()->set_name(fmt::format("go.{}", level));
+      graph.add_output()->set_name(value(level + 1));
+      Nodes(&inner).add("Loop", {"n", "", "x"}, {value(level)}, {attribute("body", graph)});
+    }
+  }
+  text.model.mutable_graph()->mutable_node()->Swap(&inner);
+  return text;
+}
+
 Tensors run(const Model& model, int64_t count, bool on) {
   const std::vector<float> x = {1, -3};
   const Tensors all = {{"x", Tensor::of<float>(DType::f32, {2}, x)}, {"on", truth(on)}, {"n", number(count)}};
@@ -215,6 +242,24 @@ Tensors run(const Model& model, int64_t count, bool on) {
   for (const Value argument : model.graph.arguments()) inputs.emplace(argument.name(), all.at(argument.name()));
   ThreadPool pool(1);
   return compile(model, {}).run(inputs, pool);
+}
+
+TEST(OnnxFlow, AHundredLevelsGoInAndOut) {
+  const Model model = import_text(nested(100));
+  const std::vector<Op> all = model.graph.all_ops();
+  EXPECT_EQ(std::ranges::count_if(all, [](Op op) { return !op.regions().empty(); }), 100);
+  const std::string bytes = export_model(model, {}, "again.onnx.data").message;
+  const Model again = parse(test::bytes_of(bytes), "again.onnx")->import(bound());
+  for (const bool on : {true, false}) {
+    const Tensor found = run(model, 1, on).at("y");
+    EXPECT_EQ(found.data<float>()[0], on ? 1 : -1);
+    EXPECT_TRUE(run(again, 1, on).at("y").same_bits(found));
+  }
+}
+
+TEST(OnnxFlow, TwoHundredLevelsAreTooMany) {
+  EXPECT_NE(refusal(nested(200)).find("found more than 128 graphs inside each other, expected 128 at most"),
+            std::string::npos);
 }
 
 /// As onnxruntime: no iteration.

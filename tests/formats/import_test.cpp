@@ -356,7 +356,10 @@ TEST(Import, a_function_that_calls_itself_is_refused) {
   opset.set_version(1);
   test::Nodes(function.mutable_node()).add("Self", {"a"}, {"b"}).set_domain("mine");
   text.add("Self", {"x"}, {"y"}).set_domain("mine");
-  EXPECT_EQ(message(text), "m.onnx: found more than 128 graphs and functions inside each other");
+  EXPECT_EQ(
+      message(text),
+      "m.onnx: node 'b': Self: found more than 128 graphs and functions inside each other, expected 128 at most; a "
+      "function must not call itself");
 }
 
 ModelText pooled(const std::string& op, std::vector<proto::NodeAttribute> attributes) {

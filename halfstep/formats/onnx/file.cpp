@@ -11,7 +11,7 @@
 namespace halfstep::formats::onnx {
 namespace {
 
-constexpr int kParseDepth = 200;  // more than the wire walker lets through
+constexpr int kParseDepth = static_cast<int>(WireLimits().depth) + 1;  // more than the wire walker lets through
 
 template <class Message>
 void parse_message(Message& message, const std::string& text, const std::string& name) {

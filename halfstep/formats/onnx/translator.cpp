@@ -7,6 +7,7 @@
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/forms.h"
 #include "halfstep/formats/onnx/module_names.h"
+#include "halfstep/formats/wire.h"
 
 namespace halfstep::formats::onnx {
 namespace {
@@ -111,8 +112,6 @@ void Translator::set_outputs(const proto::Graph& graph) {
 // ---- nodes
 
 void Translator::translate_all(const google::protobuf::RepeatedPtrField<proto::Node>& nodes) {
-  if (scopes_.depth() > kMaxNesting)
-    unsupported("{}: found more than {} graphs and functions inside each other", file_.name(), kMaxNesting);
   for (const proto::Node& node : nodes) translate(node_of(node));
 }
 
@@ -216,11 +215,19 @@ const proto::Graph& Translator::graph_of(const Node& node, std::string_view attr
   return value->g();
 }
 
+void Translator::require_nesting(const Node& node) const {
+  if (scopes_.depth() > kMaxNesting)
+    refuse(node, fmt::format("found more than {0} graphs and functions inside each other, expected {0} at most; a "
+                             "function must not call itself",
+                             kMaxNesting));
+}
+
 std::vector<Operand> Translator::inline_graph(const Node& node, const proto::Graph& graph,
                                               const std::vector<Operand>& arguments) {
   if (static_cast<size_t>(graph.input_size()) != arguments.size())
     fail("{}: its graph has {} inputs, expected {}", node.where(), graph.input_size(), arguments.size());
   const Inside inside(scopes_);
+  require_nesting(node);
   add_initializers(graph);
   for (size_t i = 0; i < arguments.size(); ++i)
     define(graph.input(static_cast<int>(i)).name(), arguments[i], node.where());
@@ -269,6 +276,7 @@ std::vector<Operand> Translator::results_of(const Node& node, const proto::Funct
     attributes.emplace(otherwise.name(), &otherwise);
   const auto opsets = opsets_of(function.opset_import(), node.where());
   const Call call(*this, std::move(attributes), opsets);
+  require_nesting(node);
   for (int i = 0; i < function.input_size(); ++i) {
     const auto position = static_cast<size_t>(i);
     define(function.input(i), position < arguments.size() ? arguments[position] : Operand(), node.where());

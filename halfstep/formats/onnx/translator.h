@@ -51,6 +51,8 @@ class Translator : public Builder {
   void set_outputs(const proto::Graph& graph);
   void translate_all(const google::protobuf::RepeatedPtrField<proto::Node>& nodes);
   Node node_of(const proto::Node& node) const;
+  /// Refuses the node whose graph or function is one too many inside each other.
+  void require_nesting(const Node& node) const;
   /// Refuses a node whose operator is not there.
   void look_up(const Node& node) const;
   void translate(const Node& node);

@@ -6,6 +6,7 @@
 
 #include "halfstep/formats/paddle/forms.h"
 #include "halfstep/formats/record_form.h"
+#include "halfstep/formats/wire.h"
 
 namespace halfstep::formats::paddle {
 namespace {
