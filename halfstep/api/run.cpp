@@ -28,7 +28,7 @@ void check_inputs(const formats::Summary& summary, const Tensors& inputs, const 
   }
   for (const formats::Port& port : summary.inputs) {
     if (!port.is_tensor)
-      unsupported("{}: input '{}' is a {}, only tensors are supported", source, port.name, port.type);
+      unsupported("{}: input '{}' has the type {}, only tensors are supported", source, port.name, port.type);
     if (!port.has_default && !inputs.contains(port.name))
       fail("{}: input '{}' ({}) of the network is missing", source, port.name, port.type);
   }

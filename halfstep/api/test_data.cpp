@@ -18,7 +18,7 @@ Tensors read_set(const std::filesystem::path& folder, const std::string& prefix,
     std::error_code failed;
     if (!std::filesystem::exists(path, failed) || ports[i].name.empty()) continue;
     if (!ports[i].is_tensor)
-      unsupported("{}: '{}' is a {}, only tensors are supported", path.string(), ports[i].name, ports[i].type);
+      unsupported("{}: '{}' has the type {}, only tensors are supported", path.string(), ports[i].name, ports[i].type);
     tensors[ports[i].name] = formats::onnx::read_tensor_file(path);
   }
   return tensors;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "halfstep/base/objection.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/region_gradients.h"
 #include "halfstep/passes/uses.h"
@@ -84,8 +85,8 @@ class Iterations {
   explicit Iterations(const FlowOperation& flow) : flow_(flow), parts_(flow.parts), wanted_(flow.wanted) {
     for (size_t i = 0; i < parts_.states; ++i) {
       const Value last = flow_.op.results()[i];
-      if (flow_.is_wanted(last) && is_float(last.dtype())) wanted_.insert(i);
-      if (flow_.out_grads[i] && wanted_.contains(i)) states_.insert(i);
+      if (flow_.is_wanted(last) && (is_float(last.dtype()) || holds_codes(last))) wanted_.insert(i);
+      if (flow_.out_grads[i] && wanted_.contains(i)) add_state(i);
     }
     while (!differentiate()) continue;
     for (const size_t i : states_) carry(i);
@@ -169,9 +170,26 @@ class Iterations {
     flow_.differentiate(back_, seeds, wanted_in(back_));
     const size_t before = states_.size();
     for (size_t i = 0; i < parts_.states; ++i) {
-      if (back_.gradient_of(back_.arguments[i])) states_.insert(i);
+      if (back_.gradient_of(back_.arguments[i])) add_state(i);
     }
     return states_.size() == before;
+  }
+
+  /// Codes that a layer reads as reals have gradients of these, which iterations cannot hand on as codes.
+  static bool holds_codes(Value value) {
+    const DType dtype = value.dtype();
+    return !is_float(dtype) && dtype != DType::boolean && size_of(dtype) <= 2;
+  }
+
+  void add_state(size_t state) {
+    const Value last = flow_.op.results()[state];
+    if (!is_float(last.dtype()))
+      throw Refusal({{flow_.op.name(), flow_.op.where(),
+                      fmt::format("{} has no gradient of its state '{}'", flow_.op.info().name,
+                                  flow_.op.regions()[0]->arguments()[state].name()),
+                      fmt::format("codes, {}", to_string(last.type())), "floats",
+                      "dequantize in front of it, and quantize inside"}});
+    states_.insert(state);
   }
 
   void carry(size_t state) {

@@ -492,5 +492,38 @@ TEST(FlowGradients, ErrorsNameThePath) {
             "test.ir:5: scan 's': if 'r': node 'h': hardmax has no gradient");
 }
 
+/// Asked of what the last state gives, and of what iterations make of it on the way.
+TEST(FlowGradients, StatesThatHoldCodesAreRefusedByName) {
+  for (const std::string asked : {"r", "l.out2"}) {
+    Model model = model_of(R"(graph g(x: f32[4], n: i64[]) {
+    param @w: f32[4]
+    const @scale: f32[1]
+    const @zero_point: i32[1]
+    const @one: i64[]
+    c = quantize(x, scale=@scale, zero_point=@zero_point)
+    go = less(a=@one, b=n)
+    l = while(cond=go, values=[@one, c, n]) {states: 2} region body(i: i64[], codes: u8[4], last: i64[]) {
+      d = dequantize(codes, scale=@scale, zero_point=@zero_point)
+      m = mul(a=d, b=@w)
+      q = fake_quantize(x=m, scale=@scale, zero_point=@zero_point)
+      k = quantize(q, scale=@scale, zero_point=@zero_point)
+      j = add(a=i, b=@one)
+      more = less(a=j, b=last)
+      return more, j, k, q
+    }
+    r = dequantize(l.out1, scale=@scale, zero_point=@zero_point)
+    return r, l.out2
+  })");
+    const Value of = model.graph.value(asked);
+    const Value seed = model.graph.add_argument("seed", of.type());
+    EXPECT_EQ(error_of([&] {
+                passes::autodiff(model, {{of, seed}}, {"w"});
+              }),
+              "test.ir:8: node 'l': while has no gradient of its state 'codes': found codes, u8[4], expected floats; "
+              "dequantize in front of it, and quantize inside")
+        << asked;
+  }
+}
+
 }  // namespace
 }  // namespace halfstep::testing_compile

@@ -29,7 +29,10 @@ bool is_there(const Node& node) { return find_form(node) != nullptr || find_entr
 /// Throws for what is no tensor.
 Declared declared_input(const proto::ValueInfo& input, const std::string& where) {
   if (!input.type().has_tensor_type())
-    unsupported("{}: only tensors are supported, no sequences, maps or optionals", where);
+    unsupported(
+        "{}: only tensors are supported, no sequences, maps or optionals; have the exporter give each element "
+        "an input of its own, or stack them",
+        where);
   const auto& declared = input.type().tensor_type();
   Declared found{{dtype_of(declared.elem_type(), where), {}}};
   for (const proto::Shape::Dimension& dim : declared.shape().dim()) {
@@ -128,6 +131,10 @@ Node Translator::node_of(const proto::Node& node) const {
 
 void Translator::look_up(const Node& node) const {
   if (functions_.contains({node.domain(), node.op()}) || is_there(node)) return;
+  if (node.domain().empty() && (node.op().find("Sequence") != std::string::npos || node.op().starts_with("Optional")))
+    refuse(node,
+           "it is about a sequence or an optional, and only tensors are supported; have the exporter stack them, "
+           "or name each");
   if (!node.domain().empty() && !opsets_->contains(node.domain()))
     refuse(node, fmt::format("the domain {} is not supported", node.domain()));
   require_entry(node, foreign_op(node));
