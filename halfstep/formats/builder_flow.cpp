@@ -136,7 +136,7 @@ std::vector<Operand> Builder::make_loop(const Node& node, const LoopSpec& loop, 
     const Op made = begin_flow(node, loop.op, operands, attributes);
     Block& region = model_.graph.add_region(made);
     add_arguments(made, region, loop, opened);
-    const std::vector<Operand> given = fill_region(node, region, fill);
+    std::vector<Operand> given = fill_region(node, region, fill);
     if (std::ranges::any_of(given, &Operand::lost)) return given;
     const size_t before = opened.size();
     opened.merge(changed_states(region, loop, given));

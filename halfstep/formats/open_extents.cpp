@@ -125,7 +125,7 @@ Operand open_range(Builder& builder, const Node& node, const Operand& start, con
   const auto from = elements_of(start), to = elements_of(limit), by = elements_of(step);
   if (!from || !to || !by || !from->values[0] || !by->values[0]) require_extents();
   if (*by->values[0] != 1) throw NeedsExtents("it depends on open extents of the inputs, in steps");
-  const Operand indices = counted(builder, node, difference(to->values[0], from->values[0]), *from->values[0], 1);
+  Operand indices = counted(builder, node, difference(to->values[0], from->values[0]), *from->values[0], 1);
   if (to->dtype == DType::i64) return indices;
   return builder.make_one(node, "cast", {indices}, {{"to", std::string(name(to->dtype))}});
 }
