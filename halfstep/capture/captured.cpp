@@ -86,6 +86,8 @@ class Captured::Adding {
   Adding(Captured& captured, Trace& trace, const Arrays& arguments, const Arrays& results)
       : captured_(captured), trace_(trace), arguments_(arguments) {
     for (size_t i = 0; i < arguments.size(); ++i) (void)number(trace.graph_arguments()[i].name());  // numbers 0, 1, ...
+    for (size_t i = 0; i < trace.arguments().size(); ++i)
+      captured.places_.insert_or_assign(trace.graph_arguments()[i].name(), trace.arguments()[i].place());
     stretches_ = trace.take_stretches();
     ops_ = trace.model().graph.ops();
     for (size_t k = 0, i = 0; k < stretches_.size(); ++k) {
@@ -127,7 +129,9 @@ class Captured::Adding {
   /// A result: what was there before is given itself, anything else anew.
   Item result_of(const Array& array) {
     if (array.cell()->born < trace_.began()) return {holder_of(array)};
-    return item_of(array.content());
+    Item item = item_of(array.content());
+    item.made = made_.emplace(array.cell().get(), made_.size()).first->second;
+    return item;
   }
 
   size_t output_of(Value value, bool differentiable) {
@@ -160,8 +164,8 @@ class Captured::Adding {
     for (const Array& argument : trace_.arguments()) {
       places.in.push_back(argument.place());
       differentiable.push_back(argument.is_differentiable());
-      end_->on_tape = end_->on_tape || (argument.is_differentiable() && switches().gradients);
     }
+    end_->on_tape = std::ranges::find(end_->differentiable, true) != end_->differentiable.end();
     for (const Value output : outputs_) places.out.push_back(trace_.place_of(output));
     for (const Value argument : trace_.graph_arguments()) end_->inputs.push_back(number(argument.name()));
     for (const Value output : outputs_) end_->outputs.push_back(number(output.name()));
@@ -231,8 +235,9 @@ class Captured::Adding {
   void note_reads() {
     const auto note = [&](Value value, size_t reader) {
       const auto made = stretch_of_.find(value.node());
-      if (made != stretch_of_.end() && (made->second != reader || reader == stretches_.size()))
-        nodes_[made->second]->gives.insert(value.name());
+      if (made == stretch_of_.end() || (made->second == reader && reader != stretches_.size())) return;
+      nodes_[made->second]->gives.insert(value.name());
+      captured_.places_.insert_or_assign(value.name(), trace_.place_of(value));
     };
     const size_t nobody = stretches_.size();
     for (size_t k = 0, i = 0; k < stretches_.size(); ++k) {
@@ -257,6 +262,7 @@ class Captured::Adding {
   std::vector<Op> ops_;
   std::unordered_map<const detail::ValueNode*, size_t> stretch_of_;
   std::vector<Value> outputs_, further_;
+  std::unordered_map<const Cell*, size_t> made_;
   std::shared_ptr<End> end_ = std::make_shared<End>();
   std::vector<std::unique_ptr<Node>> nodes_;
 };
@@ -290,8 +296,13 @@ bool Captured::add(Trace& trace, const Arrays& arguments, const Arrays& results,
 }
 
 bool Captured::fits(const Arrays& arguments) const {
+  const auto is_argument = [&](const Array& array) {
+    return std::ranges::any_of(arguments, [&](const Array& argument) { return argument.is(array); });
+  };
   return std::ranges::all_of(outside_,
-                             [](const auto& known) { return known.first.is_differentiable() == known.second; }) &&
+                             [&](const auto& known) {
+                               return known.first.is_differentiable() == known.second && !is_argument(known.first);
+                             }) &&
          std::ranges::all_of(gradients_, [&](const auto& known) {
            return known.first.in(arguments).cell()->gradient.is(known.second);
          });
@@ -299,24 +310,30 @@ bool Captured::fits(const Arrays& arguments) const {
 
 Captured::Run Captured::run(const Arrays& arguments, const std::function<void(size_t, const Arrays&)>& effect) {
   Run run;
+  if (root_ == nullptr) return run;  // another thread is capturing it
   Environment values(numbers_.size());
   for (size_t i = 0; i < arguments.size(); ++i) values.set(i, arguments[i].content());
   const Draws before = draws();
+  std::vector<std::pair<size_t, Arrays>> effects;
+  const auto show = [&] {
+    for (const auto& [number, arrays] : effects) effect(number, arrays);
+    run.effects = effects.size();
+  };
   for (Node* node = root_.get(); node != nullptr;) {
     run_node(*node, values);
-    for (const auto& [number, items] : node->effects) {
-      effect(number, shown(items, values));
-      ++run.effects;
-    }
+    for (const auto& [number, items] : node->effects) effects.emplace_back(number, shown(items, values));
     if (node->end != nullptr) {
-      run.results = finish(*node->end, arguments, values);
-      run.tag = node->end->tag;
+      const std::shared_ptr<const End> end = node->end;
+      show();
+      run.results = finish(*end, arguments, values);
+      run.tag = end->tag;
       return run;
     }
     const auto next = node->next.find(bytes_of(values.tensors[*node->decided]));
     node = next == node->next.end() ? nullptr : next->second.get();
   }
   set_draws(before);
+  show();
   return run;
 }
 
@@ -342,7 +359,9 @@ std::shared_ptr<const Recorded> Captured::program_of(Node& node) {
     node.made.push_back(numbers_.at(name));
   }
   model.graph.set_outputs(std::move(outputs), std::move(names));
-  Recorded::Places places{std::vector<Place>(model.graph.arguments().size()), std::vector<Place>(node.gives.size())};
+  Recorded::Places places;
+  for (const Value argument : model.graph.arguments()) places.in.push_back(places_.at(argument.name()));
+  for (const std::string& name : node.gives) places.out.push_back(places_.at(name));
   return std::make_shared<const Recorded>(std::move(model), std::move(places));
 }
 
@@ -351,7 +370,7 @@ Arrays Captured::shown(const std::vector<std::pair<size_t, ContentPtr>>& items, 
   for (const auto& [number, constant] : items) {
     arrays.push_back(constant != nullptr                  ? Array(constant)
                      : values.contents[number] != nullptr ? Array(values.contents[number])
-                                                          : Array(values.tensors[number]));
+                                                          : Array(values.tensors[number], Place{}));
   }
   return arrays;
 }
@@ -383,9 +402,15 @@ std::vector<ContentPtr> Captured::outputs_of(const End& end, const Environment& 
 
 Arrays Captured::finish(const End& end, const Arrays& arguments, const Environment& values) {
   const std::vector<ContentPtr> outputs = outputs_of(end, values);
+  std::map<size_t, Array> made;
   const auto array_of = [&](const Item& item) {
-    if (item.holder) return item.holder->in(arguments);
-    return Array(item.output ? outputs[*item.output] : item.constant);
+    if (item.holder && !item.made) return item.holder->in(arguments);
+    if (item.made && made.contains(*item.made)) return made.at(*item.made);
+    const Array array(item.holder   ? item.holder->in(arguments).content()
+                      : item.output ? outputs[*item.output]
+                                    : item.constant);
+    if (item.made) made.emplace(*item.made, array);
+    return array;
   };
   const auto content_of = [&](const Item& item) {
     return item.holder ? item.holder->in(arguments).content() : array_of(item).content();
@@ -393,17 +418,19 @@ Arrays Captured::finish(const End& end, const Arrays& arguments, const Environme
   Arrays results;
   for (const Item& item : end.results) results.push_back(array_of(item));
   std::vector<std::pair<Array, ContentPtr>> next;
+  std::vector<std::pair<Array, Array>> gradients;
   for (const Written& written : end.written) {
-    if (!written.is_gradient) next.emplace_back(written.holder.in(arguments), content_of(*written.item));
+    const Array& array = written.holder.in(arguments);
+    if (written.is_gradient)
+      gradients.emplace_back(array, written.item ? array_of(*written.item) : Array());
+    else
+      next.emplace_back(array, content_of(*written.item));
   }
   Switches now = switches();
   now.gradients = false;
   const Switched without(now);
   for (auto& [array, content] : next) array.assign(Array(content));
-  for (const Written& written : end.written) {
-    if (written.is_gradient)
-      Array(written.holder.in(arguments)).set_gradient(written.item ? array_of(*written.item) : Array());
-  }
+  for (auto& [array, gradient] : gradients) array.set_gradient(gradient);
   return results;
 }
 

@@ -34,7 +34,8 @@ class Captured {
   /// found them.
   bool fits(const Arrays& arguments) const;
 
-  /// What the function gives, and does to arrays; `effect` is called with what it shows, in order. No results where a
+  /// What the function gives, and does to arrays; `effect` is called with what it shows, in order, when all is computed
+  /// and nothing is written (it may run anything, calls of this function too). No results where a
   /// decision comes out as it never did: then nothing was written, but `effects` of them took place.
   struct Run {
     std::optional<Arrays> results = {};
@@ -59,6 +60,7 @@ class Captured {
     std::optional<Holder> holder = {};
     std::optional<size_t> output = {};  ///< of the whole
     ContentPtr constant = {};
+    std::optional<size_t> made = {};  ///< the same for all that are one new array
   };
   struct Written {
     Holder holder;
@@ -77,6 +79,7 @@ class Captured {
   static Arrays finish(const End& end, const Arrays& arguments, const Environment& values);
 
   std::unordered_map<std::string, size_t> numbers_;  ///< of values, by name
+  std::map<std::string, Place> places_;              ///< of values that a program is given or gives
   std::unique_ptr<Node> root_;
   std::vector<std::pair<Array, bool>> outside_;      ///< and whether it was differentiable
   std::vector<std::pair<Holder, Array>> gradients_;  ///< what they were
