@@ -20,7 +20,7 @@ buffer protocol (`memoryview(y).tolist()`).
 import importlib
 from typing import Any
 
-from halfstep import ops
+from halfstep import nn, ops, optim
 from halfstep._core import (
     AbsentResultError,
     Error,
@@ -98,7 +98,9 @@ __all__ = [
     "inspect",
     "inspect_data",
     "load",
+    "nn",
     "ops",
+    "optim",
     "platforms",
     "quantize",
     "set_threads",

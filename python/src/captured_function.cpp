@@ -64,10 +64,19 @@ void flatten(PyObject* value, Flat& flat, int depth = 0) {
   }
 }
 
+/// A number of NumPy, whose bits say what it is.
+bool is_number_of_numpy(PyObject* value) {
+  const std::string_view name = Py_TYPE(value)->tp_name;
+  return name.starts_with("numpy.") && name != "numpy.ndarray" && PyObject_HasAttrString(value, "tobytes") != 0;
+}
+
 /// Equal, so that a program that was made with one is right for the other: equal numbers of one type, or one object.
 bool is_same(PyObject* found, PyObject* expected) {
   if (found == expected) return true;
-  if (Py_TYPE(found) != Py_TYPE(expected) || !is_plain(found)) return false;
+  if (Py_TYPE(found) != Py_TYPE(expected)) return false;
+  if (is_number_of_numpy(found))
+    return nb::handle(found).attr("tobytes")().equal(nb::handle(expected).attr("tobytes")());
+  if (!is_plain(found)) return false;
   const int equal = PyObject_RichCompareBool(found, expected, Py_EQ);
   if (equal < 0) nb::raise_python_error();
   if (equal == 0) return false;
