@@ -135,7 +135,7 @@ foreach(check IN LISTS checks)
   set_tests_properties(${name} PROPERTIES LABELS checks SKIP_RETURN_CODE 77 TIMEOUT 900)
 endforeach()
 
-# Tests in Python of the package as it lies in gen/python, and of the program.
+# Tests in Python of the package as it lies in gen/python, and of the program; further arguments are environment variables.
 function(halfstep_test_python NAME FOLDER)
   if(HALFSTEP_NO_PYTHON)
     add_test(NAME ${NAME} COMMAND sh -c "echo \"skipped: ${HALFSTEP_NO_PYTHON}\"; exit 77")
@@ -143,9 +143,10 @@ function(halfstep_test_python NAME FOLDER)
     add_test(NAME ${NAME} COMMAND ${Python_EXECUTABLE} -m pytest -q -rs -p no:cacheprovider ${CMAKE_SOURCE_DIR}/${FOLDER})
   endif()
   set(environment PYTHONPATH=${HALFSTEP_GEN}/python PYTHONDONTWRITEBYTECODE=1 HALFSTEP_PROGRAM=$<TARGET_FILE:halfstep>
-                  HALFSTEP_TEST_DATA=${HALFSTEP_TEST_DATA})
+                  HALFSTEP_TEST_DATA=${HALFSTEP_TEST_DATA} ${ARGN})
   set_tests_properties(${NAME} PROPERTIES LABELS python SKIP_RETURN_CODE 77 TIMEOUT 900 ENVIRONMENT "${environment}")
 endfunction()
 halfstep_test_python(python python/tests)
+halfstep_test_python(python.captured python/tests HALFSTEP_CAPTURE=1)
 halfstep_test_python(bench.python tests/bench)
 halfstep_test_python(pages tests/pages)

@@ -13,16 +13,17 @@ size_t first_same(const Arrays& arrays, size_t i) {
   return first;
 }
 
-std::string text(const Type& type, Place place, bool differentiable) {
-  return fmt::format("{}{}{}", to_string(type), place == Place{} ? "" : " at " + to_string(place),
-                     differentiable ? ", differentiable" : "");
+std::string text(const Type& type, Place place, bool differentiable, bool keeps_gradient) {
+  return fmt::format("{}{}{}{}", to_string(type), place == Place{} ? "" : " at " + to_string(place),
+                     differentiable ? ", differentiable" : "", keeps_gradient ? ", with its gradient" : "");
 }
 
 }  // namespace
 
 CallKind::CallKind(const Arrays& inputs) : switches_(capture::switches()) {
   for (size_t i = 0; i < inputs.size(); ++i)
-    inputs_.push_back({inputs[i].type(), inputs[i].place(), inputs[i].is_differentiable(), first_same(inputs, i)});
+    inputs_.push_back({inputs[i].type(), inputs[i].place(), inputs[i].is_differentiable(),
+                       inputs[i].requires_gradient(), first_same(inputs, i)});
 }
 
 std::string CallKind::switches_mismatch() const {
@@ -42,10 +43,11 @@ std::string CallKind::mismatch(const Arrays& inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Array& array = inputs[i];
     const Input& input = inputs_[i];
-    if (array.type() != input.type || array.place() != input.place || array.is_differentiable() != input.differentiable)
+    if (array.type() != input.type || array.place() != input.place || array.is_differentiable() != input.differentiable ||
+        array.requires_gradient() != input.keeps_gradient)
       return fmt::format("array {}: found {}, expected {}", i,
-                         text(array.type(), array.place(), array.is_differentiable()),
-                         text(input.type, input.place, input.differentiable));
+                         text(array.type(), array.place(), array.is_differentiable(), array.requires_gradient()),
+                         text(input.type, input.place, input.differentiable, input.keeps_gradient));
     if (first_same(inputs, i) != input.same_as)
       return fmt::format("array {}: found {}, expected {}", i,
                          input.same_as == i ? "the same array as another one" : "another array",
@@ -56,7 +58,7 @@ std::string CallKind::mismatch(const Arrays& inputs) const {
 
 std::vector<std::string> CallKind::types() const {
   std::vector<std::string> types;
-  for (const Input& input : inputs_) types.push_back(text(input.type, input.place, input.differentiable));
+  for (const Input& input : inputs_) types.push_back(text(input.type, input.place, input.differentiable, input.keeps_gradient));
   return types;
 }
 

@@ -8,8 +8,8 @@
 
 namespace halfstep::capture {
 
-/// The switches of the thread, and of every input its type, its place, whether it is differentiable, and which other
-/// input is the same array.
+/// The switches of the thread, and of every input its type, its place, whether it is differentiable and keeps its
+/// gradient, and which other input is the same array.
 class CallKind {
  public:
   /// Of a call with these inputs, now.
@@ -26,7 +26,7 @@ class CallKind {
   struct Input {
     Type type;
     Place place;
-    bool differentiable;
+    bool differentiable, keeps_gradient;
     size_t same_as;  ///< the first input that is the same array
   };
 

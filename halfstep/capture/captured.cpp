@@ -126,7 +126,9 @@ class Captured::Adding {
   /// A result: what was there before is given itself, anything else anew.
   Item result_of(const Array& array) {
     if (array.cell()->born < trace_.began()) return {holder_of(array)};
-    return item_of(array.content());
+    Item item = item_of(array.content());
+    item.made = made_.emplace(array.cell().get(), made_.size()).first->second;
+    return item;
   }
 
   size_t output_of(Value value, bool differentiable) {
@@ -159,8 +161,8 @@ class Captured::Adding {
     for (const Array& argument : trace_.arguments()) {
       places.in.push_back(argument.place());
       differentiable.push_back(argument.is_differentiable());
-      end_->on_tape = end_->on_tape || (argument.is_differentiable() && switches().gradients);
     }
+    end_->on_tape = std::ranges::find(end_->differentiable, true) != end_->differentiable.end();
     for (const Value output : outputs_) places.out.push_back(places_.at(output.node()));
     for (const Value argument : trace_.graph_arguments()) end_->inputs.push_back(number(argument.name()));
     for (const Value output : outputs_) end_->outputs.push_back(number(output.name()));
@@ -239,8 +241,8 @@ class Captured::Adding {
   void note_reads() {
     const auto note = [&](Value value, size_t reader) {
       const auto made = stretch_of_.find(value.node());
-      if (made != stretch_of_.end() && (made->second != reader || reader == stretches_.size()))
-        nodes_[made->second]->gives.insert(value.name());
+      if (made == stretch_of_.end() || (made->second == reader && reader != stretches_.size())) return;
+      nodes_[made->second]->gives.insert(value.name());
     };
     const size_t nobody = stretches_.size();
     for (size_t k = 0, i = 0; k < stretches_.size(); ++k) {
@@ -266,6 +268,7 @@ class Captured::Adding {
   std::vector<Op> ops_;
   std::unordered_map<const detail::ValueNode*, size_t> stretch_of_;
   std::vector<Value> outputs_, further_;
+  std::unordered_map<const Cell*, size_t> made_;
   std::shared_ptr<End> end_ = std::make_shared<End>();
   std::vector<std::unique_ptr<Node>> nodes_;
 };
@@ -299,8 +302,13 @@ bool Captured::add(Trace& trace, const Arrays& arguments, const Arrays& results,
 }
 
 bool Captured::fits(const Arrays& arguments) const {
+  const auto is_argument = [&](const Array& array) {
+    return std::ranges::any_of(arguments, [&](const Array& argument) { return argument.is(array); });
+  };
   return std::ranges::all_of(outside_,
-                             [](const auto& known) { return known.first.is_differentiable() == known.second; }) &&
+                             [&](const auto& known) {
+                               return known.first.is_differentiable() == known.second && !is_argument(known.first);
+                             }) &&
          std::ranges::all_of(gradients_, [&](const auto& known) {
            return known.first.in(arguments).cell()->gradient.is(known.second);
          });
@@ -308,24 +316,30 @@ bool Captured::fits(const Arrays& arguments) const {
 
 Captured::Run Captured::run(const Arrays& arguments, const std::function<void(size_t, const Arrays&)>& effect) {
   Run run;
+  if (root_ == nullptr) return run;  // another thread is capturing it
   Environment values(numbers_.size());
   for (size_t i = 0; i < arguments.size(); ++i) values.set(i, arguments[i].content());
   const Draws before = draws();
+  std::vector<std::pair<size_t, Arrays>> effects;
+  const auto show = [&] {
+    for (const auto& [number, arrays] : effects) effect(number, arrays);
+    run.effects = effects.size();
+  };
   for (Node* node = root_.get(); node != nullptr;) {
     run_node(*node, values);
-    for (const auto& [number, items] : node->effects) {
-      effect(number, shown(items, values));
-      ++run.effects;
-    }
+    for (const auto& [number, items] : node->effects) effects.emplace_back(number, shown(items, values));
     if (node->end != nullptr) {
-      run.results = finish(*node->end, arguments, values);
-      run.tag = node->end->tag;
+      const std::shared_ptr<const End> end = node->end;
+      show();
+      run.results = finish(*end, arguments, values);
+      run.tag = end->tag;
       return run;
     }
     const auto next = node->next.find(bytes_of(values.tensors[*node->decided]));
     node = next == node->next.end() ? nullptr : next->second.get();
   }
   set_draws(before);
+  show();
   return run;
 }
 
@@ -366,7 +380,7 @@ Arrays Captured::shown(const std::vector<std::pair<size_t, ContentPtr>>& items, 
   for (const auto& [number, constant] : items) {
     arrays.push_back(constant != nullptr                  ? Array(constant)
                      : values.contents[number] != nullptr ? Array(values.contents[number])
-                                                          : Array(values.tensors[number]));
+                                                          : Array(values.tensors[number], Place{}));
   }
   return arrays;
 }
@@ -398,23 +412,30 @@ std::vector<ContentPtr> Captured::outputs_of(const End& end, const Environment& 
 
 Arrays Captured::finish(const End& end, const Arrays& arguments, const Environment& values) {
   const std::vector<ContentPtr> outputs = outputs_of(end, values);
+  std::map<size_t, Array> made;
   const auto array_of = [&](const Item& item) {
     if (item.holder) return item.holder->in(arguments);
-    if (item.input) return Array(values.contents[*item.input]);
-    return Array(item.output ? outputs[*item.output] : item.constant);
+    if (item.made && made.contains(*item.made)) return made.at(*item.made);
+    const Array array(item.input    ? values.contents[*item.input]
+                      : item.output ? outputs[*item.output]
+                                    : item.constant);
+    if (item.made) made.emplace(*item.made, array);
+    return array;
   };
   Arrays results;
   for (const Item& item : end.results) results.push_back(array_of(item));
   std::vector<std::pair<Array, ContentPtr>> next;
+  std::vector<std::pair<Array, Array>> gradients;
   for (const Written& written : end.written) {
-    if (!written.is_gradient) next.emplace_back(written.holder.in(arguments), array_of(*written.item).content());
+    const Array& array = written.holder.in(arguments);
+    if (written.is_gradient)
+      gradients.emplace_back(array, written.item ? array_of(*written.item) : Array());
+    else
+      next.emplace_back(array, array_of(*written.item).content());
   }
   const Switched without(without_gradients());
   for (auto& [array, content] : next) array.assign(Array(content));
-  for (const Written& written : end.written) {
-    if (written.is_gradient)
-      Array(written.holder.in(arguments)).set_gradient(written.item ? array_of(*written.item) : Array());
-  }
+  for (auto& [array, gradient] : gradients) array.set_gradient(gradient);
   return results;
 }
 

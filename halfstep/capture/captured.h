@@ -34,7 +34,8 @@ class Captured {
   /// found them.
   bool fits(const Arrays& arguments) const;
 
-  /// What the function gives, and does to arrays; `effect` is called with what it shows, in order. No results where a
+  /// What the function gives, and does to arrays; `effect` is called with what it shows, in order, when all is computed
+  /// and nothing is written (it may run anything, calls of this function too). No results where a
   /// decision comes out as it never did: then nothing was written, but `effects` of them took place.
   struct Run {
     std::optional<Arrays> results = {};
@@ -60,6 +61,7 @@ class Captured {
     std::optional<size_t> output = {};  ///< of the whole
     ContentPtr constant = {};
     std::optional<size_t> input = {};  ///< number of what came in, as it came
+    std::optional<size_t> made = {};  ///< the same for all that are one new array
   };
   struct Written {
     Holder holder;

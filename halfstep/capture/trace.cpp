@@ -123,13 +123,16 @@ void Trace::decide(const Array& on) {
   Stretch& ended = stretches_.back();
   ended.operations = model_.graph.ops().size();
   ended.arguments = arguments_.size();
-  ended.decided = on;
+  ended.decided = Array(on.content());  // what it holds now
   ended.outcome = bytes_of(on.content()->tensor);
   stretches_.emplace_back();
 }
 
 void Trace::effect(size_t number, Arrays shown) {
-  for (const Array& array : shown) (void)value_of(array);
+  for (Array& array : shown) {
+    (void)value_of(array);
+    array = Array(array.content());  // what it holds now
+  }
   stretches_.back().effects.emplace_back(number, std::move(shown));
 }
 
@@ -168,14 +171,13 @@ void Trace::write(Cell& cell, const ContentPtr& next, const Array& value) {
 
 void Trace::touch_gradient(Cell& cell) {
   if (!was_there(cell)) return;
+  const auto is_own = [&](const Written& written) { return written.cell.get() == &cell && written.is_gradient; };
+  if (std::ranges::any_of(written_, is_own)) return;  // what it was does not matter any more
   const auto same = [&](const auto& known) { return known.first.get() == &cell; };
   if (std::ranges::none_of(gradients_, same)) gradients_.emplace_back(cell.shared_from_this(), cell.gradient);
 }
 
-void Trace::write_gradient(Cell& cell) {
-  touch_gradient(cell);
-  note_written(cell, true);
-}
+void Trace::write_gradient(Cell& cell) { note_written(cell, true); }
 
 Untraced::Untraced() : trace_(std::exchange(innermost, nullptr)) {}
 Untraced::~Untraced() { innermost = trace_; }

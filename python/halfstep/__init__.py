@@ -20,7 +20,7 @@ buffer protocol (`memoryview(y).tolist()`).
 import importlib
 from typing import Any
 
-from halfstep import _core, ops
+from halfstep import _core, nn, ops, optim
 from halfstep._core import (
     AbsentResultError,
     Error,
@@ -99,7 +99,9 @@ __all__ = [
     "inspect",
     "inspect_data",
     "load",
+    "nn",
     "ops",
+    "optim",
     "platforms",
     "quantize",
     "set_threads",

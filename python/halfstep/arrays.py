@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -54,6 +53,13 @@ class array(_core.Array):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         elements = self.elements()
         return elements if dtype is None else elements.astype(dtype)
+
+    def __dlpack__(self, **settings: Any) -> Any:
+        """Its elements, a copy, for libraries that speak DLPack."""
+        return self.elements().__dlpack__(**settings)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
 
     def tolist(self) -> Any:
         return self.elements().tolist()
@@ -414,6 +420,8 @@ def normal(shape: Sequence[int], mean: float = 0.0, deviation: float = 1.0) -> a
 
 def seed(value: int) -> None:
     """Begins the random numbers of this process anew."""
+    if _core.is_tracing():
+        raise _core.Error("seed: found in a function that is captured, whose random numbers go on from call to call; call it outside")
     _core.seed(value)
 
 
@@ -422,7 +430,7 @@ def seed(value: int) -> None:
 
 @contextlib.contextmanager
 def _switched(**settings: Any) -> Iterator[None]:
-    now = copy.copy(_core.switches.get(None) or _core.Switches())
+    now = (_core.switches.get(None) or _core.Switches()).__copy__()
     for name, value in settings.items():
         setattr(now, name, value)
     token = _core.switches.set(now)
@@ -475,7 +483,7 @@ def value_and_grad(function: Callable[..., array], argument: int = 0) -> Callabl
         wanted = args[argument] if differentiable else args[argument].detach()
         if not differentiable:
             wanted.requires_grad = True
-        with enable_grad():
+        with enable_grad(), capture(False):  # what it gives can be differentiated again
             value = function(*args[:argument], wanted, *args[argument + 1 :], **kwargs)
         if not isinstance(value, array) or value.size != 1:
             raise TypeError(f"grad: {getattr(function, '__name__', 'the function')} gives {value!r}, expected one element")

@@ -50,7 +50,10 @@ def item(x: array, key: Any) -> array:
             start, stop, step = each.indices(dims[axis])
             count = len(range(start, stop, step))
             if (start, stop, step) != (0, dims[axis], 1):
-                starts.append(start), ends.append(stop if stop >= 0 else -dims[axis] - 1), axes.append(axis), steps.append(step)
+                starts.append(start)
+                ends.append(stop if stop >= 0 else -dims[axis] - 1)
+                axes.append(axis)
+                steps.append(step)
             shape.append(count)
         elif _is_array(each):
             indices = array(each)
@@ -58,7 +61,10 @@ def item(x: array, key: Any) -> array:
             shape.append(-1)
         else:
             index = _place(each.__index__(), dims[axis], axis)
-            starts.append(index), ends.append(index + 1), axes.append(axis), steps.append(1)
+            starts.append(index)
+            ends.append(index + 1)
+            axes.append(axis)
+            steps.append(1)
         axis += 1
     if len(gathered) > 1:
         raise TypeError(f"index: found {len(gathered)} arrays of indices, expected one")
@@ -88,7 +94,9 @@ def with_item(x: array, key: Any, value: Any) -> array:
             start = _place(each.__index__(), extent, axis)
             stop = start + 1
         stop = max(stop, start)
-        pads_before.append(start), pads_after.append(extent - stop), extents.append(stop - start)
+        pads_before.append(start)
+        pads_after.append(extent - stop)
+        extents.append(stop - start)
     part = value if isinstance(value, array) else array(value, x.dtype)
     dims = [extent for extent, each in zip(extents, _keys(x, key)) if isinstance(each, slice)]
     part = ops.expand(part.astype(x.dtype) if part.dtype != x.dtype else part, dims=dims).reshape(*extents)

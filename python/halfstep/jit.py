@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import builtins
-import contextlib
 import functools
+import itertools
 import threading
 import types
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from halfstep import _core
-from halfstep.rebuilding import Arrays, Make, NotRebuilt, changes, taken_apart
-from halfstep.reads import reads
+from halfstep.printing import recorded_prints, skipping_prints
+from halfstep.purity import NotGuarded
+from halfstep.reads import Reads, containers, reads
+from halfstep.rebuilding import Apart, Arrays, Change, Form, Given, Make, NotRebuilt, changes
 
 
-@dataclass
-class Programs:
+class Programs(NamedTuple):
     """What was captured of a function for calls of one kind."""
 
     inputs: list[str]
@@ -31,37 +30,42 @@ class Programs:
     """How many calls it served."""
     programs: int
     """One, and one more for each outcome of each decision that was met."""
-    text: str = field(repr=False)
+    text: str
     """The programs in text form."""
 
+    def __repr__(self) -> str:
+        return f"Programs({', '.join(f'{name}={value!r}' for name, value in self._asdict().items() if name != 'text')})"
 
-@dataclass
-class _Outcome:
+
+class _Outcome(NamedTuple):
     """What a way through a function gives and does besides arrays."""
 
     result: Make
-    changes: list[Callable[[Arrays], None]]
+    changes: list[Change]
+
+
+class _Kept:
+    """Of the programs for calls of one kind: outcomes by tag, and what they show by number."""
+
+    def __init__(self) -> None:
+        self.outcomes: list[_Outcome] = []
+        self.effects: dict[int, Callable[[Arrays], None]] = {}
+
+
+_MOST_CAPTURES = 64  # of one function, each for calls of another kind
 
 
 class Captured:
     """A function whose calls run what was captured of it: see jit."""
 
     def __init__(self, function: Callable[..., Any], full_graph: bool, cache: int) -> None:
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
         self._function = function
-        self._name = getattr(function, "__qualname__", repr(function))
+        self._name = getattr(function, "__qualname__", type(function).__name__)
         self._full_graph = full_graph
-        self._outcomes: dict[int, list[_Outcome]] = {}
-        self._effects: dict[int, list[Callable[[Arrays], None]]] = {}
-        self._lock = threading.RLock()
-        self._eager = ""
+        self._lock = threading.Lock()  # never held while the function runs
         self._cache = cache
-        self._core = self._new_core()
-        self.why_recaptured: list[str] = []
-        """For each call that no program fitted, in order: what was found, and what was expected."""
-
-    def _new_core(self) -> Any:
-        return _core.CapturedFunction(self._function, self._capture, self._finish, self._show, self._cache)
+        self.clear()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._eager:
@@ -82,119 +86,89 @@ class Captured:
     def clear(self) -> None:
         """Forgets everything that was captured."""
         with self._lock:
-            self._core = self._new_core()
-            self._outcomes.clear()
-            self._effects.clear()
+            self._numbers = itertools.count()
             self._eager = ""
+            self.why_recaptured: list[str] = []
+            """For each call that no program fitted, in order: what was found, and what was expected."""
+            self._core = _core.CapturedFunction(self._function, self._capture, self._finish, self._show, self._cache)
 
     def _capture(self, args: Any, kwargs: dict[str, Any], number: int, shown: int, reason: str) -> Any:
         """Runs the function and keeps what it does; `shown` effects of it took place already."""
-        with self._lock:
-            if reason == "too many outcomes":
-                return self._give_up(f"a decision in it has more than {_core.most_outcomes()} outcomes", args, kwargs)
-            if reason:
-                self.why_recaptured.append(reason)
+        if reason == "too many outcomes":
+            return self._give_up(f"a decision in it has more than {_core.most_outcomes()} outcomes", args, kwargs, shown)
+        if reason:
+            self.why_recaptured.append(reason)
+        if number < 0 and len(self.why_recaptured) > _MOST_CAPTURES:
+            return self._give_up(f"it was captured {_MOST_CAPTURES} times, the last time for {reason}", args, kwargs, shown)
+        try:
             found = reads(self._function, args, kwargs)
-            is_new = number < 0
+        except NotGuarded as problem:
+            return self._refuse(problem, args, kwargs, shown)
+        with self._lock:
+            core = self._core
+            is_new = number < 0 or core.kept(number) is None
             if is_new:
-                number = self._core.begin(args, kwargs, found.guards)
-                self._outcomes[number], self._effects[number] = [], []
-            try:
-                return self._trace(args, kwargs, number, shown, found)
-            except BaseException:
-                if is_new:
-                    self._core.forget(number)
-                raise
+                number = core.begin(args, kwargs, found.guards, _Kept())
+            inputs = core.inputs(number, args, kwargs)
+        try:
+            return self._trace(core, args, kwargs, number, shown, found, inputs)
+        except BaseException:
+            if is_new:
+                core.forget(number)
+            raise
 
-    def _trace(self, args: Any, kwargs: dict[str, Any], number: int, shown: int, found: Any) -> Any:
-        inputs = self._core.inputs(number, args, kwargs)
-        effects = self._effects[number]
+    def _trace(self, core: Any, args: Any, kwargs: dict[str, Any], number: int, shown: int, found: Reads, inputs: Any) -> Any:
+        given = containers(args, kwargs)
+        before = [*found.before, *((each, each.copy()) for each in given)]
+        effects: list[tuple[int, Callable[[Arrays], None]]] = []
         tracing = _core.trace_begin(f"captured function '{self._name}'", inputs, self._full_graph)
         try:
-            with _printing(effects, shown):
+            with recorded_prints(effects, shown, self._numbers):
                 result = self._function(*args, **kwargs)
-            arrays: Arrays = []
-            there = dict(found.reached)
-            for value in (*args, *kwargs.values()):
-                there[id(value)] = value
+            there = {**found.reached, **{id(container): container for container, _ in found.before}}
+            apart = Apart(there, given)
             try:
-                outcome = _Outcome(taken_apart(result, arrays, there), changes(found.guards, arrays, there))
+                outcome = _Outcome(apart.take(result), changes(before, found.guards, apart))
             except NotRebuilt as problem:
-                if self._full_graph:
-                    raise TypeError(f"captured function '{self._name}': found {problem}") from None
-                self._core.forget(number)
-                return self._give_up(f"found {problem}", args, kwargs, result)
+                core.forget(number)
+                return self._refuse(problem, args, kwargs, shown, result)
         finally:
             tracing.leave()
         is_simple = isinstance(result, _core.Array) and not outcome.changes
-        if self._core.end(number, tracing.trace, inputs, arrays, is_simple):
-            self._outcomes[number].append(outcome)
+        with self._lock:
+            kept = core.kept(number) or _Kept()
+            kept.effects.update(effects)  # before the end: from there on another thread runs it
+            kept.outcomes.append(outcome)
+            if not core.end(number, tracing.trace, inputs, apart.arrays, is_simple):
+                kept.outcomes.pop()
         return result
 
-    def _give_up(self, reason: str, args: Any, kwargs: dict[str, Any], *result: Any) -> Any:
+    def _refuse(self, problem: Exception, args: Any, kwargs: dict[str, Any], shown: int, *result: Any) -> Any:
+        if self._full_graph:
+            raise TypeError(f"captured function '{self._name}': found {problem}") from None
+        return self._give_up(f"found {problem}", args, kwargs, shown, *result)
+
+    def _give_up(self, reason: str, args: Any, kwargs: dict[str, Any], shown: int, *result: Any) -> Any:
         """From here on it runs step by step."""
         self._eager = reason
         code = getattr(self._function, "__code__", None)
         where = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
         warnings.warn(f"captured function '{self._name}'{where} runs step by step from here on: {reason}", stacklevel=4)
-        return result[0] if result else self._function(*args, **kwargs)
+        if result:
+            return result[0]
+        with skipping_prints(shown):
+            return self._function(*args, **kwargs)
 
-    def _finish(self, number: int, tag: int, arrays: Arrays) -> Any:
-        outcome = self._outcomes[number][tag]
-        result = outcome.result(arrays)
+    def _finish(self, kept: _Kept, tag: int, arrays: Arrays, args: Any, kwargs: dict[str, Any]) -> Any:
+        outcome = kept.outcomes[tag]
+        given = Given(arrays, containers(args, kwargs))
+        result = outcome.result(given)
         for change in outcome.changes:
-            change(arrays)
+            change(given)
         return result
 
-    def _show(self, number: int, effect: int, arrays: Arrays) -> None:
-        self._effects[number][effect](arrays)
-
-
-_print_lock = threading.Lock()
-_prints = 0
-_print = builtins.print
-_recorder = threading.local()
-
-
-def _recorded_print(*values: Any, **settings: Any) -> None:
-    effects = getattr(_recorder, "effects", None)
-    if effects is None or not _core.is_tracing():
-        _print(*values, **settings)
-        return
-    if _core.is_in_region():
-        raise _core.Error("print: found in a region that is traced, expected outside of it; give what is to be printed as a result")
-    arrays: Arrays = []
-    make = taken_apart((values, settings), arrays, {id(value): value for value in settings.values()})
-
-    def show(given: Arrays) -> None:
-        now, how = make(given)
-        _print(*now, **how)
-
-    _core.note_effect(len(effects), arrays)
-    effects.append(show)
-    if _recorder.shown > 0:
-        _recorder.shown -= 1
-    else:
-        _core.untraced(lambda: show(arrays))
-
-
-@contextlib.contextmanager
-def _printing(effects: list[Callable[[Arrays], None]], shown: int) -> Iterator[None]:
-    """Within it what this thread prints becomes part of what is captured."""
-    global _prints
-    with _print_lock:
-        _prints += 1
-        builtins.print = _recorded_print
-    before = getattr(_recorder, "effects", None), getattr(_recorder, "shown", 0)
-    _recorder.effects, _recorder.shown = effects, shown
-    try:
-        yield
-    finally:
-        _recorder.effects, _recorder.shown = before
-        with _print_lock:
-            _prints -= 1
-            if _prints == 0:
-                builtins.print = _print
+    def _show(self, kept: _Kept, effect: int, arrays: Arrays) -> None:
+        kept.effects[effect](arrays)
 
 
 def jit(function: Callable[..., Any] | None = None, *, full_graph: bool = False, cache: int = 8) -> Any:
@@ -237,20 +211,19 @@ def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     Both are traced into one operator, so that a captured function has both ways in one program. They compute with
     operators alone and give values of equal number and types; arrays that they read besides are captured.
     """
-    arrays: Arrays = []
-    make = taken_apart(operands, arrays, {})
-    shapes: list[Make] = []
+    given = Form(operands)
+    forms: list[Form] = []
 
     def branch(function: Callable[..., Any]) -> Callable[[Arrays], Arrays]:
-        def run(given: Arrays) -> Arrays:
-            found: Arrays = []
-            shapes.append(taken_apart(function(*make(given)), found, {}))
-            return found
+        def run(arrays: Arrays) -> Arrays:
+            forms.append(Form(function(*given.make(arrays))))
+            forms[-1].expect(forms[0], "cond", "what otherwise() gives")
+            return forms[-1].arrays
 
         return run
 
-    results = _core.cond(condition, branch(then), branch(otherwise), arrays)
-    return shapes[0](results)
+    results = _core.cond(condition, branch(then), branch(otherwise), given.arrays)
+    return forms[0].make(results)
 
 
 def while_loop(condition: Callable[..., Any], body: Callable[..., Any], *states: Any, at_most: int = 0) -> Any:
@@ -259,19 +232,18 @@ def while_loop(condition: Callable[..., Any], body: Callable[..., Any], *states:
     One operator, whose number of iterations the values decide. `at_most` ends it after so many; 0: never. Gives one value
     for one state, a tuple for several.
     """
-    arrays: Arrays = []
-    make = taken_apart(states, arrays, {})
+    first = Form(states)
 
     def decide(given: Arrays) -> Arrays:
-        return [condition(*make(given))]
+        return [condition(*first.make(given))]
 
     def run(given: Arrays) -> Arrays:
-        found: Arrays = []
-        result = body(*make(given))
-        taken_apart((result,) if len(states) == 1 else result, found, {})
-        return found
+        result = body(*first.make(given))
+        following = Form((result,) if len(states) == 1 else tuple(result))
+        following.expect(first, "while_loop", "what the body gives")
+        return following.arrays
 
-    last = make(_core.while_loop(decide, run, arrays, at_most))
+    last = first.make(_core.while_loop(decide, run, first.arrays, at_most))
     return last[0] if len(states) == 1 else last
 
 
@@ -280,18 +252,15 @@ def scan(body: Callable[..., Any], state: Any, elements: Any) -> Any:
 
     One operator. Gives (last state, outputs along a new first axis); states, elements and outputs may be containers.
     """
-    states: Arrays = []
-    scanned: Arrays = []
-    make_state, make_element = taken_apart(state, states, {}), taken_apart(elements, scanned, {})
-    shapes: list[Make] = []
+    first, scanned = Form(state), Form(elements)
+    outputs: list[Form] = []
 
     def run(now: Arrays, given: Arrays) -> tuple[Arrays, Arrays]:
-        following: Arrays = []
-        outputs: Arrays = []
-        next_state, output = body(make_state(now), make_element(given))
-        taken_apart(next_state, following, {})
-        shapes.append(taken_apart(output, outputs, {}))
-        return following, outputs
+        next_state, output = body(first.make(now), scanned.make(given))
+        following = Form(next_state)
+        following.expect(first, "scan", "the next state")
+        outputs.append(Form(output))
+        return following.arrays, outputs[-1].arrays
 
-    last, stacked = _core.scan(run, states, scanned)
-    return make_state(last), shapes[0](stacked)
+    last, stacked = _core.scan(run, first.arrays, scanned.arrays)
+    return first.make(last), outputs[0].make(stacked)

@@ -2,115 +2,195 @@
 
 from __future__ import annotations
 
+import enum
 import types
-from collections.abc import Callable
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from halfstep import _core
+from halfstep.purity import is_fixed, is_of_python, slots_of
+from halfstep.reads import Elements, Guard, contents_of
 
 Arrays = list[Any]
-Make = Callable[[Arrays], Any]
-"""Makes the value from the arrays of a call."""
 
-_CONSTANT = (type(None), bool, int, float, complex, str, bytes, type, range, slice, types.BuiltinFunctionType, types.ModuleType)
+
+class Given:
+    """What a call has: its arrays, the lists and dicts among its arguments, and what was made of it so far."""
+
+    def __init__(self, arrays: Arrays, containers: Sequence[Any] = ()) -> None:
+        self.arrays, self.containers = arrays, containers
+        self.made: dict[int, Any] = {}
+
+
+Make = Callable[[Given], Any]
+"""Makes the value anew; a value that occurs twice is made once."""
+
+_CONSTANT = (type, types.ModuleType, enum.Enum)
 
 
 class NotRebuilt(TypeError):
     """A value that cannot be made anew for each call."""
 
 
-def taken_apart(value: Any, arrays: Arrays, there: dict[int, Any]) -> Make:
-    """Appends the arrays in `value`; `there` are objects that were there before, which stay themselves."""
-    if isinstance(value, _core.Array):
-        place = len(arrays)
-        arrays.append(value)
-        return lambda given: given[place]
-    if isinstance(value, _CONSTANT) or id(value) in there:
-        return lambda given: value
-    if isinstance(value, (list, tuple, set, frozenset)):
-        parts = [taken_apart(each, arrays, there) for each in value]
-        cls = type(value)
-        if hasattr(value, "_fields"):
-            return lambda given: cls(*(part(given) for part in parts))  # type: ignore[call-arg]
-        return lambda given: cls(part(given) for part in parts)
-    if isinstance(value, dict):
-        items = [(key, taken_apart(each, arrays, there)) for key, each in value.items()]
-        made_of = type(value)
-        if made_of is dict:
-            return lambda given: {key: part(given) for key, part in items}
-        return lambda given: made_of((key, part(given)) for key, part in items)
-    if isinstance(value, types.FunctionType) and value.__closure__ is None:
-        return lambda given: value
-    if isinstance(getattr(value, "__dict__", None), dict) and not isinstance(value, (types.FunctionType, types.MethodType)):
-        return _object(value, arrays, there)
-    raise NotRebuilt(f"a value of type {type(value).__name__}, which cannot be made anew for each call")
+class Apart:
+    """Takes values apart; `arrays` are those in them. `there` are objects that were there before, which stay themselves,
+    `containers` lists and dicts among arguments, in whose place a call has its own."""
+
+    def __init__(self, there: dict[int, Any], containers: Sequence[Any] = ()) -> None:
+        self.arrays: Arrays = []
+        self._there = there
+        self._places = {id(each): place for place, each in enumerate(containers)}
+        self._known: dict[int, tuple[Any, Make]] = {}  # the value too: as long as it lives nothing else has its id
+        self._cells: dict[int, int] = {}
+
+    def take(self, value: Any) -> Make:
+        if isinstance(value, _core.Array):
+            place = self._cells.setdefault(value.cell, len(self.arrays))
+            if place == len(self.arrays):
+                self.arrays.append(value)
+            return lambda given: given.arrays[place]
+        if id(value) in self._places:
+            at = self._places[id(value)]
+            return lambda given: given.containers[at]
+        if is_fixed(value) or isinstance(value, _CONSTANT) or id(value) in self._there:
+            return lambda given: value
+        if id(value) not in self._known:
+            plan = _plan(value)
+            parts: list[Make] = []
+            self._known[id(value)] = (value, _maker(plan, len(self._known), parts))  # before its parts: one may be itself
+            parts.extend([self.take(part) for part in plan.parts])
+        return self._known[id(value)][1]
 
 
-def _object(value: Any, arrays: Arrays, there: dict[int, Any]) -> Make:
-    parts = {name: taken_apart(each, arrays, there) for name, each in vars(value).items()}
-    cls = type(value)
+class _Plan(NamedTuple):
+    """How a value is made of its parts: at once, or begun and filled."""
 
-    def make(given: Arrays) -> Any:
-        made = cls.__new__(cls)
-        vars(made).update({name: part(given) for name, part in parts.items()})
-        return made
+    parts: list[Any]
+    begin: Callable[[], Any] | None
+    finish: Callable[..., Any]
+
+
+def _maker(plan: _Plan, number: int, parts: list[Make]) -> Make:
+    def make(given: Given) -> Any:
+        if number not in given.made:
+            if plan.begin is None:
+                given.made[number] = plan.finish([part(given) for part in parts])
+            else:
+                made = given.made[number] = plan.begin()
+                plan.finish(made, [part(given) for part in parts])
+        return given.made[number]
 
     return make
 
 
-def changes(guards: list[Any], arrays: Arrays, there: dict[int, Any]) -> list[Callable[[Arrays], None]]:
-    """What a call did to the places that the guards look at, to be done again after each call like it."""
-    done: list[Callable[[Arrays], None]] = []
-    renewed: set[int] = set()
-    for kind, container, key, _, _ in guards:
-        if kind == "size" and len(container) != key:
-            renewed.add(id(container))
-            done.append(_renewal(container, taken_apart(_copied(container), arrays, there)))
-        elif kind == "equal" and container != key:
-            raise NotRebuilt(f"a {type(container).__name__} that it changes in place")
-    for kind, container, key, before, _ in guards:
-        if kind in ("size", "equal") or id(container) in renewed:
-            continue
-        now = _now(kind, container, key)
-        if len(now) == len(before) and all(a is b for a, b in zip(now, before)):
-            continue
-        done.append(_change(kind, container, key, taken_apart(now[0], arrays, there) if now else None))
+def _plan(value: Any) -> _Plan:
+    cls = type(value)
+    if isinstance(value, (list, set, dict)) and getattr(value, "__dict__", None):
+        raise NotRebuilt(f"a {cls.__name__} with attributes, which cannot be made anew for each call")
+    if isinstance(value, (tuple, frozenset)):
+        return _Plan(list(value), None, getattr(cls, "_make", cls))
+    if isinstance(value, (list, set)):
+        return _Plan(list(value), lambda: _emptied(value), list.extend if isinstance(value, list) else set.update)
+    if isinstance(value, dict):
+        parts = [part for item in value.items() for part in item]
+        update = OrderedDict.update if isinstance(value, OrderedDict) else dict.update
+        return _Plan(parts, lambda: _emptied(value), lambda made, parts: update(made, zip(parts[::2], parts[1::2])))
+    if isinstance(value, _core.Results):
+        return _Plan(list(value), None, lambda parts: value.with_items(tuple(parts)))
+    if cls.__module__ == "numpy" and hasattr(value, "copy") and not value.dtype.hasobject:
+        kept = value.copy()
+        return _Plan([], None, lambda _: kept.copy())
+    if isinstance(value, types.FunctionType) and value.__closure__ is None:
+        return _Plan([], None, lambda _: value)
+    names = [name for each in cls.__mro__ for name in slots_of(each) if hasattr(value, name)]
+    if isinstance(value, (BaseException, types.FunctionType)) or not (names or hasattr(value, "__dict__")) or not is_of_python(value):
+        raise NotRebuilt(f"a value of type {cls.__name__}, which cannot be made anew for each call")
+    attributes = getattr(value, "__dict__", {})
+
+    def fill(made: Any, parts: list[Any]) -> None:
+        for name, part in zip(names, parts):
+            object.__setattr__(made, name, part)
+        if attributes:
+            vars(made).update(zip(attributes, parts[len(names) :]))
+
+    return _Plan([*(getattr(value, name) for name in names), *attributes.values()], lambda: object.__new__(cls), fill)
+
+
+def _emptied(value: Any) -> Any:
+    import copy
+
+    made = copy.copy(value)
+    made.clear()
+    return made
+
+
+Change = Callable[[Given], None]
+
+
+def changes(before: list[tuple[Any, Any]], guards: list[Guard], apart: Apart) -> list[Change]:
+    """What a call did to what was there before it, to be done again after each call like it."""
+    done: list[Change] = []
+    known = {id(container) for container, _ in before}
+    for container, copied in before:
+        change = _change_of(container, copied, apart)
+        if change is not None:
+            done.append(change)
+    for kind, container, key, value, what in guards:
+        if kind == "equal" and isinstance(container, Elements):
+            if container != key:
+                raise NotRebuilt(f"that it changes {what} in place, a {type(container.value).__name__}")
+        elif kind in ("dict", "cell", "attribute") and id(container) not in known:
+            now = _now(kind, container, key)
+            if len(now) != len(value) or any(a is not b for a, b in zip(now, value)):
+                done.append(_assignment(kind, container, key, apart.take(now[0]) if now else None))
     return done
 
 
-def _copied(container: Any) -> Any:
-    return list(container) if isinstance(container, list) else dict(container)
+def _same(a: Any, b: Any) -> bool:
+    return len(a) == len(b) and all(one is other for one, other in zip(a, b))
 
 
-def _renewal(container: Any, make: Make) -> Callable[[Arrays], None]:
-    def renew(given: Arrays) -> None:
-        made = make(given)
-        if isinstance(container, list):
-            container[:] = made
-        else:
-            container.clear()
-            container.update(made)
+def _change_of(container: Any, before: Any, apart: Apart) -> Change | None:
+    target = apart.take(container)
+    if isinstance(container, set):
+        if container == before:
+            return None
+        elements = [apart.take(each) for each in container]
+        return lambda given: _refill(target(given), lambda made: made.update([element(given) for element in elements]))
+    if isinstance(container, list):
+        if _same(container, before):
+            return None
+        parts = [apart.take(each) for each in container]
+        return lambda given: target(given).__setitem__(slice(None), [part(given) for part in parts])
+    if _same(list(container), list(before)) and _same(list(container.values()), list(before.values())):
+        return None
+    if list(container)[: len(before)] == list(before):  # keys came behind the others, or none
+        items = [(key, apart.take(each)) for key, each in container.items() if key not in before or before[key] is not each]
+        return lambda given: target(given).update([(key, part(given)) for key, part in items])
+    items = [(key, apart.take(each)) for key, each in container.items()]
+    return lambda given: _refill(target(given), lambda made: made.update([(key, part(given)) for key, part in items]))
 
-    return renew
+
+def _refill(container: Any, fill: Callable[[Any], None]) -> None:
+    container.clear()
+    fill(container)
 
 
 def _now(kind: str, container: Any, key: Any) -> tuple[Any, ...]:
     if kind == "dict":
         return (container[key],) if key in container else ()
-    if kind == "list":
-        return (container[key],) if key < len(container) else ()
     if kind == "attribute":
-        return (vars(container)[key],) if isinstance(container, type) else (getattr(container, key),)
-    try:
-        return (container.cell_contents,)
-    except ValueError:
-        return ()
+        if isinstance(container, type):
+            return (vars(container)[key],) if key in vars(container) else ()
+        return (getattr(container, key),) if hasattr(container, key) else ()
+    return contents_of(container)
 
 
-def _change(kind: str, container: Any, key: Any, make: Make | None) -> Callable[[Arrays], None]:
-    def change(given: Arrays) -> None:
+def _assignment(kind: str, container: Any, key: Any, make: Make | None) -> Change:
+    def change(given: Given) -> None:
         if make is None:
-            container.pop(key, None)
+            delattr(container, key) if kind == "attribute" else container.pop(key, None)
         elif kind == "cell":
             container.cell_contents = make(given)
         elif kind == "attribute":
@@ -119,3 +199,30 @@ def _change(kind: str, container: Any, key: Any, make: Make | None) -> Callable[
             container[key] = make(given)
 
     return change
+
+
+class Form:
+    """A value that goes into a region, or comes out: what the arrays stand in, and the arrays one by one."""
+
+    def __init__(self, value: Any) -> None:
+        self.arrays: Arrays = []
+        self.make, self.shape = self._taken(value)
+
+    def _taken(self, value: Any) -> tuple[Callable[[Arrays], Any], Any]:
+        if isinstance(value, _core.Array):
+            place = len(self.arrays)
+            self.arrays.append(value)
+            return (lambda given: given[place]), "array"
+        if isinstance(value, dict):
+            items = [(key, *self._taken(each)) for key, each in value.items()]
+            return (lambda given: {key: part(given) for key, part, _ in items}), {key: shape for key, _, shape in items}
+        if isinstance(value, (list, tuple)):
+            parts = [self._taken(each) for each in value]
+            new = getattr(type(value), "_make", type(value))
+            return (lambda given: new([part(given) for part, _ in parts])), type(value)(shape for _, shape in parts) if new is type(value) else (new, *(shape for _, shape in parts))
+        return (lambda given: value), ("constant", value)
+
+    def expect(self, other: Form, where: str, what: str) -> None:
+        """Only arrays differ from call to call of a region."""
+        if self.shape != other.shape:
+            raise _core.Error(f"{where}: found {self.shape} as {what}, expected {other.shape}; make arrays of numbers that differ, in containers of one form")

@@ -119,6 +119,7 @@ void define_arrays(nb::module_& module) {
       .def_prop_ro("dtype", [](const Array& array) { return std::string(name(array.dtype())); })
       .def_prop_ro("shape", &shape_of)
       .def_prop_ro("place", [](const Array& array) { return to_string(array.place()); })
+      .def_prop_ro("cell", [](const Array& array) { return reinterpret_cast<uintptr_t>(array.cell().get()); })
       .def_prop_ro("is_differentiable", &Array::is_differentiable)
       .def_prop_rw("requires_grad", &Array::requires_gradient,
                    [](Array& array, bool required) {
@@ -137,8 +138,7 @@ void define_arrays(nb::module_& module) {
              const InContext in_context;
              array.assign(value);
            })
-      .def("backward", &backward, nb::arg("gradient").none() = nb::none())
-      .def("is_same", &Array::is);
+      .def("backward", &backward, nb::arg("gradient").none() = nb::none());
   module.def("array_from", &array_from, nb::arg("values"), nb::arg("dtype").none());
   module.def("set_array_class", [](nb::handle made) { array_class = made.inc_ref().ptr(); });
   module.def("full", [](double value, const Dims& dims, const std::string& dtype) {

@@ -19,9 +19,17 @@ using capture::Trace;
 
 /// Arguments of a call taken apart: arrays in order, and what they stood in, as words and constants that are compared.
 struct Flat {
-  std::vector<PyObject*> arrays;     ///< borrowed
-  std::vector<uintptr_t> words;      ///< kinds, lengths, types
-  std::vector<PyObject*> constants;  ///< borrowed
+  std::vector<PyObject*> arrays;           ///< borrowed
+  std::vector<uintptr_t> words;            ///< kinds, lengths, types
+  std::vector<PyObject*> constants;        ///< borrowed
+  std::vector<PyObject*> containers = {};  ///< lists and dicts, which a function may change; borrowed
+
+  /// Whether one of them was met before is a part of what a call looks like.
+  void container(PyObject* list_or_dict) {
+    const auto known = std::ranges::find(containers, list_or_dict);
+    words.push_back(static_cast<uintptr_t>(known - containers.begin()));
+    if (known == containers.end()) containers.push_back(list_or_dict);
+  }
 };
 
 /// Whether a value is the same wherever it is equal.
@@ -39,10 +47,12 @@ void flatten(PyObject* value, Flat& flat, int depth = 0) {
     flat.words.push_back(reinterpret_cast<uintptr_t>(Py_TYPE(value)));
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
     flat.words.push_back(static_cast<uintptr_t>(count));
+    if (PyList_CheckExact(value) != 0) flat.container(value);
     for (Py_ssize_t i = 0; i < count; ++i) flatten(PySequence_Fast_GET_ITEM(value, i), flat, depth + 1);
   } else if (PyDict_CheckExact(value) != 0) {
     flat.words.push_back(2);
     flat.words.push_back(static_cast<uintptr_t>(PyDict_GET_SIZE(value)));
+    flat.container(value);
     PyObject *key = nullptr, *item = nullptr;
     Py_ssize_t at = 0;
     while (PyDict_Next(value, &at, &key, &item) != 0) {
@@ -56,10 +66,19 @@ void flatten(PyObject* value, Flat& flat, int depth = 0) {
   }
 }
 
+/// A number of NumPy, whose bits say what it is.
+bool is_number_of_numpy(PyObject* value) {
+  const std::string_view name = Py_TYPE(value)->tp_name;
+  return name.starts_with("numpy.") && name != "numpy.ndarray" && PyObject_HasAttrString(value, "tobytes") != 0;
+}
+
 /// Equal, so that a program that was made with one is right for the other: equal numbers of one type, or one object.
 bool is_same(PyObject* found, PyObject* expected) {
   if (found == expected) return true;
-  if (Py_TYPE(found) != Py_TYPE(expected) || !is_plain(found)) return false;
+  if (Py_TYPE(found) != Py_TYPE(expected)) return false;
+  if (is_number_of_numpy(found))
+    return nb::handle(found).attr("tobytes")().equal(nb::handle(expected).attr("tobytes")());
+  if (!is_plain(found)) return false;
   const int equal = PyObject_RichCompareBool(found, expected, Py_EQ);
   if (equal < 0) nb::raise_python_error();
   if (equal == 0) return false;
@@ -67,60 +86,84 @@ bool is_same(PyObject* found, PyObject* expected) {
          std::signbit(PyFloat_AS_DOUBLE(found)) == std::signbit(PyFloat_AS_DOUBLE(expected));
 }
 
+std::string repr(PyObject* object) {
+  return object == nullptr ? "nothing" : std::string(nb::repr(nb::handle(object)).c_str()).substr(0, 60);
+}
+
 /// A place outside of the arguments that the function read: an entry of a dict (of globals, of attributes), of a list,
 /// or a cell of a closure.
 struct Guard {
-  enum class Kind { dict, list, cell, attribute, size, equal };
+  enum class Kind { dict, list, cell, attribute, itself, size, keys, equal };
   Kind kind;
   nb::object container, key;  ///< key: of a dict, or the number in a list
   nb::object expected;        ///< invalid: nothing is there
   bool is_array = false;      ///< an array of the same kind will do: it is an input
   std::string what;           ///< for messages: "global SCALE"
 
-  /// nullptr: nothing is there. Borrowed: what is there stays there while a call is looked at.
-  PyObject* find() const {
+  /// Invalid: nothing is there.
+  nb::object find() const {
     switch (kind) {
-      case Kind::dict: return PyDict_GetItem(container.ptr(), key.ptr());
+      case Kind::dict: return nb::borrow(PyDict_GetItem(container.ptr(), key.ptr()));
       case Kind::list: {
         const Py_ssize_t at = PyLong_AsSsize_t(key.ptr());
-        return at < PyList_GET_SIZE(container.ptr()) ? PyList_GET_ITEM(container.ptr(), at) : nullptr;
+        return at < PyList_GET_SIZE(container.ptr()) ? nb::borrow(PyList_GET_ITEM(container.ptr(), at)) : nb::object();
       }
-      case Kind::cell: return PyCell_GET(container.ptr());
+      case Kind::itself: return container;
+      case Kind::cell: return nb::borrow(PyCell_GET(container.ptr()));
       case Kind::attribute: {
-        PyObject* found = PyObject_GetAttr(container.ptr(), key.ptr());
-        if (found == nullptr) PyErr_Clear();
-        Py_XDECREF(found);
+        if (PyType_Check(container.ptr()) != 0)  // its own, not those of its bases
+          return nb::borrow(PyDict_GetItem(reinterpret_cast<PyTypeObject*>(container.ptr())->tp_dict, key.ptr()));
+        nb::object found = nb::steal(PyObject_GetAttr(container.ptr(), key.ptr()));
+        if (!found.is_valid()) PyErr_Clear();
         return found;
       }
       case Kind::size:
+      case Kind::keys:
       case Kind::equal: break;
     }
-    return nullptr;
+    return {};
+  }
+
+  /// The same keys in the same order.
+  bool has_keys() const {
+    if (PyDict_GET_SIZE(container.ptr()) != PyTuple_GET_SIZE(key.ptr())) return false;
+    PyObject *found = nullptr, *item = nullptr;
+    Py_ssize_t at = 0;
+    for (Py_ssize_t i = 0; PyDict_Next(container.ptr(), &at, &found, &item) != 0; ++i) {
+      if (!is_same(found, PyTuple_GET_ITEM(key.ptr(), i))) return false;
+    }
+    return true;
+  }
+
+  /// What is there, and what was expected, for messages.
+  std::pair<std::string, std::string> compared() const {
+    if (kind == Kind::size) return {std::to_string(PyList_GET_SIZE(container.ptr())), repr(key.ptr())};
+    if (kind == Kind::keys) return {repr(nb::list(nb::borrow<nb::dict>(container).keys()).ptr()), repr(key.ptr())};
+    if (kind == Kind::equal) return {"others", "those of the call that was captured"};
+    return {repr(find().ptr()), is_array ? "an array" : repr(expected.ptr())};
   }
 
   bool holds(std::vector<PyObject*>& slots) const {
-    if (kind == Kind::size) {
-      const Py_ssize_t count =
-          PyList_Check(container.ptr()) != 0 ? PyList_GET_SIZE(container.ptr()) : PyDict_GET_SIZE(container.ptr());
-      return count == PyLong_AsSsize_t(key.ptr());
-    }
+    if (kind == Kind::size) return PyList_GET_SIZE(container.ptr()) == PyLong_AsSsize_t(key.ptr());
+    if (kind == Kind::keys) return has_keys();
     if (kind == Kind::equal) {  // a value that may change in place, and a copy of it
       const int equal = PyObject_RichCompareBool(container.ptr(), key.ptr(), Py_EQ);
       if (equal < 0) nb::raise_python_error();
       return equal == 1;
     }
-    PyObject* found = find();
+    const nb::object found = find();
     if (is_array) {
-      if (found == nullptr || as_array_of_ours(found) == nullptr) return false;
-      slots.push_back(found);
+      if (!found.is_valid() || as_array_of_ours(found.ptr()) == nullptr) return false;
+      slots.push_back(found.ptr());
       return true;
     }
-    if (found == nullptr || !expected.is_valid()) return found == nullptr && !expected.is_valid();
-    return is_same(found, expected.ptr());
+    if (!found.is_valid() || !expected.is_valid()) return !found.is_valid() && !expected.is_valid();
+    return is_same(found.ptr(), expected.ptr());
   }
 };
 
 struct Entry {
+  nb::object kept;  ///< what Python keeps of it
   std::vector<uintptr_t> words;
   std::vector<nb::object> constants;
   std::vector<Guard> guards;
@@ -135,8 +178,10 @@ struct Entry {
 class CapturedFunction {
  public:
   /// `capture(args, kwargs, entry, effects, reason)` runs and captures what no program fits: `entry` is the number of
-  /// the one that has another outcome of a decision, or -1. `finish(entry, tag, results)` makes what the function
-  /// gives. `effect(entry, number, arrays)` shows something.
+  /// the one that has another outcome of a decision, or -1. `finish(kept, tag, results, args, kwargs)` makes what the
+  /// function gives, `effect(kept, number, arrays)` shows something; `kept` is what was given to `begin`.
+  ///
+  /// For several threads of Python at once: whatever calls back may let others in, and looks for the entry anew then.
   CapturedFunction(nb::object function, nb::object capture, nb::object finish, nb::object effect, size_t most)
       : function_(std::move(function)),
         capture_(std::move(capture)),
@@ -145,13 +190,16 @@ class CapturedFunction {
         most_(most) {}
 
   nb::object call(const nb::args& args, const nb::kwargs& kwargs);
-  int64_t begin(const nb::tuple& args, const nb::dict& kwargs, const nb::list& guards);
+  int64_t begin(const nb::tuple& args, const nb::dict& kwargs, const nb::list& guards, const nb::object& kept);
+  /// What was given to `begin`; None where it was dropped, for calls of other kinds.
+  nb::object kept(int64_t number) const {
+    const auto found = std::ranges::find_if(entries_, [&](const auto& each) { return each.first == number; });
+    return found == entries_.end() ? nb::none() : found->second->kept;
+  }
   nb::list inputs(int64_t entry, const nb::tuple& args, const nb::dict& kwargs);
   bool end(int64_t number, Trace& trace, const std::vector<nb::object>& arguments,
            const std::vector<nb::object>& results, bool is_simple);
   nb::list describe() const;
-  std::string text(int64_t number) const { return entry(number).captured.text(); }
-  size_t tags(int64_t number) const { return entry(number).simple.size(); }
   void forget(int64_t number) {
     std::erase_if(entries_, [&](const auto& each) { return each.first == number; });
   }
@@ -169,6 +217,10 @@ class CapturedFunction {
     return *found->second;
   }
   Entry& entry(int64_t number) { return const_cast<Entry&>(std::as_const(*this).entry(number)); }
+  void move_to_front(int64_t number) {
+    const auto found = std::ranges::find_if(entries_, [&](const auto& each) { return each.first == number; });
+    if (found != entries_.end()) std::rotate(entries_.begin(), found, found + 1);
+  }
   /// Empty where the call fits; then the arrays are there.
   std::string mismatch(const Entry& entry, const Flat& flat, std::vector<PyObject*>& objects, Arrays& arrays) const;
 
@@ -179,10 +231,6 @@ class CapturedFunction {
   std::vector<std::pair<int64_t, std::shared_ptr<Entry>>> entries_;  ///< the last that was used first
 };
 
-std::string repr(PyObject* object) {
-  return object == nullptr ? "nothing" : std::string(nb::repr(nb::handle(object)).c_str()).substr(0, 60);
-}
-
 std::string CapturedFunction::mismatch(const Entry& entry, const Flat& flat, std::vector<PyObject*>& objects,
                                        Arrays& arrays) const {
   if (entry.words != flat.words) return "arguments: found others in number, kind or order";
@@ -192,9 +240,12 @@ std::string CapturedFunction::mismatch(const Entry& entry, const Flat& flat, std
   }
   objects = flat.arrays;
   for (const Guard& guard : entry.guards) {
-    if (!guard.holds(objects))
-      return fmt::format("{}: found {}, expected {}", guard.what, repr(guard.find()),
-                         guard.is_array ? "an array" : repr(guard.expected.ptr()));
+    if (std::ranges::find(flat.containers, guard.container.ptr()) != flat.containers.end())
+      return fmt::format("{}: found it among the arguments too", guard.what);
+    if (!guard.holds(objects)) {
+      const auto [found, expected] = guard.compared();
+      return fmt::format("{}: found {}, expected {}", guard.what, found, expected);
+    }
   }
   arrays.clear();
   for (PyObject* object : objects) arrays.push_back(*nb::inst_ptr<Array>(nb::handle(object)));
@@ -217,14 +268,12 @@ nb::object CapturedFunction::call(const nb::args& args, const nb::kwargs& kwargs
       if (reason.empty()) reason = std::move(why);
       continue;
     }
-    if (i > 0)
-      std::rotate(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(i),
-                  entries_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    move_to_front(number);
     ++entry->calls;
-    const auto effect = [&, number = number](size_t which, const Arrays& shown) {
+    const auto effect = [&, entry = entry](size_t which, const Arrays& shown) {
       nb::list list;
       for (const Array& array : shown) list.append(object_of(array));
-      effect_(number, which, list);
+      effect_(entry->kept, which, list);
     };
     const capture::Captured::Run run = entry->captured.run(arrays, effect);
     if (!run.results)
@@ -239,14 +288,14 @@ nb::object CapturedFunction::call(const nb::args& args, const nb::kwargs& kwargs
     if (entry->simple[run.tag]) return object_for((*run.results)[0]);
     nb::list results;
     for (const Array& result : *run.results) results.append(object_for(result));
-    return finish_(number, run.tag, results);
+    return finish_(entry->kept, run.tag, results, args, kwargs);
   }
   return capture_(args, kwargs, -1, 0, reason);
 }
 
 Guard guard_of(const nb::tuple& given) {
   const std::string kind = nb::cast<std::string>(given[0]);
-  static constexpr std::string_view kKinds[] = {"dict", "list", "cell", "attribute", "size", "equal"};
+  static constexpr std::string_view kKinds[] = {"dict", "list", "cell", "attribute", "itself", "size", "keys", "equal"};
   const auto found = std::ranges::find(kKinds, kind);
   HS_CHECK(found != std::end(kKinds));
   Guard guard{static_cast<Guard::Kind>(found - std::begin(kKinds)),
@@ -262,10 +311,12 @@ Guard guard_of(const nb::tuple& given) {
 }
 
 /// A new entry for such a call; its number.
-int64_t CapturedFunction::begin(const nb::tuple& args, const nb::dict& kwargs, const nb::list& guards) {
+int64_t CapturedFunction::begin(const nb::tuple& args, const nb::dict& kwargs, const nb::list& guards,
+                                const nb::object& kept) {
   const InContext in_context;
   const Flat flat = flat_of(args.ptr(), kwargs.ptr());
   auto entry = std::make_shared<Entry>();
+  entry->kept = kept;
   entry->words = flat.words;
   for (PyObject* constant : flat.constants) entry->constants.push_back(nb::borrow(constant));
   for (const nb::handle guard : guards) entry->guards.push_back(guard_of(nb::cast<nb::tuple>(guard)));
@@ -289,15 +340,11 @@ nb::list CapturedFunction::inputs(int64_t number, const nb::tuple& args, const n
   return list;
 }
 
-Arrays arrays_in(const std::vector<nb::object>& objects) {
-  Arrays arrays;
-  for (const nb::object& object : objects) arrays.push_back(*as_array_of_ours(object.ptr()));
-  return arrays;
-}
-
 bool CapturedFunction::end(int64_t number, Trace& trace, const std::vector<nb::object>& arguments,
                            const std::vector<nb::object>& results, bool is_simple) {
   const InContext in_context;
+  const auto there = [&](const auto& each) { return each.first == number; };
+  if (std::ranges::none_of(entries_, there)) return false;  // dropped meanwhile, for calls of other kinds
   Entry& to = entry(number);
   if (!to.captured.add(trace, arrays_in(arguments), arrays_in(results), to.simple.size())) {
     to.is_full = true;
@@ -359,14 +406,6 @@ Location python_location() {
   return found;
 }
 
-capture::Body body_of(const nb::object& function) {
-  return [function](const Arrays& given) {
-    nb::list list;
-    for (const Array& array : given) list.append(object_of(array));
-    return arrays_in(nb::cast<std::vector<nb::object>>(function(list)));
-  };
-}
-
 using InputOf = std::tuple<std::string, std::string, std::vector<std::optional<int64_t>>>;
 
 /// capture::network_of a function of lists of arrays; `inputs` are names, element types and extents (None: open). The
@@ -392,12 +431,6 @@ Network* network_of_function(const std::string& name, const std::vector<InputOf>
       name, types, body, names, [&](const Array& array) { return nb::cast<std::string>(name_of(object_of(array))); }));
 }
 
-nb::list objects_of(const Arrays& arrays) {
-  nb::list list;
-  for (const Array& array : arrays) list.append(object_of(array));
-  return list;
-}
-
 }  // namespace
 
 void define_captured(nb::module_& module) {
@@ -412,7 +445,7 @@ void define_captured(nb::module_& module) {
       .def("inputs", &CapturedFunction::inputs)
       .def("end", &CapturedFunction::end)
       .def("forget", &CapturedFunction::forget)
-      .def("tags", &CapturedFunction::tags)
+      .def("kept", &CapturedFunction::kept)
       .def("describe", &CapturedFunction::describe);
   // One begins and ends on one thread, in the order of a stack.
   module.def(
@@ -435,27 +468,6 @@ void define_captured(nb::module_& module) {
   module.def("note_effect", [](size_t number, const std::vector<nb::object>& shown) {
     if (Trace* trace = Trace::current()) trace->effect(number, arrays_in(shown));
   });
-  module.def("cond", [](const Array& condition, const nb::object& then, const nb::object& otherwise,
-                        const std::vector<nb::object>& operands) {
-    const InContext in_context;
-    return objects_of(capture::cond(condition, body_of(then), body_of(otherwise), arrays_in(operands)));
-  });
-  module.def("while_loop", [](const nb::object& condition, const nb::object& body,
-                              const std::vector<nb::object>& states, int64_t at_most) {
-    const InContext in_context;
-    return objects_of(capture::while_loop(body_of(condition), body_of(body), arrays_in(states), at_most));
-  });
-  module.def("scan",
-             [](const nb::object& body, const std::vector<nb::object>& states, const std::vector<nb::object>& scanned) {
-               const InContext in_context;
-               const auto run = [&](const Arrays& now, const Arrays& elements) {
-                 const nb::tuple pair = nb::cast<nb::tuple>(body(objects_of(now), objects_of(elements)));
-                 return std::pair(arrays_in(nb::cast<std::vector<nb::object>>(pair[0])),
-                                  arrays_in(nb::cast<std::vector<nb::object>>(pair[1])));
-               };
-               const auto [last, stacked] = capture::scan(run, arrays_in(states), arrays_in(scanned));
-               return nb::make_tuple(objects_of(last), objects_of(stacked));
-             });
 }
 
 }  // namespace halfstep::python

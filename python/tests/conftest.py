@@ -1,7 +1,26 @@
-"""What several tests learn from."""
+"""What several tests learn from, and what holds for all of them."""
+
+import builtins
+import os
 
 import numpy as np
 import pytest
+
+import halfstep
+
+PRINT = builtins.print
+
+if os.environ.get("HALFSTEP_CAPTURE"):
+    from capturing import pytest_sessionfinish, pytest_terminal_summary  # noqa: F401
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaks():
+    """After every test switches are as they were, nothing is traced, and print prints."""
+    yield
+    assert halfstep._core.switches.get(None) is None, "a test left a switch as it had set it"
+    assert not halfstep._core.is_tracing(), "a test left a function that is traced"
+    assert builtins.print is PRINT, "a test left print replaced"
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,7 @@ TEST(Function, IsCapturedAgainForCallsOfAnotherKind) {
   EXPECT_EQ(function.why_recaptured(),
             (std::vector<std::string>{"array 1: found the same array as another one, expected one of its own",
                                       "array 0: found f32[1], expected f32[2]",
-                                      "array 0: found f32[2], differentiable, expected f32[1]",
+                                      "array 0: found f32[2], differentiable, with its gradient, expected f32[1]",
                                       "training mode: found true, expected false"}));
   EXPECT_EQ(function.programs().size(), 5U);
 }

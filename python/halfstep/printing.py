@@ -1,0 +1,77 @@
+"""What a captured function prints, which is printed again at each of its calls."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from halfstep import _core
+from halfstep.rebuilding import Apart, Arrays, Given, NotRebuilt
+
+Effects = list[tuple[int, Callable[[Arrays], None]]]
+
+_lock = threading.Lock()
+_users = 0
+_print: Callable[..., None] = print
+_thread = threading.local()
+
+
+def _recorded_print(*values: Any, **settings: Any) -> None:
+    effects = getattr(_thread, "effects", None)
+    if effects is not None and _core.is_in_region():
+        raise _core.Error("print: found in a region that is traced, expected outside of it; give what is to be printed as a result")
+    if effects is None or not _core.is_tracing():
+        _shown(lambda: _print(*values, **settings))
+        return
+    apart = Apart({id(value): value for value in settings.values()})
+    try:
+        make = apart.take(tuple(values))
+    except NotRebuilt:
+        texts = tuple(str(value) for value in values)
+        apart = Apart({})
+        make = apart.take(texts)
+
+    def show(arrays: Arrays) -> None:
+        _print(*make(Given(arrays)), **settings)
+
+    number = next(_thread.numbers)
+    _core.note_effect(number, apart.arrays)
+    effects.append((number, show))
+    _shown(lambda: _core.untraced(lambda: show(apart.arrays)))
+
+
+def _shown(show: Callable[[], None]) -> None:
+    """What was shown before a program ended at a decision is not shown again."""
+    if getattr(_thread, "skip", 0) > 0:
+        _thread.skip -= 1
+    else:
+        show()
+
+
+@contextlib.contextmanager
+def recorded_prints(effects: Effects | None, shown: int, numbers: Iterator[int]) -> Iterator[None]:
+    """Within it what this thread prints becomes part of what is captured."""
+    global _users, _print
+    with _lock:
+        if _users == 0:
+            _print, builtins.print = builtins.print, _recorded_print
+        _users += 1
+    before = dict(vars(_thread))
+    _thread.effects, _thread.skip, _thread.numbers = effects, shown, numbers
+    try:
+        yield
+    finally:
+        vars(_thread).clear()
+        vars(_thread).update(before)
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                builtins.print = _print
+
+
+def skipping_prints(shown: int) -> contextlib.AbstractContextManager[None]:
+    """Within it the first prints of this thread, which took place, are left out."""
+    return recorded_prints(None, shown, iter(())) if shown else contextlib.nullcontext()

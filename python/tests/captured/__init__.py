@@ -1,0 +1,1 @@
+"""Functions of Python that become programs."""

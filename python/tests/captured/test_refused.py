@@ -1,0 +1,182 @@
+"""What no tracer can take: each says why, and what to do instead."""
+
+import random
+import sys
+import time
+from collections import deque
+
+import numpy as np
+import pytest
+from captured.harness import array
+
+import halfstep as hs
+
+REFUSED = []
+FULL = {"full_graph": True}
+
+
+def refused(error, message, **settings):
+    """A function that makes a call which is refused so, and what jit is told."""
+
+    def register(make):
+        REFUSED.append((make, error, message, settings))
+        return make
+
+    return register
+
+
+@refused(hs.Error, r"test_refused.py:\d+: found the value of 'greater', bool\[\], asked for by the language.*choose with cond, where", **FULL)
+def if_in_one_program(jit):
+    jit(lambda x: x if x.sum() > 0 else -x)(array(1.0))
+
+
+@refused(hs.Error, r"test_refused.py:\d+: found the value of 'reduce_sum', f32\[\]", **FULL)
+def item_in_one_program(jit):
+    jit(lambda x: x * x.sum().item())(array(1.0))
+
+
+@refused(hs.Error, r"found the value of .* asked for by the language", **FULL)
+def for_over_a_value(jit):
+    jit(lambda x, n: [x for _ in range(n)])(array(1.0), hs.array(3))
+
+
+@refused(hs.Error, r"asked of a value whose trace has ended \('mul' of the body of while_loop, .*py:\d+\), expected what")
+def value_of_a_region_is_kept(jit):
+    kept = []
+
+    def body(i, x):
+        kept.append(x * 2)
+        return i + 1, x
+
+    jit(lambda x: hs.while_loop(lambda i, v: i < 2, body, hs.array(0), x)[1])(array(1.0))
+    kept[0].numpy()
+
+
+@refused(hs.Error, "found its elements asked of a value that is not there while it is traced")
+def if_in_a_region(jit):
+    jit(lambda x: hs.cond(x.sum() > 0, lambda v: v if v.max() > 1 else -v, lambda v: v, x))(array(1.0))
+
+
+@refused(hs.Error, "found an array that is there outside of it and is written in it, expected a value that is given on")
+def writing_in_a_region(jit):
+    count = array(0.0)
+
+    def then(v):
+        count.assign(count + 1)
+        return v
+
+    jit(lambda x: hs.cond(x.sum() > 0, then, lambda v: v, x))(array(1.0))
+
+
+@refused(hs.Error, "print: found in a region that is traced, expected outside of it")
+def print_in_a_region(jit):
+    jit(lambda x: hs.scan(lambda s, e: (print(s) or s + e, e), hs.zeros(()), x))(array(1.0))
+
+
+@refused(hs.Error, r"cond: found .*\('constant', 2\).* as what otherwise\(\) gives, expected .*\('constant', 1\)")
+def ways_of_other_forms(jit):
+    jit(lambda x: hs.cond(x.sum() > 0, lambda v: (v, 1), lambda v: (v, 2), x))(array(1.0))
+
+
+@refused(hs.Error, r"while_loop: found .*\('constant', 1\).* as what the body gives, expected .*make arrays of numbers that differ")
+def number_as_a_state(jit):
+    jit(lambda x: hs.while_loop(lambda i, v: v.sum() < 9, lambda i, v: (i + 1, v * 2), 0, x))(array(1.0))
+
+
+@refused(hs.Error, "random numbers drawn in it, expected them drawn outside")
+def random_numbers_in_a_region(jit):
+    jit(lambda x: hs.scan(lambda s, e: (s + hs.uniform(()), e), hs.zeros(()), x))(array(1.0))
+
+
+@refused(TypeError, r"found module 'random' \(read by it\), which may give or do something else in each call; call it outside", **FULL)
+def random_numbers_of_python(jit):
+    jit(lambda x: x * random.random())(array(1.0))
+
+
+@refused(TypeError, "found module 'time'", **FULL)
+def the_time(jit):
+    jit(lambda x: x * time.time())(array(1.0))
+
+
+@refused(TypeError, r"found a generator \(argument 0\), which is used up while it is read; pass a list or a tuple", **FULL)
+def generator_as_an_argument(jit):
+    jit(sum)(array(float(k)) for k in range(3))
+
+
+@refused(TypeError, r"found a deque \('queue' of the function around 'f'\), whose state cannot be looked at", **FULL)
+def queue(jit):
+    queue = deque([array(1.0)])
+
+    def f(x):
+        queue.append(x)
+        return queue[0]
+
+    jit(f)(array(1.0))
+
+
+@refused(TypeError, "found that it changes 'held' of the function around 'f' in place, a ndarray", **FULL)
+def writing_to_numpy(jit):
+    held = np.zeros(1)
+
+    def f(x):
+        held[0] = 3
+        return x
+
+    jit(f)(array(1.0))
+
+
+@refused(TypeError, "found a value of type generator, which cannot be made anew for each call", **FULL)
+def generator_as_a_result(jit):
+    def f(x):
+        yield x
+
+    jit(f)(array(1.0))
+
+
+@refused(TypeError, r"found open\(\) \(in 'f'\), which may give or do something else", **FULL)
+def files(jit):
+    def f(x):
+        with open("/dev/null") as file:
+            return x, file.read()
+
+    jit(f)(array(1.0))
+
+
+@refused(TypeError, r"found sys.stdout \(read by it\)", **FULL)
+def writing_to_a_stream(jit):
+    def f(x):
+        sys.stdout.write("x")
+        return x
+
+    jit(f)(array(1.0))
+
+
+@refused(hs.Error, "found a gradient that goes back to 'mul', which ran before it, expected one within it; compute the loss inside")
+def gradient_of_what_ran_before(jit):
+    w = array(2.0, grad=True)
+    jit(lambda loss: loss.backward())((w * w).sum())
+
+
+@refused(hs.Error, "seed: found in a function that is captured, whose random numbers go on from call to call; call it outside")
+def seed(jit):
+    def f(x):
+        hs.seed(1)
+        return x * hs.uniform((1,))
+
+    jit(f)(array(1.0))
+
+
+def test_twenty():
+    assert len(REFUSED) == 20
+
+
+@pytest.mark.parametrize(("make", "error", "message", "settings"), REFUSED, ids=lambda value: getattr(value, "__name__", ""))
+def test_refused(make, error, message, settings):
+    with pytest.raises(error, match=message):
+        make(hs.jit(**settings))
+
+
+@pytest.mark.parametrize("make", [each[0] for each in REFUSED if each[3] and each[1] is TypeError], ids=lambda make: make.__name__)
+def test_without_full_graph_it_runs_step_by_step(make):
+    with pytest.warns(UserWarning, match="runs step by step from here on: found"):
+        make(hs.jit)
