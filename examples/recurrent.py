@@ -53,7 +53,7 @@ def main() -> None:
 
     hs.seed(1)
     network = Reader()
-    optimizer = hs.optim.Adam(network.parameters(), lr=0.01)
+    optimizer = hs.optim.Adam(network.parameters(), learning_rate=0.01)
 
     @hs.jit
     def step(x: hs.array, labels: hs.array) -> hs.array:

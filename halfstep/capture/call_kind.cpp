@@ -43,8 +43,8 @@ std::string CallKind::mismatch(const Arrays& inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Array& array = inputs[i];
     const Input& input = inputs_[i];
-    if (array.type() != input.type || array.place() != input.place || array.is_differentiable() != input.differentiable ||
-        array.requires_gradient() != input.keeps_gradient)
+    if (array.type() != input.type || array.place() != input.place ||
+        array.is_differentiable() != input.differentiable || array.requires_gradient() != input.keeps_gradient)
       return fmt::format("array {}: found {}, expected {}", i,
                          text(array.type(), array.place(), array.is_differentiable(), array.requires_gradient()),
                          text(input.type, input.place, input.differentiable, input.keeps_gradient));
@@ -58,7 +58,8 @@ std::string CallKind::mismatch(const Arrays& inputs) const {
 
 std::vector<std::string> CallKind::types() const {
   std::vector<std::string> types;
-  for (const Input& input : inputs_) types.push_back(text(input.type, input.place, input.differentiable, input.keeps_gradient));
+  for (const Input& input : inputs_)
+    types.push_back(text(input.type, input.place, input.differentiable, input.keeps_gradient));
   return types;
 }
 

@@ -416,9 +416,7 @@ Arrays Captured::finish(const End& end, const Arrays& arguments, const Environme
   const auto array_of = [&](const Item& item) {
     if (item.holder) return item.holder->in(arguments);
     if (item.made && made.contains(*item.made)) return made.at(*item.made);
-    const Array array(item.input    ? values.contents[*item.input]
-                      : item.output ? outputs[*item.output]
-                                    : item.constant);
+    const Array array(item.input ? values.contents[*item.input] : item.output ? outputs[*item.output] : item.constant);
     if (item.made) made.emplace(*item.made, array);
     return array;
   };

@@ -61,7 +61,7 @@ class Captured {
     std::optional<size_t> output = {};  ///< of the whole
     ContentPtr constant = {};
     std::optional<size_t> input = {};  ///< number of what came in, as it came
-    std::optional<size_t> made = {};  ///< the same for all that are one new array
+    std::optional<size_t> made = {};   ///< the same for all that are one new array
   };
   struct Written {
     Holder holder;

@@ -116,7 +116,8 @@ Arrays run_flow(const OpInfo& info, const Attributes& attributes, const std::vec
   std::vector<Graph> graphs;
   for (const Region* region : regions) graphs.push_back(taking(*region, operands, captured));
   make_regions(op, graphs, [&](Value tensor) {
-    const auto of = std::ranges::find_if(graphs, [&](const Graph& each) { return each.tensor(tensor.name()) == tensor; });
+    const auto of =
+        std::ranges::find_if(graphs, [&](const Graph& each) { return each.tensor(tensor.name()) == tensor; });
     const Region& region = *regions[static_cast<size_t>(of - graphs.begin())];
     return passes::add_tensor(model, "constant", region.model.tensors.at(tensor.name()), Role::constant);
   });

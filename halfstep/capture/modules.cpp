@@ -67,17 +67,17 @@ Array Conv2d::operator()(const Array& x) {
 BatchNorm2d::BatchNorm2d(int64_t channels)
     : weight(parameter("weight", full({DType::f32, {channels}}, 1))),
       bias(parameter("bias", full({DType::f32, {channels}}, 0))),
-      running_mean(buffer("running_mean", full({DType::f32, {channels}}, 0))),
-      running_var(buffer("running_var", full({DType::f32, {channels}}, 1))) {}
+      mean(buffer("mean", full({DType::f32, {channels}}, 0))),
+      variance(buffer("variance", full({DType::f32, {channels}}, 1))) {}
 
 Array BatchNorm2d::operator()(const Array& x) {
-  const Array operands[] = {x, weight, bias, running_mean, running_var};
+  const Array operands[] = {x, weight, bias, mean, variance};
   const OpInfo& info = ops::BatchNorm::record();
   const Arrays results = apply(info, {{"is_test", !switches().training}}, operands);
   if (switches().training) {
     const Switched without(without_gradients());
-    running_mean.assign(results[static_cast<size_t>(info.output("mean_out"))]);
-    running_var.assign(results[static_cast<size_t>(info.output("variance_out"))]);
+    mean.assign(results[static_cast<size_t>(info.output("mean_out"))]);
+    variance.assign(results[static_cast<size_t>(info.output("variance_out"))]);
   }
   return results[0];
 }
@@ -121,7 +121,7 @@ void Sgd::zero_gradients() {
 }
 
 Array cross_entropy(const Array& logits, const Array& labels) {
-  return apply("softmax_cross_entropy", {logits, labels});
+  return apply("softmax_cross_entropy_loss", {logits, labels});
 }
 
 }  // namespace halfstep::capture

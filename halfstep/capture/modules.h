@@ -67,7 +67,7 @@ class BatchNorm2d : public Module {
   explicit BatchNorm2d(int64_t channels);
   Array operator()(const Array& x) override;
 
-  Array weight, bias, running_mean, running_var;
+  Array weight, bias, mean, variance;
 };
 
 /// A function without arrays as a part.
@@ -102,7 +102,7 @@ class Sgd {
   double momentum_, weight_decay_;
 };
 
-/// Mean of the cross entropies of logits [n, classes] and labels [n].
+/// Mean of the cross entropies of logits [n, classes, ...] and labels [n, ...] of i32 or i64.
 Array cross_entropy(const Array& logits, const Array& labels);
 
 }  // namespace halfstep::capture

@@ -87,8 +87,8 @@ def test_cpp_trains_to_the_same_bits():
     assert len(losses) == 6
 
     hs.seed(3)
-    network = hs.nn.Sequential(hs.nn.Conv2d(1, 4, 3, pad=1), hs.nn.BatchNorm2d(4), hs.nn.ReLU(), hs.nn.Flatten(), hs.nn.Linear(64, 3))
-    optimizer = hs.optim.SGD(network.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-4)
+    network = hs.nn.Sequential(hs.nn.Conv2d(1, 4, 3, padding=1), hs.nn.BatchNorm2d(4), hs.nn.ReLU(), hs.nn.Flatten(), hs.nn.Linear(64, 3))
+    optimizer = hs.optim.SGD(network.parameters(), learning_rate=0.1, momentum=0.9, weight_decay=1e-4)
     labels = hs.array(np.array([0, 1, 2, 0, 1, 2, 0, 1], np.int32))
 
     @hs.jit

@@ -55,8 +55,8 @@ TEST(Modules, TrainTheSameCapturedAndNot) {
 TEST(Modules, NameTheirArrays) {
   std::vector<std::string> names;
   for (const auto& [name, array] : small_network()->named_arrays()) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"0.weight", "0.bias", "1.weight", "1.bias", "1.running_mean",
-                                             "1.running_var", "4.weight", "4.bias"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"0.weight", "0.bias", "1.weight", "1.bias", "1.mean", "1.variance",
+                                             "4.weight", "4.bias"}));
 }
 
 }  // namespace
