@@ -70,7 +70,7 @@ def _names(function: Any, title: str) -> Callable[[array], str]:
         for _, _, key, value, what in reads(function, (), {}).guards:
             if value and isinstance(value[0], array):
                 named[key if isinstance(key, str) else what.split("'")[1] if "'" in what else "array"] = value[0]
-    return lambda wanted: next((name for name, each in named.items() if each.is_same(wanted)), "")
+    return lambda wanted: next((name for name, each in named.items() if each.cell == wanted.cell), "")
 
 
 def network_for(function: Any, data: Data) -> Model:
