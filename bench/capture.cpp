@@ -11,6 +11,7 @@
 #include "halfstep/capture/random.h"
 #include "halfstep/capture/step.h"
 #include "halfstep/eager/team.h"
+#include "halfstep/ir/ops.h"
 #include "halfstep/train/network.h"
 
 namespace {
@@ -43,7 +44,7 @@ class Digits {
     const capture::Switched without(capture::without_gradients());
     for (size_t i = 0; i < parameters_.size(); ++i) {
       const Array operands[] = {parameters_[i], parameters_[i].gradient(), velocities_[i], rate_};
-      const Arrays next = capture::apply(*find_operator("sgd_momentum"), {}, operands);
+      const Arrays next = capture::apply(ops::SgdMomentum::record(), {}, operands);
       parameters_[i].assign(next[0]);
       velocities_[i].assign(next[1]);
       parameters_[i].set_gradient({});

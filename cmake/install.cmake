@@ -4,7 +4,8 @@ include(CMakePackageConfigHelpers)
 
 # The objects of all rooms in one library, whose own dependencies are no user's business.
 set(objects "")
-foreach(room analyze api arith base bits compile deploy eager emit formats fuzz io ir kernels passes quant report runtime train verify)
+get_property(rooms GLOBAL PROPERTY HALFSTEP_ROOMS)
+foreach(room IN LISTS rooms)
   list(APPEND objects $<TARGET_OBJECTS:halfstep_${room}>)
 endforeach()
 add_library(halfstep_shared SHARED ${objects})

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "halfstep/ir/ops.h"
 #include "halfstep/ir/region.h"
 #include "halfstep/passes/autodiff.h"
 #include "halfstep/passes/tensors.h"
@@ -100,8 +101,7 @@ void cut_forward(Forward& forward, size_t count) {
 void copy_what_is_given(Forward& forward, std::vector<Value>& gradients) {
   for (Value& gradient : gradients) {
     if (!gradient || (gradient.producer() && !forward.has(gradient))) continue;
-    gradient =
-        Builder(forward.model().graph).insert({find_operator("identity"), {gradient}, {}, "gradient", {}}).out(0);
+    gradient = Builder(forward.model().graph).insert({&ops::Identity::record(), {gradient}, {}, "gradient", {}}).out(0);
   }
 }
 

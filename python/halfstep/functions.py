@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -29,8 +28,7 @@ def network(function: Callable[..., Any], name: str = "", outputs: Sequence[str]
     Raises Error where Python asks for the value of an array: a network has every way in it, by cond and while_loop.
     """
     plain = getattr(function, "__wrapped__", function)
-    called = getattr(plain, "forward", plain)
-    expected = [each for each in inspect.signature(called).parameters]
+    expected = _parameters(plain)
     unknown = sorted(inputs.keys() - set(expected))
     if unknown or not inputs:
         raise TypeError(f"network: found {', '.join(map(repr, unknown)) or 'no input'}, expected extents for {', '.join(expected)}")
@@ -45,6 +43,12 @@ def network(function: Callable[..., Any], name: str = "", outputs: Sequence[str]
     types = [(each, *_type(inputs[each])) for each in names]
     name_of = _names(plain, title)
     return Model(_core.network_of_function(title, types, run, found, name_of))
+
+
+def _parameters(function: Any) -> list[str]:
+    import inspect  # here, as it brings twenty modules with it
+
+    return list(inspect.signature(getattr(function, "forward", function)).parameters)
 
 
 def _type(said: Any) -> tuple[str, list[int | None]]:
@@ -78,8 +82,7 @@ def network_for(function: Any, data: Data) -> Model:
     if isinstance(function, Model):
         return function
     arrays = {name: values for name, values in dataset(data).arrays().items() if name != LABELS}
-    plain = getattr(function, "__wrapped__", function)
-    expected = list(inspect.signature(getattr(plain, "forward", plain)).parameters)
+    expected = _parameters(getattr(function, "__wrapped__", function))
     if list(arrays) == ["x"] and expected:
         arrays = {expected[0]: arrays["x"]}
     inputs = {name: (_dtype(values), (None, *values.shape[1:])) for name, values in arrays.items()}

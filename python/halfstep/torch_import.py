@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
-import traceback
 import warnings
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halfstep import _core
@@ -166,6 +165,8 @@ def _open_batch(value: Any) -> Any:
 
 def _reason(error: BaseException) -> str:
     """What is at the root of a failed export, where in the user's program, and what to do."""
+    import traceback
+
     chain = [error]
     while cause := chain[-1].__cause__ or chain[-1].__context__:
         chain.append(cause)
@@ -173,11 +174,11 @@ def _reason(error: BaseException) -> str:
     said = " ".join(str(root).split())[:400] or type(root).__name__
     frames = [frame for cause in chain for frame in traceback.extract_tb(cause.__traceback__)]
     own = [frame for frame in frames if _is_own(frame.filename)]
-    place = f"; at {Path(own[-1].filename).name}:{own[-1].lineno}: {own[-1].line}" if own else ""
+    place = f"; at {os.path.basename(own[-1].filename)}:{own[-1].lineno}: {own[-1].line}" if own else ""
     return f"{said}{place}; what the module does must not depend on values, and it must not change its arguments"
 
 
 def _is_own(file: str) -> bool:
     import torch
 
-    return not file.startswith((str(Path(str(torch.__file__)).parent), str(Path(__file__).parent), "<"))
+    return not file.startswith((os.path.dirname(str(torch.__file__)), os.path.dirname(__file__), "<"))

@@ -37,8 +37,8 @@ nb::object array_from(nb::handle values, const std::optional<std::string>& dtype
   const std::optional<DType> to = parse_dtype(*dtype);
   if (!to) fail("array: found dtype '{}', expected one of halfstep's, such as f32", *dtype);
   if (*to == tensor.dtype()) return object_of(Array(std::move(tensor)));
-  const Tensor parts[] = {tensor};
-  return object_of(Array(eager::call(*find_operator("cast"), {{"to", *dtype}}, parts)[0]));
+  const capture::Untraced untraced;  // numbers of the program's: a constant in what is captured
+  return object_of(capture::apply("cast", {Array(std::move(tensor))}, {{"to", *dtype}}));
 }
 
 /// Elements for Python: a copy that nobody else has. A captured function goes on by what they are.
