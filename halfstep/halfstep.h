@@ -43,6 +43,7 @@
 #include "halfstep/capture/function.h"
 #include "halfstep/capture/modules.h"
 #include "halfstep/capture/network.h"
+#include "halfstep/capture/programs.h"
 #include "halfstep/capture/random.h"
 #include "halfstep/capture/step.h"
 #include "halfstep/capture/switches.h"

@@ -13,6 +13,12 @@ size_t first_same(const Arrays& arrays, size_t i) {
   return first;
 }
 
+/// Extents of `expected` may be open.
+bool is_of(const Type& type, const Type& expected) {
+  const auto fits = [](int64_t extent, int64_t wanted) { return extent == wanted || wanted == kUnknown; };
+  return type.dtype == expected.dtype && std::ranges::equal(type.dims, expected.dims, fits);
+}
+
 std::string text(const Type& type, Place place, bool differentiable, bool keeps_gradient) {
   return fmt::format("{}{}{}{}", to_string(type), place == Place{} ? "" : " at " + to_string(place),
                      differentiable ? ", differentiable" : "", keeps_gradient ? ", with its gradient" : "");
@@ -43,7 +49,7 @@ std::string CallKind::mismatch(const Arrays& inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Array& array = inputs[i];
     const Input& input = inputs_[i];
-    if (array.type() != input.type || array.place() != input.place ||
+    if (!is_of(array.type(), input.type) || array.place() != input.place ||
         array.is_differentiable() != input.differentiable || array.requires_gradient() != input.keeps_gradient)
       return fmt::format("array {}: found {}, expected {}", i,
                          text(array.type(), array.place(), array.is_differentiable(), array.requires_gradient()),
@@ -54,6 +60,22 @@ std::string CallKind::mismatch(const Arrays& inputs) const {
                          input.same_as == i ? "one of its own" : fmt::format("the same as array {}", input.same_as));
   }
   return {};
+}
+
+bool CallKind::is_but_for_extents(const Arrays& inputs) const {
+  CallKind wider = *this;
+  wider.open(inputs);
+  return wider.mismatch(inputs).empty();
+}
+
+void CallKind::open(const Arrays& inputs) {
+  for (size_t i = 0; i < std::min(inputs.size(), inputs_.size()); ++i) {
+    Dims& dims = inputs_[i].type.dims;
+    const Dims& met = inputs[i].dims();
+    for (size_t axis = 0; axis < dims.size() && dims.size() == met.size(); ++axis) {
+      if (dims[axis] != met[axis]) dims[axis] = kUnknown;
+    }
+  }
 }
 
 std::vector<std::string> CallKind::types() const {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "halfstep/base/status.h"
+#include "halfstep/capture/captured_tree.h"
 #include "halfstep/capture/random.h"
 #include "halfstep/capture/step.h"
 #include "halfstep/ir/print.h"
@@ -12,34 +13,6 @@
 #include "halfstep/passes/tensors.h"
 
 namespace halfstep::capture {
-
-/// One stretch.
-struct Captured::Node {
-  Model model;                               ///< without outputs; its arguments have the names of what it reads
-  std::set<std::string> gives;               ///< names of its values that are read elsewhere
-  std::vector<size_t> reads, made;           ///< numbers, by argument and by output of the program
-  std::map<std::string, Place> places = {};  ///< of what it reads and makes, where that is not the host
-  std::shared_ptr<const Recorded> program = {};
-  std::vector<std::pair<size_t, Array>> outside = {};  ///< arrays that are read here first
-  std::vector<std::pair<size_t, std::function<Tensor()>>> drawn = {};
-  std::vector<std::pair<size_t, std::vector<std::pair<size_t, ContentPtr>>>> effects = {};  ///< a constant, or a number
-  std::optional<size_t> decided = {};
-  std::string decided_name = {};
-  std::map<std::string, std::unique_ptr<Node>> next = {};
-  std::shared_ptr<const End> end = {};
-};
-
-/// What a way through the decisions comes to.
-struct Captured::End {
-  std::shared_ptr<const Recorded> whole;  ///< all stretches as one: the step on the tape
-  std::vector<size_t> inputs, outputs;    ///< numbers
-  std::vector<bool> differentiable;       ///< by output
-  std::vector<std::pair<std::string, size_t>> saved;
-  bool on_tape = false;
-  std::vector<Item> results;
-  std::vector<Written> written;
-  size_t tag = 0;
-};
 
 /// Values of a run, by number.
 struct Captured::Environment {
@@ -157,10 +130,9 @@ class Captured::Adding {
     for (const Value output : outputs_) outputs.push_back(model.graph.value(output.name()));
     model.graph.set_outputs(outputs);
     Recorded::Places places;
-    std::vector<bool> differentiable;
     for (const Array& argument : trace_.arguments()) {
       places.in.push_back(argument.place());
-      differentiable.push_back(argument.is_differentiable());
+      end_->wanted.push_back(argument.is_differentiable());
     }
     end_->on_tape = std::ranges::find(end_->differentiable, true) != end_->differentiable.end();
     for (const Value output : outputs_) places.out.push_back(places_.at(output.node()));
@@ -168,7 +140,7 @@ class Captured::Adding {
     for (const Value output : outputs_) end_->outputs.push_back(number(output.name()));
     end_->whole = std::make_shared<const Recorded>(std::move(model), std::move(places), trace_.apart());
     if (!end_->on_tape) return;
-    for (const std::string& name : end_->whole->saved(differentiable)) {
+    for (const std::string& name : end_->whole->saved(end_->wanted)) {
       end_->saved.emplace_back(name, number(name));
       further_.push_back(trace_.model().graph.value(name));
     }
@@ -292,6 +264,11 @@ bool Captured::add(Trace& trace, const Arrays& arguments, const Arrays& results,
     if (next.size() == kMostOutcomes && !next.contains(adding.outcome(k))) return false;
     place = &next[adding.outcome(k)];
   }
+  if (extents_.empty()) {
+    for (const Array& argument : arguments) extents_.push_back(argument.dims());
+  }
+  depends_on_.resize(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i) depends_on_[i] = depends_on_[i] || trace.depends_on_extents(i);
   for (size_t i = arguments.size(); i < trace.arguments().size(); ++i) {
     const Array& array = trace.arguments()[i];
     const bool is_known = std::ranges::any_of(outside_, [&](const auto& known) { return known.first.is(array); });
@@ -416,7 +393,7 @@ Arrays Captured::finish(const End& end, const Arrays& arguments, const Environme
   const auto array_of = [&](const Item& item) {
     if (item.holder) return item.holder->in(arguments);
     if (item.made && made.contains(*item.made)) return made.at(*item.made);
-    const Array array(item.input ? values.contents[*item.input] : item.output ? outputs[*item.output] : item.constant);
+    Array array(item.input ? values.contents[*item.input] : item.output ? outputs[*item.output] : item.constant);
     if (item.made) made.emplace(*item.made, array);
     return array;
   };

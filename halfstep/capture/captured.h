@@ -34,6 +34,12 @@ class Captured {
   /// found them.
   bool fits(const Arrays& arguments) const;
 
+  /// Whether its programs are for arguments of these extents.
+  bool has_extents(const Arrays& arguments) const;
+  /// The same programs for arguments that differ in extents alone; nothing where what the function does may depend on
+  /// those that differ. Throws Error where an operator does not take them.
+  std::optional<Captured> with_extents(const Arrays& arguments) const;
+
   /// What the function gives, and does to arrays; `effect` is called with what it shows, in order, when all is computed
   /// and nothing is written (it may run anything, calls of this function too). No results where a
   /// decision comes out as it never did: then nothing was written, but `effects` of them took place.
@@ -72,6 +78,7 @@ class Captured {
   struct End;
   struct Environment;
   class Adding;
+  class WithExtents;
 
   void run_node(Node& node, Environment& values);
   std::shared_ptr<const Recorded> program_of(Node& node);
@@ -81,6 +88,8 @@ class Captured {
 
   std::unordered_map<std::string, size_t> numbers_;  ///< of values, by name
   std::unique_ptr<Node> root_;
+  std::vector<Dims> extents_;                        ///< by argument
+  std::vector<bool> depends_on_;                     ///< the same: whether what the function does may depend on them
   std::vector<std::pair<Array, bool>> outside_;      ///< and whether it was differentiable
   std::vector<std::pair<Holder, Array>> gradients_;  ///< what they were
 };

@@ -5,17 +5,15 @@
 
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
-#include "halfstep/capture/call_kind.h"
-#include "halfstep/capture/captured.h"
+#include "halfstep/capture/programs.h"
 #include "halfstep/capture/trace.h"
 
 namespace halfstep::capture {
 
 struct Function::State {
   struct Entry {
-    CallKind kind;
+    Programs programs;
     std::string depends;
-    Captured captured = {};
   };
 
   Body body;
@@ -29,10 +27,8 @@ struct Function::State {
   Entry* find(const Arrays& arguments) {
     std::string reason;
     for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
-      std::string why = entry->kind.mismatch(arguments);
-      if (why.empty() && entry->depends != depends())
-        why = fmt::format("found {}, expected {}", depends(), entry->depends);
-      if (why.empty() && !entry->captured.fits(arguments)) why = "gradients of arrays: found others";
+      std::string why = entry->depends == depends() ? entry->programs.mismatch(arguments)
+                                                    : fmt::format("found {}, expected {}", depends(), entry->depends);
       if (why.empty()) {
         entries.splice(entries.begin(), entries, entry);
         return &entries.front();
@@ -46,9 +42,10 @@ struct Function::State {
   Arrays capture(Entry& entry, const Arrays& arguments) {
     Trace trace(Trace::Kind::function, fmt::format("captured function '{}'", options.name), options.full_graph);
     for (const Array& argument : arguments) (void)trace.argument(argument);
+    if (!options.open_extents) trace.read_all_extents();
     Arrays results = body(arguments);
     trace.leave();
-    entry.captured.add(trace, arguments, results, 0);
+    entry.programs.add(trace, arguments, results, 0);
     return results;
   }
 };
@@ -62,10 +59,10 @@ Function& Function::operator=(Function&&) noexcept = default;
 Arrays Function::operator()(const Arrays& arguments) {
   if (Trace::current() != nullptr || !switches().captures) return state_->body(arguments);
   if (State::Entry* known = state_->find(arguments)) {
-    Captured::Run run = known->captured.run(arguments, [](size_t, const Arrays&) {});
+    Captured::Run run = known->programs.run(arguments, [](size_t, const Arrays&) {});
     return run.results ? std::move(*run.results) : state_->capture(*known, arguments);
   }
-  State::Entry entry{CallKind(arguments), state_->depends()};
+  State::Entry entry{Programs(arguments), state_->depends()};
   Arrays results = state_->capture(entry, arguments);
   state_->entries.push_front(std::move(entry));
   if (state_->entries.size() > kMostKinds) state_->entries.pop_back();
@@ -74,7 +71,7 @@ Arrays Function::operator()(const Arrays& arguments) {
 
 std::vector<std::string> Function::programs() const {
   std::vector<std::string> texts;
-  for (const State::Entry& entry : state_->entries) texts.push_back(entry.captured.text());
+  for (const State::Entry& entry : state_->entries) texts.push_back(entry.programs.text());
   return texts;
 }
 

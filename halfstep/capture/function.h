@@ -16,6 +16,8 @@ struct FunctionOptions {
   /// What else the function depends on, as text: another text is another kind of call. C++ cannot tell what a function
   /// reads besides its arguments and arrays.
   std::function<std::string()> depends = {};
+  /// What it computes does not depend on extents but through operators: calls with others then need no new capture.
+  bool open_extents = false;
 };
 
 /// A call runs the programs of the calls of its kind (call_kind.h), or the function itself where there is none, which

@@ -173,6 +173,7 @@ std::vector<std::string> values_to_save(const Recorded& what, const std::vector<
 Arrays gradients(std::span<const Array> of, std::span<const Array> seeds, std::span<const ContentPtr> wanted) {
   Collected all = collect(of, wanted);
   check_within(all.steps);
+  note_all_extents();  // the graph of gradients is made for these
   const auto graph = graph_of(all.tape);
   Arrays inputs;
   for (const Source& source : graph->sources) {

@@ -128,6 +128,16 @@ void Trace::decide(const Array& on) {
   stretches_.emplace_back();
 }
 
+void Trace::read_extents(const Array& of) {
+  const auto known = values_.find(of.content().get());
+  if (known == values_.end()) return;  // not of this function: they are always the same
+  const Value value = known->second.second;
+  if (value.is_tensor()) return;
+  const auto found = std::ranges::find(graph_arguments(), value);
+  if (found == graph_arguments().end()) return read_all_extents();
+  extents_read_.insert(static_cast<size_t>(found - graph_arguments().begin()));
+}
+
 void Trace::effect(size_t number, Arrays shown) {
   for (Array& array : shown) {
     (void)value_of(array);
@@ -208,9 +218,20 @@ void note_gradient(Cell& cell, bool is_written) {
   is_written ? trace->write_gradient(cell) : trace->touch_gradient(cell);
 }
 
+void note_extents(const Array& of) {
+  Trace* trace = Trace::current();
+  if (trace == nullptr || of.dims().empty()) return;
+  trace->kind() == Trace::Kind::function ? trace->read_extents(of) : note_all_extents();
+}
+
+void note_all_extents() {
+  for (Trace* trace = Trace::current(); trace != nullptr; trace = trace->outer()) trace->read_all_extents();
+}
+
 void decide(const Array& on) {
   Trace* trace = Trace::current();
   if (trace == nullptr) return;
+  note_extents(on);
   if (trace->kind() == Trace::Kind::region && on.cell()->born < trace->began())
     refuse_contents(*on.content(), "its elements");
   if (trace->kind() == Trace::Kind::function) trace->decide(on);

@@ -57,6 +57,7 @@ class Trace {
 
   /// The innermost of this thread; nullptr where nothing is traced.
   static Trace* current();
+  Trace* outer() const { return outer_; }
   Kind kind() const { return kind_; }
   const std::string& what() const { return what_; }
   uint64_t began() const { return began_; }
@@ -76,6 +77,11 @@ class Trace {
 
   /// Ends a stretch: what comes next depends on the elements of `on`.
   void decide(const Array& on);
+  /// What comes next may depend on the extents of `of`: where it was computed here, on those of all arguments.
+  void read_extents(const Array& of);
+  /// What comes next may depend on extents of any argument.
+  void read_all_extents() { reads_all_extents_ = true; }
+  bool depends_on_extents(size_t argument) const { return reads_all_extents_ || extents_read_.contains(argument); }
   /// Something that each run has to do outside of programs, with the contents of `shown`.
   void effect(size_t number, Arrays shown);
   /// What `make` gives, and gives anew in each run.
@@ -108,6 +114,8 @@ class Trace {
   Arrays arguments_;
   std::unordered_map<const Content*, std::pair<ContentPtr, Value>> values_;
   std::set<std::string> apart_;
+  std::set<size_t> extents_read_;  ///< arguments
+  bool reads_all_extents_ = false;
   std::vector<Stretch> stretches_;
   std::vector<Written> written_;
   std::vector<std::pair<std::shared_ptr<Cell>, Array>> gradients_;
@@ -132,6 +140,11 @@ class [[nodiscard]] Untraced {
 void replace_content(Cell& cell, Content next, const Array& value);
 /// Before a gradient is read, or written.
 void note_gradient(Cell& cell, bool is_written);
+
+/// Before somebody looks at the extents of an array: functions that are being captured may go on by what they are.
+void note_extents(const Array& of);
+/// Before somebody goes on by something that the extents of any array may decide, such as an error.
+void note_all_extents();
 
 /// Before somebody looks at the elements of `on`: a captured function goes on by what they are, and other elements have
 /// another continuation. Throws Error in a region.

@@ -32,10 +32,6 @@ class array(_core.Array):
         """Nothing is left to do: __new__ made it."""
 
     @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
     def size(self) -> int:
         count = 1
         for extent in self.shape:
@@ -151,7 +147,10 @@ class array(_core.Array):
         return ops.transpose(self, perm=list(axes or reversed(range(self.ndim))))
 
     def flatten(self, axis: int = 0) -> array:
-        return self.reshape(*self.shape[:axis], -1)
+        """Joins the axes from `axis` on; an open extent before them stays open."""
+        if None in self._extents:
+            return self.reshape(*self._extents[:axis], -1)
+        return ops.reshape(self, dims=[0] * axis + [-1])
 
     def expand(self, *dims: int) -> array:
         return ops.expand(self, dims=list(dims))
@@ -348,18 +347,13 @@ def _binary(function: Callable[..., Any], a: Any, b: Any) -> array:
 
 def matmul(a: array, b: array) -> array:
     """Products of matrices as NumPy has them: of the last two axes, the others broadcast; a vector is a row or a column."""
-    row, column = a.ndim == 1, b.ndim == 1
-    left = a.reshape(1, *a.shape) if row else a
-    right = b.reshape(*b.shape, 1) if column else b
-    axes = max(left.ndim, right.ndim)
-    product = ops.matmul if left.ndim == right.ndim == axes and left.shape[:-2] == right.shape[:-2] else ops.matmul_broadcast
+    left = ops.unsqueeze(a, axes=[0]) if a.ndim == 1 else a
+    right = ops.unsqueeze(b, axes=[1]) if b.ndim == 1 else b
+    is_plain = left.ndim == right.ndim and left._extents[:-2] == right._extents[:-2]
+    product = ops.matmul if is_plain or left.shape[:-2] == right.shape[:-2] else ops.matmul_broadcast
     result: array = product(left, right)
-    dims = list(result.shape)
-    if column:
-        dims.pop()
-    if row:
-        dims.pop(-1 if column else -2)
-    return result.reshape(*dims) if row or column else result
+    gone = [-2] * (a.ndim == 1) + [-1] * (b.ndim == 1)
+    return ops.squeeze(result, axes=gone) if gone else result
 
 
 def full(shape: Sequence[int], value: Number, dtype: str = "f32") -> array:

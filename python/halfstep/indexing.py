@@ -21,60 +21,79 @@ def _keys(x: array, key: Any) -> list[Any]:
     return keys + rest
 
 
-def _place(index: int, extent: int, axis: int) -> int:
+_END = 2**63 - 1
+
+
+def _place(index: int, x: array, axis: int) -> int:
+    """The index, if it is one of the axis: a captured function goes on by the extent where it is not."""
+    extent = x._extents[axis]
+    if extent is None:
+        raise TypeError(f"index: found {index} for axis {axis}, whose extent is open while a network is traced, expected all of it")
     if not -extent <= index < extent:
-        raise IndexError(f"index {index} of axis {axis}, which has {extent}")
-    return index % extent
+        raise IndexError(f"index {index} of axis {axis}, which has {x.shape[axis]}")
+    return index
 
 
 def _is_array(key: Any) -> bool:
     return isinstance(key, (array, list)) or hasattr(key, "__array__")
 
 
+def _bounds(key: slice, x: array, axis: int) -> tuple[int, int, int]:
+    """Where a slice begins and ends, and its step, as the operator counts."""
+    if x._extents[axis] is None:
+        raise TypeError(f"index: found a slice of axis {axis}, whose extent is open while a network is traced, expected all of it")
+    step = 1 if key.step is None else key.step.__index__()
+    if step == 0:
+        raise ValueError("index: found a slice of step 0, expected another")
+    start = (0 if step > 0 else _END) if key.start is None else key.start.__index__()
+    stop = (_END if step > 0 else -_END) if key.stop is None else key.stop.__index__()
+    if step < 0 and start < -1 and start < -x.shape[axis]:
+        return 0, 0, step  # nothing, where the operator begins at the first element
+    return start, stop, step
+
+
 def item(x: array, key: Any) -> array:
     """x[key]: whole numbers, slices, None, ... and one array or list of whole numbers."""
     if _is_array(key) and array(key).dtype == "bool":
         raise TypeError("index: found a mask, whose result has as many elements as are true; expected where(mask, a, b)")
-    axis, dims, out = 0, list(x.shape), x
-    starts, ends, axes, steps, gathered = [], [], [], [], []
-    shape: list[int | None] = []
+    starts, ends, axes, steps = [], [], [], []
+    gone, new = [], []  # axes of x, axes of the result
+    gathered: list[tuple[int, array]] = []
+    axis = place = 0  # of x, of the result
     for each in _keys(x, key):
         if each is None:
-            shape.append(1)
+            new.append(place)
+            place += 1
             continue
-        if isinstance(each, slice) and dims[axis] is None:
+        if isinstance(each, slice):
             if each != slice(None):
-                raise TypeError(f"index: found a slice of axis {axis}, whose extent is open while a network is traced, expected all of it")
-            shape.append(None)
-        elif isinstance(each, slice):
-            start, stop, step = each.indices(dims[axis])
-            count = len(range(start, stop, step))
-            if (start, stop, step) != (0, dims[axis], 1):
-                starts.append(start)
-                ends.append(stop if stop >= 0 else -dims[axis] - 1)
+                bounds = _bounds(each, x, axis)
                 axes.append(axis)
-                steps.append(step)
-            shape.append(count)
+                for values, value in zip((starts, ends, steps), bounds):
+                    values.append(value)
+            place += 1
         elif _is_array(each):
             indices = array(each)
-            gathered.append((axis, len(shape), indices))
-            shape.append(-1)
+            gathered.append((axis - len(gone), indices if indices.dtype == "i64" else indices.astype("i64")))
+            place += indices.ndim
         else:
-            index = _place(each.__index__(), dims[axis], axis)
-            starts.append(index)
-            ends.append(index + 1)
+            index = _place(each.__index__(), x, axis)
             axes.append(axis)
+            starts.append(index)
+            ends.append(index + 1 or _END)
             steps.append(1)
+            gone.append(axis)
         axis += 1
     if len(gathered) > 1:
         raise TypeError(f"index: found {len(gathered)} arrays of indices, expected one")
-    if axes:
-        out = ops.slice(out, starts=starts, ends=ends, axes=axes, steps=steps)
-    for at, place, indices in gathered:
-        indices = indices.astype("i64") if indices.dtype != "i64" else indices
+    out = ops.slice(x, starts=starts, ends=ends, axes=axes, steps=steps) if axes else x
+    if gone:
+        out = ops.squeeze(out, axes=gone)
+    for at, indices in gathered:
         out = ops.gather(out, indices, axis=at)
-        shape[place : place + 1] = list(indices.shape)
-    return out if tuple(shape) == out.shape else out.reshape(*shape)
+    if new:
+        out = ops.unsqueeze(out, axes=new)
+    return ops.identity(x) if out is x else out
 
 
 def with_item(x: array, key: Any, value: Any) -> array:
@@ -91,7 +110,7 @@ def with_item(x: array, key: Any, value: Any) -> array:
         elif each is None or _is_array(each):
             raise TypeError("index: found None or an array in an assignment, expected whole numbers and slices, or a mask")
         else:
-            start = _place(each.__index__(), extent, axis)
+            start = _place(each.__index__(), x, axis) % extent
             stop = start + 1
         stop = max(stop, start)
         pads_before.append(start)

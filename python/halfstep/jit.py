@@ -21,7 +21,7 @@ class Programs(NamedTuple):
     """What was captured of a function for calls of one kind."""
 
     inputs: list[str]
-    """Types of the arrays that go in: arguments, then those found outside of them."""
+    """Types of the arrays that go in: arguments, then those found outside of them; ? is an extent that is open."""
     guards: list[str]
     """What else has to be as it was."""
     training: bool
@@ -175,9 +175,10 @@ def jit(function: Callable[..., Any] | None = None, *, full_graph: bool = False,
     """The function, captured: its first call of a kind runs it step by step and keeps a program of what it did with
     arrays; further calls run the program, and give the same bits.
 
-    A call is of another kind where anything differs that the program depends on: types and extents of arrays, values of
-    Python among arguments, closures, globals and attributes, training mode, gradients, the device. `programs` and
-    `why_recaptured` of the captured function tell of it; the last `cache` kinds are kept.
+    A call is of another kind where anything differs that the program depends on: types of arrays, extents that the
+    function may have asked for, values of Python among arguments, closures, globals and attributes, training mode,
+    gradients, the device. `programs` and `why_recaptured` of the captured function tell of it; the last `cache` kinds
+    are kept.
 
     Where the language needs the value of an array (`if x > 0:`, `int(x)`, `x.item()`), the program ends there and goes on
     by what it is; each outcome is captured when it first occurs. After many outcomes of one the function runs step by

@@ -68,11 +68,17 @@ nb::list gradients(const std::vector<nb::object>& of, const std::vector<nb::obje
   return found;
 }
 
-/// None for an extent that is open while a network is traced.
-nb::tuple shape_of(const Array& array) {
+/// None for an extent that is open while a network is traced. For what does not go on by them, but for an error.
+nb::tuple extents_of(const Array& array) {
   nb::list extents;
   for (const int64_t extent : array.dims()) extents.append(extent == kUnknown ? nb::none() : nb::cast(extent));
   return nb::tuple(extents);
+}
+
+/// The same, after which a captured function may go on by what they are.
+nb::tuple shape_of(const Array& array) {
+  capture::note_extents(array);
+  return extents_of(array);
 }
 
 template <class Make>
@@ -118,6 +124,8 @@ void define_arrays(nb::module_& module) {
   nb::class_<Array>(module, "Array", nb::is_weak_referenceable())
       .def_prop_ro("dtype", [](const Array& array) { return std::string(name(array.dtype())); })
       .def_prop_ro("shape", &shape_of)
+      .def_prop_ro("_extents", &extents_of)
+      .def_prop_ro("ndim", [](const Array& array) { return array.dims().size(); })
       .def_prop_ro("place", [](const Array& array) { return to_string(array.place()); })
       .def_prop_ro("cell", [](const Array& array) { return reinterpret_cast<uintptr_t>(array.cell().get()); })
       .def_prop_ro("is_differentiable", &Array::is_differentiable)

@@ -167,8 +167,7 @@ struct Entry {
   std::vector<uintptr_t> words;
   std::vector<nb::object> constants;
   std::vector<Guard> guards;
-  std::optional<capture::CallKind> kind;
-  capture::Captured captured;
+  std::optional<capture::Programs> programs;
   std::vector<bool> simple;  ///< by tag: the one result is what the function gives, and nothing more happens
   bool is_full = false;      ///< more outcomes than are kept
   size_t calls = 0;
@@ -222,7 +221,7 @@ class CapturedFunction {
     if (found != entries_.end()) std::rotate(entries_.begin(), found, found + 1);
   }
   /// Empty where the call fits; then the arrays are there.
-  std::string mismatch(const Entry& entry, const Flat& flat, std::vector<PyObject*>& objects, Arrays& arrays) const;
+  static std::string mismatch(Entry& entry, const Flat& flat, std::vector<PyObject*>& objects, Arrays& arrays);
 
   nb::object function_, capture_, finish_, effect_;
   size_t most_;
@@ -231,8 +230,8 @@ class CapturedFunction {
   std::vector<std::pair<int64_t, std::shared_ptr<Entry>>> entries_;  ///< the last that was used first
 };
 
-std::string CapturedFunction::mismatch(const Entry& entry, const Flat& flat, std::vector<PyObject*>& objects,
-                                       Arrays& arrays) const {
+std::string CapturedFunction::mismatch(Entry& entry, const Flat& flat, std::vector<PyObject*>& objects,
+                                       Arrays& arrays) {
   if (entry.words != flat.words) return "arguments: found others in number, kind or order";
   for (size_t i = 0; i < flat.constants.size(); ++i) {
     if (!is_same(flat.constants[i], entry.constants[i].ptr()))
@@ -249,9 +248,7 @@ std::string CapturedFunction::mismatch(const Entry& entry, const Flat& flat, std
   }
   arrays.clear();
   for (PyObject* object : objects) arrays.push_back(*nb::inst_ptr<Array>(nb::handle(object)));
-  if (std::string why = entry.kind->mismatch(arrays); !why.empty()) return why;
-  if (!entry.captured.fits(arrays)) return "arrays outside of the function: their gradients are not what they were";
-  return {};
+  return entry.programs->mismatch(arrays);
 }
 
 nb::object CapturedFunction::call(const nb::args& args, const nb::kwargs& kwargs) {
@@ -275,7 +272,7 @@ nb::object CapturedFunction::call(const nb::args& args, const nb::kwargs& kwargs
       for (const Array& array : shown) list.append(object_of(array));
       effect_(entry->kept, which, list);
     };
-    const capture::Captured::Run run = entry->captured.run(arrays, effect);
+    const capture::Captured::Run run = entry->programs->run(arrays, effect);
     if (!run.results)
       return capture_(args, kwargs, number, run.effects,
                       entry->is_full ? "too many outcomes" : "a decision came out as it never did");
@@ -324,7 +321,7 @@ int64_t CapturedFunction::begin(const nb::tuple& args, const nb::dict& kwargs, c
   for (const Guard& guard : entry->guards) (void)guard.holds(objects);
   Arrays arrays;
   for (PyObject* object : objects) arrays.push_back(*as_array_of_ours(object));
-  entry->kind.emplace(arrays);
+  entry->programs.emplace(arrays);
   if (entries_.size() >= most_) entries_.pop_back();
   entries_.emplace(entries_.begin(), next_, std::move(entry));
   return next_++;
@@ -346,7 +343,7 @@ bool CapturedFunction::end(int64_t number, Trace& trace, const std::vector<nb::o
   const auto there = [&](const auto& each) { return each.first == number; };
   if (std::ranges::none_of(entries_, there)) return false;  // dropped meanwhile, for calls of other kinds
   Entry& to = entry(number);
-  if (!to.captured.add(trace, arrays_in(arguments), arrays_in(results), to.simple.size())) {
+  if (!to.programs->add(trace, arrays_in(arguments), arrays_in(results), to.simple.size())) {
     to.is_full = true;
     return false;
   }
@@ -361,13 +358,13 @@ nb::list CapturedFunction::describe() const {
     nb::list guards;
     for (const Guard& guard : entry->guards) guards.append(guard.what);
     made["number"] = number;
-    made["inputs"] = entry->kind->types();
+    made["inputs"] = entry->programs->types();
     made["guards"] = guards;
-    made["training"] = entry->kind->switches().training;
-    made["device"] = to_string(entry->kind->switches().place);
+    made["training"] = entry->programs->switches().training;
+    made["device"] = to_string(entry->programs->switches().place);
     made["calls"] = entry->calls;
-    made["programs"] = entry->captured.programs();
-    made["text"] = entry->captured.text();
+    made["programs"] = entry->programs->count();
+    made["text"] = entry->programs->text();
     list.append(made);
   }
   return list;

@@ -46,6 +46,7 @@ void define_errors(nb::module_& module) {
 }
 
 void set_exception() {
+  capture::note_all_extents();  // a function that is captured may go on by it
   try {
     throw;
   } catch (nb::python_error& error) {

@@ -54,6 +54,38 @@ TEST(Function, IsCapturedAgainForCallsOfAnotherKind) {
   EXPECT_EQ(function.programs().size(), 5U);
 }
 
+TEST(Function, TakesOtherExtentsWhereTheyAreOpen) {
+  const Array weight = parameter({0.5F, -1, 2, 0.25F}, {2, 2});
+  int runs = 0;
+  const auto body = [&](const Arrays& x) -> Arrays {
+    ++runs;
+    const Array y = apply("matmul", {x[0], weight});
+    return {item(apply("greater", {apply("reduce_sum", {y}, {{"axes", std::vector<int64_t>{0, 1}}}),
+                                   full({DType::f32, {}}, 0)})) != 0
+                ? apply("tanh", {y})
+                : apply("neg", {y})};
+  };
+  const Arrays inputs[] = {
+      {array({1, 2}, {1, 2})}, {array({1, 2, 3, 4}, {2, 2})}, {array({3, -1, 1, 1, 2, 2}, {3, 2})}};
+  for (const bool open : {false, true}) {
+    Function function(body, {.open_extents = open});
+    runs = 0;
+    for (const Arrays& x : inputs) (void)function(x);
+    EXPECT_EQ(runs, open ? 1 : 3);
+    EXPECT_EQ(function.why_recaptured().size(), open ? 0U : 2U);
+    for (const Arrays& x : inputs) {
+      const auto gradient = [&](const Arrays& results) {
+        weight.cell()->gradient = {};
+        backward(apply("reduce_sum", {results[0]}, {{"axes", std::vector<int64_t>{0, 1}}}));
+        return Arrays{results[0], weight.gradient()};
+      };
+      const Arrays expected = gradient(body(x));
+      expect_same(gradient(function(x)), expected);
+    }
+    EXPECT_ANY_THROW(function({array({1, 2, 3}, {1, 3})}));
+  }
+}
+
 TEST(Function, GoesOnByWhatADecisionComesTo) {
   int runs = 0;
   Function function([&](const Arrays& x) -> Arrays {

@@ -1,0 +1,67 @@
+#include "halfstep/capture/programs.h"
+
+#include <algorithm>
+
+#include "halfstep/base/status.h"
+
+namespace halfstep::capture {
+namespace {
+
+std::vector<Dims> extents_of(const Arrays& inputs) {
+  std::vector<Dims> extents;
+  for (const Array& input : inputs) extents.push_back(input.dims());
+  return extents;
+}
+
+}  // namespace
+
+std::string Programs::mismatch(const Arrays& inputs) {
+  std::string why = kind_.mismatch(inputs);
+  if (by_extents_.empty()) return why;
+  if (why.empty() ? !find(inputs) && !make(inputs) : !kind_.is_but_for_extents(inputs) || !make(inputs))
+    return why.empty() ? "extents of arrays: found others" : why;
+  if (!why.empty()) kind_.open(inputs);
+  if (!by_extents_.front().fits(inputs))
+    return "arrays outside of the function: their gradients are not what they were";
+  return {};
+}
+
+bool Programs::add(Trace& trace, const Arrays& inputs, const Arrays& results, size_t tag) {
+  if (!find(inputs)) insert(Captured());
+  return by_extents_.front().add(trace, inputs, results, tag);
+}
+
+Captured::Run Programs::run(const Arrays& inputs, const std::function<void(size_t, const Arrays&)>& effect) {
+  return find(inputs) ? by_extents_.front().run(inputs, effect) : Captured::Run();
+}
+
+/// Puts the programs for these extents first.
+bool Programs::find(const Arrays& inputs) {
+  const auto found = std::ranges::find_if(by_extents_, [&](const Captured& each) { return each.has_extents(inputs); });
+  if (found == by_extents_.end()) return false;
+  std::rotate(by_extents_.begin(), found, found + 1);
+  return true;
+}
+
+bool Programs::make(const Arrays& inputs) {
+  if (std::ranges::find(refused_, extents_of(inputs)) != refused_.end()) return false;
+  for (const Captured& each : by_extents_) {
+    try {
+      std::optional<Captured> made = each.with_extents(inputs);
+      if (!made) continue;
+      insert(std::move(*made));
+      return true;
+    } catch (const Error&) {  // the function itself says what is wrong
+    }
+  }
+  if (refused_.size() >= kMostExtents) refused_.erase(refused_.begin());
+  refused_.push_back(extents_of(inputs));
+  return false;
+}
+
+void Programs::insert(Captured captured) {
+  if (by_extents_.size() >= kMostExtents) by_extents_.pop_back();
+  by_extents_.insert(by_extents_.begin(), std::move(captured));
+}
+
+}  // namespace halfstep::capture
