@@ -74,6 +74,7 @@ class Captured::Adding {
 
   std::vector<std::unique_ptr<Node>>& nodes() { return nodes_; }
   const std::string& outcome(size_t k) const { return stretches_[k].outcome; }
+  const Location& where(size_t k) const { return stretches_[k].where; }
   Holder holder(const Array& array) const { return holder_of(array); }
   void set_tag(size_t tag) { end_->tag = tag; }
 
@@ -245,7 +246,7 @@ class Captured::Adding {
   std::vector<std::unique_ptr<Node>> nodes_;
 };
 
-bool Captured::add(Trace& trace, const Arrays& arguments, const Arrays& results, size_t tag) {
+std::optional<Location> Captured::add(Trace& trace, const Arrays& arguments, const Arrays& results, size_t tag) {
   Adding adding(*this, trace, arguments, results);
   adding.set_tag(tag);
   std::unique_ptr<Node>* place = &root_;
@@ -261,7 +262,7 @@ bool Captured::add(Trace& trace, const Arrays& arguments, const Arrays& results,
     }
     if ((*place)->end != nullptr) break;
     auto& next = (*place)->next;
-    if (next.size() == kMostOutcomes && !next.contains(adding.outcome(k))) return false;
+    if (next.size() == kMostOutcomes && !next.contains(adding.outcome(k))) return adding.where(k);
     place = &next[adding.outcome(k)];
   }
   if (extents_.empty()) {
@@ -275,7 +276,7 @@ bool Captured::add(Trace& trace, const Arrays& arguments, const Arrays& results,
     if (!is_known && array.cell()->born < trace.began()) outside_.emplace_back(array, array.is_differentiable());
   }
   for (const auto& [cell, before] : trace.gradients()) gradients_.emplace_back(adding.holder(cell->array()), before);
-  return true;
+  return std::nullopt;
 }
 
 bool Captured::fits(const Arrays& arguments) const {

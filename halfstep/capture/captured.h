@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "halfstep/base/location.h"
 #include "halfstep/capture/array.h"
 #include "halfstep/capture/recorded.h"
 #include "halfstep/capture/trace.h"
@@ -27,8 +28,8 @@ class Captured {
   Captured& operator=(Captured&&) noexcept;
 
   /// Keeps what a run of the function was: a trace that began with `arguments`, and what it gave; runs that go the same
-  /// way have its `tag`. False, and nothing is kept, where one decision met more than kMostOutcomes.
-  bool add(Trace& trace, const Arrays& arguments, const Arrays& results, size_t tag);
+  /// way have its `tag`. Where one decision met more than kMostOutcomes nothing is kept, and that decision given.
+  std::optional<Location> add(Trace& trace, const Arrays& arguments, const Arrays& results, size_t tag);
 
   /// Whether the arrays that the function reads besides its arguments, and the gradients that it looks at, are as it
   /// found them.

@@ -26,7 +26,7 @@ std::string Programs::mismatch(const Arrays& inputs) {
   return {};
 }
 
-bool Programs::add(Trace& trace, const Arrays& inputs, const Arrays& results, size_t tag) {
+std::optional<Location> Programs::add(Trace& trace, const Arrays& inputs, const Arrays& results, size_t tag) {
   if (!find(inputs)) insert(Captured());
   return by_extents_.front().add(trace, inputs, results, tag);
 }

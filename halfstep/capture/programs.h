@@ -24,7 +24,7 @@ class Programs {
   std::string mismatch(const Arrays& inputs);
 
   /// As those of Captured, for the extents of the inputs.
-  bool add(Trace& trace, const Arrays& inputs, const Arrays& results, size_t tag);
+  std::optional<Location> add(Trace& trace, const Arrays& inputs, const Arrays& results, size_t tag);
   Captured::Run run(const Arrays& inputs, const std::function<void(size_t number, const Arrays& shown)>& effect);
 
   const Switches& switches() const { return kind_.switches(); }

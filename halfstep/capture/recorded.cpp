@@ -173,9 +173,11 @@ std::vector<Tensor> Recorded::run(std::span<const Tensor> inputs, const std::vec
   auto compiled = take(further);
   Tensors found =
       on_team(compiled->spreads, [&](ThreadPool& pool) { return compiled->program.run(by_argument(inputs), pool); });
+  const std::vector<std::string>& names = graph().body().output_names();
   std::vector<Tensor> results;
-  for (const std::string& name : graph().body().output_names()) results.push_back(found.at(name));
-  for (const std::string& name : further) results.push_back(found.at(name));
+  results.reserve(names.size() + further.size());
+  for (const std::string& name : names) results.push_back(std::move(found.at(name)));
+  for (const std::string& name : further) results.push_back(std::move(found.at(name)));
   const std::scoped_lock lock(mutex_);
   if (idle_.size() == kIdle) idle_.erase(idle_.begin());
   idle_.push_back(std::move(compiled));

@@ -125,6 +125,7 @@ void Trace::decide(const Array& on) {
   ended.arguments = arguments_.size();
   ended.decided = Array(on.content());  // what it holds now
   ended.outcome = bytes_of(on.content()->tensor);
+  ended.where = here();
   stretches_.emplace_back();
 }
 

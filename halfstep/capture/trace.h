@@ -33,6 +33,7 @@ struct Stretch {
   size_t arguments = 0;                                 ///< the same
   Array decided = {};                                   ///< what the decision is taken on; no array at the end
   std::string outcome = {};                             ///< the bytes of its elements
+  Location where = {};                                  ///< of the decision
   std::vector<std::pair<size_t, Arrays>> effects = {};  ///< number of the effect, and what it is shown
   std::vector<std::pair<Array, std::function<Tensor()>>> drawn = {};  ///< made anew in each run, before it
 };

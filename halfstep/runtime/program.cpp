@@ -85,10 +85,13 @@ void Program::Memory::begin(int part, const Tensors& inputs, Tensors& outputs, i
 }
 
 void Program::Memory::check_inputs(int part, const Tensors& inputs) const {
-  const std::vector<std::string> names = names_of(ports_of(spec.inputs, part));
-  for (const auto& [name, tensor] : inputs) {
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      fail("graph '{}': '{}' is not an input{}", spec.name, name, did_you_mean(name, names));
+  size_t known = 0;
+  for (const Port& port : ports_of(spec.inputs, part)) known += inputs.count(port.name);
+  if (known < inputs.size()) {
+    const std::vector<std::string> names = names_of(ports_of(spec.inputs, part));
+    const auto unknown = std::ranges::find_if(
+        inputs, [&](const auto& given) { return std::ranges::find(names, given.first) == names.end(); });
+    fail("graph '{}': '{}' is not an input{}", spec.name, unknown->first, did_you_mean(unknown->first, names));
   }
   for (const Port& port : ports_of(spec.inputs, part)) {
     const auto given = inputs.find(port.name);

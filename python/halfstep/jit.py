@@ -92,10 +92,10 @@ class Captured:
             """For each call that no program fitted, in order: what was found, and what was expected."""
             self._core = _core.CapturedFunction(self._function, self._capture, self._finish, self._show, self._cache)
 
-    def _capture(self, args: Any, kwargs: dict[str, Any], number: int, shown: int, reason: str) -> Any:
+    def _capture(self, args: Any, kwargs: dict[str, Any], number: int, shown: int, reason: str, gives_up: bool) -> Any:
         """Runs the function and keeps what it does; `shown` effects of it took place already."""
-        if reason == "too many outcomes":
-            return self._give_up(f"a decision in it has more than {_core.most_outcomes()} outcomes", args, kwargs, shown)
+        if gives_up:
+            return self._give_up(reason, args, kwargs, shown)
         if reason:
             self.why_recaptured.append(reason)
         if number < 0 and len(self.why_recaptured) > _MOST_CAPTURES:

@@ -169,16 +169,16 @@ struct Entry {
   std::vector<Guard> guards;
   std::optional<capture::Programs> programs;
   std::vector<bool> simple;  ///< by tag: the one result is what the function gives, and nothing more happens
-  bool is_full = false;      ///< more outcomes than are kept
+  std::string crowded;       ///< the decision that has more outcomes than are kept
   size_t calls = 0;
   uint64_t last = 0;  ///< the call that used it
 };
 
 class CapturedFunction {
  public:
-  /// `capture(args, kwargs, entry, effects, reason)` runs and captures what no program fits: `entry` is the number of
-  /// the one that has another outcome of a decision, or -1. `finish(kept, tag, results, args, kwargs)` makes what the
-  /// function gives, `effect(kept, number, arrays)` shows something; `kept` is what was given to `begin`.
+  /// `capture(args, kwargs, entry, effects, reason, gives_up)` runs and captures what no program fits: `entry` is the
+  /// number of the one that has another outcome of a decision, or -1. `finish(kept, tag, results, args, kwargs)` makes
+  /// what the function gives, `effect(kept, number, arrays)` shows something; `kept` is what was given to `begin`.
   ///
   /// For several threads of Python at once: whatever calls back may let others in, and looks for the entry anew then.
   CapturedFunction(nb::object function, nb::object capture, nb::object finish, nb::object effect, size_t most)
@@ -275,7 +275,8 @@ nb::object CapturedFunction::call(const nb::args& args, const nb::kwargs& kwargs
     const capture::Captured::Run run = entry->programs->run(arrays, effect);
     if (!run.results)
       return capture_(args, kwargs, number, run.effects,
-                      entry->is_full ? "too many outcomes" : "a decision came out as it never did");
+                      entry->crowded.empty() ? "a decision came out as it never did" : entry->crowded,
+                      !entry->crowded.empty());
     const auto object_for = [&](const Array& result) {
       for (size_t k = 0; k < arrays.size(); ++k) {
         if (arrays[k].is(result)) return nb::borrow(objects[k]);
@@ -287,7 +288,7 @@ nb::object CapturedFunction::call(const nb::args& args, const nb::kwargs& kwargs
     for (const Array& result : *run.results) results.append(object_for(result));
     return finish_(entry->kept, run.tag, results, args, kwargs);
   }
-  return capture_(args, kwargs, -1, 0, reason);
+  return capture_(args, kwargs, -1, 0, reason, false);
 }
 
 Guard guard_of(const nb::tuple& given) {
@@ -343,8 +344,9 @@ bool CapturedFunction::end(int64_t number, Trace& trace, const std::vector<nb::o
   const auto there = [&](const auto& each) { return each.first == number; };
   if (std::ranges::none_of(entries_, there)) return false;  // dropped meanwhile, for calls of other kinds
   Entry& to = entry(number);
-  if (!to.programs->add(trace, arrays_in(arguments), arrays_in(results), to.simple.size())) {
-    to.is_full = true;
+  if (const auto where = to.programs->add(trace, arrays_in(arguments), arrays_in(results), to.simple.size())) {
+    to.crowded = fmt::format("the decision at {} has more than {} outcomes", to_string(*where),
+                             capture::Captured::kMostOutcomes);
     return false;
   }
   to.simple.push_back(is_simple);
@@ -454,7 +456,6 @@ void define_captured(nb::module_& module) {
   nb::class_<Tracing>(module, "Tracing")
       .def_prop_ro("trace", &Tracing::trace, nb::rv_policy::reference_internal)
       .def("leave", [](Tracing& tracing) { tracing.trace().leave(); });
-  module.def("most_outcomes", [] { return capture::Captured::kMostOutcomes; });
   module.def("untraced", [](const nb::object& run) {
     const capture::Untraced untraced;
     return run();

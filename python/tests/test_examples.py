@@ -12,7 +12,7 @@ import pytest
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 # Its smallest form, what it needs, and what it says at the end.
 SCRIPTS = {
-    "from_torch.py": (["--side", "32", "--bits", "8"], ("torchvision", "onnxscript"), "8 bits: equal: 0 of "),
+    "from_torch.py": (["--side", "32", "--bits", "8"], ("torchvision", "onnxscript"), "8 bits: integers equal the training network (0 of "),
     "own_loop.py": (["--epochs", "1"], ("torch", "onnxscript", "onnxruntime"), "0 differ on three roads"),
     "recurrent.py": (["--steps", "3"], (), "integers equal the training network (0 of "),
     "quickstart.py": (["--epochs", "2"], (), "over 359 samples, 0 differ"),
@@ -45,4 +45,4 @@ def test_notebook(tmp_path):
     assert not [output for cell in cells for output in cell["outputs"] if output["output_type"] == "error"]
     script = tmp_path / "workbench.py"
     script.write_text("\n".join("".join(cell["source"]) for cell in cells) + "\nprint(repr(proof))\n")
-    assert "Proof: equal: 0 of" in printed(script, ("torch", "onnxscript", "onnxruntime"), [], tmp_path)
+    assert "Proof: integers equal the training network (0 of" in printed(script, ("torch", "onnxscript", "onnxruntime"), [], tmp_path)

@@ -49,6 +49,7 @@ FORMS = {
         "{network} {photos} --preprocess unit --program {program} --images 24 --steps 3 --widths 4/8", ("| 4/8 | halfstep | adaround | ",), ("onnx", "safetensors", "PIL"), hides=("| halfstep | calibrated | - |", "| halfstep | adaround | - |")
     ),
     "flow_speed.py": Form("--steps 3 --width 4 --batch 2 --samples 64 --rounds 1", ("float run ", "integers ", "W8A8 training "), ("onnx",)),
+    "captured_speed.py": Form("--rounds 1", ("call of one operator", "what capturing it adds"), ()),
     "calibration_speed.py": Form("{network} --batch 4 --batches 2 --rounds 1", ("small ", "ms observed")),
     "c_targets.py": Form(
         "{network}={folder}/test.npz --program {program} --platforms generic_int8 --widths 4/8 --samples 2", ("| small | generic_int8 | 4/8 | 0 |",)

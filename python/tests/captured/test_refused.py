@@ -180,3 +180,16 @@ def test_refused(make, error, message, settings):
 def test_without_full_graph_it_runs_step_by_step(make):
     with pytest.warns(UserWarning, match="runs step by step from here on: found"):
         make(hs.jit)
+
+
+def test_a_decision_of_many_outcomes_runs_step_by_step_and_is_named():
+    def f(x):
+        return x * int(x.sum())
+
+    captured = hs.jit(f)
+    for value in range(9):
+        captured(array(float(value)))
+    assert captured.programs[0].programs == 9
+    with pytest.warns(UserWarning, match=rf"step by step from here on: the decision at .*test_refused.py:{f.__code__.co_firstlineno + 1} has more than 8 outcomes"):
+        assert captured(array(10.0)).tolist() == [100.0]
+    assert captured(array(3.0)).tolist() == [9.0]
