@@ -19,6 +19,15 @@ Type without_first(Type type) {
   return type;
 }
 
+/// Files may have values whose number of axes a run decides.
+void check_axes(const Node& node, const Type& then, const Type& otherwise) {
+  if (then.dtype == otherwise.dtype && then.dims.size() != otherwise.dims.size())
+    unsupported(
+        "{}: found {} and {} as what its branches give, expected values of as many axes; for inputs that are given "
+        "the branch that they take stands in its place",
+        node.where(), to_string(then), to_string(otherwise));
+}
+
 }  // namespace
 
 std::vector<std::optional<Tried>> Builder::extents_of(const Operand& operand) const {
@@ -55,6 +64,8 @@ std::vector<Operand> Builder::make_branches(const Node& node, const Operand& con
     given.push_back(fill_region(node, *made.regions()[r], [&](const auto&) { return fill[r]({}); }));
     if (std::ranges::any_of(given.back(), &Operand::lost)) return given.back();
   }
+  for (size_t i = 0; i < std::min(given.front().size(), given.back().size()); ++i)
+    check_axes(node, given.front()[i].type(), given.back()[i].type());
   made.infer();
   made_.insert(made.name());
   for (size_t i = 0; i < made.results().size(); ++i) {

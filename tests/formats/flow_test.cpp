@@ -161,6 +161,21 @@ TEST(OnnxFlow, BranchesGiveTheSameTypes) {
             "m.onnx:1: node 'choice.if': if: region else gives 'made.cast', i64[2], expected f32[2] as region then");
 }
 
+TEST(OnnxFlow, BranchesOfOtherAxesNeedInputs) {
+  ModelText text = inputs();
+  text.add("If", {"on"}, {"y"},
+           {attribute("then_branch", branch("Relu")),
+            attribute("else_branch", branch("ReduceSum", "x", {attribute("keepdims", int64_t{0})}))})
+      .set_name("choice");
+  EXPECT_EQ(refusal(text),
+            "m.onnx: node 'choice': If: found f32[2] and f32[] as what its branches give, expected values of as many "
+            "axes; for inputs that are given the branch that they take stands in its place");
+  for (const bool taken : {true, false}) {
+    const auto values = bound({{"on", truth(taken)}, {"x", Tensor(DType::f32, {2})}});
+    EXPECT_EQ(operators(import_text(text, values)), taken ? "relu" : "reduce_sum");
+  }
+}
+
 TEST(OnnxFlow, StatesKeepTheirTypes) {
   ModelText text = inputs();
   add_loop(text, body("go", [](Nodes& nodes) { nodes.add("Cast", {"v"}, {"w"}, {attribute("to", int64_t{kWhole})}); }));
