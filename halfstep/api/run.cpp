@@ -40,32 +40,49 @@ TracedValue traced(const runtime::ProgramSpec& spec, const runtime::Operand& ope
   return {operand.port, slot.name, slot.type, slot.place, {}};
 }
 
+std::vector<TracedInstruction> instructions_of(const runtime::ProgramSpec& spec, const runtime::Trace& times,
+                                               const runtime::Trace* ranges);
+
+std::vector<TracedRegion> regions_of(const runtime::Instruction& instruction, size_t number,
+                                     const runtime::Trace& times, const runtime::Trace* ranges) {
+  std::vector<TracedRegion> regions;
+  for (size_t i = 0; i < times.regions.size(); ++i) {
+    const runtime::RegionRun& run = times.regions[i];
+    if (run.instruction != number || run.program == nullptr) continue;
+    std::string name = find_operator(instruction.op)->regions[run.region];
+    if (run.iteration >= 0) name += fmt::format(", iteration {}", run.iteration);
+    const bool is_known = ranges != nullptr && i < ranges->regions.size();
+    regions.push_back(
+        {std::move(name), instructions_of(*run.program, run.trace, is_known ? &ranges->regions[i].trace : nullptr)});
+  }
+  return regions;
+}
+
 /// Times of one run, ranges of another: looking at what an instruction gave takes time too.
-ExecutionTrace trace_of(const runtime::Program& program, const runtime::Trace& times, const runtime::Trace& ranges) {
-  const runtime::ProgramSpec& spec = program.spec();
-  ExecutionTrace result{spec.name, {}};
-  for (size_t i = 0; i < spec.instructions.size(); ++i) {
+std::vector<TracedInstruction> instructions_of(const runtime::ProgramSpec& spec, const runtime::Trace& times,
+                                               const runtime::Trace* ranges) {
+  std::vector<TracedInstruction> made;
+  for (size_t i = 0; i < std::min(spec.instructions.size(), times.timings.size()); ++i) {
     const runtime::Instruction& from = spec.instructions[i];
     const runtime::Trace::Timing& timing = times.timings[i];
-    const auto& seen = ranges.results[i];
-    TracedInstruction to{from.name,
-                         from.op,
-                         from.kernel == nullptr ? "" : from.kernel->name,
-                         from.location,
-                         from.place,
-                         timing.worker,
-                         timing.begin,
-                         timing.end,
-                         {},
-                         {}};
+    TracedInstruction& to = made.emplace_back();
+    to.name = from.name;
+    to.op = from.op;
+    to.kernel = from.flow != nullptr ? "regions" : from.kernel == nullptr ? "" : from.kernel->name;
+    to.location = from.location;
+    to.place = from.place;
+    to.worker = timing.worker;
+    to.begin = timing.begin;
+    to.end = timing.end;
     for (const auto& operand : from.in) to.in.push_back(traced(spec, operand));
     for (size_t port = 0; port < from.out.size(); ++port) {
       to.out.push_back(traced(spec, from.out[port]));
-      if (port < seen.size()) to.out.back().range = seen[port];
+      if (ranges != nullptr && i < ranges->results.size() && port < ranges->results[i].size())
+        to.out.back().range = ranges->results[i][port];
     }
-    result.instructions.push_back(std::move(to));
+    if (from.flow != nullptr) to.regions = regions_of(from, i, times, ranges);
   }
-  return result;
+  return made;
 }
 
 /// The Program once for its results and again for its speed.
@@ -81,7 +98,10 @@ RunResult run_timed(runtime::Program program, const Tensors& inputs, const RunOp
     result.milliseconds.push_back(
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
-  if (options.trace) result.trace = trace_of(program, options.repeat > 0 ? times : ranges, ranges);
+  if (options.trace) {
+    const runtime::Trace& shown = options.repeat > 0 ? times : ranges;
+    result.trace = {program.spec().name, instructions_of(program.spec(), shown, &ranges), shown.room->left_out};
+  }
   return result;
 }
 

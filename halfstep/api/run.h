@@ -28,12 +28,20 @@ struct TracedInstruction {
   int worker = 0;
   int64_t begin = 0, end = 0;  ///< nanoseconds since the run began
   std::vector<TracedValue> in, out;
+  std::vector<struct TracedRegion> regions = {};  ///< that it ran, in order
+};
+
+/// What a region did, once.
+struct TracedRegion {
+  std::string name;  ///< "body, iteration 3"
+  std::vector<TracedInstruction> instructions;
 };
 
 /// A run, instruction by instruction, in the program's order.
 struct ExecutionTrace {
   std::string network;
   std::vector<TracedInstruction> instructions;
+  int64_t left_out = 0;  ///< runs of regions that are not shown
 };
 
 struct RunOptions {

@@ -13,6 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using api::TracedInstruction;
+using api::TracedRegion;
 using api::TracedValue;
 
 double microseconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; }
@@ -47,8 +48,9 @@ Json json_of(const TracedValue& value) {
   return json;
 }
 
-Json event_of(const TracedInstruction& instruction, size_t index, int place) {
+Json event_of(const TracedInstruction& instruction, size_t index, const std::string& inside, int place) {
   Json arguments = {{"id", index}, {"operator", instruction.op}, {"kernel", instruction.kernel}};
+  if (!inside.empty()) arguments["inside"] = inside;
   if (!instruction.location.empty()) arguments["location"] = instruction.location;
   for (const TracedValue& value : instruction.in) arguments["in"].push_back(json_of(value));
   for (const TracedValue& value : instruction.out) arguments["out"].push_back(json_of(value));
@@ -62,34 +64,35 @@ Json event_of(const TracedInstruction& instruction, size_t index, int place) {
           {"args", arguments}};
 }
 
-}  // namespace
-
-std::string as_chrome_trace(const api::ExecutionTrace& trace) {
-  std::map<Place, int> places;
-  for (const TracedInstruction& instruction : trace.instructions)
-    places.emplace(instruction.place, static_cast<int>(places.size()));
-  Json json = {{"displayTimeUnit", "ns"}, {"otherData", {{"network", trace.network}}}, {"traceEvents", Json::array()}};
-  for (const auto& [place, number] : places)
-    json["traceEvents"].push_back(
-        {{"name", "process_name"}, {"ph", "M"}, {"pid", number}, {"args", {{"name", to_string(place)}}}});
-  for (size_t i = 0; i < trace.instructions.size(); ++i)
-    json["traceEvents"].push_back(event_of(trace.instructions[i], i, places.at(trace.instructions[i].place)));
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+/// "while 'loop', body, iteration 3", behind what is around it.
+std::string path_of(const std::string& inside, const TracedInstruction& instruction, const TracedRegion& region) {
+  return fmt::format("{}{}{} '{}', {}", inside, inside.empty() ? "" : ": ", instruction.op, instruction.name,
+                     region.name);
 }
 
-std::string as_log(const api::ExecutionTrace& trace) {
-  std::vector<size_t> order(trace.instructions.size());
+/// `visit(instruction, its number where it is, what it is inside of)`, those in regions behind the one that runs them.
+template <class Visit>
+void for_each(const std::vector<TracedInstruction>& instructions, const std::string& inside, const Visit& visit) {
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    visit(instructions[i], i, inside);
+    for (const TracedRegion& region : instructions[i].regions)
+      for_each(region.instructions, path_of(inside, instructions[i], region), visit);
+  }
+}
+
+void write_log(const std::vector<TracedInstruction>& instructions, const std::string& inside, std::string& text) {
+  std::vector<size_t> order(instructions.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, {}, [&](size_t i) { return trace.instructions[i].begin; });
-  std::string text;
+  std::ranges::stable_sort(order, {}, [&](size_t i) { return instructions[i].begin; });
   for (const size_t i : order) {
-    const TracedInstruction& one = trace.instructions[i];
+    const TracedInstruction& one = instructions[i];
     const std::string place = to_string(one.place);
-    text += fmt::format("begin: op id:{} name:{} node:{} kernel:{} runs on {}, worker {}{}\n", i, one.op, one.name,
+    text += fmt::format("begin: op id:{} name:{} node:{} kernel:{} runs on {}, worker {}{}{}\n", i, one.op, one.name,
                         one.kernel.empty() ? "copy" : one.kernel, place, one.worker,
-                        one.location.empty() ? "" : ", " + one.location);
+                        one.location.empty() ? "" : ", " + one.location, inside.empty() ? "" : ", in " + inside);
     text +=
         fmt::format("before: Place({}) Op({}), inputs:{}, outputs:{}\n", place, one.op, list(one.in), list(one.out));
+    for (const TracedRegion& region : one.regions) write_log(region.instructions, path_of(inside, one, region), text);
     std::string ranges;
     for (const TracedValue& value : one.out) {
       if (const std::string range = range_text(value); !range.empty())
@@ -98,6 +101,30 @@ std::string as_log(const api::ExecutionTrace& trace) {
     text += fmt::format("end: op id:{} at {:.3f} us, took {:.3f} us{}\n", i, microseconds(one.begin),
                         microseconds(one.end - one.begin), ranges);
   }
+}
+
+}  // namespace
+
+std::string as_chrome_trace(const api::ExecutionTrace& trace) {
+  std::map<Place, int> places;
+  for_each(trace.instructions, "", [&](const TracedInstruction& instruction, size_t, const std::string&) {
+    places.emplace(instruction.place, static_cast<int>(places.size()));
+  });
+  Json json = {{"displayTimeUnit", "ns"}, {"otherData", {{"network", trace.network}}}, {"traceEvents", Json::array()}};
+  if (trace.left_out > 0) json["otherData"]["left_out"] = trace.left_out;
+  for (const auto& [place, number] : places)
+    json["traceEvents"].push_back(
+        {{"name", "process_name"}, {"ph", "M"}, {"pid", number}, {"args", {{"name", to_string(place)}}}});
+  for_each(trace.instructions, "", [&](const TracedInstruction& one, size_t i, const std::string& inside) {
+    json["traceEvents"].push_back(event_of(one, i, inside, places.at(one.place)));
+  });
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string as_log(const api::ExecutionTrace& trace) {
+  std::string text;
+  write_log(trace.instructions, "", text);
+  if (trace.left_out > 0) text += fmt::format("{} later runs of regions are left out\n", trace.left_out);
   return text;
 }
 

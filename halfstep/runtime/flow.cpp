@@ -66,7 +66,26 @@ void FlowRunner::show(size_t region, int64_t iteration, Argument argument) const
   spec_.watch_region(instruction_.name, region, iteration, std::move(arguments));
 }
 
-void FlowRunner::run(const kernels::Call& call, std::vector<Tensor>& open_values, ThreadPool& pool) {
+RegionRun* FlowRunner::note(size_t region, int64_t iteration) const {
+  if (trace_ == nullptr) return nullptr;
+  Trace::Room& room = *trace_->room;
+  if (room.left == 0) {
+    ++room.left_out;
+    return nullptr;
+  }
+  --room.left;
+  RegionRun& made = trace_->regions.emplace_back();
+  made.instruction = trace_->timings.size();
+  made.region = region;
+  made.iteration = iteration;
+  made.trace.origin = trace_->origin;
+  made.trace.ranges = trace_->ranges;
+  made.trace.room = trace_->room;
+  return &made;
+}
+
+void FlowRunner::run(const kernels::Call& call, std::vector<Tensor>& open_values, ThreadPool& pool, Trace* trace) {
+  trace_ = trace;
   if (on_tensors_) return give(run_on_tensors(operands(call, open_values), pool), call, open_values);
   switch (spec_.kind) {
     case FlowSpec::Kind::branch: return run_branch(call, pool);
@@ -88,8 +107,14 @@ void FlowRunner::run_branch(const kernels::Call& call, ThreadPool& pool) {
   for (size_t i = 0; i < inputs.size(); ++i) frame.feed(inputs[i], contents(i));
   show(taken, -1, [&](size_t i) { return tensor_at(contents(i), frame.slot(inputs[i]).type); });
   for (size_t i = 0; i < outputs.size(); ++i) frame.give(outputs[i], address(call.out[i]));
-  named(-1, [&] { frame.run(0, pool, nullptr); });
+  run_frame(taken, -1, pool);
   for (size_t i = 0; i < outputs.size(); ++i) frame.fetch(outputs[i], address(call.out[i]));
+}
+
+void FlowRunner::run_frame(size_t region, int64_t iteration, ThreadPool& pool) const {
+  RegionRun* noted = note(region, iteration);
+  if (noted != nullptr) noted->program = regions_[region]->program();
+  named(iteration, [&] { regions_[region]->frame()->run(0, pool, noted == nullptr ? nullptr : &noted->trace); });
 }
 
 void FlowRunner::run_loop(const kernels::Call& call, ThreadPool& pool) {
@@ -150,7 +175,7 @@ void FlowRunner::run_iteration(const kernels::Call& call, ThreadPool& pool, int6
     place += is_state ? 2 : 1;
     body.give(outputs[i], given_.back());
   }
-  named(iteration, [&] { body.run(0, pool, nullptr); });
+  run_frame(0, iteration, pool);
   for (size_t i = 0; i < outputs.size(); ++i) body.fetch(outputs[i], given_[i]);
   for (size_t i = 0; i < spec_.states; ++i) states_[i] = given_[conditions() + i];
   for (size_t i = conditions() + spec_.states; i < outputs.size(); ++i) {
@@ -207,11 +232,11 @@ std::vector<Tensor> FlowRunner::run_on_tensors(const std::vector<Tensor>& operan
     case FlowSpec::Kind::scan: return results_of(iterate(operands, pool));
     case FlowSpec::Kind::backward: break;
   }
-  return results_of(run_backward(spec_, operands, instruction_.out.size(),
-                                 [&](size_t region, int64_t iteration, const std::vector<Tensor>& in) {
-                                   if (operands[0].defined()) watch(iteration);
-                                   return named(iteration, [&] { return regions_[region]->run(in, pool); });
-                                 }));
+  return results_of(run_backward(
+      spec_, operands, instruction_.out.size(), [&](size_t region, int64_t iteration, const std::vector<Tensor>& in) {
+        if (operands[0].defined()) watch(iteration);
+        return named(iteration, [&] { return regions_[region]->run(in, pool, note(region, iteration)); });
+      }));
 }
 
 std::vector<Tensor> FlowRunner::run_region(size_t number, int64_t iteration, const std::vector<Tensor>& inputs,
@@ -219,7 +244,7 @@ std::vector<Tensor> FlowRunner::run_region(size_t number, int64_t iteration, con
   Region& region = *regions_[number];
   return named(iteration, [&] {
     show(number, iteration, [&](size_t i) { return inputs[i]; });
-    return region.run(inputs, pool);
+    return region.run(inputs, pool, note(number, iteration));
   });
 }
 

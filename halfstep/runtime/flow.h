@@ -19,14 +19,18 @@ class FlowRunner {
 
   void make_worker_scratch(int threads);
   /// Operands and results as views of host memory; those of open extents are among `open_values`, by their slots.
-  /// Throws Error: "while 'loop', iteration 3: ...".
-  void run(const kernels::Call& call, std::vector<Tensor>& open_values, ThreadPool& pool);
+  /// What runs in regions is noted in `trace` where there is one. Throws Error: "while 'loop', iteration 3: ...".
+  void run(const kernels::Call& call, std::vector<Tensor>& open_values, ThreadPool& pool, Trace* trace);
 
  private:
   void run_branch(const kernels::Call& call, ThreadPool& pool);
   void run_loop(const kernels::Call& call, ThreadPool& pool);
   void run_scan(const kernels::Call& call, ThreadPool& pool);
   void watch(int64_t iteration) const;
+  /// Where a run of a region is noted; nullptr where nobody wants to know, or enough is known.
+  RegionRun* note(size_t region, int64_t iteration) const;
+  /// Runs the region of known extents, whose frame has what it reads and writes.
+  void run_frame(size_t region, int64_t iteration, ThreadPool& pool) const;
   /// Tells who watches what the region is given; `argument(i)` is its input `i`.
   template <class Argument>
   void show(size_t region, int64_t iteration, Argument argument) const;
@@ -59,6 +63,7 @@ class FlowRunner {
   std::vector<DeviceMemory> memory_;      ///< two of each state, one of each other output of an iteration
   std::vector<const std::byte*> states_;  ///< as they now are
   std::vector<std::byte*> given_;         ///< where the outputs of the iteration at hand go
+  Trace* trace_ = nullptr;                ///< of the run at hand
 };
 
 }  // namespace halfstep::runtime

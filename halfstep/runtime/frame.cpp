@@ -133,9 +133,9 @@ void Frame::run_tasks(const Step& step, ThreadPool& pool, Trace* trace) {
 
 void Frame::run_flow(const Step& step, ThreadPool& pool, Trace* trace) {
   const kernels::Call& call = step.flow_task[0].call;
-  if (trace == nullptr) return step.flow->run(call, open_values_, pool);
+  if (trace == nullptr) return step.flow->run(call, open_values_, pool, nullptr);
   Trace::Timing timing{.begin = now_ns() - trace->origin};
-  step.flow->run(call, open_values_, pool);
+  step.flow->run(call, open_values_, pool, trace);
   timing.end = now_ns() - trace->origin;
   trace->timings.push_back(timing);
   if (!trace->ranges) return;

@@ -147,6 +147,8 @@ void Program::run_into(const std::map<std::string, Tensor>& inputs, std::map<std
   if (trace != nullptr) {
     trace->timings.clear();
     trace->results.clear();
+    trace->regions.clear();
+    *trace->room = {};
     trace->origin = now_ns();
   }
   for (size_t part = 0; part < memory_->frame.parts(); ++part) memory_->frame.run(part, pool, trace);

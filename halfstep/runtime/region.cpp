@@ -15,12 +15,13 @@ constexpr size_t kMaxCompiled = 64;
 
 /// Tensors that are updated are those of the program around; frozen ones are its own, as kernels packed them.
 struct Region::Compiled {
-  Compiled(const Unit& unit, const TensorTable& around) : spec(checked(*unit.spec)) {
-    table.specs = spec.tensors;
-    for (size_t i = 0; i < spec.tensors.size(); ++i)
-      table.addresses.push_back(spec.tensors[i].frozen ? own(spec.tensors[i], unit.contents[i])
-                                                       : shared(spec.tensors[i], around));
-    frame = std::make_unique<Frame>(spec, table);
+  Compiled(const Unit& unit, const TensorTable& around)
+      : spec(std::make_shared<const ProgramSpec>(checked(*unit.spec))) {
+    table.specs = spec->tensors;
+    for (size_t i = 0; i < spec->tensors.size(); ++i)
+      table.addresses.push_back(spec->tensors[i].frozen ? own(spec->tensors[i], unit.contents[i])
+                                                        : shared(spec->tensors[i], around));
+    frame = std::make_unique<Frame>(*spec, table);
   }
 
   std::byte* own(const TensorSpec& tensor, const Tensor& contents) {
@@ -38,7 +39,7 @@ struct Region::Compiled {
     return around.addresses[static_cast<size_t>(found - around.specs.begin())];
   }
 
-  ProgramSpec spec;
+  std::shared_ptr<const ProgramSpec> spec;
   std::vector<DeviceMemory> memory;
   TensorTable table;
   std::unique_ptr<Frame> frame;
@@ -54,9 +55,10 @@ void Region::make_worker_scratch(int threads) {
   if (frame_ != nullptr) frame_->make_worker_scratch(threads);
 }
 
-std::vector<Tensor> Region::run(const std::vector<Tensor>& inputs, ThreadPool& pool) {
-  Frame& frame = frame_for(inputs);
+std::vector<Tensor> Region::run(const std::vector<Tensor>& inputs, ThreadPool& pool, RegionRun* note) {
+  const auto [frame, program] = ready_for(inputs);
   const ProgramSpec& spec = frame.spec();
+  if (note != nullptr) note->program = program;
   frame.make_worker_scratch(pool.threads());
   HS_CHECK(inputs.size() == spec.inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) frame.feed(spec.inputs[i], inputs[i].raw());
@@ -66,7 +68,7 @@ std::vector<Tensor> Region::run(const std::vector<Tensor>& inputs, ThreadPool& p
     outputs.push_back(type.is_static() ? Tensor(type.dtype, type.dims) : Tensor());
     if (type.is_static()) frame.give(port, outputs.back().raw());
   }
-  frame.run(0, pool, nullptr);
+  frame.run(0, pool, note == nullptr ? nullptr : &note->trace);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (const Tensor* open = frame.open_value(spec.outputs[i].slot)) {
       outputs[i] = *open;
@@ -77,8 +79,8 @@ std::vector<Tensor> Region::run(const std::vector<Tensor>& inputs, ThreadPool& p
   return outputs;
 }
 
-Frame& Region::frame_for(const std::vector<Tensor>& inputs) {
-  if (frame_ != nullptr) return *frame_;
+Region::Ready Region::ready_for(const std::vector<Tensor>& inputs) {
+  if (frame_ != nullptr) return {*frame_, spec_.program};
   std::vector<Type> types;
   std::string key;
   for (const Tensor& input : inputs) {
@@ -90,7 +92,7 @@ Frame& Region::frame_for(const std::vector<Tensor>& inputs) {
     if (compiled_.size() == kMaxCompiled) compiled_.clear();
     found = compiled_.emplace(key, std::make_unique<Compiled>(spec_.compile(types), tensors_)).first;
   }
-  return *found->second->frame;
+  return {*found->second->frame, found->second->spec};
 }
 
 }  // namespace halfstep::runtime

@@ -21,13 +21,18 @@ class Region {
 
   /// Where extents are known; nullptr else.
   Frame* frame() { return frame_.get(); }
+  const std::shared_ptr<ProgramSpec>& program() const { return spec_.program; }
   void make_worker_scratch(int threads);
-  /// Runs it on tensors; what it gives.
-  std::vector<Tensor> run(const std::vector<Tensor>& inputs, ThreadPool& pool);
+  /// Runs it on tensors; what it gives. Where there is a `note`, its program and trace are filled.
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs, ThreadPool& pool, RegionRun* note);
 
  private:
   struct Compiled;
-  Frame& frame_for(const std::vector<Tensor>& inputs);
+  struct Ready {
+    Frame& frame;
+    std::shared_ptr<const ProgramSpec> program;
+  };
+  Ready ready_for(const std::vector<Tensor>& inputs);
 
   const RegionSpec& spec_;
   const TensorTable& tensors_;

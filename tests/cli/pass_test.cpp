@@ -76,10 +76,44 @@ TEST(ControlFlow, a_loop_is_inspected_and_run_to_where_its_condition_ends_it) {
   const auto out = io::read_npz(workspace / "out.npz");
   EXPECT_EQ(out.at("l").data<float>()[0], 64);
   EXPECT_EQ(out.at("l").data<float>()[1], 128);
+  for (const std::string place : {"cpu", "sim"}) {
+    workspace.expect(0, {"run", "loop.safetensors", "--inputs", "in.npz", "--place", place, "--repeat", "2", "--trace",
+                         place + ".log," + place + ".json"});
+    const std::string log = test::read_text(workspace / (place + ".log"));
+    for (const char* part : {"in while 'l', body, iteration 0\n", "in while 'l', body, iteration 5\n"})
+      EXPECT_NE(log.find(part), std::string::npos) << part << "\n" << log;
+    EXPECT_EQ(log.find("iteration 6"), std::string::npos);
+    EXPECT_NE(log.find("out:64..128\n", log.find("node:w kernel")), std::string::npos);  // of the last iteration
+    EXPECT_LT(log.find("name:while"), log.find("iteration 0"));
+    const std::string json = test::read_text(workspace / (place + ".json"));
+    EXPECT_NE(json.find("\"inside\": \"while 'l', body, iteration 3\""), std::string::npos);
+  }
   workspace.expect(0, {"run", "loop.safetensors", "--inputs", "in.npz", "--max-iterations", "6"});
   EXPECT_EQ(workspace.expect(2, {"run", "loop.safetensors", "--inputs", "in.npz", "--max-iterations", "5"}).err,
             "halfstep: while 'l', iteration 5: its condition still holds after 5 iterations; allow more with "
             "--max-iterations\n");
+}
+
+TEST(ControlFlow, a_trace_of_a_long_loop_is_cut_off_and_says_so) {
+  Workspace workspace;
+  test::write_text(workspace / "loop.ir", R"(graph long(n: f32[]) {
+  const @step: f32[]
+  go = less(a=@step, b=n)
+  l = while(cond=go, values=[n]) {states: 1, at_most: 1500} region body(v: f32[]) {
+    w = add(a=v, b=v)
+    more = less_or_equal(a=v, b=w)
+    return more, w
+  }
+  return l
+})");
+  workspace.expect(0, {"pass", "dce", "loop.ir", "--out", "loop.safetensors"});
+  const float one = 1;
+  io::write_npz(workspace / "in.npz", {{"n", Tensor::of<float>(DType::f32, {}, {&one, 1})}});
+  workspace.expect(0, {"run", "loop.safetensors", "--inputs", "in.npz", "--trace", "l.log"});
+  const std::string log = test::read_text(workspace / "l.log");
+  EXPECT_NE(log.find("iteration 999\n"), std::string::npos);
+  EXPECT_EQ(log.find("iteration 1000\n"), std::string::npos);
+  EXPECT_NE(log.find("\n500 later runs of regions are left out\n"), std::string::npos);
 }
 
 TEST(ControlFlow, a_loop_is_trained_within_its_bound) {
