@@ -1,11 +1,14 @@
 #include "halfstep/capture/modules.h"
 
+#include <fmt/ranges.h>
+
 #include <cmath>
 
 #include "halfstep/base/status.h"
 #include "halfstep/capture/apply.h"
 #include "halfstep/capture/random.h"
 #include "halfstep/capture/step.h"
+#include "halfstep/capture/trace.h"
 #include "halfstep/ir/ops.h"
 
 namespace halfstep::capture {
@@ -48,6 +51,33 @@ Arrays Module::parameters() const {
   return found;
 }
 
+Tensors Module::state() const {
+  Tensors state;
+  for (const auto& [name, array] : named_arrays()) state.emplace(name, array.tensor().clone());
+  return state;
+}
+
+void Module::load_state(const Tensors& state) {
+  std::vector<std::pair<std::string, Array>> own = named_arrays();
+  std::vector<std::string> wrong;
+  Tensors unknown = state;
+  for (const auto& [name, array] : own) {
+    unknown.erase(name);
+    const auto given = state.find(name);
+    if (given == state.end()) {
+      wrong.push_back(fmt::format("nothing for '{}'", name));
+    } else if (given->second.type() != array.type()) {
+      wrong.push_back(
+          fmt::format("'{}' of {}, expected {}", name, to_string(given->second.type()), to_string(array.type())));
+    }
+  }
+  for (const auto& [name, tensor] : unknown)
+    wrong.push_back(fmt::format("'{}', which the network does not have", name));
+  if (!wrong.empty()) fail("load_state: found {}", fmt::join(wrong, "; "));
+  const Switched without(without_gradients());
+  for (auto& [name, array] : own) array.assign(Array(state.at(name).clone(), array.place()));
+}
+
 Linear::Linear(int64_t in, int64_t out)
     : weight(parameter("weight", within({out, in}, in))), bias(parameter("bias", within({out}, in))) {}
 
@@ -80,6 +110,78 @@ Array BatchNorm2d::operator()(const Array& x) {
     variance.assign(results[static_cast<size_t>(info.output("variance_out"))]);
   }
   return results[0];
+}
+
+LayerNorm::LayerNorm(const Dims& shape, double epsilon)
+    : weight(parameter("weight", full({DType::f32, shape}, 1))),
+      bias(parameter("bias", full({DType::f32, shape}, 0))),
+      epsilon_(epsilon) {}
+
+Array LayerNorm::operator()(const Array& x) {
+  return apply("layer_norm", {x, weight, bias},
+               {{"axis", -static_cast<int64_t>(weight.dims().size())}, {"epsilon", epsilon_}});
+}
+
+Embedding::Embedding(int64_t count, int64_t width) : weight(parameter("weight", within({count, width}, 1))) {}
+
+Array Embedding::operator()(const Array& ids) { return apply("gather", {weight, ids}, {{"axis", int64_t{0}}}); }
+
+Dropout::Dropout(double rate) : rate_(rate) {
+  if (!(rate >= 0 && rate < 1)) fail("Dropout: found rate {}, expected 0 or more and less than 1", rate);
+}
+
+Array Dropout::operator()(const Array& x) {
+  if (!switches().training || rate_ == 0) return x;
+  Switches there = switches();
+  there.place = x.place();
+  const Switched at_the_place(there);
+  const auto number = [&](double value) { return full({x.dtype(), {}}, value); };
+  note_extents(x);
+  const Array is_kept = apply("greater_or_equal", {uniform(x.dims()), full({DType::f32, {}}, rate_)});
+  return apply("select", {is_kept, apply("div", {x, number(1 - rate_)}), number(0)});
+}
+
+MaxPool2d::MaxPool2d(int64_t kernel, int64_t stride, int64_t pad)
+    : window_{{"kernel", std::vector{kernel, kernel}},
+              {"stride", std::vector{stride, stride}},
+              {"pad", std::vector{pad, pad, pad, pad}}} {}
+
+Array MaxPool2d::operator()(const Array& x) { return apply("max_pool2d", {x}, window_); }
+Array AvgPool2d::operator()(const Array& x) { return apply("avg_pool2d", {x}, window_); }
+
+RnnCell::RnnCell(int64_t in, int64_t width, int64_t gates)
+    : weight(parameter("weight", within({gates * width, in}, width))),
+      recurrent(parameter("recurrent", within({gates * width, width}, width))),
+      bias(parameter("bias", within({gates * width}, width))),
+      width_(width) {}
+
+Array RnnCell::sums(const Array& x, const Array& h) const {
+  return apply("add", {apply("linear", {x, weight, bias}), apply("linear", {h, recurrent})});
+}
+
+Array RnnCell::zeros(const Array& x) const {
+  note_extents(x);
+  return full({x.dtype(), {x.dims()[0], width_}}, 0, x.place());
+}
+
+Array RnnCell::operator()(const Array& x) { return (*this)(x, zeros(x)); }
+Array RnnCell::operator()(const Array& x, const Array& h) { return apply("tanh", {sums(x, h)}); }
+
+Array LstmCell::operator()(const Array& x) { return (*this)(x, {zeros(x), zeros(x)}).first; }
+
+std::pair<Array, Array> LstmCell::operator()(const Array& x, const std::pair<Array, Array>& state) {
+  const Array all = sums(x, state.first);
+  const auto gate = [&](int64_t place) {
+    return apply("slice", {all},
+                 {{"starts", std::vector{place * width_}},
+                  {"ends", std::vector{(place + 1) * width_}},
+                  {"axes", std::vector{int64_t{1}}},
+                  {"steps", std::vector{int64_t{1}}}});
+  };
+  const Array taken = gate(0), kept = gate(1), cell = gate(2), given = gate(3);
+  const Array c = apply("add", {apply("mul", {apply("sigmoid", {kept}), state.second}),
+                                apply("mul", {apply("sigmoid", {taken}), apply("tanh", {cell})})});
+  return {apply("mul", {apply("sigmoid", {given}), apply("tanh", {c})}), c};
 }
 
 Sequential::Sequential(std::vector<std::shared_ptr<Module>> parts) {
@@ -118,6 +220,45 @@ void Sgd::step() {
 
 void Sgd::zero_gradients() {
   for (Array& parameter : parameters_) parameter.set_gradient({});
+}
+
+Adam::Adam(Arrays parameters, const AdamOptions& options)
+    : parameters_(std::move(parameters)),
+      learning_rate_(full({DType::f32, {1}}, options.learning_rate)),
+      attributes_{{"beta1", options.beta1},
+                  {"beta2", options.beta2},
+                  {"epsilon", options.epsilon},
+                  {"weight_decay", options.weight_decay}} {
+  for (const Array& parameter : parameters_) {
+    const auto filled = [&](const Dims& dims, double value) {
+      return full({DType::f32, dims}, value, parameter.place());
+    };
+    states_.push_back({filled(parameter.dims(), 0), filled(parameter.dims(), 0), filled({1}, 1), filled({1}, 1)});
+  }
+}
+
+void Adam::step() {
+  const Switched without(without_gradients());
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Array gradient = parameters_[i].gradient();
+    if (!gradient) continue;
+    Arrays& state = states_[i];
+    const Array operands[] = {parameters_[i], gradient, state[0], state[1], state[2], state[3], learning_rate_};
+    const Arrays next = apply(ops::Adam::record(), attributes_, operands);
+    parameters_[i].assign(next[0]);
+    for (size_t k = 0; k < state.size(); ++k) state[k].assign(next[k + 1]);
+  }
+}
+
+void Adam::zero_gradients() {
+  for (Array& parameter : parameters_) parameter.set_gradient({});
+}
+
+Array mse(const Array& found, const Array& expected) {
+  const Array difference = apply("sub", {found, expected});
+  std::vector<int64_t> axes;
+  for (size_t axis = 0; axis < difference.dims().size(); ++axis) axes.push_back(static_cast<int64_t>(axis));
+  return apply("reduce_mean", {apply("mul", {difference, difference})}, {{"axes", axes}, {"keep_dims", false}});
 }
 
 Array cross_entropy(const Array& logits, const Array& labels) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "halfstep/base/attribute.h"
 #include "halfstep/capture/array.h"
 
 namespace halfstep::capture {
@@ -27,6 +28,10 @@ class Module {
   std::vector<std::pair<std::string, Array>> named_arrays() const;
   /// Those that require a gradient.
   Arrays parameters() const;
+  /// Copies of all of them, by name.
+  Tensors state() const;
+  /// Assigns what `state` gave. Throws Error, and nothing is changed, where names or types differ.
+  void load_state(const Tensors& state);
 
  protected:
   Array parameter(const std::string& name, Array initial);
@@ -70,6 +75,82 @@ class BatchNorm2d : public Module {
   Array weight, bias, mean, variance;
 };
 
+/// Normalizes over the last axes, which have the extents of `shape`.
+class LayerNorm : public Module {
+ public:
+  explicit LayerNorm(const Dims& shape, double epsilon = 1e-5);
+  Array operator()(const Array& x) override;
+
+  Array weight, bias;
+
+ private:
+  double epsilon_;
+};
+
+/// Rows of a table [count, width], uniform within 1 of zero, by whole numbers of i64.
+class Embedding : public Module {
+ public:
+  Embedding(int64_t count, int64_t width);
+  Array operator()(const Array& ids) override;
+
+  Array weight;
+};
+
+/// In training zeroes each element with probability `rate`, 0 or more and less than 1, and divides the others by
+/// 1 - rate.
+class Dropout : public Module {
+ public:
+  explicit Dropout(double rate = 0.5);
+  Array operator()(const Array& x) override;
+
+ private:
+  double rate_;
+};
+
+/// The largest value of each window of images.
+class MaxPool2d : public Module {
+ public:
+  MaxPool2d(int64_t kernel, int64_t stride, int64_t pad = 0);
+  Array operator()(const Array& x) override;
+
+ protected:
+  Attributes window_;
+};
+
+/// The mean of each window, in which padding counts as zeros.
+class AvgPool2d : public MaxPool2d {
+ public:
+  using MaxPool2d::MaxPool2d;
+  Array operator()(const Array& x) override;
+};
+
+/// tanh(x @ weight.T + bias + h @ recurrent.T), the next h [n, width], of x [n, in]. All within 1 / sqrt(width).
+class RnnCell : public Module {
+ public:
+  RnnCell(int64_t in, int64_t width) : RnnCell(in, width, 1) {}
+  /// On an h of zeros.
+  Array operator()(const Array& x) override;
+  Array operator()(const Array& x, const Array& h);
+
+  Array weight, recurrent, bias;
+
+ protected:
+  RnnCell(int64_t in, int64_t width, int64_t gates);
+  Array sums(const Array& x, const Array& h) const;
+  Array zeros(const Array& x) const;
+
+  int64_t width_;
+};
+
+/// The next (h, c) of a long short-term memory; rows of the weights are its gates input, forget, cell, output.
+class LstmCell : public RnnCell {
+ public:
+  LstmCell(int64_t in, int64_t width) : RnnCell(in, width, 4) {}
+  /// h, on states of zeros.
+  Array operator()(const Array& x) override;
+  std::pair<Array, Array> operator()(const Array& x, const std::pair<Array, Array>& state);
+};
+
 /// A function without arrays as a part.
 class Pointwise : public Module {
  public:
@@ -101,6 +182,29 @@ class Sgd {
   Array learning_rate_;
   double momentum_, weight_decay_;
 };
+
+struct AdamOptions {
+  double learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+};
+
+/// Adam (Kingma and Ba, 2015), with decoupled weight decay (Loshchilov and Hutter, 2019).
+class Adam {
+ public:
+  explicit Adam(Arrays parameters, const AdamOptions& options = {});
+  /// Parameters without a gradient stay.
+  void step();
+  /// Takes gradients away.
+  void zero_gradients();
+
+ private:
+  Arrays parameters_;
+  std::vector<Arrays> states_;  ///< by parameter: both moments and both powers
+  Array learning_rate_;
+  Attributes attributes_;
+};
+
+/// The mean of the squared differences.
+Array mse(const Array& found, const Array& expected);
 
 /// Mean of the cross entropies of logits [n, classes, ...] and labels [n, ...] of i32 or i64.
 Array cross_entropy(const Array& logits, const Array& labels);

@@ -220,8 +220,13 @@ class CapturedFunction {
     const auto found = std::ranges::find_if(entries_, [&](const auto& each) { return each.first == number; });
     if (found != entries_.end()) std::rotate(entries_.begin(), found, found + 1);
   }
-  /// Empty where the call fits; then the arrays are there.
-  static std::string mismatch(Entry& entry, const Flat& flat, std::vector<PyObject*>& objects, Arrays& arrays);
+  /// What keeps a call from an entry, and how much of it was looked at before. Nothing: it fits, and its arrays are
+  /// there.
+  struct Mismatch {
+    std::string why = {};
+    int depth = 0;
+  };
+  static Mismatch mismatch(Entry& entry, const Flat& flat, std::vector<PyObject*>& objects, Arrays& arrays);
 
   nb::object function_, capture_, finish_, effect_;
   size_t most_;
@@ -230,39 +235,41 @@ class CapturedFunction {
   std::vector<std::pair<int64_t, std::shared_ptr<Entry>>> entries_;  ///< the last that was used first
 };
 
-std::string CapturedFunction::mismatch(Entry& entry, const Flat& flat, std::vector<PyObject*>& objects,
-                                       Arrays& arrays) {
-  if (entry.words != flat.words) return "arguments: found others in number, kind or order";
+CapturedFunction::Mismatch CapturedFunction::mismatch(Entry& entry, const Flat& flat, std::vector<PyObject*>& objects,
+                                                      Arrays& arrays) {
+  if (entry.words != flat.words) return {"arguments: found others in number, kind or order", 0};
   for (size_t i = 0; i < flat.constants.size(); ++i) {
     if (!is_same(flat.constants[i], entry.constants[i].ptr()))
-      return fmt::format("an argument: found {}, expected {}", repr(flat.constants[i]), repr(entry.constants[i].ptr()));
+      return {
+          fmt::format("an argument: found {}, expected {}", repr(flat.constants[i]), repr(entry.constants[i].ptr())),
+          1};
   }
   objects = flat.arrays;
   for (const Guard& guard : entry.guards) {
     if (std::ranges::find(flat.containers, guard.container.ptr()) != flat.containers.end())
-      return fmt::format("{}: found it among the arguments too", guard.what);
+      return {fmt::format("{}: found it among the arguments too", guard.what), 2};
     if (!guard.holds(objects)) {
       const auto [found, expected] = guard.compared();
-      return fmt::format("{}: found {}, expected {}", guard.what, found, expected);
+      return {fmt::format("{}: found {}, expected {}", guard.what, found, expected), 2};
     }
   }
   arrays.clear();
   for (PyObject* object : objects) arrays.push_back(*nb::inst_ptr<Array>(nb::handle(object)));
-  return entry.programs->mismatch(arrays);
+  return {entry.programs->mismatch(arrays), 3};
 }
 
 nb::object CapturedFunction::call(const nb::args& args, const nb::kwargs& kwargs) {
   const InContext in_context;
   if (Trace::current() != nullptr || !capture::switches().captures) return function_(*args, **kwargs);
   const Flat flat = flat_of(args.ptr(), kwargs.ptr());
-  std::string reason;
+  Mismatch nearest;
   for (size_t i = 0; i < entries_.size(); ++i) {
     const auto [number, entry] = entries_[i];
     std::vector<PyObject*> objects;
     Arrays arrays;
-    std::string why = mismatch(*entry, flat, objects, arrays);
-    if (!why.empty()) {
-      if (reason.empty()) reason = std::move(why);
+    Mismatch found = mismatch(*entry, flat, objects, arrays);
+    if (!found.why.empty()) {
+      if (nearest.why.empty() || found.depth > nearest.depth) nearest = std::move(found);
       continue;
     }
     move_to_front(number);
@@ -288,7 +295,7 @@ nb::object CapturedFunction::call(const nb::args& args, const nb::kwargs& kwargs
     for (const Array& result : *run.results) results.append(object_for(result));
     return finish_(entry->kept, run.tag, results, args, kwargs);
   }
-  return capture_(args, kwargs, -1, 0, reason, false);
+  return capture_(args, kwargs, -1, 0, nearest.why, false);
 }
 
 Guard guard_of(const nb::tuple& given) {

@@ -78,15 +78,19 @@ def test_says_what_cannot_be_a_network(classify):
         hs.network(lambda x: 3.0, x=(None, 3))
 
 
-def test_cpp_trains_to_the_same_bits():
-    """tests/capture/modules_test.cpp prints the losses of a training that is done here again."""
+def losses_of_cpp(test):
+    """tests/capture/modules_test.cpp prints the losses of trainings that are done here again."""
     program = pathlib.Path(hs._core.__file__).parents[3] / "test_capture"
     if not program.exists():
         pytest.skip(f"{program} is not built")
-    said = subprocess.run([program, "--gtest_filter=Modules.TrainTheSameCapturedAndNot"], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([program, f"--gtest_filter={test}"], capture_output=True, text=True, check=True).stdout
     losses = [float.fromhex(line.split()[1]) for line in said.splitlines() if line.startswith("loss ")]
     assert len(losses) == 6
+    return losses
 
+
+def test_cpp_trains_to_the_same_bits():
+    losses = losses_of_cpp("Modules.TrainTheSameCapturedAndNot")
     hs.seed(3)
     network = hs.nn.Sequential(hs.nn.Conv2d(1, 4, 3, padding=1), hs.nn.BatchNorm2d(4), hs.nn.ReLU(), hs.nn.Flatten(), hs.nn.Linear(64, 3))
     optimizer = hs.optim.SGD(network.parameters(), learning_rate=0.1, momentum=0.9, weight_decay=1e-4)
@@ -102,3 +106,36 @@ def test_cpp_trains_to_the_same_bits():
 
     with hs.train_mode():
         assert [step(hs.normal((8, 1, 4, 4))).item() for _ in losses] == losses
+
+
+class Reader(hs.nn.Module):
+    def __init__(self):
+        self.letters, self.norm, self.cell = hs.nn.Embedding(7, 5), hs.nn.LayerNorm(5), hs.nn.LSTMCell(5, 6)
+        self.head, self.drop = hs.nn.Linear(6, 2), hs.nn.Dropout(0.25)
+
+    def forward(self, ids):
+        rows = self.norm(self.letters(ids))
+        state = hs.zeros((4, 6)), hs.zeros((4, 6))
+        for t in range(3):
+            state = self.cell(rows[:, t], state)
+        return self.head(self.drop(state[0]))
+
+
+def test_cpp_reads_to_the_same_bits():
+    losses = losses_of_cpp("Modules.ReadTheSameCapturedAndNot")
+    hs.seed(5)
+    reader = Reader()
+    optimizer = hs.optim.Adam(reader.parameters(), learning_rate=0.05)
+    ids = hs.array([[0, 1, 2], [3, 4, 5], [6, 0, 3], [2, 2, 1]])
+    labels = hs.array([0, 1, 0, 1], "i32")
+
+    @hs.jit
+    def step():
+        optimizer.zero_grad()
+        loss = hs.nn.cross_entropy(reader(ids), labels)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    with hs.train_mode():
+        assert [step().item() for _ in losses] == losses

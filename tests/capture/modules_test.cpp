@@ -7,6 +7,7 @@
 #include "halfstep/capture/random.h"
 #include "halfstep/capture/step.h"
 #include "tests/capture/captured.h"
+#include "tests/support/error.h"
 
 namespace halfstep::capture {
 namespace {
@@ -50,6 +51,86 @@ TEST(Modules, TrainTheSameCapturedAndNot) {
   // Python does the same and compares (python/tests/test_functions.py).
   for (size_t i = 0; i < 6; ++i) std::printf("loss %a\n", static_cast<double>(test::values(step_by_step[i])[0]));
   EXPECT_LT(test::values(step_by_step[5])[0], 2);
+}
+
+/// Letters of a text, read one after the other; a class for each text.
+class Reader : public Module {
+ public:
+  Reader() {
+    add_part("letters", letters_);
+    add_part("norm", norm_);
+    add_part("cell", cell_);
+    add_part("head", head_);
+  }
+  Array operator()(const Array& ids) override {
+    const Array rows = (*norm_)((*letters_)(ids));
+    std::pair<Array, Array> state = {full({DType::f32, {4, 6}}, 0), full({DType::f32, {4, 6}}, 0)};
+    for (int64_t t = 0; t < 3; ++t)
+      state = (*cell_)(apply("gather", {rows, Array(Tensor::of<int64_t>(DType::i64, {}, std::vector<int64_t>{t}))},
+                             {{"axis", int64_t{1}}}),
+                       state);
+    return (*head_)(drop_(state.first));
+  }
+
+ private:
+  std::shared_ptr<Embedding> letters_ = std::make_shared<Embedding>(7, 5);
+  std::shared_ptr<LayerNorm> norm_ = std::make_shared<LayerNorm>(Dims{5});
+  std::shared_ptr<LstmCell> cell_ = std::make_shared<LstmCell>(5, 6);
+  std::shared_ptr<Linear> head_ = std::make_shared<Linear>(6, 2);
+  Dropout drop_{0.25};
+};
+
+Arrays read(bool captures) {
+  seed(5);
+  Reader reader;
+  Adam optimizer(reader.parameters(), {.learning_rate = 0.05});
+  Function step([&](const Arrays& in) -> Arrays {
+    optimizer.zero_gradients();
+    const Array loss = cross_entropy(reader(in[0]), in[1]);
+    backward(loss);
+    optimizer.step();
+    return {loss};
+  });
+  Switches now = switches();
+  now.captures = captures;
+  now.training = true;
+  const Switched with(now);
+  const Array ids(Tensor::of<int64_t>(DType::i64, {4, 3}, std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 0, 3, 2, 2, 1}));
+  const Array labels(Tensor::of<int32_t>(DType::i32, {4}, std::vector<int32_t>{0, 1, 0, 1}));
+  Arrays results;
+  for (int i = 0; i < 6; ++i) results.push_back(step({ids, labels})[0]);
+  for (const auto& [name, array] : reader.named_arrays()) results.push_back(array);
+  return results;
+}
+
+TEST(Modules, ReadTheSameCapturedAndNot) {
+  const Arrays step_by_step = read(false);
+  test::expect_same(read(true), step_by_step);
+  // Python does the same and compares (python/tests/test_functions.py).
+  for (size_t i = 0; i < 6; ++i) std::printf("loss %a\n", static_cast<double>(test::values(step_by_step[i])[0]));
+}
+
+TEST(Modules, PoolAndAreCompared) {
+  const Array x = test::array({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, {1, 1, 4, 4});
+  EXPECT_EQ(test::values(MaxPool2d(2, 2)(x)), (std::vector<float>{6, 8, 14, 16}));
+  EXPECT_EQ(test::values(AvgPool2d(2, 2)(x)), (std::vector<float>{3.5, 5.5, 11.5, 13.5}));
+  EXPECT_EQ(test::values(mse(test::array({1, 2}), test::array({3, 5})))[0], 6.5);
+  EXPECT_EQ(Dropout(0.5)(x).cell(), x.cell()) << "in evaluation it is given on";
+}
+
+TEST(Modules, KeepTheirState) {
+  const auto network = small_network(), other = small_network();
+  other->parameters()[0].cell();
+  Tensors state = network->state();
+  for (float& value : state.at("4.bias").data<float>()) value = 2;
+  other->load_state(state);
+  EXPECT_EQ(test::values(other->named_arrays().back().second), (std::vector<float>{2, 2, 2}));
+  state.erase("0.weight");
+  state.emplace("9.weight", Tensor(DType::f32, {2}));
+  state.at("0.bias") = Tensor(DType::f32, {5});
+  EXPECT_EQ(halfstep::test::error_of([&] { other->load_state(state); }),
+            "load_state: found nothing for '0.weight'; '0.bias' of f32[5], expected f32[4]; '9.weight', which the "
+            "network does not have");
 }
 
 TEST(Modules, NameTheirArrays) {
