@@ -21,12 +21,12 @@ std::shared_ptr<Sequential> small_network() {
       std::make_shared<Pointwise>(flat), std::make_shared<Linear>(64, 3)});
 }
 
-Arrays trained(bool captures) {
-  const auto network = small_network();
-  Sgd optimizer(network->parameters(), 0.1, 0.9, 1e-4);
+/// Losses of six steps in training, and the arrays behind them. `batch` gives what goes in, and labels.
+template <class Optimizer>
+Arrays six_steps(Module& network, Optimizer optimizer, const std::function<Arrays()>& batch, bool captures) {
   Function step([&](const Arrays& in) -> Arrays {
     optimizer.zero_gradients();
-    const Array loss = cross_entropy((*network)(in[0]), in[1]);
+    const Array loss = cross_entropy(network(in[0]), in[1]);
     backward(loss);
     optimizer.step();
     return {loss};
@@ -36,13 +36,16 @@ Arrays trained(bool captures) {
   now.training = true;
   const Switched with(now);
   Arrays results;
-  for (int i = 0; i < 6; ++i) {
-    const Array x = normal({8, 1, 4, 4});
-    const Array labels(Tensor::of<int32_t>(DType::i32, {8}, std::vector<int32_t>{0, 1, 2, 0, 1, 2, 0, 1}));
-    results.push_back(step({x, labels})[0]);
-  }
-  for (const auto& [name, array] : network->named_arrays()) results.push_back(array);
+  for (int i = 0; i < 6; ++i) results.push_back(step(batch())[0]);
+  for (const auto& [name, array] : network.named_arrays()) results.push_back(array);
   return results;
+}
+
+Arrays trained(bool captures) {
+  const auto network = small_network();
+  const Array labels(Tensor::of<int32_t>(DType::i32, {8}, std::vector<int32_t>{0, 1, 2, 0, 1, 2, 0, 1}));
+  const auto batch = [&] { return Arrays{normal({8, 1, 4, 4}), labels}; };
+  return six_steps(*network, Sgd(network->parameters(), 0.1, 0.9, 1e-4), batch, captures);
 }
 
 TEST(Modules, TrainTheSameCapturedAndNot) {
@@ -83,24 +86,10 @@ class Reader : public Module {
 Arrays read(bool captures) {
   seed(5);
   Reader reader;
-  Adam optimizer(reader.parameters(), {.learning_rate = 0.05});
-  Function step([&](const Arrays& in) -> Arrays {
-    optimizer.zero_gradients();
-    const Array loss = cross_entropy(reader(in[0]), in[1]);
-    backward(loss);
-    optimizer.step();
-    return {loss};
-  });
-  Switches now = switches();
-  now.captures = captures;
-  now.training = true;
-  const Switched with(now);
   const Array ids(Tensor::of<int64_t>(DType::i64, {4, 3}, std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 0, 3, 2, 2, 1}));
   const Array labels(Tensor::of<int32_t>(DType::i32, {4}, std::vector<int32_t>{0, 1, 0, 1}));
-  Arrays results;
-  for (int i = 0; i < 6; ++i) results.push_back(step({ids, labels})[0]);
-  for (const auto& [name, array] : reader.named_arrays()) results.push_back(array);
-  return results;
+  const auto batch = [&] { return Arrays{ids, labels}; };
+  return six_steps(reader, Adam(reader.parameters(), {.learning_rate = 0.05}), batch, captures);
 }
 
 TEST(Modules, ReadTheSameCapturedAndNot) {
@@ -120,7 +109,6 @@ TEST(Modules, PoolAndAreCompared) {
 
 TEST(Modules, KeepTheirState) {
   const auto network = small_network(), other = small_network();
-  other->parameters()[0].cell();
   Tensors state = network->state();
   for (float& value : state.at("4.bias").data<float>()) value = 2;
   other->load_state(state);
