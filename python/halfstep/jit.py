@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from halfstep import _core
 from halfstep.printing import recorded_prints, skipping_prints
 from halfstep.purity import NotGuarded
-from halfstep.reads import Reads, containers, reads
+from halfstep.reads import Reads, containers, contents, reads
 from halfstep.rebuilding import Apart, Arrays, Change, Form, Given, Make, NotRebuilt, changes
 
 
@@ -119,7 +119,7 @@ class Captured:
 
     def _trace(self, core: Any, args: Any, kwargs: dict[str, Any], number: int, shown: int, found: Reads, inputs: Any) -> Any:
         given = containers(args, kwargs)
-        before = [*found.before, *((each, each.copy()) for each in given)]
+        before = [*found.before, *((contents(each), contents(each).copy()) for each in given)]
         effects: list[tuple[int, Callable[[Arrays], None]]] = []
         tracing = _core.trace_begin(f"captured function '{self._name}'", inputs, self._full_graph)
         try:

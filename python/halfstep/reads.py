@@ -268,7 +268,8 @@ class Reads:
                 self._guard("dict", attributes, name, f"{what}.{name}")
 
     def arguments(self, value: Any, what: str, depth: int = 0) -> None:
-        """Lists and dicts among arguments are others in each call: what is in them is looked at with the arguments."""
+        """Lists, dicts and dataclasses among arguments are others in each call: what is in them is looked at with the
+        arguments."""
         if type(value) is list or (isinstance(value, tuple) and depth < 100):
             for place, each in enumerate(value):
                 self.arguments(each, f"{what}[{place}]", depth + 1)
@@ -278,6 +279,10 @@ class Reads:
             for key, each in value.items():
                 self.arguments(key, what, depth + 1)
                 self.arguments(each, f"{what}[{key!r}]", depth + 1)
+        elif _core.is_record(value):
+            self.walk(type(value), what)
+            for name, each in vars(value).items():
+                self.arguments(each, f"{what}.{name}", depth + 1)
         elif not isinstance(value, _core.Array):
             self.walk(value, what)
 
@@ -313,12 +318,13 @@ class Elements:
 
 
 def containers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The lists and dicts among arguments, in the order in which they are met."""
+    """The lists, dicts and dataclasses among arguments, in the order in which they are met."""
     found: list[Any] = []
     met: set[int] = set()
 
     def visit(value: Any) -> None:
-        if type(value) in (list, dict):
+        is_record = _core.is_record(value)
+        if type(value) in (list, dict) or is_record:
             if id(value) in met:
                 return
             met.add(id(value))
@@ -326,14 +332,19 @@ def containers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         if type(value) is list or isinstance(value, tuple):
             for each in value:
                 visit(each)
-        elif type(value) is dict:
-            for key, each in value.items():
+        elif type(value) is dict or is_record:
+            for key, each in (vars(value) if is_record else value).items():
                 visit(key)
                 visit(each)
 
     for value in (*args, *kwargs.values()):
         visit(value)
     return found
+
+
+def contents(container: Any) -> Any:
+    """The list or the dict that changes where a container does."""
+    return vars(container) if _core.is_record(container) else container
 
 
 def reads(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Reads:

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 from halfstep import _core
 from halfstep.purity import is_fixed, is_of_python, slots_of
-from halfstep.reads import Elements, Guard, contents_of
+from halfstep.reads import Elements, Guard, contents, contents_of
 
 Arrays = list[Any]
 
 
 class Given:
-    """What a call has: its arrays, the lists and dicts among its arguments, and what was made of it so far."""
+    """What a call has: its arrays, the containers among its arguments, and what was made of it so far."""
 
     def __init__(self, arrays: Arrays, containers: Sequence[Any] = ()) -> None:
         self.arrays, self.containers = arrays, containers
@@ -35,12 +35,15 @@ class NotRebuilt(TypeError):
 
 class Apart:
     """Takes values apart; `arrays` are those in them. `there` are objects that were there before, which stay themselves,
-    `containers` lists and dicts among arguments, in whose place a call has its own."""
+    `containers` lists, dicts and dataclasses among arguments, in whose place a call has its own."""
 
     def __init__(self, there: dict[int, Any], containers: Sequence[Any] = ()) -> None:
         self.arrays: Arrays = []
         self._there = there
-        self._places = {id(each): place for place, each in enumerate(containers)}
+        self._own: dict[int, Make] = {}
+        for place, each in enumerate(containers):
+            self._own[id(contents(each))] = lambda given, place=place: contents(given.containers[place])
+            self._own[id(each)] = lambda given, place=place: given.containers[place]
         self._known: dict[int, tuple[Any, Make]] = {}  # the value too: as long as it lives nothing else has its id
         self._cells: dict[int, int] = {}
 
@@ -50,9 +53,8 @@ class Apart:
             if place == len(self.arrays):
                 self.arrays.append(value)
             return lambda given: given.arrays[place]
-        if id(value) in self._places:
-            at = self._places[id(value)]
-            return lambda given: given.containers[at]
+        if id(value) in self._own:
+            return self._own[id(value)]
         if is_fixed(value) or isinstance(value, _CONSTANT) or id(value) in self._there:
             return lambda given: value
         if id(value) not in self._known:
