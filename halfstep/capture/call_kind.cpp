@@ -63,6 +63,10 @@ std::string CallKind::mismatch(const Arrays& inputs) const {
 }
 
 bool CallKind::is_but_for_extents(const Arrays& inputs) const {
+  const auto has_axes = [](const Input& input, const Array& array) {
+    return input.type.dims.size() == array.dims().size();
+  };
+  if (switches_ != capture::switches() || !std::ranges::equal(inputs_, inputs, has_axes)) return false;
   CallKind wider = *this;
   wider.open(inputs);
   return wider.mismatch(inputs).empty();

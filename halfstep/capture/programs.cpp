@@ -18,9 +18,9 @@ std::vector<Dims> extents_of(const Arrays& inputs) {
 std::string Programs::mismatch(const Arrays& inputs) {
   std::string why = kind_.mismatch(inputs);
   if (by_extents_.empty()) return why;
-  if (why.empty() ? !find(inputs) && !make(inputs) : !kind_.is_but_for_extents(inputs) || !make(inputs))
-    return why.empty() ? "extents of arrays: found others" : why;
-  if (!why.empty()) kind_.open(inputs);
+  const bool is_there = why.empty() ? find(inputs) || make(inputs) : kind_.is_but_for_extents(inputs) && make(inputs);
+  if (!is_there) return why.empty() ? "extents of arrays: found others" : why;
+  kind_.open(inputs);
   if (!by_extents_.front().fits(inputs))
     return "arrays outside of the function: their gradients are not what they were";
   return {};
