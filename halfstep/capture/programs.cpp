@@ -21,23 +21,26 @@ std::string Programs::mismatch(const Arrays& inputs) {
   const bool is_there = why.empty() ? find(inputs) || make(inputs) : kind_.is_but_for_extents(inputs) && make(inputs);
   if (!is_there) return why.empty() ? "extents of arrays: found others" : why;
   kind_.open(inputs);
-  if (!by_extents_.front().fits(inputs))
+  if (!by_extents_.front()->fits(inputs))
     return "arrays outside of the function: their gradients are not what they were";
   return {};
 }
 
 std::optional<Location> Programs::add(Trace& trace, const Arrays& inputs, const Arrays& results, size_t tag) {
   if (!find(inputs)) insert(Captured());
-  return by_extents_.front().add(trace, inputs, results, tag);
+  const std::shared_ptr<Captured> captured = by_extents_.front();
+  return captured->add(trace, inputs, results, tag);
 }
 
 Captured::Run Programs::run(const Arrays& inputs, const std::function<void(size_t, const Arrays&)>& effect) {
-  return find(inputs) ? by_extents_.front().run(inputs, effect) : Captured::Run();
+  if (!find(inputs)) return {};
+  const std::shared_ptr<Captured> captured = by_extents_.front();
+  return captured->run(inputs, effect);
 }
 
 /// Puts the programs for these extents first.
 bool Programs::find(const Arrays& inputs) {
-  const auto found = std::ranges::find_if(by_extents_, [&](const Captured& each) { return each.has_extents(inputs); });
+  const auto found = std::ranges::find_if(by_extents_, [&](const auto& each) { return each->has_extents(inputs); });
   if (found == by_extents_.end()) return false;
   std::rotate(by_extents_.begin(), found, found + 1);
   return true;
@@ -45,9 +48,9 @@ bool Programs::find(const Arrays& inputs) {
 
 bool Programs::make(const Arrays& inputs) {
   if (std::ranges::find(refused_, extents_of(inputs)) != refused_.end()) return false;
-  for (const Captured& each : by_extents_) {
+  for (const auto& each : by_extents_) {
     try {
-      std::optional<Captured> made = each.with_extents(inputs);
+      std::optional<Captured> made = each->with_extents(inputs);
       if (!made) continue;
       insert(std::move(*made));
       return true;
@@ -61,7 +64,7 @@ bool Programs::make(const Arrays& inputs) {
 
 void Programs::insert(Captured captured) {
   if (by_extents_.size() >= kMostExtents) by_extents_.pop_back();
-  by_extents_.insert(by_extents_.begin(), std::move(captured));
+  by_extents_.insert(by_extents_.begin(), std::make_shared<Captured>(std::move(captured)));
 }
 
 }  // namespace halfstep::capture

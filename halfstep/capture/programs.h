@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,8 @@ class Programs {
   /// "f32[?, 3]" by input.
   std::vector<std::string> types() const { return kind_.types(); }
   /// Of the extents that were used last.
-  size_t count() const { return by_extents_.empty() ? 0 : by_extents_.front().programs(); }
-  std::string text() const { return by_extents_.empty() ? std::string() : by_extents_.front().text(); }
+  size_t count() const { return by_extents_.empty() ? 0 : by_extents_.front()->programs(); }
+  std::string text() const { return by_extents_.empty() ? std::string() : by_extents_.front()->text(); }
 
  private:
   bool find(const Arrays& inputs);
@@ -40,7 +41,8 @@ class Programs {
   void insert(Captured captured);
 
   CallKind kind_;
-  std::vector<Captured> by_extents_;        ///< the last that were used first
+  /// The last that were used first. What is shown while one runs may come here again.
+  std::vector<std::shared_ptr<Captured>> by_extents_;
   std::vector<std::vector<Dims>> refused_;  ///< extents that an operator does not take
 };
 
