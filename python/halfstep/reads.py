@@ -263,9 +263,8 @@ class Reads:
         self.before.append((attributes, dict(attributes)))
         for name in sorted(attributes.keys() if self._looks_up else self._attributes & attributes.keys()):
             self._guard("dict", attributes, name, f"{what}.{name}", attributes[name])
-        for name in sorted(self._attributes - attributes.keys()):
-            if self._looks_up or name in self._stored or (not name.startswith("__") and hasattr(cls, name)):
-                self._guard("dict", attributes, name, f"{what}.{name}")
+        if any(self._looks_up or name in self._stored or (not name.startswith("__") and hasattr(cls, name)) for name in self._attributes - attributes.keys()):
+            self._guard("keys", attributes, tuple(attributes), f"names of the attributes of {what}")
 
     def arguments(self, value: Any, what: str, depth: int = 0) -> None:
         """Lists, dicts and dataclasses among arguments are others in each call: what is in them is looked at with the
