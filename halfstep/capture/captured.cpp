@@ -391,10 +391,13 @@ std::vector<ContentPtr> Captured::outputs_of(const End& end, const Environment& 
 Arrays Captured::finish(const End& end, const Arrays& arguments, const Environment& values) {
   const std::vector<ContentPtr> outputs = outputs_of(end, values);
   std::map<size_t, Array> made;
+  const auto content_of = [&](const Item& item) {
+    return item.input ? values.contents[*item.input] : item.output ? outputs[*item.output] : item.constant;
+  };
   const auto array_of = [&](const Item& item) {
     if (item.holder) return item.holder->in(arguments);
     if (item.made && made.contains(*item.made)) return made.at(*item.made);
-    Array array(item.input ? values.contents[*item.input] : item.output ? outputs[*item.output] : item.constant);
+    Array array(content_of(item));
     if (item.made) made.emplace(*item.made, array);
     return array;
   };
@@ -407,7 +410,7 @@ Arrays Captured::finish(const End& end, const Arrays& arguments, const Environme
     if (written.is_gradient)
       gradients.emplace_back(array, written.item ? array_of(*written.item) : Array());
     else
-      next.emplace_back(array, array_of(*written.item).content());
+      next.emplace_back(array, content_of(*written.item));
   }
   const Switched without(without_gradients());
   for (auto& [array, content] : next) array.assign(Array(content));

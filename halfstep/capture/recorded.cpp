@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <list>
 #include <unordered_map>
+#include <utility>
 
 #include "halfstep/base/small_vector.h"
 #include "halfstep/base/status.h"
@@ -136,8 +137,18 @@ std::unique_ptr<Recorded::Compiled> Recorded::take(const std::vector<std::string
       return compiled;
     }
   }
-  return std::make_unique<Compiled>(Compiled{
-      further, compile(placed(model_, places_), options_of(graph(), places_, further)), is_worth_spreading(graph())});
+  auto made =
+      std::make_unique<Compiled>(Compiled{further,
+                                          compile(placed(model_, places_), options_of(graph(), places_, further)),
+                                          is_worth_spreading(graph()),
+                                          {},
+                                          {},
+                                          {},
+                                          {}});
+  for (const Value argument : graph().arguments()) made->in.push_back(&made->inputs[argument.name()]);
+  for (const std::string& name : graph().body().output_names()) made->out.push_back(&made->outputs[name]);
+  for (const std::string& name : further) made->out.push_back(&made->outputs[name]);
+  return made;
 }
 
 const std::vector<std::string>& Recorded::saved(const std::vector<bool>& differentiable) const {
@@ -160,24 +171,17 @@ const std::vector<std::string>& Recorded::saved(const std::vector<bool>& differe
   return saved_.emplace(differentiable, std::move(names)).first->second;
 }
 
-Tensors Recorded::by_argument(std::span<const Tensor> inputs) const {
-  const std::vector<Value>& arguments = graph().arguments();
-  HS_CHECK(inputs.size() == arguments.size());
-  Tensors named;
-  for (size_t i = 0; i < inputs.size(); ++i) named.emplace(arguments[i].name(), inputs[i]);
-  return named;
-}
-
 std::vector<Tensor> Recorded::run(std::span<const Tensor> inputs, const std::vector<std::string>& further) const {
   if (direct_ != nullptr && further.empty()) return run_direct(inputs);
   auto compiled = take(further);
-  Tensors found =
-      on_team(compiled->spreads, [&](ThreadPool& pool) { return compiled->program.run(by_argument(inputs), pool); });
-  const std::vector<std::string>& names = graph().body().output_names();
+  HS_CHECK(inputs.size() == compiled->in.size());
+  for (size_t i = 0; i < inputs.size(); ++i) *compiled->in[i] = inputs[i];
+  on_team(compiled->spreads,
+          [&](ThreadPool& pool) { compiled->program.run_into(compiled->inputs, compiled->outputs, pool); });
   std::vector<Tensor> results;
-  results.reserve(names.size() + further.size());
-  for (const std::string& name : names) results.push_back(std::move(found.at(name)));
-  for (const std::string& name : further) results.push_back(std::move(found.at(name)));
+  results.reserve(compiled->out.size());
+  for (Tensor* made : compiled->out) results.push_back(std::exchange(*made, {}));
+  for (Tensor* given : compiled->in) *given = {};
   const std::scoped_lock lock(mutex_);
   if (idle_.size() == kIdle) idle_.erase(idle_.begin());
   idle_.push_back(std::move(compiled));

@@ -45,7 +45,9 @@ class Recorded {
   struct Compiled {
     std::vector<std::string> further;
     runtime::Program program;
-    bool spreads;  ///< worth more than one thread
+    bool spreads;                  ///< worth more than one thread
+    Tensors inputs, outputs;       ///< by name, empty between runs
+    std::vector<Tensor*> in, out;  ///< the same: by argument; by output, then those in `further`
   };
 
   /// The one operator, where there is no other and no reason to compile.
@@ -64,7 +66,6 @@ class Recorded {
   std::unique_ptr<const Direct> direct() const;
   std::unique_ptr<Compiled> take(const std::vector<std::string>& further) const;
   std::vector<Tensor> run_direct(std::span<const Tensor> inputs) const;
-  Tensors by_argument(std::span<const Tensor> inputs) const;
 
   Model model_;
   Places places_;

@@ -30,7 +30,7 @@ struct Trace {
   bool ranges = false;          ///< also what instructions give, which is looked at after their end
   std::vector<Timing> timings;  ///< by instruction
   std::vector<std::vector<ValueRange>> results = {};  ///< by instruction and output port, where they are asked for
-  std::vector<RegionRun> regions = {};                ///< in the order in which they were entered
+  std::vector<RegionRun> regions;                     ///< in the order in which they were entered
 
   /// Runs of regions that the whole has room for, those in regions of regions among them; later ones are counted.
   struct Room {
