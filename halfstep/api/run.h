@@ -28,7 +28,7 @@ struct TracedInstruction {
   int worker = 0;
   int64_t begin = 0, end = 0;  ///< nanoseconds since the run began
   std::vector<TracedValue> in, out;
-  std::vector<struct TracedRegion> regions = {};  ///< that it ran, in order
+  std::vector<struct TracedRegion> regions;  ///< that it ran, in order
 };
 
 /// What a region did, once.

@@ -32,7 +32,9 @@ TEST(StepTimes, InstructionsAtTheSameMomentShareIt) {
   ASSERT_EQ(program.instructions().size(), 2U);
   const bool relu_first = program.instructions()[0].op == "relu";
   const auto trace = [&](runtime::Trace::Timing relu, runtime::Trace::Timing exp) {
-    return runtime::Trace{.timings = relu_first ? std::vector{relu, exp} : std::vector{exp, relu}};
+    runtime::Trace made;
+    made.timings = relu_first ? std::vector{relu, exp} : std::vector{exp, relu};
+    return made;
   };
   StepTimes times;
   times.add(program, trace({0, 3'000'000, 0}, {1'000'000, 3'000'000, 1}));
