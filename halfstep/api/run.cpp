@@ -48,7 +48,7 @@ std::vector<TracedRegion> regions_of(const runtime::Instruction& instruction, si
   std::vector<TracedRegion> regions;
   for (size_t i = 0; i < times.regions.size(); ++i) {
     const runtime::RegionRun& run = times.regions[i];
-    if (run.instruction != number || run.program == nullptr) continue;
+    if (run.instruction != number) continue;
     std::string name = find_operator(instruction.op)->regions[run.region];
     if (run.iteration >= 0) name += fmt::format(", iteration {}", run.iteration);
     const bool is_known = ranges != nullptr && i < ranges->regions.size();
@@ -62,7 +62,7 @@ std::vector<TracedRegion> regions_of(const runtime::Instruction& instruction, si
 std::vector<TracedInstruction> instructions_of(const runtime::ProgramSpec& spec, const runtime::Trace& times,
                                                const runtime::Trace* ranges) {
   std::vector<TracedInstruction> made;
-  for (size_t i = 0; i < std::min(spec.instructions.size(), times.timings.size()); ++i) {
+  for (size_t i = 0; i < spec.instructions.size(); ++i) {
     const runtime::Instruction& from = spec.instructions[i];
     const runtime::Trace::Timing& timing = times.timings[i];
     TracedInstruction& to = made.emplace_back();

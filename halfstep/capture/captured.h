@@ -75,6 +75,7 @@ class Captured {
     bool is_gradient;
     std::optional<Item> item;  ///< nothing: no gradient
   };
+  struct Part;
   struct Node;
   struct End;
   struct Environment;

@@ -28,15 +28,7 @@ class Captured::WithExtents {
  private:
   std::unique_ptr<Node> node(const Node& from) {
     auto node = std::make_unique<Node>();
-    node->model = from.model;
-    node->gives = from.gives;
-    node->reads = from.reads;
-    node->places = from.places;
-    node->outside = from.outside;
-    node->drawn = from.drawn;
-    node->effects = from.effects;
-    node->decided = from.decided;
-    node->decided_name = from.decided_name;
+    static_cast<Part&>(*node) = from;
     infer(node->model.graph);
     for (const Op op : node->model.graph.ops()) {
       for (const Value result : op.results()) types_.insert_or_assign(result.name(), result.type());

@@ -14,18 +14,23 @@
 
 namespace halfstep::capture {
 
-/// One stretch.
-struct Captured::Node {
+/// One stretch, as it was traced.
+struct Captured::Part {
   Model model;                               ///< without outputs; its arguments have the names of what it reads
   std::set<std::string> gives;               ///< names of its values that are read elsewhere
-  std::vector<size_t> reads, made;           ///< numbers, by argument and by output of the program
+  std::vector<size_t> reads;                 ///< numbers, by argument
   std::map<std::string, Place> places = {};  ///< of what it reads and makes, where that is not the host
-  std::shared_ptr<const Recorded> program = {};
   std::vector<std::pair<size_t, Array>> outside = {};  ///< arrays that are read here first
   std::vector<std::pair<size_t, std::function<Tensor()>>> drawn = {};
   std::vector<std::pair<size_t, std::vector<std::pair<size_t, ContentPtr>>>> effects = {};  ///< a constant, or a number
   std::optional<size_t> decided = {};
   std::string decided_name = {};
+};
+
+/// The same with its program, and what comes behind it.
+struct Captured::Node : Part {
+  std::shared_ptr<const Recorded> program = {};
+  std::vector<size_t> made = {};  ///< numbers, by output of the program
   std::map<std::string, std::unique_ptr<Node>> next = {};
   std::shared_ptr<const End> end = {};
 };

@@ -197,39 +197,41 @@ Array Sequential::operator()(const Array& x) {
   return now;
 }
 
-Sgd::Sgd(Arrays parameters, double learning_rate, double momentum, double weight_decay)
-    : parameters_(std::move(parameters)),
-      learning_rate_(full({DType::f32, {1}}, learning_rate)),
-      momentum_(momentum),
-      weight_decay_(weight_decay) {
-  for (const Array& parameter : parameters_) velocities_.push_back(full(parameter.type(), 0, parameter.place()));
-}
+Optimizer::Optimizer(Arrays parameters, double learning_rate)
+    : parameters_(std::move(parameters)), learning_rate_(full({DType::f32, {1}}, learning_rate)) {}
 
-void Sgd::step() {
+void Optimizer::step() {
   const Switched without(without_gradients());
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    const Array gradient = parameters_[i].gradient();
-    if (!gradient) continue;
-    const Array operands[] = {parameters_[i], gradient, velocities_[i], learning_rate_};
-    const Arrays next =
-        apply(ops::SgdMomentum::record(), {{"momentum", momentum_}, {"weight_decay", weight_decay_}}, operands);
-    parameters_[i].assign(next[0]);
-    velocities_[i].assign(next[1]);
+    if (const Array gradient = parameters_[i].gradient()) update(parameters_[i], gradient, i);
   }
 }
 
-void Sgd::zero_gradients() {
+void Optimizer::zero_gradients() {
   for (Array& parameter : parameters_) parameter.set_gradient({});
 }
 
+Sgd::Sgd(Arrays parameters, double learning_rate, double momentum, double weight_decay)
+    : Optimizer(std::move(parameters), learning_rate),
+      attributes_{{"momentum", momentum}, {"weight_decay", weight_decay}} {
+  for (const Array& parameter : this->parameters()) velocities_.push_back(full(parameter.type(), 0, parameter.place()));
+}
+
+void Sgd::update(Array parameter, const Array& gradient, size_t number) {
+  Array& velocity = velocities_[number];
+  const Array operands[] = {parameter, gradient, velocity, learning_rate()};
+  const Arrays next = apply(ops::SgdMomentum::record(), attributes_, operands);
+  parameter.assign(next[0]);
+  velocity.assign(next[1]);
+}
+
 Adam::Adam(Arrays parameters, const AdamOptions& options)
-    : parameters_(std::move(parameters)),
-      learning_rate_(full({DType::f32, {1}}, options.learning_rate)),
+    : Optimizer(std::move(parameters), options.learning_rate),
       attributes_{{"beta1", options.beta1},
                   {"beta2", options.beta2},
                   {"epsilon", options.epsilon},
                   {"weight_decay", options.weight_decay}} {
-  for (const Array& parameter : parameters_) {
+  for (const Array& parameter : this->parameters()) {
     const auto filled = [&](const Dims& dims, double value) {
       return full({DType::f32, dims}, value, parameter.place());
     };
@@ -237,21 +239,12 @@ Adam::Adam(Arrays parameters, const AdamOptions& options)
   }
 }
 
-void Adam::step() {
-  const Switched without(without_gradients());
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    const Array gradient = parameters_[i].gradient();
-    if (!gradient) continue;
-    Arrays& state = states_[i];
-    const Array operands[] = {parameters_[i], gradient, state[0], state[1], state[2], state[3], learning_rate_};
-    const Arrays next = apply(ops::Adam::record(), attributes_, operands);
-    parameters_[i].assign(next[0]);
-    for (size_t k = 0; k < state.size(); ++k) state[k].assign(next[k + 1]);
-  }
-}
-
-void Adam::zero_gradients() {
-  for (Array& parameter : parameters_) parameter.set_gradient({});
+void Adam::update(Array parameter, const Array& gradient, size_t number) {
+  Arrays& state = states_[number];
+  const Array operands[] = {parameter, gradient, state[0], state[1], state[2], state[3], learning_rate()};
+  const Arrays next = apply(ops::Adam::record(), attributes_, operands);
+  parameter.assign(next[0]);
+  for (size_t k = 0; k < state.size(); ++k) state[k].assign(next[k + 1]);
 }
 
 Array mse(const Array& found, const Array& expected) {

@@ -168,19 +168,40 @@ class Sequential : public Module {
   Array operator()(const Array& x) override;
 };
 
-/// Steps against the gradients of parameters: velocity = momentum * velocity + gradient, parameter -= rate * velocity.
-class Sgd {
+/// What moves parameters.
+class Optimizer {
  public:
-  explicit Sgd(Arrays parameters, double learning_rate, double momentum = 0, double weight_decay = 0);
+  Optimizer(Arrays parameters, double learning_rate);
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
   /// Parameters without a gradient stay.
   void step();
   /// Takes gradients away.
   void zero_gradients();
 
+ protected:
+  const Arrays& parameters() const { return parameters_; }
+  const Array& learning_rate() const { return learning_rate_; }
+  /// The parameter of this number; gradients are switched off.
+  virtual void update(Array parameter, const Array& gradient, size_t number) = 0;
+
  private:
-  Arrays parameters_, velocities_;
+  Arrays parameters_;
   Array learning_rate_;
-  double momentum_, weight_decay_;
+};
+
+/// Steps against the gradients of parameters: velocity = momentum * velocity + gradient, parameter -= rate * velocity.
+class Sgd : public Optimizer {
+ public:
+  explicit Sgd(Arrays parameters, double learning_rate, double momentum = 0, double weight_decay = 0);
+
+ private:
+  void update(Array parameter, const Array& gradient, size_t number) override;
+
+  Arrays velocities_;
+  Attributes attributes_;
 };
 
 struct AdamOptions {
@@ -188,18 +209,14 @@ struct AdamOptions {
 };
 
 /// Adam (Kingma and Ba, 2015), with decoupled weight decay (Loshchilov and Hutter, 2019).
-class Adam {
+class Adam : public Optimizer {
  public:
   explicit Adam(Arrays parameters, const AdamOptions& options = {});
-  /// Parameters without a gradient stay.
-  void step();
-  /// Takes gradients away.
-  void zero_gradients();
 
  private:
-  Arrays parameters_;
+  void update(Array parameter, const Array& gradient, size_t number) override;
+
   std::vector<Arrays> states_;  ///< by parameter: both moments and both powers
-  Array learning_rate_;
   Attributes attributes_;
 };
 

@@ -22,8 +22,7 @@ std::shared_ptr<Sequential> small_network() {
 }
 
 /// Losses of six steps in training, and the arrays behind them. `batch` gives what goes in, and labels.
-template <class Optimizer>
-Arrays six_steps(Module& network, Optimizer optimizer, const std::function<Arrays()>& batch, bool captures) {
+Arrays six_steps(Module& network, Optimizer& optimizer, const std::function<Arrays()>& batch, bool captures) {
   Function step([&](const Arrays& in) -> Arrays {
     optimizer.zero_gradients();
     const Array loss = cross_entropy(network(in[0]), in[1]);
@@ -45,7 +44,8 @@ Arrays trained(bool captures) {
   const auto network = small_network();
   const Array labels(Tensor::of<int32_t>(DType::i32, {8}, std::vector<int32_t>{0, 1, 2, 0, 1, 2, 0, 1}));
   const auto batch = [&] { return Arrays{normal({8, 1, 4, 4}), labels}; };
-  return six_steps(*network, Sgd(network->parameters(), 0.1, 0.9, 1e-4), batch, captures);
+  Sgd optimizer(network->parameters(), 0.1, 0.9, 1e-4);
+  return six_steps(*network, optimizer, batch, captures);
 }
 
 TEST(Modules, TrainTheSameCapturedAndNot) {
@@ -89,7 +89,8 @@ Arrays read(bool captures) {
   const Array ids(Tensor::of<int64_t>(DType::i64, {4, 3}, std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 0, 3, 2, 2, 1}));
   const Array labels(Tensor::of<int32_t>(DType::i32, {4}, std::vector<int32_t>{0, 1, 0, 1}));
   const auto batch = [&] { return Arrays{ids, labels}; };
-  return six_steps(reader, Adam(reader.parameters(), {.learning_rate = 0.05}), batch, captures);
+  Adam optimizer(reader.parameters(), {.learning_rate = 0.05});
+  return six_steps(reader, optimizer, batch, captures);
 }
 
 TEST(Modules, ReadTheSameCapturedAndNot) {
