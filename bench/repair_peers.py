@@ -3,13 +3,16 @@
 
 usage: bench/repair_peers.py NETWORK.onnx DATA [--widths 8/8 4/8 4/4] [--peers halfstep onnxruntime nncf aimet neural_compressor torchao]
                              [--images 256] [--seed 0] [--steps 1000] [--preprocess cifar10] [--program build/release/halfstep] [--threads 1]
-                             [--module FILE.py CLASS WEIGHTS.safetensors]
+                             [--module FILE.py CLASS WEIGHTS.safetensors] [--epochs 1] [--learning-rate 3e-4]
 
 DATA is a folder with train/ and test/, each with images in folders by class. So many images of train/ are drawn as bench/repair.py draws them; no tool gets a
 label. Accuracy is that on all of test/; minutes and the peak of memory are those of the quantization alone, a process for each row. Weights are quantized by
 channel, features by tensor, the first and the last layer with 8 bits. Tools that are not installed, or refuse a width, are named with what they said: some
 need other versions of the same packages than others, so that a table may take one run in each of several environments. Where OpenVINO or PyTorch end with an
 illegal instruction, ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI keeps them from it.
+
+With --epochs there is a row for torchao's training with quantizers (PT2E QAT) as well: on the labels of all of train/, mirrored and moved by up to 4 pixels, in
+batches of 64 by SGD whose rate falls as a cosine.
 """
 import argparse
 import dataclasses
@@ -216,7 +219,7 @@ def with_constants(network, example):
     return network
 
 
-def narrow_quantizer(job):
+def narrow_quantizer(job, trains):
     """torchao's annotations for x86, with the ranges of fewer bits in all layers but the first and the last."""
     import torch
     from torchao.quantization.pt2e.quantizer import x86_inductor_quantizer as x86
@@ -234,7 +237,7 @@ def narrow_quantizer(job):
                         annotation.input_qspec_map[source] = dataclasses.replace(spec, quant_min=low, quant_max=high)
             return model
 
-    return Narrow().set_global(x86.get_default_x86_inductor_quantization_config())
+    return Narrow().set_global(x86.get_default_x86_inductor_quantization_config(is_qat=trains))
 
 
 def torch_network(job, example):
@@ -253,19 +256,56 @@ def torch_network(job, example):
     return network.eval()
 
 
+def augmented(files, given, rng):
+    """Images mirrored and moved, 0 where nothing came into view."""
+    x = pixels(files, given.preprocess)
+    side = x.shape[-1]
+    moved = np.pad(x, ((0, 0), (0, 0), (4, 4), (4, 4)))
+    for i, (top, left, mirrored) in enumerate(rng.integers((0, 0, 0), (9, 9, 2), (len(x), 3))):
+        part = moved[i, :, top : top + side, left : left + side]
+        x[i] = part[:, :, ::-1] if mirrored else part
+    return x
+
+
+def fine_tune(network, given):
+    import torch
+
+    rng, size = np.random.default_rng(given.seed), 64
+    files = sorted((given.data / "train").glob("*/*"))
+    classes = sorted({file.parent.name for file in files})
+    steps = given.epochs * (len(files) // size)
+    optimizer = torch.optim.SGD([p for p in network.parameters() if p.requires_grad], given.learning_rate, momentum=0.9)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    for _ in range(given.epochs):
+        order = rng.permutation(len(files))
+        for first in range(0, len(files) - size + 1, size):
+            chosen = [files[k] for k in order[first : first + size]]
+            labels = torch.tensor([classes.index(file.parent.name) for file in chosen])
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(network(torch.from_numpy(augmented(chosen, given, rng))), labels).backward()
+            optimizer.step()
+            schedule.step()
+
+
 def torchao(job, way):
     import torch
-    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+    from torchao.quantization.pt2e import move_exported_model_to_eval, move_exported_model_to_train
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
 
     torch.set_num_threads(job.given.threads)
     example = torch.from_numpy(job.images[:32])
     batch = torch.export.Dim("batch", min=1, max=1024)
-    network = torch_network(job, example)
+    trains = way == "PT2E QAT"
+    exported = torch.export.export(torch_network(job, example), (example,), dynamic_shapes=({0: batch},)).module()
+    prepared = (prepare_qat_pt2e if trains else prepare_pt2e)(exported, narrow_quantizer(job, trains))
     with torch.no_grad():
-        prepared = prepare_pt2e(torch.export.export(network, (example,), dynamic_shapes=({0: batch},)).module(), narrow_quantizer(job))
         for found in job.batches():
             prepared(torch.from_numpy(found[job.input]))
-        quantized = convert_pt2e(prepared)
+    if trains:
+        move_exported_model_to_train(prepared)
+        fine_tune(prepared, job.given)
+        move_exported_model_to_eval(prepared)
+    quantized = convert_pt2e(prepared)
 
     def logits(x):
         with torch.no_grad():
@@ -281,7 +321,7 @@ PEERS = {
     "nncf": (nncf, ["fast bias correction", "bias correction"], "nncf"),
     "aimet": (aimet, ["calibrated", "equalized", "AdaRound"], "aimet_onnx"),
     "neural_compressor": (neural_compressor, ["calibrated"], "onnx_neural_compressor"),
-    "torchao": (torchao, ["PT2E"], "torchao"),
+    "torchao": (torchao, ["PT2E", "PT2E QAT"], "torchao"),
 }
 
 
@@ -333,6 +373,8 @@ def main():
     parser.add_argument("--program", default="build/release/halfstep")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--module", nargs=3, metavar=("FILE.py", "CLASS", "WEIGHTS.safetensors"), help="the network for torchao as it was written; else onnx2torch reads the file")
+    parser.add_argument("--epochs", type=int, default=0, help="of training with quantizers, where a tool has that")
+    parser.add_argument("--learning-rate", type=float, default=3e-4, help="of it")
     parser.add_argument("--row", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.row:
@@ -343,6 +385,8 @@ def main():
             ways = PEERS[peer][1]
             if importlib.util.find_spec(PEERS[peer][2]):
                 for way in ways[widths] if isinstance(ways, dict) else ways:
+                    if given.epochs == 0 and way == "PT2E QAT":
+                        continue
                     print(row_of(sys.argv[1:], peer, way, widths), flush=True)
     for peer in given.peers:
         if not importlib.util.find_spec(PEERS[peer][2]):

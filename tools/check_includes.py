@@ -55,7 +55,8 @@ FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/base/small_vector.h", "halfstep
 # The same among the folders of kernels, which all may include common.
 KERNEL_ARROWS = {
     "codes": "image reduce",
-    "matrix": "reduce",
+    "image": "elementwise",
+    "matrix": "elementwise reduce",
     "norm": "reduce",
     "quantizers": "image matrix",
 }

@@ -11,11 +11,14 @@
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/fold_constants.h"
 #include "halfstep/passes/fuse_activations.h"
+#include "halfstep/passes/fuse_attention.h"
 #include "halfstep/passes/fuse_residuals.h"
+#include "halfstep/passes/late_reshapes.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/prune_regions.h"
 #include "halfstep/passes/run_pass.h"
 #include "halfstep/passes/simplify.h"
+#include "halfstep/passes/split_layers.h"
 #include "halfstep/passes/traits.h"
 
 namespace halfstep {
@@ -43,13 +46,21 @@ constexpr Pass kPasses[] = {
      [](Model& model) { passes::fold_batch_norm(model); }, When::inference},
     {"layer_forms", "layers as exporters write them become the operators that have kernels", passes::layer_forms,
      When::inference},
+    {"split_layers", "layers whose outputs are read in parts become a layer for each part", passes::split_layers,
+     When::inference},
+    {"fuse_attention", "products, masks and softmax of attention become one operator", passes::fuse_attention,
+     When::inference},
+    {"late_reshapes", "reshapes move behind activations and sums",
+     [](Model& model) { passes::late_reshapes(model.graph); }, When::inference},
     {"channels_last", "images keep their channels as the last axis from layer to layer", passes::channels_last,
      When::inference},
     {"channels_last_codes", "the same for images of codes", passes::channels_last_codes, When::vectors},
-    {"fuse_residuals", "sums join the convolution before them",
-     [](Model& model) { passes::fuse_residuals(model.graph); }},
+    {"fuse_residuals", "sums join the layer before them", [](Model& model) { passes::fuse_residuals(model.graph); },
+     When::inference},
     {"fuse_activations", "activations join the layer before them",
      [](Model& model) { passes::fuse_activations(model.graph); }},
+    {"fuse_curves", "GELU and SiLU join the layer before them", [](Model& model) { passes::fuse_curves(model.graph); },
+     When::inference},
     {"prune_regions", "regions take and give only what somebody reads",
      [](Model& model) { passes::prune_regions(model.graph); }},
     {"dce", "operations whose results nobody reads go away", [](Model& model) { passes::dce(model); }},

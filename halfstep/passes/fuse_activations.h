@@ -11,4 +11,7 @@ namespace halfstep::passes {
 /// differently.
 void fuse_activations(Graph& graph);
 
+/// The same for GELU and SiLU, which linear layers have too.
+void fuse_curves(Graph& graph);
+
 }  // namespace halfstep::passes

@@ -5,20 +5,29 @@
 namespace halfstep::passes {
 namespace {
 
-/// The convolution that can take in what is added to its result; nothing when there is none.
-std::optional<ops::FusedConv2d> open_layer(Value value, Value other) {
-  const auto layer = value.producer<ops::FusedConv2d>();
+/// The layer that can take in what is added to its result, as what it is then; nothing when there is none.
+std::optional<OpSpec> with_residual(Value value, Value other) {
+  const Op layer = value.producer();
   if (!layer || !value.has_one_use() || value.type() != other.type()) return std::nullopt;
-  const bool is_open = layer->layout() == "channels_last" && layer->activation() == "none" && !layer->residual();
-  return is_open ? layer : std::nullopt;
+  OpSpec spec{&layer.info(), layer.operands(), layer.attributes(), {}, layer.location()};
+  if (layer.is<ops::FusedConv2d>()) {
+    const ops::FusedConv2d conv(layer.node());
+    if (conv.layout() != "channels_last" || conv.activation() != "none" || conv.residual()) return std::nullopt;
+  } else if (layer.is<ops::Linear>()) {
+    spec.info = &ops::LinearActivation::record();
+    spec.attributes = {{"activation", std::string("none")}};
+    spec.operands.resize(spec.info->inputs.size());
+  } else {
+    return std::nullopt;
+  }
+  spec.operands[static_cast<size_t>(spec.info->input("residual"))] = other;
+  return spec;
 }
 
-void fuse(Graph& graph, ops::Add sum, ops::FusedConv2d layer, Value residual) {
-  std::vector<Value> operands = layer.operands();
-  operands[static_cast<size_t>(layer.info().input("residual"))] = residual;
+void fuse(Graph& graph, ops::Add sum, Op layer, OpSpec spec) {
   const std::string name = sum.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
-  const Op made =
-      graph.insert({&layer.info(), std::move(operands), layer.attributes(), name, layer.location()}, nullptr, sum);
+  spec.name = name;
+  const Op made = graph.insert(std::move(spec), nullptr, sum);
   sum.out().replace_all_uses_with(made.out(0));
   graph.erase(sum);
   graph.erase(layer);
@@ -29,10 +38,10 @@ void fuse(Graph& graph, ops::Add sum, ops::FusedConv2d layer, Value residual) {
 
 void fuse_residuals(Graph& graph) {
   for (const ops::Add sum : graph.all<ops::Add>()) {
-    if (const auto layer = open_layer(sum.b(), sum.a())) {
-      fuse(graph, sum, *layer, sum.a());
-    } else if (const auto first = open_layer(sum.a(), sum.b())) {
-      fuse(graph, sum, *first, sum.b());
+    if (auto spec = with_residual(sum.b(), sum.a())) {
+      fuse(graph, sum, sum.b().producer(), std::move(*spec));
+    } else if (auto first = with_residual(sum.a(), sum.b())) {
+      fuse(graph, sum, sum.a().producer(), std::move(*first));
     }
   }
 }

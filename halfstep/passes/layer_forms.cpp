@@ -117,12 +117,6 @@ class Rewrite {
     model_.graph.erase(matmul);
   }
 
-  /// The only operation that reads `value`, or null.
-  static Op only_reader(Value value) {
-    const auto uses = value.uses();
-    return uses.size() == 1 && !is_output(value) ? uses.front().first : Op();
-  }
-
   /// By a power of two, whose reciprocal is as exact.
   void rewrite_division(ops::Div div) {
     if (!is_number(div.b()) || div.a().dtype() != DType::f32) return;

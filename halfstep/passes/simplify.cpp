@@ -51,6 +51,13 @@ void join_transposes(Op op) {
   op.set_attributes({{"perm", op.is<ops::Transpose>() ? joined : inverse(joined)}});
 }
 
+/// A reshape of a reshape reads what the first one reads, where it says its extents by itself.
+void join_reshapes(Op op) {
+  const auto before = op.is<ops::Reshape>() ? op.in(0).producer<ops::Reshape>() : std::nullopt;
+  if (!before || std::ranges::count(ops::Reshape(op.node()).dims(), 0) != 0) return;
+  op.set_operand(0, before->x());
+}
+
 /// Whether it exchanges the last two axes and no others.
 bool swaps_last_axes(const Axes& axes) {
   Axes swapped = axes;
@@ -79,6 +86,7 @@ void simplify_in(Graph& graph, const Block& block) {
   for (const Op op : block.ops()) {
     for (const auto& region : op.regions()) simplify_in(graph, *region);
     join_transposes(op);
+    join_reshapes(op);
     if (op.is<ops::Matmul>()) read_through(ops::Matmul(op.node()));
     if (op.is<ops::IntegerMatmul>()) read_through(ops::IntegerMatmul(op.node()));
     if (!changes_nothing(op) || is_output(op.out(0))) continue;

@@ -122,4 +122,9 @@ bool is_output(Value value) {
   return std::find(outputs.begin(), outputs.end(), value) != outputs.end();
 }
 
+Op only_reader(Value value) {
+  const auto uses = value.uses();
+  return uses.size() == 1 && !is_output(value) ? uses.front().first : Op();
+}
+
 }  // namespace halfstep::passes

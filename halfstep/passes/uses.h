@@ -28,6 +28,9 @@ ValueSet dependents(const Block& block, ValueSet found);
 /// Whether the block of the operation that produces `value` returns it, so that its name is known outside.
 bool is_output(Value value);
 
+/// The only operation that reads `value`, a result, or null; null too where it is an output.
+Op only_reader(Value value);
+
 /// Throws an internal error where `made`, which stands for `value` in a graph that is made out of another, has other
 /// extents.
 void expect_extents(const detail::ValueNode& value, Value made);

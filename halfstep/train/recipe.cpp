@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "halfstep/base/attribute.h"
 #include "halfstep/base/objection.h"
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
@@ -24,7 +25,7 @@ constexpr double kDrop = 0.1;
   fail(
       "schedule: found {}, expected cosine, steps, or steps:A,B with rising shares of the training, as in "
       "steps:0.5,0.75",
-      quote(std::string(text)));
+      quote(text));
 }
 
 /// A sample of the gamma distribution of that shape and scale 1 (Marsaglia and Tsang, 2000).

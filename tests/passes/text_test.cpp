@@ -21,7 +21,9 @@
 #include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/fold_constants.h"
 #include "halfstep/passes/fuse_activations.h"
+#include "halfstep/passes/fuse_attention.h"
 #include "halfstep/passes/fuse_residuals.h"
+#include "halfstep/passes/late_reshapes.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/open_attention.h"
 #include "halfstep/passes/optimizer.h"
@@ -31,6 +33,7 @@
 #include "halfstep/passes/quantized_patterns.h"
 #include "halfstep/passes/run_pass.h"
 #include "halfstep/passes/simplify.h"
+#include "halfstep/passes/split_layers.h"
 #include "halfstep/passes/training_form.h"
 #include "tests/kernels/kernel_harness.h"
 #include "tests/passes/reference_run.h"
@@ -127,8 +130,11 @@ const std::map<std::string, Pass>& all_passes() {
       {"fold_batch_norm", {[](Work& work, const Arguments&) { fold_batch_norm(work.model); }}},
       {"fold_constants", {[](Work& work, const Arguments&) { fold_constants(work.model, compiler::evaluate); }}},
       {"fuse_activations", on_graph<fuse_activations>()},
+      {"fuse_attention", on_model<fuse_attention>()},
+      {"fuse_curves", on_graph<fuse_curves>()},
       {"fuse_residuals", on_graph<fuse_residuals>()},
       {"close_extents", on_model<close_extents>()},
+      {"late_reshapes", on_graph<late_reshapes>()},
       {"layer_forms", on_model<layer_forms>()},
       {"open_attention", on_model<open_attention>()},
       {"pad_channels", {run_pad_channels}},
@@ -140,6 +146,7 @@ const std::map<std::string, Pass>& all_passes() {
        {[](Work& work, const Arguments& arguments) { set_mode(work.model.graph, mode_of(arguments.at(0))); }}},
       {"prune_regions", on_graph<prune_regions>()},
       {"simplify", on_graph<simplify>()},
+      {"split_layers", on_model<split_layers>()},
   };
   return passes;
 }

@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <string_view>
 
+#include "halfstep/arith/pointwise_functions.h"
 #include "halfstep/kernels/common/number_types.h"
 
 namespace halfstep::kernels {
 
 struct Activation {
-  enum class Kind { none, relu, relu6, leaky_relu };
+  enum class Kind { none, relu, relu6, leaky_relu, gelu, silu };
   Kind kind = Kind::none;
   double alpha = 0.0;  ///< slope of leaky_relu below zero
 
@@ -17,6 +18,8 @@ struct Activation {
     if (name == "none") return {};
     if (name == "relu") return {Kind::relu, alpha};
     if (name == "relu6") return {Kind::relu6, alpha};
+    if (name == "gelu") return {Kind::gelu, alpha};
+    if (name == "silu") return {Kind::silu, alpha};
     HS_CHECK(name == "leaky_relu");
     return {Kind::leaky_relu, alpha};
   }
@@ -31,6 +34,8 @@ struct Activation {
       case Kind::relu: return map(values, size, [](W x) { return x < 0 ? W(0) : x; });
       case Kind::relu6: return map(values, size, [](W x) { return x < 0 ? W(0) : x > 6 ? W(6) : x; });
       case Kind::leaky_relu: return map(values, size, [slope](W x) { return x < 0 ? slope * x : x; });
+      case Kind::gelu: return map(values, size, arith::functions::Gelu({{"approximate", false}}));
+      case Kind::silu: return map(values, size, arith::functions::Silu({}));
     }
   }
 

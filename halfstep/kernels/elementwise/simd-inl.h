@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "halfstep/kernels/common/simd/exponential-inl.h"
 #include "halfstep/kernels/elementwise/simd.h"
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
@@ -17,6 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::elementwise::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using exponential::HWY_NAMESPACE::exp_in_range;
+using exponential::HWY_NAMESPACE::polynomial;
 using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
 using Mask = hn::Mask<Tag>;
@@ -41,26 +44,18 @@ inline Vector sigmoid_of(Tag d, Vector x) {
   const Vector one = hn::Set(d, 1.0f);
   return hn::Div(one, hn::Add(one, exp_of(d, hn::Neg(x))));
 }
-/// Coefficients, the highest power last.
-template <size_t N>
-Vector polynomial(Tag d, Vector x, const float (&coefficients)[N]) {
-  Vector sum = hn::Set(d, coefficients[N - 1]);
-  for (size_t i = N - 1; i-- > 0;) sum = hn::MulAdd(sum, x, hn::Set(d, coefficients[i]));
-  return sum;
-}
 /// Within 1.3e-7: x times a polynomial of its square below 1, from there 1 - exp(a polynomial), which is 1 from 4 on.
 /// Both are fits of least largest error (Lawson's weights on Chebyshev points) to erf(x) / x and to log(1 - erf(x)),
 /// 1.2e-9 and 2.1e-11 of erf off before they are rounded.
 inline Vector erf_of(Tag d, Vector x) {
-  constexpr float kNear[] = {1.1283791659137303F,    -0.3761262713581432F,  0.11283600174481957F,
-                             -0.026854444515708287F, 0.005189535191737631F, -0.0008020839963672967F,
-                             0.00007889115135303585F};
-  constexpr float kFar[] = {0.00018804366831748354F, -1.1295784396934043F,    -0.633219863962699F,
-                            -0.10841860730300389F,   0.025208274881097427F,   -0.004204568332621584F,
-                            0.0004413376284210553F,  -0.00002168695170924746F};
   const Vector one = hn::Set(d, 1.0f), size = hn::Abs(x);
-  const Vector near = hn::Mul(x, polynomial(d, hn::Mul(x, x), kNear));
-  const Vector far = hn::Sub(one, hn::Exp(d, polynomial(d, hn::Min(size, hn::Set(d, 4.0f)), kFar)));
+  const Vector near = hn::Mul(
+      x, polynomial(d, hn::Mul(x, x), 1.1283791661357303F, -0.3761262713581432F, 0.11283600174481957F,
+                    -0.026854444515708287F, 0.005189535191737631F, -0.0008020839963672967F, 0.00007889115135303585F));
+  const Vector log_rest = polynomial(d, hn::Min(size, hn::Set(d, 4.0f)), 0.00018804366831748354F, -1.1295784396934043F,
+                                     -0.633219863962699F, -0.10841860730300389F, 0.025208274881097427F,
+                                     -0.004204568332621584F, 0.0004413376284210553F, -0.00002168695170924746F);
+  const Vector far = hn::Sub(one, exp_in_range(d, log_rest));
   const Vector erf = hn::IfThenElse(hn::Lt(size, one), near, hn::CopySign(far, x));
   return hn::IfThenElse(hn::Eq(x, x), erf, x);
 }

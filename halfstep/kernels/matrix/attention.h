@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -21,6 +22,8 @@ struct HeadLayout {
         length(x.size() == 4 ? x[2] : x[1]),
         size(x.size() == 4 ? x[3] : x[2] / std::max<int64_t>(1, head_count)),
         heads_first(x.size() == 4) {}
+  /// Between one position of a head and the next.
+  int64_t step() const { return heads_first ? size : heads * size; }
   int64_t begin(int64_t batch, int64_t head, int64_t position) const {
     return (heads_first ? (batch * heads + head) * length + position : (batch * length + position) * heads + head) *
            size;
@@ -31,9 +34,9 @@ struct AttentionState {
   int64_t batch;
   HeadLayout q, k, v;
   Dims mask, padded;  ///< extents of the mask, and of the scores with those of the mask in place of kv_length
-  double scale, softcap;
-  bool is_causal;
-  int64_t past, left_window, right_window;
+  double scale, softcap = 0;
+  bool is_causal = false, blind_gives_zero = true;
+  int64_t past = 0, left_window = -1, right_window = -1;
 
   /// `a`: the attributes of attention or of its gradient, whose first operands are the same.
   template <class Attributes>
@@ -51,14 +54,52 @@ struct AttentionState {
     if (const Type* type = problem.in[Attention::in::mask]) mask = type->dims;
     padded = {batch, q.heads, q.length, mask.empty() ? k.length : mask.back()};
   }
+
+  AttentionState(const Problem& problem, const FusedAttention& a)
+      : batch(problem.in[Attention::in::q]->dims[0]),
+        q(problem.in[Attention::in::q]->dims, a.heads),
+        k(problem.in[Attention::in::k]->dims, a.kv_heads),
+        v(problem.in[Attention::in::v]->dims, a.kv_heads),
+        scale(a.scale),
+        blind_gives_zero(false) {
+    static_assert(Attention::in::q == FusedAttention::in::q && Attention::in::k == FusedAttention::in::k &&
+                  Attention::in::v == FusedAttention::in::v && Attention::in::mask == FusedAttention::in::mask);
+    if (const Type* type = problem.in[Attention::in::mask]) mask = type->dims;
+    padded = {batch, q.heads, q.length, k.length};
+  }
 };
+
+/// Whether a mask broadcasts to the scores; one that `may_be_short` may have fewer columns.
+inline Verdict accept_mask(const Problem& problem, const AttentionState& s, bool may_be_short) {
+  if (problem.in[Attention::in::mask] == nullptr) return accept();
+  const Dims& mask = s.mask;
+  const Dims scores = {s.batch, s.q.heads, s.q.length, s.k.length};
+  bool fits = mask.size() >= 1 && mask.size() <= 4;
+  for (size_t i = 0; fits && i < mask.size(); ++i) {
+    const int64_t wanted = scores[4 - mask.size() + i];
+    fits = mask[i] == 1 || mask[i] == wanted || (may_be_short && i + 1 == mask.size() && mask[i] < wanted);
+  }
+  if (!fits) return refuse("a mask {} does not broadcast to {}", to_string(mask), to_string(scores));
+  return accept();
+}
+
+/// Where the mask of a query lies, and how far apart those of its keys and of the next query: 0 where it is repeated.
+struct MaskRows {
+  int64_t begin = 0, row = 0, column = 0;
+};
+inline MaskRows mask_rows(const AttentionState& s, int64_t batch, int64_t head, int64_t query) {
+  std::array<int64_t, 4> steps{};
+  int64_t step = 1;
+  for (size_t i = s.mask.size(); i-- > 0; step *= s.mask[i]) steps[4 - s.mask.size() + i] = s.mask[i] == 1 ? 0 : step;
+  return {batch * steps[0] + head * steps[1] + query * steps[2], steps[2], steps[3]};
+}
 
 /// What a query adds to its score of each key: 0, the mask's number, or -infinity.
 inline void write_bias(const AttentionState& s, const Call& call, int64_t batch, int64_t head, int64_t query,
                        double* bias) {
   using In = Attention::in;
   constexpr double kNever = -std::numeric_limits<double>::infinity();
-  const ConstView& lengths = call.in[In::kv_lengths];
+  const ConstView lengths = In::kv_lengths < static_cast<int>(call.in.size()) ? call.in[In::kv_lengths] : ConstView();
   const int64_t seen = lengths.present() ? lengths.as<const int64_t>()[batch] : s.k.length;
   const int64_t place = query + (lengths.present() ? seen - s.q.length : s.past);
   for (int64_t key = 0; key < s.k.length; ++key) {

@@ -37,4 +37,11 @@ Product matmul_product(const Problem& problem) {
   return p;
 }
 
+ConstView residual_of(const Call& call) {
+  static_assert(Linear::in::x == LinearActivation::in::x && Linear::in::w == LinearActivation::in::w &&
+                Linear::in::b == LinearActivation::in::b);
+  constexpr size_t port = LinearActivation::in::residual;
+  return port < call.in.size() ? call.in[port] : ConstView();
+}
+
 }  // namespace halfstep::kernels

@@ -18,4 +18,7 @@ struct Product {
 Product linear_product(const Problem& problem);
 Product matmul_product(const Problem& problem);
 
+/// What linear_activation adds to its sums; absent in linear, whose other operands are the same.
+ConstView residual_of(const Call& call);
+
 }  // namespace halfstep::kernels

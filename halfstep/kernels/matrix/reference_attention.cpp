@@ -11,31 +11,28 @@ namespace halfstep::kernels {
 namespace {
 
 struct ForwardState : AttentionState {
-  Attention attributes;
+  int64_t scores_mode = 0;
 };
 
-Plan prepare_attention(const Problem& problem) {
-  const Attention a(problem.attributes);
-  auto state = std::make_shared<ForwardState>(AttentionState(problem, a), a);
+Plan plan_of(ForwardState&& forward) {
+  auto state = std::make_shared<ForwardState>(std::move(forward));
   const auto scratch = static_cast<size_t>(2 * state->k.length + state->v.size) * sizeof(double);
   const int64_t pieces = state->batch * state->q.heads * state->q.length;
   return {.state = std::move(state), .worker_scratch = scratch, .phases = {pieces}};
 }
+Plan prepare_attention(const Problem& problem) {
+  const Attention a(problem.attributes);
+  return plan_of({AttentionState(problem, a), a.scores_mode});
+}
+Plan prepare_fused(const Problem& problem) {
+  return plan_of({AttentionState(problem, FusedAttention(problem.attributes))});
+}
 
 Verdict accept_attention(const Problem& problem) {
-  using In = Attention::in;
-  if (problem.in[In::mask] == nullptr) return accept();
-  const Attention a(problem.attributes);
-  const Dims& mask = problem.in[In::mask]->dims;
-  const HeadLayout q(problem.in[In::q]->dims, a.heads), k(problem.in[In::k]->dims, a.kv_heads);
-  const Dims scores = {problem.in[In::q]->dims[0], q.heads, q.length, k.length};
-  bool fits = mask.size() >= 1 && mask.size() <= 4;
-  for (size_t i = 0; fits && i < mask.size(); ++i) {
-    const int64_t wanted = scores[4 - mask.size() + i];
-    fits = mask[i] == 1 || mask[i] == wanted || (i + 1 == mask.size() && mask[i] < wanted);
-  }
-  if (!fits) return refuse("a mask {} does not broadcast to {}", to_string(mask), to_string(scores));
-  return accept();
+  return accept_mask(problem, AttentionState(problem, Attention(problem.attributes)), true);
+}
+Verdict accept_fused(const Problem& problem) {
+  return accept_mask(problem, AttentionState(problem, FusedAttention(problem.attributes)), false);
 }
 
 template <class T>
@@ -48,7 +45,6 @@ template <class T, class V>
 void attend(const ForwardState& s, const Call& call, int64_t piece) {
   using In = Attention::in;
   using Out = Attention::out;
-  const Attention& a = s.attributes;
   const int64_t query = piece % s.q.length, head = piece / s.q.length % s.q.heads,
                 batch = piece / s.q.length / s.q.heads;
   const int64_t shared = head / (s.q.heads / s.k.heads), keys = s.k.length;
@@ -64,21 +60,21 @@ void attend(const ForwardState& s, const Call& call, int64_t piece) {
       sum += rounded_if_half<T>(to_double(q[i]) * root) * rounded_if_half<T>(to_double(k[i]) * root);
     scores[key] = rounded_if_half<T>(sum);
   }
-  const View& wanted = call.out[Out::scores];
+  const View wanted = Out::scores < static_cast<int>(call.out.size()) ? call.out[Out::scores] : View();
   const auto show = [&](int64_t mode) {
-    if (wanted.present() && a.scores_mode == mode) write_scores<T>(wanted, piece, scores, keys);
+    if (wanted.present() && s.scores_mode == mode) write_scores<T>(wanted, piece, scores, keys);
   };
   show(0);
-  if (a.softcap > 0) {
+  if (s.softcap > 0) {
     for (int64_t key = 0; key < keys; ++key)
       scores[key] =
-          rounded_if_half<T>(a.softcap * rounded_if_half<T>(std::tanh(rounded_if_half<T>(scores[key] / a.softcap))));
+          rounded_if_half<T>(s.softcap * rounded_if_half<T>(std::tanh(rounded_if_half<T>(scores[key] / s.softcap))));
   }
   show(1);
   write_bias(s, call, batch, head, query, bias);
   for (int64_t key = 0; key < keys; ++key) scores[key] = rounded_if_half<T>(scores[key] + bias[key]);
   show(2);
-  softmax_of_seen<T>(scores, bias, keys);
+  s.blind_gives_zero ? softmax_of_seen<T>(scores, bias, keys) : softmax<T>(scores, keys);
   show(3);
   std::fill_n(sums, s.v.size, 0.0);
   for (int64_t key = 0; key < keys; ++key) {
@@ -164,6 +160,7 @@ Status run_rotary(const Call& call, int, int64_t batch) {
 }  // namespace
 
 extern const Kernel reference_attention{"reference", accept_attention, prepare_attention, run_attention};
+extern const Kernel reference_fused_attention{"reference", accept_fused, prepare_fused, run_attention};
 extern const Kernel reference_rotary_embedding{"reference", accept_rotary, prepare_rotary, run_rotary};
 
 }  // namespace halfstep::kernels

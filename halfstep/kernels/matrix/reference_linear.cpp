@@ -16,17 +16,21 @@ struct LinearState {
 
 /// Row `piece` of all rows of all matrices of the result.
 template <class T>
-void multiply_row(const LinearState& state, const T* a, const T* b, const T* bias, T* dst, int64_t piece) {
+void multiply_row(const LinearState& state, const T* a, const T* b, const T* bias, const T* residual, T* dst,
+                  int64_t piece) {
   const Product& p = state.product;
   const int64_t batch = piece / p.m, row = piece % p.m;
   a += batch * p.m * p.k + row * p.a_row;
   b += batch * p.k * p.n;
   dst += piece * p.n;
+  if (residual != nullptr) residual += piece * p.n;
   for (int64_t column = 0; column < p.n; ++column) {
     double sum = 0.0;
     for (int64_t i = 0; i < p.k; ++i)
       sum += to_double(a[i * p.a_column]) * to_double(b[i * p.b_row + column * p.b_column]);
-    dst[column] = from_double<T>(bias == nullptr ? sum : sum + to_double(bias[column]));
+    if (bias != nullptr) sum += to_double(bias[column]);
+    if (residual != nullptr) sum += to_double(residual[column]);
+    dst[column] = from_double<T>(sum);
   }
   state.activation.apply(dst, p.n);
 }
@@ -42,11 +46,12 @@ Plan prepare_linear_activation(const Problem& problem) {
 }
 Plan prepare_matmul(const Problem& problem) { return plan_of(matmul_product(problem), {}); }
 
+/// With or without an activation and what is added before it.
 Status run_linear(const Call& call, int, int64_t piece) {
-  using In = Linear::in;
+  using In = LinearActivation::in;
   with_any_float(call.out[0].dtype, [&]<class T>() {
     multiply_row(state_of<LinearState>(call), call.in[In::x].as<const T>(), call.in[In::w].as<const T>(),
-                 call.in[In::b].as<const T>(), call.out[0].as<T>(), piece);
+                 call.in[In::b].as<const T>(), residual_of(call).as<const T>(), call.out[0].as<T>(), piece);
   });
   return {};
 }
@@ -55,7 +60,7 @@ Status run_matmul(const Call& call, int, int64_t piece) {
   using In = Matmul::in;
   with_any_float(call.out[0].dtype, [&]<class T>() {
     multiply_row<T>(state_of<LinearState>(call), call.in[In::a].as<const T>(), call.in[In::b].as<const T>(), nullptr,
-                    call.out[0].as<T>(), piece);
+                    nullptr, call.out[0].as<T>(), piece);
   });
   return {};
 }

@@ -25,23 +25,31 @@ ReducedState reduced_state(const Problem& problem) {
 }
 
 struct RepeatState {
-  ReducedState state;
+  Groups groups;
   bool mean;
 };
 
 Plan prepare_reduce_grad(const Problem& problem) {
-  return {.state =
-              std::make_shared<RepeatState>(reduced_state<ReduceGrad>(problem), ReduceGrad(problem.attributes).mean)};
+  const ReduceGrad a(problem.attributes);
+  const Dims& x = problem.in[ReduceGrad::in::x]->dims;
+  auto state = std::make_shared<RepeatState>(Groups(x, kept_extents(x, a)), a.mean);
+  const int64_t pieces = state->groups.pieces();
+  return {.state = std::move(state), .phases = {pieces}};
 }
 
-Status run_reduce_grad(const Call& call, int, int64_t) {
-  const auto& [state, mean] = state_of<RepeatState>(call);
-  with_any_float(call.out[0].dtype, [&]<class T>() {
+Status run_reduce_grad(const Call& call, int, int64_t piece) {
+  const auto& [groups, mean] = state_of<RepeatState>(call);
+  const auto count = mean ? groups.count() : 1;
+  with_any_float(call.out[0].dtype, [&, &groups = groups]<class T>() {
     const T* out_grad = call.in[ReduceGrad::in::out_grad].as<const T>();
     T* dst = call.out[0].as<T>();
-    const auto divisor = mean ? static_cast<Compute<T>>(state.count) : Compute<T>(1);
-    const int64_t size = call.out[0].size();
-    for (int64_t i = 0; i < size; ++i) dst[i] = narrow<T>(widen(out_grad[state.result_of(i)]) / divisor);
+    const auto share = [&](int64_t result) {
+      return narrow<T>(widen(out_grad[result]) / static_cast<Compute<T>>(count));
+    };
+    groups.for_each_run(piece, [&](int64_t at, int64_t result, int64_t size, bool is_one) {
+      if (is_one) return static_cast<void>(std::fill_n(dst + at, size, share(result)));
+      for (int64_t i = 0; i < size; ++i) dst[at + i] = share(result + i);
+    });
   });
   return {};
 }

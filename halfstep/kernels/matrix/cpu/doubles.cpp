@@ -127,7 +127,13 @@ void arrange(const Product& p, const float* b, int64_t columns, double* panel) {
   }
 }
 
-void multiply(const Call& call, const float* a, const float* b, const float* bias, int64_t piece) {
+/// What is added to the sums; either may be null.
+struct Added {
+  const float* bias = nullptr;
+  const float* residual = nullptr;
+};
+
+void multiply(const Call& call, const float* a, const float* b, const Added& added, int64_t piece) {
   const auto& state = state_of<DoublesState>(call);
   const Product& p = state.product;
   const int64_t column = piece % state.panels() * kPanel, columns = std::min(kPanel, p.n - column);
@@ -140,10 +146,13 @@ void multiply(const Call& call, const float* a, const float* b, const float* bia
     const Panel part{a + batch * p.m * p.k + row * p.a_row, p.a_row, p.a_column, panel, p.k};
     const int64_t done = state.sum_panel(part, end - row, sums);
     for (int64_t r = 0; r < done; ++r, ++row) {
-      float* dst = call.out[0].as<float>() + (batch * p.m + row) * p.n + column;
+      const int64_t at = (batch * p.m + row) * p.n + column;
+      float* dst = call.out[0].as<float>() + at;
       for (int64_t j = 0; j < columns; ++j) {
-        const double sum = sums[r * kPanel + j];
-        dst[j] = static_cast<float>(bias == nullptr ? sum : sum + double{bias[column + j]});
+        double sum = sums[r * kPanel + j];
+        if (added.bias != nullptr) sum += double{added.bias[column + j]};
+        if (added.residual != nullptr) sum += double{added.residual[at + j]};
+        dst[j] = static_cast<float>(sum);
       }
       state.activation.apply(dst, columns);
     }
@@ -152,12 +161,12 @@ void multiply(const Call& call, const float* a, const float* b, const float* bia
 
 Status run_linear(const Call& call, int, int64_t piece) {
   using In = Linear::in;
-  multiply(call, call.in[In::x].as<const float>(), call.in[In::w].as<const float>(), call.in[In::b].as<const float>(),
-           piece);
+  const Added added{call.in[In::b].as<const float>(), residual_of(call).as<const float>()};
+  multiply(call, call.in[In::x].as<const float>(), call.in[In::w].as<const float>(), added, piece);
   return {};
 }
 Status run_matmul(const Call& call, int, int64_t piece) {
-  multiply(call, call.in[Matmul::in::a].as<const float>(), call.in[Matmul::in::b].as<const float>(), nullptr, piece);
+  multiply(call, call.in[Matmul::in::a].as<const float>(), call.in[Matmul::in::b].as<const float>(), {}, piece);
   return {};
 }
 

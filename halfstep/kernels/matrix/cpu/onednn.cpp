@@ -5,9 +5,9 @@
 
 #include "halfstep/base/divide.h"
 #include "halfstep/base/tensor.h"
-#include "halfstep/kernels/common/activation.h"
 #include "halfstep/kernels/common/float_types.h"
 #include "halfstep/kernels/common/onednn.h"
+#include "halfstep/kernels/elementwise/activation_row.h"
 #include "halfstep/kernels/matrix/product.h"
 #include "halfstep/kernels/ops.h"
 
@@ -27,6 +27,7 @@ struct MatmulState {
   int64_t blocks = 1;  ///< of each product
   int64_t parts = 1;   ///< of the columns
   Activation activation = {};
+  elementwise::ActivationRow activate = nullptr;
   onednn::Matmul body = {}, tail = {};
   Tensor packed_body = {},
          packed_tail = {};  ///< b of all parts, where it is constant and the primitive wants it packed
@@ -73,9 +74,10 @@ Tensor pack(const MatmulState& state, const onednn::Matmul& primitive, const flo
   return packed;
 }
 
-Plan plan_of(const Product& product, bool bias, Activation activation, const void* constant_b) {
+Plan plan_of(const Problem& problem, const Product& product, bool bias, Activation activation, const void* constant_b) {
   auto state = std::make_shared<MatmulState>(product);
   state->activation = activation;
+  state->activate = elementwise::activation_row(activation.kind, problem.level);
   const bool constant = constant_b != nullptr && product.batches == 1;
   state->body = state->primitive(state->rows, bias, constant);
   if (constant) state->packed_body = pack(*state, state->body, static_cast<const float*>(constant_b));
@@ -91,15 +93,16 @@ Plan plan_of(const Product& product, bool bias, Activation activation, const voi
 }
 
 Plan prepare_linear(const Problem& problem) {
-  return plan_of(linear_product(problem), problem.in[Linear::in::b] != nullptr, {}, problem.constants[Linear::in::w]);
+  return plan_of(problem, linear_product(problem), problem.in[Linear::in::b] != nullptr, {},
+                 problem.constants[Linear::in::w]);
 }
 Plan prepare_linear_activation(const Problem& problem) {
   const LinearActivation a(problem.attributes);
-  return plan_of(linear_product(problem), problem.in[Linear::in::b] != nullptr, Activation::of(a.activation, a.alpha),
-                 problem.constants[Linear::in::w]);
+  return plan_of(problem, linear_product(problem), problem.in[Linear::in::b] != nullptr,
+                 Activation::of(a.activation, a.alpha), problem.constants[Linear::in::w]);
 }
 Plan prepare_matmul(const Problem& problem) {
-  return plan_of(matmul_product(problem), false, {}, problem.constants[Matmul::in::b]);
+  return plan_of(problem, matmul_product(problem), false, {}, problem.constants[Matmul::in::b]);
 }
 
 Status multiply(const Call& call, const float* a, const float* b, const float* bias, int64_t piece) {
@@ -113,12 +116,17 @@ Status multiply(const Call& call, const float* a, const float* b, const float* b
   const Tensor& packed = is_tail ? state.packed_tail : state.packed_body;
   const void* from_b = packed.defined() ? static_cast<const void*>(packed.raw() + part * primitive.packed_bytes())
                                         : b + batch * p.k * p.n + column * p.b_column;
-  float* dst = call.out[0].as<float>() + (batch * p.m + row) * p.n + column;
+  const int64_t at = (batch * p.m + row) * p.n + column;
+  float* dst = call.out[0].as<float>() + at;
   const Status status = primitive.multiply(a + batch * p.m * p.k + row * p.a_row, from_b,
                                            bias == nullptr ? nullptr : bias + column, dst, call.worker_scratch);
-  if (!status.ok() || state.activation.kind == Activation::Kind::none) return status;
+  const auto* residual = residual_of(call).as<const float>();
+  if (!status.ok() || (residual == nullptr && state.activation.kind == Activation::Kind::none)) return status;
   const int64_t rows = is_tail ? state.tail_rows() : state.rows;
-  for (int64_t i = 0; i < rows; ++i) state.activation.apply(dst + i * p.n, state.columns());
+  for (int64_t i = 0; i < rows; ++i, dst += p.n) {
+    for (int64_t j = 0; residual != nullptr && j < state.columns(); ++j) dst[j] += residual[at + i * p.n + j];
+    state.activate(state.activation, dst, state.columns());
+  }
   return {};
 }
 

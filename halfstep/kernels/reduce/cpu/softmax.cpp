@@ -1,6 +1,4 @@
 // Softmax and its gradient along the last axis, in float32: a line is read again while it is in the first cache.
-#include <limits>
-
 #include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/reduce/softmax_lines.h"
 
@@ -9,7 +7,7 @@
 #include "halfstep/kernels/common/simd/dispatch.h"
 #include "hwy/foreach_target.h"
 // behind the targets: it is compiled once for each
-#include "hwy/contrib/math/math-inl.h"
+#include "halfstep/kernels/reduce/cpu/exponentials-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,27 +17,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// dst = exp(src - largest of src), over its sum.
 void normalize(const float* src, const float*, float* dst, int64_t size) {
   const hn::ScalableTag<float> d;
-  const int64_t lanes = hn::Lanes(d), whole = size / lanes * lanes, rest = size - whole;
-  const auto some = hn::FirstN(d, static_cast<size_t>(rest));
-  const auto least = hn::Set(d, -std::numeric_limits<float>::infinity());
-  const auto last = hn::IfThenElse(some, hn::MaskedLoad(some, d, src + whole), least);
-  auto most = last;
-  for (int64_t i = 0; i < whole; i += lanes) most = hn::Max(most, hn::LoadU(d, src + i));
-  const auto largest = hn::MaxOfLanes(d, most);
-  const auto exp_of = [&](auto x) {
-    const auto below = hn::Sub(x, largest);
-    return hn::IfThenElse(hn::Eq(below, below), hn::Exp(d, below), below);  // a NaN stays one
-  };
-  auto sums = hn::Zero(d);
-  for (int64_t i = 0; i < whole; i += lanes) {
-    const auto one = exp_of(hn::LoadU(d, src + i));
-    hn::StoreU(one, d, dst + i);
-    sums = hn::Add(sums, one);
-  }
-  const auto one = hn::IfThenElseZero(some, exp_of(last));
-  const auto factor = hn::Div(hn::Set(d, 1.0F), hn::SumOfLanes(d, hn::Add(sums, one)));
+  const int64_t lanes = hn::Lanes(d), whole = size / lanes * lanes;
+  const auto some = hn::FirstN(d, static_cast<size_t>(size - whole));
+  const auto factor = hn::Set(d, 1.0F / exponentials(src, dst, size));
   for (int64_t i = 0; i < whole; i += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, dst + i), factor), d, dst + i);
-  if (rest != 0) hn::BlendedStore(hn::Mul(one, factor), some, d, dst + whole);
+  if (whole != size) hn::BlendedStore(hn::Mul(hn::MaskedLoad(some, d, dst + whole), factor), some, d, dst + whole);
 }
 
 /// dst = out * (out_grad - sum of out * out_grad).

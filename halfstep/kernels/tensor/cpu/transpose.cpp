@@ -13,6 +13,8 @@
 #define HWY_TARGET_INCLUDE "halfstep/kernels/tensor/cpu/transpose.cpp"
 #include "halfstep/kernels/common/simd/dispatch.h"
 #include "hwy/foreach_target.h"
+// behind the targets: it is compiled once for each
+#include "halfstep/kernels/common/simd/squares-inl.h"
 #include "hwy/highway.h"
 
 #ifndef HALFSTEP_KERNELS_SHAPE_TRANSPOSE
@@ -60,29 +62,7 @@ void columns(const Matrices& m, const void* from_all, void* to_all, int64_t begi
   const auto* src = static_cast<const float*>(from_all);
   auto* dst = static_cast<float*>(to_all);
   if (m.rows == 3) return triples(m, src, dst, begin, end);
-  const hn::FixedTag<float, 4> d;
-  const hn::Repartition<double, decltype(d)> pairs;
-  const int64_t whole_rows = m.rows / 4 * 4, whole = begin + (end - begin) / 4 * 4;
-  for (int64_t row = 0; row < whole_rows; row += 4) {
-    const float* from = src + row * m.columns;
-    for (int64_t c = begin; c < whole; c += 4) {
-      const auto r0 = hn::LoadU(d, from + c), r1 = hn::LoadU(d, from + m.columns + c);
-      const auto r2 = hn::LoadU(d, from + 2 * m.columns + c), r3 = hn::LoadU(d, from + 3 * m.columns + c);
-      const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, r0, r1));
-      const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, r2, r3));
-      const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, r0, r1));
-      const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, r2, r3));
-      float* to = dst + c * m.rows + row;
-      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, to);
-      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, to + m.rows);
-      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, to + 2 * m.rows);
-      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + 3 * m.rows);
-    }
-    for (int64_t c = whole; c < end; ++c) {
-      for (int64_t r = 0; r < 4; ++r) dst[c * m.rows + row + r] = from[r * m.columns + c];
-    }
-  }
-  elements(m, src, dst, whole_rows, begin, end);
+  squares::HWY_NAMESPACE::turn(src + begin, m.columns, m.rows, end - begin, dst + begin * m.rows, m.rows);
 }
 
 /// Codes. Only coloured images change their layout often.

@@ -115,11 +115,19 @@ struct AddState {
   void (*row)(const SumRow& row);
 };
 
+/// Whether the operand is the result's, element for element, or again and again along leading axes.
+bool repeats_as_a_whole(const Dims& operand, const Dims& result) {
+  auto own = operand.rbegin();
+  auto all = result.rbegin();
+  while (own != operand.rend() && *own == *all) ++own, ++all;
+  return std::all_of(own, operand.rend(), [](int64_t extent) { return extent == 1; });
+}
+
 Verdict accept_add(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   for (const int port : {QuantizedAdd::in::a, QuantizedAdd::in::b}) {
-    if (count_elements(problem.in[port]->dims) != count_elements(problem.out[0]->dims))
-      return refuse("its operands broadcast");
+    if (!repeats_as_a_whole(problem.in[port]->dims, problem.out[0]->dims))
+      return refuse("an operand broadcasts along other axes than leading ones");
   }
   return accept();
 }
@@ -142,9 +150,6 @@ Status run_add(const Call& call, int, int64_t piece) {
   const View& out = call.out[Out::out_];
   const int64_t begin = piece * kPieceElements;
   SumRow row;
-  row.size = std::min(out.size() - begin, kPieceElements);
-  row.a = code_at(call.in[In::a], begin);
-  row.b = code_at(call.in[In::b], begin);
   row.a_type = call.in[In::a].dtype;
   row.b_type = call.in[In::b].dtype;
   row.out_type = out.dtype;
@@ -155,13 +160,19 @@ Status run_add(const Call& call, int, int64_t piece) {
   if (state.subtract) row.scales.b = -row.scales.b;
   row.clamp = state.rule.clamp(row.scales.y, row.scales.y_zero_point);
   if (Status status = state.rule.for_sum(row.scales, row.sum); !status.ok()) return status;
-  row.out = out.as<std::byte>() + static_cast<size_t>(begin) * size_of(out.dtype);
-  if (call.out[Out::unclamped].present()) {
-    row.unclamped = call.out[Out::unclamped].as<int32_t>() + begin;
-    row.real = call.out[Out::real].as<float>() + begin;
-    row.past_caches = past_caches(out.size());
+  const bool keeps_sums = call.out[Out::unclamped].present();
+  row.past_caches = keeps_sums && past_caches(out.size());
+  const int64_t end = std::min(out.size(), begin + kPieceElements);
+  for (int64_t at = begin; at < end; at += row.size) {
+    const int64_t a = at % call.in[In::a].size(), b = at % call.in[In::b].size();
+    row.size = std::min({end - at, call.in[In::a].size() - a, call.in[In::b].size() - b});
+    row.a = code_at(call.in[In::a], a);
+    row.b = code_at(call.in[In::b], b);
+    row.out = out.as<std::byte>() + static_cast<size_t>(at) * size_of(out.dtype);
+    row.unclamped = keeps_sums ? call.out[Out::unclamped].as<int32_t>() + at : nullptr;
+    row.real = keeps_sums ? call.out[Out::real].as<float>() + at : nullptr;
+    state.row(row);
   }
-  state.row(row);
   if (row.past_caches) hwy::FlushStream();
   return {};
 }

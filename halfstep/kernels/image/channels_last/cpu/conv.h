@@ -15,7 +15,13 @@ struct Finish {
   float lowest, highest;
 };
 
-/// Whatever is no bound (none, leaky_relu) leaves the sums as they are.
+/// Whether an activation is done with the sums: it clamps them, or there is none.
+inline bool is_bound(const Activation& activation) {
+  using Kind = Activation::Kind;
+  return activation.kind == Kind::none || activation.kind == Kind::relu || activation.kind == Kind::relu6;
+}
+
+/// Whatever is no bound leaves the sums as they are.
 inline Finish finish_of(const Activation& activation, const Call& call) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   using Kind = Activation::Kind;

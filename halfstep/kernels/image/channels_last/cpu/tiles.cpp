@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "halfstep/base/divide.h"
+#include "halfstep/kernels/elementwise/activation_row.h"
 #include "halfstep/kernels/image/channels_last/cpu/conv.h"
 #include "halfstep/kernels/image/channels_last/cpu/tiling.h"
 
@@ -34,6 +35,7 @@ struct Tile {
 struct TileState {
   Tiling tiling;
   Activation activation;
+  elementwise::ActivationRow activate;
   void (*piece)(const TileState& state, const Call& call, const float* weights, int64_t number) = nullptr;
   Tensor packed = {};  ///< of constant weights
 };
@@ -182,7 +184,8 @@ namespace {
 using In = FusedConv2d::in;
 
 Plan plan_of(const Problem& problem, const ConvGeometry& geometry, const Activation& activation) {
-  auto state = std::make_shared<TileState>(Tiling(geometry, lanes_of(problem.level)), activation);
+  auto state = std::make_shared<TileState>(Tiling(geometry, lanes_of(problem.level)), activation,
+                                           elementwise::activation_row(activation.kind, problem.level));
   state->piece = HS_SIMD_CHOOSE(problem.level, piece);
   const Tiling& tiling = state->tiling;
   Plan plan{.state = state,
@@ -221,18 +224,19 @@ Verdict accept_product(const Problem& problem) {
   return accept_f32_images(problem);
 }
 
-/// Slopes are rare enough for a second look at what a piece wrote.
-void apply_slope(const TileState& state, int64_t number, float* out) {
+/// Slopes and curves have a second look at what a piece wrote, which a cache still holds.
+void activate(const TileState& state, int64_t number, float* out) {
   const Tiling& tiling = state.tiling;
   const ConvGeometry& g = tiling.geometry();
   const Tiling::Piece piece = tiling.piece(number);
   const Tiling::Block& last = tiling.blocks()[static_cast<size_t>(piece.last_block - 1)];
   const int64_t channel = tiling.blocks()[static_cast<size_t>(piece.block)].channel;
+  const int64_t channels = last.channel + last.channels - channel;
   for (int64_t n = piece.image; n < piece.image + piece.images; ++n) {
     for (int64_t y = piece.first; y < piece.first + piece.lines; ++y) {
       float* pixel = out + n * g.out_image() + y * g.ow * g.o + channel;
-      for (int64_t x = 0; x < tiling.pixels(y); ++x, pixel += g.o)
-        state.activation.apply(pixel, last.channel + last.channels - channel);
+      const int64_t runs = channels == g.o ? 1 : tiling.pixels(y), run = channels * tiling.pixels(y) / runs;
+      for (int64_t x = 0; x < runs; ++x, pixel += g.o) state.activate(state.activation, pixel, run);
     }
   }
 }
@@ -245,15 +249,16 @@ Status run(const Call& call, int phase, int64_t number) {
     return {};
   }
   state.piece(state, call, state.packed.defined() ? state.packed.data<float>().data() : scratch, number);
-  if (state.activation.kind == Activation::Kind::leaky_relu) apply_slope(state, number, call.out[0].as<float>());
+  if (!is_bound(state.activation)) activate(state, number, call.out[0].as<float>());
   return {};
 }
 
-/// A product has the ports of a convolution, without a residual.
+/// A product has the ports of a convolution.
 Status run_product(const Call& call, int phase, int64_t number) {
-  static_assert(Linear::in::x == In::x && Linear::in::w == In::w && Linear::in::b == In::b &&
-                In::residual == In::b + 1);
-  const std::array<ConstView, 4> operands{call.in[In::x], call.in[In::w], call.in[In::b]};
+  using Product = LinearActivation::in;
+  static_assert(Product::x == In::x && Product::w == In::w && Product::b == In::b && Product::residual == In::residual);
+  std::array<ConstView, 4> operands;
+  std::ranges::copy(call.in, operands.begin());
   Call convolution = call;
   convolution.in = operands;
   return run(convolution, phase, number);

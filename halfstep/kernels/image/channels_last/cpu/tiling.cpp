@@ -7,7 +7,7 @@ namespace halfstep::kernels::channels_last {
 namespace {
 
 /// What work beside the sums costs, in multiplications and additions: starting a piece, bringing a byte of x to where
-/// it is padded, reading a byte of weights from the second-level cache and from behind it.
+/// it is padded, reading a byte of x or of weights from the second-level cache and one of weights from behind it.
 constexpr double kPieceCost = 100'000, kCopyCost = 8, kNearCost = 1, kFarCost = 6;
 /// Worker scratch for lines of x.
 constexpr int64_t kLineBytes = int64_t{1} << 20;
@@ -59,8 +59,9 @@ double Tiling::cost(const Cut& cut) const {
   const int64_t weight_bytes = packed_size_ * kFloat / cut.parts();
   const auto flops = static_cast<double>(cut.images() * cut.lines() * 2 * g_.ow * packed_size_ / cut.parts());
   const double copy = is_padded() ? kCopyCost * static_cast<double>(cut.images() * line_bytes(cut.lines())) : 0;
+  const double x = kNearCost * static_cast<double>(cut.images() * line_bytes(cut.lines()));
   const double weights = (weight_bytes <= kNearBytes ? kNearCost : kFarCost) * static_cast<double>(weight_bytes);
-  return cut.turns() * (kPieceCost + flops + copy + weights);
+  return cut.turns() * (kPieceCost + flops + copy + x + weights);
 }
 
 int64_t Tiling::together() const {
@@ -73,11 +74,12 @@ bool Tiling::has_small_weights() const { return packed_size_ * kFloat <= kSmallW
 void Tiling::pack(const Block& block, const float* weights, float* packed) const {
   const int64_t depth = g_.filter();
   float* to = packed + block.weights;
-  std::fill_n(to, depth * block.width, 0.0F);
-  for (int64_t j = 0; j < block.channels; ++j) {
-    const float* filter = weights + (block.channel + j) * depth;
-    for (int64_t k = 0; k < depth; ++k)
-      to[k * block.width + j] = filter[k % g_.group_in() * g_.taps() + k / g_.group_in()];
+  for (int64_t tap = 0; tap < g_.taps(); ++tap) {
+    for (int64_t c = 0; c < g_.group_in(); ++c, to += block.width) {
+      const float* from = weights + block.channel * depth + c * g_.taps() + tap;
+      for (int64_t j = 0; j < block.channels; ++j) to[j] = from[j * depth];
+      std::fill(to + block.channels, to + block.width, 0.0F);
+    }
   }
 }
 

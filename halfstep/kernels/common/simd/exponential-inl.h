@@ -1,0 +1,53 @@
+// exp on vectors of f32 whose range is known. Included once per Highway target.
+#if defined(HALFSTEP_KERNELS_EXPONENTIAL_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFSTEP_KERNELS_EXPONENTIAL_INL_H_
+#undef HALFSTEP_KERNELS_EXPONENTIAL_INL_H_
+#else
+#define HALFSTEP_KERNELS_EXPONENTIAL_INL_H_
+#endif
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::exponential::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Coefficients, the highest power last: their number is known where it is compiled, so that there is no loop.
+template <class D, class V>
+HWY_INLINE V polynomial(D d, V, float coefficient) {
+  return hn::Set(d, coefficient);
+}
+template <class D, class V, class... Higher>
+HWY_INLINE V polynomial(D d, V x, float coefficient, Higher... higher) {
+  return hn::MulAdd(polynomial(d, x, higher...), x, hn::Set(d, coefficient));
+}
+
+/// Within 1.5e-7 of exp(x), relative, for x from -87 to 88, where all powers of two are normal numbers: nothing of what
+/// happens beyond is asked. x is n * log(2) and a rest, for which a polynomial of least largest relative error (7.5e-8,
+/// by Lawson's weights on Chebyshev points) stands; adding 1.5 * 2^23 rounds to n and leaves it in the lowest bits.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_in_range(D d, V x) {
+  const hn::RebindToSigned<D> di;
+  const V magic = hn::Set(d, 12582912.0F);
+  const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504F), magic);
+  const V n = hn::Sub(shifted, magic);
+  const V near = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), x);
+  const V rest = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), near);
+  const auto power = hn::BitCast(di, polynomial(d, rest, 1.0000000716969544F, 0.9999996918061232F, 0.4999889441365333F,
+                                                0.16667575095428966F, 0.041915431418315816F, 0.008297647670266788F));
+  return hn::BitCast(d, hn::Add(power, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
+}
+
+/// The same for any x up to 0: 0 below -87, NaN where x is NaN.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_of_negative(D d, V x) {
+  const V least = hn::Set(d, -87.0F);
+  const V power = hn::IfThenZeroElse(hn::Lt(x, least), exp_in_range(d, hn::Max(x, least)));
+  return hn::IfThenElse(hn::Eq(x, x), power, x);
+}
+
+}  // namespace halfstep::kernels::exponential::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HALFSTEP_KERNELS_EXPONENTIAL_INL_H_

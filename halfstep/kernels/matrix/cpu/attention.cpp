@@ -1,0 +1,185 @@
+// fused_attention in float32: a block of queries of one head, whose scores stay in the cache between the two products.
+#include <algorithm>
+#include <memory>
+
+#include "halfstep/base/divide.h"
+#include "halfstep/kernels/matrix/attention.h"
+#include "halfstep/kernels/ops.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halfstep/kernels/matrix/cpu/attention.cpp"
+#include "halfstep/kernels/common/simd/dispatch.h"
+#include "hwy/foreach_target.h"
+// behind the targets: they are compiled once for each
+#include "halfstep/kernels/common/simd/squares-inl.h"
+#include "halfstep/kernels/matrix/cpu/tiles-inl.h"
+#include "halfstep/kernels/reduce/cpu/exponentials-inl.h"
+
+#ifndef HALFSTEP_KERNELS_MATRIX_ATTENTION
+#define HALFSTEP_KERNELS_MATRIX_ATTENTION
+namespace halfstep::kernels::attention {
+
+/// Keys whose products with the queries of a block are made together.
+constexpr int64_t kKeys = 256;
+/// Rows of scores begin so many elements apart, or a multiple of it: whole vectors of any level.
+constexpr int64_t kRound = 16;
+
+/// One head as a block of queries sees it; steps are between rows.
+struct Head {
+  const float *q, *k, *v, *mask;  ///< mask: of the first query; may be null
+  float* out;
+  int64_t q_step, k_step, v_step, out_step, mask_row, mask_column;
+  int64_t queries, keys, size, v_size;
+  float scale;
+  float *scores, *packed;  ///< of the worker: [queries, keys rounded up], and [size, kKeys]
+
+  int64_t score_step() const { return round_up(keys, kRound); }
+};
+
+}  // namespace halfstep::kernels::attention
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::attention::HWY_NAMESPACE {
+using matrix::HWY_NAMESPACE::kLanes;
+using matrix::HWY_NAMESPACE::multiply;
+using reduce::HWY_NAMESPACE::exponentials;
+using squares::HWY_NAMESPACE::turn;
+
+/// Keys as columns, with 0 behind the last up to a whole vector.
+void pack(const Head& h, int64_t first, int64_t count) {
+  turn(h.k + first * h.k_step, h.k_step, count, h.size, h.packed, kKeys);
+  for (int64_t i = 0; i < h.size; ++i)
+    std::fill(h.packed + i * kKeys + count, h.packed + i * kKeys + round_up(count, kLanes), 0.0F);
+}
+
+void add_mask(const Head& h, int64_t query) {
+  float* scores = h.scores + query * h.score_step();
+  const float* mask = h.mask + query * h.mask_row;
+  for (int64_t key = 0; key < h.keys; ++key) scores[key] += mask[key * h.mask_column];
+}
+
+void attend(const Head& h) {
+  const int64_t step = h.score_step();
+  for (int64_t first = 0; first < h.keys; first += kKeys) {
+    const int64_t count = std::min(kKeys, h.keys - first);
+    pack(h, first, count);
+    multiply({.a = h.q,
+              .b = h.packed,
+              .a_row = h.q_step,
+              .b_row = kKeys,
+              .depth = h.size,
+              .c = h.scores + first,
+              .c_row = step,
+              .columns = round_up(count, kLanes),
+              .factor = h.scale},
+             h.queries);
+  }
+  float* factors = h.packed;  // keys are done with
+  for (int64_t query = 0; query < h.queries; ++query) {
+    if (h.mask != nullptr) add_mask(h, query);
+    float* scores = h.scores + query * step;
+    factors[query] = 1 / exponentials(scores, scores, h.keys);
+  }
+  multiply({.a = h.scores,
+            .b = h.v,
+            .a_row = step,
+            .b_row = h.v_step,
+            .depth = h.keys,
+            .c = h.out,
+            .c_row = h.out_step,
+            .columns = h.v_size,
+            .factors = factors},
+           h.queries);
+}
+
+}  // namespace halfstep::kernels::attention::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halfstep::kernels {
+namespace attention {
+namespace {
+
+/// Scores of a block, which stay in a second-level cache.
+constexpr int64_t kMostScores = 1 << 16;
+/// Queries of a block: packing their keys is little beside their products, and there are blocks for many threads.
+constexpr int64_t kLeastQueries = 14, kMostQueries = 112;
+constexpr int64_t kWantedPieces = 16;
+
+struct State {
+  AttentionState layout;
+  int64_t queries = 0, blocks = 0;  ///< of a block; of a head
+  decltype(&N_AVX2::attend) attend = nullptr;
+
+  State(const Problem& problem, const FusedAttention& a) : layout(problem, a) {
+    const int64_t length = layout.q.length, heads = layout.batch * layout.q.heads;
+    const int64_t wanted = ceil_div(length * heads, kWantedPieces);
+    const int64_t most = std::min(kMostQueries, kMostScores / round_up(layout.k.length, kRound));
+    queries = std::clamp(wanted, kLeastQueries, std::max(kLeastQueries, most));
+    blocks = ceil_div(length, queries);
+    queries = ceil_div(length, blocks);
+    attend = HS_SIMD_CHOOSE(problem.level, attend);
+  }
+  int64_t scores() const { return queries * round_up(layout.k.length, kRound); }
+};
+
+Verdict accept(const Problem& problem) {
+  using In = FusedAttention::in;
+  if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
+  if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
+  const Type &q = *problem.in[In::q], &k = *problem.in[In::k];
+  if (q.dtype != DType::f32) return refuse("the operands are {}, and this kernel computes in f32", name(q.dtype));
+  if (count_elements(problem.out[0]->dims) == 0 || count_elements(q.dims) == 0 || count_elements(k.dims) == 0)
+    return refuse("an operand is empty");
+  return accept_mask(problem, AttentionState(problem, FusedAttention(problem.attributes)), false);
+}
+
+Plan prepare(const Problem& problem) {
+  auto state = std::make_shared<State>(problem, FusedAttention(problem.attributes));
+  const AttentionState& s = state->layout;
+  const int64_t packed = std::max(s.q.size * kKeys, state->queries);
+  const auto scratch = static_cast<size_t>(state->scores() + packed) * sizeof(float);
+  const int64_t pieces = s.batch * s.q.heads * state->blocks;
+  return {.state = std::move(state), .worker_scratch = scratch, .phases = {pieces}};
+}
+
+Status run(const Call& call, int, int64_t piece) {
+  using In = FusedAttention::in;
+  const auto& state = state_of<State>(call);
+  const AttentionState& s = state.layout;
+  const int64_t query = piece % state.blocks * state.queries, head = piece / state.blocks % s.q.heads;
+  const int64_t batch = piece / state.blocks / s.q.heads, shared = head / (s.q.heads / s.k.heads);
+  HeadLayout out = s.q;
+  out.size = s.v.size;
+  const MaskRows mask = mask_rows(s, batch, head, query);
+  auto* scratch = reinterpret_cast<float*>(call.worker_scratch);
+  const auto* masks = call.in[In::mask].as<const float>();
+  state.attend({.q = call.in[In::q].as<const float>() + s.q.begin(batch, head, query),
+                .k = call.in[In::k].as<const float>() + s.k.begin(batch, shared, 0),
+                .v = call.in[In::v].as<const float>() + s.v.begin(batch, shared, 0),
+                .mask = masks == nullptr ? nullptr : masks + mask.begin,
+                .out = call.out[0].as<float>() + out.begin(batch, head, query),
+                .q_step = s.q.step(),
+                .k_step = s.k.step(),
+                .v_step = s.v.step(),
+                .out_step = out.step(),
+                .mask_row = mask.row,
+                .mask_column = mask.column,
+                .queries = std::min(state.queries, s.q.length - query),
+                .keys = s.k.length,
+                .size = s.q.size,
+                .v_size = s.v.size,
+                .scale = static_cast<float>(s.scale),
+                .scores = scratch,
+                .packed = scratch + state.scores()});
+  return {};
+}
+
+}  // namespace
+}  // namespace attention
+
+extern const Kernel cpu_fused_attention_tiles{"tiles", attention::accept, attention::prepare, attention::run};
+
+}  // namespace halfstep::kernels
+#endif

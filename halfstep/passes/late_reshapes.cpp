@@ -1,0 +1,65 @@
+#include "halfstep/passes/late_reshapes.h"
+
+#include <algorithm>
+
+#include "halfstep/ir/ops.h"
+#include "halfstep/passes/simplify.h"
+#include "halfstep/passes/uses.h"
+
+namespace halfstep::passes {
+namespace {
+
+/// The reshape whose result `value` is, of a layer's result that nobody else reads; nothing for other values.
+std::optional<ops::Reshape> reshape_of_layer(Value value) {
+  const auto reshape = value.producer<ops::Reshape>();
+  if (!reshape || !value.has_one_use() || is_output(value)) return std::nullopt;
+  const auto layer = reshape->x().producer<ops::Linear>();
+  return layer && only_reader(layer->out()) ? reshape : std::nullopt;
+}
+
+Value insert_before(Graph& graph, Op before, const OpInfo& info, std::vector<Value> operands, Attributes attributes) {
+  return graph
+      .insert({&info, std::move(operands), std::move(attributes), before.name(), before.location()}, nullptr, before)
+      .out(0);
+}
+
+/// `op` on what the reshape reads, with `operands`, and the reshape behind it under its name.
+void exchange(Graph& graph, Op op, ops::Reshape reshape, std::vector<Value> operands) {
+  const Value early = insert_before(graph, op, op.info(), std::move(operands), op.attributes());
+  const Value late = insert_before(graph, op, reshape.info(), {early}, {{"dims", reshape.dims()}});
+  const std::string name = op.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
+  op.out(0).replace_all_uses_with(late);
+  graph.erase(op);
+  graph.rename(late.producer(), name);
+  graph.erase(reshape);
+}
+
+/// A sum of the reshape's result and something that has its extents.
+bool sink_through_sum(Graph& graph, Op sum, int own) {
+  const auto reshape = reshape_of_layer(sum.in(own));
+  const Value other = sum.in(1 - own);
+  if (!reshape || std::ranges::count(reshape->dims(), 0) != 0 || other.type() != sum.in(own).type()) return false;
+  const Value like = reshape->x();
+  const Value rows =
+      insert_before(graph, sum, reshape->info(), {other}, {{"dims", std::vector<int64_t>{-1, like.dims()[1]}}});
+  std::vector<Value> operands = {like, like};
+  operands[static_cast<size_t>(1 - own)] = rows;
+  exchange(graph, sum, *reshape, std::move(operands));
+  return true;
+}
+
+}  // namespace
+
+void late_reshapes(Graph& graph) {
+  for (const Op op : graph.ops()) {
+    if (op.is<ops::Gelu, ops::Silu, ops::Relu, ops::Relu6, ops::LeakyRelu>()) {
+      const auto reshape = reshape_of_layer(op.in(0));
+      if (reshape && std::ranges::count(reshape->dims(), 0) == 0) exchange(graph, op, *reshape, {reshape->x()});
+    } else if (op.is<ops::Add>()) {
+      sink_through_sum(graph, op, 1) || sink_through_sum(graph, op, 0);
+    }
+  }
+  simplify(graph);
+}
+
+}  // namespace halfstep::passes

@@ -1,0 +1,187 @@
+#include "halfstep/passes/split_layers.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "halfstep/ir/ops.h"
+#include "halfstep/passes/tensors.h"
+#include "halfstep/passes/uses.h"
+
+namespace halfstep::passes {
+namespace {
+
+/// What leads from a layer to the slices of its outputs.
+struct Way {
+  std::vector<Op> reshapes;  ///< each splits the outputs further, or the rows
+  Op transpose;              ///< behind them, or null
+  size_t axis;               ///< in front of the transpose: of the slowest of the axes that the outputs are split into
+  int64_t extent;            ///< of that axis
+  std::vector<ops::Slice> slices;
+};
+
+/// The axis from which on `dims` hold exactly `outputs` elements; nothing where rows and outputs share an axis.
+std::optional<size_t> first_axis_of(const Dims& dims, int64_t outputs) {
+  int64_t product = 1;
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    if (dims[axis] == kUnknown) return std::nullopt;
+    product *= dims[axis];
+    if (product == outputs && (axis == 0 || dims[axis] != 1)) return axis;
+    if (product == 0 || product > outputs) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Extents along the axis that a slice takes, in steps of 1.
+struct Columns {
+  int64_t begin, extent;
+};
+std::optional<Columns> columns_of(const ops::Slice& slice, int64_t axis) {
+  const std::vector<int64_t>&axes = slice.axes(), &steps = slice.steps();
+  const bool is_along = axes.size() == 1 && slice.starts().size() == 1 && slice.ends().size() == 1 &&
+                        (axes[0] == axis || axes[0] + static_cast<int64_t>(slice.x().dims().size()) == axis);
+  if (!is_along || (!steps.empty() && steps[0] != 1)) return std::nullopt;
+  const int64_t all = slice.x().dims()[static_cast<size_t>(axis)], begin = slice.starts()[0];
+  const Columns part{begin < 0 ? begin + all : begin, slice.out().dims()[static_cast<size_t>(axis)]};
+  const bool is_within = part.begin >= 0 && part.extent > 0 && part.begin + part.extent <= all;
+  return is_within ? std::optional(part) : std::nullopt;
+}
+
+std::optional<Way> way_of(const ops::Linear& layer) {
+  const int64_t outputs = layer.out().dims()[1];
+  Way way{{}, {}, 1, outputs, {}};
+  Value end = layer.out();
+  for (Op next = only_reader(end); next.is<ops::Reshape, ops::ReshapeBy>(); next = only_reader(end)) {
+    end = next.out(0);
+    const auto axis = first_axis_of(end.dims(), outputs);
+    if (!axis) return std::nullopt;
+    way.reshapes.push_back(next);
+    way.axis = *axis;
+    way.extent = end.dims()[*axis];
+  }
+  auto axis = static_cast<int64_t>(way.axis);
+  if (const Op next = only_reader(end); next.is<ops::Transpose>()) {
+    const auto& perm = ops::Transpose(next.node()).perm();
+    axis = std::ranges::find(perm, axis) - perm.begin();
+    way.transpose = next;
+    end = next.out(0);
+  }
+  int64_t read = 0;
+  for (const auto& [reader, port] : end.uses()) {
+    if (!reader.is<ops::Slice>()) return std::nullopt;
+    const ops::Slice slice(reader.node());
+    const auto part = columns_of(slice, axis);
+    if (!part) return std::nullopt;
+    read += part->extent;
+    way.slices.push_back(slice);
+  }
+  const bool is_split = way.slices.size() > 1 && read <= way.extent && !is_output(end);
+  return is_split ? std::optional(std::move(way)) : std::nullopt;
+}
+
+/// Rows of a matrix, or elements of a vector.
+Tensor tensor_rows(const Tensor& whole, int64_t begin, int64_t count) {
+  Dims dims = whole.dims();
+  const size_t row = static_cast<size_t>(whole.size() / dims[0]) * sizeof(float);
+  dims[0] = count;
+  Tensor rows(whole.dtype(), dims);
+  std::memcpy(rows.raw(), whole.raw() + static_cast<size_t>(begin) * row, static_cast<size_t>(count) * row);
+  return rows;
+}
+
+class Split {
+ public:
+  Split(Model& model, ops::Linear layer, const Way& way) : model_(model), layer_(layer), way_(way) {}
+
+  void run() {
+    for (const ops::Slice& slice : way_.slices) {
+      const auto axis = static_cast<int64_t>(way_.axis);
+      int64_t at = axis;
+      if (way_.transpose) {
+        const auto& perm = ops::Transpose(way_.transpose.node()).perm();
+        at = std::ranges::find(perm, axis) - perm.begin();
+      }
+      const Columns part = *columns_of(slice, at);
+      const Op squeeze = only_reader(slice.out());
+      const bool drops = part.extent == 1 && way_.axis + 1 < end_dims().size() && squeeze.is<ops::Squeeze>() &&
+                         ops::Squeeze(squeeze.node()).axes() == std::vector<int64_t>{at};
+      replace(drops ? squeeze : slice, moved(part_layer(slice, part), slice, part.extent, drops));
+      if (drops) model_.graph.erase(slice);
+    }
+  }
+
+ private:
+  const Dims& end_dims() const {
+    return way_.reshapes.empty() ? layer_.out().dims() : way_.reshapes.back().out(0).dims();
+  }
+
+  Op insert(Op before, const OpInfo& info, std::vector<Value> operands, Attributes attributes = {}) {
+    return model_.graph.insert({&info, std::move(operands), std::move(attributes), before.name(), before.location()},
+                               nullptr, before);
+  }
+
+  Value part_of_tensor(Value tensor, Op slice, int64_t begin, int64_t count) {
+    if (!tensor) return {};
+    const Role role = tensor.role();
+    return add_tensor(model_, slice.name() + "." + tensor.name(),
+                      tensor_rows(model_.tensors.at(tensor.name()), begin, count), role);
+  }
+
+  Value part_layer(Op slice, const Columns& part) {
+    const int64_t width = layer_.out().dims()[1] / way_.extent;
+    const int64_t begin = part.begin * width, count = part.extent * width;
+    return insert(slice, layer_.info(),
+                  {layer_.x(), part_of_tensor(layer_.w(), slice, begin, count),
+                   part_of_tensor(layer_.b(), slice, begin, count)})
+        .out(0);
+  }
+
+  /// The part on the way of the whole; `drops`: without the axis along which it is one.
+  Value moved(Value value, Op slice, int64_t extent, bool drops) {
+    for (const Op reshape : way_.reshapes) {
+      const size_t axis = *first_axis_of(reshape.out(0).dims(), layer_.out().dims()[1]);
+      const int64_t of_axis = reshape.out(0).dims()[axis];
+      const bool is_last = reshape == way_.reshapes.back();
+      auto dims = get<std::vector<int64_t>>(reshape.attributes(), "dims");
+      dims[axis] = of_axis * extent / way_.extent;
+      if (is_last && drops) dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+      std::vector<Value> operands = reshape.operands();
+      operands[0] = value;
+      Attributes attributes = reshape.attributes();
+      attributes.insert_or_assign("dims", dims);
+      value = insert(slice, reshape.info(), std::move(operands), std::move(attributes)).out(0);
+    }
+    if (!way_.transpose) return value;
+    auto perm = ops::Transpose(way_.transpose.node()).perm();
+    if (drops) {
+      const auto axis = static_cast<int64_t>(way_.axis);
+      std::erase(perm, axis);
+      for (int64_t& each : perm) each -= each > axis ? 1 : 0;
+    }
+    return insert(slice, way_.transpose.info(), {value}, {{"perm", perm}}).out(0);
+  }
+
+  void replace(Op old, Value made) {
+    const std::string name = old.name();
+    old.out(0).replace_all_uses_with(made);
+    model_.graph.erase(old);
+    model_.graph.rename(made.producer(), name);
+  }
+
+  Model& model_;
+  ops::Linear layer_;
+  const Way& way_;
+};
+
+bool is_stored_float(Value value) { return value.is_tensor() && !updater_of(value) && value.dtype() == DType::f32; }
+
+}  // namespace
+
+void split_layers(Model& model) {
+  for (const ops::Linear& layer : model.graph.all<ops::Linear>()) {
+    if (!is_stored_float(layer.w()) || (layer.b() && !is_stored_float(layer.b()))) continue;
+    if (const auto way = way_of(layer)) Split(model, layer, *way).run();
+  }
+}
+
+}  // namespace halfstep::passes
