@@ -19,8 +19,8 @@ bool is_on_tape(std::span<const Array> inputs) {
 }
 
 std::vector<Tensor> run(const Recorded& what, std::span<const Array> inputs, const std::vector<std::string>& further) {
-  std::vector<Tensor> tensors;
-  for (const Array& input : inputs) tensors.push_back(input.content()->tensor);
+  std::vector<const Tensor*> tensors;
+  for (const Array& input : inputs) tensors.push_back(&input.content()->tensor);
   return what.run(tensors, further);
 }
 

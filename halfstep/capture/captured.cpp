@@ -326,8 +326,9 @@ void Captured::run_node(Node& node, Environment& values) {
   for (const auto& [number, make] : node.drawn) values.set(number, Array(make()).content());
   if (node.gives.empty()) return;
   if (node.program == nullptr) node.program = program_of(node);
-  std::vector<Tensor> inputs;
-  for (const size_t number : node.reads) inputs.push_back(values.tensors[number]);
+  std::vector<const Tensor*> inputs;
+  inputs.reserve(node.reads.size());
+  for (const size_t number : node.reads) inputs.push_back(&values.tensors[number]);
   std::vector<Tensor> made = node.program->run(inputs);
   for (size_t i = 0; i < made.size(); ++i) values.tensors[node.made[i]] = std::move(made[i]);
 }
