@@ -126,7 +126,7 @@ Array apply(std::string_view name, std::initializer_list<Array> operands, const 
 Array full(const Type& type, double value, Place place) {
   Tensor tensor(type.dtype, type.dims);
   for (int64_t i = 0; i < tensor.size(); ++i) set_element(tensor, i, value);
-  return Array(std::move(tensor), place);
+  return Array(tensor, place);
 }
 
 Array detach(const Array& array) {
