@@ -19,8 +19,8 @@ bool is_on_tape(std::span<const Array> inputs) {
 }
 
 std::vector<Tensor> run(const Recorded& what, std::span<const Array> inputs, const std::vector<std::string>& further) {
-  std::vector<Tensor> tensors;
-  for (const Array& input : inputs) tensors.push_back(input.content()->tensor);
+  std::vector<const Tensor*> tensors;
+  for (const Array& input : inputs) tensors.push_back(&input.content()->tensor);
   return what.run(tensors, further);
 }
 
@@ -55,8 +55,7 @@ std::vector<ContentPtr> contents_of(const Recorded& what, std::span<const Type> 
   }
   if (step == nullptr) return contents;
   step->results.assign(contents.begin(), contents.end());
-  step->tensors.assign(tensors.begin(),
-                       tensors.begin() + static_cast<std::ptrdiff_t>(std::min(tensors.size(), types.size())));
+  step->kept->outputs.assign(tensors.begin(), tensors.end());
   return contents;
 }
 
@@ -82,7 +81,7 @@ std::vector<ContentPtr> compute(const std::shared_ptr<const Recorded>& what, std
   const std::vector<std::string> further = on_tape ? further_of(*what, inputs) : std::vector<std::string>();
   std::vector<Tensor> tensors = run(*what, inputs, further);
   const size_t outputs = what->places().out.size();
-  for (size_t i = 0; i < further.size(); ++i) step->saved.emplace(further[i], tensors[outputs + i]);
+  for (size_t i = 0; i < further.size(); ++i) step->kept->inside.emplace(further[i], tensors[outputs + i]);
   tensors.resize(outputs);
   std::vector<Type> types;
   for (const Tensor& tensor : tensors) types.push_back(tensor.type());
@@ -127,7 +126,7 @@ Array apply(std::string_view name, std::initializer_list<Array> operands, const 
 Array full(const Type& type, double value, Place place) {
   Tensor tensor(type.dtype, type.dims);
   for (int64_t i = 0; i < tensor.size(); ++i) set_element(tensor, i, value);
-  return Array(std::move(tensor), place);
+  return Array(tensor, place);
 }
 
 Array detach(const Array& array) {

@@ -15,6 +15,15 @@ uint64_t next_event() {
 
 Cell::Cell(ContentPtr first) : content(std::move(first)), born(next_event()) {}
 
+ContentPtr Cell::held(Content value) {
+  if (requires_gradient) {
+    value.producer = nullptr;
+    value.differentiable = true;
+    value.leaf = weak_from_this();
+  }
+  return std::make_shared<const Content>(std::move(value));
+}
+
 Array::Array(const Tensor& contents, Place place)
     : Array(std::make_shared<const Content>(Content{contents.type(), place, contents})) {}
 
@@ -38,8 +47,8 @@ void Array::require_gradient(bool required) {
   const Array value = Trace::current() == nullptr ? *this : detach(*this);
   Content now = *value.content();
   now.producer = nullptr;
-  now.differentiable = required;
-  now.leaf = required ? cell_ : nullptr;
+  now.differentiable = false;
+  now.leaf.reset();
   cell_->requires_gradient = required;
   replace_content(*cell_, std::move(now), value);
 }
@@ -64,17 +73,11 @@ void Array::assign(const Array& value) {
     fail("assign: found an array at {}, expected one at {}; move it with to()", to_string(value.place()),
          to_string(place()));
   const Array given = switches().gradients || !value.is_differentiable() ? value : detach(value);
-  Content next = *given.content();
-  if (cell_->requires_gradient) {
-    if (switches().gradients)
-      fail(
-          "assign: the array requires a gradient, expected gradients to be switched off (no_grad) where a parameter "
-          "changes");
-    next.producer = nullptr;
-    next.differentiable = true;
-    next.leaf = cell_;
-  }
-  replace_content(*cell_, std::move(next), given);
+  if (cell_->requires_gradient && switches().gradients)
+    fail(
+        "assign: the array requires a gradient, expected gradients to be switched off (no_grad) where a parameter "
+        "changes");
+  replace_content(*cell_, *given.content(), given);
 }
 
 }  // namespace halfstep::capture

@@ -83,6 +83,8 @@ struct Cell : std::enable_shared_from_this<Cell> {
   uint64_t born;  ///< counts events of the process, as Step::order does
 
   Array array() { return Array(shared_from_this()); }
+  /// What becomes of a value in it: in a parameter gradients end.
+  ContentPtr held(Content value);
 };
 
 /// The number of the next event of the process.

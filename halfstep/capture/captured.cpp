@@ -14,18 +14,6 @@
 
 namespace halfstep::capture {
 
-/// Values of a run, by number.
-struct Captured::Environment {
-  std::vector<ContentPtr> contents;  ///< of what no program made
-  std::vector<Tensor> tensors;
-
-  explicit Environment(size_t count) : contents(count), tensors(count) {}
-  void set(size_t number, const ContentPtr& content) {
-    contents[number] = content;
-    tensors[number] = content->tensor;
-  }
-};
-
 Captured::Captured() = default;
 Captured::~Captured() = default;
 Captured::Captured(Captured&&) noexcept = default;
@@ -93,7 +81,7 @@ class Captured::Adding {
   Item item_of(const ContentPtr& content) {
     const Value value = trace_.value_of(Array(content));
     if (value.is_tensor()) return {std::nullopt, std::nullopt, content};
-    if (value.producer()) return {std::nullopt, output_of(value, content->differentiable)};
+    if (value.producer()) return {std::nullopt, output_of(value, content->producer != nullptr)};
     return {std::nullopt, std::nullopt, nullptr, number(value.name())};
   }
 
@@ -140,7 +128,8 @@ class Captured::Adding {
     for (const Value argument : trace_.graph_arguments()) end_->inputs.push_back(number(argument.name()));
     for (const Value output : outputs_) end_->outputs.push_back(number(output.name()));
     end_->whole = std::make_shared<const Recorded>(std::move(model), std::move(places), trace_.apart());
-    if (!end_->on_tape) return;
+    end_->keeps = !trace_.takes_gradients();
+    if (!end_->on_tape || !end_->keeps) return;
     for (const std::string& name : end_->whole->saved(end_->wanted)) {
       end_->saved.emplace_back(name, number(name));
       further_.push_back(trace_.model().graph.value(name));
@@ -295,8 +284,8 @@ bool Captured::fits(const Arrays& arguments) const {
 Captured::Run Captured::run(const Arrays& arguments, const std::function<void(size_t, const Arrays&)>& effect) {
   Run run;
   if (root_ == nullptr) return run;  // another thread is capturing it
-  Environment values(numbers_.size());
-  for (size_t i = 0; i < arguments.size(); ++i) values.set(i, arguments[i].content());
+  Values values(numbers_.size());
+  for (size_t i = 0; i < arguments.size(); ++i) values[i] = arguments[i].content();
   const Draws before = draws();
   std::vector<std::pair<size_t, Arrays>> effects;
   const auto show = [&] {
@@ -313,7 +302,7 @@ Captured::Run Captured::run(const Arrays& arguments, const std::function<void(si
       run.tag = end->tag;
       return run;
     }
-    const auto next = node->next.find(bytes_of(values.tensors[*node->decided]));
+    const auto next = node->next.find(bytes_of(values[*node->decided]->tensor));
     node = next == node->next.end() ? nullptr : next->second.get();
   }
   set_draws(before);
@@ -321,15 +310,20 @@ Captured::Run Captured::run(const Arrays& arguments, const std::function<void(si
   return run;
 }
 
-void Captured::run_node(Node& node, Environment& values) {
-  for (const auto& [number, array] : node.outside) values.set(number, array.content());
-  for (const auto& [number, make] : node.drawn) values.set(number, Array(make()).content());
+void Captured::run_node(Node& node, Values& values) {
+  for (const auto& [number, array] : node.outside) values[number] = array.content();
+  for (const auto& [number, make] : node.drawn) values[number] = Array(make()).content();
   if (node.gives.empty()) return;
   if (node.program == nullptr) node.program = program_of(node);
-  std::vector<Tensor> inputs;
-  for (const size_t number : node.reads) inputs.push_back(values.tensors[number]);
+  std::vector<const Tensor*> inputs;
+  inputs.reserve(node.reads.size());
+  for (const size_t number : node.reads) inputs.push_back(&values[number]->tensor);
   std::vector<Tensor> made = node.program->run(inputs);
-  for (size_t i = 0; i < made.size(); ++i) values.tensors[node.made[i]] = std::move(made[i]);
+  for (size_t i = 0; i < made.size(); ++i) {
+    const Type& type = made[i].type();
+    values[node.made[i]] =
+        std::make_shared<const Content>(Content{type, node.program->places().out[i], std::move(made[i])});
+  }
 }
 
 std::shared_ptr<const Recorded> Captured::program_of(Node& node) {
@@ -353,46 +347,45 @@ std::shared_ptr<const Recorded> Captured::program_of(Node& node) {
   return std::make_shared<const Recorded>(std::move(model), std::move(places));
 }
 
-Arrays Captured::shown(const std::vector<std::pair<size_t, ContentPtr>>& items, const Environment& values) {
+Arrays Captured::shown(const std::vector<std::pair<size_t, ContentPtr>>& items, const Values& values) {
   Arrays arrays;
-  for (const auto& [number, constant] : items) {
-    arrays.push_back(constant != nullptr                  ? Array(constant)
-                     : values.contents[number] != nullptr ? Array(values.contents[number])
-                                                          : Array(values.tensors[number], Place{}));
-  }
+  for (const auto& [number, constant] : items) arrays.emplace_back(constant == nullptr ? values[number] : constant);
   return arrays;
 }
 
 /// Contents of the outputs, on the tape where they can be differentiated.
-std::vector<ContentPtr> Captured::outputs_of(const End& end, const Environment& values) {
-  std::shared_ptr<Step> step;
-  if (end.on_tape) {
-    step = std::make_shared<Step>();
-    step->what = end.whole;
-    for (const size_t number : end.inputs) step->inputs.push_back(values.contents[number]);
-    for (const auto& [name, number] : end.saved) step->saved.emplace(name, values.tensors[number]);
-  }
+std::vector<ContentPtr> Captured::outputs_of(const End& end, const Values& values) {
   std::vector<ContentPtr> contents;
-  for (size_t i = 0; i < end.outputs.size(); ++i) {
-    const Tensor& tensor = values.tensors[end.outputs[i]];
-    Content content{tensor.type(), end.whole->places().out[i], tensor};
-    if (step != nullptr && end.differentiable[i]) {
-      content.producer = step;
-      content.port = i;
-      content.differentiable = true;
-    }
-    contents.push_back(std::make_shared<const Content>(std::move(content)));
-    if (step != nullptr) step->tensors.push_back(tensor);
+  contents.reserve(end.outputs.size());
+  for (const size_t number : end.outputs) contents.push_back(values[number]);
+  if (!end.on_tape) return contents;
+  const auto step = std::make_shared<Step>();
+  step->what = end.whole;
+  step->inputs.reserve(end.inputs.size());
+  for (const size_t number : end.inputs) step->inputs.push_back(values[number]);
+  if (end.keeps) {
+    for (const ContentPtr& content : contents) step->kept->outputs.push_back(content->tensor);
+    for (const auto& [name, number] : end.saved) step->kept->inside.emplace(name, values[number]->tensor);
+  } else {
+    step->kept.reset();
   }
-  if (step != nullptr) step->results.assign(contents.begin(), contents.end());
+  for (size_t i = 0; i < contents.size(); ++i) {
+    if (!end.differentiable[i]) continue;
+    Content content = *contents[i];
+    content.producer = step;
+    content.port = i;
+    content.differentiable = true;
+    contents[i] = std::make_shared<const Content>(std::move(content));
+  }
+  step->results.assign(contents.begin(), contents.end());
   return contents;
 }
 
-Arrays Captured::finish(const End& end, const Arrays& arguments, const Environment& values) {
+Arrays Captured::finish(const End& end, const Arrays& arguments, const Values& values) {
   const std::vector<ContentPtr> outputs = outputs_of(end, values);
   std::map<size_t, Array> made;
   const auto content_of = [&](const Item& item) {
-    return item.input ? values.contents[*item.input] : item.output ? outputs[*item.output] : item.constant;
+    return item.input ? values[*item.input] : item.output ? outputs[*item.output] : item.constant;
   };
   const auto array_of = [&](const Item& item) {
     if (item.holder) return item.holder->in(arguments);
@@ -403,18 +396,14 @@ Arrays Captured::finish(const End& end, const Arrays& arguments, const Environme
   };
   Arrays results;
   for (const Item& item : end.results) results.push_back(array_of(item));
-  std::vector<std::pair<Array, ContentPtr>> next;
-  std::vector<std::pair<Array, Array>> gradients;
   for (const Written& written : end.written) {
-    const Array& array = written.holder.in(arguments);
-    if (written.is_gradient)
-      gradients.emplace_back(array, written.item ? array_of(*written.item) : Array());
-    else
-      next.emplace_back(array, content_of(*written.item));
+    Array array = written.holder.in(arguments);
+    if (written.is_gradient) {
+      array.set_gradient(written.item ? array_of(*written.item) : Array());
+    } else {
+      array.cell()->content = array.cell()->held(*content_of(*written.item));
+    }
   }
-  const Switched without(without_gradients());
-  for (auto& [array, content] : next) array.assign(Array(content));
-  for (auto& [array, gradient] : gradients) array.set_gradient(gradient);
   return results;
 }
 

@@ -78,15 +78,16 @@ class Captured {
   struct Part;
   struct Node;
   struct End;
-  struct Environment;
   class Adding;
   class WithExtents;
 
-  void run_node(Node& node, Environment& values);
+  using Values = std::vector<ContentPtr>;  ///< of a run, by number
+
+  void run_node(Node& node, Values& values);
   std::shared_ptr<const Recorded> program_of(Node& node);
-  static Arrays shown(const std::vector<std::pair<size_t, ContentPtr>>& items, const Environment& values);
-  static std::vector<ContentPtr> outputs_of(const End& end, const Environment& values);
-  static Arrays finish(const End& end, const Arrays& arguments, const Environment& values);
+  static Arrays shown(const std::vector<std::pair<size_t, ContentPtr>>& items, const Values& values);
+  static std::vector<ContentPtr> outputs_of(const End& end, const Values& values);
+  static Arrays finish(const End& end, const Arrays& arguments, const Values& values);
 
   std::unordered_map<std::string, size_t> numbers_;  ///< of values, by name
   std::unique_ptr<Node> root_;

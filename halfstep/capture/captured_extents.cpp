@@ -45,7 +45,7 @@ class Captured::WithExtents {
     Model whole = from.whole->model();
     infer(whole.graph);
     end->whole = std::make_shared<const Recorded>(std::move(whole), from.whole->places(), from.whole->apart());
-    if (!end->on_tape) return end;
+    if (!end->on_tape || !end->keeps) return end;
     end->saved.clear();
     for (const std::string& name : end->whole->saved(end->wanted)) {
       end->saved.emplace_back(name, made_.numbers_.emplace(name, made_.numbers_.size()).first->second);

@@ -40,9 +40,12 @@ struct Captured::End {
   std::shared_ptr<const Recorded> whole;  ///< all stretches as one: the step on the tape
   std::vector<size_t> inputs, outputs;    ///< numbers
   std::vector<bool> differentiable;       ///< by output
-  std::vector<std::pair<std::string, size_t>> saved;
-  std::vector<bool> wanted;  ///< by input: whether gradients of it may be asked for
+  std::vector<bool> wanted;               ///< by input: whether gradients of it may be asked for
   bool on_tape = false;
+  /// Whether the tape keeps what gradients read. Not where the function took gradients itself: hardly anyone asks for
+  /// further ones, and keeping all of it costs memory and time at every call.
+  bool keeps = true;
+  std::vector<std::pair<std::string, size_t>> saved;
   std::vector<Item> results;
   std::vector<Written> written;
   size_t tag = 0;

@@ -105,11 +105,11 @@ std::unique_ptr<const Recorded::Direct> Recorded::direct() const {
   return found;
 }
 
-std::vector<Tensor> Recorded::run_direct(std::span<const Tensor> inputs) const {
+std::vector<Tensor> Recorded::run_direct(std::span<const Tensor* const> inputs) const {
   SmallVector<kernels::ConstView> in(direct_->operands.size());
   for (size_t i = 0; i < in.size(); ++i) {
     const Direct::Operand& from = direct_->operands[i];
-    const Tensor& operand = from.argument < 0 ? from.constant : inputs[static_cast<size_t>(from.argument)];
+    const Tensor& operand = from.argument < 0 ? from.constant : *inputs[static_cast<size_t>(from.argument)];
     if (operand.defined()) in[i] = {operand.raw(), operand.dtype(), operand.dims()};
   }
   std::call_once(direct_->once, [&] {
@@ -137,18 +137,8 @@ std::unique_ptr<Recorded::Compiled> Recorded::take(const std::vector<std::string
       return compiled;
     }
   }
-  auto made =
-      std::make_unique<Compiled>(Compiled{further,
-                                          compile(placed(model_, places_), options_of(graph(), places_, further)),
-                                          is_worth_spreading(graph()),
-                                          {},
-                                          {},
-                                          {},
-                                          {}});
-  for (const Value argument : graph().arguments()) made->in.push_back(&made->inputs[argument.name()]);
-  for (const std::string& name : graph().body().output_names()) made->out.push_back(&made->outputs[name]);
-  for (const std::string& name : further) made->out.push_back(&made->outputs[name]);
-  return made;
+  return std::make_unique<Compiled>(Compiled{
+      further, compile(placed(model_, places_), options_of(graph(), places_, further)), is_worth_spreading(graph())});
 }
 
 const std::vector<std::string>& Recorded::saved(const std::vector<bool>& differentiable) const {
@@ -171,17 +161,12 @@ const std::vector<std::string>& Recorded::saved(const std::vector<bool>& differe
   return saved_.emplace(differentiable, std::move(names)).first->second;
 }
 
-std::vector<Tensor> Recorded::run(std::span<const Tensor> inputs, const std::vector<std::string>& further) const {
+std::vector<Tensor> Recorded::run(std::span<const Tensor* const> inputs,
+                                  const std::vector<std::string>& further) const {
   if (direct_ != nullptr && further.empty()) return run_direct(inputs);
   auto compiled = take(further);
-  HS_CHECK(inputs.size() == compiled->in.size());
-  for (size_t i = 0; i < inputs.size(); ++i) *compiled->in[i] = inputs[i];
-  on_team(compiled->spreads,
-          [&](ThreadPool& pool) { compiled->program.run_into(compiled->inputs, compiled->outputs, pool); });
-  std::vector<Tensor> results;
-  results.reserve(compiled->out.size());
-  for (Tensor* made : compiled->out) results.push_back(std::exchange(*made, {}));
-  for (Tensor* given : compiled->in) *given = {};
+  std::vector<Tensor> results(places_.out.size() + further.size());
+  on_team(compiled->spreads, [&](ThreadPool& pool) { compiled->program.run_into(inputs, results, pool); });
   const std::scoped_lock lock(mutex_);
   if (idle_.size() == kIdle) idle_.erase(idle_.begin());
   idle_.push_back(std::move(compiled));

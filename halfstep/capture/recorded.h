@@ -39,15 +39,13 @@ class Recorded {
   const std::vector<std::string>& saved(const std::vector<bool>& differentiable) const;
 
   /// The outputs, and behind them the values of the names in `further`. Inputs by argument.
-  std::vector<Tensor> run(std::span<const Tensor> inputs, const std::vector<std::string>& further = {}) const;
+  std::vector<Tensor> run(std::span<const Tensor* const> inputs, const std::vector<std::string>& further = {}) const;
 
  private:
   struct Compiled {
     std::vector<std::string> further;
     runtime::Program program;
-    bool spreads;                  ///< worth more than one thread
-    Tensors inputs, outputs;       ///< by name, empty between runs
-    std::vector<Tensor*> in, out;  ///< the same: by argument; by output, then those in `further`
+    bool spreads;  ///< worth more than one thread
   };
 
   /// The one operator, where there is no other and no reason to compile.
@@ -65,7 +63,7 @@ class Recorded {
 
   std::unique_ptr<const Direct> direct() const;
   std::unique_ptr<Compiled> take(const std::vector<std::string>& further) const;
-  std::vector<Tensor> run_direct(std::span<const Tensor> inputs) const;
+  std::vector<Tensor> run_direct(std::span<const Tensor* const> inputs) const;
 
   Model model_;
   Places places_;

@@ -103,21 +103,45 @@ std::shared_ptr<const GradientGraph> graph_of(const Tape& tape) {
   return graphs->of(tape);
 }
 
-ContentPtr result_of(const std::shared_ptr<const Step>& step, size_t output) {
+/// What steps without it would have kept, computed again: by number of the step.
+using Again = std::map<size_t, Step::Kept>;
+
+Again compute_again(const Steps& steps, const std::vector<Source>& sources) {
+  std::map<size_t, std::vector<std::string>> names;
+  for (const Source& source : sources) {
+    const bool is_of_step = source.kind == Source::Kind::result || source.kind == Source::Kind::saved;
+    if (!is_of_step || steps[source.index]->kept) continue;
+    std::vector<std::string>& inside = names[source.index];
+    if (source.kind == Source::Kind::saved) inside.push_back(source.name);
+  }
+  Again again;
+  for (const auto& [number, inside] : names) {
+    const Step& step = *steps[number];
+    std::vector<const Tensor*> inputs;
+    for (const ContentPtr& input : step.inputs) inputs.push_back(&input->tensor);
+    Step::Kept& kept = again[number];
+    kept.outputs = step.what->run(inputs, inside);
+    const size_t outputs = step.results.size();
+    for (size_t i = 0; i < inside.size(); ++i) kept.inside.emplace(inside[i], kept.outputs[outputs + i]);
+    kept.outputs.resize(outputs);
+  }
+  return again;
+}
+
+ContentPtr result_of(const std::shared_ptr<const Step>& step, size_t output, const Step::Kept& kept) {
   if (ContentPtr content = step->results[output].lock()) return content;
-  const Tensor& tensor = step->tensors[output];
+  const Tensor& tensor = kept.outputs[output];
   return std::make_shared<const Content>(
       Content{tensor.type(), step->what->places().out[output], tensor, step, output, is_float(tensor.dtype())});
 }
 
-Array argument(const Collected& all, const Source& source, std::span<const Array> seeds) {
-  switch (source.kind) {
-    case Source::Kind::leaf: return Array(all.leaves[source.index]);
-    case Source::Kind::seed: return seeds[source.index];
-    case Source::Kind::result: return Array(result_of(all.steps[source.index], source.output));
-    case Source::Kind::saved: break;
-  }
-  return Array(all.steps[source.index]->saved.at(source.name), Place{});
+Array argument(const Collected& all, const Source& source, std::span<const Array> seeds, const Again& again) {
+  if (source.kind == Source::Kind::leaf) return Array(all.leaves[source.index]);
+  if (source.kind == Source::Kind::seed) return seeds[source.index];
+  const auto& step = all.steps[source.index];
+  const Step::Kept& kept = step->kept ? *step->kept : again.at(source.index);
+  if (source.kind == Source::Kind::result) return Array(result_of(step, source.output, kept));
+  return Array(kept.inside.at(source.name), Place{});
 }
 
 /// Contents of parameters that the arrays were computed from, in the order in which they were first read.
@@ -131,6 +155,15 @@ std::vector<ContentPtr> leaves(std::span<const Array> of) {
   }
   for (const Array& array : of) add(array.content());
   return found;
+}
+
+void check_not_inside(const Steps& steps, const std::vector<Source>& sources) {
+  const auto inside = std::ranges::find(sources, Source::Kind::saved, &Source::kind);
+  if (inside == sources.end()) return;
+  fail(
+      "gradients: found '{}', a captured function, on the way of a gradient that is to be differentiated again, "
+      "expected both gradients to be taken within it",
+      steps[inside->index]->what->graph().name());
 }
 
 /// Within a trace its own steps alone can be gone back.
@@ -174,16 +207,12 @@ Arrays gradients(std::span<const Array> of, std::span<const Array> seeds, std::s
   Collected all = collect(of, wanted);
   check_within(all.steps);
   note_all_extents();  // the graph of gradients is made for these
+  if (Trace* trace = Trace::current()) trace->take_gradients();
   const auto graph = graph_of(all.tape);
+  if (switches().gradients) check_not_inside(all.steps, graph->sources);
+  const Again again = compute_again(all.steps, graph->sources);
   Arrays inputs;
-  for (const Source& source : graph->sources) {
-    if (source.kind == Source::Kind::saved && switches().gradients)
-      fail(
-          "gradients: found '{}', a captured function, on the way of a gradient that is to be differentiated again, "
-          "expected both gradients to be taken within it",
-          all.steps[source.index]->what->graph().name());
-    inputs.push_back(argument(all, source, seeds));
-  }
+  for (const Source& source : graph->sources) inputs.push_back(argument(all, source, seeds, again));
   const Arrays found = graph->recorded->graph().outputs().empty() ? Arrays() : apply_recorded(graph->recorded, inputs);
   Arrays results;
   for (const ContentPtr& content : wanted) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,12 +13,15 @@ namespace halfstep::capture {
 
 /// One application of something recorded whose results can be differentiated.
 struct Step {
+  struct Kept {
+    std::vector<Tensor> outputs = {};  ///< none in a region that is being traced
+    Tensors inside = {};               ///< values by name: those that gradients read
+  };
   std::shared_ptr<const Recorded> what;
-  std::vector<ContentPtr> inputs;  ///< by argument
-  Tensors saved;                   ///< of values inside, by name: those that gradients read
+  std::vector<ContentPtr> inputs;     ///< by argument
+  std::optional<Kept> kept = Kept();  ///< nothing: it is computed again where gradients ask for it
   uint64_t order = next_event();
   std::vector<std::weak_ptr<const Content>> results = {};  ///< by output
-  std::vector<Tensor> tensors = {};                        ///< the same, as long as this lives
 };
 
 /// Names of the values of `what`, neither arguments nor outputs, that gradients read when those of its outputs of

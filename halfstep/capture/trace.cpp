@@ -208,7 +208,7 @@ void refuse_contents(const Content& content, const std::string& wanted) {
 }
 
 void replace_content(Cell& cell, Content next, const Array& value) {
-  const auto content = std::make_shared<const Content>(std::move(next));
+  const ContentPtr content = cell.held(std::move(next));
   if (Trace* trace = Trace::current()) trace->write(cell, content, value);
   cell.content = content;
 }

@@ -82,6 +82,9 @@ class Trace {
   void read_extents(const Array& of);
   /// What comes next may depend on extents of any argument.
   void read_all_extents() { reads_all_extents_ = true; }
+  /// Gradients are taken of something that it recorded.
+  void take_gradients() { takes_gradients_ = true; }
+  bool takes_gradients() const { return takes_gradients_; }
   bool depends_on_extents(size_t argument) const { return reads_all_extents_ || extents_read_.contains(argument); }
   /// Something that each run has to do outside of programs, with the contents of `shown`.
   void effect(size_t number, Arrays shown);
@@ -117,6 +120,7 @@ class Trace {
   std::set<std::string> apart_;
   std::set<size_t> extents_read_;  ///< arguments
   bool reads_all_extents_ = false;
+  bool takes_gradients_ = false;
   std::vector<Stretch> stretches_;
   std::vector<Written> written_;
   std::vector<std::pair<std::shared_ptr<Cell>, Array>> gradients_;

@@ -29,15 +29,16 @@ std::vector<std::string> names_of(List&& list) {
   return names;
 }
 
-/// Ports of one part of a run, or of all.
+/// Of a run: one of its parts, or all.
 constexpr int kAllParts = -1;
+bool is_of(const Port& port, int part) { return part == kAllParts || port.part == part; }
 auto ports_of(const std::vector<Port>& ports, int part) {
-  return ports | std::views::filter([part](const Port& port) { return part == kAllParts || port.part == part; });
+  return ports | std::views::filter([part](const Port& port) { return is_of(port, part); });
 }
 
-bool shares_memory(const Tensor& tensor, const std::map<std::string, Tensor>& others) {
-  return std::any_of(others.begin(), others.end(),
-                     [&](const auto& other) { return other.second.raw() == tensor.raw(); });
+bool shares_memory(const Tensor& tensor, std::span<const Tensor* const> others) {
+  return std::ranges::any_of(others,
+                             [&](const Tensor* other) { return other != nullptr && other->raw() == tensor.raw(); });
 }
 
 }  // namespace
@@ -51,10 +52,13 @@ struct Program::Memory {
 
   size_t find_tensor(std::string_view name) const;
   Tensor read(size_t tensor) const;
-  void begin(int part, const Tensors& inputs, Tensors& outputs, int threads);
-  void check_inputs(int part, const Tensors& inputs) const;
-  void give(int part, const Tensors& inputs, Tensors& outputs);
-  void fetch(int part, Tensors& outputs) const;
+  /// By number of the port; nullptr where there is none, and at those of other parts.
+  std::vector<const Tensor*> by_number(int part, const Tensors& inputs) const;
+  void run(int part, const Tensors& inputs, Tensors& outputs, ThreadPool& pool, Trace* trace);
+  void run(int part, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, ThreadPool& pool, Trace* trace);
+  void check_inputs(int part, std::span<const Tensor* const> inputs) const;
+  void give(int part, std::span<const Tensor* const> inputs, std::span<Tensor> outputs);
+  void fetch(int part, std::span<Tensor> outputs) const;
 
   ProgramSpec spec;
   std::vector<DeviceMemory> tensors;
@@ -77,52 +81,89 @@ Tensor Program::Memory::read(size_t tensor) const {
   return contents;
 }
 
-void Program::Memory::begin(int part, const Tensors& inputs, Tensors& outputs, int threads) {
-  check_inputs(part, inputs);
-  give(part, inputs, outputs);
-  for (const Port& port : ports_of(spec.inputs, part)) frame.feed(port, inputs.find(port.name)->second.raw());
-  frame.make_worker_scratch(threads);
+std::vector<const Tensor*> Program::Memory::by_number(int part, const Tensors& inputs) const {
+  std::vector<const Tensor*> numbered(spec.inputs.size());
+  size_t known = 0;
+  for (size_t i = 0; i < numbered.size(); ++i) {
+    if (!is_of(spec.inputs[i], part)) continue;
+    const auto given = inputs.find(spec.inputs[i].name);
+    if (given == inputs.end()) continue;
+    numbered[i] = &given->second;
+    ++known;
+  }
+  if (known == inputs.size()) return numbered;
+  const std::vector<std::string> names = names_of(ports_of(spec.inputs, part));
+  const auto unknown = std::ranges::find_if(
+      inputs, [&](const auto& given) { return std::ranges::find(names, given.first) == names.end(); });
+  fail("graph '{}': '{}' is not an input{}", spec.name, unknown->first, did_you_mean(unknown->first, names));
 }
 
-void Program::Memory::check_inputs(int part, const Tensors& inputs) const {
-  size_t known = 0;
-  for (const Port& port : ports_of(spec.inputs, part)) known += inputs.count(port.name);
-  if (known < inputs.size()) {
-    const std::vector<std::string> names = names_of(ports_of(spec.inputs, part));
-    const auto unknown = std::ranges::find_if(
-        inputs, [&](const auto& given) { return std::ranges::find(names, given.first) == names.end(); });
-    fail("graph '{}': '{}' is not an input{}", spec.name, unknown->first, did_you_mean(unknown->first, names));
+void Program::Memory::run(int part, const Tensors& inputs, Tensors& outputs, ThreadPool& pool, Trace* trace) {
+  const std::vector<const Tensor*> given = by_number(part, inputs);
+  std::vector<Tensor> made;
+  for (const Port& port : spec.outputs) made.push_back(is_of(port, part) ? outputs[port.name] : Tensor());
+  run(part, given, made, pool, trace);
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (is_of(spec.outputs[i], part)) outputs[spec.outputs[i].name] = std::move(made[i]);
   }
-  for (const Port& port : ports_of(spec.inputs, part)) {
-    const auto given = inputs.find(port.name);
+}
+
+void Program::Memory::run(int part, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, ThreadPool& pool,
+                          Trace* trace) {
+  HS_CHECK(inputs.size() == spec.inputs.size() && outputs.size() == spec.outputs.size());
+  check_inputs(part, inputs);
+  give(part, inputs, outputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (is_of(spec.inputs[i], part)) frame.feed(spec.inputs[i], inputs[i]->raw());
+  }
+  frame.make_worker_scratch(pool.threads());
+  if (trace != nullptr) {
+    trace->timings.clear();
+    trace->results.clear();
+    trace->regions.clear();
+    *trace->room = {};
+    trace->origin = now_ns();
+  }
+  for (size_t i = 0; i < frame.parts(); ++i) {
+    if (part == kAllParts || part == static_cast<int>(i)) frame.run(i, pool, trace);
+  }
+  fetch(part, outputs);
+}
+
+void Program::Memory::check_inputs(int part, std::span<const Tensor* const> inputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Port& port = spec.inputs[i];
+    if (!is_of(port, part)) continue;
     const Type& type = frame.slot(port).type;
-    if (given == inputs.end() || !given->second.defined())
+    if (inputs[i] == nullptr || !inputs[i]->defined())
       fail("graph '{}': input '{}' is missing, expected {}", spec.name, port.name, to_string(type));
-    if (given->second.type() != type) {
-      fail("graph '{}': input '{}': found {}, expected {}", spec.name, port.name, to_string(given->second.type()),
+    if (inputs[i]->type() != type) {
+      fail("graph '{}': input '{}': found {}, expected {}", spec.name, port.name, to_string(inputs[i]->type()),
            to_string(type));
     }
   }
 }
 
-void Program::Memory::give(int part, const Tensors& inputs, Tensors& outputs) {
-  for (const Port& port : ports_of(spec.outputs, part)) {
+void Program::Memory::give(int part, std::span<const Tensor* const> inputs, std::span<Tensor> outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Port& port = spec.outputs[i];
     const Type& type = frame.slot(port).type;
-    Tensor& tensor = outputs[port.name];
-    if (!type.is_static()) continue;  // made by the run
+    if (!is_of(port, part) || !type.is_static()) continue;  // what has open extents is made by the run
+    Tensor& tensor = outputs[i];
     if (!tensor.defined() || tensor.type() != type || shares_memory(tensor, inputs))
       tensor = Tensor::uninitialized(type.dtype, type.dims);
     frame.give(port, tensor.raw());
   }
 }
 
-void Program::Memory::fetch(int part, Tensors& outputs) const {
-  for (const Port& port : ports_of(spec.outputs, part)) {
-    Tensor& tensor = outputs.find(port.name)->second;
+void Program::Memory::fetch(int part, std::span<Tensor> outputs) const {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Port& port = spec.outputs[i];
+    if (!is_of(port, part)) continue;
     if (const Tensor* open = frame.open_value(port.slot)) {
-      tensor = open->clone();
+      outputs[i] = open->clone();
     } else {
-      frame.fetch(port, tensor.raw());
+      frame.fetch(port, outputs[i].raw());
     }
   }
 }
@@ -143,24 +184,18 @@ std::map<std::string, Tensor> Program::run(const std::map<std::string, Tensor>& 
 
 void Program::run_into(const std::map<std::string, Tensor>& inputs, std::map<std::string, Tensor>& outputs,
                        ThreadPool& pool, Trace* trace) {
-  memory_->begin(kAllParts, inputs, outputs, pool.threads());
-  if (trace != nullptr) {
-    trace->timings.clear();
-    trace->results.clear();
-    trace->regions.clear();
-    *trace->room = {};
-    trace->origin = now_ns();
-  }
-  for (size_t part = 0; part < memory_->frame.parts(); ++part) memory_->frame.run(part, pool, trace);
-  memory_->fetch(kAllParts, outputs);
+  memory_->run(kAllParts, inputs, outputs, pool, trace);
+}
+
+void Program::run_into(std::span<const Tensor* const> inputs, std::span<Tensor> outputs, ThreadPool& pool,
+                       Trace* trace) {
+  memory_->run(kAllParts, inputs, outputs, pool, trace);
 }
 
 std::map<std::string, Tensor> Program::run_part(int part, const std::map<std::string, Tensor>& inputs,
                                                 ThreadPool& pool) {
   std::map<std::string, Tensor> outputs;
-  memory_->begin(part, inputs, outputs, pool.threads());
-  memory_->frame.run(static_cast<size_t>(part), pool, nullptr);
-  memory_->fetch(part, outputs);
+  memory_->run(part, inputs, outputs, pool, nullptr);
   return outputs;
 }
 

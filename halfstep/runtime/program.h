@@ -41,6 +41,9 @@ class Program {
   /// made anew. They share memory neither with inputs nor with each other.
   void run_into(const std::map<std::string, Tensor>& inputs, std::map<std::string, Tensor>& outputs, ThreadPool& pool,
                 Trace* trace = nullptr);
+  /// The same by number, in the order of the ports of spec().
+  void run_into(std::span<const Tensor* const> inputs, std::span<Tensor> outputs, ThreadPool& pool,
+                Trace* trace = nullptr);
 
   /// One part of a run (ProgramSpec::parts), on the inputs that are fed to it; gives the outputs that it makes. Parts
   /// run in order; inputs and outputs of those before stay in memory, as they are, until the last is done.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <thread>
 
 #include "tests/support/error.h"
 
@@ -40,6 +41,26 @@ TEST(Tensor, StartsAsZerosInMemoryThatWasUsedBefore) {
     const Tensor other = Tensor::uninitialized(DType::u8, {kSize});
     EXPECT_NE(other.raw(), tensor.raw());
   }
+}
+
+TEST(Tensor, SharesMemoryWithNoOtherThatIsHeld) {
+  const auto run = [](uint8_t seed) {
+    std::vector<Tensor> held;
+    for (int round = 0; round < 2000; ++round) {
+      const int64_t size = 1 + (round * 7919) % 5000;  // small and middle blocks
+      Tensor tensor = Tensor::uninitialized(DType::u8, {size});
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.raw()) % kAlignment, 0U);
+      std::memset(tensor.raw(), seed + round % 100, tensor.bytes());
+      held.push_back(tensor);
+      if (held.size() > 20) held.erase(held.begin() + round % 20);
+      for (const Tensor& other : held) {
+        const auto bytes = other.data<uint8_t>();
+        EXPECT_EQ(std::count(bytes.begin(), bytes.end(), bytes[0]), other.size());
+      }
+    }
+  };
+  std::jthread other([&] { run(0); });
+  run(100);
 }
 
 TEST(Tensor, CopiesShareAndClonesDoNot) {

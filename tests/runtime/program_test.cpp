@@ -95,6 +95,24 @@ TEST(Program, RunIntoWritesOverOutputs) {
   EXPECT_TRUE(fed_back.at("x").same_bits(filled({4}, 14)));
 }
 
+TEST(Program, RunsByNumber) {
+  ThreadPool pool(1);
+  auto program = small();
+  const Tensor x = filled({4}, 2);
+  const Tensor* given[] = {&x};
+  Tensor made[1];
+  program.run_into(given, made, pool);
+  EXPECT_TRUE(made[0].same_bits(filled({4}, 13)));
+  const Tensor fed_back = made[0];
+  given[0] = &fed_back;
+  program.run_into(given, made, pool);
+  EXPECT_TRUE(made[0].same_bits(filled({4}, 24)));
+  EXPECT_TRUE(fed_back.same_bits(filled({4}, 13)));
+  given[0] = nullptr;
+  EXPECT_EQ(error_of([&] { program.run_into(given, made, pool); }),
+            "graph 'toy': input 'x' is missing, expected f32[4]");
+}
+
 TEST(Program, OutputsMayBeInputsTensorsAndEachOther) {
   ThreadPool pool(1);
   toy::Builder builder;
