@@ -66,8 +66,7 @@ class Finder {
     parts.q = without_scale(product->a(), parts.scale);
     parts.k = without_scale(product->b(), parts.scale);
     const bool has_scale = parts.scale > 0 && std::isfinite(static_cast<float>(parts.scale));
-    const bool has_keys = !parts.has_columns || (rank == 4 && is_by_rows(parts));
-    return has_scale && has_keys ? std::optional(parts) : std::nullopt;
+    return has_scale ? std::optional(parts) : std::nullopt;
   }
 
  private:
@@ -122,7 +121,7 @@ class Fusion {
 
   void run() {
     const bool splits_heads = parts_.sum.out().dims().size() == 4 && is_by_rows(parts_);
-    const Value made = splits_heads ? by_rows() : attention(parts_.q, parts_.k, parts_.v, 1);
+    const Value made = splits_heads ? by_rows() : attention(parts_.q, keys(), parts_.v, 1);
     const std::string name = parts_.sum.name();
     parts_.sum.out().replace_all_uses_with(made);
     graph_.erase(parts_.sum);
@@ -141,6 +140,15 @@ class Fusion {
                                            .scale = parts_.scale,
                                            .name = name("attention")})
         .out();
+  }
+
+  /// Rows of keys, by head.
+  Value keys() {
+    if (!parts_.has_columns) return parts_.k;
+    std::vector<int64_t> axes = {0, 1, 2, 3};
+    axes.resize(parts_.k.dims().size());
+    std::swap(axes.back(), axes[axes.size() - 2]);
+    return ops::transpose(builder_, {.x = parts_.k, .perm = axes, .name = name("keys")}).out();
   }
 
   /// On rows of all heads, and the result by head again: what exchanges that once more finds rows.

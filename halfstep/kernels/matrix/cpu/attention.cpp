@@ -1,5 +1,7 @@
-// fused_attention in float32: a block of queries of one head, whose scores stay in the cache between the two products.
+// attention and fused_attention in float32: a block of queries of one head, whose scores stay in the cache between the
+// two products.
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "halfstep/base/divide.h"
@@ -26,11 +28,15 @@ constexpr int64_t kRound = 16;
 
 /// One head as a block of queries sees it; steps are between rows.
 struct Head {
-  const float *q, *k, *v, *mask;  ///< mask: of the first query; may be null
+  const float *q, *k, *v;
+  const float* mask;    ///< of the first query, to be added; may be null
+  const bool* allowed;  ///< the same of a mask that lets pass
   float* out;
   int64_t q_step, k_step, v_step, out_step, mask_row, mask_column;
   int64_t queries, keys, size, v_size;
+  int64_t seen;  ///< by the first query, of the keys; by each further one, one more
   float scale;
+  bool blind_gives_zero;
   float *scores, *packed;  ///< of the worker: [queries, keys rounded up], and [size, kKeys]
 
   int64_t score_step() const { return round_up(keys, kRound); }
@@ -53,10 +59,40 @@ void pack(const Head& h, int64_t first, int64_t count) {
     std::fill(h.packed + i * kKeys + count, h.packed + i * kKeys + round_up(count, kLanes), 0.0F);
 }
 
-void add_mask(const Head& h, int64_t query) {
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+/// Whether a query may see none of its first `seen` keys.
+bool is_blind(const Head& h, int64_t query, int64_t seen) {
+  const int64_t row = query * h.mask_row;
+  for (int64_t key = 0; key < seen; ++key) {
+    const int64_t at = row + key * h.mask_column;
+    const bool hides = h.mask != nullptr ? h.mask[at] == kNever : h.allowed != nullptr && !h.allowed[at];
+    if (!hides) return false;
+  }
+  return true;
+}
+
+void add_mask(const Head& h, int64_t query, int64_t seen, float* scores) {
+  const int64_t row = query * h.mask_row;
+  if (h.mask != nullptr) {
+    for (int64_t key = 0; key < seen; ++key) scores[key] += h.mask[row + key * h.mask_column];
+  } else if (h.allowed != nullptr) {
+    for (int64_t key = 0; key < seen; ++key) scores[key] += h.allowed[row + key * h.mask_column] ? 0.0F : kNever;
+  }
+}
+
+/// Exponentials in place of the scores of a query, and what its sums are multiplied with.
+float weights_of(const Head& h, int64_t query) {
   float* scores = h.scores + query * h.score_step();
-  const float* mask = h.mask + query * h.mask_row;
-  for (int64_t key = 0; key < h.keys; ++key) scores[key] += mask[key * h.mask_column];
+  const int64_t seen = std::clamp<int64_t>(h.seen + query, 0, h.keys);
+  add_mask(h, query, seen, scores);
+  const float sum = exponentials(scores, scores, seen);
+  if (h.blind_gives_zero && !(sum > 0) && is_blind(h, query, seen)) {
+    std::fill_n(scores, h.keys, 0.0F);
+    return 0;
+  }
+  std::fill(scores + seen, scores + h.keys, 0.0F);
+  return 1 / sum;
 }
 
 void attend(const Head& h) {
@@ -76,11 +112,7 @@ void attend(const Head& h) {
              h.queries);
   }
   float* factors = h.packed;  // keys are done with
-  for (int64_t query = 0; query < h.queries; ++query) {
-    if (h.mask != nullptr) add_mask(h, query);
-    float* scores = h.scores + query * step;
-    factors[query] = 1 / exponentials(scores, scores, h.keys);
-  }
+  for (int64_t query = 0; query < h.queries; ++query) factors[query] = weights_of(h, query);
   multiply({.a = h.scores,
             .b = h.v,
             .a_row = step,
@@ -112,7 +144,8 @@ struct State {
   int64_t queries = 0, blocks = 0;  ///< of a block; of a head
   decltype(&N_AVX2::attend) attend = nullptr;
 
-  State(const Problem& problem, const FusedAttention& a) : layout(problem, a) {
+  template <class Attributes>
+  State(const Problem& problem, const Attributes& a) : layout(problem, a) {
     const int64_t length = layout.q.length, heads = layout.batch * layout.q.heads;
     const int64_t wanted = ceil_div(length * heads, kWantedPieces);
     const int64_t most = std::min(kMostQueries, kMostScores / round_up(layout.k.length, kRound));
@@ -124,19 +157,33 @@ struct State {
   int64_t scores() const { return queries * round_up(layout.k.length, kRound); }
 };
 
+template <class Attributes>
 Verdict accept(const Problem& problem) {
   using In = FusedAttention::in;
   if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
-  const Type &q = *problem.in[In::q], &k = *problem.in[In::k];
-  if (q.dtype != DType::f32) return refuse("the operands are {}, and this kernel computes in f32", name(q.dtype));
+  const Type &q = *problem.in[In::q], &k = *problem.in[In::k], &v = *problem.in[In::v];
+  if (q.dtype != DType::f32 || v.dtype != DType::f32)
+    return refuse("q is {} and v is {}, and this kernel computes in f32", name(q.dtype), name(v.dtype));
+  if (const Type* mask = problem.in[In::mask];
+      mask != nullptr && mask->dtype != DType::f32 && mask->dtype != DType::boolean)
+    return refuse("the mask is {}, and this kernel has f32 and bool", name(mask->dtype));
   if (count_elements(problem.out[0]->dims) == 0 || count_elements(q.dims) == 0 || count_elements(k.dims) == 0)
     return refuse("an operand is empty");
-  return accept_mask(problem, AttentionState(problem, FusedAttention(problem.attributes)), false);
+  return accept_mask(problem, AttentionState(problem, Attributes(problem.attributes)), false);
 }
 
+Verdict accept_attention(const Problem& problem) {
+  const Attention a(problem.attributes);
+  if (a.softcap > 0 || a.left_window >= 0 || a.right_window >= 0) return refuse("it has a cap or a window");
+  if (problem.in[Attention::in::kv_lengths] != nullptr) return refuse("keys have lengths of their own");
+  if (problem.out[Attention::out::scores] != nullptr) return refuse("the scores are asked for");
+  return accept<Attention>(problem);
+}
+
+template <class Attributes>
 Plan prepare(const Problem& problem) {
-  auto state = std::make_shared<State>(problem, FusedAttention(problem.attributes));
+  auto state = std::make_shared<State>(problem, Attributes(problem.attributes));
   const AttentionState& s = state->layout;
   const int64_t packed = std::max(s.q.size * kKeys, state->queries);
   const auto scratch = static_cast<size_t>(state->scores() + packed) * sizeof(float);
@@ -154,11 +201,13 @@ Status run(const Call& call, int, int64_t piece) {
   out.size = s.v.size;
   const MaskRows mask = mask_rows(s, batch, head, query);
   auto* scratch = reinterpret_cast<float*>(call.worker_scratch);
-  const auto* masks = call.in[In::mask].as<const float>();
+  const ConstView& masks = call.in[In::mask];
+  const bool adds = masks.present() && masks.dtype == DType::f32;
   state.attend({.q = call.in[In::q].as<const float>() + s.q.begin(batch, head, query),
                 .k = call.in[In::k].as<const float>() + s.k.begin(batch, shared, 0),
                 .v = call.in[In::v].as<const float>() + s.v.begin(batch, shared, 0),
-                .mask = masks == nullptr ? nullptr : masks + mask.begin,
+                .mask = adds ? masks.as<const float>() + mask.begin : nullptr,
+                .allowed = masks.present() && !adds ? masks.as<const bool>() + mask.begin : nullptr,
                 .out = call.out[0].as<float>() + out.begin(batch, head, query),
                 .q_step = s.q.step(),
                 .k_step = s.k.step(),
@@ -170,7 +219,9 @@ Status run(const Call& call, int, int64_t piece) {
                 .keys = s.k.length,
                 .size = s.q.size,
                 .v_size = s.v.size,
+                .seen = s.is_causal ? query + s.past + 1 : s.k.length,
                 .scale = static_cast<float>(s.scale),
+                .blind_gives_zero = s.blind_gives_zero,
                 .scores = scratch,
                 .packed = scratch + state.scores()});
   return {};
@@ -179,7 +230,10 @@ Status run(const Call& call, int, int64_t piece) {
 }  // namespace
 }  // namespace attention
 
-extern const Kernel cpu_fused_attention_tiles{"tiles", attention::accept, attention::prepare, attention::run};
+extern const Kernel cpu_attention_tiles{"tiles", attention::accept_attention, attention::prepare<Attention>,
+                                        attention::run};
+extern const Kernel cpu_fused_attention_tiles{"tiles", attention::accept<FusedAttention>,
+                                              attention::prepare<FusedAttention>, attention::run};
 
 }  // namespace halfstep::kernels
 #endif
