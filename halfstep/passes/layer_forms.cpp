@@ -66,7 +66,7 @@ class Rewrite {
  private:
   /// `made` under the name of `old`, which goes.
   void replace(Op old, Op made) {
-    const std::string name = old.name();
+    const std::string name = old.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
     old.out(0).replace_all_uses_with(made.out(0));
     model_.graph.erase(old);
     model_.graph.rename(made, name);

@@ -162,7 +162,7 @@ class Split {
   }
 
   void replace(Op old, Value made) {
-    const std::string name = old.name();
+    const std::string name = old.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
     old.out(0).replace_all_uses_with(made);
     model_.graph.erase(old);
     model_.graph.rename(made.producer(), name);

@@ -2,12 +2,12 @@
 
 namespace halfstep::kernels::elementwise {
 
-// loops of the generated kernels
-namespace N_AVX2 {
+// loops of the generated kernels; the names are Highway's
+namespace N_AVX2 {  // NOLINT(readability-identifier-naming)
 void gelu(const void* function, const Row<1>& row);
 void silu(const void* function, const Row<1>& row);
 }  // namespace N_AVX2
-namespace N_AVX3 {
+namespace N_AVX3 {  // NOLINT(readability-identifier-naming)
 void gelu(const void* function, const Row<1>& row);
 void silu(const void* function, const Row<1>& row);
 }  // namespace N_AVX3
@@ -18,8 +18,8 @@ void plain(const Activation& activation, float* values, int64_t size) { activati
 
 template <RowLoop<1> loop>
 void on_vectors(const Activation&, float* values, int64_t size) {
-  static const arith::functions::Gelu exact({{"approximate", false}});
-  loop(&exact, {.src = {values}, .step = {1}, .dst = values, .size = size});
+  static const arith::functions::Gelu kExact({{"approximate", false}});
+  loop(&kExact, {.src = {values}, .step = {1}, .dst = values, .size = size});
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ inline Verdict accept_mask(const Problem& problem, const AttentionState& s, bool
   if (problem.in[Attention::in::mask] == nullptr) return accept();
   const Dims& mask = s.mask;
   const Dims scores = {s.batch, s.q.heads, s.q.length, s.k.length};
-  bool fits = mask.size() >= 1 && mask.size() <= 4;
+  bool fits = !mask.empty() && mask.size() <= 4;
   for (size_t i = 0; fits && i < mask.size(); ++i) {
     const int64_t wanted = scores[4 - mask.size() + i];
     fits = mask[i] == 1 || mask[i] == wanted || (may_be_short && i + 1 == mask.size() && mask[i] < wanted);
