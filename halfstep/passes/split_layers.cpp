@@ -47,6 +47,14 @@ std::optional<Columns> columns_of(const ops::Slice& slice, int64_t axis) {
   return is_within ? std::optional(part) : std::nullopt;
 }
 
+/// Whether a reshape on the way says the extents of `part` of `all` along the axis that it splits the outputs into.
+bool can_part(Op reshape, int64_t outputs, int64_t part, int64_t all) {
+  const auto axis = static_cast<std::ptrdiff_t>(*first_axis_of(reshape.out(0).dims(), outputs));
+  const auto& dims = get<std::vector<int64_t>>(reshape.attributes(), "dims");
+  return reshape.out(0).dims()[static_cast<size_t>(axis)] * part % all == 0 &&
+         std::find(dims.begin() + axis, dims.end(), 0) == dims.end();
+}
+
 std::optional<Way> way_of(const ops::Linear& layer) {
   const int64_t outputs = layer.out().dims()[1];
   Way way{{}, {}, 1, outputs, {}};
@@ -71,7 +79,8 @@ std::optional<Way> way_of(const ops::Linear& layer) {
     if (!reader.is<ops::Slice>()) return std::nullopt;
     const ops::Slice slice(reader.node());
     const auto part = columns_of(slice, axis);
-    if (!part) return std::nullopt;
+    const auto says_part = [&](Op reshape) { return can_part(reshape, outputs, part->extent, way.extent); };
+    if (!part || !std::ranges::all_of(way.reshapes, says_part)) return std::nullopt;
     read += part->extent;
     way.slices.push_back(slice);
   }
