@@ -49,7 +49,7 @@ Model placed(const Model& model, const Recorded::Places& places) {
 CompileOptions options_of(const Graph& graph, const Recorded::Places& places, const std::vector<std::string>& further) {
   CompileOptions options;
   options.freeze_tensors = false;
-  options.disabled_passes = {"fold_constants", "fuse_residuals", "fuse_activations"};
+  options.disabled_passes = {"fold_constants", "fuse_activations"};
   for (size_t i = 0; i < places.in.size(); ++i) {
     if (places.in[i] == Place{}) continue;
     options.place = places.in[i];

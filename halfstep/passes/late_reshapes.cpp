@@ -9,10 +9,11 @@
 namespace halfstep::passes {
 namespace {
 
-/// The reshape whose result `value` is, of a layer's result that nobody else reads; nothing for other values.
+/// The reshape whose result `value` is, of a layer's result that nobody else reads, and which says its extents by
+/// itself; nothing for other values.
 std::optional<ops::Reshape> reshape_of_layer(Value value) {
   const auto reshape = value.producer<ops::Reshape>();
-  if (!reshape || !value.has_one_use() || is_output(value)) return std::nullopt;
+  if (!reshape || !only_reader(value) || std::ranges::count(reshape->dims(), 0) != 0) return std::nullopt;
   const auto layer = reshape->x().producer<ops::Linear>();
   return layer && only_reader(layer->out()) ? reshape : std::nullopt;
 }
@@ -38,7 +39,7 @@ void exchange(Graph& graph, Op op, ops::Reshape reshape, std::vector<Value> oper
 bool sink_through_sum(Graph& graph, Op sum, int own) {
   const auto reshape = reshape_of_layer(sum.in(own));
   const Value other = sum.in(1 - own);
-  if (!reshape || std::ranges::count(reshape->dims(), 0) != 0 || other.type() != sum.in(own).type()) return false;
+  if (!reshape || other.type() != sum.in(own).type()) return false;
   const Value like = reshape->x();
   const Value rows =
       insert_before(graph, sum, reshape->info(), {other}, {{"dims", std::vector<int64_t>{-1, like.dims()[1]}}});
@@ -53,8 +54,7 @@ bool sink_through_sum(Graph& graph, Op sum, int own) {
 void late_reshapes(Graph& graph) {
   for (const Op op : graph.ops()) {
     if (op.is<ops::Gelu, ops::Silu, ops::Relu, ops::Relu6, ops::LeakyRelu>()) {
-      const auto reshape = reshape_of_layer(op.in(0));
-      if (reshape && std::ranges::count(reshape->dims(), 0) == 0) exchange(graph, op, *reshape, {reshape->x()});
+      if (const auto reshape = reshape_of_layer(op.in(0))) exchange(graph, op, *reshape, {reshape->x()});
     } else if (op.is<ops::Add>()) {
       sink_through_sum(graph, op, 1) || sink_through_sum(graph, op, 0);
     }

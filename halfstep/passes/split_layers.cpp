@@ -1,8 +1,8 @@
 #include "halfstep/passes/split_layers.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
+#include <utility>
 
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/tensors.h"
@@ -11,13 +11,19 @@
 namespace halfstep::passes {
 namespace {
 
+/// Extents along the axis that a slice takes, in steps of 1.
+struct Columns {
+  int64_t begin, extent;
+};
+
 /// What leads from a layer to the slices of its outputs.
 struct Way {
   std::vector<Op> reshapes;  ///< each splits the outputs further, or the rows
   Op transpose;              ///< behind them, or null
-  size_t axis;               ///< in front of the transpose: of the slowest of the axes that the outputs are split into
+  size_t axis;               ///< of the slowest of the axes that the outputs are split into
   int64_t extent;            ///< of that axis
-  std::vector<ops::Slice> slices;
+  int64_t sliced;            ///< the same axis behind the transpose
+  std::vector<std::pair<ops::Slice, Columns>> slices;
 };
 
 /// The axis from which on `dims` hold exactly `outputs` elements; nothing where rows and outputs share an axis.
@@ -32,10 +38,6 @@ std::optional<size_t> first_axis_of(const Dims& dims, int64_t outputs) {
   return std::nullopt;
 }
 
-/// Extents along the axis that a slice takes, in steps of 1.
-struct Columns {
-  int64_t begin, extent;
-};
 std::optional<Columns> columns_of(const ops::Slice& slice, int64_t axis) {
   const std::vector<int64_t>&axes = slice.axes(), &steps = slice.steps();
   const bool is_along = axes.size() == 1 && slice.starts().size() == 1 && slice.ends().size() == 1 &&
@@ -57,7 +59,7 @@ bool can_part(Op reshape, int64_t outputs, int64_t part, int64_t all) {
 
 std::optional<Way> way_of(const ops::Linear& layer) {
   const int64_t outputs = layer.out().dims()[1];
-  Way way{{}, {}, 1, outputs, {}};
+  Way way{{}, {}, 1, outputs, 1, {}};
   Value end = layer.out();
   for (Op next = only_reader(end); next.is<ops::Reshape, ops::ReshapeBy>(); next = only_reader(end)) {
     end = next.out(0);
@@ -67,10 +69,10 @@ std::optional<Way> way_of(const ops::Linear& layer) {
     way.axis = *axis;
     way.extent = end.dims()[*axis];
   }
-  auto axis = static_cast<int64_t>(way.axis);
+  way.sliced = static_cast<int64_t>(way.axis);
   if (const Op next = only_reader(end); next.is<ops::Transpose>()) {
     const auto& perm = ops::Transpose(next.node()).perm();
-    axis = std::ranges::find(perm, axis) - perm.begin();
+    way.sliced = std::ranges::find(perm, way.sliced) - perm.begin();
     way.transpose = next;
     end = next.out(0);
   }
@@ -78,24 +80,14 @@ std::optional<Way> way_of(const ops::Linear& layer) {
   for (const auto& [reader, port] : end.uses()) {
     if (!reader.is<ops::Slice>()) return std::nullopt;
     const ops::Slice slice(reader.node());
-    const auto part = columns_of(slice, axis);
+    const auto part = columns_of(slice, way.sliced);
     const auto says_part = [&](Op reshape) { return can_part(reshape, outputs, part->extent, way.extent); };
     if (!part || !std::ranges::all_of(way.reshapes, says_part)) return std::nullopt;
     read += part->extent;
-    way.slices.push_back(slice);
+    way.slices.emplace_back(slice, *part);
   }
   const bool is_split = way.slices.size() > 1 && read <= way.extent && !is_output(end);
   return is_split ? std::optional(std::move(way)) : std::nullopt;
-}
-
-/// Rows of a matrix, or elements of a vector.
-Tensor tensor_rows(const Tensor& whole, int64_t begin, int64_t count) {
-  Dims dims = whole.dims();
-  const size_t row = static_cast<size_t>(whole.size() / dims[0]) * sizeof(float);
-  dims[0] = count;
-  Tensor rows(whole.dtype(), dims);
-  std::memcpy(rows.raw(), whole.raw() + static_cast<size_t>(begin) * row, static_cast<size_t>(count) * row);
-  return rows;
 }
 
 class Split {
@@ -103,17 +95,10 @@ class Split {
   Split(Model& model, ops::Linear layer, const Way& way) : model_(model), layer_(layer), way_(way) {}
 
   void run() {
-    for (const ops::Slice& slice : way_.slices) {
-      const auto axis = static_cast<int64_t>(way_.axis);
-      int64_t at = axis;
-      if (way_.transpose) {
-        const auto& perm = ops::Transpose(way_.transpose.node()).perm();
-        at = std::ranges::find(perm, axis) - perm.begin();
-      }
-      const Columns part = *columns_of(slice, at);
+    for (const auto& [slice, part] : way_.slices) {
       const Op squeeze = only_reader(slice.out());
       const bool drops = part.extent == 1 && way_.axis + 1 < end_dims().size() && squeeze.is<ops::Squeeze>() &&
-                         ops::Squeeze(squeeze.node()).axes() == std::vector<int64_t>{at};
+                         ops::Squeeze(squeeze.node()).axes() == std::vector<int64_t>{way_.sliced};
       replace(drops ? squeeze : slice, moved(part_layer(slice, part), slice, part.extent, drops));
       if (drops) model_.graph.erase(slice);
     }
@@ -133,7 +118,7 @@ class Split {
     if (!tensor) return {};
     const Role role = tensor.role();
     return add_tensor(model_, slice.name() + "." + tensor.name(),
-                      tensor_rows(model_.tensors.at(tensor.name()), begin, count), role);
+                      model_.tensors.at(tensor.name()).rows(begin, begin + count), role);
   }
 
   Value part_layer(Op slice, const Columns& part) {

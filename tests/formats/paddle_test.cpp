@@ -330,7 +330,7 @@ class Names {
 std::string plain_text(Model model) {
   CompileOptions options;
   options.freeze_tensors = false;
-  options.disabled_passes = {"fuse_activations", "fuse_residuals"};
+  options.disabled_passes = {"fuse_activations"};
   compiler::optimize(model, options, false);
   Names names;
   std::string text;

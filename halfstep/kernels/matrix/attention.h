@@ -34,36 +34,35 @@ struct AttentionState {
   int64_t batch;
   HeadLayout q, k, v;
   Dims mask, padded;  ///< extents of the mask, and of the scores with those of the mask in place of kv_length
-  double scale, softcap = 0;
+  double scale = 1, softcap = 0;
   bool is_causal = false, blind_gives_zero = true;
   int64_t past = 0, left_window = -1, right_window = -1;
 
   /// `a`: the attributes of attention or of its gradient, whose first operands are the same.
   template <class Attributes>
-  AttentionState(const Problem& problem, const Attributes& a)
-      : batch(problem.in[Attention::in::q]->dims[0]),
-        q(problem.in[Attention::in::q]->dims, a.heads),
-        k(problem.in[Attention::in::k]->dims, a.kv_heads),
-        v(problem.in[Attention::in::v]->dims, a.kv_heads),
-        scale(a.scale != 0 ? a.scale : 1 / std::sqrt(static_cast<double>(q.size))),
-        softcap(a.softcap),
-        is_causal(a.is_causal),
-        past(a.past),
-        left_window(a.left_window),
-        right_window(a.right_window) {
-    if (const Type* type = problem.in[Attention::in::mask]) mask = type->dims;
-    padded = {batch, q.heads, q.length, mask.empty() ? k.length : mask.back()};
+  AttentionState(const Problem& problem, const Attributes& a) : AttentionState(problem, a.heads, a.kv_heads) {
+    scale = a.scale != 0 ? a.scale : 1 / std::sqrt(static_cast<double>(q.size));
+    softcap = a.softcap;
+    is_causal = a.is_causal;
+    past = a.past;
+    left_window = a.left_window;
+    right_window = a.right_window;
+    if (!mask.empty()) padded.back() = mask.back();
   }
 
-  AttentionState(const Problem& problem, const FusedAttention& a)
-      : batch(problem.in[Attention::in::q]->dims[0]),
-        q(problem.in[Attention::in::q]->dims, a.heads),
-        k(problem.in[Attention::in::k]->dims, a.kv_heads),
-        v(problem.in[Attention::in::v]->dims, a.kv_heads),
-        scale(a.scale),
-        blind_gives_zero(false) {
+  AttentionState(const Problem& problem, const FusedAttention& a) : AttentionState(problem, a.heads, a.kv_heads) {
     static_assert(Attention::in::q == FusedAttention::in::q && Attention::in::k == FusedAttention::in::k &&
                   Attention::in::v == FusedAttention::in::v && Attention::in::mask == FusedAttention::in::mask);
+    scale = a.scale;
+    blind_gives_zero = false;
+  }
+
+ private:
+  AttentionState(const Problem& problem, int64_t heads, int64_t kv_heads)
+      : batch(problem.in[Attention::in::q]->dims[0]),
+        q(problem.in[Attention::in::q]->dims, heads),
+        k(problem.in[Attention::in::k]->dims, kv_heads),
+        v(problem.in[Attention::in::v]->dims, kv_heads) {
     if (const Type* type = problem.in[Attention::in::mask]) mask = type->dims;
     padded = {batch, q.heads, q.length, k.length};
   }
