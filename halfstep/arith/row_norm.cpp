@@ -67,12 +67,10 @@ Status derive(const NormNumbers& numbers, RowNorm& result) {
 
 RowRoot RowRoot::of(int64_t count, int64_t sum, int64_t squares, bool centered, int64_t epsilon, int32_t guard) {
   RowRoot row{count, centered ? sum : 0, 0, 0};
-  const auto wide = [](int64_t number) { return static_cast<uint64_t>(number); };
-  const uint64_t spread = wide(count) * wide(squares) - wide(row.sum) * wide(row.sum);
-  const uint64_t square = (spread << guard) + wide(epsilon);
-  if (square == 0) return row;
-  const int pairs = std::max(0, (std::countl_zero(square) - 2) / 2);
-  row.root = root_of(square << (2 * pairs));
+  const uint64_t unmoved = square(count, sum, squares, centered, epsilon, guard);
+  if (unmoved == 0) return row;
+  const int pairs = std::max(0, (std::countl_zero(unmoved) - 2) / 2);
+  row.root = root_of(unmoved << (2 * pairs));
   row.shift = pairs + guard / 2 + kNormalizedBits;
   return row;
 }

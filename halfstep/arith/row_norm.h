@@ -42,6 +42,14 @@ struct RowRoot {
   uint64_t root = 0;  ///< 0: all elements are alike and epsilon is 0
   int32_t shift = 0;  ///< of an element before it is divided
 
+  /// What the root is taken of, before its bits are moved up to be many: n^2 times the variance of the codes in units
+  /// of 2^-guard, and epsilon.
+  static constexpr uint64_t square(int64_t count, int64_t sum, int64_t squares, bool centered, int64_t epsilon,
+                                   int32_t guard) {
+    const auto wide = [](int64_t number) { return static_cast<uint64_t>(number); };
+    const uint64_t spread = wide(count) * wide(squares) - (centered ? wide(sum) * wide(sum) : 0);
+    return (spread << guard) + wide(epsilon);
+  }
   /// `sum` and `squares` of code - zero point over `count` elements; without `centered` the mean counts as 0.
   static RowRoot of(int64_t count, int64_t sum, int64_t squares, bool centered, int64_t epsilon, int32_t guard);
 

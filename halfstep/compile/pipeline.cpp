@@ -13,6 +13,8 @@
 #include "halfstep/passes/fuse_activations.h"
 #include "halfstep/passes/fuse_attention.h"
 #include "halfstep/passes/fuse_residuals.h"
+#include "halfstep/passes/head_products.h"
+#include "halfstep/passes/join_pixels.h"
 #include "halfstep/passes/late_reshapes.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/prune_regions.h"
@@ -26,7 +28,8 @@ namespace {
 
 enum class When {
   always,
-  inference,  ///< it moves float results by rounding, or reads tensors that must not change
+  frozen,     ///< it reads tensors that must not change
+  inference,  ///< it moves float results by rounding too
   vectors     ///< its operators are fast on vectors
 };
 
@@ -48,13 +51,18 @@ constexpr Pass kPasses[] = {
      When::inference},
     {"split_layers", "layers whose outputs are read in parts become a layer for each part", passes::split_layers,
      When::inference},
+    {"split_code_layers", "the same for layers of codes", passes::split_code_layers, When::frozen},
     {"fuse_attention", "products, masks and softmax of attention become one operator", passes::fuse_attention,
      When::inference},
+    {"head_products", "products of codes read and write what exchanges heads and positions",
+     [](Model& model) { passes::head_products(model.graph); }},
     {"late_reshapes", "reshapes move behind activations and sums",
      [](Model& model) { passes::late_reshapes(model.graph); }, When::inference},
     {"channels_last", "images keep their channels as the last axis from layer to layer", passes::channels_last,
      When::inference},
     {"channels_last_codes", "the same for images of codes", passes::channels_last_codes, When::vectors},
+    {"join_pixels", "images that become rows of pixels stay where they are",
+     [](Model& model) { passes::join_pixels(model.graph); }},
     {"fuse_residuals", "sums join the layer before them", [](Model& model) { passes::fuse_residuals(model.graph); },
      When::inference},
     {"fuse_activations", "activations join the layer before them",
@@ -112,10 +120,10 @@ void optimize(Model& model, const CompileOptions& options, bool on_codes) {
   const std::vector<std::string>& disabled = options.disabled_passes;
   const bool is_frozen = options.freeze_tensors && options.place.kind == DeviceKind::cpu;
   const bool has_vectors = options.level > CpuLevel::scalar && options.place.kind != DeviceKind::sim;
-  const bool is_inference = is_frozen && !on_codes;
   for (const Pass& pass : kPasses) {
     if (pass.run == nullptr || std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
-    if (pass.when == When::inference && !is_inference) continue;
+    if (pass.when == When::frozen && !is_frozen) continue;
+    if (pass.when == When::inference && (!is_frozen || on_codes)) continue;
     if (pass.when == When::vectors && !has_vectors) continue;
     passes::run_pass(pass.name, model.graph, [&] { pass.run(model); });
   }

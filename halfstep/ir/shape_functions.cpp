@@ -90,6 +90,16 @@ Dims matmul(const OpSite& site, const Dims& a, const Dims& b, bool transpose_a, 
   return dims;
 }
 
+Dims heads_matmul(const OpSite& site, const Dims& a, const Dims& b, bool transpose_b, bool a_by_rows, bool b_by_rows,
+                  bool out_by_rows) {
+  const auto exchanged = [&](Dims dims, bool by_rows) {
+    if (dims.size() != 4) reject(site, "found {}, expected four dims", to_string(dims));
+    if (by_rows) std::swap(dims[1], dims[2]);
+    return dims;
+  };
+  return exchanged(matmul(site, exchanged(a, a_by_rows), exchanged(b, b_by_rows), false, transpose_b), out_by_rows);
+}
+
 Dims reduce(const OpSite& site, const Dims& x, const std::vector<int64_t>& axes, bool keep_dims) {
   std::vector<bool> reduced(x.size(), axes.empty());
   for (const int64_t axis : axes) {

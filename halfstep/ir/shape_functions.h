@@ -21,6 +21,10 @@ Dims broadcast(const OpSite& site, const Dims& a, const Dims& b);
 /// Product over the last two axes, either operand transposed on request; the axes before must agree.
 Dims matmul(const OpSite& site, const Dims& a, const Dims& b, bool transpose_a, bool transpose_b);
 
+/// matmul of [batch, heads, ., .]; operands and results `by_rows` are [batch, ., heads, .].
+Dims heads_matmul(const OpSite& site, const Dims& a, const Dims& b, bool transpose_b, bool a_by_rows, bool b_by_rows,
+                  bool out_by_rows);
+
 /// x without `axes` (negative from the end, none twice; an empty list means all), or with extents of 1 there.
 Dims reduce(const OpSite& site, const Dims& x, const std::vector<int64_t>& axes, bool keep_dims);
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/rewrite.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/passes/uses.h"
@@ -165,16 +166,12 @@ class CodeForms {
 
   /// Puts the new operation under the name of the old one, where it gives a value of the same type.
   bool replace(Op old, const OpInfo& info, std::vector<Value> operands, Attributes attributes) {
-    const Op made = model_.graph.insert({&info, std::move(operands), std::move(attributes), old.name(), old.location()},
-                                        nullptr, old);
+    const Op made = insert_before(model_.graph, old, info, std::move(operands), std::move(attributes));
     if (made.out(0).type() != old.out(0).type()) {
       model_.graph.erase(made);
       return false;
     }
-    const std::string name = old.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
-    old.out(0).replace_all_uses_with(made.out(0));
-    model_.graph.erase(old);
-    model_.graph.rename(made, name);
+    passes::replace(model_.graph, old, made);
     return true;
   }
 

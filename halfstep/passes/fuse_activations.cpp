@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/rewrite.h"
 
 namespace halfstep::passes {
 namespace {
@@ -55,12 +56,8 @@ void fuse_all(Graph& graph, std::optional<Attributes> (*attributes)(Op)) {
     std::optional<OpSpec> spec = fused(activation, attributes(activation));
     if (!spec) continue;
     const Op layer = activation.in(0).producer();
-    const std::string name = activation.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
-    const Op made = graph.insert(std::move(*spec), nullptr, activation);
-    activation.out(0).replace_all_uses_with(made.out(0));
-    graph.erase(activation);
+    replace(graph, activation, graph.insert(std::move(*spec), nullptr, activation));
     graph.erase(layer);
-    graph.rename(made, name);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/rewrite.h"
 #include "halfstep/passes/simplify.h"
 #include "halfstep/passes/uses.h"
 
@@ -122,10 +123,7 @@ class Fusion {
   void run() {
     const bool splits_heads = parts_.sum.out().dims().size() == 4 && is_by_rows(parts_);
     const Value made = splits_heads ? by_rows() : attention(parts_.q, keys(), parts_.v, 1);
-    const std::string name = parts_.sum.name();
-    parts_.sum.out().replace_all_uses_with(made);
-    graph_.erase(parts_.sum);
-    graph_.rename(made.producer(), name);
+    replace(graph_, parts_.sum, made.producer());
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "halfstep/passes/fuse_residuals.h"
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/rewrite.h"
 
 namespace halfstep::passes {
 namespace {
@@ -25,13 +26,9 @@ std::optional<OpSpec> with_residual(Value value, Value other) {
 }
 
 void fuse(Graph& graph, ops::Add sum, Op layer, OpSpec spec) {
-  const std::string name = sum.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
-  spec.name = name;
-  const Op made = graph.insert(std::move(spec), nullptr, sum);
-  sum.out().replace_all_uses_with(made.out(0));
-  graph.erase(sum);
+  spec.name = sum.name();
+  replace(graph, sum, graph.insert(std::move(spec), nullptr, sum));
   graph.erase(layer);
-  graph.rename(made, name);
 }
 
 }  // namespace

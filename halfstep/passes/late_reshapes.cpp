@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/rewrite.h"
 #include "halfstep/passes/simplify.h"
 #include "halfstep/passes/uses.h"
 
@@ -18,20 +19,10 @@ std::optional<ops::Reshape> reshape_of_layer(Value value) {
   return layer && only_reader(layer->out()) ? reshape : std::nullopt;
 }
 
-Value insert_before(Graph& graph, Op before, const OpInfo& info, std::vector<Value> operands, Attributes attributes) {
-  return graph
-      .insert({&info, std::move(operands), std::move(attributes), before.name(), before.location()}, nullptr, before)
-      .out(0);
-}
-
 /// `op` on what the reshape reads, with `operands`, and the reshape behind it under its name.
 void exchange(Graph& graph, Op op, ops::Reshape reshape, std::vector<Value> operands) {
-  const Value early = insert_before(graph, op, op.info(), std::move(operands), op.attributes());
-  const Value late = insert_before(graph, op, reshape.info(), {early}, {{"dims", reshape.dims()}});
-  const std::string name = op.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
-  op.out(0).replace_all_uses_with(late);
-  graph.erase(op);
-  graph.rename(late.producer(), name);
+  const Op early = insert_before(graph, op, op.info(), std::move(operands), op.attributes());
+  replace(graph, op, insert_before(graph, op, reshape.info(), {early.out(0)}, {{"dims", reshape.dims()}}));
   graph.erase(reshape);
 }
 
@@ -41,10 +32,10 @@ bool sink_through_sum(Graph& graph, Op sum, int own) {
   const Value other = sum.in(1 - own);
   if (!reshape || other.type() != sum.in(own).type()) return false;
   const Value like = reshape->x();
-  const Value rows =
+  const Op rows =
       insert_before(graph, sum, reshape->info(), {other}, {{"dims", std::vector<int64_t>{-1, like.dims()[1]}}});
   std::vector<Value> operands = {like, like};
-  operands[static_cast<size_t>(1 - own)] = rows;
+  operands[static_cast<size_t>(1 - own)] = rows.out(0);
   exchange(graph, sum, *reshape, std::move(operands));
   return true;
 }

@@ -8,6 +8,7 @@
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/patterns.h"
 #include "halfstep/passes/pool_forms.h"
+#include "halfstep/passes/rewrite.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/uses.h"
 
@@ -64,17 +65,9 @@ class Rewrite {
   }
 
  private:
-  /// `made` under the name of `old`, which goes.
-  void replace(Op old, Op made) {
-    const std::string name = old.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
-    old.out(0).replace_all_uses_with(made.out(0));
-    model_.graph.erase(old);
-    model_.graph.rename(made, name);
-  }
-
+  void replace(Op old, Op made) { passes::replace(model_.graph, old, made); }
   Op insert(Op before, const OpInfo& info, std::vector<Value> operands, Attributes attributes = {}) {
-    return model_.graph.insert({&info, std::move(operands), std::move(attributes), before.name(), before.location()},
-                               nullptr, before);
+    return insert_before(model_.graph, before, info, std::move(operands), std::move(attributes));
   }
 
   void rewrite_clip(ops::Clip clip) {

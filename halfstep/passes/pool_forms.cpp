@@ -6,6 +6,7 @@
 
 #include "halfstep/base/window.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/rewrite.h"
 
 namespace halfstep::passes {
 namespace {
@@ -67,12 +68,8 @@ bool is_legal(const Window& window) {
   return most == 0 || most < *std::ranges::min_element(window.kernel);
 }
 
-void replace(Graph& graph, Op old, const OpInfo& info, Attributes attributes) {
-  const std::string name = old.name();
-  const Op made = graph.insert({&info, {old.in(0)}, std::move(attributes), name, old.location()}, nullptr, old);
-  old.out(0).replace_all_uses_with(made.out(0));
-  graph.erase(old);
-  graph.rename(made, name);
+void become(Graph& graph, Op old, const OpInfo& info, Attributes attributes) {
+  replace(graph, old, insert_before(graph, old, info, {old.in(0)}, std::move(attributes)));
 }
 
 Attributes attributes_of(const Window& window) {
@@ -81,7 +78,7 @@ Attributes attributes_of(const Window& window) {
 
 void rewrite_max(Graph& graph, const ops::MaxPool& pool) {
   const auto window = pool.with_indices() ? std::nullopt : window_of(pool);
-  if (window && is_legal(*window)) replace(graph, pool, ops::MaxPool2d::record(), attributes_of(*window));
+  if (window && is_legal(*window)) become(graph, pool, ops::MaxPool2d::record(), attributes_of(*window));
 }
 
 void rewrite_average(Graph& graph, const ops::AveragePool& pool) {
@@ -91,7 +88,7 @@ void rewrite_average(Graph& graph, const ops::AveragePool& pool) {
   if (counts && window->hangs_over() && window->is_padded()) return;
   Attributes attributes = attributes_of(*window);
   attributes["count_include_pad"] = counts && !window->hangs_over();
-  replace(graph, pool, ops::AvgPool2d::record(), std::move(attributes));
+  become(graph, pool, ops::AvgPool2d::record(), std::move(attributes));
 }
 
 }  // namespace

@@ -39,23 +39,29 @@ bool changes_nothing(Op op) {
   return axes && std::ranges::is_sorted(*axes);
 }
 
+/// `op` reads what `before` reads, which goes where nobody else reads it.
+void read_before(Graph& graph, Op op, int port, Op before) {
+  op.set_operand(port, before.in(0));
+  if (before.out(0).unused() && !is_output(before.out(0))) graph.erase(before);
+}
+
 /// A transpose of a transpose reads what the first one reads.
-void join_transposes(Op op) {
+void join_transposes(Graph& graph, Op op) {
   const std::optional<Axes> outer = permutation(op);
   const Op before = outer ? op.in(0).producer() : Op();
   const std::optional<Axes> inner = before ? permutation(before) : std::nullopt;
   if (!inner) return;
   Axes joined;
   for (const int64_t axis : *outer) joined.push_back((*inner)[static_cast<size_t>(axis)]);
-  op.set_operand(0, before.in(0));
+  read_before(graph, op, 0, before);
   op.set_attributes({{"perm", op.is<ops::Transpose>() ? joined : inverse(joined)}});
 }
 
 /// A reshape of a reshape reads what the first one reads, where it says its extents by itself.
-void join_reshapes(Op op) {
+void join_reshapes(Graph& graph, Op op) {
   const auto before = op.is<ops::Reshape>() ? op.in(0).producer<ops::Reshape>() : std::nullopt;
   if (!before || std::ranges::count(ops::Reshape(op.node()).dims(), 0) != 0) return;
-  op.set_operand(0, before->x());
+  read_before(graph, op, 0, *before);
 }
 
 /// Whether it exchanges the last two axes and no others.
@@ -67,14 +73,14 @@ bool swaps_last_axes(const Axes& axes) {
 
 /// A product of matrices reads what a transpose reads that exchanges their axes.
 template <class Product>
-void read_through(Product product) {
+void read_through(Graph& graph, Product product) {
   Attributes attributes = product.attributes();
   const auto through = [&](const char* operand, const char* flag, bool is_transposed) {
     const int port = product.info().input(operand);
     const Op before = product.in(port).producer();
     const std::optional<Axes> axes = before ? permutation(before) : std::nullopt;
     if (!axes || !swaps_last_axes(*axes)) return;
-    product.set_operand(port, before.in(0));
+    read_before(graph, product, port, before);
     attributes.insert_or_assign(flag, !is_transposed);
   };
   through("a", "transpose_a", product.transpose_a());
@@ -85,10 +91,10 @@ void read_through(Product product) {
 void simplify_in(Graph& graph, const Block& block) {
   for (const Op op : block.ops()) {
     for (const auto& region : op.regions()) simplify_in(graph, *region);
-    join_transposes(op);
-    join_reshapes(op);
-    if (op.is<ops::Matmul>()) read_through(ops::Matmul(op.node()));
-    if (op.is<ops::IntegerMatmul>()) read_through(ops::IntegerMatmul(op.node()));
+    join_transposes(graph, op);
+    join_reshapes(graph, op);
+    if (op.is<ops::Matmul>()) read_through(graph, ops::Matmul(op.node()));
+    if (op.is<ops::IntegerMatmul>()) read_through(graph, ops::IntegerMatmul(op.node()));
     if (!changes_nothing(op) || is_output(op.out(0))) continue;
     op.out(0).replace_all_uses_with(op.in(0));
     graph.erase(op);

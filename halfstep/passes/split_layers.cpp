@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/rewrite.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/uses.h"
 
@@ -15,6 +16,15 @@ namespace {
 struct Columns {
   int64_t begin, extent;
 };
+
+/// A layer whose outputs are rows of stored operands; an operand of one element is for all of them.
+bool has_rows(Op op) {
+  const std::vector<Value> operands = op.operands();
+  return std::all_of(operands.begin() + 1, operands.end(), [&](Value value) {
+    return !value || (value.is_tensor() && !updater_of(value) && value.dtype() != DType::i4 &&
+                      (value.dims()[0] == op.out(0).dims()[1] || value.dims() == Dims{1}));
+  });
+}
 
 /// What leads from a layer to the slices of its outputs.
 struct Way {
@@ -57,10 +67,10 @@ bool can_part(Op reshape, int64_t outputs, int64_t part, int64_t all) {
          std::find(dims.begin() + axis, dims.end(), 0) == dims.end();
 }
 
-std::optional<Way> way_of(const ops::Linear& layer) {
-  const int64_t outputs = layer.out().dims()[1];
+std::optional<Way> way_of(Op layer) {
+  const int64_t outputs = layer.out(0).dims()[1];
   Way way{{}, {}, 1, outputs, 1, {}};
-  Value end = layer.out();
+  Value end = layer.out(0);
   for (Op next = only_reader(end); next.is<ops::Reshape, ops::ReshapeBy>(); next = only_reader(end)) {
     end = next.out(0);
     const auto axis = first_axis_of(end.dims(), outputs);
@@ -92,48 +102,44 @@ std::optional<Way> way_of(const ops::Linear& layer) {
 
 class Split {
  public:
-  Split(Model& model, ops::Linear layer, const Way& way) : model_(model), layer_(layer), way_(way) {}
+  Split(Model& model, Op layer, const Way& way) : model_(model), layer_(layer), way_(way) {}
 
   void run() {
     for (const auto& [slice, part] : way_.slices) {
       const Op squeeze = only_reader(slice.out());
       const bool drops = part.extent == 1 && way_.axis + 1 < end_dims().size() && squeeze.is<ops::Squeeze>() &&
                          ops::Squeeze(squeeze.node()).axes() == std::vector<int64_t>{way_.sliced};
-      replace(drops ? squeeze : slice, moved(part_layer(slice, part), slice, part.extent, drops));
+      replace(model_.graph, drops ? squeeze : slice,
+              moved(part_layer(slice, part), slice, part.extent, drops).producer());
       if (drops) model_.graph.erase(slice);
     }
   }
 
  private:
+  int64_t outputs() const { return layer_.out(0).dims()[1]; }
   const Dims& end_dims() const {
-    return way_.reshapes.empty() ? layer_.out().dims() : way_.reshapes.back().out(0).dims();
-  }
-
-  Op insert(Op before, const OpInfo& info, std::vector<Value> operands, Attributes attributes = {}) {
-    return model_.graph.insert({&info, std::move(operands), std::move(attributes), before.name(), before.location()},
-                               nullptr, before);
+    return way_.reshapes.empty() ? layer_.out(0).dims() : way_.reshapes.back().out(0).dims();
   }
 
   Value part_of_tensor(Value tensor, Op slice, int64_t begin, int64_t count) {
-    if (!tensor) return {};
+    if (!tensor || tensor.dims()[0] != outputs()) return tensor;
     const Role role = tensor.role();
     return add_tensor(model_, slice.name() + "." + tensor.name(),
                       model_.tensors.at(tensor.name()).rows(begin, begin + count), role);
   }
 
   Value part_layer(Op slice, const Columns& part) {
-    const int64_t width = layer_.out().dims()[1] / way_.extent;
-    const int64_t begin = part.begin * width, count = part.extent * width;
-    return insert(slice, layer_.info(),
-                  {layer_.x(), part_of_tensor(layer_.w(), slice, begin, count),
-                   part_of_tensor(layer_.b(), slice, begin, count)})
-        .out(0);
+    const int64_t width = outputs() / way_.extent;
+    std::vector<Value> operands = layer_.operands();
+    for (size_t i = 1; i < operands.size(); ++i)
+      operands[i] = part_of_tensor(operands[i], slice, part.begin * width, part.extent * width);
+    return insert_before(model_.graph, slice, layer_.info(), std::move(operands), layer_.attributes()).out(0);
   }
 
   /// The part on the way of the whole; `drops`: without the axis along which it is one.
   Value moved(Value value, Op slice, int64_t extent, bool drops) {
     for (const Op reshape : way_.reshapes) {
-      const size_t axis = *first_axis_of(reshape.out(0).dims(), layer_.out().dims()[1]);
+      const size_t axis = *first_axis_of(reshape.out(0).dims(), outputs());
       const int64_t of_axis = reshape.out(0).dims()[axis];
       const bool is_last = reshape == way_.reshapes.back();
       auto dims = get<std::vector<int64_t>>(reshape.attributes(), "dims");
@@ -143,7 +149,7 @@ class Split {
       operands[0] = value;
       Attributes attributes = reshape.attributes();
       attributes.insert_or_assign("dims", dims);
-      value = insert(slice, reshape.info(), std::move(operands), std::move(attributes)).out(0);
+      value = insert_before(model_.graph, slice, reshape.info(), std::move(operands), std::move(attributes)).out(0);
     }
     if (!way_.transpose) return value;
     auto perm = ops::Transpose(way_.transpose.node()).perm();
@@ -152,30 +158,25 @@ class Split {
       std::erase(perm, axis);
       for (int64_t& each : perm) each -= each > axis ? 1 : 0;
     }
-    return insert(slice, way_.transpose.info(), {value}, {{"perm", perm}}).out(0);
-  }
-
-  void replace(Op old, Value made) {
-    const std::string name = old.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
-    old.out(0).replace_all_uses_with(made);
-    model_.graph.erase(old);
-    model_.graph.rename(made.producer(), name);
+    return insert_before(model_.graph, slice, way_.transpose.info(), {value}, {{"perm", perm}}).out(0);
   }
 
   Model& model_;
-  ops::Linear layer_;
+  Op layer_;
   const Way& way_;
 };
 
-bool is_stored_float(Value value) { return value.is_tensor() && !updater_of(value) && value.dtype() == DType::f32; }
-
-}  // namespace
-
-void split_layers(Model& model) {
-  for (const ops::Linear& layer : model.graph.all<ops::Linear>()) {
-    if (!is_stored_float(layer.w()) || (layer.b() && !is_stored_float(layer.b()))) continue;
+template <class Layer>
+void split_all(Model& model) {
+  for (const Op layer : model.graph.all<Layer>()) {
+    if (!has_rows(layer)) continue;
     if (const auto way = way_of(layer)) Split(model, layer, *way).run();
   }
 }
+
+}  // namespace
+
+void split_layers(Model& model) { split_all<ops::Linear>(model); }
+void split_code_layers(Model& model) { split_all<ops::IntegerLinear>(model); }
 
 }  // namespace halfstep::passes

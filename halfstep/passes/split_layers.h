@@ -10,4 +10,7 @@ namespace halfstep::passes {
 /// are then where attention reads them. Bits do not change. For inference: it reads weights.
 void split_layers(Model& model);
 
+/// The same of layers of codes.
+void split_code_layers(Model& model);
+
 }  // namespace halfstep::passes

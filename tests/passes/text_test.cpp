@@ -23,6 +23,8 @@
 #include "halfstep/passes/fuse_activations.h"
 #include "halfstep/passes/fuse_attention.h"
 #include "halfstep/passes/fuse_residuals.h"
+#include "halfstep/passes/head_products.h"
+#include "halfstep/passes/join_pixels.h"
 #include "halfstep/passes/late_reshapes.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/open_attention.h"
@@ -134,6 +136,8 @@ const std::map<std::string, Pass>& all_passes() {
       {"fuse_curves", on_graph<fuse_curves>()},
       {"fuse_residuals", on_graph<fuse_residuals>()},
       {"close_extents", on_model<close_extents>()},
+      {"head_products", on_graph<head_products>()},
+      {"join_pixels", on_graph<join_pixels>()},
       {"late_reshapes", on_graph<late_reshapes>()},
       {"layer_forms", on_model<layer_forms>()},
       {"open_attention", on_model<open_attention>()},
@@ -146,6 +150,7 @@ const std::map<std::string, Pass>& all_passes() {
        {[](Work& work, const Arguments& arguments) { set_mode(work.model.graph, mode_of(arguments.at(0))); }}},
       {"prune_regions", on_graph<prune_regions>()},
       {"simplify", on_graph<simplify>()},
+      {"split_code_layers", on_model<split_code_layers>()},
       {"split_layers", on_model<split_layers>()},
   };
   return passes;

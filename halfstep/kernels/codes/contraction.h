@@ -6,38 +6,77 @@
 #include "halfstep/arith/accumulator.h"
 #include "halfstep/kernels/common/codes.h"
 #include "halfstep/kernels/kernel.h"
+#include "halfstep/kernels/ops.h"
 #include "halfstep/kernels/reduce/axes.h"
 #include "halfstep/kernels/reduce/groups.h"
 
 namespace halfstep::kernels {
 
+/// Where the matrices of a value lie: one behind the other, or with the rows of `heads` of them side by side.
+struct MatrixPlaces {
+  int64_t heads = 1, rows = 0, columns = 0;
+
+  /// Of the first element of a matrix.
+  int64_t begin(int64_t matrix) const { return (matrix / heads * rows * heads + matrix % heads) * columns; }
+  /// From row to row.
+  int64_t step() const { return heads * columns; }
+};
+
 /// [batches, rows, depth] by [batches, depth, columns], either with its last two axes exchanged.
 struct Contraction {
   int64_t batches = 1, rows = 0, depth = 0, columns = 0;
   bool transpose_a = false, transpose_b = false;
+  MatrixPlaces a, b, out;
+
+  static Contraction of(const FusedIntegerMatmul& attributes, const Problem& problem) {
+    using In = FusedIntegerMatmul::in;
+    const Dims &x = problem.in[In::a]->dims, &out = problem.out[0]->dims;
+    const int64_t heads = x[attributes.a_by_rows ? 2 : 1];
+    const auto beside = [&](bool by_rows) { return by_rows ? heads : 1; };
+    return Contraction(x[0] * heads, out[attributes.out_by_rows ? 1 : 2], x[3], out[3], false, attributes.transpose_b)
+        .with_heads(beside(attributes.a_by_rows), beside(attributes.b_by_rows), beside(attributes.out_by_rows));
+  }
 
   template <class Typed>
   static Contraction of(const Typed& attributes, const Problem& problem) {
     const Dims &a = problem.in[Typed::in::a]->dims, &out = problem.out[0]->dims;
     const size_t rank = out.size();
-    Contraction p{1,
-                  out[rank - 2],
-                  a[attributes.transpose_a ? rank - 2 : rank - 1],
-                  out[rank - 1],
-                  attributes.transpose_a,
-                  attributes.transpose_b};
-    for (size_t i = 0; i + 2 < rank; ++i) p.batches *= out[i];
-    return p;
+    int64_t batches = 1;
+    for (size_t i = 0; i + 2 < rank; ++i) batches *= out[i];
+    return {batches,       out[rank - 2],          a[attributes.transpose_a ? rank - 2 : rank - 1],
+            out[rank - 1], attributes.transpose_a, attributes.transpose_b};
   }
 
   /// Of a row of the result, counted over all batches.
   int64_t a_place(int64_t row, int64_t k) const {
-    if (!transpose_a) return row * depth + k;
-    return (row / rows * depth + k) * rows + row % rows;
+    const int64_t first = a.begin(row / rows), i = row % rows;
+    return first + (transpose_a ? k * a.step() + i : i * a.step() + k);
   }
   int64_t b_place(int64_t row, int64_t k, int64_t column) const {
-    const int64_t first = row / rows * depth * columns;
-    return first + (transpose_b ? column * depth + k : k * columns + column);
+    return b.begin(row / rows) + (transpose_b ? column * b.step() + k : k * b.step() + column);
+  }
+  /// Of the first element of a row.
+  int64_t out_place(int64_t row) const { return out.begin(row / rows) + row % rows * out.step(); }
+
+ private:
+  Contraction(int64_t batch_count, int64_t row_count, int64_t of_depth, int64_t column_count, bool turned_a,
+              bool turned_b)
+      : batches(batch_count),
+        rows(row_count),
+        depth(of_depth),
+        columns(column_count),
+        transpose_a(turned_a),
+        transpose_b(turned_b),
+        a{1, turned_a ? of_depth : row_count, turned_a ? row_count : of_depth},
+        b{1, turned_b ? column_count : of_depth, turned_b ? of_depth : column_count},
+        out{1, row_count, column_count} {}
+
+  Contraction with_heads(int64_t of_a, int64_t of_b, int64_t of_out) const {
+    Contraction p = *this;
+    p.a.heads = of_a;
+    p.b.heads = of_b;
+    p.out.heads = of_out;
+    return p;
   }
 };
 

@@ -26,15 +26,22 @@ struct Rows {
   /// Place of the first element of a row.
   int64_t first(int64_t row) const { return row / stride * extent * stride + row % stride; }
 
-  /// Rows of a piece, of about as many elements as other pieces of work have.
-  int64_t piece_rows() const { return std::max<int64_t>(1, (kPieceElements >> 3) / std::max<int64_t>(1, extent)); }
-  int64_t pieces() const { return std::max<int64_t>(1, ceil_div(rows, piece_rows())); }
+  /// Of some microseconds each; an even number of them, where there is more than one, for two workers to end together.
+  int64_t pieces() const {
+    const int64_t wanted = ceil_div(rows * extent, kPieceElements >> 4);
+    return wanted > 1 ? std::min(round_up(wanted, 2), rows) : 1;
+  }
+
+  struct Range {
+    int64_t begin, end;
+  };
+  Range piece(int64_t index) const { return {index * rows / pieces(), (index + 1) * rows / pieces()}; }
 
   /// visit(row) for the rows of a piece.
   template <class Visit>
-  void for_piece(int64_t piece, Visit&& visit) const {
-    const int64_t end = std::min(rows, (piece + 1) * piece_rows());
-    for (int64_t row = piece * piece_rows(); row < end; ++row) visit(row);
+  void for_piece(int64_t index, Visit&& visit) const {
+    const auto [begin, end] = piece(index);
+    for (int64_t row = begin; row < end; ++row) visit(row);
   }
 };
 

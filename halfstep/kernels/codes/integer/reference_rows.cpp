@@ -92,32 +92,36 @@ Status run_norm(const Call& call, int, int64_t piece) {
   return {};
 }
 
+template <class Typed>
 struct IntegerProduct {
-  IntegerMatmul attributes;
+  Typed attributes;
   Contraction product;
 };
 
+template <class Typed>
 Verdict accept_matmul(const Problem& problem) {
-  return accept_contraction(Contraction::of(IntegerMatmul(problem.attributes), problem), problem);
+  return accept_contraction(Contraction::of(Typed(problem.attributes), problem), problem);
 }
 
+template <class Typed>
 Plan prepare_matmul(const Problem& problem) {
-  const IntegerMatmul a(problem.attributes);
+  const Typed a(problem.attributes);
   const auto product = Contraction::of(a, problem);
-  return {.state = std::make_shared<IntegerProduct>(a, product), .phases = {product.batches * product.rows}};
+  return {.state = std::make_shared<IntegerProduct<Typed>>(a, product), .phases = {product.batches * product.rows}};
 }
 
 /// One row of the result.
+template <class Typed>
 Status run_matmul(const Call& call, int, int64_t row) {
-  const auto& [t, p] = state_of<IntegerProduct>(call);
+  const auto& [t, p] = state_of<IntegerProduct<Typed>>(call);
   const arith::Requantizer requantizer(stored_scale(t.multiplier, t.shift, shift_rounding(t)));
-  const CodeReader a(call.in[IntegerMatmul::in::a]), b(call.in[IntegerMatmul::in::b]);
+  const CodeReader a(call.in[Typed::in::a]), b(call.in[Typed::in::b]);
   visit_codes(call.out[0], [&, &t = t, &p = p]<class Code>(Code* dst) {
     for (int64_t column = 0; column < p.columns; ++column) {
       int64_t acc = 0;
       for (int64_t k = 0; k < p.depth; ++k)
         acc += (a[p.a_place(row, k)] - t.a_zero_point) * (b[p.b_place(row, k, column)] - t.b_zero_point);
-      dst[row * p.columns + column] = static_cast<Code>(requantized(t, requantizer, acc));
+      dst[p.out_place(row) + column] = static_cast<Code>(requantized(t, requantizer, acc));
     }
   });
   return {};
@@ -153,7 +157,10 @@ Status run_mean(const Call& call, int, int64_t) {
 
 extern const Kernel reference_integer_softmax{"reference", accept_all, prepare_softmax, run_softmax};
 extern const Kernel reference_integer_norm{"reference", accept_all, prepare_norm, run_norm};
-extern const Kernel reference_integer_matmul{"reference", accept_matmul, prepare_matmul, run_matmul};
+extern const Kernel reference_integer_matmul{"reference", accept_matmul<IntegerMatmul>, prepare_matmul<IntegerMatmul>,
+                                             run_matmul<IntegerMatmul>};
+extern const Kernel reference_fused_integer_matmul{"reference", accept_matmul<FusedIntegerMatmul>,
+                                                   prepare_matmul<FusedIntegerMatmul>, run_matmul<FusedIntegerMatmul>};
 extern const Kernel reference_integer_reduce_mean{"reference", accept_all, prepare_mean, run_mean};
 
 }  // namespace halfstep::kernels

@@ -13,7 +13,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
-#include "halfstep/kernels/codes/requantize-inl.h"
+#include "halfstep/kernels/codes/integer/cpu/lane_codes-inl.h"
 
 #ifndef HALFSTEP_KERNELS_INTEGER_ADD
 #define HALFSTEP_KERNELS_INTEGER_ADD
@@ -32,11 +32,8 @@ struct AddCall {
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
 using codes::HWY_NAMESPACE::code_of;
 using codes::HWY_NAMESPACE::CodeLanes;
-using codes::HWY_NAMESPACE::Ints;
-using codes::HWY_NAMESPACE::IntVec;
 
 /// Codes of a sum, clamped.
 template <class Sum>
@@ -108,6 +105,78 @@ void add_bytes(const AddCall& call, int64_t begin, int64_t end) {
   add<Sum, uint8_t, uint8_t, uint8_t>(call, i, end);
 }
 
+/// arith::FixedSum of codes of a byte with products of 16 bits: a multiplier is high * 2^16 + low, and what
+/// a * low + b * low has below 2^16 changes no step from a shift by 17 on.
+class PairSum {
+ public:
+  static constexpr int kLeastShift = 17;
+
+  /// Whether the parts have 16 bits and all sums 32.
+  static bool fits(const arith::FixedSum& sum) {
+    constexpr int kMostShift = 46;
+    constexpr int32_t kFarthest = 1 << 12;
+    const auto is_near = [&](int32_t zero_point) { return std::abs(zero_point) <= kFarthest; };
+    const auto has_parts = [&](int64_t m) { return std::abs(m) < INT32_MAX - INT16_MAX; };
+    return sum.rounding == arith::ShiftRounding::half_up && sum.factors.shift >= kLeastShift &&
+           sum.factors.shift <= kMostShift && is_near(sum.a_zero_point) && is_near(sum.b_zero_point) &&
+           has_parts(sum.factors.a) && has_parts(sum.factors.b);
+  }
+
+  /// Codes are as unsigned ones, those of a signed type `middle` further up.
+  PairSum(const arith::FixedSum& sum, int32_t a_middle, int32_t b_middle) : shift_(sum.factors.shift - 16) {
+    const auto low = [](int64_t m) { return static_cast<int16_t>(m); };
+    const auto high = [&](int64_t m) { return static_cast<int16_t>((m - low(m)) >> 16); };
+    const int64_t a = sum.factors.a, b = sum.factors.b;
+    const int32_t a_zero = sum.a_zero_point + a_middle, b_zero = sum.b_zero_point + b_middle;
+    high_ = pairs(high(a), high(b));
+    low_ = pairs(low(a), low(b));
+    before_low_ = hn::Set(Ints(), -(a_zero * low(a) + b_zero * low(b)));
+    before_high_ = hn::Set(Ints(), (1 << (shift_ - 1)) - (a_zero * high(a) + b_zero * high(b)));
+  }
+
+  /// Steps of codes that are pairs of one of a and one of b.
+  HWY_INLINE IntVec steps(hn::Vec<Shorts> codes) const {
+    IntVec rest = hn::Zero(Ints());  // stays zero on x86
+    const IntVec low = hn::ReorderWidenMulAccumulate(Ints(), codes, low_, before_low_, rest);
+    const IntVec high = hn::ReorderWidenMulAccumulate(Ints(), codes, high_, before_high_, rest);
+    return hn::ShiftRightSame(high + hn::ShiftRight<16>(low), shift_);
+  }
+
+ private:
+  static hn::Vec<Shorts> pairs(int16_t a, int16_t b) { return hn::OddEven(hn::Set(Shorts(), b), hn::Set(Shorts(), a)); }
+
+  int shift_;
+  hn::Vec<Shorts> high_, low_;
+  IntVec before_high_, before_low_;
+};
+
+/// Bytes, as many as a vector holds.
+void add_pairs(const AddCall& call, int64_t begin, int64_t end) {
+  using Code = uint8_t;
+  const CodeLanes<Code> a_lanes(call.types[0]), b_lanes(call.types[1]), out_lanes(call.types[2]);
+  const arith::FixedSum fixed = std::get<arith::FixedSum>(stored_sum(*call.attributes));
+  const PairSum sum(fixed, a_lanes.middle, b_lanes.middle);
+  const Codes<Code> codes({fixed.y_zero_point, clamp_of(*call.attributes), out_lanes.middle, 1});
+  const hn::Rebind<Code, Shorts> half;
+  const auto step = static_cast<int64_t>(hn::Lanes(half));
+  const auto shorts = [&](const Code* from, Code flip) HWY_ATTR {
+    return hn::PromoteTo(Shorts(), hn::Xor(hn::LoadU(half, from), hn::Set(half, flip)));
+  };
+  const auto* a_src = static_cast<const Code*>(call.a);
+  const auto* b_src = static_cast<const Code*>(call.b);
+  int64_t i = begin;
+  for (; i + 2 * step <= end; i += 2 * step) {
+    IntVec steps[4];
+    HS_UNROLL for (int k = 0; k < 2; ++k) {
+      const auto a = shorts(a_src + i + k * step, a_lanes.flip), b = shorts(b_src + i + k * step, b_lanes.flip);
+      steps[2 * k] = sum.steps(hn::InterleaveLower(Shorts(), a, b));
+      steps[2 * k + 1] = sum.steps(hn::InterleaveUpper(Shorts(), a, b));
+    }
+    hn::StoreU(codes.by_halves(steps), Bytes(), static_cast<Code*>(call.out) + i);
+  }
+  add<arith::FixedSum, Code, Code, Code>(call, i, end);
+}
+
 using Add = void (*)(const AddCall& call, int64_t begin, int64_t end);
 
 template <class Sum, class A, class B>
@@ -123,6 +192,9 @@ Add add_from(DType a, DType b, DType out) {
 }
 
 Add add_of(const arith::SumRequantizer& requantizer, DType a, DType b, DType out) {
+  const auto* fixed = std::get_if<arith::FixedSum>(&requantizer);
+  const bool are_bytes = !is_wide(a) && !is_wide(b) && !is_wide(out);
+  if (fixed != nullptr && are_bytes && PairSum::fits(*fixed)) return &add_pairs;
   return std::visit([&](const auto& sum) { return add_from<std::decay_t<decltype(sum)>>(a, b, out); }, requantizer);
 }
 

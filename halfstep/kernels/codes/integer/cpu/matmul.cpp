@@ -141,7 +141,8 @@ constexpr int64_t kFarthest = 383;
 constexpr int64_t kRowBlock = 48;
 
 struct MatmulState {
-  explicit MatmulState(const Problem& problem);
+  template <class Typed>
+  MatmulState(const Problem& problem, const Typed& attributes);
 
   int64_t words() const { return ceil_div(product.depth * code_bytes, int64_t{4}); }
   int64_t vectors() const { return ceil_div(product.columns, kLanes); }
@@ -150,7 +151,6 @@ struct MatmulState {
   int64_t b_bytes() const { return vectors() * (vector_bytes() + kLanes * 4); }
   int64_t blocks() const { return ceil_div(product.rows, rows); }
 
-  IntegerMatmul attributes;
   Contraction product;
   bool are_bytes;  ///< multiplied as bytes
   int64_t code_bytes;
@@ -168,9 +168,9 @@ Factor factor_of(DType type, int64_t zero_point, bool are_bytes, bool is_first) 
   return {zero_point + (is_first ? 128 : -128), 0x80};
 }
 
-MatmulState::MatmulState(const Problem& problem)
-    : attributes(problem.attributes),
-      product(Contraction::of(attributes, problem)),
+template <class Typed>
+MatmulState::MatmulState(const Problem& problem, const Typed& attributes)
+    : product(Contraction::of(attributes, problem)),
       are_bytes(has_byte_words(problem.level)),
       code_bytes(are_bytes ? 1 : 2),
       a(factor_of(problem.in[0]->dtype, attributes.a_zero_point, are_bytes, true)),
@@ -189,11 +189,12 @@ MatmulState::MatmulState(const Problem& problem)
   to_codes = lane_steps[0].is_general ? codes.general : codes.plain;
 }
 
+template <class Typed>
 Verdict accept_matmul(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   if (Verdict verdict = accept_filled(problem); !verdict) return verdict;
-  const IntegerMatmul a(problem.attributes);
-  for (const int port : {IntegerMatmul::in::a, IntegerMatmul::in::b}) {
+  const Typed a(problem.attributes);
+  for (const int port : {Typed::in::a, Typed::in::b}) {
     if (is_wide(problem.in[port]->dtype)) return refuse("it reads codes of 16 bits");
   }
   for (const int64_t zero_point : {a.a_zero_point, a.b_zero_point}) {
@@ -204,8 +205,9 @@ Verdict accept_matmul(const Problem& problem) {
   return accept_zero_point(a.y_zero_point, problem.out[0]->dtype);
 }
 
+template <class Typed>
 Plan prepare_matmul(const Problem& problem) {
-  const auto state = std::make_shared<MatmulState>(problem);
+  const auto state = std::make_shared<MatmulState>(problem, Typed(problem.attributes));
   const Contraction& p = state->product;
   return {.state = state,
           .scratch = static_cast<size_t>(p.batches * state->b_bytes()),
@@ -219,11 +221,11 @@ void pack_b_bytes(const MatmulState& state, const uint8_t* b, std::byte* packed)
   const auto a0 = static_cast<uint32_t>(state.a.zero_point), b0 = static_cast<uint32_t>(state.b.zero_point);
   for (int64_t v = 0; v < state.vectors(); ++v, bias += kLanes) {
     const int64_t first = v * kLanes;
-    const ByteColumns columns{.from = b + first * (p.transpose_b ? p.depth : 1),
+    const ByteColumns columns{.from = b + first * (p.transpose_b ? p.b.step() : 1),
                               .depth = p.depth,
                               .columns = std::min(kLanes, p.columns - first),
-                              .along = p.transpose_b ? 1 : p.columns,
-                              .across = p.transpose_b ? p.depth : 1,
+                              .along = p.transpose_b ? 1 : p.b.step(),
+                              .across = p.transpose_b ? p.b.step() : 1,
                               .flip = state.b.flip};
     int32_t sums[kLanes];
     N_AVX3::pack_vector(columns, reinterpret_cast<uint8_t*>(packed + v * state.vector_bytes()), sums);
@@ -237,7 +239,7 @@ void pack_b_shorts(const MatmulState& state, const Code* b, std::byte* packed) {
   const Contraction& p = state.product;
   std::memset(packed, 0, static_cast<size_t>(state.b_bytes()));
   const auto zero_point = static_cast<int16_t>(state.b.zero_point);
-  const int64_t along = p.transpose_b ? 1 : p.columns, across = p.transpose_b ? p.depth : 1;
+  const int64_t along = p.transpose_b ? 1 : p.b.step(), across = p.transpose_b ? p.b.step() : 1;
   for (int64_t k = 0; k < p.depth; ++k) {
     for (int64_t first = 0; first < p.columns; first += kLanes) {
       auto* to =
@@ -258,11 +260,11 @@ void pack_a_bytes(const MatmulState& state, const uint8_t* a, int64_t first_row,
     int64_t sum = 0;
     if (p.transpose_a) {
       for (int64_t k = 0; k < p.depth; ++k) {
-        to[k] = a[k * p.rows + row] ^ state.a.flip;
+        to[k] = a[k * p.a.step() + row] ^ state.a.flip;
         sum += to[k];
       }
     } else {
-      sum = N_AVX3::pack_row(a + row * p.depth, p.depth, state.a.flip, to);
+      sum = N_AVX3::pack_row(a + row * p.a.step(), p.depth, state.a.flip, to);
     }
     std::fill(to + p.depth, to + state.words() * 4, uint8_t{0});
     *terms++ = static_cast<uint32_t>(-state.b.zero_point * sum);
@@ -275,8 +277,8 @@ void pack_a_shorts(const MatmulState& state, const Code* a, int64_t first_row, i
   const auto zero_point = static_cast<int16_t>(state.a.zero_point);
   auto* to = reinterpret_cast<int16_t*>(packed);
   for (int64_t row = 0; row < rows; ++row, to += 2 * state.words()) {
-    const Code* from = p.transpose_a ? a + first_row + row : a + (first_row + row) * p.depth;
-    const int64_t step = p.transpose_a ? p.rows : 1;
+    const Code* from = a + (first_row + row) * (p.transpose_a ? 1 : p.a.step());
+    const int64_t step = p.transpose_a ? p.a.step() : 1;
     for (int64_t k = 0; k < p.depth; ++k) to[k] = static_cast<int16_t>(from[k * step] - zero_point);
     if (p.depth % 2 != 0) to[p.depth] = 0;
   }
@@ -308,8 +310,8 @@ void multiply(const MatmulState& state, const std::byte* a, const std::byte* b, 
       if (state.are_bytes && state.b.zero_point != 0) N_AVX3::add_terms(terms + row, tile.pixels, sums);
       state.to_codes(state.range, {.acc = sums,
                                    .steps = state.lane_steps,
-                                   .dst = out + (row * p.columns + v * kLanes) * code_bytes,
-                                   .step = p.columns,
+                                   .dst = out + (row * p.out.step() + v * kLanes) * code_bytes,
+                                   .step = p.out.step(),
                                    .pixels = tile.pixels,
                                    .channels = std::min(kBlockOutputs, p.columns - v * kLanes)});
     }
@@ -323,7 +325,7 @@ Status run_matmul(const Call& call, int phase, int64_t piece) {
   if (phase == 0) {
     std::byte* packed = call.scratch + piece * state.b_bytes();
     visit_codes(call.in[In::b], [&]<class Code>(const Code* b) {
-      b += piece * p.depth * p.columns;
+      b += p.b.begin(piece);
       state.are_bytes ? pack_b_bytes(state, reinterpret_cast<const uint8_t*>(b), packed)
                       : pack_b_shorts(state, b, packed);
     });
@@ -332,20 +334,22 @@ Status run_matmul(const Call& call, int phase, int64_t piece) {
   const int64_t batch = piece / state.blocks(), first = piece % state.blocks() * state.rows;
   const int64_t rows = std::min(state.rows, p.rows - first);
   visit_codes(call.in[In::a], [&]<class Code>(const Code* a) {
-    a += batch * p.rows * p.depth;
+    a += p.a.begin(batch);
     state.are_bytes ? pack_a_bytes(state, reinterpret_cast<const uint8_t*>(a), first, rows, call.worker_scratch)
                     : pack_a_shorts(state, a, first, rows, call.worker_scratch);
   });
   multiply(state, call.worker_scratch, call.scratch + batch * state.b_bytes(), rows,
-           static_cast<std::byte*>(element_of(call.out[0], (batch * p.rows + first) * p.columns)));
+           static_cast<std::byte*>(element_of(call.out[0], p.out_place(batch * p.rows + first))));
   return {};
 }
 
 }  // namespace
 }  // namespace integer
 
-extern const Kernel cpu_integer_matmul_tiles{"tiles", integer::accept_matmul, integer::prepare_matmul,
-                                             integer::run_matmul};
+extern const Kernel cpu_integer_matmul_tiles{"tiles", integer::accept_matmul<IntegerMatmul>,
+                                             integer::prepare_matmul<IntegerMatmul>, integer::run_matmul};
+extern const Kernel cpu_fused_integer_matmul_tiles{"tiles", integer::accept_matmul<FusedIntegerMatmul>,
+                                                   integer::prepare_matmul<FusedIntegerMatmul>, integer::run_matmul};
 
 }  // namespace halfstep::kernels
 #endif

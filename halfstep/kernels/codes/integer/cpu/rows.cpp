@@ -17,13 +17,16 @@
 #define HALFSTEP_KERNELS_INTEGER_ROWS
 namespace halfstep::kernels::integer {
 
+// `run` makes `count` rows, one behind the other.
+
 struct SoftmaxRows {
   IntegerSoftmax attributes;
   Rows rows;
   arith::FixedScale factor;
+  double unit;  ///< of factor's steps: 2^-shift
   DType x_type, y_type;
   void (*run)(const SoftmaxRows& state, const int32_t* fine, const int32_t* coarse, const void* x, void* y,
-              int32_t* line);
+              int64_t count, int32_t* line);
 };
 
 struct NormRows {
@@ -32,7 +35,8 @@ struct NormRows {
   arith::ShiftRounding rounding;
   DType x_type, y_type;
   bool are_bytes;  ///< and few enough for f32; then `line` has norm_reals
-  void (*run)(const NormRows& state, const int32_t* factor, const int64_t* bias, const void* x, void* y, int32_t* line);
+  void (*run)(const NormRows& state, const int32_t* factor, const int64_t* bias, const void* x, void* y, int64_t count,
+              int32_t* line);
 };
 
 }  // namespace halfstep::kernels::integer
@@ -44,58 +48,81 @@ namespace halfstep::kernels::integer::HWY_NAMESPACE {
 using namespace codes::HWY_NAMESPACE;  // NOLINT(google-build-using-namespace): vectors and their types
 
 template <class Attributes>
-ByteRow byte_row(DType type, const Attributes& a, void* y) {
-  return {type, clamp_of(a), static_cast<int32_t>(a.y_zero_point), static_cast<uint8_t*>(y)};
+ByteTarget byte_target(DType type, const Attributes& a) {
+  return {type, clamp_of(a), static_cast<int32_t>(a.y_zero_point)};
 }
 
 template <class X, class Y>
-void softmax_row(const SoftmaxRows& state, const int32_t* fine, const int32_t* coarse, const void* x, void* y,
-                 int32_t* line) {
+void run_softmax_rows(const SoftmaxRows& state, const int32_t* fine, const int32_t* coarse, const void* x, void* y,
+                      int64_t count, int32_t* line) {
   const IntegerSoftmax& a = state.attributes;
-  const int64_t count = state.rows.extent;
-  load_row<X>(state.x_type, x, count, line);
-  const int64_t sum = std::max<int64_t>(1, exponentials(fine, coarse, sizeof(X) > 1, count, line));
-  if constexpr (sizeof(Y) == 1) {
-    softmax_bytes(line, count, sum, state.factor.positive, byte_row(state.y_type, a, y));
-    return;
+  const int64_t extent = state.rows.extent;
+  const ByteTarget target = byte_target(state.y_type, a);
+  const arith::Multiplier factor = state.factor.positive;
+  for (int64_t row = 0; row < count; ++row) {
+    const X* from = static_cast<const X*>(x) + row * extent;
+    Y* to = static_cast<Y*>(y) + row * extent;
+    int64_t sum = 0;
+    if constexpr (sizeof(X) == 1) {
+      sum = byte_exponentials(fine, state.x_type, from, extent, line);
+    } else {
+      load_row<X>(state.x_type, from, extent, line);
+      sum = exponentials(fine, coarse, true, extent, line);
+    }
+    sum = std::max<int64_t>(1, sum);
+    if constexpr (sizeof(Y) == 1) {
+      softmax_bytes(line, extent, sum, factor, state.unit, target, to);
+    } else {
+      softmax_codes(line, extent, sum, factor, target.zero_point, line);
+      codes::HWY_NAMESPACE::store_row<Y>(state.y_type, target.clamp, line, extent, to);
+    }
   }
-  softmax_codes(line, count, sum, state.factor.positive, static_cast<int32_t>(a.y_zero_point), line);
-  store_row<Y>(state.y_type, clamp_of(a), line, count, y);
 }
 
 template <class X, class Y>
-void norm_row(const NormRows& state, const int32_t* factor, const int64_t* bias, const void* x, void* y,
-              int32_t* line) {
+void norm_row(const NormRows& state, const NormLine& norm, const X* x, Y* y, int32_t* line) {
   const IntegerNorm& a = state.attributes;
-  const int64_t count = state.rows.extent;
+  const int64_t extent = state.rows.extent;
+  load_row<X>(state.x_type, x, extent, line);
+  const RowSums sums = sums_of(static_cast<int32_t>(a.x_zero_point), extent, line);
+  const auto root =
+      arith::RowRoot::of(extent, sums.sum, sums.squares, a.centered, a.epsilon, static_cast<int32_t>(a.guard));
+  norm_codes(root, norm, extent, line, [](int64_t, DoubleVec) {});
+  codes::HWY_NAMESPACE::store_row<Y>(state.y_type, clamp_of(a), line, extent, y);
+}
+
+template <class X, class Y>
+void run_norm_rows(const NormRows& state, const int32_t* factor, const int64_t* bias, const void* x, void* y,
+                   int64_t count, int32_t* line) {
+  const IntegerNorm& a = state.attributes;
+  const int64_t extent = state.rows.extent;
+  const auto* from = static_cast<const X*>(x);
+  auto* to = static_cast<Y*>(y);
   if constexpr (sizeof(X) == 1 && sizeof(Y) == 1) {
     if (state.are_bytes) {
-      norm_bytes(a, state.x_type, factor, bias, reinterpret_cast<const float*>(line), static_cast<const uint8_t*>(x),
-                 count, byte_row(state.y_type, a, y));
+      const ByteTarget target = byte_target(state.y_type, a);
+      const auto* reals = reinterpret_cast<const float*>(line);
+      for (int64_t row = 0; row < count; ++row)
+        norm_bytes(a, state.x_type, factor, bias, reals, from + row * extent, extent, target, to + row * extent);
       return;
     }
   }
-  load_row<X>(state.x_type, x, count, line);
-  const RowSums sums = sums_of(static_cast<int32_t>(a.x_zero_point), count, line);
-  const auto root =
-      arith::RowRoot::of(count, sums.sum, sums.squares, a.centered, a.epsilon, static_cast<int32_t>(a.guard));
   const NormLine norm{factor, bias, static_cast<int32_t>(a.shift), state.rounding,
                       static_cast<int32_t>(a.y_zero_point)};
-  norm_codes(root, norm, count, line, [](int64_t, DoubleVec) {});
-  store_row<Y>(state.y_type, clamp_of(a), line, count, y);
+  for (int64_t row = 0; row < count; ++row) norm_row<X, Y>(state, norm, from + row * extent, to + row * extent, line);
 }
 
-using SoftmaxRow = decltype(SoftmaxRows::run);
-using NormRow = decltype(NormRows::run);
+using RunSoftmax = decltype(SoftmaxRows::run);
+using RunNorm = decltype(NormRows::run);
 
-SoftmaxRow softmax_of(bool wide_x, bool wide_y) {
-  if (wide_x) return wide_y ? &softmax_row<uint16_t, uint16_t> : &softmax_row<uint16_t, uint8_t>;
-  return wide_y ? &softmax_row<uint8_t, uint16_t> : &softmax_row<uint8_t, uint8_t>;
+RunSoftmax softmax_of(bool wide_x, bool wide_y) {
+  if (wide_x) return wide_y ? &run_softmax_rows<uint16_t, uint16_t> : &run_softmax_rows<uint16_t, uint8_t>;
+  return wide_y ? &run_softmax_rows<uint8_t, uint16_t> : &run_softmax_rows<uint8_t, uint8_t>;
 }
 
-NormRow norm_of(bool wide_x, bool wide_y) {
-  if (wide_x) return wide_y ? &norm_row<uint16_t, uint16_t> : &norm_row<uint16_t, uint8_t>;
-  return wide_y ? &norm_row<uint8_t, uint16_t> : &norm_row<uint8_t, uint8_t>;
+RunNorm norm_of(bool wide_x, bool wide_y) {
+  if (wide_x) return wide_y ? &run_norm_rows<uint16_t, uint16_t> : &run_norm_rows<uint16_t, uint8_t>;
+  return wide_y ? &run_norm_rows<uint8_t, uint16_t> : &run_norm_rows<uint8_t, uint8_t>;
 }
 
 }  // namespace halfstep::kernels::integer::HWY_NAMESPACE
@@ -136,21 +163,21 @@ Plan prepare_softmax(const Problem& problem) {
   const DType x = problem.in[IntegerSoftmax::in::x]->dtype, y = problem.out[0]->dtype;
   const auto softmax_of = HS_SIMD_CHOOSE(problem.level, softmax_of);
   const Rows rows = softmax_rows(problem);
-  return {
-      .state = std::make_shared<SoftmaxRows>(SoftmaxRows{
-          a, rows, stored_scale(a.multiplier, a.shift, shift_rounding(a)), x, y, softmax_of(is_wide(x), is_wide(y))}),
-      .worker_scratch = line_bytes(rows),
-      .phases = {rows.pieces()}};
+  const arith::FixedScale factor = stored_scale(a.multiplier, a.shift, shift_rounding(a));
+  return {.state = std::make_shared<SoftmaxRows>(SoftmaxRows{a, rows, factor, std::ldexp(1.0, -factor.positive.shift),
+                                                             x, y, softmax_of(is_wide(x), is_wide(y))}),
+          .worker_scratch = line_bytes(rows),
+          .phases = {rows.pieces()}};
 }
 
 Status run_softmax(const Call& call, int, int64_t piece) {
   using In = IntegerSoftmax::in;
   const auto& state = state_of<SoftmaxRows>(call);
-  state.rows.for_piece(piece, [&](int64_t row) {
-    state.run(state, call.in[In::fine].as<const int32_t>(), call.in[In::coarse].as<const int32_t>(),
-              element_of(call.in[In::x], row * state.rows.extent), element_of(call.out[0], row * state.rows.extent),
-              reinterpret_cast<int32_t*>(call.worker_scratch));
-  });
+  const auto [begin, end] = state.rows.piece(piece);
+  const int64_t first = begin * state.rows.extent;
+  state.run(state, call.in[In::fine].as<const int32_t>(), call.in[In::coarse].as<const int32_t>(),
+            element_of(call.in[In::x], first), element_of(call.out[0], first), end - begin,
+            reinterpret_cast<int32_t*>(call.worker_scratch));
   return {};
 }
 
@@ -180,10 +207,10 @@ Status run_norm(const Call& call, int, int64_t piece) {
   if (state.are_bytes)
     N_AVX2::norm_reals(factor, bias, static_cast<int32_t>(state.attributes.shift), state.rows.extent,
                        reinterpret_cast<float*>(call.worker_scratch));
-  state.rows.for_piece(piece, [&](int64_t row) {
-    state.run(state, factor, bias, element_of(call.in[In::x], row * state.rows.extent),
-              element_of(call.out[0], row * state.rows.extent), reinterpret_cast<int32_t*>(call.worker_scratch));
-  });
+  const auto [begin, end] = state.rows.piece(piece);
+  const int64_t first = begin * state.rows.extent;
+  state.run(state, factor, bias, element_of(call.in[In::x], first), element_of(call.out[0], first), end - begin,
+            reinterpret_cast<int32_t*>(call.worker_scratch));
   return {};
 }
 
