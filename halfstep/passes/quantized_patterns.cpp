@@ -176,6 +176,13 @@ class Lowering final : CodedRebuild {
     ops::requantization_parameters(builder_, args);
   }
 
+  /// Whether a reader of a value before its quantizer looks at the extremes alone, or is the quantizer.
+  static bool needs_extremes(const std::pair<Op, int>& use) {
+    if (!has_trait(use.first, Trait::observer)) return has_trait(use.first, Trait::quantizer);
+    const ops::ObserveRange observer(use.first.node());
+    return observer.is_test() || (observer.method() == "minmax" && observer.reach() == 0);
+  }
+
   /// Remembers how observers see the value before the quantizer: the accumulator, or the real result, with the
   /// activation applied.
   void keep_real(const QuantizedStep& step, Op op, const std::map<std::string, Value>& operands) {
@@ -187,13 +194,21 @@ class Lowering final : CodedRebuild {
     if (std::none_of(uses.begin(), uses.end(), live)) return;
     const std::string name = step.name() + ".real";
     if (step.weight) {
-      const auto real = ops::dequantize_accumulator(builder_, {.acc = op.out(1),
-                                                               .x_scale = operands.at("x_scale"),
-                                                               .w_scale = operands.at("w_scale"),
-                                                               .activation = step.activation_name(),
-                                                               .alpha = step.alpha(),
-                                                               .name = name});
-      return set_real(seen, real.out());
+      const bool shows_extremes =
+          step.alpha() >= 0 && !is_output(seen) && std::all_of(uses.begin(), uses.end(), needs_extremes);
+      Value acc = op.out(1);
+      if (shows_extremes)
+        acc = ops::accumulator_extremes(builder_, {.acc = acc, .name = step.name() + ".extremes"}).out();
+      const Value real = ops::dequantize_accumulator(builder_, {.acc = acc,
+                                                                .x_scale = operands.at("x_scale"),
+                                                                .w_scale = operands.at("w_scale"),
+                                                                .activation = step.activation_name(),
+                                                                .alpha = step.alpha(),
+                                                                .name = name})
+                             .out();
+      if (!shows_extremes) return set_real(seen, real);
+      extremes_.emplace(seen.node(), real);
+      return;
     }
     Value real = op.out(op.info().output("real"));
     if (step.activation)
@@ -208,7 +223,12 @@ class Lowering final : CodedRebuild {
 
   void observe(const ops::ObserveRange& observer) {
     if (observer.is_test()) return;
-    copied(observer);
+    OpSpec spec{&observer.info(), {}, observer.attributes(), observer.name(), observer.location()};
+    for (const Value operand : observer.operands()) {
+      const auto extremes = operand ? extremes_.find(operand.node()) : extremes_.end();
+      spec.operands.push_back(extremes != extremes_.end() ? extremes->second : operand ? real(operand) : Value());
+    }
+    builder_.insert(std::move(spec));
   }
 
   /// Tensors and operators on scales are copied on demand.
@@ -224,6 +244,7 @@ class Lowering final : CodedRebuild {
 
   bool training_;
   std::map<const detail::ValueNode*, Reading> readings_;
+  std::map<const detail::ValueNode*, Value> extremes_;  ///< of what an observer looks at, in its place
 };
 
 }  // namespace
