@@ -31,15 +31,34 @@ std::string text_of(Op op) {
   return op.attributes().empty() ? text : text + "}";
 }
 
-/// By what share of it the codes of a stored number, a reciprocal, differ from it; 0 of anything else.
-double share_of_rounding(const Coding& part, const Model& prepared) {
+/// The largest distance(real of a code, number) of what is stored as codes; 0 of anything that is not stored.
+template <class Distance>
+double largest_rounding(const Coding& part, const Model& prepared, Distance&& distance) {
   const Op quantizer = prepared.graph.op(part.layer);
   const Value stored = quantizer.is<ops::FakeQuantize>() ? ops::FakeQuantize(quantizer.node()).x() : Value();
-  if (!stored || !stored.is_tensor() || count_elements(stored.dims()) != 1) return 0;
+  if (!stored || !stored.is_tensor()) return 0;
   const CodeFormat& format = part.format;
-  const double number = element(prepared.tensors.at(stored.name()), 0);
-  const int64_t code = format.code(number / format.scale) - format.zero_point;
-  return std::fabs(static_cast<double>(code) * format.scale / number - 1);
+  const Tensor& numbers = prepared.tensors.at(stored.name());
+  double most = 0;
+  for (int64_t i = 0; i < numbers.size(); ++i) {
+    const double number = element(numbers, i);
+    const int64_t code = format.code(number / format.scale) - format.zero_point;
+    most = std::max(most, std::fabs(distance(static_cast<double>(code) * format.scale, number)));
+  }
+  return most;
+}
+
+/// What the codes of a stored reciprocal, or of a number that is taken away, add to the bound of the operator's result
+/// in steps of `scale`: the network that came in has the number itself.
+CodeBound rounding_bound(Op op, const Coding& part, const Model& prepared, double scale) {
+  if (!op) return {};
+  if (op.is<ops::Div>())
+    return {.relative = largest_rounding(part, prepared, [](double real, double number) { return real / number - 1; })};
+  if (op.is<ops::Sub>()) {
+    const double most = largest_rounding(part, prepared, [](double real, double number) { return real - number; });
+    return {.absolute = {most / scale}};
+  }
+  return {};
 }
 
 }  // namespace
@@ -63,11 +82,10 @@ LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place)
     const double largest =
         x.scale * static_cast<double>(std::max(x.code_max - x.zero_point, x.zero_point - x.code_min));
     bound_.add({.relative = kConstants, .absolute = {kConstants * largest / coding().format.scale}});
-    for (const size_t operand : coding().operands) {
-      const Coding& part = graphs_.codings[operand];
-      if (out_.producer().is<ops::Div>() && !part.source)
-        bound_.add({.relative = share_of_rounding(part, graphs_.prepared)});
-    }
+  }
+  for (const size_t operand : coding().operands) {
+    const Coding& part = graphs_.codings[operand];
+    if (!part.source) bound_.add(rounding_bound(out_.producer(), part, graphs_.prepared, coding().format.scale));
   }
 }
 

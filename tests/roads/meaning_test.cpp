@@ -197,6 +197,22 @@ TEST(Meaning, FoldedWeightsAreTheNetworks) {
   EXPECT_EQ(wrong.faults[0].value, "conv3");
 }
 
+/// The network that came in has the numbers, and the program their codes, of few bits here.
+TEST(Meaning, NumbersThatAreTakenAwayAreCodes) {
+  quant::PrepareOptions widths;
+  widths.feature_bits = 4;
+  Prepared prepared("pow2_int8", widths, {}, HALFSTEP_SOURCE_DIR "/tests/roads/differences.ir", [](Model& model) {
+    model.tensors["number"] = Tensor::scalar(1.1782022F);
+    Tensor row(DType::f32, {8});
+    for (size_t i = 0; i < 8; ++i) row.data<float>()[i] = 0.37F * static_cast<float>(i) - 1.1F;
+    model.tensors["row"] = row;
+  });
+  const Model integer = quant::convert(prepared.model, {.float_islands = true}).model;
+  EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
+  change_source(prepared.model, "less = sub(a=s, b=@number)", "less = add(a=s, b=@number)");
+  EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>{"less"});
+}
+
 TEST(Meaning, WithoutTheNetworkItIsSaidThatNobodyLooked) {
   Prepared prepared("generic_int8");
   prepared.model.source = nullptr;
