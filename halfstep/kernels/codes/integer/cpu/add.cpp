@@ -111,7 +111,7 @@ class PairSum {
  public:
   static constexpr int kLeastShift = 17;
 
-  /// Whether the parts have 16 bits and all sums 32.
+  /// Whether the parts have 16 bits and all sums 32, and steps that saturate at 16 bits are no codes.
   static bool fits(const arith::FixedSum& sum) {
     constexpr int kMostShift = 46;
     constexpr int32_t kFarthest = 1 << 12;
@@ -119,7 +119,7 @@ class PairSum {
     const auto has_parts = [&](int64_t m) { return std::abs(m) < INT32_MAX - INT16_MAX; };
     return sum.rounding == arith::ShiftRounding::half_up && sum.factors.shift >= kLeastShift &&
            sum.factors.shift <= kMostShift && is_near(sum.a_zero_point) && is_near(sum.b_zero_point) &&
-           has_parts(sum.factors.a) && has_parts(sum.factors.b);
+           is_near(sum.y_zero_point) && has_parts(sum.factors.a) && has_parts(sum.factors.b);
   }
 
   /// Codes are as unsigned ones, those of a signed type `middle` further up.

@@ -3,6 +3,7 @@
 #define HWY_TARGET_INCLUDE "halfstep/kernels/codes/integer/cpu/rows.cpp"
 #include <memory>
 
+#include "halfstep/kernels/codes/integer/cpu/nhwc_layer.h"
 #include "halfstep/kernels/codes/integer/step.h"
 #include "halfstep/kernels/codes/rows.h"
 #include "halfstep/kernels/common/simd/dispatch.h"
@@ -136,9 +137,10 @@ namespace {
 /// Room for a row as int32.
 size_t line_bytes(const Rows& rows) { return static_cast<size_t>(rows.extent + kSpareLanes) * sizeof(int32_t); }
 
-Verdict accept_rows(const Problem& problem, const Rows& rows) {
+Verdict accept_rows(const Problem& problem, const Rows& rows, int64_t y_zero_point) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   if (Verdict verdict = accept_filled(problem); !verdict) return verdict;
+  if (Verdict verdict = accept_zero_point(y_zero_point, problem.out[0]->dtype); !verdict) return verdict;
   if (rows.stride != 1) return refuse("its rows do not lie in one run");
   return accept();
 }
@@ -150,7 +152,7 @@ Rows softmax_rows(const Problem& problem) {
 
 Verdict accept_softmax(const Problem& problem) {
   const IntegerSoftmax a(problem.attributes);
-  if (Verdict verdict = accept_rows(problem, softmax_rows(problem)); !verdict) return verdict;
+  if (Verdict verdict = accept_rows(problem, softmax_rows(problem), a.y_zero_point); !verdict) return verdict;
   if (shift_rounding(a) != arith::ShiftRounding::half_up) return refuse("its shift rounds otherwise than half up");
   const int64_t entries = problem.in[IntegerSoftmax::in::coarse]->dims[0];
   if (is_wide(problem.in[IntegerSoftmax::in::x]->dtype) != (entries > 1))
@@ -183,7 +185,9 @@ Status run_softmax(const Call& call, int, int64_t piece) {
 
 Rows norm_rows(const Problem& problem) { return Rows::of(problem.in[IntegerNorm::in::x]->dims, -1); }
 
-Verdict accept_norm(const Problem& problem) { return accept_rows(problem, norm_rows(problem)); }
+Verdict accept_norm(const Problem& problem) {
+  return accept_rows(problem, norm_rows(problem), IntegerNorm(problem.attributes).y_zero_point);
+}
 
 Plan prepare_norm(const Problem& problem) {
   const IntegerNorm a(problem.attributes);
