@@ -221,13 +221,17 @@ class Lowering final : CodedRebuild {
 
   Model rebuilt(const Model& region) override { return Lowering(region, training_).run(); }
 
+  /// What an observer looks at.
+  Value observed(Value old) {
+    if (!old) return {};
+    const auto extremes = extremes_.find(old.node());
+    return extremes != extremes_.end() ? extremes->second : real(old);
+  }
+
   void observe(const ops::ObserveRange& observer) {
     if (observer.is_test()) return;
     OpSpec spec{&observer.info(), {}, observer.attributes(), observer.name(), observer.location()};
-    for (const Value operand : observer.operands()) {
-      const auto extremes = operand ? extremes_.find(operand.node()) : extremes_.end();
-      spec.operands.push_back(extremes != extremes_.end() ? extremes->second : operand ? real(operand) : Value());
-    }
+    for (const Value operand : observer.operands()) spec.operands.push_back(observed(operand));
     builder_.insert(std::move(spec));
   }
 

@@ -31,34 +31,34 @@ std::string text_of(Op op) {
   return op.attributes().empty() ? text : text + "}";
 }
 
-/// The largest distance(real of a code, number) of what is stored as codes; 0 of anything that is not stored.
-template <class Distance>
-double largest_rounding(const Coding& part, const Model& prepared, Distance&& distance) {
+/// The numbers that `part` is the codes of; null where it is no tensor.
+const Tensor* numbers_of(const Coding& part, const Model& prepared) {
   const Op quantizer = prepared.graph.op(part.layer);
   const Value stored = quantizer.is<ops::FakeQuantize>() ? ops::FakeQuantize(quantizer.node()).x() : Value();
-  if (!stored || !stored.is_tensor()) return 0;
-  const CodeFormat& format = part.format;
-  const Tensor& numbers = prepared.tensors.at(stored.name());
-  double most = 0;
-  for (int64_t i = 0; i < numbers.size(); ++i) {
-    const double number = element(numbers, i);
-    const int64_t code = format.code(number / format.scale) - format.zero_point;
-    most = std::max(most, std::fabs(distance(static_cast<double>(code) * format.scale, number)));
-  }
-  return most;
+  return stored && stored.is_tensor() ? &prepared.tensors.at(stored.name()) : nullptr;
 }
 
-/// What the codes of a stored reciprocal, or of a number that is taken away, add to the bound of the operator's result
-/// in steps of `scale`: the network that came in has the number itself.
+/// What the code of a number stands for.
+double rounded_real(const CodeFormat& format, double number) {
+  return static_cast<double>(format.code(number / format.scale) - format.zero_point) * format.scale;
+}
+
+/// What the codes of a stored reciprocal, or of numbers that are taken away, add to the bound of the operator's result
+/// in steps of `scale`: the network that came in has the numbers themselves.
 CodeBound rounding_bound(Op op, const Coding& part, const Model& prepared, double scale) {
-  if (!op) return {};
-  if (op.is<ops::Div>())
-    return {.relative = largest_rounding(part, prepared, [](double real, double number) { return real / number - 1; })};
-  if (op.is<ops::Sub>()) {
-    const double most = largest_rounding(part, prepared, [](double real, double number) { return real - number; });
-    return {.absolute = {most / scale}};
+  const Tensor* numbers = op.is<ops::Div, ops::Sub>() ? numbers_of(part, prepared) : nullptr;
+  if (numbers == nullptr) return {};
+  if (op.is<ops::Div>()) {
+    if (numbers->size() != 1) return {};
+    const double number = element(*numbers, 0);
+    return {.relative = std::fabs(rounded_real(part.format, number) / number - 1)};
   }
-  return {};
+  double most = 0;
+  for (int64_t i = 0; i < numbers->size(); ++i) {
+    const double number = element(*numbers, i);
+    most = std::max(most, std::fabs(rounded_real(part.format, number) - number));
+  }
+  return {.absolute = {most / scale}};
 }
 
 }  // namespace

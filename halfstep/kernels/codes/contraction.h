@@ -32,9 +32,11 @@ struct Contraction {
     using In = FusedIntegerMatmul::in;
     const Dims &x = problem.in[In::a]->dims, &out = problem.out[0]->dims;
     const int64_t heads = x[attributes.a_by_rows ? 2 : 1];
-    const auto beside = [&](bool by_rows) { return by_rows ? heads : 1; };
-    return Contraction(x[0] * heads, out[attributes.out_by_rows ? 1 : 2], x[3], out[3], false, attributes.transpose_b)
-        .with_heads(beside(attributes.a_by_rows), beside(attributes.b_by_rows), beside(attributes.out_by_rows));
+    Contraction p(x[0] * heads, out[attributes.out_by_rows ? 1 : 2], x[3], out[3], false, attributes.transpose_b);
+    if (attributes.a_by_rows) p.a.heads = heads;
+    if (attributes.b_by_rows) p.b.heads = heads;
+    if (attributes.out_by_rows) p.out.heads = heads;
+    return p;
   }
 
   template <class Typed>
@@ -70,14 +72,6 @@ struct Contraction {
         a{1, turned_a ? of_depth : row_count, turned_a ? row_count : of_depth},
         b{1, turned_b ? column_count : of_depth, turned_b ? of_depth : column_count},
         out{1, row_count, column_count} {}
-
-  Contraction with_heads(int64_t of_a, int64_t of_b, int64_t of_out) const {
-    Contraction p = *this;
-    p.a.heads = of_a;
-    p.b.heads = of_b;
-    p.out.heads = of_out;
-    return p;
-  }
 };
 
 /// Refuses what accumulators have no room for, whatever the codes are: extents that were open when the network was
