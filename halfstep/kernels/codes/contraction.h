@@ -49,6 +49,11 @@ struct Contraction {
             out[rank - 1], attributes.transpose_a, attributes.transpose_b};
   }
 
+  /// Rows by the weights of a layer, [columns, depth].
+  static Contraction of_layer(int64_t rows, int64_t depth, int64_t columns) {
+    return {1, rows, depth, columns, false, true};
+  }
+
   /// Of a row of the result, counted over all batches.
   int64_t a_place(int64_t row, int64_t k) const {
     const int64_t first = a.begin(row / rows), i = row % rows;
