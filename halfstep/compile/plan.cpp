@@ -8,6 +8,7 @@
 namespace halfstep::compiler {
 namespace {
 
+using kernels::InPlace;
 using runtime::Instruction;
 using runtime::Operand;
 using runtime::Slot;
@@ -28,24 +29,59 @@ struct Buffer {
 
 size_t padded(size_t bytes) { return aligned(std::max<size_t>(bytes, 1)); }
 
-/// The slots of an arena: in `reuse` a result that is an operand byte for byte lies where that lies.
+/// Which slots of an arena lie in one place: results that kernels leave where an operand is, or write over one that
+/// nothing reads any more.
+class Shared {
+ public:
+  Shared(Place place, const runtime::ProgramSpec& spec) : place_(place), spec_(spec), same_as_(spec.slots.size(), -1) {
+    for (const Slot& slot : spec.slots) last_.push_back(slot.last);
+  }
+
+  bool is_here(int slot) const {
+    return slot >= 0 && spec_.slots[slot].storage == Storage::arena && spec_.slots[slot].place == place_;
+  }
+  int root(int slot) const {
+    while (same_as_[slot] >= 0) slot = same_as_[slot];
+    return slot;
+  }
+
+  void join() {
+    for (int i = 0; i < static_cast<int>(spec_.instructions.size()); ++i) {
+      const Instruction& instruction = spec_.instructions[i];
+      if (instruction.plan.in_place == InPlace::no) continue;
+      const int from = instruction.in[0].slot, to = instruction.out[0].slot;
+      if (!is_here(from) || !is_here(to)) continue;
+      if (instruction.plan.in_place == InPlace::overwrite && !may_overwrite(i)) continue;
+      same_as_[to] = root(from);
+      last_[root(to)] = std::max(last_[root(to)], spec_.slots[to].last);
+    }
+  }
+
+ private:
+  /// Nothing reads what lies there later, nor as another operand, and it was not there before the first instruction.
+  bool may_overwrite(int number) const {
+    const Instruction& instruction = spec_.instructions[number];
+    const int from = root(instruction.in[0].slot);
+    const auto is_other = [&](const Operand& operand) { return !is_here(operand.slot) || root(operand.slot) != from; };
+    return last_[from] == number && spec_.slots[from].first >= 0 &&
+           spec_.slots[from].bytes() >= spec_.slots[instruction.out[0].slot].bytes() &&
+           std::all_of(instruction.in.begin() + 1, instruction.in.end(), is_other);
+  }
+
+  Place place_;
+  const runtime::ProgramSpec& spec_;
+  std::vector<int> same_as_;
+  std::vector<int> last_;  ///< of a root: the last instruction that uses what lies there
+};
+
 std::vector<Buffer> slot_buffers(Place place, bool reuse, runtime::ProgramSpec& spec, std::vector<int>& of_slot) {
   std::vector<Buffer> buffers;
-  const auto is_here = [&](const Slot& slot) { return slot.storage == Storage::arena && slot.place == place; };
-  std::vector<int> same_as(spec.slots.size(), -1);
-  for (const Instruction& instruction : spec.instructions) {
-    if (!reuse || !instruction.plan.in_place) continue;
-    const int from = instruction.in[0].slot, to = instruction.out[0].slot;
-    if (from >= 0 && to >= 0 && is_here(spec.slots[from]) && is_here(spec.slots[to])) same_as[to] = from;
-  }
-  const auto root = [&](int slot) {
-    while (same_as[slot] >= 0) slot = same_as[slot];
-    return slot;
-  };
+  Shared shared_places(place, spec);
+  if (reuse) shared_places.join();
   for (int i = 0; i < static_cast<int>(spec.slots.size()); ++i) {
     Slot& slot = spec.slots[i];
-    if (!is_here(slot)) continue;
-    int& buffer = of_slot[root(i)];
+    if (!shared_places.is_here(i)) continue;
+    int& buffer = of_slot[shared_places.root(i)];
     if (buffer < 0) {
       buffer = static_cast<int>(buffers.size());
       buffers.push_back({padded(slot.bytes()), slot.first, slot.last});
@@ -60,6 +96,14 @@ std::vector<Buffer> slot_buffers(Place place, bool reuse, runtime::ProgramSpec& 
   return buffers;
 }
 
+/// An instruction that writes over its operand waits for all that used this before.
+void keep_readers_before(Instruction& writer, const std::vector<int>& of_slot, const std::vector<Buffer>& buffers) {
+  const int from = writer.in[0].slot, to = writer.out[0].slot;
+  if (from < 0 || to < 0 || of_slot[from] < 0 || of_slot[from] != of_slot[to]) return;
+  const std::vector<int>& users = buffers[static_cast<size_t>(of_slot[from])].users;
+  writer.order_dependencies.insert(writer.order_dependencies.end(), users.begin(), users.end());
+}
+
 std::vector<Buffer> buffers_at(Place place, bool reuse, runtime::ProgramSpec& spec) {
   std::vector<int> of_slot(spec.slots.size(), -1);
   std::vector<Buffer> buffers = slot_buffers(place, reuse, spec, of_slot);
@@ -72,6 +116,7 @@ std::vector<Buffer> buffers_at(Place place, bool reuse, runtime::ProgramSpec& sp
       std::vector<int>& users = buffers[static_cast<size_t>(buffer)].users;
       if (users.empty() || users.back() != number) users.push_back(number);
     };
+    if (instruction.plan.in_place == InPlace::overwrite) keep_readers_before(instruction, of_slot, buffers);
     for (const Operand& operand : instruction.in) use(operand);
     for (const Operand& operand : instruction.out) use(operand);
     if (instruction.plan.scratch == 0 || instruction.place != place) continue;

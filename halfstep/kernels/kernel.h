@@ -49,6 +49,13 @@ struct Problem {
   bool one_order = false;
 };
 
+/// Whether result 0 may lie where operand 0 does.
+enum class InPlace {
+  no,
+  copy,      ///< it is operand 0, byte for byte: where it lies in the same place nothing is done
+  overwrite  ///< elements of operand 0 are read before those of the same position are written; it is lost then
+};
+
 /// What prepare returns. The split into phases and pieces depends on the Problem alone, never on threads: pieces of a
 /// phase run in any order on any thread, a phase starts when the one before it is complete.
 struct Plan {
@@ -56,7 +63,7 @@ struct Plan {
   size_t scratch = 0;                 ///< bytes shared by all pieces of a call; contents undefined at the start
   size_t worker_scratch = 0;          ///< bytes for each running piece
   std::vector<int64_t> phases = {1};  ///< pieces of each phase
-  bool in_place = false;  ///< result 0 is operand 0, byte for byte: where it lies in the same place nothing is done
+  InPlace in_place = InPlace::no;
 };
 
 /// One execution. Operands and results may share memory only where an output is `state_of` that input, or where the

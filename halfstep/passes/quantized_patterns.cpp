@@ -183,40 +183,66 @@ class Lowering final : CodedRebuild {
     return observer.is_test() || (observer.method() == "minmax" && observer.reach() == 0);
   }
 
-  /// Remembers how observers see the value before the quantizer: the accumulator, or the real result, with the
-  /// activation applied.
+  /// What observers look at in place of a value before its quantizer: all of it in float32, or enough for its extremes.
+  struct Seen {
+    Value real;
+    bool are_extremes = false;
+  };
+
+  /// Remembers how observers see the value before the quantizer, with the activation applied.
   void keep_real(const QuantizedStep& step, Op op, const std::map<std::string, Value>& operands) {
-    const Value seen = step.quantizer.x();
+    const Value value = step.quantizer.x();
     const auto live = [](const auto& use) {
       return has_trait(use.first, Trait::observer) && !ops::ObserveRange(use.first.node()).is_test();
     };
-    const auto uses = seen.uses();
+    const auto uses = value.uses();
     if (std::none_of(uses.begin(), uses.end(), live)) return;
-    const std::string name = step.name() + ".real";
-    if (step.weight) {
-      const bool shows_extremes =
-          step.alpha() >= 0 && !is_output(seen) && std::all_of(uses.begin(), uses.end(), needs_extremes);
-      Value acc = op.out(1);
-      if (shows_extremes)
-        acc = ops::accumulator_extremes(builder_, {.acc = acc, .name = step.name() + ".extremes"}).out();
-      const Value real = ops::dequantize_accumulator(builder_, {.acc = acc,
-                                                                .x_scale = operands.at("x_scale"),
-                                                                .w_scale = operands.at("w_scale"),
-                                                                .activation = step.activation_name(),
-                                                                .alpha = step.alpha(),
-                                                                .name = name})
-                             .out();
-      if (!shows_extremes) return set_real(seen, real);
-      extremes_.emplace(seen.node(), real);
-      return;
+    const bool extremes_do = !is_output(value) && std::all_of(uses.begin(), uses.end(), needs_extremes);
+    const Seen seen = step.weight        ? accumulators(step, op, operands, extremes_do)
+                      : step.is_lookup() ? table(step, op, operands, extremes_do)
+                                         : result(step, op);
+    if (!seen.are_extremes) return set_real(value, seen.real);
+    extremes_.emplace(value.node(), seen.real);
+  }
+
+  Seen accumulators(const QuantizedStep& step, Op op, const std::map<std::string, Value>& operands, bool extremes_do) {
+    const bool are_extremes = extremes_do && step.alpha() >= 0;
+    const Value acc = op.out(op.info().output(are_extremes ? "extremes" : "acc"));
+    return {ops::dequantize_accumulator(builder_, {.acc = acc,
+                                                   .x_scale = operands.at("x_scale"),
+                                                   .w_scale = operands.at("w_scale"),
+                                                   .activation = step.activation_name(),
+                                                   .alpha = step.alpha(),
+                                                   .name = step.name() + ".real"})
+                .out(),
+            are_extremes};
+  }
+
+  Seen table(const QuantizedStep& step, Op op, const std::map<std::string, Value>& operands, bool extremes_do) {
+    Value x = operands.at("x");
+    const bool are_extremes = extremes_do && size_of(x.dtype()) == 1;
+    if (are_extremes) x = ops::distinct_codes(builder_, {.x = x, .name = step.name() + ".distinct"}).out();
+    const OpInfo& target = ops::LookupReal::record();
+    Attributes attributes;
+    for (const auto& [key, value] : op.attributes()) {
+      if (target.attribute(key) != nullptr) attributes.emplace(key, value);
     }
-    Value real = op.out(op.info().output("real"));
-    if (step.activation)
-      real =
-          builder_
-              .insert({&step.activation.info(), {real}, step.activation.attributes(), name, step.activation.location()})
-              .out(0);
-    set_real(seen, real);
+    const Op real = builder_.insert({&target,
+                                     {x, operands.at("x_scale"), operands.at("x_zero_point")},
+                                     std::move(attributes),
+                                     step.name() + ".real",
+                                     {}});
+    return {real.out(0), are_extremes};
+  }
+
+  Seen result(const QuantizedStep& step, Op op) {
+    const Value real = op.out(op.info().output("real"));
+    if (!step.activation) return {real};
+    const Op& activation = step.activation;
+    return {
+        builder_
+            .insert({&activation.info(), {real}, activation.attributes(), step.name() + ".real", activation.location()})
+            .out(0)};
   }
 
   Model rebuilt(const Model& region) override { return Lowering(region, training_).run(); }

@@ -25,6 +25,12 @@ Model random_model(uint64_t seed) {
   for (int i = 0; i < 3; ++i)
     values.push_back(model.graph.add_argument(fmt::format("x{}", i), {DType::f32, {1 + i, 5}}));
   const auto pick = [&] { return values[values.size() - 1 - random.below(std::min<uint64_t>(values.size(), 8))]; };
+  const Value scale = model.graph.add_argument("scale", {DType::f32, {1}});
+  const Value zero_point = model.graph.add_argument("zero_point", {DType::i32, {1}});
+  const auto pick_like = [&](Value one) {
+    const Value other = pick();
+    return other.dims() == one.dims() ? other : one;
+  };
   for (int i = 0; i < 60; ++i) {
     const std::string name = fmt::format("v{}", i);
     const Value a = pick(), b = pick();
@@ -32,6 +38,17 @@ Model random_model(uint64_t seed) {
       const Value turned = ops::reshape(builder, {.x = a, .dims = {5, a.dims()[0]}, .name = name + ".turned"}).out();
       const Value bent = ops::relu(builder, {.x = turned, .name = name + ".bent"}).out();
       values.push_back(ops::reshape(builder, {.x = bent, .dims = a.dims(), .name = name}).out());
+    } else if (i % 7 == 3) {  // what may write over its operand
+      const Value codes = ops::cast(builder, {.x = pick_like(a), .to = "i32", .name = name + ".codes"}).out();
+      values.push_back(ops::clamp_grad(builder, {.out_grad = a,
+                                                 .unclamped = codes,
+                                                 .real = pick_like(a),
+                                                 .y_scale = scale,
+                                                 .y_zero_point = zero_point,
+                                                 .code_max = 1,
+                                                 .gradient_scale = i % 2 == 0 ? 0.0 : 1.0,
+                                                 .name = name})
+                           .value_grad());
     } else if (a.dims() == b.dims()) {
       values.push_back(i % 2 == 0 ? ops::add(builder, {.a = a, .b = b, .name = name}).out()
                                   : ops::mul(builder, {.a = a, .b = b, .name = name}).out());
@@ -94,8 +111,13 @@ TEST(Plan, DependenciesKeepSharersApart) {
     };
     std::vector<int> lies_with(spec.slots.size());  // the slot whose bytes these are
     std::iota(lies_with.begin(), lies_with.end(), 0);
+    const auto overwrites = [&](size_t instruction, size_t slot) {
+      const auto& what = spec.instructions[instruction];
+      return what.plan.in_place == kernels::InPlace::overwrite &&
+             lies_with[static_cast<size_t>(what.in[0].slot)] == lies_with[slot];
+    };
     for (const auto& instruction : spec.instructions) {
-      const int from = instruction.plan.in_place ? instruction.in[0].slot : -1;
+      const int from = instruction.plan.in_place == kernels::InPlace::copy ? instruction.in[0].slot : -1;
       if (from >= 0 && spec.slots[from].storage == runtime::Storage::arena)
         lies_with[static_cast<size_t>(instruction.out[0].slot)] = lies_with[static_cast<size_t>(from)];
     }
@@ -109,7 +131,8 @@ TEST(Plan, DependenciesKeepSharersApart) {
         ASSERT_NE(first.first, second.first);
         if (first.first > second.first) continue;
         for (size_t i = 0; i < count; ++i)
-          EXPECT_TRUE(!uses(i, a) || before[static_cast<size_t>(second.first)][i])
+          EXPECT_TRUE(!uses(i, a) || before[static_cast<size_t>(second.first)][i] ||
+                      (static_cast<int>(i) == second.first && overwrites(i, a)))
               << seed << " " << first.name << " " << second.name;
       }
     }
@@ -122,6 +145,25 @@ TEST(Plan, AReshapeLiesWhereItsOperandLies) {
                        "  y = sigmoid(x=r)\n  z = add(a=y, b=r)\n  w = neg(x=v)\n  return z, w\n}"),
               {});
   EXPECT_EQ(program.memory().planned, 2U * 4096);
+}
+
+/// A result lies where the operand lay that nothing else reads: not where that is read later, or is another operand
+/// too.
+TEST(Plan, AnOperandThatIsReadNoMoreIsWrittenOver) {
+  if (cpu_level() == CpuLevel::scalar) GTEST_SKIP() << "references write over nothing";
+  const auto planned = [](const std::string& reals, const std::string& returned) {
+    const auto program =
+        compile(model_of(fmt::format(
+                    "graph g(x: f32[1024], c: i32[1024], r: f32[1024], s: f32[1], z: i32[1]) {{\n"
+                    "  v = relu(x=x)\n  w = clamp_grad(out_grad=v, unclamped=c, real={}, y_scale=s, y_zero_point=z)"
+                    " {{gradient_scale: 0.0}}\n  y = sigmoid(x=w)\n  u = sigmoid(x={})\n  return y, u\n}}",
+                    reals, returned)),
+                {});
+    return program.memory().planned;
+  };
+  const size_t over = planned("r", "w");
+  EXPECT_EQ(planned("r", "v"), over + 4096);
+  EXPECT_EQ(planned("v", "w"), over + 4096);
 }
 
 TEST(Plan, AChainNeedsTwoBuffers) {

@@ -286,6 +286,18 @@ inline void expect_cuda_matches_reference(const Kernel& reference, const KernelC
   }
 }
 
+/// A kernel that may write over its first operand gives the same bits where it does.
+inline void expect_overwrites(const Kernel& kernel, const KernelCase& use, CpuLevel level,
+                              const std::vector<Tensor>& apart) {
+  if (kernel.prepare(harness::CaseProblem(use, level).problem()).in_place != InPlace::overwrite) return;
+  KernelCase over = use;
+  over.in_place = {{0, 0}};
+  const std::vector<Tensor> got = run_kernel(kernel, over, level, PieceOrder::shuffled);
+  for (size_t port = 0; port < apart.size(); ++port)
+    EXPECT_TRUE(same_bits(apart[port], got[port]))
+        << use.op << "/" << kernel.name << " at " << name(level) << ", output " << port << ", in place";
+}
+
 /// `kernel` against `reference` at every level of this machine from `lowest` on, pieces ascending and shuffled: the
 /// results of all levels equal the reference bit for bit, or (tolerance > 0) float results lie within `tolerance` times
 /// its largest magnitude.
@@ -297,6 +309,7 @@ inline void expect_matches_reference(const Kernel& reference, const Kernel& kern
     if (level < lowest) continue;
     const std::vector<Tensor> got = run_kernel(kernel, use, level);
     const std::vector<Tensor> shuffled = run_kernel(kernel, use, level, PieceOrder::shuffled);
+    expect_overwrites(kernel, use, level, got);
     for (size_t port = 0; port < want.size(); ++port) {
       const bool bitwise = tolerance == 0 || !want[port].defined() || want[port].dtype() != DType::f32;
       EXPECT_TRUE(bitwise ? same_bits(want[port], got[port]) : harness::close_to(want[port], got[port], tolerance))

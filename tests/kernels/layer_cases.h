@@ -215,7 +215,11 @@ struct LayerCase {
               rule.bias ? floats(b) : Tensor(),
               Tensor::scalar(y_scale),
               Tensor::scalar(rule.y_zero_point)};
-    use.out = {out_type(), is_test ? std::nullopt : std::optional(Type{DType::i32, shape.out_dims()})};
+    use.out = {out_type(), std::nullopt, std::nullopt};
+    if (!is_test) {
+      use.out[1] = Type{DType::i32, shape.out_dims()};
+      use.out[2] = Type{DType::i32, {2, shape.out_dims()[1]}};
+    }
     return use;
   }
 

@@ -305,7 +305,7 @@ KernelCase lookup(const CodesValue& x, const CodesTarget& y, const std::string& 
   use.attributes["x_code_max"] = x_code_max;
   append(use.in, x);
   append(use.in, y);
-  use.out = y.results(x.codes.dims(), false);
+  use.out = {Type{y.dtype, x.codes.dims()}};
   return use;
 }
 
@@ -314,14 +314,34 @@ TEST(quantized_elementwise, tables_hold_the_function) {
   for (int q = 0; q < 256; ++q) x.codes.data<uint8_t>()[q] = static_cast<uint8_t>(q);
   const auto got = run_kernel(reference_quantized_lookup,
                               lookup(x, {.scale = 1.0F / 256.0F, .zero_point = 0}, "sigmoid", 255), CpuLevel::scalar);
+  KernelCase as_real{"lookup_real", function_attributes("sigmoid"), {}, {Type{DType::f32, {256}}}};
+  as_real.attributes["x_code_min"] = int64_t{0};
+  as_real.attributes["x_code_max"] = int64_t{255};
+  append(as_real.in, x);
+  const Tensor reals = run_kernel(reference_lookup_real, as_real, CpuLevel::scalar)[0];
   const std::vector<int> codes = codes_of(got[0]);
   EXPECT_EQ(codes[128], 128);  // sigmoid(0) = 1/2
   for (int q = 0; q < 256; ++q) {
     const double real = 1.0 / (1.0 + std::exp(-(q - 128) * 0.0625));
     EXPECT_EQ(codes[q], std::min(255.0, std::nearbyint(real * 256.0))) << q;
-    EXPECT_EQ(got[2].data<float>()[q], static_cast<float>(real)) << q;
+    EXPECT_EQ(reals.data<float>()[q], static_cast<float>(real)) << q;
   }
-  EXPECT_EQ(got[1].data<int32_t>()[255], 256);  // before the clamp
+}
+
+TEST(quantized_elementwise, distinct_codes_are_each_there_once) {
+  KernelCase use{"distinct_codes", {}, {Tensor(DType::i8, {150001})}, {Type{DType::i8, {256}}}};
+  const auto codes = use.in[0].data<int8_t>();
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<int8_t>(i % 7 * 11 - 40);
+  codes[150000] = -128;  // in the last piece alone
+  codes[3] = 127;
+  expect_matches_reference(reference_distinct_codes, cpu_distinct_codes_bytes, use, CpuLevel::scalar);
+  const Tensor result = run_kernel(cpu_distinct_codes_bytes, use, CpuLevel::scalar)[0];
+  const auto found = result.data<int8_t>();
+  EXPECT_EQ((std::vector<int>(found.begin(), found.begin() + 10)),
+            (std::vector<int>{-128, -40, -29, -18, -7, 4, 15, 26, 127, 127}));
+  EXPECT_EQ(found.back(), 127);
+  use.in[0] = Tensor(DType::i8, {0});
+  expect_matches_reference(reference_distinct_codes, cpu_distinct_codes_bytes, use, CpuLevel::scalar);
 }
 
 TEST(quantized_elementwise, codes_past_a_table_have_its_last_entry) {
@@ -348,19 +368,14 @@ TEST(quantized_elementwise, tables_of_bytes_match_the_reference) {
   const CodesValue bytes(DType::u8, {size}, 255, 1, 0.03F, 128), signs(DType::i8, {size}, 127, 2, 0.05F, 3, -128);
   const CodesTarget u8{.scale = 0.02F, .zero_point = 20}, i8{.dtype = DType::i8, .code_max = 100, .code_min = -90};
   for (const std::string function : {"gelu", "sigmoid", "log"}) {
-    for (const bool is_test : {false, true}) {
-      for (const CodesTarget& y : {u8, i8}) {
-        KernelCase use = lookup(bytes, y, function, 200, 10);
-        use.attributes["is_test"] = is_test;
-        use.out = y.results({size}, is_test);
-        expect_matches_reference(reference_quantized_lookup, cpu_quantized_lookup_bytes, use, CpuLevel::scalar);
-      }
-    }
+    for (const CodesTarget& y : {u8, i8})
+      expect_matches_reference(reference_quantized_lookup, cpu_quantized_lookup_bytes,
+                               lookup(bytes, y, function, 200, 10));
     expect_matches_reference(reference_quantized_lookup, cpu_quantized_lookup_bytes,
-                             lookup(signs, i8, function, 100, -100), CpuLevel::scalar);
+                             lookup(signs, i8, function, 100, -100));
   }
   const CodesTarget words{.dtype = DType::u16, .code_max = 65535};
-  EXPECT_EQ(verdict_of(cpu_quantized_lookup_bytes, lookup(bytes, words, "gelu", 255), CpuLevel::scalar).reason(),
+  EXPECT_EQ(verdict_of(cpu_quantized_lookup_bytes, lookup(bytes, words, "gelu", 255), CpuLevel::avx2).reason(),
             "its codes are u16, and this kernel has codes of one byte");
 }
 

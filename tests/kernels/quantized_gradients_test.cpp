@@ -147,7 +147,7 @@ TEST(quantized_gradients, masks_are_exact) {
   std::fill(ones.data<float>().begin(), ones.data<float>().end(), 1.0F);
   std::vector<float> w_scale(4000);
   for (size_t c = 0; c < w_scale.size(); ++c) w_scale[c] = 0.1F + 0.0001F * static_cast<float>(c);
-  for (GradientRule rule : rules()) {
+  for (const GradientRule& rule : rules()) {
     if (rule.requantize == "power_of_two") continue;
     const KernelCase use = requantize_grad(rule, ones, acc, w_scale);
     const Tensor want = run_kernel(reference_requantize_grad, use, CpuLevel::scalar)[0];
@@ -213,18 +213,74 @@ TEST(quantized_gradients, weights_become_real) {
             (std::vector<float>{-1.5F, -1.0F, -0.5F, 0.0F, 0.25F, 0.5F}));
 }
 
-TEST(quantized_gradients, lookup_has_the_slope_of_the_function) {
+KernelCase lookup_grad(const std::string& function, Tensor out_grad, Tensor x, float y_scale) {
   KernelCase use;
   use.op = "lookup_grad";
-  use.attributes = function_attributes("sigmoid");
-  use.in = {Tensor(DType::u8, {2}), Tensor::scalar(0.5F), Tensor::scalar(4), LayerCase::floats({2.0F, 1.0F})};
-  use.in[0].data<uint8_t>()[0] = 4;  // 0, slope 1/4
-  use.in[0].data<uint8_t>()[1] = 8;  // 2
-  use.out = {Type{DType::f32, {2}}};
-  const Tensor got = run_kernel(reference_lookup_grad, use, CpuLevel::scalar)[0];
+  use.attributes = function_attributes(function);
+  use.attributes.merge(Attributes{{"x_code_min", int64_t{0}},
+                                  {"x_code_max", int64_t{255}},
+                                  {"code_min", int64_t{0}},
+                                  {"code_max", int64_t{255}},
+                                  {"gradient_scale", 0.5}});
+  use.out = {out_grad.type(), Type{DType::f32, {1}}};
+  use.in = {std::move(out_grad),     std::move(x),       Tensor::scalar(0.5F), Tensor::scalar(4),
+            Tensor::scalar(y_scale), Tensor::scalar(100)};
+  return use;
+}
+
+/// Codes 4 and 8 are 0 and 2, of slopes 1/4 and s * (1 - s); results of 0.5 and s lie on codes 102 and 104 of steps of
+/// 0.25, and of 0.001 beyond the last code.
+TEST(quantized_gradients, lookup_has_the_slope_of_the_function) {
+  Tensor x(DType::u8, {2});
+  x.data<uint8_t>()[0] = 4;
+  x.data<uint8_t>()[1] = 8;
+  const Tensor out_grad = LayerCase::floats({2.0F, 1.0F});
   const double s = 1.0 / (1.0 + std::exp(-2.0));
-  EXPECT_EQ(got.data<float>()[0], 0.5F);
-  EXPECT_FLOAT_EQ(got.data<float>()[1], static_cast<float>(s * (1.0 - s)));
+  const Gradients inside = gradients_of(reference_lookup_grad, lookup_grad("sigmoid", out_grad, x, 0.25F));
+  EXPECT_EQ(inside.values[0], 0.5F);
+  EXPECT_FLOAT_EQ(inside.values[1], static_cast<float>(s * (1.0 - s)));
+  EXPECT_FLOAT_EQ(inside.scale, static_cast<float>(0.5 * (4.0 - s / 0.25)));
+  const Gradients beyond = gradients_of(reference_lookup_grad, lookup_grad("sigmoid", out_grad, x, 0.001F));
+  EXPECT_EQ(beyond.values, (std::vector<float>{0.0F, 0.0F}));
+  EXPECT_EQ(beyond.scale, 0.5F * 155.0F * 3.0F);
+}
+
+TEST(quantized_gradients, lookups_of_bytes_match_the_reference) {
+  for (const int64_t size : {int64_t{1}, int64_t{65}, (int64_t{1} << 16) + 37}) {
+    Tensor x(DType::u8, {size});
+    Random random(14, 1);
+    for (uint8_t& code : x.data<uint8_t>()) code = static_cast<uint8_t>(random.below(256));
+    for (const std::string function : {"gelu", "sigmoid", "relu", "log"}) {
+      for (const double gradient_scale : {0.0, 0.5}) {
+        KernelCase use = lookup_grad(function, random_floats({size}, 2), x, 0.25F);
+        use.attributes["gradient_scale"] = gradient_scale;
+        expect_matches_reference(reference_lookup_grad, cpu_lookup_grad_bytes, use, CpuLevel::avx2, 1e-6);
+      }
+    }
+  }
+}
+
+/// What is cut off has no gradient, whatever comes back.
+TEST(quantized_gradients, lookups_cut_off_nan) {
+  const Tensor x(DType::u8, {70});  // code 0 is -2
+  Tensor out_grad(DType::f32, {70});
+  for (float& v : out_grad.data<float>()) v = std::numeric_limits<float>::quiet_NaN();
+  KernelCase use = lookup_grad("relu", out_grad, x, 0.001F);
+  use.attributes["gradient_scale"] = 0.0;
+  expect_matches_reference(reference_lookup_grad, cpu_lookup_grad_bytes, use);
+  for (const float v : gradients_of(reference_lookup_grad, use).values) EXPECT_EQ(v, 0.0F);
+}
+
+TEST(quantized_gradients, weights_in_rows_match_the_reference) {
+  for (const auto& [dims, scales] : {std::pair<Dims, size_t>{{7, 33, 3}, 7}, {{300, 300}, 300}, {{300, 300}, 1}}) {
+    KernelCase use{"dequantize_weight", {}, {Tensor(DType::i8, dims)}, {Type{DType::f32, dims}}};
+    Random random(15, scales);
+    for (int8_t& code : use.in[0].data<int8_t>()) code = static_cast<int8_t>(static_cast<int>(random.below(256)) - 128);
+    std::vector<float> w_scale(scales);
+    for (float& scale : w_scale) scale = 0.01F + 0.1F * static_cast<float>(random.uniform());
+    use.in.push_back(LayerCase::floats(w_scale));
+    expect_matches_reference(reference_dequantize_weight, cpu_dequantize_weight_rows, use);
+  }
 }
 
 }  // namespace

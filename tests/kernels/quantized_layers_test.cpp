@@ -41,7 +41,8 @@ const Kernel& reference_of(const KernelCase& use) {
 }
 
 std::vector<const Kernel*> candidates_of(const KernelCase& use) {
-  if (use.op == "quantized_linear") return {&cpu_quantized_linear_onednn_int8, &cpu_quantized_linear_onednn_f32};
+  if (use.op == "quantized_linear")
+    return {&cpu_quantized_linear_tiles, &cpu_quantized_linear_onednn_int8, &cpu_quantized_linear_onednn_f32};
   if (use.op == "quantized_conv2d") return {&cpu_quantized_conv2d_onednn_int8, &cpu_quantized_conv2d_onednn_f32};
   return {&cpu_integer_linear_amx, &cpu_integer_linear_tiles};
 }
@@ -72,7 +73,7 @@ TEST(quantized_layers, both_roads_agree) {
       const std::string ran = expect_candidates_agree(training, want);
       EXPECT_EQ(ran.find("onednn_f32") != std::string::npos, has_onednn) << ran;
 
-      expect_candidates_agree(layer.quantized(true), {want[0], Tensor()});
+      expect_candidates_agree(layer.quantized(true), {want[0], Tensor(), Tensor()});
 
       const KernelCase integer = layer.integer();
       EXPECT_TRUE(same_bits(want[0], run_kernel(reference_of(integer), integer, CpuLevel::scalar)[0]))

@@ -124,29 +124,12 @@ Plan prepare_dequantize_accumulator(const Problem& problem) {
                                                      : Activation::of(attributes.activation, attributes.alpha))};
 }
 
-Status run_accumulator_extremes(const Call& call, int, int64_t) {
-  const ConstView& acc = call.in[AccumulatorExtremes::in::acc];
-  const Channels channels = Channels::of(acc.dims, 1);
-  auto* low = call.out[0].as<int32_t>();
-  int32_t* high = low + channels.count;
-  std::fill_n(low, 2 * channels.count, 0);
-  for (int64_t i = 0; i < acc.size(); ++i) {
-    const int64_t channel = i / channels.run % channels.count;
-    const bool is_first = i < channels.count * channels.run && i % channels.run == 0;
-    const int32_t one = acc.as<const int32_t>()[i];
-    low[channel] = is_first ? one : std::min(low[channel], one);
-    high[channel] = is_first ? one : std::max(high[channel], one);
-  }
-  return {};
-}
-
 }  // namespace
 
 extern const Kernel reference_requantize_grad{"reference", accept_all, prepare_rule<RequantizeGrad>,
                                               run_requantize_grad};
 extern const Kernel reference_clamp_grad{"reference", accept_all, prepare_rule<ClampGrad>, run_clamp_grad};
 extern const Kernel reference_dequantize_weight{"reference", accept_all, prepare_nothing, run_dequantize_weight};
-extern const Kernel reference_accumulator_extremes{"reference", accept_all, prepare_nothing, run_accumulator_extremes};
 extern const Kernel reference_dequantize_accumulator{"reference", accept_all, prepare_dequantize_accumulator,
                                                      run_dequantize_accumulator};
 

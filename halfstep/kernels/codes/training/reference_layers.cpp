@@ -1,7 +1,9 @@
 // Convolution and matrix product on codes as docs/arithmetic.md, section 5, states them.
+#include <algorithm>
 #include <memory>
 
 #include "halfstep/kernels/codes/training/layer_parameters.h"
+#include "halfstep/kernels/common/channels.h"
 #include "halfstep/kernels/common/codes.h"
 #include "halfstep/kernels/ops.h"
 
@@ -62,13 +64,34 @@ int64_t accumulate(const QuantizedConv2d& a, const Call& call, const Code* src, 
   return acc;
 }
 
+/// The least accumulator of each channel and the largest, once all are there.
+void find_extremes(const Call& call) {
+  const View& acc = call.out[QuantizedConv2d::out::acc];
+  if (!acc.present()) return;
+  const Channels channels = Channels::of(acc.dims, 1);
+  auto* low = call.out[QuantizedConv2d::out::extremes].as<int32_t>();
+  int32_t* high = low + channels.count;
+  std::fill_n(low, 2 * channels.count, 0);
+  for (int64_t i = 0; i < acc.size(); ++i) {
+    const int64_t channel = i / channels.run % channels.count;
+    const bool is_first = i < channels.count * channels.run && i % channels.run == 0;
+    const int32_t one = acc.as<const int32_t>()[i];
+    low[channel] = is_first ? one : std::min(low[channel], one);
+    high[channel] = is_first ? one : std::max(high[channel], one);
+  }
+}
+
 Plan prepare_conv2d(const Problem& problem) {
   const Dims& out = problem.out[QuantizedConv2d::out::out_]->dims;
-  return {.state = std::make_shared<RuleState<QuantizedConv2d>>(problem.attributes), .phases = {out[0] * out[1]}};
+  return {.state = std::make_shared<RuleState<QuantizedConv2d>>(problem.attributes), .phases = {out[0] * out[1], 1}};
 }
 
 /// One plane of the output.
-Status run_conv2d(const Call& call, int, int64_t piece) {
+Status run_conv2d(const Call& call, int phase, int64_t piece) {
+  if (phase == 1) {
+    find_extremes(call);
+    return {};
+  }
   const auto& state = state_of<RuleState<QuantizedConv2d>>(call);
   const auto out = call.out[QuantizedConv2d::out::out_].dims;
   const LayerOperands scales(call);
@@ -91,11 +114,15 @@ Status run_conv2d(const Call& call, int, int64_t piece) {
 
 Plan prepare_linear(const Problem& problem) {
   return {.state = std::make_shared<RuleState<QuantizedLinear>>(problem.attributes),
-          .phases = {problem.out[QuantizedLinear::out::out_]->dims[1]}};
+          .phases = {problem.out[QuantizedLinear::out::out_]->dims[1], 1}};
 }
 
 /// One output channel.
-Status run_linear(const Call& call, int, int64_t o) {
+Status run_linear(const Call& call, int phase, int64_t o) {
+  if (phase == 1) {
+    find_extremes(call);
+    return {};
+  }
   const auto& state = state_of<RuleState<QuantizedLinear>>(call);
   const auto out = call.out[QuantizedLinear::out::out_].dims;
   const ConstView& w = call.in[QuantizedLinear::in::w];

@@ -1,5 +1,6 @@
 // Pointwise functions through tables of codes, as docs/arithmetic.md, section 5, states them.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 
@@ -9,106 +10,160 @@
 namespace halfstep::kernels {
 namespace {
 
-double dequantized(int64_t code, float scale, int32_t zero_point) {
-  return static_cast<double>(code - zero_point) * static_cast<double>(scale);
-}
+/// A table in scratch of what `Entry` says of every code that x may have.
+template <class Entry>
+class CodeTable {
+ public:
+  static size_t bytes(const CodesFunction& function) {
+    return static_cast<size_t>(function.largest - function.least + 1) * sizeof(Entry);
+  }
 
-/// Entries of a table lie in scratch: phase 0 makes them, the pieces of phase 1 look them up.
-Plan prepare_lookup(const Problem& problem) {
-  const QuantizedLookup attributes(problem.attributes);
-  return {.state = std::make_shared<LookupRule>(problem.attributes),
-          .scratch = static_cast<size_t>(attributes.x_code_max - attributes.x_code_min + 1) * sizeof(Requantized),
-          .phases = {1, pieces_of(count_elements(problem.out[0]->dims))}};
-}
+  template <class At>
+  CodeTable(const CodesFunction& function, std::byte* scratch, At&& at)
+      : function_(function), entries_(reinterpret_cast<Entry*>(scratch)) {
+    for (int64_t code = function.least; code <= function.largest; ++code) entries_[code - function.least] = at(code);
+  }
 
-struct GradientState {
-  explicit GradientState(const Attributes& given)
-      : all(given), function(arith::find_function(LookupGrad(given).function)) {}
-  Attributes all;
-  const arith::PointwiseFunction* function;
+  const Entry& operator[](int64_t code) const { return entries_[function_.near(code) - function_.least]; }
+
+ private:
+  const CodesFunction& function_;
+  Entry* entries_;
 };
 
-Verdict accept_lookup_grad(const Problem& problem) {
-  const LookupGrad attributes(problem.attributes);
-  const arith::PointwiseFunction* function = arith::find_function(attributes.function);
-  if (function == nullptr) return refuse("there is no pointwise function '{}'", attributes.function);
-  if (function->slope == nullptr) return refuse("the pointwise function '{}' has no slope", attributes.function);
-  return accept();
+Plan prepare_lookup(const Problem& problem) {
+  auto rule = std::make_shared<LookupRule>(problem.attributes);
+  const size_t bytes = CodeTable<int64_t>::bytes(rule->function);
+  return {.state = std::move(rule), .scratch = bytes};
 }
 
-Status run_lookup(const Call& call, int phase, int64_t piece) {
+Status run_lookup(const Call& call, int, int64_t) {
   const auto& rule = state_of<LookupRule>(call);
-  auto* table = reinterpret_cast<Requantized*>(call.scratch);
-  const int64_t first = rule.attributes.x_code_min, last = rule.attributes.x_code_max;
-  if (phase == 0) {
-    for (int64_t q = first; q <= last; ++q) table[q - first] = rule.entry(call, q);
-    return {};
-  }
-  visit_codes(call.in[QuantizedLookup::in::x], [&](const auto* codes) {
-    store_piece(
-        call, piece, [&](int64_t i) { return table[std::clamp<int64_t>(codes[i], first, last) - first]; },
-        [&](int64_t code) { return rule.clamp(code); });
+  const ConstView& x = call.in[QuantizedLookup::in::x];
+  const CodeTable<int64_t> table(rule.function, call.scratch, [&](int64_t code) { return rule.code(call, code); });
+  visit_codes(x, [&](const auto* from) {
+    visit_codes(call.out[0], [&]<class Code>(Code* to) {
+      for (int64_t i = 0; i < x.size(); ++i) to[i] = static_cast<Code>(table[from[i]]);
+    });
   });
   return {};
 }
 
-/// The codes that a type has; their slopes lie in scratch.
-int64_t least_code(DType codes) { return is_signed(codes) ? -(int64_t{1} << (8 * size_of(codes) - 1)) : 0; }
-int64_t code_count(DType codes) { return int64_t{1} << (8 * size_of(codes)); }
-
-Plan prepare_lookup_grad(const Problem& problem) {
-  return {.state = std::make_shared<GradientState>(problem.attributes),
-          .scratch = static_cast<size_t>(code_count(problem.in[LookupGrad::in::x]->dtype)) * sizeof(double),
-          .phases = {1, pieces_of(count_elements(problem.out[0]->dims))}};
+Plan prepare_lookup_real(const Problem& problem) {
+  auto function = std::make_shared<CodesFunction>(LookupReal(problem.attributes), problem.attributes);
+  const size_t bytes = CodeTable<float>::bytes(*function);
+  return {.state = std::move(function), .scratch = bytes};
 }
 
-Status run_lookup_grad(const Call& call, int phase, int64_t piece) {
+Status run_lookup_real(const Call& call, int, int64_t) {
+  using In = LookupReal::in;
+  const auto& function = state_of<CodesFunction>(call);
+  const Operand x(call, In::x, In::x_scale, In::x_zero_point);
+  const CodeTable<float> table(function, call.scratch,
+                               [&](int64_t code) { return static_cast<float>(function.value(x, code)); });
+  auto* out = call.out[0].as<float>();
+  visit_codes(x.view, [&](const auto* codes) {
+    for (int64_t i = 0; i < x.view.size(); ++i) out[i] = table[codes[i]];
+  });
+  return {};
+}
+
+Plan prepare_lookup_grad(const Problem& problem) {
+  auto rule = std::make_shared<LookupGradRule>(problem.attributes);
+  const size_t bytes = CodeTable<LookupSlopes>::bytes(rule->function);
+  return {.state = std::move(rule), .scratch = bytes};
+}
+
+Status run_lookup_grad(const Call& call, int, int64_t) {
   using In = LookupGrad::in;
-  const auto& state = state_of<GradientState>(call);
+  using Out = LookupGrad::out;
+  const auto& rule = state_of<LookupGradRule>(call);
   const ConstView& x = call.in[In::x];
-  auto* slopes = reinterpret_cast<double*>(call.scratch);
-  const int64_t least = least_code(x.dtype);
-  if (phase == 0) {
-    const float scale = *call.in[In::x_scale].as<const float>();
-    const int32_t zero_point = *call.in[In::x_zero_point].as<const int32_t>();
-    for (int64_t i = 0; i < code_count(x.dtype); ++i)
-      slopes[i] = state.function->slope(dequantized(least + i, scale, zero_point), state.all);
-    return {};
-  }
+  const CodeTable<LookupSlopes> table(rule.function, call.scratch,
+                                      [&](int64_t code) { return rule.slopes(call, code); });
   const auto* out_grad = call.in[In::out_grad].as<const float>();
-  auto* out = call.out[LookupGrad::out::out_].as<float>();
-  const int64_t end = std::min(x.size(), (piece + 1) * kPieceElements);
+  auto* x_grad = call.out[Out::x_grad].as<float>();
+  double sum = 0.0;
   visit_codes(x, [&](const auto* codes) {
-    for (int64_t i = piece * kPieceElements; i < end; ++i)
-      out[i] = static_cast<float>(static_cast<double>(out_grad[i]) * slopes[codes[i] - least]);
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const LookupSlopes& slopes = table[codes[i]];
+      x_grad[i] = slopes.x == 0.0F ? 0.0F : out_grad[i] * slopes.x;
+      sum += static_cast<double>(out_grad[i]) * slopes.scale;
+    }
+  });
+  // 0 stands for a scale that nothing moves, whatever the sum is
+  const double factor = rule.attributes.gradient_scale;
+  *call.out[Out::scale_grad].as<float>() = factor == 0.0 ? 0.0F : static_cast<float>(factor * sum);
+  return {};
+}
+
+Plan prepare_distinct(const Problem&) { return {}; }
+
+Status run_distinct(const Call& call, int, int64_t) {
+  const ConstView& x = call.in[DistinctCodes::in::x];
+  visit_codes(x, [&]<class Code>(const Code* codes) {
+    std::array<bool, 256> has{};
+    constexpr int kLeast = std::numeric_limits<Code>::min();
+    if constexpr (sizeof(Code) == 1) {
+      for (int64_t i = 0; i < x.size(); ++i) has[static_cast<size_t>(codes[i] - kLeast)] = true;
+    }
+    auto* out = static_cast<Code*>(call.out[0].data);
+    int64_t count = 0;
+    for (int code = 0; code < 256; ++code) {
+      if (has[static_cast<size_t>(code)]) out[count++] = static_cast<Code>(code + kLeast);
+    }
+    std::fill(out + count, out + 256, count == 0 ? Code{0} : out[count - 1]);
   });
   return {};
 }
 
 }  // namespace
 
-LookupRule::LookupRule(const Attributes& given)
-    : all(given), attributes(given), function(arith::find_function(attributes.function)) {}
-
-Requantized LookupRule::entry(const Call& call, int64_t code) const {
-  using In = QuantizedLookup::in;
-  const auto scale = [&](int port) { return *call.in[port].as<const float>(); };
-  const auto zero_point = [&](int port) { return *call.in[port].as<const int32_t>(); };
-  const int64_t near = std::clamp(code, attributes.x_code_min, attributes.x_code_max);
-  const double real = function->value(dequantized(near, scale(In::x_scale), zero_point(In::x_zero_point)), all);
-  const double steps = std::nearbyint(real / static_cast<double>(scale(In::y_scale))) + zero_point(In::y_zero_point);
-  if (std::isnan(steps)) return {attributes.code_min, static_cast<float>(real)};
+Requantized CodesFunction::requantized(const Operand& x, int64_t code, float y_scale, int32_t y_zero_point,
+                                       int64_t code_min) const {
+  const double real = value(x, code);
+  const double steps = std::nearbyint(real / static_cast<double>(y_scale)) + y_zero_point;
+  if (std::isnan(steps)) return {code_min, static_cast<float>(real)};
   return {static_cast<int64_t>(std::clamp<double>(steps, INT32_MIN, INT32_MAX)), static_cast<float>(real)};
 }
 
+int64_t LookupRule::code(const Call& call, int64_t x_code) const {
+  using In = QuantizedLookup::in;
+  const Operand x(call, In::x, In::x_scale, In::x_zero_point);
+  const float y_scale = *call.in[In::y_scale].as<const float>();
+  const int32_t y_zero_point = *call.in[In::y_zero_point].as<const int32_t>();
+  const Requantized result = function.requantized(x, x_code, y_scale, y_zero_point, attributes.code_min);
+  return std::clamp(result.code, attributes.code_min, attributes.code_max);
+}
+
+LookupSlopes LookupGradRule::slopes(const Call& call, int64_t x_code) const {
+  using In = LookupGrad::in;
+  const Operand x(call, In::x, In::x_scale, In::x_zero_point);
+  const float y_scale = *call.in[In::y_scale].as<const float>();
+  const int32_t y_zero_point = *call.in[In::y_zero_point].as<const int32_t>();
+  const BackwardRule backward(rule, y_scale, y_zero_point);
+  const Requantized result = function.requantized(x, x_code, y_scale, y_zero_point, attributes.code_min);
+  const double r = static_cast<double>(result.real) / static_cast<double>(y_scale);
+  const double slope = backward.clamp.holds(result.code) ? function.slope(x, x_code) : 0.0;
+  return {static_cast<float>(slope), backward.scale_slope(result.code, r)};
+}
+
 Verdict accept_lookup(const Problem& problem) {
-  const QuantizedLookup attributes(problem.attributes);
-  if (arith::find_function(attributes.function) == nullptr)
-    return refuse("there is no pointwise function '{}'", attributes.function);
+  const std::string name = std::get<std::string>(problem.attributes.at("function"));
+  if (arith::find_function(name) == nullptr) return refuse("there is no pointwise function '{}'", name);
+  return accept();
+}
+
+Verdict accept_lookup_grad(const Problem& problem) {
+  if (Verdict verdict = accept_lookup(problem); !verdict) return verdict;
+  const std::string name = LookupGrad(problem.attributes).function;
+  if (arith::find_function(name)->slope == nullptr) return refuse("the pointwise function '{}' has no slope", name);
   return accept();
 }
 
 extern const Kernel reference_quantized_lookup{"reference", accept_lookup, prepare_lookup, run_lookup};
+extern const Kernel reference_lookup_real{"reference", accept_lookup, prepare_lookup_real, run_lookup_real};
 extern const Kernel reference_lookup_grad{"reference", accept_lookup_grad, prepare_lookup_grad, run_lookup_grad};
+extern const Kernel reference_distinct_codes{"reference", accept_all, prepare_distinct, run_distinct};
 
 }  // namespace halfstep::kernels

@@ -42,9 +42,10 @@ Status run_softmax(const Call& call, int, int64_t piece) {
       for (int64_t i = 0; i < state.rows.extent; ++i) largest = std::max<int32_t>(largest, codes[place(i)]);
       int64_t sum = 0;
       for (int64_t i = 0; i < state.rows.extent; ++i) sum += exponentials.at(largest - codes[place(i)]);
+      const double part = 1.0 / static_cast<double>(sum);
       for (int64_t i = 0; i < state.rows.extent; ++i) {
         const int64_t one = exponentials.at(largest - codes[place(i)]);
-        const auto real = static_cast<float>(static_cast<double>(one) / static_cast<double>(sum));
+        const auto real = static_cast<float>(static_cast<double>(one) * part);
         results.store(place(i), {arith::softmax_code(one, sum, fixed.positive, fixed.rounding, y.zero_point), real});
       }
     });

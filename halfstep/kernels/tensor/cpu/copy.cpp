@@ -18,7 +18,7 @@ int64_t pieces_of_bytes(int64_t bytes) { return ceil_div(bytes, kPieceBytes); }
 
 Plan prepare_copy(const Problem& problem) {
   const int64_t bytes = bytes_of(*problem.out[0]);
-  return {.state = std::make_shared<int64_t>(bytes), .phases = {pieces_of_bytes(bytes)}, .in_place = true};
+  return {.state = std::make_shared<int64_t>(bytes), .phases = {pieces_of_bytes(bytes)}, .in_place = InPlace::copy};
 }
 
 Status run_copy(const Call& call, int, int64_t piece) {

@@ -1,4 +1,4 @@
-// Real values of accumulators on vectors.
+// Real values of accumulators and of weights on vectors.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/kernels/codes/training/cpu/dequantize.cpp"
 #include <algorithm>
@@ -54,6 +54,18 @@ void dequantize_row(const AccumulatorRow& row) {
   std::copy_n(dst, row.size - i, row.dst + i);
 }
 
+void dequantize_weights(const int8_t* codes, int64_t size, float scale, float* dst) {
+  const Floats d;
+  const hn::Rebind<int8_t, Floats> narrow;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= size; i += lanes) {
+    const FloatVec code = hn::ConvertTo(d, hn::PromoteTo(Ints(), hn::LoadU(narrow, codes + i)));
+    hn::StoreU(code * hn::Set(d, scale), d, dst + i);
+  }
+  for (; i < size; ++i) dst[i] = static_cast<float>(codes[i]) * scale;
+}
+
 }  // namespace halfstep::kernels::training::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -103,9 +115,34 @@ Status run_dequantize_accumulator(const Call& call, int, int64_t piece) {
   return {};
 }
 
+struct WeightState {
+  Channels channels;
+  decltype(&N_AVX2::dequantize_weights) row;
+};
+
+Plan prepare_dequantize_weight(const Problem& problem) {
+  const Dims& dims = problem.out[0]->dims;
+  const WeightState state{Channels::of(dims, problem.in[DequantizeWeight::in::scale]->dims[0] == 1 ? -1 : 0),
+                          HS_SIMD_CHOOSE(problem.level, dequantize_weights)};
+  return {.state = std::make_shared<WeightState>(state), .phases = {pieces_of(count_elements(dims))}};
+}
+
+Status run_dequantize_weight(const Call& call, int, int64_t piece) {
+  using In = DequantizeWeight::in;
+  const auto& state = state_of<WeightState>(call);
+  const ConstView& w = call.in[In::w];
+  RunWalk walk(state.channels, piece * kPieceElements, std::min(w.size(), (piece + 1) * kPieceElements));
+  while (walk.next())
+    state.row(w.as<const int8_t>() + walk.begin(), walk.size(), call.in[In::scale].as<const float>()[walk.channel()],
+              call.out[0].as<float>() + walk.begin());
+  return {};
+}
+
 }  // namespace
 }  // namespace training
 
+extern const Kernel cpu_dequantize_weight_rows{"rows", accept_simd, training::prepare_dequantize_weight,
+                                               training::run_dequantize_weight};
 extern const Kernel cpu_dequantize_accumulator_planes{"planes", accept_simd, training::prepare_dequantize_accumulator,
                                                       training::run_dequantize_accumulator};
 

@@ -47,13 +47,23 @@ HWY_INLINE DoubleVec scale_terms(const BackwardRule& rule, FloatVec out_grad, In
   return half_of<kUpper>(out_grad) * slope;
 }
 
+/// Which elements have a code (or accumulator) beyond low..high.
+HWY_INLINE auto outside(IntVec low, IntVec high, IntVec code) {
+  return hn::RebindMask(Floats(), hn::Or(hn::Lt(code, low), hn::Gt(code, high)));
+}
 /// out_grad where `code` (or accumulator) lies within low..high, else 0.
 HWY_INLINE FloatVec masked(IntVec low, IntVec high, FloatVec out_grad, IntVec code) {
-  const auto outside = hn::Or(hn::Lt(code, low), hn::Gt(code, high));
-  return hn::IfThenZeroElse(hn::RebindMask(Floats(), outside), out_grad);
+  return hn::IfThenZeroElse(outside(low, high, code), out_grad);
 }
 HWY_INLINE FloatVec masked(const arith::Clamp& clamp, FloatVec out_grad, IntVec code) {
   return masked(hn::Set(Ints(), clamp.low), hn::Set(Ints(), clamp.high), out_grad, code);
+}
+
+/// Zeros a vector of gradients where codes lie beyond low..high; most vectors have none such and stay untouched.
+HWY_INLINE void clear(IntVec low, IntVec high, IntVec code, float* grads) {
+  const Floats d;
+  const auto cut = outside(low, high, code);
+  if (!hn::AllFalse(d, cut)) hn::BlendedStore(hn::Zero(d), cut, d, grads);
 }
 
 template <bool kUpper>
@@ -149,8 +159,12 @@ double masked_row(const GradientRow& row, const BackwardRule&) {
   const auto at = [&](FloatVec out_grad, IntVec code) {
     return masked(row.inside, sloped(row.alpha, out_grad, code), code);
   };
-  const bool stream = may_stream(row.past_caches, row.grad);
   int64_t i = 0;
+  if (row.in_place()) {
+    const IntVec low = hn::Set(ints, row.inside.low), high = hn::Set(ints, row.inside.high);
+    for (; i + lanes <= row.size; i += lanes) clear(low, high, hn::LoadU(ints, row.codes + i), row.grad + i);
+  }
+  const bool stream = may_stream(row.past_caches, row.grad);
   for (; i + lanes <= row.size; i += lanes)
     put(at(hn::LoadU(d, row.out_grad + i), hn::LoadU(ints, row.codes + i)), d, row.grad + i, stream);
   const auto rest = hn::FirstN(d, static_cast<size_t>(row.size - i));
@@ -173,6 +187,10 @@ void masked_channels(const GradientRow& row, int64_t channels, const int32_t* lo
     float* grads = row.grad + first;
     for (int64_t c = 0; c < whole; c += lanes) {
       const IntVec acc = hn::LoadU(ints, accs + c);
+      if (row.in_place()) {
+        clear(hn::LoadU(ints, low + c), hn::LoadU(ints, high + c), acc, grads + c);
+        continue;
+      }
       const FloatVec out_grad = sloped(row.alpha, hn::LoadU(d, out_grads + c), acc);
       hn::StoreU(masked(hn::LoadU(ints, low + c), hn::LoadU(ints, high + c), out_grad, acc), d, grads + c);
     }
@@ -266,6 +284,9 @@ struct LayerNumbers {
   int32_t *low, *high;  ///< accumulators that are not cut off
 };
 
+/// Channels that a piece of phase 0 derives.
+constexpr int64_t kChannelsOfPiece = 32;
+
 Plan prepare_requantize_grad(const Problem& problem) {
   const GradientPieces pieces(problem.in[RequantizeGrad::in::acc]->dims);
   const bool is_fixed = RequantizeGrad(problem.attributes).gradient_scale == 0.0;
@@ -274,7 +295,8 @@ Plan prepare_requantize_grad(const Problem& problem) {
   return {.state = std::make_shared<LayerGradientState>(problem, row, pieces),
           .scratch = LayerNumbers::bytes(pieces),
           .worker_scratch = is_fixed ? 0 : pieces.scratch(),
-          .phases = {1, pieces.count(), 1}};
+          .phases = {std::max<int64_t>(1, ceil_div(pieces.channels.count, kChannelsOfPiece)), pieces.count(), 1},
+          .in_place = InPlace::overwrite};
 }
 
 BackwardRule backward_rule(const Call& call, const RequantizeRule& rule) {
@@ -282,11 +304,12 @@ BackwardRule backward_rule(const Call& call, const RequantizeRule& rule) {
   return {rule, *call.in[In::y_scale].as<const float>(), *call.in[In::y_zero_point].as<const int32_t>()};
 }
 
-Status derive_channels(const Call& call, const RequantizeRule& rule, int64_t channels, const LayerNumbers& numbers) {
+Status derive_channels(const Call& call, const RequantizeRule& rule, int64_t begin, int64_t end,
+                       const LayerNumbers& numbers) {
   using In = RequantizeGrad::in;
   const ConstView& w_scale = call.in[In::w_scale];
   const float x_scale = *call.in[In::x_scale].as<const float>(), y_scale = *call.in[In::y_scale].as<const float>();
-  for (int64_t c = 0; c < channels; ++c) {
+  for (int64_t c = begin; c < end; ++c) {
     const float scale = w_scale.as<const float>()[w_scale.size() == 1 ? 0 : c];
     ChannelFactor& factor = *std::construct_at(numbers.factors + c);
     factor.factor = arith::product_factor(rule.form, x_scale, scale, y_scale);
@@ -359,7 +382,10 @@ Status run_requantize_grad(const Call& call, int phase, int64_t piece) {
   const auto& state = state_of<LayerGradientState>(call);
   const GradientPieces& pieces = state.pieces;
   const LayerNumbers numbers(call, pieces);
-  if (phase == 0) return derive_channels(call, state.rule, pieces.channels.count, numbers);
+  if (phase == 0) {
+    const int64_t first = piece * kChannelsOfPiece;
+    return derive_channels(call, state.rule, first, std::min(first + kChannelsOfPiece, pieces.channels.count), numbers);
+  }
   if (phase == 2) {
     store_scale_grad(call, pieces.count(), state.gradient_scale, call.out[RequantizeGrad::out::scale_grad].as<float>());
     return {};
@@ -384,7 +410,8 @@ Plan prepare_clamp_grad(const Problem& problem) {
   const auto row = is_fixed ? HS_SIMD_CHOOSE(problem.level, masked_row) : HS_SIMD_CHOOSE(problem.level, code_row);
   return {.state = std::make_shared<GradientState<ClampGrad>>(problem, row),
           .scratch = partial_bytes(pieces),
-          .phases = {pieces, 1}};
+          .phases = {pieces, 1},
+          .in_place = InPlace::overwrite};
 }
 
 Status run_clamp_grad(const Call& call, int phase, int64_t piece) {
@@ -406,7 +433,7 @@ Status run_clamp_grad(const Call& call, int phase, int64_t piece) {
   row.codes = call.in[In::unclamped].as<const int32_t>() + begin;
   row.real = call.in[In::real].as<const float>() + begin;
   row.grad = call.out[ClampGrad::out::value_grad].as<float>() + begin;
-  row.past_caches = past_caches(size);
+  row.past_caches = row.grad != row.out_grad && past_caches(size);
   partial_sums(call)[piece] = state.row(row, backward);
   if (row.past_caches) hwy::FlushStream();
   return {};

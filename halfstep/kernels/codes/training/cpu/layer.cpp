@@ -1,6 +1,7 @@
 #include "halfstep/kernels/codes/training/cpu/layer.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "halfstep/base/divide.h"
@@ -23,6 +24,18 @@ constexpr int64_t kFewPieces = 8;
 /// Output channels of a part, where there are no groups, are a multiple of this: the library blocks them.
 constexpr int64_t kOutputBlock = 32;
 
+/// The least number of each channel and the largest.
+struct Extremes {
+  Extremes(int32_t* numbers, int64_t count) : low(numbers), high(numbers + count) {}
+
+  void clear(int64_t count) const {
+    std::fill_n(low, count, std::numeric_limits<int32_t>::max());
+    std::fill_n(high, count, std::numeric_limits<int32_t>::min());
+  }
+
+  int32_t *low, *high;
+};
+
 struct State {
   State(const Layer& cut_layer, const Cut& layer_cut, std::unique_ptr<const Accumulator> chosen, CpuLevel level)
       : layer(cut_layer), cut(layer_cut), accumulator(std::move(chosen)), rows(row_functions(level)) {}
@@ -38,11 +51,19 @@ struct State {
     return accumulator->channels_last() ? sums_bytes(1) : 0;
   }
 
+  size_t shared_bytes() const { return aligned(accumulator->shared_bytes()); }
+  /// Of the accumulators of each piece, by channel: the least ones, then the largest.
+  size_t extremes_bytes() const { return static_cast<size_t>(cut.pieces() * 2 * cut.outputs) * sizeof(int32_t); }
+
   const Step* steps(const Call& call) const { return reinterpret_cast<const Step*>(call.scratch); }
   int32_t* tile(const Call& call) const { return reinterpret_cast<int32_t*>(call.worker_scratch); }
   std::byte* column(const Call& call) const { return call.worker_scratch + tile_bytes(); }
   Workspace workspace(const Call& call) const {
     return {call.scratch + step_bytes(), call.worker_scratch + tile_bytes() + column_bytes()};
+  }
+  Extremes extremes(const Call& call, int64_t piece) const {
+    auto* all = reinterpret_cast<int32_t*>(call.scratch + step_bytes() + shared_bytes());
+    return {all + piece * 2 * cut.outputs, cut.outputs};
   }
   void requantize(const RequantizeRow& row) const { rows.requantize(layer.out, row); }
 
@@ -92,7 +113,7 @@ void* code_at(const State& state, const View& out, int64_t index) {
   return out.as<std::byte>() + (is_wide(state.layer.out) ? 2 * index : index);
 }
 
-void finish_planes(const State& state, const Call& call, const Piece& piece) {
+void finish_planes(const State& state, const Call& call, const Piece& piece, const Extremes& extremes) {
   RequantizeRow row = row_of(state, LayerOperands(call));
   row.size = state.layer.pixels();
   const int32_t* image = state.tile(call);
@@ -110,6 +131,11 @@ void finish_planes(const State& state, const Call& call, const Piece& piece) {
       row.step = state.steps(call)[o];
       row.acc = acc.present() ? acc.as<int32_t>() + index : nullptr;
       row.codes = code_at(state, call.out[Out::out_], index);
+      if (acc.present()) {
+        const int64_t k = o - piece.output;
+        const auto bias = static_cast<uint32_t>(row.step.bias) + static_cast<uint32_t>(row.step.shown_bias);
+        state.rows.widen(row.sums, row.size, static_cast<int32_t>(bias), extremes.low[k], extremes.high[k]);
+      }
       state.requantize(row);
       row.sums += row.size;
     }
@@ -172,6 +198,30 @@ void finish_columns(const State& state, const Call& call, const Piece& piece) {
   }
 }
 
+/// Of a piece of a matrix product, whose accumulators are there.
+void widen_rows(const State& state, const Call& call, const Piece& piece, const Extremes& extremes) {
+  const int64_t all = state.layer.geometry.o;
+  const int32_t* row = call.out[Out::acc].as<const int32_t>() + piece.image * all + piece.output;
+  for (int64_t n = 0; n < piece.images; ++n, row += all)
+    state.rows.widen_each(row, piece.outputs, extremes.low, extremes.high);
+}
+
+/// Of all pieces.
+void join_extremes(const State& state, const Call& call) {
+  const int64_t all = state.layer.geometry.o;
+  const Extremes result(call.out[Out::extremes].as<int32_t>(), all);
+  result.clear(all);
+  for (int64_t index = 0; index < state.cut.pieces(); ++index) {
+    const Piece piece = state.cut.piece(index);
+    const Extremes part = state.extremes(call, index);
+    for (int64_t k = 0; k < piece.outputs; ++k) {
+      int32_t &low = result.low[piece.output + k], &high = result.high[piece.output + k];
+      low = std::min(low, part.low[k]);
+      high = std::max(high, part.high[k]);
+    }
+  }
+}
+
 }  // namespace
 
 Layer::Layer(const Problem& problem) : linear(problem.in[In::x]->dims.size() == 2) {
@@ -202,6 +252,13 @@ Cut::Cut(const Layer& layer) : all_images_(layer.geometry.n), all_outputs_(layer
   output_parts = ceil_div(g.o, outputs);
 }
 
+Cut::Cut(const Layer& layer, int64_t images_of_piece)
+    : images(images_of_piece),
+      outputs(layer.geometry.o),
+      image_parts(ceil_div(layer.geometry.n, images_of_piece)),
+      all_images_(layer.geometry.n),
+      all_outputs_(layer.geometry.o) {}
+
 Piece Cut::piece(int64_t index) const {
   Piece piece;
   piece.image = index / output_parts * images;
@@ -215,26 +272,34 @@ Plan prepare_layer(const Problem& problem, const Layer& layer, const Cut& cut,
                    std::unique_ptr<const Accumulator> accumulator) {
   auto state = std::make_shared<State>(layer, cut, std::move(accumulator), problem.level);
   Plan plan;
-  plan.scratch = state->step_bytes() + state->accumulator->shared_bytes();
+  plan.scratch = state->step_bytes() + state->shared_bytes() + state->extremes_bytes();
   plan.worker_scratch = state->tile_bytes() + state->column_bytes() + state->accumulator->worker_bytes();
-  plan.phases = {1, cut.pieces()};
+  plan.phases = {1, cut.pieces(), 1};
   plan.state = std::move(state);
   return plan;
 }
 
 Status run_layer(const Call& call, int phase, int64_t piece) {
   const auto& state = state_of<State>(call);
+  const bool shows_sums = call.out[Out::acc].present();
   if (phase == 0) return derive(state, call);
+  if (phase == 2) {
+    if (shows_sums) join_extremes(state, call);
+    return {};
+  }
   const AccumulateCall accumulate{call.in[In::x].data, call.in[In::w].as<const int8_t>(),
                                   *call.in[In::x_zero_point].as<const int32_t>()};
   Status status = state.accumulator->accumulate(accumulate, piece, state.workspace(call), state.tile(call));
   if (!status.ok()) return status;
   const Piece part = state.cut.piece(piece);
+  const Extremes extremes = state.extremes(call, piece);
+  extremes.clear(part.outputs);
   if (!state.layer.linear) {
-    finish_planes(state, call, part);
-  } else if (!finish_rows(state, call, part)) {
-    finish_columns(state, call, part);
+    finish_planes(state, call, part, extremes);
+    return {};
   }
+  if (!finish_rows(state, call, part)) finish_columns(state, call, part);
+  if (shows_sums) widen_rows(state, call, part, extremes);
   return {};
 }
 

@@ -2,7 +2,7 @@
 //
 // Phase 0 derives each channel's numbers and packs the weights, since training moves both at every step. The pieces of
 // phase 1 are cut by shape, images first and then output channels: each accumulates a tile, adds the bias, requantizes
-// and stores.
+// and stores. Phase 2 joins the extremes of their accumulators.
 #pragma once
 
 #include <memory>
@@ -51,6 +51,8 @@ struct Piece {
 /// How a layer is cut. Equal pieces but for the last image part and the last output part.
 struct Cut {
   explicit Cut(const Layer& layer);
+  /// Of so many images, with all their outputs.
+  Cut(const Layer& layer, int64_t images_of_piece);
 
   int64_t images = 1, outputs = 1;  ///< of a piece, at most
   int64_t image_parts = 1, output_parts = 1;

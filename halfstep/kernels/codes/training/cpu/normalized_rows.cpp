@@ -1,7 +1,9 @@
 // Softmax and normalizations of rows of codes in training, on vectors.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/kernels/codes/training/cpu/normalized_rows.cpp"
+#include <algorithm>
 #include <memory>
+#include <span>
 
 #include "halfstep/base/tensor.h"
 #include "halfstep/kernels/codes/rows.h"
@@ -33,7 +35,10 @@ struct CodeRow {
 };
 
 struct NormRow {
-  const arith::RowNorm* numbers = nullptr;
+  int64_t epsilon = 0;  ///< this and the next four are those of arith::RowNorm
+  int32_t guard = 0, shift = 1;
+  const int32_t* factor = nullptr;
+  const int64_t* factor_bias = nullptr;
   arith::ShiftRounding rounding = arith::ShiftRounding::half_up;
   bool centered = true;
   const float* scale = nullptr;
@@ -75,9 +80,10 @@ void softmax_row(const CodeRow& row, const arith::Exponentials& exp, arith::Mult
   load(row);
   const int64_t sum = exponentials(exp.fine.data(), exp.coarse.data(), is_wide(row.x_type), row.count, row.line);
   const auto step = static_cast<int64_t>(hn::Lanes(d));
+  const DoubleVec part = hn::Set(d, 1.0 / static_cast<double>(sum));
   for (int64_t i = 0; row.real != nullptr && i < row.count; i += step) {
     const DoubleVec one = hn::PromoteTo(d, hn::LoadU(HalfInts(), row.line + i));
-    hn::StoreU(hn::DemoteTo(HalfFloats(), one / hn::Set(d, static_cast<double>(sum))), HalfFloats(), row.reals + i);
+    hn::StoreU(hn::DemoteTo(HalfFloats(), one * part), HalfFloats(), row.reals + i);
   }
   softmax_codes(row.line, row.count, sum, factor, row.y_zero_point, row.line);
   store(row);
@@ -87,10 +93,8 @@ void norm_row(const CodeRow& row, const NormRow& norm) {
   const Doubles d;
   load(row);
   const RowSums sums = sums_of(row.x_zero_point, row.count, row.line);
-  const arith::RowNorm& numbers = *norm.numbers;
-  const auto root =
-      arith::RowRoot::of(row.count, sums.sum, sums.squares, norm.centered, numbers.epsilon, numbers.guard);
-  const NormLine line{numbers.factor.data(), numbers.bias.data(), numbers.shift, norm.rounding, row.y_zero_point};
+  const auto root = arith::RowRoot::of(row.count, sums.sum, sums.squares, norm.centered, norm.epsilon, norm.guard);
+  const NormLine line{norm.factor, norm.factor_bias, norm.shift, norm.rounding, row.y_zero_point};
   const DoubleVec unit = hn::Set(d, std::ldexp(1.0, -arith::kNormalizedBits));
   norm_codes(root, line, row.count, row.line, [&](int64_t i, DoubleVec normalized) {
     if (row.real == nullptr) return;
@@ -211,30 +215,69 @@ Verdict accept_norm(const Problem& problem) {
   return accept_filled(problem);
 }
 
+/// In scratch: what phase 0 derives of a call's numbers, then a factor and a bias for each element of a row.
+struct DerivedNorm {
+  int64_t epsilon;
+  int32_t guard, shift;
+
+  static size_t bytes(int64_t extent) {
+    return sizeof(DerivedNorm) + static_cast<size_t>(extent) * (sizeof(int64_t) + sizeof(int32_t));
+  }
+  int64_t* bias() { return reinterpret_cast<int64_t*>(this + 1); }
+  int32_t* factor(int64_t extent) { return reinterpret_cast<int32_t*>(bias() + extent); }
+};
+
 template <class Typed>
 Plan prepare_norm(const Problem& problem) {
-  return plan_of<Typed>(problem, norm_rows<Typed>(problem));
+  const Rows rows = norm_rows<Typed>(problem);
+  Plan plan = plan_of<Typed>(problem, rows);
+  plan.scratch = DerivedNorm::bytes(rows.extent);
+  plan.phases.insert(plan.phases.begin(), 1);
+  return plan;
 }
 
-template <class Typed, bool centered>
-Status run_norm(const Call& call, int, int64_t piece) {
-  using In = typename Typed::in;
-  const auto& state = state_of<State<Typed>>(call);
-  const ConstView& scale = call.in[In::scale];
-  std::span<const float> bias;
-  if constexpr (requires { In::bias; }) {
-    const ConstView& given = call.in[In::bias];
-    if (given.present()) bias = {given.as<const float>(), static_cast<size_t>(given.size())};
+template <class Typed>
+std::span<const float> bias_of(const Call& call) {
+  if constexpr (requires { Typed::in::bias; }) {
+    const ConstView& bias = call.in[Typed::in::bias];
+    if (bias.present()) return {bias.as<const float>(), static_cast<size_t>(bias.size())};
   }
+  return {};
+}
+
+template <class Typed>
+Status derive_norm(const Call& call, double epsilon, DerivedNorm& derived) {
+  using In = typename Typed::in;
+  const ConstView& scale = call.in[In::scale];
   const arith::NormNumbers given{{scale.as<const float>(), static_cast<size_t>(scale.size())},
-                                 bias,
-                                 state.attributes.epsilon,
+                                 bias_of<Typed>(call),
+                                 epsilon,
                                  *call.in[In::x_scale].template as<const float>(),
                                  *call.in[In::y_scale].template as<const float>(),
                                  is_wide(call.in[In::x].dtype) ? 16 : 8};
   arith::RowNorm numbers;
   if (Status status = arith::derive(given, numbers); !status.ok()) return status;
-  const NormRow norm{&numbers, state.rule.rounding, centered, given.scale.data(), bias.empty() ? nullptr : bias.data()};
+  derived = {numbers.epsilon, numbers.guard, numbers.shift};
+  std::copy(numbers.bias.begin(), numbers.bias.end(), derived.bias());
+  std::copy(numbers.factor.begin(), numbers.factor.end(), derived.factor(scale.size()));
+  return {};
+}
+
+template <class Typed, bool centered>
+Status run_norm(const Call& call, int phase, int64_t piece) {
+  const auto& state = state_of<State<Typed>>(call);
+  auto& derived = *reinterpret_cast<DerivedNorm*>(call.scratch);
+  if (phase == 0) return derive_norm<Typed>(call, state.attributes.epsilon, derived);
+  const std::span<const float> bias = bias_of<Typed>(call);
+  const NormRow norm{.epsilon = derived.epsilon,
+                     .guard = derived.guard,
+                     .shift = derived.shift,
+                     .factor = derived.factor(state.rows.extent),
+                     .factor_bias = derived.bias(),
+                     .rounding = state.rule.rounding,
+                     .centered = centered,
+                     .scale = call.in[Typed::in::scale].template as<const float>(),
+                     .bias = bias.empty() ? nullptr : bias.data()};
   for_rows(call, state, piece, [&](const CodeRow& row) { state.kernels.norm(row, norm); });
   return {};
 }

@@ -290,9 +290,42 @@ void to_channels_last(const PlanesRow& row) {
   }
 }
 
+void widen(const int32_t* numbers, int64_t size, int32_t bias, int32_t& low, int32_t& high) {
+  const Ints d;
+  IntVec least = hn::Set(d, low), largest = hn::Set(d, high);
+  int64_t i = 0;
+  for (; i + lanes() <= size; i += lanes()) {
+    const IntVec number = hn::LoadU(d, numbers + i) + hn::Set(d, bias);
+    least = hn::Min(least, number);
+    largest = hn::Max(largest, number);
+  }
+  low = hn::GetLane(hn::MinOfLanes(d, least));
+  high = hn::GetLane(hn::MaxOfLanes(d, largest));
+  for (; i < size; ++i) {
+    const auto number = static_cast<int32_t>(static_cast<uint32_t>(numbers[i]) + static_cast<uint32_t>(bias));
+    low = std::min(low, number);
+    high = std::max(high, number);
+  }
+}
+
+void widen_each(const int32_t* numbers, int64_t count, int32_t* low, int32_t* high) {
+  const Ints d;
+  int64_t i = 0;
+  for (; i + lanes() <= count; i += lanes()) {
+    const IntVec number = hn::LoadU(d, numbers + i);
+    hn::StoreU(hn::Min(hn::LoadU(d, low + i), number), d, low + i);
+    hn::StoreU(hn::Max(hn::LoadU(d, high + i), number), d, high + i);
+  }
+  for (; i < count; ++i) {
+    low[i] = std::min(low[i], numbers[i]);
+    high[i] = std::max(high[i], numbers[i]);
+  }
+}
+
 const RowFunctions& functions() {
-  static constexpr RowFunctions all = {requantize_row, requantize_matrix, requantize_products, subtract,        split,
-                                       add_whole,      transpose,         transpose_bytes,     to_channels_last};
+  static constexpr RowFunctions all = {requantize_row, requantize_matrix, requantize_products, subtract,         split,
+                                       add_whole,      transpose,         transpose_bytes,     to_channels_last, widen,
+                                       widen_each};
   return all;
 }
 

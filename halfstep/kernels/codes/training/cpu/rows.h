@@ -46,15 +46,18 @@ struct MatrixTile {
 /// Elements of one channel, or of a tensor without channels, and what their gradients need.
 struct GradientRow {
   int64_t size = 0;
-  const float* out_grad = nullptr;
-  const int32_t* codes = nullptr;  ///< accumulators, or codes before the clamp
-  const float* real = nullptr;     ///< only where `codes` are codes
+  const float* out_grad = nullptr;  ///< may be `grad`
+  const int32_t* codes = nullptr;   ///< accumulators, or codes before the clamp
+  const float* real = nullptr;      ///< only where `codes` are codes
   float* grad = nullptr;
   bool past_caches = false;                         ///< of grad
   arith::Clamp inside;                              ///< what is not cut off, in terms of `codes`
   const arith::Requantizer* requantizer = nullptr;  ///< of accumulators
   double factor = 1.0;                              ///< from accumulators, or from `real`, to steps of the scale
   double alpha = 1.0;                               ///< slope for negative accumulators
+
+  /// Whether gradients that nothing cuts off are there already.
+  bool in_place() const { return grad == out_grad && alpha == 1.0; }
 };
 
 /// Accumulators of one channel, or of a channel each, to be made real.
@@ -117,6 +120,10 @@ struct RowFunctions {
   void (*transpose)(const void* src, int64_t rows, int64_t columns, void* dst);
   void (*transpose_bytes)(const uint8_t* src, int64_t rows, int64_t columns, uint8_t* dst);
   void (*to_channels_last)(const PlanesRow& row);
+  /// Into the extremes of a channel `size` numbers, each with `bias`, modulo 2^32.
+  void (*widen)(const int32_t* numbers, int64_t size, int32_t bias, int32_t& low, int32_t& high);
+  /// Into the extremes of each of `count` channels a number of each.
+  void (*widen_each)(const int32_t* numbers, int64_t count, int32_t* low, int32_t* high);
 };
 
 const RowFunctions& row_functions(CpuLevel level);
