@@ -1,6 +1,8 @@
 // Operands and results of operators on codes whose scales are operands too.
 #pragma once
 
+#include <span>
+
 #include "halfstep/arith/code.h"
 #include "halfstep/kernels/codes/rule.h"
 #include "halfstep/kernels/kernel.h"
@@ -34,5 +36,15 @@ struct Target {
 
   int32_t clamp(int64_t code) const { return range.apply(code); }
 };
+
+/// The bias of a normalization; empty for none.
+template <class Typed>
+std::span<const float> bias_of(const Call& call) {
+  if constexpr (requires { Typed::in::bias; }) {
+    const ConstView& bias = call.in[Typed::in::bias];
+    if (bias.present()) return {bias.as<const float>(), static_cast<size_t>(bias.size())};
+  }
+  return {};
+}
 
 }  // namespace halfstep::kernels

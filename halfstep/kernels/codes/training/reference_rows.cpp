@@ -59,15 +59,6 @@ Plan prepare_norm(const Problem& problem) {
   return {.state = std::make_shared<RowState<Typed>>(problem, rows), .phases = {rows.pieces()}};
 }
 
-template <class Typed>
-std::span<const float> bias_of(const Call& call) {
-  if constexpr (requires { Typed::in::bias; }) {
-    const ConstView& bias = call.in[Typed::in::bias];
-    if (bias.present()) return {bias.as<const float>(), static_cast<size_t>(bias.size())};
-  }
-  return {};
-}
-
 /// What the integers stand for, in doubles.
 float real_of(const arith::RowRoot& root, int64_t steps, const arith::NormNumbers& numbers, size_t i) {
   const double normal = std::ldexp(static_cast<double>(root.normalized(steps)), -arith::kNormalizedBits);

@@ -237,15 +237,6 @@ Plan prepare_norm(const Problem& problem) {
 }
 
 template <class Typed>
-std::span<const float> bias_of(const Call& call) {
-  if constexpr (requires { Typed::in::bias; }) {
-    const ConstView& bias = call.in[Typed::in::bias];
-    if (bias.present()) return {bias.as<const float>(), static_cast<size_t>(bias.size())};
-  }
-  return {};
-}
-
-template <class Typed>
 Status derive_norm(const Call& call, double epsilon, DerivedNorm& derived) {
   using In = typename Typed::in;
   const ConstView& scale = call.in[In::scale];
