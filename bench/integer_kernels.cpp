@@ -77,10 +77,11 @@ void integer(benchmark::State& state, const Layer& layer, const Kernel& kernel, 
 }
 
 void quantized(benchmark::State& state, const Layer& layer, const Kernel& kernel) {
-  BenchCase use{"quantized_conv2d",
-                layer.attributes(),
-                {},
-                {Tensor(DType::u8, layer.out_dims()), Tensor(DType::i32, layer.out_dims())}};
+  BenchCase use{
+      "quantized_conv2d",
+      layer.attributes(),
+      {},
+      {Tensor(DType::u8, layer.out_dims()), Tensor(DType::i32, layer.out_dims()), Tensor(DType::i32, {2, layer.o})}};
   use.attributes["activation"] = std::string("relu");
   use.attributes["alpha"] = 0.01;
   use.attributes["multiplier_bits"] = int64_t{31};
