@@ -74,6 +74,7 @@ class Shared {
   std::vector<int> last_;  ///< of a root: the last instruction that uses what lies there
 };
 
+/// The slots of an arena; in `reuse` those that share a place are one buffer.
 std::vector<Buffer> slot_buffers(Place place, bool reuse, runtime::ProgramSpec& spec, std::vector<int>& of_slot) {
   std::vector<Buffer> buffers;
   Shared shared_places(place, spec);

@@ -18,12 +18,13 @@ class CodeTable {
     return static_cast<size_t>(function.largest - function.least + 1) * sizeof(Entry);
   }
 
-  template <class At>
-  CodeTable(const CodesFunction& function, std::byte* scratch, At&& at)
-      : function_(function), entries_(reinterpret_cast<Entry*>(scratch)) {
-    for (int64_t code = function.least; code <= function.largest; ++code) entries_[code - function.least] = at(code);
-  }
+  CodeTable(const CodesFunction& function, std::byte* scratch)
+      : function_(function), entries_(reinterpret_cast<Entry*>(scratch)) {}
 
+  template <class At>
+  void fill(At&& at) const {
+    for (int64_t code = function_.least; code <= function_.largest; ++code) entries_[code - function_.least] = at(code);
+  }
   const Entry& operator[](int64_t code) const { return entries_[function_.near(code) - function_.least]; }
 
  private:
@@ -31,69 +32,100 @@ class CodeTable {
   Entry* entries_;
 };
 
-Plan prepare_lookup(const Problem& problem) {
-  auto rule = std::make_shared<LookupRule>(problem.attributes);
-  const size_t bytes = CodeTable<int64_t>::bytes(rule->function);
-  return {.state = std::move(rule), .scratch = bytes};
+/// Phase 0 makes a table, and the pieces of phase 1 look up the codes of x.
+template <class Entry>
+Plan plan_of(const std::shared_ptr<const void>& state, const CodesFunction& function, const Problem& problem) {
+  return {.state = state,
+          .scratch = CodeTable<Entry>::bytes(function),
+          .phases = {1, pieces_of(count_elements(problem.out[0]->dims))}};
 }
 
-Status run_lookup(const Call& call, int, int64_t) {
+/// visit(i, code of x) for the elements of a piece.
+template <class Visit>
+void for_piece(const ConstView& x, int64_t piece, Visit&& visit) {
+  const int64_t end = std::min(x.size(), (piece + 1) * kPieceElements);
+  visit_codes(x, [&](const auto* codes) {
+    for (int64_t i = piece * kPieceElements; i < end; ++i) visit(i, codes[i]);
+  });
+}
+
+Plan prepare_lookup(const Problem& problem) {
+  const auto rule = std::make_shared<LookupRule>(problem.attributes);
+  return plan_of<int64_t>(rule, rule->function, problem);
+}
+
+Status run_lookup(const Call& call, int phase, int64_t piece) {
   const auto& rule = state_of<LookupRule>(call);
-  const ConstView& x = call.in[QuantizedLookup::in::x];
-  const CodeTable<int64_t> table(rule.function, call.scratch, [&](int64_t code) { return rule.code(call, code); });
-  visit_codes(x, [&](const auto* from) {
-    visit_codes(call.out[0], [&]<class Code>(Code* to) {
-      for (int64_t i = 0; i < x.size(); ++i) to[i] = static_cast<Code>(table[from[i]]);
-    });
+  const CodeTable<int64_t> table(rule.function, call.scratch);
+  if (phase == 0) {
+    table.fill([&](int64_t code) { return rule.code(call, code); });
+    return {};
+  }
+  visit_codes(call.out[0], [&]<class Code>(Code* out) {
+    for_piece(call.in[QuantizedLookup::in::x], piece,
+              [&](int64_t i, int64_t code) { out[i] = static_cast<Code>(table[code]); });
   });
   return {};
 }
 
 Plan prepare_lookup_real(const Problem& problem) {
-  auto function = std::make_shared<CodesFunction>(LookupReal(problem.attributes), problem.attributes);
-  const size_t bytes = CodeTable<float>::bytes(*function);
-  return {.state = std::move(function), .scratch = bytes};
+  const auto function = std::make_shared<CodesFunction>(LookupReal(problem.attributes), problem.attributes);
+  return plan_of<float>(function, *function, problem);
 }
 
-Status run_lookup_real(const Call& call, int, int64_t) {
+Status run_lookup_real(const Call& call, int phase, int64_t piece) {
   using In = LookupReal::in;
   const auto& function = state_of<CodesFunction>(call);
   const Operand x(call, In::x, In::x_scale, In::x_zero_point);
-  const CodeTable<float> table(function, call.scratch,
-                               [&](int64_t code) { return static_cast<float>(function.value(x, code)); });
+  const CodeTable<float> table(function, call.scratch);
+  if (phase == 0) {
+    table.fill([&](int64_t code) { return static_cast<float>(function.value(x, code)); });
+    return {};
+  }
   auto* out = call.out[0].as<float>();
-  visit_codes(x.view, [&](const auto* codes) {
-    for (int64_t i = 0; i < x.view.size(); ++i) out[i] = table[codes[i]];
-  });
+  for_piece(x.view, piece, [&](int64_t i, int64_t code) { out[i] = table[code]; });
   return {};
 }
 
+/// Phase 2 adds up what the scale's gradient is made of.
 Plan prepare_lookup_grad(const Problem& problem) {
-  auto rule = std::make_shared<LookupGradRule>(problem.attributes);
-  const size_t bytes = CodeTable<LookupSlopes>::bytes(rule->function);
-  return {.state = std::move(rule), .scratch = bytes};
+  const auto rule = std::make_shared<LookupGradRule>(problem.attributes);
+  Plan plan = plan_of<LookupSlopes>(rule, rule->function, problem);
+  plan.phases.push_back(1);
+  return plan;
 }
 
-Status run_lookup_grad(const Call& call, int, int64_t) {
+/// 0 stands for a scale that nothing moves, whatever the sum is.
+float scale_grad(const Call& call, double gradient_scale, const CodeTable<LookupSlopes>& table) {
+  if (gradient_scale == 0.0) return 0.0F;
+  const ConstView& x = call.in[LookupGrad::in::x];
+  const auto* out_grad = call.in[LookupGrad::in::out_grad].as<const float>();
+  double sum = 0.0;
+  for (int64_t piece = 0; piece < pieces_of(x.size()); ++piece) {
+    for_piece(x, piece, [&](int64_t i, int64_t code) { sum += static_cast<double>(out_grad[i]) * table[code].scale; });
+  }
+  return static_cast<float>(gradient_scale * sum);
+}
+
+Status run_lookup_grad(const Call& call, int phase, int64_t piece) {
   using In = LookupGrad::in;
   using Out = LookupGrad::out;
   const auto& rule = state_of<LookupGradRule>(call);
-  const ConstView& x = call.in[In::x];
-  const CodeTable<LookupSlopes> table(rule.function, call.scratch,
-                                      [&](int64_t code) { return rule.slopes(call, code); });
+  const CodeTable<LookupSlopes> table(rule.function, call.scratch);
+  if (phase == 0) {
+    table.fill([&](int64_t code) { return rule.slopes(call, code); });
+    return {};
+  }
+  if (phase == 2) {
+    *call.out[Out::scale_grad].as<float>() = scale_grad(call, rule.attributes.gradient_scale, table);
+    return {};
+  }
   const auto* out_grad = call.in[In::out_grad].as<const float>();
   auto* x_grad = call.out[Out::x_grad].as<float>();
-  double sum = 0.0;
-  visit_codes(x, [&](const auto* codes) {
-    for (int64_t i = 0; i < x.size(); ++i) {
-      const LookupSlopes& slopes = table[codes[i]];
-      x_grad[i] = slopes.x == 0.0F ? 0.0F : out_grad[i] * slopes.x;
-      sum += static_cast<double>(out_grad[i]) * slopes.scale;
-    }
+  for_piece(call.in[In::x], piece, [&](int64_t i, int64_t code) {
+    const float slope = table[code].x;
+    x_grad[i] = slope == 0.0F ? 0.0F : out_grad[i] * slope;
   });
-  // 0 stands for a scale that nothing moves, whatever the sum is
-  const double factor = rule.attributes.gradient_scale;
-  *call.out[Out::scale_grad].as<float>() = factor == 0.0 ? 0.0F : static_cast<float>(factor * sum);
   return {};
 }
 
