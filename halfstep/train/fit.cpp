@@ -273,7 +273,13 @@ int64_t Fit::frozen_weights() const { return running_->oscillations ? running_->
 Renormalized Fit::renormalized() const {
   Model network = result();
   if (options_.recipe.renormalize == 0) return {std::move(network), ""};
-  if (renormalize(network, samples_.train, batch_, options_.recipe.renormalize, pool_) == 0)
+  // The batches that training would see next.
+  const auto epoch = static_cast<uint64_t>(state_.epoch), step = epoch * static_cast<uint64_t>(steps_per_epoch_);
+  const SeenBatches batches = {batch_,
+                               options_.recipe.renormalize,
+                               Random(options_.seed, epoch).permutation(samples_.train.size()),
+                               {options_.augment, options_.seed, step}};
+  if (renormalize(network, samples_.train, batches, pool_) == 0)
     return {std::move(network), "running statistics stay: no batch norm follows its batches here"};
   if (options_.keeps_best) {
     Model before = result();

@@ -11,8 +11,8 @@
 
 namespace halfstep::train {
 
-int64_t renormalize(Model& model, const Samples& samples, int64_t batch, int64_t batches, ThreadPool& pool) {
-  Model step = differentiable_form(model, samples.extents(batch));
+int64_t renormalize(Model& model, const Samples& samples, const SeenBatches& batches, ThreadPool& pool) {
+  Model step = differentiable_form(model, samples.extents(batches.size));
   std::vector<std::string> names;
   int64_t count = 0;
   for (const ops::BatchNorm& norm : step.graph.all<ops::BatchNorm>()) {
@@ -22,14 +22,16 @@ int64_t renormalize(Model& model, const Samples& samples, int64_t batch, int64_t
     names.push_back(norm.variance().name());
     ++count;
   }
-  batches = std::min(batches, samples.size() / batch);
-  if (count == 0 || batches < 1) return 0;
+  const int64_t runs = std::min(batches.count, samples.size() / batches.size);
+  if (count == 0 || runs < 1) return 0;
   CompileOptions options;
   options.freeze_tensors = false;
   runtime::Program program = compile(step, options);
   std::map<std::string, std::vector<double>> sums;
-  for (int64_t i = 0; i < batches; ++i) {
-    program.run(samples.inputs(i * batch, batch), pool);
+  for (int64_t i = 0; i < runs; ++i) {
+    Augmentation augmentation = batches.augmentation;
+    augmentation.step += static_cast<uint64_t>(i);
+    program.run(samples.inputs(i * batches.size, batches.size, &batches.order, augmentation), pool);
     for (const std::string& name : names) {
       const Tensor tensor = program.tensor(name);
       const auto values = tensor.data<float>();
@@ -40,7 +42,7 @@ int64_t renormalize(Model& model, const Samples& samples, int64_t batch, int64_t
   }
   for (const auto& [name, sum] : sums) {
     const auto to = model.tensors.at(name).data<float>();
-    for (size_t k = 0; k < sum.size(); ++k) to[k] = static_cast<float>(sum[k] / static_cast<double>(batches));
+    for (size_t k = 0; k < sum.size(); ++k) to[k] = static_cast<float>(sum[k] / static_cast<double>(runs));
   }
   passes::settle_learned_parts(model);
   return count;

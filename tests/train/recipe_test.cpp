@@ -228,15 +228,19 @@ TEST(Oscillations, FreezeWhatGoesBackAndForth) {
   EXPECT_EQ(program.tensor("w").data<float>()[2], start.data<float>()[2]);
 }
 
+Model norm_of_samples() {
+  return initialize(parse("graph g(x: f32[?, 8]) {\n  param @s: f32[8]\n  param @b: f32[8]\n  state @m: f32[8]\n"
+                          "  state @v: f32[8]\n  y = batch_norm(x=x, scale=@s, bias=@b, mean=@m, variance=@v)\n"
+                          "  return y\n}\n",
+                          "g.ir"),
+                    3);
+}
+
 TEST(Renormalize, GivesTheStatisticsOfTheSamples) {
-  Model model = initialize(parse("graph g(x: f32[?, 8]) {\n  param @s: f32[8]\n  param @b: f32[8]\n  state @m: f32[8]\n"
-                                 "  state @v: f32[8]\n  y = batch_norm(x=x, scale=@s, bias=@b, mean=@m, variance=@v)\n"
-                                 "  return y\n}\n",
-                                 "g.ir"),
-                           3);
+  Model model = norm_of_samples();
   const io::Dataset data = samples();
   ThreadPool pool(1);
-  EXPECT_EQ(renormalize(model, all_of(data), 96, 5, pool), 1);
+  EXPECT_EQ(renormalize(model, all_of(data), {96, 5, all_of(data).indices, {}}, pool), 1);
   for (size_t c = 0; c < 8; ++c) {
     double sum = 0, squares = 0;
     for (size_t i = 0; i < 96; ++i) sum += double{data.x.data<float>()[i * 8 + c]};
@@ -245,7 +249,24 @@ TEST(Renormalize, GivesTheStatisticsOfTheSamples) {
     EXPECT_NEAR(model.tensors.at("v").data<float>()[c], squares / 95, 1e-6);
   }
   Model without = float_network();
-  EXPECT_EQ(renormalize(without, all_of(data), 96, 5, pool), 0);
+  EXPECT_EQ(renormalize(without, all_of(data), {96, 5, all_of(data).indices, {}}, pool), 0);
+}
+
+/// Samples of a folder lie class by class: the first batches of them are one class.
+TEST(Renormalize, SeesSamplesInTheOrderOfTraining) {
+  io::Dataset data = samples();
+  for (int64_t i = 0; i < 96 * 8; ++i) data.x.data<float>()[static_cast<size_t>(i)] += i < 48 * 8 ? -10.0F : 10.0F;
+  const Model model = norm_of_samples();
+  ThreadPool pool(1);
+  Recipe recipe;
+  recipe.renormalize = 3;
+  FitOptions options = options_with(recipe);
+  options.learning_rate = 1e-6;
+  Fit fit(model, all_of(data), options, pool);
+  while (!fit.finished()) fit.run_epoch();
+  const Model after = fit.renormalized().model;
+  for (const float mean : after.tensors.at("m").data<float>()) EXPECT_LT(std::abs(mean), 6.0F);
+  for (const float variance : after.tensors.at("v").data<float>()) EXPECT_GT(variance, 40.0F);
 }
 
 }  // namespace
