@@ -12,6 +12,7 @@ struct TrainArguments {
   DataArguments data;
   std::string network = "digits";
   std::filesystem::path model;
+  std::vector<std::filesystem::path> teachers;
   api::TrainOptions train;
   std::string rate_schedule = "cosine";
   std::vector<std::string> stages;
@@ -34,6 +35,7 @@ api::Trained trained(const TrainArguments& arguments) {
   api::TrainOptions options = arguments.train;
   options.preprocess = arguments.data.preprocess;
   options.recipe.schedule = train::parse_rate_schedule(arguments.rate_schedule);
+  for (const auto& teacher : arguments.teachers) options.teachers.push_back(api::load(teacher));
   options.keeps_best = !arguments.model.empty();
   if (options.keeps_best) {
     const auto [network, data] = load_both(arguments.model, arguments.data);
@@ -130,11 +132,25 @@ void add_train(CLI::App& program, Work& work) {
       ->add_option("--ema", train.average_decay,
                    "decay of the moving average of weights, which is what is evaluated and written; 0: none")
       ->capture_default_str();
+  command
+      ->add_option("--weight-decay", train.weight_decay,
+                   "share of each parameter that a step takes away, times the learning rate")
+      ->capture_default_str();
   add_schedule(*command, *options);
   add_augment(*command, train.augment);
   add_recipe(*command, *options);
-  command->add_flag("--distill", train.distill,
-                    "a prepared network learns from its float form, as it does where there are no labels");
+  command
+      ->add_option(
+          "--teacher", options->teachers,
+          "a better network of the same samples (a Model, ONNX or Paddle file), or several, whose mean counts: "
+          "its outputs are learned beside the labels")
+      ->delimiter(',');
+  command->add_option("--teacher-weight", train.recipe.teacher_weight, "how much that counts beside the labels")
+      ->capture_default_str();
+  command->add_flag(
+      "--distill", train.distill,
+      "learn from the teacher alone, as where there are no labels; a prepared network without one has its "
+      "float form");
   command->add_option("--out", train.folder, "folder for checkpoints and the result")->required();
   auto* resume = command->add_flag("--resume", train.resume, "go on from the last checkpoint");
   command->add_flag("--overwrite", train.overwrite, "replace an earlier run in that folder")->excludes(resume);

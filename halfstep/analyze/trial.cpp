@@ -34,7 +34,7 @@ Trial::Trial(const Model& in_float, train::Samples samples, int64_t most, uint64
   batch_ = std::min(train::evaluation_batch(in_float, samples_), size_);
   output_ = in_float.graph.body().output_names().front();
   has_labels_ = train::have_answers(samples_, in_float);
-  spreads_ = train::spreads_of(in_float, in_float_, samples_, batch_, seed);
+  spreads_ = train::spreads_of(in_float, train::answers_of(in_float_), samples_, batch_, seed);
   size_t bytes = 0;
   const auto add_bytes = [&](const Tensors& tensors) {
     for (const auto& [name, tensor] : tensors) bytes += tensor.bytes();

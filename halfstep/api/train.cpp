@@ -23,8 +23,9 @@ train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t
   run.fit.augment = options.augment;
   run.fit.recipe = options.recipe;
   run.fit.distill = options.distill;
+  run.fit.teachers = options.teachers;
   run.fit.learning_rate = options.learning_rate.value_or(stage == Stage::in_float ? 0.05 : 0.001);
-  run.fit.optimizer.weight_decay = 1e-4;
+  run.fit.optimizer.weight_decay = options.weight_decay;
   run.fit.average_decay = options.average_decay;
   run.fit.keeps_best = options.keeps_best;
   run.fit.profile = options.profile;
@@ -39,6 +40,8 @@ Trained train(const Model& given, const Dataset& data, const TrainOptions& optio
   if (options.batch < 1) fail("batch: found {}, expected at least 1", options.batch);
   if (!(options.average_decay >= 0 && options.average_decay < 1))
     fail("ema: found {}, expected a decay of at least 0 and below 1", options.average_decay);
+  if (!(options.weight_decay >= 0 && options.weight_decay < 1))
+    fail("weight decay: found {}, expected at least 0 and below 1", options.weight_decay);
   if (options.schedule.stages.empty() && options.schedule.platform)
     fail("platform {}: goes with a bits schedule; quantize the network before training",
          options.schedule.platform->name);

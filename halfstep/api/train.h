@@ -22,9 +22,13 @@ struct TrainOptions {
   double average_decay = 0.99;  ///< of the moving average of weights, which is the result; 0: the last ones
   train::Augment augment = {};  ///< of images, in training alone
   train::Recipe recipe = {};    ///< how it learns beyond rate and epochs
-  bool distill = false;         ///< a prepared network learns from its float form, though data has labels
-  bool profile = false;         ///< the report says which operators take the time
-  int64_t max_iterations = 0;   ///< of a loop in the network; one that goes on is an error. 0: any number
+  bool distill = false;         ///< it learns from a teacher alone, though data has labels
+  /// Of any stage, of the same samples and classes: what they give in the mean is learned beside labels, or in their
+  /// place where there are none or with `distill`. Without any a prepared network's teacher is its own float form.
+  std::vector<Model> teachers = {};
+  double weight_decay = 1e-4;  ///< share of a parameter that a step takes away, times the learning rate
+  bool profile = false;        ///< the report says which operators take the time
+  int64_t max_iterations = 0;  ///< of a loop in the network; one that goes on is an error. 0: any number
   /// A part of the samples is held back, and the result is the best state on them, which may be the network as it was.
   /// Off for a network that has learned nothing yet.
   bool keeps_best = true;

@@ -206,6 +206,13 @@ void Graph::rename(Op op, const std::string& name) {
   }
 }
 
+void Graph::rename(Value argument, const std::string& name) {
+  if (value_names_.contains(name)) fail("graph '{}': argument '{}': name '{}' is taken", name_, argument.name(), name);
+  value_names_.erase(argument.name());
+  argument.node()->name = name;
+  value_names_.emplace(name, argument.node());
+}
+
 Block& Graph::add_region(Op op) {
   HS_CHECK(op.regions().size() < op.info().regions.size());
   return *op.node()->regions.emplace_back(std::make_unique<Block>(this, op.node()));

@@ -231,6 +231,8 @@ class Graph {
   void move(Op op, Block& to);
   /// Changes the identity of an operation (and its results' names); throws when the name is taken.
   void rename(Op op, const std::string& name);
+  /// The same for an argument.
+  void rename(Value argument, const std::string& name);
   Block& add_region(Op op);
   /// The body becomes a region and the region the body: for in_each_block, which exchanges them back.
   void exchange_body(Op holder, size_t region);

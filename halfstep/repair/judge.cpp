@@ -17,7 +17,7 @@ Judge::Judge(const Model& prepared, train::Samples samples, train::Spreads sprea
 
 train::Standing Judge::operator()(const Model& model) const {
   train::BatchRunner teacher(teacher_, {}, pool_);
-  train::Standing standing = train::standing_of(model, samples_, &teacher, spreads_, pool_);
+  train::Standing standing = train::standing_of(model, samples_, train::answers_of(teacher), spreads_, pool_);
   if (has_labels()) standing.right = train::accuracy(model, samples_, pool_);
   return standing;
 }

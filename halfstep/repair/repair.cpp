@@ -63,7 +63,7 @@ class Repair {
     const std::string& name = samples.data->name;
     train::BatchRunner teacher(train::teacher_of(prepared, name), {}, pool);
     const int64_t batch = train::batch_of(prepared, std::min<int64_t>(64, parts_.train.size()));
-    spreads_ = train::spreads_of(prepared, teacher, parts_.train, batch, calibration.seed);
+    spreads_ = train::spreads_of(prepared, train::answers_of(teacher), parts_.train, batch, calibration.seed);
   }
 
   Outcome run() {

@@ -12,6 +12,7 @@ std::string course_text(const train::Course& course) {
   const std::string written = course.best == 0 ? "no epoch did better: written as it was given"
                                                : fmt::format("{} after epoch {}, which was written", best, course.best);
   std::string text = fmt::format("on {} samples held back: {} at the start; {}\n", course.samples, start, written);
+  if (course.teacher) text += fmt::format("the teacher has {} on them\n", text_of(course, *course.teacher));
   if (course.ended_below())
     text += fmt::format("training ended below where it began: {} after epoch {}\n", text_of(course, standings.back()),
                         standings.size() - 1);

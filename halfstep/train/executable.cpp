@@ -41,6 +41,10 @@ Tensors BatchRunner::run(const Tensors& inputs) {
   return found->second.run(inputs, pool_);
 }
 
+Answers answers_of(BatchRunner& network) {
+  return [&network](const Tensors& inputs) { return network.run(inputs); };
+}
+
 std::vector<int64_t> largest_of_rows(const Tensor& logits) {
   const int64_t rows = logits.dims()[0];
   const int64_t columns = rows == 0 ? 0 : logits.size() / rows;

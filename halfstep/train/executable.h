@@ -32,6 +32,11 @@ class BatchRunner {
   std::map<Dims, runtime::Program> programs_;  ///< by the extents of the first argument
 };
 
+/// What somebody has for the inputs of a network, by the names of its outputs.
+using Answers = std::function<Tensors(const Tensors& inputs)>;
+/// What `network` gives, which must outlive them.
+Answers answers_of(BatchRunner& network);
+
 /// Share of labels that are the largest output of their row, the first of equals. Throws without labels, and where the
 /// first output has not a row for each.
 double accuracy(const Model& model, const Samples& samples, ThreadPool& pool, const IterationWatch& watch = {});

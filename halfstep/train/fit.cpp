@@ -23,9 +23,9 @@ namespace halfstep::train {
 
 struct Fit::Running {
   runtime::Program program;
-  std::optional<BatchRunner> teacher;        ///< where there are no labels, or features
-  Taught taught;                             ///< the spreads of what the teacher gives
-  bool is_taught = false;                    ///< it learns from its float form
+  Teachers teachers;                         ///< where there are no labels, features, or another network
+  Taught taught;                             ///< the spreads of what they give
+  bool is_taught = false;                    ///< it learns from them and no labels
   int64_t classes = 0;                       ///< of soft labels; 0: they are hard, or there are none
   std::optional<Oscillations> oscillations;  ///< where the recipe freezes weights
 };
@@ -60,7 +60,10 @@ void check_recipe(const Model& model, const Samples& samples, const FitOptions& 
   recipe.check();
   check_labels(model, samples, options);
   if (recipe.label_smoothing > 0 && loss_for(samples, options) == Loss::teacher)
-    fail("label smoothing: found a network that learns from its float form, expected one that learns from labels");
+    fail("label smoothing: found a network that learns from a teacher alone, expected one that learns from labels");
+  if (recipe.teacher_weight != 1 && (options.teachers.empty() || loss_for(samples, options) == Loss::teacher))
+    fail("teacher weight: found {} and no {}, expected both: it is how much the one counts beside the other",
+         recipe.teacher_weight, options.teachers.empty() ? "teacher" : "labels to learn from");
   if (recipe.mixup == 0) return;
   for (const Value argument : model.graph.arguments()) {
     if (argument.dtype() != DType::f32)
@@ -84,6 +87,42 @@ Model step_graph(const Model& model, const Samples& train, const FitOptions& opt
                         {taught.features, options.recipe.scale_rate});
 }
 
+/// Whether the network's own float form teaches it.
+bool teaches_itself(const Samples& samples, const FitOptions& options) {
+  return !options.recipe.features.empty() || (loss_for(samples, options) == Loss::teacher && options.teachers.empty());
+}
+
+/// The network with everything as an output that counts; what another network teaches beside labels is a feature.
+Wide wide_for(const Model& model, const Samples& samples, const FitOptions& options) {
+  Wide wide = with_features(model, options.recipe.features);
+  if (!options.teachers.empty() && loss_for(samples, options) != Loss::teacher) {
+    for (const std::string& name : model.graph.body().output_names()) wide.features.insert(name);
+  }
+  return wide;
+}
+
+Teachers teachers_for(const Model& model, const Wide& wide, const Samples& samples, const FitOptions& options,
+                      int64_t batch, ThreadPool& pool) {
+  Teachers teachers;
+  const auto runner = [&](Model form) {
+    return BatchRunner(std::move(form), std::vector<std::string>(), pool, options.watch_iterations);
+  };
+  if (teaches_itself(samples, options)) teachers.own.emplace(runner(teacher_of(wide.model, samples.data->name)));
+  for (const Model& other : options.teachers)
+    teachers.others.push_back(runner(as_teacher(other, model, samples.extents(batch))));
+  return teachers;
+}
+
+/// What counts `weight` times is measured in units that are shorter by its root.
+Spreads weighted(Spreads spreads, const Model& model, const FitOptions& options, bool is_taught) {
+  if (options.teachers.empty() || is_taught) return spreads;
+  const auto root = static_cast<float>(std::sqrt(options.recipe.teacher_weight));
+  for (const std::string& name : model.graph.body().output_names()) {
+    if (const auto found = spreads.find(name); found != spreads.end()) found->second /= root;
+  }
+  return spreads;
+}
+
 /// As an earlier part of the run found them.
 Spreads spreads_in(const Model& model, const TrainingState& state) {
   Spreads spreads;
@@ -99,13 +138,14 @@ Spreads spreads_in(const Model& model, const TrainingState& state) {
 Model training_step(const Model& model, const Samples& samples, const FitOptions& options) {
   check_recipe(model, samples, options);
   const HeldBack parts = parts_of(model, samples, options);
-  const Wide wide = with_features(model, options.recipe.features);
+  const Wide wide = wide_for(model, samples, options);
   const bool is_taught = loss_for(samples, options) == Loss::teacher;
+  const std::map<std::string, Dims> extents = parts.train.extents(batch_for(model, parts.train, options.batch));
+  if (teaches_itself(samples, options)) require_teacher(model, samples.data->name);
+  for (const Model& other : options.teachers) as_teacher(other, model, extents);
   Spreads spreads;
-  if (is_taught || !options.recipe.features.empty()) {
-    require_teacher(model, samples.data->name);
-    const int64_t batch = batch_for(model, parts.train, options.batch);
-    for (const std::string& name : float_outputs(wide.model, parts.train.extents(batch))) spreads[name] = 1.0F;
+  if (!options.teachers.empty() || teaches_itself(samples, options)) {
+    for (const std::string& name : float_outputs(wide.model, extents)) spreads[name] = 1.0F;
   }
   const Taught taught = taught_by(std::move(spreads), wide, model, is_taught);
   return step_graph(wide.model, parts.train, options, taught);
@@ -121,15 +161,11 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
       steps_per_epoch_(samples_.train.size() / batch_) {
   check_recipe(model, samples, options);
   const bool is_taught = loss_for(samples, options) == Loss::teacher;
-  const Wide wide = with_features(model, options.recipe.features);
-  std::optional<BatchRunner> teacher;
-  Spreads spreads;
-  if (is_taught || !options.recipe.features.empty()) {
-    teacher.emplace(teacher_of(wide.model, samples.data->name), std::vector<std::string>(), pool,
-                    options.watch_iterations);
-    spreads =
-        from ? spreads_in(wide.model, *from) : spreads_of(wide.model, *teacher, samples_.train, batch_, options.seed);
-  }
+  const Wide wide = wide_for(model, samples, options);
+  Teachers teachers = teachers_for(model, wide, samples, options, batch_, pool);
+  Spreads spreads = from ? spreads_in(wide.model, *from)
+                         : weighted(teachers.spreads(wide.model, model, samples_.train, batch_, options.seed), model,
+                                    options, is_taught);
   Taught taught = taught_by(std::move(spreads), wide, model, is_taught);
   const Model step = step_graph(wide.model, samples_.train, options, taught);
   const bool is_soft = loss_for(samples, options) == Loss::soft_labels;
@@ -139,7 +175,7 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
   CompileOptions compile_options;
   compile_options.freeze_tensors = false;
   compile_options.watch_iterations = options.watch_iterations;
-  running_ = std::make_unique<Running>(Running{compile(step, compile_options), std::move(teacher), std::move(taught),
+  running_ = std::make_unique<Running>(Running{compile(step, compile_options), std::move(teachers), std::move(taught),
                                                is_taught, classes, std::move(oscillations)});
   if (from) {
     go_on(std::move(*from));
@@ -181,8 +217,8 @@ Tensors Fit::step_inputs(int64_t step, const std::vector<int64_t>& order) {
     mixture = mixture_of(options_.recipe.mixup, batch_, options_.seed, static_cast<uint64_t>(step));
     for (auto& [name, tensor] : inputs) tensor = mixed(tensor, *mixture);
   }
-  if (running_->teacher) {
-    const Tensors wanted = running_->teacher->run(inputs);
+  if (running_->teachers.any()) {
+    const Tensors wanted = running_->teachers.run(inputs);
     for (const Spreads* spreads : {&running_->taught.outputs, &running_->taught.features}) {
       for (const auto& [name, spread] : *spreads) inputs.emplace(teacher_argument(name), wanted.at(name));
     }
@@ -254,14 +290,20 @@ void Fit::average_parameters(int64_t step) {
 
 bool Fit::is_taught() const { return running_->is_taught; }
 
+Answers Fit::teachers_answers() const {
+  return [this](const Tensors& inputs) { return running_->teachers.outputs(inputs); };
+}
+
 Standing Fit::standing_on_held_back(const Model& network) const {
-  BatchRunner* teacher = is_taught() ? &*running_->teacher : nullptr;
+  const Answers teacher = is_taught() ? teachers_answers() : Answers();
   return standing_of(network, samples_.held_back, teacher, running_->taught.outputs, pool_, options_.watch_iterations);
 }
 
 void Fit::find_standing(const ProgressCallback& progress) {
   Model now = current();
   Course& course = state_.course;
+  if (course.standings.empty() && !is_taught() && !options_.teachers.empty())
+    course.teacher = standing_of(teachers_answers(), now, samples_.held_back);
   const Standing standing = standing_on_held_back(now);
   if (course.add(standing)) state_.best = std::move(now.tensors);
   const std::string when = state_.epoch == 0 ? "at the start" : fmt::format("after epoch {}", state_.epoch);

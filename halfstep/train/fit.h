@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "halfstep/base/log.h"
 #include "halfstep/base/parallel.h"
@@ -25,9 +26,12 @@ struct FitOptions {
   double learning_rate = 0.05;  ///< peak
   double warmup = 0.05;         ///< share of all steps with a rising rate
   passes::OptimizerSpec optimizer;
-  Augment augment;             ///< of images
-  Recipe recipe;               ///< its features are outputs beside the network's own (train/features.h)
-  bool distill = false;        ///< from the network's own float form, though there are labels
+  Augment augment;       ///< of images
+  Recipe recipe;         ///< its features are outputs beside the network's own (train/features.h)
+  bool distill = false;  ///< from a teacher alone, though there are labels
+  /// What the network learns from in place of its own float form, in the mean, and beside labels where it learns from
+  /// these.
+  std::vector<Model> teachers = {};
   double average_decay = 0.0;  ///< exponential moving average of the parameters, kept as the result; 0: none
   uint64_t seed = 0;           ///< shuffling, and what is held back
   bool keeps_best = false;     ///< holds samples back and ends with the best state on them, which may be the first
@@ -57,8 +61,8 @@ struct Renormalized {
 class Fit {
  public:
   /// `model` (float or prepared) is the network and its contents at the start; both it and `samples` must outlive the
-  /// run. Where the samples have no labels, `model` must be prepared and learns from its own float form. `from`: goes
-  /// on from a state of the same network, samples and options.
+  /// run. Where the samples have no labels, `model` must be prepared and learns from its own float form, or there are
+  /// teachers. `from`: goes on from a state of the same network, samples and options.
   Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool,
       std::optional<TrainingState> from = std::nullopt);
   ~Fit();
@@ -84,8 +88,10 @@ class Fit {
  private:
   struct Running;
   void go_on(TrainingState state);
-  /// Whether it learns from its float form.
+  /// Whether it learns from a teacher and no labels.
   bool is_taught() const;
+  /// What stands for labels.
+  Answers teachers_answers() const;
   Standing standing_on_held_back(const Model& network) const;
   void find_standing(const ProgressCallback& progress);
   void average_parameters(int64_t step);

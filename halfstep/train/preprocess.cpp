@@ -222,9 +222,12 @@ void change_preprocess(Model& model, const PreprocessOptions& options) {
   if (!(changed == own)) set_preprocess(model, changed);
 }
 
-Preprocess preprocess_of(const Model& model) {
+std::optional<Preprocess> said_preprocess(const Model& model) {
   const auto note = model.notes.find(kNote);
-  return note == model.notes.end() ? Preprocess() : parse_preprocess(note->second, "note 'input.preprocess'");
+  if (note == model.notes.end()) return std::nullopt;
+  return parse_preprocess(note->second, "note 'input.preprocess'");
 }
+
+Preprocess preprocess_of(const Model& model) { return said_preprocess(model).value_or(Preprocess()); }
 
 }  // namespace halfstep::train

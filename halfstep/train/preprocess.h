@@ -59,7 +59,9 @@ Preprocess parse_preprocess(const std::string& text, const std::string& where);
 void set_preprocess(Model& model, const Preprocess& preprocess);
 /// The Model's own with what the options say; nothing where they say nothing.
 void change_preprocess(Model& model, const PreprocessOptions& options);
-/// What the Model's note says; without one it takes values as they are.
+/// What the Model's note says; nothing without one.
+std::optional<Preprocess> said_preprocess(const Model& model);
+/// The same; without a note it takes values as they are.
 Preprocess preprocess_of(const Model& model);
 
 }  // namespace halfstep::train

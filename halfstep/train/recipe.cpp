@@ -77,14 +77,18 @@ void Recipe::check() const {
   if (!(mixup >= 0 && mixup <= 100)) object("mixup", mixup, "0 to 100");
   if (!(scale_rate > 0 && scale_rate <= 100)) object("scale rate", scale_rate, "above 0, at most 100");
   if (!(freeze_above >= 0 && freeze_above < 1)) object("freeze oscillating", freeze_above, "0 to below 1");
+  if (!(teacher_weight > 0 && teacher_weight <= 1e4))
+    object("teacher weight", teacher_weight, "above 0, at most 10000");
   if (renormalize < 0) object("renormalize", static_cast<double>(renormalize), "at least 0 batches");
   refuse_all(std::move(objections));
 }
 
 std::string Recipe::text() const {
-  return fmt::format("{}, smoothing {}, mixup {}, scales {}, frozen above {}, features {}, renormalized by {}",
-                     to_text(schedule), label_smoothing, mixup, scale_rate, freeze_above, fmt::join(features, " "),
-                     renormalize);
+  return fmt::format(
+      "{}, smoothing {}, mixup {}, scales {}, frozen above {}, features {}, renormalized by {}, "
+      "teachers count {}",
+      to_text(schedule), label_smoothing, mixup, scale_rate, freeze_above, fmt::join(features, " "), renormalize,
+      teacher_weight);
 }
 
 double rate_at(const RateSchedule& schedule, double peak, int64_t step, int64_t steps, int64_t warmup) {

@@ -30,7 +30,8 @@ struct Recipe {
   double freeze_above = 0;
   /// Patterns of layers whose results are to be the float network's, beside what the outputs are to be.
   std::vector<std::string> features = {};
-  int64_t renormalize = 0;  ///< batches that running statistics are taken anew from at the end; 0: they stay
+  double teacher_weight = 1;  ///< how much outputs of other networks count beside the loss of labels
+  int64_t renormalize = 0;    ///< batches that running statistics are taken anew from at the end; 0: they stay
 
   bool softens_labels() const { return label_smoothing > 0 || mixup > 0; }
   /// Throws bad_input naming everything that is out of range.

@@ -19,6 +19,9 @@ RunKey key_of(const Model& model, const Samples& samples, const FitOptions& fit)
   add("preprocessing", to_text(samples.preprocess));
   add("images changed by", fit.augment.text());
   add("distilled", fit.distill);
+  std::vector<std::string> teachers;
+  for (const Model& teacher : fit.teachers) teachers.push_back(digest_hex(teacher));
+  add("teachers", fmt::format("{}", fmt::join(teachers, " ")));
   add("best state kept", fit.keeps_best);
   add("epochs", fit.epochs);
   add("batch", fit.batch);

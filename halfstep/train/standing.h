@@ -32,6 +32,7 @@ struct Course {
   bool has_labels = false;          ///< `right` is accuracy; without labels it is agreement with the teacher
   std::vector<Standing> standings;  ///< before training, then after each epoch
   int64_t best = 0;                 ///< the epoch with the least loss of those that gain on the start; 0: none
+  std::optional<Standing> teacher = std::nullopt;  ///< that of other networks which are learned from beside labels
 
   /// Whether this standing, the next epoch's, is the best so far.
   bool add(const Standing& standing);
@@ -53,9 +54,11 @@ std::string to_text(const Course& course);
 /// Throws Error that starts with `where`.
 Course parse_course(const std::string& text, const std::string& where);
 
-/// `model` (of any stage) on whole batches of `samples`. With a teacher its outputs stand for labels, each under its
-/// spread; without one the samples have labels.
-Standing standing_of(const Model& model, const Samples& samples, BatchRunner* teacher, const Spreads& spreads,
+/// `model` (of any stage) on whole batches of `samples`. With a teacher its answers stand for labels, each under its
+/// spread; without one (a null function) the samples have labels.
+Standing standing_of(const Model& model, const Samples& samples, const Answers& teacher, const Spreads& spreads,
                      ThreadPool& pool, const IterationWatch& watch = {});
+/// The same of what `answers` have for the first outputs of `model`, against labels.
+Standing standing_of(const Answers& answers, const Model& model, const Samples& samples);
 
 }  // namespace halfstep::train

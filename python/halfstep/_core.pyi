@@ -171,11 +171,12 @@ def bits_schedule(
 ) -> BitsSchedule: ...
 def recipe(
     schedule: str, label_smoothing: float, mixup: float, scale_rate: float, freeze_above: float, features: list[str],
-    renormalize: int,
+    teacher_weight: float, renormalize: int,
 ) -> Recipe: ...
 def train(
     network: Network, data: Dataset, epochs: int, batch: int, learning_rate: float | None, ema: float,
-    schedule: BitsSchedule, flip: bool, shift: int, distill: bool, recipe: Recipe, max_iterations: int, folder: str, resume: bool, overwrite: bool, preprocess: str | None, seed: int, progress: _Progress | None,
+    weight_decay: float, schedule: BitsSchedule, flip: bool, shift: int, distill: bool, teachers: list[Network],
+    recipe: Recipe, max_iterations: int, folder: str, resume: bool, overwrite: bool, preprocess: str | None, seed: int, progress: _Progress | None,
 ) -> tuple[str, str]: ...
 def convert(network: Network, float_islands: bool) -> tuple[Network, str, str]: ...
 def verify(

@@ -165,6 +165,7 @@ def train(
     batch: int = 32,
     learning_rate: float | None = None,
     ema: float = 0.99,
+    weight_decay: float = 1e-4,
     bits_schedule: Sequence[int | str] = (),
     platform: str | os.PathLike[str] | None = None,
     edges: int | None = None,
@@ -178,6 +179,8 @@ def train(
     flip: bool = False,
     shift: int = 0,
     distill: bool = False,
+    teacher: Model | Sequence[Model] = (),
+    teacher_weight: float = 1,
     schedule: str = "cosine",
     label_smoothing: float = 0,
     mixup: float = 0,
@@ -195,10 +198,13 @@ def train(
 ) -> Fit:
     """Trains a float or prepared network in place.
 
-    data: samples; without labels a prepared network learns from its own float form, as with `distill`. learning_rate:
-    the peak of the schedule; 0.05 for float networks, 0.001 for prepared ones without one. ema: the decay of the
-    moving average of weights, which is what is evaluated and kept; 0: none. flip, shift: images
-    are mirrored, and moved by at most this many pixels, in training. schedule: "cosine", "steps" or "steps:0.5,0.75".
+    data: samples; without labels, or with `distill`, a network learns from a teacher alone. teacher: a better network of
+    the same samples, or several, whose mean counts: its outputs are learned beside labels, counting `teacher_weight`
+    times; a prepared network without one has its own float form.
+    learning_rate: the peak of the schedule; 0.05 for float networks, 0.001 for prepared ones without one. ema: the decay
+    of the moving average of weights, which is what is evaluated and kept; 0: none. weight_decay: the share of each
+    parameter that a step takes away, times the learning rate. flip, shift: images are mirrored, and moved by at most
+    this many pixels, in training. schedule: "cosine", "steps" or "steps:0.5,0.75".
     label_smoothing: the share of a label that all classes have alike. mixup: the parameter of the beta distribution that
     pairs of samples are mixed by. distill_features: layers of a prepared network that are to give what they give in
     float. scale_rate: learned scales move at so many times the learning rate. freeze_oscillating: weights whose code goes
@@ -217,15 +223,16 @@ def train(
     """
     samples = dataset(data, network)
     recipe = _core.recipe(
-        schedule, label_smoothing, mixup, scale_rate, freeze_oscillating, _patterns(distill_features), renormalize
-    )
+        schedule, label_smoothing, mixup, scale_rate, freeze_oscillating, _patterns(distill_features),
+        teacher_weight, renormalize,
+    )  # fmt: skip
     stages = _core.bits_schedule(
         [str(stage) for stage in bits_schedule], None if platform is None else os.fspath(platform), _fields(overrides),
         edges, _patterns(in_float), _patterns(also), _patterns(regions), pad_channels, (batch_norm, shared_weights),
     )  # fmt: skip
     text, values = _core.train(
-        network.core, samples, epochs, batch, learning_rate, ema, stages, flip, shift, distill, recipe,
-        max_iterations, "" if out is None else os.fspath(out), resume, overwrite, _preprocess_text(preprocess), seed, callback(progress),
+        network.core, samples, epochs, batch, learning_rate, ema, weight_decay, stages, flip, shift, distill,
+        [one.core for one in ([teacher] if isinstance(teacher, Model) else teacher)], recipe, max_iterations, "" if out is None else os.fspath(out), resume, overwrite, _preprocess_text(preprocess), seed, callback(progress),
     )  # fmt: skip
     fit = Fit(text, values)
     _warn(fit.values["notes"])

@@ -162,18 +162,21 @@ api::BitsSchedule schedule_of(const std::vector<std::string>& stages, const std:
 }
 
 Report train_network(Network& network, const api::Dataset& data, int64_t epochs, int64_t batch,
-                     std::optional<double> learning_rate, double ema, const api::BitsSchedule& schedule, bool flip,
-                     int64_t shift, bool distill, const train::Recipe& recipe, int64_t max_iterations,
+                     std::optional<double> learning_rate, double ema, double weight_decay,
+                     const api::BitsSchedule& schedule, bool flip, int64_t shift, bool distill,
+                     const std::vector<const Network*>& teachers, const train::Recipe& recipe, int64_t max_iterations,
                      const Path& folder, bool resume, bool overwrite, const std::optional<std::string>& preprocess,
                      uint64_t seed, nb::object progress) {
   api::TrainOptions options;
   options.average_decay = ema;
+  options.weight_decay = weight_decay;
   options.schedule = schedule;
   options.epochs = epochs;
   options.batch = batch;
   options.learning_rate = learning_rate;
   options.augment = {flip, shift};
   options.distill = distill;
+  for (const Network* teacher : teachers) options.teachers.push_back(*teacher->model());
   options.recipe = recipe;
   options.max_iterations = max_iterations;
   options.folder = folder;
@@ -367,21 +370,22 @@ void define_verbs(nb::module_& module) {
   module.def(
       "recipe",
       [](const std::string& schedule, double label_smoothing, double mixup, double scale_rate, double freeze_above,
-         const std::vector<std::string>& features, int64_t renormalize) {
+         const std::vector<std::string>& features, double teacher_weight, int64_t renormalize) {
         return train::Recipe{train::parse_rate_schedule(schedule),
                              label_smoothing,
                              mixup,
                              scale_rate,
                              freeze_above,
                              features,
+                             teacher_weight,
                              renormalize};
       },
       arg("schedule"), arg("label_smoothing"), arg("mixup"), arg("scale_rate"), arg("freeze_above"), arg("features"),
-      arg("renormalize"));
+      arg("teacher_weight"), arg("renormalize"));
   module.def("train", &train_network, arg("network"), arg("data"), arg("epochs"), arg("batch"),
-             arg("learning_rate").none(), arg("ema"), arg("schedule"), arg("flip"), arg("shift"), arg("distill"),
-             arg("recipe"), arg("max_iterations"), arg("folder"), arg("resume"), arg("overwrite"),
-             arg("preprocess").none(), arg("seed"), arg("progress").none());
+             arg("learning_rate").none(), arg("ema"), arg("weight_decay"), arg("schedule"), arg("flip"), arg("shift"),
+             arg("distill"), arg("teachers"), arg("recipe"), arg("max_iterations"), arg("folder"), arg("resume"),
+             arg("overwrite"), arg("preprocess").none(), arg("seed"), arg("progress").none());
   module.def("convert", &convert);
   module.def("verify", &verify, arg("prepared"), arg("integer"), arg("data"), arg("with"), arg("exported"),
              arg("variants"), arg("c"), arg("all_meaning"), arg("preprocess").none(), arg("seed"),

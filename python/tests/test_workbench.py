@@ -54,6 +54,19 @@ def same_file(model, path, tmp_path):
 STAYS = {"magik_t02": ["conv2"]}  # the chip has no depthwise convolution
 
 
+def test_a_teacher_gives_the_bytes_of_the_command_line(folder, network, samples, tmp_path):
+    data, teacher = folder / "samples.npz", folder / "run/model.safetensors"
+    prepared = hs.quantize(network, "generic_int8", calibrate=samples, weights=4, features=4)
+    prepared.save(tmp_path / "prepared.safetensors")
+    taught = prepared.copy()
+    hs.train(taught, samples, epochs=1, teacher=hs.load(teacher), weight_decay=1e-3)
+    run("train", tmp_path / "prepared.safetensors", "--data", data, "--epochs", 1, "--teacher", teacher, "--weight-decay", 1e-3, "--out", tmp_path / "taught")
+    same_file(taught, tmp_path / "taught/model.safetensors", tmp_path)
+    alone = prepared.copy()
+    hs.train(alone, samples, epochs=1, weight_decay=1e-3)
+    assert taught.digest != alone.digest
+
+
 @pytest.mark.parametrize("platform", hs.platforms())
 def test_every_verb_gives_the_bytes_of_the_command_line(folder, network, samples, platform, tmp_path):
     model, data = folder / "run/model.safetensors", folder / "samples.npz"

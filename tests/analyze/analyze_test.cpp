@@ -123,7 +123,8 @@ TEST(Analyze, CurvatureOfALinearLayerIsKnown) {
   EXPECT_FALSE(analysis.has_labels);
   ThreadPool pool(1);
   train::BatchRunner runner(train::evaluation_form(network), {}, pool);
-  const double spread = static_cast<double>(train::spreads_of(network, runner, all_of(data), kSamples, 0).at("y"));
+  const auto spreads = train::spreads_of(network, train::answers_of(runner), all_of(data), kSamples, 0);
+  const auto spread = static_cast<double>(spreads.at("y"));
   double squares = 0;
   for (const float x : data.x.data<float>()) squares += static_cast<double>(x) * static_cast<double>(x);
   const double of_weights = 2 / (spread * spread) * squares / static_cast<double>(kSamples);

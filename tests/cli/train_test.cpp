@@ -77,6 +77,33 @@ TEST(Train, says_how_a_given_network_did) {
   EXPECT_NE(done.err.find("held back: 100 %  after epoch 2: agreement "), std::string::npos) << done.err;
 }
 
+/// Another network teaches one that is on codes and one that is in float; a file that cannot is refused before any
+/// work.
+TEST(Train, learns_from_a_teacher) {
+  Workspace workspace;
+  workspace.expect(0, {"train", "--epochs", "4", "--out", "wise"});
+  workspace.expect(0, {"train", "--epochs", "1", "--seed", "5", "--out", "float"});
+  const std::string teacher = "wise/model.safetensors", start = "float/model.safetensors";
+  workspace.expect(0, {"quantize", start, "--weights", "4", "--features", "4", "--out", "prepared"});
+  for (const std::string& model : {start, std::string("prepared")}) {
+    const auto done = workspace.expect(0, {"train", model, "--teacher", teacher, "--distill", "--epochs", "2",
+                                           "--learning-rate", "0.02", "--overwrite", "--out", "alone"});
+    EXPECT_NE(done.out.find("held back: agreement "), std::string::npos) << done.out;
+    EXPECT_NE(done.out.find(", which was written\n"), std::string::npos) << done.out;
+    const auto both =
+        workspace.expect(0, {"train", model, "--teacher", teacher, "--epochs", "1", "--overwrite", "--out", "both"});
+    EXPECT_NE(both.out.find("on 143 samples held back: accuracy "), std::string::npos) << both.out;
+    EXPECT_NE(both.out.find("the teacher has accuracy "), std::string::npos) << both.out;
+  }
+  workspace.expect(2, {"train", "prepared", "--epochs", "1", "--resume", "--out", "both"});  // it had a teacher
+  workspace.expect(0, {"train", "--epochs", "1", "--scale", "0.5", "--out", "other"});
+  const auto refused =
+      workspace.expect(2, {"train", "prepared", "--teacher", "other/model.safetensors", "--out", "bad"});
+  EXPECT_NE(refused.err.find("teacher 'digits': samples: found preprocessed by {\"scale\":0.5"), std::string::npos)
+      << refused.err;
+  EXPECT_FALSE(std::filesystem::exists(workspace / "bad"));
+}
+
 /// A rate that ruins every network: what was given is what is written, and the run says so.
 TEST(Train, gives_back_a_network_that_it_would_have_ruined) {
   Workspace workspace;

@@ -51,6 +51,10 @@ TEST_F(GraphTest, Rename) {
   EXPECT_EQ(error_of([&] { graph.rename(a, "q.out_scale"); }), "node 'a': name 'q.out_scale' is taken");
   graph.rename(a, "a");
   EXPECT_EQ(graph.op("a"), a);
+  EXPECT_EQ(error_of([&] { graph.rename(x, "a"); }), "graph 'g': argument 'x': name 'a' is taken");
+  graph.rename(x, "z");
+  EXPECT_EQ(graph.value("z"), x);
+  EXPECT_FALSE(graph.value("x"));
 }
 
 TEST_F(GraphTest, UsesFollowEdits) {

@@ -1,0 +1,193 @@
+// A network that learns from another one, beside labels or without any.
+#include "halfstep/train/teacher.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "halfstep/base/random.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/train/calibrate.h"
+#include "halfstep/train/fit.h"
+#include "halfstep/train/network.h"
+#include "halfstep/train/preprocess.h"
+#include "tests/support/error.h"
+#include "tests/train/three_layers.h"
+
+namespace halfstep::train {
+namespace {
+
+/// Labels say nothing about the samples.
+io::Dataset samples(bool labelled) {
+  io::Dataset data;
+  data.name = "random";
+  data.x = Tensor(DType::f32, {96, 8});
+  Random random(5, 0);
+  for (float& value : data.x.data<float>()) value = random.uniform() - 0.5F;
+  data.raw = false;
+  if (!labelled) return data;
+  data.labels = Tensor(DType::i32, {96});
+  for (size_t i = 0; i < 96; ++i) data.labels.data<int32_t>()[i] = static_cast<int32_t>(i % 4);
+  data.classes = {"a", "b", "c", "d"};
+  return data;
+}
+
+Samples all_of(const io::Dataset& data) {
+  Samples all{&data, {}, "x", {}};
+  for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
+  return all;
+}
+
+/// One layer more than what learns from it, its input called as that one's first result and its output otherwise too.
+Model teacher(uint64_t seed = 11) {
+  return initialize(
+      parse("graph wise(a: f32[?, 8]) {\n  param @u: f32[32, 8]\n  param @w: f32[4, 32]\n  x = linear(x=a, w=@u)\n"
+            "  r = relu(x)\n  answer = linear(x=r, w=@w)\n  return answer\n}\n",
+            "wise.ir"),
+      seed);
+}
+
+FitOptions options_with(std::vector<Model> teachers) {
+  FitOptions options;
+  options.epochs = 30;
+  options.batch = 16;
+  options.learning_rate = 0.05;
+  options.teachers = std::move(teachers);
+  return options;
+}
+
+Model trained(const Model& model, const Samples& samples, const FitOptions& options) {
+  ThreadPool pool(1);
+  Fit fit(model, samples, options, pool);
+  while (!fit.finished()) fit.run_epoch();
+  return fit.result();
+}
+
+/// The root of the mean squared difference of what two networks give.
+double distance(const Model& model, const Model& teacher, const Samples& samples) {
+  ThreadPool pool(1);
+  const Tensor x = samples.inputs(0, samples.size()).at("x");
+  const auto output = [&](const Model& of) {
+    BatchRunner runner(evaluation_form(of), {}, pool);
+    return runner.run({{of.graph.arguments()[0].name(), x}}).begin()->second;
+  };
+  const Tensor a = output(model), b = output(teacher);
+  double sum = 0;
+  for (size_t i = 0; i < a.data<float>().size(); ++i)
+    sum += std::pow(double{a.data<float>()[i]} - double{b.data<float>()[i]}, 2);
+  return std::sqrt(sum / static_cast<double>(a.size()));
+}
+
+Model prepared(const Samples& samples) {
+  ThreadPool pool(1);
+  Model model = quant::prepare(float_network(), quant::load_platform("generic_int8"), {4, 4, {}});
+  calibrate(model, samples, {.batch = 96, .batches = 1}, pool);
+  return model;
+}
+
+TEST(Teacher, IsLearnedFromWithoutLabels) {
+  const io::Dataset data = samples(false);
+  for (const Model& start : {float_network(), prepared(all_of(data))}) {
+    const double before = distance(start, teacher(), all_of(data));
+    EXPECT_LT(distance(trained(start, all_of(data), options_with({teacher()})), teacher(), all_of(data)), 0.5 * before);
+  }
+}
+
+TEST(Teacher, CountsBesideLabelsAndInTheirPlace) {
+  const io::Dataset data = samples(true);
+  const Samples all = all_of(data);
+  const Model start = prepared(all);
+  FitOptions alone = options_with({teacher()});
+  alone.distill = true;
+  const double by_labels = distance(trained(start, all, options_with({})), teacher(), all);
+  const double by_both = distance(trained(start, all, options_with({teacher()})), teacher(), all);
+  EXPECT_LT(by_both, 0.8 * by_labels);
+  EXPECT_LT(distance(trained(start, all, alone), teacher(), all), by_both);
+  FitOptions weighty = options_with({teacher()});
+  weighty.recipe.teacher_weight = 9;
+  EXPECT_LT(distance(trained(start, all, weighty), teacher(), all), by_both);
+  const io::Dataset bare = samples(false);
+  EXPECT_EQ(digest_hex(trained(start, all, alone)),
+            digest_hex(trained(start, all_of(bare), options_with({teacher()}))));
+}
+
+TEST(Teacher, MayBeTheMeanOfSeveral) {
+  const io::Dataset data = samples(true);
+  const Samples all = all_of(data);
+  ThreadPool pool(1);
+  Teachers teachers;
+  const auto add = [&](const Model& model) {
+    teachers.others.emplace_back(as_teacher(model, float_network(), all.extents(96)), std::vector<std::string>(), pool);
+  };
+  add(teacher());
+  const Tensors inputs = all.inputs(0, 96);
+  const Tensor first = teachers.outputs(inputs).at("c");
+  add(teacher(12));
+  const Tensor mean = teachers.outputs(inputs).at("c");
+  const Tensor second = teachers.others[1].run(inputs).at("c");
+  for (size_t i = 0; i < mean.data<float>().size(); ++i) {
+    const double sum = double{first.data<float>()[i]} + double{second.data<float>()[i]};
+    EXPECT_EQ(mean.data<float>()[i], static_cast<float>(sum / 2));
+  }
+  const Model start = prepared(all);
+  const std::string by_one = digest_hex(trained(start, all, options_with({teacher()})));
+  EXPECT_EQ(digest_hex(trained(start, all, options_with({teacher(), teacher()}))), by_one);
+  EXPECT_NE(digest_hex(trained(start, all, options_with({teacher(), teacher(12)}))), by_one);
+}
+
+TEST(Teacher, GoesTogetherWithFeaturesOfTheFloatForm) {
+  const io::Dataset data = samples(true);
+  const Samples all = all_of(data);
+  const Model start = prepared(all);
+  FitOptions features = options_with({});
+  features.recipe.features = {"a"};
+  FitOptions both = options_with({teacher()});
+  both.recipe.features = {"a"};
+  const std::string of_both = digest_hex(trained(start, all, both));
+  EXPECT_NE(of_both, digest_hex(trained(start, all, features)));
+  EXPECT_NE(of_both, digest_hex(trained(start, all, options_with({teacher()}))));
+  ThreadPool pool(2);
+  Fit first(start, all, both, pool);
+  for (int epoch = 0; epoch < 3; ++epoch) first.run_epoch();
+  Fit second(start, all, both, pool, first.state());
+  while (!second.finished()) second.run_epoch();
+  EXPECT_EQ(digest_hex(second.result()), of_both) << "gone on with, on two threads";
+  EXPECT_EQ(training_step(start, all, both).graph.arguments().size(),
+            training_step(start, all, features).graph.arguments().size() + 1);
+}
+
+TEST(Teacher, WeighsNothingAlone) {
+  const io::Dataset data = samples(true);
+  ThreadPool pool(1);
+  FitOptions options = options_with({});
+  options.recipe.teacher_weight = 2;
+  const std::string expected = "expected both: it is how much the one counts beside the other";
+  const auto refused = [&] { return test::error_of([&] { Fit(float_network(), all_of(data), options, pool); }); };
+  EXPECT_EQ(refused(), "teacher weight: found 2 and no teacher, " + expected);
+  options.teachers = {teacher()};
+  options.distill = true;
+  EXPECT_EQ(refused(), "teacher weight: found 2 and no labels to learn from, " + expected);
+}
+
+TEST(Teacher, NamesAllThatSetsItApart) {
+  const auto refused = [](const Model& teacher) {
+    return test::error_of([&] { as_teacher(teacher, float_network(), {{"x", {16, 8}}}); });
+  };
+  EXPECT_EQ(refused(initialize(parse("graph other(y: f32[?, 6]) {\n  return y\n}\n", "other.ir"), 1)),
+            "teacher 'other': input 'y': found f32[?, 6], expected f32[16, 8] as 'x' of the network that learns");
+  EXPECT_EQ(refused(initialize(parse("graph other(y: f32[?, 8]) {\n  return y\n}\n", "other.ir"), 1)),
+            "teacher 'other': output 'y': found f32[16, 8], expected f32[16, 4] as 'c' of the network that learns");
+  EXPECT_EQ(refused(initialize(parse("graph other(y: f32[?, 8], z: f32[?]) {\n  return y\n}\n", "other.ir"), 1)),
+            "teacher 'other': inputs: found 2, expected 1 as the network that learns");
+  Model halved = teacher();
+  Preprocess preprocess;
+  preprocess.scale = 0.5F;
+  set_preprocess(halved, preprocess);
+  const std::string message = refused(halved);
+  EXPECT_TRUE(message.starts_with("teacher 'wise': samples: found preprocessed by {\"scale\":0.5")) << message;
+  EXPECT_EQ(as_teacher(teacher(), float_network(), {{"x", {16, 8}}}).graph.arguments()[0].name(), "x");
+}
+
+}  // namespace
+}  // namespace halfstep::train
