@@ -1,7 +1,6 @@
 // A prepared network that learns from its own float form.
 #include <gtest/gtest.h>
 
-#include "halfstep/base/random.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/train/calibrate.h"
@@ -13,26 +12,12 @@
 namespace halfstep::train {
 namespace {
 
-io::Dataset samples(bool labelled) {
-  io::Dataset data;
-  data.name = "random";
-  data.x = Tensor(DType::f32, {64, 8});
-  Random random(5, 0);
-  for (float& value : data.x.data<float>()) value = random.uniform() - 0.5F;
-  data.raw = false;
-  if (!labelled) return data;
-  data.labels = Tensor(DType::i32, {64});
-  data.classes = {"a", "b", "c", "d"};
-  return data;
-}
-
 /// Losses of some epochs.
 std::vector<double> losses(const Model& model, const io::Dataset& data, bool distill) {
-  Samples all{&data, {}, "x", {}};
-  for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
+  const Samples all = all_of(data);
   ThreadPool pool(1);
   Model network = model;
-  if (quant::is_prepared(network)) calibrate(network, all, {.batch = 64, .batches = 1}, pool);
+  if (quant::is_prepared(network)) calibrate(network, all, {.batch = 96, .batches = 1}, pool);
   FitOptions options;
   options.epochs = 8;
   options.batch = 16;
@@ -47,19 +32,19 @@ std::vector<double> losses(const Model& model, const io::Dataset& data, bool dis
 Model prepared() { return quant::prepare(float_network(), quant::load_platform("generic_int8"), {2, 3, {}}); }
 
 TEST(Distill, ComesNearerToTheFloatForm) {
-  const auto found = losses(prepared(), samples(false), false);
+  const auto found = losses(prepared(), random_samples(false), false);
   EXPECT_GT(found.front(), 0.0);
   EXPECT_LT(found.back(), 0.7 * found.front());
 }
 
 TEST(Distill, LeavesLabelsAlone) {
-  EXPECT_EQ(losses(prepared(), samples(true), true), losses(prepared(), samples(false), false));
-  EXPECT_NE(losses(prepared(), samples(true), false), losses(prepared(), samples(false), false));
+  EXPECT_EQ(losses(prepared(), random_samples(true), true), losses(prepared(), random_samples(false), false));
+  EXPECT_NE(losses(prepared(), random_samples(true), false), losses(prepared(), random_samples(false), false));
 }
 
 TEST(Distill, IsForPreparedNetworks) {
   for (const bool labelled : {false, true}) {
-    EXPECT_EQ(test::error_of([&] { losses(float_network(), samples(labelled), true); }),
+    EXPECT_EQ(test::error_of([&] { losses(float_network(), random_samples(labelled), true); }),
               "random: only a prepared network learns from its float form, expected one or samples with labels");
   }
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "halfstep/base/random.h"
 #include "halfstep/io/atomic_file.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/passes/quantized_steps.h"
@@ -20,22 +19,6 @@
 
 namespace halfstep::train {
 namespace {
-
-io::Dataset random_data(int64_t count, uint64_t seed = 5) {
-  io::Dataset data;
-  data.name = "random";
-  data.x = Tensor(DType::f32, {count, 8});
-  Random random(seed, 0);
-  for (float& value : data.x.data<float>()) value = random.uniform() - 0.5F;
-  data.raw = false;
-  return data;
-}
-
-Samples all_of(const io::Dataset& data) {
-  Samples all{&data, {}, "x", {}};
-  for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
-  return all;
-}
 
 /// Calibrated; the last layer is `factor` times what it would be.
 Model prepared_network(const io::Dataset& data, const quant::PrepareOptions& widths = {4, 4, {}}, float factor = 1) {

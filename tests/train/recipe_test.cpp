@@ -8,7 +8,6 @@
 #include <numeric>
 #include <set>
 
-#include "halfstep/base/random.h"
 #include "halfstep/compile/compile.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/quant/prepare.h"
@@ -85,25 +84,6 @@ TEST(Recipe, NamesAllThatIsOutOfRange) {
   EXPECT_NE(message.find("scale rate: found 0"), std::string::npos) << message;
 }
 
-io::Dataset samples() {
-  io::Dataset data;
-  data.name = "random";
-  data.x = Tensor(DType::f32, {96, 8});
-  Random random(5, 0);
-  for (float& value : data.x.data<float>()) value = random.uniform() - 0.5F;
-  data.raw = false;
-  data.labels = Tensor(DType::i32, {96});
-  for (size_t i = 0; i < 96; ++i) data.labels.data<int32_t>()[i] = static_cast<int32_t>(i % 4);
-  data.classes = {"a", "b", "c", "d"};
-  return data;
-}
-
-Samples all_of(const io::Dataset& data) {
-  Samples all{&data, {}, "x", {}};
-  for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
-  return all;
-}
-
 Model prepared(const Samples& samples, ThreadPool& pool) {
   quant::Platform platform = quant::load_platform("generic_int8");
   Model model = quant::prepare(float_network(), platform, {2, 3, {}});
@@ -140,7 +120,7 @@ Recipe everything() {
 }
 
 TEST(Recipe, EveryPartChangesWhatIsLearned) {
-  const io::Dataset data = samples();
+  const io::Dataset data = random_samples(true);
   ThreadPool pool(1);
   const Model model = prepared(all_of(data), pool);
   const std::string plain = trained(model, all_of(data), {}, 1);
@@ -159,7 +139,7 @@ TEST(Recipe, EveryPartChangesWhatIsLearned) {
 }
 
 TEST(Recipe, GoesOnWithTheSameBitsOnAnyNumberOfThreads) {
-  const io::Dataset data = samples();
+  const io::Dataset data = random_samples(true);
   ThreadPool pool(1);
   const Model model = prepared(all_of(data), pool);
   const Recipe recipe = everything();
@@ -174,7 +154,7 @@ TEST(Recipe, GoesOnWithTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(Features, AreWhatTheQuantizerBehindALayerGives) {
-  const io::Dataset data = samples();
+  const io::Dataset data = random_samples(true);
   ThreadPool pool(1);
   const Model model = prepared(all_of(data), pool);
   const Wide wide = with_features(model, {"a", "r"});  // which one quantizer follows
@@ -187,7 +167,7 @@ TEST(Features, AreWhatTheQuantizerBehindALayerGives) {
 
 /// A network's own output is one too, and counts once where the network learns from its float form anyway.
 TEST(Features, MayBeAnOutput) {
-  const io::Dataset data = samples();
+  const io::Dataset data = random_samples(true);
   ThreadPool pool(1);
   const Model model = prepared(all_of(data), pool);
   const Wide wide = with_features(model, {"c"});
@@ -203,7 +183,7 @@ TEST(Features, MayBeAnOutput) {
 }
 
 TEST(Oscillations, FreezeWhatGoesBackAndForth) {
-  const io::Dataset data = samples();
+  const io::Dataset data = random_samples(true);
   ThreadPool pool(1);
   const Model model = prepared(all_of(data), pool);
   CompileOptions options;
@@ -238,7 +218,7 @@ Model norm_of_samples() {
 
 TEST(Renormalize, GivesTheStatisticsOfTheSamples) {
   Model model = norm_of_samples();
-  const io::Dataset data = samples();
+  const io::Dataset data = random_samples(true);
   ThreadPool pool(1);
   EXPECT_EQ(renormalize(model, all_of(data), {96, 5, all_of(data).indices, {}}, pool), 1);
   for (size_t c = 0; c < 8; ++c) {
@@ -254,7 +234,7 @@ TEST(Renormalize, GivesTheStatisticsOfTheSamples) {
 
 /// Samples of a folder lie class by class: the first batches of them are one class.
 TEST(Renormalize, SeesSamplesInTheOrderOfTraining) {
-  io::Dataset data = samples();
+  io::Dataset data = random_samples(true);
   for (int64_t i = 0; i < 96 * 8; ++i) data.x.data<float>()[static_cast<size_t>(i)] += i < 48 * 8 ? -10.0F : 10.0F;
   const Model model = norm_of_samples();
   ThreadPool pool(1);

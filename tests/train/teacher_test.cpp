@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "halfstep/base/random.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/train/calibrate.h"
@@ -17,27 +16,6 @@
 
 namespace halfstep::train {
 namespace {
-
-/// Labels say nothing about the samples.
-io::Dataset samples(bool labelled) {
-  io::Dataset data;
-  data.name = "random";
-  data.x = Tensor(DType::f32, {96, 8});
-  Random random(5, 0);
-  for (float& value : data.x.data<float>()) value = random.uniform() - 0.5F;
-  data.raw = false;
-  if (!labelled) return data;
-  data.labels = Tensor(DType::i32, {96});
-  for (size_t i = 0; i < 96; ++i) data.labels.data<int32_t>()[i] = static_cast<int32_t>(i % 4);
-  data.classes = {"a", "b", "c", "d"};
-  return data;
-}
-
-Samples all_of(const io::Dataset& data) {
-  Samples all{&data, {}, "x", {}};
-  for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
-  return all;
-}
 
 /// One layer more than what learns from it, its input called as that one's first result and its output otherwise too.
 Model teacher(uint64_t seed = 11) {
@@ -87,7 +65,7 @@ Model prepared(const Samples& samples) {
 }
 
 TEST(Teacher, IsLearnedFromWithoutLabels) {
-  const io::Dataset data = samples(false);
+  const io::Dataset data = random_samples(false);
   for (const Model& start : {float_network(), prepared(all_of(data))}) {
     const double before = distance(start, teacher(), all_of(data));
     EXPECT_LT(distance(trained(start, all_of(data), options_with({teacher()})), teacher(), all_of(data)), 0.5 * before);
@@ -95,7 +73,7 @@ TEST(Teacher, IsLearnedFromWithoutLabels) {
 }
 
 TEST(Teacher, CountsBesideLabelsAndInTheirPlace) {
-  const io::Dataset data = samples(true);
+  const io::Dataset data = random_samples(true);
   const Samples all = all_of(data);
   const Model start = prepared(all);
   FitOptions alone = options_with({teacher()});
@@ -107,13 +85,13 @@ TEST(Teacher, CountsBesideLabelsAndInTheirPlace) {
   FitOptions weighty = options_with({teacher()});
   weighty.recipe.teacher_weight = 9;
   EXPECT_LT(distance(trained(start, all, weighty), teacher(), all), by_both);
-  const io::Dataset bare = samples(false);
+  const io::Dataset bare = random_samples(false);
   EXPECT_EQ(digest_hex(trained(start, all, alone)),
             digest_hex(trained(start, all_of(bare), options_with({teacher()}))));
 }
 
 TEST(Teacher, MayBeTheMeanOfSeveral) {
-  const io::Dataset data = samples(true);
+  const io::Dataset data = random_samples(true);
   const Samples all = all_of(data);
   ThreadPool pool(1);
   Teachers teachers;
@@ -137,7 +115,7 @@ TEST(Teacher, MayBeTheMeanOfSeveral) {
 }
 
 TEST(Teacher, GoesTogetherWithFeaturesOfTheFloatForm) {
-  const io::Dataset data = samples(true);
+  const io::Dataset data = random_samples(true);
   const Samples all = all_of(data);
   const Model start = prepared(all);
   FitOptions features = options_with({});
@@ -158,7 +136,7 @@ TEST(Teacher, GoesTogetherWithFeaturesOfTheFloatForm) {
 }
 
 TEST(Teacher, WeighsNothingAlone) {
-  const io::Dataset data = samples(true);
+  const io::Dataset data = random_samples(true);
   ThreadPool pool(1);
   FitOptions options = options_with({});
   options.recipe.teacher_weight = 2;

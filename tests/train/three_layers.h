@@ -1,8 +1,10 @@
-// A float network that trains in no time.
+// A float network that trains in no time, and samples for it.
 #pragma once
 
+#include "halfstep/base/random.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/train/network.h"
+#include "halfstep/train/samples.h"
 
 namespace halfstep::train {
 
@@ -13,6 +15,33 @@ inline Model float_network() {
             "return c\n}\n",
             "g.ir"),
       3);
+}
+
+inline io::Dataset random_data(int64_t count, uint64_t seed = 5) {
+  io::Dataset data;
+  data.name = "random";
+  data.x = Tensor(DType::f32, {count, 8});
+  Random random(seed, 0);
+  for (float& value : data.x.data<float>()) value = random.uniform() - 0.5F;
+  data.raw = false;
+  return data;
+}
+
+/// 96 of them, of four classes in turn where they are labelled.
+inline io::Dataset random_samples(bool labelled) {
+  constexpr int64_t kSamples = 96;
+  io::Dataset data = random_data(kSamples);
+  if (!labelled) return data;
+  data.labels = Tensor(DType::i32, {kSamples});
+  for (size_t i = 0; i < kSamples; ++i) data.labels.data<int32_t>()[i] = static_cast<int32_t>(i % 4);
+  data.classes = {"a", "b", "c", "d"};
+  return data;
+}
+
+inline Samples all_of(const io::Dataset& data) {
+  Samples all{&data, {}, "x", {}};
+  for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
+  return all;
 }
 
 }  // namespace halfstep::train
