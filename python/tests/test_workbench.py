@@ -54,17 +54,21 @@ def same_file(model, path, tmp_path):
 STAYS = {"magik_t02": ["conv2"]}  # the chip has no depthwise convolution
 
 
-def test_a_teacher_gives_the_bytes_of_the_command_line(folder, network, samples, tmp_path):
+def test_a_teacher_does_what_it_does_on_the_command_line(folder, network, samples, tmp_path):
     data, teacher = folder / "samples.npz", folder / "run/model.safetensors"
     prepared = hs.quantize(network, "generic_int8", calibrate=samples, weights=4, features=4)
     prepared.save(tmp_path / "prepared.safetensors")
     taught = prepared.copy()
-    hs.train(taught, samples, epochs=1, teacher=hs.load(teacher), weight_decay=1e-3)
-    run("train", tmp_path / "prepared.safetensors", "--data", data, "--epochs", 1, "--teacher", teacher, "--weight-decay", 1e-3, "--out", tmp_path / "taught")
+    fit = hs.train(taught, samples, epochs=1, teacher=hs.load(teacher), teacher_weight=4, weight_decay=1e-3)
+    told = json.loads(run("train", tmp_path / "prepared.safetensors", "--data", data, "--epochs", 1, "--teacher", teacher, "--teacher-weight", 4,
+                          "--weight-decay", 1e-3, "--out", tmp_path / "taught", "--json"))  # fmt: skip
     same_file(taught, tmp_path / "taught/model.safetensors", tmp_path)
-    alone = prepared.copy()
-    hs.train(alone, samples, epochs=1, weight_decay=1e-3)
-    assert taught.digest != alone.digest
+    assert fit.values["held_back"] == told["held_back"]
+    assert fit.values["loss"] == told["loss"]
+    assert 0 <= told["held_back"]["teacher"]["accuracy"] <= 1
+    alone = hs.train(prepared.copy(), samples, epochs=1, weight_decay=1e-3)
+    assert "teacher" not in alone.values["held_back"]
+    assert alone.values["loss"] < fit.values["loss"]
 
 
 @pytest.mark.parametrize("platform", hs.platforms())
