@@ -145,7 +145,8 @@ std::string place_of(const quant::AuditedQuantizer& one) {
 std::string as_text(const api::Analysis& analysis) {
   const analyze::Analysis& result = analysis.result;
   std::string text = fmt::format(
-      "network {} on platform {}, {} samples of {}\nin float         {}\nquantizers alone {}\ninteger codes    {}\n\n",
+      "network {} on platform {}, {} samples of {}\nwithout quantizers {}\nwith quantizers    {}\ninteger codes      "
+      "{}\n\n",
       analysis.network, analysis.platform, grouped(result.samples), analysis.part,
       standing_text(result.in_float, result.has_labels), standing_text(result.rounded, result.has_labels),
       standing_text(result.on_codes, result.has_labels));

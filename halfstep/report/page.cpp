@@ -262,9 +262,10 @@ std::string standing_line(const NetworkReport& report) {
     return standing.right ? fmt::format("{} {} %", what, percent(*standing.right))
                           : fmt::format("{} loss {:.4g}", what, standing.loss);
   };
-  return fmt::format("{}: {}, {}, {}", result.has_labels ? "accuracy" : "agreement with the float network",
-                     text("float", result.in_float), text("quantizers", result.rounded),
-                     text("integers", result.on_codes));
+  return fmt::format("{} on {} samples of {}: {}, {}, {}",
+                     result.has_labels ? "accuracy" : "agreement with the float network", grouped(result.samples),
+                     report.analysis.part, text("without quantizers", result.in_float),
+                     text("with them", result.rounded), text("in integers", result.on_codes));
 }
 
 std::string verdict_text(const NetworkReport& report) {
