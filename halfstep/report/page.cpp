@@ -34,7 +34,9 @@ nav a { margin-right: 1rem; } a { color: var(--mark); } a:focus-visible, summary
 figure img { width: 96px; image-rendering: pixelated; } summary { cursor: pointer; }
 @media print { nav { display: none; } body { max-width: none; margin: 0; } .wide { overflow: visible; }
   table { font-size: .75rem; } h2 { break-after: avoid; } svg, figure, tr { break-inside: avoid; } }
+pre { white-space: pre-wrap; }
 @media (max-width: 40rem) { body { margin: .5rem auto; } td, th { padding: .1rem .35rem; } }
+@media screen and (max-width: 40rem) { .wide svg { max-width: none; } }
 )";
 
 std::string code(std::string_view name) { return fmt::format("<code>{}</code>", escaped(name)); }

@@ -10,11 +10,15 @@
 namespace halfstep::report {
 namespace {
 
+constexpr const char* kClosing = "</svg></div>\n";
 constexpr double kWidth = 560, kHigh = 150, kLeft = 60, kBelow = 34;
 
+/// Where the page is narrow, a picture keeps its size and is scrolled.
 std::string opening(double width, double height, const std::string& title) {
-  return fmt::format("<svg role=\"img\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\"><title>{2}</title>\n", width,
-                     height, escaped(title));
+  return fmt::format(
+      "<div class=\"wide\" tabindex=\"0\"><svg role=\"img\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
+      "width=\"{0:.0f}\"><title>{2}</title>\n",
+      width, height, escaped(title));
 }
 
 std::string label(double x, double y, const std::string& text, const char* anchor = "middle") {
@@ -95,7 +99,7 @@ std::string histogram_plot(const analyze::Histogram& histogram, double low, doub
   svg += "\n" + label(place(low), kHigh + 14, fmt::format("{:.4g}", low)) +
          label(place(high), kHigh + 14, fmt::format("{:.4g}", high), "end") +
          label(kLeft, kHigh + 30, fmt::format("numbers {:.4g} to {:.4g}", bars.low, bars.high), "start");
-  return svg + "</svg>\n";
+  return svg + kClosing;
 }
 
 std::string line_plot(const std::vector<Series>& series, const std::string& x_title, const std::string& y_title) {
@@ -122,23 +126,26 @@ std::string line_plot(const std::vector<Series>& series, const std::string& x_ti
     svg += fmt::format("<path class=\"line s{}\" d=\"{}\"/>{}\n", s % 3, path, dots) +
            label(at(one.x.back()) + 8, up(one.y.back()) + 4, one.name, "start");
   }
-  return svg + "</svg>\n";
+  return svg + kClosing;
 }
 
 std::string bar_plot(const std::vector<Bar>& bars, const std::string& title) {
-  constexpr double kRow = 18, kNames = 230, kNotes = 180;
-  double most = 0;
-  for (const Bar& bar : bars) most = std::max(most, bar.value);
-  std::string svg = opening(kWidth + kNames, kRow * static_cast<double>(bars.size()) + 4, title);
+  constexpr double kRow = 18, kNotes = 180, kLetter = 6.2;  // of most faces at 11 pixels, in the mean
+  double most = 0, names = 0;
+  for (const Bar& bar : bars) {
+    most = std::max(most, bar.value);
+    names = std::max(names, kLetter * static_cast<double>(bar.name.size()) + 12);
+  }
+  std::string svg = opening(kWidth + names, kRow * static_cast<double>(bars.size()) + 4, title);
   for (size_t i = 0; i < bars.size(); ++i) {
     const double top = kRow * static_cast<double>(i) + 2;
     const double width = most > 0 ? (kWidth - kNotes) * std::max(0.0, bars[i].value) / most : 0;
-    svg += label(kNames - 6, top + 12, bars[i].name, "end") +
-           fmt::format("<rect class=\"bar\" x=\"{}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{}\"/>\n", kNames, top,
+    svg += label(names - 6, top + 12, bars[i].name, "end") +
+           fmt::format("<rect class=\"bar\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{}\"/>\n", names, top,
                        std::max(1.0, width), kRow - 4) +
-           label(kNames + width + 6, top + 12, bars[i].note, "start");
+           label(names + width + 6, top + 12, bars[i].note, "start");
   }
-  return svg + "</svg>\n";
+  return svg + kClosing;
 }
 
 }  // namespace halfstep::report
