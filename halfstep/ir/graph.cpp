@@ -207,6 +207,7 @@ void Graph::rename(Op op, const std::string& name) {
 }
 
 void Graph::rename(Value argument, const std::string& name) {
+  HS_CHECK(!argument.is_tensor() && !argument.producer());
   if (value_names_.contains(name)) fail("graph '{}': argument '{}': name '{}' is taken", name_, argument.name(), name);
   value_names_.erase(argument.name());
   argument.node()->name = name;

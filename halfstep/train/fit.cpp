@@ -207,6 +207,10 @@ void Fit::go_on(TrainingState state) {
 
 Fit::~Fit() = default;
 
+std::vector<int64_t> Fit::next_order() const {
+  return Random(options_.seed, static_cast<uint64_t>(state_.epoch)).permutation(samples_.train.size());
+}
+
 /// The inputs of a step of the epoch that has the samples in this order, but for the learning rate.
 Tensors Fit::step_inputs(int64_t step, const std::vector<int64_t>& order) {
   const int64_t begin = step % steps_per_epoch_ * batch_;
@@ -251,7 +255,7 @@ double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) 
   if (options_.keeps_best && state_.course.standings.empty()) find_standing(progress);
   const int64_t steps = steps_per_epoch_ * options_.epochs;
   const auto warmup = static_cast<int64_t>(options_.warmup * static_cast<double>(steps));
-  const auto order = Random(options_.seed, static_cast<uint64_t>(state_.epoch)).permutation(samples_.train.size());
+  const std::vector<int64_t> order = next_order();
   double loss_sum = 0;
   for (int64_t i = 0; i < steps_per_epoch_; ++i) {
     const int64_t step = state_.epoch * steps_per_epoch_ + i;
@@ -316,11 +320,9 @@ Renormalized Fit::renormalized() const {
   Model network = result();
   if (options_.recipe.renormalize == 0) return {std::move(network), ""};
   // The batches that training would see next.
-  const auto epoch = static_cast<uint64_t>(state_.epoch), step = epoch * static_cast<uint64_t>(steps_per_epoch_);
-  const SeenBatches batches = {batch_,
-                               options_.recipe.renormalize,
-                               Random(options_.seed, epoch).permutation(samples_.train.size()),
-                               {options_.augment, options_.seed, step}};
+  const auto step = static_cast<uint64_t>(state_.epoch * steps_per_epoch_);
+  const SeenBatches batches = {
+      batch_, options_.recipe.renormalize, next_order(), {options_.augment, options_.seed, step}};
   if (renormalize(network, samples_.train, batches, pool_) == 0)
     return {std::move(network), "running statistics stay: no batch norm follows its batches here"};
   if (options_.keeps_best) {

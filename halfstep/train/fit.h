@@ -95,6 +95,8 @@ class Fit {
   Standing standing_on_held_back(const Model& network) const;
   void find_standing(const ProgressCallback& progress);
   void average_parameters(int64_t step);
+  /// Of the samples, in the epoch that comes next.
+  std::vector<int64_t> next_order() const;
   Tensors step_inputs(int64_t step, const std::vector<int64_t>& order);
   /// Runs a step and returns its loss.
   float run_step(const Tensors& inputs, int64_t step, std::string_view stage);

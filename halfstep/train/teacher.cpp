@@ -152,7 +152,7 @@ Model as_teacher(const Model& teacher, const Model& model, const std::map<std::s
   refuse_all(objections);
   compare(where, "output", outputs_of(sized_as(teacher, arguments).graph), outputs_of(own.graph), objections);
   refuse_all(std::move(objections));
-  Model form = evaluation_form(clone(teacher));
+  Model form = evaluation_form(teacher);
   name_arguments(form.graph, arguments.names);
   form.graph.set_outputs(form.graph.outputs(), outputs_of(own.graph).names);
   return form;
