@@ -4,6 +4,7 @@
 usage: bench/repair.py NETWORK DATA [--cells 8/8:none,auto 4/8:none,adaround 4/4:none,adaround,brecq,qdrop] [--images 256] [--seeds 0,1,2] [--steps 1000]
                        [--preprocess cifar10] [--platform generic_int8] [--program build/release/halfstep] [--threads 0]
 
+A cell is the bits of weights and features and the repairs to try, each of one method or of several: ranges+batchnorm.
 DATA is a folder with train/ and test/, each with images in folders by class. For each seed so many images of train/ are drawn, without labels, for calibration and repair;
 accuracy is that on all of test/. Every repaired network is converted and verified on 64 test images: the exit code is 1 where a code differs.
 """
@@ -33,7 +34,7 @@ def measure(given, widths, method, seed, samples, folder):
     """Test accuracy in percent, minutes, whether integers differ."""
     weights, features = widths.split("/")
     prepared, integer = folder / "prepared", folder / "integer"
-    repair = [] if method == "none" else ["--repair", method, "--repair-steps", given.steps]
+    repair = [] if method == "none" else ["--repair", method.replace("+", ","), "--repair-steps", given.steps]
     start = time.time()
     run(given, "quantize", given.network, "--platform", given.platform, "--data", samples, "--all", *given.pixels, "--weights", weights, "--features", features, "--seed", seed,
         *repair, "--overwrite", "--out", prepared)  # fmt: skip

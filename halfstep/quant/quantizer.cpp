@@ -115,6 +115,12 @@ void configure_observer(Model& model, const ops::ObserveRange& observer, const P
   observer.set_attributes(attributes);
 }
 
+/// The contents of a tensor, which other Models may share, as the Model's own.
+Tensor& own_contents(Model& model, Value tensor) {
+  Tensor& contents = model.tensors.at(tensor.name());
+  return contents = contents.clone();
+}
+
 /// Scale and zero point from what the observer holds, channel by channel; nothing changes where nothing was seen.
 void derive_parameters(Model& model, const ops::ObserveRange& observer) {
   const arith::ObserverRule rule{
@@ -126,12 +132,8 @@ void derive_parameters(Model& model, const ops::ObserveRange& observer) {
   const auto high = passes::contents_of(model, observer.high()).data<float>();
   std::span<const double> seen;
   if (observer.statistics() > 0) seen = passes::contents_of(model, observer.seen()).data<double>();
-  const auto own = [&](const Value value) -> Tensor& {  // other Models may share the storage
-    Tensor& tensor = model.tensors.at(value.name());
-    return tensor = tensor.clone();
-  };
-  const auto scale = own(observer.scale()).data<float>();
-  const auto zero_point = own(observer.zero_point()).data<int32_t>();
+  const auto scale = own_contents(model, observer.scale()).data<float>();
+  const auto zero_point = own_contents(model, observer.zero_point()).data<int32_t>();
   const size_t kept = seen.size() / scale.size();
   for (size_t c = 0; c < scale.size(); ++c) {
     if (low[c] > high[c]) continue;
@@ -318,14 +320,20 @@ void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, floa
   derive_parameters(model, observer);
 }
 
+void set_ranges(Model& model, const ops::ObserveRange& observer, std::span<const float> low,
+                std::span<const float> high) {
+  std::ranges::copy(low, own_contents(model, observer.low()).data<float>().begin());
+  std::ranges::copy(high, own_contents(model, observer.high()).data<float>().begin());
+  if (observer.statistics() > 0) std::ranges::fill(own_contents(model, observer.seen()).data<double>(), 0.0);
+  derive_parameters(model, observer);
+}
+
 bool is_fixed(const ops::ObserveRange& observer) { return observer.merge() == "moving" && observer.rate() == 0; }
 
 void forget_ranges(Model& model) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const auto fill = [&](Value tensor, auto with) {
-    Tensor& contents = model.tensors.at(tensor.name());
-    contents = contents.clone();  // other Models may share the storage
-    std::ranges::fill(contents.data<decltype(with)>(), with);
+    std::ranges::fill(own_contents(model, tensor).data<decltype(with)>(), with);
   };
   for (const auto& observer : model.graph.all<ops::ObserveRange>()) {
     if (is_fixed(observer)) continue;

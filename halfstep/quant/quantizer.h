@@ -1,6 +1,7 @@
 // One quantizer of a prepared network: its widths, its tensors, its observer.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "halfstep/ir/model.h"
@@ -35,6 +36,11 @@ void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQ
 
 /// A feature quantizer's range for good: its observer leaves it as it is.
 void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, float high);
+
+/// Ranges, one for each of its scales, in place of what the observer has seen; scales and zero points are those of
+/// them.
+void set_ranges(Model& model, const ops::ObserveRange& observer, std::span<const float> low,
+                std::span<const float> high);
 
 /// Whether it came with the network, and not from samples: calibration leaves it as it is.
 bool is_fixed(const ops::ObserveRange& observer);

@@ -10,7 +10,8 @@ constexpr double kNear = 1e-3, kFar = 1e-2;
 constexpr Method kMethods[] = {
     {{"equalize", "brings the channels of neighbouring layers to one magnitude, by powers of two", false}, &equalize},
     {{"smooth", "moves outlying channels of features into the weights that read them", false}, &smooth},
-    {{"ranges", "searches the observers of features and weights: percentiles, KL, MSE", false}, &search_ranges},
+    {{"ranges", "searches ranges: percentiles, KL, MSE, and of weights what outputs make of them", false},
+     &search_ranges},
     {{"batchnorm", "gives each channel of a layer the mean and variance that it has in float", false},
      &match_statistics},
     {{"bias", "takes the shift that rounding makes of a channel's mean out of its bias", false}, &correct_biases},

@@ -1,10 +1,12 @@
-// Ranges by search: which observer of features, then of weights, leaves the network nearest to its float form.
+// Ranges by search: which observer of features, then which ranges of weights, leave the network nearest to its float
+// form.
 #include <span>
 
 #include "halfstep/quant/observers.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
 #include "halfstep/repair/methods.h"
+#include "halfstep/repair/weight_ranges.h"
 
 namespace halfstep::repair {
 namespace {
@@ -32,17 +34,23 @@ struct Search {
   double loss;
   std::string found = {};
 
+  /// Whether it is the nearest.
+  bool take(Model candidate, const Scene& scene) {
+    const double distance = scene.judge(candidate).loss;
+    if (!(distance < loss)) return false;
+    best = std::move(candidate);
+    loss = distance;
+    return true;
+  }
+
   void over(std::span<const char* const> observers, bool weights, const Scene& scene) {
     const Model from = best;
     std::string name;
     for (const char* observer : observers) {
-      Model candidate = watched(from, weights, observer, scene);
-      const double distance = scene.judge(candidate).loss;
-      if (!(distance < loss)) continue;
-      best = std::move(candidate);
-      loss = distance;
-      name = observer;
+      if (take(watched(from, weights, observer, scene), scene)) name = observer;
     }
+    auto by_outputs = weights ? ranges_by_outputs(from, scene.samples, scene.pool) : std::nullopt;
+    if (by_outputs && take(std::move(*by_outputs), scene)) name = "the errors of their layers' outputs";
     if (!name.empty())
       found += fmt::format("{}{} for {}", found.empty() ? "" : ", ", name, weights ? "weights" : "features");
   }
@@ -57,7 +65,8 @@ Change search_ranges(const State& state, const Scene& scene) {
   search.over(kOfWeights, true, scene);
   if (search.found.empty())
     return {{},
-            fmt::format("of {} observers of features and {} of weights none comes nearer than the platform's",
+            fmt::format("of {} observers of features and {} of weights none comes nearer than the platform's, nor do "
+                        "ranges of weights by the errors of their layers' outputs",
                         std::size(kOfFeatures), std::size(kOfWeights))};
   return {State{search.best, search.best},
           fmt::format("took {}: distance {:.3g} instead of {:.3g}", search.found, search.loss, before)};
