@@ -139,7 +139,7 @@ std::string rounding(const Case& about) {
   constexpr int kFewBits = 4;
   const bool counts = about.one.harm > 0 && about.one.harm >= kGreatPart * about.all_harm;
   if (!about.quantizer().is_weight || about.quantizer().bits > kFewBits || !counts) return "";
-  return fmt::format("{} bits and {:.0f} % of all harm: --repair adaround", about.quantizer().bits,
+  return fmt::format("{} bits and {:.0f} % of all harm: --repair ranges,adaround", about.quantizer().bits,
                      100 * about.one.harm / about.all_harm);
 }
 
