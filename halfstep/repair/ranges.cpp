@@ -5,6 +5,7 @@
 #include "halfstep/quant/observers.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
+#include "halfstep/repair/layers.h"
 #include "halfstep/repair/methods.h"
 #include "halfstep/repair/weight_ranges.h"
 
@@ -32,7 +33,7 @@ Model watched(const Model& model, bool weights, const char* observer, const Scen
 struct Search {
   Model best;
   double loss;
-  std::string found = {};
+  std::string found = {}, left_out = {};
 
   /// Whether it is the nearest.
   bool take(Model candidate, const Scene& scene) {
@@ -50,7 +51,10 @@ struct Search {
       if (take(watched(from, weights, observer, scene), scene)) name = observer;
     }
     auto by_outputs = weights ? ranges_by_outputs(from, scene.samples, scene.pool) : std::nullopt;
-    if (by_outputs && take(std::move(*by_outputs), scene)) name = "the errors of their layers' outputs";
+    if (by_outputs && take(std::move(*by_outputs), scene)) {
+      name = "the errors of their layers' outputs";
+      left_out = left_inside(from);
+    }
     if (!name.empty())
       found += fmt::format("{}{} for {}", found.empty() ? "" : ", ", name, weights ? "weights" : "features");
   }
@@ -68,8 +72,8 @@ Change search_ranges(const State& state, const Scene& scene) {
             fmt::format("of {} observers of features and {} of weights none comes nearer than the platform's, nor do "
                         "ranges of weights by the errors of their layers' outputs",
                         std::size(kOfFeatures), std::size(kOfWeights))};
-  return {State{search.best, search.best},
-          fmt::format("took {}: distance {:.3g} instead of {:.3g}", search.found, search.loss, before)};
+  return {State{search.best, search.best}, fmt::format("took {}: distance {:.3g} instead of {:.3g}{}", search.found,
+                                                       search.loss, before, search.left_out)};
 }
 
 }  // namespace halfstep::repair
