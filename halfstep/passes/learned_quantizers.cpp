@@ -41,12 +41,9 @@ arith::CodeGrid grid_of(const ops::ObserveRange& observer) {
           *arith::parse_zero_points(observer.zero_points()), observer.power_of_two(), observer.nearest_power()};
 }
 
-/// Contents of a tensor that others may share, as its own.
 template <class T>
 std::span<T> own(Model& model, const std::string& name) {
-  Tensor& tensor = model.tensors.at(name);
-  tensor = tensor.clone();
-  return tensor.data<T>();
+  return own_contents(model, name).data<T>();
 }
 
 template <class T>

@@ -15,6 +15,11 @@ const Tensor& contents_of(const Model& model, Value tensor) {
   return model.tensors.at(tensor.name());
 }
 
+Tensor& own_contents(Model& model, const std::string& tensor) {
+  Tensor& contents = model.tensors.at(tensor);
+  return contents = contents.clone();
+}
+
 Value add_argument(Graph& graph, const std::string& name, Type type) {
   const Value taken = graph.value(name);
   if (taken && !taken.producer())

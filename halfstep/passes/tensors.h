@@ -13,6 +13,9 @@ Value add_tensor(Model& model, const std::string& hint, Tensor contents, Role ro
 /// Contents of a tensor; throws, naming it, for a value that is computed.
 const Tensor& contents_of(const Model& model, Value tensor);
 
+/// The contents of a tensor, which other Models may share, as the Model's own.
+Tensor& own_contents(Model& model, const std::string& tensor);
+
 /// An argument that we need under this name: an operation that has it gets another. Throws where the network itself has
 /// such an argument.
 Value add_argument(Graph& graph, const std::string& name, Type type);

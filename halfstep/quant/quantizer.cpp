@@ -115,12 +115,6 @@ void configure_observer(Model& model, const ops::ObserveRange& observer, const P
   observer.set_attributes(attributes);
 }
 
-/// The contents of a tensor, which other Models may share, as the Model's own.
-Tensor& own_contents(Model& model, Value tensor) {
-  Tensor& contents = model.tensors.at(tensor.name());
-  return contents = contents.clone();
-}
-
 /// Scale and zero point from what the observer holds, channel by channel; nothing changes where nothing was seen.
 void derive_parameters(Model& model, const ops::ObserveRange& observer) {
   const arith::ObserverRule rule{
@@ -132,8 +126,8 @@ void derive_parameters(Model& model, const ops::ObserveRange& observer) {
   const auto high = passes::contents_of(model, observer.high()).data<float>();
   std::span<const double> seen;
   if (observer.statistics() > 0) seen = passes::contents_of(model, observer.seen()).data<double>();
-  const auto scale = own_contents(model, observer.scale()).data<float>();
-  const auto zero_point = own_contents(model, observer.zero_point()).data<int32_t>();
+  const auto scale = passes::own_contents(model, observer.scale().name()).data<float>();
+  const auto zero_point = passes::own_contents(model, observer.zero_point().name()).data<int32_t>();
   const size_t kept = seen.size() / scale.size();
   for (size_t c = 0; c < scale.size(); ++c) {
     if (low[c] > high[c]) continue;
@@ -322,9 +316,10 @@ void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, floa
 
 void set_ranges(Model& model, const ops::ObserveRange& observer, std::span<const float> low,
                 std::span<const float> high) {
-  std::ranges::copy(low, own_contents(model, observer.low()).data<float>().begin());
-  std::ranges::copy(high, own_contents(model, observer.high()).data<float>().begin());
-  if (observer.statistics() > 0) std::ranges::fill(own_contents(model, observer.seen()).data<double>(), 0.0);
+  std::ranges::copy(low, passes::own_contents(model, observer.low().name()).data<float>().begin());
+  std::ranges::copy(high, passes::own_contents(model, observer.high().name()).data<float>().begin());
+  if (observer.statistics() > 0)
+    std::ranges::fill(passes::own_contents(model, observer.seen().name()).data<double>(), 0.0);
   derive_parameters(model, observer);
 }
 
@@ -333,7 +328,7 @@ bool is_fixed(const ops::ObserveRange& observer) { return observer.merge() == "m
 void forget_ranges(Model& model) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const auto fill = [&](Value tensor, auto with) {
-    std::ranges::fill(own_contents(model, tensor).data<decltype(with)>(), with);
+    std::ranges::fill(passes::own_contents(model, tensor.name()).data<decltype(with)>(), with);
   };
   for (const auto& observer : model.graph.all<ops::ObserveRange>()) {
     if (is_fixed(observer)) continue;

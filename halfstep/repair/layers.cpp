@@ -11,6 +11,7 @@
 #include "halfstep/ir/normalization.h"
 #include "halfstep/passes/learned_parts.h"
 #include "halfstep/passes/learned_quantizers.h"
+#include "halfstep/passes/tensors.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/train/executable.h"
@@ -155,9 +156,7 @@ std::string why_weights_stay(const Model& prepared) {
 }
 
 std::span<float> own_floats(Model& model, const std::string& tensor) {
-  Tensor& contents = model.tensors.at(tensor);
-  contents = contents.clone();
-  return contents.data<float>();
+  return passes::own_contents(model, tensor).data<float>();
 }
 
 std::map<std::string, Moments> moments_of(const Model& model, const std::vector<Watched>& values,

@@ -32,6 +32,13 @@ inline api::Quantized quantized(const Model& model, const api::QuantizeOptions& 
   return api::quantize(model, quant::load_platform("generic_int8"), digits(), options, settings);
 }
 
+/// The samples of a data set that the argument x takes.
+inline train::Samples all_of(const io::Dataset& data) {
+  train::Samples all{&data, {}, "x", {}};
+  for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
+  return all;
+}
+
 inline double accuracy(const Model& model) {
   const auto parts = api::parts_for(model, digits());
   ThreadPool pool(0);

@@ -84,11 +84,7 @@ struct Shifted {
     train::calibrate(model, samples(), {}, pool);
   }
 
-  train::Samples samples() const {
-    train::Samples all{&data, {}, "x", {}};
-    for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
-    return all;
-  }
+  train::Samples samples() const { return all_of(data); }
 
   double mean(const Model& of) { return moments_of(of, {{"y"}}, samples(), pool).at("y").mean[2]; }
 };

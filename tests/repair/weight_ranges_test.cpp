@@ -14,6 +14,7 @@
 #include "halfstep/repair/layers.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/network.h"
+#include "tests/repair/digits.h"
 
 namespace halfstep::repair {
 namespace {
@@ -45,11 +46,7 @@ struct Grouped {
     codes = {quantizer.code_min(), quantizer.code_max()};
   }
 
-  train::Samples samples() const {
-    train::Samples all{&data, {}, "x", {}};
-    for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
-    return all;
-  }
+  train::Samples samples() const { return all_of(data); }
 
   /// Of all outputs of a channel, weights rounded to the nearest code.
   double squared_error(size_t channel, float scale) const {
