@@ -29,9 +29,8 @@ Value add_argument(Graph& graph, const std::string& name, Type type) {
 }
 
 void erase_tensor(Model& model, Value tensor) {
-  const std::string name = tensor.name();
-  model.graph.erase_tensor(name);
-  model.tensors.erase(name);
+  model.graph.erase_tensor(tensor.name());  // the node stays, and its name
+  model.tensors.erase(tensor.name());
 }
 
 }  // namespace halfstep::passes
