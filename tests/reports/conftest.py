@@ -1,0 +1,91 @@
+"""Networks on which users of other tools were stuck: how tests run the program on them and judge what comes out."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+
+PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
+LIMIT = 1200  # seconds; for hangs only
+
+
+@dataclasses.dataclass
+class Ended:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def report(self):
+        """The JSON that the command printed."""
+        return json.loads(self.out)
+
+
+@dataclasses.dataclass
+class Deployed:
+    """A network that was quantized, converted and verified; its files lie in the folder of the workbench."""
+
+    quantized: dict  # reports of the three verbs
+    converted: dict
+    verified: dict
+    prepared: pathlib.Path
+    integer: pathlib.Path
+
+    @property
+    def differing(self):
+        """Codes and parameters of all layers that differ between the execution paths."""
+        return sum(layer["differing"] + layer["parameters_differing"] for layer in self.verified["layers"])
+
+
+class Workbench:
+    """Runs the program in a folder of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def run(self, *words, code=0):
+        """The command of these words, which must end with `code`; None takes any."""
+        ended = subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=LIMIT, check=False)
+        assert code is None or ended.returncode == code, f"{words}: exit {ended.returncode}\n{ended.stdout}{ended.stderr}"
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+    def outputs(self, network, samples):
+        """What a Model or a foreign file gives for the samples of an npz file, by name."""
+        out = self.folder / f"{pathlib.Path(network).stem}.outputs.npz"
+        self.run("run", network, "--inputs", samples, "--outputs", out, "--overwrite")
+        with np.load(out) as arrays:
+            return dict(arrays)
+
+    def deploy(self, network, samples, *options, islands=False):
+        """Through quantize (with these options), convert and verify; the proof must hold."""
+        prepared, integer = self.folder / "prepared.safetensors", self.folder / "integer.safetensors"
+        quantized = self.run("quantize", network, "--data", samples, *options, "--out", prepared, "--overwrite", "--json")
+        words = ["--float-islands"] if islands else []
+        converted = self.run("convert", prepared, "--out", integer, "--overwrite", "--json", *words)
+        verified = self.run("verify", prepared, integer, "--data", samples, "--json")
+        return Deployed(quantized.report, converted.report, verified.report, prepared, integer)
+
+
+def sqnr(found, expected):
+    """Signal to quantization noise in dB, of all elements."""
+    expected = np.asarray(expected, np.float64)
+    noise = np.sum((np.asarray(found, np.float64) - expected) ** 2)
+    return 10 * np.log10(np.sum(expected**2) / noise) if noise else np.inf
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Workbench(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """The folder of shared test data."""
+    folder = os.environ.get("HALFSTEP_TEST_DATA", "")
+    if not folder or not pathlib.Path(folder).is_dir():
+        pytest.skip("HALFSTEP_TEST_DATA names no folder with the reported networks")
+    return pathlib.Path(folder)
