@@ -216,6 +216,36 @@ TEST(ObserveRange, IsTestDoesNothing) {
   }
 }
 
+/// The sums of a part, which join those of the parts before.
+KernelCase part(const std::string& method, int64_t sums, const Tensor& seen, const Tensor& x) {
+  KernelCase use = Observation{.method = method, .code_max = 15, .low = -3.0F, .high = 4.5F}.of({x});
+  use.attributes.at("merge") = std::string("parts");
+  use.attributes.at("statistics") = int64_t{3} * sums;
+  use.in[4] = seen;
+  use.out[4] = seen.type();
+  return use;
+}
+
+TEST(ObserveRange, PartsAddUpToTheWhole) {
+  Tensor whole(DType::f32, {90, 700});
+  Random random(5, 0);
+  for (float& v : whole.data<float>()) v = std::clamp(random.normal(), -3.0F, 4.5F);
+  for (const auto& [method, sums] : std::map<std::string, int64_t>{{"mse", 64}, {"quantile", 2048}, {"lsq_plus", 4}}) {
+    SCOPED_TRACE(method);
+    const Tensor nothing(DType::f64, {1, 3 * sums});
+    expect_matches_reference(reference_observe_range, cpu_observe_range_chunks, part(method, sums, nothing, whole));
+    Tensor seen = nothing;
+    for (const auto& [begin, end] : std::vector<std::pair<int64_t, int64_t>>{{80, 90}, {0, 1}, {1, 80}}) {
+      const auto out =
+          run_kernel(reference_observe_range, part(method, sums, seen, whole.rows(begin, end)), CpuLevel::scalar);
+      seen = out[4];
+      EXPECT_EQ(out[0].data<float>()[0], -3.0F);
+    }
+    const auto at_once = run_kernel(reference_observe_range, part(method, sums, nothing, whole), CpuLevel::scalar);
+    EXPECT_TRUE(same_bits(seen, at_once[4]));
+  }
+}
+
 TEST(ObserveRange, RefusesOperandsWithOtherChannels) {
   KernelCase use = Observation{.axis = 0}.of({Tensor(DType::f32, {16, 9})});
   use.in.push_back(Tensor(DType::f32, {3, 9}));

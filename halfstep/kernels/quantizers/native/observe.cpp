@@ -9,51 +9,34 @@ namespace halfstep::kernels {
 namespace {
 
 using arith::Observing;
+using arith::TermGrid;
+using arith::TermParts;
 
-constexpr int kMoments = 4;  ///< count, sum of magnitudes, of values, of squares
-
-Merge parse_merge(std::string_view text) {
-  return text == "widest" ? Merge::widest : text == "last" ? Merge::last : Merge::moving;
-}
-
-/// Of numbers, the index of the smallest, the first of equal ones; 0 where they are NaN.
-int least_of(const double* errors, int count) {
-  int best = 0;
-  for (int i = 1; i < count; ++i) {
-    if (errors[i] < errors[best]) best = i;
-  }
-  return best;
-}
-
-/// term(x, lane) for every element but NaN.
+/// term(x) for every element but NaN.
 template <class Term>
 void for_each_element(const Blocks& blocks, int64_t block, const float* x, Term&& term) {
   blocks.for_each_slice(block, [&](int64_t begin, int64_t size, int64_t) {
-    for (int64_t i = 0; i < size; ++i) {
-      if (!std::isnan(x[begin + i])) term(finite_value(x[begin + i]), i % kSumLanes);
+    for (int64_t i = begin; i < begin + size; ++i) {
+      if (!std::isnan(x[i])) term(finite_value(x[i]));
     }
   });
-}
-
-void add_up(const std::vector<SumLanes>& lanes, double* terms) {
-  for (size_t i = 0; i < lanes.size(); ++i) terms[i] = sum_of_lanes(lanes[i]);
 }
 
 void add_errors(const Observer& observer, Range range, const Blocks& blocks, int64_t block, const float* x,
-                double* terms) {
-  std::vector<SumLanes> lanes(static_cast<size_t>(observer.terms()));
+                TermParts* terms) {
+  const arith::StepRule& rule = observer.rule;
+  const TermGrid grid = rule.term_grids(range)[0];
   std::vector<arith::AffineParameters> parameters;
-  for (int i = 0; i < observer.candidates(); ++i) {
-    const Range candidate = observer.candidate(range, i);
-    parameters.push_back(arith::parameters_of(candidate.low, candidate.high, observer.rule.grid));
+  for (int i = 0; i < rule.candidates(); ++i) {
+    const Range candidate = rule.candidate(range, i);
+    parameters.push_back(arith::parameters_of(candidate.low, candidate.high, rule.grid()));
   }
-  for_each_element(blocks, block, x, [&](float element, int64_t lane) {
-    for (size_t i = 0; i < lanes.size(); ++i) {
-      const double error = squared_error(element, parameters[i], observer.rule.grid);
-      lanes[i][static_cast<size_t>(lane)] += observer.power == 2.0 ? error : std::pow(std::sqrt(error), observer.power);
+  for_each_element(blocks, block, x, [&](float element) {
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const double error = squared_error(element, parameters[i], rule.grid());
+      terms[i].add(rule.power == 2.0 ? error : std::pow(std::sqrt(error), rule.power), grid);
     }
   });
-  add_up(lanes, terms);
 }
 
 /// Half to even; with `halves_up`, halves below zero go up.
@@ -62,183 +45,45 @@ double rounded(double steps, bool halves_up) {
 }
 
 void add_errors_of_powers(const Observer& observer, Range range, const Blocks& blocks, int64_t block, const float* x,
-                          double* terms) {
-  std::vector<SumLanes> lanes(static_cast<size_t>(observer.terms()));
-  for_each_element(blocks, block, x, [&](float element, int64_t lane) {
-    for (size_t i = 0; i < lanes.size(); ++i) {
-      const double step = std::ldexp(1.0, -observer.exponent(range, static_cast<int>(i)));
-      const double code = std::clamp<double>(rounded(element / step, observer.halves_up), observer.rule.grid.code_min,
-                                             observer.rule.grid.code_max);
+                          TermParts* terms) {
+  const arith::StepRule& rule = observer.rule;
+  const TermGrid grid = rule.term_grids(range)[0];
+  for_each_element(blocks, block, x, [&](float element) {
+    for (int i = 0; i < rule.candidates(); ++i) {
+      const double step = std::ldexp(1.0, -rule.exponent(range, i));
+      const double code =
+          std::clamp<double>(rounded(element / step, rule.halves_up), rule.grid().code_min, rule.grid().code_max);
       const double error = code * step - static_cast<double>(element);
-      lanes[i][static_cast<size_t>(lane)] += error * error;
+      terms[i].add(error * error, grid);
     }
   });
-  add_up(lanes, terms);
 }
 
-void add_moments(const Blocks& blocks, int64_t block, const float* x, double* terms) {
-  std::vector<SumLanes> lanes(kMoments);
-  for_each_element(blocks, block, x, [&](float element, int64_t lane) {
+void add_moments(const Observer& observer, Range range, const Blocks& blocks, int64_t block, const float* x,
+                 TermParts* terms) {
+  const arith::TermGrids grids = observer.rule.term_grids(range);
+  for_each_element(blocks, block, x, [&](float element) {
     const auto value = static_cast<double>(element);
-    const double numbers[kMoments] = {1.0, std::abs(value), value, value * value};
-    for (size_t i = 0; i < kMoments; ++i) lanes[i][static_cast<size_t>(lane)] += numbers[i];
+    const double numbers[arith::kMoments] = {1.0, std::abs(value), value, value * value};
+    for (int i = 0; i < arith::kMoments; ++i) terms[i].add(numbers[i], grids[i]);
   });
-  add_up(lanes, terms);
 }
 
-/// Counts are whole, so that their order does not matter.
+/// Counts are upper parts, see StepRule::term_grids.
 template <class Bin>
-void count_bins(const Blocks& blocks, int64_t block, const float* x, int64_t bins, double* terms, Bin&& bin_of) {
-  std::fill_n(terms, bins, 0.0);
-  blocks.for_each_slice(block, [&](int64_t begin, int64_t size, int64_t) {
-    for (int64_t i = begin; i < begin + size; ++i) {
-      if (!std::isnan(x[i])) terms[std::clamp<int64_t>(bin_of(finite_value(x[i])), 0, bins - 1)] += 1.0;
-    }
-  });
-}
-
-float largest_magnitude(Range range) { return std::max(-range.low, range.high); }
-
-/// The middle of the first bin below whose end the share of all magnitudes lies; the largest where none is.
-double clip_of(const Observer& observer, Range batch, const double* counts) {
-  double all = 0.0, passed = 0.0;
-  for (int64_t bin = 0; bin < observer.bins; ++bin) all += counts[bin];
-  const auto largest = static_cast<double>(largest_magnitude(batch));
-  for (int64_t bin = 0; bin < observer.bins; ++bin) {
-    passed += counts[bin];
-    if (passed >= observer.rule.share * all)
-      return (static_cast<double>(bin) + 0.5) * (largest / static_cast<double>(observer.bins));
-  }
-  return largest;
-}
-
-struct Moments {
-  double magnitude = 0.0, mean = 0.0, deviation = 0.0;
-};
-
-Moments moments_of(const double* terms) {
-  const double n = terms[0];
-  const double variance = n > 1 ? std::max(0.0, (terms[3] - terms[2] * terms[2] / n) / (n - 1)) : 0.0;
-  return {terms[1] / n, terms[2] / n, std::sqrt(variance)};
-}
-
-/// What a batch is taken for.
-Range range_taken(const Observer& observer, Range batch, const double* terms) {
-  switch (observer.method()) {
-    case Observing::mse: return observer.candidate(batch, least_of(terms, observer.candidates()));
-    case Observing::quantile: {
-      const double clip = clip_of(observer, batch, terms);
-      return {static_cast<float>(std::max<double>(batch.low, -clip)),
-              static_cast<float>(std::min<double>(batch.high, clip))};
-    }
-    case Observing::clip_std:
-    case Observing::widen_std: {
-      const Moments moments = moments_of(terms);
-      const Range around{static_cast<float>(moments.mean - observer.deviations * moments.deviation),
-                         static_cast<float>(moments.mean + observer.deviations * moments.deviation)};
-      if (observer.method() == Observing::widen_std) return around.with(batch);
-      return {std::clamp(around.low, batch.low, batch.high), std::clamp(around.high, batch.low, batch.high)};
-    }
-    default: return batch;
-  }
-}
-
-Range merged(const Observer& observer, Range before, Range batch) {
-  if (!before.seen() || observer.merge == Merge::last) return batch;
-  if (observer.merge == Merge::widest) return before.with(batch);
-  const auto moved = [&](float from, float to) {
-    return static_cast<float>((1.0 - observer.rate) * from + observer.rate * to);
-  };
-  return {moved(before.low, batch.low), moved(before.high, batch.high)};
-}
-
-/// What is kept of the batch besides its range.
-void update_statistics(const Observer& observer, Range before, Range batch, const double* terms,
-                       std::span<double> seen) {
-  switch (observer.method()) {
-    case Observing::lsq: seen[0] = moments_of(terms).magnitude; break;
-    case Observing::lsq_plus:
-      seen[0] = moments_of(terms).mean;
-      seen[1] = moments_of(terms).deviation;
-      break;
-    case Observing::power_floor: std::ranges::fill(seen, 0.0); [[fallthrough]];
-    case Observing::power_mode: {
-      constexpr int kMost = 12;  // of a fraction's bits
-      const int exponent = std::min(kMost, observer.exponent(batch, least_of(terms, observer.candidates())));
-      seen[static_cast<size_t>(exponent - arith::kLowestExponent)] += 1.0;
-      break;
-    }
-    default:
-      if (seen.empty()) break;
-      const Range all = before.with(batch);
-      const auto exponent = [](Range range) { return arith::histogram_exponent(range.low, range.high); };
-      if (before.seen()) arith::widen_histogram(seen, exponent(before), exponent(all));
-      for (size_t bin = 0; bin < seen.size(); ++bin) seen[bin] += terms[bin];
-  }
+void count_bins(const Blocks& blocks, int64_t block, const float* x, int64_t bins, TermParts* terms, Bin&& bin_of) {
+  for_each_element(blocks, block, x,
+                   [&](float element) { terms[std::clamp<int64_t>(bin_of(element), 0, bins - 1)].upper += 1.0; });
 }
 
 }  // namespace
 
-Observer::Observer(const Problem& problem) {
+Observer::Observer(const Problem& problem)
+    : rule(problem.attributes), channels(count_elements(problem.in[ObserveRange::in::low]->dims)) {
   const ObserveRange attributes(problem.attributes);
-  const auto zero_points = arith::parse_zero_points(attributes.zero_points);
-  const auto method = arith::parse_observing(attributes.method);
-  HS_CHECK(zero_points.has_value() && method.has_value());
   is_test = attributes.is_test;
-  rule = {*method,
-          {static_cast<int32_t>(attributes.code_min), static_cast<int32_t>(attributes.code_max), *zero_points,
-           attributes.power_of_two, attributes.nearest_power},
-          attributes.share};
-  merge = keeps_histogram() ? Merge::widest : parse_merge(attributes.merge);
-  rate = attributes.rate;
-  power = attributes.power;
-  deviations = attributes.deviations;
-  bins = attributes.bins;
-  steps = attributes.steps;
-  halves_up = attributes.halves == "up";
-  candidates_ = static_cast<int>(attributes.candidates);
-  channels = count_elements(problem.in[ObserveRange::in::low]->dims);
   for (const Type* x : problem.in.subspan(ObserveRange::in::x))
     operands.emplace_back(Channels::of(x->dims, attributes.axis));
-}
-
-int64_t Observer::blocks() const {
-  int64_t count = 0;
-  for (const Blocks& operand : operands) count += operand.count();
-  return count;
-}
-
-Range Observer::candidate(Range batch, int index) const {
-  const double factor = halving() ? std::ldexp(1.0, -index) : 1.0 - index / static_cast<double>(steps);
-  return {static_cast<float>(batch.low * factor), static_cast<float>(batch.high * factor)};
-}
-
-int Observer::exponent(Range batch, int index) const {
-  const auto code_min = static_cast<double>(rule.grid.code_min), code_max = static_cast<double>(rule.grid.code_max);
-  const double below = code_min < 0 ? batch.low / code_min : 0.0;
-  const double scale = std::max(below, batch.high / code_max);
-  constexpr double kNothing = 0x1p-15;  // a scale below it counts as 1
-  const double first = scale < kNothing ? 0.0 : std::floor(std::log2(1.0 / scale));
-  return std::clamp(static_cast<int>(first) + index, arith::kLowestExponent,
-                    arith::kLowestExponent + arith::kExponents - 1);
-}
-
-int64_t Observer::terms() const {
-  switch (rule.method) {
-    case Observing::minmax: return 0;
-    case Observing::mse:
-    case Observing::power_floor:
-    case Observing::power_mode: return candidates();
-    case Observing::quantile: return bins;
-    case Observing::clip_std:
-    case Observing::widen_std:
-    case Observing::lsq:
-    case Observing::lsq_plus: return kMoments;
-    case Observing::percentile:
-    case Observing::kl:
-    case Observing::histogram: return arith::kHistogramBins;
-  }
-  return 0;
 }
 
 double squared_error(float x, const arith::AffineParameters& parameters, const arith::CodeGrid& grid) {
@@ -249,30 +94,31 @@ double squared_error(float x, const arith::AffineParameters& parameters, const a
 }
 
 void add_terms(const Observer& observer, Range range, const Blocks& blocks, int64_t block, const float* x,
-               double* terms) {
-  if (observer.searches_range()) return add_errors(observer, range, blocks, block, x, terms);
-  if (observer.searches_power()) return add_errors_of_powers(observer, range, blocks, block, x, terms);
-  if (observer.method() == Observing::quantile) {
-    const float largest = largest_magnitude(range);
-    return count_bins(blocks, block, x, observer.bins, terms, [&](float element) {
-      return largest > 0 ? static_cast<int64_t>(std::abs(element) / largest * static_cast<float>(observer.bins)) : 0;
+               TermParts* terms) {
+  const arith::StepRule& rule = observer.rule;
+  std::fill_n(terms, rule.terms(), TermParts());
+  if (rule.searches_range()) return add_errors(observer, range, blocks, block, x, terms);
+  if (rule.searches_power()) return add_errors_of_powers(observer, range, blocks, block, x, terms);
+  if (rule.method() == Observing::quantile) {
+    const float largest = std::max(-range.low, range.high);
+    return count_bins(blocks, block, x, rule.bins, terms, [&](float element) {
+      return largest > 0 ? static_cast<int64_t>(std::abs(element) / largest * static_cast<float>(rule.bins)) : 0;
     });
   }
-  if (observer.keeps_histogram()) {
+  if (rule.keeps_histogram()) {
     const double per_one = std::ldexp(arith::kHistogramBins / 2.0, -arith::histogram_exponent(range.low, range.high));
     return count_bins(blocks, block, x, arith::kHistogramBins, terms, [&](float element) {
       return static_cast<int64_t>(std::floor(element * per_one)) + arith::kHistogramBins / 2;
     });
   }
-  add_moments(blocks, block, x, terms);
+  add_moments(observer, range, blocks, block, x, terms);
 }
 
 Verdict accept_observer(const Problem& problem) {
   const ObserveRange attributes(problem.attributes);
-  const auto method = arith::parse_observing(attributes.method);
-  if (attributes.statistics != arith::statistics_of(*method))
-    return refuse("{} keeps {} numbers a channel, found {}", attributes.method, arith::statistics_of(*method),
-                  attributes.statistics);
+  const int64_t statistics = arith::StepRule(problem.attributes).statistics();
+  if (attributes.statistics != statistics)
+    return refuse("{} keeps {} numbers a channel, found {}", attributes.method, statistics, attributes.statistics);
   if (attributes.reach != 0) return refuse("it sees everything, found reach {}", attributes.reach);
   if (attributes.axis < 0) return accept();
   const int64_t channels = count_elements(problem.in[ObserveRange::in::low]->dims);
@@ -290,28 +136,50 @@ Range range_before(const Call& call, int64_t channel) {
           call.in[ObserveRange::in::high].as<const float>()[channel]};
 }
 
-void update_channel(const Call& call, const Observer& observer, int64_t channel, Range batch, const double* terms) {
+namespace {
+
+/// The sums of a part join those of the parts before.
+void add_part(std::span<double> seen, const std::vector<arith::ExactSum>& sums) {
+  constexpr auto kDigits = static_cast<size_t>(arith::ExactSum::kDigits);
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const auto digits = seen.subspan(i * kDigits, kDigits);
+    arith::ExactSum sum(digits);
+    sum.add(sums[i]);
+    sum.store(digits);
+  }
+}
+
+void take_batch(const Observer& observer, Range batch, const std::vector<arith::ExactSum>& sums,
+                arith::ObserverState& state) {
+  const arith::TermGrids grids = observer.rule.term_grids(observer.rule.range_of_terms(state.range, batch));
+  std::vector<double> terms;
+  for (size_t i = 0; i < sums.size(); ++i) terms.push_back(sums[i].value(grids[static_cast<int64_t>(i)]));
+  arith::take_step(observer.rule, batch, terms, state);
+}
+
+}  // namespace
+
+void update_channel(const Call& call, const Observer& observer, int64_t channel, Range batch,
+                    const std::vector<arith::ExactSum>& sums) {
   using In = ObserveRange::in;
   using Out = ObserveRange::out;
-  const Range before = range_before(call, channel);
-  Range range = before;
-  arith::AffineParameters parameters{call.in[In::scale].as<const float>()[channel],
-                                     call.in[In::zero_point].as<const int32_t>()[channel]};
-  const auto kept = static_cast<size_t>(arith::statistics_of(observer.method()));
-  std::span<double> seen;
+  arith::ObserverState state{
+      range_before(call, channel),
+      {},
+      {call.in[In::scale].as<const float>()[channel], call.in[In::zero_point].as<const int32_t>()[channel]}};
+  const auto kept = static_cast<size_t>(observer.rule.statistics());
   if (kept > 0) {
-    seen = {call.out[Out::seen_out].as<double>() + static_cast<size_t>(channel) * kept, kept};
-    std::copy_n(call.in[In::seen].as<const double>() + static_cast<size_t>(channel) * kept, kept, seen.begin());
+    state.seen = {call.out[Out::seen_out].as<double>() + static_cast<size_t>(channel) * kept, kept};
+    std::copy_n(call.in[In::seen].as<const double>() + static_cast<size_t>(channel) * kept, kept, state.seen.begin());
   }
-  if (batch.seen()) {
-    range = merged(observer, before, range_taken(observer, batch, terms));
-    update_statistics(observer, before, batch, terms, seen);
-    parameters = arith::observed_parameters(range.low, range.high, seen, observer.rule);
-  }
-  call.out[Out::low_out].as<float>()[channel] = range.low;
-  call.out[Out::high_out].as<float>()[channel] = range.high;
-  call.out[Out::scale_out].as<float>()[channel] = parameters.scale;
-  call.out[Out::zero_point_out].as<int32_t>()[channel] = parameters.zero_point;
+  if (observer.sees_parts())
+    add_part(state.seen, sums);
+  else if (batch.seen())
+    take_batch(observer, batch, sums, state);
+  call.out[Out::low_out].as<float>()[channel] = state.range.low;
+  call.out[Out::high_out].as<float>()[channel] = state.range.high;
+  call.out[Out::scale_out].as<float>()[channel] = state.parameters.scale;
+  call.out[Out::zero_point_out].as<int32_t>()[channel] = state.parameters.zero_point;
 }
 
 }  // namespace halfstep::kernels

@@ -65,30 +65,31 @@ Range batch_range(const Call& call, const Observer& observer, int64_t channel) {
   return {range.low + 0.0F, range.high + 0.0F};  // -0 becomes 0: which zero is found first must not matter
 }
 
-/// What the elements of a channel add up to, operand by operand and in these block by block.
-std::vector<double> channel_terms(const Call& call, const Observer& observer, int64_t channel, Range range) {
-  std::vector<double> terms(static_cast<size_t>(observer.terms())), block(terms.size());
+/// What the elements of a channel add up to.
+std::vector<arith::ExactSum> channel_sums(const Call& call, const Observer& observer, int64_t channel, Range range) {
+  std::vector<arith::ExactSum> sums(static_cast<size_t>(observer.terms()));
+  if (sums.empty() || !range.seen()) return sums;
+  const arith::TermGrids grids = observer.rule.term_grids(range);
+  std::vector<arith::TermParts> block(sums.size());
   for (size_t k = 0; k < observer.operands.size(); ++k) {
     const Blocks& blocks = observer.operands[k];
-    std::vector<double> sums(terms.size());
-    for (int64_t b = 0; b < blocks.per_channel() && !terms.empty(); ++b) {
+    for (int64_t b = 0; b < blocks.per_channel(); ++b) {
       add_terms(observer, range, blocks, channel * blocks.per_channel() + b,
                 call.in[static_cast<size_t>(ObserveRange::in::x) + k].as<const float>(), block.data());
-      for (size_t i = 0; i < sums.size(); ++i) sums[i] += block[i];
+      for (size_t i = 0; i < sums.size(); ++i) sums[i].add(block[i], grids[static_cast<int64_t>(i)]);
     }
-    for (size_t i = 0; i < sums.size(); ++i) terms[i] += sums[i];
   }
-  return terms;
+  return sums;
 }
 
 Status run_observe_range(const Call& call, int, int64_t) {
   const auto& observer = state_of<Observer>(call);
   if (observer.is_test) return {};
   for (int64_t c = 0; c < observer.channels; ++c) {
-    const Range batch = batch_range(call, observer, c);
-    const Range range = observer.range_of_terms(range_before(call, c), batch);
-    const auto terms = batch.seen() ? channel_terms(call, observer, c, range) : std::vector<double>();
-    update_channel(call, observer, c, batch, terms.data());
+    const Range before = range_before(call, c);
+    const Range batch = observer.sees_parts() ? before : batch_range(call, observer, c);
+    const Range range = observer.rule.range_of_terms(before, batch);
+    update_channel(call, observer, c, batch, channel_sums(call, observer, c, batch.seen() ? range : batch));
   }
   return {};
 }

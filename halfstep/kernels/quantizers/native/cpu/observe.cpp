@@ -1,4 +1,4 @@
-// observe_range on vectors. Errors are summed in the order of blocks.h, so every level gives the bits of the reference.
+// observe_range on vectors. Sums are exact, so every level gives the bits of the reference.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/kernels/quantizers/native/cpu/observe.cpp"
 #include "halfstep/kernels/common/simd/dispatch.h"
@@ -19,9 +19,14 @@ namespace halfstep::kernels::native {
 
 /// Widens the range by a slice; infinities stay.
 using RangeSlice = void (*)(const float* src, int64_t size, Range& range);
+/// Parts of sums, by lane.
+struct PartLanes {
+  SumLanes upper, lower;
+};
+
 /// Adds the squared errors of a slice to the lanes.
-using ErrorSlice = void (*)(const arith::AffineParameters& parameters, const arith::CodeGrid& grid, const float* src,
-                            int64_t size, double* lanes);
+using ErrorSlice = void (*)(const arith::AffineParameters& parameters, const arith::CodeGrid& grid,
+                            const arith::TermGrid& cut, const float* src, int64_t size, PartLanes& lanes);
 
 }  // namespace halfstep::kernels::native
 #endif
@@ -48,11 +53,46 @@ struct ErrorTerm {
   const float* src;
 };
 
-void error_slice(const arith::AffineParameters& parameters, const arith::CodeGrid& grid, const float* src, int64_t size,
-                 double* lanes) {
+/// Of a term the two parts that TermParts::add makes of it.
+struct Cut {
+  HWY_INLINE explicit Cut(const arith::TermGrid& grid)
+      : bound(hn::Set(F64(), grid.bound())),
+        upper_magic(hn::Set(F64(), grid.upper_magic())),
+        lower_magic(hn::Set(F64(), grid.lower_magic())) {}
+  HWY_INLINE void add(hn::Vec<F64> term, hn::Vec<F64>& upper, hn::Vec<F64>& lower) const {
+    const auto inside = hn::Min(term, bound);
+    const auto above = hn::Sub(hn::Add(inside, upper_magic), upper_magic);
+    upper = hn::Add(upper, above);
+    lower = hn::Add(lower, hn::Sub(hn::Add(hn::Sub(inside, above), lower_magic), lower_magic));
+  }
+  hn::Vec<F64> bound, upper_magic, lower_magic;
+};
+
+void error_slice(const arith::AffineParameters& parameters, const arith::CodeGrid& grid, const arith::TermGrid& cut,
+                 const float* src, int64_t size, PartLanes& lanes) {
+  const F64 d;
   const Coder<Narrow, arith::Rounding::half_even, false> coder(Narrow(), parameters.scale, parameters.zero_point,
                                                                grid.code_min, grid.code_max);
-  add_to_lanes(lanes, size, ErrorTerm{coder, src});
+  const ErrorTerm term{coder, src};
+  const Cut parts(cut);
+  hn::Vec<F64> upper[2], lower[2];
+  for (int64_t k = 0; k < 2; ++k) {
+    upper[k] = hn::LoadU(d, lanes.upper.data() + k * kLanes);
+    lower[k] = hn::LoadU(d, lanes.lower.data() + k * kLanes);
+  }
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= size; i += 2 * kLanes) {
+    parts.add(term.full(i), upper[0], lower[0]);
+    parts.add(term.full(i + kLanes), upper[1], lower[1]);
+  }
+  for (; i < size; i += kLanes) {
+    const auto count = static_cast<size_t>(std::min(kLanes, size - i));
+    parts.add(hn::IfThenElseZero(hn::FirstN(d, count), term.part(i, count)), upper[0], lower[0]);
+  }
+  for (int64_t k = 0; k < 2; ++k) {
+    hn::StoreU(upper[k], d, lanes.upper.data() + k * kLanes);
+    hn::StoreU(lower[k], d, lanes.lower.data() + k * kLanes);
+  }
 }
 
 /// The lanes of a range, which NaN leaves as they are.
@@ -122,16 +162,16 @@ struct Observe {
   }
   size_t ranges_bytes() const { return static_cast<size_t>(2 * observer.channels + blocks) * sizeof(Range); }
   size_t scratch_bytes() const {
-    return ranges_bytes() + static_cast<size_t>(blocks * observer.terms()) * sizeof(double);
+    return ranges_bytes() + static_cast<size_t>(blocks * observer.terms()) * sizeof(arith::TermParts);
   }
   Range* channel_ranges(const Call& call) const { return reinterpret_cast<Range*>(call.scratch); }
   Range* ranges_of_terms(const Call& call) const { return channel_ranges(call) + observer.channels; }
   Range* block_ranges(const Call& call) const { return ranges_of_terms(call) + observer.channels; }
-  double* terms(const Call& call, int64_t block) const {
-    return reinterpret_cast<double*>(call.scratch + ranges_bytes()) + block * observer.terms();
+  arith::TermParts* terms(const Call& call, int64_t block) const {
+    return reinterpret_cast<arith::TermParts*>(call.scratch + ranges_bytes()) + block * observer.terms();
   }
   /// Squared errors of ranges have vectors; what else is added up has not.
-  bool on_vectors() const { return observer.searches_range() && observer.power == 2.0; }
+  bool on_vectors() const { return observer.rule.searches_range() && observer.rule.power == 2.0; }
 
   Observer observer;
   std::vector<int64_t> first_block, first_piece;  // of each operand
@@ -139,7 +179,7 @@ struct Observe {
   RangeSlice range_of_slice = nullptr;
   ErrorSlice error_of_slice = nullptr;
 };
-static_assert(sizeof(Range) == sizeof(double), "errors stay aligned behind ranges");
+static_assert(sizeof(Range) == sizeof(double), "terms stay aligned behind ranges");
 
 Verdict accept_observe(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
@@ -157,7 +197,8 @@ Plan prepare_observe(const Problem& problem) {
   const int64_t pieces = std::max<int64_t>(1, state->pieces);
   Plan plan{.state = state, .scratch = state->scratch_bytes(), .phases = {pieces, 1}};
   if (state->observer.terms() > 0) {
-    if (state->on_vectors()) plan.worker_scratch = static_cast<size_t>(state->observer.candidates()) * sizeof(SumLanes);
+    if (state->on_vectors())
+      plan.worker_scratch = static_cast<size_t>(state->observer.rule.candidates()) * sizeof(PartLanes);
     plan.phases = {pieces, 1, pieces, std::max<int64_t>(1, state->observer.channels)};
   }
   return plan;
@@ -207,29 +248,29 @@ Range batch_range(const Call& call, const Observe& state, int64_t channel) {
   return {finite_value(batch.low) + 0.0F, finite_value(batch.high) + 0.0F};  // -0 becomes 0, as in the reference
 }
 
-/// A multiple of kSumLanes, small enough that a slice stays in the first-level cache for all candidates.
+/// Small enough that a slice stays in the first-level cache for all candidates.
 constexpr int64_t kTile = 1024;
 
 /// Errors of every candidate on one block.
 void find_errors(const Call& call, const Observe& state, const Blocks& operand, int64_t block, Range range,
-                 const float* x, double* errors) {
-  const Observer& observer = state.observer;
-  const int count = observer.candidates();
-  auto* lanes = reinterpret_cast<SumLanes*>(call.worker_scratch);
-  arith::AffineParameters parameters[kMaxCandidates];
+                 const float* x, arith::TermParts* errors) {
+  const arith::StepRule& rule = state.observer.rule;
+  const int count = rule.candidates();
+  const arith::TermGrid cut = rule.term_grids(range)[0];
+  auto* lanes = reinterpret_cast<PartLanes*>(call.worker_scratch);
+  arith::AffineParameters parameters[arith::kMaxCandidates];
   for (int i = 0; i < count; ++i) {
-    const Range candidate = observer.candidate(range, i);
-    parameters[i] = arith::parameters_of(candidate.low, candidate.high, observer.rule.grid);
-    lanes[i].fill(0.0);
+    const Range candidate = rule.candidate(range, i);
+    parameters[i] = arith::parameters_of(candidate.low, candidate.high, rule.grid());
+    lanes[i] = {};
   }
   operand.for_each_slice(block, [&](int64_t begin, int64_t size, int64_t) {
     for (int64_t at = 0; at < size; at += kTile) {
       for (int i = 0; i < count; ++i)
-        state.error_of_slice(parameters[i], observer.rule.grid, x + begin + at, std::min(kTile, size - at),
-                             lanes[i].data());
+        state.error_of_slice(parameters[i], rule.grid(), cut, x + begin + at, std::min(kTile, size - at), lanes[i]);
     }
   });
-  for (int i = 0; i < count; ++i) errors[i] = sum_of_lanes(lanes[i]);
+  for (int i = 0; i < count; ++i) errors[i] = {sum_of_lanes(lanes[i].upper), sum_of_lanes(lanes[i].lower)};
 }
 
 void find_terms(const Call& call, const Observe& state, int64_t piece) {
@@ -246,17 +287,30 @@ void find_terms(const Call& call, const Observe& state, int64_t piece) {
   });
 }
 
-/// Of a channel, block by block in each operand, as the reference adds up.
-std::vector<double> channel_terms(const Call& call, const Observe& state, int64_t channel) {
-  std::vector<double> terms(static_cast<size_t>(state.observer.terms()));
+std::vector<arith::ExactSum> channel_sums(const Call& call, const Observe& state, int64_t channel) {
+  std::vector<arith::ExactSum> sums(static_cast<size_t>(state.observer.terms()));
+  if (!state.channel_ranges(call)[channel].seen()) return sums;
+  const arith::TermGrids grids = state.observer.rule.term_grids(state.ranges_of_terms(call)[channel]);
   for (size_t k = 0; k < state.observer.operands.size(); ++k) {
-    std::vector<double> sums(terms.size());
     for_each_block_of(state, k, channel, [&](int64_t index) {
-      for (size_t i = 0; i < sums.size(); ++i) sums[i] += state.terms(call, index)[i];
+      for (size_t i = 0; i < sums.size(); ++i) sums[i].add(state.terms(call, index)[i], grids[static_cast<int64_t>(i)]);
     });
-    for (size_t i = 0; i < sums.size(); ++i) terms[i] += sums[i];
   }
-  return terms;
+  return sums;
+}
+
+void take_ranges(const Call& call, const Observe& state) {
+  const Observer& observer = state.observer;
+  for (int64_t c = 0; c < observer.channels; ++c) {
+    const Range before = range_before(call, c);
+    const Range batch = observer.sees_parts() ? before : batch_range(call, state, c);
+    if (observer.terms() == 0) {
+      update_channel(call, observer, c, batch, {});
+      continue;
+    }
+    state.channel_ranges(call)[c] = batch;
+    state.ranges_of_terms(call)[c] = observer.rule.range_of_terms(before, batch);
+  }
 }
 
 Status run_observe(const Call& call, int phase, int64_t piece) {
@@ -264,25 +318,14 @@ Status run_observe(const Call& call, int phase, int64_t piece) {
   const Observer& observer = state.observer;
   if (observer.is_test) return {};
   switch (phase) {
-    case 0: find_ranges(call, state, piece); break;
-    case 1:
-      for (int64_t c = 0; c < observer.channels; ++c) {
-        const Range batch = batch_range(call, state, c);
-        if (observer.terms() > 0) {
-          state.channel_ranges(call)[c] = batch;
-          state.ranges_of_terms(call)[c] = observer.range_of_terms(range_before(call, c), batch);
-        } else {
-          update_channel(call, observer, c, batch, nullptr);
-        }
-      }
+    case 0:
+      if (!observer.sees_parts()) find_ranges(call, state, piece);
       break;
+    case 1: take_ranges(call, state); break;
     case 2: find_terms(call, state, piece); break;
     default:
-      if (piece < observer.channels) {
-        const Range batch = state.channel_ranges(call)[piece];
-        const auto terms = batch.seen() ? channel_terms(call, state, piece) : std::vector<double>();
-        update_channel(call, observer, piece, batch, terms.data());
-      }
+      if (piece < observer.channels)
+        update_channel(call, observer, piece, state.channel_ranges(call)[piece], channel_sums(call, state, piece));
   }
   return {};
 }
