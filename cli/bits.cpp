@@ -60,6 +60,7 @@ void add_bits(CLI::App& program, Work& work) {
       ->capture_default_str();
   command->add_flag("--choose-edges", options->bits.how.with_edges,
                     "also the widths of the first and last layers, which keep their own without it");
+  add_max_length(*command, options->bits.quantize.max_length);
   add_repair(*command, options->bits.quantize.repair);
   add_fine_tuning(*command, options->bits.train);
   command->add_option("--integer", options->integer.path,

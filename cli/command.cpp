@@ -65,6 +65,14 @@ void add_augment(CLI::App& command, train::Augment& augment) {
       ->check(from(0));
 }
 
+void add_max_length(CLI::App& command, std::optional<int64_t>& most) {
+  command
+      .add_option("--max-length", most,
+                  "largest open extent of the inputs beside their batch: ranges that depend on it are calibrated on "
+                  "samples that are repeated up to it")
+      ->check(from(1));
+}
+
 void add_max_iterations(CLI::App& command, int64_t& most) {
   command.add_option("--max-iterations", most, "a loop that goes on after so many iterations is an error; 0: none is")
       ->check(from(0));

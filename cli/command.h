@@ -44,6 +44,7 @@ auto about(const std::filesystem::path& file, Work work) {
 void add_augment(CLI::App& command, train::Augment& augment);
 
 /// --max-iterations.
+void add_max_length(CLI::App& command, std::optional<int64_t>& most);
 void add_max_iterations(CLI::App& command, int64_t& most);
 
 /// A subcommand's work; returns the exit code.

@@ -57,12 +57,15 @@ void add_quantize(CLI::App& program, Work& work) {
   add_out_file(*command, options->out, "--out", "file for the prepared Model")->required();
   command->add_option("--bits", options->bits,
                       "LAYERS=WEIGHTS/FEATURES: other widths for some layers, as in 'conv*=4/8'");
-  command->add_option("--calibration-batch", options->quantize.calibration_batch, "samples that observers see at once")
+  command
+      ->add_option("--calibration-batch", options->quantize.calibration_batch,
+                   "samples of a step of observers that follow steps")
       ->check(from(1))
       ->capture_default_str();
-  command->add_option("--calibration-batches", options->quantize.calibration_batches, "batches that they see, at most")
+  command->add_option("--calibration-batches", options->quantize.calibration_batches, "steps, at most")
       ->check(from(1))
       ->capture_default_str();
+  add_max_length(*command, options->quantize.max_length);
   command
       ->add_option("--keep-samples", options->quantize.stored_samples,
                    "how many samples travel with the prepared Model, for verify; 0: none, for privacy")

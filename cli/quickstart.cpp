@@ -78,6 +78,7 @@ void add_quickstart(CLI::App& program, Work& work) {
   command->add_option("--batch", request.batch, "samples of a step")->check(from(1))->capture_default_str();
   command->add_option("--learning-rate", request.tune_rate,
                       "peak rate of fine-tuning; 0.001 for your network, 0.01 for a fresh one");
+  add_max_length(*command, request.max_length);
   add_augment(*command, request.augment);
   command->add_flag("--distill", request.distill, "fine-tuning learns from the float form, not from labels");
   add_islands_option(*command, request.convert);

@@ -40,7 +40,8 @@ Bits bits(const Model& network, const Dataset& data, const BitsOptions& options,
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
   bits::Options how = options.how;
-  how.calibration = {options.quantize.calibration_batch, options.quantize.calibration_batches, settings.seed};
+  how.calibration = {options.quantize.calibration_batch, options.quantize.calibration_batches, settings.seed,
+                     options.quantize.max_length};
   Bits bits{bits::allocate(model, parts.train, how, settings.seed, pool, settings.progress), model.graph.name(),
             quant::platform_of(model).name};
   for (std::string& note : notes_on(model, data)) bits.result.notes.push_back(std::move(note));

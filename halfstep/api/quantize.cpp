@@ -23,6 +23,10 @@ void set_bits(Model& model, const std::vector<LayerBits>& all) {
   for (const LayerBits& bits : all) quant::set_bits(model, bits.selector, bits.weights, bits.features);
 }
 
+train::CalibrateOptions calibration_of(const QuantizeOptions& options, const Settings& settings) {
+  return {options.calibration_batch, options.calibration_batches, settings.seed, options.max_length};
+}
+
 repair::Report mend(Model& model, const train::Samples& samples, const train::CalibrateOptions& calibration,
                     const repair::Options& options, ThreadPool& pool, const ProgressCallback& progress) {
   repair::Outcome outcome = repair::repair(model, samples, calibration, options, pool, progress);
@@ -51,16 +55,16 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   quant::Padded source{model, {}};
   if (options.pad_channels) source = with_padded_channels(model, platform, options.widths, parts.train, pool);
   model = quant::prepare(source.model, platform, options.widths);
-  const train::CalibrateOptions calibration{options.calibration_batch, options.calibration_batches, settings.seed};
-  train::calibrate(model, parts.train, calibration, pool, settings.progress);
+  const train::CalibrateOptions calibration = calibration_of(options, settings);
+  train::Calibrated calibrated = train::calibrate(model, parts.train, calibration, pool, settings.progress);
   model.source = source_of(source.model, parts.train, options.stored_samples, settings.seed);
   const verify::FloatReport floats = require_same_floats(model, parts.train, pool);
   std::optional<repair::Report> repaired;
   if (options.repair.any()) repaired = mend(model, parts.train, calibration, options.repair, pool, settings.progress);
   set_bits(model, options.bits);
-  const int64_t seen = std::min(parts.train.size(), calibration.batch * calibration.batches);
-  Quantized result = described(std::move(model), seen);
+  Quantized result = described(std::move(model), calibrated.samples);
   result.notes = notes_on(result.model, data);
+  std::ranges::move(calibrated.warnings, std::back_inserter(result.notes));
   result.padded = std::move(source.layers);
   const auto norms_of = [](const Model& of) { return std::ssize(of.graph.all<ops::BatchNorm>()); };
   result.normalizations = norms_of(source.model) - norms_of(result.model);
@@ -75,7 +79,7 @@ Quantized repair(const Model& prepared, const Dataset& data, const QuantizeOptio
   Model model = prepared;
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
-  const train::CalibrateOptions calibration{options.calibration_batch, options.calibration_batches, settings.seed};
+  const train::CalibrateOptions calibration = calibration_of(options, settings);
   repair::Report report = mend(model, parts.train, calibration, options.repair, pool, settings.progress);
   set_bits(model, options.bits);
   Quantized result = described(std::move(model), 0);

@@ -24,7 +24,9 @@ struct QuantizeOptions {
   /// "A:B": quantize what lies between these tensors and leave the rest in float (quant::with_regions).
   std::vector<std::string> regions = {};
   bool pad_channels = false;  ///< zeros for the channels that convolutions miss of the platform's multiples
-  int64_t calibration_batch = 64, calibration_batches = 8;  ///< at most; ranges that follow batches depend on both
+  /// Samples of a step of an observer, and steps, at most; ranges that follow steps depend on both.
+  int64_t calibration_batch = 64, calibration_batches = 8;
+  std::optional<int64_t> max_length = {};  ///< the largest open extent that ranges are to hold for
   /// From raw values (images, csv) to what the network takes; it travels with the Model.
   train::PreprocessOptions preprocess = {};
   std::vector<LayerBits> bits = {};  ///< applied in order, after calibration
@@ -40,7 +42,7 @@ struct Quantized {
   std::string preprocess = {};                ///< what is done to raw values, as JSON
   int64_t samples = 0;                        ///< that the observers saw
   std::vector<std::string> padded = {};       ///< layers that got channels of zeros
-  std::vector<std::string> notes = {};        ///< see notes_on
+  std::vector<std::string> notes = {};        ///< see notes_on; ranges that may not hold
   int64_t normalizations = 0;                 ///< batch norms that joined the layers before them, once quantized
   std::string batch_norms = "folded";         ///< how training sees them
   std::optional<repair::Report> repair = {};  ///< what was tried to mend the network, and what came of it

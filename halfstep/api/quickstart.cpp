@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "halfstep/api/dataset.h"
@@ -51,7 +52,9 @@ class Quickstart {
     Model prepared;
     timed("calibrate", [&] {
       prepared = quant::prepare(network, request_.platform, request_.widths);
-      train::calibrate(prepared, parts_.train, {.seed = settings_.seed}, pool_, settings_.progress);
+      const train::CalibrateOptions options{.seed = settings_.seed, .max_length = request_.max_length};
+      auto calibrated = train::calibrate(prepared, parts_.train, options, pool_, settings_.progress);
+      std::ranges::move(calibrated.warnings, std::back_inserter(report_.notes));
       prepared.source = source_of(network, parts_.train, request_.stored_samples, settings_.seed);
       require_same_floats(prepared, parts_.train, pool_);
     });

@@ -24,9 +24,10 @@ struct QuickstartRequest {
   train::PreprocessOptions preprocess = {};  ///< of raw values
   Platform platform = {};
   quant::PrepareOptions widths = {};
-  bool pad_channels = false;       ///< as in QuantizeOptions
-  std::filesystem::path out = {};  ///< folder for the three Models; "": nothing is written
-  bool overwrite = false;          ///< replace an earlier run in `out`, instead of refusing to
+  bool pad_channels = false;               ///< as in QuantizeOptions
+  std::optional<int64_t> max_length = {};  ///< the same
+  std::filesystem::path out = {};          ///< folder for the three Models; "": nothing is written
+  bool overwrite = false;                  ///< replace an earlier run in `out`, instead of refusing to
   int64_t float_epochs = 30, tune_epochs = 12;
   int64_t batch = 32;
   /// Peak of fine-tuning; without one 0.001 for a given network, 0.01 for a fresh one.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <string>
+#include <set>
 #include <utility>
 
 #include "halfstep/base/random.h"
@@ -13,11 +13,16 @@
 #include "halfstep/compile/compile.h"
 #include "halfstep/ir/flow.h"
 #include "halfstep/passes/bypass_quantizers.h"
+#include "halfstep/passes/dependence.h"
 #include "halfstep/passes/learned_quantizers.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/passes/within_reach.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
+#include "halfstep/quant/step_observers.h"
+#include "halfstep/train/calibrated_lengths.h"
+#include "halfstep/train/step_watch.h"
+#include "halfstep/train/untaken_branches.h"
 
 namespace halfstep::train {
 namespace {
@@ -40,7 +45,7 @@ void require_values(const Model& calibrated, const Samples& samples) {
          constant->second, constant->first);
 }
 
-/// A value without elements, or of NaN alone, leaves its quantizer without a range, as does a branch that nobody took.
+/// A value without elements, or of NaN alone, leaves its quantizer without a range, as does a loop that never runs.
 void require_ranges(const Model& calibrated) {
   std::vector<std::string> unseen;
   for (const auto& quantizer : calibrated.graph.all<ops::FakeQuantize>()) {
@@ -52,84 +57,120 @@ void require_ranges(const Model& calibrated) {
   }
   if (!unseen.empty())
     fail(
-        "network '{}': calibration saw no number in {}: without elements, nothing but NaN, or in a branch that none of "
-        "these samples takes; give samples that take it, or keep the branch in float (--float NAME)",
+        "network '{}': calibration saw no number in {}: without elements, nothing but NaN, or in a loop or branch that "
+        "none of these samples takes; give samples that take it, or keep it in float (--float NAME)",
         calibrated.graph.name(), fmt::join(unseen, ", "));
 }
 
-/// Whether an observer sees the same in every batch, as one of weights does.
-bool watches_tensors(const ops::ObserveRange& observer) { return std::ranges::all_of(observer.x(), &Value::is_tensor); }
-
-/// The graph with those observers alone that watch tensors, which no branch or loop decides on, or with the others.
-Model with_observers(const Model& observing, bool of_tensors) {
-  Model part = clone(observing);
-  for (const ops::ObserveRange& observer : part.graph.all<ops::ObserveRange>()) {
-    if (watches_tensors(observer) != of_tensors)
-      part.graph.erase(observer);
-    else if (of_tensors)
-      part.graph.move(observer, part.graph.body());
-  }
-  if (of_tensors) part.graph.set_outputs({}, {});
-  return part;
+/// What calibration runs: the network without its quantizers.
+Model observing_form(const Model& prepared) {
+  Model observing = prepared;
+  passes::set_mode(observing.graph, passes::Mode::calibration);
+  passes::bypass_quantizers(observing.graph);
+  passes::within_reach(observing);
+  return observing;
 }
 
-/// The ranges that a program saw, of all its observers.
-void take_ranges(Model& prepared, const runtime::Program& program) {
+/// Observers of tensors see the same in every run, and no branch or loop decides on it.
+void observe_tensors(Model& prepared, const Model& observing, const Tensors& inputs, ThreadPool& pool) {
+  Model form = quant::with_observers(observing, quant::watches_tensors);
+  for (const ops::ObserveRange& observer : form.graph.all<ops::ObserveRange>())
+    form.graph.move(observer, form.graph.body());
+  form.graph.set_outputs({}, {});
+  std::map<std::string, Dims> extents;
+  for (const auto& [name, tensor] : inputs) extents.emplace(name, tensor.dims());
+  runtime::Program program = compile(specialize(form, extents));
+  program.run(inputs, pool);
   for (const auto& [name, tensor] : program.tensors()) {
     if (const auto known = prepared.tensors.find(name); known != prepared.tensors.end()) known->second = tensor;
   }
 }
 
-/// What is in branches and loops sees samples one at a time, as it does on a device: which branch a whole batch takes
-/// says nothing of its samples.
-void look_singly(Model& prepared, const Model& observing, const Samples& samples, int64_t count,
-                 const std::vector<int64_t>& order, ThreadPool& pool) {
-  if (judged_batch(prepared, 2) != 1) return;
-  runtime::Program program = compile(specialize(observing, samples.extents(1)));
-  for (int64_t i = 0; i < count; ++i) program.run(samples.inputs(i, 1, &order), pool);
-  const auto seen = program.tensors();
-  for (const auto& observer : prepared.graph.all<ops::ObserveRange>()) {
-    if (!is_in_region(observer) || watches_tensors(observer)) continue;
-    for (const Value tensor :
-         {observer.low(), observer.high(), observer.scale(), observer.zero_point(), observer.seen()}) {
-      if (tensor) prepared.tensors[tensor.name()] = seen.at(tensor.name());
+/// All steps of a calibration.
+class Calibration {
+ public:
+  Calibration(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
+              const ProgressCallback& progress)
+      : prepared_(prepared),
+        samples_(samples),
+        pool_(pool),
+        progress_(progress),
+        observing_(observing_form(prepared)),
+        lengths_(prepared, observing_, samples, options.max_length),
+        depends_(passes::dependences(observing_)),
+        order_(Random(options.seed, 0).permutation(samples.size())),
+        step_(std::min(options.batch, samples.size())),
+        steps_(std::min(std::max<int64_t>(1, options.batches), samples.size() / step_)),
+        at_once_(judged_batch(prepared, step_)) {
+    if (at_once_ > samples.size())
+      fail("calibration needs {} samples, which the network takes at once; found {}", at_once_, samples.size());
+  }
+
+  Calibrated run() {
+    observe_tensors(prepared_, observing_, samples_.inputs(0, at_once_, &order_), pool_);
+    const auto watches_values = [](const ops::ObserveRange& observer) { return !quant::watches_tensors(observer); };
+    observe(quant::with_observers(observing_, watches_values));
+    Calibrated result{steps_ * step_, lengths_.warnings()};
+    UntakenBranches untaken(prepared_);
+    while (untaken.find()) observe(untaken.entered(observing_));
+    for (const std::string& branch : untaken.names())
+      result.warnings.push_back(
+          fmt::format("{}: none of {} samples takes it; its ranges are those of samples that do not, give some that do",
+                      branch, result.samples));
+    return result;
+  }
+
+ private:
+  /// Every step of the observers of `form`.
+  void observe(const Model& form) {
+    const auto counts_once = [&](Value value) { return value.is_tensor() || !depends_.at(value.name()).samples; };
+    std::vector<StepWatch> watches;
+    watches.emplace_back(form, at_once_, samples_.extents(at_once_), counts_once);
+    if (const auto longer = lengths_.longer(form))
+      watches.emplace_back(*longer, at_once_, lengths_.longest(samples_.extents(at_once_)), counts_once);
+    const auto observers = form.graph.all<ops::ObserveRange>();
+    for (int64_t i = 0; i < steps_; ++i) {
+      observe_step(watches, observers, {samples_, order_, i * step_, step_});
+      if (progress_) progress_({"calibration", static_cast<double>(i + 1), static_cast<double>(steps_), ""});
     }
   }
-}
+
+  void observe_step(std::vector<StepWatch>& watches, const std::vector<ops::ObserveRange>& observers,
+                    const StepSamples& step) {
+    ObservedSteps seen, ranges;
+    for (const auto& observer : observers) seen.emplace(observer.low().name(), quant::nothing_observed(observer));
+    for (StepWatch& watch : watches) watch.find_extremes(step, seen, pool_);
+    for (const auto& observer : observers) {
+      const std::string& low = observer.low().name();
+      ranges.emplace(low, quant::range_of_sums(prepared_, observer, seen.at(low)));
+    }
+    for (StepWatch& watch : watches) watch.add_sums(step, ranges, seen, pool_);
+    for (const auto& observer : observers) quant::take_step(prepared_, observer, seen.at(observer.low().name()));
+  }
+
+  Model& prepared_;
+  const Samples& samples_;
+  ThreadPool& pool_;
+  const ProgressCallback& progress_;
+  Model observing_;
+  CalibratedLengths lengths_;
+  std::map<std::string, passes::Dependence> depends_;
+  std::vector<int64_t> order_;
+  int64_t step_, steps_, at_once_;
+};
 
 }  // namespace
 
-void calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
-               const ProgressCallback& progress) {
+Calibrated calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
+                     const ProgressCallback& progress) {
   if (!quant::is_prepared(prepared)) fail("calibration needs a prepared network; run quantize first");
   if (samples.size() == 0) fail("calibration needs at least one sample, found none");
-  Model observing = prepared;
-  quant::forget_ranges(observing);  // an observer would add to what it saw before
-  passes::set_mode(observing.graph, passes::Mode::calibration);
-  passes::bypass_quantizers(observing.graph);
-  passes::within_reach(observing);
-  const int64_t batch = batch_of(prepared, std::min(options.batch, samples.size()));
-  const int64_t batches =
-      std::min(std::max<int64_t>(1, options.batch * options.batches / batch), samples.size() / batch);
-  if (batches == 0)
-    fail("calibration needs {} samples, which the network takes at once; found {}", batch, samples.size());
-
-  const Model sized = specialize(observing, samples.extents(batch));
-  runtime::Program of_weights = compile(with_observers(sized, true));
-  runtime::Program of_features = compile(with_observers(sized, false));
-  const auto order = Random(options.seed, 0).permutation(samples.size());
-  for (int64_t i = 0; i < batches; ++i) {
-    const auto inputs = samples.inputs(i * batch, batch, &order);
-    if (i == 0) of_weights.run(inputs, pool);
-    of_features.run(inputs, pool);
-    if (progress) progress({"calibration", static_cast<double>(i + 1), static_cast<double>(batches), ""});
-  }
-  take_ranges(prepared, of_weights);
-  take_ranges(prepared, of_features);
-  look_singly(prepared, with_observers(observing, false), samples, batches * batch, order, pool);
+  quant::forget_ranges(prepared);
+  Calibrated result = Calibration(prepared, samples, options, pool, progress).run();
   require_values(prepared, samples);
   require_ranges(prepared);
   passes::start_quantizers(prepared);
+  return result;
 }
 
 }  // namespace halfstep::train

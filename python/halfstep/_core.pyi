@@ -159,7 +159,7 @@ def inspect(
 def quantize(
     network: Network, platform: str, overrides: list[tuple[str, str]], data: Dataset, weights: int | None,
     features: int | None, edges: int | None, bits: list[tuple[str, int | None, int | None]], in_float: list[str], also: list[str],
-    regions: list[str], pad_channels: bool, form: tuple[str, str], preprocess: str | None, calibration: tuple[int, int],
+    regions: list[str], pad_channels: bool, form: tuple[str, str], preprocess: str | None, calibration: tuple[int, int, int | None],
     keep_samples: int, repair: tuple[list[str], int, str, bool], seed: int, progress: _Progress | None,
 ) -> tuple[Network, str, str]: ...
 def change_bits(

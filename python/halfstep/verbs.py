@@ -93,6 +93,7 @@ def quantize(
     preprocess: Preprocess | None = None,
     calibration_batch: int = 64,
     calibration_batches: int = 8,
+    max_length: int | None = None,
     keep_samples: int = 8,
     repair: str | Sequence[str] = (),
     repair_steps: int = 1000,
@@ -115,8 +116,9 @@ def quantize(
     the platform asks for; inputs and outputs stay. batch_norm: how training sees batch norms behind layers: "folded" into
     their weights, or beside them, "frozen" (by their running statistics) or "live" (by those of each batch); integers have
     them folded. shared_weights: of layers that share a weight, as a module that is called twice, "tie" trains one for all,
-    "duplicate" one for each. calibration_batch, calibration_batches: samples that observers see at
-    once, and how often at most; ranges that follow batches depend on both. keep_samples: how many of the samples travel
+    "duplicate" one for each. calibration_batch, calibration_batches: samples of a step of an observer,
+    and steps at most; ranges that follow steps depend on both. max_length: the largest open extent of the inputs beside
+    their batch; ranges that depend on it are calibrated on samples that are repeated up to it. keep_samples: how many of the samples travel
     with the network, for `verify`; 0: none. repair: what mends the calibrated network without training it, "auto" for
     all that helps or names of methods (docs/repair.md); repair_steps: of each block that learns. repair_folder: takes
     each block as it is learned, so that a call with resume goes on where one was interrupted.
@@ -132,7 +134,7 @@ def quantize(
         network.core, os.fspath(platform), _fields(overrides), samples, weights, features, edges,
         [(layers, *widths) for layers, widths in (bits or {}).items()], _patterns(in_float), _patterns(also),
         _patterns(regions), pad_channels, (batch_norm, shared_weights), _preprocess_text(preprocess),
-        (calibration_batch, calibration_batches), keep_samples,
+        (calibration_batch, calibration_batches, max_length), keep_samples,
         (_patterns(repair), repair_steps, os.fspath(repair_folder or ""), resume), seed, callback(progress),
     )  # fmt: skip
     audit = Audit(text, values)

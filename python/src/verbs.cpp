@@ -115,12 +115,15 @@ repair::Options repair_of(const Repairs& repairs) {
   return options;
 }
 
+/// Samples of a step, steps, and the largest open extent.
+using CalibrationOptions = std::tuple<int64_t, int64_t, std::optional<int64_t>>;
+
 nb::tuple quantize(const Network& network, const std::string& platform, const Overrides& overrides,
                    const api::Dataset& data, std::optional<int> weights, std::optional<int> features,
                    std::optional<int> edges, const Bits& bits, const std::vector<std::string>& in_float,
                    const std::vector<std::string>& also, const std::vector<std::string>& regions, bool pad_channels,
                    const TrainingForm& form, const std::optional<std::string>& preprocess,
-                   std::pair<int64_t, int64_t> calibration, int64_t keep_samples, const Repairs& repairs, uint64_t seed,
+                   const CalibrationOptions& calibration, int64_t keep_samples, const Repairs& repairs, uint64_t seed,
                    nb::object progress) {
   api::QuantizeOptions options;
   options.repair = repair_of(repairs);
@@ -129,7 +132,7 @@ nb::tuple quantize(const Network& network, const std::string& platform, const Ov
   options.regions = regions;
   options.pad_channels = pad_channels;
   options.preprocess = preprocess_of(preprocess);
-  std::tie(options.calibration_batch, options.calibration_batches) = calibration;
+  std::tie(options.calibration_batch, options.calibration_batches, options.max_length) = calibration;
   options.stored_samples = keep_samples;
   for (const auto& [layers, of_weights, of_features] : bits) options.bits.push_back({layers, of_weights, of_features});
   auto result = work({std::move(progress), seed}, [&](const api::Settings& settings) {

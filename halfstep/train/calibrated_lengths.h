@@ -1,0 +1,41 @@
+// Ranges that depend on open extents of a network's inputs, and the extents that they hold up to.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "halfstep/ir/model.h"
+#include "halfstep/train/samples.h"
+
+namespace halfstep::train {
+
+class CalibratedLengths {
+ public:
+  /// `observing`: `prepared` in calibration form. `most`: the largest extent of open axes; else that of the samples.
+  /// Throws where there is no such axis, and where samples are longer.
+  CalibratedLengths(const Model& prepared, const Model& observing, const Samples& samples, std::optional<int64_t> most);
+
+  /// `form` with those observers alone whose ranges depend on an open extent; nothing where the samples are the longest
+  /// inputs.
+  std::optional<Model> longer(const Model& form) const;
+  /// `extents` with the largest ones on open axes.
+  std::map<std::string, Dims> longest(std::map<std::string, Dims> extents) const;
+
+  /// Where nobody said how long inputs get: the values whose ranges may not hold.
+  std::vector<std::string> warnings() const;
+
+ private:
+  void require_most() const;
+
+  std::map<std::string, Dims> open_;   ///< extents of arguments with open axes, see passes::open_lengths
+  std::map<std::string, Dims> found_;  ///< those of a sample
+  std::optional<int64_t> most_;
+  std::set<std::string> observers_;  ///< by their tensor `low`
+  std::vector<std::string> first_;   ///< values that depend on an extent, and on none that is watched before them
+  size_t behind_ = 0;                ///< how many depend on these
+};
+
+}  // namespace halfstep::train

@@ -1,0 +1,40 @@
+"""Ranges that depend on an open extent are named, and hold for the largest one that is said."""
+
+import pytest
+
+from conftest import sqnr
+
+NETWORKS = ["sin", "table", "alibi", "count"]
+
+
+@pytest.fixture
+def cases(shared):
+    return shared / "hunt" / "open_length_positions"
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_ranges_hold_for_the_largest_extent(bench, cases, name):
+    network = cases / f"{name}.onnx"
+    deployed = bench.deploy(network, cases / "d8.npz", "--max-length", "40", islands=True)
+    assert deployed.differing == 0
+    assert not any("--max-length" in note for note in deployed.quantized["notes"])
+    for samples in ("d8.npz", "d40.npz"):
+        found, expected = (bench.outputs(of, cases / samples)["y"] for of in (deployed.integer, network))
+        assert sqnr(found, expected) > 28, samples
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_values_are_named_whose_ranges_may_not_hold(bench, cases, name):
+    notes = bench.deploy(cases / f"{name}.onnx", cases / "d8.npz", islands=True).quantized["notes"]
+    assert len([note for note in notes if "depend on open extents" in note and "'x' [?, 8, 4]" in note]) == 1
+
+
+def test_what_has_no_open_extent_takes_no_length(bench, shared):
+    one = shared / "reports" / "batch_of_one"
+    ended = bench.run("quantize", one / "c46_one_0.5.onnx", "--data", one / "c46_one_0.5.npz", "--out", "q.st", "--max-length", "9", code=2)
+    assert "open extent beside the batch" in ended.err
+
+
+@pytest.mark.parametrize("length", ["0", "-1", "", "7"])
+def test_lengths_out_of_range(bench, cases, length):
+    bench.run("quantize", cases / "sin.onnx", "--data", cases / "d8.npz", "--out", "q.st", "--max-length", length, code=2)

@@ -1,0 +1,147 @@
+// A step of an observer is some samples, however many of them the network takes at once and however many threads run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "halfstep/base/random.h"
+#include "halfstep/io/dataset.h"
+#include "halfstep/ir/ops.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/quant/observers.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/quant/quantizer.h"
+#include "halfstep/train/calibrate.h"
+#include "halfstep/train/network.h"
+#include "tests/support/error.h"
+
+namespace halfstep::train {
+namespace {
+
+/// The batch, and what else a network has.
+std::string with_batch(std::string text, const std::string& batch) {
+  for (size_t at = text.find('$'); at != std::string::npos; at = text.find('$')) text.replace(at, 1, batch);
+  return text;
+}
+
+constexpr const char* kImages = R"(graph images(x: f32[$, 3, 8, 8]) {
+  param @w: f32[8, 3, 3, 3]
+  param @v: f32[4, 512]
+  c = conv2d(x, w=@w) {pad: [1, 1, 1, 1]}
+  r = relu(x=c)
+  f = flatten(x=r)
+  y = linear(f, w=@v)
+  return y
+})";
+
+/// The batch is the second axis of some values and part of one of others.
+constexpr const char* kTokens = R"(graph tokens(x: f32[$, 6, 96]) {
+  param @q: f32[96, 96]
+  param @p: f32[96, 96]
+  t = transpose(x) {perm: [1, 0, 2]}
+  rows = reshape(x=t) {dims: [-1, 96]}
+  a = linear(rows, w=@q)
+  g = gelu(x=a)
+  z = linear(g, w=@p)
+  b = reshape(x=z) {dims: [6, -1, 96]}
+  back = transpose(x=b) {perm: [1, 0, 2]}
+  keys = transpose(x) {perm: [0, 2, 1]}
+  s = matmul(a=back, b=keys)
+  m = softmax(x=s) {axis: -1}
+  y = matmul(a=m, b=back)
+  return y
+})";
+
+/// Rows of 1024 elements; a sum of what every sample has and what one has.
+constexpr const char* kRows = R"(graph rows(x: f32[$, 1024]) {
+  param @w: f32[24, 1024]
+  param @same: f32[24]
+  l = linear(x, w=@w)
+  e = exp(x=@same)
+  y = add(a=l, b=e)
+  return y
+})";
+
+/// Numbers of samples whose spreads differ widely, so that an average of their ranges is none of all.
+io::Dataset samples_of(const Dims& sample, int64_t count) {
+  io::Dataset data;
+  data.name = "given";
+  data.raw = false;
+  Dims dims = sample;
+  dims.insert(dims.begin(), count);
+  data.x = Tensor(DType::f32, dims);
+  Random random(11, 0);
+  const auto values = data.x.data<float>();
+  const size_t each = values.size() / static_cast<size_t>(count);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = random.normal() * static_cast<float>(1 + (i / each) * (i / each) % 7);
+  return data;
+}
+
+struct Case {
+  const char* network;
+  Dims sample;
+  const char* platform = "generic_int8";
+};
+
+struct Setting {
+  const char* batch;
+  int threads;
+  CalibrateOptions options;
+};
+
+Model calibrated(const Case& given, const std::string& observer, const Setting& setting, int64_t count) {
+  const Model network = initialize(parse(with_batch(given.network, setting.batch), "g.ir"), 3);
+  Model model = quant::prepare(network, quant::load_platform(given.platform, {{"features.observer", observer}}));
+  const io::Dataset data = samples_of(given.sample, count);
+  Samples samples{&data, {}, "x", {}};
+  for (int64_t i = 0; i < count; ++i) samples.indices.push_back(i);
+  ThreadPool pool(setting.threads);
+  calibrate(model, samples, setting.options, pool);
+  return model;
+}
+
+/// Tensors of observers that differ between two calibrations.
+std::vector<std::string> differing(const Model& a, const Model& b) {
+  std::vector<std::string> names;
+  for (const auto& observer : a.graph.all<ops::ObserveRange>()) {
+    for (const Value tensor :
+         {observer.low(), observer.high(), observer.scale(), observer.zero_point(), observer.seen()}) {
+      if (tensor && !a.tensors.at(tensor.name()).same_bits(b.tensors.at(tensor.name()))) names.push_back(tensor.name());
+    }
+  }
+  return names;
+}
+
+void expect_same_steps(const Case& given, const std::string& observer, const CalibrateOptions& options, int64_t count) {
+  const Model open = calibrated(given, observer, {"?", 1, options}, count);
+  for (const char* batch : {"?", "1", "7"}) {
+    for (const int threads : {1, 2}) {
+      const Model other = calibrated(given, observer, {batch, threads, options}, count);
+      EXPECT_EQ(differing(open, other), std::vector<std::string>())
+          << observer << ", batch " << batch << ", " << threads << " threads";
+    }
+  }
+}
+
+void expect_same_steps(const Case& given) {
+  for (const std::string& observer : quant::observer_names()) {
+    const bool powers = quant::gives_powers_of_two(observer);
+    if (powers != (std::string(given.platform) == "pow2_int8")) continue;
+    expect_same_steps(given, observer, {.batch = 20, .batches = 2}, 45);  // no multiples of 7
+  }
+}
+
+TEST(Steps, OfImages) { expect_same_steps({kImages, {3, 8, 8}}); }
+TEST(Steps, OfImagesWithPowersOfTwo) { expect_same_steps({kImages, {3, 8, 8}, "pow2_int8"}); }
+TEST(Steps, WhereTheBatchIsNotTheFirstAxis) { expect_same_steps({kTokens, {6, 96}}); }
+TEST(Steps, OfLongRowsAndOfAValueThatDependsOnNoSample) { expect_same_steps({kRows, {1024}}); }
+
+TEST(Steps, OfFewerSamplesThanAStepAndOfOnesSmallerThanARun) {
+  for (const char* observer : {"ema_minmax", "ema_mse", "clip_std"}) {
+    expect_same_steps({kImages, {3, 8, 8}}, observer, {.batch = 64, .batches = 8}, 45);
+    expect_same_steps({kImages, {3, 8, 8}}, observer, {.batch = 3, .batches = 8}, 45);
+  }
+}
+
+}  // namespace
+}  // namespace halfstep::train
