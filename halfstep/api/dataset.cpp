@@ -11,6 +11,7 @@
 #include "halfstep/formats/import.h"
 #include "halfstep/io/image_set.h"
 #include "halfstep/io/split.h"
+#include "halfstep/train/calibrated_lengths.h"
 #include "halfstep/train/network.h"
 #include "halfstep/train/tally.h"
 
@@ -215,6 +216,9 @@ std::vector<std::string> notes_on(const Model& model, const Dataset& data) {
   constexpr size_t kShown = 4;
   std::vector<std::string> notes;
   add_range_note(model, data, notes);
+  train::TrainTest parts = train::split(data);
+  parts.feed(model);
+  if (auto note = train::beyond_calibrated(model, parts.test.extents(1))) notes.push_back(std::move(*note));
   const auto& skipped = data.skipped();
   if (!skipped.empty())
     notes.push_back(fmt::format("{}: {} of {} images were left out: {}{}", data.name, skipped.size(),

@@ -91,7 +91,7 @@ std::vector<RecordKey> value_keys() {
        {.choices = {"affine", "offset", "symmetric", "centered"}}},
       {"features.observer",
        text,
-       "The same of features; those with ema_ follow batch by batch.",
+       "The same of features; those with ema_ follow step by step.",
        "ema_mse",
        {.choices = kObservers}},
       quantizer_key("features", "H", "pact", &QuantizerTraits::of_features),

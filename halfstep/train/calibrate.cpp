@@ -110,6 +110,7 @@ class Calibration {
     observe_tensors(prepared_, observing_, samples_.inputs(0, at_once_, &order_), pool_);
     const auto watches_values = [](const ops::ObserveRange& observer) { return !quant::watches_tensors(observer); };
     observe(quant::with_observers(observing_, watches_values));
+    lengths_.keep(prepared_);
     Calibrated result{steps_ * step_, lengths_.warnings()};
     UntakenBranches untaken(prepared_);
     while (untaken.find()) observe(untaken.entered(observing_));

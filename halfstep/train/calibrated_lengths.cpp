@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "halfstep/base/status.h"
 #include "halfstep/ir/ops.h"
@@ -11,6 +12,8 @@
 
 namespace halfstep::train {
 namespace {
+
+constexpr const char* kNote = "calibrated_lengths";
 
 /// Whether another watched value lies between `value` and the extents that it depends on.
 class Behind {
@@ -93,6 +96,33 @@ std::map<std::string, Dims> CalibratedLengths::longest(std::map<std::string, Dim
   return extents;
 }
 
+void CalibratedLengths::keep(Model& prepared) const {
+  prepared.notes.erase(kNote);
+  if (observers_.empty()) return;
+  nlohmann::ordered_json lengths;
+  for (const auto& [name, dims] : longest(found_)) {
+    if (open_.contains(name)) lengths[name] = dims;
+  }
+  prepared.notes[kNote] = lengths.dump();
+}
+
+std::optional<std::string> beyond_calibrated(const Model& model, const std::map<std::string, Dims>& extents) {
+  const auto note = model.notes.find(kNote);
+  if (note == model.notes.end()) return std::nullopt;
+  const auto lengths = nlohmann::json::parse(note->second, nullptr, false);
+  for (const auto& [name, dims] : extents) {
+    const Dims held = lengths.is_object() ? lengths.value(name, Dims()) : Dims();
+    for (size_t axis = 1; axis < std::min(held.size(), dims.size()); ++axis) {
+      if (dims[axis] > held[axis])
+        return fmt::format(
+            "network '{}': input '{}' has the extent {} on axis {}, and its ranges hold up to {}; quantize it for such "
+            "inputs (--max-length {})",
+            model.graph.name(), name, dims[axis], axis, held[axis], dims[axis]);
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> CalibratedLengths::warnings() const {
   if (most_ || first_.empty()) return {};
   std::vector<std::string> inputs;
@@ -101,7 +131,7 @@ std::vector<std::string> CalibratedLengths::warnings() const {
     dims[0] = open[0];
     inputs.push_back(fmt::format("'{}' {}", name, to_string(dims)));
   }
-  const std::string further = behind_ == 0 ? "" : fmt::format(" and of {} values behind it", behind_);
+  const std::string further = behind_ == 0 ? "" : fmt::format(" and of {} more", behind_);
   return {
       fmt::format("the ranges of '{}'{} depend on open extents, and hold for {}; for longer inputs give the largest "
                   "extent (--max-length)",

@@ -24,6 +24,9 @@ class CalibratedLengths {
   /// `extents` with the largest ones on open axes.
   std::map<std::string, Dims> longest(std::map<std::string, Dims> extents) const;
 
+  /// Leaves in the Model which extents its ranges hold for.
+  void keep(Model& prepared) const;
+
   /// Where nobody said how long inputs get: the values whose ranges may not hold.
   std::vector<std::string> warnings() const;
 
@@ -37,5 +40,8 @@ class CalibratedLengths {
   std::vector<std::string> first_;   ///< values that depend on an extent, and on none that is watched before them
   size_t behind_ = 0;                ///< how many depend on these
 };
+
+/// What to say where inputs of these extents are longer than the ranges of a Model hold for: nothing, or a sentence.
+std::optional<std::string> beyond_calibrated(const Model& model, const std::map<std::string, Dims>& extents);
 
 }  // namespace halfstep::train

@@ -29,6 +29,13 @@ def test_values_are_named_whose_ranges_may_not_hold(bench, cases, name):
     assert len([note for note in notes if "depend on open extents" in note and "'x' [?, 8, 4]" in note]) == 1
 
 
+def test_samples_beyond_the_ranges_are_noted(bench, cases):
+    deployed = bench.deploy(cases / "sin.onnx", cases / "d8.npz", islands=True)
+    for samples, count in (("d8.npz", 0), ("d40.npz", 1)):
+        verified = bench.run("verify", deployed.prepared, deployed.integer, "--data", cases / samples, "--json").report
+        assert len([note for note in verified["notes"] if "its ranges hold up to 8" in note]) == count
+
+
 def test_what_has_no_open_extent_takes_no_length(bench, shared):
     one = shared / "reports" / "batch_of_one"
     ended = bench.run("quantize", one / "c46_one_0.5.onnx", "--data", one / "c46_one_0.5.npz", "--out", "q.st", "--max-length", "9", code=2)
