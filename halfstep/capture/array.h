@@ -15,6 +15,9 @@ namespace halfstep::capture {
 struct Step;
 struct Cell;
 
+/// The thread, where it records what arrays are computed by (trace.h); nullptr where it does not.
+const void* recording_thread();
+
 /// What an array holds at one time. It never changes.
 struct Content {
   Type type;
@@ -24,6 +27,7 @@ struct Content {
   size_t port = 0;                                 ///< which of the producer's results it is
   bool differentiable = false;                     ///< a gradient of it, or of what it was computed from, may be asked
   std::weak_ptr<Cell> leaf = {};                   ///< the array that keeps the gradient of it
+  const void* maker = recording_thread();          ///< who computed it, or made it of numbers
   std::string origin = {};                         ///< of what is traced in a region: where it was made, for messages
 };
 using ContentPtr = std::shared_ptr<const Content>;

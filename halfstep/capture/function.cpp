@@ -46,6 +46,11 @@ struct Function::State {
     Arrays results = body(arguments);
     trace.leave();
     entry.programs.add(trace, arguments, results, 0);
+    if (!trace.doubts().empty()) {
+      entries.clear();
+      fail("captured function '{}': found {}, expected arrays that it computes itself or is given", options.name,
+           trace.doubts());
+    }
     return results;
   }
 };

@@ -29,6 +29,7 @@ Location here() {
 Trace::Trace(Kind kind, std::string what, bool is_full)
     : kind_(kind), what_(std::move(what)), is_full_(is_full), began_(next_event()), outer_(innermost), stretches_(1) {
   innermost = this;
+  thread_ = recording_thread();
 }
 
 Trace::~Trace() { leave(); }
@@ -56,6 +57,8 @@ Array Trace::argument(const Array& given) {
 Value Trace::add_constant(const Array& array) {
   const Content& content = *array.content();
   if (!content.tensor.defined()) refuse_contents(content, "a use");
+  if (content.maker != thread_)
+    doubt("an array that was computed while it ran, but not by it, in another thread for one");
   return passes::add_tensor(model_, "constant", content.tensor.clone(), Role::constant);
 }
 
@@ -139,6 +142,11 @@ void Trace::read_extents(const Array& of) {
   extents_read_.insert(static_cast<size_t>(found - graph_arguments().begin()));
 }
 
+void Trace::doubt(const std::string& why) {
+  if (doubts_.empty()) doubts_ = why;
+  if (outer_ != nullptr) outer_->doubt(why);
+}
+
 void Trace::effect(size_t number, Arrays shown) {
   for (Array& array : shown) {
     (void)value_of(array);
@@ -189,6 +197,8 @@ void Trace::touch_gradient(Cell& cell) {
 }
 
 void Trace::write_gradient(Cell& cell) { note_written(cell, true); }
+
+const void* recording_thread() { return innermost == nullptr ? nullptr : &innermost; }
 
 Untraced::Untraced() : trace_(std::exchange(innermost, nullptr)) {}
 Untraced::~Untraced() { innermost = trace_; }

@@ -41,8 +41,8 @@ struct Stretch {
 /// Records what arrays are computed by on this thread, as long as it lives. Of a function the operators run as well; of
 /// a region they do not, and its values have no elements.
 ///
-/// An array that was there before is an argument from its first use on, bound to the array itself. One that is made
-/// while the trace is under way, of numbers, is a constant.
+/// An array that was there before is an argument from its first use on, bound to the array itself. One that this thread
+/// makes while the trace is under way, of numbers, is a constant; of any other nobody knows what it was computed from.
 class Trace {
  public:
   enum class Kind { function, region };
@@ -82,6 +82,9 @@ class Trace {
   void read_extents(const Array& of);
   /// What comes next may depend on extents of any argument.
   void read_all_extents() { reads_all_extents_ = true; }
+  /// What was recorded may not be what another call does: `why` says on what it depends. The first reason counts.
+  void doubt(const std::string& why);
+  const std::string& doubts() const { return doubts_; }
   /// Gradients are taken of something that it recorded.
   void take_gradients() { takes_gradients_ = true; }
   bool takes_gradients() const { return takes_gradients_; }
@@ -113,10 +116,12 @@ class Trace {
   std::string what_;
   bool is_full_;
   uint64_t began_;
+  const void* thread_;
   Trace* outer_;
   Model model_;
   Arrays arguments_;
   std::unordered_map<const Content*, std::pair<ContentPtr, Value>> values_;
+  std::string doubts_;
   std::set<std::string> apart_;
   std::set<size_t> extents_read_;  ///< arguments
   bool reads_all_extents_ = false;

@@ -71,7 +71,7 @@ def _names(function: Any, title: str) -> Callable[[array], str]:
     """Of the arrays that a function reads: as modules call them, or as they are called where it finds them."""
     named = dict(function.named_arrays()) if hasattr(function, "named_arrays") else {}
     if not named:
-        for _, _, key, value, what in reads(function, (), {}).guards:
+        for _, _, key, value, what in reads(function, (), {}, is_strict=False).guards:
             if value and isinstance(value[0], array):
                 named[key if isinstance(key, str) else what.split("'")[1] if "'" in what else "array"] = value[0]
     return lambda wanted: next((name for name, each in named.items() if each.cell == wanted.cell), "")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from halfstep import _core
 from halfstep.printing import recorded_prints, skipping_prints
-from halfstep.purity import NotGuarded
+from halfstep.purity import Judge, NotGuarded
 from halfstep.reads import Reads, containers, contents, reads
 from halfstep.rebuilding import Apart, Arrays, Change, Form, Given, Make, NotRebuilt, changes
 
@@ -121,13 +121,22 @@ class Captured:
         given = containers(args, kwargs)
         before = [*found.before, *((contents(each), contents(each).copy()) for each in given)]
         effects: list[tuple[int, Callable[[Arrays], None]]] = []
-        tracing = _core.trace_begin(f"captured function '{self._name}'", inputs, self._full_graph)
+        judge = Judge(found.codes)
+        tracing = _core.trace_begin(f"captured function '{self._name}'", inputs, self._full_graph, judge)
         try:
             with recorded_prints(effects, shown, self._numbers):
                 result = self._function(*args, **kwargs)
+            tracing.leave_calls()
+            if judge.imports:
+                core.forget(number)
+                self.why_recaptured.append(f"module '{judge.imports}' was imported while it ran")
+                return result
             there = {**found.reached, **{id(container): container for container, _ in found.before}}
             apart = Apart(there, given)
             try:
+                lost = core.changed(number)
+                if tracing.doubts or lost:
+                    raise NotRebuilt(tracing.doubts or f"that it changes {lost}, which cannot be done again at each call")
                 outcome = _Outcome(apart.take(result), changes(before, found.guards, apart))
             except NotRebuilt as problem:
                 core.forget(number)
@@ -141,6 +150,9 @@ class Captured:
             kept.outcomes.append(outcome)
             if not core.end(number, tracing.trace, inputs, apart.arrays, is_simple):
                 kept.outcomes.pop()
+        if tracing.doubts:  # of what it gives and wrote
+            core.forget(number)
+            return self._refuse(NotRebuilt(tracing.doubts), args, kwargs, shown, result)
         return result
 
     def _refuse(self, problem: Exception, args: Any, kwargs: dict[str, Any], shown: int, *result: Any) -> Any:
@@ -151,6 +163,7 @@ class Captured:
     def _give_up(self, reason: str, args: Any, kwargs: dict[str, Any], shown: int, *result: Any) -> Any:
         """From here on it runs step by step."""
         self._eager = reason
+        self.why_recaptured.append(f"it runs step by step from here on: {reason}")
         code = getattr(self._function, "__code__", None)
         where = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
         warnings.warn(f"captured function '{self._name}'{where} runs step by step from here on: {reason}", stacklevel=4)

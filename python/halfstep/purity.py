@@ -1,113 +1,169 @@
-"""What no guard can look at: values that change when they are looked at, and what comes from outside of the program."""
+"""What guards can look at of a value, and which code and which functions may run while something is captured."""
 
 from __future__ import annotations
 
-import enum
+import functools
 import operator
+import os
 import re
+import sys
 import types
 from collections import _tuplegetter  # type: ignore[attr-defined]
 from typing import Any
 
+from halfstep.known import HEAP_TYPE, is_in_python, is_known_class, is_known_function, is_known_module, name_of, only_computes
 
 
 class NotGuarded(TypeError):
     """A value, or a function, on which a captured function may depend in ways that cannot be seen."""
 
 
-_BUILTINS = frozenset(["input", "open", "eval", "exec", "globals", "__import__", "id", "breakpoint"])
-_MODULES: dict[str, frozenset[str] | None] = {
-    "random": None,
-    "time": None,
-    "secrets": None,
-    "uuid": None,
-    "socket": None,
-    "subprocess": None,
-    "logging": None,
-    "tempfile": None,
-    "io": None,
-    "shutil": None,
-    "numpy.random": None,
-    "numpy": frozenset(["random"]),
-    "os": frozenset(["environ", "getenv", "urandom", "getpid", "getcwd", "listdir", "scandir", "remove", "open", "system", "stat"]),
-    "sys": frozenset(["stdout", "stderr", "stdin", "_getframe", "getrefcount"]),
-    "datetime": frozenset(["now", "today", "utcnow"]),
-    "pathlib": frozenset(["read_text", "read_bytes", "write_text", "write_bytes", "open", "exists", "iterdir", "glob", "unlink", "mkdir", "stat"]),
-    "warnings": frozenset(["warn"]),
-    "threading": frozenset(["current_thread", "get_ident", "local"]),
-}
-"""Modules of which every call may give something else or does something that is seen outside: all, or these names."""
-_SAME_AS = {"_random": "random", "posix": "os", "_io": "io", "_thread": "threading", "nt": "os"}
-
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made while Python runs
-_LOCKS = ("lock", "RLock", "_RLock")
-_FIXED = (
-    type(None), bool, int, float, complex, str, bytes, range, slice, enum.Enum, types.BuiltinFunctionType, types.MethodWrapperType,
-    types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType,
-    types.MemberDescriptorType, types.GenericAlias, types.UnionType, types.CodeType, type(...), type(NotImplemented), re.Pattern,
-    operator.itemgetter, operator.attrgetter, operator.methodcaller,
-    _tuplegetter,
+_FIXED = frozenset(
+    [
+        type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented), types.WrapperDescriptorType,
+        types.MethodDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, types.GenericAlias,
+        types.UnionType, types.CodeType, re.Pattern, operator.itemgetter, operator.attrgetter, operator.methodcaller, _tuplegetter,
+    ]
 )  # fmt: skip
+_FIXED_NAMES = frozenset(["_thread.lock", "_thread.RLock", "threading._RLock", "halfstep._core.Operator", "numpy.ufunc", "numpy._ArrayFunctionDispatcher"])
+_FIXED_NAMES |= {f"datetime.{name}" for name in ("date", "datetime", "time", "timedelta", "timezone")}
+_SETTINGS = ("threads", "set_threads", "platforms")  # functions of ours that are not the same in each call
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_LAYERS = tuple(os.path.join(_PACKAGE, name) for name in ("nn.py", "optim.py"))
 
 
 def is_fixed(value: Any) -> bool:
     """Whether it never changes: who holds the same one holds what it was."""
-    if isinstance(value, _FIXED):
-        return True
     cls = type(value)
-    if cls.__module__ in ("datetime", "decimal"):
+    if cls in _FIXED or f"{cls.__module__}.{cls.__qualname__}" in _FIXED_NAMES:
         return True
-    if cls.__module__.split(".")[0] in ("numpy", "ml_dtypes"):  # dtypes, numbers, functions; an array can be written
-        return not hasattr(value, "__setitem__")
-    return cls.__module__ == "halfstep._core" and cls.__name__ == "Operator" or cls.__name__ in _LOCKS and cls.__module__ in ("_thread", "threading")
+    if is_bound(value):
+        return not is_held(value)
+    if cls.__module__.startswith("nanobind") and not issubclass(cls, type):  # a function of ours
+        return value.__name__ not in _SETTINGS
+    is_numpys = cls.__module__.split(".")[0] in ("numpy", "ml_dtypes") and "numpy" in sys.modules
+    return is_numpys and issubclass(cls, (sys.modules["numpy"].generic, sys.modules["numpy"].dtype)) and not value.dtype.hasobject and value.dtype.kind != "V"
 
 
-def _refuse(what: str, found: str) -> None:
-    raise NotGuarded(f"{found} ({what}), which may give or do something else in each call; call it outside and pass what it gives")
+def is_bound(value: Any) -> bool:
+    """A function in C, or a method of an object."""
+    return type(value) in (types.BuiltinFunctionType, types.MethodWrapperType)
 
 
-def check_builtin(name: str, function: str) -> None:
-    if name in _BUILTINS:
-        _refuse(f"in '{function}'", f"{name}()")
+def is_held(method: Any) -> bool:
+    """Whether what a method in C is bound to has a state that may be asked for unseen: calls of functions are seen."""
+    owner = method.__self__
+    if owner is None or isinstance(owner, (type, types.ModuleType)) or is_fixed(owner):
+        return False
+    return type(method) is types.MethodWrapperType or is_known_class(type(owner)) or is_in_python(type(owner))
 
 
-def check_names(module: str, attributes: set[str]) -> None:
-    """Of a module, or of a class in it, whose attributes are read."""
-    names = _MODULES.get(module, frozenset())
-    if names is None:
-        _refuse("read by it", f"module '{module}'")
-    elif not names.isdisjoint(attributes):
-        _refuse("read by it", f"{module}.{sorted(names & attributes)[0]}")
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    import sysconfig
+
+    return tuple({os.path.realpath(path) + os.sep for name, path in sysconfig.get_paths().items() if name.endswith(("lib", "stdlib"))})
 
 
-def check_value(value: Any, what: str) -> None:
-    """Raises NotGuarded for what cannot be looked at."""
-    if isinstance(value, types.BuiltinFunctionType) and value.__name__ == "print":
-        raise NotGuarded(f"print under another name ({what}), which is not seen; call print by its name")
-    is_callable = isinstance(value, (types.FunctionType, types.BuiltinFunctionType))
-    home = str(getattr(value, "__module__", None) or type(getattr(value, "__self__", None)).__module__) if is_callable else type(value).__module__
-    home = _SAME_AS.get(home, home)
-    if _MODULES.get(home, frozenset()) is None or home.startswith("numpy.random"):
-        _refuse(what, f"{getattr(value, '__name__', type(value).__name__)} of module '{home}'")
-    if is_callable and home in _MODULES and value.__name__ in (_MODULES[home] or ()):
-        _refuse(what, f"{home}.{value.__name__}")
-    if is_callable or is_fixed(value):
-        return
-    cls = type(value)
-    if hasattr(cls, "__next__"):
-        raise NotGuarded(f"a {cls.__name__} ({what}), which is used up while it is read; pass a list or a tuple")
-    if not isinstance(value, (list, dict, set, tuple, frozenset, BaseException)) and not is_of_python(value):
-        raise NotGuarded(f"a {cls.__name__} ({what}), whose state cannot be looked at; use lists, dicts and objects of Python")
+def is_ours(file: str) -> bool:
+    """Whether it is of the package: layers and optimizers are taken for the user's, who may change them."""
+    return file.startswith(_PACKAGE + os.sep) and file not in _LAYERS
+
+
+@functools.cache
+def is_users(file: str) -> bool:
+    """Whether code of a file may change what it reads from call to call: not that of libraries."""
+    if is_ours(file) or file in _LAYERS:
+        return file in _LAYERS
+    return not os.path.realpath(file).startswith(_libraries()) and not file.startswith("<frozen")
+
+
+def knows_arrays(scope: dict[str, Any]) -> bool:
+    """Whether a module of a library was written for arrays."""
+    return any(value is sys.modules["halfstep"] or str(getattr(value, "__module__", "")).startswith("halfstep.") for value in list(scope.values()))
+
+
+@functools.cache
+def is_foreign(cls: type) -> bool:
+    """Whether methods that are not the user's may read attributes of its objects."""
+    return any(is_in_python(each) and not is_users(getattr(sys.modules.get(each.__module__), "__file__", None) or "") for each in cls.__mro__)
+
+
+def attributes_of(value: Any) -> dict[str, Any] | None:
+    """Its __dict__, without running code of its class."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    return found if type(found) is dict else None
 
 
 def slots_of(cls: type) -> tuple[str, ...]:
     """Names of attributes that its objects have besides those in their __dict__."""
     slots = vars(cls).get("__slots__", ())
-    return tuple(name for name in ((slots,) if isinstance(slots, str) else slots) if name not in ("__dict__", "__weakref__"))
+    names = (slots,) if isinstance(slots, str) else tuple(slots)
+    return tuple(f"_{cls.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name for name in names if name not in ("__dict__", "__weakref__"))
 
 
 def is_of_python(value: Any) -> bool:
     """Whether all of its state is in attributes."""
-    return all(
-        each.__flags__ & _HEAP_TYPE and (hasattr(value, "__dict__") or "__slots__" in vars(each)) for each in type(value).__mro__[:-1]
-    )
+    has_dict = attributes_of(value) is not None
+    return all(each.__flags__ & HEAP_TYPE and (has_dict or "__slots__" in vars(each)) and is_in_python(each) for each in type(value).__mro__[:-1])
+
+
+def check_class(cls: type) -> None:
+    """Raises NotGuarded for one in C whose objects may have a state of their own."""
+    if not is_known_class(cls):
+        raise NotGuarded(f"class {cls.__module__}.{cls.__qualname__}, of which it is not known what its objects depend on; make them outside and pass numbers")
+
+
+def check_function(value: Any, what: str) -> None:
+    """Raises NotGuarded for a function in C that is not known, which others in C may call unseen."""
+    if type(value) is types.BuiltinFunctionType and not is_known_function(value):
+        raise NotGuarded(f"{name_of(value)} ({what}), which may give or do something else in each call; call it outside and pass what it gives")
+
+
+def check_value(value: Any, what: str) -> None:
+    """Raises NotGuarded for what cannot be looked at."""
+    cls = type(value)
+    if hasattr(cls, "__next__"):
+        raise NotGuarded(f"a {cls.__name__} ({what}), which is used up while it is read; pass a list or a tuple")
+    is_plain = issubclass(cls, (bool, int, float, complex, str, bytes, list, dict, set, tuple, frozenset, BaseException, types.SimpleNamespace))
+    if not is_plain and cls is not object and not is_of_python(value):
+        raise NotGuarded(f"a {cls.__name__} ({what}), whose state cannot be looked at; use lists, dicts and objects of Python")
+
+
+class Judge:
+    """Says of what is called while a function is captured whether it may be: it is known, or the user's and was found
+    before, so that guards look at what it reads."""
+
+    def __init__(self, codes: dict[int, types.CodeType]) -> None:
+        self._codes = codes
+        self.imports = ""
+        """A module that was imported: what its code does happens once."""
+
+    def __call__(self, frame: types.FrameType, function: Any, is_of_known: bool) -> str | bool | None:
+        """None: it is looked at what it calls. True: all that it calls is known. False: the same, as long as one like
+        that calls it. Else why it may not be."""
+        if function is not None:
+            return None if is_known_function(function) else _why(f"a call of {name_of(function)}", frame)
+        code = frame.f_code
+        if id(code) in self._codes:
+            return None
+        module = str(frame.f_globals.get("__name__", ""))
+        if code.co_filename.startswith(_PACKAGE + os.sep) and only_computes(module):
+            return True
+        if is_known_module(module) and not is_users(code.co_filename) or module.startswith("namedtuple_") and code.co_filename == "<string>":
+            return True
+        if module.startswith("importlib._bootstrap"):
+            if code.co_name == "_find_and_load" and not is_of_known:  # it is not there yet
+                self.imports = self.imports or str(frame.f_locals.get("name"))
+            return True
+        if is_of_known and not is_users(code.co_filename):
+            return False
+        return None if self.imports else _why(f"a call of {module}.{getattr(code, 'co_qualname', code.co_name)}", frame.f_back or frame)
+
+
+def _why(found: str, frame: types.FrameType) -> str:
+    where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return f"{found} ({where}), which may give or do something else in each call; call it outside and pass what it gives"

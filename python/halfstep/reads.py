@@ -3,193 +3,206 @@ holds as long as all of that is as it was."""
 
 from __future__ import annotations
 
+import abc
+import collections
+import enum
 import functools
 import operator
-import os
 import sys
 import types
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from halfstep import _core
-from halfstep.purity import NotGuarded, check_builtin, check_names, check_value, is_fixed, slots_of
+from halfstep.known import is_in_python
+from halfstep.names import SHOWN, SPECIAL, codes_in, modules_named, names_in
+from halfstep.purity import (
+    NotGuarded,
+    attributes_of,
+    check_class,
+    check_function,
+    check_value,
+    is_bound,
+    is_fixed,
+    is_foreign,
+    is_held,
+    is_ours,
+    is_users,
+    knows_arrays,
+    slots_of,
+)
 
 Guard = tuple[str, Any, Any, tuple[Any, ...], str]
 """Kind, container, key, what is there (nothing: an empty tuple), and what it is called in messages."""
 
 _LIMIT = 20_000
-_PACKAGE = os.path.dirname(os.path.abspath(__file__))
-_LAYERS = tuple(os.path.join(_PACKAGE, name) for name in ("nn.py", "optim.py"))
-_LOOKED_UP = frozenset(["getattr", "setattr", "hasattr", "delattr", "vars", "dir", "__dict__", "AttributeError", "attrgetter", "methodcaller"])
-"""Code that has one of these may ask for attributes by names that do not stand in it, or for such as are not there."""
-
-
-@functools.cache
-def _libraries() -> tuple[str, ...]:
-    import sysconfig
-
-    return tuple({os.path.realpath(path) + os.sep for name, path in sysconfig.get_paths().items() if name.endswith(("lib", "stdlib"))})
-
-
-@functools.cache
-def _is_users(file: str) -> bool:
-    """Whether code of a file may change what it reads from call to call: not that of libraries."""
-    if file.startswith(_PACKAGE + os.sep):
-        return file in _LAYERS
-    real = os.path.realpath(file)
-    return not real.startswith(_libraries()) and not file.startswith("<frozen")
-
-
-def _knows_arrays(scope: dict[str, Any]) -> bool:
-    """Whether a module of a library was written for arrays."""
-    return any(value is sys.modules["halfstep"] or str(getattr(value, "__module__", "")).startswith("halfstep.") for value in list(scope.values()))
-
-
-class _Names(NamedTuple):
-    """What stands in the code of a function and of those within it."""
-
-    globals_: frozenset[str]
-    imports: frozenset[str]
-    attributes: frozenset[str]
-    stored: frozenset[str]
-    looks_up: bool
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
-
-
-@functools.cache
-def _names(code: types.CodeType) -> _Names:
-    import dis
-
-    globals_: set[str] = set()
-    imports: set[str] = set()
-    attributes: set[str] = set()
-    stored: set[str] = set()
-    for each in _codes(code):
-        attributes.update(each.co_names)
-        attributes.update(constant for constant in each.co_consts if isinstance(constant, str) and constant.isidentifier())
-        for instruction in dis.get_instructions(each):
-            if "GLOBAL" in instruction.opname or instruction.opname == "LOAD_NAME":
-                globals_.add(str(instruction.argval))
-            elif instruction.opname == "IMPORT_NAME":
-                imports.add(str(instruction.argval))
-            elif instruction.opname == "STORE_ATTR":
-                stored.add(str(instruction.argval))
-    looks_up = not _LOOKED_UP.isdisjoint(attributes)
-    return _Names(frozenset(globals_), frozenset(imports), frozenset(attributes), frozenset(stored), looks_up)
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_NAMES = ("__name__", "__qualname__", "__module__", "__doc__")
 
 
 class Reads:
-    """Guards for one call. Attributes are looked at whose names occur in the code of any function that is reached."""
+    """Guards for one call. Attributes are looked at whose names occur in the code of any function that is reached. What no
+    guard can look at raises NotGuarded, unless the walk is not strict."""
 
-    def __init__(self, known: Reads | None = None) -> None:
+    def __init__(self, known: Reads | None = None, is_strict: bool = True) -> None:
         self.guards: list[Guard] = []
         self.reached: dict[int, Any] = {}
         """Objects that were there before the call, by id."""
         self.before: list[tuple[Any, Any]] = []
         """Dicts, lists and sets, and copies of them."""
+        self.codes: dict[int, types.CodeType] = {}
+        """Of the functions that were found, by id."""
+        self._registers = False
+        self._strict = is_strict
+        self._places: set[tuple[str, int, Any]] = set()
         self._attributes: set[str] = set() if known is None else set(known._attributes)
+        self._constants: set[str] = set() if known is None else set(known._constants)
         self._stored: set[str] = set() if known is None else set(known._stored)
+        self._taken: set[str] = set() if known is None else set(known._taken)
         self._looks_up: bool = known is not None and known._looks_up
 
     def found_names(self) -> tuple[int, int, bool]:
-        return len(self._attributes), len(self._stored), self._looks_up
+        return len(self._attributes), len(self._taken) + len(self._stored), self._looks_up
 
     def _guard(self, kind: str, container: Any, key: Any, what: str, *value: Any) -> None:
-        if len(self.guards) >= _LIMIT:
-            raise NotGuarded(f"more than {_LIMIT} values that it may depend on, at {what}; pass what it needs as arguments")
-        self.guards.append((kind, container, key, value, what))
+        self._place(kind, container, key, what, *value)
         if value and not isinstance(value[0], _core.Array):  # that is an input
             self.walk(value[0], what)
+
+    def _place(self, kind: str, container: Any, key: Any, what: str, *value: Any) -> None:
+        """The guard alone: nobody goes on from the value unseen."""
+        if len(self.guards) >= _LIMIT:
+            raise NotGuarded(f"more than {_LIMIT} values that it may depend on, at {what}; pass what it needs as arguments")
+        if kind in ("dict", "attribute"):
+            place = kind, id(container), key
+            if place in self._places:
+                return
+            self._places.add(place)
+        self.guards.append((kind, container, key, value, what))
+
+    def _snapshot(self, value: Any, take: Callable[[Any], Any], what: str) -> None:
+        self._guard("equal", Snapshot(value, take), Snapshot(value, take).kept(), what)
+
+    # functions
 
     def function(self, function: types.FunctionType) -> None:
         code = function.__code__
         if id(function) in self.reached:
             return
         self.reached[id(function)] = function
+        if is_ours(code.co_filename) and not function.__closure__:
+            return
         self._wrapped(function)
-        if not (_is_users(code.co_filename) or self._is_of_arrays(function)):
+        if not (is_users(code.co_filename) or self._is_of_arrays(function)):
             self._called_by_library(function)
             return
-        names = _names(code)
+        self.codes.update((id(each), each) for each in codes_in(code))
+        names = names_in(code)
+        for hidden in sorted(names.attributes & SHOWN):
+            raise NotGuarded(f"'{hidden}' of an object of the interpreter (in '{function.__name__}'), which shows what is not looked at")
         self._attributes |= names.attributes
+        self._constants |= names.constants
         self._stored |= names.stored
+        self._taken |= names.taken | (names.constants if names.looks_up else frozenset())
         self._looks_up = self._looks_up or names.looks_up
-        scope = function.__globals__
         for name in sorted(names.globals_):
-            if name in scope:
-                self._guard("dict", scope, name, f"global '{name}'", scope[name])
-            else:
-                check_builtin(name, function.__name__)
-                self._guard("dict", scope, name, f"global '{name}'")
-        for name in sorted(names.imports):
-            if name in sys.modules:
-                self.walk(sys.modules[name], f"module '{name}'")
+            self._global(function, name)
+        for each in sorted(names.imports):
+            for name in modules_named(each, function.__globals__):
+                self._guard("dict", sys.modules, name, f"module '{name}'", sys.modules[name])
         for name, cell in zip(code.co_freevars, function.__closure__ or ()):
             self._guard("cell", cell, None, f"'{name}' of the function around '{function.__name__}'", *contents_of(cell))
-        self._named(vars(function), types.FunctionType, f"'{function.__name__}'")
-        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-            self.walk(value, f"a default of '{function.__name__}'")
+        self._settings(function)
+
+    def _global(self, function: types.FunctionType, name: str) -> None:
+        scope = function.__globals__
+        if name in scope:
+            self._guard("dict", scope, name, f"global '{name}'", scope[name])
+            return
+        self._guard("dict", scope, name, f"global '{name}'")
+        known = function.__builtins__
+        if name in known and name != "print":  # which is another one while anything is captured
+            self._guard("dict", known, name, f"built-in '{name}'", known[name])
+
+    def _settings(self, function: types.FunctionType) -> None:
+        """What may be replaced of a function."""
+        what = f"'{function.__name__}'"
+        attributes = vars(function)
+        self._guard("function", function, (function.__code__, function.__defaults__, function.__kwdefaults__, attributes), f"function {what}")
+        if attributes or self._stored or self._looks_up:
+            self._named(attributes, False, what)
+        for name in _NAMES:
+            if name in self._attributes:
+                self._guard("shown", function, name, f"{what}.{name}", getattr(function, name))
+        self._each(function.__defaults__ or (), f"a default of {what}")
+        if function.__kwdefaults__:
+            self._container(function.__kwdefaults__, f"defaults of {what}")
 
     def _called_by_library(self, function: types.FunctionType) -> None:
         """Functions that one of a library was given, as a decorator is."""
         for cell in function.__closure__ or ():
-            value = cell.cell_contents
-            if isinstance(value, (types.FunctionType, types.MethodType, functools.partial, dict)):
-                self.walk(value, f"a function within '{function.__name__}'")
+            for value in contents_of(cell):
+                if isinstance(value, (types.FunctionType, types.MethodType, functools.partial, dict)) or (callable(value) and is_in_python(type(value))):
+                    self.walk(value, f"a function within '{function.__name__}'")
 
     def _is_of_arrays(self, function: types.FunctionType) -> bool:
-        return not function.__code__.co_filename.startswith(_PACKAGE + os.sep) and _knows_arrays(function.__globals__)
+        return str(function.__globals__.get("__name__")).split(".")[0] != "halfstep" and knows_arrays(function.__globals__)
 
     def _wrapped(self, value: Any) -> None:
-        inner = getattr(value, "__dict__", {}).get("__wrapped__")
+        inner = (attributes_of(value) or {}).get("__wrapped__")
         if inner is not None:
             self.walk(inner, getattr(inner, "__name__", "a wrapped function"))
+
+    # values
 
     def walk(self, value: Any, what: str) -> None:
         if id(value) in self.reached:
             return
-        if isinstance(value, _core.Array):  # nobody can put another in its place
+        try:
+            self._walk(value, what)
+        except NotGuarded:
+            if self._strict:
+                raise
+
+    def _walk(self, value: Any, what: str) -> None:
+        cls = type(value)
+        if issubclass(cls, _core.Array):  # nobody can put another in its place
             self.reached[id(value)] = value
             self._guard("itself", value, None, what, value)
-            return
-        if isinstance(value, types.FunctionType):
-            check_value(value, what)
+        elif cls is types.FunctionType:
             self.function(value)
-            return
-        if isinstance(value, types.ModuleType):
+        elif issubclass(cls, types.ModuleType):
             self._module(value)
-            return
-        if is_fixed(value):
-            check_value(value, what)
-            self._looks_up = self._looks_up or isinstance(value, (operator.attrgetter, operator.methodcaller))
-            if isinstance(getattr(value, "__self__", None), (list, dict, set)):  # a method of it
+        elif is_fixed(value):
+            check_function(value, what)
+            self._looks_up = self._looks_up or cls in (operator.attrgetter, operator.methodcaller)
+        else:
+            self.reached[id(value)] = value
+            self._parts(value, cls, what)
+
+    def _parts(self, value: Any, cls: type, what: str) -> None:
+        if is_bound(value):
+            if is_held(value):
                 self.walk(value.__self__, what)
-            return
-        self.reached[id(value)] = value
-        if isinstance(value, types.MethodType):
+        elif cls is types.MethodType:
             self._each((value.__self__, value.__func__), what)
-        elif isinstance(value, (staticmethod, classmethod)):
+        elif cls in (staticmethod, classmethod):
             self.walk(value.__func__, what)
-        elif isinstance(value, property):
+        elif cls is property:
             self._each((value.fget, value.fset, value.fdel), what)
-        elif isinstance(value, functools.partial):
-            self._each((value.func, *value.args, *value.keywords.values()), what)
-        elif isinstance(value, (tuple, frozenset)):
-            self._each(value, what)
+        elif cls is functools.partial:
+            self._each((value.func, *value.args), what)
+            self._container(value.keywords, f"keywords of {what}")
             self._object(value, what)
-        elif isinstance(value, (list, dict, set, bytearray)) or type(value).__module__ == "numpy":
+        elif issubclass(cls, (tuple, frozenset)):
+            self._each(tuple.__iter__(value) if issubclass(cls, tuple) else frozenset.__iter__(value), what)
+            if cls not in (tuple, frozenset):
+                self._object(value, what)
+        elif issubclass(cls, (list, dict, set, bytearray)) or f"{cls.__module__}.{cls.__name__}" == "numpy.ndarray":
             self._container(value, what)
-        elif isinstance(value, type):
+        elif issubclass(cls, type):
             self._class(value)
-        elif type(value) is functools._lru_cache_wrapper:
-            self._wrapped(value)
-        elif hasattr(value, "_core") and hasattr(value, "why_recaptured"):  # a captured function
+        elif cls.__module__ == "halfstep.jit" and hasattr(cls, "why_recaptured"):  # a captured function
             self.walk(value._function, what)
         else:
             check_value(value, what)
@@ -200,71 +213,113 @@ class Reads:
             self.walk(value, what)
 
     def _container(self, value: Any, what: str) -> None:
-        if isinstance(value, list):
-            self.before.append((value, list(value)))
-            self._guard("size", value, len(value), f"length of {what}")
-            for place, each in enumerate(list(value)):
+        cls = type(value)
+        if issubclass(cls, list):
+            items = list.copy(value)
+            self.before.append((value, items))
+            self._guard("size", value, len(items), f"length of {what}")
+            for place, each in enumerate(items):
                 self._guard("list", value, place, f"{what}[{place}]", each)
-        elif isinstance(value, dict):
-            self.before.append((value, dict(value)))
-            self._guard("keys", value, tuple(value), f"keys of {what}")
-            for key, each in list(value.items()):
-                self.walk(key, what)
-                self._guard("dict", value, key, f"{what}[{key!r}]", each)
-        elif isinstance(value, set):
-            self.before.append((value, set(value)))
-            self._guard("equal", value, set(value), what)
-            self._each(value, what)
+        elif issubclass(cls, dict):
+            self._dict(value, what)
+        elif issubclass(cls, set):
+            self.before.append((value, set.copy(value)))
+            self._guard("items", value, tuple(set.__iter__(value)), what)
+            self._each(set.__iter__(value), what)
         else:
             self._guard("equal", Elements(value), Elements(value).kept(), what)
-        if type(value).__module__ not in ("builtins", "numpy"):
+            if cls is not bytearray:
+                check_class(cls)
+                return
+        if cls not in (list, dict, set, bytearray):
             self._object(value, what)
 
+    def _dict(self, value: Any, what: str) -> None:
+        items = dict(dict.items(value))
+        self.before.append((value, items))
+        self._guard("keys", value, tuple(items), f"keys of {what}")
+        for key, each in items.items():
+            self.walk(key, what)
+            self._guard("dict", value, key, f"{what}[{key!r}]", each)
+        if issubclass(type(value), collections.OrderedDict):  # which has an order of its own
+            self._snapshot(value, lambda each: [id(key) for key in collections.OrderedDict.__iter__(each)], f"order of {what}")
+        if issubclass(type(value), collections.defaultdict):
+            self._guard("attribute", value, "default_factory", f"default of {what}", value.default_factory)
+
     def _module(self, module: types.ModuleType) -> None:
-        if id(module) in self.reached:
-            return
         self.reached[id(module)] = module
-        check_names(module.__name__, self._attributes)
         scope = vars(module)
-        if module.__name__.split(".")[0] != "halfstep" and (_is_users(getattr(module, "__file__", None) or "<frozen") or _knows_arrays(scope)):
-            for name in sorted(self._attributes & scope.keys()):
-                self._guard("dict", scope, name, f"{module.__name__}.{name}", scope[name])
-            for name in sorted(self._stored - scope.keys()):
-                self._guard("dict", scope, name, f"{module.__name__}.{name}")
+        name = str(scope.get("__name__"))
+        self._guard("object", module, (type(module), None), f"module '{name}'")
+        if type(module) is not types.ModuleType:
+            self.walk(type(module), f"module '{name}'")
+        is_ours, users = name.split(".")[0] == "halfstep", _is_of_users(name, scope)
+        wanted = self._attributes | {"__getattr__"}
+        if self._looks_up and not is_ours:
+            wanted |= {each for each, value in scope.items() if (users and not each.startswith("__")) or type(value) in _PLAIN}
+        for each in sorted(wanted & scope.keys()):
+            is_seen = type(scope[each]) is types.BuiltinFunctionType and each not in self._taken  # where it is called
+            (self._place if is_seen else self._guard)("dict", scope, each, f"{name}.{each}", scope[each])
+        if users and (self._looks_up or "__getattr__" in scope):
+            absent = self._attributes
+        else:
+            absent = self._stored | (self._constants if self._looks_up else set())
+        for each in () if is_ours else sorted(absent - scope.keys()):
+            self._guard("dict", scope, each, f"{name}.{each}")
+
+    # classes and their objects
 
     def _class(self, cls: type) -> None:
-        check_names(cls.__module__, self._attributes)
-        if cls.__module__.split(".")[0] == "halfstep" and not cls.__module__.endswith((".nn", ".optim")):
+        if not is_in_python(cls):
+            check_class(cls)
             return
+        what = f"class '{cls.__name__}'"
+        self._guard("object", cls, (type(cls), None), what)
+        if type(cls) is not type:
+            self.walk(type(cls), what)
+        self._each((each for each in cls.__mro__[1:] if each is not object), what)
+        if issubclass(type(cls), enum.EnumMeta):
+            self.walk(cls._member_map_, what)
+        if issubclass(type(cls), abc.ABCMeta) and not self._registers:  # isinstance asks for classes that were registered
+            self._registers = True
+            self._snapshot(cls, lambda _: abc.get_cache_token(), "classes registered with abc")
+        found: dict[str, Any] = {}
+        for each in reversed(cls.__mro__):
+            found.update(vars(each))
+        self._attributes.update(each for each in found.get("__match_args__", ()) if isinstance(each, str))
+        own = {name for each in cls.__mro__ if is_in_python(each) for name in vars(each) if not name.startswith(("__", "_abc_"))}
+        wanted = self._attributes | SPECIAL | (own if self._looks_up else set())
+        apart = {name for name in wanted if name in self._stored or isinstance(found.get(name), _core.Array)}  # may be written, or inputs
+        present = {name: found[name] for name in sorted(wanted & found.keys() - apart)}
+        count = sum(len(vars(each)) for each in cls.__mro__) if self._looks_up else None
+        self._guard("type", cls, (cls.__mro__, present, tuple(sorted(wanted - found.keys() - apart)), count), what)
+        for name, value in present.items():
+            self.walk(value, f"{cls.__name__}.{name}")
         for each in cls.__mro__:
-            if each.__module__ == "builtins" or (each.__module__.split(".")[0] in sys.stdlib_module_names and each.__module__ != "__main__"):
-                continue
-            for name, value in list(vars(each).items()):
-                if name not in self._attributes and not (name.startswith("__") and isinstance(value, types.FunctionType)):
-                    continue
-                if isinstance(value, types.FunctionType) or not name.startswith("__"):
-                    self._guard("attribute", each, name, f"{each.__name__}.{name}", value)
-            for name in sorted(self._stored - vars(each).keys()):
-                self._guard("attribute", each, name, f"{each.__name__}.{name}")
+            for name in sorted(apart) if is_in_python(each) else ():
+                self._guard("attribute", each, name, f"{each.__name__}.{name}", *((vars(each)[name],) if name in vars(each) else ()))
+        for name in _NAMES:
+            if name in self._attributes:
+                self._guard("shown", cls, name, f"{what}.{name}", type.__getattribute__(cls, name))
 
     def _object(self, value: Any, what: str) -> None:
         cls = type(value)
         self.walk(cls, what)
-        attributes = getattr(value, "__dict__", None)
-        if isinstance(attributes, dict) and cls.__module__ != "builtins":
-            self._named(attributes, cls, what)
-        for each in cls.__mro__:
-            for name in slots_of(each):
-                if name in self._attributes or self._looks_up:
-                    self._guard("attribute", value, name, f"{what}.{name}", *((getattr(value, name),) if hasattr(value, name) else ()))
+        attributes = attributes_of(value)
+        self._guard("object", value, (cls, attributes), f"class of {what}")
+        everything = self._looks_up or is_foreign(cls)
+        if attributes is not None:
+            self._named(attributes, everything, what)
+        slots = [name for each in cls.__mro__ for name in slots_of(each) if everything or name in self._attributes]
+        for name in ["args", *slots] if issubclass(cls, BaseException) else slots:
+            self._guard("attribute", value, name, f"{what}.{name}", *slot_of(value, name))
 
-    def _named(self, attributes: dict[str, Any], cls: type, what: str) -> None:
+    def _named(self, attributes: dict[str, Any], everything: bool, what: str) -> None:
         """What an object has in its __dict__, and what would be found there before it is looked for in the class."""
         self.before.append((attributes, dict(attributes)))
-        for name in sorted(attributes.keys() if self._looks_up else self._attributes & attributes.keys()):
+        for name in sorted(attributes.keys() if everything or self._looks_up else self._attributes & attributes.keys()):
             self._guard("dict", attributes, name, f"{what}.{name}", attributes[name])
-        if any(self._looks_up or name in self._stored or (not name.startswith("__") and hasattr(cls, name)) for name in self._attributes - attributes.keys()):
-            self._guard("keys", attributes, tuple(attributes), f"names of the attributes of {what}")
+        self._guard("keys", attributes, tuple(attributes), f"names of the attributes of {what}")
 
     def arguments(self, value: Any, what: str, depth: int = 0) -> None:
         """Lists, dicts and dataclasses among arguments are others in each call: what is in them is looked at with the
@@ -274,6 +329,8 @@ class Reads:
                 self.arguments(each, f"{what}[{place}]", depth + 1)
             if type(value) not in (list, tuple):
                 self.walk(type(value), what)
+                if attributes_of(value):
+                    raise NotGuarded(f"a {type(value).__name__} ({what}) with attributes, which are not looked at; use a dataclass")
         elif type(value) is dict:
             for key, each in value.items():
                 self.arguments(key, what, depth + 1)
@@ -286,12 +343,43 @@ class Reads:
             self.walk(value, what)
 
 
+def _is_of_users(name: str, scope: dict[str, Any]) -> bool:
+    """Whether a module is one of which everything may change."""
+    if name.split(".")[0] == "halfstep":
+        return False
+    file = scope.get("__file__")
+    return (is_users(file) if isinstance(file, str) else name not in sys.builtin_module_names) or knows_arrays(scope)
+
+
 def contents_of(cell: types.CellType) -> tuple[Any, ...]:
     """Nothing where the variable has no value."""
     try:
         return (cell.cell_contents,)
     except ValueError:
         return ()
+
+
+def slot_of(value: Any, name: str) -> tuple[Any, ...]:
+    """Nothing where it has no value; without running code of its class."""
+    try:
+        return (object.__getattribute__(value, name),)
+    except AttributeError:
+        return ()
+
+
+class Snapshot:
+    """What is seen of a value that may change in place."""
+
+    def __init__(self, value: Any, take: Callable[[Any], Any], *kept: Any) -> None:
+        self._value, self._take, self._kept = value, take, kept
+
+    def kept(self) -> Snapshot:
+        return Snapshot(self._value, self._take, self._take(self._value))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Snapshot) and bool(self._take(self._value) == other._kept[0])
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Elements:
@@ -301,6 +389,7 @@ class Elements:
         self.value = value
 
     def kept(self) -> Elements:
+        self._key()
         return Elements(self.value.copy())
 
     def _key(self) -> tuple[Any, ...]:
@@ -346,11 +435,12 @@ def contents(container: Any) -> Any:
     return vars(container) if _core.is_record(container) else container
 
 
-def reads(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Reads:
+def reads(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], is_strict: bool = True) -> Reads:
     """The names of attributes grow while functions are found, so it is done again until they do not."""
     known: Reads | None = None
     while True:
-        found = Reads(known)
+        found = Reads(known, is_strict)
+        found.walk(sys.modules["halfstep"].array, "halfstep.array")  # methods of arrays may be replaced
         found.walk(function, getattr(function, "__name__", "the function"))
         for place, value in enumerate(args):
             found.arguments(value, "self" if place == 0 and hasattr(value, "__dict__") else f"argument {place}")

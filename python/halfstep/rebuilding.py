@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from halfstep import _core
 from halfstep.purity import is_fixed, is_of_python, slots_of
-from halfstep.reads import Elements, Guard, contents, contents_of
+from halfstep.reads import Guard, contents, contents_of, slot_of
 
 Arrays = list[Any]
 
@@ -138,11 +138,8 @@ def changes(before: list[tuple[Any, Any]], guards: list[Guard], apart: Apart) ->
         change = _change_of(container, copied, apart)
         if change is not None:
             done.append(change)
-    for kind, container, key, value, what in guards:
-        if kind == "equal" and isinstance(container, Elements):
-            if container != key:
-                raise NotRebuilt(f"that it changes {what} in place, a {type(container.value).__name__}")
-        elif kind in ("dict", "cell", "attribute") and id(container) not in known:
+    for kind, container, key, value, _ in guards:
+        if kind in ("dict", "cell", "attribute") and id(container) not in known:
             now = _now(kind, container, key)
             if len(now) != len(value) or any(a is not b for a, b in zip(now, value)):
                 done.append(_assignment(kind, container, key, apart.take(now[0]) if now else None))
@@ -185,7 +182,7 @@ def _now(kind: str, container: Any, key: Any) -> tuple[Any, ...]:
     if kind == "attribute":
         if isinstance(container, type):
             return (vars(container)[key],) if key in vars(container) else ()
-        return (getattr(container, key),) if hasattr(container, key) else ()
+        return slot_of(container, key)
     return contents_of(container)
 
 

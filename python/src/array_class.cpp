@@ -37,8 +37,11 @@ nb::object array_from(nb::handle values, const std::optional<std::string>& dtype
   const std::optional<DType> to = parse_dtype(*dtype);
   if (!to) fail("array: found dtype '{}', expected one of halfstep's, such as f32", *dtype);
   if (*to == tensor.dtype()) return object_of(Array(std::move(tensor)));
-  const capture::Untraced untraced;  // numbers of the program's: a constant in what is captured
-  return object_of(capture::apply("cast", {Array(std::move(tensor))}, {{"to", *dtype}}));
+  const auto cast = [&] {
+    const capture::Untraced untraced;  // numbers of the program's: a constant in what is captured
+    return capture::apply("cast", {Array(std::move(tensor))}, {{"to", *dtype}}).tensor();
+  };
+  return object_of(Array(cast()));
 }
 
 /// Elements for Python: a copy that nobody else has. A captured function goes on by what they are.

@@ -10,109 +10,15 @@
 #include "python/src/captured.h"
 #include "python/src/errors.h"
 #include "python/src/flat.h"
+#include "python/src/guard.h"
 #include "python/src/network.h"
+#include "python/src/watch.h"
 
 namespace halfstep::python {
 namespace {
 
 using capture::Arrays;
 using capture::Trace;
-
-/// A number of NumPy, whose bits say what it is.
-bool is_number_of_numpy(PyObject* value) {
-  const std::string_view name = Py_TYPE(value)->tp_name;
-  return name.starts_with("numpy.") && name != "numpy.ndarray" && PyObject_HasAttrString(value, "tobytes") != 0;
-}
-
-/// Equal, so that a program that was made with one is right for the other: equal numbers of one type, or one object.
-bool is_same(PyObject* found, PyObject* expected) {
-  if (found == expected) return true;
-  if (Py_TYPE(found) != Py_TYPE(expected)) return false;
-  if (is_number_of_numpy(found))
-    return nb::handle(found).attr("tobytes")().equal(nb::handle(expected).attr("tobytes")());
-  if (!is_plain(found)) return false;
-  const int equal = PyObject_RichCompareBool(found, expected, Py_EQ);
-  if (equal < 0) nb::raise_python_error();
-  if (equal == 0) return false;
-  return !PyFloat_CheckExact(found) ||
-         std::signbit(PyFloat_AS_DOUBLE(found)) == std::signbit(PyFloat_AS_DOUBLE(expected));
-}
-
-std::string repr(PyObject* object) {
-  return object == nullptr ? "nothing" : std::string(nb::repr(nb::handle(object)).c_str()).substr(0, 60);
-}
-
-/// A place outside of the arguments that the function read: an entry of a dict (of globals, of attributes), of a list,
-/// or a cell of a closure.
-struct Guard {
-  enum class Kind { dict, list, cell, attribute, itself, size, keys, equal };
-  Kind kind;
-  nb::object container, key;  ///< key: of a dict, or the number in a list
-  nb::object expected;        ///< invalid: nothing is there
-  bool is_array = false;      ///< an array of the same kind will do: it is an input
-  std::string what;           ///< for messages: "global SCALE"
-
-  /// Invalid: nothing is there.
-  nb::object find() const {
-    switch (kind) {
-      case Kind::dict: return nb::borrow(PyDict_GetItem(container.ptr(), key.ptr()));
-      case Kind::list: {
-        const Py_ssize_t at = PyLong_AsSsize_t(key.ptr());
-        return at < PyList_GET_SIZE(container.ptr()) ? nb::borrow(PyList_GET_ITEM(container.ptr(), at)) : nb::object();
-      }
-      case Kind::itself: return container;
-      case Kind::cell: return nb::borrow(PyCell_GET(container.ptr()));
-      case Kind::attribute: {
-        if (PyType_Check(container.ptr()) != 0)  // its own, not those of its bases
-          return nb::borrow(PyDict_GetItem(reinterpret_cast<PyTypeObject*>(container.ptr())->tp_dict, key.ptr()));
-        nb::object found = nb::steal(PyObject_GetAttr(container.ptr(), key.ptr()));
-        if (!found.is_valid()) PyErr_Clear();
-        return found;
-      }
-      case Kind::size:
-      case Kind::keys:
-      case Kind::equal: break;
-    }
-    return {};
-  }
-
-  /// The same keys in the same order.
-  bool has_keys() const {
-    if (PyDict_GET_SIZE(container.ptr()) != PyTuple_GET_SIZE(key.ptr())) return false;
-    PyObject *found = nullptr, *item = nullptr;
-    Py_ssize_t at = 0;
-    for (Py_ssize_t i = 0; PyDict_Next(container.ptr(), &at, &found, &item) != 0; ++i) {
-      if (!is_same(found, PyTuple_GET_ITEM(key.ptr(), i))) return false;
-    }
-    return true;
-  }
-
-  /// What is there, and what was expected, for messages.
-  std::pair<std::string, std::string> compared() const {
-    if (kind == Kind::size) return {std::to_string(PyList_GET_SIZE(container.ptr())), repr(key.ptr())};
-    if (kind == Kind::keys) return {repr(nb::list(nb::borrow<nb::dict>(container).keys()).ptr()), repr(key.ptr())};
-    if (kind == Kind::equal) return {"others", "those of the call that was captured"};
-    return {repr(find().ptr()), is_array ? "an array" : repr(expected.ptr())};
-  }
-
-  bool holds(std::vector<PyObject*>& slots) const {
-    if (kind == Kind::size) return PyList_GET_SIZE(container.ptr()) == PyLong_AsSsize_t(key.ptr());
-    if (kind == Kind::keys) return has_keys();
-    if (kind == Kind::equal) {  // a value that may change in place, and a copy of it
-      const int equal = PyObject_RichCompareBool(container.ptr(), key.ptr(), Py_EQ);
-      if (equal < 0) nb::raise_python_error();
-      return equal == 1;
-    }
-    const nb::object found = find();
-    if (is_array) {
-      if (!found.is_valid() || as_array_of_ours(found.ptr()) == nullptr) return false;
-      slots.push_back(found.ptr());
-      return true;
-    }
-    if (!found.is_valid() || !expected.is_valid()) return !found.is_valid() && !expected.is_valid();
-    return is_same(found.ptr(), expected.ptr());
-  }
-};
 
 struct Entry {
   nb::object kept;  ///< what Python keeps of it
@@ -151,6 +57,8 @@ class CapturedFunction {
   bool end(int64_t number, Trace& trace, const std::vector<nb::object>& arguments,
            const std::vector<nb::object>& results, bool is_simple);
   nb::list describe() const;
+  /// Of what no call makes anew the first that is not as it was; nothing where all is.
+  std::string changed(int64_t number) const;
   void forget(int64_t number) {
     std::erase_if(entries_, [&](const auto& each) { return each.first == number; });
   }
@@ -192,17 +100,17 @@ CapturedFunction::Mismatch CapturedFunction::mismatch(Entry& entry, const Flat& 
   if (entry.words != flat.words) return {"arguments: found others in number, kind or order", 0};
   for (size_t i = 0; i < flat.constants.size(); ++i) {
     if (!is_same(flat.constants[i], entry.constants[i].ptr()))
-      return {
-          fmt::format("an argument: found {}, expected {}", repr(flat.constants[i]), repr(entry.constants[i].ptr())),
-          1};
+      return {fmt::format("an argument: found {}, expected {}", short_repr(flat.constants[i]),
+                          short_repr(entry.constants[i].ptr())),
+              1};
   }
   objects = flat.arrays;
   for (const Guard& guard : entry.guards) {
-    if (std::ranges::find(flat.containers, guard.container.ptr()) != flat.containers.end())
-      return {fmt::format("{}: found it among the arguments too", guard.what), 2};
+    if (std::ranges::find(flat.containers, guard.container()) != flat.containers.end())
+      return {fmt::format("{}: found it among the arguments too", guard.what()), 2};
     if (!guard.holds(objects)) {
       const auto [found, expected] = guard.compared();
-      return {fmt::format("{}: found {}, expected {}", guard.what, found, expected), 2};
+      return {fmt::format("{}: found {}, expected {}", guard.what(), found, expected), 2};
     }
   }
   arrays.clear();
@@ -250,23 +158,6 @@ nb::object CapturedFunction::call(const nb::args& args, const nb::kwargs& kwargs
   return capture_(args, kwargs, -1, 0, nearest.why, false);
 }
 
-Guard guard_of(const nb::tuple& given) {
-  const std::string kind = nb::cast<std::string>(given[0]);
-  static constexpr std::string_view kKinds[] = {"dict", "list", "cell", "attribute", "itself", "size", "keys", "equal"};
-  const auto found = std::ranges::find(kKinds, kind);
-  HS_CHECK(found != std::end(kKinds));
-  Guard guard{static_cast<Guard::Kind>(found - std::begin(kKinds)),
-              given[1],
-              given[2],
-              {},
-              false,
-              nb::cast<std::string>(given[4])};
-  const nb::tuple expected = nb::cast<nb::tuple>(given[3]);  // empty: nothing is there
-  if (expected.size() == 1) guard.expected = expected[0];
-  guard.is_array = guard.expected.is_valid() && as_array_of_ours(guard.expected.ptr()) != nullptr;
-  return guard;
-}
-
 /// A new entry for such a call; its number.
 int64_t CapturedFunction::begin(const nb::tuple& args, const nb::dict& kwargs, const nb::list& guards,
                                 const nb::object& kept) {
@@ -276,7 +167,7 @@ int64_t CapturedFunction::begin(const nb::tuple& args, const nb::dict& kwargs, c
   entry->kept = kept;
   entry->words = flat.words;
   for (PyObject* constant : flat.constants) entry->constants.push_back(nb::borrow(constant));
-  for (const nb::handle guard : guards) entry->guards.push_back(guard_of(nb::cast<nb::tuple>(guard)));
+  for (const nb::handle guard : guards) entry->guards.emplace_back(nb::cast<nb::tuple>(guard));
   std::vector<PyObject*> objects = flat.arrays;
   for (const Guard& guard : entry->guards) (void)guard.holds(objects);
   Arrays arrays;
@@ -312,12 +203,23 @@ bool CapturedFunction::end(int64_t number, Trace& trace, const std::vector<nb::o
   return true;
 }
 
+std::string CapturedFunction::changed(int64_t number) const {
+  const auto found = std::ranges::find_if(entries_, [&](const auto& each) { return each.first == number; });
+  if (found == entries_.end()) return {};  // dropped meanwhile
+  const std::shared_ptr<Entry> entry = found->second;
+  std::vector<PyObject*> objects;
+  for (const Guard& guard : entry->guards) {
+    if (guard.is_kept() && !guard.holds(objects)) return guard.what();
+  }
+  return {};
+}
+
 nb::list CapturedFunction::describe() const {
   nb::list list;
   for (const auto& [number, entry] : entries_) {
     nb::dict made;
     nb::list guards;
-    for (const Guard& guard : entry->guards) guards.append(guard.what);
+    for (const Guard& guard : entry->guards) guards.append(guard.what());
     made["number"] = number;
     made["inputs"] = entry->programs->types();
     made["guards"] = guards;
@@ -331,17 +233,24 @@ nb::list CapturedFunction::describe() const {
   return list;
 }
 
-/// A trace of this thread, from `begin` to `end`.
+/// A trace of this thread, whose calls are looked at.
 class Tracing {
  public:
-  Tracing(const std::string& what, const std::vector<nb::object>& arguments, bool is_full)
-      : trace_(Trace::Kind::function, what, is_full) {
+  Tracing(const std::string& what, const std::vector<nb::object>& arguments, bool is_full, const nb::object& judge)
+      : trace_(Trace::Kind::function, what, is_full), watch_(judge) {
     for (const Array& array : arrays_in(arguments)) (void)trace_.argument(array);
   }
   Trace& trace() { return trace_; }
+  const std::string& doubts() const { return trace_.doubts(); }
+  void leave_calls() { watch_.leave(); }
+  void leave() {
+    watch_.leave();
+    trace_.leave();
+  }
 
  private:
   Trace trace_;
+  Watch watch_;
 };
 
 std::string package;  ///< the folder of ours
@@ -403,18 +312,21 @@ void define_captured(nb::module_& module) {
       .def("inputs", &CapturedFunction::inputs)
       .def("end", &CapturedFunction::end)
       .def("forget", &CapturedFunction::forget)
+      .def("changed", &CapturedFunction::changed)
       .def("kept", &CapturedFunction::kept)
       .def("describe", &CapturedFunction::describe);
   // One begins and ends on one thread, in the order of a stack.
   module.def(
       "trace_begin",
-      [](const std::string& what, const std::vector<nb::object>& arguments, bool is_full) {
-        return new Tracing(what, arguments, is_full);
+      [](const std::string& what, const std::vector<nb::object>& arguments, bool is_full, const nb::object& judge) {
+        return new Tracing(what, arguments, is_full, judge);
       },
       nb::rv_policy::take_ownership);
   nb::class_<Tracing>(module, "Tracing")
       .def_prop_ro("trace", &Tracing::trace, nb::rv_policy::reference_internal)
-      .def("leave", [](Tracing& tracing) { tracing.trace().leave(); });
+      .def_prop_ro("doubts", &Tracing::doubts)
+      .def("leave_calls", &Tracing::leave_calls)
+      .def("leave", &Tracing::leave);
   module.def("untraced", [](const nb::object& run) {
     const capture::Untraced untraced;
     return run();

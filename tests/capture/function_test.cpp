@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "halfstep/capture/captured.h"
 #include "halfstep/capture/random.h"
 #include "halfstep/capture/step.h"
@@ -52,6 +54,23 @@ TEST(Function, IsCapturedAgainForCallsOfAnotherKind) {
                                       "array 0: found f32[2], differentiable, with its gradient, expected f32[1]",
                                       "training mode: found true, expected false"}));
   EXPECT_EQ(function.programs().size(), 5U);
+}
+
+TEST(Function, RefusesArraysOfOtherThreads) {
+  const auto elsewhere = [](const Array& x) {
+    Array computed;
+    std::thread([&] { computed = apply("tanh", {x}); }).join();
+    return computed;
+  };
+  Function given([&](const Arrays& x) -> Arrays { return {elsewhere(x[0])}; });
+  Function read([&](const Arrays& x) -> Arrays { return {apply("add", {x[0], elsewhere(x[0])})}; });
+  for (Function* function : {&given, &read}) {
+    EXPECT_NE(error_of([&] {
+                (*function)({array({1, 2})});
+              }).find("an array that was computed while it ran, but not by it"),
+              std::string::npos);
+    EXPECT_TRUE(function->programs().empty());
+  }
 }
 
 TEST(Function, TakesOtherExtentsWhereTheyAreOpen) {

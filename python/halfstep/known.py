@@ -1,0 +1,114 @@
+"""What is known to depend on nothing but arguments and what guards look at, and to change nothing else. Anything that is not
+here ends what is captured: a name that is missing costs speed, one that does not belong here gives wrong results."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8  # Py_TPFLAGS_HEAPTYPE: made while Python runs; Py_TPFLAGS_IMMUTABLETYPE
+_FUNCTIONS: dict[str, str] = {
+    "builtins": "abs aiter all anext any ascii bin callable chr delattr dir divmod format getattr hasattr hash hex isinstance issubclass "
+    "iter len locals max min next oct ord pow repr round setattr sorted sum vars __build_class__",
+    "sys": "exc_info exception intern",
+    "_abc": "_abc_init _abc_instancecheck _abc_subclasscheck get_cache_token",
+    "_functools": "reduce cmp_to_key",
+    "_collections": "_count_elements",
+    "_struct": "calcsize pack pack_into unpack unpack_from iter_unpack",
+    "numpy": "array asarray asanyarray ascontiguousarray asfortranarray arange zeros frombuffer fromiter concatenate count_nonzero "
+    "correlate dot inner vdot where lexsort bincount digitize interp can_cast result_type promote_types copyto putmask ravel_multi_index "
+    "unravel_index packbits unpackbits shares_memory may_share_memory normalize_axis_index c_einsum",
+}
+"""Functions written in C, by module."""
+_WHOLE = frozenset(["math", "cmath", "_operator", "_heapq", "_bisect", "binascii", "zlib", "unicodedata", "_string", "_statistics"])
+"""Modules in C of which every function is known."""
+_SAME_AS = {"numpy._core._multiarray_umath": "numpy", "numpy.core._multiarray_umath": "numpy", "numpy._core.multiarray": "numpy", "numpy.core.multiarray": "numpy"}
+
+_METHODS: dict[str, str] = {
+    "builtins.type": "__subclasses__",
+    "numpy.ndarray": "tofile dump setflags",
+    "datetime.datetime": "now today utcnow fromtimestamp utcfromtimestamp timestamp astimezone strftime",
+    "datetime.date": "today fromtimestamp strftime",
+    "datetime.time": "strftime",
+}
+"""Of classes in C that are known, methods that are not."""
+_CLASSES = frozenset(["builtins", "itertools", "collections", "functools", "operator", "types", "datetime", "re", "numpy", "_thread", "_abc", "_sre"])
+"""Modules of such classes: their objects have the state that they were given, and no other."""
+_STRANGE = frozenset(["builtins.frame", "builtins.traceback", "_thread._local", "numpy.memmap"])
+
+_MODULES = frozenset(
+    [
+        "abc", "bisect", "collections", "_collections_abc", "contextlib", "copy", "copyreg", "dataclasses", "enum", "fractions", "functools",
+        "heapq", "keyword", "numbers", "operator", "re", "re._casefix", "re._compiler", "re._constants", "re._parser", "reprlib", "statistics",
+        "string", "textwrap", "types", "typing", "typing_extensions", "ml_dtypes", "numpy",
+        *(f"numpy.core.{name}" for name in ("einsumfunc", "fromnumeric", "function_base", "getlimits", "methods", "multiarray", "numeric", "numerictypes", "overrides", "shape_base")),
+        *(
+            f"numpy.lib.{name}" for name in (
+                "array_utils", "arraypad", "arraysetops", "function_base", "histograms", "index_tricks", "nanfunctions", "polynomial",
+                "shape_base", "stride_tricks", "twodim_base", "type_check", "ufunclike",
+            )
+        ),
+        "numpy.linalg.linalg", "numpy.fft.pocketfft", "numpy.fft.helper",
+    ]
+)  # fmt: skip
+"""Modules in Python; what their functions call is theirs."""
+
+_OURS = frozenset(["", "arrays", "functions", "indexing", "jit", "nn", "ops", "optim", "printing", "purity", "reads", "rebuilding"])
+"""Of the package, by name: they compute with arrays, and read and write no files."""
+
+
+def is_known_module(name: str) -> bool:
+    """Of a library; NumPy's have had other names."""
+    if name.startswith("numpy."):
+        name = name.replace("._", ".").removesuffix("_impl")
+    return name in _MODULES
+
+
+def only_computes(name: str) -> bool:
+    """Whether a module of the package computes with arrays, and does nothing else."""
+    return name.removeprefix("halfstep").removeprefix(".") in _OURS
+
+
+def _home(value: Any) -> str:
+    home = str(getattr(value, "__module__", None) or "")
+    return _SAME_AS.get(home, home)
+
+
+def name_of(function: Any) -> str:
+    """Of a function in C."""
+    owner = function.__self__
+    if owner is None or isinstance(owner, types.ModuleType):
+        return f"{_home(function) or getattr(owner, '__name__', '')}.{function.__name__}"
+    cls = owner if isinstance(owner, type) else type(owner)
+    return f"{cls.__module__}.{cls.__qualname__}.{function.__name__}"
+
+
+def is_in_python(cls: type) -> bool:
+    """Whether a class is written in Python: not in C."""
+    if not cls.__flags__ & HEAP_TYPE or cls.__flags__ & _IMMUTABLE_TYPE:
+        return False
+    if "__dict__" in vars(cls) or "__slots__" in vars(cls):
+        return True
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    return cls.__module__ not in sys.builtin_module_names and not str(file).endswith((".so", ".pyd"))
+
+
+def is_known_class(cls: type) -> bool:
+    """Of one written in C, whether its objects, once they are there, have no other state than what can be looked at."""
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    if issubclass(cls, BaseException):
+        return True
+    return name not in _STRANGE and (cls.__module__ in _CLASSES or cls.__module__.startswith(("halfstep", "nanobind", "ml_dtypes")) or name in ("_operator.itemgetter", "_operator.attrgetter"))
+
+
+def is_known_function(function: Any) -> bool:
+    """Of one written in C: of a module, or a method of an object or a class."""
+    owner, name = function.__self__, function.__name__
+    if owner is None or isinstance(owner, types.ModuleType):
+        home = _home(function) or getattr(owner, "__name__", "")
+        return home in _WHOLE or name in _FUNCTIONS.get(home, "").split()
+    for cls in (owner if isinstance(owner, type) else type(owner)).__mro__:
+        if name in vars(cls) and not is_in_python(cls):
+            return is_known_class(cls) and name not in _METHODS.get(f"{cls.__module__}.{cls.__qualname__}", "").split()
+    return False
