@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import types
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 _LOOKED_UP = frozenset(
     [
         "getattr", "setattr", "hasattr", "delattr", "vars", "dir", "__dict__", "AttributeError", "attrgetter", "methodcaller", "__getattribute__",
-        "__setattr__", "__delattr__",
+        "__setattr__", "__delattr__", "asdict", "astuple", "fields", "get_type_hints",
     ]
 )  # fmt: skip
 """Code that has one of these may ask for attributes by names that do not stand in it, or for such as are not there."""
@@ -23,7 +24,7 @@ SPECIAL = frozenset(
         "imul index init init_subclass instancecheck int invert ior ipow irshift isub iter itruediv ixor le len length_hint lshift lt "
         "matmul missing mod mul ne neg new next or pos post_init pow radd rand rdivmod reduce reduce_ex repr reversed rfloordiv rlshift rmatmul "
         "rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor set set_name setattr setitem setstate getstate str sub subclasscheck truediv trunc xor "
-        "match_args class_getitem del prepare mro_entries replace index fspath"
+        "match_args class_getitem del prepare mro_entries replace subclasshook fspath"
     ).split()
 )
 """Methods that Python calls without their names."""
@@ -64,6 +65,8 @@ def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def _texts(constant: Any) -> Iterator[str]:
     if isinstance(constant, str):
+        if "{" in constant:  # "{0.a}".format() reads attributes
+            yield from re.findall(r"[^\W\d]\w*", constant)
         yield from (part for part in constant.split(".") if part.isidentifier())  # of attrgetter("a.b") too
     elif isinstance(constant, (tuple, frozenset)):
         for each in constant:

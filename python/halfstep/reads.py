@@ -35,9 +35,10 @@ from halfstep.purity import (
 Guard = tuple[str, Any, Any, tuple[Any, ...], str]
 """Kind, container, key, what is there (nothing: an empty tuple), and what it is called in messages."""
 
+_DESCRIPTORS = (types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType)
 _LIMIT = 20_000
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
-_NAMES = ("__name__", "__qualname__", "__module__", "__doc__")
+_NAMES = ("__name__", "__qualname__", "__doc__", "__module__")
 
 
 class Reads:
@@ -128,12 +129,10 @@ class Reads:
         """What may be replaced of a function."""
         what = f"'{function.__name__}'"
         attributes = vars(function)
-        self._guard("function", function, (function.__code__, function.__defaults__, function.__kwdefaults__, attributes), f"function {what}")
+        parts = (function.__code__, function.__defaults__, function.__kwdefaults__, attributes, *(getattr(function, name) for name in _NAMES))
+        self._guard("function", function, parts, f"function {what}")
         if attributes or self._stored or self._looks_up:
             self._named(attributes, False, what)
-        for name in _NAMES:
-            if name in self._attributes:
-                self._guard("shown", function, name, f"{what}.{name}", getattr(function, name))
         self._each(function.__defaults__ or (), f"a default of {what}")
         if function.__kwdefaults__:
             self._container(function.__kwdefaults__, f"defaults of {what}")
@@ -169,6 +168,9 @@ class Reads:
         if issubclass(cls, _core.Array):  # nobody can put another in its place
             self.reached[id(value)] = value
             self._guard("itself", value, None, what, value)
+            attributes = attributes_of(value)
+            if attributes or (attributes is not None and (self._looks_up or self._stored)):
+                self._named(attributes, False, what)
         elif cls is types.FunctionType:
             self.function(value)
         elif issubclass(cls, types.ModuleType):
@@ -287,14 +289,17 @@ class Reads:
         for each in reversed(cls.__mro__):
             found.update(vars(each))
         self._attributes.update(each for each in found.get("__match_args__", ()) if isinstance(each, str))
-        own = {name for each in cls.__mro__ if is_in_python(each) for name in vars(each) if not name.startswith(("__", "_abc_"))}
-        wanted = self._attributes | SPECIAL | (own if self._looks_up else set())
-        apart = {name for name in wanted if name in self._stored or isinstance(found.get(name), _core.Array)}  # may be written, or inputs
+        wanted = self._attributes | SPECIAL
+        if self._looks_up:
+            wanted |= {name for each in cls.__mro__ if is_in_python(each) for name in vars(each) if not name.startswith(("__", "_abc_"))}
+        arrays = {name for name, value in found.items() if isinstance(value, _core.Array)}
+        apart = wanted & (self._stored | arrays)  # may be written, or inputs
         present = {name: found[name] for name in sorted(wanted & found.keys() - apart)}
         count = sum(len(vars(each)) for each in cls.__mro__) if self._looks_up else None
-        self._guard("type", cls, (cls.__mro__, present, tuple(sorted(wanted - found.keys() - apart)), count), what)
+        self._guard("type", cls, (cls.__mro__, present, tuple(wanted - found.keys() - apart), count), what)
         for name, value in present.items():
-            self.walk(value, f"{cls.__name__}.{name}")
+            if type(value) not in _DESCRIPTORS:
+                self.walk(value, f"{cls.__name__}.{name}")
         for each in cls.__mro__:
             for name in sorted(apart) if is_in_python(each) else ():
                 self._guard("attribute", each, name, f"{each.__name__}.{name}", *((vars(each)[name],) if name in vars(each) else ()))
@@ -341,6 +346,8 @@ class Reads:
                 self.arguments(each, f"{what}.{name}", depth + 1)
         elif not isinstance(value, _core.Array):
             self.walk(value, what)
+        elif attributes_of(value):
+            raise NotGuarded(f"an array ({what}) with attributes, which are not looked at; give them beside it")
 
 
 def _is_of_users(name: str, scope: dict[str, Any]) -> bool:

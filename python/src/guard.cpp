@@ -124,13 +124,16 @@ bool Guard::is_object() const {
   return attributes == Py_None || is_dict_of(attributes, container());
 }
 
-/// With the same code, defaults and __dict__.
+/// With the same code, defaults, __dict__ and names.
 bool Guard::is_function() const {
   const auto* function = reinterpret_cast<PyFunctionObject*>(container());
-  return function->func_code == PyTuple_GET_ITEM(key_.ptr(), 0) &&
-         is_one(function->func_defaults, PyTuple_GET_ITEM(key_.ptr(), 1)) &&
-         is_one(function->func_kwdefaults, PyTuple_GET_ITEM(key_.ptr(), 2)) &&
-         is_one(function->func_dict, PyTuple_GET_ITEM(key_.ptr(), 3));
+  PyObject* const parts[] = {function->func_code, function->func_defaults, function->func_kwdefaults,
+                             function->func_dict, function->func_name,     function->func_qualname,
+                             function->func_doc,  function->func_module};
+  for (size_t i = 0; i < std::size(parts); ++i) {
+    if (!is_one(parts[i], PyTuple_GET_ITEM(key_.ptr(), static_cast<Py_ssize_t>(i)))) return false;
+  }
+  return true;
 }
 
 /// A class in which all names are found as they were: (itself and its bases, those found by name, names that are not
@@ -169,7 +172,7 @@ std::pair<std::string, std::string> Guard::compared() const {
       return {short_repr(nb::list(nb::borrow<nb::dict>(container_).keys()).ptr()), short_repr(key_.ptr())};
     case Kind::object:
       return {short_repr(nb::handle(container()).type().ptr()), "the class and the __dict__ that it had"};
-    case Kind::function: return {"others", "the code, the defaults and the attributes that it had"};
+    case Kind::function: return {"others", "the code, the defaults, the attributes and the names that it had"};
     case Kind::type: return {"others", "the attributes and the bases that it had"};
     case Kind::items:
     case Kind::equal: return {"others", "those of the call that was captured"};
