@@ -3,6 +3,7 @@ here ends what is captured: a name that is missing costs speed, one that does no
 
 from __future__ import annotations
 
+import os
 import sys
 import types
 from typing import Any
@@ -54,7 +55,7 @@ _MODULES = frozenset(
 )  # fmt: skip
 """Modules in Python; what their functions call is theirs."""
 
-_OURS = frozenset(["", "arrays", "functions", "indexing", "jit", "nn", "ops", "optim", "printing", "purity", "reads", "rebuilding"])
+_OURS = frozenset(["__init__", "arrays", "functions", "indexing", "jit", "nn", "ops", "optim", "printing", "purity", "reads", "rebuilding"])
 """Of the package, by name: they compute with arrays, and read and write no files."""
 
 
@@ -65,9 +66,9 @@ def is_known_module(name: str) -> bool:
     return name in _MODULES
 
 
-def only_computes(name: str) -> bool:
-    """Whether a module of the package computes with arrays, and does nothing else."""
-    return name.removeprefix("halfstep").removeprefix(".") in _OURS
+def only_computes(file: str) -> bool:
+    """Whether a file of the package computes with arrays, and does nothing else."""
+    return os.path.basename(file).removesuffix(".py") in _OURS
 
 
 def _home(value: Any) -> str:

@@ -151,7 +151,7 @@ class Judge:
         if id(code) in self._codes:
             return None
         module = str(frame.f_globals.get("__name__", ""))
-        if code.co_filename.startswith(_PACKAGE + os.sep) and only_computes(module):
+        if code.co_filename.startswith(_PACKAGE + os.sep) and only_computes(code.co_filename):
             return True
         if is_known_module(module) and not is_users(code.co_filename) or module.startswith("namedtuple_") and code.co_filename == "<string>":
             return True

@@ -67,7 +67,9 @@ class Reads:
 
     def _guard(self, kind: str, container: Any, key: Any, what: str, *value: Any) -> None:
         self._place(kind, container, key, what, *value)
-        if value and not isinstance(value[0], _core.Array):  # that is an input
+        if value and issubclass(type(value[0]), _core.Array):  # an input
+            self._array(value[0], what)
+        elif value:
             self.walk(value[0], what)
 
     def _place(self, kind: str, container: Any, key: Any, what: str, *value: Any) -> None:
@@ -168,9 +170,6 @@ class Reads:
         if issubclass(cls, _core.Array):  # nobody can put another in its place
             self.reached[id(value)] = value
             self._guard("itself", value, None, what, value)
-            attributes = attributes_of(value)
-            if attributes or (attributes is not None and (self._looks_up or self._stored)):
-                self._named(attributes, False, what)
         elif cls is types.FunctionType:
             self.function(value)
         elif issubclass(cls, types.ModuleType):
@@ -209,6 +208,15 @@ class Reads:
         else:
             check_value(value, what)
             self._object(value, what)
+
+    def _array(self, value: Any, what: str) -> None:
+        """Another one may be in its place, so it must not have attributes, and get none."""
+        attributes = attributes_of(value)
+        if attributes:
+            raise NotGuarded(f"an array ({what}) with attributes, which are not looked at; hold them beside it")
+        if attributes is not None and (self._looks_up or self._stored):
+            self._place("keys", attributes, (), f"attributes of {what}")
+            self.before.append((attributes, {}))
 
     def _each(self, values: Iterable[Any], what: str) -> None:
         for value in values:
@@ -289,6 +297,8 @@ class Reads:
         for each in reversed(cls.__mro__):
             found.update(vars(each))
         self._attributes.update(each for each in found.get("__match_args__", ()) if isinstance(each, str))
+        if found.get("_is_protocol"):  # isinstance asks for the names that it has
+            self._attributes.update(name for name in found if not name.startswith("_"))
         wanted = self._attributes | SPECIAL
         if self._looks_up:
             wanted |= {name for each in cls.__mro__ if is_in_python(each) for name in vars(each) if not name.startswith(("__", "_abc_"))}
@@ -346,8 +356,8 @@ class Reads:
                 self.arguments(each, f"{what}.{name}", depth + 1)
         elif not isinstance(value, _core.Array):
             self.walk(value, what)
-        elif attributes_of(value):
-            raise NotGuarded(f"an array ({what}) with attributes, which are not looked at; give them beside it")
+        else:
+            self._array(value, what)
 
 
 def _is_of_users(name: str, scope: dict[str, Any]) -> bool:

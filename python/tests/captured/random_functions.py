@@ -35,6 +35,7 @@ import tempfile
 import threading
 import time
 import types
+import typing
 import warnings
 import weakref
 from typing import NamedTuple
@@ -50,7 +51,7 @@ _SCOPE = {
     for each in (
         abc, asyncio, builtins, collections, configparser, contextlib, contextvars, copy, ctypes, dataclasses, decimal, enum, functools, futures,
         gc, heapq, importlib, inspect, io, itertools, json, logging, math, operator, os, pathlib, pickle, random, re, sys, threading, time,
-        types, weakref,
+        types, typing, weakref,
     )
 } | {"np": np, "hs": hs, "array": array, "arrays": arrays, "futures": futures}  # fmt: skip
 

@@ -23,7 +23,7 @@ def test_random_functions():
 
 
 def test_every_kind_is_drawn():
-    drawn = {name for number in range(2000) for name in random_case(number).kinds}
+    drawn = {name for number in range(5000) for name in random_case(number).kinds}
     assert drawn == {each.name for each in (*kinds.GUARDED, *kinds.STRANGE)}
 
 
