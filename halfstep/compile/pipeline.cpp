@@ -8,8 +8,8 @@
 #include "halfstep/passes/channels_last.h"
 #include "halfstep/passes/cse.h"
 #include "halfstep/passes/dce.h"
-#include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/fold_constants.h"
+#include "halfstep/passes/fold_tails.h"
 #include "halfstep/passes/fuse_activations.h"
 #include "halfstep/passes/fuse_attention.h"
 #include "halfstep/passes/fuse_residuals.h"
@@ -45,8 +45,8 @@ constexpr Pass kPasses[] = {
      [](Model& model) { passes::fold_constants(model, compiler::evaluate); }},
     {"simplify", "operations that change nothing go away", [](Model& model) { passes::simplify(model.graph); }},
     {"cse", "operations that compute the same are done once", [](Model& model) { passes::cse(model.graph); }},
-    {"fold_batch_norm", "normalizations join the layer before them",
-     [](Model& model) { passes::fold_batch_norm(model); }, When::inference},
+    {"fold_tails", "sums and products by channel, and normalizations, join the layer before them",
+     [](Model& model) { passes::fold_tails(model); }, When::inference},
     {"layer_forms", "layers as exporters write them become the operators that have kernels", passes::layer_forms,
      When::inference},
     {"split_layers", "layers whose outputs are read in parts become a layer for each part", passes::split_layers,

@@ -35,23 +35,34 @@ double largest_magnitude(const Range& range) {
   return largest;
 }
 
-/// Whether `reshape` splits the rows of a layer, whose name it then has (passes/layer_forms.h).
-bool splits_rows(Op reshape) {
-  if (!reshape.is<ops::Reshape>()) return false;
-  Value rows = reshape.in(0);
-  if (const auto quantizer = rows.producer<ops::FakeQuantize>()) rows = quantizer->x();
-  return rows.producer().is<ops::Linear>() && rows.name().starts_with(reshape.name() + ".");
+bool moves_rows(Op op) {
+  return op.is<ops::Reshape, ops::ReshapeBy, ops::Flatten, ops::Squeeze, ops::Unsqueeze, ops::Transpose>();
+}
+
+/// Whether the name of the layer in front of `move` is made of the name of `move`, which the network has
+/// (passes/layer_forms.h, fold_tails.h).
+bool names_layer(Op move) {
+  if (!moves_rows(move)) return false;
+  Value rows = move.in(0);
+  for (Op op = rows.producer(); moves_rows(op) || op.is<ops::FakeQuantize>(); op = rows.producer())
+    rows = op.is<ops::FakeQuantize>() ? ops::FakeQuantize(op.node()).x() : op.in(0);
+  return rows.producer().is<ops::Linear>() && rows.name().starts_with(move.name() + ".");
+}
+
+/// What lies behind `value` and names its layer, or null.
+Op name_giver(Value value) {
+  for (const auto& [reader, operand] : value.uses()) {
+    if (names_layer(reader)) return reader;
+    const bool goes_on = moves_rows(reader) || reader.is<ops::FakeQuantize>();
+    if (const Op behind = goes_on ? name_giver(reader.out(0)) : Op()) return behind;
+  }
+  return {};
 }
 
 /// The name that the network has for a layer, or for what it gives.
 std::string name_in_network(Op layer) {
-  for (const auto& [reader, operand] : layer.out(0).uses()) {
-    const auto splitters = reader.is<ops::FakeQuantize>() ? reader.out(0).uses() : layer.out(0).uses();
-    for (const auto& [splitter, port] : splitters) {
-      if (splits_rows(splitter)) return splitter.name();
-    }
-  }
-  return layer.name();
+  const Op giver = name_giver(layer.out(0));
+  return giver ? giver.name() : layer.name();
 }
 
 std::string tensor_of(const ops::FakeQuantize& quantizer) {
@@ -121,7 +132,7 @@ Ranges ranges_of(const Model& prepared) {
     const Op producer = quantizers[i].x().producer();
     if (!producer) continue;
     const bool moves = producer.is<ops::Flatten, ops::Reshape, ops::Resize>();
-    if (moves && !splits_rows(producer) && known.insert(producer.in(0).name()).second &&
+    if (moves && !names_layer(producer) && known.insert(producer.in(0).name()).second &&
         !producer.in(0).producer<ops::FakeQuantize>())
       add_source(i, producer.in(0), ranges.behind_moves);
     if (!producer.is<ops::Relu, ops::Relu6>()) continue;

@@ -79,11 +79,21 @@ class Rewrite {
       replace(clip, insert(clip, ops::Relu::record(), {clip.x()}));
   }
 
+  /// Factors become part of weight and bias.
   void rewrite_gemm(ops::Gemm gemm) {
-    if (gemm.alpha() != 1 || gemm.transpose_a() || !is_weight(gemm.b()) || gemm.a().dtype() != DType::f32) return;
+    if (gemm.transpose_a() || !is_weight(gemm.b()) || gemm.a().dtype() != DType::f32) return;
+    if (!is_factor(gemm.alpha()) || !is_factor(gemm.beta())) return;
     const int64_t outputs = gemm.b().dims()[gemm.transpose_b() ? 0 : 1];
-    if (gemm.c() && (gemm.beta() != 1 || !is_bias(gemm.c(), outputs, gemm.out(), gemm.out()))) return;
-    replace(gemm, linear(gemm, gemm.a(), gemm.b(), gemm.transpose_b(), gemm.c()));
+    if (gemm.c() && !is_bias(gemm.c(), outputs, gemm.out(), gemm.out())) return;
+    replace(gemm,
+            linear(gemm, gemm.a(), times(gemm.b(), gemm.alpha()), gemm.transpose_b(), times(gemm.c(), gemm.beta())));
+  }
+
+  static bool is_factor(double factor) { return std::isnormal(static_cast<float>(factor)); }
+
+  Value times(Value tensor, double factor) {
+    if (!tensor || factor == 1) return tensor;
+    return changed(tensor, ".times", [factor](float one) { return static_cast<float>(one * factor); });
   }
 
   /// Alone, or with the addition of a bias that follows, perhaps behind a reshape that splits its rows.
@@ -134,7 +144,8 @@ class Rewrite {
   }
 
   /// A tensor of the same extents with another number for each.
-  Value changed(Value tensor, const char* suffix, float (*change)(float)) {
+  template <class Change>
+  Value changed(Value tensor, const char* suffix, Change change) {
     Tensor contents = model_.tensors.at(tensor.name()).clone();
     for (float& one : contents.data<float>()) one = change(one);
     return add_tensor(model_, tensor.name() + suffix, std::move(contents), tensor.role());

@@ -7,7 +7,8 @@ namespace halfstep::passes {
 
 /// The same numbers, but for the order of additions:
 ///   clip to [0, 6], [0, infinity)             -> relu6, relu
-///   gemm, matmul with a weight, + a bias      -> linear; a reshape of its rows comes behind the bias
+///   gemm, matmul with a weight, + a bias      -> linear; a reshape of its rows comes behind the bias, and factors of
+///                                                gemm are multiplied into weight and bias, rounded once
 ///   a quotient by a power of two, a constant that is subtracted -> a product, a sum
 ///   a mean over height and width of a picture -> global_avg_pool
 ///   a pool of pictures of known extents whose windows explicit padding can place -> max_pool2d, avg_pool2d

@@ -139,11 +139,11 @@ void keep_normalizations(Model& model, const std::vector<FoldedNorm>& folded, bo
 void settle_normalizations(Model& model) {
   for (const Normalization& norm : normalizations(model)) {
     const auto contents = [&](const std::string& name) { return model.tensors.at(name); };
-    const NormFactors factors = norm_factors(contents(norm.scale), contents(norm.shift), contents(norm.mean),
+    const ChannelAffine affine = norm_affine(contents(norm.scale), contents(norm.shift), contents(norm.mean),
                                              contents(norm.variance), norm.epsilon);
     const int axis = model.graph.op(norm.layer).info().quant.weight_axis;
-    model.tensors.at(norm.weight) = folded_weight(contents(norm.raw_weight), factors, axis);
-    model.tensors.at(norm.bias) = folded_bias(norm.raw_bias.empty() ? Tensor() : contents(norm.raw_bias), factors);
+    model.tensors.at(norm.weight) = folded_weight(contents(norm.raw_weight), affine, axis);
+    model.tensors.at(norm.bias) = folded_bias(norm.raw_bias.empty() ? Tensor() : contents(norm.raw_bias), affine);
   }
 }
 

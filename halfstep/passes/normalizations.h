@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "halfstep/ir/normalization.h"
-#include "halfstep/passes/fold_batch_norm.h"
+#include "halfstep/passes/fold_tails.h"
 
 namespace halfstep::passes {
 
 /// Keeps what was folded: the tensors before folding join the network, and the folded weights and biases become state.
 void keep_normalizations(Model& model, const std::vector<FoldedNorm>& folded, bool live);
 
-/// Folded weights and biases made anew of what they are made of, as fold_batch_norm makes them.
+/// Folded weights and biases made anew of what they are made of, as fold_tails makes them.
 void settle_normalizations(Model& model);
 
 /// The same for good: the network is as if nothing of its normalizations had been kept.

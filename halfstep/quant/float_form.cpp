@@ -23,6 +23,16 @@ void learn_single_numbers(Graph& graph) {
   }
 }
 
+/// A quantizer that stood behind a layer's tail stands behind the layer now; what the layer gave before is no value any
+/// more.
+void move_learned(LearnedMagnitudes& learned, const passes::FoldedTail& tail) {
+  const auto behind = learned.find(tail.result);
+  const auto magnitude = behind == learned.end() ? std::nullopt : std::optional(behind->second);
+  learned.erase(tail.result);
+  learned.erase(tail.layer);
+  if (magnitude) learned.emplace(tail.layer, *magnitude);
+}
+
 }  // namespace
 
 LearnedMagnitudes rewrite_floats(Model& model, const Platform& platform, std::vector<passes::FoldedNorm>& folded) {
@@ -33,9 +43,11 @@ LearnedMagnitudes rewrite_floats(Model& model, const Platform& platform, std::ve
     passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may hold the program that trained
     passes::open_attention(model);
     passes::layer_forms(model);
+    for (passes::FoldedTail& tail : passes::fold_tails(model)) {
+      move_learned(learned, tail);
+      if (tail.norm) folded.push_back(std::move(*tail.norm));
+    }
     if (!platform.insertion) passes::code_forms(model);
-    const auto norms = passes::fold_batch_norm(model);
-    folded.insert(folded.end(), norms.begin(), norms.end());
     learn_single_numbers(model.graph);
   });
   return learned;

@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "halfstep/ir/model.h"
-#include "halfstep/passes/fold_batch_norm.h"
+#include "halfstep/passes/fold_tails.h"
 #include "halfstep/quant/foreign_quantizers.h"
 #include "halfstep/quant/platform.h"
 
 namespace halfstep::quant {
 
 /// The network that `prepare` puts quantizers into: other frameworks' quantizers taken out, layers in the forms that
-/// have codes, batch norms folded. Where the platform says at which operators quantizers stand, these stay as they are.
+/// have codes, their tails folded. Where the platform says at which operators quantizers stand, these stay as they are.
 Model float_form(const Model& model, const Platform& platform);
 
 /// Makes that of `model`, and says which norms were folded and what other frameworks' quantizers had learned.

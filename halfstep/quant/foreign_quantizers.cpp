@@ -27,12 +27,6 @@ std::optional<float> learned_magnitude(const Model& model, Op quantizer) {
   return magnitude > 0 && std::isfinite(magnitude) ? std::optional(magnitude) : std::nullopt;
 }
 
-/// Normalizations are folded: what stood before them is no value of the network that we quantize.
-bool is_only_normalized(Value value) {
-  const auto uses = value.uses();
-  return std::ranges::all_of(uses, [](const std::pair<Op, int>& use) { return use.first.is<ops::BatchNorm>(); });
-}
-
 /// The codes' way back may read the scale that the quantizer computed; nothing else may.
 void erase_quantizer(Graph& graph, Op quantizer) {
   for (const Value result : quantizer.results()) {
@@ -80,7 +74,6 @@ LearnedMagnitudes take_out_quantizers(Model& model) {
       replace(model.graph, op, x);
     }
   }
-  std::erase_if(learned, [&](const auto& entry) { return is_only_normalized(model.graph.value(entry.first)); });
   for (const Op op : model.graph.ops()) {
     if (has_trait(op, Trait::from_codes))
       unsupported(

@@ -7,7 +7,7 @@
 #include "halfstep/ir/flow.h"
 #include "halfstep/ir/region.h"
 #include "halfstep/passes/duplicate_weights.h"
-#include "halfstep/passes/fold_batch_norm.h"
+#include "halfstep/passes/fold_tails.h"
 #include "halfstep/passes/normalizations.h"
 #include "halfstep/passes/pad_channels.h"
 #include "halfstep/passes/quantized_steps.h"

@@ -28,10 +28,10 @@ CodeFormat format_of(const Model& prepared, const ops::FakeQuantize& quantizer) 
           quantizer.shift_rounding()};
 }
 
-/// Whether `op` stands in neither the prepared network nor in what codes are made of: a normalization that was folded,
-/// a quantizer of another framework.
-bool was_taken_in(Op op, const Graph& prepared) {
-  return (is_foreign_quantizer(op) || op.is<ops::BatchNorm>()) && !prepared.op(op.name());
+/// Whether `op`, which reads `value`, stands in neither the prepared network nor in what codes are made of: part of a
+/// layer's tail that was folded, a quantizer of another framework.
+bool was_taken_in(Op op, Value value, const Graph& prepared) {
+  return (is_foreign_quantizer(op) || scaled_and_moved(op) == value) && !prepared.op(op.name());
 }
 
 class Join {
@@ -127,7 +127,7 @@ std::vector<Coding> codings_of(const Model& prepared, const Graph& integer, cons
 Value source_value(const Graph& source, const Graph& prepared, const std::string& name) {
   Value value = source.value(name);
   if (!value) return source.tensor(name);
-  while (value && value.has_one_use() && was_taken_in(value.uses().front().first, prepared))
+  while (value && value.has_one_use() && was_taken_in(value.uses().front().first, value, prepared))
     value = value.uses().front().first.out(0);
   return value;
 }

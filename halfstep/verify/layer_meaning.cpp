@@ -9,16 +9,53 @@
 namespace halfstep::verify {
 namespace {
 
-/// The product behind `value`, through normalizations, the sum with a bias, and what gives its rows other extents.
-Op product_behind(Value value, const std::string& layer) {
-  const std::string name = value.name();
-  for (Op op = value.producer(); op; op = value.producer()) {
-    if (weight_ports(op)) return op;
-    const bool adds = op.is<ops::Add>();
-    if (!adds && !op.is<ops::BatchNorm, ops::Reshape, ops::ReshapeBy>() && !is_foreign_quantizer(op)) break;
-    value = adds && op.in(0).is_tensor() ? op.in(1) : op.in(0);
+/// Operations from a product on, each of which reads the one before.
+struct Path {
+  Op product;
+  std::vector<Op> behind;
+};
+
+/// What `op` reads of a layer, where it may stand between a product and what the layer gives; null where it may not.
+Value read_of_layer(Op op) {
+  if (const Value scaled = scaled_and_moved(op)) return scaled;
+  return keeps_order(op) || op.is<ops::Transpose>() || is_foreign_quantizer(op) ? op.in(0) : Value();
+}
+
+/// From the product behind `value` to it.
+Path path_to(Value value, const std::string& layer) {
+  Path path;
+  Value from = value;
+  for (Op op = value.producer(); op && from; op = from ? from.producer() : Op()) {
+    if (weight_ports(op)) {
+      path.product = op;
+      std::ranges::reverse(path.behind);
+      return path;
+    }
+    path.behind.push_back(op);
+    from = read_of_layer(op);
   }
-  fail("layer '{}': the network that came in has no product with a weight behind '{}'", layer, name);
+  fail("layer '{}': the network that came in has no product with a weight behind '{}'", layer, value.name());
+}
+
+/// Axis of the product's channels at the end of the path, whose extents are all known.
+size_t axis_at_end(const Path& path, const std::string& layer) {
+  size_t axis = channel_axis(path.product);
+  for (const Op op : path.behind) {
+    const Dims &from = op.in(0).dims(), &to = op.out(0).dims();
+    size_t at = axis;
+    if (op.is<ops::Transpose>()) {
+      const auto perm = ops::Transpose(op.node()).perm();
+      at = static_cast<size_t>(std::ranges::find(perm, static_cast<int64_t>(axis)) - perm.begin());
+    } else if (keeps_order(op)) {
+      const auto count = [](const Dims& dims, size_t begin) { return count_elements(std::span(dims).subspan(begin)); };
+      const auto is_same = [&](size_t i) { return to[i] == from[axis] && count(to, i + 1) == count(from, axis + 1); };
+      for (at = 0; at < to.size() && !is_same(at);) ++at;
+    }
+    if (at >= op.out(0).dims().size())
+      fail("layer '{}': its channels are no axis of what the network that came in has at {}", layer, op.where());
+    axis = at;
+  }
+  return axis;
 }
 
 std::string text_of(Op op) {
@@ -71,12 +108,7 @@ LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place)
          out_.name(), to_string(out_.dims()));
   graphs_.covered[place_] = true;
   add_part(coding());
-  for (const size_t operand : coding().operands) {
-    const Coding& part = graphs_.codings[operand];
-    if (part.source || part.real) continue;
-    graphs_.covered[operand] = true;
-    add_part(part);
-  }
+  add_parts_behind(coding());
   if (is_recognised(out_.producer(), graphs_.prepared.graph.op(name()))) {
     const CodeFormat& x = graphs_.codings[coding().operands[0]].format;
     const double largest =
@@ -86,6 +118,16 @@ LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place)
   for (const size_t operand : coding().operands) {
     const Coding& part = graphs_.codings[operand];
     if (!part.source) bound_.add(rounding_bound(out_.producer(), part, graphs_.prepared, coding().format.scale));
+  }
+}
+
+void LayerMeaningCheck::add_parts_behind(const Coding& part) {
+  for (const size_t operand : part.operands) {
+    const Coding& behind = graphs_.codings[operand];
+    if (!belongs(behind)) continue;
+    graphs_.covered[operand] = true;
+    add_part(behind);
+    add_parts_behind(behind);
   }
 }
 
@@ -102,15 +144,16 @@ void LayerMeaningCheck::add_part(const Coding& part) {
 void LayerMeaningCheck::weigh(const Coding& part, LayerWeights weights) {
   Value result = source_value(graphs_.source.graph, graphs_.prepared.graph, weights.prepared.name());
   if (!result) result = out_;
-  product_ = product_behind(result, name());
-  const size_t rank = result.dims().size();  // that of the product, or more where its rows are split
-  axis_ = channel_axis(product_) + 1 == product_.out(0).dims().size() ? rank - 1 : channel_axis(product_);
+  const Path path = path_to(result, name());
+  product_ = path.product;
+  axis_ = axis_at_end(path, name());
   const bool turned = inputs_first(product_);
   const Dims& has = product_.in(weight_ports(product_)->weight).dims();
-  WeighedLayer layer{result, product_, {weights.reals(turned)}, weights.bias};
-  const bool as_many = count_elements(product_.out(0).dims()) == count_elements(result.dims());
-  const bool has_rows = !result.dims().empty() && product_.out(0).dims().back() == result.dims().back();
-  if (layer.weight.tensor.dims() != has || !as_many || !(has_rows || product_.out(0).dims() == result.dims()))
+  WeighedLayer layer{product_, {weights.reals(turned)}, weights.bias, {}};
+  for (const Op op : path.behind) {
+    if (!op.is<ops::Transpose>()) layer.passed.emplace(op.node(), read_of_layer(op));
+  }
+  if (layer.weight.tensor.dims() != has)
     fail("layer '{}': its weight is {}, the network that came in has {} in {}", name(), to_string(weights.codes.dims()),
          to_string(has), text_of(product_));
   const Op last = out_.producer();
@@ -127,16 +170,19 @@ void LayerMeaningCheck::check_weights() {
   if (weights_) compare_weights(*weights_, graphs_.prepared, meaning_);
 }
 
+const Numbers* LayerMeaningCheck::read_by(const Coding& part, Value value, const Run& run) const {
+  for (const size_t operand : part.operands) {
+    const Coding& read = graphs_.codings[operand];
+    if (read.source == value) return &run.values[operand];
+    const Numbers* behind = belongs(read) ? read_by(read, value, run) : nullptr;
+    if (behind != nullptr) return behind;
+  }
+  return nullptr;
+}
+
 /// What the layer's operator reads comes first: a value may have codes in two formats.
 const Numbers* LayerMeaningCheck::known(Value value, const Run& run) const {
-  for (const size_t operand : coding().operands) {
-    const Coding& part = graphs_.codings[operand];
-    if (part.source == value) return &run.values[operand];
-    if (part.source || part.real) continue;
-    for (const size_t behind : part.operands) {
-      if (graphs_.codings[behind].source == value) return &run.values[behind];
-    }
-  }
+  if (const Numbers* read = read_by(coding(), value, run)) return read;
   for (size_t i = 0; i < graphs_.codings.size(); ++i) {
     const bool is_other = graphs_.codings[i].source == value && (value != out_ || graphs_.codings[i].real);
     if (is_other) return &run.values[i];

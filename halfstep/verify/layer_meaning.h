@@ -70,8 +70,12 @@ class LayerMeaningCheck {
 
  private:
   const Coding& coding() const { return graphs_.codings[place_]; }
+  /// What `part` reads that the network does not have as a value is part of the layer too.
+  bool belongs(const Coding& part) const { return !part.source && !part.real; }
   void add_part(const Coding& part);
+  void add_parts_behind(const Coding& part);
   void weigh(const Coding& part, LayerWeights weights);
+  const Numbers* read_by(const Coding& part, Value value, const Run& run) const;
   const Numbers* known(Value value, const Run& run) const;
   void compare(const Run& run, const std::vector<int64_t>& indices);
   MeaningFault feature_fault(const Run& run, int64_t index, double real) const;

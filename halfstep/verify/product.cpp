@@ -49,13 +49,20 @@ std::vector<double> magnitudes_of(std::vector<double> numbers) {
 
 bool is_plain_matrix_product(Op op) {
   if (op.is<ops::Linear>()) return true;
-  if (op.is<ops::Gemm>()) return ops::Gemm(op.node()).alpha() == 1 && !ops::Gemm(op.node()).transpose_a();
+  if (op.is<ops::Gemm>()) return !ops::Gemm(op.node()).transpose_a();
   return op.is<ops::Matmul>() && !ops::Matmul(op.node()).transpose_a() && op.in(0).dims().size() == 2;
 }
 
 bool is_stored(Value value) {
   while (value && !value.is_tensor() && is_foreign_quantizer(value.producer())) value = value.producer().in(0);
   return value && value.is_tensor();
+}
+
+/// A tensor, or what is computed of tensors alone.
+bool depends_on_nothing(Value value) {
+  if (!value || value.is_tensor()) return true;
+  const Op op = value.producer();
+  return op && op.info().flow == Flow::none && std::ranges::all_of(op.operands(), depends_on_nothing);
 }
 
 }  // namespace
@@ -65,6 +72,15 @@ bool is_foreign_quantizer(Op op) {
   const Trait trait = op.info().quant.trait;
   return trait == Trait::to_codes || trait == Trait::from_codes || trait == Trait::to_codes_and_back;
 }
+
+Value scaled_and_moved(Op op) {
+  if (op.is<ops::BatchNorm, ops::Neg>()) return op.in(0);
+  if (!op.is<ops::Add, ops::Sub, ops::Mul, ops::Div>()) return {};
+  if (depends_on_nothing(op.in(1))) return op.in(0);
+  return !op.is<ops::Div>() && depends_on_nothing(op.in(0)) ? op.in(1) : Value();
+}
+
+bool keeps_order(Op op) { return op.is<ops::Reshape, ops::ReshapeBy, ops::Flatten, ops::Squeeze, ops::Unsqueeze>(); }
 
 bool is_recognised(Op before, Op after) {
   if (!before || !after || &before.info() == &after.info()) return false;

@@ -13,6 +13,13 @@ namespace halfstep::verify {
 /// What stands between reals and codes in networks that another framework has quantized.
 bool is_foreign_quantizer(Op op);
 
+/// What `op` multiplies and adds to by numbers that are stored, or computed of stored ones alone: a normalization's x,
+/// the other operand of a sum, a difference, a product or a quotient, what is negated; null for any other operation.
+Value scaled_and_moved(Op op);
+
+/// Whether the elements of the result are those of the first operand, in their order.
+bool keeps_order(Op op);
+
 /// Whether `after` is the one operation that `before` is the last of several of, a product with a reciprocal where
 /// `before` divides (whose codes are another number), or the last part of an attention: what they compute is the same
 /// but for the float32 rounding of constants, sqrt(2) in a GELU.
@@ -34,8 +41,8 @@ bool inputs_first(Op op);
 /// Axis of output channels of the operator's result.
 size_t channel_axis(Op op);
 
-/// Without the bias. Each element is one sum in double over what the operator's definition says, in eight interleaved
-/// parts.
+/// Without the bias, and without the factor of a gemm. Each element is one sum in double over what the operator's
+/// definition says, in eight interleaved parts.
 class Product {
  public:
   /// Nothing where the operator has no such form: then all of it must be worked out at once.

@@ -24,6 +24,9 @@ std::vector<Tensor> results_of(Op op, const std::vector<Tensor>& operands) {
   return compiler::evaluate(single, operands);
 }
 
+/// Whether the operator multiplies its product by a number.
+bool is_scaled(Op op) { return op.is<ops::Gemm>() && ops::Gemm(op.node()).alpha() != 1; }
+
 std::vector<int64_t> all_indices(const Dims& dims) {
   std::vector<int64_t> all(static_cast<size_t>(count_elements(dims)));
   std::iota(all.begin(), all.end(), int64_t{0});
@@ -61,8 +64,8 @@ std::vector<double> RealValues::elements(Value value, std::span<const int64_t> i
   const Op op = value.producer();
   const bool direct = !op || known_(value) != nullptr;
   if (!direct) {
-    if (layer_ && layer_->result == value) return layer_elements(indices);
-    if (is_foreign_quantizer(op)) return elements(op.in(0), indices);
+    if (const auto read = passed(op)) return elements(*read, indices);
+    if (is_layer(op)) return layer_elements(indices);
     if (product_of(op) != nullptr) return product(op, indices, false);
     if (is_pointwise(op)) return pointwise(op, indices);
   }
@@ -99,10 +102,16 @@ const Numbers& RealValues::whole(Value value) {
   return computed_[value.node()] = computed(value);
 }
 
+std::optional<Value> RealValues::passed(Op op) const {
+  if (is_foreign_quantizer(op)) return op.in(0);
+  if (!layer_) return std::nullopt;
+  const auto found = layer_->passed.find(op.node());
+  return found == layer_->passed.end() ? std::nullopt : std::optional(found->second);
+}
+
 Numbers RealValues::computed(Value value) {
   const Op op = value.producer();
-  const bool is_layer = layer_ && layer_->result == value;
-  if (is_layer || is_foreign_quantizer(op) || product_of(op) != nullptr || is_pointwise(op)) {
+  if (passed(op) || is_layer(op) || product_of(op) != nullptr || is_pointwise(op)) {
     const std::vector<double> reals = elements(value, all_indices(value.dims()));
     return {Tensor::of<double>(DType::f64, value.dims(), reals)};
   }
@@ -121,9 +130,9 @@ const Product* RealValues::product_of(Op op) {
   const auto known = products_.find(op.node());
   if (known != products_.end()) return known->second ? &*known->second : nullptr;
   auto& product = products_[op.node()];
-  const bool is_layer = layer_ && layer_->op == op;
-  if (const auto ports = weight_ports(op))
-    product = Product::of(op, is_layer ? layer_->weight : whole(op.in(ports->weight)));
+  const auto ports = weight_ports(op);
+  if (ports && (is_layer(op) || !is_scaled(op)))
+    product = Product::of(op, is_layer(op) ? layer_->weight : whole(op.in(ports->weight)));
   return product ? &*product : nullptr;
 }
 

@@ -18,10 +18,12 @@ namespace halfstep::verify {
 
 /// A layer whose weight and bias are others than the network says: those of codes.
 struct WeighedLayer {
-  Value result;              ///< of the product and of what was folded into it: normalizations, a bias added behind it
   Op op;                     ///< the product
   Numbers weight;            ///< as `op` has it
   std::vector<double> bias;  ///< by output channel; empty for none
+  /// By operation behind the product that is part of weight and bias, or gives the elements that it reads in their
+  /// order: what it reads of the layer.
+  std::map<const detail::OpNode*, Value> passed;
 };
 
 /// Products, and operators that work on each element by itself, give any elements of a value for themselves alone.
@@ -34,7 +36,7 @@ class RealValues {
 
   /// Keeps references to both. All extents of `graph` are known.
   RealValues(const Graph& graph, const Tensors& contents) : graph_(graph), contents_(contents) {}
-  /// Takes the place of what the graph says of layer.result.
+  /// Takes the place of what the graph says of these operations.
   void set_layer(WeighedLayer layer);
   /// From now on these values are known, and what was worked out before is forgotten.
   void begin(Known known);
@@ -47,6 +49,9 @@ class RealValues {
  private:
   const Numbers& whole(Value value);
   Numbers computed(Value value);
+  /// Whether `op` gives the elements that it reads, where they lie; then which.
+  std::optional<Value> passed(Op op) const;
+  bool is_layer(Op op) const { return layer_ && layer_->op == op; }
   const Product* product_of(Op op);
   std::vector<double> product(Op op, std::span<const int64_t> indices, bool magnitude);
   std::vector<double> layer_elements(std::span<const int64_t> indices);

@@ -135,10 +135,35 @@ class FloatCheck {
     return largest_of(values.elements(operand, all));
   }
 
-  static std::vector<double> bounds_of(RealValues& values, Value value, const std::vector<int64_t>& indices,
-                                       double largest) {
-    if (!weight_ports(value.producer())) return std::vector<double>(indices.size(), kInDouble * largest);
-    std::vector<double> bounds = values.magnitudes(value, indices);
+  /// The layer's result behind reshapes and transposes that the source does not have, whose elements `value` has; or
+  /// `value`.
+  Value unmoved(Value value) const {
+    Value layer = value;
+    for (Op op = layer.producer(); keeps_order(op) || op.is<ops::Transpose>(); op = layer.producer()) {
+      if (!op.in(0).producer() || counterpart(op.in(0))) break;
+      layer = op.in(0);
+    }
+    return weight_ports(layer.producer()) ? layer : value;
+  }
+
+  /// Of each element of a result of an operator with a weight, the sums of the magnitudes of what is added to it.
+  std::vector<double> magnitudes_of(RealValues& values, Value value, const std::vector<int64_t>& indices) const {
+    const Value layer = unmoved(value);
+    if (layer == value) return values.magnitudes(value, indices);
+    std::vector<int64_t> all(static_cast<size_t>(count_elements(layer.dims())));
+    std::iota(all.begin(), all.end(), int64_t{0});
+    const Numbers numbers{Tensor::of<double>(DType::f64, layer.dims(), values.magnitudes(layer, all))};
+    RealValues moved(rewritten_.graph, rewritten_.tensors);
+    moved.begin([&](Value known) {
+      return known == layer ? &numbers : known == value ? nullptr : this->numbers(counterpart(known));
+    });
+    return moved.elements(value, indices);
+  }
+
+  std::vector<double> bounds_of(RealValues& values, Value value, const std::vector<int64_t>& indices,
+                                double largest) const {
+    if (!weight_ports(unmoved(value).producer())) return std::vector<double>(indices.size(), kInDouble * largest);
+    std::vector<double> bounds = magnitudes_of(values, value, indices);
     for (double& bound : bounds) bound = kFolding * bound + kInDouble * largest;
     return bounds;
   }

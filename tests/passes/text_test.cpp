@@ -18,8 +18,8 @@
 #include "halfstep/passes/cse.h"
 #include "halfstep/passes/dce.h"
 #include "halfstep/passes/duplicate_weights.h"
-#include "halfstep/passes/fold_batch_norm.h"
 #include "halfstep/passes/fold_constants.h"
+#include "halfstep/passes/fold_tails.h"
 #include "halfstep/passes/fuse_activations.h"
 #include "halfstep/passes/fuse_attention.h"
 #include "halfstep/passes/fuse_residuals.h"
@@ -129,7 +129,7 @@ const std::map<std::string, Pass>& all_passes() {
          dce(work.model.graph);
        }}},
       {"duplicate_weights", on_model<duplicate_weights>()},
-      {"fold_batch_norm", {[](Work& work, const Arguments&) { fold_batch_norm(work.model); }}},
+      {"fold_tails", {[](Work& work, const Arguments&) { fold_tails(work.model); }}},
       {"fold_constants", {[](Work& work, const Arguments&) { fold_constants(work.model, compiler::evaluate); }}},
       {"fuse_activations", on_graph<fuse_activations>()},
       {"fuse_attention", on_model<fuse_attention>()},

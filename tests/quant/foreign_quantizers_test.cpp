@@ -54,14 +54,28 @@ TEST(ForeignQuantizers, RangesStayAsTheyWereLearned) {
   EXPECT_EQ(quant::effective_scale(prepared, quantizer("r.q")), static_cast<float>(5.1F / 255.0));
 }
 
-TEST(ForeignQuantizers, WhatStoodBeforeANormalizationIsNoFeature) {
-  Model model = foreign(
+/// A layer whose tail is in it gives what the tail gave.
+TEST(ForeignQuantizers, RangesBehindATailAreTheLayers) {
+  const std::string tensors =
+      "  param @b: f32[1, 4, 1, 1]\n"
       "  param @g: f32[4]\n  param @h: f32[4]\n  state @m: f32[4]\n  state @variance: f32[4]\n"
-      "  c = conv2d(x=x, w=@w)\n"
-      "  o = fake_quantize_dequantize_moving_average_abs_max(c, in_scale=@sy) {is_test: true}\n"
-      "  y = batch_norm(x=o, scale=@g, bias=@h, mean=@m, variance=@variance)\n"
-      "  return y\n");
-  EXPECT_TRUE(quant::take_out_quantizers(model).empty());
+      "  c = conv2d(x=x, w=@w)\n";
+  const auto is_learned = [](const Model& model) {
+    const Model prepared = quant::prepare(model, quant::load_platform("generic_int8"));
+    EXPECT_EQ(prepared.graph.all<ops::BatchNorm>().size() + prepared.graph.all<ops::Add>().size(), 0U);
+    return quant::observer_of(ops::FakeQuantize(prepared.graph.op("c.q").node())).rate() == 0.0;
+  };
+  EXPECT_FALSE(is_learned(
+      foreign(tensors + "  o = fake_quantize_dequantize_moving_average_abs_max(c, in_scale=@sy) {is_test: true}\n"
+                        "  a = add(a=o, b=@b)\n"
+                        "  y = batch_norm(x=a, scale=@g, bias=@h, mean=@m, variance=@variance)\n"
+                        "  return y\n")))
+      << "what stood before the tail is no value of the network any more";
+  EXPECT_TRUE(is_learned(
+      foreign(tensors + "  a = add(a=c, b=@b)\n"
+                        "  n = batch_norm(x=a, scale=@g, bias=@h, mean=@m, variance=@variance)\n"
+                        "  y = fake_quantize_dequantize_moving_average_abs_max(n, in_scale=@sy) {is_test: true}\n"
+                        "  return y\n")));
 }
 
 /// The scale of such a quantizer is a result too, which the way back reads.

@@ -5,7 +5,7 @@
 #include "halfstep/compile/compile.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
-#include "halfstep/passes/fold_batch_norm.h"
+#include "halfstep/passes/fold_tails.h"
 #include "halfstep/passes/normalizations.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/train/joint_graph.h"
@@ -55,10 +55,13 @@ Model network() {
 }
 
 /// The same, with its normalizations in its weights.
-Model kept(bool live) {
-  Model model = network();
+Model kept(bool live, Model model = network()) {
   passes::set_mode(model.graph, passes::Mode::evaluation);
-  passes::keep_normalizations(model, passes::fold_batch_norm(model), live);
+  std::vector<passes::FoldedNorm> norms;
+  for (const passes::FoldedTail& tail : passes::fold_tails(model)) {
+    if (tail.norm) norms.push_back(*tail.norm);
+  }
+  passes::keep_normalizations(model, norms, live);
   return model;
 }
 
@@ -102,6 +105,42 @@ TEST(Normalizations, LiveOnesTrainAsTheOperatorDoes) {
   }
 }
 
+/// A sum by channel in front of a normalization is the bias of the layer, a product behind it part of the
+/// normalization's own parameters.
+TEST(Normalizations, LiveOnesAreFoundAmongOtherPartsOfATail) {
+  Model plain;
+  plain.graph = parse(R"(
+graph tail(x: f32[4, 3, 6, 6]) {
+  param @w: f32[6, 3, 2, 2]
+  param @b: f32[1, 6, 1, 1]
+  param @k: f32[6]
+  param @l: f32[6]
+  state @n: f32[6]
+  state @t: f32[6]
+  const @half: f32[]
+  c = conv2d(x, w=@w)
+  d = add(a=c, b=@b)
+  norm = batch_norm(x=d, scale=@k, bias=@l, mean=@n, variance=@t) {momentum: 0.5}
+  last = mul(a=norm, b=@half)
+  return last
+}
+)");
+  uint64_t stream = 20;
+  for (const Value tensor : plain.graph.tensors())
+    plain.tensors[tensor.name()] = drawn(tensor.dims(), ++stream, tensor.name() == "t" ? 0.5 : -1, 2);
+  plain.tensors["half"] = Tensor::scalar(0.5F);
+  const Model tail = kept(true, clone(plain));
+  ASSERT_EQ(tail.graph.ops().size(), 1U);
+  passes::set_mode(plain.graph, passes::Mode::training);
+  const Step expected = step_of(plain, {"w", "b"}), found = step_of(tail, {"w.raw", "c.b.raw"});
+  expect_close(found.outputs.at("last"), expected.outputs.at("last"), "last");
+  expect_close(found.outputs.at("gradient of w.raw"), expected.outputs.at("gradient of w"), "w");
+  for (const char* name : {"n", "t"}) {
+    expect_close(found.tensors.at(name), expected.tensors.at(name), name);
+    EXPECT_FALSE(found.tensors.at(name).same_bits(plain.tensors.at(name))) << name;
+  }
+}
+
 /// The sum of the outputs, each times the gradient that a step has for it.
 double seeded(const Model& model) {
   const Tensor output = step_of(model, {}).outputs.at("last"), seed = drawn({4, 6, 5, 5}, 91, -1, 1);
@@ -140,7 +179,7 @@ TEST(Normalizations, ClosedOnesAreThoseThatWereFolded) {
     folded.tensors.at(name) = drawn({4}, 50, 0.5, 3);
     closed.tensors.at(name) = drawn({4}, 50, 0.5, 3);
   }
-  passes::fold_batch_norm(folded);
+  passes::fold_tails(folded);
   passes::close_normalizations(closed);
   EXPECT_EQ(print(closed.graph), print(folded.graph));
   EXPECT_EQ(closed.notes, folded.notes);
