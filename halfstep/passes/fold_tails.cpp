@@ -103,28 +103,56 @@ class Folding {
                       .variance = named(norm.variance()),
                       .epsilon = norm.epsilon(),
                       .momentum = norm.momentum()};
+    if (tail_.size() == 1) return folded;
     if (place + 1 < tail_.size()) {
       folded.scale = {"", folded_bias(folded.scale.second, {outer.factor, no_affine(outer.factor.size()).offset})};
       folded.shift = {"", folded_bias(folded.shift.second, outer)};
     }
-    const bool is_alone = tail_.size() == 1;
-    return is_alone || (!(inner.scales() && outer.scales()) && is_exact(layer, folded)) ? std::optional(folded)
-                                                                                        : std::nullopt;
+    settle_bias(layer, folded);
+    const bool is_kept = !(inner.scales() && outer.scales()) && is_exact(layer, folded);
+    return is_kept ? std::optional(std::move(folded)) : std::nullopt;
+  }
+
+  /// The bias that the layer has at last, by channel.
+  std::vector<double> exact_bias(const Parameters& layer) const {
+    std::vector<double> bias = all_.offset;
+    for (size_t c = 0; c < bias.size() && layer.bias.defined(); ++c)
+      bias[c] += std::as_const(layer.bias).data<float>()[c] * all_.factor[c];
+    return bias;
+  }
+
+  /// What rounding the parts changed in the bias goes into the smaller of the two that are added to it.
+  void settle_bias(const Parameters& layer, FoldedNorm& norm) const {
+    const std::vector<double> exact = exact_bias(layer);
+    const ChannelAffine affine = affine_of(norm);
+    Tensor raw = norm.raw_bias.defined() ? norm.raw_bias.clone() : Tensor(DType::f32, norm.shift.second.dims());
+    Tensor shift = norm.shift.second.clone();
+    const auto biases = raw.data<float>(), shifts = shift.data<float>();
+    for (size_t c = 0; c < exact.size(); ++c) {
+      const double added = biases[c] * affine.factor[c], rest = exact[c] - (added + affine.offset[c]);
+      if (!(std::fabs(rest) > 0x1p-25 * std::fabs(exact[c]))) continue;
+      if (affine.factor[c] != 0 && std::fabs(added) < std::fabs(shifts[c])) {
+        biases[c] = static_cast<float>(biases[c] + rest / affine.factor[c]);
+        norm.raw_bias = raw;
+      } else {
+        shifts[c] = static_cast<float>(shifts[c] + rest);
+        norm.shift = {"", shift};
+      }
+    }
   }
 
   bool is_exact(const Parameters& layer, const FoldedNorm& norm) const {
+    const std::vector<double> exact = exact_bias(layer);
     const Tensor made = with_norm(norm).bias;
-    const auto bias = made.data<float>();
-    for (size_t c = 0; c < bias.size(); ++c) {
-      const double before = layer.bias.defined() ? std::as_const(layer.bias).data<float>()[c] : 0.0;
-      if (!is_close(bias[c], before * all_.factor[c] + all_.offset[c])) return false;
-    }
-    return true;
+    return std::ranges::equal(std::as_const(made).data<float>(), exact, is_close);
+  }
+
+  static ChannelAffine affine_of(const FoldedNorm& norm) {
+    return norm_affine(norm.scale.second, norm.shift.second, norm.mean.second, norm.variance.second, norm.epsilon);
   }
 
   Parameters with_norm(const FoldedNorm& norm) const {
-    const ChannelAffine affine =
-        norm_affine(norm.scale.second, norm.shift.second, norm.mean.second, norm.variance.second, norm.epsilon);
+    const ChannelAffine affine = affine_of(norm);
     return {folded_weight(norm.raw_weight, affine, quant_.weight_axis), folded_bias(norm.raw_bias, affine),
             quant_.weight_axis};
   }
