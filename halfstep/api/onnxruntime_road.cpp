@@ -96,12 +96,11 @@ class Engine {
   size_t sessions_ = 0;
 };
 
-/// Those that are compared: all, or where something is computed in float those on codes.
+/// Those that are compared: all on codes.
 std::vector<std::string> names_of(const verify::Roads& roads) {
-  const bool has_islands = !quant::float_islands(roads.integer).empty();
   std::vector<std::string> names;
   for (const verify::Layer& layer : roads.layers) {
-    if (!has_islands || layer.feature_bits <= 16) names.push_back(layer.name);
+    if (layer.feature_bits <= 16) names.push_back(layer.name);
   }
   return names;
 }

@@ -109,6 +109,11 @@ verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& 
 verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, const train::Samples& samples,
                          const verify::MeaningOptions& options, ThreadPool& pool, const ProgressCallback& progress) {
   verify::RoadReport report = compare_on(roads, samples, pool, progress);
+  if (prepared.source) {
+    const auto inputs = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
+    const int64_t batch = std::min(report.samples, train::judged_batch(roads.unquantized, 64));
+    report.whole = verify::check_whole_network(roads.unquantized, roads.integer, inputs, batch, pool);
+  }
   check_meaning(report, prepared, roads.integer, samples, options, pool, progress);
   verify_regions(report, prepared, roads, samples, options, pool, progress);
   return report;

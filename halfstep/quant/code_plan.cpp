@@ -13,6 +13,7 @@
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/code_forms.h"
 #include "halfstep/passes/coded_form.h"
+#include "halfstep/passes/index_arithmetic.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/passes/within_reach.h"
 #include "halfstep/quant/accumulators.h"
@@ -38,7 +39,7 @@ Reason refusal(Op op, Op activation) {
 class Planner {
  public:
   Planner(const Model& model, const Platform& platform, const AskedLayers& in_float, const Insertion* insertion)
-      : model_(model), platform_(platform), insertion_(insertion), asked_(in_float) {}
+      : model_(model), platform_(platform), insertion_(insertion), indices_(model.graph), asked_(in_float) {}
 
   CodePlan run() {
     for (Op op : model_.graph.ops()) {
@@ -83,6 +84,7 @@ class Planner {
     if (quant.weight < 0 && std::ranges::all_of(inputs, [&](Value v) { return is_real(v) || v.is_tensor(); }) &&
         std::ranges::any_of(inputs, [&](Value v) { return is_real(v); }))
       return "only reals come to it";
+    if (indices_.contains(op)) return "it computes indices or masks";
     if (!platform_.no_integers.empty()) return platform_.no_integers;
     if (quant.weight >= 0 && platform_.weight_zero_points == "affine")
       return "weights with zero points have no form on codes";
@@ -201,6 +203,7 @@ class Planner {
   const Model& model_;
   const Platform& platform_;
   const Insertion* insertion_;  ///< null: whatever has a form on codes has codes
+  const passes::IndexArithmetic indices_;
   CodePlan plan_;
   const AskedLayers& asked_;  ///< operators that were asked to stay, with the reason
   std::set<const detail::OpNode*> fused_;

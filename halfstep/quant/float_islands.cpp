@@ -9,6 +9,7 @@
 #include "halfstep/ir/decisions.h"
 #include "halfstep/ir/flow.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/index_arithmetic.h"
 #include "halfstep/quant/regions.h"
 
 namespace halfstep::quant {
@@ -79,9 +80,11 @@ bool reaches_codes(Op op) {
 std::vector<FloatIsland> float_islands(const Model& model) {
   const FloatOperators reasons = float_operators(model);
   const auto outside = outside_regions(model.graph);
+  const passes::IndexArithmetic indices(model.graph);
   std::vector<FloatIsland> islands;
   for (Op op : model.graph.all_ops()) {
-    if (const auto found = reasons.find(op.name()); found != reasons.end() && computes_reals(op))
+    const auto found = reasons.find(op.name());
+    if (found != reasons.end() && computes_reals(op) && !indices.is_exact(op))
       islands.push_back({op.name(), op.info().name, found->second, outside.contains(op.node())});
   }
   return islands;

@@ -14,7 +14,8 @@ struct FloatIsland {
   bool is_outside = false;  ///< of the regions that markers bound: nobody expects codes there
 };
 
-/// Those of a prepared network or an integer program, in the order of its graph.
+/// Those of a prepared network or an integer program, in the order of its graph. Index arithmetic that reads no
+/// activation is not among them: it is not on the path of the data.
 std::vector<FloatIsland> float_islands(const Model& model);
 
 /// Those of an integer program that codes are made of. What others compute decides which way a run goes, or is a

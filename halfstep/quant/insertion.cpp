@@ -7,6 +7,7 @@
 
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/composites.h"
+#include "halfstep/passes/index_arithmetic.h"
 #include "halfstep/passes/traits.h"
 
 namespace halfstep::quant {
@@ -21,7 +22,7 @@ bool lists(const std::vector<std::string>& kinds, const std::string& kind) {
 class Inserter {
  public:
   Inserter(const Graph& graph, const InsertionRules& rules, const Requests& requests)
-      : graph_(graph), rules_(rules), requests_(requests), units_(passes::units_of(graph)) {
+      : graph_(graph), rules_(rules), requests_(requests), indices_(graph), units_(passes::units_of(graph)) {
     fuse();
     for (size_t i = 0; i < units_.size(); ++i) {
       maker_[units_[i].result().node()] = i;
@@ -31,7 +32,9 @@ class Inserter {
 
   Insertion run() {
     if (rules_.inputs == Ends::always) {
-      for (const Value input : graph_.arguments()) add(input, "input of the network");
+      for (const Value input : graph_.arguments()) {
+        if (!is_for_indices(input)) add(input, "input of the network");
+      }
     }
     for (const Unit& unit : units_) ask(unit);
     for (const Unit& unit : units_) give(unit);
@@ -51,7 +54,14 @@ class Inserter {
 
  private:
   bool is_float(const Unit& unit) const {
-    return std::ranges::any_of(unit.ops, [&](Op op) { return requests_.in_float.contains(op.node()); });
+    return std::ranges::any_of(unit.ops,
+                               [&](Op op) { return requests_.in_float.contains(op.node()) || indices_.contains(op); });
+  }
+
+  /// Whether nothing but index arithmetic reads it.
+  bool is_for_indices(Value value) const {
+    return !value.unused() &&
+           std::ranges::all_of(value.uses(), [&](const auto& use) { return indices_.contains(use.first); });
   }
 
   static std::string named(const Unit& unit) {
@@ -200,6 +210,7 @@ class Inserter {
   const Graph& graph_;
   const InsertionRules& rules_;
   const Requests& requests_;
+  const passes::IndexArithmetic indices_;
   std::vector<Unit> units_;
   std::map<const detail::ValueNode*, size_t> maker_;                 ///< by result
   std::map<const detail::ValueNode*, std::vector<size_t>> readers_;  ///< by input

@@ -8,6 +8,7 @@
 
 #include "halfstep/base/elements.h"
 #include "halfstep/ir/flow.h"
+#include "halfstep/passes/index_arithmetic.h"
 #include "halfstep/passes/pad_channels.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
@@ -38,6 +39,7 @@ class Preparation {
         platform_(platform),
         requested_(requested),
         found_(found),
+        indices_(model.graph),
         is_region_(model.graph.body().parent()),
         weight_bits_(options.weight_bits.value_or(platform.weights.default_bits)),
         feature_bits_(options.feature_bits.value_or(platform.features.default_bits)),
@@ -383,12 +385,29 @@ class Preparation {
                  .at_edge = has_edges_ && edges_.contains(op.node())},
                 platform_.weights, op);
     }
+    for (Op op : model_.graph.ops()) {
+      if (indices_.contains(op)) read_as_given(op);
+    }
+  }
+
+  /// Index arithmetic reads inputs of the network, tensors and what it computes itself in front of their quantizers,
+  /// which other operators have them for.
+  void read_as_given(Op op) {
+    const std::vector<Value> operands = op.operands();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const auto quantizer = operands[i] ? operands[i].producer<ops::FakeQuantize>() : std::nullopt;
+      const bool is_read = passes::reads_elements(op, static_cast<int>(i));
+      if (!quantizer || !is_read || indices_.is_activation(quantizer->x())) continue;
+      const Value given = quantizer->x();
+      if (!given.producer() || plan_.is_real(given)) op.set_operand(static_cast<int>(i), given);
+    }
   }
 
   Model& model_;
   const Platform& platform_;
   const Requested& requested_;
   Found& found_;
+  const passes::IndexArithmetic indices_;
   bool is_region_;
   int weight_bits_, feature_bits_, edge_bits_, edge_weight_bits_;
   bool has_edges_;  ///< whether the ends of the network have widths of their own

@@ -92,6 +92,42 @@ std::string meaning_verdict(const verify::RoadReport& report) {
                      compared, report.meaning_samples, near_ties, beyond);
 }
 
+/// What a whole batch shows beside the float source model; "" where nothing is wrong, or nobody looked.
+std::string whole_verdict(const verify::RoadReport& report) {
+  std::string text;
+  if (!report.whole || report.whole->holds()) return text;
+  const verify::WholeNetwork& whole = *report.whole;
+  if (whole.index)
+    text +=
+        fmt::format("index '{}': element {} is {} in the integer program, {} in the source model ({} of {} differ)\n",
+                    whole.index->value, whole.index->index, whole.index->found, whole.index->expected, whole.differing,
+                    whole.integers);
+  if (whole.sample)
+    text += fmt::format(
+        "output '{}' of sample {} depends on the other samples of its batch: {:.3g} of its length from the output of "
+        "the "
+        "sample alone; the source model gives both alike ({} of {} samples)\n",
+        whole.sample->output, whole.sample->sample, whole.sample->difference, whole.moved, whole.batch);
+  return text;
+}
+
+nlohmann::ordered_json json_of(const verify::WholeNetwork& whole) {
+  nlohmann::ordered_json json = {{"holds", whole.holds()},
+                                 {"batch", whole.batch},
+                                 {"integers", whole.integers},
+                                 {"differing", whole.differing},
+                                 {"moved", whole.moved}};
+  if (whole.index)
+    json["first_integer"] = {{"value", whole.index->value},
+                             {"index", whole.index->index},
+                             {"integer", whole.index->found},
+                             {"source", whole.index->expected}};
+  if (whole.sample)
+    json["first_moved"] = {
+        {"output", whole.sample->output}, {"sample", whole.sample->sample}, {"difference", whole.sample->difference}};
+  return json;
+}
+
 /// What the whole network says beside its float form.
 std::string outputs_verdict(const verify::RoadReport& report) {
   std::string text = fmt::format("outputs: cosine {:.6f} to the float network", report.cosine);
@@ -227,6 +263,9 @@ std::string sentence(const verify::RoadReport& report) {
   if (differing > 0) return fmt::format("integers are not those of the training network {}{}", codes, worth(report));
   const std::string text = fmt::format("integers equal the training network {}", codes);
   if (engine > 0) return fmt::format("{}, but not the engine ({} differ){}", text, grouped(engine), worth(report));
+  if (report.whole && !report.whole->holds())
+    return fmt::format("{}, but {} differ from the source model on a whole batch{}", text,
+                       report.whole->differing > 0 ? "indices" : "samples", worth(report));
   if (!report.equal())
     return fmt::format("{}, but do not mean what the network that came in says{}", text, worth(report));
   return text + worth(report);
@@ -255,7 +294,8 @@ std::string verdict(const verify::RoadReport& report) {
   } else if (!differ) {
     text += "no feature code differs\n";
   }
-  return text + meaning_verdict(report) + outputs_verdict(report) + "\n" + sentence(report) + "\n";
+  return text + meaning_verdict(report) + whole_verdict(report) + outputs_verdict(report) + "\n" + sentence(report) +
+         "\n";
 }
 
 std::string variants_table(const verify::RoadReport& report) {
@@ -287,6 +327,7 @@ nlohmann::ordered_json to_json(const verify::RoadReport& report) {
   if (!report.unchecked.empty()) json["meaning_unchecked"] = report.unchecked;
   json["notes"] = report.notes;
   if (report.floats) json["floats"] = json_of(*report.floats);
+  if (report.whole) json["whole_network"] = json_of(*report.whole);
   json["layers"] = nlohmann::ordered_json::array();
   for (const auto& layer : report.layers) json["layers"].push_back(json_of(layer, has_engine(report)));
   for (const auto& variant : report.variants) json["variants"].push_back(json_of(variant));

@@ -283,7 +283,7 @@ bool RoadReport::equal() const {
                                   (r.meaning ? r.meaning->beyond : 0) ==
                               0;
                      }) &&
-         (!floats || floats->holds());
+         (!floats || floats->holds()) && (!whole || whole->holds());
 }
 
 const LayerReport* RoadReport::first_of_engine() const {

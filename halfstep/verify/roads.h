@@ -15,6 +15,7 @@
 #include "halfstep/verify/batch_source.h"
 #include "halfstep/verify/meaning.h"
 #include "halfstep/verify/same_floats.h"
+#include "halfstep/verify/whole_network.h"
 
 namespace halfstep::verify {
 
@@ -87,6 +88,7 @@ struct RoadReport {
   std::optional<double> agreement;    ///< share of samples with the same answer, where there are answers
   std::optional<Accuracy> accuracy;   ///< where the samples have labels
   std::optional<FloatReport> floats;  ///< the network that came in against the prepared one
+  std::optional<WholeNetwork> whole;  ///< a whole batch against the float source model, where there is one
   int64_t meaning_samples = 0;
   std::vector<std::string> notes;  ///< what to know of the samples
   std::string unchecked;  ///< why nobody knows whether the layers are what the network says; "" where it was checked
