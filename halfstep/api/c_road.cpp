@@ -14,6 +14,7 @@
 #include "halfstep/io/file.h"
 #include "halfstep/io/little_endian.h"
 #include "halfstep/io/temporary_folder.h"
+#include "halfstep/passes/index_arithmetic.h"
 #include "halfstep/verify/programs.h"
 
 namespace halfstep::api {
@@ -75,7 +76,8 @@ class Machine {
   }
 
   /// Samples of one batch: of one call where what calls give, one behind the other, is not what all samples at once do,
-  /// as of a layer that has the samples on another axis than the first, has none, or is in a branch or a loop.
+  /// as of a layer that has the samples on another axis than the first, has none, counts them, or is in a branch or a
+  /// loop.
   int64_t most_samples() const {
     Tensors two_calls;
     bool takes_any = false;
@@ -90,8 +92,9 @@ class Machine {
     }
     if (!takes_any) return std::numeric_limits<int64_t>::max();
     const Graph together = verify::sized_for(integer_, two_calls).graph;
+    const passes::IndexArithmetic indices(integer_.graph);
     const auto is_separate = [&](const emit::CLayer& layer) {
-      if (layer.is_inside) return false;
+      if (layer.is_inside || indices.is_exact(integer_.graph.op(layer.name))) return false;
       Dims dims = layer.type.dims;
       if (!dims.empty()) dims[0] *= 2;
       return together.value(layer.name).dims() == dims;

@@ -73,14 +73,29 @@ Model imported_whole(const formats::File& file, const formats::Binding& binding)
   }
 }
 
-/// The Model, or nothing where it cannot be translated with these extents.
-std::optional<Model> try_import(const formats::File& file, const formats::Binding& binding) {
+/// The Model, or nothing where it cannot be translated with these extents; then `why`.
+std::optional<Model> try_import(const formats::File& file, const formats::Binding& binding, std::string& why) {
   try {
     return imported(file, binding);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
+    why = error.what();
     return std::nullopt;
   }
+}
+
+/// Notes which open extents of the file the Model has fixed, and what the importer could not do with open ones.
+Model with_closed_extents(Model model, const formats::Summary& summary, const std::string& why) {
+  std::vector<std::string> closed;
+  for (const formats::Port& port : summary.inputs) {
+    const Value argument = model.graph.value(port.name);
+    if (argument && argument.dims() != port.dims)
+      closed.push_back(fmt::format("'{}' of {} is {}", port.name, port.type, to_string(argument.type())));
+  }
+  if (!closed.empty())
+    model.notes[kClosedExtents] =
+        fmt::format("inputs have fixed extents, and the network takes no others: {}; {}", fmt::join(closed, ", "), why);
+  return model;
 }
 
 /// A Model of ours; other kinds of file are named. What is no file is not opened here: a pipe would be waited for.
@@ -109,15 +124,16 @@ Model load(const std::filesystem::path& path, const Dataset& data, const train::
   if (!formats::is_foreign(path)) return load_own(path);
   const auto file = formats::open(path);
   formats::Binding binding = open_extents();
-  if (auto model = try_import(*file, binding)) return std::move(*model);
+  std::string why, again;
+  if (auto model = try_import(*file, binding, why)) return std::move(*model);
   const formats::Summary summary = file->summary();
   const auto first = std::ranges::find_if(summary.inputs, [](const auto& port) { return !port.has_default; });
   if (first == summary.inputs.end()) return imported_whole(*file, binding);
   const train::Samples samples{&data, {}, first->name, preprocess.on({})};
   binding.dims = closed_extents(summary, samples, kUnknown);
-  if (auto model = try_import(*file, binding)) return std::move(*model);
-  binding.dims = closed_extents(summary, samples, std::min(kFixedBatch, data.size()));
-  return imported_whole(*file, binding);
+  if (auto model = try_import(*file, binding, again)) return with_closed_extents(std::move(*model), summary, why);
+  binding.dims = closed_extents(summary, samples, 1);
+  return with_closed_extents(imported_whole(*file, binding), summary, why == again ? why : why + "; " + again);
 }
 
 namespace {

@@ -21,10 +21,11 @@ Model load(const std::filesystem::path& path);
 Model load_onnx(std::span<const std::byte> bytes, const std::string& name);
 
 /// The same for samples: where a foreign file cannot be translated with open extents, those of a sample are taken, and
-/// if need be a batch of at most kFixedBatch samples, which is then the only one that the Model takes.
+/// if need be a batch of one. The note kClosedExtents of the Model then says which are fixed, and for which operator;
+/// reports show it (notes_on).
 Model load(const std::filesystem::path& path, const Dataset& data, const train::PreprocessOptions& preprocess = {});
 
-inline constexpr int64_t kFixedBatch = 16;
+inline constexpr const char* kClosedExtents = "closed_extents";
 
 /// What has been done to a network: nothing, quantize, convert.
 enum class Stage { in_float, prepared, integer };

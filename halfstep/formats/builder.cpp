@@ -311,6 +311,10 @@ Tensor Builder::contents(const Operand& operand) {
   }
   if (operand.lost) throw NeedsValues("it depends on what is not supported");
   if (!operand.value) throw MissingInput();
+  if (const auto list = operand.value.producer() ? elements(operand) : std::nullopt) {
+    if (list->known()) return list->tensor();
+    throw NeedsExtents("it depends on open extents of the inputs");
+  }
   return evaluated(operand.value);
 }
 

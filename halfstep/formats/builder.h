@@ -1,6 +1,7 @@
 // Builds our graph while a foreign one is translated, and runs it where a value is asked for.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
@@ -86,6 +87,15 @@ class Builder {
 
   /// Contents, computed where they are not known. Throws NeedsValues, NeedsExtents, MissingInput.
   Tensor contents(const Operand& operand);
+  /// A short list of integers, or one, of which some may depend on open extents; nothing where they depend on more.
+  std::optional<Elements> elements(const Operand& operand);
+  /// The same of what is not known throughout.
+  std::optional<Elements> open_elements(const Operand& operand) {
+    return operand.known() ? std::nullopt : elements(operand);
+  }
+  /// A short list of numbers at each try, NaN where it is refused; nothing where they depend on more than extents.
+  using TriedReals = std::array<double, std::tuple_size_v<Tried>>;
+  std::optional<std::vector<TriedReals>> tried_reals(const Operand& operand);
   std::vector<int64_t> integers(const Node& node, const Operand& operand);
 
   [[noreturn]] static void refuse(const Node& node, const std::string& reason);
@@ -143,6 +153,11 @@ class Builder {
   Tensor evaluated(Value value);
   Tensor leaf_contents(Value value) const;
   void evaluate_op(Op op);
+  /// What a value is where the open extents are one of those that are tried; nothing where it depends on more, or no
+  /// operator takes these extents.
+  Tensor tried_contents(Value value, size_t number);
+  Tensor tried_result(Value value, size_t number);
+  Tensor tried_positions(Op op, size_t number) const;
 
   std::string file_;
   Trials trials_;
@@ -150,13 +165,14 @@ class Builder {
   Model& model_;
   Regions regions_;
   Coverage* survey_;
-  std::map<std::pair<const void*, std::string>, Value> tensors_;  ///< by memory and type
-  std::map<const detail::ValueNode*, Tensor> contents_;           ///< of values that were computed
-  std::map<std::pair<std::string, std::string>, size_t> noted_;   ///< issues of the survey by operator and reason
-  std::set<std::string> made_;                                    ///< operations that the node at hand has made
-  int number_ = 0;                                                ///< of the outermost node at hand, from 1
-  std::set<const void*> not_inside_;                              ///< graphs that could not go into their places
-  std::map<const void*, OpenStates> opened_;                      ///< of loops, by what their regions are made of
+  std::map<std::pair<const void*, std::string>, Value> tensors_;                  ///< by memory and type
+  std::map<const detail::ValueNode*, Tensor> contents_;                           ///< of values that were computed
+  std::map<std::pair<const detail::ValueNode*, size_t>, Tensor> tried_contents_;  ///< undefined where there are none
+  std::map<std::pair<std::string, std::string>, size_t> noted_;  ///< issues of the survey by operator and reason
+  std::set<std::string> made_;                                   ///< operations that the node at hand has made
+  int number_ = 0;                                               ///< of the outermost node at hand, from 1
+  std::set<const void*> not_inside_;                             ///< graphs that could not go into their places
+  std::map<const void*, OpenStates> opened_;                     ///< of loops, by what their regions are made of
   int64_t translated_ = 0;
   int64_t names_ = 0;
   size_t made_bytes_ = 0;

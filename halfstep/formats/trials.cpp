@@ -12,8 +12,10 @@ namespace halfstep::formats {
 namespace {
 
 /// What open extents are tried at: small numbers, which tables of positions have, and large ones, which windows need.
-constexpr std::array<Tried, 4> kTries = {
-    {{2, 3, 7, 5, 11, 4}, {3, 5, 12, 48, 200, 1000}, {4, 9, 6, 20, 77, 301}, {6, 8, 10, 33, 130, 520}}};
+constexpr std::array<Tried, 4> kTries = {{{2, 3, 7, 5, 11, 4, 252, 253, 254, 255, 256, 257, 258, 259},
+                                          {3, 5, 12, 48, 200, 1000, 4092, 4093, 4094, 4095, 4096, 4097, 4098, 4099},
+                                          {4, 9, 6, 20, 77, 301, 2044, 2045, 2046, 2047, 2048, 2049, 2050, 2051},
+                                          {6, 8, 10, 33, 130, 520, 1020, 1021, 1022, 1023, 1024, 1025, 1026, 1027}}};
 constexpr int kEnough = 3;
 
 /// Not of an attempt that failed.
@@ -92,7 +94,9 @@ void Trials::add(Op op) {
 }
 
 Tried Trials::draw() {
-  constexpr std::array<uint64_t, std::tuple_size_v<Tried>> kBelow = {6, 10, 20, 60, 250, 1000};  // as kTries
+  /// As kTries.
+  constexpr std::array<uint64_t, std::tuple_size_v<Tried>> kBelow = {6,   10,  20,   60,   250,  1000, 500,
+                                                                     500, 500, 2000, 2000, 2000, 5000, 5000};
   for (uint64_t again = own_.size();; ++again) {
     Random random(again, 0);
     Tried tried;

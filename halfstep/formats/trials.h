@@ -16,8 +16,9 @@
 namespace halfstep::formats {
 
 /// What a number comes to at each try; kRefused where an operator refuses that try. Types of records are sums, products
-/// and quotients of extents, so what agrees at three tries or more of small and large numbers is the same.
-using Tried = std::array<int64_t, 6>;
+/// and quotients of extents, so what agrees at three tries or more of small and large numbers is the same. The last
+/// eight follow each other around a power of two: quotients that leave another rest differ there.
+using Tried = std::array<int64_t, 14>;
 inline constexpr int64_t kRefused = INT64_MIN;
 
 /// Whether two are the same at every try that both have, of which there are enough.

@@ -123,11 +123,9 @@ void IndexArithmetic::find_data(const Block& block) {
   const std::vector<Op> ops = block.ops();
   for (Op op : std::views::reverse(ops)) {
     for (const auto& region : op.regions()) find_data(*region);
-    const std::vector<Value> results = op.results();
-    const bool is_unread = std::ranges::all_of(results, [](Value result) { return result.unused(); });
-    for (const Value result : results) {
+    for (const Value result : op.results()) {
       const auto needs = [&](const auto& use) { return is_data_of(use.first, use.second); };
-      if (is_real(result) && (is_unread || std::ranges::any_of(result.uses(), needs))) data_.insert(result.node());
+      if (is_real(result) && std::ranges::any_of(result.uses(), needs)) data_.insert(result.node());
     }
     if (is_index(op)) ops_.insert(op.node());
   }

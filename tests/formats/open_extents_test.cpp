@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "halfstep/base/random.h"
 #include "halfstep/compile/compile.h"
 #include "tests/formats/evaluate.h"
@@ -142,19 +144,146 @@ TEST(OpenExtents, StatesAreMadeOfTheBatch) {
   expect_same(text);
 }
 
+/// Constants for the forms below: a list of 2 and a number 1.5.
+void add_factors(ModelText& text) {
+  text.add_tensor(test::floats("factor", {1}, {1.5F}));
+  text.add_tensor(integers("three1", {1}, {3}));
+}
+
+TEST(OpenExtents, QuotientsThatLeaveARestAreExtents) {
+  ModelText text = sequences();
+  text.add_tensor(integers("two", {}, {2}));
+  text.add("Div", {"l", "two"}, {"middle"});
+  text.add("Range", {"zero", "middle", "one"}, {"y"});
+  expect_same(text);
+}
+
+TEST(OpenExtents, RangesInStepsEndBeforeTheLength) {
+  ModelText text = sequences();
+  text.add_tensor(integers("three", {}, {3}));
+  text.add("Range", {"one", "l", "three"}, {"y"});
+  expect_same(text);
+}
+
+TEST(OpenExtents, RangesDownwards) {
+  ModelText text = sequences();
+  text.add_tensor(integers("minus", {}, {-1}));
+  text.add("Sub", {"l", "one"}, {"last"});
+  text.add("Range", {"last", "minus", "minus"}, {"places"});
+  text.add("Gather", {"x", "places"}, {"y"}, {attribute("axis", 1)});
+  expect_same(text);
+}
+
+/// Half of an extent and half of its half: no quotient of the extent itself, but of an extent between.
+TEST(OpenExtents, QuotientsOfQuotients) {
+  ModelText text = sequences();
+  add_factors(text);
+  text.add("Slice", {"x", "zero1", "l1", "one1", "two1"}, {"half"});
+  text.add("Shape", {"half"}, {"half_shape"});
+  text.add("Gather", {"half_shape", "one1"}, {"h1"});
+  text.add("Mul", {"h1", "three1"}, {"more"});
+  text.add("Div", {"more", "two1"}, {"length"});
+  text.add("Concat", {"n1", "length"}, {"extents"}, {attribute("axis", 0)});
+  text.add("ConstantOfShape", {"extents"}, {"y"});
+  for (const int64_t length : {9, 10, 11, 12, 14, 15}) {
+    ModelText copy = text;
+    expect_same(copy, length);
+  }
+}
+
+TEST(OpenExtents, PartsInStepsAndFromOpenPlaces) {
+  ModelText text = sequences();
+  add_factors(text);
+  text.add("Div", {"l1", "two1"}, {"half"});
+  text.add("Slice", {"x", "half", "l1", "one1"}, {"behind"});
+  text.add("Slice", {"x", "zero1", "half", "one1", "three1"}, {"steps"});
+  text.add("Concat", {"behind", "steps"}, {"y"}, {attribute("axis", 1)});
+  expect_same(text);
+}
+
+TEST(OpenExtents, OpenExtentsAreSplit) {
+  ModelText text = sequences();
+  text.add("Split", {"x"}, {"first", "second"}, {attribute("axis", 1)});
+  text.add("Concat", {"second", "first"}, {"y"}, {attribute("axis", 1)});
+  expect_same(text);
+}
+
+TEST(OpenExtents, RowsAreTiled) {
+  ModelText text = sequences();
+  text.add_tensor(test::floats("row", {1, 2, 3}, {1, 2, 3, 4, 5, 6}));
+  text.add("Concat", {"one1", "l1", "two1"}, {"times"}, {attribute("axis", 0)});
+  text.add("Tile", {"row", "times"}, {"y"});
+  expect_same(text);
+}
+
+/// Arithmetic in float, as exporters write scale factors.
+TEST(OpenExtents, ExtentsThroughFloats) {
+  ModelText text = sequences();
+  add_factors(text);
+  text.add("Cast", {"l1"}, {"real"}, {attribute("to", int64_t{1})});
+  text.add("Mul", {"real", "factor"}, {"scaled"});
+  text.add("Floor", {"scaled"}, {"whole"});
+  text.add("Cast", {"whole"}, {"length"}, {attribute("to", int64_t{7})});
+  text.add("Concat", {"n1", "length"}, {"extents"}, {attribute("axis", 0)});
+  text.add("ConstantOfShape", {"extents"}, {"y"});
+  expect_same(text);
+}
+
+/// x as an image [n, 1, l, 6], resized to sizes.
+ModelText resized(const std::string& mode, const std::string& coordinates,
+                  const std::function<void(ModelText&)>& add_length) {
+  ModelText text = sequences();
+  add_factors(text);
+  text.add("Unsqueeze", {"x", "one1"}, {"image"});
+  add_length(text);
+  text.add("Concat", {"n1", "one1", "length", "six1"}, {"sizes"}, {attribute("axis", 0)});
+  text.add("Resize", {"image", "", "", "sizes"}, {"y"},
+           {attribute("mode", mode), attribute("coordinate_transformation_mode", coordinates),
+            attribute("nearest_mode", std::string("floor"))});
+  return text;
+}
+
+void add_odd(ModelText& text) {
+  text.add("Mul", {"l1", "three1"}, {"more"});
+  text.add("Div", {"more", "two1"}, {"odd"});
+  text.add("Add", {"odd", "one1"}, {"length"});
+}
+
+TEST(OpenExtents, SizesOfResize) {
+  ModelText keeps = resized("linear", "half_pixel", [](ModelText& text) { text.add("Identity", {"l1"}, {"length"}); });
+  expect_same(keeps);
+  EXPECT_EQ(test::operators(import_text(keeps)), "unsqueeze");
+  ModelText twice = resized("linear", "half_pixel", [](ModelText& t) { t.add("Mul", {"l1", "two1"}, {"length"}); });
+  expect_same(twice);
+  EXPECT_EQ(test::operators(import_text(twice)), "unsqueeze resize");
+  ModelText known = resized("nearest", "asymmetric", [](ModelText& t) { t.add("Identity", {"three1"}, {"length"}); });
+  expect_same(known);
+  EXPECT_EQ(test::operators(import_text(known)), "unsqueeze resize");
+}
+
+TEST(OpenExtents, AnySizesOfResize) {
+  for (const char* mode : {"nearest", "linear"}) {
+    for (const char* coordinates : {"asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners"}) {
+      ModelText text = resized(mode, coordinates, add_odd);
+      SCOPED_TRACE(std::string(mode) + " " + coordinates);
+      expect_same(text);
+    }
+  }
+  ModelText cubic = resized("cubic", "half_pixel", add_odd);
+  cubic.output("y");
+  EXPECT_NE(halfstep::test::error_of([&] {
+              import_text(cubic);
+            }).find("it resizes to sizes that depend on open extents, mode cubic"),
+            std::string::npos);
+}
+
 TEST(OpenExtents, WhatIsNotSaidByExtentsIsRefused) {
   const char* const kOpen = "depends on open extents of the inputs";
-  ModelText half = sequences();
-  half.add_tensor(integers("two", {}, {2}));
-  half.add("Div", {"l", "two"}, {"middle"});
-  half.add("Range", {"zero", "middle", "one"}, {"y"});
-  half.output("y");
-  EXPECT_NE(halfstep::test::error_of([&] { import_text(half); }).find(kOpen), std::string::npos);
-  ModelText steps = sequences();
-  steps.add_tensor(integers("two", {}, {2}));
-  steps.add("Range", {"zero", "l", "two"}, {"y"});
-  steps.output("y");
-  EXPECT_NE(halfstep::test::error_of([&] { import_text(steps); }).find(kOpen), std::string::npos);
+  ModelText square = sequences();
+  square.add("Mul", {"l", "l"}, {"many"});
+  square.add("Range", {"zero", "many", "one"}, {"y"});
+  square.output("y");
+  EXPECT_NE(halfstep::test::error_of([&] { import_text(square); }).find(kOpen), std::string::npos);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(IndexArithmetic, ActivationsOnTheWayToAnInteger) {
 TEST(IndexArithmetic, ARoundedActivationIsAnInteger) {
   EXPECT_EQ(indices("x: f32[2, 4]) {\n  param @w: f32[4, 4]\n  const @k: f32[]\n  h = linear(x, w=@w)\n"
                     "  m = mul(a=h, b=@k)\n  f = floor(m)\n  o = add(a=f, b=@k)\n  j = cast(o) {to: i64}\n"
-                    "  t = floor(h)\n  return j, t\n"),
+                    "  t = floor(h)\n  u = mul(a=h, b=t)\n  return j, u\n"),
             "f? o j");
 }
 

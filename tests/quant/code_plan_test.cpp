@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "halfstep/ir/decisions.h"
+#include "halfstep/quant/float_islands.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
@@ -54,6 +55,30 @@ TEST(CodePlan, ComputedOperandsHaveNoCodes) {
                              "b=@b)\n  p = pad(x, value=k) {pads: [0, 1, 0, 0]}\n  return p\n}\n"))
                 .at("p"),
             "its fill 'k' is computed");
+}
+
+/// A row of each sample, counted in float: all but the layers and what gathers rows of them stays as it is.
+const char* const kRows =
+    "graph g(x: f32[?, 4]) {\n  param @w: f32[4, 4]\n  const @two: f32[1]\n  h = linear(x, w=@w)\n"
+    "  i = positions(x)\n  z = positions(x) {step: 0}\n  f = cast(i) {to: f32}\n  c = gather(x=@two, indices=z)\n"
+    "  s = add(a=c, b=f)\n  m = slice(x) {starts: [0], ends: [1], axes: [1]}\n  n = cast(m) {to: i64}\n"
+    "  j = cast(s) {to: i64}\n  y = gather(x=h, indices=j)\n  v = linear(y, w=@w)\n  return v, n\n}\n";
+
+TEST(CodePlan, IndexArithmeticHasNoCodes) {
+  const FloatOperators found = in_float(network(kRows));
+  EXPECT_EQ(found.at("c"), "it computes indices or masks");
+  EXPECT_EQ(found.at("s"), "it computes indices or masks");
+  EXPECT_EQ(found.at("m"), "it computes indices or masks");
+  EXPECT_FALSE(found.contains("y"));
+}
+
+/// A part of an input that becomes an integer is read in front of the quantizer that the layer has.
+TEST(CodePlan, IndexArithmeticReadsInputsAsTheyAre) {
+  const Model model = prepared(network(kRows));
+  EXPECT_EQ(model.graph.op("m").in(0), model.graph.value("x"));
+  EXPECT_NE(model.graph.op("h").in(0), model.graph.value("x"));
+  EXPECT_TRUE(float_islands(model).empty());
+  EXPECT_EQ(model.graph.all<ops::FakeQuantize>().size(), 5U);  // x, h, v and the weight of each layer
 }
 
 TEST(CodePlan, AChipMayComputeInFloat) {

@@ -108,10 +108,15 @@ Number product(int64_t a, int64_t b) {
   return __builtin_mul_overflow(a, b, &result) ? Number() : Number(result);
 }
 Number quotient(int64_t a, int64_t b) { return b == 0 || (b == -1 && a == INT64_MIN) ? Number() : Number(a / b); }
+Number remainder(int64_t a, int64_t b) {
+  if (b == 0 || (b == -1 && a == INT64_MIN)) return Number();
+  return a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b;
+}
+Number larger(int64_t a, int64_t b) { return std::max(a, b); }
+Number smaller(int64_t a, int64_t b) { return std::min(a, b); }
 Number equality(int64_t a, int64_t b) { return a == b ? 1 : 0; }
 
-/// Of what is tried: a quotient that is cut off, and numbers that may meet elsewhere, say nothing.
-Number exact_quotient(int64_t a, int64_t b) { return b == 0 || a % b != 0 ? Number() : quotient(a, b); }
+/// Of what is tried: numbers that may meet elsewhere say nothing.
 Number sign_equality(int64_t a, int64_t b) { return (a < 0) != (b < 0) ? Number(0) : Number(); }
 
 /// Of elements that depend on open extents, at each try.
@@ -165,17 +170,31 @@ std::optional<Elements> where(const Node&, const Lists& in) {
   return result;
 }
 
+std::optional<Elements> modulo(const Node& node, const Lists& in) {
+  return node.integer("fmod", 0) == 0 ? pairwise<remainder>(node, in) : std::nullopt;
+}
+
 using Fold = std::optional<Elements> (*)(const Node&, const Lists&);
 
 const std::map<std::string, Fold, std::less<>>& folds() {
   static const std::map<std::string, Fold, std::less<>> kFolds = {
-      {"Gather", gather},         {"Concat", concat},
-      {"Squeeze", squeeze},       {"Unsqueeze", unsqueeze},
-      {"Reshape", reshape},       {"Cast", cast},
-      {"Identity", same},         {"Slice", slice},
-      {"Add", pairwise<sum>},     {"Sub", pairwise<difference>},
-      {"Mul", pairwise<product>}, {"Div", pairwise<quotient, exact_quotient>},
-      {"Where", where},           {"Equal", pairwise<equality, sign_equality, DType::boolean>}};
+      {"Gather", gather},
+      {"Concat", concat},
+      {"Squeeze", squeeze},
+      {"Unsqueeze", unsqueeze},
+      {"Reshape", reshape},
+      {"Cast", cast},
+      {"Identity", same},
+      {"Slice", slice},
+      {"Add", pairwise<sum>},
+      {"Sub", pairwise<difference>},
+      {"Mul", pairwise<product>},
+      {"Div", pairwise<quotient>},
+      {"Mod", modulo},
+      {"Max", pairwise<larger>},
+      {"Min", pairwise<smaller>},
+      {"Where", where},
+      {"Equal", pairwise<equality, sign_equality, DType::boolean>}};
   return kFolds;
 }
 

@@ -169,7 +169,12 @@ void Translator::translate_one(const Node& node) {
 }
 
 bool Translator::translate_elements(const Node& node) {
-  const auto elements = fold_elements(node, inputs(node));
+  std::vector<Operand> operands = inputs(node);
+  const auto is_open = [](const Operand& operand) { return operand.elements.has_value(); };
+  if (std::ranges::any_of(operands, is_open)) {
+    for (Operand& operand : operands) operand.elements = elements(operand);
+  }
+  const auto elements = fold_elements(node, operands);
   if (!elements) return false;
   Operand result;
   if (elements->known())

@@ -11,8 +11,8 @@ void translate_ConstantOfShape(Translator& translator, const Node& node) {
   const auto* value = node.attribute("value");
   const Tensor one = value == nullptr ? Tensor(DType::f32, {1}) : translator.file().contents(value->t(), node.where());
   if (one.size() != 1) fail("{}: found the value {}, expected one element", node.where(), to_string(one.type()));
-  if (shape.elements)
-    return translator.set(node, 0, expanded_to(translator, node, Translator::known(one), shape.elements->values));
+  if (const auto extents = translator.open_elements(shape))
+    return translator.set(node, 0, expanded_to(translator, node, Translator::known(one), extents->values));
   const Dims dims = translator.integers(node, shape);
   constexpr int64_t kMost = int64_t{1} << 24;
   if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; }) || count_elements(dims) > kMost)

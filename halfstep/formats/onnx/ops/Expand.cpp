@@ -5,9 +5,9 @@
 namespace halfstep::formats::onnx {
 
 void translate_Expand(Translator& translator, const Node& node) {
-  const Operand extents = translator.in(node, 1);
-  if (!extents.elements) return translator.by_record(node);
-  translator.set(node, 0, expanded_to(translator, node, translator.in(node, 0), extents.elements->values));
+  const auto extents = translator.open_elements(translator.in(node, 1));
+  if (!extents) return translator.by_record(node);
+  translator.set(node, 0, expanded_to(translator, node, translator.in(node, 0), extents->values));
 }
 
 }  // namespace halfstep::formats::onnx

@@ -1,4 +1,4 @@
-// Numbers from start on in steps, before limit; limit may depend on open extents.
+// Numbers from start on in steps, before limit; both may depend on open extents.
 #include "halfstep/formats/range.h"
 #include "halfstep/formats/onnx/translator.h"
 #include "halfstep/formats/open_extents.h"
@@ -7,7 +7,9 @@ namespace halfstep::formats::onnx {
 
 void translate_Range(Translator& translator, const Node& node) {
   const Operand start = translator.in(node, 0), limit = translator.in(node, 1), step = translator.in(node, 2);
-  if (limit.elements) return translator.set(node, 0, open_range(translator, node, start, limit, step));
+  const auto first = translator.elements(start), last = translator.elements(limit);
+  if (first && last && !(first->known() && last->known()))
+    return translator.set(node, 0, open_range(translator, node, *first, *last, step));
   const Tensor from = translator.contents(start), to = translator.contents(limit), by = translator.contents(step);
   translator.set(node, 0, Translator::known(range(node, from, to, by)));
 }

@@ -9,7 +9,7 @@ namespace {
 
 std::vector<Element> wanted_extents(Translator& translator, const Node& node) {
   const Operand shape = translator.in(node, 1);
-  if (shape.elements) return shape.elements->values;
+  if (const auto extents = translator.open_elements(shape)) return extents->values;
   const auto attribute = node.integers("shape");
   if (!shape.there() && !attribute) fail("{}: found no extents", node.where());
   const std::vector<int64_t> dims = shape.there() ? translator.integers(node, shape) : *attribute;

@@ -1,4 +1,4 @@
-// From starts to ends in steps along axes; starts and ends may depend on open extents where steps are 1.
+// From starts to ends in steps along axes; starts and ends may depend on open extents where steps are above 0.
 #include "halfstep/formats/onnx/translator.h"
 #include "halfstep/formats/open_extents.h"
 
@@ -6,25 +6,25 @@ namespace halfstep::formats::onnx {
 
 void translate_Slice(Translator& translator, const Node& node) {
   const Operand starts = translator.in(node, 1), ends = translator.in(node, 2);
-  if (!starts.elements && !ends.elements) return translator.by_record(node);
-  const auto first = elements_of(starts), last = elements_of(ends);
+  if ((!starts.there() || starts.known()) && (!ends.there() || ends.known())) return translator.by_record(node);
+  const auto first = translator.elements(starts), last = translator.elements(ends);
+  if (!first && !last) return translator.by_record(node);
   const Operand axes = translator.in(node, 3), steps = translator.in(node, 4);
-  if (steps.there()) {
-    for (const int64_t step : translator.integers(node, steps)) {
-      if (step != 1) throw NeedsExtents("it depends on open extents of the inputs, in steps");
-    }
-  }
+  std::vector<int64_t> each;
+  if (steps.there()) each = translator.integers(node, steps);
   Operand x = translator.in(node, 0);
   const auto rank = static_cast<int64_t>(x.dims().size());
   std::vector<int64_t> along;
   if (axes.there()) along = translator.integers(node, axes);
   for (size_t i = 0; !axes.there() && first && i < first->values.size(); ++i) along.push_back(static_cast<int64_t>(i));
-  if (!first || !last || first->values.size() != along.size() || last->values.size() != along.size())
+  each.resize(steps.there() ? each.size() : along.size(), 1);
+  const auto fits = [&](const std::optional<Elements>& list) { return list && list->values.size() == along.size(); };
+  if (!fits(first) || !fits(last) || each.size() != along.size())
     fail("{}: found starts and ends that are no lists of {} numbers", node.where(), along.size());
   for (size_t i = 0; i < along.size(); ++i) {
     const int64_t axis = along[i] < 0 ? along[i] + rank : along[i];
     if (axis < 0 || axis >= rank) fail("{}: there is no axis {} among {}", node.where(), along[i], rank);
-    x = part_of(translator, node, x, static_cast<size_t>(axis), first->values[i], last->values[i]);
+    x = part_of(translator, node, x, static_cast<size_t>(axis), first->values[i], last->values[i], each[i]);
   }
   translator.set(node, 0, x);
 }

@@ -1,18 +1,22 @@
 // Parts along one axis, each a slice: of the given extents, or of equal ones of which the last may be smaller.
 #include "halfstep/base/divide.h"
 #include "halfstep/formats/onnx/translator.h"
+#include "halfstep/formats/open_extents.h"
 
 namespace halfstep::formats::onnx {
 namespace {
 
-std::vector<int64_t> parts_of(Translator& translator, const Node& node, int64_t extent) {
-  if (node.has_input(1)) return translator.integers(node, translator.in(node, 1));
-  if (const auto split = node.integers("split")) return *split;
-  if (extent == kUnknown) throw NeedsExtents(node.where() + ": the parts of an open extent");
+int64_t count_of(const Node& node) {
   const int64_t count = node.integer("num_outputs", static_cast<int64_t>(node.outputs()));
   if (count < 1 || count != static_cast<int64_t>(node.outputs()))
     fail("{}: found {} parts for {} outputs", node.where(), count, node.outputs());
-  const int64_t part = ceil_div(extent, count);
+  return count;
+}
+
+std::vector<int64_t> parts_of(Translator& translator, const Node& node, int64_t extent) {
+  if (node.has_input(1)) return translator.integers(node, translator.in(node, 1));
+  if (const auto split = node.integers("split")) return *split;
+  const int64_t count = count_of(node), part = ceil_div(extent, count);
   std::vector<int64_t> parts(static_cast<size_t>(count), part);
   parts.back() = extent - part * (count - 1);
   return parts;
@@ -28,6 +32,19 @@ bool divide(const std::vector<int64_t>& parts, int64_t extent) {
   return extent == kUnknown || rest == 0;
 }
 
+/// Parts of which some depend on open extents, with or without a list of them.
+void split_open(Translator& translator, const Node& node, const Operand& x, size_t axis,
+                const std::optional<Elements>& parts) {
+  const Element extent = extent_of(translator, x, axis);
+  Element at = 0;
+  for (size_t i = 0; i < node.outputs(); ++i) {
+    const bool is_last = i + 1 == node.outputs();
+    const Element end = parts ? sum(at, parts->values.at(i)) : equal_parts(extent, count_of(node), i + 1);
+    if (node.has_output(i)) translator.set(node, i, part_of(translator, node, x, axis, at, is_last ? extent : end));
+    at = end;
+  }
+}
+
 }  // namespace
 
 void translate_Split(Translator& translator, const Node& node) {
@@ -36,6 +53,10 @@ void translate_Split(Translator& translator, const Node& node) {
   const int64_t axis = node.integer("axis", 0) + (node.integer("axis", 0) < 0 ? rank : 0);
   if (axis < 0 || axis >= rank) fail("{}: found axis {} of {}", node.where(), axis, to_string(x.dims()));
   const int64_t extent = x.dims()[static_cast<size_t>(axis)];
+  const auto open = translator.open_elements(translator.in(node, 1));
+  const bool has_list = node.has_input(1) || node.attribute("split") != nullptr;
+  if (open || (extent == kUnknown && !has_list))
+    return split_open(translator, node, x, static_cast<size_t>(axis), open);
   const std::vector<int64_t> parts = parts_of(translator, node, extent);
   if (parts.size() != node.outputs() || !divide(parts, extent))
     fail("{}: found the parts {} of extent {} for {} outputs", node.where(), to_string(parts), extent, node.outputs());

@@ -14,8 +14,10 @@ void translate_arange(Translator& translator, const Node& node) {
     return filled(dtype_of(node, "dtype"), tensor.dims(), element(tensor, 0));
   };
   if (const Operand end = translator.require(node, {"End", 1}); end.elements) {
-    const Operand start = translator.require(node, {"Start", 0}), step = translator.require(node, {"Step", 2});
-    return translator.set(node, {"Out", 0}, open_range(translator, node, start, end, step));
+    const auto start = translator.elements(translator.require(node, {"Start", 0}));
+    if (!start) throw NeedsExtents("it depends on open extents of the inputs, and on more");
+    const Operand step = translator.require(node, {"Step", 2});
+    return translator.set(node, {"Out", 0}, open_range(translator, node, *start, *end.elements, step));
   }
   const Tensor start = number({"Start", 0}), end = number({"End", 1}), step = number({"Step", 2});
   translator.set(node, {"Out", 0}, Translator::known(range(node, start, end, step)));

@@ -1,0 +1,25 @@
+// x several times along each axis; how often may depend on open extents.
+#include <algorithm>
+
+#include "halfstep/formats/onnx/translator.h"
+#include "halfstep/formats/open_extents.h"
+
+namespace halfstep::formats::onnx {
+
+void translate_Tile(Translator& translator, const Node& node) {
+  const auto times = translator.open_elements(translator.in(node, 1));
+  if (!times) return translator.by_record(node);
+  Operand x = translator.in(node, 0);
+  if (times->values.size() != x.dims().size())
+    fail("{}: found {} repeats, expected {}", node.where(), times->values.size(), x.dims().size());
+  std::vector<int64_t> known;
+  for (size_t axis = 0; axis < times->values.size(); ++axis) {
+    const Element& one = times->values[axis];
+    known.push_back(one ? *one : 1);
+    if (!one) x = repeated(translator, node, x, axis, one);
+  }
+  const bool tiles = std::ranges::any_of(known, [](int64_t count) { return count != 1; });
+  translator.set(node, 0, tiles ? translator.make_one(node, "tile", {x}, {{"repeats", known}}) : x);
+}
+
+}  // namespace halfstep::formats::onnx
