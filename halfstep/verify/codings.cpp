@@ -74,10 +74,11 @@ class Join {
   }
 
   void add(Op op, Value result) {
-    Coding coding{result.name(), op, !gives_codes(op), {}, {}, operands_of(op)};
+    Coding coding{result.name(), op, !gives_codes(op), {}, {}, prepared_.graph.value(result.name()), operands_of(op)};
     std::string stands_for = result.name();
     if (const auto found = quantizers_.find(op.name()); found != quantizers_.end()) {
       coding.format = format_of(prepared_, found->second);
+      coding.prepared = found->second.out();
       stands_for = found->second.x().name();
     } else if (!coding.real) {
       coding.format = moved_format(coding);

@@ -34,6 +34,7 @@ struct Coding {
   bool real = false;             ///< an operator that gives no codes: it stayed in float
   CodeFormat format = {};        ///< of codes
   Value source;                  ///< what the value is in the network that came in; null where that has no such value
+  Value prepared;                ///< the value of the prepared network that has these numbers, behind its quantizer
   std::vector<size_t> operands;  ///< the codings that the operator reads, in order
 };
 

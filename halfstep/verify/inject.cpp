@@ -11,7 +11,7 @@ Value weight_of(const Model& integer, const std::string& layer) {
   std::vector<std::string> names;
   for (Op op : integer.graph.all_ops()) {
     const int port = op.info().input("w");
-    if (port < 0 || !op.in(port).is_tensor()) continue;
+    if (port < 0 || !op.in(port).is_tensor() || is_float(op.in(port).dtype())) continue;
     if (op.name() == layer) return op.in(port);
     names.push_back(op.name());
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
@@ -18,7 +19,7 @@ struct Path {
 /// What `op` reads of a layer, where it may stand between a product and what the layer gives; null where it may not.
 Value read_of_layer(Op op) {
   if (const Value scaled = scaled_and_moved(op)) return scaled;
-  return keeps_order(op) || op.is<ops::Transpose>() || is_foreign_quantizer(op) ? op.in(0) : Value();
+  return keeps_order(op) || op.is<ops::Transpose>() || is_quantizer(op) ? op.in(0) : Value();
 }
 
 /// From the product behind `value` to it.
@@ -75,6 +76,12 @@ const Tensor* numbers_of(const Coding& part, const Model& prepared) {
   return stored && stored.is_tensor() ? &prepared.tensors.at(stored.name()) : nullptr;
 }
 
+/// What a layer computes, in front of its quantizer in a prepared network.
+Value before_quantizer(Value value) {
+  const auto quantizer = value.producer<ops::FakeQuantize>();
+  return quantizer ? quantizer->x() : value;
+}
+
 /// What the code of a number stands for.
 double rounded_real(const CodeFormat& format, double number) {
   return static_cast<double>(format.code(number / format.scale) - format.zero_point) * format.scale;
@@ -100,8 +107,25 @@ CodeBound rounding_bound(Op op, const Coding& part, const Model& prepared, doubl
 
 }  // namespace
 
-LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place)
-    : graphs_(graphs), place_(place), out_(coding().source), values_(graphs.source.graph, graphs.source.tensors) {
+Reference reference_of(const std::vector<Coding>& codings, size_t place) {
+  const std::function<bool(size_t)> is_near = [&](size_t operand) {
+    const Coding& part = codings[operand];
+    if (part.source) return true;
+    return part.real ? !is_float(part.op.out(0).dtype()) : std::ranges::all_of(part.operands, is_near);
+  };
+  const Coding& layer = codings[place];
+  return layer.source && std::ranges::all_of(layer.operands, is_near) ? Reference::source : Reference::prepared;
+}
+
+LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place, Reference reference)
+    : graphs_(graphs),
+      place_(place),
+      reference_(reference),
+      out_(reference == Reference::source ? coding().source : before_quantizer(coding().prepared)),
+      values_(network().graph, network().tensors) {
+  if (!out_)
+    fail("layer '{}': neither the network that came in nor network '{}' has such a value", name(),
+         graphs_.prepared.graph.name());
   const Dims& dims = coding().op.out(0).dims();
   if (out_.dims() != dims)
     fail("layer '{}': the program has codes of {}, the network that came in has '{}' of {}", name(), to_string(dims),
@@ -117,7 +141,7 @@ LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place)
   }
   for (const size_t operand : coding().operands) {
     const Coding& part = graphs_.codings[operand];
-    if (!part.source) bound_.add(rounding_bound(out_.producer(), part, graphs_.prepared, coding().format.scale));
+    if (!value_of(part)) bound_.add(rounding_bound(out_.producer(), part, graphs_.prepared, coding().format.scale));
   }
 }
 
@@ -142,7 +166,7 @@ void LayerMeaningCheck::add_part(const Coding& part) {
 
 /// A part that the network does not have as a value gives what the layer gives, under other extents.
 void LayerMeaningCheck::weigh(const Coding& part, LayerWeights weights) {
-  Value result = source_value(graphs_.source.graph, graphs_.prepared.graph, weights.prepared.name());
+  Value result = source_value(network().graph, graphs_.prepared.graph, weights.prepared.name());
   if (!result) result = out_;
   const Path path = path_to(result, name());
   product_ = path.product;
@@ -180,15 +204,30 @@ const Numbers* LayerMeaningCheck::read_by(const Coding& part, Value value, const
   return nullptr;
 }
 
-/// What the layer's operator reads comes first: a value may have codes in two formats.
 const Numbers* LayerMeaningCheck::known(Value value, const Run& run) const {
+  const Numbers* numbers =
+      reference_ == Reference::source ? known_of_source(value, run) : known_of_prepared(value, run);
+  if (numbers != nullptr || value.producer()) return numbers;
+  const auto argument = run.arguments.find(value.name());
+  return argument == run.arguments.end() ? nullptr : &argument->second;
+}
+
+/// Everything but what the layer gives itself.
+const Numbers* LayerMeaningCheck::known_of_prepared(Value value, const Run& run) const {
+  for (size_t i = 0; i < graphs_.codings.size(); ++i) {
+    if (i != place_ && graphs_.codings[i].prepared == value) return &run.values[i];
+  }
+  return nullptr;
+}
+
+/// What the layer's operator reads comes first: a value may have codes in two formats.
+const Numbers* LayerMeaningCheck::known_of_source(Value value, const Run& run) const {
   if (const Numbers* read = read_by(coding(), value, run)) return read;
   for (size_t i = 0; i < graphs_.codings.size(); ++i) {
     const bool is_other = graphs_.codings[i].source == value && (value != out_ || graphs_.codings[i].real);
     if (is_other) return &run.values[i];
   }
-  const auto argument = value.producer() ? run.arguments.end() : run.arguments.find(value.name());
-  return argument == run.arguments.end() ? nullptr : &argument->second;
+  return nullptr;
 }
 
 void LayerMeaningCheck::check(const Run& run, bool all, const MeaningOptions& options) {
@@ -225,7 +264,8 @@ MeaningFault LayerMeaningCheck::feature_fault(const Run& run, int64_t index, dou
 std::string LayerMeaningCheck::says() const {
   const Op last = out_.producer();
   if (!last) return fmt::format("argument '{}'", out_.name());
-  return product_ && last != product_ ? text_of(product_) + ", then " + text_of(last) : text_of(last);
+  const std::string text = product_ && last != product_ ? text_of(product_) + ", then " + text_of(last) : text_of(last);
+  return reference_ == Reference::source ? text : text + " as prepared";
 }
 
 }  // namespace halfstep::verify

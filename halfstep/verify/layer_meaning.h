@@ -1,5 +1,5 @@
 // One layer of an integer program and what it means: the part of the network that came in between the nearest values
-// that have codes. Internal to this room.
+// that the program has. Internal to this room.
 #pragma once
 
 #include <cmath>
@@ -25,11 +25,11 @@ struct Run {
 
 /// What all layers share.
 struct MeaningGraphs {
-  const Model& prepared;
+  Model prepared;  ///< with the extents of the run, as `source`
   const Model& integer;
-  Model source;  ///< with the extents of the run
+  Model source;
   std::vector<Coding> codings = {};
-  /// Whether each coding is checked: one whose value the source lacks is, with what moves its codes.
+  /// Whether each coding is checked: one whose value the source lacks may be, with what moves its codes.
   std::vector<bool> covered = {};
 };
 
@@ -56,11 +56,21 @@ void compare_code(Meaning& meaning, const CodeFormat& format, double steps, doub
   meaning.first->expected = expected;
 }
 
-/// The meaning of codings[place], whose value the source has.
+/// The network whose operators a layer is held to.
+enum class Reference {
+  source,   ///< the one that came in, from the nearest values that the program has as well
+  prepared  ///< the prepared one without its quantizers, one operator, where rewriting left values that are new
+};
+
+/// That of codings[place]: `prepared` where the source lacks the value, or a float value that the layer reads, maybe
+/// through values that the source lacks. The weights behind such a float value are not those of the source.
+Reference reference_of(const std::vector<Coding>& codings, size_t place);
+
+/// The meaning of codings[place].
 class LayerMeaningCheck {
  public:
   /// Keeps a reference to `graphs`, and marks there what it covers.
-  LayerMeaningCheck(MeaningGraphs& graphs, size_t place);
+  LayerMeaningCheck(MeaningGraphs& graphs, size_t place, Reference reference);
 
   const std::string& name() const { return coding().layer; }
   void check_weights();
@@ -70,19 +80,27 @@ class LayerMeaningCheck {
 
  private:
   const Coding& coding() const { return graphs_.codings[place_]; }
+  const Model& network() const { return reference_ == Reference::source ? graphs_.source : graphs_.prepared; }
+  /// What the value is in that network; null where it has no such value.
+  Value value_of(const Coding& coding) const {
+    return reference_ == Reference::source ? coding.source : coding.prepared;
+  }
   /// What `part` reads that the network does not have as a value is part of the layer too.
-  bool belongs(const Coding& part) const { return !part.source && !part.real; }
+  bool belongs(const Coding& part) const { return !value_of(part) && !part.real; }
   void add_part(const Coding& part);
   void add_parts_behind(const Coding& part);
   void weigh(const Coding& part, LayerWeights weights);
   const Numbers* read_by(const Coding& part, Value value, const Run& run) const;
   const Numbers* known(Value value, const Run& run) const;
+  const Numbers* known_of_source(Value value, const Run& run) const;
+  const Numbers* known_of_prepared(Value value, const Run& run) const;
   void compare(const Run& run, const std::vector<int64_t>& indices);
   MeaningFault feature_fault(const Run& run, int64_t index, double real) const;
   std::string says() const;
 
   MeaningGraphs& graphs_;
   size_t place_;
+  Reference reference_;
   Value out_;
   size_t axis_ = 1;  ///< of channels
   RealValues values_;

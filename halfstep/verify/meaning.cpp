@@ -43,16 +43,9 @@ void take_trained(Model& source, const Tensors& prepared) {
 class MeaningCheck {
  public:
   MeaningCheck(const Model& prepared, const Model& integer, const Tensors& inputs)
-      : graphs_{prepared, integer, source_for(prepared, inputs)}, program_(start(inputs)) {
-    for (size_t place = 0; place < graphs_.codings.size(); ++place) {
-      const Coding& coding = graphs_.codings[place];
-      if (coding.source && !coding.real) layers_.push_back(std::make_unique<LayerMeaningCheck>(graphs_, place));
-    }
-    for (size_t place = 0; place < graphs_.codings.size(); ++place) {
-      if (!graphs_.covered[place] && !graphs_.codings[place].real)
-        fail("layer '{}': the network that came in has no such value, nor one that its codes become",
-             graphs_.codings[place].layer);
-    }
+      : graphs_{sized_for(prepared, inputs), integer, source_for(prepared, inputs)}, program_(start(inputs)) {
+    add_layers(Reference::source);
+    add_layers(Reference::prepared);
   }
 
   void check_weights() {
@@ -94,6 +87,15 @@ class MeaningCheck {
     Model source = sized_for(prepared.source->network, inputs);
     take_trained(source, prepared.tensors);
     return source;
+  }
+
+  /// Those that are held to the reference, and not yet covered by others.
+  void add_layers(Reference reference) {
+    for (size_t place = 0; place < graphs_.codings.size(); ++place) {
+      if (graphs_.codings[place].real || graphs_.covered[place]) continue;
+      if (reference_of(graphs_.codings, place) == reference)
+        layers_.push_back(std::make_unique<LayerMeaningCheck>(graphs_, place, reference));
+    }
   }
 
   runtime::Program start(const Tensors& inputs) {

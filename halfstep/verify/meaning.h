@@ -3,7 +3,9 @@
 //
 // Two roads can agree and both be wrong where they share one reading of the network. This check shares none: it reads
 // neither the steps on codes nor what conversion made of them, joins layers by names alone, and has operators of its
-// own. Operators in float are taken as the program gives them.
+// own. Operators in float are taken as the program gives them. A layer whose value, or what it reads, rewriting made
+// anew is held to the operator of the prepared network without quantizers: same_floats holds that to the network that
+// came in.
 #pragma once
 
 #include <cstdint>

@@ -54,7 +54,7 @@ bool is_plain_matrix_product(Op op) {
 }
 
 bool is_stored(Value value) {
-  while (value && !value.is_tensor() && is_foreign_quantizer(value.producer())) value = value.producer().in(0);
+  while (value && !value.is_tensor() && is_quantizer(value.producer())) value = value.producer().in(0);
   return value && value.is_tensor();
 }
 
@@ -81,6 +81,7 @@ Value scaled_and_moved(Op op) {
 }
 
 bool keeps_order(Op op) { return op.is<ops::Reshape, ops::ReshapeBy, ops::Flatten, ops::Squeeze, ops::Unsqueeze>(); }
+bool is_quantizer(Op op) { return is_foreign_quantizer(op) || (op && op.info().quant.trait == Trait::quantizer); }
 
 bool is_recognised(Op before, Op after) {
   if (!before || !after || &before.info() == &after.info()) return false;

@@ -12,6 +12,8 @@ namespace halfstep::verify {
 
 /// What stands between reals and codes in networks that another framework has quantized.
 bool is_foreign_quantizer(Op op);
+/// The same, or a quantizer of a prepared network.
+bool is_quantizer(Op op);
 
 /// What `op` multiplies and adds to by numbers that are stored, or computed of stored ones alone: a normalization's x,
 /// the other operand of a sum, a difference, a product or a quotient, what is negated; null for any other operation.
@@ -32,7 +34,7 @@ inline constexpr double kConstants = 0x1p-22;
 struct WeightPorts {
   int weight = -1, bias = -1;
 };
-/// Nothing where the operator has no weight, or it is no tensor, seen through another framework's quantizers.
+/// Nothing where the operator has no weight, or it is no tensor, seen through quantizers.
 std::optional<WeightPorts> weight_ports(Op op);
 
 /// Whether the operator has its weight as [in, out], and not output channels first.

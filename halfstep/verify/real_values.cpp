@@ -103,7 +103,7 @@ const Numbers& RealValues::whole(Value value) {
 }
 
 std::optional<Value> RealValues::passed(Op op) const {
-  if (is_foreign_quantizer(op)) return op.in(0);
+  if (is_quantizer(op)) return op.in(0);
   if (!layer_) return std::nullopt;
   const auto found = layer_->passed.find(op.node());
   return found == layer_->passed.end() ? std::nullopt : std::optional(found->second);

@@ -27,8 +27,8 @@ struct WeighedLayer {
 };
 
 /// Products, and operators that work on each element by itself, give any elements of a value for themselves alone.
-/// Every other operator runs whole, by its reference kernel with f64 in place of all floats. Quantizers of other
-/// frameworks give what they read.
+/// Every other operator runs whole, by its reference kernel with f64 in place of all floats. Quantizers give
+/// what they read.
 class RealValues {
  public:
   /// What is known of a value of the graph; null where it has to be worked out.

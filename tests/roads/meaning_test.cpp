@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "halfstep/api/source.h"
+#include "halfstep/ir/ops.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
 #include "halfstep/quant/float_form.h"
@@ -76,6 +77,17 @@ std::vector<std::string> wrong_layers(const Prepared& prepared, const Model& int
     if (layer.meaning.beyond > 0) wrong.push_back(layer.layer);
   }
   return wrong;
+}
+
+/// What makes codes of a float value of the program, behind what moves it.
+Op quantize_behind(const Model& integer, const std::string& value) {
+  for (const Op op : integer.graph.ops()) {
+    if (!op.is<ops::Quantize>()) continue;
+    Value x = op.in(0);
+    while (x.producer() && x.name() != value) x = x.producer().in(0);
+    if (x.name() == value) return op;
+  }
+  return {};
 }
 
 /// What both roads read in the same wrong way.
@@ -211,6 +223,29 @@ TEST(Meaning, NumbersThatAreTakenAwayAreCodes) {
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
   change_source(prepared.model, "less = sub(a=s, b=@number)", "less = add(a=s, b=@number)");
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>{"less"});
+}
+
+/// A layer and a reshape in place of a product, a reshape and a sum: the value between them is new, and in float here
+/// with weights that are rounded.
+TEST(Meaning, NewFloatValuesAreTakenAsTheProgramGivesThem) {
+  for (const char* platform : {"pplcuda", "snpe", "tengine_u8", "pplw8a16"}) {
+    SCOPED_TRACE(platform);
+    Prepared prepared(platform, {}, {}, HALFSTEP_SOURCE_DIR "/tests/roads/renamed.ir");
+    Model integer = quant::convert(prepared.model, {.float_islands = true}).model;
+    EXPECT_FALSE(prepared.model.source->network.graph.value("sum.2"));
+    const Op layer = prepared.model.graph.op("sum.2");
+    ASSERT_TRUE(layer.is<ops::Linear>());
+    ASSERT_TRUE(layer.in(1).producer().is<ops::FakeQuantize>());
+    ASSERT_TRUE(integer.graph.op("sum.2").is<ops::Linear>()) << "in float";
+    EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
+    EXPECT_TRUE(api::check_floats(prepared.model, prepared.parts.test, prepared.pool).holds());
+    const Op codes = quantize_behind(integer, "sum");
+    ASSERT_TRUE(codes);
+    Tensor& scale = integer.tensors.at(codes.in(1).name());
+    scale = scale.clone();
+    scale.data<float>()[0] *= 1.01F;
+    EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>{codes.name()});
+  }
 }
 
 TEST(Meaning, WithoutTheNetworkItIsSaidThatNobodyLooked) {
