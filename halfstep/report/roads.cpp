@@ -128,11 +128,26 @@ nlohmann::ordered_json json_of(const verify::WholeNetwork& whole) {
   return json;
 }
 
+/// The part of the outputs that is farthest from the float network, where it is far.
+std::string poor_part(const std::vector<verify::OutputPart>& parts) {
+  const verify::OutputPart* const worst = verify::worst_of(parts);
+  if (worst == nullptr || !(worst->sums.sqnr_db() < verify::kPoorPart)) return "";
+  std::string text = fmt::format("worst part: {}: SQNR {:.1f} dB", verify::name_of(*worst), worst->sums.sqnr_db());
+  int64_t along = 0, poor = 0;
+  for (const verify::OutputPart& part : parts) {
+    if (part.output != worst->output || part.axis != worst->axis) continue;
+    ++along;
+    poor += part.sums.sqnr_db() < verify::kPoorPart ? 1 : 0;
+  }
+  if (worst->axis >= 0) text += fmt::format("; {} of {} parts are below {:.0f} dB", poor, along, verify::kPoorPart);
+  return text + "\n";
+}
+
 /// What the whole network says beside its float form.
 std::string outputs_verdict(const verify::RoadReport& report) {
   std::string text = fmt::format("outputs: cosine {:.6f} to the float network", report.cosine);
   if (report.agreement) text += fmt::format(", the same answer for {:.2f} % of the samples", 100 * *report.agreement);
-  return text + "\n";
+  return text + "\n" + poor_part(report.parts);
 }
 
 /// What the network is worth in integers and was in float.
@@ -177,6 +192,28 @@ nlohmann::ordered_json json_of(const verify::Difference& difference, const char*
   return {{"what", difference.what},     {"index", difference.index},       {"nhwc_index", difference.nhwc},
           {"sample", difference.sample}, {"position", difference.position}, {first, difference.first},
           {second, difference.second},   {"inside", difference.path}};
+}
+
+nlohmann::ordered_json json_of(const verify::OutputPart& part) {
+  return {{"sqnr_db", decibel_json(part.sums.sqnr_db())}, {"cosine", part.sums.cosine()}};
+}
+
+/// Each output as a whole, with its worst part along an axis.
+nlohmann::ordered_json json_of(const std::vector<verify::OutputPart>& parts) {
+  auto outputs = nlohmann::ordered_json::array();
+  for (const verify::OutputPart& whole : parts) {
+    if (whole.axis >= 0) continue;
+    std::vector<verify::OutputPart> along;
+    std::ranges::copy_if(parts, std::back_inserter(along),
+                         [&](const verify::OutputPart& part) { return part.output == whole.output && part.axis >= 0; });
+    auto& json = outputs.emplace_back(json_of(whole));
+    json["name"] = whole.output;
+    const verify::OutputPart* const worst = verify::worst_of(along);
+    if (worst == nullptr) continue;
+    json["worst"] = json_of(*worst);
+    json["worst"].update({{"axis", worst->axis}, {"index", worst->index}});
+  }
+  return outputs;
 }
 
 /// "add3 (412 samples), conv7 (3 samples) and 5 more".
@@ -320,6 +357,7 @@ nlohmann::ordered_json to_json(const verify::RoadReport& report) {
   json["equal"] = report.equal();
   json["samples"] = report.samples;
   json["cosine"] = report.cosine;
+  json["outputs"] = json_of(report.parts);
   if (report.agreement) json["agreement"] = *report.agreement;
   if (report.accuracy)
     json["accuracy"] = {{"float", report.accuracy->unquantized}, {"integer", report.accuracy->integer}};

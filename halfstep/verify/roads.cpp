@@ -221,18 +221,13 @@ struct CodeLikeness {
 /// What the network says in the end, on codes and without.
 class OutputComparison {
  public:
-  void add(const Tensor& codes, const Tensor& real) {
-    if (codes.type() != real.type() || codes.dtype() != DType::f32) return;
-    const auto a = codes.data<float>(), b = real.data<float>();
-    sums_.add(b, a);
-    if (codes.dims().size() != 2 || codes.dims()[1] == 0) return;
-    const auto classes = static_cast<size_t>(codes.dims()[1]);
-    for (size_t row = 0; row + classes <= a.size(); row += classes) {
-      answers_.integer.push_back(largest(a.subspan(row, classes)));
-      answers_.unquantized.push_back(largest(b.subspan(row, classes)));
-    }
+  void add(const std::string& name, const Tensor& codes, const Tensor& real) {
+    parts_.add(name, real, codes);
+    if (first_.empty()) first_ = name;
+    if (name == first_) add_first(codes, real);
   }
   void report(RoadReport& report) {
+    report.parts = parts_.parts();
     report.cosine = sums_.cosine();
     if (const size_t rows = answers_.integer.size(); rows > 0) {
       int64_t agreeing = 0;
@@ -243,11 +238,24 @@ class OutputComparison {
   }
 
  private:
+  void add_first(const Tensor& codes, const Tensor& real) {
+    if (codes.type() != real.type() || codes.dtype() != DType::f32) return;
+    const auto a = codes.data<float>(), b = real.data<float>();
+    sums_.add(b, a);
+    if (codes.dims().size() != 2 || codes.dims()[1] == 0) return;
+    const auto classes = static_cast<size_t>(codes.dims()[1]);
+    for (size_t row = 0; row + classes <= a.size(); row += classes) {
+      answers_.integer.push_back(largest(a.subspan(row, classes)));
+      answers_.unquantized.push_back(largest(b.subspan(row, classes)));
+    }
+  }
   static int64_t largest(std::span<const float> row) {
     if (std::ranges::any_of(row, [](float value) { return std::isnan(value); })) return -1;
     return std::max_element(row.begin(), row.end()) - row.begin();
   }
-  Likeness sums_;
+  std::string first_;  ///< what is answered
+  OutputParts parts_;
+  Likeness sums_;  ///< of the first
   Answers answers_;
 };
 
@@ -256,8 +264,17 @@ struct Programs {
   runtime::Program training, integer, unquantized;
 };
 
-/// The value of the first output.
-std::string output_of(const Model& model) { return model.graph.outputs().front().name(); }
+/// The outputs of two forms of a network, by the names that they have in each.
+std::vector<std::pair<std::string, std::string>> outputs_of(const Model& first, const Model& second) {
+  const std::vector<Value> a = first.graph.outputs(), b = second.graph.outputs();
+  std::vector<std::pair<std::string, std::string>> names;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    const std::pair both(a[i].name(), b[i].name());
+    const bool is_computed = a[i].producer() && b[i].producer();
+    if (i == 0 || (is_computed && std::ranges::find(names, both) == names.end())) names.push_back(both);
+  }
+  return names;
+}
 
 Programs programs_of(const Roads& roads, const Tensors& inputs) {
   std::vector<std::string> features, reals;
@@ -268,8 +285,10 @@ Programs programs_of(const Roads& roads, const Tensors& inputs) {
     fetch(features, layer.name);
     if (!layer.real_value.empty() && !inputs.contains(layer.real_value)) fetch(reals, layer.real_value);
   }
-  fetch(features, output_of(roads.integer));
-  fetch(reals, output_of(roads.unquantized));
+  for (const auto& [coded, real] : outputs_of(roads.integer, roads.unquantized)) {
+    fetch(features, coded);
+    fetch(reals, real);
+  }
   return {program_of(roads.training, inputs, fetches(roads)), program_of(roads.integer, inputs, features),
           program_of(roads.unquantized, inputs, reals)};
 }
@@ -346,7 +365,8 @@ RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t 
       noise[i].add(layer, integer.at(layer.name),
                    input != inputs.end() ? input->second : unquantized.at(layer.real_value));
     }
-    outputs.add(integer.at(output_of(roads.integer)), unquantized.at(output_of(roads.unquantized)));
+    for (const auto& [coded, real] : outputs_of(roads.integer, roads.unquantized))
+      outputs.add(real, integer.at(coded), unquantized.at(real));
     for (size_t i = 0; i < roads.variants.size(); ++i)
       compare_variant(report.variants[i], roads.layers, integer, roads.variants[i].engine(inputs));
     if (progress)

@@ -14,6 +14,7 @@
 #include "halfstep/ir/model.h"
 #include "halfstep/verify/batch_source.h"
 #include "halfstep/verify/meaning.h"
+#include "halfstep/verify/output_parts.h"
 #include "halfstep/verify/same_floats.h"
 #include "halfstep/verify/whole_network.h"
 
@@ -83,7 +84,8 @@ struct RoadReport {
   std::vector<LayerReport> layers;
   std::vector<VariantReport> variants;
   int64_t samples = 0;
-  double cosine = 1;  ///< between the first outputs of the integer program and the unquantized network
+  double cosine = 1;                   ///< between the first outputs of the integer program and the unquantized network
+  std::vector<OutputPart> parts = {};  ///< of all outputs, beside the unquantized network
   Answers answers;
   std::optional<double> agreement;    ///< share of samples with the same answer, where there are answers
   std::optional<Accuracy> accuracy;   ///< where the samples have labels
