@@ -38,6 +38,11 @@ void add_analyze(CLI::App& program, Work& work) {
                    "that the trace of the Hessian is estimated along; 0: no gradients")
       ->check(from(0))
       ->capture_default_str();
+  command
+      ->add_option("--tries", options->analyze.tries,
+                   "options of quantize that are tried, at most, before they are suggested")
+      ->check(from(0))
+      ->capture_default_str();
   command->add_flag("--no-observers", options->no_observers, "leave out the ranges that other observers would choose");
   add_target(*command, options->target, options->analyze.quantize.widths);
   CLI::Option* platform = command->get_option("--platform");

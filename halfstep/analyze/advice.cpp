@@ -1,7 +1,8 @@
 #include "halfstep/analyze/advice.h"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
+#include <utility>
 
 #include "halfstep/base/status.h"
 #include "halfstep/quant/prepare.h"
@@ -69,13 +70,6 @@ struct Case {
   }
 };
 
-/// A word for a shell: a name may have anything in it.
-std::string in_quotes(const std::string& word) {
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 /// "channel 7 reaches 50x the median channel's magnitude", or with how many there are of them.
 std::string outliers_in_words(const Watched& seen) {
   const Outlier& first = seen.outliers.front();
@@ -84,68 +78,83 @@ std::string outliers_in_words(const Watched& seen) {
   return fmt::format("channel {} reaches {:.0f}x as far as the median channel{}", first.channel, first.ratio, more);
 }
 
-std::string spread_of_weights(const Case& about) {
-  if (!about.quantizer().is_weight || about.one.seen.outliers.empty()) return "";
+/// A suggestion where the rule holds, else nothing.
+using Advice = std::optional<Suggestion>;
+
+Advice spread_of_weights(const Case& about) {
+  if (!about.quantizer().is_weight || about.one.seen.outliers.empty()) return {};
   const std::string words = outliers_in_words(about.one.seen);
   if (about.quantizer().axis >= 0)
-    return words + ": each channel has a scale of its own, but what the layer gives has one: --repair equalize";
-  return words + " under one scale: --repair equalize, or a scale for each channel (--set weights.granularity=channel)";
+    return {{words + ": each channel has a scale of its own, but what the layer gives has one",
+             {{"--repair", {"equalize"}}}}};
+  return {{words + " under one scale", {{"--repair", {"equalize"}}, {"--set", {"weights.granularity=channel"}}}}};
 }
 
-std::string spread_of_features(const Case& about) {
-  if (about.quantizer().is_weight || about.one.seen.outliers.empty()) return "";
-  return fmt::format("{} under one scale, so that most channels have few codes: --repair equalize, or smooth",
-                     outliers_in_words(about.one.seen));
+Advice spread_of_features(const Case& about) {
+  if (about.quantizer().is_weight || about.one.seen.outliers.empty()) return {};
+  return {{outliers_in_words(about.one.seen) + " under one scale, so that most channels have few codes",
+           {{"--repair", {"equalize"}}, {"--repair", {"smooth"}}}}};
 }
 
-std::string clipped(const Case& about) {
+Advice clipped(const Case& about) {
+  constexpr const char* kMoreBatches = "64";
   const double share = static_cast<double>(about.one.seen.clipped) / static_cast<double>(about.one.seen.elements);
-  if (about.one.seen.elements == 0 || share < kManyClipped) return "";
-  return fmt::format("{:.0f} % clipped: {}", 100 * share,
-                     about.quantizer().is_weight ? "--repair ranges"
-                                                 : "calibrate with more images "
-                                                   "(--calibration-batches), or --repair ranges");
+  if (about.one.seen.elements == 0 || share < kManyClipped) return {};
+  Suggestion clipped{fmt::format("{:.0f} % clipped", 100 * share), {{"--repair", {"ranges"}}}};
+  if (!about.quantizer().is_weight) clipped.remedies.push_back({"--calibration-batches", {kMoreBatches}});
+  return clipped;
 }
 
 /// Codes between the values of pixels are unused too, and nothing is wrong with them.
-std::string wide(const Case& about) {
+Advice wide(const Case& about) {
   const Watched& seen = about.one.seen;
   const double reach = static_cast<double>(seen.high) - static_cast<double>(seen.low),
                range = static_cast<double>(seen.code_high) - static_cast<double>(seen.code_low);
-  if (seen.elements == 0 || !(reach < kNarrow * range)) return "";
-  return fmt::format("values reach from {:.4g} to {:.4g} and codes from {:.4g} to {:.4g}: --repair ranges", seen.low,
-                     seen.high, seen.code_low, seen.code_high);
+  if (seen.alone.noise == 0 || !(reach < kNarrow * range)) return {};
+  return {{fmt::format("values reach from {:.4g} to {:.4g} and codes from {:.4g} to {:.4g}", seen.low, seen.high,
+                       seen.code_low, seen.code_high),
+           {{"--repair", {"ranges"}}}}};
 }
 
-std::string observer(const Case& about) {
-  if (about.nearer() < kNearer || !about.is_harmful()) return "";
-  return fmt::format("another observer is {:.1f} dB nearer here: --set {}={} (for all layers)", about.nearer(),
-                     about.observer_key(), about.best_range()->observer);
+Advice observer(const Case& about) {
+  if (about.nearer() < kNearer || !about.is_harmful()) return {};
+  return {{fmt::format("another observer (for all layers) is {:.1f} dB nearer here", about.nearer()),
+           {{"--set", {fmt::format("{}={}", about.observer_key(), about.best_range()->observer)}}}}};
 }
 
-std::string width(const Case& about) {
+Advice width(const Case& about) {
   constexpr double kFewAnswers = 3;  // that a sample or two change says nothing
   const double least = std::max(kPoint, kFewAnswers / static_cast<double>(about.whole.samples));
-  if (about.points() < least || about.quantizer().layer.empty()) return "";
+  const std::string& layer = about.quantizer().layer;
+  if (about.points() < least || layer.empty()) return {};
   const std::string cost =
       fmt::format("costs {:.1f} points by itself at {} bits", 100 * about.points(), about.quantizer().bits);
   if (const int wider = about.wider(); wider > 0)
-    return fmt::format("{}: --bits {}={}", cost, in_quotes(about.quantizer().layer),
-                       about.quantizer().is_weight ? fmt::format("{}/", wider) : fmt::format("/{}", wider));
-  return fmt::format("{}, the most that it can have: --float {}", cost, in_quotes(about.quantizer().layer));
+    return {{cost,
+             {{"--bits",
+               {layer + (about.quantizer().is_weight ? fmt::format("={}/", wider) : fmt::format("=/{}", wider))}}}}};
+  return {{cost + ", the most that it can have", {{"--float", {layer}}}}};
 }
 
-std::string rounding(const Case& about) {
+Advice rounding(const Case& about) {
   constexpr int kFewBits = 4;
   const bool counts = about.one.harm > 0 && about.one.harm >= kGreatPart * about.all_harm;
-  if (!about.quantizer().is_weight || about.quantizer().bits > kFewBits || !counts) return "";
-  return fmt::format("{} bits and {:.0f} % of all harm: --repair ranges,adaround", about.quantizer().bits,
-                     100 * about.one.harm / about.all_harm);
+  if (!about.quantizer().is_weight || about.quantizer().bits > kFewBits || !counts) return {};
+  return {
+      {fmt::format("{} bits and {:.0f} % of all harm", about.quantizer().bits, 100 * about.one.harm / about.all_harm),
+       {{"--repair", {"ranges,adaround"}}}}};
 }
 
-/// A sentence where the rule holds, else nothing.
-using Rule = std::string (*)(const Case&);
+using Rule = Advice (*)(const Case&);
 constexpr Rule kRules[] = {spread_of_weights, spread_of_features, clipped, wide, observer, width, rounding};
+
+/// "a reason: --one, or --other".
+std::string in_words(const Suggestion& suggestion) {
+  std::string text = suggestion.reason;
+  const char* separator = ": ";
+  for (const Remedy& remedy : suggestion.remedies) text += std::exchange(separator, ", or ") + text_of(remedy);
+  return text;
+}
 
 }  // namespace
 
@@ -155,8 +164,10 @@ void add_advice(Analysis& analysis, const Model& prepared) {
   for (const QuantizerAnalysis& one : analysis.quantizers) all_harm += one.harm;
   for (QuantizerAnalysis& one : analysis.quantizers) {
     for (const Rule rule : kRules) {
-      std::string sentence = rule({one, prepared, platform, all_harm, analysis});
-      if (!sentence.empty()) one.suggestions.push_back(std::move(sentence));
+      const Advice advice = rule({one, prepared, platform, all_harm, analysis});
+      if (!advice) continue;
+      one.advice.push_back(*advice);
+      one.suggestions.push_back(in_words(*advice));
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "halfstep/analyze/curvature.h"
+#include "halfstep/analyze/remedy.h"
 #include "halfstep/analyze/watch.h"
 #include "halfstep/base/log.h"
 #include "halfstep/base/parallel.h"
@@ -31,6 +32,12 @@ struct ObservedRange {
   double sqnr_db = 0;       ///< of the float network's values, on the samples that were watched
 };
 
+/// What a rule found at a quantizer, and the options that may help.
+struct Suggestion {
+  std::string reason;
+  std::vector<Remedy> remedies;
+};
+
 struct QuantizerAnalysis {
   std::string name;  ///< of the quantizer in the graph
   quant::AuditedQuantizer quantizer;
@@ -42,7 +49,8 @@ struct QuantizerAnalysis {
   std::optional<Curvature> curvature = {};  ///< absent where gradients do not reach
   double harm = 0;                          ///< see harm_of
   bool is_misfit = false;                   ///< see mark_misfits
-  std::vector<std::string> suggestions = {};
+  std::vector<Suggestion> advice = {};
+  std::vector<std::string> suggestions = {};  ///< the same in words
 };
 
 /// What a quantizer costs in loss: the mean of what it costs alone and of what the quantized network gains without it,

@@ -33,6 +33,8 @@ class Rounder {
     float low = 0, high = 0;
   };
   Ends ends(size_t channel) const;
+  /// What two codes that follow each other are apart; meaningless where levels are not evenly spaced.
+  float step(size_t channel) const { return scale_[channel]; }
 
   int64_t axis() const { return axis_; }
   size_t channels() const { return scale_.size(); }

@@ -1,9 +1,26 @@
 #include "halfstep/api/analyze.h"
 
+#include <algorithm>
+
+#include "halfstep/analyze/networks.h"
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
+#include "halfstep/api/remedies.h"
 
 namespace halfstep::api {
+namespace {
+
+/// What is said of a quantizer that crushes something is that, and what helps there.
+void add_crushed(analyze::Analysis& analysis, const Model& prepared, const train::Samples& watched,
+                 const Trials& trials) {
+  for (CrushedWarning& warning : warnings_on(prepared, watched, trials)) {
+    const auto one = std::ranges::find(analysis.quantizers, warning.quantizer, &analyze::QuantizerAnalysis::name);
+    if (one != analysis.quantizers.end()) one->suggestions = {std::move(warning.sentence)};
+  }
+}
+
+}  // namespace
+
 Analysis analyze(const Model& network, const Dataset& data, const AnalyzeOptions& options, const Settings& settings) {
   const Model model = prepared_of(network, data, options.platform, options.quantize, settings);
   const auto parts = parts_for(model, data);
@@ -12,8 +29,13 @@ Analysis analyze(const Model& network, const Dataset& data, const AnalyzeOptions
   how.seed = settings.seed;
   Analysis analysis{{}, model.graph.name(), quant::platform_of(model).name, {}};
   analysis.part = options.on_training ? "training part" : parts.tested;
-  analysis.result =
-      analyze::analyze(model, options.on_training ? parts.train : parts.test, how, pool, settings.progress);
+  const train::Samples& watched = options.on_training ? parts.train : parts.test;
+  analysis.result = analyze::analyze(model, watched, how, pool, settings.progress);
+  const QuantizeOptions& quantize = options.quantize;
+  const Trials trials{parts.train, {quantize.calibration_batch, quantize.calibration_batches, settings.seed}, pool};
+  const analyze::Trial trial(analyze::FloatNetwork(model).in_float(), watched, how.samples, settings.seed, pool);
+  try_advice(analysis.result, model, trial, trials, options.tries, settings.progress);
+  add_crushed(analysis.result, model, watched, trials);
   for (std::string& note : notes_on(model, data)) analysis.result.notes.push_back(std::move(note));
   return analysis;
 }

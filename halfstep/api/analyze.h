@@ -1,4 +1,4 @@
-// Where a quantized network loses, quantizer by quantizer, and what may be done about it.
+// Where a quantized network loses, quantizer by quantizer, and what was found to help.
 #pragma once
 
 #include <optional>
@@ -16,6 +16,7 @@ struct AnalyzeOptions {
   /// For a float network: it is quantized for this platform first, in memory.
   std::optional<Platform> platform = {};
   QuantizeOptions quantize = {};
+  int64_t tries = 8;  ///< remedies that are tried, at most; no other is advised
 };
 
 struct Analysis {

@@ -4,6 +4,7 @@
 
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
+#include "halfstep/api/remedies.h"
 #include "halfstep/api/source.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/quant/regions.h"
@@ -65,6 +66,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   Quantized result = described(std::move(model), calibrated.samples);
   result.notes = notes_on(result.model, data);
   std::ranges::move(calibrated.warnings, std::back_inserter(result.notes));
+  add_warnings(result.notes, result.model, parts.train, {parts.train, calibration, pool});
   result.padded = std::move(source.layers);
   const auto norms_of = [](const Model& of) { return std::ssize(of.graph.all<ops::BatchNorm>()); };
   result.normalizations = norms_of(source.model) - norms_of(result.model);
@@ -84,6 +86,7 @@ Quantized repair(const Model& prepared, const Dataset& data, const QuantizeOptio
   set_bits(model, options.bits);
   Quantized result = described(std::move(model), 0);
   result.notes = notes_on(result.model, data);
+  add_warnings(result.notes, result.model, parts.train, {parts.train, calibration, pool});
   result.repair = std::move(report);
   return result;
 }

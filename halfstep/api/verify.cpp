@@ -4,6 +4,7 @@
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/onnxruntime_road.h"
+#include "halfstep/api/remedies.h"
 #include "halfstep/api/source.h"
 #include "halfstep/api/verify_regions.h"
 #include "halfstep/ir/ops.h"
@@ -133,6 +134,7 @@ verify::RoadReport verify(const Model& given, const Model& integer, const Datase
   const verify::MeaningOptions meaning{.all = options.all_meaning, .seed = settings.seed};
   verify::RoadReport report = prove(roads, prepared, parts.test, meaning, pool, settings.progress);
   std::ranges::move(notes_on(prepared, data), std::back_inserter(report.notes));
+  add_warnings(report.notes, prepared, parts.test, {parts.train, {.seed = settings.seed}, pool});
   return report;
 }
 

@@ -25,6 +25,8 @@ namespace {
 
 using Reason = std::optional<std::string>;
 
+constexpr const char* kAskedFor = "asked for as ";
+
 /// Why the operator on codes does not take `op` as it is.
 Reason refusal(Op op, Op activation) {
   try {
@@ -222,6 +224,8 @@ Value CodePlan::result_of(Op op) const {
   return (fused ? fused : op).out(0);
 }
 
+bool was_asked_for(const std::string& reason) { return reason.starts_with(kAskedFor); }
+
 AskedLayers asked_layers(const Model& model, const std::vector<std::string>& patterns, const char* option) {
   AskedLayers asked;
   const LayerNames names(model);
@@ -231,7 +235,7 @@ AskedLayers asked_layers(const Model& model, const std::vector<std::string>& pat
     if (std::ranges::none_of(layers, fitting))
       fail("{} '{}': matches no layer{}", option, pattern, known_layers(pattern, {layers.begin(), layers.end()}));
     for (Op op : layers) {
-      if (fitting(op)) asked.try_emplace(op.node(), fmt::format("asked for as '{}'", pattern));
+      if (fitting(op)) asked.try_emplace(op.node(), fmt::format("{}'{}'", kAskedFor, pattern));
     }
   }
   include_inner(asked, model.graph);

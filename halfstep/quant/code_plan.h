@@ -38,6 +38,9 @@ CodePlan plan_codes(const Model& model, const Platform& platform, const AskedLay
 /// fits none.
 AskedLayers asked_layers(const Model& model, const std::vector<std::string>& patterns, const char* option);
 
+/// Whether it is for such a pattern that an operator stays in float.
+bool was_asked_for(const std::string& reason);
+
 /// The operators that a pattern of `in_float` fits, and those outside of the regions that markers bound.
 AskedLayers staying_in_float(const Model& model, const std::vector<std::string>& in_float);
 

@@ -222,7 +222,7 @@ std::vector<RecordKey> rule_keys() {
   return {
       {"share_scales",
        names,
-       "Operators that need one scale for all that they read.",
+       "Operators that need one scale for all that they read. Those that only move codes, as concat, always do.",
        "[concat, add]",
        {.such = "operators that several values of codes go into"}},
       {"keep_scales",

@@ -351,6 +351,7 @@ def analyze(
     part: str = "test",
     directions: int = 8,
     observers: bool = True,
+    tries: int = 8,
     platform: str | os.PathLike[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
     weights: int | None = None,
@@ -363,14 +364,15 @@ def analyze(
     """Where a prepared network loses: every quantizer alone, all up to it, and all but it, with what may be done.
 
     samples: how many are looked at, at most; 0: all. part: of the data, "test" or "train". directions: that the trace of the
-    Hessian is estimated along; 0: no gradients. observers: also the ranges that other observers would choose. platform, with
-    overrides, weights, features and edges as `quantize` takes them: a float network is quantized for it first, in memory.
+    Hessian is estimated along; 0: no gradients. observers: also the ranges that other observers would choose. tries: how
+    many options of `quantize` are tried, at most, before they are suggested. platform, with overrides, weights, features
+    and edges as `quantize` takes them: a float network is quantized for it first, in memory.
 
     Without labels the loss is the distance to the float network. Raises Error where a layer gives NaN, naming all.
     """
     analysis = Analysis(
         *_core.analyze(
-            network.core, dataset(data, network), (samples, part, directions, observers), None if platform is None else os.fspath(platform),
+            network.core, dataset(data, network), (samples, part, directions, observers, tries), None if platform is None else os.fspath(platform),
             _fields(overrides), weights, features, edges, _preprocess_text(preprocess), seed, callback(progress),
         )  # fmt: skip
     )

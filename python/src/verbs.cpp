@@ -232,17 +232,18 @@ nb::tuple evaluate(const Network& network, const api::Dataset& data, const std::
 }
 
 /// How many samples, which part, directions, whether other observers are tried.
-using AnalysisWords = std::tuple<int64_t, std::string, int64_t, bool>;
+using AnalysisWords = std::tuple<int64_t, std::string, int64_t, bool, int64_t>;
 
 Report analyze(const Network& network, const api::Dataset& data, const AnalysisWords& words,
                const std::optional<std::string>& platform, const Overrides& overrides, std::optional<int> weights,
                std::optional<int> features, std::optional<int> edges, const std::optional<std::string>& preprocess,
                uint64_t seed, nb::object progress) {
   api::AnalyzeOptions options;
-  const auto& [samples, part, directions, observers] = words;
+  const auto& [samples, part, directions, observers, tries] = words;
   options.how.samples = samples;
   options.how.directions = directions;
   options.how.observers = observers;
+  options.tries = tries;
   if (part != "test" && part != "train") fail("part: found '{}', expected test or train", part);
   options.on_training = part == "train";
   if (platform) options.platform = quant::load_platform(*platform, overrides);

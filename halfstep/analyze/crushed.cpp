@@ -1,0 +1,284 @@
+#include "halfstep/analyze/crushed.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "halfstep/analyze/networks.h"
+#include "halfstep/base/random.h"
+#include "halfstep/base/status.h"
+#include "halfstep/ir/flow.h"
+#include "halfstep/passes/builder_behind.h"
+#include "halfstep/passes/tensors.h"
+#include "halfstep/train/executable.h"
+
+namespace halfstep::analyze {
+namespace {
+
+using verify::OutputPart;
+
+/// Some of the samples, as a network takes them.
+std::vector<Tensors> batches_of(const Model& model, const train::Samples& samples, uint64_t seed) {
+  constexpr uint64_t kStream = (uint64_t{3} << 62) + 3;  // behind those of trials
+  constexpr int64_t kSamples = 32, kBatch = 8;
+  const int64_t batch = train::judged_batch(model, kBatch);
+  const int64_t size = train::usable(model, std::min(std::max(kSamples, batch), samples.size()));
+  const auto order = Random(seed, kStream).permutation(samples.size());
+  std::vector<Tensors> batches;
+  for (int64_t begin = 0; begin < size; begin += batch)
+    batches.push_back(samples.inputs(begin, std::min(batch, size - begin), &order));
+  return batches;
+}
+
+std::vector<Tensors> outputs_of(const Model& form, const std::vector<Tensors>& batches, ThreadPool& pool) {
+  train::BatchRunner runner(train::evaluation_form(form), {}, pool);
+  std::vector<Tensors> outputs;
+  for (const Tensors& inputs : batches) outputs.push_back(runner.run(inputs));
+  return outputs;
+}
+
+std::vector<OutputPart> parts_of(const std::vector<Tensors>& wanted, const std::vector<Tensors>& found) {
+  verify::OutputParts parts;
+  for (size_t batch = 0; batch < wanted.size(); ++batch) {
+    for (const auto& [name, tensor] : wanted[batch]) parts.add(name, tensor, found[batch].at(name));
+  }
+  return parts.parts();
+}
+
+struct Span {
+  float low = std::numeric_limits<float>::infinity(), high = -low;
+  double width() const { return static_cast<double>(high) - static_cast<double>(low); }
+};
+
+/// The least and the largest value at each index of an axis, or of all.
+struct Spans {
+  int64_t axis = -1;
+  std::vector<Span> spans = {};
+
+  void add(const Tensor& x) {
+    const Channels channels(x.dims(), axis);
+    spans.resize(std::max(spans.size(), channels.count));
+    const auto values = x.data<float>();
+    const size_t run = std::max<size_t>(1, channels.run(values.size()));
+    for (size_t begin = 0; begin < values.size(); begin += run) {
+      Span& span = spans[channels.of(begin)];
+      for (const float value : values.subspan(begin, run)) {
+        span.low = std::min(span.low, value);
+        span.high = std::max(span.high, value);
+      }
+    }
+  }
+};
+
+/// Part of what a quantizer rounds that may be crushed.
+struct Candidate {
+  size_t place = 0;
+  int64_t axis = -1;
+  std::vector<int64_t> indices = {};
+  Span span = {};
+  double steps = 0, step = 0;
+};
+
+/// The axes that parts lie along: of channels, and those along which the value is put together or taken apart.
+std::vector<int64_t> axes_of(const Place& place) {
+  const Dims& dims = place.quantizer.x().dims();
+  if (place.is_weight) return {place.quantizer.out().uses().front().first.info().quant.weight_axis};
+  std::vector<int64_t> axes = verify::part_axes(dims);
+  const auto add = [&](int64_t axis) {
+    axis += axis < 0 ? std::ssize(dims) : 0;
+    if (std::ranges::find(axes, axis) == axes.end()) axes.push_back(axis);
+  };
+  const Op producer = place.quantizer.x().producer();
+  if (producer.is<ops::Concat>()) add(ops::Concat(producer.node()).axis());
+  for (const auto& [reader, port] : place.quantizer.out().uses()) {
+    if (!reader.is<ops::Slice>()) continue;
+    for (const int64_t axis : ops::Slice(reader.node()).axes()) add(axis);
+  }
+  std::erase_if(axes, [&](int64_t axis) { return axis < 0 || dims[static_cast<size_t>(axis)] == kUnknown; });
+  return axes;
+}
+
+class Search {
+ public:
+  Search(const Model& prepared, const train::Samples& samples, uint64_t seed, ThreadPool& pool)
+      : prepared_(prepared), network_(prepared), pool_(pool), batches_(batches_of(prepared, samples, seed)) {}
+
+  std::vector<CrushedPart> run() {
+    const std::vector<Candidate> candidates = find();
+    if (candidates.empty()) return {};
+    wanted_ = outputs_of(network_.in_float(), batches_, pool_);
+    const auto rest = parts_of(wanted_, outputs_of(form(candidates, false), batches_, pool_));
+    const auto together = parts_of(wanted_, outputs_of(form(candidates, true), batches_, pool_));
+    if (poorest(together, rest) == nullptr) return {};
+    constexpr size_t kMostTried = 16;  // quantizers, one by one
+    const auto audited = quant::audit(prepared_).quantizers;
+    std::vector<CrushedPart> crushed;
+    for (size_t i = 0; i < std::min(kMostTried, candidates.size()); ++i) {
+      const Candidate& one = candidates[i];
+      const auto alone = parts_of(wanted_, outputs_of(form({one}, true), batches_, pool_));
+      const OutputPart* const output = poorest(alone, rest);
+      if (output == nullptr) continue;
+      const Place& place = network_.places()[one.place];
+      crushed.push_back({place.name(), audited[one.place], one.axis, one.indices, static_cast<double>(one.span.low),
+                         static_cast<double>(one.span.high), one.steps, one.step, *output});
+    }
+    return crushed;
+  }
+
+ private:
+  /// What rounding makes poor that is no poorer with everything else rounded.
+  static const OutputPart* poorest(const std::vector<OutputPart>& rounded, const std::vector<OutputPart>& rest) {
+    HS_CHECK(rounded.size() == rest.size());
+    const OutputPart* poorest = nullptr;
+    for (size_t i = 0; i < rounded.size(); ++i) {
+      const double found = rounded[i].sums.sqnr_db();
+      if (!(found < verify::kPoorPart) || found > rest[i].sums.sqnr_db()) continue;
+      if (poorest == nullptr || found < poorest->sums.sqnr_db()) poorest = &rounded[i];
+    }
+    return poorest;
+  }
+
+  std::vector<Candidate> find() {
+    const auto& places = network_.places();
+    std::vector<std::vector<Spans>> seen(places.size());
+    std::vector<std::string> names;
+    for (size_t p = 0; p < places.size(); ++p) {
+      const Rounder rounder = network_.rounder(places[p]);
+      if (rounder.codes() == 0 || rounder.channels() > 1 || is_in_region(places[p].quantizer)) continue;
+      seen[p].push_back({});
+      for (const int64_t axis : axes_of(places[p])) seen[p].push_back({axis});
+      const bool is_given = places[p].quantizer.x().producer() == Op();
+      if (!is_given && std::ranges::find(names, places[p].value()) == names.end()) names.push_back(places[p].value());
+    }
+    watch(seen, names);
+    std::vector<Candidate> candidates;
+    for (size_t p = 0; p < places.size(); ++p) {
+      for (const Spans& along : seen[p]) {
+        Candidate one = candidate(p, along, static_cast<double>(network_.rounder(places[p]).step(0)));
+        if (one.steps == 0) continue;
+        candidates.push_back(std::move(one));
+        break;
+      }
+    }
+    return candidates;
+  }
+
+  /// What comes to the quantizers in the float network.
+  void watch(std::vector<std::vector<Spans>>& seen, const std::vector<std::string>& names) {
+    const auto& places = network_.places();
+    train::BatchRunner runner(train::evaluation_form(network_.in_float()), names, pool_);
+    for (size_t batch = 0; batch < batches_.size(); ++batch) {
+      const Tensors values = names.empty() ? Tensors() : runner.run(batches_[batch]);
+      pool_.parallel_for(std::ssize(places), [&](int64_t p) {
+        const auto at = static_cast<size_t>(p);
+        const Value x = places[at].quantizer.x();
+        if (x.is_tensor() && batch > 0) return;
+        const Tensors& from = x.is_tensor() ? network_.prepared().tensors : x.producer() ? values : batches_[batch];
+        for (Spans& along : seen[at]) along.add(from.at(x.name()));
+      });
+    }
+  }
+
+  /// Of few steps, but no constants; steps of 0 where nothing is.
+  static Candidate candidate(size_t place, const Spans& along, double step) {
+    Candidate found{place, along.axis, {}, {}, 0, step};
+    for (size_t i = 0; i < along.spans.size(); ++i) {
+      const Span& span = along.spans[i];
+      const double steps = span.width() / step;
+      if (!(steps > 0 && steps < kFewSteps)) continue;
+      if (along.axis >= 0) found.indices.push_back(static_cast<int64_t>(i));
+      found.span.low = std::min(found.span.low, span.low);
+      found.span.high = std::max(found.span.high, span.high);
+      found.steps = std::max(found.steps, steps);
+    }
+    return found;
+  }
+
+  /// The network that rounds these parts alone, or (not `rounds`) everything else.
+  Model form(const std::vector<Candidate>& candidates, bool rounds) const {
+    std::set<std::string> whole, parted;
+    for (const Candidate& one : candidates) (one.axis < 0 ? whole : parted).insert(network_.places()[one.place].name());
+    Model model = network_.with([&](const std::string& name) {
+      return parted.contains(name) || (rounds ? whole.contains(name) : !whole.contains(name));
+    });
+    for (const Candidate& one : candidates) {
+      if (one.axis >= 0) divide(model, one, rounds);
+    }
+    return model;
+  }
+
+  /// Behind the quantizer its result for one part of the elements, for the others what came to it.
+  void divide(Model& model, const Candidate& one, bool rounds) const {
+    const ops::FakeQuantize quantizer(model.graph.op(network_.places()[one.place].name()).node());
+    const Dims& dims = quantizer.x().dims();
+    Dims along(dims.size(), 1);
+    along[static_cast<size_t>(one.axis)] = dims[static_cast<size_t>(one.axis)];
+    Tensor mask(DType::boolean, along);
+    std::ranges::fill(mask.data<bool>(), !rounds);
+    for (const int64_t index : one.indices) mask.data<bool>()[static_cast<size_t>(index)] = rounds;
+    const Value condition = passes::add_tensor(model, quantizer.name() + ".part", std::move(mask), Role::constant);
+    Builder builder = passes::builder_behind(model.graph, quantizer.out());
+    const Op chosen = ops::select(builder, {.condition = condition,
+                                            .a = quantizer.x(),
+                                            .b = quantizer.x(),
+                                            .name = model.graph.unique_name(quantizer.name() + ".divided")});
+    quantizer.out().replace_all_uses_with(chosen.out(0));
+    chosen.set_operand(ops::Select::record().input("a"), quantizer.out());
+  }
+
+  const Model& prepared_;
+  FloatNetwork network_;
+  ThreadPool& pool_;
+  std::vector<Tensors> batches_, wanted_;
+};
+
+/// "4 to 8, 12".
+std::string ranges_of(const std::vector<int64_t>& indices) {
+  constexpr size_t kShown = 4;
+  std::vector<std::string> ranges;
+  for (size_t i = 0; i < indices.size();) {
+    size_t end = i + 1;
+    while (end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
+    ranges.push_back(end == i + 1 ? fmt::format("{}", indices[i])
+                                  : fmt::format("{} to {}", indices[i], indices[end - 1]));
+    i = end;
+  }
+  const size_t shown = std::min(kShown, ranges.size());
+  const std::string more = shown < ranges.size() ? fmt::format(" and {} more", ranges.size() - shown) : "";
+  return fmt::format("{}{}", fmt::join(std::span(ranges).first(shown), ", "), more);
+}
+
+}  // namespace
+
+std::string sentence_of(const CrushedPart& part) {
+  constexpr size_t kShown = 3;
+  const std::string place =
+      part.axis < 0 ? "" : fmt::format(" at indices {} of axis {}", ranges_of(part.indices), part.axis);
+  const std::string shared =
+      part.quantizer.shares.empty()
+          ? ""
+          : fmt::format(
+                ", whose scale it shares with '{}'",
+                fmt::join(std::span(part.quantizer.shares).first(std::min(kShown, part.quantizer.shares.size())),
+                          "', '"));
+  return fmt::format(
+      "'{}'{}: values from {:.4g} to {:.4g} span {:.2g} steps of {:.4g}{}; this rounding alone leaves {} an SQNR of "
+      "{:.1f} dB",
+      part.quantizer.tensor, place, part.low, part.high, part.steps, part.step, shared, verify::name_of(part.output),
+      part.output.sums.sqnr_db());
+}
+
+std::vector<CrushedPart> crushed_parts(const Model& prepared, const train::Samples& samples, uint64_t seed,
+                                       ThreadPool& pool) {
+  return Search(prepared, samples, seed, pool).run();
+}
+
+std::vector<OutputPart> output_parts(const Model& prepared, const Model& form, const train::Samples& samples,
+                                     uint64_t seed, ThreadPool& pool) {
+  const std::vector<Tensors> batches = batches_of(prepared, samples, seed);
+  return parts_of(outputs_of(FloatNetwork(prepared).in_float(), batches, pool), outputs_of(form, batches, pool));
+}
+
+}  // namespace halfstep::analyze

@@ -1,0 +1,46 @@
+// Tensors and channels that a quantizer leaves next to no codes, because it has one scale for them and for others that
+// are far larger. docs/reading.md has the criterion.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "halfstep/base/parallel.h"
+#include "halfstep/ir/model.h"
+#include "halfstep/quant/audit.h"
+#include "halfstep/train/samples.h"
+#include "halfstep/verify/output_parts.h"
+
+namespace halfstep::analyze {
+
+/// Fewer steps than these between the least and the largest value leave at most three codes.
+inline constexpr double kFewSteps = 2;
+
+/// Values of the float network that span fewer than kFewSteps of their quantizer. Rounding them alone makes a part of
+/// an output poor (verify::kPoorPart), and no better than rounding everything else does.
+struct CrushedPart {
+  std::string name;  ///< of the quantizer in the graph
+  quant::AuditedQuantizer quantizer;
+  int64_t axis = -1;                  ///< -1: all of the tensor
+  std::vector<int64_t> indices = {};  ///< along the axis, ascending
+  double low = 0, high = 0;           ///< of all values of the part
+  double steps = 0;                   ///< that they span, or the index that spans most
+  double step = 0;                    ///< of the quantizer
+  verify::OutputPart output;          ///< what is poor where this part alone is rounded
+};
+
+/// "'sg': values from 0.1 to 0.9 span 0.075 steps of 10.6 under the scale that it shares with 'bxs'; rounded alone they
+/// leave output 'y' at index 4 of axis 1 an SQNR of 0.0 dB".
+std::string sentence_of(const CrushedPart& part);
+
+/// Of a prepared, calibrated network on some of the samples, in the order of the graph. Quantizers in branches and
+/// loops are not looked at.
+std::vector<CrushedPart> crushed_parts(const Model& prepared, const train::Samples& samples, uint64_t seed,
+                                       ThreadPool& pool);
+
+/// How near the outputs of a form of the prepared network are to those of its float form, on the same samples.
+std::vector<verify::OutputPart> output_parts(const Model& prepared, const Model& form, const train::Samples& samples,
+                                             uint64_t seed, ThreadPool& pool);
+
+}  // namespace halfstep::analyze

@@ -1,0 +1,217 @@
+#include "halfstep/api/remedies.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "halfstep/analyze/networks.h"
+#include "halfstep/base/status.h"
+#include "halfstep/ir/decisions.h"
+#include "halfstep/quant/code_plan.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/quant/quantizer.h"
+#include "halfstep/repair/repair.h"
+
+namespace halfstep::api {
+namespace {
+
+using analyze::Remedy;
+
+int number_in(const std::string& text) {
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+Model with_bits(Model model, const std::string& value) {
+  const size_t equals = value.rfind('='), slash = value.find('/', equals);
+  const int weights = number_in(value.substr(equals + 1)), features = number_in(value.substr(slash + 1));
+  const auto given = [](int bits) { return bits > 0 ? std::optional(bits) : std::nullopt; };
+  quant::set_bits(model, value.substr(0, equals), given(weights), given(features));
+  return model;
+}
+
+/// Quantizers that both networks have get the widths of the first.
+void copy_bits(const Model& from, Model& to, const quant::Platform& platform) {
+  for (const auto& quantizer : to.graph.all<ops::FakeQuantize>()) {
+    const Op other = from.graph.op(quantizer.name());
+    if (!other.is<ops::FakeQuantize>()) continue;
+    const int bits = quant::bits_of(ops::FakeQuantize(other.node()));
+    if (bits != quant::bits_of(quantizer)) quant::set_quantizer_bits(to, platform, quantizer, bits);
+  }
+}
+
+Model prepared_anew(const Model& prepared, const Remedy& remedy, const Trials& trials) {
+  quant::Platform platform = quant::platform_of(prepared);
+  quant::PrepareOptions options;
+  train::CalibrateOptions calibration = trials.calibration;
+  for (const auto& [name, reason] : float_operators(prepared)) {
+    if (quant::was_asked_for(reason)) options.in_float.push_back(name);
+  }
+  const std::string& value = remedy.values.front();
+  const size_t equals = value.find('=');
+  if (remedy.option == "--float")
+    options.in_float.insert(options.in_float.end(), remedy.values.begin(), remedy.values.end());
+  if (remedy.option == "--calibration-batches") calibration.batches = number_in(value);
+  if (remedy.option == "--set")
+    platform = quant::parse_platform(platform.text, "note 'platform' of the network",
+                                     {{value.substr(0, equals), value.substr(equals + 1)}});
+  Model anew = quant::prepare(analyze::FloatNetwork(prepared).in_float(), platform, options);
+  copy_bits(prepared, anew, platform);
+  train::calibrate(anew, trials.learned, calibration, trials.pool);
+  return anew;
+}
+
+Model repaired(const Model& prepared, const std::string& methods, const Trials& trials) {
+  constexpr int64_t kSteps = 200;  // a fifth of what repairs take: whether it helps, not how much in the end
+  repair::Options options{.methods = {}, .steps = kSteps};
+  for (size_t begin = 0; begin < methods.size();) {
+    const size_t end = std::min(methods.find(',', begin), methods.size());
+    options.methods.push_back(methods.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return repair::repair(prepared, trials.learned, trials.calibration, options, trials.pool).model;
+}
+
+/// What is looked at to see whether a remedy helps a crushed part.
+double decibels_of(const Model& prepared, const Model& form, const verify::OutputPart& wanted,
+                   const train::Samples& watched, const Trials& trials) {
+  for (const verify::OutputPart& part :
+       analyze::output_parts(prepared, form, watched, trials.calibration.seed, trials.pool)) {
+    if (part.output == wanted.output && part.axis == wanted.axis && part.index == wanted.index)
+      return part.sums.sqnr_db();
+  }
+  return 0;
+}
+
+/// "; --float 'y' brings that to 36.7 dB".
+std::string remedy_in_words(const Model& prepared, const analyze::CrushedPart& part, const train::Samples& watched,
+                            const Trials& trials) {
+  constexpr size_t kMostTried = 5;
+  constexpr double kHelps = 6, kMostDecibels = 200;  // one bit; as reports show what has no noise
+  std::vector<Remedy> remedies = analyze::remedies_for(prepared, part);
+  remedies.resize(std::min(kMostTried, remedies.size()));
+  const double before = decibels_of(prepared, prepared, part.output, watched, trials);
+  std::string best;
+  double most = before + kHelps;
+  for (const Remedy& remedy : remedies) {
+    const auto tried = with_remedy(prepared, remedy, trials);
+    const double after = tried ? decibels_of(prepared, *tried, part.output, watched, trials) : before;
+    if (after < most) continue;
+    best = fmt::format("; {} brings that to {:.1f} dB", analyze::text_of(remedy), std::min(after, kMostDecibels));
+    most = after;
+    if (after >= verify::kPoorPart) break;
+  }
+  return best.empty() ? "; nothing that was tried helps" : best;
+}
+
+/// Whether enough of what quantization costs is gone.
+bool helps(const train::Standing& in_float, const train::Standing& before, const train::Standing& after) {
+  constexpr double kShare = 0.05;
+  return after.loss < before.loss && before.loss - after.loss >= kShare * std::fabs(before.loss - in_float.loss);
+}
+
+/// "loss 0.412 to 0.031, agreement 90.1 to 97.0 %".
+std::string gain_in_words(const analyze::Analysis& analysis, const train::Standing& after) {
+  const train::Standing& before = analysis.on_codes;
+  std::string text = fmt::format("loss {:.3g} to {:.3g}", before.loss, after.loss);
+  if (before.right && after.right)
+    text += fmt::format(", {} {:.1f} to {:.1f} %", analysis.has_labels ? "accuracy" : "agreement", 100 * *before.right,
+                        100 * *after.right);
+  return text;
+}
+
+/// Tries what the rules advise, each remedy once, in the order of the quantizers.
+class Advisor {
+ public:
+  Advisor(analyze::Analysis& analysis, const Model& prepared, const analyze::Trial& trial, const Trials& trials,
+          int64_t most, const ProgressCallback& progress)
+      : analysis_(analysis), prepared_(prepared), trial_(trial), trials_(trials), progress_(progress) {
+    for (const analyze::QuantizerAnalysis& one : analysis.quantizers) {
+      for (const analyze::Suggestion& suggestion : one.advice) {
+        for (const Remedy& remedy : suggestion.remedies) {
+          const bool is_new = std::ranges::find(remedies_, remedy) == remedies_.end();
+          if (is_new && std::ssize(remedies_) < most) remedies_.push_back(remedy);
+        }
+      }
+    }
+  }
+
+  void run() {
+    for (const Remedy& remedy : remedies_) {
+      const auto tried = with_remedy(prepared_, remedy, trials_);
+      gains_.push_back(tried ? gain_of(*tried) : "");
+      if (progress_)
+        progress_({"remedies", static_cast<double>(gains_.size()), static_cast<double>(remedies_.size()),
+                   analyze::text_of(remedy)});
+    }
+    for (analyze::QuantizerAnalysis& one : analysis_.quantizers) {
+      one.suggestions.clear();
+      for (const analyze::Suggestion& suggestion : one.advice) one.suggestions.push_back(sentence(suggestion));
+    }
+  }
+
+ private:
+  /// "" where it does not help.
+  std::string gain_of(const Model& tried) const {
+    const train::Standing after = trial_.of(tried);
+    return helps(analysis_.in_float, analysis_.on_codes, after) ? gain_in_words(analysis_, after) : "";
+  }
+
+  /// The reason, and what was found to help.
+  std::string sentence(const analyze::Suggestion& suggestion) const {
+    std::vector<std::string> helping;
+    for (const Remedy& remedy : suggestion.remedies) {
+      const auto tried = static_cast<size_t>(std::ranges::find(remedies_, remedy) - remedies_.begin());
+      if (tried < gains_.size() && !gains_[tried].empty())
+        helping.push_back(fmt::format("{} ({})", analyze::text_of(remedy), gains_[tried]));
+    }
+    return helping.empty() ? suggestion.reason : fmt::format("{}: {}", suggestion.reason, fmt::join(helping, ", or "));
+  }
+
+  analyze::Analysis& analysis_;
+  const Model& prepared_;
+  const analyze::Trial& trial_;
+  const Trials& trials_;
+  const ProgressCallback& progress_;
+  std::vector<Remedy> remedies_;
+  std::vector<std::string> gains_;  ///< by remedy; "": it does not help
+};
+
+}  // namespace
+
+std::optional<Model> with_remedy(const Model& prepared, const Remedy& remedy, const Trials& trials) {
+  try {
+    if (remedy.option == "--bits") return with_bits(prepared, remedy.values.front());
+    if (remedy.option == "--repair") return repaired(prepared, remedy.values.front(), trials);
+    return prepared_anew(prepared, remedy, trials);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<CrushedWarning> warnings_on(const Model& prepared, const train::Samples& watched, const Trials& trials) {
+  constexpr size_t kMostMended = 4;
+  std::vector<CrushedWarning> warnings;
+  for (const analyze::CrushedPart& part :
+       analyze::crushed_parts(prepared, watched, trials.calibration.seed, trials.pool)) {
+    const std::string remedy =
+        warnings.size() < kMostMended ? remedy_in_words(prepared, part, watched, trials) : std::string();
+    warnings.push_back({part.name, analyze::sentence_of(part) + remedy});
+  }
+  return warnings;
+}
+
+void add_warnings(std::vector<std::string>& notes, const Model& prepared, const train::Samples& watched,
+                  const Trials& trials) {
+  for (CrushedWarning& warning : warnings_on(prepared, watched, trials)) notes.push_back(std::move(warning.sentence));
+}
+
+void try_advice(analyze::Analysis& analysis, const Model& prepared, const analyze::Trial& trial, const Trials& trials,
+                int64_t most, const ProgressCallback& progress) {
+  Advisor(analysis, prepared, trial, trials, most, progress).run();
+}
+
+}  // namespace halfstep::api

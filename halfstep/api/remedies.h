@@ -1,0 +1,45 @@
+// What options of `quantize` would make of a prepared network: tried before they are advised.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halfstep/analyze/analysis.h"
+#include "halfstep/analyze/crushed.h"
+#include "halfstep/analyze/remedy.h"
+#include "halfstep/analyze/trial.h"
+#include "halfstep/train/calibrate.h"
+
+namespace halfstep::api {
+
+/// How remedies are tried.
+struct Trials {
+  const train::Samples& learned;  ///< that calibration and repairs see
+  train::CalibrateOptions calibration;
+  ThreadPool& pool;
+};
+
+/// `prepared` as it would be with the remedy: repaired (with fewer steps of learning), with other widths, or prepared
+/// anew of its float form and calibrated. Nothing where the platform or the network refuses it.
+std::optional<Model> with_remedy(const Model& prepared, const analyze::Remedy& remedy, const Trials& trials);
+
+/// A part that is crushed (analyze::crushed_parts).
+struct CrushedWarning {
+  std::string quantizer;  ///< in the graph
+  std::string sentence;   ///< with the remedy that was found to help, and what it makes of the output
+};
+
+/// Of all crushed parts of the prepared network, looked at on the samples `watched`.
+std::vector<CrushedWarning> warnings_on(const Model& prepared, const train::Samples& watched, const Trials& trials);
+
+/// Their sentences.
+void add_warnings(std::vector<std::string>& notes, const Model& prepared, const train::Samples& watched,
+                  const Trials& trials);
+
+/// Tries the remedies of the analysis' advice, `most` at most, first those of the first quantizers. What a quantizer is
+/// advised (`suggestions`) names those alone that lower the loss of the trial's samples, and by how much.
+void try_advice(analyze::Analysis& analysis, const Model& prepared, const analyze::Trial& trial, const Trials& trials,
+                int64_t most, const ProgressCallback& progress);
+
+}  // namespace halfstep::api

@@ -1,0 +1,130 @@
+// Parts of values that lie within few steps, and what may be done about them.
+#include "halfstep/analyze/crushed.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "halfstep/analyze/remedy.h"
+#include "halfstep/base/random.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/train/calibrate.h"
+#include "halfstep/train/network.h"
+
+namespace halfstep::analyze {
+namespace {
+
+constexpr int64_t kSamples = 64;
+
+/// A prepared network of the text, with the samples that it was calibrated on.
+struct Calibrated {
+  io::Dataset data;
+  train::Samples samples{&data, {}, "x", {}};
+  ThreadPool pool{1};
+  Model model;
+
+  Calibrated(const std::string& text, const std::function<void(Model&)>& change,
+             const char* platform = "generic_int8") {
+    data.name = "random";
+    data.x = Tensor(DType::f32, {kSamples, 8});
+    data.raw = false;
+    Random random(5, 0);
+    for (float& value : data.x.data<float>()) value = random.normal();
+    samples.indices.resize(kSamples);
+    std::iota(samples.indices.begin(), samples.indices.end(), 0);
+    Model network = train::initialize(parse(text, "g.ir"), 3);
+    change(network);
+    model = quant::prepare(network, quant::load_platform(platform));
+    train::calibrate(model, samples, {}, pool);
+  }
+
+  std::vector<CrushedPart> crushed() { return crushed_parts(model, samples, 0, pool); }
+};
+
+void scale(Model& model, const std::string& tensor, float factor, size_t first = 0, size_t end = SIZE_MAX) {
+  const auto values = model.tensors.at(tensor).data<float>();
+  for (size_t i = first; i < std::min(end, values.size()); ++i) values[i] *= factor;
+}
+
+constexpr const char* kTwoHeads =
+    "graph g(x: f32[?, 8]) {\n  param @u: f32[6, 8]\n  param @v: f32[4, 8]\n  a = linear(x, w=@u)\n"
+    "  scores = sigmoid(a)\n  boxes = linear(x, w=@v)\n  y = concat(x=[boxes, scores]) {axis: 1}\n  return y\n}\n";
+
+constexpr const char* kOneHead =
+    "graph g(x: f32[?, 8]) {\n  param @u: f32[16, 8]\n  param @v: f32[10, 16]\n  a = linear(x, w=@u)\n  r = relu(a)\n"
+    "  y = linear(r, w=@v)\n  return y\n}\n";
+
+TEST(Crushed, AnOperandOfAConcatUnderASharedScale) {
+  Calibrated heads(kTwoHeads, [](Model& model) { scale(model, "v", 1000); });
+  const auto crushed = heads.crushed();
+  ASSERT_EQ(crushed.size(), 1U);
+  const CrushedPart& part = crushed[0];
+  EXPECT_EQ(part.quantizer.tensor, "scores");
+  EXPECT_EQ(part.axis, -1);
+  EXPECT_GT(part.low, 0);
+  EXPECT_LT(part.high, 1);
+  EXPECT_DOUBLE_EQ(part.step, static_cast<double>(part.quantizer.scale[0]));
+  EXPECT_DOUBLE_EQ(part.steps, (part.high - part.low) / part.step);
+  EXPECT_LT(part.steps, 1);
+  EXPECT_EQ(part.output.axis, 1);
+  EXPECT_GE(part.output.index, 4) << "boxes come first";
+  EXPECT_LT(part.output.sums.sqnr_db(), 1);
+  const std::string sentence = sentence_of(part);
+  for (const char* words : {"'scores': values from ", " steps of ", "shares with 'boxes'", "output 'y' at index "})
+    EXPECT_NE(sentence.find(words), std::string::npos) << words << " in " << sentence;
+  EXPECT_EQ(remedies_for(heads.model, part).front(), (Remedy{"--float", {"y"}}));
+}
+
+TEST(Crushed, ChannelsOfOneTensor) {
+  Calibrated head(kOneHead, [](Model& model) { scale(model, "v", 1000, 0, 4 * 16); });
+  const auto crushed = head.crushed();
+  ASSERT_EQ(crushed.size(), 1U);
+  EXPECT_EQ(crushed[0].quantizer.tensor, "y");
+  EXPECT_EQ(crushed[0].axis, 1);
+  EXPECT_EQ(crushed[0].indices, (std::vector<int64_t>{4, 5, 6, 7, 8, 9}));
+  EXPECT_NE(sentence_of(crushed[0]).find("'y' at indices 4 to 9 of axis 1: "), std::string::npos);
+}
+
+/// The same channels inside of the network, whose reader makes as much of them as of the others.
+TEST(Crushed, ChannelsThatTheirReaderNeeds) {
+  Calibrated inside(kOneHead, [](Model& model) {
+    scale(model, "u", 1000, 0, 8 * 8);
+    const auto reader = model.tensors.at("v").data<float>();
+    for (size_t i = 0; i < reader.size(); ++i)
+      reader[i] *= i / 16 < 5 ? (i % 16 < 8 ? 0.0F : 1.0F) : (i % 16 < 8 ? 1.0F : 0.0F);
+  });
+  const auto crushed = inside.crushed();
+  ASSERT_EQ(crushed.size(), 1U);
+  EXPECT_EQ(crushed[0].quantizer.tensor, "r");
+  EXPECT_EQ(crushed[0].indices.front(), 8);
+  EXPECT_LT(crushed[0].output.index, 5);
+}
+
+TEST(Crushed, NothingWhereNothingIsLost) {
+  EXPECT_TRUE(Calibrated(kTwoHeads, [](Model&) {}).crushed().empty());
+  const auto dead = [](Model& model) { scale(model, "v", 0, 0, 4 * 16); };
+  EXPECT_TRUE(Calibrated(kOneHead, dead).crushed().empty()) << "channels of zeros";
+  const auto negligible = [](Model& model) { scale(model, "u", 1e-4F, 0, 8 * 8); };
+  EXPECT_TRUE(Calibrated(kOneHead, negligible).crushed().empty()) << "channels that their reader hardly sees";
+}
+
+/// One scale for all weights of a layer.
+TEST(Crushed, ChannelsOfWeights) {
+  const auto change = [](Model& model) { scale(model, "u", 1000, 0, 8); };
+  Calibrated heads(kTwoHeads, change, "pow2_int8");
+  const auto crushed = heads.crushed();
+  ASSERT_FALSE(crushed.empty());
+  EXPECT_TRUE(crushed[0].quantizer.is_weight);
+  EXPECT_EQ(crushed[0].axis, 0);
+  EXPECT_EQ(remedies_for(heads.model, crushed[0]).front(), (Remedy{"--set", {"weights.granularity=channel"}}));
+}
+
+TEST(Crushed, RemediesAreWordsForAShell) {
+  EXPECT_EQ(text_of({"--float", {"it's"}}), R"(--float 'it'\''s')");
+  EXPECT_EQ(text_of({"--bits", {"a=b=/16"}}), "--bits 'a=b'=/16");
+  EXPECT_EQ(text_of({"--repair", {"equalize"}}), "--repair equalize");
+}
+
+}  // namespace
+}  // namespace halfstep::analyze

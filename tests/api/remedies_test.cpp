@@ -1,0 +1,117 @@
+// Remedies are tried before they are advised.
+#include "halfstep/api/remedies.h"
+
+#include <gtest/gtest.h>
+
+#include "halfstep/base/random.h"
+#include "halfstep/halfstep.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/train/network.h"
+
+namespace halfstep::api {
+namespace {
+
+/// Boxes that are 1,000 times as large as the scores beside them in the output.
+Model two_heads(float factor = 1000) {
+  Model network = train::initialize(
+      parse("graph g(x: f32[?, 8]) {\n  param @u: f32[6, 8]\n  param @v: f32[4, 8]\n  a = linear(x, w=@u)\n"
+            "  scores = sigmoid(a)\n  boxes = linear(x, w=@v)\n  y = concat(x=[boxes, scores]) {axis: 1}\n"
+            "  return y\n}\n",
+            "g.ir"),
+      3);
+  for (float& value : network.tensors.at("v").data<float>()) value *= factor;
+  return network;
+}
+
+Dataset samples() {
+  Tensor x(DType::f32, {96, 8});
+  Random random(5, 0);
+  for (float& value : x.data<float>()) value = random.normal();
+  return make_data({{"x", x}}, "random");
+}
+
+std::string joined(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const std::string& sentence : sentences) text += sentence + "\n";
+  return text;
+}
+
+TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
+  const Dataset data = samples();
+  const Platform platform = quant::load_platform("generic_int8");
+  const Quantized crushed = quantize(two_heads(), platform, data, {}, {});
+  for (const char* words : {"'scores': values from ", "--float 'y' brings that to "})
+    EXPECT_NE(joined(crushed.notes).find(words), std::string::npos) << words << " in " << joined(crushed.notes);
+  const auto proof = verify(crushed.model, convert(crushed.model).model, data, {}, {});
+  EXPECT_TRUE(proof.equal());
+  EXPECT_NE(joined(proof.notes).find("--float 'y' brings that to "), std::string::npos) << joined(proof.notes);
+  EXPECT_GT(proof.cosine, 0.999);
+  const verify::OutputPart* const worst = verify::worst_of(proof.parts);
+  ASSERT_NE(worst, nullptr);
+  EXPECT_GE(worst->index, 4);
+  EXPECT_LT(worst->sums.sqnr_db(), 1);
+
+  QuantizeOptions options;
+  options.widths.in_float = {"y"};
+  const Quantized mended = quantize(two_heads(), platform, data, options, {});
+  EXPECT_EQ(joined(mended.notes), "");
+  const auto again = verify(mended.model, quant::convert(mended.model, {.float_islands = true}).model, data, {}, {});
+  EXPECT_EQ(joined(again.notes), "");
+  EXPECT_GT(verify::worst_of(again.parts)->sums.sqnr_db(), 25) << "as was promised";
+}
+
+TEST(Remedies, AnOrdinaryNetworkHasNoWarning) {
+  EXPECT_EQ(joined(quantize(two_heads(1), quant::load_platform("generic_int8"), samples(), {}, {}).notes), "");
+}
+
+TEST(Remedies, AnalysisAdvisesWhatHelps) {
+  const Dataset data = samples();
+  AnalyzeOptions options;
+  options.platform = quant::load_platform("generic_int8");
+  options.how.directions = 0;
+  const Analysis analysis = analyze(two_heads(), data, options, {});
+  std::string all;
+  for (const auto& one : analysis.result.quantizers) {
+    for (const std::string& suggestion : one.suggestions) {
+      const size_t option = suggestion.find("--");
+      const bool has_gain = option == std::string::npos || suggestion.find(" brings that to ") != std::string::npos ||
+                            suggestion.find(" (loss ", option) != std::string::npos;
+      EXPECT_TRUE(has_gain) << suggestion;
+      all += suggestion + "\n";
+    }
+  }
+  EXPECT_NE(all.find("--float 'y' brings that to "), std::string::npos) << all;
+  options.tries = 0;
+  for (const auto& one : analyze(two_heads(), data, options, {}).result.quantizers) {
+    for (const std::string& suggestion : one.suggestions)
+      EXPECT_EQ(suggestion.find(" (loss "), std::string::npos) << suggestion;
+  }
+}
+
+/// Nothing of what a prepared network has is lost where it is prepared anew: widths, and what was asked to stay.
+TEST(Remedies, WhatWasAskedForStays) {
+  const Dataset data = samples();
+  QuantizeOptions options;
+  options.widths.feature_bits = 6;
+  options.widths.in_float = {"scores"};
+  const Quantized prepared = quantize(two_heads(), quant::load_platform("generic_int8"), data, options, {});
+  const auto parts = parts_for(prepared.model, data);
+  ThreadPool pool(1);
+  const auto tried = with_remedy(prepared.model, {"--float", {"y"}}, {parts.train, {}, pool});
+  ASSERT_TRUE(tried.has_value());
+  const auto before = quant::audit(prepared.model), after = quant::audit(*tried);
+  std::map<std::string, int> widths;
+  for (const auto& one : before.quantizers) widths[one.tensor] = one.bits;
+  for (const auto& one : after.quantizers) {
+    if (widths.contains(one.tensor)) {
+      EXPECT_EQ(one.bits, widths.at(one.tensor)) << one.tensor;
+    }
+  }
+  std::set<std::string> in_float;
+  for (const auto& one : after.in_float) in_float.insert(one.layer);
+  EXPECT_EQ(in_float, (std::set<std::string>{"scores", "y"}));
+  EXPECT_FALSE(with_remedy(prepared.model, {"--float", {"nothing"}}, {parts.train, {}, pool}));
+}
+
+}  // namespace
+}  // namespace halfstep::api
