@@ -36,22 +36,10 @@ std::span<const AffineForm> affine_forms() {
   return kAffineForms;
 }
 
-/// The number of each channel; nothing where numbers differ along another axis, or make y another shape.
-std::optional<std::vector<double>> by_channel(const StoredNumbers& stored, const Dims& y, size_t axis) {
-  const Dims& dims = stored.dims;
-  if (dims.size() > y.size()) return std::nullopt;
-  const size_t missing = y.size() - dims.size();
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] != 1 && (i + missing != axis || dims[i] != y[axis])) return std::nullopt;
-  }
-  if (stored.numbers.size() != 1) return stored.numbers;
-  return std::vector<double>(static_cast<size_t>(y[axis]), stored.numbers[0]);
-}
-
 std::optional<ChannelAffine> affine_of(const AffineForm& form, const Model& model, Op op, Value y, size_t axis) {
   const bool is_unary = op.operands().size() == 1;
-  const auto stored = is_unary ? StoredNumbers{{}, {0}} : stored_numbers(model, op.in(1 - form.y));
-  const auto numbers = stored ? by_channel(*stored, y.dims(), axis) : std::nullopt;
+  const auto numbers = is_unary ? std::vector<double>(static_cast<size_t>(y.dims()[axis]))
+                                : numbers_by_channel(model, op.in(1 - form.y), y.dims(), axis);
   if (!numbers || !std::ranges::all_of(*numbers, [](double number) { return std::isfinite(number); }))
     return std::nullopt;
   ChannelAffine affine;
@@ -133,6 +121,18 @@ bool ChannelAffine::fits_f32() const {
   const auto is_factor = [](double number) { return number == 0 || std::isnormal(static_cast<float>(number)); };
   const auto is_offset = [](double number) { return std::isfinite(static_cast<float>(number)); };
   return std::ranges::all_of(factor, is_factor) && std::ranges::all_of(offset, is_offset);
+}
+
+std::optional<std::vector<double>> numbers_by_channel(const Model& model, Value value, const Dims& y, size_t axis) {
+  const auto stored = stored_numbers(model, value);
+  if (!stored || stored->dims.size() > y.size()) return std::nullopt;
+  const Dims& dims = stored->dims;
+  const size_t missing = y.size() - dims.size();
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] != 1 && (i + missing != axis || dims[i] != y[axis])) return std::nullopt;
+  }
+  if (stored->numbers.size() != 1) return stored->numbers;
+  return std::vector<double>(static_cast<size_t>(y[axis]), stored->numbers[0]);
 }
 
 ChannelAffine no_affine(size_t channels) {

@@ -28,6 +28,10 @@ ChannelAffine composed(const ChannelAffine& inner, const ChannelAffine& outer);
 ChannelAffine norm_affine(const Tensor& scale, const Tensor& shift, const Tensor& mean, const Tensor& variance,
                           double epsilon);
 
+/// The number of each channel of y, which are `axis`, where a value is stored, or computed of stored ones alone, and is
+/// broadcast to y along all other axes; nothing elsewhere.
+std::optional<std::vector<double>> numbers_by_channel(const Model& model, Value value, const Dims& y, size_t axis);
+
 /// One operator of a tail.
 struct TailPart {
   Op op;

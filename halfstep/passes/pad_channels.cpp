@@ -7,6 +7,8 @@
 #include "halfstep/base/divide.h"
 #include "halfstep/base/status.h"
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/layer_tail.h"
+#include "halfstep/passes/stored_numbers.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/traits.h"
 
@@ -77,7 +79,7 @@ class Padding {
 
   /// What follows a padded convolution stays beside it: an activation can still fuse into it.
   bool reads_wide(Op op) const {
-    return std::ranges::all_of(images(op), [&](Value image) { return wide_.contains(image.node()); });
+    return std::ranges::all_of(images(op), [&](int port) { return wide_.contains(op.in(port).node()); });
   }
 
   /// A padded convolution reads the value: what makes it had better make it wide.
@@ -87,22 +89,33 @@ class Padding {
     if (op.is<ops::Conv2d>()) {
       if (ops::Conv2d(op.node()).groups() != 1) want(op.in(0));
     } else if (op && carries(op)) {
-      for (const Value image : images(op)) want(image);
+      for (const int port : images(op)) want(op.in(port));
     }
   }
 
   static bool is_image(Value value) { return value.dtype() == DType::f32 && value.dims().size() == kRank; }
 
-  /// Operands whose channels are those of the result.
-  static std::vector<Value> images(Op op) {
-    if (op.is<ops::Add, ops::Mul>()) return {op.in(0), op.in(1)};
-    return {op.in(0)};
+  /// The port of a sum, difference, product or quotient whose operand has a stored number for each channel, or -1.
+  int stored_port(Op op) const {
+    if (!op.is<ops::Add, ops::Sub, ops::Mul, ops::Div>()) return -1;
+    for (const int port : {1, 0}) {
+      if (port == 0 && op.is<ops::Div>()) break;  // no zeros can be divided by
+      if (numbers_by_channel(model_, op.in(port), op.out(0).dims(), 1)) return port;
+    }
+    return -1;
+  }
+
+  /// Operands whose channels are those of the result, by port.
+  std::vector<int> images(Op op) const {
+    if (const int stored = stored_port(op); stored >= 0) return {1 - stored};
+    return op.is<ops::Add, ops::Mul>() ? std::vector<int>{0, 1} : std::vector<int>{0};
   }
 
   /// Whether zeros in further channels of its images give zeros in further channels of its result, and change no other.
-  static bool carries(Op op) {
+  bool carries(Op op) const {
     if (op.results().size() != 1 || !is_image(op.out(0))) return false;
-    const auto fits = [&](Value v) {
+    const auto fits = [&](int port) {
+      const Value v = op.in(port);
       return !v.is_tensor() && is_image(v) && channels_of(v) == channels_of(op.out(0));
     };
     if (!std::ranges::all_of(images(op), fits)) return false;
@@ -111,7 +124,7 @@ class Padding {
       return ops::BatchNorm(op.node()).is_test() &&
              std::all_of(operands.begin() + 1, operands.end(), [](Value v) { return v.is_tensor(); });
     }
-    return has_trait(op, Trait::fuses_into_producer) ||
+    return has_trait(op, Trait::fuses_into_producer) || stored_port(op) >= 0 ||
            op.is<ops::Add, ops::Mul, ops::Silu, ops::MaxPool2d, ops::AvgPool2d, ops::GlobalAvgPool, ops::InputNop,
                  ops::OutputNop>();
   }
@@ -134,7 +147,9 @@ class Padding {
 
   void widen(Op op) {
     std::vector<Value> operands = op.operands();
-    for (size_t i = 0; i < images(op).size(); ++i) operands[i] = wide(operands[i], op);
+    for (const int port : images(op)) operands[static_cast<size_t>(port)] = wide(op.in(port), op);
+    if (const int stored = stored_port(op); stored >= 0)
+      operands[static_cast<size_t>(stored)] = padded_numbers(op.in(stored), op);
     if (op.is<ops::BatchNorm>()) {
       constexpr size_t kVariance = 4;
       for (size_t i = 1; i <= kVariance; ++i)
@@ -151,6 +166,18 @@ class Padding {
     model_.graph.set_type(tensor, contents.type());
     model_.tensors.insert_or_assign(tensor.name(), std::move(contents));
     return tensor;
+  }
+
+  /// Numbers for further channels, which leave zeros there.
+  Value padded_numbers(Value value, Op op) {
+    const int64_t channels = channels_of(op.out(0));
+    if (padded(channels) == channels) return value;
+    const auto numbers = *numbers_by_channel(model_, value, op.out(0).dims(), 1);
+    Tensor contents(DType::f32, {1, channels, 1, 1});
+    std::ranges::transform(numbers, contents.data<float>().begin(), [](double one) { return static_cast<float>(one); });
+    contents = with_room(contents.reshaped({channels, 1}), {padded(channels), 1}, op.is<ops::Div>() ? 1 : 0);
+    const Role role = value.is_tensor() ? value.role() : Role::parameter;
+    return add_tensor(model_, value.name() + ".padded", contents.reshaped({1, padded(channels), 1, 1}), role);
   }
 
   /// The image with channels of zeros, for `reader`.
@@ -187,7 +214,11 @@ class Padding {
       wide_[same.node()] = made.out(0);
     }
     op.out(0).replace_all_uses_with(same);
+    const std::vector<Value> read = op.operands();
     model_.graph.erase(op);
+    for (const Value operand : read) {
+      if (operand && (operand.is_tensor() || stored_numbers(model_, operand))) erase_unread(model_, operand);
+    }
     model_.graph.rename(made, name);
   }
 
