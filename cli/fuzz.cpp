@@ -39,12 +39,22 @@ nlohmann::json to_json(const api::FuzzReport& report) {
                         {"target", f.target},
                         {"files", f.files.string()},
                         {"nodes", f.nodes}});
-  return {{"graphs", report.graphs},       {"plain", report.plain},
-          {"converted", report.converted}, {"without_islands", report.without_islands},
-          {"operators", report.operators}, {"on_codes", report.on_codes},
-          {"outcomes", report.outcomes},   {"islands", report.islands},
-          {"refusals", report.refusals},   {"skips", report.skips},
-          {"findings", findings},          {"seconds", report.seconds}};
+  nlohmann::json quality = nlohmann::json::object();
+  for (const auto& [op, q] : report.quality)
+    quality[op] = {{"graphs", q.graphs}, {"sqnr_db", q.sqnr}, {"excess_db", q.excess}, {"most_excess_db", q.most}};
+  return {{"graphs", report.graphs},
+          {"plain", report.plain},
+          {"converted", report.converted},
+          {"without_islands", report.without_islands},
+          {"operators", report.operators},
+          {"on_codes", report.on_codes},
+          {"outcomes", report.outcomes},
+          {"islands", report.islands},
+          {"quality", quality},
+          {"refusals", report.refusals},
+          {"skips", report.skips},
+          {"findings", findings},
+          {"seconds", report.seconds}};
 }
 
 /// The most frequent first.
@@ -57,10 +67,22 @@ void print_counts(const char* title, const std::map<std::string, int64_t>& count
   fmt::print("\n");
 }
 
+void print_quality(const std::map<std::string, api::FuzzQuality>& quality) {
+  if (quality.empty()) return;
+  fmt::print(
+      "integer programs with each operator: SQNR to the float network, and how far it is below what the widths\n");
+  fmt::print("allow; medians of all graphs, and the worst, in dB\n{:>8} {:>8} {:>8} {:>8}\n", "graphs", "SQNR", "below",
+             "worst");
+  for (const auto& [op, q] : quality)
+    fmt::print("{:8} {:8.1f} {:8.1f} {:8.1f}  {}\n", q.graphs, q.sqnr, q.excess, q.most, op);
+  fmt::print("\n");
+}
+
 void print_report(const api::FuzzReport& report) {
   print_counts("graphs with each operator", report.operators);
   print_counts("graphs with an integer program that have each operator on codes", report.on_codes);
   print_counts("graphs with each operator left in float", report.islands);
+  print_quality(report.quality);
   print_counts("refused", report.refusals);
   print_counts("skipped", report.skips);
   fmt::print("{:12} {:>8} {:>8} {:>8} {:>8}\n", "check", "fine", "refused", "skipped", "found");
@@ -88,7 +110,12 @@ void add_fuzz(CLI::App& program, Work& work) {
   command->add_option("--seeds", options->seeds, "A:B, the numbers from A to before B, or one; each means one network")
       ->capture_default_str();
   command->add_option("--platform", options->request.platform, "a platform instead of random ones");
-  command->add_option("--check", options->request.check, "one check alone: engine, reference, bypassed, roads, ...");
+  command->add_option(
+      "--check", options->request.check,
+      "one check alone: engine, reference, bypassed, roads, meaning, quality, answers, parts, integers, "
+      "extents, splits, ...");
+  command->add_option("--networks", options->request.networks,
+                      "a folder of networks instead of random ones, as tests/networks/modules.py writes them");
   command->add_option("--out", options->request.out, "folder for failing networks, made small");
   command->add_option("--time", options->request.seconds, "seconds after which no new network is begun");
   command->add_option("--limit", options->request.seconds_each, "seconds that one network may take")

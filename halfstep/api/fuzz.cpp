@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <set>
@@ -39,19 +40,21 @@ constexpr const char* kVerdicts[] = {"fine", "skipped", "refused", "found"};
 class FuzzRun {
  public:
   FuzzRun(const FuzzRequest& request, const Settings& settings)
-      : request_(request), settings_(settings), fleet_(options()), next_(request.first) {
+      : request_(request), settings_(settings), fleet_(options()), next_(request.first), last_(request.last) {
     if (request.last < request.first)
       fail("seeds: found {}:{}, expected the first seed before the last", request.first, request.last);
     for (const std::string& title : fuzz::importable_operators()) report_.operators[title] = 0;
     for (const auto& recipe : fuzz::all_recipes()) {
-      if (recipe.home != fuzz::Home::floats) codes_.insert(recipe.title());
+      if (fuzz::has_codes(recipe.home)) codes_.insert(recipe.title());
     }
     for (const std::string& title : codes_) report_.on_codes[title] = 0;
+    find_networks();
   }
 
   FuzzReport run() {
     fleet_.run([this] { return next(); }, [this](const fuzz::Report& report) { count(report); });
     report_.seconds = seconds();
+    for (auto& [op, measured] : measured_) report_.quality[op] = summed_up(measured);
     for (const auto& [job, outcome] : found_) write(job, outcome);
     return std::move(report_);
   }
@@ -66,12 +69,22 @@ class FuzzRun {
             roads_of,
             c_compiler()};
   }
+  void find_networks() {
+    if (request_.networks.empty()) return;
+    for (const auto& entry : std::filesystem::directory_iterator(request_.networks)) {
+      if (entry.path().extension() == ".onnx") networks_.push_back(entry.path().parent_path() / entry.path().stem());
+    }
+    std::ranges::sort(networks_);
+    next_ = 0, last_ = networks_.size();
+  }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
   std::optional<fuzz::Job> next() {
     const bool late = request_.seconds > 0 && seconds() > request_.seconds;
-    if (next_ >= request_.last || late || (request_.stop_at_first && !found_.empty())) return std::nullopt;
-    return fuzz::Job{next_++, request_.check, {}};
+    if (next_ >= last_ || late || (request_.stop_at_first && !found_.empty())) return std::nullopt;
+    const uint64_t number = next_++;
+    if (networks_.empty()) return fuzz::Job{number, request_.check, {}};
+    return fuzz::Job{number, request_.check, networks_[number], true};
   }
 
   void count(const fuzz::Report& report) {
@@ -84,6 +97,10 @@ class FuzzRun {
       ++report_.operators[title];
       if (codes_.contains(title) && report.converts) ++report_.on_codes[title];
     }
+    if (report.quality) {
+      measured_["all"].push_back(*report.quality);
+      for (const std::string& title : report.operators) measured_[title].push_back(*report.quality);
+    }
     for (const auto& outcome : report.outcomes) {
       ++report_.outcomes[outcome.check][kVerdicts[static_cast<int>(outcome.verdict)]];
       if (outcome.verdict == fuzz::Verdict::refused) ++report_.refusals[fuzz::message_form(outcome.what)];
@@ -93,9 +110,20 @@ class FuzzRun {
     tell();
   }
 
+  static FuzzQuality summed_up(std::vector<fuzz::Trial::Measured>& measured) {
+    using Measured = fuzz::Trial::Measured;
+    const auto middle = [&](double Measured::*field) {
+      const auto at = measured.begin() + static_cast<std::ptrdiff_t>(measured.size() / 2);
+      std::ranges::nth_element(measured, at, {}, field);
+      return (*at).*field;
+    };
+    const double most = std::ranges::max(measured, {}, &Measured::excess).excess;
+    return {static_cast<int64_t>(measured.size()), middle(&Measured::sqnr), middle(&Measured::excess), most};
+  }
+
   void tell() const {
     if (!settings_.progress) return;
-    const double total = static_cast<double>(request_.last - request_.first),
+    const double total = static_cast<double>(last_ - (networks_.empty() ? request_.first : 0)),
                  done = static_cast<double>(report_.graphs);
     double left = seconds() / done * (total - done);
     if (request_.seconds > 0) left = std::min(left, request_.seconds - seconds());
@@ -111,11 +139,12 @@ class FuzzRun {
 
   /// The finding, and where there is a folder for it the shrunk network.
   void write(const fuzz::Job& job, const fuzz::Outcome& outcome) {
+    const fuzz::Network network = job.network.empty() ? fuzz::generate(job.seed) : fuzz::load_network(job.network);
     FuzzFinding finding{job.seed,     outcome.check,
-                        outcome.what, fuzz::random_target(job.seed, fuzz::generate(job.seed), request_.platform).text(),
-                        "",           0};
+                        outcome.what, fuzz::random_target(job.seed, network, request_.platform).text(),
+                        job.network,  network.model.graph().node_size()};
     const bool named = outcome.check != "generating";
-    if (!request_.out.empty() && named) {
+    if (!request_.out.empty() && named && job.network.empty()) {
       std::filesystem::create_directories(request_.out);
       finding.files = request_.out / fmt::format("seed_{}_{}", job.seed, outcome.check);
       const fuzz::Network small = shrunk(job, outcome);
@@ -130,7 +159,7 @@ class FuzzRun {
     const auto stem = fleet_.folder() / "shrinking";
     const auto fails = [&](const fuzz::Network& network) {
       fuzz::save_network(network, stem);
-      const auto report = fleet_.one({job.seed, outcome.check, stem});
+      const auto report = fleet_.one({job.seed, outcome.check, stem, false});
       return std::ranges::any_of(report.outcomes, [&](const auto& other) {
         return other.verdict == fuzz::Verdict::found && alike(other.what, outcome.what);
       });
@@ -149,7 +178,9 @@ class FuzzRun {
   const Settings& settings_;
   const Clock::time_point begin_ = Clock::now();
   fuzz::Fleet fleet_;
-  uint64_t next_;
+  uint64_t next_, last_;
+  std::vector<std::filesystem::path> networks_;  ///< those of a folder, without their endings
+  std::map<std::string, std::vector<fuzz::Trial::Measured>> measured_;
   std::set<std::string> codes_;
   std::vector<std::pair<fuzz::Job, fuzz::Outcome>> found_;
   FuzzReport report_;

@@ -14,10 +14,12 @@ namespace halfstep::api {
 struct FuzzRequest {
   uint64_t first = 0, last = 1000;  ///< seeds [first, last)
   std::string platform;             ///< a built-in name or path instead of random platforms
-  std::string check;                ///< this check alone; "" for all that are due
-  std::filesystem::path out;        ///< a folder for what fails, made where it is not there; "" leaves it unwritten
-  double seconds = 0;               ///< after which no new network is begun; 0: until the last seed
-  double seconds_each = 60;         ///< a network that takes longer is a finding
+  std::filesystem::path
+      networks;               ///< a folder of networks that are looked at instead of random ones (docs: HACKING.md)
+  std::string check;          ///< this check alone; "" for all that are due
+  std::filesystem::path out;  ///< a folder for what fails, made where it is not there; "" leaves it unwritten
+  double seconds = 0;         ///< after which no new network is begun; 0: until the last seed
+  double seconds_each = 60;   ///< a network that takes longer is a finding
   bool stop_at_first = false;
 };
 struct FuzzFinding {
@@ -26,6 +28,13 @@ struct FuzzFinding {
   std::string target;           ///< platform and options, as the command line has them
   std::filesystem::path files;  ///< the shrunk network, without its ending; "" where there is no folder
   int64_t nodes = 0;            ///< of the shrunk network
+};
+/// How good integer programs with one operator are.
+struct FuzzQuality {
+  int64_t graphs = 0;
+  double sqnr = 0;    ///< dB to the float network: the median of all graphs
+  double excess = 0;  ///< dB below what the widths allow: the median, which is negative where programs are better
+  double most = 0;    ///< the same of the worst graph
 };
 struct FuzzReport {
   int64_t graphs = 0, plain = 0;
@@ -36,6 +45,7 @@ struct FuzzReport {
   std::map<std::string, int64_t> islands;                          ///< graphs by operators of ours that stayed in float
   std::map<std::string, int64_t> refusals;                         ///< by message, without names and numbers
   std::map<std::string, int64_t> skips;                            ///< by reason
+  std::map<std::string, FuzzQuality> quality;                      ///< by operator; "all" of all graphs
   std::vector<FuzzFinding> findings;
   double seconds = 0;
 };

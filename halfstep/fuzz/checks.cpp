@@ -82,6 +82,14 @@ void check_engine(Trial& trial) {
   throw Found{what};
 }
 
+void check_source(Trial& trial) {
+  const Network& network = trial.network();
+  if (network.expected.empty()) throw Skipped{"nobody's outputs are there"};
+  Tensors expected;
+  for (const auto& [name, tensor] : network.expected) expected.emplace(name, tensor.rows(0, network.batch));
+  require_close(trial, trial.bound(), run_model(trial.bound(), trial.inputs(), trial.tools().pool), expected);
+}
+
 void check_reference(Trial& trial) {
   ThreadPool& pool = trial.tools().pool;
   require_close(trial, trial.bound(), run_model(trial.bound(), trial.inputs(), pool),
@@ -171,10 +179,17 @@ std::string message_form(const std::string& message) {
 const std::vector<Check>& all_checks() {
   static const std::vector<Check> kChecks = {
       {"engine", "float numbers against onnxruntime's", check_engine},
+      {"source", "float numbers against those of who wrote the file", check_source},
       {"reference", "fused kernels against references without fusion", check_reference},
       {"bypassed", "the prepared network without its quantizers against the float one", check_bypassed},
       {"roads", "training road against integer program, code for code", check_roads},
       {"meaning", "integer program against the float operators of the network, in float64", check_meaning},
+      {"quality", "integer program against the float network, in dB that its widths allow", check_quality},
+      {"answers", "samples that have another answer than in the float network", check_answers},
+      {"parts", "channels that lie within one step of what they share it with", check_parts},
+      {"integers", "layers with a tail that must have no operator in float", check_integers},
+      {"extents", "dynamic dimensions at other extents than the samples'", check_extents},
+      {"splits", "scales from files of batch 1, n and open, on 1 and 2 threads", check_splits, 3},
       {"threads", "the integer program on 1, 2 and 4 threads", check_threads, 2},
       {"levels", "the integer program at every CPU level", check_levels, 2},
       {"batches", "samples one by one against together", check_batches, 2},

@@ -20,10 +20,17 @@ struct Check {
 const std::vector<Check>& all_checks();
 
 void check_engine(Trial& trial);
+void check_source(Trial& trial);
 void check_reference(Trial& trial);
 void check_bypassed(Trial& trial);
 void check_roads(Trial& trial);
 void check_meaning(Trial& trial);
+void check_quality(Trial& trial);
+void check_answers(Trial& trial);
+void check_parts(Trial& trial);
+void check_integers(Trial& trial);
+void check_splits(Trial& trial);
+void check_extents(Trial& trial);
 void check_levels(Trial& trial);
 void check_threads(Trial& trial);
 void check_batches(Trial& trial);

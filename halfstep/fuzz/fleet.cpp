@@ -37,27 +37,33 @@ void send_line(int socket, const std::string& line) {
 }
 
 std::string to_line(const Job& job) {
-  return Json{{"seed", job.seed}, {"check", job.check}, {"network", job.network.string()}}.dump() + "\n";
+  return Json{{"seed", job.seed}, {"check", job.check}, {"network", job.network.string()}, {"own", job.has_own_target}}
+             .dump() +
+         "\n";
 }
 
 Job job_of(const std::string& line) {
   const Json json = Json::parse(line);
-  return {json["seed"], json["check"], json["network"].get<std::string>()};
+  return {json["seed"], json["check"], json["network"].get<std::string>(), json["own"]};
 }
 
 std::string to_line(const Report& report) {
   Json outcomes = Json::array();
   for (const Outcome& outcome : report.outcomes)
     outcomes.push_back({outcome.check, static_cast<int>(outcome.verdict), outcome.what});
+  Json quality;
+  if (report.quality) quality = {report.quality->sqnr, report.quality->excess};
   return Json{{"outcomes", outcomes},        {"operators", report.operators}, {"plain", report.plain},
-              {"converts", report.converts}, {"islands", report.islands},     {"seconds", report.seconds}}
+              {"converts", report.converts}, {"islands", report.islands},     {"quality", quality},
+              {"seconds", report.seconds}}
              .dump(-1, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }
 
 Report report_of(const std::string& line, const Job& job) {
   const Json json = Json::parse(line);
-  Report report{job, {}, json["operators"], json["plain"], json["converts"], json["islands"], json["seconds"]};
+  Report report{job, {}, json["operators"], json["plain"], json["converts"], json["islands"], {}, json["seconds"]};
+  if (const Json& quality = json["quality"]; !quality.is_null()) report.quality = {quality[0], quality[1]};
   for (const Json& outcome : json["outcomes"])
     report.outcomes.push_back({outcome[0], static_cast<Verdict>(outcome[1].get<int>()), outcome[2]});
   return report;
@@ -66,11 +72,12 @@ Report report_of(const std::string& line, const Job& job) {
 Report look_at(const Job& job, const FleetOptions& options, Tools& tools,
                const std::function<void(std::string_view)>& begins) {
   const auto begin = Clock::now();
-  Report report{job, {}, {}, false, false, {}, 0};
+  Report report;
+  report.job = job;
   begins("generating");
-  const Network made = generate(job.seed);
-  const Target target = random_target(job.seed, made, options.platform);
-  const Network network = job.network.empty() ? made : load_network(job.network);
+  const Network network = job.network.empty() ? generate(job.seed) : load_network(job.network);
+  const bool is_shrunk = !job.network.empty() && !job.has_own_target;
+  const Target target = random_target(job.seed, is_shrunk ? generate(job.seed) : network, options.platform);
   Trial trial(network, target, job.seed, tools);
   report.outcomes = look(trial, job.check, begins);
   report.operators = operators_of(network.model.graph());
@@ -78,6 +85,7 @@ Report look_at(const Job& job, const FleetOptions& options, Tools& tools,
   report.converts = trial.islands().has_value();
   for (const auto& island : trial.islands().value_or(std::vector<quant::FloatIsland>()))
     report.islands.insert(island.op);
+  report.quality = trial.measured();
   report.seconds = since(begin);
   return report;
 }
@@ -109,7 +117,9 @@ Report look_at(const Job& job, const FleetOptions& options, Tools& tools,
     try {
       send_line(socket, to_line(look_at(job, options, tools, begins)));
     } catch (const std::exception& error) {
-      Report report{job, {{"generating", Verdict::found, error.what()}}, {}, false, false, {}, 0};
+      Report report;
+      report.job = job;
+      report.outcomes = {{"generating", Verdict::found, error.what()}};
       send_line(socket, to_line(report));
     }
   }
@@ -196,7 +206,10 @@ class Worker {
     if (why.empty() && WIFSIGNALED(status)) why = std::string("ended by ") + ::strsignal(WTERMSIG(status));
     if (why.empty()) why = "ended with " + std::to_string(WEXITSTATUS(status));
     if (const std::string words = last_words(folder_); !words.empty()) why += ": " + words;
-    Report report{*job_, {{check_, Verdict::found, why}}, {}, false, false, {}, since(begin_)};
+    Report report;
+    report.job = *job_;
+    report.outcomes = {{check_, Verdict::found, why}};
+    report.seconds = since(begin_);
     job_.reset();
     unread_.clear();
     return report;

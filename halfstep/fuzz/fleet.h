@@ -19,6 +19,7 @@ struct Job {
   uint64_t seed = 0;
   std::string check;              ///< this one alone; "" for those that are due
   std::filesystem::path network;  ///< "" for the seed's own
+  bool has_own_target = false;    ///< that of the network in the folder, and not of the seed's own
 };
 
 struct Report {
@@ -27,6 +28,7 @@ struct Report {
   std::set<std::string> operators;
   bool plain = false, converts = false;
   std::set<std::string> islands;  ///< operators that conversion left in float
+  std::optional<Trial::Measured> quality;
   double seconds = 0;
 };
 

@@ -181,9 +181,9 @@ Known of_extents(Maker& maker, std::string_view op, const std::vector<Known>& in
 /// the others get is the first of them.
 void write_sequence(Maker& maker, std::string_view op) {
   maker.require(maker.style().rows);
-  const int64_t batch = maker.style().batch, length = maker.between(1, 6), wide = maker.between(1, 6),
+  const int64_t batch = maker.style().batch, length = maker.between(2, 6), wide = maker.between(1, 6),
                 outputs = maker.between(1, 6);
-  const Known x = maker.sequence({batch, length, wide});
+  const Known x = maker.open_input({batch, length, wide}, {1}, {batch, length - 1, wide});
   const auto whole = [](Dims dims) { return Known{"", DType::i64, std::move(dims), 0, 6}; };
   const auto number = [&](int64_t value) { return maker.scalar(static_cast<double>(value), DType::i64, {}); };
   const Known shape = of_extents(maker, "Shape", {x}, whole({3}));
@@ -212,7 +212,7 @@ void write_sequence(Maker& maker, std::string_view op) {
 Recipes form_recipes() {
   return {{"Erf", write_activation, Home::floats, 9},
           {"ReduceMean", write_rows},
-          {"Range", write_sequence, Home::floats, 11}};
+          {"Range", write_sequence, Home::shapes, 11}};
 }
 
 }  // namespace halfstep::fuzz

@@ -63,10 +63,10 @@ Style style_for(Random& random, bool plain, Recipes& features) {
   style.plain = plain;
   style.simple = plain && chance(0.98);
   style.rows = plain || chance(0.3);
-  style.open_batch = chance(0.7);
+  style.open_batch = chance(0.6);
   style.same_batch = style.rows || chance(0.75);
   style.hostile_names = chance(0.3);
-  style.batch = 1 + static_cast<int64_t>(random.below(3));
+  style.batch = style.open_batch || chance(0.4) ? 1 + static_cast<int64_t>(random.below(3)) : 1;
   style.widest = chance(0.03) ? 64 : 8;
   return style;
 }
@@ -157,7 +157,7 @@ std::optional<Network> attempt(uint64_t seed, uint64_t number) {
   constexpr uint64_t kPatience = 4;
   if (!has_all && number < kPatience) return std::nullopt;
   try {
-    const int64_t batches = 2 + static_cast<int64_t>(random.below(3));
+    const int64_t batches = (style.batch == 1 ? 6 : 3) + static_cast<int64_t>(random.below(3));
     return maker.finish(batches * style.batch);
   } catch (const Unsuited&) {
     return std::nullopt;

@@ -181,9 +181,10 @@ Known Maker::input(DType dtype, Dims dims, double low, double high) {
   return remember(value);
 }
 
-Known Maker::sequence(Dims dims) {
+Known Maker::open_input(Dims dims, std::vector<size_t> open, Dims other) {
   const Known value = input(DType::f32, std::move(dims));
-  inputs_.back().is_sequence = true;
+  inputs_.back().open = std::move(open);
+  inputs_.back().other = std::move(other);
   forget(value);
   return value;
 }
@@ -208,7 +209,7 @@ Known Maker::contents(const Tensor& tensor, double low, double high) {
 }
 
 Known Maker::weights(DType dtype, Dims dims, double low, double high) {
-  if (!style_.plain && chance(0.06)) {
+  if (chance(0.08)) {
     const auto shared = suited({{dtype}, 0, 5, [&](const Known& v) { return v.constant && v.dims == dims; }});
     if (!shared.empty()) return one_of(shared)->between(low, high);
   }
@@ -319,18 +320,41 @@ void Maker::add_imports() {
   }
 }
 
+/// How much smaller the elements of each sample are: often some are eight times as large as others, as happens where
+/// samples are pictures of dark and bright rooms.
+std::vector<double> Maker::some_spread(int64_t samples) {
+  std::vector<double> spread(static_cast<size_t>(samples), 1.0);
+  if (!chance(0.5)) return spread;
+  for (double& factor : spread) factor = std::exp2(real(-4, 0));
+  return spread;
+}
+
+Tensor Maker::random_samples(const Input& input, const Dims& dims, const std::vector<double>& spread) {
+  Tensor tensor = random_tensor(input.value.dtype, dims, input.low, input.high, true);
+  if (spread.empty() || tensor.size() == 0 || input.low > 0 || input.high < 0) return tensor;
+  const int64_t each = tensor.size() / static_cast<int64_t>(spread.size());
+  for (int64_t i = 0; i < tensor.size() && is_float(tensor.dtype()); ++i)
+    set_element(tensor, i, element(tensor, i) * spread[static_cast<size_t>(i / each)]);
+  return tensor;
+}
+
 Network Maker::finish(int64_t samples) {
   const bool counts = (style_.rows || style_.same_batch) && !inputs_.empty() &&
                       std::ranges::none_of(inputs_, [](const Input& i) { return i.value.dims.empty(); });
   network_.samples = counts ? samples : 0;
-  for (const auto& [value, low, high, is_sequence] : inputs_) {
-    Type type{value.dtype, value.dims};
-    if (style_.rows && style_.open_batch) type.dims[0] = kUnknown;
-    if (is_sequence && style_.open_batch) type.dims[1] = kUnknown;
-    onnx::write_type(value.name, type, *network_.model.mutable_graph()->add_input());
-    Dims dims = value.dims;
+  const std::vector<double> spread = some_spread(samples);
+  const bool reopens = std::ranges::any_of(inputs_, [](const Input& i) { return !i.open.empty(); });
+  for (const Input& input : inputs_) {
+    Type type{input.value.dtype, input.value.dims};
+    const bool open_batch = style_.rows && style_.open_batch;
+    if (open_batch) type.dims[0] = kUnknown;
+    for (const size_t axis : input.open) type.dims[axis] = kUnknown;
+    onnx::write_type(input.value.name, type, *network_.model.mutable_graph()->add_input());
+    Dims dims = input.value.dims, other = input.open.empty() ? dims : input.other;
     if (counts) dims[0] = samples;
-    network_.inputs.emplace(value.name, random_tensor(value.dtype, dims, low, high, true));
+    if (open_batch && reopens) other[0] = style_.batch + 1;
+    network_.inputs.emplace(input.value.name, random_samples(input, dims, counts ? spread : std::vector<double>()));
+    if (reopens) network_.elsewhere.emplace(input.value.name, random_samples(input, other, {}));
   }
   constexpr int kMostOutputs = 4;
   for (auto value = pool_.rbegin(); value != pool_.rend() && outputs_.size() < kMostOutputs; ++value) {

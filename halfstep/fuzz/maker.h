@@ -81,8 +81,9 @@ class Maker {
   /// One that is there, or Unsuited.
   Known there(const Want& want);
   Known input(DType dtype, Dims dims, double low = -2, double high = 2);
-  /// The same, whose second extent the file leaves open with the batch; nobody else takes it.
-  Known sequence(Dims dims);
+  /// The same, with axes whose extents the file leaves open; nobody else takes it. `other` are the extents of a run at
+  /// others than the samples'.
+  Known open_input(Dims dims, std::vector<size_t> open, Dims other);
 
   /// Random contents; an initializer, a Constant, or computed from one.
   Known weights(DType dtype, Dims dims, double low, double high);
@@ -103,6 +104,8 @@ class Maker {
                            const Attributes& attributes = {}, const std::string& domain = {});
   /// Nobody else takes the value.
   void forget(const Known& value);
+  /// The value comes of an operator that has a form on codes in every form of a layer.
+  void expect_codes(const Known& value) { network_.on_codes.insert(value.name); }
   bool has_nodes() const { return network_.model.graph().node_size() > 0; }
   /// Of a network that has nodes.
   formats::onnx::proto::Node& last_node();
@@ -119,8 +122,17 @@ class Maker {
   Network finish(int64_t samples);
 
  private:
+  struct Input {
+    Known value;
+    double low, high;
+    std::vector<size_t> open = {};
+    Dims other = {};
+  };
+
   std::vector<const Known*> suited(const Want& want) const;
   Known fitting_input(const Want& want);
+  std::vector<double> some_spread(int64_t samples);
+  Tensor random_samples(const Input& input, const Dims& dims, const std::vector<double>& spread);
   /// Unless it is to be `varied`, seldom of one value or half of zeros.
   Tensor random_tensor(DType dtype, const Dims& dims, double low, double high, bool varied = false);
   Known remember(Known value);
@@ -132,11 +144,6 @@ class Maker {
   Network network_;
   std::vector<Known> pool_;
   std::set<std::string> names_, read_, outputs_, domains_;
-  struct Input {
-    Known value;
-    double low, high;
-    bool is_sequence = false;
-  };
   std::vector<Input> inputs_;
 };
 

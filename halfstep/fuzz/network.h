@@ -28,6 +28,9 @@ struct Network {
   bool plain = false;                            ///< made of what platforms have on codes
   bool open_batch = false;                       ///< with `rows`: the file does not say how many samples there are
   std::map<std::string, Described> values = {};  ///< results of nodes, by name
+  Tensors elsewhere = {};                        ///< inputs of one run at other extents than the samples'; may be empty
+  Tensors expected = {};                         ///< outputs for all `inputs`, of who wrote the file; may be empty
+  std::set<std::string> on_codes = {};  ///< results of nodes that have a form on codes of every form of a layer
 
   std::string bytes() const { return model.SerializeAsString(); }
   /// The inputs of one run.

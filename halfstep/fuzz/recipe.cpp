@@ -10,9 +10,10 @@ namespace halfstep::fuzz {
 const Recipes& all_recipes() {
   static const Recipes kRecipes = [] {
     Recipes all;
-    for (const auto family : {function_recipes, pointwise_recipes, layer_recipes, window_recipes, norm_recipes,
-                              move_recipes, index_recipes, reduce_recipes, shape_recipes, flow_recipes,
-                              sampling_recipes, recurrent_recipes, code_recipes, form_recipes}) {
+    for (const auto family :
+         {function_recipes, pointwise_recipes, layer_recipes, window_recipes, norm_recipes, move_recipes, index_recipes,
+          reduce_recipes, shape_recipes, flow_recipes, sampling_recipes, recurrent_recipes, code_recipes, form_recipes,
+          tail_recipes, open_recipes}) {
       const Recipes some = family();
       all.insert(all.end(), some.begin(), some.end());
     }

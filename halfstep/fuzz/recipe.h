@@ -16,8 +16,12 @@ namespace halfstep::fuzz {
 enum class Home {
   floats,  ///< it stays in float
   codes,   ///< platforms have it on codes
-  table    ///< a pointwise function, which becomes a table of codes
+  table,   ///< a pointwise function, which becomes a table of codes
+  shapes   ///< it says extents and places, in networks on codes too
 };
+
+/// Whether operators of that home are counted as those that have codes.
+inline bool has_codes(Home home) { return home == Home::codes || home == Home::table; }
 
 struct Recipe {
   std::string_view op;
@@ -47,6 +51,8 @@ Recipes sampling_recipes();
 Recipes recurrent_recipes();
 Recipes code_recipes();  ///< quantizers and operators on codes
 Recipes form_recipes();  ///< layers of several operators
+Recipes tail_recipes();  ///< what stands in front of layers and behind them, for each channel
+Recipes open_recipes();  ///< what computes extents and places
 
 /// All of them.
 const Recipes& all_recipes();

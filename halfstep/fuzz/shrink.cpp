@@ -49,7 +49,8 @@ void sweep(Network& network) {
     erase_if(*graph.mutable_initializer(),
              [&](const proto::TensorData& tensor) { return !read.contains(tensor.name()); });
     erase_if(*graph.mutable_input(), [&](const proto::ValueInfo& input) { return !read.contains(input.name()); });
-    std::erase_if(network.inputs, [&](const auto& input) { return !read.contains(input.first); });
+    for (Tensors* tensors : {&network.inputs, &network.elsewhere})
+      std::erase_if(*tensors, [&](const auto& input) { return !read.contains(input.first); });
     more = graph.node_size() < before;
   }
 }
@@ -88,6 +89,7 @@ bool cut(Network& network, const std::string& name) {
   }
   formats::onnx::write_type(name, declared(network, value->second), *graph.add_input());
   network.inputs[name] = random_samples(network, value->second, network.values.size());
+  network.elsewhere.clear();  // the value's extents may depend on them
   erase_if(*graph.mutable_output(), [&](const proto::ValueInfo& output) { return output.name() == name; });
   sweep(network);
   return graph.output_size() > 0;
@@ -219,11 +221,12 @@ void save_network(const Network& network, const std::filesystem::path& stem) {
   const std::string bytes = network.bytes();
   io::write_file(with_ending(stem, ".onnx"), std::as_bytes(std::span(bytes)));
   io::write_file(with_ending(stem, ".npz"), io::serialize_npz(network.inputs));
-  const nlohmann::json json = {{"samples", network.samples},
-                               {"batch", network.batch},
-                               {"rows", network.rows},
-                               {"plain", network.plain},
-                               {"open_batch", network.open_batch}};
+  std::filesystem::remove(with_ending(stem, ".elsewhere.npz"));
+  if (!network.elsewhere.empty())
+    io::write_file(with_ending(stem, ".elsewhere.npz"), io::serialize_npz(network.elsewhere));
+  const nlohmann::json json = {
+      {"samples", network.samples}, {"batch", network.batch},           {"rows", network.rows},
+      {"plain", network.plain},     {"open_batch", network.open_batch}, {"on_codes", network.on_codes}};
   const std::string text = json.dump();
   io::write_file(with_ending(stem, ".json"), std::as_bytes(std::span(text)));
 }
@@ -236,6 +239,11 @@ Network load_network(const std::filesystem::path& stem) {
   const auto json = nlohmann::json::parse(io::read_text_file(with_ending(stem, ".json")));
   network.samples = json["samples"], network.batch = json["batch"], network.rows = json["rows"];
   network.plain = json["plain"], network.open_batch = json["open_batch"];
+  network.on_codes = json.value("on_codes", std::set<std::string>());
+  if (const auto elsewhere = with_ending(stem, ".elsewhere.npz"); std::filesystem::exists(elsewhere))
+    network.elsewhere = io::read_npz(elsewhere);
+  if (const auto expected = with_ending(stem, ".expected.npz"); std::filesystem::exists(expected))
+    network.expected = io::read_npz(expected);
   return network;
 }
 

@@ -3,6 +3,7 @@
 #include "halfstep/compile/compile.h"
 #include "halfstep/eager/call.h"
 #include "halfstep/formats/onnx/file.h"
+#include "halfstep/fuzz/quality.h"
 #include "halfstep/passes/separate_names.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/executable.h"
@@ -44,9 +45,15 @@ Model Trial::import_source() {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported || !network_.rows) throw;
   }
+  is_closed_ = true;
   std::map<std::string, Dims> dims;
   for (const auto& [name, tensor] : inputs_) dims.emplace(name, tensor.dims());
   return import_with(bytes_, dims, {});
+}
+
+bool Trial::stays_open() {
+  source();
+  return !is_closed_;
 }
 
 const Model& Trial::source() {
@@ -62,15 +69,13 @@ const train::Samples& Trial::samples() {
   return parts_->train;
 }
 
-Model Trial::calibrate() {
+Model Trial::calibrate(const Model& source, ThreadPool& pool) {
   const train::Samples& seen = samples();
   const quant::Platform platform = quant::load_platform(target_.platform, target_.overrides);
-  quant::Padded start{source(), {}};
-  if (target_.pad_channels) start = quant::pad_channels(source(), platform, target_.widths);
+  quant::Padded start{source, {}};
+  if (target_.pad_channels) start = quant::pad_channels(source, platform, target_.widths);
   Model model = quant::prepare(start.model, platform, target_.widths);
-  train::CalibrateOptions options;
-  options.batch = network_.batch;
-  train::calibrate(model, seen, options, tools_.pool);
+  train::calibrate(model, seen, {}, pool);
   Source origin{std::move(start.model), {}};
   for (const Value argument : origin.network.graph.arguments())
     origin.samples.emplace(argument.name(), network_.inputs.at(argument.name()));
@@ -81,7 +86,13 @@ Model Trial::calibrate() {
 }
 
 const Model& Trial::prepared() {
-  return prepared_.get([&] { return calibrate(); });
+  return prepared_.get([&] { return calibrate(source(), tools_.pool); });
+}
+
+Model Trial::prepared_from(int64_t batch, ThreadPool& pool) {
+  std::map<std::string, Dims> dims;
+  for (const auto& [name, tensor] : network_.batch_at(0, batch)) dims.emplace(name, tensor.dims());
+  return calibrate(import_with(bytes_, dims, {}), pool);
 }
 
 const quant::Conversion& Trial::conversion() {
@@ -94,6 +105,10 @@ const quant::Conversion& Trial::conversion() {
 
 const verify::Roads& Trial::roads() {
   return roads_.get([&] { return tools_.roads_of(prepared(), integer()); });
+}
+
+const Answered& Trial::answered() {
+  return answered_.get([&] { return answer(*this); });
 }
 
 Tensors run_model(const Model& model, const Tensors& inputs, ThreadPool& pool, const RunOptions& options,

@@ -10,6 +10,7 @@
 #include "halfstep/base/parallel.h"
 #include "halfstep/fuzz/engine.h"
 #include "halfstep/fuzz/generate.h"
+#include "halfstep/fuzz/rounded_run.h"
 #include "halfstep/ir/model.h"
 #include "halfstep/quant/convert.h"
 #include "halfstep/train/samples.h"
@@ -63,6 +64,14 @@ class Once {
   std::exception_ptr failure_;
 };
 
+/// Outputs of all samples, as many at a time as the network takes.
+struct Answered {
+  std::vector<Tensors> floats, integer;
+  std::vector<std::vector<Tensors>> rounded;  ///< by draw: the float network with every value rounded to its width
+  std::vector<Tensors> apart;                 ///< one more draw, in which parts of concatenations have their own steps
+  Grid grid;
+};
+
 class Trial {
  public:
   Trial(const Network& network, Target target, uint64_t seed, Tools& tools);
@@ -79,19 +88,32 @@ class Trial {
   const Model& bound();
   /// The file as `quantize` takes it: open extents stay open, or else have those of the samples.
   const Model& source();
+  /// Whether all extents that are open in the file are open in `source`.
+  bool stays_open();
   /// Calibrated on the samples, with the target's widths.
   const Model& prepared();
+  /// The same made of a file whose batch is `batch`, on the threads of `pool`.
+  Model prepared_from(int64_t batch, ThreadPool& pool);
   const quant::Conversion& conversion();
   const Model& integer() { return conversion().model; }
   const verify::Roads& roads();
   const train::Samples& samples();
+  /// What the network and its integer program answer to all samples.
+  const Answered& answered();
+
+  /// What the check of quality found, in dB, for the table of operators.
+  struct Measured {
+    double sqnr = 0, excess = 0;
+  };
+  void measure(Measured measured) { measured_ = measured; }
+  const std::optional<Measured>& measured() const { return measured_; }
 
   /// Which islands conversion left, once it has run.
   const std::optional<std::vector<quant::FloatIsland>>& islands() const { return islands_; }
 
  private:
   Model import_source();
-  Model calibrate();
+  Model calibrate(const Model& source, ThreadPool& pool);
 
   const Network& network_;
   Target target_;
@@ -101,10 +123,13 @@ class Trial {
   Tensors inputs_;
   io::Dataset data_;
   std::optional<train::TrainTest> parts_;
+  bool is_closed_ = false;
   Once<Model> bound_, source_, prepared_;
   Once<quant::Conversion> conversion_;
   Once<verify::Roads> roads_;
+  Once<Answered> answered_;
   std::optional<std::vector<quant::FloatIsland>> islands_;
+  std::optional<Measured> measured_;
 };
 
 /// Runs a Model of any stage on the inputs of one run; arguments that it lacks are left out.

@@ -1,0 +1,291 @@
+#include "halfstep/fuzz/quality.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "halfstep/base/elements.h"
+#include "halfstep/base/likeness.h"
+#include "halfstep/fuzz/checks.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/quant/quantizer.h"
+#include "halfstep/train/executable.h"
+
+namespace halfstep::fuzz {
+namespace {
+
+constexpr uint64_t kDraws = 3;
+
+/// Below these widths say too little for noise to add up as that of independent steps does.
+constexpr double kLeastExpected = 12;
+/// Draws that differ by more, in dB, show a step, a pole or a choice: noise there is what chance makes of it.
+constexpr double kDrawsAgree = 6;
+/// Signals below are those of numerical noise.
+constexpr double kLeastMagnitude = 1e-5;
+
+/// How far a sound program is below the expectation at most, in dB, as 20,000 networks have it; of few elements more,
+/// whose errors are all alike.
+double margin_of(int64_t elements) { return elements >= 64 ? 10 : 14; }
+
+/// A part is crushed that keeps less than the one, in dB, where steps of its own would leave it the other.
+constexpr double kCrushed = 3, kLeft = 20;
+
+/// Sums over the elements of one output, or of one of its channels.
+struct Sums {
+  double signal = 0, noise = 0, apart = 0;
+  std::vector<double> drawn = std::vector<double>(kDraws);
+  double low = 0, high = 0;
+  int64_t count = 0;
+  bool is_finite = true;
+
+  void add(double wanted, double found) {
+    is_finite = is_finite && std::isfinite(wanted) && std::isfinite(found);
+    signal += wanted * wanted;
+    noise += (wanted - found) * (wanted - found);
+    low = std::min(low, wanted), high = std::max(high, wanted);
+    ++count;
+  }
+
+  /// What rounding the output itself costs.
+  double least(const Grid& grid) const {
+    const double step = (high - low) / (std::exp2(grid.feature_bits) - 1);
+    return static_cast<double>(count) * step * step / 12;
+  }
+  double expected(const Grid& grid) const { return std::max(std::ranges::max(drawn), least(grid)); }
+
+  /// "" where it can be judged.
+  std::string why_not(const Grid& grid) const {
+    if (!is_finite) return "an output is not finite";
+    if (std::max(high, -low) < kLeastMagnitude) return "an output is nothing";
+    if (decibels(signal, expected(grid)) < kLeastExpected) return "the widths say too little";
+    const auto [least_drawn, most] = std::ranges::minmax(drawn);
+    if (decibels(most, std::max(least_drawn, least(grid))) > kDrawsAgree) return "draws of noise differ";
+    return "";
+  }
+};
+
+/// The channel of an element, its position on the second axis; 0 where there is none.
+int64_t channels_of(const Tensor& tensor) { return tensor.dims().size() < 2 ? 1 : tensor.dims()[1]; }
+
+class Summing {
+ public:
+  Summing(const Answered& answered, const std::string& output) : answered_(answered), output_(output) {
+    const Tensor& first = answered.floats.front().at(output);
+    channels.resize(static_cast<size_t>(std::max<int64_t>(channels_of(first), 1)));
+    for (size_t batch = 0; batch < answered.floats.size(); ++batch) add(batch);
+  }
+
+  Sums whole;
+  std::vector<Sums> channels;
+
+ private:
+  void add(size_t batch) {
+    const Tensor& wanted = answered_.floats[batch].at(output_);
+    const Tensor& found = answered_.integer[batch].at(output_);
+    const auto count = static_cast<int64_t>(channels.size());
+    int64_t inner = 1;
+    for (size_t i = 2; i < wanted.dims().size(); ++i) inner *= wanted.dims()[i];
+    for (int64_t i = 0; i < wanted.size(); ++i) {
+      const double real = element(wanted, i);
+      for (Sums* sums : {&whole, &channels[static_cast<size_t>(i / inner % count)]}) {
+        sums->add(real, element(found, i));
+        for (size_t draw = 0; draw < kDraws; ++draw)
+          sums->drawn[draw] += square(real - element(answered_.rounded[draw][batch].at(output_), i));
+        sums->apart += square(real - element(answered_.apart[batch].at(output_), i));
+      }
+    }
+  }
+  static double square(double x) { return x * x; }
+
+  const Answered& answered_;
+  const std::string& output_;
+};
+
+/// Outputs of floats of which there are elements.
+std::vector<std::string> judged_outputs(const Answered& answered) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : answered.floats.front()) {
+    const Tensor& found = answered.integer.front().at(name);
+    if (tensor.dtype() == DType::f32 && tensor.size() > 0 && found.type() == tensor.type()) names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+Grid grid_of(const Model& prepared) {
+  const quant::Platform platform = quant::platform_of(prepared);
+  Grid grid;
+  grid.per_channel = platform.per_channel;
+  grid.power_of_two = platform.power_of_two;
+  grid.coarseness = platform.shift_rounding == "truncate" || platform.rounding == "truncate" ? 2 : 1;
+  for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
+    int& bits = quant::is_weight(quantizer) ? grid.weight_bits : grid.feature_bits;
+    bits = std::min(bits, quant::bits_of(quantizer));
+  }
+  return grid;
+}
+
+Answered answer(Trial& trial) {
+  const Network& network = trial.network();
+  const Model& integer = trial.integer();
+  const Model floats = train::evaluation_form(trial.source());
+  Answered answered;
+  answered.grid = grid_of(trial.prepared());
+  RoundedRun run(floats);
+  train::BatchRunner runner(train::evaluation_form(integer), {}, trial.tools().pool);
+  const int64_t batch = train::batch_of(floats, network.samples);
+  std::vector<Tensors> inputs;
+  for (int64_t begin = 0; begin + batch <= network.samples; begin += batch) {
+    Tensors fed;
+    const Tensors all = network.batch_at(begin, batch);
+    for (const Value argument : floats.graph.arguments()) fed.emplace(argument.name(), all.at(argument.name()));
+    answered.floats.push_back(run.exact(fed));
+    answered.integer.push_back(runner.run(fed));
+    inputs.push_back(std::move(fed));
+  }
+  answered.rounded.resize(kDraws);
+  Grid apart = answered.grid;
+  apart.joins = false;
+  for (const Tensors& fed : inputs) {
+    for (uint64_t draw = 0; draw < kDraws; ++draw)
+      answered.rounded[draw].push_back(run.rounded(fed, answered.grid, draw));
+    answered.apart.push_back(run.rounded(fed, apart, 0));
+  }
+  return answered;
+}
+
+Quality worst_quality(const Answered& answered) {
+  std::optional<Quality> worst;
+  std::string reason = "no output of floats";
+  for (const std::string& name : judged_outputs(answered)) {
+    const Sums sums = Summing(answered, name).whole;
+    if (std::string why = sums.why_not(answered.grid); !why.empty()) {
+      reason = std::move(why);
+      continue;
+    }
+    const Quality quality{fmt::format("output '{}'", name), decibels(sums.signal, sums.noise),
+                          decibels(sums.signal, sums.expected(answered.grid)), sums.count};
+    if (!worst || quality.excess() > worst->excess()) worst = quality;
+  }
+  if (!worst) throw Skipped{reason};
+  return *worst;
+}
+
+std::optional<Quality> crushed_part(const Answered& answered) {
+  for (const std::string& name : judged_outputs(answered)) {
+    const Summing summing(answered, name);
+    for (size_t c = 0; c < summing.channels.size(); ++c) {
+      const Sums& sums = summing.channels[c];
+      if (!sums.is_finite || std::max(sums.high, -sums.low) < kLeastMagnitude) continue;
+      const double left = decibels(sums.signal, sums.noise);
+      const double own = decibels(sums.signal, std::max(sums.apart, sums.least(answered.grid)));
+      if (left < kCrushed && own > kLeft)
+        return Quality{fmt::format("channel {} of output '{}'", c, name), left, own, sums.count};
+    }
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+/// Rows of one output, of all samples.
+struct Rows {
+  std::vector<Tensor> floats, integer;
+  double noise = 0;  ///< expected in a row
+
+  size_t size() const { return floats.size(); }
+};
+
+Rows rows_of(const Answered& answered, const std::string& output, double expected) {
+  Rows rows;
+  for (size_t batch = 0; batch < answered.floats.size(); ++batch) {
+    const Tensor& wanted = answered.floats[batch].at(output);
+    for (int64_t i = 0; i < wanted.dims()[0]; ++i) {
+      rows.floats.push_back(wanted.rows(i, i + 1));
+      rows.integer.push_back(answered.integer[batch].at(output).rows(i, i + 1));
+    }
+  }
+  rows.noise = expected / static_cast<double>(rows.size());
+  return rows;
+}
+
+double distance(const Tensor& a, const Tensor& b) {
+  Likeness likeness;
+  likeness.add(a.data<float>(), b.data<float>());
+  return likeness.noise;
+}
+
+/// Which sample's answer this one has, where that is not its own by far.
+std::optional<size_t> owner(const Rows& rows, size_t sample) {
+  constexpr double kFarther = 16, kNoise = 64;
+  const double own = distance(rows.integer[sample], rows.floats[sample]);
+  if (own < kNoise * rows.noise) return std::nullopt;
+  for (size_t other = 0; other < rows.size(); ++other) {
+    if (kFarther * distance(rows.integer[sample], rows.floats[other]) < own) return other;
+  }
+  return std::nullopt;
+}
+
+size_t largest(const Tensor& row) {
+  const auto data = row.data<float>();
+  return static_cast<size_t>(std::ranges::max_element(data) - data.begin());
+}
+
+/// Whether another element is the largest, though the float network's is above all others by far more than noise is.
+bool is_redecided(const Rows& rows, size_t sample) {
+  constexpr double kStandsOut = 16;
+  const auto data = rows.floats[sample].data<float>();
+  const size_t best = largest(rows.floats[sample]), found = largest(rows.integer[sample]);
+  const double apart = double{data[best]} - double{data[found]};
+  return apart > kStandsOut * std::sqrt(rows.noise / static_cast<double>(data.size()));
+}
+
+}  // namespace
+
+std::string moved_answers(const Answered& answered) {
+  for (const std::string& name : judged_outputs(answered)) {
+    const Sums sums = Summing(answered, name).whole;
+    if (!sums.why_not(answered.grid).empty() || answered.floats.front().at(name).dims().empty()) continue;
+    const Rows rows = rows_of(answered, name, sums.expected(answered.grid));
+    size_t taken = 0, redecided = 0, first = 0, whose = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (const auto other = owner(rows, i)) {
+        if (taken++ == 0) first = i, whose = *other;
+      }
+      redecided += is_redecided(rows, i) ? 1 : 0;
+    }
+    if (taken > 0)
+      return fmt::format("output '{}': {} of {} samples have another sample's answer, sample {} that of {}", name,
+                         taken, rows.size(), first, whose);
+    if (redecided > 0)
+      return fmt::format("output '{}': another element is the largest in {} of {} samples", name, redecided,
+                         rows.size());
+  }
+  return "";
+}
+
+void check_quality(Trial& trial) {
+  const Quality worst = worst_quality(trial.answered());
+  constexpr double kExact = 200;  // what has no noise at all
+  trial.measure({std::min(worst.sqnr, kExact), std::max(worst.excess(), -kExact)});
+  if (worst.excess() > margin_of(worst.elements))
+    throw Found{fmt::format("{}: {:.1f} dB to the float network, its widths allow {:.1f} dB", worst.what, worst.sqnr,
+                            worst.expected)};
+}
+
+void check_answers(Trial& trial) {
+  if (!trial.network().rows) throw Skipped{"samples of a batch are not apart"};
+  const std::string moved = moved_answers(trial.answered());
+  if (!moved.empty()) throw Found{moved};
+}
+
+void check_parts(Trial& trial) {
+  const auto part = crushed_part(trial.answered());
+  if (!part) return;
+  throw Found{fmt::format("{}: {:.1f} dB to the float network, with steps of its own {:.1f} dB, and no warning",
+                          part->what, part->sqnr, part->expected)};
+}
+
+}  // namespace halfstep::fuzz

@@ -1,0 +1,197 @@
+#include "halfstep/fuzz/rounded_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "halfstep/base/random.h"
+#include "halfstep/eager/call.h"
+#include "halfstep/fuzz/trial.h"
+
+namespace halfstep::fuzz {
+namespace {
+
+/// Numbers below are as good as none: steps are no shorter.
+constexpr double kLeastStep = 0x1p-60;
+
+double step_of(double range, int bits, const Grid& grid) {
+  const double step = range / (std::exp2(bits) - 1);
+  if (step < kLeastStep) return 0;
+  return grid.power_of_two ? std::exp2(std::ceil(std::log2(step))) : step;
+}
+
+void round_to(std::span<float> elements, double step) {
+  if (step == 0) return;
+  for (float& x : elements) {
+    if (std::isfinite(x)) x = static_cast<float>(std::nearbyint(x / step) * step);
+  }
+}
+
+double largest_magnitude(const Tensor& tensor, int64_t first, int64_t stride, int64_t block) {
+  double largest = 0;
+  const auto data = tensor.data<float>();
+  for (int64_t at = first; at < tensor.size(); at += stride) {
+    for (int64_t i = at; i < at + block; ++i)
+      largest = std::max(largest, std::abs(double{data[static_cast<size_t>(i)]}));
+  }
+  return largest;
+}
+
+/// Symmetric steps, of each channel or of the whole tensor.
+void round_weight(Tensor& tensor, int axis, const Grid& grid, double longer) {
+  const bool apart = axis >= 0 && grid.per_channel && axis < static_cast<int>(tensor.dims().size());
+  const int64_t channels = apart ? tensor.dims()[static_cast<size_t>(axis)] : 1;
+  int64_t block = tensor.size();
+  if (apart) {
+    block = 1;
+    for (size_t i = static_cast<size_t>(axis) + 1; i < tensor.dims().size(); ++i) block *= tensor.dims()[i];
+  }
+  for (int64_t c = 0; c < channels; ++c) {
+    const double reach = largest_magnitude(tensor, c * block, channels * block, block);
+    const double step = step_of(2 * reach, grid.weight_bits, grid) * longer;
+    for (int64_t at = c * block; at < tensor.size(); at += channels * block)
+      round_to(tensor.data<float>().subspan(static_cast<size_t>(at), static_cast<size_t>(block)), step);
+  }
+}
+
+bool moves(const Op& op) { return op.info().quant.trait == Trait::preserves_range; }
+
+/// Functions that go in steps; comparisons and conversions to whole numbers show by their types.
+bool goes_in_steps(const Op& op) {
+  static const std::set<std::string, std::less<>> kSteps = {"ceil", "floor", "round", "sign", "mod", "hardmax"};
+  return kSteps.contains(op.info().name);
+}
+
+/// Whether the operand's extents are read, and not its elements.
+bool says_extents(const Op& op, int operand) {
+  return op.info().inputs[static_cast<size_t>(op.port_of(operand))].name == "like";
+}
+
+/// Whether the operand says where elements lie, and is nothing that results are made of.
+bool says_places(const Op& op, int operand) {
+  if (op.port_of(operand) == op.info().quant.index || says_extents(op, operand)) return true;
+  return !is_float(op.operands()[static_cast<size_t>(operand)].dtype()) && !op.info().elementwise &&
+         op.info().name != "cast";
+}
+
+}  // namespace
+
+RoundedRun::RoundedRun(const Model& model) : model_(model), ops_(model.graph.ops()) {
+  for (const Op& op : ops_) {
+    if (!op.regions().empty()) throw Skipped{"branches or iterations"};
+  }
+  for (const Value& argument : model.graph.arguments()) dependent_.insert(argument.node());
+  for (const Op& op : ops_) {
+    const auto operands = op.operands();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const bool is_read = operands[i] && !says_extents(op, static_cast<int>(i));
+      if (!is_read || !dependent_.contains(operands[i].node())) continue;
+      for (const Value& result : op.results()) dependent_.insert(result.node());
+    }
+  }
+  find_data();
+  find_weights();
+}
+
+/// Of an operator that results are made of.
+void RoundedRun::require_smooth(const Op& op, size_t operand) const {
+  const Value value = op.operands()[operand];
+  if (!dependent_.contains(value.node())) return;
+  if (says_extents(op, static_cast<int>(operand))) return;
+  const bool is_place = says_places(op, static_cast<int>(operand));
+  if (is_place) throw Skipped{"places depend on the inputs"};
+  if (goes_in_steps(op) || (is_float(value.dtype()) && !is_float(op.results().front().dtype())))
+    throw Skipped{"a function goes in steps"};
+}
+
+void RoundedRun::find_data() {
+  std::set<const detail::ValueNode*> carries;
+  for (const Value& output : model_.graph.outputs()) carries.insert(output.node());
+  for (const Op& op : std::vector(ops_.rbegin(), ops_.rend())) {
+    const auto results = op.results();
+    if (std::ranges::none_of(results, [&](Value result) { return carries.contains(result.node()); })) continue;
+    const auto operands = op.operands();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (!operands[i]) continue;
+      require_smooth(op, i);
+      if (!says_places(op, static_cast<int>(i))) carries.insert(operands[i].node());
+    }
+  }
+  for (const auto* node : carries) {
+    if (node->type.dtype == DType::f32) data_.insert(node);
+  }
+}
+
+void RoundedRun::find_weights() {
+  for (const Value& argument : model_.graph.arguments()) roundings_[argument.node()].kind = Kind::feature;
+  for (const Op& op : ops_) {
+    const QuantInfo& quant = op.info().quant;
+    for (const Value& result : op.results()) {
+      if (!moves(op)) roundings_[result.node()].kind = quant.trait == Trait::same_scale ? Kind::joined : Kind::feature;
+    }
+    const auto operands = op.operands();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (!operands[i] || !operands[i].is_tensor() || op.port_of(static_cast<int>(i)) == quant.bias) continue;
+      const bool is_weight = quant.weight >= 0 && op.port_of(static_cast<int>(i)) == quant.weight;
+      if (is_weight || quant.accumulates == Accumulation::contraction) {
+        roundings_[operands[i].node()] = {Kind::weight, is_weight ? quant.weight_axis : -1};
+      } else if (quant.trait == Trait::accumulates || quant.trait == Trait::same_scale) {
+        roundings_.try_emplace(operands[i].node(), Rounding{Kind::feature, -1});
+      }
+    }
+  }
+}
+
+template <class Visit>
+Tensors RoundedRun::run(const Tensors& inputs, const Visit& visit) const {
+  std::map<const detail::ValueNode*, Tensor> values;
+  const auto put = [&](Value value, const Tensor& tensor) {
+    values[value.node()] = data_.contains(value.node()) ? visit(value, tensor) : tensor;
+  };
+  for (const Value& argument : model_.graph.arguments()) put(argument, inputs.at(argument.name()));
+  for (const auto& [name, tensor] : model_.tensors) put(model_.graph.tensor(name), tensor);
+  for (const Op& op : ops_) {
+    std::vector<Tensor> operands;
+    for (const Value& operand : op.operands()) operands.push_back(operand ? values.at(operand.node()) : Tensor());
+    const auto results = eager::call(op.info(), op.attributes(), operands);
+    for (size_t port = 0; port < results.size(); ++port) {
+      if (const Value result = op.out(static_cast<int>(port))) put(result, results[port]);
+    }
+  }
+  Tensors outputs;
+  const auto& names = model_.graph.body().output_names();
+  const auto given = model_.graph.outputs();
+  for (size_t i = 0; i < given.size(); ++i) outputs.emplace(names[i], values.at(given[i].node()));
+  return outputs;
+}
+
+Tensors RoundedRun::exact(const Tensors& inputs) {
+  return run(inputs, [this](Value value, const Tensor& tensor) {
+    Range& range = ranges_[value.node()];
+    for (const float x : tensor.data<float>()) {
+      if (!std::isfinite(x)) continue;
+      range = {std::min(range.low, double{x}), std::max(range.high, double{x})};
+    }
+    return tensor;
+  });
+}
+
+Tensors RoundedRun::rounded(const Tensors& inputs, const Grid& grid, uint64_t draw) const {
+  Random random(draw, 500);
+  return run(inputs, [&](Value value, const Tensor& tensor) {
+    const double longer = 1 + 0.5 * static_cast<double>(random.uniform());
+    const auto found = roundings_.find(value.node());
+    const Rounding rounding = found == roundings_.end() ? Rounding() : found->second;
+    if (rounding.kind == Kind::exact || (rounding.kind == Kind::joined && !grid.joins)) return tensor;
+    Tensor result = tensor.clone();
+    if (rounding.kind == Kind::weight) {
+      round_weight(result, rounding.axis, grid, longer);
+    } else {
+      const Range range = ranges_.at(value.node());
+      round_to(result.data<float>(),
+               step_of(range.high - range.low, grid.feature_bits, grid) * grid.coarseness * longer);
+    }
+    return result;
+  });
+}
+
+}  // namespace halfstep::fuzz

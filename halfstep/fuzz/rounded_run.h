@@ -1,0 +1,58 @@
+// How much a quantized network may lose, worked out without anything that quantizes: the float network runs operator by
+// operator, and each value is rounded to as many steps of its own range as its width has.
+#pragma once
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "halfstep/ir/model.h"
+
+namespace halfstep::fuzz {
+
+/// What the values of a run are rounded to.
+struct Grid {
+  int weight_bits = 8, feature_bits = 8;
+  bool per_channel = true;    ///< each output channel of a weight has a step of its own
+  bool power_of_two = false;  ///< steps are powers of two
+  double coarseness = 1;      ///< factor of every step of a feature
+  bool joins = true;          ///< the result of a concatenation has one step, beside those of its parts
+};
+
+class RoundedRun {
+ public:
+  /// A float network in evaluation form, which must outlive this. Throws Skipped where noise does not simply add up:
+  /// for one with branches or iterations, with functions that go in steps, and with places that depend on the inputs.
+  explicit RoundedRun(const Model& model);
+
+  /// Exact outputs, by name. Ranges of values grow to what they are here.
+  Tensors exact(const Tensors& inputs);
+  /// Outputs of values that are rounded to steps of the ranges. `draw` says by how much each step is longer than the
+  /// least one, up to one and a half times: draws that agree tell that the noise of the steps simply adds up.
+  Tensors rounded(const Tensors& inputs, const Grid& grid, uint64_t draw) const;
+
+ private:
+  struct Range {
+    double low = 0, high = 0;  ///< with 0, which codes stand for exactly
+  };
+  enum class Kind { exact, feature, joined, weight };
+  struct Rounding {
+    Kind kind = Kind::exact;
+    int axis = -1;  ///< of a weight: that of its output channels
+  };
+
+  void find_data();
+  void require_smooth(const Op& op, size_t operand) const;
+  void find_weights();
+  template <class Visit>
+  Tensors run(const Tensors& inputs, const Visit& visit) const;
+
+  const Model& model_;
+  std::vector<Op> ops_;
+  std::set<const detail::ValueNode*> dependent_;  ///< on the contents of the network's inputs
+  std::set<const detail::ValueNode*> data_;       ///< floats that outputs are made of, and not only places or extents
+  std::map<const detail::ValueNode*, Rounding> roundings_;
+  std::map<const detail::ValueNode*, Range> ranges_;
+};
+
+}  // namespace halfstep::fuzz

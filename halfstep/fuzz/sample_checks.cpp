@@ -1,0 +1,87 @@
+// What must not depend on how samples come: how many at a time, in how many files, with which extents.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "halfstep/base/status.h"
+#include "halfstep/fuzz/checks.h"
+#include "halfstep/fuzz/closeness.h"
+#include "halfstep/quant/prepare.h"
+
+namespace halfstep::fuzz {
+namespace {
+
+/// Tensors that both have under one name: scales, zero points and ranges among them. Where extents are known, fewer
+/// operators may be there.
+void require_same_scales(const Model& found, const Model& expected, const std::string& when) {
+  for (const auto& [name, tensor] : expected.tensors) {
+    const auto at = found.tensors.find(name);
+    if (at == found.tensors.end() || at->second.type() != tensor.type() || at->second.same_bits(tensor)) continue;
+    throw Found{fmt::format("'{}' differs {}", name, when)};
+  }
+}
+
+}  // namespace
+
+void check_splits(Trial& trial) {
+  const Network& network = trial.network();
+  if (!network.rows || !network.open_batch || network.samples == 0) throw Skipped{"the batch is fixed"};
+  for (const int64_t batch : std::set<int64_t>{1, network.batch, network.samples})
+    require_same_scales(trial.prepared_from(batch, trial.tools().two), trial.prepared(),
+                        fmt::format("with a file's batch of {}", batch));
+}
+
+void check_integers(Trial& trial) {
+  const Network& network = trial.network();
+  if (network.on_codes.empty()) throw Skipped{"no layer with a tail"};
+  const quant::Platform platform = quant::platform_of(trial.prepared());
+  if (platform.name != "generic_int8" || platform.requantize != "fixed_point") throw Skipped{"not all forms are there"};
+  for (const quant::FloatIsland& island : trial.conversion().islands) {
+    const std::string name = island.layer.substr(0, island.layer.find('.'));
+    if (network.on_codes.contains(island.layer) || network.on_codes.contains(name))
+      throw Found{fmt::format("{} '{}' stays in float: {}", island.op, island.layer, island.reason)};
+  }
+}
+
+namespace {
+
+/// The outputs of a stage, whose extents were left open: that it takes others is what is looked at.
+Tensors outputs_elsewhere(Trial& trial, const Model& model, const std::string& stage, const RunOptions& options = {}) {
+  try {
+    return run_model(model, trial.network().elsewhere, trial.tools().pool, options);
+  } catch (const Error& error) {
+    if (trial.tools().engine != nullptr) {
+      const auto answer = trial.tools().engine->run(trial.bytes(), trial.network().elsewhere);
+      if (!answer.refusal.empty()) throw Skipped{"onnxruntime: " + message_form(answer.refusal), error.what()};
+    }
+    throw Found{fmt::format("the {} network takes the extents of the samples alone: {}", stage, error.what())};
+  }
+}
+
+}  // namespace
+
+void check_extents(Trial& trial) {
+  const Network& network = trial.network();
+  if (network.elsewhere.empty()) throw Skipped{"no dynamic dimension but the batch"};
+  if (!trial.stays_open()) throw Found{"dynamic dimensions are closed to those of the samples"};
+  const Tensors expected = outputs_elsewhere(trial, trial.source(), "float", {.reference = true});
+  const auto perturbed = [&](uint64_t change) {
+    Model model = trial.source();
+    if (change == 0) return run_model(model, network.elsewhere, trial.tools().pool, {.reference = true});
+    for (auto& [name, tensor] : model.tensors) tensor = perturb(tensor, change);
+    return run_model(model, network.elsewhere, trial.tools().pool, {.reference = true});
+  };
+  if (trial.tools().engine != nullptr) {
+    const auto answer = trial.tools().engine->run(trial.bytes(), network.elsewhere);
+    Tensors engine;
+    int number = 0;
+    for (const auto& output : network.model.graph().output()) {
+      if (answer.refusal.empty()) engine.emplace(output.name(), answer.outputs.at(std::to_string(number++)));
+    }
+    const std::string what = answer.refusal.empty() ? difference(expected, engine, perturbed) : "";
+    if (!what.empty()) throw Found{"at other extents, " + what};
+  }
+  outputs_elsewhere(trial, trial.integer(), "integer");
+}
+
+}  // namespace halfstep::fuzz
