@@ -53,10 +53,16 @@ struct Sums {
     return static_cast<double>(count) * step * step / 12;
   }
   double expected(const Grid& grid) const { return std::max(std::ranges::max(drawn), least(grid)); }
+  /// The same in dB; of signals that spread over their range 6 dB for each bit at most.
+  double expected_db(const Grid& grid) const {
+    constexpr double kEachBit = 6.02;
+    return std::min(decibels(signal, expected(grid)), kEachBit * grid.feature_bits);
+  }
 
   /// "" where it can be judged.
   std::string why_not(const Grid& grid) const {
-    if (!is_finite) return "an output is not finite";
+    const bool drawn_finite = std::ranges::all_of(drawn, [](double noise) { return std::isfinite(noise); });
+    if (!is_finite || !drawn_finite) return "an output is not finite";
     if (std::max(high, -low) < kLeastMagnitude) return "an output is nothing";
     if (decibels(signal, expected(grid)) < kLeastExpected) return "the widths say too little";
     const auto [least_drawn, most] = std::ranges::minmax(drawn);
@@ -166,7 +172,7 @@ Quality worst_quality(const Answered& answered) {
       continue;
     }
     const Quality quality{fmt::format("output '{}'", name), decibels(sums.signal, sums.noise),
-                          decibels(sums.signal, sums.expected(answered.grid)), sums.count};
+                          sums.expected_db(answered.grid), sums.count};
     if (!worst || quality.excess() > worst->excess()) worst = quality;
   }
   if (!worst) throw Skipped{reason};
@@ -178,7 +184,7 @@ std::optional<Quality> crushed_part(const Answered& answered) {
     const Summing summing(answered, name);
     for (size_t c = 0; c < summing.channels.size(); ++c) {
       const Sums& sums = summing.channels[c];
-      if (!sums.is_finite || std::max(sums.high, -sums.low) < kLeastMagnitude) continue;
+      if (!sums.is_finite || !std::isfinite(sums.apart) || std::max(sums.high, -sums.low) < kLeastMagnitude) continue;
       const double left = decibels(sums.signal, sums.noise);
       const double own = decibels(sums.signal, std::max(sums.apart, sums.least(answered.grid)));
       if (left < kCrushed && own > kLeft)

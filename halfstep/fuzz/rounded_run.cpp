@@ -55,9 +55,10 @@ void round_weight(Tensor& tensor, int axis, const Grid& grid, double longer) {
 
 bool moves(const Op& op) { return op.info().quant.trait == Trait::preserves_range; }
 
-/// Functions that go in steps; comparisons and conversions to whole numbers show by their types.
+/// Functions that go in steps, or have poles inside of their domain; comparisons and conversions to whole numbers show
+/// by their types.
 bool goes_in_steps(const Op& op) {
-  static const std::set<std::string, std::less<>> kSteps = {"ceil", "floor", "round", "sign", "mod", "hardmax"};
+  static const std::set<std::string, std::less<>> kSteps = {"ceil", "floor", "round", "sign", "mod", "hardmax", "tan"};
   return kSteps.contains(op.info().name);
 }
 
@@ -100,7 +101,7 @@ void RoundedRun::require_smooth(const Op& op, size_t operand) const {
   const bool is_place = says_places(op, static_cast<int>(operand));
   if (is_place) throw Skipped{"places depend on the inputs"};
   if (goes_in_steps(op) || (is_float(value.dtype()) && !is_float(op.results().front().dtype())))
-    throw Skipped{"a function goes in steps"};
+    throw Skipped{"a function goes in steps or has poles"};
 }
 
 void RoundedRun::find_data() {
