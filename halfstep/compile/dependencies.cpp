@@ -58,18 +58,45 @@ void order_updates(runtime::ProgramSpec& spec) {
   }
 }
 
-/// A set of instruction numbers.
-class Bits {
+/// Which instructions are done before each one, among the last kReach: programs of any length take memory for as many.
+class Before {
  public:
-  explicit Bits(size_t size) : words_((size + 63) / 64) {}
-  bool has(int i) const { return (words_[static_cast<size_t>(i) / 64] >> (i % 64) & 1) != 0; }
-  void add(int i) { words_[static_cast<size_t>(i) / 64] |= uint64_t{1} << (i % 64); }
-  void add(const Bits& other) {
-    for (size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
+  explicit Before(size_t count) : reach_(std::min(kReach, (count + 63) / 64 * 64)), rows_(reach_ * reach_ / 64) {}
+
+  /// Instructions come in order; the places of `number` are those of the one that is out of reach now.
+  void begin(int number) {
+    const size_t place = place_of(number);
+    std::fill_n(row(number), words(), 0);
+    if (static_cast<size_t>(number) < reach_) return;
+    for (size_t other = 0; other < reach_; ++other) rows_[other * words() + place / 64] &= ~bit(place);
+  }
+
+  bool has(int number, int earlier) const {
+    const size_t place = place_of(earlier);
+    return reaches(number, earlier) && (rows_[place_of(number) * words() + place / 64] & bit(place)) != 0;
+  }
+
+  /// `earlier` and what is done before it.
+  void include(int number, int earlier) {
+    if (!reaches(number, earlier)) return;
+    const size_t place = place_of(earlier);
+    uint64_t* own = row(number);
+    own[place / 64] |= bit(place);
+    const uint64_t* other = row(earlier);
+    for (size_t w = 0; w < words(); ++w) own[w] |= other[w];
   }
 
  private:
-  std::vector<uint64_t> words_;
+  static constexpr size_t kReach = 2048;
+
+  static uint64_t bit(size_t place) { return uint64_t{1} << (place % 64); }
+  size_t words() const { return reach_ / 64; }
+  size_t place_of(int number) const { return static_cast<size_t>(number) % reach_; }
+  uint64_t* row(int number) { return &rows_[place_of(number) * words()]; }
+  bool reaches(int number, int earlier) const { return static_cast<size_t>(number - earlier) < reach_; }
+
+  size_t reach_;
+  std::vector<uint64_t> rows_;
 };
 
 }  // namespace
@@ -80,23 +107,20 @@ void add_dependencies(runtime::ProgramSpec& spec) {
 }
 
 void reduce_order(runtime::ProgramSpec& spec) {
-  const size_t count = spec.instructions.size();
-  std::vector<Bits> before;  // by instruction: all that is done before it
-  before.reserve(count);
-  for (Instruction& instruction : spec.instructions) {
-    Bits& known = before.emplace_back(count);
-    const auto include = [&](int number) {
-      known.add(number);
-      known.add(before[static_cast<size_t>(number)]);
-    };
-    for (const int number : instruction.data_dependencies) include(number);
+  Before before(spec.instructions.size());
+  for (size_t i = 0; i < spec.instructions.size(); ++i) {
+    Instruction& instruction = spec.instructions[i];
+    const int number = static_cast<int>(i);
+    before.begin(number);
+    for (const int earlier : instruction.data_dependencies) before.include(number, earlier);
     std::vector<int>& order = instruction.order_dependencies;
     sort_unique(order);
     std::vector<int> needed;
-    for (auto number = order.rbegin(); number != order.rend(); ++number) {  // later ones first: they imply earlier ones
-      if (known.has(*number)) continue;
-      include(*number);
-      needed.push_back(*number);
+    for (auto earlier = order.rbegin(); earlier != order.rend();
+         ++earlier) {  // later ones first: they imply earlier ones
+      if (before.has(number, *earlier)) continue;
+      before.include(number, *earlier);
+      needed.push_back(*earlier);
     }
     order.assign(needed.rbegin(), needed.rend());
   }

@@ -9,7 +9,7 @@ namespace halfstep::compiler {
 /// old contents to the instruction that overwrites them.
 void add_dependencies(runtime::ProgramSpec& spec);
 
-/// Sorts order dependencies and drops those that follow from others.
+/// Sorts order dependencies and drops those that follow from others among the 2,048 instructions before.
 void reduce_order(runtime::ProgramSpec& spec);
 
 }  // namespace halfstep::compiler

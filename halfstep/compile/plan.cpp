@@ -1,7 +1,10 @@
 #include "halfstep/compile/plan.h"
 
 #include <algorithm>
-#include <numeric>
+#include <bit>
+#include <functional>
+#include <map>
+#include <set>
 
 #include "halfstep/base/tensor.h"
 
@@ -18,13 +21,12 @@ using runtime::Storage;
 struct Buffer {
   size_t bytes = 0;
   int first = 0, last = 0;
-  std::vector<int> users = {};       ///< instructions, its writer first; empty for what is fed and never read
+  /// Instructions whose end is the end of all use so far, the writer first; empty for a fed value that nothing reads.
+  std::vector<int> users = {};
   std::vector<size_t*> places = {};  ///< where the offset is to be written
   size_t offset = 0;
 
   size_t end() const { return offset + bytes; }
-  bool meets(const Buffer& other) const { return first <= other.last && other.first <= last; }
-  bool overlaps(const Buffer& other) const { return offset < other.end() && other.offset < end(); }
 };
 
 size_t padded(size_t bytes) { return aligned(std::max<size_t>(bytes, 1)); }
@@ -97,12 +99,13 @@ std::vector<Buffer> slot_buffers(Place place, bool reuse, runtime::ProgramSpec& 
   return buffers;
 }
 
-/// An instruction that writes over its operand waits for all that used this before.
-void keep_readers_before(Instruction& writer, const std::vector<int>& of_slot, const std::vector<Buffer>& buffers) {
+/// An instruction that writes over its operand waits for all that used this before, and stands for them from then on.
+void keep_readers_before(Instruction& writer, const std::vector<int>& of_slot, std::vector<Buffer>& buffers) {
   const int from = writer.in[0].slot, to = writer.out[0].slot;
   if (from < 0 || to < 0 || of_slot[from] < 0 || of_slot[from] != of_slot[to]) return;
-  const std::vector<int>& users = buffers[static_cast<size_t>(of_slot[from])].users;
+  std::vector<int>& users = buffers[static_cast<size_t>(of_slot[from])].users;
   writer.order_dependencies.insert(writer.order_dependencies.end(), users.begin(), users.end());
+  users.clear();
 }
 
 std::vector<Buffer> buffers_at(Place place, bool reuse, runtime::ProgramSpec& spec) {
@@ -127,42 +130,114 @@ std::vector<Buffer> buffers_at(Place place, bool reuse, runtime::ProgramSpec& sp
   return buffers;
 }
 
+/// The buffers that have a place, by the time in which they live.
+class Placed {
+ public:
+  explicit Placed(int end) : count_(std::bit_ceil(static_cast<size_t>(end) + 2)), spans_(2 * count_) {}
+
+  void add(const Buffer& buffer) {
+    by_first_.emplace(buffer.first, &buffer);
+    for (size_t low = node(buffer.first), high = node(buffer.last) + 1; low < high; low /= 2, high /= 2) {
+      if (low % 2 == 1) spans_[low++].push_back(&buffer);
+      if (high % 2 == 1) spans_[--high].push_back(&buffer);
+    }
+  }
+
+  /// Those whose lifetime meets that of `buffer`, by offset.
+  std::vector<const Buffer*> meeting(const Buffer& buffer) const {
+    std::vector<const Buffer*> found;
+    for (size_t at = node(buffer.first); at > 0; at /= 2)
+      found.insert(found.end(), spans_[at].begin(), spans_[at].end());
+    const auto end = by_first_.upper_bound(buffer.last);
+    for (auto later = by_first_.upper_bound(buffer.first); later != end; ++later) found.push_back(later->second);
+    std::ranges::sort(found, {}, &Buffer::offset);
+    return found;
+  }
+
+ private:
+  size_t node(int time) const { return count_ + static_cast<size_t>(time + 1); }  // a fed value is there at time -1
+
+  size_t count_;
+  std::vector<std::vector<const Buffer*>> spans_;  ///< a segment tree over time
+  std::multimap<int, const Buffer*> by_first_;
+};
+
+/// The start of the smallest gap between `others` that holds as many bytes, or the end of all.
+size_t best_gap(size_t bytes, const std::vector<const Buffer*>& others) {
+  size_t best = 0, smallest = SIZE_MAX, free_from = 0;
+  for (const Buffer* other : others) {
+    const size_t gap = other->offset > free_from ? other->offset - free_from : 0;
+    if (gap >= bytes && gap < smallest) {
+      best = free_from;
+      smallest = gap;
+    }
+    free_from = std::max(free_from, other->end());
+  }
+  return smallest == SIZE_MAX ? free_from : best;
+}
+
 /// Largest first, each into the smallest gap that holds it between those that live at the same time.
-void assign_offsets(std::vector<Buffer>& buffers, bool reuse) {
+void assign_shared_offsets(std::vector<Buffer>& buffers, int end) {
   std::vector<Buffer*> order;
   order.reserve(buffers.size());
   for (Buffer& buffer : buffers) order.push_back(&buffer);
-  if (reuse)
-    std::stable_sort(order.begin(), order.end(), [](const Buffer* a, const Buffer* b) { return a->bytes > b->bytes; });
-  std::vector<const Buffer*> placed;  // by offset
+  std::ranges::stable_sort(order, std::greater{}, &Buffer::bytes);
+  Placed placed(end);
   for (Buffer* buffer : order) {
-    size_t best = 0, best_gap = SIZE_MAX, free_from = 0;
-    bool found = false;
-    for (const Buffer* other : placed) {
-      if (reuse && !other->meets(*buffer)) continue;
-      const size_t gap = other->offset > free_from ? other->offset - free_from : 0;
-      if (gap >= buffer->bytes && gap < best_gap) {
-        best = free_from;
-        best_gap = gap;
-        found = true;
-      }
-      free_from = std::max(free_from, other->end());
-    }
-    buffer->offset = found ? best : free_from;
-    for (size_t* place : buffer->places) *place = buffer->offset;
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), buffer,
-                                   [](const Buffer* a, const Buffer* b) { return a->offset < b->offset; }),
-                  buffer);
+    buffer->offset = best_gap(buffer->bytes, placed.meeting(*buffer));
+    placed.add(*buffer);
   }
 }
 
+void assign_own_offsets(std::vector<Buffer>& buffers) {
+  size_t end = 0;
+  for (Buffer& buffer : buffers) {
+    buffer.offset = end;
+    end = buffer.end();
+  }
+}
+
+/// An arena, by who used each stretch last.
+class Occupation {
+ public:
+  /// Gives `buffer` its stretch; the buffers that had a part of it.
+  std::set<const Buffer*> take(const Buffer& buffer) {
+    std::set<const Buffer*> earlier;
+    auto at = stretches_.upper_bound(buffer.offset);
+    if (at != stretches_.begin()) --at;
+    while (at != stretches_.end() && at->first < buffer.end()) {
+      const auto [begin, stretch] = *at;
+      if (stretch.end <= buffer.offset) {
+        ++at;
+        continue;
+      }
+      earlier.insert(stretch.user);
+      at = stretches_.erase(at);
+      if (begin < buffer.offset) stretches_.emplace(begin, Stretch{buffer.offset, stretch.user});
+      if (stretch.end > buffer.end()) at = stretches_.emplace(buffer.end(), stretch).first;
+    }
+    stretches_.emplace(buffer.offset, Stretch{buffer.end(), &buffer});
+    return earlier;
+  }
+
+ private:
+  struct Stretch {
+    size_t end;
+    const Buffer* user;
+  };
+  std::map<size_t, Stretch> stretches_;  ///< by begin
+};
+
+/// Who writes to a stretch waits for those that used it last: they have waited for those before them.
 void order_reuse(const std::vector<Buffer>& buffers, runtime::ProgramSpec& spec) {
-  for (const Buffer& later : buffers) {
-    if (later.first < 0) continue;
-    std::vector<int>& order = spec.instructions[static_cast<size_t>(later.first)].order_dependencies;
-    for (const Buffer& earlier : buffers) {
-      if (earlier.last < later.first && earlier.overlaps(later))
-        order.insert(order.end(), earlier.users.begin(), earlier.users.end());
+  std::vector<const Buffer*> by_time;
+  for (const Buffer& buffer : buffers) by_time.push_back(&buffer);
+  std::ranges::stable_sort(by_time, {}, &Buffer::first);
+  Occupation occupation;
+  for (const Buffer* later : by_time) {
+    for (const Buffer* earlier : occupation.take(*later)) {
+      std::vector<int>& order = spec.instructions[static_cast<size_t>(later->first)].order_dependencies;
+      order.insert(order.end(), earlier->users.begin(), earlier->users.end());
     }
   }
 }
@@ -182,9 +257,15 @@ void plan_memory(runtime::ProgramSpec& spec, bool reuse) {
   for (const Place place : places_of(spec)) {
     std::vector<Buffer> buffers = buffers_at(place, reuse, spec);
     if (buffers.empty()) continue;
-    assign_offsets(buffers, reuse);
+    if (reuse)
+      assign_shared_offsets(buffers, static_cast<int>(spec.instructions.size()));
+    else
+      assign_own_offsets(buffers);
     size_t size = 0;
-    for (const Buffer& buffer : buffers) size = std::max(size, buffer.end());
+    for (const Buffer& buffer : buffers) {
+      size = std::max(size, buffer.end());
+      for (size_t* offset : buffer.places) *offset = buffer.offset;
+    }
     spec.arenas.emplace(place, size);
     order_reuse(buffers, spec);
   }

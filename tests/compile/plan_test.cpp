@@ -17,7 +17,7 @@ namespace {
 using namespace testing_compile;
 
 /// Sums, products, concats and functions of reshaped values, of what came before, some of it long ago.
-Model random_model(uint64_t seed) {
+Model random_model(uint64_t seed, int operations = 60) {
   Model model{Graph("random"), {}, {}, {}};
   Builder builder(model.graph);
   Random random(seed, 3);
@@ -31,7 +31,7 @@ Model random_model(uint64_t seed) {
     const Value other = pick();
     return other.dims() == one.dims() ? other : one;
   };
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < operations; ++i) {
     const std::string name = fmt::format("v{}", i);
     const Value a = pick(), b = pick();
     if (i % 5 == 4) {
@@ -83,6 +83,40 @@ TEST(Plan, ReuseChangesNoResult) {
           ASSERT_TRUE(found.at(name).same_bits(tensor)) << seed << " " << name;
       }
     }
+  }
+}
+
+/// Longer than the stretch in which order dependencies are known to follow from others.
+TEST(Plan, ReuseChangesNoResultOfALongProgram) {
+  const Model model = random_model(20, 3000);
+  const auto inputs = inputs_of(model);
+  CompileOptions alone;
+  alone.disabled_passes = {"reuse_memory"};
+  ThreadPool one(1), many(4);
+  const auto expected = compile(model, alone).run(inputs, one);
+  auto program = compile(model, {});
+  EXPECT_GT(program.spec().instructions.size(), 2048U);
+  for (int step = 0; step < 5; ++step) {
+    for (const auto& [name, tensor] : program.run(inputs, many))
+      ASSERT_TRUE(expected.at(name).same_bits(tensor)) << name;
+  }
+}
+
+/// A chain takes few dependencies for each of its instructions, whatever its length.
+TEST(Plan, DependenciesOfAChainAreFew) {
+  for (const int length : {1000, 4000}) {
+    Model model{Graph("chain"), {}, {}, {}};
+    Builder builder(model.graph);
+    Value value = model.graph.add_argument("x", {DType::f32, {1, 8}});
+    for (int i = 0; i < length; ++i) {
+      const std::string name = fmt::format("v{}", i);
+      value = i % 2 == 0 ? ops::neg(builder, {.x = value, .name = name}).out()
+                         : ops::sigmoid(builder, {.x = value, .name = name}).out();
+    }
+    model.graph.set_outputs({value});
+    const auto program = compile(model, {});
+    EXPECT_LE(program.memory().planned, 4U * 64);
+    for (const auto& instruction : program.spec().instructions) EXPECT_LE(instruction.order_dependencies.size(), 1U);
   }
 }
 
