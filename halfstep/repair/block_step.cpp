@@ -58,7 +58,8 @@ class StepBuilder {
   /// Of the block's inputs, some elements as they are without rounding.
   void mix_inputs(double keep) {
     int64_t number = 0;
-    for (const Value input : step_.graph.arguments()) {
+    const std::vector<Value> inputs = step_.graph.arguments();  // a copy: the loop adds arguments
+    for (const Value input : inputs) {
       if (input.dtype() != DType::f32) continue;
       const Value real = passes::add_argument(step_.graph, real_argument(input.name()), input.type());
       const Value count = passes::add_tensor(step_, input.name() + ".step", Tensor(DType::i64, {1}), Role::state);

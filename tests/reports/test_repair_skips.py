@@ -1,0 +1,17 @@
+"""Repair of networks whose values are read far behind where they are made: blocks have several inputs and outputs."""
+
+import pytest
+
+METHODS = ["equalize", "smooth", "ranges", "batchnorm", "bias", "blocks", "adaround", "brecq", "qdrop", "wide", "auto"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_long_skip_is_repaired(bench, shared, method):
+    network = shared / "detector/skip.safetensors"
+    widths = ["--weights", 4, "--features", 4]
+    repaired = bench.run("quantize", network, *widths, "--repair", method, "--repair-steps", 10, "--out", "q", "--json").report["repair"]
+    assert len(repaired["steps"]) == (len(METHODS) - 1 if method == "auto" else 1)
+    assert 0 < repaired["last"]["loss"] <= repaired["first"]["loss"]
+    bench.run("convert", "q", "--out", "p")
+    verified = bench.run("verify", "q", "p", "--json").report
+    assert sum(layer["differing"] for layer in verified["layers"]) == 0
