@@ -8,6 +8,7 @@
 #include "halfstep/api/model.h"
 #include "halfstep/api/run.h"
 #include "halfstep/compile/compile.h"
+#include "halfstep/passes/learned_parts.h"
 #include "halfstep/train/joint_graph.h"
 
 namespace halfstep::api {
@@ -51,6 +52,7 @@ struct Trainable::Compiled {
   runtime::Program program;
   std::vector<std::string> tensors;  ///< of the network that it reads
   std::vector<std::string> moved;    ///< those that it writes as well
+  std::vector<std::string> counted;  ///< tensors of its own that it writes: where random numbers are
 
   Compiled(const Model& model, Key what)
       : key(std::move(what)), joint(train::joint_graph(model, key.extents, key.wanted)), program(program_of(joint)) {
@@ -61,7 +63,7 @@ struct Trainable::Compiled {
     for (const runtime::Slot& slot : spec.slots) {
       if (slot.storage != runtime::Storage::tensor || slot.first < 0) continue;
       const std::string& name = spec.tensors[static_cast<size_t>(slot.index)].name;
-      if (model.tensors.contains(name)) moved.push_back(name);
+      (model.tensors.contains(name) ? moved : counted).push_back(name);
     }
   }
 };
@@ -71,14 +73,18 @@ struct Trainable::State {
   static constexpr size_t kIdle = 3;
 
   Model model;
+  const passes::LearnedParts parts;
   std::mutex turn;  ///< of everything below
+  Model settled;    ///< the model in which tensors are made of learned ones: there they get other memory
   Tensors scales;   ///< those that are learned, as they were last found
+  Tensors counts;   ///< what programs have beside the network's tensors, as the last run left it
   ThreadPool pool;
   std::vector<std::unique_ptr<Compiled>> idle;  ///< the last that ran at the end
 
-  State(const Model& network, int threads) : model(network), pool(threads) {
+  State(const Model& network, int threads)
+      : model(network), parts(passes::learned_parts(network)), settled(network), pool(threads) {
     for (const std::string& name : train::learned_scales(network)) scales[name];
-    settle();
+    settle_scales();
   }
 
   std::unique_ptr<Compiled> take(Compiled::Key key) {
@@ -95,18 +101,28 @@ struct Trainable::State {
     idle.push_back(std::move(compiled));
   }
 
-  void settle() {
+  void settle_scales() {
     for (auto& [name, before] : scales) keep_positive(name, model.tensors.at(name), before);
   }
 
+  void settle_parts() {
+    if (parts.settled.empty()) return;
+    settled.tensors = model.tensors;
+    passes::settle_learned_parts(settled);
+    for (const std::string& name : parts.settled) copy_into(model.tensors.at(name), settled.tensors.at(name));
+  }
+
+  static void copy_into(Tensor& lies, const Tensor& now) { std::memcpy(lies.raw(), now.raw(), now.bytes()); }
+
   Tensors run(Compiled& compiled, const Tensors& inputs) {
-    settle();
+    settle_scales();
     for (const std::string& name : compiled.tensors) compiled.program.set_tensor(name, model.tensors.at(name));
-    Tensors outputs = compiled.program.run_part(0, inputs, pool);
-    for (const std::string& name : compiled.moved) {
-      const Tensor now = compiled.program.tensor(name);
-      std::memcpy(model.tensors.at(name).raw(), now.raw(), now.bytes());
+    for (const std::string& name : compiled.counted) {
+      if (const auto known = counts.find(name); known != counts.end()) compiled.program.set_tensor(name, known->second);
     }
+    Tensors outputs = compiled.program.run_part(0, inputs, pool);
+    for (const std::string& name : compiled.moved) copy_into(model.tensors.at(name), compiled.program.tensor(name));
+    for (const std::string& name : compiled.counted) counts[name] = compiled.program.tensor(name).clone();
     return outputs;
   }
 };
@@ -131,9 +147,21 @@ Trainable::~Trainable() = default;
 Trainable::Trainable(Trainable&&) noexcept = default;
 Trainable& Trainable::operator=(Trainable&&) noexcept = default;
 
+std::map<std::string, Role> Trainable::roles() const {
+  const auto& [learned, settled] = state_->parts;
+  std::map<std::string, Role> roles;
+  for (const Value tensor : state_->model.graph.tensors()) {
+    const bool is_read = !tensor.unused() || learned.contains(tensor.name());
+    if (tensor.role() != Role::constant && is_read && !settled.contains(tensor.name()))
+      roles.emplace(tensor.name(), is_float(tensor.dtype()) ? tensor.role() : Role::state);
+  }
+  return roles;
+}
+
 void Trainable::settle() {
   const std::scoped_lock lock(state_->turn);
-  state_->settle();
+  state_->settle_scales();
+  state_->settle_parts();
 }
 
 Trainable::Run Trainable::forward(const Tensors& inputs, const std::vector<std::string>& wanted) {

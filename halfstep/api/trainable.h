@@ -1,6 +1,7 @@
 // A network in someone else's training loop: its outputs now, its gradients when the loss is known.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,9 +24,15 @@ class Trainable {
   Trainable(Trainable&&) noexcept;
   Trainable& operator=(Trainable&&) noexcept;
 
-  /// Learned scales that somebody's step took to zero or below become half of what they were, as halfstep::train's
-  /// steps leave them. Each run begins with it. Throws Error for one that never was a positive number, or is none any
-  /// more.
+  /// The tensors of the network that training moves or reads, by name: parameters, and state. Where quantizers learn in
+  /// ways of their own, or batch norms are trained beside their layers, these are the tensors that weights and scales
+  /// are made of, and not those that are made of them.
+  std::map<std::string, Role> roles() const;
+
+  /// Makes the network what its parameters and state say, before anything else looks at it. Learned scales that
+  /// somebody's step took to zero or below become half of what they were, as halfstep::train's steps leave them; each
+  /// run begins with that. Weights, scales and zero points that are made of learned tensors are made anew. Throws Error
+  /// for a scale that never was a positive number, or is none any more.
   void settle();
 
   /// The network on inputs by name. `wanted`: the parameters and inputs, f32, whose gradients `Run::backward` is to

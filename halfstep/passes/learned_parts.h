@@ -2,9 +2,19 @@
 // quantizers that learn in ways of their own.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "halfstep/ir/model.h"
 
 namespace halfstep::passes {
+
+/// Tensors of a Model by name. Those that are learned need no reader in its graph.
+struct LearnedParts {
+  std::set<std::string> learned;  ///< what training moves, or reads, in place of those that are made of it
+  std::set<std::string> settled;  ///< what settle_learned_parts makes
+};
+LearnedParts learned_parts(const Model& model);
 
 /// Tensors made anew of what training moves in their place.
 void settle_learned_parts(Model& model);

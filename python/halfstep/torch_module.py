@@ -19,7 +19,9 @@ class TorchModule(torch.nn.Module):
 
     Parameters are those of the network (weights, learned scales) and share its memory: what an optimizer does to one is
     done to the other, and `halfstep.convert(module.network)` sees it. Buffers are its state (ranges of observers,
-    running means). Names are the network's; `state_dict` and `load_state_dict` go by them.
+    running means). Names are the network's; `state_dict` and `load_state_dict` go by them. A weight that training makes
+    of others, as of a layer with a batch norm that is trained beside it, is neither: its parts are (`conv.weight.raw`,
+    the norm's scale and shift).
 
     In training mode the network runs as in `halfstep.train`, a prepared one on codes, and gradients follow the rules of
     its operators. In evaluation mode it gives what the network gives, equal to the integer program code for code, and
@@ -32,10 +34,10 @@ class TorchModule(torch.nn.Module):
     def __init__(self, network: Model) -> None:
         super().__init__()
         self.network = network
-        self._trainable = _core.make_trainable(network.core)
+        self._trainable, tensors = _core.make_trainable(network.core)
         self._shared: dict[str, torch.Tensor] = {}
         self._holders: dict[str, tuple[torch.nn.Module, str]] = {}
-        for name, (role, tensor) in _core.shared_tensors(network.core).items():
+        for name, (role, tensor) in tensors.items():
             holder, leaf = self._holder(name)
             if role == "parameter":
                 holder.register_parameter(leaf, torch.nn.Parameter(tensor))
@@ -61,11 +63,16 @@ class TorchModule(torch.nn.Module):
 
     def settle(self) -> None:
         """What is done before anything looks at the network: parameters and buffers that something gave other memory are
-        brought back into the network's, and learned scales that a step took to zero or below become half of what they were.
+        brought back into the network's, learned scales that a step took to zero or below become half of what they were,
+        and weights and scales that are made of others are made anew.
 
         Raises TypeError for a tensor that is of another type, of other extents or on a device, Error for a scale that is
         no number.
         """
+        self._bring_back()
+        self._trainable.settle()
+
+    def _bring_back(self) -> None:
         for name, shared in self._shared.items():
             now = self._tensor(name)
             if now.data_ptr() == shared.data_ptr() and now.shape == shared.shape:
@@ -78,11 +85,10 @@ class TorchModule(torch.nn.Module):
             with torch.no_grad():
                 shared.copy_(now)
             now.data = shared
-        self._trainable.settle()
 
     def forward(self, *arrays: Any, **named: Any) -> Any:
         """The outputs for inputs in order or by name: one tensor, or a dict by name."""
-        self.settle()
+        self._bring_back()
         inputs = self.network.named_inputs(arrays, named)
         wanted = [name for name in self._shared if self._tensor(name).requires_grad]
         tensors = [*inputs.values(), *(self._tensor(name) for name in wanted)]

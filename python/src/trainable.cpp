@@ -17,20 +17,15 @@ nb::dict torch_tensors(const Tensors& tensors) {
   return result;
 }
 
-/// Tensors that training moves, with their roles: "parameter" or "state".
-nb::dict shared_tensors(Network& network) {
+/// A network to train, and its tensors with their roles: "parameter" or "state".
+nb::tuple make_trainable(Network& network) {
   const Model model = network.share();
-  nb::dict result;
-  for (const Value tensor : model.graph.tensors()) {
-    if (tensor.role() == Role::constant || tensor.unused()) continue;
-    const bool is_parameter = tensor.role() == Role::parameter && is_float(tensor.dtype());
-    result[tensor.name().c_str()] =
-        nb::make_tuple(is_parameter ? "parameter" : "state", torch_tensor(model.tensors.at(tensor.name())));
-  }
-  return result;
+  auto trainable = std::make_unique<api::Trainable>(model, eager::threads());
+  nb::dict tensors;
+  for (const auto& [tensor, role] : trainable->roles())
+    tensors[tensor.c_str()] = nb::make_tuple(std::string(name(role)), torch_tensor(model.tensors.at(tensor)));
+  return nb::make_tuple(nb::cast(trainable.release(), nb::rv_policy::take_ownership), tensors);
 }
-
-api::Trainable* make_trainable(Network& network) { return new api::Trainable(network.share(), eager::threads()); }
 
 api::Trainable::Run* forward(api::Trainable& trainable, const nb::dict& inputs,
                              const std::vector<std::string>& wanted) {
@@ -59,14 +54,13 @@ nb::dict backward(api::Trainable::Run& run, const nb::dict& output_gradients) {
 }  // namespace
 
 void define_trainables(nb::module_& module) {
-  module.def("shared_tensors", &shared_tensors, nb::arg("network"));
   nb::class_<api::Trainable::Run>(module, "TrainableRun")
       .def("outputs", &outputs)
       .def("backward", &backward, nb::arg("output_gradients"));
   nb::class_<api::Trainable>(module, "Trainable")
       .def("forward", &forward, nb::arg("inputs"), nb::arg("wanted"))
       .def("settle", &api::Trainable::settle);
-  module.def("make_trainable", &make_trainable, nb::arg("network"), nb::rv_policy::take_ownership);
+  module.def("make_trainable", &make_trainable, nb::arg("network"));
 }
 
 }  // namespace halfstep::python
