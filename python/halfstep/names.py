@@ -78,8 +78,8 @@ def _is_called(instructions: list[Any], place: int) -> bool:
     if sys.version_info >= (3, 12) and instructions[place].arg & 1:
         return True
     root = next(each for each in range(place, -1, -1) if instructions[each].opname != "LOAD_ATTR")
-    is_null = instructions[root].opname == "LOAD_GLOBAL" and instructions[root].arg & 1
-    return bool(is_null) or "PUSH_NULL" in (instructions[max(root - 1, 0)].opname, instructions[min(place + 1, len(instructions) - 1)].opname)
+    is_null = sys.version_info >= (3, 11) and instructions[root].opname == "LOAD_GLOBAL" and bool(instructions[root].arg & 1)
+    return is_null or "PUSH_NULL" in (instructions[max(root - 1, 0)].opname, instructions[min(place + 1, len(instructions) - 1)].opname)
 
 
 @functools.cache
