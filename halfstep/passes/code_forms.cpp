@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -39,6 +40,7 @@ class CodeForms {
       }
       if (op.is<ops::Add>()) rewrite_sum(ops::Add(op.node()));
       if (op.is<ops::Div>()) rewrite_division(ops::Div(op.node()));
+      if (op.is<ops::Clip>()) rewrite_clip(ops::Clip(op.node()));
     }
     for (const ops::Select& select : model_.graph.all<ops::Select>()) rewrite_numbers(select);
     const std::vector<Op> ops = model_.graph.ops();
@@ -158,6 +160,17 @@ class CodeForms {
     contents.data<float>()[0] = 1 / *divisor;
     const Value reciprocal = add_tensor(model_, div.b().name() + ".reciprocal", std::move(contents), Role::constant);
     replace(div, ops::Mul::record(), {div.a(), reciprocal}, {});
+  }
+
+  /// A function of each element is a table, which an operator with its limits as operands is not.
+  void rewrite_clip(ops::Clip clip) {
+    constexpr float kLargest = std::numeric_limits<float>::max();
+    const auto lowest = clip.lowest() ? number(clip.lowest()) : -kLargest;
+    const auto highest = clip.highest() ? number(clip.highest()) : kLargest;
+    if (clip.x().is_tensor() || !lowest || !highest || std::isnan(*lowest) || std::isnan(*highest)) return;
+    const double beta = std::clamp(*highest, -kLargest, kLargest);
+    const double alpha = std::clamp<double>(*lowest, -kLargest, beta);
+    replace(clip, ops::HardTanh::record(), {clip.x()}, {{"alpha", alpha}, {"beta", beta}});
   }
 
   bool fill(Op old, Value x, const Mask& mask) {

@@ -59,8 +59,13 @@ bool is_close(double found, double exact) {
 
 class Folding {
  public:
-  Folding(Model& model, Op layer, std::vector<TailPart> tail)
-      : model_(model), layer_(layer), quant_(layer.info().quant), tail_(std::move(tail)), all_(composed(tail_)) {}
+  Folding(Model& model, Op layer, std::vector<TailPart> tail, LayerName name)
+      : model_(model),
+        layer_(layer),
+        quant_(layer.info().quant),
+        tail_(std::move(tail)),
+        all_(composed(tail_)),
+        name_(name) {}
 
   FoldedTail run() {
     const Parameters before = parameters();
@@ -170,7 +175,7 @@ class Folding {
       unread_.insert(unread_.end(), operands.begin(), operands.end());
       graph.erase(part.op);
     }
-    if (renamed.size() == 1) return;
+    if (renamed.size() == 1 && name_ == LayerName::own) return;
     graph.rename(renamed.back(), result_);
     renamed.pop_back();
     for (const Op op : renamed) graph.rename(op, graph.unique_name(result_));
@@ -200,6 +205,7 @@ class Folding {
   const QuantInfo& quant_;
   std::vector<TailPart> tail_;
   ChannelAffine all_;
+  LayerName name_;
   std::string result_;
   std::vector<Value> unread_;  ///< what the parts read besides
 };
@@ -241,13 +247,23 @@ Tensor folded_bias(const Tensor& b, const ChannelAffine& affine) {
   return result;
 }
 
+std::vector<TailPart> foldable_tail(const Model& model, Op layer) {
+  std::vector<TailPart> tail = tail_of(model, layer);
+  keep_foldable(tail, is_own_tensor(layer.in(layer.info().quant.weight)));
+  return tail;
+}
+
+std::optional<FoldedTail> fold_tail(Model& model, Op layer, LayerName name) {
+  if (!can_take_in(layer)) return std::nullopt;
+  std::vector<TailPart> tail = foldable_tail(model, layer);
+  if (tail.empty()) return std::nullopt;
+  return Folding(model, layer, std::move(tail), name).run();
+}
+
 std::vector<FoldedTail> fold_tails(Model& model) {
   std::vector<FoldedTail> folded;
   for (const Op op : model.graph.all_ops()) {
-    if (!can_take_in(op)) continue;
-    std::vector<TailPart> tail = tail_of(model, op);
-    keep_foldable(tail, is_own_tensor(op.in(op.info().quant.weight)));
-    if (!tail.empty()) folded.push_back(Folding(model, op, std::move(tail)).run());
+    if (auto one = fold_tail(model, op, LayerName::own)) folded.push_back(std::move(*one));
   }
   return folded;
 }

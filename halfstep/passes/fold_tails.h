@@ -40,6 +40,9 @@ struct FoldedTail {
   std::optional<FoldedNorm> norm;  ///< the first normalization of the tail
 };
 
+/// What a layer is called once it has its tail in it, where nothing stands between.
+enum class LayerName { own, of_tail };
+
 /// A layer, an operation with weights and a bias port, on codes or in float, takes in as much of its tail
 /// (layer_tail.h) as it can: its weight and bias become those that give the same, computed in double and rounded once,
 /// so float results move by rounding. A part is left as it is, with all behind it, where the bias, or a weight that
@@ -52,5 +55,11 @@ struct FoldedTail {
 /// The first normalization is returned with what it was made of, where the parts around it can be rounded to f32 on
 /// their own without more error than one further rounding of the weight or bias has.
 std::vector<FoldedTail> fold_tails(Model& model);
+
+/// The same for one layer; nothing where it takes nothing in.
+std::optional<FoldedTail> fold_tail(Model& model, Op layer, LayerName name);
+
+/// The parts of the tail of `layer` that it can take in.
+std::vector<TailPart> foldable_tail(const Model& model, Op layer);
 
 }  // namespace halfstep::passes

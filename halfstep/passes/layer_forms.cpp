@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <optional>
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/clip_forms.h"
+#include "halfstep/passes/open_sums.h"
 #include "halfstep/passes/patterns.h"
 #include "halfstep/passes/pool_forms.h"
 #include "halfstep/passes/rewrite.h"
@@ -14,13 +14,6 @@
 
 namespace halfstep::passes {
 namespace {
-
-/// Contents of a value that is one f32 number for good; `otherwise` for an absent one.
-std::optional<float> number(const Model& model, Value value, float otherwise) {
-  if (!value) return otherwise;
-  if (!value.is_tensor() || updater_of(value) || value.dtype() != DType::f32) return std::nullopt;
-  return model.tensors.at(value.name()).data<float>()[0];
-}
 
 bool is_weight(Value value) {
   return value && value.is_tensor() && !updater_of(value) && value.dtype() == DType::f32 && value.dims().size() == 2;
@@ -52,7 +45,6 @@ class Rewrite {
 
   void run() {
     for (const Op op : model_.graph.ops()) {
-      if (op.is<ops::Clip>()) rewrite_clip(ops::Clip(op.node()));
       if (op.is<ops::Gemm>()) rewrite_gemm(ops::Gemm(op.node()));
       if (op.is<ops::Matmul>()) rewrite_matmul(ops::Matmul(op.node()));
       if (op.is<ops::Div>()) rewrite_division(ops::Div(op.node()));
@@ -68,15 +60,6 @@ class Rewrite {
   void replace(Op old, Op made) { passes::replace(model_.graph, old, made); }
   Op insert(Op before, const OpInfo& info, std::vector<Value> operands, Attributes attributes = {}) {
     return insert_before(model_.graph, before, info, std::move(operands), std::move(attributes));
-  }
-
-  void rewrite_clip(ops::Clip clip) {
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    if (number(model_, clip.lowest(), -kInfinity) != 0.0F || !is_float(clip.x().dtype())) return;
-    const auto highest = number(model_, clip.highest(), kInfinity);
-    if (highest == 6.0F) replace(clip, insert(clip, ops::Relu6::record(), {clip.x()}));
-    if (highest == kInfinity || highest == std::numeric_limits<float>::max())
-      replace(clip, insert(clip, ops::Relu::record(), {clip.x()}));
   }
 
   /// Factors become part of weight and bias.
@@ -178,6 +161,8 @@ class Rewrite {
 
 void layer_forms(Model& model) {
   pool_forms(model);
+  open_sums(model);
+  clip_forms(model);
   rewrite_patterns(model);
   Rewrite(model).run();
 }

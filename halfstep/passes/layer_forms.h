@@ -6,7 +6,8 @@
 namespace halfstep::passes {
 
 /// The same numbers, but for the order of additions:
-///   clip to [0, 6], [0, infinity)             -> relu6, relu
+///   clips, also as maxima and minima with numbers -> one clip, relu6, relu or nothing (clip_forms)
+///   a sum or mean of several values           -> sums of two (open_sums)
 ///   gemm, matmul with a weight, + a bias      -> linear; a reshape of its rows comes behind the bias, and factors of
 ///                                                gemm are multiplied into weight and bias, rounded once
 ///   a quotient by a power of two, a constant that is subtracted -> a product, a sum

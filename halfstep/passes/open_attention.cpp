@@ -6,6 +6,7 @@
 #include <string>
 
 #include "halfstep/ir/ops.h"
+#include "halfstep/passes/open_sums.h"
 #include "halfstep/passes/tensors.h"
 
 namespace halfstep::passes {
@@ -166,6 +167,7 @@ Model with_open_source(const Model& prepared) {
   Source opened = *prepared.source;
   opened.network = clone(opened.network);
   open_attention(opened.network);
+  open_sums(opened.network);
   result.source = std::make_shared<Source>(std::move(opened));
   return result;
 }

@@ -9,7 +9,8 @@ namespace halfstep::passes {
 /// its own. One that shows its scores, has lengths as an operand, or windows over an open length, stays.
 void open_attention(Model& model);
 
-/// `prepared` with its source opened like that: what the layers of an attention are held against.
+/// `prepared` with its source opened like that, and its sums of several values as open_sums does: what the layers of an
+/// attention, or of such a sum, are held against.
 Model with_open_source(const Model& prepared);
 
 }  // namespace halfstep::passes

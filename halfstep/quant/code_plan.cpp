@@ -14,6 +14,7 @@
 #include "halfstep/passes/code_forms.h"
 #include "halfstep/passes/coded_form.h"
 #include "halfstep/passes/index_arithmetic.h"
+#include "halfstep/passes/lone_affines.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/passes/within_reach.h"
 #include "halfstep/quant/accumulators.h"
@@ -83,7 +84,8 @@ class Planner {
     if (auto reason = why_no_tensor(op, "factor", quant.factor)) return reason;
     if (auto reason = why_no_tensor(op, "bias", quant.bias)) return reason;
     if (auto reason = why_no_fill(op)) return reason;
-    if (quant.weight < 0 && std::ranges::all_of(inputs, [&](Value v) { return is_real(v) || v.is_tensor(); }) &&
+    if ((quant.weight < 0 || passes::scales_channels(op)) &&
+        std::ranges::all_of(inputs, [&](Value v) { return is_real(v) || v.is_tensor(); }) &&
         std::ranges::any_of(inputs, [&](Value v) { return is_real(v); }))
       return "only reals come to it";
     if (indices_.contains(op)) return "it computes indices or masks";

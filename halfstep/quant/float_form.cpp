@@ -1,11 +1,17 @@
 #include "halfstep/quant/float_form.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "halfstep/ir/region.h"
 #include "halfstep/passes/code_forms.h"
 #include "halfstep/passes/layer_forms.h"
+#include "halfstep/passes/lone_affines.h"
 #include "halfstep/passes/open_attention.h"
+#include "halfstep/passes/pad_channels.h"
 #include "halfstep/passes/separate_names.h"
 #include "halfstep/passes/training_form.h"
+#include "halfstep/quant/legal_rules.h"
 #include "halfstep/quant/prepare.h"
 
 namespace halfstep::quant {
@@ -33,6 +39,15 @@ void move_learned(LearnedMagnitudes& learned, const passes::FoldedTail& tail) {
   if (magnitude) learned.emplace(tail.layer, *magnitude);
 }
 
+/// Whether the platform has the layer at its usual widths.
+bool takes_in_codes(const Platform& platform, Op layer) {
+  if (passes::misses_channels(layer, platform.channels)) return false;
+  Selected one = selected(layer);
+  one.reads = {platform.features.default_bits};
+  one.gives = platform.features.default_bits;
+  return platform.objections(one, platform.weights.default_bits, platform.features.default_bits).empty();
+}
+
 }  // namespace
 
 LearnedMagnitudes rewrite_floats(Model& model, const Platform& platform, std::vector<passes::FoldedNorm>& folded) {
@@ -43,11 +58,16 @@ LearnedMagnitudes rewrite_floats(Model& model, const Platform& platform, std::ve
     passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may hold the program that trained
     passes::open_attention(model);
     passes::layer_forms(model);
-    for (passes::FoldedTail& tail : passes::fold_tails(model)) {
+    std::vector<passes::FoldedTail> tails = passes::fold_tails(model);
+    if (!platform.insertion) {
+      const auto takes = [&](Op layer) { return takes_in_codes(platform, layer); };
+      std::ranges::move(passes::fold_lone_affines(model, takes), std::back_inserter(tails));
+      passes::code_forms(model);
+    }
+    for (passes::FoldedTail& tail : tails) {
       move_learned(learned, tail);
       if (tail.norm) folded.push_back(std::move(*tail.norm));
     }
-    if (!platform.insertion) passes::code_forms(model);
     learn_single_numbers(model.graph);
   });
   return learned;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
 #include "halfstep/base/elements.h"
 #include "halfstep/ir/flow.h"
 #include "halfstep/passes/index_arithmetic.h"
+#include "halfstep/passes/lone_affines.h"
 #include "halfstep/passes/pad_channels.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
@@ -58,6 +60,7 @@ class Preparation {
     }
     found_.has_weights = found_.has_weights || !weighted_.empty() || (platform_.insertion && !points_.empty());
     note_reasons();
+    std::ranges::copy_if(weighted_, std::back_inserter(layers_), [](Op op) { return !passes::scales_channels(op); });
     set_widths();
     share_scales();
     share_states();
@@ -164,11 +167,11 @@ class Preparation {
     for (QuantizerPlace& place : points_) {
       if (!place.values[0].producer()) set_edge(place);
     }
-    const auto count = static_cast<int64_t>(weighted_.size());
+    const auto count = static_cast<int64_t>(layers_.size());
     for (int64_t i = 0; i < count; ++i) {
       const bool is_last = i >= count - platform_.last_edges;
       if (i >= platform_.first_edges && !is_last) continue;
-      const Op op = weighted_[static_cast<size_t>(i)];
+      const Op op = layers_[static_cast<size_t>(i)];
       edges_.insert(op.node());
       set_edges(feature_inputs(op));
       if (is_last) set_edges({plan_.result_of(op)});
@@ -181,7 +184,11 @@ class Preparation {
     }
   }
 
-  int weight_bits_of(Op op) const { return edges_.contains(op.node()) ? edge_weight_bits_ : weight_bits_; }
+  /// One scale for channels of any magnitude needs all bits that there are; with a scale each, any number is exact.
+  int weight_bits_of(Op op) const {
+    if (!platform_.insertion && !platform_.per_channel && passes::scales_channels(op)) return widest(platform_.weights);
+    return edges_.contains(op.node()) ? edge_weight_bits_ : weight_bits_;
+  }
 
   static bool lists(const std::vector<std::string>& names, Op op) {
     return std::find(names.begin(), names.end(), op.info().name) != names.end();
@@ -263,8 +270,8 @@ class Preparation {
 
   Selected selection(Op op) const {
     Selected one = selected(op);
-    one.is_first = !is_region_ && !weighted_.empty() && op == weighted_.front();
-    one.is_last = !is_region_ && !weighted_.empty() && op == weighted_.back();
+    one.is_first = !is_region_ && !layers_.empty() && op == layers_.front();
+    one.is_last = !is_region_ && !layers_.empty() && op == layers_.back();
     for (const Value input : feature_inputs(op)) {
       for (const size_t point : points_behind(input)) one.reads.insert(points_[point].bits);
     }
@@ -417,6 +424,7 @@ class Preparation {
   std::map<const detail::ValueNode*, PointSet> behind_;  ///< by value with codes
   std::map<size_t, Op> owner_;
   std::vector<Op> weighted_;
+  std::vector<Op> layers_;  ///< of these: all but those that only scale channels, which stand between layers
   std::set<const detail::OpNode*> fused_;
   std::set<const detail::OpNode*> edges_;  ///< operators at an end of the network
 };

@@ -4,6 +4,7 @@
 #include <ranges>
 #include <set>
 
+#include "halfstep/passes/lone_affines.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/quant/quantizer.h"
 
@@ -24,7 +25,7 @@ std::vector<ops::FakeQuantize> feature_quantizers(const QuantizedStep& step) {
 
 WidthRules::WidthRules(const Platform& platform, const std::vector<QuantizedStep>& steps) : platform_(platform) {
   for (const QuantizedStep& step : steps) {
-    if (!step.weight) continue;
+    if (!step.weight || passes::scales_channels(step.main)) continue;
     if (first_ == nullptr) first_ = &step;
     last_ = &step;
   }

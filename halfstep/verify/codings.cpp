@@ -34,6 +34,13 @@ bool was_taken_in(Op op, Value value, const Graph& prepared) {
   return (is_foreign_quantizer(op) || scaled_and_moved(op) == value) && !prepared.op(op.name());
 }
 
+/// Whether `op`, which reads `value` and is the last of a chain, is a layer of its own in the prepared network, which has
+/// that name: a product, or what gives its rows other extents.
+bool is_layer_now(Op op, Value value, const Graph& prepared) {
+  const Op layer = scaled_and_moved(op) == value ? prepared.op(op.name()) : Op();
+  return layer && (layer.info().quant.weight >= 0 || keeps_order(layer));
+}
+
 class Join {
  public:
   Join(const Model& prepared, const Graph& integer, const Graph& source)
@@ -126,11 +133,15 @@ std::vector<Coding> codings_of(const Model& prepared, const Graph& integer, cons
 }
 
 Value source_value(const Graph& source, const Graph& prepared, const std::string& name) {
-  Value value = source.value(name);
+  const Value value = source.value(name);
   if (!value) return source.tensor(name);
-  while (value && value.has_one_use() && was_taken_in(value.uses().front().first, value, prepared))
-    value = value.uses().front().first.out(0);
-  return value;
+  Value chain = value, end = value;
+  while (end.has_one_use() && was_taken_in(end.uses().front().first, end, prepared)) {
+    const Op op = end.uses().front().first;
+    end = op.out(0);
+    if (is_foreign_quantizer(op)) chain = end;
+  }
+  return end.has_one_use() && is_layer_now(end.uses().front().first, end, prepared) ? chain : end;
 }
 
 Ties ties_of(const ops::FakeQuantize& quantizer) {

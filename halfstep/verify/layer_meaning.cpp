@@ -10,51 +10,51 @@
 namespace halfstep::verify {
 namespace {
 
-/// Operations from a product on, each of which reads the one before.
-struct Path {
-  Op product;
-  std::vector<Op> behind;
-};
-
 /// What `op` reads of a layer, where it may stand between a product and what the layer gives; null where it may not.
 Value read_of_layer(Op op) {
   if (const Value scaled = scaled_and_moved(op)) return scaled;
   return keeps_order(op) || op.is<ops::Transpose>() || is_quantizer(op) ? op.in(0) : Value();
 }
 
-/// From the product behind `value` to it.
-Path path_to(Value value, const std::string& layer) {
+/// From the product behind `value` to it; without a product where the values in front, which the layer reads, come
+/// first.
+Path path_to(Value value, const std::set<const detail::ValueNode*>& read, const std::string& layer) {
   Path path;
-  Value from = value;
-  for (Op op = value.producer(); op && from; op = from ? from.producer() : Op()) {
-    if (weight_ports(op)) {
-      path.product = op;
+  for (Value from = value; from; from = read_of_layer(path.behind.back())) {
+    const Op op = from.producer();
+    const bool is_begin = read.contains(from.node()) && !path.behind.empty();
+    if (op && !is_begin && weight_ports(op)) path.product = op;
+    if (is_begin || path.product) {
       std::ranges::reverse(path.behind);
       return path;
     }
+    if (!op) break;
     path.behind.push_back(op);
-    from = read_of_layer(op);
   }
   fail("layer '{}': the network that came in has no product with a weight behind '{}'", layer, value.name());
 }
 
-/// Axis of the product's channels at the end of the path, whose extents are all known.
-size_t axis_at_end(const Path& path, const std::string& layer) {
-  size_t axis = channel_axis(path.product);
+/// The axis that has `channels` extents and `run` elements behind each.
+size_t axis_with(const Dims& dims, int64_t channels, int64_t run) {
+  size_t axis = 0;
+  while (axis < dims.size() && !(dims[axis] == channels && count_elements(std::span(dims).subspan(axis + 1)) == run))
+    ++axis;
+  return axis;
+}
+
+/// Where an axis lies at the end of the path, whose extents are all known.
+size_t axis_at_end(const Path& path, size_t axis, const std::string& layer) {
   for (const Op op : path.behind) {
     const Dims &from = op.in(0).dims(), &to = op.out(0).dims();
-    size_t at = axis;
+    if (axis >= from.size()) axis = to.size();
     if (op.is<ops::Transpose>()) {
       const auto perm = ops::Transpose(op.node()).perm();
-      at = static_cast<size_t>(std::ranges::find(perm, static_cast<int64_t>(axis)) - perm.begin());
+      axis = static_cast<size_t>(std::ranges::find(perm, static_cast<int64_t>(axis)) - perm.begin());
     } else if (keeps_order(op)) {
-      const auto count = [](const Dims& dims, size_t begin) { return count_elements(std::span(dims).subspan(begin)); };
-      const auto is_same = [&](size_t i) { return to[i] == from[axis] && count(to, i + 1) == count(from, axis + 1); };
-      for (at = 0; at < to.size() && !is_same(at);) ++at;
+      axis = axis_with(to, from[axis], count_elements(std::span(from).subspan(axis + 1)));
     }
-    if (at >= op.out(0).dims().size())
+    if (axis >= to.size())
       fail("layer '{}': its channels are no axis of what the network that came in has at {}", layer, op.where());
-    axis = at;
   }
   return axis;
 }
@@ -168,18 +168,12 @@ void LayerMeaningCheck::add_part(const Coding& part) {
 void LayerMeaningCheck::weigh(const Coding& part, LayerWeights weights) {
   Value result = source_value(network().graph, graphs_.prepared.graph, weights.prepared.name());
   if (!result) result = out_;
-  const Path path = path_to(result, name());
-  product_ = path.product;
-  axis_ = axis_at_end(path, name());
-  const bool turned = inputs_first(product_);
-  const Dims& has = product_.in(weight_ports(product_)->weight).dims();
-  WeighedLayer layer{product_, {weights.reals(turned)}, weights.bias, {}};
+  const Path path = path_to(result, values_read_by(part), name());
+  WeighedLayer layer = path.product ? weighed_product(path, weights) : scaled_channels(path, part, weights);
+  product_ = layer.op;
   for (const Op op : path.behind) {
-    if (!op.is<ops::Transpose>()) layer.passed.emplace(op.node(), read_of_layer(op));
+    if (op != layer.op && !op.is<ops::Transpose>()) layer.passed.emplace(op.node(), read_of_layer(op));
   }
-  if (layer.weight.tensor.dims() != has)
-    fail("layer '{}': its weight is {}, the network that came in has {} in {}", name(), to_string(weights.codes.dims()),
-         to_string(has), text_of(product_));
   const Op last = out_.producer();
   const bool slopes = last && last != product_ && last.info().attribute("alpha") != nullptr;
   const double alpha = slopes ? std::fabs(get<double>(last.attributes(), "alpha")) : 1.0;
@@ -188,6 +182,35 @@ void LayerMeaningCheck::weigh(const Coding& part, LayerWeights weights) {
   bound_.add(code_bound(part.op, {x}, part.format, &facts));
   values_.set_layer(std::move(layer));
   weights_ = std::move(weights);
+}
+
+WeighedLayer LayerMeaningCheck::weighed_product(const Path& path, const LayerWeights& weights) {
+  axis_ = axis_at_end(path, channel_axis(path.product), name());
+  const Dims& has = path.product.in(weight_ports(path.product)->weight).dims();
+  WeighedLayer layer{path.product, {weights.reals(inputs_first(path.product))}, weights.bias, {}};
+  if (layer.weight.tensor.dims() != has)
+    fail("layer '{}': its weight is {}, the network that came in has {} in {}", name(), to_string(weights.codes.dims()),
+         to_string(has), text_of(path.product));
+  return layer;
+}
+
+/// A layer without a product has one weight for each channel of what the path begins with.
+WeighedLayer LayerMeaningCheck::scaled_channels(const Path& path, const Coding& part, const LayerWeights& weights) {
+  const Dims& dims = part.op.out(0).dims();
+  const int64_t run = count_elements(std::span(dims).subspan(2));
+  const Value x = read_of_layer(path.behind.front());
+  axis_ = axis_at_end(path, axis_with(x.dims(), weights.codes.size(), run), name());
+  return {path.behind.front(), {weights.reals(false)}, weights.bias, {}, x, run};
+}
+
+std::set<const detail::ValueNode*> LayerMeaningCheck::values_read_by(const Coding& part) const {
+  std::set<const detail::ValueNode*> read;
+  for (const size_t operand : part.operands) {
+    const Coding& behind = graphs_.codings[operand];
+    if (const Value value = value_of(behind)) read.insert(value.node());
+    if (belongs(behind)) read.merge(values_read_by(behind));
+  }
+  return read;
 }
 
 void LayerMeaningCheck::check_weights() {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,12 @@ void compare_code(Meaning& meaning, const CodeFormat& format, double steps, doub
   meaning.first->expected = expected;
 }
 
+/// Operations of the source from a product on, or from what a layer without one reads; each reads the one before.
+struct Path {
+  Op product;
+  std::vector<Op> behind;
+};
+
 /// The network whose operators a layer is held to.
 enum class Reference {
   source,   ///< the one that came in, from the nearest values that the program has as well
@@ -90,6 +97,9 @@ class LayerMeaningCheck {
   void add_part(const Coding& part);
   void add_parts_behind(const Coding& part);
   void weigh(const Coding& part, LayerWeights weights);
+  WeighedLayer weighed_product(const Path& path, const LayerWeights& weights);
+  WeighedLayer scaled_channels(const Path& path, const Coding& part, const LayerWeights& weights);
+  std::set<const detail::ValueNode*> values_read_by(const Coding& part) const;
   const Numbers* read_by(const Coding& part, Value value, const Run& run) const;
   const Numbers* known(Value value, const Run& run) const;
   const Numbers* known_of_source(Value value, const Run& run) const;
@@ -106,7 +116,7 @@ class LayerMeaningCheck {
   RealValues values_;
   CodeBound bound_;
   std::optional<LayerWeights> weights_;
-  Op product_;  ///< of the source, in layers with weights
+  Op product_;  ///< of the source, in layers with weights; the first operator of one that only scales channels
   Meaning meaning_;
 };
 

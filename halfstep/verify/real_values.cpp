@@ -156,6 +156,7 @@ std::vector<double> RealValues::product(Op op, std::span<const int64_t> indices,
 
 std::vector<double> RealValues::layer_elements(std::span<const int64_t> indices) {
   const WeighedLayer& layer = *layer_;
+  if (layer.scaled) return scaled_elements(indices);
   const Dims& dims = layer.op.out(0).dims();
   const size_t axis = channel_axis(layer.op);
   std::vector<double> results = product_of(layer.op)->elements(whole(layer.op.in(0)), indices);
@@ -163,6 +164,17 @@ std::vector<double> RealValues::layer_elements(std::span<const int64_t> indices)
   const int64_t run = count_elements(std::span(dims).subspan(axis + 1));
   for (size_t i = 0; i < results.size(); ++i)
     results[i] += layer.bias[static_cast<size_t>(indices[i] / run % dims[axis])];
+  return results;
+}
+
+std::vector<double> RealValues::scaled_elements(std::span<const int64_t> indices) {
+  const WeighedLayer& layer = *layer_;
+  std::vector<double> results = elements(layer.scaled, indices);
+  const auto factors = layer.weight.tensor.data<double>();
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto channel = static_cast<size_t>(indices[i] / layer.run) % factors.size();
+    results[i] = results[i] * factors[channel] + (layer.bias.empty() ? 0.0 : layer.bias[channel]);
+  }
   return results;
 }
 

@@ -18,12 +18,15 @@ namespace halfstep::verify {
 
 /// A layer whose weight and bias are others than the network says: those of codes.
 struct WeighedLayer {
-  Op op;                     ///< the product
+  Op op;                     ///< the product, or the first operator of those that only scale channels
   Numbers weight;            ///< as `op` has it
   std::vector<double> bias;  ///< by output channel; empty for none
   /// By operation behind the product that is part of weight and bias, or gives the elements that it reads in their
   /// order: what it reads of the layer.
   std::map<const detail::OpNode*, Value> passed;
+  /// Where `op` is no product: what it multiplies, channel by channel, each of so many elements side by side.
+  Value scaled = {};
+  int64_t run = 0;
 };
 
 /// Products, and operators that work on each element by itself, give any elements of a value for themselves alone.
@@ -55,6 +58,7 @@ class RealValues {
   const Product* product_of(Op op);
   std::vector<double> product(Op op, std::span<const int64_t> indices, bool magnitude);
   std::vector<double> layer_elements(std::span<const int64_t> indices);
+  std::vector<double> scaled_elements(std::span<const int64_t> indices);
   std::vector<double> pointwise(Op op, std::span<const int64_t> indices);
   std::vector<double> broadcast(Value operand, const Dims& to, std::span<const int64_t> indices);
 

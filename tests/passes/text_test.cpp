@@ -13,6 +13,7 @@
 #include "halfstep/passes/autodiff.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/channels_last.h"
+#include "halfstep/passes/clip_forms.h"
 #include "halfstep/passes/close_extents.h"
 #include "halfstep/passes/code_forms.h"
 #include "halfstep/passes/cse.h"
@@ -27,7 +28,9 @@
 #include "halfstep/passes/join_pixels.h"
 #include "halfstep/passes/late_reshapes.h"
 #include "halfstep/passes/layer_forms.h"
+#include "halfstep/passes/lone_affines.h"
 #include "halfstep/passes/open_attention.h"
+#include "halfstep/passes/open_sums.h"
 #include "halfstep/passes/optimizer.h"
 #include "halfstep/passes/pad_channels.h"
 #include "halfstep/passes/pool_forms.h"
@@ -97,6 +100,11 @@ void run_pad_channels(Work& work, const Arguments& arguments) {
   pad_channels(work.model, {.multiple = 4, .above = 2}, {arguments.begin(), arguments.end()});
 }
 
+/// fold_lone_affines, or fold_lone_affines(refused) where the platform has no layer for them.
+void run_fold_lone_affines(Work& work, const Arguments& arguments) {
+  fold_lone_affines(work.model, [&](Op) { return arguments.empty(); });
+}
+
 /// Two wrong passes; tests/ir/run_pass.ir.
 void run_replace(Work& work, const Arguments& arguments) {
   work.model.graph.value(arguments.at(0)).replace_all_uses_with(work.model.graph.value(arguments.at(1)));
@@ -122,6 +130,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"bypass_quantizers", on_graph<bypass_quantizers>()},
       {"channels_last", on_model<channels_last>()},
       {"channels_last_codes", on_model<channels_last_codes>()},
+      {"clip_forms", on_model<clip_forms>()},
       {"code_forms", on_model<code_forms>()},
       {"cse", on_graph<cse>()},
       {"dce", {[](Work& work, const Arguments& arguments) {
@@ -129,6 +138,7 @@ const std::map<std::string, Pass>& all_passes() {
          dce(work.model.graph);
        }}},
       {"duplicate_weights", on_model<duplicate_weights>()},
+      {"fold_lone_affines", {run_fold_lone_affines}},
       {"fold_tails", {[](Work& work, const Arguments&) { fold_tails(work.model); }}},
       {"fold_constants", {[](Work& work, const Arguments&) { fold_constants(work.model, compiler::evaluate); }}},
       {"fuse_activations", on_graph<fuse_activations>()},
@@ -141,6 +151,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"late_reshapes", on_graph<late_reshapes>()},
       {"layer_forms", on_model<layer_forms>()},
       {"open_attention", on_model<open_attention>()},
+      {"open_sums", on_model<open_sums>()},
       {"pad_channels", {run_pad_channels}},
       {"pool_forms", on_model<pool_forms>()},
       {"misread", {run_misread}},

@@ -145,7 +145,8 @@ void NodeExporter::add(Op op) {
   if (op.is<ops::Reshape>()) return add_reshape(op);
   if (op.is<ops::ReshapeBy>()) return add_reshape_by(op);
   if (op.is<ops::Positions>()) return add_positions(op);
-  if (op.is<ops::Relu6>()) return add_relu6(op);
+  if (op.is<ops::Relu6>()) return add_clip(op, 0, 6);
+  if (op.is<ops::HardTanh>()) return add_clip(op, ops::HardTanh(op.node()).alpha(), ops::HardTanh(op.node()).beta());
   if (op.is<ops::Silu>()) return add_silu(op);
   if (op.is<ops::Gelu>()) return add_gelu(op);
   if (op.is<ops::LayerNorm>()) return add_layer_norm(op);
@@ -327,11 +328,12 @@ void NodeExporter::add_positions(Op op) {
   writer_.add_node({"Add", op.name(), {scaled, number(".start", positions.start())}, {name(op.out(0))}});
 }
 
-void NodeExporter::add_relu6(Op op) {
+void NodeExporter::add_clip(Op op, double lowest, double highest) {
   NodeText node = node_of(op, "Clip");
-  for (const float bound : {0.0F, 6.0F})
-    node.inputs.push_back(writer_.add_tensor(op.name() + (bound == 0.0F ? ".min" : ".max"),
-                                             Tensor::of<float>(DType::f32, {}, {&bound, 1})));
+  for (const auto& [suffix, limit] : {std::pair(".min", lowest), std::pair(".max", highest)}) {
+    const auto number = static_cast<float>(limit);
+    node.inputs.push_back(writer_.add_tensor(op.name() + suffix, Tensor::of<float>(DType::f32, {}, {&number, 1})));
+  }
   writer_.add_node(node);
 }
 
