@@ -77,7 +77,7 @@ class Halfstep:
         self.command = [given.program, "train", model, "--data", data, "--epochs", 1, "--batch", given.batch, "--threads", given.threads, "--overwrite", "--out", folder / "run", "--json"]
 
     def milliseconds(self):
-        done = subprocess.run([str(word) for word in self.command], check=True, capture_output=True, text=True, timeout=600)
+        done = subprocess.run([str(word) for word in self.command], check=True, capture_output=True, text=True, timeout=6000)
         return json.loads(done.stdout)["step_milliseconds"]
 
 

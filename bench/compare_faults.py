@@ -359,7 +359,7 @@ class Bench:
         self.missed = []
 
     def run(self, *words, codes=(0,)):
-        done = subprocess.run([self.program, *map(str, words)], capture_output=True, text=True, timeout=600)
+        done = subprocess.run([self.program, *map(str, words)], capture_output=True, text=True, timeout=6000)
         if done.returncode not in codes:
             sys.exit(f"halfstep {' '.join(map(str, words))}: exit code {done.returncode}: {done.stderr.strip()}")
         return done

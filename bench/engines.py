@@ -33,7 +33,7 @@ class Halfstep:
         self.command = [given.program, "run", str(path), "--inputs", str(self.inputs), "--overwrite", "--outputs", str(self.outputs), "--json", "--threads", str(given.threads)]
 
     def times(self, runs):
-        done = subprocess.run([*self.command, "--repeat", str(runs + 5)], check=True, capture_output=True, text=True, timeout=600)
+        done = subprocess.run([*self.command, "--repeat", str(runs + 5)], check=True, capture_output=True, text=True, timeout=6000)
         return json.loads(done.stdout)["milliseconds"][5:]
 
     def output(self):

@@ -37,7 +37,7 @@ def files_of(given, make, side, folder):
     commands = [["quantize", f"{stem}.onnx", "--platform", PLATFORM, "--calibrate", f"{stem}.npz", "--overwrite", "--out", prepared], ["convert", prepared, "--overwrite", "--out", model]]
     commands += [["export", model, "--format", form, "--overwrite", "--out", path] for form, path in exports.items()]
     for command in commands:
-        subprocess.run([given.program, *command], check=True, capture_output=True, timeout=600)
+        subprocess.run([given.program, *command], check=True, capture_output=True, timeout=6000)
     return model, exports
 
 

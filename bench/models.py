@@ -45,7 +45,7 @@ def run(program, model, inputs, folder):
     outputs.unlink(missing_ok=True)
     start = time.perf_counter()
     done = subprocess.run([program, "run", str(model), "--inputs", str(folder / "in.safetensors"), "--overwrite", "--outputs", str(outputs)],
-                          capture_output=True, text=True, errors="replace", timeout=600)
+                          capture_output=True, text=True, errors="replace", timeout=6000)
     seconds = time.perf_counter() - start
     if done.returncode:
         return None, f"exit code {done.returncode}: {(done.stderr or done.stdout).strip().splitlines()[-1][:300]}", seconds
@@ -78,7 +78,7 @@ def main():
     for model in models:
         path = arguments.folder / model["path"]
         if arguments.inspect:
-            done = subprocess.run([arguments.program, "inspect", "--json", str(path)], capture_output=True, text=True, timeout=600)
+            done = subprocess.run([arguments.program, "inspect", "--json", str(path)], capture_output=True, text=True, timeout=6000)
             issues = json.loads(done.stdout)["unsupported"] if done.returncode == 0 else [{"operator": "?", "reason": done.stderr, "count": 1}]
             print(f"{model['name']}: {'supported' if not issues else ''}")
             for issue in issues:

@@ -89,7 +89,7 @@ def ours(program, model, inputs, folder):
     path.write_bytes(model.SerializeToString())
     save_file({name: np.array(value, order="C") for name, value in inputs.items()}, folder / "in.safetensors")
     subprocess.run([program, "run", str(path), "--inputs", str(folder / "in.safetensors"), "--overwrite", "--outputs", str(folder / "out.safetensors")],
-                   check=True, capture_output=True, timeout=600)
+                   check=True, capture_output=True, timeout=6000)
     return load_file(folder / "out.safetensors")
 
 

@@ -31,7 +31,7 @@ INTEGER_FORMS = {"qdq": (13, 19, 21, 25), "qoperator": (13, 17, 21, 25)}
 
 
 def call(program, *words):
-    done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, timeout=900)
+    done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, timeout=9000)
     if done.returncode:
         sys.exit(f"halfstep {' '.join(map(str, words))}: {done.stderr.strip()}")
     return done.stdout

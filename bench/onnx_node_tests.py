@@ -21,14 +21,14 @@ OPERATOR = re.compile(r"node '[^']*': ([A-Za-z0-9_]+): (.*)")
 
 def foretold(program, folder):
     """Whether `inspect` names something that is not supported, or only with inputs."""
-    done = subprocess.run([program, "inspect", "--json", str(folder / "model.onnx")], capture_output=True, text=True, errors="replace", timeout=300)
+    done = subprocess.run([program, "inspect", "--json", str(folder / "model.onnx")], capture_output=True, text=True, errors="replace", timeout=3000)
     return done.returncode != 0 or bool(json.loads(done.stdout)["unsupported"])
 
 
 def run(program, folder):
     command = [program, "run", str(folder / "model.onnx"), "--test-data", str(folder), "--threads", "1"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=300)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=3000)
         if done.returncode == 3 and not foretold(program, folder):
             return 1, "inspect calls it supported: " + done.stderr.strip()
         return done.returncode, (done.stdout + done.stderr).strip()

@@ -101,7 +101,7 @@ HOSTILE = {
 def inspect(program, path, limit):
     def bound():
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    return subprocess.run([program, "inspect", "--json", str(path)], capture_output=True, text=True, errors="replace", preexec_fn=bound, timeout=300)
+    return subprocess.run([program, "inspect", "--json", str(path)], capture_output=True, text=True, errors="replace", preexec_fn=bound, timeout=3000)
 
 
 def session_seconds(path):

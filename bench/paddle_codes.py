@@ -79,7 +79,7 @@ def run_paddle(paddle, folder, inputs):
 def run_halfstep(program, folder, inputs):
     save_file({name: np.array(value, order="C") for name, value in inputs.items()}, folder / "in.safetensors")
     subprocess.run([program, "run", str(folder / "model.pdmodel"), "--inputs", str(folder / "in.safetensors"), "--overwrite", "--outputs",
-                    str(folder / "out.safetensors")], check=True, capture_output=True, timeout=600)
+                    str(folder / "out.safetensors")], check=True, capture_output=True, timeout=6000)
     return load_file(folder / "out.safetensors")
 
 

@@ -122,7 +122,7 @@ def run(program, x, folder):
     """The output, or what halfstep says."""
     save_file({"x": np.ascontiguousarray(x)}, folder / "in.safetensors")
     done = subprocess.run([program, "run", str(folder), "--inputs", str(folder / "in.safetensors"), "--overwrite", "--outputs",
-                           str(folder / "out.safetensors")], capture_output=True, text=True, timeout=60)
+                           str(folder / "out.safetensors")], capture_output=True, text=True, timeout=600)
     return load_file(folder / "out.safetensors")["out0"] if done.returncode == 0 else done.stderr.strip()
 
 

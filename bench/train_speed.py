@@ -38,7 +38,7 @@ class Halfstep:
 
 
 def output_of(command):
-    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True, timeout=600).stdout
+    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True, timeout=6000).stdout
 
 
 def halfsteps(given, folder):

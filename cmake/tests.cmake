@@ -5,6 +5,8 @@ if(TARGET halfstep_test_heavy)
   target_link_libraries(halfstep_test_heavy PRIVATE GTest::gtest)
 endif()
 
+set(HALFSTEP_TEST_LIMIT 9000)  # seconds of an entry: for hangs alone, since the machine may be busy
+
 set(rooms base arith io ir formats kernels passes runtime compile eager capture quant emit train analyze bits verify board)
 set(HALFSTEP_TEST_LINKS_kernels io)
 set(HALFSTEP_TEST_LINKS_formats eager)
@@ -100,7 +102,7 @@ endfunction()
 # 77: the machine lacks what the entry asks for, such as a CPU level (tests/support/main.cpp).
 function(halfstep_test_entry ROOM NAME ENVIRONMENT)
   add_test(NAME ${NAME} COMMAND test_${ROOM} --gtest_brief=1 ${ARGN})
-  set_tests_properties(${NAME} PROPERTIES LABELS ${ROOM} ENVIRONMENT "${ENVIRONMENT}" SKIP_RETURN_CODE 77 TIMEOUT 900)
+  set_tests_properties(${NAME} PROPERTIES LABELS ${ROOM} ENVIRONMENT "${ENVIRONMENT}" SKIP_RETURN_CODE 77 TIMEOUT ${HALFSTEP_TEST_LIMIT})
 endfunction()
 
 # An entry for each suite of slow tests, so that ctest -j runs them beside each other.
@@ -132,7 +134,7 @@ file(GLOB checks CONFIGURE_DEPENDS tools/check_*)
 foreach(check IN LISTS checks)
   get_filename_component(name ${check} NAME_WE)
   add_test(NAME ${name} COMMAND ${check} ${CMAKE_BINARY_DIR} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES LABELS checks SKIP_RETURN_CODE 77 TIMEOUT 900)
+  set_tests_properties(${name} PROPERTIES LABELS checks SKIP_RETURN_CODE 77 TIMEOUT ${HALFSTEP_TEST_LIMIT})
 endforeach()
 
 # Tests in Python of the package as it lies in gen/python, and of the program; further arguments are environment variables.
@@ -144,7 +146,7 @@ function(halfstep_test_python NAME FOLDER)
   endif()
   set(environment PYTHONPATH=${HALFSTEP_GEN}/python PYTHONDONTWRITEBYTECODE=1 HALFSTEP_PROGRAM=$<TARGET_FILE:halfstep>
                   HALFSTEP_TEST_DATA=${HALFSTEP_TEST_DATA} ${ARGN})
-  set_tests_properties(${NAME} PROPERTIES LABELS python SKIP_RETURN_CODE 77 TIMEOUT 900 ENVIRONMENT "${environment}")
+  set_tests_properties(${NAME} PROPERTIES LABELS python SKIP_RETURN_CODE 77 TIMEOUT ${HALFSTEP_TEST_LIMIT} ENVIRONMENT "${environment}")
 endfunction()
 halfstep_test_python(python python/tests)
 halfstep_test_python(python.captured python/tests HALFSTEP_CAPTURE=1)

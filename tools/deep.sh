@@ -55,7 +55,7 @@ step_tsan() {
 fuzz_target() {
   name=${1#fuzz_}
   mkdir -p "build/fuzz/corpus/$name"
-  "build/fuzz/$1" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+  "build/fuzz/$1" -max_total_time="$seconds" -timeout=200 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="build/fuzz/findings/$name." "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" > "$out/$1.log" 2>&1 && verdict=ok || verdict=FAIL
   echo "$verdict $1: $(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$1.log") executions"
   [ $verdict = ok ]

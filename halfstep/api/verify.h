@@ -15,7 +15,7 @@ struct CRoadOptions {
   std::string compiler = "cc -O2";    ///< a command that sources and -o are given to
   std::string runner = {};            ///< a command that the program is given to: "qemu-arm"; "": it runs by itself
   std::filesystem::path folder = {};  ///< a program that was exported with hooks, instead of a new one; may be empty
-  double seconds = 120;               ///< for the compiler, and for each batch of samples
+  double seconds = 1200;              ///< for the compiler, and for each batch of samples: a limit for what hangs
 };
 
 struct VerifyOptions {

@@ -34,9 +34,9 @@ struct Report {
 
 struct FleetOptions {
   int processes = 1;
-  double seconds_each = 60;  ///< after which a process is ended
-  std::string platform;      ///< instead of random ones; may be empty
-  std::string interpreter;   ///< Python with onnxruntime; "" leaves that check out
+  double seconds_each = 600;  ///< after which a process is ended
+  std::string platform;       ///< instead of random ones; may be empty
+  std::string interpreter;    ///< Python with onnxruntime; "" leaves that check out
   std::function<verify::Roads(const Model& prepared, const Model& integer)> roads_of;
   std::function<void(verify::Roads& roads, const std::map<std::string, Dims>& extents)>
       add_c;  ///< empty leaves that check out

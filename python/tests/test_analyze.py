@@ -16,7 +16,7 @@ PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
 def network(samples, tmp_path_factory):
     folder = tmp_path_factory.mktemp("analyze")
     np.savez(folder / "samples.npz", x=samples[0], labels=samples[1])
-    subprocess.run([PROGRAM, "train", "--data", folder / "samples.npz", "--epochs", "3", "--out", folder / "run"], check=True, capture_output=True, timeout=300)
+    subprocess.run([PROGRAM, "train", "--data", folder / "samples.npz", "--epochs", "3", "--out", folder / "run"], check=True, capture_output=True, timeout=3000)
     return hs.load(folder / "run/model.safetensors")
 
 
@@ -72,7 +72,7 @@ def test_it_is_what_the_command_line_says(prepared, samples, analysis, tmp_path)
     prepared.save(tmp_path / "prepared.safetensors")
     np.savez(tmp_path / "samples.npz", x=samples[0], labels=samples[1])
     told = subprocess.run([PROGRAM, "analyze", tmp_path / "prepared.safetensors", "--data", tmp_path / "samples.npz", "--samples", "0",
-                           "--directions", "2", "--json"], check=True, capture_output=True, text=True, timeout=300).stdout  # fmt: skip
+                           "--directions", "2", "--json"], check=True, capture_output=True, text=True, timeout=3000).stdout  # fmt: skip
     assert json.loads(told) == analysis.values
     assert str(analysis).startswith("network digits on platform generic_int8")
     assert analysis.verdict.startswith("accuracy on 80 samples: float ")

@@ -17,7 +17,7 @@ PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
 def prepared(samples, tmp_path_factory):
     folder = tmp_path_factory.mktemp("bits")
     np.savez(folder / "samples.npz", x=samples[0], labels=samples[1])
-    subprocess.run([PROGRAM, "train", "--data", folder / "samples.npz", "--epochs", "2", "--out", folder / "run"], check=True, capture_output=True, timeout=300)
+    subprocess.run([PROGRAM, "train", "--data", folder / "samples.npz", "--epochs", "2", "--out", folder / "run"], check=True, capture_output=True, timeout=3000)
     return hs.quantize(hs.load(folder / "run/model.safetensors"), "magik_t40", calibrate=samples)
 
 
@@ -25,7 +25,7 @@ def test_the_bytes_of_the_command_line(prepared, samples, tmp_path):
     np.savez(tmp_path / "samples.npz", x=samples[0], labels=samples[1])
     prepared.save(tmp_path / "prepared.safetensors")
     told = subprocess.run([PROGRAM, "bits", tmp_path / "prepared.safetensors", "--data", tmp_path / "samples.npz", "--budget", "size<=60kB", "--samples", "64",
-                           "--front", "0", "--json", "--out", tmp_path / "told.safetensors"], check=True, capture_output=True, text=True, timeout=300).stdout  # fmt: skip
+                           "--front", "0", "--json", "--out", tmp_path / "told.safetensors"], check=True, capture_output=True, text=True, timeout=3000).stdout  # fmt: skip
     mixed = hs.bits(prepared, "size<=60kB", samples, samples=64, front=0)
     mixed.save(tmp_path / "own.safetensors")
     assert (tmp_path / "own.safetensors").read_bytes() == (tmp_path / "told.safetensors").read_bytes()

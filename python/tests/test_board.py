@@ -17,7 +17,7 @@ PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     folder = tmp_path_factory.mktemp("network")
-    subprocess.run([PROGRAM, "train", "--epochs", "1", "--out", folder / "run"], check=True, capture_output=True, timeout=300)
+    subprocess.run([PROGRAM, "train", "--epochs", "1", "--out", folder / "run"], check=True, capture_output=True, timeout=3000)
     return hs.convert(hs.quantize(hs.load(folder / "run/model.safetensors"), "generic_int8"))
 
 

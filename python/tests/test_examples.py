@@ -24,7 +24,7 @@ def printed(script, needs, arguments, folder):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{script.name} needs {module}")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run([sys.executable, script, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, script, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=6000)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -37,7 +37,7 @@ class Text(html.parser.HTMLParser):
 
 
 def run(*words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=3000)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -13,7 +13,7 @@ MODULE = [sys.executable, "-m", "halfstep"]
 
 
 def run(command, *arguments):
-    return subprocess.run([*command, *map(str, arguments)], capture_output=True, timeout=300)
+    return subprocess.run([*command, *map(str, arguments)], capture_output=True, timeout=3000)
 
 
 @pytest.mark.parametrize(
@@ -43,5 +43,5 @@ def test_stops_at_a_signal(tmp_path):
 def test_ends_with_its_reader():
     read, write = os.pipe()
     os.close(read)
-    assert subprocess.run([*MODULE, "--help"], stdout=write, timeout=60).returncode == -signal.SIGPIPE
+    assert subprocess.run([*MODULE, "--help"], stdout=write, timeout=600).returncode == -signal.SIGPIPE
     os.close(write)

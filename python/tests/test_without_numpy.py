@@ -24,7 +24,7 @@ def floats(values, *shape):
 
 def python(*lines, prelude=NOT_INSTALLED + PRELUDE, arguments=()):
     command = [sys.executable, "-c", prelude + "\n".join(lines), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3000)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -19,7 +19,7 @@ PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
 
 
 def run(*arguments):
-    return subprocess.run([PROGRAM, *map(str, arguments)], check=True, capture_output=True, text=True, timeout=600).stdout
+    return subprocess.run([PROGRAM, *map(str, arguments)], check=True, capture_output=True, text=True, timeout=6000).stdout
 
 
 @pytest.fixture(scope="module")

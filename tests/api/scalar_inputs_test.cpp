@@ -70,7 +70,7 @@ TEST(ScalarInputs, GoAllTheWayToIntegers) {
   EXPECT_EQ(evaluate(integer, data, {}, {}).loss, evaluate(tuned.model, data, {}, {}).loss);
 
   VerifyOptions options{.all_meaning = true};
-  if (io::run_program({"cc", "--version"}, "", 20).code == 0) options.with = "c";
+  if (io::run_program({"cc", "--version"}, "", 200).code == 0) options.with = "c";
   const verify::RoadReport report = verify(tuned.model, integer, data, options, {});
   EXPECT_TRUE(report.equal());
   EXPECT_EQ(report.meaning_samples, report.samples + 8);

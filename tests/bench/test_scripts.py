@@ -77,7 +77,7 @@ FORMS = {
 
 
 def call(*words):
-    subprocess.run([PROGRAM, *map(str, words)], check=True, capture_output=True, timeout=300)
+    subprocess.run([PROGRAM, *map(str, words)], check=True, capture_output=True, timeout=3000)
 
 
 def write_network(path):
@@ -176,7 +176,7 @@ def test_smallest_form(script, files):
         if not importlib.util.find_spec(module):
             pytest.skip(f"{script} needs {module}")
     words = [word.format(**files) for word in form.words.split()]
-    done = subprocess.run([sys.executable, BENCH / script, *words], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, BENCH / script, *words], capture_output=True, text=True, timeout=6000)
     assert done.returncode in form.codes, done.stdout + done.stderr
     assert [text for text in form.shows if text not in done.stdout] == [], done.stdout + done.stderr
     assert [text for text in form.hides if text in done.stdout] == [], done.stdout + done.stderr

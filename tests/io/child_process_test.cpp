@@ -53,7 +53,7 @@ TEST(ChildProcess, AProgramThatIsNotThereIsUnsupported) {
 
 TEST(RunProgram, GivesAllOfItsInputAndReadsToTheEnd) {
   const std::string large(3 << 20, 'x');
-  const Ended ended = run_program(shell("cat; echo why >&2; exit 3"), large, 20);
+  const Ended ended = run_program(shell("cat; echo why >&2; exit 3"), large, 200);
   EXPECT_EQ(ended.output, large);
   EXPECT_EQ(ended.errors, "why\n");
   EXPECT_EQ(ended.code, 3);
@@ -62,8 +62,8 @@ TEST(RunProgram, GivesAllOfItsInputAndReadsToTheEnd) {
 
 TEST(RunProgram, IsEndedInTimeAndSaysHowItEnded) {
   EXPECT_TRUE(run_program(shell("sleep 100"), "", 0.2).is_late);
-  EXPECT_EQ(run_program(shell("kill -9 $$"), "", 20).signal, 9);
-  EXPECT_EQ(run_program(shell("exec <&-; echo done"), std::string(1 << 20, 'x'), 20).output, "done\n");
+  EXPECT_EQ(run_program(shell("kill -9 $$"), "", 200).signal, 9);
+  EXPECT_EQ(run_program(shell("exec <&-; echo done"), std::string(1 << 20, 'x'), 200).output, "done\n");
 }
 
 TEST(SplitCommand, KnowsQuotes) {

@@ -26,7 +26,7 @@ NO_SUCH_FILE = 2
 
 
 def output_of(command, **options):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, **options)
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=3000, **options)
     return done.returncode, done.stdout
 
 

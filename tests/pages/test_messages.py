@@ -73,14 +73,14 @@ def folder(tmp_path_factory):
     network(path / "four.onnx", 1, 8)
     network(path / "rgb.onnx", 3, 32)
     for words in ("quickstart --epochs 1 --tune-epochs 0 --out quick", "train --epochs 1 --out run", "quantize four.onnx --out soft.safetensors"):
-        subprocess.run([PROGRAM, *words.split()], cwd=path, check=True, capture_output=True, timeout=300)
+        subprocess.run([PROGRAM, *words.split()], cwd=path, check=True, capture_output=True, timeout=3000)
     return path
 
 
 @pytest.mark.parametrize(("command", "cells"), rows(), ids=[command for command, _ in rows()])
 def test_message(folder, command, cells):
     before = sorted(folder.rglob("*"))
-    done = subprocess.run([PROGRAM, *shlex.split(command)], cwd=folder, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([PROGRAM, *shlex.split(command)], cwd=folder, capture_output=True, text=True, timeout=3000)
     message = next(line for line in done.stderr.splitlines()[::-1] if line.startswith("halfstep: "))
     assert done.returncode in (2, 3), message
     assert sorted(folder.rglob("*")) == before

@@ -357,9 +357,9 @@ TEST_F(CFlow, IterationsAreCountedWhereThatIsAskedFor) {
       io::split_command(std::string("cc -O1") + kWarnings + " -DFOREVER_MAX_ITERATIONS=50");
   for (const char* file : {"forever.c", "main.c"}) words.push_back((folder / file).string());
   words.insert(words.end(), {"-o", (folder / "program").string()});
-  const io::Ended compiled = io::run_program(words, "", 60);
+  const io::Ended compiled = io::run_program(words, "", 1200);
   ASSERT_EQ(compiled.code, 0) << compiled.errors;
-  EXPECT_EQ(io::run_program({(folder / "program").string()}, "", 20).code, 0);
+  EXPECT_EQ(io::run_program({(folder / "program").string()}, "", 200).code, 0);
 }
 
 TEST_F(CFlow, ExtentsThatOnlyARunKnowsAreRefusedByName) {

@@ -14,7 +14,7 @@ constexpr const char* kSanitized = "cc -O1 -fsanitize=undefined -fsanitize-undef
 
 inline bool is_there(const std::string& program) {
   try {
-    return io::run_program({program, "--version"}, "", 20).code == 0;
+    return io::run_program({program, "--version"}, "", 200).code == 0;
   } catch (const Error&) {
     return false;
   }

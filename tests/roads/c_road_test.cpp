@@ -196,9 +196,9 @@ TEST_F(CRoad, ATestProgramTestsItselfAndAnArenaIsMeasured) {
   const std::string sources = (folder / "net.c").string(), program = (folder / "program").string();
   const auto compile = [&](const std::string& file) {
     const auto words = io::split_command(fmt::format("cc -O1 {} -o '{}' '{}' '{}'", kWarnings, program, sources, file));
-    const auto ended = io::run_program(words, "", 60);
+    const auto ended = io::run_program(words, "", 1200);
     EXPECT_EQ(ended.code, 0) << ended.errors;
-    return io::run_program({program}, "", 20);
+    return io::run_program({program}, "", 200);
   };
   const auto good = compile((folder / "net_main.c").string());
   EXPECT_EQ(good.code, 0);
@@ -224,7 +224,7 @@ TEST_F(CRoad, NoFloatingPointIsInARun) {
   const std::string object = (exported.path() / "net.o").string();
   const auto words = io::split_command(fmt::format("cc -O2 -c -mgeneral-regs-only -DNET_NO_FLOAT -o '{}' '{}'", object,
                                                    (exported.path() / "net.c").string()));
-  const auto ended = io::run_program(words, "", 60);
+  const auto ended = io::run_program(words, "", 1200);
   EXPECT_EQ(ended.code, 0) << ended.errors;
 }
 

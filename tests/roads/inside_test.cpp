@@ -93,7 +93,7 @@ class OnnxruntimeInside : public testing::Test {
  protected:
   void SetUp() override {
     if (std::getenv("HALFSTEP_PYTHON") == nullptr) GTEST_SKIP() << "no HALFSTEP_PYTHON";
-    const io::Ended ended = io::run_program({io::python_interpreter(), "-c", "import onnxruntime"}, "", 60);
+    const io::Ended ended = io::run_program({io::python_interpreter(), "-c", "import onnxruntime"}, "", 600);
     if (ended.code != 0) GTEST_SKIP() << io::python_interpreter() << " has no onnxruntime";
   }
   Flow flow_{{}, 0, "onnxruntime_int8"};
