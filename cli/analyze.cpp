@@ -31,17 +31,17 @@ void add_analyze(CLI::App& program, Work& work) {
       ->description("how many samples are looked at, at most, drawn by --seed; 0: all")
       ->capture_default_str();
   command->add_option("--part", options->part, "of the data: test, or train where a choice is to be made of the result")
-      ->check(CLI::IsMember({"test", "train"}))
+      ->check(one_of({"test", "train"}))
       ->capture_default_str();
   command
       ->add_option("--directions", options->analyze.how.directions,
                    "that the trace of the Hessian is estimated along; 0: no gradients")
-      ->check(from(0))
+      ->check(within(limits::kDirections))
       ->capture_default_str();
   command
       ->add_option("--tries", options->analyze.tries,
                    "options of quantize that are tried, at most, before they are suggested")
-      ->check(from(0))
+      ->check(within(limits::kTries))
       ->capture_default_str();
   command->add_flag("--no-observers", options->no_observers, "leave out the ranges that other observers would choose");
   add_target(*command, options->target, options->analyze.quantize.widths);

@@ -7,10 +7,13 @@ namespace {
 
 void add_fine_tuning(CLI::App& command, api::TrainOptions& train) {
   command.add_option("--epochs", train.epochs, "fine-tune the result for so many epochs, keeping its best state")
-      ->check(from(0))
+      ->check(within(limits::kTuneEpochs))
       ->capture_default_str();
-  command.add_option("--batch", train.batch, "with --epochs: samples of a step")->check(from(1))->capture_default_str();
-  command.add_option("--learning-rate", train.learning_rate, "with --epochs: peak of the schedule; 0.001 without it");
+  command.add_option("--batch", train.batch, "with --epochs: samples of a step")
+      ->check(within(limits::kBatch))
+      ->capture_default_str();
+  command.add_option("--learning-rate", train.learning_rate, "with --epochs: peak of the schedule; 0.001 without it")
+      ->check(within(limits::kLearningRate));
 }
 
 /// One --overwrite says it of both.
@@ -56,7 +59,7 @@ void add_bits(CLI::App& program, Work& work) {
   command->add_option("--table", options->bits.how.table,
                       "csv of a board: layer,weights,features,milliseconds; without it latency is measured here");
   command->add_option("--front", options->bits.how.front, "points of the front between the cheapest and the best")
-      ->check(from(0, 100))
+      ->check(within(limits::kFront))
       ->capture_default_str();
   command->add_flag("--choose-edges", options->bits.how.with_edges,
                     "also the widths of the first and last layers, which keep their own without it");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/progress.h"
+#include "halfstep/base/nearest.h"
 
 namespace halfstep::cli {
 
@@ -25,9 +26,11 @@ CLI::App* add_command(CLI::App& program, const std::string& name, const std::str
   CLI::App* command = program.add_subcommand(name, summary);
   command->footer("Example:\n  " + example + "\n");
   command->add_option("--threads", common.threads, "threads; 0 is one per processor")
-      ->check(from(0, 1024))
+      ->check(within(limits::kThreads))
       ->capture_default_str();
-  command->add_option("--seed", common.seed, "seed of everything random")->capture_default_str();
+  command->add_option("--seed", common.seed, "seed of everything random")
+      ->check(within(limits::kSeed))
+      ->capture_default_str();
   command->add_flag("--json", common.json, "print JSON and no progress");
   return command;
 }
@@ -40,15 +43,21 @@ void OutFile::require() const {
     fail("{}: is there already; replace it (--overwrite), or name another file", path.string());
 }
 
-CLI::Validator from(int64_t least, int64_t most) {
-  const std::string expected = most == std::numeric_limits<int64_t>::max() ? fmt::format("at least {}", least)
-                                                                           : fmt::format("{} to {}", least, most);
+CLI::Validator within(const Limits& limits) {
   const auto check = [=](const std::string& text) {
-    int64_t number = 0;
-    const bool holds = CLI::detail::lexical_cast(text, number) && number >= least && number <= most;
-    return holds ? std::string() : fmt::format("found '{}', expected {}", text, expected);
+    double number = 0;
+    const bool holds = CLI::detail::lexical_cast(text, number) && !text.empty() && limits.contains(number);
+    return holds ? std::string() : fmt::format("found '{}', expected {}", text, limits.text());
   };
-  return CLI::Validator(check, expected);
+  return CLI::Validator(check, limits.text());
+}
+
+CLI::Validator one_of(std::vector<std::string> choices) {
+  const auto check = [=](const std::string& text) {
+    if (std::ranges::find(choices, text) != choices.end()) return std::string();
+    return fmt::format("found '{}', expected {}{}", text, fmt::join(choices, ", "), did_you_mean(text, choices));
+  };
+  return CLI::Validator(check, fmt::format("{{{}}}", fmt::join(choices, ",")));
 }
 
 CLI::Option* add_out_file(CLI::App& command, OutFile& file, const std::string& flag, const std::string& description) {
@@ -62,7 +71,7 @@ void add_augment(CLI::App& command, train::Augment& augment) {
       .add_option("--shift", augment.shift,
                   "move training images by at most this many pixels; what comes into view is 0, as in a crop of "
                   "a padded image")
-      ->check(from(0));
+      ->check(within(limits::kShift));
 }
 
 void add_max_length(CLI::App& command, std::optional<int64_t>& most) {
@@ -70,12 +79,12 @@ void add_max_length(CLI::App& command, std::optional<int64_t>& most) {
       .add_option("--max-length", most,
                   "largest open extent of the inputs beside their batch: ranges that depend on it are calibrated on "
                   "samples that are repeated up to it")
-      ->check(from(1));
+      ->check(within(limits::kLength));
 }
 
 void add_max_iterations(CLI::App& command, int64_t& most) {
   command.add_option("--max-iterations", most, "a loop that goes on after so many iterations is an error; 0: none is")
-      ->check(from(0));
+      ->check(within(limits::kIterations));
 }
 
 void add_islands_option(CLI::App& command, quant::ConvertOptions& options) {
@@ -90,7 +99,7 @@ void add_repair(CLI::App& command, repair::Options& repair) {
     description += fmt::format("; {}: {}", method.name, method.doc);
   command.add_option("--repair", repair.methods, description)->delimiter(',')->allow_extra_args(false);
   command.add_option("--repair-steps", repair.steps, "steps of each block that learns")
-      ->check(from(1))
+      ->check(within(limits::kRepairSteps))
       ->capture_default_str();
   command.add_option("--repair-folder", repair.folder,
                      "folder for the blocks that are learned, until the result is written; without it OUT.repair");
@@ -100,6 +109,7 @@ void add_repair(CLI::App& command, repair::Options& repair) {
 void name_repair_folder(repair::Options& repair, const OutFile& out) {
   if (repair.resume && !repair.any()) fail("--resume: found no --repair, expected the one to go on with");
   if (repair.any() && repair.folder.empty()) repair.folder = out.path.string() + ".repair";
+  repair::check_methods(repair);
 }
 
 void add_overrides(CLI::App& command, TargetOptions& target) {
@@ -110,7 +120,7 @@ void add_platform(CLI::App& command, TargetOptions& target, quant::PrepareOption
   command.add_option("--platform", target.name, "built-in name or path of a platform record")
       ->type_name(fmt::format("{{{}}}|FILE", fmt::join(quant::platform_names(), ",")))
       ->capture_default_str();
-  command.add_option("--edges", widths.edge_bits, "bits of the first and last layer");
+  command.add_option("--edges", widths.edge_bits, "bits of the first and last layer")->check(within(limits::kBits));
   command.add_option(
       "--float", widths.in_float,
       "layers that stay in float, as in 'conv1', 'block3*' or 'op:add'; convert then needs --float-islands");
@@ -119,7 +129,7 @@ void add_platform(CLI::App& command, TargetOptions& target, quant::PrepareOption
           "--batch-norm", [&widths](const std::string& name) { widths.batch_norms = quant::parse_batch_norms(name); },
           "batch norms behind layers, in training: folded into their weights, or trained beside them, frozen (by their "
           "running statistics) or live (by each batch's)")
-      ->check(CLI::IsMember({"folded", "frozen", "live"}))
+      ->check(one_of({"folded", "frozen", "live"}))
       ->default_str("folded");
   command
       .add_option_function<std::string>(
@@ -127,7 +137,7 @@ void add_platform(CLI::App& command, TargetOptions& target, quant::PrepareOption
           [&widths](const std::string& name) { widths.duplicate_weights = quant::parse_shared_weights(name); },
           "layers that share a weight, as a module that is called twice: tie trains one for all, duplicate one for "
           "each")
-      ->check(CLI::IsMember({"tie", "duplicate"}))
+      ->check(one_of({"tie", "duplicate"}))
       ->default_str("tie");
   command.add_option("--also", widths.also,
                      "layers whose inputs get quantizers although the platform asks for none there");
@@ -138,7 +148,7 @@ void add_platform(CLI::App& command, TargetOptions& target, quant::PrepareOption
       .add_option("--as", target.as,
                   "mqbench: quantizers where MQBench has them, its mistakes included, to compare with; the audit names "
                   "them")
-      ->check(CLI::IsMember({"itself", "mqbench"}));
+      ->check(one_of({"itself", "mqbench"}));
   command.add_flag("--pad-channels", target.pad_channels,
                    "channels of zeros where convolutions miss the multiples that the platform asks for");
   add_overrides(command, target);
@@ -146,15 +156,18 @@ void add_platform(CLI::App& command, TargetOptions& target, quant::PrepareOption
 
 void add_target(CLI::App& command, TargetOptions& target, quant::PrepareOptions& widths) {
   add_platform(command, target, widths);
-  command.add_option("--weights", widths.weight_bits, "bits of weights, except in the first and last layer");
-  command.add_option("--features", widths.feature_bits, "bits of features, except in the first and last layer");
+  command.add_option("--weights", widths.weight_bits, "bits of weights, except in the first and last layer")
+      ->check(within(limits::kBits));
+  command.add_option("--features", widths.feature_bits, "bits of features, except in the first and last layer")
+      ->check(within(limits::kBits));
 }
 
 api::Platform TargetOptions::platform() const {
   std::vector<std::pair<std::string, std::string>> fields;
   for (const std::string& text : overrides) {
     const size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) fail("--set: found '{}', expected KEY=VALUE", text);
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+      fail("--set: found '{}', expected KEY=VALUE", text);
     fields.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   if (!as.empty()) fields.emplace_back("insert.as", as);

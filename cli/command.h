@@ -5,11 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "halfstep/base/limits.h"
 #include "halfstep/halfstep.h"
 
 namespace halfstep::cli {
@@ -75,8 +75,11 @@ struct OutFile {
   /// Throws where it cannot be written, or is there and nobody said that it may be replaced. Before any work.
   void require() const;
 };
-/// A check of an option that counts something.
-CLI::Validator from(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
+/// A check of an option that takes a number. Its range stands in the help.
+CLI::Validator within(const Limits& limits);
+
+/// A check of an option that takes one of these words, which stand in the help and are completed.
+CLI::Validator one_of(std::vector<std::string> choices);
 
 /// Adds `flag` with the file, and --overwrite.
 CLI::Option* add_out_file(CLI::App& command, OutFile& file, const std::string& flag, const std::string& description);
@@ -111,7 +114,8 @@ void add_islands_option(CLI::App& command, quant::ConvertOptions& options);
 
 /// --repair, whose choices are the methods' own names, and what goes with it.
 void add_repair(CLI::App& command, repair::Options& repair);
-/// Where blocks go that are learned: beside the result, where nobody said it. Throws for --resume alone.
+/// Where blocks go that are learned: beside the result, where nobody said it. Throws for a method that there is not,
+/// and for --resume alone.
 void name_repair_folder(repair::Options& repair, const OutFile& out);
 
 /// --layout and what else says how values lie in files.

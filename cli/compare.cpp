@@ -40,8 +40,12 @@ void add_compare(CLI::App& program, Work& work) {
   command->add_option("--like", options->compare.like, "the value that a bare file is")->type_name("VALUE");
   add_dumped_samples(*command, options->data);
   auto& tolerance = options->compare.tolerance;
-  command->add_option("--rtol", tolerance.relative, "relative tolerance of reals")->capture_default_str();
-  command->add_option("--atol", tolerance.absolute, "absolute tolerance of reals")->capture_default_str();
+  command->add_option("--rtol", tolerance.relative, "relative tolerance of reals")
+      ->check(within(limits::kTolerance))
+      ->capture_default_str();
+  command->add_option("--atol", tolerance.absolute, "absolute tolerance of reals")
+      ->check(within(limits::kTolerance))
+      ->capture_default_str();
   add_out_file(*command, options->html, "--html", "page to write");
   command->callback([options, &work] {
     work = [options] {

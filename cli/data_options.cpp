@@ -8,7 +8,7 @@
 namespace halfstep::cli {
 namespace {
 
-/// "1/255" becomes its quotient; anything else stays as it is.
+/// "1/255" becomes its quotient; anything else stays as it is, for the checks behind it.
 CLI::Validator fraction() {
   return {[](std::string& text) {
             const size_t slash = text.find('/');
@@ -19,7 +19,16 @@ CLI::Validator fraction() {
             text = fmt::format("{}", above / below);
             return std::string();
           },
-          "NUMBER"};
+          ""};
+}
+
+CLI::Validator not_zero() {
+  return {[](const std::string& text) {
+            double number = 0;
+            const bool is_zero = CLI::detail::lexical_cast(text, number) && number == 0;
+            return is_zero ? fmt::format("found '{}', expected a number that is not 0", text) : std::string();
+          },
+          ""};
 }
 
 /// "224x224", height first.
@@ -35,11 +44,11 @@ io::PictureSize parse_size(const std::string& text) {
 void add_frame(CLI::App& command, train::PreprocessOptions& p) {
   command
       .add_option("--resize", p.resize, "images: length of the short side in pixels; the long one keeps the proportion")
-      ->check(from(1));
+      ->check(within(limits::kPixels));
   command
       .add_option("--crop", p.crop,
                   "images: side in pixels of the central square that is kept, after --resize or --size")
-      ->check(from(1));
+      ->check(within(limits::kPixels));
   command.add_option_function<std::string>(
       "--size", [&p](const std::string& text) { p.size = parse_size(text); },
       "images: HEIGHTxWIDTH for both sides, whatever the proportion");
@@ -51,19 +60,24 @@ void add_frame(CLI::App& command, train::PreprocessOptions& p) {
 void add_values(CLI::App& command, train::PreprocessOptions& p) {
   using Numbers = std::vector<float>;
   command.add_option("--preprocess", p.preset, "scale, mean and std by name: imagenet, cifar10, or unit (0 to 1)")
-      ->check(CLI::IsMember({"imagenet", "cifar10", "unit"}));
-  command.add_option("--scale", p.scale, "factor of raw values (images, csv), as in 1/255")->transform(fraction());
+      ->check(one_of({"imagenet", "cifar10", "unit"}));
+  command.add_option("--scale", p.scale, "factor of raw values (images, csv), as in 1/255")
+      ->transform(fraction())
+      ->check(not_zero())
+      ->check(within(limits::kValue));
   command
       .add_option_function<Numbers>(
           "--mean", [&p](const Numbers& numbers) { p.mean = numbers; },
           "subtracted after it, one number or one for each channel: 0.485,0.456,0.406")
       ->delimiter(',')
-      ->transform(fraction());
+      ->transform(fraction())
+      ->check(within(limits::kValue));
   command
       .add_option_function<Numbers>(
           "--std", [&p](const Numbers& numbers) { p.deviation = numbers; }, "divided by after that, as --mean")
       ->delimiter(',')
-      ->transform(fraction());
+      ->transform(fraction())
+      ->check(within(limits::kDeviation));
   command.add_flag_callback(
       "--bgr", [&p] { p.reverses_channels = true; },
       "the network takes blue, green, red; images have red, green, blue");
@@ -78,7 +92,7 @@ void add_reading(CLI::App& command, DataArguments& data, const std::string& flag
       flags, data.path,
       "images in folders, in an archive or in a list; csv, IDX, npz or safetensors; the embedded digits without it");
   command.add_option("--samples", data.read.samples, "at most this many samples of each part, evenly spread; 0: all")
-      ->check(from(0));
+      ->check(within(limits::kSamples));
   command.add_flag("--all", data.read.all, "every sample, instead of one part to train and one to test");
   command.add_flag("--skip-bad", data.read.skip_bad, "leave out images that cannot be read, and say which");
   command.add_option("--label", data.read.label,

@@ -13,12 +13,13 @@ void add_dump_layout(CLI::App& command, api::DumpOptions& dump) {
   command
       .add_option("--packing", layout.packing,
                   "codes of at most 4 bits: one in a byte, or two with the first in the low or the high half")
-      ->check(CLI::IsMember({"none", "low_first", "high_first"}));
+      ->check(one_of({"none", "low_first", "high_first"}));
   command.add_flag("--offset,!--no-offset", layout.offset, "flip the top bit of codes: unsigned ones less 128");
   command
       .add_option("--border", layout.border,
                   "rows above and below, columns left and right of each image, as in 1,1,1,1")
       ->delimiter(',')
+      ->check(within(limits::kBorder))
       ->expected(4);
   command.add_flag("--big-endian", layout.big_endian, "numbers of several bytes with the highest first");
 }
@@ -51,12 +52,12 @@ void add_dump(CLI::App& program, Work& work) {
       ->delimiter(',');
   add_dump_layout(*command, options->dump);
   command->add_option("--format", options->dump.format, "bin: bare; npy: arrays of NumPy; txt: a number for each line")
-      ->check(CLI::IsMember({"bin", "npy", "txt"}))
+      ->check(one_of({"bin", "npy", "txt"}))
       ->capture_default_str();
   command->add_flag("--reals", options->dump.reals, "what codes stand for, instead of codes");
   command->add_flag("--no-parameters", options->no_parameters, "neither weights nor biases, multipliers, shifts");
   command->add_option("--with", options->dump.with, "onnxruntime: the integer program's codes as that engine has them")
-      ->type_name("{onnxruntime}");
+      ->check(one_of({"onnxruntime"}));
   add_out_file(*command, options->out, "--out", "folder to write, with manifest.json")->required();
   command->callback([options, &work] {
     work = [options] {

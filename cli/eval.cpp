@@ -29,7 +29,7 @@ void add_eval(CLI::App& program, Work& work) {
   command->add_option("model,--model", options->model, "Model of any stage, or an ONNX or Paddle file")->required();
   add_data(*command, options->data);
   command->add_option("--top", options->top, "also the share of samples whose label is among this many largest outputs")
-      ->check(from(1));
+      ->check(within(limits::kTop));
   command->callback([options, &work] {
     work = [options] {
       const auto [network, data] = load_both(options->model, options->data);

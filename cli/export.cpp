@@ -83,8 +83,10 @@ void add_export(CLI::App& program, Work& work) {
       ->add_option("--format", options->format.format,
                    "without it qoperator of an integer Model, float of any other; c: C99 without dependencies; deploy: "
                    "what the prepared Model's platform names")
-      ->type_name("{float,qdq,qoperator,c,deploy}");
-  command->add_option("--opset", options->format.opset, "version of ONNX's operators, 13 to 25")->capture_default_str();
+      ->check(one_of({"float", "qdq", "qoperator", "c", "deploy"}));
+  command->add_option("--opset", options->format.opset, "version of ONNX's operators")
+      ->check(within(limits::kOpset))
+      ->capture_default_str();
   add_out_file(*command, options->out, "--out", "ONNX file to write, or folder of --format c and deploy")->required();
   command->add_flag("--approximate", options->format.approximate,
                     "write the nearest where the format lacks the Model's arithmetic");

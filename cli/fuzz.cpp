@@ -117,8 +117,10 @@ void add_fuzz(CLI::App& program, Work& work) {
   command->add_option("--networks", options->request.networks,
                       "a folder of networks instead of random ones, as tests/networks/modules.py writes them");
   command->add_option("--out", options->request.out, "folder for failing networks, made small");
-  command->add_option("--time", options->request.seconds, "seconds after which no new network is begun");
+  command->add_option("--time", options->request.seconds, "seconds after which no new network is begun")
+      ->check(within(limits::kSeconds));
   command->add_option("--limit", options->request.seconds_each, "seconds that one network may take")
+      ->check(within(limits::kSeconds))
       ->capture_default_str();
   command->add_flag("--stop", options->request.stop_at_first, "end at the first finding");
   command->callback([options, &work] {

@@ -61,7 +61,9 @@ void add_inspect(CLI::App& program, Work& work) {
                       "of a prepared Model all about one tensor: why it has a quantizer or none, by name");
   command->add_flag("--nodes", options->inspect.nodes,
                     "of an ONNX or Paddle file also every node, its inputs and its outputs");
-  command->add_option("--batch", options->inspect.batch, "stands for unknown leading extents")->capture_default_str();
+  command->add_option("--batch", options->inspect.batch, "stands for unknown leading extents")
+      ->check(within(limits::kBatch))
+      ->capture_default_str();
   command->add_option("--place", options->place, "cpu or sim")->capture_default_str();
   add_target(*command, options->target, options->widths);
   add_islands_option(*command, options->convert);

@@ -157,7 +157,7 @@ void add_op(CLI::App& program, Work& work) {
   command
       ->add_option("mode", options->mode,
                    "what to hold an operator against; all is all but speed and golden, which takes a file")
-      ->type_name("{check,bitwise,grad,reject,speed,all,golden}")
+      ->check(one_of({"check", "bitwise", "grad", "reject", "speed", "all", "golden"}))
       ->required();
   command->add_option("problems", options->arguments, "OPERATOR PORT=TYPE ... ATTRIBUTE=VALUE ...; or the golden FILE");
   command->add_option("--operator", options->operators, "which records, as in 'conv2d*', with their own cases");

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "cli/command.h"
-#include "halfstep/base/nearest.h"
 
 namespace halfstep::cli {
 namespace {
@@ -82,15 +81,14 @@ const std::map<std::string, Mode> kModes = {
     {"show", {show, {"PLATFORM"}}}, {"diff", {compare, {"PLATFORM", "PLATFORM"}}},
     {"list", {list, {}}},           {"keys", {list_keys, {}}}};
 
+std::vector<std::string> mode_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, mode] : kModes) names.push_back(name);
+  return names;
+}
+
 int run_platform(const PlatformCommand& command) {
-  const auto mode = kModes.find(command.mode);
-  if (mode == kModes.end()) {
-    std::vector<std::string> names;
-    for (const auto& [name, one] : kModes) names.push_back(name);
-    fail("platform: found '{}', expected {}{}", command.mode, fmt::join(names, ", "),
-         did_you_mean(command.mode, names));
-  }
-  const auto& [run, takes] = mode->second;
+  const auto& [run, takes] = kModes.at(command.mode);
   if (command.arguments.size() != takes.size())
     fail("platform {}: found {} arguments, expected {}; see halfstep platform --help", command.mode,
          command.arguments.size(), takes.empty() ? "none" : fmt::format("{}", fmt::join(takes, " ")));
@@ -110,7 +108,7 @@ void add_platform(CLI::App& program, Work& work) {
                   "         halfstep platform check mychip.yaml\n"
                   "         halfstep platform diff signed_pow2_int8 mychip.yaml",
                   options->common);
-  command->add_option("mode", options->mode, "what to do")->type_name("{new,check,show,diff,list,keys}")->required();
+  command->add_option("mode", options->mode, "what to do")->check(one_of(mode_names()))->required();
   command->add_option("arguments", options->arguments, "of new the NAME; of the others built-in names or paths");
   command->add_option("--from", options->from.name, "of new: built-in name or path of the platform to begin with")
       ->capture_default_str();

@@ -91,6 +91,31 @@ std::string usage_error(const CLI::App& program, const CLI::ParseError& error, i
                      command.get_name());
 }
 
+/// No option takes an empty word: who does not want one leaves it out.
+void refuse_empty_words(CLI::App& program) {
+  const CLI::Validator has_text(
+      [](const std::string& text) {
+        return text.empty() ? "found '', expected a value; without one leave the option out" : std::string();
+      },
+      "");
+  for (CLI::App* command : program.get_subcommands([](CLI::App*) { return true; })) {
+    for (CLI::Option* option : command->get_options()) {
+      if (option->get_items_expected_max() > 0) option->check(has_text);
+    }
+  }
+}
+
+/// "--out=", which the parser would give the word behind it.
+std::string option_without_value(int count, const char* const* arguments) {
+  for (int i = 1; i < count; ++i) {
+    const std::string_view word = arguments[i];
+    if (word.starts_with("--") && word.find('=') == word.size() - 1)
+      return fmt::format("{}: found '', expected a value; without one leave the option out",
+                         word.substr(0, word.size() - 1));
+  }
+  return "";
+}
+
 int parse_and_work(int count, const char* const* arguments) {
   CLI::App program(
       "Halfstep trains quantized networks and proves that the integers on the device are the same, code for code.",
@@ -106,6 +131,8 @@ int parse_and_work(int count, const char* const* arguments) {
                          add_platform, add_op, add_pass, add_fuzz})
     add(program, work);
   if (count > 1 && std::string_view(arguments[1]) == kComplete) return print_completions(program);
+  refuse_empty_words(program);
+  if (const std::string wrong = option_without_value(count, arguments); !wrong.empty()) return report(wrong, kBadInput);
   try {
     program.parse(count, arguments);
   } catch (const CLI::Success& help) {

@@ -13,9 +13,11 @@ api::LayerBits parse_bits(const std::string& text) {
     if (digits.empty()) return std::nullopt;
     if (digits.size() > 2 || digits.find_first_not_of("0123456789") != std::string::npos)
       fail("--bits '{}': found '{}', expected a number of bits", text, digits);
-    return std::stoi(digits);
+    const int bits = std::stoi(digits);
+    limits::kBits.require(fmt::format("--bits '{}'", text), bits);
+    return bits;
   };
-  if (equals == std::string::npos || equals == 0 || slash == std::string::npos)
+  if (equals == std::string::npos || equals == 0 || slash == std::string::npos || text.size() == equals + 2)
     fail("--bits '{}': expected LAYERS=WEIGHTS/FEATURES, as in 'conv*=4/8'", text);
   return {text.substr(0, equals), number(text.substr(equals + 1, slash - equals - 1)), number(text.substr(slash + 1))};
 }
@@ -33,12 +35,13 @@ struct QuantizeArguments {
 /// A prepared network with other widths needs no samples; any other is prepared and calibrated.
 api::Quantized quantized(const QuantizeArguments& arguments) {
   arguments.out.require();
+  const api::Platform platform = arguments.target.platform();
   const auto [network, data] = load_both(arguments.model, arguments.data);
   const bool is_prepared = api::stage_of(network) == api::Stage::prepared;
   if (is_prepared && arguments.quantize.repair.any())
     return api::repair(network, data, arguments.quantize, arguments.common.settings());
   if (is_prepared && !arguments.quantize.bits.empty()) return api::change_bits(network, arguments.quantize.bits);
-  return api::quantize(network, arguments.target.platform(), data, arguments.quantize, arguments.common.settings());
+  return api::quantize(network, platform, data, arguments.quantize, arguments.common.settings());
 }
 
 }  // namespace
@@ -60,16 +63,16 @@ void add_quantize(CLI::App& program, Work& work) {
   command
       ->add_option("--calibration-batch", options->quantize.calibration_batch,
                    "samples of a step of observers that follow steps")
-      ->check(from(1))
+      ->check(within(limits::kBatch))
       ->capture_default_str();
   command->add_option("--calibration-batches", options->quantize.calibration_batches, "steps, at most")
-      ->check(from(1))
+      ->check(within(limits::kCalibrationBatches))
       ->capture_default_str();
   add_max_length(*command, options->quantize.max_length);
   command
       ->add_option("--keep-samples", options->quantize.stored_samples,
                    "how many samples travel with the prepared Model, for verify; 0: none, for privacy")
-      ->check(from(0))
+      ->check(within(limits::kSamples))
       ->capture_default_str();
   add_repair(*command, options->quantize.repair);
   add_target(*command, options->target, options->quantize.widths);

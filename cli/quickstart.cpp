@@ -70,14 +70,18 @@ void add_quickstart(CLI::App& program, Work& work) {
   command->add_option("--out", request.out, "folder for Models and report")->capture_default_str();
   command->add_flag("--overwrite", request.overwrite, "replace an earlier run in that folder");
   command->add_option("--epochs", request.float_epochs, "epochs of float training")
-      ->check(from(1))
+      ->check(within(limits::kEpochs))
       ->capture_default_str();
   command->add_option("--tune-epochs", request.tune_epochs, "epochs of fine-tuning; 0: calibration alone")
-      ->check(from(0))
+      ->check(within(limits::kTuneEpochs))
       ->capture_default_str();
-  command->add_option("--batch", request.batch, "samples of a step")->check(from(1))->capture_default_str();
-  command->add_option("--learning-rate", request.tune_rate,
-                      "peak rate of fine-tuning; 0.001 for your network, 0.01 for a fresh one");
+  command->add_option("--batch", request.batch, "samples of a step")
+      ->check(within(limits::kBatch))
+      ->capture_default_str();
+  command
+      ->add_option("--learning-rate", request.tune_rate,
+                   "peak rate of fine-tuning; 0.001 for your network, 0.01 for a fresh one")
+      ->check(within(limits::kLearningRate));
   add_max_length(*command, request.max_length);
   add_augment(*command, request.augment);
   command->add_flag("--distill", request.distill, "fine-tuning learns from the float form, not from labels");
@@ -85,7 +89,7 @@ void add_quickstart(CLI::App& program, Work& work) {
   command
       ->add_option("--keep-samples", request.stored_samples,
                    "how many samples travel with the prepared Model, for verify; 0: none, for privacy")
-      ->check(from(0))
+      ->check(within(limits::kSamples))
       ->capture_default_str();
   add_target(*command, options->target, request.widths);
   command->callback([options, &work] {

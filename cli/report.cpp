@@ -20,14 +20,14 @@ void add_report(CLI::App& program, Work& work) {
   command->add_option("integer", options->integer, "integer Model; without one it is what convert makes");
   add_data(*command, options->data);
   command->add_option("--analyzed", options->report.analyze.how.samples, "how many samples the analysis looks at")
-      ->check(from(1))
+      ->check(within(limits::kTop))
       ->capture_default_str();
   command->add_option("--with", options->report.verify.with, "a further road of the proof")
-      ->check(CLI::IsMember({"onnxruntime", "c"}));
+      ->check(one_of({"onnxruntime", "c"}));
   command->add_option("--training", options->report.training, "folder of the run that trained it, for its curves");
   command->add_option("--bits", options->report.bits, "what halfstep bits --json printed, for its front");
   command->add_option("--worst", options->report.worst, "samples that are shown")
-      ->check(from(0))
+      ->check(within(limits::kSamples))
       ->capture_default_str();
   add_out_file(*command, options->out, "--out", "the page, an HTML file")->required();
   command->callback([options, &work] {

@@ -120,6 +120,7 @@ RunReport run_tensors(const RunArguments& arguments) {
 }
 
 RunReport run_all(const RunArguments& arguments) {
+  (void)parse_device(arguments.place);
   arguments.outputs.require();
   require_traces(arguments);
   api::require_tensor_file(arguments.outputs.path);
@@ -157,15 +158,17 @@ void add_run(CLI::App& program, Work& work) {
       ->delimiter(',')
       ->type_name("FILE");
   command->add_option("--expect", options->expect, "file with expected outputs; a difference exits with 1");
-  auto* relative =
-      command->add_option("--rtol", options->tolerance.relative, "relative tolerance")->capture_default_str();
-  auto* absolute =
-      command->add_option("--atol", options->tolerance.absolute, "absolute tolerance")->capture_default_str();
+  auto* relative = command->add_option("--rtol", options->tolerance.relative, "relative tolerance")
+                       ->check(within(limits::kTolerance))
+                       ->capture_default_str();
+  auto* absolute = command->add_option("--atol", options->tolerance.absolute, "absolute tolerance")
+                       ->check(within(limits::kTolerance))
+                       ->capture_default_str();
   command->add_flag("--exact", options->tolerance.exact, "every bit must agree")
       ->excludes(relative)
       ->excludes(absolute);
   command->add_option("--repeat", options->run.repeat, "further runs whose times are reported")
-      ->check(from(0, 1'000'000));
+      ->check(within(limits::kRepeats));
   add_max_iterations(*command, options->run.max_iterations);
   command->add_option("--place", options->place, "cpu, sim, cuda or cuda:N")->capture_default_str();
   command->callback([options, &work] {

@@ -20,9 +20,8 @@ struct TrainArguments {
   bool has_target = false;
 };
 
-api::BitsSchedule schedule_for(const TrainArguments& arguments, const Model& network) {
-  api::BitsSchedule schedule = arguments.train.schedule;
-  for (const std::string& stage : arguments.stages) schedule.stages.push_back(api::parse_stage_bits(stage));
+api::BitsSchedule schedule_for(const TrainArguments& arguments, const api::BitsSchedule& asked, const Model& network) {
+  api::BitsSchedule schedule = asked;
   const bool is_float = api::stage_of(network) == api::Stage::in_float;
   if (!schedule.stages.empty() && (is_float || arguments.has_target)) schedule.platform = arguments.target.platform();
   schedule.quantize.pad_channels = arguments.target.pad_channels;
@@ -35,16 +34,17 @@ api::Trained trained(const TrainArguments& arguments) {
   api::TrainOptions options = arguments.train;
   options.preprocess = arguments.data.preprocess;
   options.recipe.schedule = train::parse_rate_schedule(arguments.rate_schedule);
+  for (const std::string& stage : arguments.stages) options.schedule.stages.push_back(api::parse_stage_bits(stage));
   for (const auto& teacher : arguments.teachers) options.teachers.push_back(api::load(teacher));
   options.keeps_best = !arguments.model.empty();
   if (options.keeps_best) {
     const auto [network, data] = load_both(arguments.model, arguments.data);
-    options.schedule = schedule_for(arguments, network);
+    options.schedule = schedule_for(arguments, options.schedule, network);
     return api::train(network, data, options, arguments.common.settings());
   }
   const api::Dataset data = api::load_data(arguments.data.path, io::kMaxClasses, arguments.data.read);
   const Model network = api::create_network(arguments.network, data, arguments.common.seed, options.preprocess);
-  options.schedule = schedule_for(arguments, network);
+  options.schedule = schedule_for(arguments, options.schedule, network);
   return api::train(network, data, options, arguments.common.settings());
 }
 
@@ -87,25 +87,30 @@ void add_recipe(CLI::App& command, TrainArguments& options) {
                   "of the training; or steps:A,B with shares of it")
       ->capture_default_str();
   command.add_option("--label-smoothing", recipe.label_smoothing, "share of a label that all classes have alike")
+      ->check(within(limits::kShare))
       ->capture_default_str();
   command
       .add_option("--mixup", recipe.mixup,
                   "pairs of samples are mixed by a beta distribution of this parameter, as in 0.2; 0: none")
+      ->check(within(limits::kMixup))
       ->capture_default_str();
   command
       .add_option("--distill-features", recipe.features,
                   "layers of a prepared network that are to give what they give in float, as in 'block3*'")
       ->delimiter(',');
   command.add_option("--scale-rate", recipe.scale_rate, "learned scales move at so many times the learning rate")
+      ->check(within(limits::kScaleRate))
       ->capture_default_str();
   command
       .add_option("--freeze-oscillating", recipe.freeze_above,
                   "weights of a prepared network whose code goes back and forth in a larger share of steps stay where "
                   "they are on average, as in 0.02; 0: none")
+      ->check(within(limits::kShare))
       ->capture_default_str();
   command
       .add_option("--renormalize", recipe.renormalize,
                   "running statistics of batch norms are taken anew from so many batches at the end; 0: they stay")
+      ->check(within(limits::kRenormalize))
       ->capture_default_str();
 }
 
@@ -124,17 +129,25 @@ void add_train(CLI::App& program, Work& work) {
       ->add_option("model,--model", options->model,
                    "float or prepared Model, or an ONNX or Paddle file, to go on from; it never becomes worse")
       ->excludes(network);
-  command->add_option("--epochs", train.epochs, "how often every training sample is seen")->capture_default_str();
-  command->add_option("--batch", train.batch, "samples of a step")->capture_default_str();
-  command->add_option("--learning-rate", train.learning_rate,
-                      "peak of the schedule; 0.05 for float networks, 0.001 for prepared ones");
+  command->add_option("--epochs", train.epochs, "how often every training sample is seen")
+      ->check(within(limits::kEpochs))
+      ->capture_default_str();
+  command->add_option("--batch", train.batch, "samples of a step")
+      ->check(within(limits::kBatch))
+      ->capture_default_str();
+  command
+      ->add_option("--learning-rate", train.learning_rate,
+                   "peak of the schedule; 0.05 for float networks, 0.001 for prepared ones")
+      ->check(within(limits::kLearningRate));
   command
       ->add_option("--ema", train.average_decay,
                    "decay of the moving average of weights, which is what is evaluated and written; 0: none")
+      ->check(within(limits::kShare))
       ->capture_default_str();
   command
       ->add_option("--weight-decay", train.weight_decay,
                    "share of each parameter that a step takes away, times the learning rate")
+      ->check(within(limits::kShare))
       ->capture_default_str();
   add_schedule(*command, *options);
   add_augment(*command, train.augment);
@@ -146,6 +159,7 @@ void add_train(CLI::App& program, Work& work) {
           "its outputs are learned beside the labels")
       ->delimiter(',');
   command->add_option("--teacher-weight", train.recipe.teacher_weight, "how much that counts beside the labels")
+      ->check(within(limits::kTeacherWeight))
       ->capture_default_str();
   command->add_flag(
       "--distill", train.distill,

@@ -64,7 +64,7 @@ void add_verify(CLI::App& program, Work& work) {
       ->add_option("paths", options->paths,
                    "prepared and integer Model; or a quickstart folder; without it the current one if it holds a "
                    "report.json, else quickstart_out")
-      ->expected(0, 2);
+      ->expected(1, 2);
   command->add_option("--prepared", options->prepared, "prepared Model instead of the folder's");
   command->add_option("--integer", options->integer, "integer Model instead of the folder's");
   add_data(*command, options->data);
@@ -76,13 +76,13 @@ void add_verify(CLI::App& program, Work& work) {
           "sampled or all: layers against the network that came in, on all elements of one sample and at least "
           "4096 of each layer and further sample of at most 64 (and those that the Model keeps), or on all "
           "elements of all samples")
-      ->check(CLI::IsMember({"sampled", "all"}))
+      ->check(one_of({"sampled", "all"}))
       ->capture_default_str();
   command
       ->add_option("--with", options->verify.with,
                    "onnxruntime: run the integer program there too, without graph optimizations, and compare every "
                    "layer's codes; c: the same with a program in C")
-      ->type_name("{onnxruntime,c}");
+      ->check(one_of({"onnxruntime", "c"}));
   command
       ->add_option("--cc", options->verify.c.compiler, "with c: the compiler, as in 'arm-linux-gnueabihf-gcc -static'")
       ->capture_default_str();
@@ -91,7 +91,7 @@ void add_verify(CLI::App& program, Work& work) {
       "--c", options->verify.c.folder,
       "with c: a folder that the integer program was exported to with --dump, instead of a new program");
   command->add_option("--time-limit", options->verify.c.seconds, "with c: seconds for the compiler and for each batch")
-      ->check(CLI::PositiveNumber)
+      ->check(within(limits::kSeconds))
       ->capture_default_str();
   command->add_option("--exported", options->verify.exported,
                       "with onnxruntime: an ONNX file that the integer program was exported to, instead of a new one");

@@ -50,7 +50,7 @@ ARROWS = {
 # The program and the Python extension see the face's one public header; these come with it and say what its signatures mean.
 # Python has the program as a command.
 FACE_USERS = ("cli", "python")
-FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/base/small_vector.h", "halfstep/base/nearest.h", "halfstep/base/log.h", "halfstep/base/status.h",
+FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/base/limits.h", "halfstep/base/small_vector.h", "halfstep/base/nearest.h", "halfstep/base/log.h", "halfstep/base/status.h",
                 "cli/program.h"}
 # The same among the folders of kernels, which all may include common.
 KERNEL_ARROWS = {

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "halfstep/analyze/networks.h"
+#include "halfstep/api/checks.h"
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/remedies.h"
+#include "halfstep/base/limits.h"
 
 namespace halfstep::api {
 namespace {
@@ -22,6 +24,10 @@ void add_crushed(analyze::Analysis& analysis, const Model& prepared, const train
 }  // namespace
 
 Analysis analyze(const Model& network, const Dataset& data, const AnalyzeOptions& options, const Settings& settings) {
+  check_options(options.quantize);
+  limits::kSamples.require("samples", options.how.samples);
+  limits::kDirections.require("directions", options.how.directions);
+  limits::kTries.require("tries", options.tries);
   const Model model = prepared_of(network, data, options.platform, options.quantize, settings);
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);

@@ -1,9 +1,12 @@
 #include "halfstep/api/bits.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "halfstep/api/checks.h"
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
+#include "halfstep/base/limits.h"
 
 namespace halfstep::api {
 
@@ -32,7 +35,13 @@ void follow_up(Bits& bits, const Dataset& data, const BitsOptions& options, cons
 }  // namespace
 
 Bits bits(const Model& network, const Dataset& data, const BitsOptions& options, const Settings& settings) {
-  repair::check_methods(options.quantize.repair);
+  check_options(options.quantize);
+  limits::kSamples.require("samples", options.how.samples);
+  limits::kFront.require("front", options.how.front);
+  limits::kTuneEpochs.require("epochs", options.train.epochs);
+  TrainOptions tuning = options.train;
+  tuning.epochs = std::max<int64_t>(1, tuning.epochs);
+  check_options(tuning);
   QuantizeOptions before = options.quantize;
   before.repair.methods.clear();
   const Model model = prepared_of(network, data, options.platform, before, settings);

@@ -7,6 +7,7 @@
 
 #include "halfstep/api/model.h"
 #include "halfstep/api/run.h"
+#include "halfstep/base/limits.h"
 #include "halfstep/formats/import.h"
 
 namespace halfstep::api {
@@ -50,6 +51,8 @@ board::Side side_at(const fs::path& path, const Dataset* data, const CompareOpti
 /// Both sides; where either cannot be had, throws what is wrong with both.
 template <class First, class Second>
 board::Comparison compare_sides(First first, Second second, const CompareOptions& options, const Settings& settings) {
+  limits::kTolerance.require("rtol", options.tolerance.relative);
+  limits::kTolerance.require("atol", options.tolerance.absolute);
   std::optional<board::Side> a, b;
   std::vector<std::string> wrong;
   ErrorKind kind = ErrorKind::bad_input;

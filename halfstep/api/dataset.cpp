@@ -7,6 +7,7 @@
 
 #include "halfstep/api/model.h"
 #include "halfstep/base/embedded.h"
+#include "halfstep/base/limits.h"
 #include "halfstep/base/nearest.h"
 #include "halfstep/formats/import.h"
 #include "halfstep/io/image_set.h"
@@ -147,6 +148,7 @@ void require_every_class(const Dataset& data) {
 }  // namespace
 
 Dataset load_data(const std::string& path, int64_t classes, const DataOptions& options) {
+  limits::kSamples.require("samples", options.samples);
   if (!path.empty()) return io::load_dataset(path, classes, options);
   Dataset digits = io::load_dataset(embedded("models/optdigits.csv.gz"), "optdigits.csv.gz", classes, options);
   digits.name = "the embedded digits";
@@ -154,6 +156,7 @@ Dataset load_data(const std::string& path, int64_t classes, const DataOptions& o
 }
 
 Dataset make_data(const Tensors& tensors, const std::string& name, const DataOptions& options) {
+  limits::kSamples.require("samples", options.samples);
   Dataset data = io::dataset_of(tensors, name);
   data.name = name;
   data.form = "tensors";

@@ -2,13 +2,14 @@
 
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
+#include "halfstep/base/limits.h"
 #include "halfstep/train/executable.h"
 
 namespace halfstep::api {
 
 Evaluation evaluate(const Model& network, const Dataset& data, const EvaluateOptions& options,
                     const Settings& settings) {
-  if (options.top < 1) fail("top: found {}, expected a number of outputs", options.top);
+  limits::kTop.require("top", options.top);
   Model model = network;
   train::change_preprocess(model, options.preprocess);
   const auto parts = parts_for(model, data);

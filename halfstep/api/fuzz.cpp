@@ -10,6 +10,7 @@
 
 #include "halfstep/api/c_road.h"
 #include "halfstep/api/verify.h"
+#include "halfstep/base/limits.h"
 #include "halfstep/fuzz/fleet.h"
 #include "halfstep/fuzz/recipe.h"
 #include "halfstep/fuzz/shrink.h"
@@ -25,7 +26,7 @@ std::function<void(verify::Roads&, const std::map<std::string, Dims>&)> c_compil
       "cc -O1 -std=c99 -Wall -Wextra -Wconversion -pedantic -Werror -fsanitize=undefined "
       "-fsanitize-undefined-trap-on-error";
   try {
-    if (io::run_program({"cc", "--version"}, "", 10).code != 0) return {};
+    if (io::run_program({"cc", "--version"}, "", 100).code != 0) return {};
   } catch (const Error&) {
     return {};
   }
@@ -41,8 +42,10 @@ class FuzzRun {
  public:
   FuzzRun(const FuzzRequest& request, const Settings& settings)
       : request_(request), settings_(settings), fleet_(options()), next_(request.first), last_(request.last) {
-    if (request.last < request.first)
+    if (request.last <= request.first)
       fail("seeds: found {}:{}, expected the first seed before the last", request.first, request.last);
+    limits::kSeconds.require("limit", request.seconds_each);
+    if (request.seconds) limits::kSeconds.require("time", *request.seconds);
     for (const std::string& title : fuzz::importable_operators()) report_.operators[title] = 0;
     for (const auto& recipe : fuzz::all_recipes()) {
       if (fuzz::has_codes(recipe.home)) codes_.insert(recipe.title());
@@ -80,7 +83,7 @@ class FuzzRun {
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
   std::optional<fuzz::Job> next() {
-    const bool late = request_.seconds > 0 && seconds() > request_.seconds;
+    const bool late = request_.seconds && seconds() > *request_.seconds;
     if (next_ >= last_ || late || (request_.stop_at_first && !found_.empty())) return std::nullopt;
     const uint64_t number = next_++;
     if (networks_.empty()) return fuzz::Job{number, request_.check, {}};
@@ -126,7 +129,7 @@ class FuzzRun {
     const double total = static_cast<double>(last_ - (networks_.empty() ? request_.first : 0)),
                  done = static_cast<double>(report_.graphs);
     double left = seconds() / done * (total - done);
-    if (request_.seconds > 0) left = std::min(left, request_.seconds - seconds());
+    if (request_.seconds) left = std::min(left, *request_.seconds - seconds());
     settings_.progress(
         {"networks", done, total, fmt::format("{} found, {:.0f} s left", found_.size(), std::max(left, 0.0))});
   }

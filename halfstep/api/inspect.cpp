@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "halfstep/api/model.h"
+#include "halfstep/base/limits.h"
 #include "halfstep/compile/compile.h"
 #include "halfstep/eager/call.h"
 #include "halfstep/passes/separate_names.h"
@@ -91,6 +92,7 @@ Model network_of(const formats::File& file, const Model& closed) {
 }  // namespace
 
 Inspection inspect(const Model& network, const InspectOptions& options) {
+  limits::kBatch.require("batch", options.batch);
   CompileOptions compile_options;
   compile_options.place = options.place;
   const Model form = train::evaluation_form(network);
@@ -102,6 +104,7 @@ Inspection inspect(const Model& network, const InspectOptions& options) {
 }
 
 ForeignInspection inspect_file(const std::filesystem::path& path, const InspectOptions& options) {
+  limits::kBatch.require("batch", options.batch);
   ForeignInspection found;
   StageClock clock(found.seconds);
   const auto file = formats::open(path);

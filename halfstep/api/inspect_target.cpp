@@ -2,6 +2,7 @@
 
 #include "halfstep/api/inspect.h"
 #include "halfstep/base/status.h"
+#include "halfstep/quant/asked_widths.h"
 #include "halfstep/quant/quantizer.h"
 #include "halfstep/quant/regions.h"
 #include "halfstep/train/teacher.h"
@@ -72,6 +73,7 @@ bool TargetInspection::holds() const {
 }
 
 TargetInspection inspect_target(const Model& network, const Target& target) {
+  quant::check_widths(target.widths);
   const Stage stage = stage_of(network);
   if (stage == Stage::integer)
     fail("network '{}' is an integer program, which is made for its platform already", network.graph.name());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "halfstep/api/checks.h"
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/remedies.h"
@@ -39,7 +40,7 @@ repair::Report mend(Model& model, const train::Samples& samples, const train::Ca
 
 Quantized quantize(const Model& network, const Platform& platform, const Dataset& data, const QuantizeOptions& options,
                    const Settings& settings) {
-  repair::check_methods(options.repair);
+  check_options(options);
   const Stage stage = stage_of(network);
   if (stage == Stage::prepared && options.repair.any()) return repair(network, data, options, settings);
   if (stage == Stage::prepared)
@@ -77,6 +78,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
 }
 
 Quantized repair(const Model& prepared, const Dataset& data, const QuantizeOptions& options, const Settings& settings) {
+  check_options(options);
   require_stage(prepared, Stage::prepared);
   Model model = prepared;
   const auto parts = parts_for(model, data);

@@ -9,7 +9,9 @@
 #include "halfstep/api/model.h"
 #include "halfstep/api/source.h"
 #include "halfstep/api/verify.h"
+#include "halfstep/base/limits.h"
 #include "halfstep/io/atomic_file.h"
+#include "halfstep/quant/asked_widths.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/train/fit.h"
@@ -172,7 +174,22 @@ void require_free(const QuickstartRequest& request) {
   }
 }
 
+namespace {
+
+void check_request(const QuickstartRequest& request) {
+  quant::check_widths(request.widths);
+  limits::kEpochs.require("epochs", request.float_epochs);
+  limits::kTuneEpochs.require("tune epochs", request.tune_epochs);
+  limits::kBatch.require("batch", request.batch);
+  if (request.tune_rate) limits::kLearningRate.require("learning rate", *request.tune_rate);
+  limits::kShift.require("shift", request.augment.shift);
+  limits::kSamples.require("keep samples", request.stored_samples);
+}
+
+}  // namespace
+
 QuickstartOutcome quickstart(const QuickstartRequest& request, const Settings& settings) {
+  check_request(request);
   require_free(request);
   return Quickstart(request, settings).run();
 }

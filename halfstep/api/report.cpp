@@ -9,6 +9,7 @@
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/run.h"
+#include "halfstep/base/limits.h"
 #include "halfstep/io/file.h"
 #include "halfstep/train/checkpoint.h"
 
@@ -118,6 +119,7 @@ std::vector<TriedWidths> widths_in(const std::filesystem::path& path) {
 
 NetworkReport report(const Model& prepared, const std::optional<Model>& integer, const Dataset& data,
                      const ReportOptions& options, const Settings& settings) {
+  limits::kSamples.require("worst", options.worst);
   NetworkReport report;
   if (!options.training.empty()) report.course = train::course_in(options.training);
   if (!options.bits.empty()) report.widths = widths_in(options.bits);

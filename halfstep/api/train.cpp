@@ -1,5 +1,6 @@
 #include "halfstep/api/train.h"
 
+#include "halfstep/api/checks.h"
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/iterations.h"
 #include "halfstep/api/model.h"
@@ -36,12 +37,7 @@ train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t
 }  // namespace
 
 Trained train(const Model& given, const Dataset& data, const TrainOptions& options, const Settings& settings) {
-  if (options.epochs < 1) fail("epochs: found {}, expected at least 1", options.epochs);
-  if (options.batch < 1) fail("batch: found {}, expected at least 1", options.batch);
-  if (!(options.average_decay >= 0 && options.average_decay < 1))
-    fail("ema: found {}, expected a decay of at least 0 and below 1", options.average_decay);
-  if (!(options.weight_decay >= 0 && options.weight_decay < 1))
-    fail("weight decay: found {}, expected at least 0 and below 1", options.weight_decay);
+  check_options(options);
   if (options.schedule.stages.empty() && options.schedule.platform)
     fail("platform {}: goes with a bits schedule; quantize the network before training",
          options.schedule.platform->name);

@@ -7,6 +7,7 @@
 #include "halfstep/api/remedies.h"
 #include "halfstep/api/source.h"
 #include "halfstep/api/verify_regions.h"
+#include "halfstep/base/limits.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/quantized_steps.h"
@@ -122,6 +123,7 @@ verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, cons
 
 verify::RoadReport verify(const Model& given, const Model& integer, const Dataset& data, const VerifyOptions& options,
                           const Settings& settings) {
+  limits::kSeconds.require("time limit", options.c.seconds);
   require_stage(given, Stage::prepared);
   Model prepared = given;
   train::change_preprocess(prepared, options.preprocess);

@@ -13,6 +13,7 @@
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/separate_names.h"
 #include "halfstep/passes/tensors.h"
+#include "halfstep/quant/asked_widths.h"
 #include "halfstep/quant/float_form.h"
 #include "halfstep/quant/foreign_quantizers.h"
 #include "halfstep/quant/preparation.h"
@@ -118,6 +119,7 @@ bool parse_shared_weights(std::string_view name) {
 
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options,
               std::vector<Objection>* objections) {
+  check_widths(options);
   Model prepared = clone(model);
   std::vector<passes::FoldedNorm> folded;
   const LearnedMagnitudes learned = rewrite_floats(prepared, platform, folded);

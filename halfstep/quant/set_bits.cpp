@@ -8,6 +8,7 @@
 #include "halfstep/ir/decisions.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
+#include "halfstep/quant/asked_widths.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
 #include "halfstep/quant/selector.h"
@@ -41,6 +42,7 @@ std::vector<QuantizedStep> matching(const std::vector<QuantizedStep>& steps, con
 
 void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
               std::optional<int> feature_bits) {
+  check_widths({weight_bits, feature_bits, {}});
   const Platform platform = platform_of(model);
   Widths widths;
   const auto steps = passes::quantized_steps(model);
@@ -52,6 +54,7 @@ void set_bits(Model& model, const std::string& selector, std::optional<int> weig
 }
 
 void set_inner_bits(Model& model, int weight_bits, int feature_bits) {
+  check_widths({weight_bits, feature_bits, {}});
   const Platform platform = platform_of(model);
   const auto edges = edge_scales(model);
   Widths widths;

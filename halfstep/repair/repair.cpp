@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "halfstep/base/limits.h"
 #include "halfstep/base/nearest.h"
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
@@ -115,7 +116,8 @@ class Repair {
 }  // namespace
 
 void check_methods(const Options& options) {
-  if (options.steps < 1) fail("repair steps: found {}, expected at least 1", options.steps);
+  limits::kRepairSteps.require("repair steps", options.steps);
+  limits::kBatch.require("repair batch", options.batch);
   if (options.resume && options.folder.empty())
     fail("resume: found no folder, expected that of the repair to go on with");
   std::vector<std::string> known;

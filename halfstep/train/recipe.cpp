@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "halfstep/base/attribute.h"
+#include "halfstep/base/limits.h"
 #include "halfstep/base/objection.h"
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
@@ -66,20 +67,20 @@ std::string to_text(const RateSchedule& schedule) {
 
 void Recipe::check() const {
   std::vector<Objection> objections;
-  const auto object = [&](const char* what, double found, const char* expected) {
+  const auto require = [&](const char* what, double found, const Limits& limits) {
+    if (limits.contains(found)) return;
     objections.push_back({.where = "recipe",
                           .what = what,
                           .found = fmt::format("{}", found),
-                          .expected = expected,
+                          .expected = limits.text(),
                           .kind = ErrorKind::bad_input});
   };
-  if (!(label_smoothing >= 0 && label_smoothing < 1)) object("label smoothing", label_smoothing, "0 to below 1");
-  if (!(mixup >= 0 && mixup <= 100)) object("mixup", mixup, "0 to 100");
-  if (!(scale_rate > 0 && scale_rate <= 100)) object("scale rate", scale_rate, "above 0, at most 100");
-  if (!(freeze_above >= 0 && freeze_above < 1)) object("freeze oscillating", freeze_above, "0 to below 1");
-  if (!(teacher_weight > 0 && teacher_weight <= 1e4))
-    object("teacher weight", teacher_weight, "above 0, at most 10000");
-  if (renormalize < 0) object("renormalize", static_cast<double>(renormalize), "at least 0 batches");
+  require("label smoothing", label_smoothing, limits::kShare);
+  require("mixup", mixup, limits::kMixup);
+  require("scale rate", scale_rate, limits::kScaleRate);
+  require("freeze oscillating", freeze_above, limits::kShare);
+  require("teacher weight", teacher_weight, limits::kTeacherWeight);
+  require("renormalize", static_cast<double>(renormalize), limits::kRenormalize);
   refuse_all(std::move(objections));
 }
 

@@ -92,7 +92,7 @@ def dataset(
     all: bool = False,
     samples: int = 0,
     skip_bad: bool = False,
-    label: str = "",
+    label: str | None = None,
 ) -> Dataset:
     """Samples as the verbs take them, read once: arrays are kept in memory, images of a path decoded as they are needed.
 
@@ -108,8 +108,11 @@ def dataset(
         return data
     if data is None or isinstance(data, (str, os.PathLike)):
         path = "" if data is None else os.fspath(data)
-        return _core.load_data(path, None if network is None else network.core, all, samples, skip_bad, label)
-    if skip_bad or label:
+        for what, word in (("data", data), ("label", label)):
+            if word is not None and not os.fspath(word):
+                raise Error(f"{what}: found '', expected a value; without one leave the argument out")
+        return _core.load_data(path, None if network is None else network.core, all, samples, skip_bad, label or "")
+    if skip_bad or label is not None:
         raise Error("dataset: skip_bad and label are for a path, found arrays")
     return _core.make_dataset(_batches(data, network), name, all, samples)
 

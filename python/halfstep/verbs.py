@@ -47,6 +47,16 @@ def _by_channel(value: Any) -> list[float]:
     return [float(number) for number in cast("Iterable[Any]", value)] if isinstance(value, Iterable) else [float(value)]
 
 
+def _word(name: str, word: str | os.PathLike[str] | None) -> str:
+    """The word that is given, "" for None. An empty one is none: who does not want one leaves the argument out."""
+    if word is None:
+        return ""
+    text = os.fspath(word)
+    if not text:
+        raise _core.Error(f"{name}: found '', expected a value; without one leave the argument out")
+    return text
+
+
 def inspect(
     network: Model,
     platform: str | os.PathLike[str] = "generic_int8",
@@ -68,8 +78,8 @@ def inspect(
     """
     return Objections(
         *_core.inspect(
-            network.core, os.fspath(platform), _fields(overrides), weights, features, edges, _patterns(in_float), _patterns(also),
-            pad_channels, float_islands, _patterns(regions),
+            network.core, os.fspath(platform), _fields(overrides), weights, features, edges, _patterns("in_float", in_float), _patterns("also", also),
+            pad_channels, float_islands, _patterns("regions", regions),
         )  # fmt: skip
     )
 
@@ -132,10 +142,10 @@ def quantize(
     samples = dataset(calibrate, network)
     prepared, text, values = _core.quantize(
         network.core, os.fspath(platform), _fields(overrides), samples, weights, features, edges,
-        [(layers, *widths) for layers, widths in (bits or {}).items()], _patterns(in_float), _patterns(also),
-        _patterns(regions), pad_channels, (batch_norm, shared_weights), _preprocess_text(preprocess),
+        [(layers, *widths) for layers, widths in (bits or {}).items()], _patterns("in_float", in_float), _patterns("also", also),
+        _patterns("regions", regions), pad_channels, (batch_norm, shared_weights), _preprocess_text(preprocess),
         (calibration_batch, calibration_batches, max_length), keep_samples,
-        (_patterns(repair), repair_steps, os.fspath(repair_folder or ""), resume), seed, callback(progress),
+        (_patterns("repair", repair), repair_steps, _word("repair_folder", repair_folder), resume), seed, callback(progress),
     )  # fmt: skip
     audit = Audit(text, values)
     _warn(audit.values["notes"])
@@ -146,8 +156,8 @@ def _fields(overrides: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     return [(key, value if isinstance(value, str) else json.dumps(value)) for key, value in (overrides or {}).items()]
 
 
-def _patterns(patterns: str | Sequence[str]) -> list[str]:
-    return [patterns] if isinstance(patterns, str) else list(patterns)
+def _patterns(name: str, patterns: str | Sequence[str]) -> list[str]:
+    return [_word(name, pattern) for pattern in ([patterns] if isinstance(patterns, str) else patterns)]
 
 
 def change_bits(prepared: Model, layers: str, *, weights: int | None = None, features: int | None = None) -> Model:
@@ -155,7 +165,7 @@ def change_bits(prepared: Model, layers: str, *, weights: int | None = None, fea
 
     Ranges stay as they were observed. Raises UnsupportedError where the platform forbids it, naming every operator.
     """
-    changed, text, values = _core.change_bits(prepared.core, layers, weights, features)
+    changed, text, values = _core.change_bits(prepared.core, _word("layers", layers), weights, features)
     return Model(changed, Audit(text, values))
 
 
@@ -225,16 +235,17 @@ def train(
     """
     samples = dataset(data, network)
     recipe = _core.recipe(
-        schedule, label_smoothing, mixup, scale_rate, freeze_oscillating, _patterns(distill_features),
+        schedule, label_smoothing, mixup, scale_rate, freeze_oscillating, _patterns("distill_features", distill_features),
         teacher_weight, renormalize,
     )  # fmt: skip
+    widths = bits_schedule if isinstance(bits_schedule, str) else [str(stage) for stage in bits_schedule]
     stages = _core.bits_schedule(
-        [str(stage) for stage in bits_schedule], None if platform is None else os.fspath(platform), _fields(overrides),
-        edges, _patterns(in_float), _patterns(also), _patterns(regions), pad_channels, (batch_norm, shared_weights),
+        _patterns("bits_schedule", widths), None if platform is None else os.fspath(platform), _fields(overrides),
+        edges, _patterns("in_float", in_float), _patterns("also", also), _patterns("regions", regions), pad_channels, (batch_norm, shared_weights),
     )  # fmt: skip
     text, values = _core.train(
         network.core, samples, epochs, batch, learning_rate, ema, weight_decay, stages, flip, shift, distill,
-        [one.core for one in ([teacher] if isinstance(teacher, Model) else teacher)], recipe, max_iterations, "" if out is None else os.fspath(out), resume, overwrite, _preprocess_text(preprocess), seed, callback(progress),
+        [one.core for one in ([teacher] if isinstance(teacher, Model) else teacher)], recipe, max_iterations, _word("out", out), resume, overwrite, _preprocess_text(preprocess), seed, callback(progress),
     )  # fmt: skip
     fit = Fit(text, values)
     _warn(fit.values["notes"])
@@ -258,13 +269,13 @@ def verify(
     program: Model,
     data: Data = None,
     *,
-    with_: str = "",
+    with_: str | None = None,
     exported: str | os.PathLike[str] | None = None,
     variants: bool = False,
     cc: str = "cc -O2",
-    run: str = "",
+    run: str | None = None,
     c: str | os.PathLike[str] | None = None,
-    time_limit: float = 120.0,
+    time_limit: float = 1200.0,
     meaning: str = "sampled",
     preprocess: Preprocess | None = None,
     seed: int = 0,
@@ -284,8 +295,8 @@ def verify(
     if with_ == "onnxruntime":
         os.environ.setdefault("HALFSTEP_PYTHON", sys.executable)  # which runs the engine
     equal, text, values = _core.verify(
-        prepared.core, program.core, samples, with_, "" if exported is None else os.fspath(exported),
-        variants, (cc, run, "" if c is None else os.fspath(c), time_limit), meaning == "all", _preprocess_text(preprocess), seed, callback(progress),
+        prepared.core, program.core, samples, _word("with_", with_), _word("exported", exported),
+        variants, (_word("cc", cc), _word("run", run), _word("c", c), time_limit), meaning == "all", _preprocess_text(preprocess), seed, callback(progress),
     )  # fmt: skip
     proof = Proof(equal, text, values)
     _warn(proof.values["notes"])
@@ -333,8 +344,8 @@ def bits(
     Raises UnsupportedError, naming the nearest, where no legal widths meet the budget.
     """
     chosen, text, values = _core.bits(
-        network.core, dataset(data, network), (budget, "" if table is None else os.fspath(table), samples, front, choose_edges),
-        ((_patterns(repair), repair_steps, os.fspath(repair_folder or ""), resume), epochs, batch, learning_rate, prove, float_islands),
+        network.core, dataset(data, network), (budget, _word("table", table), samples, front, choose_edges),
+        ((_patterns("repair", repair), repair_steps, _word("repair_folder", repair_folder), resume), epochs, batch, learning_rate, prove, float_islands),
         None if platform is None else os.fspath(platform), _fields(overrides), weights, features, edges, _preprocess_text(preprocess),
         seed, callback(progress),
     )  # fmt: skip
@@ -441,7 +452,7 @@ def dump(
     format: str = "bin",
     reals: bool = False,
     parameters: bool = True,
-    with_: str = "",
+    with_: str | None = None,
     overwrite: bool = False,
     preprocess: Preprocess | None = None,
     progress: Progress = None,
@@ -454,13 +465,14 @@ def dump(
     says (`dump` of its record), else NHWC. format: "bin", "npy" or "txt". reals: what codes stand for. parameters: also
     weights, biases, multipliers and shifts. with_: "onnxruntime" for that engine's codes of an integer program.
     """
+    path = _word("path", path)
     words = (
-        _patterns(layers), layout, packing, offset, None if border is None else list(border), format, reals, parameters, with_,
+        _patterns("layers", layers), layout, packing, offset, None if border is None else list(border), format, reals, parameters, _word("with_", with_),
     )  # fmt: skip
     samples = dataset(data, network)
     return Dump(
-        os.fspath(path),
-        *_core.dump(network.core, samples, os.fspath(path), words, overwrite, _preprocess_text(preprocess), callback(progress)),
+        path,
+        *_core.dump(network.core, samples, path, words, overwrite, _preprocess_text(preprocess), callback(progress)),
     )
 
 
@@ -469,7 +481,7 @@ def compare(
     second: str | os.PathLike[str],
     data: Data = None,
     *,
-    like: str = "",
+    like: str | None = None,
     rtol: float = 0.0,
     atol: float = 0.0,
     preprocess: Preprocess | None = None,
@@ -482,15 +494,16 @@ def compare(
     how far reals may be off; codes are equal or not.
     """
     tolerance = (rtol, atol)
+    called = _word("like", like)
     if isinstance(first, Model):
         samples = dataset(data, first)
         return Comparison(
-            *_core.compare(first.core, "", os.fspath(second), samples, like, tolerance, _preprocess_text(preprocess), callback(progress))
+            *_core.compare(first.core, "", _word("second", second), samples, called, tolerance, _preprocess_text(preprocess), callback(progress))
         )
     samples = None if data is None else dataset(data)
     return Comparison(
         *_core.compare(
-            None, os.fspath(first), os.fspath(second), samples, like, tolerance, _preprocess_text(preprocess), callback(progress)
+            None, _word("first", first), _word("second", second), samples, called, tolerance, _preprocess_text(preprocess), callback(progress)
         )
     )
 
@@ -502,7 +515,7 @@ def export(
     format: str | None = None,
     opset: int = 21,
     approximate: bool = False,
-    name: str = "",
+    name: str | None = None,
     main: bool = False,
     data: Data = None,
     dump: bool = False,
@@ -519,13 +532,14 @@ def export(
     program that runs samples, of `data` or those that a prepared network keeps, and compares. dump: a function that shows
     every layer. float_islands: operators that have no form on codes are float operations.
     """
+    path, called = _word("path", path), _word("name", name)
     if format == "c":
         samples = None if data is None else dataset(data, network)
         files, memory, constants, islands = _core.export_c(
-            network.core, os.fspath(path), name, main, samples, dump, float_islands, overwrite
+            network.core, path, called, main, samples, dump, float_islands, overwrite
         )
-        return Exported(os.fspath(path), 0, islands, files, memory, constants)
+        return Exported(path, 0, islands, files, memory, constants)
     if format == "deploy":
-        return Exported(os.fspath(path), 0, [], _core.export_deploy(network.core, os.fspath(path), overwrite))
-    written = _core.export(network.core, os.fspath(path), format or "", opset, approximate)
-    return Exported(os.fspath(path), *written)
+        return Exported(path, 0, [], _core.export_deploy(network.core, path, overwrite))
+    written = _core.export(network.core, path, _word("format", format), opset, approximate)
+    return Exported(path, *written)

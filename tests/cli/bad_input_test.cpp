@@ -204,9 +204,10 @@ TEST_F(BadInput, unknown_command_or_option) {
   expect_error(kBadInput, "convert: found 'three', expected no further argument; see halfstep convert --help",
                {"convert", "one", "three", "--out", "new"});
   expect_error(kBadInput, "train: --out is required; see halfstep train --help", {"train", "--epochs", "3"});
-  expect_error(kBadInput, "train: --epochs: found 'x', expected a whole number; see halfstep train --help",
+  expect_error(kBadInput, "train: --epochs: found 'x', expected 1 to 1000000; see halfstep train --help",
                {"train", "--epochs", "x", "--out", "new"});
-  expect_error(kBadInput, "epochs: found 0, expected at least 1", {"train", "--epochs", "0", "--out", "new"});
+  expect_error(kBadInput, "train: --epochs: found '1e3', expected a whole number; see halfstep train --help",
+               {"train", "--epochs", "1e3", "--out", "new"});
 }
 
 // ---- what a target cannot have

@@ -147,7 +147,7 @@ TEST_F(BitsSchedule, WhatMakesNoSenseIsRefused) {
        "network 'digits' is prepared already; a platform is for float networks"},
       {{"--model", prepared, "--bits-schedule", "float,4"},
        "network 'digits' is prepared, which does not train in float; start from the float network"},
-      {{"--ema", "1"}, "ema: found 1, expected a decay of at least 0 and below 1"}};
+      {{"--ema", "1"}, "train: --ema: found '1', expected at least 0 and below 1; see halfstep train --help"}};
   for (const auto& [arguments, message] : cases) {
     std::vector<std::string> command = {"train", "--out", "never"};
     command.insert(command.end(), arguments.begin(), arguments.end());

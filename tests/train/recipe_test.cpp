@@ -80,7 +80,7 @@ TEST(Recipe, NamesAllThatIsOutOfRange) {
   recipe.label_smoothing = 2;
   recipe.scale_rate = 0;
   const std::string message = test::error_of([&] { recipe.check(); });
-  EXPECT_NE(message.find("label smoothing: found 2, expected 0 to below 1"), std::string::npos) << message;
+  EXPECT_NE(message.find("label smoothing: found 2, expected at least 0 and below 1"), std::string::npos) << message;
   EXPECT_NE(message.find("scale rate: found 0"), std::string::npos) << message;
 }
 

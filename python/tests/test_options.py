@@ -1,0 +1,65 @@
+"""Every argument of every verb, as its signature says: an empty word and a number that no option takes are refused."""
+
+import inspect
+
+import pytest
+
+import halfstep as hs
+
+VERBS = ("inspect", "quantize", "change_bits", "train", "convert", "verify", "bits", "analyze", "evaluate", "dump", "compare", "export")
+WRONG_NUMBERS = {"int": (-1, 2**62, "x"), "float": (-1.0, float("nan"), float("inf"), "x")}
+
+
+def arguments():
+    """(verb, argument, a value that it does not take)."""
+    for verb in VERBS:
+        for argument in inspect.signature(getattr(hs, verb)).parameters.values():
+            kinds = [kind.strip() for kind in str(argument.annotation).split("|")]
+            for kind, values in WRONG_NUMBERS.items():
+                if kind in kinds:
+                    yield from ((verb, argument.name, value) for value in values)
+            if "str" in kinds:
+                yield verb, argument.name, ""
+
+
+@pytest.fixture(scope="module")
+def given(samples):
+    """What each verb cannot do without."""
+    layers = hs.nn.Sequential(hs.nn.Conv2d(1, 4, 3, padding=1), hs.nn.ReLU(), hs.nn.Flatten(), hs.nn.Linear(256, 4))
+    net = hs.network(layers, x=(None, 1, 8, 8))
+    prepared = hs.quantize(net, calibrate=samples[0])
+    program = hs.convert(prepared)
+    on_samples = {"network": prepared, "data": samples}
+    return {
+        "inspect": {"network": net}, "quantize": {"network": net, "calibrate": samples}, "change_bits": {"prepared": prepared, "layers": "*"},
+        "train": {"network": net, "data": samples, "epochs": 1}, "convert": {"prepared": prepared}, "verify": {"prepared": prepared, "program": program, "data": samples},
+        "bits": {**on_samples, "budget": "size<=60kB"}, "analyze": on_samples, "evaluate": on_samples, "dump": {**on_samples, "path": "dumped"},
+        "compare": {"first": prepared, "second": "dumped", "data": samples}, "export": {"network": net, "path": "network.onnx"},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "argument", "value"), [pytest.param(*each, id="-".join(map(str, each))) for each in arguments()])
+def test_what_no_option_takes_is_refused(given, tmp_path, monkeypatch, verb, argument, value):
+    if (argument, value) == ("seed", 2**62):
+        pytest.skip("a seed may be as large")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((hs.Error, TypeError, ValueError)) as refused:
+        getattr(hs, verb)(**{**given[verb], argument: value})
+    if refused.type is hs.Error:
+        message = str(refused.value)
+        assert ("''" in message or '""' in message) if value == "" else argument.replace("_", " ") in message, message
+    assert not list(tmp_path.iterdir()), "nothing is written"
+
+
+def test_zero_bits_are_not_the_widths_of_the_platform(given, samples):
+    for argument in ("weights", "features", "edges"):
+        with pytest.raises(hs.Error, match=f"{argument}: found 0, expected 1 to 32"):
+            hs.quantize(given["quantize"]["network"], calibrate=samples[0], **{argument: 0})
+    with pytest.raises(hs.Error, match="weights: found 0, expected 1 to 32"):
+        hs.change_bits(given["change_bits"]["prepared"], "*", weights=0)
+
+
+def test_the_table_has_arguments_of_every_kind():
+    found = list(arguments())
+    assert len(found) > 150
+    assert {verb for verb, _, _ in found} == set(VERBS) - {"convert"}

@@ -1,0 +1,213 @@
+// Every option of every subcommand, as the help lists them: an empty word, a number out of the range that the help
+// states and a choice that there is not are refused before any work, with the name of the option and what is expected.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <regex>
+#include <sstream>
+
+#include "tests/cli/program.h"
+
+namespace halfstep {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Option {
+  Words names;            ///< "--epochs"; "--data", "--calibrate"; "model"
+  std::string type = {};  ///< "INT:1 to 1000000=20"; empty: a flag
+  size_t position = 0;    ///< of a positional one, from 1; 0: none
+  bool is_required = false;
+
+  const std::string& name() const { return names.back(); }
+  bool is_number() const { return std::regex_search(type, std::regex("^\\[?(INT|UINT|FLOAT)\\b")); }
+  bool is_whole() const { return is_number() && type.find("FLOAT") == std::string::npos; }
+};
+
+Words split(const std::string& text) {
+  Words words;
+  std::istringstream stream(text);
+  for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
+  return words;
+}
+
+/// The lines of a help that name options: two spaces, names, one space and the type.
+std::vector<Option> options_in(const std::string& help) {
+  std::vector<Option> found;
+  size_t position = 0;
+  bool is_positional = false, is_list = false;
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with(':')) {
+      is_positional = line == "Positionals:";
+      is_list = is_positional || line == "Options:";
+    }
+    std::smatch match;
+    if (!is_list || !std::regex_match(line, match, std::regex("  ([^ {]+)( [^ ].*?)?( {2,}.*)?"))) continue;
+    const std::string type = match[2].str().substr(match[2].length() > 0 ? 1 : 0);
+    const bool is_flag = type.starts_with("Needs:") || type.starts_with("Excludes:");
+    Option option{split(match[1]), is_flag ? "" : type};
+    option.is_required = option.type.find(" REQUIRED") != std::string::npos;
+    if (is_positional) option.position = ++position;
+    found.push_back(std::move(option));
+  }
+  return found;
+}
+
+Words commands_in(const std::string& help) {
+  Words names;
+  std::istringstream lines(help.substr(help.find("Subcommands:\n") + 13));
+  for (std::string line; std::getline(lines, line) && line.starts_with("  ");)
+    names.push_back(line.substr(2, line.find(' ', 2) - 2));
+  return names;
+}
+
+/// "{a,b}" of a type that has nothing else.
+Words choices_of(const Option& option) {
+  std::smatch match;
+  if (!std::regex_search(option.type, match, std::regex("^\\[?TEXT:\\{([^}]*)\\}"))) return {};
+  return split(match[1]);
+}
+
+struct Range {
+  double least, most;
+  bool above, below;
+  std::string text;
+};
+
+/// What the type of a number says.
+std::optional<Range> range_of(const Option& option) {
+  const std::string number = "(-?[0-9][0-9.]*(?:e[+-]?[0-9]+)?)";
+  std::smatch match;
+  if (std::regex_search(option.type, match, std::regex(":(" + number + " to " + number + ")")))
+    return Range{std::stod(match[2]), std::stod(match[3]), false, false, match[1]};
+  const std::regex ends(":((above|at least) " + number + " and (below|at most) " + number + ")");
+  if (std::regex_search(option.type, match, ends))
+    return Range{std::stod(match[3]), std::stod(match[5]), match[2] == "above", match[4] == "below", match[1]};
+  return std::nullopt;
+}
+
+class Options : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    workspace = new test::Workspace;
+    for (const std::string& command : commands_in(workspace->expect(0, {"--help"}).out))
+      options.emplace_back(command, options_in(workspace->expect(0, {command, "--help"}).out));
+    ASSERT_GE(options.size(), 19U);
+  }
+  static void TearDownTestSuite() { delete workspace; }
+
+  /// All that take a value.
+  template <class Check>
+  static void for_each(Check check) {
+    size_t count = 0;
+    for (const auto& [command, all] : options) {
+      for (const Option& option : all) {
+        if (option.type.empty()) continue;
+        check(command, option);
+        ++count;
+      }
+    }
+    EXPECT_GT(count, 300U) << "the help lists its options in another way";
+  }
+
+  /// The command with this word for the option.
+  static Words with(const std::string& command, const Option& option, const std::string& word) {
+    if (option.position == 0)
+      return word.empty() ? Words{command, option.name(), word} : Words{command, option.name() + "=" + word};
+    Words words = {command};
+    for (const auto& [name, all] : options) {
+      for (const Option& before : all) {
+        if (name != command || before.position == 0 || before.position >= option.position) continue;
+        const Words choices = choices_of(before);
+        words.push_back(choices.empty() ? "nothing" : choices.front());
+      }
+    }
+    words.push_back(word);
+    return words;
+  }
+
+  static void expect_refused(const std::string& command, const Option& option, const std::string& word,
+                             const std::string& expected) {
+    const Words words = with(command, option, word);
+    SCOPED_TRACE(testing::PrintToString(words));
+    const auto outcome = workspace->expect(2, words);
+    EXPECT_EQ(outcome.out, "");
+    // A positional one may have a name with dashes too, which is then what it is called.
+    EXPECT_TRUE(std::ranges::any_of(option.names, [&](const std::string& name) {
+      const std::string called = option.position > 0 ? "" : name;
+      return outcome.err.find(called + ": found '" + word + "', expected ") != std::string::npos;
+    })) << outcome.err;
+    EXPECT_NE(outcome.err.find(expected), std::string::npos) << outcome.err;
+    EXPECT_TRUE(test::listing(workspace->path()).empty()) << "files were left behind";
+  }
+
+  static inline test::Workspace* workspace = nullptr;
+  static inline std::vector<std::pair<std::string, std::vector<Option>>> options;
+};
+
+TEST_F(Options, EmptyWordsAreRefused) {
+  for_each([](const std::string& command, const Option& option) { expect_refused(command, option, "", "expected"); });
+}
+
+TEST_F(Options, NumbersOutOfRangeAreRefused) {
+  for_each([](const std::string& command, const Option& option) {
+    if (!option.is_number()) return;
+    const auto range = range_of(option);
+    ASSERT_TRUE(range) << command << " " << option.name() << " states no range: " << option.type;
+    const double step = option.is_whole() ? 1 : 1e-3 * std::max(1.0, std::fabs(range->most));
+    Words wrong = {"x",
+                   "nan",
+                   "inf",
+                   "-1e300",
+                   "1e300",
+                   fmt::format("{:.17g}", range->least - step),
+                   fmt::format("{:.17g}", range->most + step)};
+    if (option.is_whole()) wrong.emplace_back("0.5");
+    if (range->above) wrong.push_back(fmt::format("{:g}", range->least));
+    if (range->below) wrong.push_back(fmt::format("{:g}", range->most));
+    // Doubles of that size have no whole number one above.
+    if (range->most > 1e15) std::erase(wrong, fmt::format("{:.17g}", range->most + step));
+    for (const std::string& word : wrong) expect_refused(command, option, word, range->text);
+  });
+}
+
+TEST_F(Options, ChoicesThatThereAreNotAreRefused) {
+  for_each([](const std::string& command, const Option& option) {
+    const Words choices = choices_of(option);
+    if (!choices.empty()) expect_refused(command, option, "none of them", choices.front());
+  });
+}
+
+TEST_F(Options, WhatIsRequiredIsNamed) {
+  for (const auto& [command, all] : options) {
+    if (std::ranges::none_of(all, &Option::is_required)) continue;
+    const auto outcome = workspace->expect(2, {command});
+    EXPECT_NE(outcome.err.find(" is required"), std::string::npos) << outcome.err;
+    EXPECT_TRUE(std::ranges::any_of(all, [&](const Option& option) {
+      return option.is_required && outcome.err.find(option.name() + " is required") != std::string::npos;
+    })) << outcome.err;
+  }
+}
+
+/// The option and its value in one word, as "--out=".
+TEST_F(Options, AnEqualsSignWithoutAValueIsRefused) {
+  const auto outcome = workspace->expect(2, {"quickstart", "--weights=", "--out", "new"});
+  EXPECT_EQ(outcome.err, "halfstep: --weights: found '', expected a value; without one leave the option out\n");
+}
+
+/// Found in use: zero stood for an option that is not given.
+TEST_F(Options, ZeroBitsAreNotTheWidthsOfThePlatform) {
+  for (const char* option : {"--weights", "--features", "--edges"}) {
+    const auto outcome = workspace->expect(2, {"quickstart", option, "0", "--out", "new"});
+    EXPECT_EQ(
+        outcome.err,
+        fmt::format("halfstep: quickstart: {}: found '0', expected 1 to 32; see halfstep quickstart --help\n", option));
+  }
+}
+
+}  // namespace
+}  // namespace halfstep
