@@ -11,7 +11,7 @@ def test_a_long_skip_is_repaired(bench, shared, method):
     widths = ["--weights", 4, "--features", 4]
     repaired = bench.run("quantize", network, *widths, "--repair", method, "--repair-steps", 10, "--out", "q", "--json").report["repair"]
     assert len(repaired["steps"]) == (len(METHODS) - 1 if method == "auto" else 1)
-    assert 0 < repaired["last"]["loss"] <= repaired["first"]["loss"]
+    assert 0 < repaired["after"]["distance"] <= repaired["before"]["distance"]
     bench.run("convert", "q", "--out", "p")
     verified = bench.run("verify", "q", "p", "--json").report
     assert sum(layer["differing"] for layer in verified["layers"]) == 0
