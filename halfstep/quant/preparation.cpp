@@ -402,11 +402,12 @@ class Preparation {
   void read_as_given(Op op) {
     const std::vector<Value> operands = op.operands();
     for (size_t i = 0; i < operands.size(); ++i) {
-      const auto quantizer = operands[i] ? operands[i].producer<ops::FakeQuantize>() : std::nullopt;
-      const bool is_read = passes::reads_elements(op, static_cast<int>(i));
-      if (!quantizer || !is_read || indices_.is_activation(quantizer->x())) continue;
-      const Value given = quantizer->x();
-      if (!given.producer() || plan_.is_real(given)) op.set_operand(static_cast<int>(i), given);
+      const Op quantizer = operands[i] ? operands[i].producer() : Op();
+      if (!quantizer || !quantizer.is<ops::FakeQuantize>() || !passes::reads_elements(op, static_cast<int>(i)))
+        continue;
+      const Value given = quantizer.in(ops::FakeQuantize::record().input("x"));
+      if (!indices_.is_activation(given) && (!given.producer() || plan_.is_real(given)))
+        op.set_operand(static_cast<int>(i), given);
     }
   }
 
