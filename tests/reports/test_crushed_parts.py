@@ -83,11 +83,13 @@ def test_parts_of_a_slice_are_found(bench):
     weights = random.standard_normal((8, 9)).astype(np.float32)
     weights[:, :4] *= 1000
     nodes = [
-        onnx.helper.make_node("MatMul", ["x", "w"], ["all"]),
+        onnx.helper.make_node("MatMul", ["x", "w0"], ["first"]),
+        onnx.helper.make_node("Relu", ["first"], ["bent"]),
+        onnx.helper.make_node("MatMul", ["bent", "w"], ["all"]),
         onnx.helper.make_node("Slice", ["all", "zero", "four", "one"], ["boxes"]),
         onnx.helper.make_node("Slice", ["all", "four", "nine", "one"], ["scores"]),
     ]
-    numbers = {"w": weights, "zero": [0], "four": [4], "nine": [9], "one": [1]}
+    numbers = {"w0": random.standard_normal((8, 8)).astype(np.float32), "w": weights, "zero": [0], "four": [4], "nine": [9], "one": [1]}
     graph = onnx.helper.make_graph(
         nodes,
         "slices",
