@@ -108,9 +108,9 @@ std::string remedy_in_words(const Model& prepared, const analyze::CrushedPart& p
 }
 
 /// Whether enough of what quantization costs is gone.
-bool helps(const train::Standing& in_float, const train::Standing& before, const train::Standing& after) {
+bool helps(double in_float, double before, double after) {
   constexpr double kShare = 0.05;
-  return after.loss < before.loss && before.loss - after.loss >= kShare * std::fabs(before.loss - in_float.loss);
+  return after < before && before - after >= kShare * std::fabs(before - in_float);
 }
 
 /// "loss 0.412 to 0.031, agreement 90.1 to 97.0 %".
@@ -140,6 +140,7 @@ class Advisor {
   }
 
   void run() {
+    if (!remedies_.empty()) distance_ = trial_.outcome_of(prepared_).near.loss;
     for (const Remedy& remedy : remedies_) {
       const auto tried = with_remedy(prepared_, remedy, trials_);
       gains_.push_back(tried ? gain_of(*tried) : "");
@@ -156,8 +157,11 @@ class Advisor {
  private:
   /// "" where it does not help.
   std::string gain_of(const Model& tried) const {
-    const train::Standing after = trial_.of(tried);
-    return helps(analysis_.in_float, analysis_.on_codes, after) ? gain_in_words(analysis_, after) : "";
+    const analyze::Trial::Outcome after = trial_.outcome_of(tried);
+    const train::Standing& before = analysis_.on_codes;
+    if (helps(analysis_.in_float.loss, before.loss, after.judged.loss)) return gain_in_words(analysis_, after.judged);
+    if (after.judged.right < before.right || !helps(0, distance_, after.near.loss)) return "";
+    return fmt::format("distance to the float network {:.3g} to {:.3g}", distance_, after.near.loss);
   }
 
   /// The reason, and what was found to help.
@@ -177,6 +181,7 @@ class Advisor {
   const Trials& trials_;
   const ProgressCallback& progress_;
   std::vector<Remedy> remedies_;
+  double distance_ = 0;             ///< of the prepared network to its float form
   std::vector<std::string> gains_;  ///< by remedy; "": it does not help
 };
 

@@ -38,7 +38,8 @@ void add_warnings(std::vector<std::string>& notes, const Model& prepared, const 
                   const Trials& trials);
 
 /// Tries the remedies of the analysis' advice, `most` at most, first those of the first quantizers. What a quantizer is
-/// advised (`suggestions`) names those alone that lower the loss of the trial's samples, and by how much.
+/// advised (`suggestions`) names those alone that lower the loss of the trial's samples, or the distance to the float
+/// network's outputs there, and by how much.
 void try_advice(analyze::Analysis& analysis, const Model& prepared, const analyze::Trial& trial, const Trials& trials,
                 int64_t most, const ProgressCallback& progress);
 
