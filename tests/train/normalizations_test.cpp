@@ -117,7 +117,7 @@ graph tail(x: f32[4, 3, 6, 6]) {
   param @l: f32[6]
   state @n: f32[6]
   state @t: f32[6]
-  const @half: f32[]
+  const @half: f32[1]
   c = conv2d(x, w=@w)
   d = add(a=c, b=@b)
   norm = batch_norm(x=d, scale=@k, bias=@l, mean=@n, variance=@t) {momentum: 0.5}
