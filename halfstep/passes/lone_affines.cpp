@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string>
 
+#include "halfstep/ir/given_names.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/layer_tail.h"
 #include "halfstep/passes/rewrite.h"
@@ -91,30 +93,45 @@ class LoneAffines {
   LoneAffines(Model& model, const std::function<bool(Op layer)>& takes) : model_(model), takes_(takes) {}
 
   std::vector<FoldedTail> run() {
-    std::vector<Op> layers;
+    std::vector<std::vector<Op>> layers;
     for (const Op op : model_.graph.ops()) {
       if (parts_.contains(op.node()) || op.results().size() != 1) continue;
-      if (const Op layer = layer_for(op)) layers.push_back(layer);
+      std::vector<Op> layer = layer_for(op);
+      if (!layer.empty()) layers.push_back(std::move(layer));
     }
     std::vector<FoldedTail> folded;
-    for (const Op layer : layers) folded.push_back(*fold_tail(model_, layer, LayerName::of_tail));
+    for (const std::vector<Op>& layer : layers) {
+      folded.push_back(*fold_tail(model_, convolution_of(layer), LayerName::of_tail));
+      note_names(layer, folded.back().result);
+    }
     return folded;
   }
 
  private:
-  /// A layer in front of the chain that begins with `op`, which changes nothing yet; null where there is none to be.
-  Op layer_for(Op op) {
+  static Op convolution_of(const std::vector<Op>& layer) { return layer[layer.size() == 1 ? 0 : 1]; }
+
+  /// Whoever asks for the last part of the chain means all of the layer.
+  void note_names(const std::vector<Op>& layer, const std::string& result) {
+    const auto names = given_names(model_.notes);
+    const auto given = names.find(result);
+    for (const Op op : layer) {
+      if (op.name() != result) note_given_name(model_.notes, op.name(), given == names.end() ? result : given->second);
+    }
+  }
+
+  /// A layer in front of the chain that begins with `op`, which changes nothing yet; empty where there is none to be.
+  std::vector<Op> layer_for(Op op) {
     const auto axis = channel_axis(model_, op);
     const Value x = axis ? reading(model_, op)->y : Value();
     if (!x || x.is_tensor() || x.dtype() != DType::f32 || *axis >= x.dims().size()) return {};
     const auto forms = x.dims()[*axis] > 0 ? forms_of(x.dims(), *axis) : std::nullopt;
     if (!forms) return {};
     const std::vector<Op> made = put_layer(op, x, *forms, x.dims()[*axis]);
-    const Op layer = made[made.size() == 1 ? 0 : 1];
+    const Op layer = convolution_of(made);
     const std::vector<TailPart> tail = foldable_tail(model_, layer);
     if (!tail.empty() && made.back().out(0).type() == x.type() && takes_(layer)) {
       for (const TailPart& part : tail) parts_.insert(part.op.node());
-      return layer;
+      return made;
     }
     made.back().out(0).replace_all_uses_with(x);
     const Value weight = layer.in(1);

@@ -34,8 +34,8 @@ bool was_taken_in(Op op, Value value, const Graph& prepared) {
   return (is_foreign_quantizer(op) || scaled_and_moved(op) == value) && !prepared.op(op.name());
 }
 
-/// Whether `op`, which reads `value` and is the last of a chain, is a layer of its own in the prepared network, which has
-/// that name: a product, or what gives its rows other extents.
+/// Whether `op`, which reads `value` and is the last of a chain, is a layer of its own in the prepared network, which
+/// has that name: a product, or what gives its rows other extents.
 bool is_layer_now(Op op, Value value, const Graph& prepared) {
   const Op layer = scaled_and_moved(op) == value ? prepared.op(op.name()) : Op();
   return layer && (layer.info().quant.weight >= 0 || keeps_order(layer));

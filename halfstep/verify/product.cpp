@@ -85,7 +85,7 @@ bool is_quantizer(Op op) { return is_foreign_quantizer(op) || (op && op.info().q
 
 bool is_recognised(Op before, Op after) {
   if (!before || !after || &before.info() == &after.info()) return false;
-  if (before.is<ops::Div>() && after.is<ops::Mul>()) return true;
+  if (before.is<ops::Div, ops::MeanOf>() && after.is<ops::Mul>()) return true;
   if (before.is<ops::Attention>()) return true;
   const Trait trait = after.info().quant.trait;
   return trait == Trait::pointwise || trait == Trait::normalizes;

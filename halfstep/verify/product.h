@@ -23,8 +23,8 @@ Value scaled_and_moved(Op op);
 bool keeps_order(Op op);
 
 /// Whether `after` is the one operation that `before` is the last of several of, a product with a reciprocal where
-/// `before` divides (whose codes are another number), or the last part of an attention: what they compute is the same
-/// but for the float32 rounding of constants, sqrt(2) in a GELU.
+/// `before` divides or is a mean (whose codes are another number), or the last part of an attention: what they compute
+/// is the same but for the float32 rounding of constants, sqrt(2) in a GELU.
 bool is_recognised(Op before, Op after);
 /// More than such roundings change, of operands and result.
 inline constexpr double kConstants = 0x1p-22;

@@ -31,9 +31,10 @@ TEST(IndexArithmetic, OfExtentsInFloat) {
 
 TEST(IndexArithmetic, DataAndIndicesOfOneInput) {
   EXPECT_EQ(indices("x: f32[2, 4]) {\n  param @w: f32[4, 4]\n  param @t: f32[9, 4]\n"
-                    "  s = slice(x) {starts: [0], ends: [1], axes: [1]}\n  j = cast(s) {to: i64}\n"
-                    "  e = gather(x=@t, indices=j)\n  h = linear(x, w=@w)\n  y = linear(e, w=@w)\n  return h, y\n"),
-            "s j");
+                    "  s = slice(x) {starts: [0], ends: [1], axes: [1]}\n  j = cast(s) {to: \"i64\"}\n"
+                    "  k = reshape(j) {dims: [-1]}\n  e = gather(x=@t, indices=k)\n  h = linear(x, w=@w)\n  y = "
+                    "linear(e, w=@w)\n  return h, y\n"),
+            "s j k");
 }
 
 TEST(IndexArithmetic, ActivationsOnTheWayToAnInteger) {
