@@ -141,7 +141,7 @@ Element steps_between(const Element& first, const Element& limit, int64_t step) 
   });
 }
 
-/// What one element stands for where all elements but it are known: total / others.
+/// What one element stands for where all elements but it are known: total / others. Throws where that leaves a rest.
 std::optional<int64_t> worked_out(const std::optional<Tried>& total, const std::vector<Element>& elements) {
   Tried rest;
   for (size_t i = 0; total && i < rest.size(); ++i) {
@@ -153,7 +153,7 @@ std::optional<int64_t> worked_out(const std::optional<Tried>& total, const std::
       if ((*tried)[i] == kRefused || __builtin_mul_overflow(others, (*tried)[i], &others)) others = 0;
     }
     const bool is_live = (*total)[i] != kRefused && others > 0;
-    if (is_live && (*total)[i] % others != 0) return std::nullopt;
+    if (is_live && (*total)[i] % others != 0) require_extents();
     rest[i] = is_live ? (*total)[i] / others : kRefused;
   }
   return total ? constant(rest) : std::nullopt;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/formats/evaluate.h"
 #include "tests/support/error.h"
 
@@ -82,10 +84,10 @@ TEST(Trials, FollowWhatARecordInfers) {
 TEST(Trials, TriesThatARecordRefusesAreLeftOut) {
   Tried tried = always(7);
   EXPECT_EQ(constant(tried), 7);
-  tried[0] = tried[1] = tried[2] = kRefused;
+  std::fill(tried.begin(), tried.end() - 3, kRefused);
   EXPECT_EQ(constant(tried), 7);
   EXPECT_TRUE(agree(tried, always(7)));
-  tried[3] = kRefused;
+  tried.back() = kRefused;
   EXPECT_FALSE(constant(tried));
   EXPECT_FALSE(agree(tried, always(7)));
 }

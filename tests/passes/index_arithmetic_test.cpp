@@ -23,8 +23,8 @@ std::string indices(const std::string& text) {
 /// h[arange(n), 2] as PyTorch's TorchScript exporter writes it: all but the layers and what gathers rows of them.
 TEST(IndexArithmetic, OfExtentsInFloat) {
   EXPECT_EQ(indices("x: f32[?, 4]) {\n  param @w: f32[4, 4]\n  const @two: f32[1]\n  h = linear(x, w=@w)\n"
-                    "  i = positions(x) {step: 8}\n  z = positions(x) {step: 0}\n  f = cast(i) {to: f32}\n"
-                    "  c = gather(x=@two, indices=z)\n  s = add(a=c, b=f)\n  j = cast(s) {to: i64}\n"
+                    "  i = positions(x) {step: 8}\n  z = positions(x) {step: 0}\n  f = cast(i) {to: \"f32\"}\n"
+                    "  c = gather(x=@two, indices=z)\n  s = add(a=c, b=f)\n  j = cast(s) {to: \"i64\"}\n"
                     "  y = gather(x=h, indices=j)\n  v = linear(y, w=@w)\n  return v\n"),
             "i z f c s j");
 }
@@ -39,14 +39,14 @@ TEST(IndexArithmetic, DataAndIndicesOfOneInput) {
 
 TEST(IndexArithmetic, ActivationsOnTheWayToAnInteger) {
   EXPECT_EQ(indices("x: f32[2, 4]) {\n  param @w: f32[4, 4]\n  const @k: f32[]\n  h = linear(x, w=@w)\n"
-                    "  r = relu(h)\n  a = arg_max(x=r) {axis: 1, keep_dims: false}\n  f = cast(a) {to: f32}\n"
-                    "  m = mul(a=f, b=@k)\n  j = cast(m) {to: i64}\n  return j\n"),
+                    "  r = relu(h)\n  a = arg_max(x=r) {axis: 1, keep_dims: false}\n  f = cast(a) {to: \"f32\"}\n"
+                    "  m = mul(a=f, b=@k)\n  j = cast(m) {to: \"i64\"}\n  return j\n"),
             "a? f m j");
 }
 
 TEST(IndexArithmetic, ARoundedActivationIsAnInteger) {
   EXPECT_EQ(indices("x: f32[2, 4]) {\n  param @w: f32[4, 4]\n  const @k: f32[]\n  h = linear(x, w=@w)\n"
-                    "  m = mul(a=h, b=@k)\n  f = floor(m)\n  o = add(a=f, b=@k)\n  j = cast(o) {to: i64}\n"
+                    "  m = mul(a=h, b=@k)\n  f = floor(m)\n  o = add(a=f, b=@k)\n  j = cast(o) {to: \"i64\"}\n"
                     "  t = floor(h)\n  u = mul(a=h, b=t)\n  return j, u\n"),
             "f? o j");
 }
@@ -55,16 +55,17 @@ TEST(IndexArithmetic, ARoundedActivationIsAnInteger) {
 TEST(IndexArithmetic, BothDataAndIndex) {
   const std::string body =
       "x: f32[?, 4]) {\n  param @w: f32[4, 4]\n  const @k: f32[]\n  h = linear(x, w=@w)\n"
-      "  p = positions(x) {axis: 1}\n  f = cast(p) {to: f32}\n  s = add(a=f, b=@k)\n  y = add(a=h, b=s)\n";
+      "  p = positions(x) {axis: 1}\n  f = cast(p) {to: \"f32\"}\n  s = add(a=f, b=@k)\n  y = add(a=h, b=s)\n";
   EXPECT_EQ(indices(body + "  return y\n"), "p");
-  EXPECT_EQ(indices(body + "  j = cast(s) {to: i64}\n  return y, j\n"), "p f s j");
+  EXPECT_EQ(indices(body + "  j = cast(s) {to: \"i64\"}\n  return y, j\n"), "p f s j");
 }
 
 /// Nothing that a layer depends on is an index, though all of the network ends in one.
 TEST(IndexArithmetic, NetworksThatEndInAnIndex) {
-  EXPECT_EQ(indices("i: i64[2, 3]) {\n  param @t: f32[9, 4]\n  param @w: f32[9, 4]\n  e = gather(x=@t, indices=i)\n"
-                    "  r = relu(e)\n  h = linear(r, w=@w)\n  a = arg_max(x=h) {axis: 2}\n  return a\n"),
-            "a?");
+  EXPECT_EQ(indices("i: i64[2, 3]) {\n  param @t: f32[9, 4]\n  param @w: f32[9, 4]\n  k = reshape(i) {dims: [-1]}\n  e "
+                    "= gather(x=@t, indices=k)\n"
+                    "  r = relu(e)\n  h = linear(r, w=@w)\n  a = arg_max(x=h) {axis: 1}\n  return a\n"),
+            "k a?");
 }
 
 TEST(IndexArithmetic, OfCodes) {

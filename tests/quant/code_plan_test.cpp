@@ -60,9 +60,9 @@ TEST(CodePlan, ComputedOperandsHaveNoCodes) {
 /// A row of each sample, counted in float: all but the layers and what gathers rows of them stays as it is.
 const char* const kRows =
     "graph g(x: f32[?, 4]) {\n  param @w: f32[4, 4]\n  const @two: f32[1]\n  h = linear(x, w=@w)\n"
-    "  i = positions(x)\n  z = positions(x) {step: 0}\n  f = cast(i) {to: f32}\n  c = gather(x=@two, indices=z)\n"
-    "  s = add(a=c, b=f)\n  m = slice(x) {starts: [0], ends: [1], axes: [1]}\n  n = cast(m) {to: i64}\n"
-    "  j = cast(s) {to: i64}\n  y = gather(x=h, indices=j)\n  v = linear(y, w=@w)\n  return v, n\n}\n";
+    "  i = positions(x)\n  z = positions(x) {step: 0}\n  f = cast(i) {to: \"f32\"}\n  c = gather(x=@two, indices=z)\n"
+    "  s = add(a=c, b=f)\n  m = slice(x) {starts: [0], ends: [1], axes: [1]}\n  n = cast(m) {to: \"i64\"}\n"
+    "  j = cast(s) {to: \"i64\"}\n  y = gather(x=h, indices=j)\n  v = linear(y, w=@w)\n  return v, n\n}\n";
 
 TEST(CodePlan, IndexArithmeticHasNoCodes) {
   const FloatOperators found = in_float(network(kRows));
