@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "halfstep/analyze/crushed.h"
 #include "halfstep/api/c_road.h"
 #include "halfstep/api/verify.h"
 #include "halfstep/base/limits.h"
@@ -37,6 +38,10 @@ std::function<void(verify::Roads&, const std::map<std::string, Dims>&)> c_compil
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kVerdicts[] = {"fine", "skipped", "refused", "found"};
+
+bool warns_of_crushed(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {
+  return !analyze::crushed_parts(prepared, samples, 0, pool).empty();
+}
 
 class FuzzRun {
  public:
@@ -70,7 +75,8 @@ class FuzzRun {
             request_.platform,
             io::python_interpreter(),
             roads_of,
-            c_compiler()};
+            c_compiler(),
+            warns_of_crushed};
   }
   void find_networks() {
     if (request_.networks.empty()) return;

@@ -98,6 +98,7 @@ Report look_at(const Job& job, const FleetOptions& options, Tools& tools,
   tools.folder = folder;
   tools.roads_of = options.roads_of;
   tools.add_c = options.add_c;
+  tools.warns_of_crushed = options.warns_of_crushed;
   std::unique_ptr<Engine> engine;
   if (!options.interpreter.empty()) engine = std::make_unique<Engine>(options.interpreter, folder);
   if (engine && engine->version()) tools.engine = engine.get();

@@ -289,7 +289,7 @@ void check_answers(Trial& trial) {
 
 void check_parts(Trial& trial) {
   const auto part = crushed_part(trial.answered());
-  if (!part) return;
+  if (!part || trial.tools().warns_of_crushed(trial.prepared(), trial.samples(), trial.tools().pool)) return;
   throw Found{fmt::format("{}: {:.1f} dB to the float network, with steps of its own {:.1f} dB, and no warning",
                           part->what, part->sqnr, part->expected)};
 }

@@ -28,6 +28,8 @@ struct Tools {
   std::function<verify::Roads(const Model& prepared, const Model& integer)> roads_of;
   /// Makes a program in C their engine; empty where there is no compiler.
   std::function<void(verify::Roads& roads, const std::map<std::string, Dims>& extents)> add_c;
+  /// Whether quantize warns of values that lie within a few steps of their scale.
+  std::function<bool(const Model& prepared, const train::Samples& samples, ThreadPool& pool)> warns_of_crushed;
 };
 
 /// Thrown by a check that has nothing to say about this network, with the reason.
