@@ -61,7 +61,7 @@ struct Sums {
 
   /// "" where it can be judged.
   std::string why_not(const Grid& grid) const {
-    const bool drawn_finite = std::ranges::all_of(drawn, [](double noise) { return std::isfinite(noise); });
+    const bool drawn_finite = std::ranges::all_of(drawn, [](double one) { return std::isfinite(one); });
     if (!is_finite || !drawn_finite) return "an output is not finite";
     if (std::max(high, -low) < kLeastMagnitude) return "an output is nothing";
     if (decibels(signal, expected(grid)) < kLeastExpected) return "the widths say too little";
