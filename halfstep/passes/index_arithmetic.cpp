@@ -123,9 +123,12 @@ void IndexArithmetic::find_data(const Block& block) {
   const std::vector<Op> ops = block.ops();
   for (Op op : std::views::reverse(ops)) {
     for (const auto& region : op.regions()) find_data(*region);
-    for (const Value result : op.results()) {
+    const std::vector<Value> results = op.results();
+    const bool is_unread = std::ranges::all_of(results, [](Value result) { return result.unused(); });
+    for (const Value result : results) {
       const auto needs = [&](const auto& use) { return is_data_of(use.first, use.second); };
-      if (is_real(result) && std::ranges::any_of(result.uses(), needs)) data_.insert(result.node());
+      const bool is_left = is_unread && from_inputs_.contains(result.node());  // of the path of the data
+      if (is_real(result) && (is_left || std::ranges::any_of(result.uses(), needs))) data_.insert(result.node());
     }
     if (is_index(op)) ops_.insert(op.node());
   }
