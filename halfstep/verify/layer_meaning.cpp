@@ -203,11 +203,13 @@ WeighedLayer LayerMeaningCheck::scaled_channels(const Path& path, const Coding& 
   return {path.behind.front(), {weights.reals(false)}, weights.bias, {}, x, run};
 }
 
+/// Of the source alone: a layer of the prepared network has a product of its own.
 std::set<const detail::ValueNode*> LayerMeaningCheck::values_read_by(const Coding& part) const {
   std::set<const detail::ValueNode*> read;
+  if (reference_ == Reference::prepared) return read;
   for (const size_t operand : part.operands) {
     const Coding& behind = graphs_.codings[operand];
-    if (const Value value = value_of(behind)) read.insert(value.node());
+    if (behind.source) read.insert(behind.source.node());
     if (belongs(behind)) read.merge(values_read_by(behind));
   }
   return read;
