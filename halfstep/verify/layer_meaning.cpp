@@ -46,12 +46,12 @@ size_t axis_with(const Dims& dims, int64_t channels, int64_t run) {
 size_t axis_at_end(const Path& path, size_t axis, const std::string& layer) {
   for (const Op op : path.behind) {
     const Dims &from = op.in(0).dims(), &to = op.out(0).dims();
-    if (axis >= from.size()) axis = to.size();
     if (op.is<ops::Transpose>()) {
       const auto perm = ops::Transpose(op.node()).perm();
       axis = static_cast<size_t>(std::ranges::find(perm, static_cast<int64_t>(axis)) - perm.begin());
     } else if (keeps_order(op)) {
-      axis = axis_with(to, from[axis], count_elements(std::span(from).subspan(axis + 1)));
+      axis =
+          axis < from.size() ? axis_with(to, from[axis], count_elements(std::span(from).subspan(axis + 1))) : to.size();
     }
     if (axis >= to.size())
       fail("layer '{}': its channels are no axis of what the network that came in has at {}", layer, op.where());
