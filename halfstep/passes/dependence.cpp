@@ -7,14 +7,15 @@
 namespace halfstep::passes {
 namespace {
 
-/// The graph with its batch, or everything but its batch, of some known extent.
-Graph with_known(const Graph& graph, bool batch) {
-  constexpr int64_t kSome = 2;
+using Extents = std::map<std::string, Dims>;
+
+/// The graph with its batch, or everything but its batch, of the extents that are given.
+Graph with_known(const Graph& graph, const Extents& extents, bool batch) {
   Graph known = graph;
   for (const Value argument : known.arguments()) {
     Dims dims = argument.dims();
     for (size_t axis = 0; axis < dims.size(); ++axis) {
-      if (dims[axis] == kUnknown && (axis == 0) == batch) dims[axis] = kSome;
+      if (dims[axis] == kUnknown && (axis == 0) == batch) dims[axis] = extents.at(argument.name())[axis];
     }
     known.set_type(argument, {argument.dtype(), dims});
   }
@@ -38,8 +39,8 @@ bool adds_along(Op op) {
 
 class Finder {
  public:
-  explicit Finder(const Graph& graph)
-      : graph_(graph), of_lengths_(with_known(graph, true)), of_batch_(with_known(graph, false)) {}
+  Finder(const Graph& graph, const Extents& extents)
+      : graph_(graph), of_lengths_(with_known(graph, extents, true)), of_batch_(with_known(graph, extents, false)) {}
 
   std::map<std::string, Dependence> run() {
     for (const Value argument : graph_.arguments()) found_[argument.name()] = {.samples = true};
@@ -114,6 +115,8 @@ std::map<std::string, Dims> open_lengths(const Graph& graph) {
   return open;
 }
 
-std::map<std::string, Dependence> dependences(const Model& model) { return Finder(model.graph).run(); }
+std::map<std::string, Dependence> dependences(const Model& model, const Extents& extents) {
+  return Finder(model.graph, extents).run();
+}
 
 }  // namespace halfstep::passes

@@ -17,7 +17,8 @@ struct Dependence {
 std::map<std::string, Dims> open_lengths(const Graph& graph);
 
 /// Of every value that an operation gives, by name. What is inside of a region depends on all that its operation reads.
-/// Whether a condition holds depends on no length: a mask has the same numbers however long it is.
-std::map<std::string, Dependence> dependences(const Model& model);
+/// Whether a condition holds depends on no length: a mask has the same numbers however long it is. `extents`: of every
+/// argument, such that the network runs with them.
+std::map<std::string, Dependence> dependences(const Model& model, const std::map<std::string, Dims>& extents);
 
 }  // namespace halfstep::passes

@@ -97,7 +97,7 @@ class Calibration {
         progress_(progress),
         observing_(observing_form(prepared)),
         lengths_(prepared, observing_, samples, options.max_length),
-        depends_(passes::dependences(observing_)),
+        depends_(passes::dependences(observing_, samples.extents(1))),
         order_(Random(options.seed, 0).permutation(samples.size())),
         step_(std::min(options.batch, samples.size())),
         steps_(std::min(std::max<int64_t>(1, options.batches), samples.size() / step_)),

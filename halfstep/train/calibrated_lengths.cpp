@@ -48,7 +48,7 @@ CalibratedLengths::CalibratedLengths(const Model& prepared, const Model& observi
          prepared.graph.name());
   if (open_.empty()) return;
   if (most_) require_most();
-  const auto depends = passes::dependences(observing);
+  const auto depends = passes::dependences(observing, found_);
   std::set<std::string> watched;
   std::vector<Value> values;
   for (const auto& observer : prepared.graph.all<ops::ObserveRange>()) {

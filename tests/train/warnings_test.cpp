@@ -99,7 +99,7 @@ TEST(Warnings, ABranchThatNoSampleTakesHasTheRangesOfThoseThatWouldTakeIt) {
 }
 
 TEST(Warnings, ValuesDependOnSamplesAndOnLengths) {
-  const auto depends = passes::dependences(initialize(parse(kPositions, "g.ir"), 3));
+  const auto depends = passes::dependences(initialize(parse(kPositions, "g.ir"), 3), {{"x", {1, 6, 4}}});
   EXPECT_FALSE(depends.at("f").samples);
   EXPECT_TRUE(depends.at("f").lengths);
   EXPECT_TRUE(depends.at("s").samples && depends.at("s").lengths);
