@@ -64,7 +64,7 @@ using Extents = std::vector<int64_t>;
 /// To [n, c, h, w] and back; empty where the value has these extents already.
 struct Forms {
   Extents image, back;
-  int open_axis = -1;  ///< an extent besides the first that only runs know
+  int open_axis = -1;  ///< the second extent that only runs know
 };
 
 std::optional<Forms> forms_of(const Dims& dims, size_t axis) {
@@ -78,12 +78,13 @@ std::optional<Forms> forms_of(const Dims& dims, size_t axis) {
   }
   if (axis + 1 != rank || rank < 3) return std::nullopt;
   Forms forms{{-1, channels, 1, 1}, {dims.begin(), dims.end()}};
-  forms.back[0] = -1;
-  for (size_t i = 1; i < rank; ++i) {
+  bool is_open = false;
+  for (size_t i = 0; i < rank; ++i) {
     if (dims[i] != kUnknown) continue;
     if (forms.open_axis >= 0) return std::nullopt;
-    forms.open_axis = static_cast<int>(i);
-    forms.back[i] = 0;
+    if (is_open) forms.open_axis = static_cast<int>(i);
+    forms.back[i] = is_open ? 0 : -1;
+    is_open = true;
   }
   return forms;
 }
