@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "halfstep/base/elements.h"
@@ -114,9 +115,11 @@ class BatchRuns {
   Tensors run(const Tensors& inputs, const std::vector<std::string>& also = {}) {
     const auto extents = extents_of(inputs);
     if (!programs_.contains(extents)) {
-      std::vector<std::string> fetch = outputs_;
-      for (const std::string& name : also) {
-        if (std::ranges::find(fetch, name) == fetch.end()) fetch.push_back(name);
+      std::vector<std::string> fetch;  // two outputs may be one value
+      for (const auto* names : {&std::as_const(outputs_), &also}) {
+        for (const std::string& name : *names) {
+          if (std::ranges::find(fetch, name) == fetch.end()) fetch.push_back(name);
+        }
       }
       programs_.emplace(extents, program_of(model_, inputs, fetch));
     }
