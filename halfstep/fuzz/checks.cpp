@@ -188,7 +188,7 @@ const std::vector<Check>& all_checks() {
       {"roads", "training road against integer program, code for code", check_roads},
       {"meaning", "integer program against the float operators of the network, in float64", check_meaning},
       {"quality", "integer program against the float network, in dB that its widths allow", check_quality, kOnDemand},
-      {"answers", "samples that have another answer than in the float network", check_answers},
+      {"answers", "samples that have another answer than in the float network", check_answers, kOnDemand},
       {"parts", "channels that lie within one step of what they share it with", check_parts, kOnDemand},
       {"integers", "layers with a tail that must have no operator in float", check_integers, kOnDemand},
       {"extents", "dynamic dimensions at other extents than the samples'", check_extents, kOnDemand},
