@@ -6,6 +6,7 @@
 #include "halfstep/base/random.h"
 #include "halfstep/eager/call.h"
 #include "halfstep/fuzz/trial.h"
+#include "halfstep/ir/ops.h"
 
 namespace halfstep::fuzz {
 namespace {
@@ -58,8 +59,7 @@ bool moves(const Op& op) { return op.info().quant.trait == Trait::preserves_rang
 /// Functions that go in steps, or have poles inside of their domain; comparisons and conversions to whole numbers show
 /// by their types.
 bool goes_in_steps(const Op& op) {
-  static const std::set<std::string, std::less<>> kSteps = {"ceil", "floor", "round", "sign", "mod", "hardmax", "tan"};
-  return kSteps.contains(op.info().name);
+  return op.is<ops::Ceil, ops::Floor, ops::Round, ops::Sign, ops::Modulo, ops::Hardmax, ops::Tan>();
 }
 
 /// Whether the operand's extents are read, and not its elements.
@@ -71,7 +71,7 @@ bool says_extents(const Op& op, int operand) {
 bool says_places(const Op& op, int operand) {
   if (op.port_of(operand) == op.info().quant.index || says_extents(op, operand)) return true;
   return !is_float(op.operands()[static_cast<size_t>(operand)].dtype()) && !op.info().elementwise &&
-         op.info().name != "cast";
+         !op.is<ops::Cast>();
 }
 
 }  // namespace
