@@ -101,6 +101,10 @@ class FuzzRun {
     report_.plain += report.plain ? 1 : 0;
     report_.converted += report.converts ? 1 : 0;
     report_.without_islands += report.converts && report.islands.empty() ? 1 : 0;
+    if (!report.open) {
+      ++report_.closed;
+      report_.closed_without_islands += report.converts && report.islands.empty() ? 1 : 0;
+    }
     for (const std::string& op : report.islands) ++report_.islands[op];
     for (const std::string& title : report.operators) {
       ++report_.operators[title];

@@ -27,6 +27,7 @@ struct Report {
   std::vector<Outcome> outcomes;
   std::set<std::string> operators;
   bool plain = false, converts = false;
+  bool open = false;              ///< an extent beside the batch is open
   std::set<std::string> islands;  ///< operators that conversion left in float
   std::optional<Trial::Measured> quality;
   double seconds = 0;
