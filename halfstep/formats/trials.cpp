@@ -18,6 +18,14 @@ constexpr std::array<Tried, 4> kTries = {{{2, 3, 7, 5, 11, 4, 252, 253, 254, 255
                                           {6, 8, 10, 33, 130, 520, 1020, 1021, 1022, 1023, 1024, 1025, 1026, 1027}}};
 constexpr int kEnough = 3;
 
+/// What open extent `number` is at a try. Those beyond the table have the table's numbers with different amounts added,
+/// so that none of them is another one plus or times a number.
+int64_t tried_at(size_t number, size_t attempt) {
+  const auto round = static_cast<int64_t>(number / kTries.size());
+  const bool is_small = attempt < 6;
+  return kTries[number % kTries.size()][attempt] + (is_small ? round : 8192 * round);
+}
+
 /// Not of an attempt that failed.
 bool is_in(const Graph& graph, Value value) { return graph.value(value.name()) == value; }
 
@@ -52,10 +60,9 @@ void Trials::add_argument(Value argument, const std::vector<std::string>& names)
   for (size_t axis = 0; axis < type.dims.size(); ++axis) {
     if (type.dims[axis] != kUnknown) continue;
     const std::string name = axis < names.size() && !names[axis].empty() ? names[axis] : fmt::format("axis {}", axis);
-    const size_t next = axis == 0 ? 0 : std::max<size_t>(numbers_.size(), 1);
-    const size_t number = numbers_.emplace(name, next).first->second;
-    if (number >= kTries.size()) return;
-    for (size_t i = 0; i < tried.size(); ++i) tried[i]->dims[axis] = kTries[number][i];
+    const size_t number = numbers_.emplace(name, axis == 0 ? 0 : next_number_).first->second;
+    if (number == next_number_) ++next_number_;
+    for (size_t i = 0; i < tried.size(); ++i) tried[i]->dims[axis] = tried_at(number, i);
   }
   remember(argument, tried);
 }

@@ -61,7 +61,8 @@ class Trials {
   /// Numbers that no other value has.
   Tried draw();
 
-  std::map<std::string, size_t> numbers_;                    ///< of open extents by name: a row of what is tried
+  std::map<std::string, size_t> numbers_;                    ///< of open extents by name: what they are tried at
+  size_t next_number_ = 1;                                   ///< 0 is that of leading extents
   std::map<const detail::ValueNode*, Types> types_;          ///< of values that are not static
   std::vector<std::pair<Tried, OpenAxis>> extents_;          ///< open ones that differ, each with the first of a block
   std::map<std::pair<Tried, const Block*>, size_t> places_;  ///< of each of them in that list

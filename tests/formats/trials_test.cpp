@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <algorithm>
 
 #include "tests/formats/evaluate.h"
@@ -78,6 +80,24 @@ TEST(Trials, FollowWhatARecordInfers) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->value, model.graph.value("open"));
   EXPECT_EQ(found->axis, 1U);
+}
+
+/// Height and width of an image whose batch is known, and more open extents than the table of tries has rows.
+TEST(Trials, EveryOpenExtentIsTriedAtNumbersOfItsOwn) {
+  ModelText text;
+  text.input("x", {1, 3, -1, -1});
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) text.input(name, {1, -1});
+  for (const char* name : {"x", "a", "b", "c", "d", "e", "f"}) text.output(name);
+  const Model model = import_text(text);
+  Trials trials;
+  trials.add_argument(model.graph.value("x"), {"", "", "height", "width"});
+  std::set<Tried> tried;
+  for (const size_t axis : {2U, 3U}) tried.insert(*trials.extent(model.graph.value("x"), axis));
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    trials.add_argument(model.graph.value(name), {"", std::string("length of ") + name});
+    tried.insert(*trials.extent(model.graph.value(name), 1));
+  }
+  EXPECT_EQ(tried.size(), 8U);
 }
 
 /// A window that is longer than what some tries have says nothing of these, and what is left is enough.
