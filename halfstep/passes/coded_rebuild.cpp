@@ -1,6 +1,7 @@
 #include "halfstep/passes/coded_rebuild.h"
 
 #include "halfstep/ir/region.h"
+#include "halfstep/passes/tensors.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/passes/uses.h"
 
@@ -13,9 +14,14 @@ CodedRebuild::CodedRebuild(const Model& source) : source_(source) {
     set_real(argument, graph().add_argument(argument.name(), argument.type()));
 }
 
+Value CodedRebuild::known(Value tensor, const Tensor& contents) {
+  const Value found = graph().tensor(tensor.name());
+  return found && result_.tensors.at(tensor.name()).same_bits(contents) ? found : Value();
+}
+
 Value CodedRebuild::real(Value old) {
   if (const auto found = reals_.find(old.node()); found != reals_.end()) return found->second;
-  Value made = old.is_tensor() ? graph().tensor(old.name()) : Value();  // a region may have brought it
+  Value made = old.is_tensor() ? known(old, source_.tensors.at(old.name())) : Value();  // a region may have brought it
   if (!made) made = has_codes(old) ? dequantize(old, old.name() + ".real") : real_of_source(old);
   return reals_[old.node()] = made;
 }
@@ -46,17 +52,18 @@ Op CodedRebuild::copied(Op op) {
   return copy;
 }
 
-/// A tensor of the same name holds the same: names are those of layers, which are unique in a network.
 void CodedRebuild::rebuild_regions(Op from, Op to) {
   std::vector<Graph> graphs;
+  std::map<const detail::ValueNode*, Tensor> contents;
   for (size_t r = 0; r < from.regions().size(); ++r) {
     Model made = rebuilt(region_model(source_, *from.regions()[r], from.info().regions[r]));
-    for (auto& [name, contents] : made.tensors) result_.tensors.emplace(name, std::move(contents));
     graphs.push_back(std::move(made.graph));
+    for (const Value tensor : graphs.back().tensors()) contents[tensor.node()] = made.tensors.at(tensor.name());
   }
-  make_regions(to, graphs, [this](Value tensor) {
-    const Value known = graph().tensor(tensor.name());
-    return known ? known : graph().add_tensor(tensor.name(), tensor.type(), tensor.role());
+  make_regions(to, graphs, [&](Value tensor) {
+    const Tensor& held = contents.at(tensor.node());
+    const Value found = known(tensor, held);
+    return found ? found : add_tensor(result_, tensor.name(), held, tensor.role());
   });
 }
 

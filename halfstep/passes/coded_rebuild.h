@@ -40,6 +40,8 @@ class CodedRebuild {
 
  private:
   void rebuild_regions(Op from, Op to);
+  /// The tensor of that name where it holds the same: the name may be that of codes which are made of a layer's weight.
+  Value known(Value tensor, const Tensor& contents);
   virtual Model rebuilt(const Model& region) = 0;
   /// What the new network has for a value that has no codes: an argument, a tensor, what is computed of tensors alone.
   virtual Value real_of_source(Value old) = 0;

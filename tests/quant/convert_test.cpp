@@ -264,6 +264,18 @@ TEST(Convert, EverythingIsRefusedAtOnce) {
   }
 }
 
+/// Codes of the weight of y are called y.w, as a tensor of the network is already.
+TEST(Convert, TensorsOfTheNetworkAreNotTakenForCodes) {
+  Model model = network(
+      "graph g(x: f32[?, 4], z: f32[2, 4]) {\n  param @w: f32[2, 4]\n  const @y.w: f32[2, 4]\n  y = linear(x, w=@w)\n"
+      "  s = add(z, b=@y.w)\n  i = cast(s) {to: \"i64\"}\n  return y, i\n}\n");
+  fill(model, "y.w", 3.0F);
+  const Model integer = convert(calibrated(prepared(model))).model;
+  const Value read = integer.graph.op("s").in(1);
+  EXPECT_TRUE(integer.tensors.at(read.name()).same_bits(model.tensors.at("y.w"))) << read.name();
+  EXPECT_EQ(integer.tensors.at("y.w").dtype(), DType::i8);
+}
+
 TEST(Convert, WeightsWithoutAQuantizerAreRefused) {
   Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  d = conv2d(c, w=@v)\n  return d\n")));
   model.graph.op("d").set_operand(ops::Conv2d::record().quant.weight, model.graph.tensor("v"));
