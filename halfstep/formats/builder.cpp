@@ -115,11 +115,31 @@ Operand Builder::make_input(const std::string& name, bool has_rank, const std::f
   return operand;
 }
 
+namespace {
+
+/// What needs operators of its own only because it is an output, such as a list of open extents.
+class OutputNode : public Node {
+ public:
+  OutputNode(const std::string& file, const std::string& name)
+      : name_(name), where_(fmt::format("{}: output '{}'", file, name)) {}
+
+  const std::string& name() const override { return name_; }
+  std::string title() const override { return "output"; }
+  const std::string& where() const override { return where_; }
+  std::optional<Attribute> attribute_as(const AttributeInfo&, const std::string&) const override { return {}; }
+  std::string left_over(const Names&) const override { return ""; }
+
+ private:
+  std::string name_, where_;
+};
+
+}  // namespace
+
 void Builder::set_outputs(const std::vector<Operand>& operands, std::vector<std::string> names) {
   std::vector<Value> values;
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!operands[i].there()) fail("{}: found nothing for output '{}'", file_, names[i]);
-    values.push_back(value_of(operands[i]));
+    values.push_back(value_of(readable(OutputNode(file_, names[i]), operands[i])));
   }
   model_.graph.set_outputs(std::move(values), std::move(names));
 }

@@ -187,22 +187,59 @@ Element extent_of(const Builder& builder, const Operand& x, size_t axis) {
 }
 
 Operand counted(Builder& builder, const Node& node, const Element& length, int64_t start, int64_t step) {
+  if (length) {
+    Tensor numbers(DType::i64, {*length});
+    for (int64_t i = 0; i < *length; ++i) numbers.data<int64_t>()[static_cast<size_t>(i)] = start + i * step;
+    return Builder::known(std::move(numbers));
+  }
   const OpenAxis open = axis_of(builder, node, length);
   return builder.make_one(node, "positions", {operand_of(open.value)},
                           {{"axis", static_cast<int64_t>(open.axis)}, {"start", start}, {"step", step}});
 }
 
-Operand open_range(Builder& builder, const Node& node, const Elements& start, const Elements& limit,
-                   const Operand& step) {
-  const auto by = elements_of(step);
-  if (!by || !by->values[0] || *by->values[0] == 0) require_extents();
-  const Element& first = start.values.at(0);
-  const int64_t each = *by->values[0];
-  const Element length = steps_between(first, limit.values.at(0), each);
-  Operand indices = counted(builder, node, length, first ? *first : 0, each);
-  if (!first) indices = builder.make_one(node, "add", {indices, number_of(builder, node, first)});
-  if (limit.dtype == DType::i64) return indices;
-  return builder.make_one(node, "cast", {indices}, {{"to", std::string(name(limit.dtype))}});
+namespace {
+
+/// The number, where it does not depend on open extents.
+std::optional<double> constant_real(const Builder::TriedReals& reals) {
+  const auto known = std::ranges::find_if(reals, [](double real) { return !std::isnan(real); });
+  const auto agrees = [&](double real) { return std::isnan(real) || real == *known; };
+  return known != reals.end() && std::ranges::all_of(reals, agrees) ? std::optional(*known) : std::nullopt;
+}
+
+std::optional<int64_t> whole_constant(const Builder::TriedReals& reals) {
+  const auto real = constant_real(reals);
+  const bool is_whole = real && *real == std::trunc(*real) && std::fabs(*real) < 0x1p53;
+  return is_whole ? std::optional(std::llround(*real)) : std::nullopt;
+}
+
+/// How many numbers a range has at each try.
+Element length_of(const Builder::TriedReals& start, const Builder::TriedReals& limit, const Builder::TriedReals& step) {
+  Tried length;
+  for (size_t i = 0; i < length.size(); ++i) {
+    const double count = std::ceil((limit[i] - start[i]) / step[i]);
+    length[i] = std::isfinite(count) ? static_cast<int64_t>(std::max(count, 0.0)) : kRefused;
+  }
+  return Element(std::optional(length));
+}
+
+}  // namespace
+
+std::optional<Operand> open_range(Builder& builder, const Node& node, const RangeOperands& operands, DType dtype) {
+  const auto& [start, limit, step] = operands;
+  const auto from = builder.tried_reals(start), to = builder.tried_reals(limit), by = builder.tried_reals(step);
+  if (!from || !to || !by || from->size() != 1 || to->size() != 1 || by->size() != 1) return std::nullopt;
+  if (constant_real((*from)[0]) && constant_real((*to)[0]) && constant_real((*by)[0])) return std::nullopt;
+  const std::optional<int64_t> first = whole_constant((*from)[0]), each = whole_constant((*by)[0]);
+  // A float that has a start added is rounded once more.
+  const bool has_start = first && each && (!is_float(dtype) || *first == 0);
+  const auto cast = [&](const Operand& x) {
+    return x.type().dtype == dtype ? x : builder.make_one(node, "cast", {x}, {{"to", std::string(name(dtype))}});
+  };
+  const Element length = length_of((*from)[0], (*to)[0], (*by)[0]);
+  Operand numbers = cast(counted(builder, node, length, has_start ? *first : 0, each.value_or(1)));
+  if (!each) numbers = builder.make_one(node, "mul", {numbers, cast(builder.reshaped(node, step, {1}))});
+  if (!has_start) numbers = builder.make_one(node, "add", {numbers, cast(builder.reshaped(node, start, {1}))});
+  return numbers;
 }
 
 Operand reshaped_to(Builder& builder, const Node& node, const Operand& x, const std::vector<Element>& extents) {

@@ -24,9 +24,13 @@ Element extent_of(const Builder& builder, const Operand& x, size_t axis);
 /// a quotient of a multiple of one by a small divisor.
 Operand counted(Builder& builder, const Node& node, const Element& length, int64_t start, int64_t step);
 
-/// Numbers from `start` on in steps of `step`, before `limit`, of which one depends on open extents.
-Operand open_range(Builder& builder, const Node& node, const Elements& start, const Elements& limit,
-                   const Operand& step);
+struct RangeOperands {
+  Operand start, limit, step;
+};
+
+/// Numbers of this type from start on in steps, before limit, where one of these depends on open extents; nothing where
+/// none does, or where one depends on more.
+std::optional<Operand> open_range(Builder& builder, const Node& node, const RangeOperands& operands, DType dtype);
 
 /// `x` under these extents, of which one may be -1 and none is 0. Throws NeedsExtents where it takes more than one
 /// extent of another value to say them.

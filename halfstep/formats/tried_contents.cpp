@@ -1,5 +1,6 @@
 // What values of the graph come to where the open extents are tried at numbers: arithmetic on extents that the file
 // does in floats, or with operators of which only our own kernels know the rule.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -16,11 +17,33 @@ bool is_list(const Type& type) {
   return type.is_static() && type.dims.size() <= 1 && count_elements(type.dims) <= kMostListed;
 }
 
+/// A known list, which is the same at each try.
+std::optional<std::vector<Builder::TriedReals>> same_reals(const Tensor& tensor) {
+  if (!is_list(tensor.type())) return std::nullopt;
+  std::vector<Builder::TriedReals> reals(static_cast<size_t>(tensor.size()));
+  for (size_t i = 0; i < reals.size(); ++i) reals[i].fill(element(tensor, static_cast<int64_t>(i)));
+  return reals;
+}
+
+std::optional<std::vector<Builder::TriedReals>> reals_of(const Elements& elements) {
+  std::vector<Builder::TriedReals> reals;
+  for (const Element& one : elements.values) {
+    const auto tried = one.tried();
+    if (!tried) return std::nullopt;
+    std::ranges::transform(*tried, reals.emplace_back().begin(), [](int64_t number) {
+      return number == kRefused ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(number);
+    });
+  }
+  return reals;
+}
+
 bool is_integer(DType dtype) { return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::boolean; }
 
 }  // namespace
 
 std::optional<std::vector<Builder::TriedReals>> Builder::tried_reals(const Operand& operand) {
+  if (operand.known()) return same_reals(operand.tensor);
+  if (operand.elements) return reals_of(*operand.elements);
   if (!operand.value || !binding_.evaluate || !is_list(operand.value.type())) return std::nullopt;
   const Type& type = operand.value.type();
   TriedReals refused;

@@ -57,11 +57,13 @@ class Places {
     formats::onnx::write_tensor("", one, *attribute.mutable_t());
     return result;
   }
-  /// 0, 1, ... below an extent, of whole numbers or of floats.
-  Known range(const Known& count, int64_t length, DType dtype) {
+  /// As many numbers from 0 on as an extent says: whole ones, or floats in any steps.
+  Known range(const Known& count, int64_t length, DType dtype, double step = 1) {
     if (dtype == DType::i64) return node("Range", {number(0), count, number(1)}, whole({length}));
     const auto float_number = [&](double value) { return maker_.scalar(value, DType::f32, {}); };
-    return node("Range", {float_number(0), cast(count, DType::f32), float_number(1)}, real({length}));
+    Known limit = cast(count, DType::f32);
+    if (step != 1) limit = node("Mul", {limit, float_number(step)}, limit);
+    return node("Range", {float_number(0), limit, float_number(step)}, real({length}));
   }
 
  private:
@@ -95,10 +97,15 @@ Known joined(Maker& maker, const Known& x, const Known& y) {
 
 /// x in extents that are computed from those of another value, as torch's interpolate(size=y.shape[2:]) is written.
 Known resized(Maker& maker, const Known& x, const Known& sizes, Dims dims) {
-  return in_chain(maker, "Resize", {x, Maker::absent(), Maker::absent(), sizes}, x.with(std::move(dims)),
-                  {{"mode", std::string("nearest")},
-                   {"coordinate_transformation_mode", std::string("asymmetric")},
-                   {"nearest_mode", std::string("floor")}});
+  Attributes attributes = {{"mode", std::string("nearest")},
+                           {"coordinate_transformation_mode", std::string("asymmetric")},
+                           {"nearest_mode", std::string("floor")}};
+  if (maker.chance(0.5)) {
+    attributes = {{"mode", std::string("linear")},
+                  {"coordinate_transformation_mode",
+                   maker.one_of<std::string>({"asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners"})}};
+  }
+  return in_chain(maker, "Resize", {x, Maker::absent(), Maker::absent(), sizes}, x.with(std::move(dims)), attributes);
 }
 
 /// Smaller, and as large as it was again; both together.
@@ -134,7 +141,9 @@ Known with_expanded(Maker& maker, const Known& x) {
 Known with_coordinates(Maker& maker, const Known& x) {
   Places places(maker);
   const Known width = places.extent(x, 3);
-  const Known columns = places.range(width, x.dims[3], maker.chance(0.5) ? DType::i64 : DType::f32);
+  const Known columns = maker.chance(0.5)
+                            ? places.range(width, x.dims[3], DType::i64)
+                            : places.range(width, x.dims[3], DType::f32, maker.one_of<double>({1, 0.5, 0.25}));
   const Known reals = columns.dtype == DType::f32 ? columns : places.cast(columns, DType::f32);
   const Known share =
       places.node("Div", {reals, places.cast(width, DType::f32)}, Places::real({x.dims[3]}).between(0, 1));

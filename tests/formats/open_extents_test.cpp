@@ -174,6 +174,27 @@ TEST(OpenExtents, RangesDownwards) {
   expect_same(text);
 }
 
+/// In float, from a number on, in steps that are no whole numbers.
+TEST(OpenExtents, RangesOfFloats) {
+  for (const float step : {1.0F, 0.25F, 3.0F, 0.1F}) {
+    for (const float start : {0.0F, 0.5F}) {
+      ModelText text = sequences();
+      text.add_tensor(test::floats("step", {}, {step}));
+      text.add_tensor(test::floats("start", {}, {start}));
+      text.add("Cast", {"l"}, {"limit"}, {attribute("to", int64_t{1})});
+      text.add("Range", {"start", "limit", "step"}, {"y"});
+      SCOPED_TRACE(testing::Message() << start << " in steps of " << step);
+      expect_same(text, 12);
+    }
+  }
+}
+
+TEST(OpenExtents, ListsOfExtentsAreOutputs) {
+  ModelText text = sequences();
+  text.add("Concat", {"l1", "two1", "n1"}, {"y"}, {attribute("axis", 0)});
+  expect_same(text);
+}
+
 /// Half of an extent and half of its half: no quotient of the extent itself, but of an extent between.
 TEST(OpenExtents, QuotientsOfQuotients) {
   ModelText text = sequences();

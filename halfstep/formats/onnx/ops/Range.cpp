@@ -7,9 +7,8 @@ namespace halfstep::formats::onnx {
 
 void translate_Range(Translator& translator, const Node& node) {
   const Operand start = translator.in(node, 0), limit = translator.in(node, 1), step = translator.in(node, 2);
-  const auto first = translator.elements(start), last = translator.elements(limit);
-  if (first && last && !(first->known() && last->known()))
-    return translator.set(node, 0, open_range(translator, node, *first, *last, step));
+  if (const auto open = open_range(translator, node, {start, limit, step}, limit.type().dtype))
+    return translator.set(node, 0, *open);
   const Tensor from = translator.contents(start), to = translator.contents(limit), by = translator.contents(step);
   translator.set(node, 0, Translator::known(range(node, from, to, by)));
 }

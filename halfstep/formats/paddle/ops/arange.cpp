@@ -6,21 +6,18 @@
 namespace halfstep::formats::paddle {
 
 void translate_arange(Translator& translator, const Node& node) {
+  const RangeOperands operands = {translator.require(node, {"Start", 0}), translator.require(node, {"End", 1}),
+                                  translator.require(node, {"Step", 2})};
   // In the type of the result, which PIR says.
   const bool has_type = node.attribute("dtype") != nullptr;
-  const auto number = [&](const Port& port) {
-    Tensor tensor = translator.contents(translator.require(node, port));
-    if (!has_type || tensor.size() != 1) return tensor;
-    return filled(dtype_of(node, "dtype"), tensor.dims(), element(tensor, 0));
+  const DType dtype = has_type ? dtype_of(node, "dtype") : operands.limit.type().dtype;
+  if (const auto open = open_range(translator, node, operands, dtype)) return translator.set(node, {"Out", 0}, *open);
+  const auto number = [&](const Operand& operand) {
+    Tensor tensor = translator.contents(operand);
+    return has_type && tensor.size() == 1 ? filled(dtype, tensor.dims(), element(tensor, 0)) : tensor;
   };
-  if (const Operand end = translator.require(node, {"End", 1}); end.elements) {
-    const auto start = translator.elements(translator.require(node, {"Start", 0}));
-    if (!start) throw NeedsExtents("it depends on open extents of the inputs, and on more");
-    const Operand step = translator.require(node, {"Step", 2});
-    return translator.set(node, {"Out", 0}, open_range(translator, node, *start, *end.elements, step));
-  }
-  const Tensor start = number({"Start", 0}), end = number({"End", 1}), step = number({"Step", 2});
-  translator.set(node, {"Out", 0}, Translator::known(range(node, start, end, step)));
+  const Tensor start = number(operands.start), limit = number(operands.limit), step = number(operands.step);
+  translator.set(node, {"Out", 0}, Translator::known(range(node, start, limit, step)));
 }
 
 }  // namespace halfstep::formats::paddle
