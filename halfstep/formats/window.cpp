@@ -53,8 +53,10 @@ class Resolver {
     if (padding_ == Padding::none) std::fill(window_.pads.begin(), window_.pads.end(), 0);
     if (padding_ == Padding::same_upper || padding_ == Padding::same_lower) pad_same();
     if (!ceil_mode_) return window_;
-    for (size_t i = 0; i < count_; ++i)
+    for (size_t i = 0; i < count_; ++i) {
+      if (window_.strides[i] == 1) continue;  // no window hangs over
       window_.ceil_pads[i] = ceil_padding(axis(i, "ceil_mode"), window_.pads[i], window_.pads[i + count_]);
+    }
     return window_;
   }
 
@@ -67,7 +69,9 @@ class Resolver {
 
   void pad_same() {
     for (size_t i = 0; i < count_; ++i) {
-      const Axis a = axis(i, "automatic padding");
+      // With a stride of 1 the padding is the same for every extent.
+      const Axis a =
+          window_.strides[i] == 1 ? Axis{1, window_.kernel[i], 1, window_.dilations[i]} : axis(i, "automatic padding");
       const AxisPadding padding =
           same_padding(a.extent, ceil_div(a.extent, a.stride), a.stride, a.reach(), padding_ == Padding::same_upper);
       window_.pads[i] = padding.before;

@@ -31,15 +31,24 @@ size_t keep_extents(const OpSite& site, const Dims& x, Dims& dims) {
   return left;
 }
 
+/// Elements without the open extents that `wanted` keeps, which are the same before and behind a reshape.
+int64_t elements_but_kept(Dims dims, const std::vector<int64_t>& wanted) {
+  for (size_t i = 0; i < std::min(dims.size(), wanted.size()); ++i) {
+    if (wanted[i] == 0 && dims[i] == kUnknown) dims[i] = 1;
+  }
+  return product(dims);
+}
+
 /// `dims` with the extent at `left`, if there is one, worked out of the elements of x.
-Dims fill_extents(const OpSite& site, const Dims& x, Dims dims, size_t left) {
-  const int64_t count = product(x);
+Dims fill_extents(const OpSite& site, const Dims& x, Dims dims, size_t left, const std::vector<int64_t>& wanted) {
+  const int64_t count = elements_but_kept(x, wanted);
   if (left == dims.size()) {
-    if (!agrees(count, product(dims))) reject(site, "{} elements do not fill {}", count, to_string(dims));
+    if (!agrees(count, elements_but_kept(dims, wanted)))
+      reject(site, "{} elements do not fill {}", count, to_string(dims));
     return dims;
   }
   dims[left] = 1;
-  const int64_t others = product(dims);
+  const int64_t others = elements_but_kept(dims, wanted);
   dims[left] = kUnknown;
   if (count == kUnknown || others == kUnknown) return dims;
   if (others == 0 || count % others != 0) reject(site, "{} does not fill {}", to_string(x), to_string(dims));
@@ -121,7 +130,7 @@ Dims reduce(const OpSite& site, const Dims& x, const std::vector<int64_t>& axes,
 Dims reshape(const OpSite& site, const Dims& x, const std::vector<int64_t>& wanted) {
   Dims dims = wanted;
   const size_t left = keep_extents(site, x, dims);
-  return fill_extents(site, x, std::move(dims), left);
+  return fill_extents(site, x, std::move(dims), left, wanted);
 }
 
 Dims reshape_by(const OpSite& site, const Dims& x, const Dims& like, const std::vector<int64_t>& wanted, int64_t at,
@@ -131,7 +140,7 @@ Dims reshape_by(const OpSite& site, const Dims& x, const Dims& like, const std::
   dims[place] = 1;
   const size_t left = keep_extents(site, x, dims);
   dims[place] = like[normal_axis(site, axis, like.size())];
-  return fill_extents(site, x, std::move(dims), left);
+  return fill_extents(site, x, std::move(dims), left, wanted);
 }
 
 Dims flatten(const OpSite& site, const Dims& x, int64_t axis) {

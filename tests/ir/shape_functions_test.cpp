@@ -61,6 +61,9 @@ TEST(Shapes, Reshape) {
   EXPECT_EQ(reshape(site(), {2, 3, 4}, {6, 4}), (Dims{6, 4}));
   EXPECT_EQ(reshape(site(), {kUnknown, 6}, {-1, 3}), (Dims{kUnknown, 3}));
   EXPECT_EQ(reshape(site(), {kUnknown, 6}, {0, 2, 3}), (Dims{kUnknown, 2, 3}));
+  EXPECT_EQ(reshape(site(), {kUnknown, 6, 2}, {0, 0, 1, -1}), (Dims{kUnknown, 6, 1, 2}));
+  EXPECT_EQ(reshape(site(), {kUnknown, 6, kUnknown}, {0, 0, 1, -1}), (Dims{kUnknown, 6, 1, kUnknown}));
+  EXPECT_EQ(error_of([] { reshape(site(), {kUnknown, 3}, {0, 4}); }), kWhere + "3 elements do not fill [?, 4]");
   EXPECT_EQ(error_of([] { reshape(site(), {2, 3}, {4, -1}); }), kWhere + "[2, 3] does not fill [4, ?]");
   EXPECT_EQ(error_of([] { reshape(site(), {2, 3}, {7}); }), kWhere + "6 elements do not fill [7]");
   EXPECT_EQ(error_of([] { reshape(site(), {2}, {-1, -1}); }), kWhere + "[?, ?] has more than one -1");
