@@ -5,6 +5,7 @@
 
 #include "halfstep/ir/region.h"
 #include "halfstep/passes/code_forms.h"
+#include "halfstep/passes/dce.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/lone_affines.h"
 #include "halfstep/passes/open_attention.h"
@@ -51,7 +52,10 @@ bool takes_in_codes(const Platform& platform, Op layer) {
 }  // namespace
 
 LearnedMagnitudes rewrite_floats(Model& model, const Platform& platform, std::vector<passes::FoldedNorm>& folded) {
-  if (!is_prepared(model)) passes::separate_names(model);
+  if (!is_prepared(model)) {
+    passes::dce(model);  // nothing that no output depends on needs a range
+    passes::separate_names(model);
+  }
   LearnedMagnitudes learned;
   in_each_block(model.graph, [&] {
     learned.merge(take_out_quantizers(model));

@@ -31,6 +31,12 @@ std::string scale_of(const Model& model, const std::string& name) {
   return passes::scale_tensor(quantizer(model, name)).name();
 }
 
+/// A layer that no output depends on would get ranges that nothing checks.
+TEST(Prepare, WhatNoOutputDependsOnGetsNoQuantizers) {
+  const Model model = prepared(images("  c = conv2d(x, w=@w)\n  d = conv2d(c, w=@v)\n  e = relu6(d)\n  return c\n"));
+  EXPECT_EQ(feature_quantizers(model), (Names{"x.q", "c.q"}));
+}
+
 TEST(Prepare, QuantizesInputsAndFusedResultsOnly) {
   const Model model = prepared(
       images("  c = conv2d(x, w=@w) {pad: [1, 1, 1, 1]}\n  r = relu(c)\n  p = max_pool2d(r) {kernel: [2, 2], stride: "
