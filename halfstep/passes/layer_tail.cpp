@@ -87,14 +87,16 @@ bool keeps_first(Op op, size_t axes) {
   return true;
 }
 
-/// Where an axis lies behind elements that stay in their order: there are as many elements behind it, or before it.
+/// Where an axis lies behind elements that stay in their order: there are as many elements behind it, or before it. Of
+/// several axes of extent 1 the one that has the same place.
 std::optional<size_t> reshaped_axis(Op op, size_t axis) {
   const Dims &from = op.in(0).dims(), &to = op.out(0).dims();
+  if (keeps_first(op, axis) && to[axis] == from[axis]) return axis;
   const auto behind = known_count(std::span(from).subspan(axis + 1));
   for (size_t at = 0; behind && at < to.size(); ++at) {
     if (to[at] == from[axis] && known_count(std::span(to).subspan(at + 1)) == behind) return at;
   }
-  return keeps_first(op, axis) && to[axis] == from[axis] ? std::optional(axis) : std::nullopt;
+  return std::nullopt;
 }
 
 /// Where an axis of y lies in what a reshape or a transpose makes of it; nothing for other operators, and where it is
