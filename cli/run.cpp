@@ -26,6 +26,7 @@ void print_json(const RunReport& report) {
                                    {"elements", c.elements},
                                    {"differing", c.differing},
                                    {"largest_difference", c.largest_difference}});
+  if (!report.result.notes.empty()) json["notes"] = report.result.notes;
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));  // names as a file has them
 }
 
@@ -174,6 +175,7 @@ void add_run(CLI::App& program, Work& work) {
   command->callback([options, &work] {
     work = [options] {
       const RunReport report = run_all(*options);
+      if (!options->common.json) print_notes(report.result.notes);
       options->common.json ? print_json(report) : print_text(report);
       return int{report.equal() ? kDone : kDifference};
     };

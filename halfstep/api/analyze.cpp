@@ -8,6 +8,7 @@
 #include "halfstep/api/model.h"
 #include "halfstep/api/remedies.h"
 #include "halfstep/base/limits.h"
+#include "halfstep/train/with_open_batch.h"
 
 namespace halfstep::api {
 namespace {
@@ -28,9 +29,10 @@ Analysis analyze(const Model& network, const Dataset& data, const AnalyzeOptions
   limits::kSamples.require("samples", options.how.samples);
   limits::kDirections.require("directions", options.how.directions);
   limits::kTries.require("tries", options.tries);
-  const Model model = prepared_of(network, data, options.platform, options.quantize, settings);
-  const auto parts = parts_for(model, data);
+  const Model prepared = prepared_of(network, data, options.platform, options.quantize, settings);
+  const auto parts = parts_for(prepared, data);
   ThreadPool pool(settings.threads);
+  const Model model = train::with_open_batch(prepared, parts.train, pool);
   analyze::AnalyzeOptions how = options.how;
   how.seed = settings.seed;
   Analysis analysis{{}, model.graph.name(), quant::platform_of(model).name, {}};
@@ -43,6 +45,7 @@ Analysis analyze(const Model& network, const Dataset& data, const AnalyzeOptions
   try_advice(analysis.result, model, trial, trials, options.tries, settings.progress);
   add_crushed(analysis.result, model, watched, trials);
   for (std::string& note : notes_on(model, data)) analysis.result.notes.push_back(std::move(note));
+  if (auto note = train::fixed_batch_note(model)) analysis.result.notes.push_back(std::move(*note));
   return analysis;
 }
 

@@ -137,6 +137,7 @@ class Quickstart {
     const auto best = writes() ? request_.out / kPreparedFile : std::filesystem::path();
     while (!run.finished()) train::run_epoch(run, best, settings_.progress, stage);
     report_.held_back = run.state().course;
+    if (auto note = run.note()) report_.notes.push_back(std::move(*note));
     return run.result();
   }
 

@@ -13,6 +13,7 @@
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
 #include "halfstep/repair/repair.h"
+#include "halfstep/train/with_open_batch.h"
 
 namespace halfstep::api {
 namespace {
@@ -211,7 +212,8 @@ std::vector<CrushedWarning> warnings_on(const Model& prepared, const train::Samp
 
 void add_warnings(std::vector<std::string>& notes, const Model& prepared, const train::Samples& watched,
                   const Trials& trials) {
-  for (CrushedWarning& warning : warnings_on(prepared, watched, trials)) notes.push_back(std::move(warning.sentence));
+  const Model opened = train::with_open_batch(prepared, watched, trials.pool);
+  for (CrushedWarning& warning : warnings_on(opened, watched, trials)) notes.push_back(std::move(warning.sentence));
 }
 
 void try_advice(analyze::Analysis& analysis, const Model& prepared, const analyze::Trial& trial, const Trials& trials,

@@ -12,6 +12,7 @@
 #include "halfstep/eager/call.h"
 #include "halfstep/io/npz.h"
 #include "halfstep/io/safetensors.h"
+#include "halfstep/train/calibrated_lengths.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/verify/numbers.h"
 
@@ -149,9 +150,11 @@ std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs
 
 RunResult run(const Model& network, const Tensors& inputs, const RunOptions& options, const Settings& settings) {
   const Model form = train::evaluation_form(network);
-  return run_timed(compile(specialize(form, extents_of(form.graph, inputs, options.source)),
-                           compile_options(options, settings.progress)),
-                   inputs, options, settings);
+  const auto extents = extents_of(form.graph, inputs, options.source);
+  RunResult result = run_timed(compile(specialize(form, extents), compile_options(options, settings.progress)), inputs,
+                               options, settings);
+  if (auto note = train::beyond_calibrated(network, extents)) result.notes.push_back(std::move(*note));
+  return result;
 }
 
 RunResult run(const formats::File& file, const Tensors& inputs, const RunOptions& options, const Settings& settings) {

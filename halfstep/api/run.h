@@ -56,6 +56,7 @@ struct RunResult {
   Tensors outputs;                           ///< by name
   std::vector<double> milliseconds;          ///< of each repeated run
   std::optional<ExecutionTrace> trace = {};  ///< where it is asked for
+  std::vector<std::string> notes = {};       ///< inputs that ranges may not hold for
 };
 
 /// `network` in evaluation mode on `inputs`, by name, whose extents close those that are open. Throws for a missing or

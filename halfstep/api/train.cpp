@@ -66,6 +66,7 @@ Trained train(const Model& given, const Dataset& data, const TrainOptions& optio
   result.samples = parts.test.size();
   result.tested = parts.tested;
   result.notes = notes_on(network, data);
+  if (outcome.note) result.notes.push_back(std::move(*outcome.note));
   result.first_epoch = outcome.first_epoch;
   result.epochs = options.epochs;
   result.was_finished = outcome.was_finished;

@@ -9,9 +9,11 @@
 #include "halfstep/analyze/networks.h"
 #include "halfstep/analyze/trial.h"
 #include "halfstep/base/status.h"
+#include "halfstep/passes/open_batch.h"
 #include "halfstep/quant/convert.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
+#include "halfstep/train/with_open_batch.h"
 
 namespace halfstep::bits {
 namespace {
@@ -273,7 +275,11 @@ Allocation allocate(const Model& prepared, const train::Samples& samples, const 
                     ThreadPool& pool, const ProgressCallback& progress) {
   if (!quant::is_prepared(prepared)) fail("bits are chosen for a prepared network; run quantize first");
   if (options.budgets.empty()) fail("budget: found none, expected latency<=TIME, size<=BYTES or bitops<=NUMBER");
-  return Allocator(prepared, samples, options, seed, pool, progress).run();
+  const Model opened = train::with_open_batch(prepared, samples, pool);
+  Allocation allocation = Allocator(opened, samples, options, seed, pool, progress).run();
+  allocation.model = passes::close_batch(std::move(allocation.model), prepared);
+  if (auto note = train::fixed_batch_note(opened)) allocation.notes.push_back(std::move(*note));
+  return allocation;
 }
 
 }  // namespace halfstep::bits

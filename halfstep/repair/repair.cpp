@@ -9,11 +9,13 @@
 #include "halfstep/base/nearest.h"
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
+#include "halfstep/passes/open_batch.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/repair/checkpoint.h"
 #include "halfstep/repair/layers.h"
 #include "halfstep/repair/method.h"
 #include "halfstep/train/teacher.h"
+#include "halfstep/train/with_open_batch.h"
 
 namespace halfstep::repair {
 namespace {
@@ -132,7 +134,11 @@ void check_methods(const Options& options) {
 Outcome repair(const Model& prepared, const train::Samples& samples, const train::CalibrateOptions& calibration,
                const Options& options, ThreadPool& pool, const ProgressCallback& progress) {
   check_methods(options);
-  return Repair(prepared, samples, calibration, options, pool, progress).run();
+  const Model opened = train::with_open_batch(prepared, samples, pool);
+  Outcome outcome = Repair(opened, samples, calibration, options, pool, progress).run();
+  outcome.report.note = train::fixed_batch_note(opened);
+  outcome.model = passes::close_batch(std::move(outcome.model), prepared);
+  return outcome;
 }
 
 }  // namespace halfstep::repair

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,10 +50,11 @@ struct Step {
 };
 
 struct Report {
-  int64_t learned = 0, held_back = 0;  ///< samples
-  bool has_labels = false;             ///< `right` is accuracy; without labels it is agreement with the float network
-  std::vector<Step> steps;             ///< in the order in which they were tried
-  train::Standing first, last;         ///< before the first and after the last
+  int64_t learned = 0, held_back = 0;    ///< samples
+  bool has_labels = false;               ///< `right` is accuracy; without labels it is agreement with the float network
+  std::vector<Step> steps;               ///< in the order in which they were tried
+  train::Standing first, last;           ///< before the first and after the last
+  std::optional<std::string> note = {};  ///< where the batch of the network's file decides (train::fixed_batch_note)
 };
 
 struct Outcome {

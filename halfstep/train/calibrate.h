@@ -16,7 +16,8 @@ struct CalibrateOptions {
   int64_t batch = 64;   ///< samples of a step, however many of them the network takes at once
   int64_t batches = 8;  ///< steps at most; fewer where the samples run out
   uint64_t seed = 0;    ///< which samples
-  /// Ranges that depend on open extents hold up to this one; without it up to those of the samples.
+  /// Ranges that depend on open extents hold up to this one; without it up to the one that they held for before, or to
+  /// those of the samples.
   std::optional<int64_t> max_length = {};
 };
 

@@ -13,7 +13,16 @@
 namespace halfstep::train {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr const char* kNote = "calibrated_lengths";
+
+/// Extents by argument; an object without entries where there are none.
+Json kept_lengths(const Model& model) {
+  const auto note = model.notes.find(kNote);
+  Json lengths = note == model.notes.end() ? Json::object() : Json::parse(note->second, nullptr, false);
+  return lengths.is_object() ? lengths : Json::object();
+}
 
 /// Whether another watched value lies between `value` and the extents that it depends on.
 class Behind {
@@ -42,7 +51,9 @@ class Behind {
 
 CalibratedLengths::CalibratedLengths(const Model& prepared, const Model& observing, const Samples& samples,
                                      std::optional<int64_t> most)
-    : open_(passes::open_lengths(prepared.graph)), found_(samples.extents(1)), most_(most) {
+    : open_(passes::open_lengths(prepared.graph)),
+      found_(samples.extents(1)),
+      most_(most ? most : longer_before(prepared)) {
   if (open_.empty() && most)
     fail("max length: found {} for network '{}', expected one whose inputs have an open extent beside the batch", *most,
          prepared.graph.name());
@@ -65,6 +76,22 @@ CalibratedLengths::CalibratedLengths(const Model& prepared, const Model& observi
     else
       first_.push_back(value.name());
   }
+}
+
+std::optional<int64_t> CalibratedLengths::longer_before(const Model& prepared) const {
+  std::optional<int64_t> longest;
+  bool is_longer = false;
+  const Json lengths = kept_lengths(prepared);
+  for (const auto& [name, open] : open_) {
+    const Dims held = lengths.value(name, Dims());
+    for (size_t axis = 1; axis < std::min(held.size(), open.size()); ++axis) {
+      if (open[axis] != kUnknown) continue;
+      if (held[axis] < found_.at(name)[axis]) return std::nullopt;
+      is_longer |= held[axis] > found_.at(name)[axis];
+      longest = std::max(longest.value_or(0), held[axis]);
+    }
+  }
+  return is_longer ? longest : std::nullopt;
 }
 
 void CalibratedLengths::require_most() const {
@@ -99,7 +126,7 @@ std::map<std::string, Dims> CalibratedLengths::longest(std::map<std::string, Dim
 void CalibratedLengths::keep(Model& prepared) const {
   prepared.notes.erase(kNote);
   if (observers_.empty()) return;
-  nlohmann::ordered_json lengths;
+  Json lengths;
   for (const auto& [name, dims] : longest(found_)) {
     if (open_.contains(name)) lengths[name] = dims;
   }
@@ -107,11 +134,9 @@ void CalibratedLengths::keep(Model& prepared) const {
 }
 
 std::optional<std::string> beyond_calibrated(const Model& model, const std::map<std::string, Dims>& extents) {
-  const auto note = model.notes.find(kNote);
-  if (note == model.notes.end()) return std::nullopt;
-  const auto lengths = nlohmann::json::parse(note->second, nullptr, false);
+  const Json lengths = kept_lengths(model);
   for (const auto& [name, dims] : extents) {
-    const Dims held = lengths.is_object() ? lengths.value(name, Dims()) : Dims();
+    const Dims held = lengths.value(name, Dims());
     for (size_t axis = 1; axis < std::min(held.size(), dims.size()); ++axis) {
       if (dims[axis] > held[axis])
         return fmt::format(

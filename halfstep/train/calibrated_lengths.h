@@ -14,7 +14,8 @@ namespace halfstep::train {
 
 class CalibratedLengths {
  public:
-  /// `observing`: `prepared` in calibration form. `most`: the largest extent of open axes; else that of the samples.
+  /// `observing`: `prepared` in calibration form. `most`: the largest extent of open axes; else that which ranges of
+  /// `prepared` held for before, or that of the samples.
   /// Throws where there is no such axis, and where samples are longer.
   CalibratedLengths(const Model& prepared, const Model& observing, const Samples& samples, std::optional<int64_t> most);
 
@@ -32,6 +33,8 @@ class CalibratedLengths {
 
  private:
   void require_most() const;
+  /// Nothing where ranges held for no longer inputs than the samples.
+  std::optional<int64_t> longer_before(const Model& prepared) const;
 
   std::map<std::string, Dims> open_;   ///< extents of arguments with open axes, see passes::open_lengths
   std::map<std::string, Dims> found_;  ///< those of a sample

@@ -11,6 +11,7 @@
 #include "halfstep/base/status.h"
 #include "halfstep/compile/compile.h"
 #include "halfstep/passes/learned_parts.h"
+#include "halfstep/passes/open_batch.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/train/features.h"
 #include "halfstep/train/oscillation.h"
@@ -101,6 +102,16 @@ Wide wide_for(const Model& model, const Samples& samples, const FitOptions& opti
   return wide;
 }
 
+/// `teacher` with an open batch, on inputs of `model` by position.
+Model open_teacher(const Model& teacher, const Model& model, const Samples& samples, ThreadPool& pool) {
+  const auto &own = model.graph.arguments(), &others = teacher.graph.arguments();
+  if (passes::has_open_batch(teacher) || own.size() != others.size() || samples.size() == 0) return teacher;
+  const Tensors inputs = inputs_of_batches(teacher, samples);
+  Tensors by_position;
+  for (size_t i = 0; i < own.size(); ++i) by_position.emplace(others[i].name(), inputs.at(own[i].name()));
+  return with_open_batch(teacher, by_position, pool);
+}
+
 Teachers teachers_for(const Model& model, const Wide& wide, const Samples& samples, const FitOptions& options,
                       int64_t batch, ThreadPool& pool) {
   Teachers teachers;
@@ -109,7 +120,8 @@ Teachers teachers_for(const Model& model, const Wide& wide, const Samples& sampl
   };
   if (teaches_itself(samples, options)) teachers.own.emplace(runner(teacher_of(wide.model, samples.data->name)));
   for (const Model& other : options.teachers)
-    teachers.others.push_back(runner(as_teacher(other, model, samples.extents(batch))));
+    teachers.others.push_back(
+        runner(as_teacher(open_teacher(other, model, samples, pool), model, samples.extents(batch))));
   return teachers;
 }
 
@@ -153,25 +165,26 @@ Model training_step(const Model& model, const Samples& samples, const FitOptions
 
 Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool,
          std::optional<TrainingState> from)
-    : model_(model),
+    : given_(model),
+      model_(with_open_batch(model, samples, pool)),
       options_(options),
       pool_(pool),
-      samples_(parts_of(model, samples, options)),
-      batch_(batch_for(model, samples_.train, options.batch)),
+      samples_(parts_of(model_, samples, options)),
+      batch_(batch_for(model_, samples_.train, options.batch)),
       steps_per_epoch_(samples_.train.size() / batch_) {
-  check_recipe(model, samples, options);
+  check_recipe(model_, samples, options);
   const bool is_taught = loss_for(samples, options) == Loss::teacher;
-  const Wide wide = wide_for(model, samples, options);
-  Teachers teachers = teachers_for(model, wide, samples, options, batch_, pool);
+  const Wide wide = wide_for(model_, samples, options);
+  Teachers teachers = teachers_for(model_, wide, samples, options, batch_, pool);
   Spreads spreads = from ? spreads_in(wide.model, *from)
-                         : weighted(teachers.spreads(wide.model, model, samples_.train, batch_, options.seed), model,
+                         : weighted(teachers.spreads(wide.model, model_, samples_.train, batch_, options.seed), model_,
                                     options, is_taught);
-  Taught taught = taught_by(std::move(spreads), wide, model, is_taught);
+  Taught taught = taught_by(std::move(spreads), wide, model_, is_taught);
   const Model step = step_graph(wide.model, samples_.train, options, taught);
   const bool is_soft = loss_for(samples, options) == Loss::soft_labels;
   const int64_t classes = is_soft ? class_dims(model.graph.outputs().front().dims()).back() : 0;
   std::optional<Oscillations> oscillations;
-  if (options.recipe.freeze_above > 0) oscillations.emplace(model, options.recipe.freeze_above);
+  if (options.recipe.freeze_above > 0) oscillations.emplace(model_, options.recipe.freeze_above);
   CompileOptions compile_options;
   compile_options.freeze_tensors = false;
   compile_options.watch_iterations = options.watch_iterations;
@@ -184,8 +197,8 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
   state_.tensors = running_->program.tensors();
   state_.course = {samples_.held_back.size(), !is_taught, {}, 0};
   if (options.average_decay > 0) {
-    for (const Value tensor : model.graph.tensors()) {
-      if (tensor.role() == Role::parameter) state_.average[tensor.name()] = model.tensors.at(tensor.name()).clone();
+    for (const Value tensor : model_.graph.tensors()) {
+      if (tensor.role() == Role::parameter) state_.average[tensor.name()] = model_.tensors.at(tensor.name()).clone();
     }
   }
 }
@@ -304,7 +317,7 @@ Standing Fit::standing_on_held_back(const Model& network) const {
 }
 
 void Fit::find_standing(const ProgressCallback& progress) {
-  Model now = current();
+  Model now = open_current();
   Course& course = state_.course;
   if (course.standings.empty() && !is_taught() && !options_.teachers.empty())
     course.teacher = standing_of(teachers_answers(), now, samples_.held_back);
@@ -317,24 +330,31 @@ void Fit::find_standing(const ProgressCallback& progress) {
 int64_t Fit::frozen_weights() const { return running_->oscillations ? running_->oscillations->frozen() : 0; }
 
 Renormalized Fit::renormalized() const {
-  Model network = result();
-  if (options_.recipe.renormalize == 0) return {std::move(network), ""};
+  Model network = open_result();
+  const auto closed = [&](Model& model, const char* what) {
+    return Renormalized{passes::close_batch(std::move(model), given_), what};
+  };
+  if (options_.recipe.renormalize == 0) return closed(network, "");
   // The batches that training would see next.
   const auto step = static_cast<uint64_t>(state_.epoch * steps_per_epoch_);
   const SeenBatches batches = {
       batch_, options_.recipe.renormalize, next_order(), {options_.augment, options_.seed, step}};
   if (renormalize(network, samples_.train, batches, pool_) == 0)
-    return {std::move(network), "running statistics stay: no batch norm follows its batches here"};
+    return closed(network, "running statistics stay: no batch norm follows its batches here");
   if (options_.keeps_best) {
-    Model before = result();
+    Model before = open_result();
     const Standing was = standing_on_held_back(before), is = standing_on_held_back(network);
     if (is.right < was.right || !(is.loss <= was.loss))
-      return {std::move(before), "running statistics stay: the network was worse with new ones on what was held back"};
+      return closed(before, "running statistics stay: the network was worse with new ones on what was held back");
   }
-  return {std::move(network), "running statistics of batch norms are taken anew"};
+  return closed(network, "running statistics of batch norms are taken anew");
 }
 
-Model Fit::current() const {
+Model Fit::current() const { return passes::close_batch(open_current(), given_); }
+
+Model Fit::result() const { return passes::close_batch(open_result(), given_); }
+
+Model Fit::open_current() const {
   Model current = clone(model_);
   for (auto& [name, tensor] : current.tensors) {
     if (const auto live = state_.tensors.find(name); live != state_.tensors.end()) tensor = live->second.clone();
@@ -345,8 +365,8 @@ Model Fit::current() const {
   return current;
 }
 
-Model Fit::result() const {
-  if (!options_.keeps_best) return current();
+Model Fit::open_result() const {
+  if (!options_.keeps_best) return open_current();
   Model result = clone(model_);
   for (const auto& [name, tensor] : state_.best) result.tensors.at(name) = tensor.clone();
   return result;

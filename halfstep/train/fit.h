@@ -17,6 +17,7 @@
 #include "halfstep/train/samples.h"
 #include "halfstep/train/standing.h"
 #include "halfstep/train/step_times.h"
+#include "halfstep/train/with_open_batch.h"
 
 namespace halfstep::train {
 
@@ -77,6 +78,8 @@ class Fit {
   const StepTimes& times() const { return times_; }
   /// The network with what was learned so far: the moving average where there is one, quantizer state as it is now.
   Model current() const;
+  /// As fixed_batch_note.
+  std::optional<std::string> note() const { return fixed_batch_note(model_); }
   /// Weights that oscillated and stay where they are.
   int64_t frozen_weights() const;
   /// The network that was learned: with keeps_best the best so far, else the last.
@@ -101,7 +104,12 @@ class Fit {
   /// Runs a step and returns its loss.
   float run_step(const Tensors& inputs, int64_t step, std::string_view stage);
 
-  const Model& model_;
+  /// current() and result() with an open batch.
+  Model open_current() const;
+  Model open_result() const;
+
+  const Model& given_;
+  Model model_;  ///< `given_` with an open batch, where it can be opened: steps are of `options_.batch` samples
   FitOptions options_;
   ThreadPool& pool_;
   HeldBack samples_;

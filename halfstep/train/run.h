@@ -16,13 +16,14 @@ struct RunOptions {
 
 struct RunOutcome {
   Model model;
-  int64_t first_epoch = 0;     ///< epochs that were done before
-  bool was_finished = false;   ///< nothing was left to do and nothing changed
-  double loss = 0;             ///< of the last epoch
-  Course course;               ///< on what was held back
-  StepTimes times;             ///< of the steps that were run
-  int64_t frozen_weights = 0;  ///< that oscillated
-  std::string renormalized;    ///< what became of running statistics; "" where the recipe leaves them
+  int64_t first_epoch = 0;               ///< epochs that were done before
+  bool was_finished = false;             ///< nothing was left to do and nothing changed
+  double loss = 0;                       ///< of the last epoch
+  Course course;                         ///< on what was held back
+  StepTimes times;                       ///< of the steps that were run
+  int64_t frozen_weights = 0;            ///< that oscillated
+  std::optional<std::string> note = {};  ///< where steps are not of as many samples as was asked for
+  std::string renormalized;              ///< what became of running statistics; "" where the recipe leaves them
 };
 
 /// One epoch of `fit`; returns its mean loss. Where it fails and samples were held back, the file `result`, if one is

@@ -1,5 +1,8 @@
 """Calibration takes steps of samples, however many of them a file has in its batch."""
 
+import json
+import pathlib
+
 import numpy as np
 import pytest
 
@@ -64,3 +67,60 @@ def test_a_branch_that_no_sample_takes_is_named(bench, cases):
     named = [note for note in report["notes"] if "region 'then'" in note]
     assert len(named) == 1
     assert "none of 32 samples takes it" in named[0]
+
+
+def tensors(path):
+    """The bytes of a Model's tensors by name, without the samples that it keeps, which are whole batches."""
+    data = pathlib.Path(path).read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    entries = json.loads(data[8 : 8 + size])
+    begin = 8 + size
+    return {
+        name: data[begin + entry["data_offsets"][0] : begin + entry["data_offsets"][1]]
+        for name, entry in entries.items()
+        if not name.startswith(("__metadata__", "halfstep."))
+    }
+
+
+def of_both(cases, name="c46_{}_0.5"):
+    """The two files, and their samples."""
+    one, opened = (name.format(batch) for batch in ("one", "open"))
+    return cases / f"{one}.onnx", cases / f"{opened}.onnx", cases / f"{one}.npz"
+
+
+@pytest.mark.parametrize("method", ["batchnorm", "bias", "ranges", "adaround", "brecq", "qdrop"])
+def test_repairs_do_not_depend_on_the_batch(bench, cases, method):
+    *files, samples = of_both(cases)
+    options = ["--weights", "4", "--repair", method, "--repair-steps", "30"]
+    made = []
+    for network in files:
+        report = bench.run("quantize", network, "--data", samples, *options, "--out", "q.st", "--overwrite", "--json").report
+        made.append((tensors(bench.folder / "q.st"), [{k: v for k, v in step.items() if k != "seconds"} for step in report["repair"]["steps"]]))
+    assert made[0] == made[1]
+
+
+def test_training_does_not_depend_on_the_batch(bench, cases):
+    *files, samples = of_both(cases)
+    made = []
+    for number, network in enumerate(files):
+        bench.run("quantize", network, "--data", samples, "--weights", "4", "--out", "q.st", "--overwrite")
+        ended = bench.run("train", "q.st", "--data", samples, "--epochs", "2", "--learning-rate", "0.01", "--out", f"t{number}", "--json")
+        made.append((tensors(bench.folder / f"t{number}" / "model.safetensors"), ended.report["held_back"]))
+    assert made[0] == made[1]
+
+
+def test_analysis_does_not_depend_on_the_batch(bench, cases):
+    *files, samples = of_both(cases)
+    found = [
+        bench.run("analyze", network, "--platform", "generic_int8", "--data", samples, "--json").report for network in files
+    ]
+    assert [q["harm"] for q in found[0]["quantizers"]] == [q["harm"] for q in found[1]["quantizers"]]
+    assert found[0]["on_codes"] == found[1]["on_codes"]
+
+
+def test_a_batch_that_stays_fixed_is_named(bench, cases):
+    """A network with a condition of its samples."""
+    report = bench.run(
+        "quantize", cases / "c37_if.onnx", "--data", cases / "c37_if.npz", "--repair", "bias", "--out", "q.st", "--json"
+    ).report
+    assert len([note for note in report["notes"] if "takes 1 samples at once" in note]) == 1

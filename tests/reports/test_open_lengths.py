@@ -36,6 +36,28 @@ def test_samples_beyond_the_ranges_are_noted(bench, cases):
         assert len([note for note in verified["notes"] if "its ranges hold up to 8" in note]) == count
 
 
+def test_inputs_of_run_beyond_the_ranges_are_noted(bench, cases):
+    deployed = bench.deploy(cases / "sin.onnx", cases / "d8.npz", islands=True)
+    for network in (deployed.prepared, deployed.integer):
+        assert "notes" not in bench.run("run", network, "--inputs", cases / "d8.npz", "--json").report
+        notes = bench.run("run", network, "--inputs", cases / "d40.npz", "--json").report["notes"]
+        assert len(notes) == 1
+        assert "its ranges hold up to 8" in notes[0]
+        assert notes[0] in bench.run("run", network, "--inputs", cases / "d40.npz").err
+
+
+def test_observers_that_are_tried_hold_for_the_largest_extent(bench, cases):
+    """Ranges of the observer that calibration had are the ranges that it found."""
+    for options in ([], ["--max-length", "40"]):
+        prepared = bench.folder / "p.st"
+        set_observer = ["--set", "features.observer=minmax"]
+        bench.run("quantize", cases / "sin.onnx", "--data", cases / "d8.npz", *set_observer, *options, "--out", prepared, "--overwrite")
+        report = bench.run("analyze", prepared, "--data", cases / "d8.npz", "--json").report
+        for quantizer in report["quantizers"]:
+            tried = next(one for one in quantizer["observers"] if one["observer"] == "minmax")
+            assert quantizer["is_weight"] or (tried["low"], tried["high"]) == (quantizer["code_low"], quantizer["code_high"])
+
+
 def test_what_has_no_open_extent_takes_no_length(bench, shared):
     one = shared / "reports" / "batch_of_one"
     ended = bench.run("quantize", one / "c46_one_0.5.onnx", "--data", one / "c46_one_0.5.npz", "--out", "q.st", "--max-length", "9", code=2)

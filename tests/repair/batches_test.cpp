@@ -1,0 +1,83 @@
+// Repairs see the same samples, in the same steps, whatever number of them a file takes at once.
+#include <gtest/gtest.h>
+
+#include "halfstep/base/random.h"
+#include "halfstep/ir/parse.h"
+#include "halfstep/quant/prepare.h"
+#include "halfstep/train/network.h"
+#include "tests/repair/digits.h"
+
+namespace halfstep::repair {
+namespace {
+
+constexpr int64_t kSamples = 45;  // no multiple of 7
+
+/// A residual block between two layers; the last one reads rows of known extents.
+Model network(const std::string& batch) {
+  const std::string text = "graph g(x: f32[" + batch + ", 3, 5, 5]) {\n" + R"(
+  param @w: f32[6, 3, 3, 3]
+  param @b: f32[6]
+  param @u: f32[6, 6, 3, 3]
+  param @c: f32[6]
+  param @v: f32[4, 150]
+  param @d: f32[4]
+  a = conv2d(x, w=@w, b=@b) {pad: [1, 1, 1, 1]}
+  r = relu(x=a)
+  e = conv2d(x=r, w=@u, b=@c) {pad: [1, 1, 1, 1]}
+  s = add(a=r, b=e)
+  t = relu(x=s)
+  f = reshape(x=t) {dims: [)" +
+                           (batch == "?" ? "-1" : batch) + R"(, 150]}
+  y = linear(f, w=@v, b=@d)
+  return y
+})";
+  return train::initialize(parse(text, "g.ir"), 7);
+}
+
+io::Dataset samples() {
+  io::Dataset data;
+  data.name = "given";
+  data.raw = false;
+  data.x = Tensor(DType::f32, {kSamples, 3, 5, 5});
+  Random random(3, 0);
+  const auto values = data.x.data<float>();
+  for (size_t i = 0; i < values.size(); ++i) values[i] = random.normal() * static_cast<float>(1 + (i / 75) % 5);
+  return data;
+}
+
+Outcome repaired(const std::string& batch, const io::Dataset& data, const std::string& method) {
+  quant::PrepareOptions widths;
+  widths.weight_bits = widths.feature_bits = 4;
+  Model model = quant::prepare(network(batch), quant::load_platform("generic_int8"), widths);
+  const train::Samples all = all_of(data);
+  ThreadPool pool(2);
+  const train::CalibrateOptions calibration{.batch = 20};
+  train::calibrate(model, all, calibration, pool);
+  Options options;
+  options.methods = {method};
+  options.steps = 40;
+  return repair(model, all, calibration, options, pool);
+}
+
+TEST(Batches, EveryMethodMakesTheSameOfEach) {
+  const io::Dataset data = samples();
+  int kept = 0;
+  for (const MethodInfo& method : method_list()) {
+    const Outcome open = repaired("?", data, method.name);
+    kept += open.report.steps[0].kept ? 1 : 0;
+    for (const char* batch : {"1", "7"}) {
+      const Outcome other = repaired(batch, data, method.name);
+      const auto where = fmt::format("{}, batch {}", method.name, batch);
+      EXPECT_EQ(other.report.steps[0].what, open.report.steps[0].what) << where;
+      EXPECT_EQ(other.report.last.loss, open.report.last.loss) << where;
+      EXPECT_EQ(other.report.held_back, open.report.held_back) << where;
+      EXPECT_FALSE(other.report.note.has_value()) << where;
+      for (const auto& [name, tensor] : open.model.tensors)
+        EXPECT_TRUE(tensor.same_bits(other.model.tensors.at(name))) << name << ": " << where;
+    }
+  }
+  EXPECT_GE(kept, 3);
+}
+
+}  // namespace
+}  // namespace halfstep::repair
