@@ -8,17 +8,22 @@
 #include "halfstep/fuzz/closeness.h"
 #include "halfstep/fuzz/engine_habits.h"
 #include "halfstep/quant/prepare.h"
+#include "halfstep/quant/quantizer.h"
 
 namespace halfstep::fuzz {
 namespace {
 
-/// Tensors that both have under one name: scales, zero points and ranges among them. Where extents are known, fewer
-/// operators may be there.
+/// Ranges, scales and zero points of quantizers that both have under one name. Where extents are known, fewer operators
+/// may be there, and extents that are read as numbers are tensors.
 void require_same_scales(const Model& found, const Model& expected, const std::string& when) {
-  for (const auto& [name, tensor] : expected.tensors) {
-    const auto at = found.tensors.find(name);
-    if (at == found.tensors.end() || at->second.type() != tensor.type() || at->second.same_bits(tensor)) continue;
-    throw Found{fmt::format("'{}' differs {}", name, when)};
+  for (const auto& quantizer : expected.graph.all<ops::FakeQuantize>()) {
+    const ops::ObserveRange observer = quant::observer_of(quantizer);
+    for (const Value value : {observer.low(), observer.high(), observer.scale(), observer.zero_point()}) {
+      const Tensor& tensor = expected.tensors.at(value.name());
+      const auto at = found.tensors.find(value.name());
+      if (at == found.tensors.end() || at->second.type() != tensor.type() || at->second.same_bits(tensor)) continue;
+      throw Found{fmt::format("'{}' differs {}", value.name(), when)};
+    }
   }
 }
 

@@ -91,7 +91,10 @@ const Model& Trial::prepared() {
 
 Model Trial::prepared_from(int64_t batch, ThreadPool& pool) {
   std::map<std::string, Dims> dims;
-  for (const auto& [name, tensor] : network_.batch_at(0, batch)) dims.emplace(name, tensor.dims());
+  for (const Value argument : source().graph.arguments()) {
+    Dims& known = dims.emplace(argument.name(), argument.dims()).first->second;
+    if (!known.empty()) known.front() = batch;
+  }
   return calibrate(import_with(bytes_, dims, {}), pool);
 }
 
