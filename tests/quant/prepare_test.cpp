@@ -85,6 +85,13 @@ TEST(Prepare, PaddedNumbersAreInTheRangeBehindThem) {
   EXPECT_EQ(ops::ObserveRange(prepared(model).graph.op("c.observer").node()).x().size(), 1U);
 }
 
+TEST(Prepare, APadThatPutsNothingBesideElementsWidensNoRange) {
+  const std::string body =
+      "  const @fill: f32[]\n  c = conv2d(x, w=@v)\n  p = pad(c, value=@fill) {pads: [0, 0, -1, 0, 0, 0, -1, 0]}\n"
+      "  d = conv2d(p, w=@u)\n  return d\n";
+  EXPECT_EQ(ops::ObserveRange(prepared(images(body)).graph.op("c.observer").node()).x().size(), 1U);
+}
+
 TEST(Prepare, AWeightThatTwoLayersReadHasAQuantizerForEach) {
   const Model model = prepared(images("  c = conv2d(x, w=@v)\n  d = conv2d(c, w=@v)\n  return d\n"));
   EXPECT_EQ(scale_of(model, "v.q"), "v.scale");
