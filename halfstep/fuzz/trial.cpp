@@ -75,13 +75,13 @@ Model Trial::calibrate(const Model& source, ThreadPool& pool) {
   quant::Padded start{source, {}};
   if (target_.pad_channels) start = quant::pad_channels(source, platform, target_.widths);
   Model model = quant::prepare(start.model, platform, target_.widths);
+  for (const auto& [weights, features] : target_.bits) quant::set_bits(model, "*", weights, features);
   train::calibrate(model, seen, {}, pool);
   Source origin{std::move(start.model), {}};
   for (const Value argument : origin.network.graph.arguments())
     origin.samples.emplace(argument.name(), network_.inputs.at(argument.name()));
   passes::separate_names(origin.network);
   model.source = std::make_shared<const Source>(std::move(origin));
-  for (const auto& [weights, features] : target_.bits) quant::set_bits(model, "*", weights, features);
   return model;
 }
 
