@@ -1,5 +1,6 @@
 // Where quantizers go, how wide they are, and what preparation refuses.
 #include "halfstep/quant/prepare.h"
+#include "halfstep/passes/separate_names.h"
 
 #include <gtest/gtest.h>
 
@@ -29,6 +30,15 @@ int bits(const Model& model, const std::string& name) { return bits_of(quantizer
 
 std::string scale_of(const Model& model, const std::string& name) {
   return passes::scale_tensor(quantizer(model, name)).name();
+}
+
+/// What is left out has a say in names, as it has in the network that came in.
+TEST(Prepare, LayersHaveTheNamesThatTheyHaveInTheNetworkThatCameIn) {
+  const Model model = images("  unread = relu(x)\n  unread.c = conv2d(x, w=@v)\n  return unread.c\n");
+  Model separate = model;
+  passes::separate_names(separate);
+  EXPECT_TRUE(separate.graph.op("unread_c"));
+  EXPECT_TRUE(prepared(model).graph.op("unread_c"));
 }
 
 /// A layer that no output depends on would get ranges that nothing checks.
