@@ -59,7 +59,8 @@ bool moves(const Op& op) { return op.info().quant.trait == Trait::preserves_rang
 /// Functions that go in steps, or have poles inside of their domain; comparisons and conversions to whole numbers show
 /// by their types.
 bool goes_in_steps(const Op& op) {
-  return op.is<ops::Ceil, ops::Floor, ops::Round, ops::Sign, ops::Modulo, ops::Hardmax, ops::Tan>();
+  return op.is<ops::Ceil, ops::Floor, ops::Round, ops::Sign, ops::Modulo, ops::Hardmax, ops::Tan, ops::Shrink,
+               ops::ThresholdedRelu>();
 }
 
 /// Whether the operand's extents are read, and not its elements.
