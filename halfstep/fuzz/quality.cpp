@@ -24,7 +24,7 @@ constexpr double kDrawsAgree = 6;
 /// Signals below are those of numerical noise.
 constexpr double kLeastMagnitude = 1e-5;
 
-/// How far a sound program is below the expectation at most, in dB, measured on 1,283 networks that are judged, where
+/// How far a sound program is below the expectation at most, in dB, measured on 1,200 networks that are judged, where
 /// the worst was 9.2 dB below; of few elements more, whose errors are all alike.
 double margin_of(int64_t elements) { return elements >= 64 ? 10 : 14; }
 
