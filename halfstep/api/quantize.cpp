@@ -57,13 +57,13 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   quant::Padded source{model, {}};
   if (options.pad_channels) source = with_padded_channels(model, platform, options.widths, parts.train, pool);
   model = quant::prepare(source.model, platform, options.widths);
+  set_bits(model, options.bits);
   const train::CalibrateOptions calibration = calibration_of(options, settings);
   train::Calibrated calibrated = train::calibrate(model, parts.train, calibration, pool, settings.progress);
   model.source = source_of(source.model, parts.train, options.stored_samples, settings.seed);
   const verify::FloatReport floats = require_same_floats(model, parts.train, pool);
   std::optional<repair::Report> repaired;
   if (options.repair.any()) repaired = mend(model, parts.train, calibration, options.repair, pool, settings.progress);
-  set_bits(model, options.bits);
   Quantized result = described(std::move(model), calibrated.samples);
   result.notes = notes_on(result.model, data);
   std::ranges::move(calibrated.warnings, std::back_inserter(result.notes));
@@ -84,9 +84,9 @@ Quantized repair(const Model& prepared, const Dataset& data, const QuantizeOptio
   Model model = prepared;
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
+  set_bits(model, options.bits);
   const train::CalibrateOptions calibration = calibration_of(options, settings);
   repair::Report report = mend(model, parts.train, calibration, options.repair, pool, settings.progress);
-  set_bits(model, options.bits);
   Quantized result = described(std::move(model), 0);
   result.notes = notes_on(result.model, data);
   if (report.note) result.notes.push_back(*report.note);

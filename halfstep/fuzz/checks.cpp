@@ -176,9 +176,6 @@ std::string message_form(const std::string& message) {
   return form;
 }
 
-/// Checks that still find what is not repaired: random networks are held to them by name alone.
-constexpr uint64_t kOnDemand = 0;
-
 const std::vector<Check>& all_checks() {
   static const std::vector<Check> kChecks = {
       {"engine", "float numbers against onnxruntime's", check_engine},

@@ -59,7 +59,8 @@ bool moves(const Op& op) { return op.info().quant.trait == Trait::preserves_rang
 /// Functions that go in steps, or have poles inside of their domain; comparisons and conversions to whole numbers show
 /// by their types.
 bool goes_in_steps(const Op& op) {
-  return op.is<ops::Ceil, ops::Floor, ops::Round, ops::Sign, ops::Modulo, ops::Hardmax, ops::Tan>();
+  return op.is<ops::Ceil, ops::Floor, ops::Round, ops::Sign, ops::Modulo, ops::Hardmax, ops::Tan, ops::Shrink,
+               ops::ThresholdedRelu>();
 }
 
 /// Whether the operand's extents are read, and not its elements.
@@ -91,6 +92,7 @@ RoundedRun::RoundedRun(const Model& model) : model_(model), ops_(model.graph.ops
   }
   find_data();
   find_weights();
+  find_shared();
 }
 
 /// Of an operator that results are made of.
@@ -142,6 +144,27 @@ void RoundedRun::find_weights() {
   }
 }
 
+/// What moves elements keeps their step; what a concatenation is made of has its step.
+void RoundedRun::find_shared() {
+  for (const Op& op : ops_) {
+    const bool joins = op.info().quant.trait == Trait::same_scale;
+    if (!joins && !moves(op)) continue;
+    const auto operands = op.operands();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const bool has_data = operands[i] && data_.contains(operands[i].node()) && !says_places(op, static_cast<int>(i));
+      if (!has_data || (!joins && op.port_of(static_cast<int>(i)) == op.info().quant.fill)) continue;
+      const Node owner = owner_of(operands[i].node()), joined = owner_of(op.results().front().node());
+      if (owner != joined) shares_with_[owner] = joined;
+    }
+  }
+}
+
+RoundedRun::Node RoundedRun::owner_of(Node value) const {
+  for (auto next = shares_with_.find(value); next != shares_with_.end(); next = shares_with_.find(value))
+    value = next->second;
+  return value;
+}
+
 template <class Visit>
 Tensors RoundedRun::run(const Tensors& inputs, const Visit& visit) const {
   std::map<const detail::ValueNode*, Tensor> values;
@@ -166,17 +189,46 @@ Tensors RoundedRun::run(const Tensors& inputs, const Visit& visit) const {
 }
 
 Tensors RoundedRun::exact(const Tensors& inputs) {
-  return run(inputs, [this](Value value, const Tensor& tensor) {
+  std::set<Node> infinite;
+  return run(inputs, [&](Value value, const Tensor& tensor) {
     Range& range = ranges_[value.node()];
     for (const float x : tensor.data<float>()) {
-      if (!std::isfinite(x)) continue;
-      range = {std::min(range.low, double{x}), std::max(range.high, double{x})};
+      if (!std::isfinite(x)) {
+        infinite.insert(value.node());
+      } else {
+        range = {std::min(range.low, double{x}), std::max(range.high, double{x})};
+      }
     }
+    const Op maker = infinite.contains(value.node()) ? value.producer() : Op();
+    const auto is_infinite = [&](Value operand) { return operand && infinite.contains(operand.node()); };
+    if (maker && std::ranges::none_of(maker.operands(), is_infinite)) throw Skipped{"a function is at a pole"};
     return tensor;
   });
 }
 
+RoundedRun::Range RoundedRun::range_of(Node value, bool joins) const {
+  Range range = ranges_.at(value);
+  if (!joins) return range;
+  const Node owner = owner_of(value);
+  for (const auto& [other, its] : ranges_) {
+    if (owner_of(other) == owner) range = {std::min(range.low, its.low), std::max(range.high, its.high)};
+  }
+  return range;
+}
+
+/// A number that is rounded across 0 has a reciprocal of the other sign.
+void RoundedRun::require_no_poles() const {
+  for (const Op& op : ops_) {
+    if (!op.is<ops::Reciprocal, ops::Div>()) continue;
+    const detail::ValueNode* divisor = op.operands().back().node();
+    const auto range = ranges_.find(divisor);
+    if (!dependent_.contains(divisor) || range == ranges_.end()) continue;
+    if (range->second.low < 0 && range->second.high > 0) throw Skipped{"a function is at a pole"};
+  }
+}
+
 Tensors RoundedRun::rounded(const Tensors& inputs, const Grid& grid, uint64_t draw) const {
+  require_no_poles();
   Random random(draw, 500);
   return run(inputs, [&](Value value, const Tensor& tensor) {
     const double longer = 1 + 0.5 * static_cast<double>(random.uniform());
@@ -187,7 +239,7 @@ Tensors RoundedRun::rounded(const Tensors& inputs, const Grid& grid, uint64_t dr
     if (rounding.kind == Kind::weight) {
       round_weight(result, rounding.axis, grid, longer);
     } else {
-      const Range range = ranges_.at(value.node());
+      const Range range = range_of(value.node(), grid.joins);
       round_to(result.data<float>(),
                step_of(range.high - range.low, grid.feature_bits, grid) * grid.coarseness * longer);
     }

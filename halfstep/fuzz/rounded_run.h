@@ -16,7 +16,7 @@ struct Grid {
   bool per_channel = true;    ///< each output channel of a weight has a step of its own
   bool power_of_two = false;  ///< steps are powers of two
   double coarseness = 1;      ///< factor of every step of a feature
-  bool joins = true;          ///< the result of a concatenation has one step, beside those of its parts
+  bool joins = true;          ///< concatenations have one step with all of their parts
 };
 
 class RoundedRun {
@@ -25,10 +25,12 @@ class RoundedRun {
   /// for one with branches or iterations, with functions that go in steps, and with places that depend on the inputs.
   explicit RoundedRun(const Model& model);
 
-  /// Exact outputs, by name. Ranges of values grow to what they are here.
+  /// Exact outputs, by name. Ranges of values grow to what they are here. Throws Skipped where finite numbers give
+  /// infinite ones.
   Tensors exact(const Tensors& inputs);
   /// Outputs of values that are rounded to steps of the ranges. `draw` says by how much each step is longer than the
-  /// least one, up to one and a half times: draws that agree tell that the noise of the steps simply adds up.
+  /// least one, up to one and a half times: draws that agree tell that the noise of the steps simply adds up. Throws
+  /// Skipped where a divisor comes from both sides of 0.
   Tensors rounded(const Tensors& inputs, const Grid& grid, uint64_t draw) const;
 
  private:
@@ -40,10 +42,15 @@ class RoundedRun {
     Kind kind = Kind::exact;
     int axis = -1;  ///< of a weight: that of its output channels
   };
+  using Node = const detail::ValueNode*;
 
   void find_data();
   void require_smooth(const Op& op, size_t operand) const;
+  void require_no_poles() const;
   void find_weights();
+  void find_shared();
+  Node owner_of(Node value) const;
+  Range range_of(Node value, bool joins) const;
   template <class Visit>
   Tensors run(const Tensors& inputs, const Visit& visit) const;
 
@@ -53,6 +60,7 @@ class RoundedRun {
   std::set<const detail::ValueNode*> data_;       ///< floats that outputs are made of, and not only places or extents
   std::map<const detail::ValueNode*, Rounding> roundings_;
   std::map<const detail::ValueNode*, Range> ranges_;
+  std::map<Node, Node> shares_with_;  ///< one of those that a value shares its step with, where it has none of its own
 };
 
 }  // namespace halfstep::fuzz

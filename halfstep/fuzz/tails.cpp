@@ -113,6 +113,7 @@ Known any_step(Maker& maker, std::string_view op, const Known& x, int64_t axis) 
 /// A layer with one to four steps behind it, of which one is `op`.
 void write_tail(Maker& maker, std::string_view op) {
   auto [x, axis] = some_layer(maker);
+  maker.expect_codes(x);
   maker.require(op != "BatchNormalization" || x.rank() > 2 || axis == 1);
   const int64_t steps = maker.between(1, 4), place = maker.between(0, steps - 1);
   for (int64_t i = 0; i < steps; ++i) {

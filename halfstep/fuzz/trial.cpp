@@ -75,13 +75,13 @@ Model Trial::calibrate(const Model& source, ThreadPool& pool) {
   quant::Padded start{source, {}};
   if (target_.pad_channels) start = quant::pad_channels(source, platform, target_.widths);
   Model model = quant::prepare(start.model, platform, target_.widths);
+  for (const auto& [weights, features] : target_.bits) quant::set_bits(model, "*", weights, features);
   train::calibrate(model, seen, {}, pool);
   Source origin{std::move(start.model), {}};
   for (const Value argument : origin.network.graph.arguments())
     origin.samples.emplace(argument.name(), network_.inputs.at(argument.name()));
   passes::separate_names(origin.network);
   model.source = std::make_shared<const Source>(std::move(origin));
-  for (const auto& [weights, features] : target_.bits) quant::set_bits(model, "*", weights, features);
   return model;
 }
 
@@ -91,7 +91,10 @@ const Model& Trial::prepared() {
 
 Model Trial::prepared_from(int64_t batch, ThreadPool& pool) {
   std::map<std::string, Dims> dims;
-  for (const auto& [name, tensor] : network_.batch_at(0, batch)) dims.emplace(name, tensor.dims());
+  for (const Value argument : source().graph.arguments()) {
+    Dims& known = dims.emplace(argument.name(), argument.dims()).first->second;
+    if (!known.empty()) known.front() = batch;
+  }
   return calibrate(import_with(bytes_, dims, {}), pool);
 }
 

@@ -94,7 +94,7 @@ class Trial {
   bool stays_open();
   /// Calibrated on the samples, with the target's widths.
   const Model& prepared();
-  /// The same made of a file whose batch is `batch`, on the threads of `pool`.
+  /// The same made of a file whose batch is `batch`, on the threads of `pool`; other extents stay as they are.
   Model prepared_from(int64_t batch, ThreadPool& pool);
   const quant::Conversion& conversion();
   const Model& integer() { return conversion().model; }

@@ -27,6 +27,7 @@ namespace {
 using Reason = std::optional<std::string>;
 
 constexpr const char* kAskedFor = "asked for as ";
+constexpr const char* kOnlyReals = "only reals come to it";
 
 /// Why the operator on codes does not take `op` as it is.
 Reason refusal(Op op, Op activation) {
@@ -87,7 +88,7 @@ class Planner {
     if ((quant.weight < 0 || passes::scales_channels(op)) &&
         std::ranges::all_of(inputs, [&](Value v) { return is_real(v) || v.is_tensor(); }) &&
         std::ranges::any_of(inputs, [&](Value v) { return is_real(v); }))
-      return "only reals come to it";
+      return kOnlyReals;
     if (indices_.contains(op)) return "it computes indices or masks";
     if (!platform_.no_integers.empty()) return platform_.no_integers;
     if (quant.weight >= 0 && platform_.weight_zero_points == "affine")
@@ -227,6 +228,8 @@ Value CodePlan::result_of(Op op) const {
 }
 
 bool was_asked_for(const std::string& reason) { return reason.starts_with(kAskedFor); }
+
+bool is_of_another(const std::string& reason) { return reason == kOnlyReals; }
 
 AskedLayers asked_layers(const Model& model, const std::vector<std::string>& patterns, const char* option) {
   AskedLayers asked;

@@ -53,8 +53,8 @@ bool takes_in_codes(const Platform& platform, Op layer) {
 
 LearnedMagnitudes rewrite_floats(Model& model, const Platform& platform, std::vector<passes::FoldedNorm>& folded) {
   if (!is_prepared(model)) {
-    passes::dce(model);  // nothing that no output depends on needs a range
-    passes::separate_names(model);
+    passes::separate_names(model);  // first, as in the network that came in, which keeps all
+    passes::dce(model);             // nothing that no output depends on needs a range
   }
   LearnedMagnitudes learned;
   in_each_block(model.graph, [&] {

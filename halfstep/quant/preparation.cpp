@@ -134,6 +134,7 @@ class Preparation {
   void include_fill(Op op, const PointSet& behind) {
     const Value fill = quant_of(op).fill < 0 ? Value() : op.in(quant_of(op).fill);
     const bool masks = quant_of(op).index >= 0;
+    if (op.is<ops::Pad>() && std::ranges::none_of(ops::Pad(op.node()).pads(), [](int64_t n) { return n > 0; })) return;
     if (!fill || (!masks && !std::isfinite(element(model_.tensors.at(fill.name()), 0)))) return;
     for (const size_t point : behind) points_[point].also_seen.push_back(masks ? op.out(0) : fill);
   }

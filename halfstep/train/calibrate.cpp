@@ -21,6 +21,7 @@
 #include "halfstep/quant/quantizer.h"
 #include "halfstep/quant/step_observers.h"
 #include "halfstep/train/calibrated_lengths.h"
+#include "halfstep/train/sample_rows.h"
 #include "halfstep/train/step_watch.h"
 #include "halfstep/train/untaken_branches.h"
 
@@ -124,7 +125,11 @@ class Calibration {
  private:
   /// Every step of the observers of `form`.
   void observe(const Model& form) {
-    const auto counts_once = [&](Value value) { return value.is_tensor() || !depends_.at(value.name()).samples; };
+    const auto rows = rows_of_samples(form, depends_, samples_.inputs(0, at_once_, &order_), at_once_, pool_);
+    const auto counts_once = [&](Value value) {
+      const bool depends = !value.is_tensor() && depends_.at(value.name()).samples;
+      return !depends && !rows.contains(value.name());
+    };
     std::vector<StepWatch> watches;
     watches.emplace_back(form, at_once_, samples_.extents(at_once_), counts_once);
     if (const auto longer = lengths_.longer(form))

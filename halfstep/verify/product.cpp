@@ -80,7 +80,10 @@ Value scaled_and_moved(Op op) {
   return !op.is<ops::Div>() && depends_on_nothing(op.in(0)) ? op.in(1) : Value();
 }
 
-bool keeps_order(Op op) { return op.is<ops::Reshape, ops::ReshapeBy, ops::Flatten, ops::Squeeze, ops::Unsqueeze>(); }
+bool keeps_order(Op op) {
+  if (op.is<ops::MaxOf, ops::MinOf, ops::SumOf, ops::MeanOf>()) return op.operands().size() == 1;
+  return op.is<ops::Reshape, ops::ReshapeBy, ops::Flatten, ops::Squeeze, ops::Unsqueeze>();
+}
 bool is_quantizer(Op op) { return is_foreign_quantizer(op) || (op && op.info().quant.trait == Trait::quantizer); }
 
 bool is_recognised(Op before, Op after) {

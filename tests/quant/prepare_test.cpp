@@ -1,5 +1,6 @@
 // Where quantizers go, how wide they are, and what preparation refuses.
 #include "halfstep/quant/prepare.h"
+#include "halfstep/passes/separate_names.h"
 
 #include <gtest/gtest.h>
 
@@ -29,6 +30,15 @@ int bits(const Model& model, const std::string& name) { return bits_of(quantizer
 
 std::string scale_of(const Model& model, const std::string& name) {
   return passes::scale_tensor(quantizer(model, name)).name();
+}
+
+/// What is left out has a say in names, as it has in the network that came in.
+TEST(Prepare, LayersHaveTheNamesThatTheyHaveInTheNetworkThatCameIn) {
+  const Model model = images("  unread = relu(x)\n  unread.c = conv2d(x, w=@v)\n  return unread.c\n");
+  Model separate = model;
+  passes::separate_names(separate);
+  EXPECT_TRUE(separate.graph.op("unread_c"));
+  EXPECT_TRUE(prepared(model).graph.op("unread_c"));
 }
 
 /// A layer that no output depends on would get ranges that nothing checks.
@@ -83,6 +93,13 @@ TEST(Prepare, PaddedNumbersAreInTheRangeBehindThem) {
   EXPECT_EQ(ops::ObserveRange(prepared(model).graph.op("c.observer").node()).x().size(), 2U);
   model.tensors.at("fill").data<float>()[0] = INFINITY;
   EXPECT_EQ(ops::ObserveRange(prepared(model).graph.op("c.observer").node()).x().size(), 1U);
+}
+
+TEST(Prepare, APadThatPutsNothingBesideElementsWidensNoRange) {
+  const std::string body =
+      "  const @fill: f32[]\n  c = conv2d(x, w=@v)\n  p = pad(c, value=@fill) {pads: [0, 0, -1, 0, 0, 0, -1, 0]}\n"
+      "  d = conv2d(p, w=@u)\n  return d\n";
+  EXPECT_EQ(ops::ObserveRange(prepared(images(body)).graph.op("c.observer").node()).x().size(), 1U);
 }
 
 TEST(Prepare, AWeightThatTwoLayersReadHasAQuantizerForEach) {

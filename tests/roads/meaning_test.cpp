@@ -225,6 +225,17 @@ TEST(Meaning, NumbersThatAreTakenAwayAreCodes) {
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>{"less"});
 }
 
+TEST(Meaning, AMeanOfOneValueIsThatValue) {
+  const auto factors = [](Model& model) {
+    Tensor row(DType::f32, {8, 1, 1});
+    for (size_t i = 0; i < 8; ++i) row.data<float>()[i] = 0.37F * static_cast<float>(i) - 1.1F;
+    model.tensors["factor"] = row;
+  };
+  Prepared prepared("generic_int8", {}, {}, HALFSTEP_SOURCE_DIR "/tests/roads/single_operand.ir", factors);
+  const Model integer = quant::convert(prepared.model, {.float_islands = true}).model;
+  EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
+}
+
 /// A layer and a reshape in place of a product, a reshape and a sum: the value between them is new, and in float here
 /// with weights that are rounded.
 TEST(Meaning, NewFloatValuesAreTakenAsTheProgramGivesThem) {

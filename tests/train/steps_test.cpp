@@ -61,6 +61,47 @@ constexpr const char* kRows = R"(graph rows(x: f32[$, 1024]) {
   return y
 })";
 
+/// A row that is put in front of each sample: repeated where the batch is open, and else stored as often as it is read.
+constexpr const char* kToken = R"(graph token(x: f32[?, 4, 2, 4]) {
+  param @w: f32[4, 4, 1, 1]
+  param @row: f32[1, 2, 2, 4]
+  l = conv2d(x, w=@w)
+  p = positions(like=x) {step: 0}
+  t = gather(x=@row, indices=p)
+  y = concat(x=[t, l]) {axis: 1}
+  return y
+})";
+constexpr const char* kStoredToken = R"(graph token(x: f32[$, 4, 2, 4]) {
+  param @w: f32[4, 4, 1, 1]
+  param @row: f32[$, 2, 2, 4]
+  l = conv2d(x, w=@w)
+  y = concat(x=[@row, l]) {axis: 1}
+  return y
+})";
+
+/// The same made of an open length: the number of each place.
+constexpr const char* kPlaces = R"(graph places(x: f32[?, 4, 1, ?]) {
+  param @w: f32[4, 4, 1, 1]
+  l = conv2d(x, w=@w)
+  q = positions(like=x) {axis: 3}
+  f = cast(x=q) {to: "f32"}
+  r = reshape(x=f) {dims: [1, 1, 1, -1]}
+  p = positions(like=x) {step: 0}
+  t = gather(x=r, indices=p)
+  y = concat(x=[t, l]) {axis: 1}
+  return y
+})";
+constexpr const char* kRepeatedPlaces = R"(graph places(x: f32[$, 4, 1, ?]) {
+  param @w: f32[4, 4, 1, 1]
+  l = conv2d(x, w=@w)
+  q = positions(like=x) {axis: 3}
+  f = cast(x=q) {to: "f32"}
+  r = reshape(x=f) {dims: [1, 1, 1, -1]}
+  t = expand(x=r) {dims: [$, 1, 1, 1]}
+  y = concat(x=[t, l]) {axis: 1}
+  return y
+})";
+
 /// Numbers of samples whose spreads differ widely, so that an average of their ranges is none of all.
 io::Dataset samples_of(const Dims& sample, int64_t count) {
   io::Dataset data;
@@ -89,15 +130,23 @@ struct Setting {
   CalibrateOptions options;
 };
 
-Model calibrated(const Case& given, const std::string& observer, const Setting& setting, int64_t count) {
-  const Model network = initialize(parse(with_batch(given.network, setting.batch), "g.ir"), 3);
-  Model model = quant::prepare(network, quant::load_platform(given.platform, {{"features.observer", observer}}));
-  const io::Dataset data = samples_of(given.sample, count);
+/// `model` is prepared.
+Model calibrated(Model model, const Dims& sample, const CalibrateOptions& options, int threads, int64_t count) {
+  const io::Dataset data = samples_of(sample, count);
   Samples samples{&data, {}, "x", {}};
   for (int64_t i = 0; i < count; ++i) samples.indices.push_back(i);
-  ThreadPool pool(setting.threads);
-  calibrate(model, samples, setting.options, pool);
+  ThreadPool pool(threads);
+  calibrate(model, samples, options, pool);
   return model;
+}
+
+Model prepared(const Model& network, const char* platform, const std::string& observer) {
+  return quant::prepare(network, quant::load_platform(platform, {{"features.observer", observer}}));
+}
+
+Model calibrated(const Case& given, const std::string& observer, const Setting& setting, int64_t count) {
+  const Model network = initialize(parse(with_batch(given.network, setting.batch), "g.ir"), 3);
+  return calibrated(prepared(network, given.platform, observer), given.sample, setting.options, setting.threads, count);
 }
 
 /// Tensors of observers that differ between two calibrations.
@@ -135,6 +184,29 @@ TEST(Steps, OfImages) { expect_same_steps({kImages, {3, 8, 8}}); }
 TEST(Steps, OfImagesWithPowersOfTwo) { expect_same_steps({kImages, {3, 8, 8}, "pow2_int8"}); }
 TEST(Steps, WhereTheBatchIsNotTheFirstAxis) { expect_same_steps({kTokens, {6, 96}}); }
 TEST(Steps, OfLongRowsAndOfAValueThatDependsOnNoSample) { expect_same_steps({kRows, {1024}}); }
+
+/// Files of a fixed batch repeat what `open` does not.
+void expect_same_steps(const char* open, const char* fixed, const Dims& sample) {
+  const auto scaled = [&](const char* text, const char* batch, const std::string& observer, int threads) {
+    Model network = initialize(parse(with_batch(text, batch), "g.ir"), 3);
+    if (const auto row = network.tensors.find("row"); row != network.tensors.end()) {
+      const auto values = row->second.data<float>();
+      for (size_t i = 0; i < values.size(); ++i) values[i] = 0.25F * static_cast<float>(i % 16);
+    }
+    Model model = prepared(network, "generic_int8", observer);
+    return calibrated(std::move(model), sample, {.batch = 20, .batches = 2}, threads, 45);
+  };
+  for (const std::string& observer : quant::observer_names()) {
+    if (quant::gives_powers_of_two(observer)) continue;
+    const Model expected = scaled(open, "?", observer, 1);
+    for (const char* batch : {"1", "7"})
+      EXPECT_EQ(differing(expected, scaled(fixed, batch, observer, 2)), std::vector<std::string>())
+          << observer << ", batch " << batch;
+  }
+}
+
+TEST(Steps, OfARowThatTheFileRepeats) { expect_same_steps(kToken, kStoredToken, {4, 2, 4}); }
+TEST(Steps, OfARowThatTheFileMakesOfALength) { expect_same_steps(kPlaces, kRepeatedPlaces, {4, 1, 9}); }
 
 TEST(Steps, OfFewerSamplesThanAStepAndOfOnesSmallerThanARun) {
   for (const char* observer : {"ema_minmax", "ema_mse", "clip_std"}) {
