@@ -159,8 +159,10 @@ void write_tail(Maker& maker, std::string_view op) {
     x = any_step(maker, i == place ? op : std::string_view(other), x, axis);
     maker.expect_codes(x);
   }
-  if (maker.chance(0.4)) maker.node("Relu", {x}, x.between(0, std::max(x.high, 0.0)));
-  if (maker.chance(0.1)) maker.node("LeakyRelu", {x}, x, {{"alpha", maker.real(-0.5, 0.5)}});
+  const double kind = maker.real(0, 1);
+  if (kind < 0.6) maker.forget(x);
+  if (kind < 0.4) maker.node("Relu", {x}, x.between(0, std::max(x.high, 0.0)));
+  if (kind >= 0.4 && kind < 0.6) maker.node("LeakyRelu", {x}, x, {{"alpha", maker.real(-0.5, 0.5)}});
 }
 
 /// The same of any value, which no layer takes in from behind; often a layer follows, as in networks whose norms stand
