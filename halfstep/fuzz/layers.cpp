@@ -34,7 +34,7 @@ void perhaps_activate(Maker& maker, const Known& x) {
     maker.node(op, {x, low, high}, x.between(0, std::max(x.high, 0.0)));
   } else if (op != "Clip") {
     Attributes attributes;
-    if (op == "LeakyRelu" && maker.chance(0.5)) attributes["alpha"] = maker.real(-0.5, 1);
+    if (op == "LeakyRelu" && maker.chance(0.5)) attributes["alpha"] = maker.real(-1, 0.7);
     maker.node(op, {x}, x.between(op == "Relu" ? 0 : x.low, std::max(x.high, 0.0)), attributes);
   }
 }

@@ -112,8 +112,15 @@ void make_transpose(Maker& maker, std::string_view op) {
   maker.node(op, {x}, x.with(dims), attributes);
 }
 
+/// Some hundreds of times as large, as boxes are beside scores.
+Known enlarged(Maker& maker, const Known& x) {
+  const double factor = maker.real(400, 3000);
+  return maker.node("Mul", {x, maker.scalar(factor)}, x.between(factor * x.low, factor * x.high));
+}
+
 void make_concat(Maker& maker, std::string_view op) {
-  const Known x = some_value(maker, maker.style().rows ? 2 : 1, 5);
+  Known x = some_value(maker, maker.style().rows ? 2 : 1, 5);
+  if (x.dtype == DType::f32 && maker.chance(0.1)) x = enlarged(maker, x);
   const int64_t axis = maker.axis(x);
   const auto at = static_cast<size_t>(axis);
   std::vector<Known> inputs = {x};

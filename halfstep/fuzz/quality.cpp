@@ -276,24 +276,39 @@ std::string moved_answers(const Answered& answered) {
   return "";
 }
 
+namespace {
+
+bool is_named_as_crushed(Trial& trial) {
+  return trial.tools().warns_of_crushed(trial.prepared(), trial.samples(), trial.tools().pool);
+}
+
+/// Where a part is crushed, what is computed of it is lost too.
+[[noreturn]] void say(Trial& trial, std::string finding) {
+  if (is_named_as_crushed(trial)) throw Skipped{"quantize warns of a crushed part"};
+  throw Found{std::move(finding)};
+}
+
+}  // namespace
+
 void check_quality(Trial& trial) {
   const Quality worst = worst_quality(trial.answered());
   constexpr double kExact = 200;  // what has no noise at all
   trial.measure({std::min(worst.sqnr, kExact), std::max(worst.excess(), -kExact)});
   if (worst.excess() > margin_of(worst.elements))
-    throw Found{fmt::format("{}: {:.1f} dB to the float network, its widths allow {:.1f} dB", worst.what, worst.sqnr,
-                            worst.expected)};
+    say(trial, fmt::format("{}: {:.1f} dB to the float network, its widths allow {:.1f} dB", worst.what, worst.sqnr,
+                           worst.expected));
 }
 
 void check_answers(Trial& trial) {
   if (!trial.network().rows) throw Skipped{"samples of a batch are not apart"};
   const std::string moved = moved_answers(trial.answered());
-  if (!moved.empty()) throw Found{moved};
+  if (!moved.empty()) say(trial, moved);
 }
 
 void check_parts(Trial& trial) {
   const auto part = crushed_part(trial.answered());
-  if (!part || trial.tools().warns_of_crushed(trial.prepared(), trial.samples(), trial.tools().pool)) return;
+  const bool is_named = is_named_as_crushed(trial);
+  if (!part || is_named) return;
   throw Found{fmt::format("{}: {:.1f} dB to the float network, with steps of its own {:.1f} dB, and no warning",
                           part->what, part->sqnr, part->expected)};
 }

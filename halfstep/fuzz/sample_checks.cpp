@@ -45,8 +45,9 @@ void check_integers(Trial& trial) {
   if (platform.name != "generic_int8" || platform.requantize != "fixed_point") throw Skipped{"not all forms are there"};
   for (const quant::FloatIsland& island : trial.conversion().islands) {
     if (quant::is_of_another(island.reason)) continue;
-    const std::string name = island.layer.substr(0, island.layer.find('.'));
-    if (network.on_codes.contains(island.layer) || network.on_codes.contains(name))
+    const bool is_own = network.values.contains(island.layer);
+    const std::string name = is_own ? island.layer : island.layer.substr(0, island.layer.find('.'));
+    if (network.on_codes.contains(name))
       throw Found{fmt::format("{} '{}' stays in float: {}", island.op, island.layer, island.reason)};
   }
 }

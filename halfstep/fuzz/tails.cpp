@@ -1,6 +1,7 @@
 // Arithmetic with numbers for each channel, in all ways of writing it: behind layers, which take it in, and alone.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "halfstep/fuzz/recipe.h"
 
@@ -104,34 +105,79 @@ std::pair<Known, int64_t> some_layer(Maker& maker) {
   return {maker.node("MatMul", {x, w}, x.with(dims).between(-bound, bound)), x.rank() - 1};
 }
 
+/// One weight in two layers, a ReLU between them, and where they have biases each its own.
+std::pair<Known, int64_t> shared_layers(Maker& maker) {
+  const bool is_conv = maker.chance(0.5);
+  const Known x = is_conv ? maker.any({{DType::f32}, 4, 4, is_full}) : maker.any({{DType::f32}, 2, 3, is_full});
+  const int64_t axis = is_conv ? 1 : x.rank() - 1, channels = x.dims[static_cast<size_t>(axis)];
+  maker.require(channels > 1);
+  const double s = 1.7 / std::sqrt(static_cast<double>(channels));
+  const Known w = maker.weights(DType::f32, is_conv ? Dims{channels, channels, 1, 1} : Dims{channels, channels}, -s, s);
+  const double bound = 2 * std::max(std::abs(x.low), std::abs(x.high)) + 0.5;
+  const auto layer = [&](const Known& from) {
+    std::vector<Known> inputs = {from, w};
+    if (is_conv && maker.chance(0.4)) inputs.push_back(maker.weights(DType::f32, {channels}, -0.5, 0.5));
+    return maker.node(is_conv ? "Conv" : "MatMul", inputs, x.between(-bound, bound));
+  };
+  const Known first = layer(x);
+  maker.forget(first);
+  return {layer(maker.node("Relu", {first}, first.between(0, bound))), axis};
+}
+
 Known any_step(Maker& maker, std::string_view op, const Known& x, int64_t axis) {
   if (op != "BatchNormalization") return affine(maker, op, x, axis);
   if (axis == 1) return norm_of_channels(maker, x);
   return x.rank() == 3 ? norm_of_last(maker, x) : affine(maker, "Mul", x, axis);
 }
 
+/// The channels on another axis, or all behind them on one.
+std::pair<Known, int64_t> moved(Maker& maker, const Known& x, int64_t axis) {
+  const Dims& d = x.dims;
+  const auto turned = [&](const Dims& perm, int64_t to) {
+    Dims dims;
+    for (const int64_t from : perm) dims.push_back(d[static_cast<size_t>(from)]);
+    return std::pair(maker.node("Transpose", {x}, x.with(dims), {{"perm", perm}}), to);
+  };
+  if (x.rank() == 3) return turned({0, 2, 1}, 3 - axis);
+  if (x.rank() != 4 || axis != 1) return {x, axis};
+  if (maker.chance(0.5)) return turned({0, 2, 3, 1}, 3);
+  return {maker.node("Reshape", {x, maker.ints({0, d[1], -1})}, x.with(Dims{d[0], d[1], d[2] * d[3]})), 1};
+}
+
 /// A layer with one to four steps behind it, of which one is `op`.
 void write_tail(Maker& maker, std::string_view op) {
-  auto [x, axis] = some_layer(maker);
+  auto [x, axis] = maker.chance(0.1) ? shared_layers(maker) : some_layer(maker);
   maker.expect_codes(x);
   maker.require(op != "BatchNormalization" || x.rank() > 2 || axis == 1);
   const int64_t steps = maker.between(1, 4), place = maker.between(0, steps - 1);
   for (int64_t i = 0; i < steps; ++i) {
     maker.forget(x);
+    if (maker.chance(0.15)) {
+      std::tie(x, axis) = moved(maker, x, axis);
+      maker.forget(x);
+    }
     const auto other = maker.one_of<std::string>({"Add", "Mul", "Sub", "Div", "Mul", "Add", "BatchNormalization"});
     x = any_step(maker, i == place ? op : std::string_view(other), x, axis);
     maker.expect_codes(x);
   }
-  if (maker.chance(0.5)) maker.node("Relu", {x}, x.between(0, std::max(x.high, 0.0)));
+  const double kind = maker.real(0, 1);
+  if (kind < 0.6) maker.forget(x);
+  if (kind < 0.4) maker.node("Relu", {x}, x.between(0, std::max(x.high, 0.0)));
+  if (kind >= 0.4 && kind < 0.6) maker.node("LeakyRelu", {x}, x, {{"alpha", maker.real(-0.5, 0.5)}});
 }
 
 /// The same of any value, which no layer takes in from behind; often a layer follows, as in networks whose norms stand
-/// in front.
+/// in front. A mean may be taken away before, as of images.
 void write_affine(Maker& maker, std::string_view op) {
   Known x = maker.any({{DType::f32}, 3, 4, [](const Known& v) { return v.size() > 0 && v.low > -50 && v.high < 50; }});
   maker.require(maker.style().rows && x.rows);
   const int64_t axis = op == "BatchNormalization" || maker.chance(0.8) ? 1 : x.rank() - 1;
-  x = any_step(maker, op, x, axis);
+  if (maker.chance(0.3)) {
+    x = affine(maker, maker.chance(0.7) ? "Sub" : "Add", x, axis);
+    maker.expect_codes(x);
+    maker.forget(x);
+  }
+  x = any_step(maker, op == "Mul" && maker.chance(0.4) ? "Div" : op, x, axis);
   maker.expect_codes(x);
   if (maker.chance(0.7)) x = maker.node("Relu", {x}, x.between(0, std::max(x.high, 0.0)));
   if (x.rank() != 4 || maker.chance(0.3)) return;

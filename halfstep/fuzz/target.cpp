@@ -11,7 +11,7 @@ namespace {
 
 class Chooser {
  public:
-  explicit Chooser(uint64_t seed) : random_(seed, 200) {}
+  explicit Chooser(uint64_t seed, uint64_t stream = 200) : random_(seed, stream) {}
   bool chance(double p) { return random_.uniform() < p; }
   int64_t between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(random_.below(static_cast<uint64_t>(high - low + 1)));
@@ -75,6 +75,13 @@ bool has_long_steps(const Network& network) {
                              [&](const auto& node) { return std::ranges::any_of(node.attribute(), is_long); });
 }
 
+/// One of those whose rules say between which operators quantizers are; "" for most seeds.
+std::string ruled_platform(uint64_t seed) {
+  Chooser chooser(seed, 201);
+  if (!chooser.chance(0.1)) return "";
+  return chooser.one_of({"onnx_qnn", "pplcuda", "pplw8a16", "snpe", "tengine_u8", "vitis"});
+}
+
 }  // namespace
 
 std::string Target::text() const {
@@ -90,6 +97,8 @@ std::string Target::text() const {
 Target random_target(uint64_t seed, const Network& network, const std::string& platform) {
   Chooser chooser(seed);
   Target target;
+  target.platform = platform.empty() ? ruled_platform(seed) : "";
+  if (!target.platform.empty()) return target;
   target.platform =
       chooser.one_of({"generic_int8", "generic_int8", "generic_int8", "generic_int8", "pow2_int8", "magik_t40",
                       "onnxruntime_int8", "onnxruntime_int8", "pytorch_fbgemm", "pytorch_x86", "signed_pow2_int8"});

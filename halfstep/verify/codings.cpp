@@ -35,10 +35,22 @@ bool was_taken_in(Op op, Value value, const Graph& prepared) {
 }
 
 /// Whether `op`, which reads `value` and is the last of a chain, is a layer of its own in the prepared network, which
-/// has that name: a product, or what gives its rows other extents.
+/// has that name: a product, or what puts its elements into other places.
 bool is_layer_now(Op op, Value value, const Graph& prepared) {
   const Op layer = scaled_and_moved(op) == value ? prepared.op(op.name()) : Op();
-  return layer && (layer.info().quant.weight >= 0 || keeps_order(layer));
+  return layer && (layer.info().quant.weight >= 0 || keeps_order(layer) || layer.is<ops::Transpose>());
+}
+
+/// Behind reshapes and transposes too that stand in the middle of a chain, and that the prepared network lacks.
+Value end_of_chain(Value value, const Graph& prepared) {
+  while (value.has_one_use()) {
+    const Op op = value.uses().front().first;
+    const bool is_move = keeps_order(op) || op.is<ops::Transpose>();
+    const bool is_inside = is_move ? !prepared.op(op.name()) : was_taken_in(op, value, prepared);
+    if (!is_inside) break;
+    value = op.out(0);
+  }
+  return value;
 }
 
 class Join {
@@ -141,7 +153,8 @@ Value source_value(const Graph& source, const Graph& prepared, const std::string
     end = op.out(0);
     if (is_foreign_quantizer(op)) chain = end;
   }
-  return end.has_one_use() && is_layer_now(end.uses().front().first, end, prepared) ? chain : end;
+  const Value last = end_of_chain(end, prepared);
+  return last.has_one_use() && is_layer_now(last.uses().front().first, last, prepared) ? chain : end;
 }
 
 Ties ties_of(const ops::FakeQuantize& quantizer) {

@@ -111,6 +111,15 @@ TEST(Crushed, NothingWhereNothingIsLost) {
 }
 
 /// One scale for all weights of a layer.
+TEST(Crushed, NothingOfWhatNoOutputDependsOn) {
+  Calibrated heads(
+      "graph g(x: f32[?, 8]) {\n  param @u: f32[6, 8]\n  param @v: f32[4, 8]\n  a = linear(x, w=@u)\n"
+      "  scores = sigmoid(a)\n  boxes = linear(x, w=@v)\n  both = concat(x=[boxes, scores]) {axis: 1}\n"
+      "  unread = relu(both)\n  return boxes\n}\n",
+      [](Model& model) { scale(model, "v", 1000); });
+  EXPECT_TRUE(heads.crushed().empty());
+}
+
 TEST(Crushed, ChannelsOfWeights) {
   const auto change = [](Model& model) { scale(model, "u", 1000, 0, 8); };
   Calibrated heads(kTwoHeads, change, "pow2_int8");

@@ -106,7 +106,23 @@ def sequences(path):
     return net.save(path, net.linear(x, 16, 5))
 
 
-NETWORKS = {"dense_net": dense_net, "preactivation": preactivation, "at_the_input": at_the_input, "rows": rows, "sequences": sequences}
+def turned(path):
+    """A factor behind a ReLU, and the term that belongs to it behind a transpose."""
+    net = Network((3, 8, 8), seed=5)
+    x = net.add("Relu", net.conv("x", 3, 8, 3))
+    x = net.add("Mul", net.tensor(net.rng.normal(1, 0.3, (1, 8, 1, 1))), x)
+    x = net.add("Add", net.add("Transpose", x, perm=[0, 2, 3, 1]), net.tensor(net.rng.normal(0, 0.3, 8)))
+    return net.save(path, net.conv(net.add("Transpose", x, perm=[0, 3, 1, 2]), 8, 4))
+
+
+NETWORKS = {
+    "dense_net": dense_net,
+    "preactivation": preactivation,
+    "at_the_input": at_the_input,
+    "rows": rows,
+    "sequences": sequences,
+    "turned": turned,
+}
 CHANNEL_SCALES = ["generic_int8", "onnxruntime_int8", "pytorch_x86"]
 TENSOR_SCALES = ["pow2_int8", "signed_pow2_int8"]
 
@@ -134,6 +150,7 @@ CHAINS = {
     "at_the_input": ["div*"],
     "rows": ["batchnormalization*", "mul*"],
     "sequences": ["add*", "batchnormalization*"],
+    "turned": ["add*"],
 }
 
 

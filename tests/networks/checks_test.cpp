@@ -1,0 +1,210 @@
+#include "halfstep/fuzz/checks.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "halfstep/base/elements.h"
+#include "halfstep/base/random.h"
+#include "halfstep/fuzz/maker.h"
+#include "halfstep/fuzz/quality.h"
+
+namespace halfstep::fuzz {
+namespace {
+
+constexpr int64_t kBatch = 2, kSamples = 16, kChannels = 4;
+constexpr double kStep = 2.0 / 255;
+
+Tensor random_of(const Dims& dims, uint64_t stream, double reach = 1) {
+  Random random(1, stream);
+  Tensor tensor(DType::f32, dims);
+  for (float& x : tensor.data<float>()) x = static_cast<float>(reach * (2 * double{random.uniform()} - 1));
+  return tensor;
+}
+
+/// `tensor` as far off as rounding to so many steps makes it.
+Tensor with_noise(const Tensor& tensor, uint64_t stream, double steps) {
+  const Tensor noise = random_of(tensor.dims(), stream, 0.5 * steps * kStep);
+  Tensor result = tensor.clone();
+  for (int64_t i = 0; i < result.size(); ++i) set_element(result, i, element(tensor, i) + element(noise, i));
+  return result;
+}
+
+/// Answers of 8 bits: those of the integer program are `steps` times as far off as the widths say.
+Answered answers(const Dims& dims, double steps = 1) {
+  const Tensor y = random_of(dims, 1);
+  Answered answered;
+  answered.floats = {{{"y", y}}};
+  answered.integer = {{{"y", with_noise(y, 2, steps)}}};
+  for (uint64_t draw = 0; draw < 3; ++draw) answered.rounded.push_back({{{"y", with_noise(y, 3 + draw, 1)}}});
+  answered.apart = {{{"y", with_noise(y, 6, 1)}}};
+  return answered;
+}
+
+float& at(std::vector<Tensors>& outputs, int64_t index) {
+  return outputs[0].at("y").data<float>()[static_cast<size_t>(index)];
+}
+
+const Target kGeneric{.platform = "generic_int8", .overrides = {}, .widths = {}, .bits = {}};
+
+/// What a check finds; "" where all is well.
+std::string finding(void (*check)(Trial&), const Network& network, const Target& target = kGeneric,
+                    bool warns_of_crushed = false) {
+  Tools tools;
+  tools.warns_of_crushed = [&](const auto&...) { return warns_of_crushed; };
+  Trial trial(network, target, 0, tools);
+  try {
+    check(trial);
+    return "";
+  } catch (const Found& found) {
+    return found.what;
+  } catch (const Skipped& skipped) {
+    return "skipped: " + skipped.reason;
+  }
+}
+
+/// A network that `make` grows.
+class Sketch {
+ public:
+  Sketch()
+      : maker_(7, {.opset = 17, .plain = true, .simple = true, .rows = true, .open_batch = true, .batch = kBatch}) {}
+
+  Known input(int64_t size) { return maker_.input(DType::f32, {kBatch, kChannels, size, size}); }
+  /// An image whose height and width are open.
+  Known open_input(int64_t size) {
+    return maker_.open_input({kBatch, kChannels, size, size}, {2, 3}, {kBatch, kChannels, size + 2, size + 1});
+  }
+  Known numbers(const Dims& dims, double reach) {
+    return maker_.contents(random_of(dims, 100 + stream_++, reach), -reach, reach);
+  }
+  Known conv(const Known& x, double reach = 1) {
+    return node("Conv", {x, numbers({kChannels, kChannels, 1, 1}, reach)}, x.dims);
+  }
+  Known node(const char* op, const std::vector<Known>& inputs, const Dims& dims, const Attributes& attributes = {}) {
+    return maker_.node(op, inputs, inputs[0].with(dims), attributes);
+  }
+  void expect_codes(const Known& value) { maker_.expect_codes(value); }
+  Network finish() { return maker_.finish(kSamples); }
+
+ private:
+  Maker maker_;
+  uint64_t stream_ = 0;
+};
+
+Network convolution() {
+  Sketch sketch;
+  const Known x = sketch.input(5);
+  sketch.node("Relu", {sketch.conv(x)}, x.dims);
+  return sketch.finish();
+}
+
+/// Two images in one output, one a thousand times as large as the other.
+Network large_and_small() {
+  Sketch sketch;
+  const Known x = sketch.input(5);
+  const Known small = sketch.node("Sigmoid", {sketch.conv(x)}, x.dims), large = sketch.conv(x, 1000);
+  sketch.node("Concat", {large, small}, {kBatch, 2 * kChannels, 5, 5}, {{"axis", int64_t{1}}});
+  return sketch.finish();
+}
+
+TEST(Quality, OfAnswersThatAreFartherThanWidthsAllow) {
+  EXPECT_LT(worst_quality(answers({kSamples, kChannels, 4})).excess(), 3);
+  const Quality worse = worst_quality(answers({kSamples, kChannels, 4}, 8));
+  EXPECT_GT(worse.excess(), 14);
+  EXPECT_LT(worse.excess(), 22);
+  EXPECT_EQ(worse.what, "output 'y'");
+}
+
+TEST(Quality, OfAnIntegerProgramThatIsMadeWorse) {
+  EXPECT_EQ(finding(check_quality, convolution()), "");
+  Target narrow = kGeneric;
+  narrow.overrides = {{"features.observer", "quantile"}, {"observers.share", "0.6"}};
+  const std::string found = finding(check_quality, convolution(), narrow);
+  EXPECT_NE(found.find("dB to the float network, its widths allow"), std::string::npos) << found;
+}
+
+TEST(Answers, OfAnotherSample) {
+  Answered answered = answers({kSamples, kChannels});
+  EXPECT_EQ(moved_answers(answered), "");
+  for (int64_t i = 0; i < kChannels; ++i) std::swap(at(answered.integer, i), at(answered.integer, 5 * kChannels + i));
+  EXPECT_EQ(moved_answers(answered), "output 'y': 2 of 16 samples have another sample's answer, sample 0 that of 5");
+}
+
+TEST(Answers, WithAnotherLargestElement) {
+  Answered answered = answers({kSamples, kChannels});
+  at(answered.floats, 0) = 1;
+  for (std::vector<Tensors>& draw : answered.rounded) at(draw, 0) = 1;
+  at(answered.integer, 0) = -1;
+  EXPECT_EQ(moved_answers(answered), "output 'y': another element is the largest in 1 of 16 samples");
+}
+
+TEST(Answers, OfASoundProgram) { EXPECT_EQ(finding(check_answers, convolution()), ""); }
+
+TEST(Parts, WithNothingLeftOfAChannel) {
+  Answered answered = answers({kSamples, kChannels, 4});
+  EXPECT_FALSE(crushed_part(answered));
+  const auto channel = [](std::vector<Tensors>& outputs) {
+    for (int64_t i = 0; i < outputs[0].at("y").size(); ++i) {
+      if (i / 4 % kChannels == 2) at(outputs, i) = 0;
+    }
+  };
+  channel(answered.integer);
+  const auto part = crushed_part(answered);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->what, "channel 2 of output 'y'");
+  EXPECT_NEAR(part->sqnr, 0, 1e-6);
+  EXPECT_GT(part->expected, 20);
+  channel(answered.apart);
+  EXPECT_FALSE(crushed_part(answered)) << "steps of its own would not do either";
+}
+
+TEST(Parts, ThatNobodyWarnsOf) {
+  const std::string found = finding(check_parts, large_and_small());
+  EXPECT_NE(found.find("and no warning"), std::string::npos) << found;
+  EXPECT_EQ(finding(check_parts, large_and_small(), kGeneric, true), "");
+  EXPECT_EQ(finding(check_parts, convolution()), "");
+}
+
+TEST(Integers, OfTailsThatStayInFloat) {
+  const auto network = [](const char* op) {
+    Sketch sketch;
+    const Known x = sketch.input(5), y = sketch.conv(x);
+    sketch.expect_codes(sketch.node(op, {y}, x.dims));
+    return sketch.finish();
+  };
+  EXPECT_EQ(finding(check_integers, network("Relu")), "");
+  const std::string found = finding(check_integers, network("LpNormalization"));
+  EXPECT_NE(found.find("stays in float"), std::string::npos) << found;
+}
+
+TEST(Extents, ThatANetworkDoesNotTake) {
+  const auto network = [](int64_t size) {
+    Sketch sketch;
+    const Known x = sketch.open_input(5);
+    const Known y = sketch.conv(x);
+    sketch.node("Add", {y, sketch.numbers({1, 1, size, size}, 1)}, x.dims);
+    return sketch.finish();
+  };
+  EXPECT_EQ(finding(check_extents, network(1)), "");
+  const std::string found = finding(check_extents, network(5));
+  EXPECT_NE(found.find("extents of the samples alone"), std::string::npos) << found;
+  EXPECT_EQ(finding(check_extents, convolution()), "skipped: no dynamic dimension but the batch");
+}
+
+TEST(Splits, OfAValueThatDependsOnTheBatch) {
+  const auto network = [](bool mixes) {
+    Sketch sketch;
+    const Known x = sketch.input(5), y = sketch.conv(x);
+    Known mean = mixes ? sketch.node("ReduceMean", {y}, {1, kChannels, 5, 5}, {{"axes", Dims{0}}})
+                       : sketch.node("ReduceMean", {y}, {kBatch, 1, 5, 5}, {{"axes", Dims{1}}});
+    mean.constant = mixes;  // as far as the maker knows: of what it lets through, rows are apart
+    sketch.node("Sub", {y, mean}, x.dims);
+    return sketch.finish();
+  };
+  EXPECT_EQ(finding(check_splits, network(false)), "");
+  const std::string found = finding(check_splits, network(true));
+  EXPECT_NE(found.find("differs with a file's batch of"), std::string::npos) << found;
+}
+
+}  // namespace
+}  // namespace halfstep::fuzz
