@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <sstream>
+#include <system_error>
 
 #include "cli/command.h"
 #include "cli/completion.h"
@@ -136,24 +140,34 @@ int parse_and_work(int count, const char* const* arguments) {
   try {
     program.parse(count, arguments);
   } catch (const CLI::Success& help) {
-    return program.exit(help);
+    std::ostringstream text;
+    const int code = program.exit(help, text, text);
+    fmt::print("{}", text.str());
+    return code;
   } catch (const CLI::ParseError& error) {
     return report(usage_error(program, error, count, arguments), kBadInput);
   }
   return work();
 }
 
+int report_lost(int reason) { return report(fmt::format("standard output: {}", std::strerror(reason)), kBadInput); }
+
+/// `code`, or that the report could not be written: what was printed may have lain in a buffer until now.
+int with_output(int code) { return std::fflush(stdout) == 0 ? code : report_lost(errno); }
+
 }  // namespace
 
 int run(int count, const char* const* arguments) {
   catch_interrupts();
   try {
-    return parse_and_work(count, arguments);
+    return with_output(parse_and_work(count, arguments));
   } catch (const Error& error) {
     return report(error.what(), exit_code(error.kind()));
   } catch (const std::bad_alloc&) {
     return report("out of memory", kBadInput);
   } catch (const std::exception& error) {
+    const auto* of_system = dynamic_cast<const std::system_error*>(&error);
+    if (of_system != nullptr && std::ferror(stdout) != 0) return report_lost(of_system->code().value());
     const char* command = count > 1 ? arguments[1] : "halfstep";
     return report(fmt::format("this is a bug: {} ended with '{}'", command, error.what()), kBadInput);
   }

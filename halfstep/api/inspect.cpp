@@ -17,14 +17,15 @@ namespace {
 /// Stands for open extents that are not the first, in an inspection alone: an image, or a sentence.
 constexpr int64_t kAssumedExtent = 64;
 
-/// Unknown leading extents become `batch`; any other unknown extent stays for specialize to name.
-std::map<std::string, Dims> with_batch(const Graph& graph, int64_t batch) {
+Dims assumed(Dims dims, int64_t batch) {
+  if (!dims.empty() && dims[0] == kUnknown) dims[0] = batch;
+  std::ranges::replace(dims, kUnknown, kAssumedExtent);
+  return dims;
+}
+
+std::map<std::string, Dims> assumed_extents(const Graph& graph, int64_t batch) {
   std::map<std::string, Dims> dims;
-  for (const Value argument : graph.arguments()) {
-    Dims known = argument.dims();
-    if (!known.empty() && known[0] == kUnknown) known[0] = batch;
-    dims[argument.name()] = known;
-  }
+  for (const Value argument : graph.arguments()) dims[argument.name()] = assumed(argument.dims(), batch);
   return dims;
 }
 
@@ -52,11 +53,7 @@ formats::Binding binding_of(const std::map<std::string, Dims>& dims) {
 std::map<std::string, Dims> closed_extents(const formats::Summary& summary, int64_t batch) {
   std::map<std::string, Dims> all;
   for (const formats::Port& port : summary.inputs) {
-    Dims dims = port.dims;
-    if (port.has_default || std::count(dims.begin(), dims.end(), kUnknown) == 0) continue;
-    if (dims[0] == kUnknown) dims[0] = batch;
-    std::replace(dims.begin(), dims.end(), kUnknown, kAssumedExtent);
-    all[port.name] = dims;
+    if (!port.has_default && std::ranges::count(port.dims, kUnknown) > 0) all[port.name] = assumed(port.dims, batch);
   }
   return all;
 }
@@ -96,7 +93,7 @@ Inspection inspect(const Model& network, const InspectOptions& options) {
   CompileOptions compile_options;
   compile_options.place = options.place;
   const Model form = train::evaluation_form(network);
-  Model fixed = specialize(form, with_batch(form.graph, options.batch));
+  Model fixed = specialize(form, assumed_extents(form.graph, options.batch));
   runtime::Program program = compile(fixed, compile_options);
   Inspection found{stage_of(network), network, std::move(fixed), std::move(program)};
   if (options.target) found.target = inspect_target(network, *options.target);

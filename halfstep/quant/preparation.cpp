@@ -73,12 +73,26 @@ class Preparation {
     return static_cast<int>(*std::max_element(rule.legal.begin(), rule.legal.end()));
   }
 
-  /// Why the operators with weights stay in float.
+  /// Why no operator that multiplies has weights which become codes.
   void note_reasons() {
     for (Op op : model_.graph.ops()) {
-      if (plan_.is_float(op) && quant_of(op).weight >= 0)
-        found_.reasons += fmt::format("; {} '{}': {}", op.info().name, op.name(), plan_.in_float.at(op.node()));
+      if (!multiplies(op)) continue;
+      const auto reason = plan_.in_float.find(op.node());
+      found_.reasons.push_back(
+          fmt::format("{} '{}': {}", op.info().name, op.name(),
+                      reason == plan_.in_float.end() ? "a product of two activations has no weights" : reason->second));
     }
+  }
+
+  /// By a weight, by a matrix without being a layer, or by another activation.
+  static bool multiplies(Op op) {
+    const auto is_matrix = [](Value value) {
+      return value && value.is_tensor() && is_float(value.dtype()) &&
+             std::ranges::count_if(value.dims(), [](int64_t extent) { return extent > 1; }) > 1;
+    };
+    const bool has_matrix = std::ranges::any_of(op.operands(), is_matrix);
+    return quant_of(op).weight >= 0 || quant_of(op).accumulates == Accumulation::contraction ||
+           (has_matrix && !passes::computes_codes(op) && !moves_codes(op));
   }
 
   /// Where the target says what has a quantizer: there, whether operators then compute on codes or not.

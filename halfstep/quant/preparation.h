@@ -20,8 +20,8 @@ struct Requested {
 
 /// What is found out about a network, block by block.
 struct Found {
-  bool has_weights = false;  ///< that have codes
-  std::string reasons;       ///< why others have none
+  bool has_weights = false;          ///< that have codes
+  std::vector<std::string> reasons;  ///< why others have none
   FloatOperators in_float;
   QuantizerReasons quantizers;  ///< by value, which of the target's rules put a quantizer there
   Deviations deviations;

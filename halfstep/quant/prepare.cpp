@@ -82,6 +82,14 @@ void share_results(Model& model, const EdgeScales& at_edges) {
   });
 }
 
+/// "; REASON" each, of many the first.
+std::string behind_message(std::vector<std::string> reasons) {
+  constexpr size_t kMost = 8;
+  if (reasons.size() > kMost) reasons.at(kMost) = fmt::format("{} more", reasons.size() - kMost);
+  reasons.resize(std::min(reasons.size(), kMost + 1));
+  return reasons.empty() ? "" : fmt::format("; {}", fmt::join(reasons, "; "));
+}
+
 /// What stands in the way.
 std::vector<Objection> prepare_blocks(Model& model, const Platform& platform, const PrepareOptions& options,
                                       const std::vector<passes::FoldedNorm>& folded) {
@@ -92,7 +100,7 @@ std::vector<Objection> prepare_blocks(Model& model, const Platform& platform, co
   in_each_block(model.graph, [&] { prepare_block(model, platform, options, requested, found); });
   if (!found.has_weights)
     fail("network '{}': found no operator with weights that can have codes, expected at least one{}",
-         model.graph.name(), found.reasons);
+         model.graph.name(), behind_message(found.reasons));
   share_results(model, found.edge_scales);
   set_float_operators(model, found.in_float);
   set_quantizer_reasons(model, found.quantizers);

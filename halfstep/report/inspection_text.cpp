@@ -103,10 +103,22 @@ std::string target_text(const std::optional<api::TargetInspection>& target) {
   return target ? "\n" + as_text(*target) : "";
 }
 
+/// Inputs with open extents, under those of the inspection.
+std::string assumed_text(const api::Inspection& found) {
+  std::string text;
+  for (const Value open : found.model.graph.arguments()) {
+    const Value closed = found.compiled.graph.value(open.name());
+    if (closed && closed.type() != open.type())
+      text += fmt::format("here {}: {}\n", open.name(), to_string(closed.type()));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string as_text(const api::Inspection& found, bool explain) {
-  return fmt::format("{} network '{}'\n\n{}\n", name(found.stage), found.model.graph.name(), print(found.model.graph)) +
+  return fmt::format("{} network '{}'\n\n{}{}\n", name(found.stage), found.model.graph.name(), print(found.model.graph),
+                     assumed_text(found)) +
          describe(found.compiled.graph, found.program, explain) + target_text(found.target);
 }
 
