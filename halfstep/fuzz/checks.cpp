@@ -205,7 +205,7 @@ std::vector<Outcome> look(Trial& trial, std::string_view only, const std::functi
   std::vector<Outcome> outcomes;
   std::set<std::string> refusals;
   for (const Check& check : all_checks()) {
-    const bool due = only.empty() ? check.every != 0 && trial.seed() % check.every == 0 : check.name == only;
+    const bool due = only.empty() ? trial.seed() % check.every == 0 : check.name == only;
     if (!due) continue;
     begins(check.name);
     Outcome outcome{std::string(check.name), Verdict::fine, ""};

@@ -14,7 +14,7 @@ struct Check {
   std::string_view doc;
   /// Returns where all is well; throws Found, Skipped, or the Error by which a stage refuses the network.
   void (*run)(Trial& trial);
-  uint64_t every = 1;  ///< a heavy one looks at one of so many seeds; 0: only where it is asked for by name
+  uint64_t every = 1;  ///< a heavy one looks at one of so many seeds
 };
 
 const std::vector<Check>& all_checks();
