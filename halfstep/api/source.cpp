@@ -12,7 +12,6 @@
 #include "halfstep/passes/learned_parts.h"
 #include "halfstep/passes/learned_quantizers.h"
 #include "halfstep/passes/open_attention.h"
-#include "halfstep/passes/separate_names.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/float_form.h"
 #include "halfstep/train/executable.h"
@@ -83,7 +82,7 @@ std::shared_ptr<const Source> source_of(const Model& network, const train::Sampl
   const int64_t count = std::min(round_up(keep, batch), train::usable(network, samples.size()));
   const auto order = Random(seed, kStream).permutation(samples.size());
   Source source{network, count == 0 ? Tensors() : samples.rows(0, count, &order)};
-  passes::separate_names(source.network);  // as prepare does: values are joined by their names
+  quant::clear_layers(source.network);  // as prepare does
   return std::make_shared<const Source>(std::move(source));
 }
 

@@ -4,7 +4,7 @@
 #include "halfstep/eager/call.h"
 #include "halfstep/formats/onnx/file.h"
 #include "halfstep/fuzz/quality.h"
-#include "halfstep/passes/separate_names.h"
+#include "halfstep/quant/float_form.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/executable.h"
 
@@ -80,7 +80,7 @@ Model Trial::calibrate(const Model& source, ThreadPool& pool) {
   Source origin{std::move(start.model), {}};
   for (const Value argument : origin.network.graph.arguments())
     origin.samples.emplace(argument.name(), network_.inputs.at(argument.name()));
-  passes::separate_names(origin.network);
+  quant::clear_layers(origin.network);
   model.source = std::make_shared<const Source>(std::move(origin));
   return model;
 }

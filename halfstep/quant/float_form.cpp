@@ -51,11 +51,13 @@ bool takes_in_codes(const Platform& platform, Op layer) {
 
 }  // namespace
 
+void clear_layers(Model& model) {
+  passes::separate_names(model);
+  passes::dce(model);
+}
+
 LearnedMagnitudes rewrite_floats(Model& model, const Platform& platform, std::vector<passes::FoldedNorm>& folded) {
-  if (!is_prepared(model)) {
-    passes::separate_names(model);  // first, as in the network that came in, which keeps all
-    passes::dce(model);             // nothing that no output depends on needs a range
-  }
+  if (!is_prepared(model)) clear_layers(model);
   LearnedMagnitudes learned;
   in_each_block(model.graph, [&] {
     learned.merge(take_out_quantizers(model));

@@ -10,6 +10,10 @@
 
 namespace halfstep::quant {
 
+/// Leaves room for the names that are made of others, and nothing that no output depends on. Values of the network that
+/// came in and of the prepared one are joined by these names, and layers end alike in both.
+void clear_layers(Model& model);
+
 /// The network that `prepare` puts quantizers into: other frameworks' quantizers taken out, layers in the forms that
 /// have codes, their tails folded. Where the platform says at which operators quantizers stand, these stay as they are.
 Model float_form(const Model& model, const Platform& platform);

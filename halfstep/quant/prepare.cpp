@@ -11,7 +11,6 @@
 #include "halfstep/passes/normalizations.h"
 #include "halfstep/passes/pad_channels.h"
 #include "halfstep/passes/quantized_steps.h"
-#include "halfstep/passes/separate_names.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/quant/asked_widths.h"
 #include "halfstep/quant/float_form.h"
@@ -170,7 +169,7 @@ Padded pad_channels(const Model& model, const Platform& platform, const PrepareO
     if (misses && passes::can_pad_channels(op, platform.channels)) layers.insert(op.name());
   }
   Padded padded{clone(model), {}};
-  passes::separate_names(padded.model);  // as in the form, whose names these are
+  clear_layers(padded.model);  // as in the form, whose names these are
   padded.layers = passes::pad_channels(padded.model, platform.channels, layers);
   return padded;
 }

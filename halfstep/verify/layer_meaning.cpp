@@ -245,9 +245,11 @@ const Numbers* LayerMeaningCheck::known_of_prepared(Value value, const Run& run)
   return nullptr;
 }
 
-/// What the layer's operator reads comes first: a value may have codes in two formats.
+/// What the layer's operator reads comes first: a value may have codes in two formats. A stored number has codes where
+/// the layer reads them: as a limit it is exact, whatever another layer makes of it.
 const Numbers* LayerMeaningCheck::known_of_source(Value value, const Run& run) const {
   if (const Numbers* read = read_by(coding(), value, run)) return read;
+  if (value.is_tensor()) return nullptr;
   for (size_t i = 0; i < graphs_.codings.size(); ++i) {
     const bool is_other = graphs_.codings[i].source == value && (value != out_ || graphs_.codings[i].real);
     if (is_other) return &run.values[i];

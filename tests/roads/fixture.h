@@ -7,6 +7,7 @@
 
 #include "halfstep/base/random.h"
 #include "halfstep/halfstep.h"
+#include "halfstep/quant/float_form.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/network.h"
 
@@ -29,6 +30,7 @@ struct Prepared {
     if (change) change(fresh);
     model = quant::prepare(fresh, quant::load_platform(platform, overrides), widths);
     train::calibrate(model, parts.train, {.batch = 32, .batches = 2}, pool);
+    quant::clear_layers(fresh);
     model.source = std::make_shared<const Source>(Source{fresh, parts.test.inputs(0, 3)});
   }
 

@@ -236,6 +236,17 @@ TEST(Meaning, AMeanOfOneValueIsThatValue) {
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
 }
 
+/// A stored number is exact where no layer reads its codes, and what only unread operators read ends no layer.
+TEST(Meaning, LimitsAreExact) {
+  const auto limit = [](Model& model) { model.tensors["limit"] = Tensor::scalar(0.185412F).reshaped({}); };
+  for (const char* platform : {"pow2_int8", "generic_int8"}) {
+    SCOPED_TRACE(platform);
+    Prepared prepared(platform, {}, {}, HALFSTEP_SOURCE_DIR "/tests/roads/limits.ir", limit);
+    const Model integer = quant::convert(prepared.model, {.float_islands = true}).model;
+    EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
+  }
+}
+
 /// A layer and a reshape in place of a product, a reshape and a sum: the value between them is new, and in float here
 /// with weights that are rounded.
 TEST(Meaning, NewFloatValuesAreTakenAsTheProgramGivesThem) {
