@@ -88,6 +88,7 @@ class Machine {
         dims[0] = 2;
         takes_any = true;
       }
+      std::ranges::replace(dims, kUnknown, int64_t{1});  // of an argument that nothing reads
       two_calls.emplace(argument.name(), Tensor(argument.dtype(), dims));
     }
     if (!takes_any) return std::numeric_limits<int64_t>::max();

@@ -101,7 +101,7 @@ class FuzzRun {
     report_.plain += report.plain ? 1 : 0;
     report_.converted += report.converts ? 1 : 0;
     report_.without_islands += report.converts && report.islands.empty() ? 1 : 0;
-    if (!report.open) {
+    if (!report.keeps_float) {
       ++report_.closed;
       report_.closed_without_islands += report.converts && report.islands.empty() ? 1 : 0;
     }

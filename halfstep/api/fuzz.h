@@ -39,10 +39,11 @@ struct FuzzQuality {
 };
 struct FuzzReport {
   int64_t graphs = 0, plain = 0;
-  int64_t closed = 0, closed_without_islands = 0;  ///< of graphs whose extents but the batch are known
-  int64_t converted = 0, without_islands = 0;      ///< graphs with an integer program; those on codes alone
-  std::map<std::string, int64_t> operators;        ///< graphs with each importable operator
-  std::map<std::string, int64_t> on_codes;         ///< the same of those that platforms have on codes
+  /// Of graphs whose extents but the batch are known, on platforms that have quantizers wherever codes have a form.
+  int64_t closed = 0, closed_without_islands = 0;
+  int64_t converted = 0, without_islands = 0;  ///< graphs with an integer program; those on codes alone
+  std::map<std::string, int64_t> operators;    ///< graphs with each importable operator
+  std::map<std::string, int64_t> on_codes;     ///< the same of those that platforms have on codes
   std::map<std::string, std::map<std::string, int64_t>> outcomes;  ///< by check: fine, refused, skipped, found
   std::map<std::string, int64_t> islands;                          ///< graphs by operators of ours that stayed in float
   std::map<std::string, int64_t> refusals;                         ///< by message, without names and numbers

@@ -53,17 +53,25 @@ std::string to_line(const Report& report) {
     outcomes.push_back({outcome.check, static_cast<int>(outcome.verdict), outcome.what});
   Json quality;
   if (report.quality) quality = {report.quality->sqnr, report.quality->excess};
-  return Json{{"outcomes", outcomes}, {"operators", report.operators}, {"plain", report.plain},
-              {"open", report.open},  {"converts", report.converts},   {"islands", report.islands},
-              {"quality", quality},   {"seconds", report.seconds}}
+  return Json{{"outcomes", outcomes},        {"operators", report.operators},
+              {"plain", report.plain},       {"keeps_float", report.keeps_float},
+              {"converts", report.converts}, {"islands", report.islands},
+              {"quality", quality},          {"seconds", report.seconds}}
              .dump(-1, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }
 
 Report report_of(const std::string& line, const Job& job) {
   const Json json = Json::parse(line);
-  Report report{
-      job, {}, json["operators"], json["plain"], json["converts"], json["open"], json["islands"], {}, json["seconds"]};
+  Report report{job,
+                {},
+                json["operators"],
+                json["plain"],
+                json["converts"],
+                json["keeps_float"],
+                json["islands"],
+                {},
+                json["seconds"]};
   if (const Json& quality = json["quality"]; !quality.is_null()) report.quality = {quality[0], quality[1]};
   for (const Json& outcome : json["outcomes"])
     report.outcomes.push_back({outcome[0], static_cast<Verdict>(outcome[1].get<int>()), outcome[2]});
@@ -83,7 +91,8 @@ Report look_at(const Job& job, const FleetOptions& options, Tools& tools,
   report.outcomes = look(trial, job.check, begins);
   report.operators = operators_of(network.model.graph());
   report.plain = network.plain;
-  report.open = !network.elsewhere.empty();
+  const bool has_rules = quant::load_platform(target.platform, target.overrides).insertion.has_value();
+  report.keeps_float = has_rules || !network.elsewhere.empty();
   report.converts = trial.islands().has_value();
   for (const auto& island : trial.islands().value_or(std::vector<quant::FloatIsland>()))
     report.islands.insert(island.op);

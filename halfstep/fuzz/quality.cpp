@@ -23,6 +23,8 @@ constexpr double kLeastExpected = 12;
 constexpr double kDrawsAgree = 6;
 /// Signals below are those of numerical noise.
 constexpr double kLeastMagnitude = 1e-5;
+/// The noise of fewer elements is what chance makes of one of them.
+constexpr int64_t kLeastElements = 16;
 
 /// How far a sound program is below the expectation at most, in dB, measured on 1,200 networks that are judged, where
 /// the worst was 9.2 dB below; of few elements more, whose errors are all alike.
@@ -35,8 +37,9 @@ constexpr double kCrushed = 3, kLeft = 20;
 struct Sums {
   double signal = 0, noise = 0, apart = 0;
   std::vector<double> drawn = std::vector<double>(kDraws);
-  double low = 0, high = 0;
+  double low = 0, high = 0, first = 0;
   int64_t count = 0;
+  bool is_constant = true;
   bool is_finite = true;
 
   void add(double wanted, double found) {
@@ -44,7 +47,8 @@ struct Sums {
     signal += wanted * wanted;
     noise += (wanted - found) * (wanted - found);
     low = std::min(low, wanted), high = std::max(high, wanted);
-    ++count;
+    if (count++ == 0) first = wanted;
+    is_constant = is_constant && wanted == first;
   }
 
   /// What rounding the output itself costs.
@@ -63,6 +67,7 @@ struct Sums {
   std::string why_not(const Grid& grid) const {
     const bool drawn_finite = std::ranges::all_of(drawn, [](double one) { return std::isfinite(one); });
     if (!is_finite || !drawn_finite) return "an output is not finite";
+    if (count < kLeastElements) return "an output has few elements";
     if (std::max(high, -low) < kLeastMagnitude) return "an output is nothing";
     if (decibels(signal, expected(grid)) < kLeastExpected) return "the widths say too little";
     const auto [least_drawn, most] = std::ranges::minmax(drawn);
@@ -185,6 +190,7 @@ std::optional<Quality> crushed_part(const Answered& answered) {
     for (size_t c = 0; c < summing.channels.size(); ++c) {
       const Sums& sums = summing.channels[c];
       if (!sums.is_finite || !std::isfinite(sums.apart) || std::max(sums.high, -sums.low) < kLeastMagnitude) continue;
+      if (sums.is_constant) continue;  // nobody tells its numbers apart
       const double left = decibels(sums.signal, sums.noise);
       const double own = decibels(sums.signal, std::max(sums.apart, sums.least(answered.grid)));
       if (left < kCrushed && own > kLeft)
@@ -291,6 +297,8 @@ bool is_named_as_crushed(Trial& trial) {
 }  // namespace
 
 void check_quality(Trial& trial) {
+  if (!trial.network().rows)
+    throw Skipped{"samples of a batch are not apart"};  // calibration has them in another order
   const Quality worst = worst_quality(trial.answered());
   constexpr double kExact = 200;  // what has no noise at all
   trial.measure({std::min(worst.sqnr, kExact), std::max(worst.excess(), -kExact)});
