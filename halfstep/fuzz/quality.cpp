@@ -26,8 +26,8 @@ constexpr double kLeastMagnitude = 1e-5;
 /// The noise of fewer elements is what chance makes of one of them.
 constexpr int64_t kLeastElements = 16;
 
-/// How far a sound program is below the expectation at most, in dB, measured on 1,200 networks that are judged, where
-/// the worst was 9.2 dB below; of few elements more, whose errors are all alike.
+/// How far a sound program is below the expectation at most, in dB: no network of tests/networks is farther below. Of
+/// few elements more, whose errors are all alike.
 double margin_of(int64_t elements) { return elements >= 64 ? 10 : 14; }
 
 /// A part is crushed that keeps less than the one, in dB, where steps of its own would leave it the other.
