@@ -16,14 +16,14 @@ constexpr std::array<Tried, 4> kTries = {{{2, 3, 7, 5, 11, 4, 252, 253, 254, 255
                                           {3, 5, 12, 48, 200, 1000, 4092, 4093, 4094, 4095, 4096, 4097, 4098, 4099},
                                           {4, 9, 6, 20, 77, 301, 2044, 2045, 2046, 2047, 2048, 2049, 2050, 2051},
                                           {6, 8, 10, 33, 130, 520, 1020, 1021, 1022, 1023, 1024, 1025, 1026, 1027}}};
+constexpr size_t kSmall = 6;  ///< so many of them, in front, are small
 constexpr int kEnough = 3;
 
 /// What open extent `number` is at a try. Those beyond the table have the table's numbers with different amounts added,
 /// so that none of them is another one plus or times a number.
 int64_t tried_at(size_t number, size_t attempt) {
   const auto round = static_cast<int64_t>(number / kTries.size());
-  const bool is_small = attempt < 6;
-  return kTries[number % kTries.size()][attempt] + (is_small ? round : 8192 * round);
+  return kTries[number % kTries.size()][attempt] + (attempt < kSmall ? round : 8192 * round);
 }
 
 /// Not of an attempt that failed.

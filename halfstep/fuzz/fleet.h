@@ -27,8 +27,7 @@ struct Report {
   std::vector<Outcome> outcomes;
   std::set<std::string> operators;
   bool plain = false, converts = false;
-  bool keeps_float =
-      false;  ///< an extent beside the batch is open, or the platform has rules of its own for quantizers
+  bool keeps_float = false;       ///< open extents beside the batch, or rules of the platform for quantizers
   std::set<std::string> islands;  ///< operators that conversion left in float
   std::optional<Trial::Measured> quality;
   double seconds = 0;

@@ -29,18 +29,21 @@ using Reason = std::optional<std::string>;
 constexpr const char* kAskedFor = "asked for as ";
 constexpr const char* kOnlyReals = "only reals come to it";
 
-/// Why the operator on codes does not take `op` as it is.
-bool is_last(int64_t axis, const Dims& dims) { return axis == -1 || axis + 1 == std::ssize(dims); }
+/// A normalization over another axis than the last, or over several.
+bool normalizes_other_axes(Op op) {
+  if (op.info().quant.trait != Trait::normalizes || !op.attributes().contains("axis")) return false;
+  const auto axis = get<int64_t>(op.attributes(), "axis");
+  return axis != -1 && axis + 1 != std::ssize(op.in(0).dims());
+}
 
+/// Why the operator on codes does not take `op` as it is.
 Reason refusal(Op op, Op activation) {
   try {
     passes::require_coded_form(op, activation);
     return std::nullopt;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;  // a defect of ours is no reason to stay in float
-    const auto axis = op.attributes().find("axis");
-    const bool is_of_rows = axis == op.attributes().end() || is_last(std::get<int64_t>(axis->second), op.in(0).dims());
-    if (op.info().quant.trait == Trait::normalizes && !is_of_rows)
+    if (normalizes_other_axes(op))
       return fmt::format("{} over other axes than the last has no form on codes", op.info().name);
     return without_place(error.what(), op.where());
   }

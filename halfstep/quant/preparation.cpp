@@ -75,6 +75,7 @@ class Preparation {
 
   /// Why no operator that multiplies has weights which become codes.
   void note_reasons() {
+    if (found_.has_weights) return;
     for (Op op : model_.graph.ops()) {
       if (!multiplies(op)) continue;
       const auto reason = plan_.in_float.find(op.node());
