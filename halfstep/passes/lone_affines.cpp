@@ -76,7 +76,8 @@ std::optional<Forms> forms_of(const Dims& dims, size_t axis) {
     if (rank == 3) forms = {{0, 0, 0, 1}, {0, 0, 0}};
     return forms;
   }
-  if (axis + 1 != rank || rank < 3) return std::nullopt;
+  const bool is_empty = std::ranges::find(dims, 0) != dims.end();  // a reshape reads 0 as the extent that was there
+  if (axis + 1 != rank || rank < 3 || is_empty) return std::nullopt;
   Forms forms{{-1, channels, 1, 1}, {dims.begin(), dims.end()}};
   bool is_open = false;
   for (size_t i = 0; i < rank; ++i) {
