@@ -128,7 +128,7 @@ class LoneAffines {
     if (!x || x.is_tensor() || x.dtype() != DType::f32 || *axis >= x.dims().size()) return {};
     const auto forms = x.dims()[*axis] > 0 ? forms_of(x.dims(), *axis) : std::nullopt;
     if (!forms) return {};
-    const std::vector<Op> made = put_layer(op, x, *forms, x.dims()[*axis]);
+    std::vector<Op> made = put_layer(op, x, *forms, x.dims()[*axis]);
     const Op layer = convolution_of(made);
     const std::vector<TailPart> tail = foldable_tail(model_, layer);
     if (!tail.empty() && made.back().out(0).type() == x.type() && takes_(layer)) {
