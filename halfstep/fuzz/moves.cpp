@@ -74,8 +74,8 @@ void make_reshape(Maker& maker, std::string_view op) {
     Dims others(dims.begin() + 1, dims.end());
     if (maker.chance(0.5)) others[static_cast<size_t>(maker.between(0, static_cast<int64_t>(others.size()) - 1))] = -1;
     const Known rest = maker.ints(others);
-    const Known all =
-        maker.node("Concat", {one, rest}, numbers({static_cast<int64_t>(dims.size())}), {{"axis", int64_t{0}}});
+    Known all = maker.node("Concat", {one, rest}, numbers({static_cast<int64_t>(dims.size())}), {{"axis", int64_t{0}}});
+    all.rows = x.rows;  // extents take no sample from its row
     maker.node(op, {x, all}, x.with(dims));
     return;
   }
@@ -265,6 +265,7 @@ void make_pad(Maker& maker, std::string_view op) {
 
 void make_squeeze(Maker& maker, std::string_view op) {
   const Known x = maker.any({{DType::f32, DType::i64}, 1, 5, [&](const Known& v) {
+                               if (!v.rows && maker.style().open_batch) return false;  // any axis may be the batch
                                return std::find(v.dims.begin() + (v.rows ? 1 : 0), v.dims.end(), 1) != v.dims.end();
                              }});
   Dims axes, dims;

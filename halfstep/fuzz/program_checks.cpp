@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
@@ -12,6 +13,7 @@
 #include "halfstep/fuzz/checks.h"
 #include "halfstep/fuzz/closeness.h"
 #include "halfstep/fuzz/engine_habits.h"
+#include "halfstep/ir/learned_quantizer.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/ir/print.h"
 #include "halfstep/train/run.h"
@@ -229,6 +231,16 @@ bool may_be_flat(const Network& network) {
   });
 }
 
+/// Whether steps are sure to be seen: the gradient of a threshold, which counts as the power of two above it, may be
+/// less than the threshold's last bit.
+bool learns(const Model& model) {
+  std::set<std::string> thresholds;
+  for (const LearnedQuantizer& one : learned_quantizers(model)) thresholds.insert(one.log2_scale);
+  return std::ranges::any_of(model.graph.tensors(), [&](Value tensor) {
+    return tensor.role() == Role::parameter && !thresholds.contains(tensor.name());
+  });
+}
+
 train::RunOutcome trained(Trial& trial, const train::RunOptions& options) {
   try {
     return train::run(trial.prepared(), trial.samples(), options, trial.tools().pool);
@@ -250,8 +262,7 @@ void check_training(Trial& trial) {
   options.folder = whole.path();
   const auto outcome = trained(trial, options);
   if (!std::isfinite(outcome.loss)) throw Found{fmt::format("the loss of training is {}", outcome.loss)};
-  const bool learns = std::ranges::any_of(start.graph.tensors(), [](Value t) { return t.role() == Role::parameter; });
-  if (learns && !may_be_flat(trial.network()) && outcome.loss > 0 && digest(outcome.model) == digest(start))
+  if (learns(start) && !may_be_flat(trial.network()) && outcome.loss > 0 && digest(outcome.model) == digest(start))
     throw Found{"training moves nothing"};
   options.folder = parts.path();
   const auto stop_in_second = [](const Progress& progress) {

@@ -8,7 +8,11 @@
 
 namespace halfstep::fuzz {
 
-Answered answer(Trial& trial);
+/// Draws that are judged of every network.
+inline constexpr uint64_t kDraws = 3;
+
+/// With `draws` of them, kDraws at least.
+Answered answer(Trial& trial, uint64_t draws);
 
 /// What the widths of a prepared network allow.
 Grid grid_of(const Model& prepared);

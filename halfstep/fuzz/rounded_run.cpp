@@ -134,11 +134,13 @@ void RoundedRun::find_weights() {
     const auto operands = op.operands();
     for (size_t i = 0; i < operands.size(); ++i) {
       if (!operands[i] || !operands[i].is_tensor() || op.port_of(static_cast<int>(i)) == quant.bias) continue;
+      if (op.port_of(static_cast<int>(i)) == quant.fill)
+        roundings_.try_emplace(operands[i].node(), Rounding{.kind = Kind::feature, .like = operands.front().node()});
       const bool is_weight = quant.weight >= 0 && op.port_of(static_cast<int>(i)) == quant.weight;
       if (is_weight || quant.accumulates == Accumulation::contraction) {
-        roundings_[operands[i].node()] = {Kind::weight, is_weight ? quant.weight_axis : -1};
+        roundings_[operands[i].node()] = {.kind = Kind::weight, .axis = is_weight ? quant.weight_axis : -1};
       } else if (quant.trait == Trait::accumulates || quant.trait == Trait::same_scale) {
-        roundings_.try_emplace(operands[i].node(), Rounding{Kind::feature, -1});
+        roundings_.try_emplace(operands[i].node(), Rounding{.kind = Kind::feature});
       }
     }
   }
@@ -239,7 +241,7 @@ Tensors RoundedRun::rounded(const Tensors& inputs, const Grid& grid, uint64_t dr
     if (rounding.kind == Kind::weight) {
       round_weight(result, rounding.axis, grid, longer);
     } else {
-      const Range range = range_of(value.node(), grid.joins);
+      const Range range = range_of(rounding.like == nullptr ? value.node() : rounding.like, grid.joins);
       round_to(result.data<float>(),
                step_of(range.high - range.low, grid.feature_bits, grid) * grid.coarseness * longer);
     }

@@ -37,12 +37,13 @@ class RoundedRun {
   struct Range {
     double low = 0, high = 0;  ///< with 0, which codes stand for exactly
   };
+  using Node = const detail::ValueNode*;
   enum class Kind { exact, feature, joined, weight };
   struct Rounding {
     Kind kind = Kind::exact;
-    int axis = -1;  ///< of a weight: that of its output channels
+    int axis = -1;        ///< of a weight: that of its output channels
+    Node like = nullptr;  ///< of a number that stands beside features: the value whose steps it has
   };
-  using Node = const detail::ValueNode*;
 
   void find_data();
   void require_smooth(const Op& op, size_t operand) const;

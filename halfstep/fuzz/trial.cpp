@@ -111,7 +111,7 @@ const verify::Roads& Trial::roads() {
 }
 
 const Answered& Trial::answered() {
-  return answered_.get([&] { return answer(*this); });
+  return answered_.get([&] { return answer(*this, kDraws); });
 }
 
 Tensors run_model(const Model& model, const Tensors& inputs, ThreadPool& pool, const RunOptions& options,

@@ -114,10 +114,10 @@ class Preparation {
     for (Op op : model_.graph.ops()) {
       if (!is_coded(op)) continue;
       if (const Op activation = plan_.activation_of(op)) fused_.insert(activation.node());
-      const Value result = plan_.result_of(op);
-      if (!moves_codes(op) || behind_.contains(result.node())) continue;
-      behind_[result.node()] = behind_.at(feature_inputs(op)[0].node());
-      include_fill(op, behind_[result.node()]);
+      if (!moves_codes(op)) continue;
+      const PointSet& moved = behind_.at(feature_inputs(op)[0].node());
+      include_fill(op, moved);
+      behind_.try_emplace(plan_.result_of(op).node(), moved);
     }
   }
 

@@ -133,7 +133,7 @@ LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place, Refere
   graphs_.covered[place_] = true;
   add_part(coding());
   add_parts_behind(coding());
-  if (is_recognised(out_.producer(), graphs_.prepared.graph.op(name()))) {
+  if (is_recognised(arithmetic(), graphs_.prepared.graph.op(name()))) {
     const CodeFormat& x = graphs_.codings[coding().operands[0]].format;
     const double largest =
         x.scale * static_cast<double>(std::max(x.code_max - x.zero_point, x.zero_point - x.code_min));
@@ -141,8 +141,13 @@ LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place, Refere
   }
   for (const size_t operand : coding().operands) {
     const Coding& part = graphs_.codings[operand];
-    if (!value_of(part)) bound_.add(rounding_bound(out_.producer(), part, graphs_.prepared, coding().format.scale));
+    if (!value_of(part)) bound_.add(rounding_bound(arithmetic(), part, graphs_.prepared, coding().format.scale));
   }
+}
+
+Op LayerMeaningCheck::arithmetic() const {
+  const Op named = network().graph.op(name());
+  return named ? named : out_.producer();
 }
 
 void LayerMeaningCheck::add_parts_behind(const Coding& part) {

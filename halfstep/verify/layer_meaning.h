@@ -94,6 +94,8 @@ class LayerMeaningCheck {
   }
   /// What `part` reads that the network does not have as a value is part of the layer too.
   bool belongs(const Coding& part) const { return !value_of(part) && !part.real; }
+  /// The operator of `network()` that the layer is named after: the one in front of an activation that is part of it.
+  Op arithmetic() const;
   void add_part(const Coding& part);
   void add_parts_behind(const Coding& part);
   void weigh(const Coding& part, LayerWeights weights);

@@ -91,6 +91,9 @@ TEST(Prepare, PaddedNumbersAreInTheRangeBehindThem) {
       "  d = conv2d(p, w=@u)\n  return d\n";
   Model model = images(body);
   EXPECT_EQ(ops::ObserveRange(prepared(model).graph.op("c.observer").node()).x().size(), 2U);
+  const Model both = prepared(model, "snpe");  // the padding has a quantizer of its own
+  EXPECT_TRUE(both.graph.op("p.observer"));
+  EXPECT_EQ(ops::ObserveRange(both.graph.op("c.observer").node()).x().size(), 2U);
   model.tensors.at("fill").data<float>()[0] = INFINITY;
   EXPECT_EQ(ops::ObserveRange(prepared(model).graph.op("c.observer").node()).x().size(), 1U);
 }

@@ -212,9 +212,10 @@ TEST(Meaning, FoldedWeightsAreTheNetworks) {
 /// The network that came in has the numbers, and the program their codes, of few bits here.
 TEST(Meaning, NumbersThatAreTakenAwayAreCodes) {
   quant::PrepareOptions widths;
-  widths.feature_bits = 4;
+  widths.feature_bits = widths.edge_bits = 4;
   Prepared prepared("pow2_int8", widths, {}, HALFSTEP_SOURCE_DIR "/tests/roads/differences.ir", [](Model& model) {
-    model.tensors["number"] = Tensor::scalar(1.1782022F);
+    model.tensors["number"] = Tensor::scalar(0.5782022F);
+    model.tensors["divisor"] = Tensor::scalar(1.3891F);
     Tensor row(DType::f32, {8});
     for (size_t i = 0; i < 8; ++i) row.data<float>()[i] = 0.37F * static_cast<float>(i) - 1.1F;
     model.tensors["row"] = row;
