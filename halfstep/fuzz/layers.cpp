@@ -36,6 +36,7 @@ void perhaps_activate(Maker& maker, const Known& x) {
     Attributes attributes;
     if (op == "LeakyRelu" && maker.chance(0.5)) attributes["alpha"] = maker.real(-1, 0.7);
     maker.node(op, {x}, x.between(op == "Relu" ? 0 : x.low, std::max(x.high, 0.0)), attributes);
+    if (!attributes.empty()) maker.forget(x);  // the slope becomes part of the layer
   }
 }
 
