@@ -56,13 +56,16 @@ void clear_layers(Model& model) {
   passes::dce(model);
 }
 
-LearnedMagnitudes rewrite_floats(Model& model, const Platform& platform, std::vector<passes::FoldedNorm>& folded) {
+Rewritten rewrite_floats(Model& model, const Platform& platform) {
   if (!is_prepared(model)) clear_layers(model);
-  LearnedMagnitudes learned;
+  Rewritten found;
   in_each_block(model.graph, [&] {
-    learned.merge(take_out_quantizers(model));
+    found.learned.merge(take_out_quantizers(model));
     passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may hold the program that trained
     passes::open_attention(model);
+    for (const auto& mean : model.graph.all<ops::ReduceMean>()) {
+      if (!mean.keep_dims()) found.means.insert(mean.name());
+    }
     passes::layer_forms(model);
     std::vector<passes::FoldedTail> tails = passes::fold_tails(model);
     if (!platform.insertion) {
@@ -71,18 +74,17 @@ LearnedMagnitudes rewrite_floats(Model& model, const Platform& platform, std::ve
       passes::code_forms(model);
     }
     for (passes::FoldedTail& tail : tails) {
-      move_learned(learned, tail);
-      if (tail.norm) folded.push_back(std::move(*tail.norm));
+      move_learned(found.learned, tail);
+      if (tail.norm) found.folded.push_back(std::move(*tail.norm));
     }
     learn_single_numbers(model.graph);
   });
-  return learned;
+  return found;
 }
 
 Model float_form(const Model& model, const Platform& platform) {
   Model form = clone(model);
-  std::vector<passes::FoldedNorm> folded;
-  rewrite_floats(form, platform, folded);
+  rewrite_floats(form, platform);
   return form;
 }
 

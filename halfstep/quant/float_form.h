@@ -1,6 +1,8 @@
 // The float network that gets quantizers.
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "halfstep/ir/model.h"
@@ -18,7 +20,14 @@ void clear_layers(Model& model);
 /// have codes, their tails folded. Where the platform says at which operators quantizers stand, these stay as they are.
 Model float_form(const Model& model, const Platform& platform);
 
-/// Makes that of `model`, and says which norms were folded and what other frameworks' quantizers had learned.
-LearnedMagnitudes rewrite_floats(Model& model, const Platform& platform, std::vector<passes::FoldedNorm>& folded);
+/// What became of a network in its float form.
+struct Rewritten {
+  LearnedMagnitudes learned;               ///< by other frameworks' quantizers
+  std::vector<passes::FoldedNorm> folded;  ///< normalizations
+  std::set<std::string> means;             ///< operators that give a mean without the axes that it is over
+};
+
+/// Makes that form of `model`.
+Rewritten rewrite_floats(Model& model, const Platform& platform);
 
 }  // namespace halfstep::quant

@@ -68,24 +68,36 @@ class Inserter {
     return fmt::format("{} '{}'", unit.kind, (unit.weighted ? unit.weighted : unit.ops.back()).name());
   }
 
-  /// A normalization becomes part of the operation with weights in front of it, and an activation where the target
-  /// says so.
+  /// What stands behind a unit that nothing else reads becomes part of it where the two are one for the target.
   void fuse() {
     std::vector<Unit> fused;
+    std::map<const detail::ValueNode*, size_t> made;  // by result
     for (Unit& unit : units_) {
-      const auto producer = std::ranges::find_if(fused, [&](const Unit& before) {
-        return before.weighted && !unit.inputs.empty() && before.result() == unit.inputs[0];
-      });
-      const bool is_norm = unit.kind == ops::BatchNorm::record().name;
-      const bool joins = producer != fused.end() && unit.inputs[0].has_one_use() &&
-                         (is_norm || (lists(rules_.fuses, unit.kind) && takes_activations(*producer)));
-      if (joins) {
-        producer->ops.push_back(unit.ops.back());
-      } else {
+      const bool is_alone = !unit.inputs.empty() && unit.inputs[0].has_one_use();
+      const auto before = is_alone ? made.find(unit.inputs[0].node()) : made.end();
+      const std::string kind = before == made.end() ? "" : kind_of_both(fused[before->second], unit);
+      const size_t place = kind.empty() ? fused.size() : before->second;
+      if (kind.empty()) {
         fused.push_back(std::move(unit));
+      } else {
+        fused[place].kind = kind;
+        fused[place].ops.push_back(unit.ops.back());
       }
+      made[fused[place].result().node()] = place;
     }
     units_ = std::move(fused);
+  }
+
+  /// A normalization is part of the operation with weights in front of it, and an activation where the target says so.
+  /// "" where the two stay apart.
+  std::string kind_of_both(const Unit& before, const Unit& unit) const {
+    const std::string norm = ops::BatchNorm::record().name;
+    const bool fuses = lists(rules_.fuses, unit.kind);
+    if (before.weighted && (unit.kind == norm || (fuses && takes_activations(before)))) return before.kind;
+    if (before.kind == norm && fuses && rules_.follows(QuirkKind::norms_with_relu)) return norm + "_" + unit.kind;
+    const bool is_mean =
+        before.kind == ops::GlobalAvgPool::record().name && requests_.means.contains(unit.ops.back().name());
+    return is_mean && rules_.follows(QuirkKind::means_apart) ? ops::ReduceMean::record().name : "";
   }
 
   bool takes_activations(const Unit& unit) const {
@@ -129,6 +141,11 @@ class Inserter {
     return nullptr;
   }
 
+  bool is_skipped(const Unit& unit) const {
+    const bool is_part = unit.ops.back().is<ops::Slice, ops::Gather>();
+    return lists(rules_.skips, unit.kind) || (is_part && rules_.follows(QuirkKind::parts_skipped));
+  }
+
   void ask(const Unit& unit) {
     if (const std::string* reason = request(unit)) {
       for (const Value input : unit.inputs) add(input, fmt::format("{} by {}", *reason, named(unit)));
@@ -138,7 +155,7 @@ class Inserter {
       const Unit* from = maker(input);
       const bool is_input = from == nullptr && !input.is_tensor();
       if (input.dtype() != DType::f32 || merges(from, unit) || propagates(from, input)) continue;
-      if ((is_input && rules_.inputs == Ends::never) || (from != nullptr && lists(rules_.skips, from->kind))) continue;
+      if ((is_input && rules_.inputs == Ends::never) || (from != nullptr && is_skipped(*from))) continue;
       if (rules_.outputs == Ends::never && is_output(input)) continue;
       add(input, "asked for by " + named(unit));
     }
@@ -170,7 +187,7 @@ class Inserter {
   bool is_unsigned(Value value) const {
     const Unit* from = maker(value);
     if (from == nullptr) return false;
-    if (lists(rules_.unsigned_behind, from->ops.back().info().name)) return true;
+    if (lists(rules_.unsigned_behind, from->weighted ? from->ops.back().info().name : from->kind)) return true;
     if (!lists(rules_.sign_of_inputs, from->kind)) return false;
     return std::ranges::all_of(from->inputs, [&](Value input) { return is_unsigned(nearest(input)); });
   }

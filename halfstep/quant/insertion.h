@@ -31,6 +31,7 @@ struct Requests {
   std::map<const detail::OpNode*, std::string> in_float;  ///< neither ask nor give
   std::map<const detail::OpNode*, std::string> also;      ///< ask for quantized features whatever the rules say
   std::set<std::string> normalized = {};                  ///< layers that took a normalization in
+  std::set<std::string> means = {};                       ///< that give a mean without the axes that it is over
 };
 
 /// The one algorithm; a target is nothing but `rules`. Throws where an operation is in both of `requests`.

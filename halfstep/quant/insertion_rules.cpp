@@ -11,7 +11,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-constexpr std::string_view kQuirks[] = {"deconvolutions_alone", "single_output"};  // in the order of QuirkKind
+constexpr std::string_view kQuirks[] = {"deconvolutions_alone", "single_output", "means_apart", "norms_with_relu",
+                                        "parts_skipped"};  // in the order of QuirkKind
 
 bool is_any(const OpInfo&) { return true; }
 bool has_weights(const OpInfo& op) { return op.quant.weight >= 0; }

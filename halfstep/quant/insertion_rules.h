@@ -15,7 +15,10 @@ enum class Ends { asked, always, never };
 /// What MQBench does otherwise, by mistake or by the form of its code; docs/platforms.md has a sentence for each.
 enum class QuirkKind {
   deconvolutions_alone,  ///< no activation is part of a transposed convolution that has no normalization
-  single_output          ///< of a network with several outputs none is an end
+  single_output,         ///< of a network with several outputs none is an end
+  means_apart,           ///< a mean over height and width that does not keep them is no pool
+  norms_with_relu,       ///< a normalization without a layer and the ReLU behind it are one, which no list names
+  parts_skipped          ///< what is taken out of a value by place has no quantizer of its own
 };
 struct Quirk {
   QuirkKind kind;

@@ -98,7 +98,7 @@ class Preparation {
 
   /// Where the target says what has a quantizer: there, whether operators then compute on codes or not.
   void place_by_rules() {
-    const Requests requests = {requested_.in_float, requested_.also, requested_.normalized};
+    const Requests requests = {requested_.in_float, requested_.also, requested_.normalized, requested_.means};
     const InsertionRules rules = is_region_ ? inner_rules(*platform_.insertion) : *platform_.insertion;
     const Insertion insertion = insertion_of(model_.graph, rules, requests);
     found_.deviations.merge(deviations_from_mqbench(model_.graph, rules, requests, insertion, has_edges_));

@@ -16,6 +16,7 @@ namespace halfstep::quant {
 struct Requested {
   AskedLayers in_float, also;
   std::set<std::string> normalized;  ///< layers that took a normalization in
+  std::set<std::string> means;       ///< operators that give a mean without the axes that it is over
 };
 
 /// What is found out about a network, block by block.

@@ -32,14 +32,15 @@ void require_float(const Model& model) {
 }
 
 Requested requested_of(const Model& model, const Platform& platform, const PrepareOptions& options,
-                       const std::vector<passes::FoldedNorm>& folded) {
+                       const Rewritten& rewritten) {
   if (!options.also.empty() && !platform.insertion)
     fail(
         "also '{}': on {} all that has a form on codes has quantizers, expected a platform with rules of its own "
         "(insert:)",
         options.also[0], platform.name);
-  Requested requested{staying_in_float(model, options.in_float), asked_layers(model, options.also, "also"), {}};
-  for (const passes::FoldedNorm& one : folded) requested.normalized.insert(one.layer);
+  Requested requested{
+      staying_in_float(model, options.in_float), asked_layers(model, options.also, "also"), {}, rewritten.means};
+  for (const passes::FoldedNorm& one : rewritten.folded) requested.normalized.insert(one.layer);
   return requested;
 }
 
@@ -91,11 +92,11 @@ std::string behind_message(std::vector<std::string> reasons) {
 
 /// What stands in the way.
 std::vector<Objection> prepare_blocks(Model& model, const Platform& platform, const PrepareOptions& options,
-                                      const std::vector<passes::FoldedNorm>& folded) {
+                                      const Rewritten& rewritten) {
   require_float(model);
   Found found;
   found.objections = objections_to_markers(model.graph);
-  const Requested requested = requested_of(model, platform, options, folded);
+  const Requested requested = requested_of(model, platform, options, rewritten);
   in_each_block(model.graph, [&] { prepare_block(model, platform, options, requested, found); });
   if (!found.has_weights)
     fail("network '{}': found no operator with weights that can have codes, expected at least one{}",
@@ -128,11 +129,10 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
               std::vector<Objection>* objections) {
   check_widths(options);
   Model prepared = clone(model);
-  std::vector<passes::FoldedNorm> folded;
-  const LearnedMagnitudes learned = rewrite_floats(prepared, platform, folded);
-  std::vector<Objection> found = prepare_blocks(prepared, platform, options, folded);
+  const Rewritten rewritten = rewrite_floats(prepared, platform);
+  std::vector<Objection> found = prepare_blocks(prepared, platform, options, rewritten);
   if (options.batch_norms != BatchNorms::folded) {
-    if (folded.empty())
+    if (rewritten.folded.empty())
       fail(
           "network '{}': found no batch norm behind a layer, expected one to be trained; its file may have them folded",
           model.graph.name());
@@ -142,13 +142,13 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
           "platform {}: weights.quantizer is {}, which makes weights anew as batch norms inside of them do; fold these "
           "(--batch-norm folded)",
           platform.name, traits_of(kind).name);
-    passes::keep_normalizations(prepared, folded, options.batch_norms == BatchNorms::live);
+    passes::keep_normalizations(prepared, rewritten.folded, options.batch_norms == BatchNorms::live);
   }
   if (objections == nullptr)
     refuse_all(std::move(found));
   else
     objections->insert(objections->end(), found.begin(), found.end());
-  keep_learned_ranges(prepared, learned);
+  keep_learned_ranges(prepared, rewritten.learned);
   prepared.notes["platform"] = platform.text;
   return prepared;
 }

@@ -395,9 +395,9 @@ std::vector<RecordKey> insertion_keys() {
       {"insert.quirks.quirk",
        text,
        "deconvolutions_alone: no activation is part of a transposed convolution without a batch norm; single_output: "
-       "of a network with "
-       "several "
-       "outputs none is an end.",
+       "of a network with several outputs none is an end; means_apart: a mean over height and width that does not keep "
+       "them is no global_avg_pool; norms_with_relu: a batch_norm without a layer and the relu behind it are one "
+       "operator, which no list names; parts_skipped: a slice or gather has no quantizer, whoever asks.",
        "single_output",
        {.choices = quirk_names()}},
       {"insert.quirks.reason", text, "Why it does, for the audit.", "it looks for one output"},

@@ -18,12 +18,13 @@ InsertionRules rules(const std::string& text) {
 
 /// "x r- w:c": values with quantizers, those of unsigned codes with a plus, and operations whose weights have one.
 std::string places(const std::string& body, const std::string& text, const std::vector<std::string>& in_float = {},
-                   const std::vector<std::string>& also = {}) {
+                   const std::vector<std::string>& also = {}, const std::set<std::string>& means = {}) {
   const Graph graph =
       parse("graph g(x: f32[2, 4, 8, 8]) {\n  param @w: f32[4, 4, 1, 1]\n  param @v: f32[4, 1, 1]\n" + body + "}\n");
   Requests requests;
   for (const std::string& name : in_float) requests.in_float.emplace(graph.op(name).node(), "in float");
   for (const std::string& name : also) requests.also.emplace(graph.op(name).node(), "wanted");
+  requests.means = means;
   const Insertion found = insertion_of(graph, rules(text), requests);
   std::string result;
   for (const auto& feature : found.features) result += feature.value.name() + (feature.is_unsigned ? "+ " : " ");
@@ -74,6 +75,41 @@ TEST(Insertion, SignsComeFromInFront) {
   EXPECT_EQ(
       places(body, "{asks: [conv2d, add, max_pool2d], unsigned_behind: [relu], sign_of_inputs: [add, max_pool2d]}"),
       "x r+ p+ a+ b ");
+}
+
+std::string as_mqbench(const std::string& quirk) {
+  return ", as: mqbench, quirks: [{quirk: " + quirk + ", reason: it does}]}";
+}
+
+TEST(Insertion, QuirkMeansApart) {
+  const std::string body =
+      "  c = conv2d(x, w=@w)\n  g = global_avg_pool(c)\n  m = flatten(g)\n  z = relu(m)\n  return z\n";
+  const std::string asks = "{asks: [global_avg_pool]", gives = "{gives: [global_avg_pool], passes: [flatten]";
+  EXPECT_EQ(places(body, asks + "}", {}, {}, {"m"}), "c ");
+  EXPECT_EQ(places(body, asks + as_mqbench("means_apart"), {}, {}, {"m"}), "");
+  EXPECT_EQ(places(body, asks + as_mqbench("means_apart")), "c ");  // a pool and a flatten in the file
+  EXPECT_EQ(places(body, gives + "}", {}, {}, {"m"}), "m ");
+  EXPECT_EQ(places(body, gives + as_mqbench("means_apart"), {}, {}, {"m"}), "");
+  EXPECT_EQ(places(body, "{asks: [reduce_mean]" + as_mqbench("means_apart"), {}, {}, {"m"}), "c ");
+}
+
+TEST(Insertion, QuirkNormsWithRelu) {
+  const std::string stats = "batch_norm(x, scale=@m, bias=@m, mean=@m, variance=@m)";
+  const std::string body =
+      "  param @m: f32[4]\n  n = " + stats + "\n  r = relu(n)\n  d = conv2d(r, w=@w)\n  return d\n";
+  const std::string asks = "{asks: [batch_norm, conv2d], fuses: [relu], unsigned_behind: [relu]";
+  EXPECT_EQ(places(body, asks + "}"), "x r+ ");
+  EXPECT_EQ(places(body, asks + as_mqbench("norms_with_relu")), "r ");
+  EXPECT_EQ(places(body, "{gives: [batch_norm], passes: [relu], fuses: [relu]" + as_mqbench("norms_with_relu")), "");
+  // No relu, or one that is not alone behind it: a normalization as any.
+  const std::string lone = "  param @m: f32[4]\n  n = " + stats + "\n  r = relu(n)\n  y = add(r, b=n)\n  return y\n";
+  EXPECT_EQ(places(lone, asks + as_mqbench("norms_with_relu")), "x ");
+}
+
+TEST(Insertion, QuirkPartsSkipped) {
+  const std::string body = "  s = slice(x) {starts: [0], ends: [4], axes: [2]}\n  c = conv2d(s, w=@w)\n  return c\n";
+  EXPECT_EQ(places(body, "{asks: [conv2d]}"), "s ");
+  EXPECT_EQ(places(body, "{asks: [conv2d]" + as_mqbench("parts_skipped")), "");
 }
 
 TEST(Insertion, LayersInFloatNeitherAskNorGive) {
