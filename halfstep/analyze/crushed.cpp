@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 
@@ -47,12 +48,39 @@ std::vector<OutputPart> parts_of(const std::vector<Tensors>& wanted, const std::
   return parts.parts();
 }
 
+/// The least and the largest of some values.
 struct Span {
   float low = std::numeric_limits<float>::infinity(), high = -low;
+
   double width() const { return static_cast<double>(high) - static_cast<double>(low); }
+  void add(const Span& more) {
+    low = more.low < low ? more.low : low;
+    high = more.high > high ? more.high : high;
+  }
 };
 
-/// The least and the largest value at each index of an axis, or of all.
+/// Several elements side by side: their comparisons become vector instructions.
+constexpr size_t kLanes = 16;
+
+Span span_of(std::span<const float> values) {
+  std::array<float, kLanes> lows, highs;
+  lows.fill(Span().low);
+  highs.fill(Span().high);
+  size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      const float value = values[i + lane];
+      lows[lane] = value < lows[lane] ? value : lows[lane];
+      highs[lane] = value > highs[lane] ? value : highs[lane];
+    }
+  }
+  Span span;
+  for (size_t lane = 0; lane < kLanes; ++lane) span.add({lows[lane], highs[lane]});
+  for (; i < values.size(); ++i) span.add({values[i], values[i]});
+  return span;
+}
+
+/// The span at each index of an axis, or of all.
 struct Spans {
   int64_t axis = -1;
   std::vector<Span> spans = {};
@@ -61,14 +89,22 @@ struct Spans {
     const Channels channels(x.dims(), axis);
     spans.resize(std::max(spans.size(), channels.count));
     const auto values = x.data<float>();
-    const size_t run = std::max<size_t>(1, channels.run(values.size()));
-    for (size_t begin = 0; begin < values.size(); begin += run) {
-      Span& span = spans[channels.of(begin)];
-      for (const float value : values.subspan(begin, run)) {
-        span.low = std::min(span.low, value);
-        span.high = std::max(span.high, value);
-      }
+    const size_t run = channels.run(values.size());
+    if (run >= kLanes) {
+      for (size_t begin = 0; begin < values.size(); begin += run)
+        spans[channels.of(begin)].add(span_of(values.subspan(begin, run)));
+    } else {
+      add_rows(values, channels);
     }
+  }
+
+  /// Where few neighbours have the same index: all elements in front of the axis, those behind it side by side.
+  void add_rows(std::span<const float> values, const Channels& channels) {
+    std::vector<Span> row(channels.step * channels.count);
+    for (size_t begin = 0; begin < values.size(); begin += row.size()) {
+      for (size_t i = 0; i < row.size(); ++i) row[i].add({values[begin + i], values[begin + i]});
+    }
+    for (size_t i = 0; i < row.size(); ++i) spans[channels.of(i)].add(row[i]);
   }
 };
 
@@ -108,7 +144,6 @@ class Search {
   std::vector<CrushedPart> run() {
     const std::vector<Candidate> candidates = find();
     if (candidates.empty()) return {};
-    wanted_ = outputs_of(network_.in_float(), batches_, pool_);
     const auto rest = parts_of(wanted_, outputs_of(form(candidates, false), batches_, pool_));
     const auto together = parts_of(wanted_, outputs_of(form(candidates, true), batches_, pool_));
     if (poorest(together, rest) == nullptr) return {};
@@ -143,14 +178,14 @@ class Search {
   std::vector<Candidate> find() {
     const auto& places = network_.places();
     std::vector<std::vector<Spans>> seen(places.size());
-    std::vector<std::string> names;
+    std::set<std::string> names;
     for (size_t p = 0; p < places.size(); ++p) {
       const Rounder rounder = network_.rounder(places[p]);
       if (rounder.codes() == 0 || rounder.channels() > 1 || is_in_region(places[p].quantizer)) continue;
       seen[p].push_back({});
       for (const int64_t axis : axes_of(places[p])) seen[p].push_back({axis});
       const bool is_given = places[p].quantizer.x().producer() == Op();
-      if (!is_given && std::ranges::find(names, places[p].value()) == names.end()) names.push_back(places[p].value());
+      if (!is_given) names.insert(places[p].value());
     }
     watch(seen, names);
     std::vector<Candidate> candidates;
@@ -165,12 +200,16 @@ class Search {
     return candidates;
   }
 
-  /// What comes to the quantizers in the float network.
-  void watch(std::vector<std::vector<Spans>>& seen, const std::vector<std::string>& names) {
+  /// What comes to the quantizers in the float network, and its outputs.
+  void watch(std::vector<std::vector<Spans>>& seen, const std::set<std::string>& names) {
     const auto& places = network_.places();
-    train::BatchRunner runner(train::evaluation_form(network_.in_float()), names, pool_);
+    const Model network = train::evaluation_form(network_.in_float());
+    train::BatchRunner runner(network, {names.begin(), names.end()}, pool_);
     for (size_t batch = 0; batch < batches_.size(); ++batch) {
-      const Tensors values = names.empty() ? Tensors() : runner.run(batches_[batch]);
+      const Tensors values = runner.run(batches_[batch]);
+      Tensors outputs;
+      for (const std::string& name : network.graph.body().output_names()) outputs.emplace(name, values.at(name));
+      wanted_.push_back(std::move(outputs));
       pool_.parallel_for(std::ssize(places), [&](int64_t p) {
         const auto at = static_cast<size_t>(p);
         const Value x = places[at].quantizer.x();

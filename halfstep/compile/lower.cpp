@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "halfstep/ir/ops.h"
 
@@ -44,7 +45,7 @@ class Lowerer {
       const bool on_host = place.kind == DeviceKind::cpu;
       const int number = add_slot({argument.name(), argument.type(), place, on_host ? Storage::input : Storage::arena});
       if (on_host) slot(number).index = static_cast<int>(spec().inputs.size());
-      slots_.emplace(argument.node(), number);
+      set_home(argument, number);
       spec().inputs.push_back({argument.name(), number});
     }
   }
@@ -61,7 +62,13 @@ class Lowerer {
     const auto found = slots_.find(value.node());
     if (found != slots_.end()) return found->second;
     HS_CHECK(value.is_tensor());
-    return slots_.emplace(value.node(), add_tensor(value, placement_.tensors.at(value.name()))).first->second;
+    return set_home(value, add_tensor(value, placement_.tensors.at(value.name())));
+  }
+
+  int set_home(Value value, int number) {
+    slots_.emplace(value.node(), number);
+    values_[number].push_back(value.node());
+    return number;
   }
 
   /// The slot of a value at `place`; made, with the instruction that fills it, when there is none yet.
@@ -76,7 +83,7 @@ class Lowerer {
     if (slot(from).storage == Storage::open)
       unsupported("graph '{}': '{}' is {}: what has open extents stays on the host, and is wanted on {}", graph_.name(),
                   value.name(), to_string(value.type()), to_string(place));
-    const auto [found, is_new] = moved_.try_emplace({from, place}, -1);
+    const auto [found, is_new] = moved_[from].try_emplace(place, -1);
     if (is_new)
       found->second = add_copy(from, name.empty() ? value.name() + ":" + to_string(place) : name, place, reader);
     return found->second;
@@ -103,7 +110,7 @@ class Lowerer {
   void lower_op(Op op) {
     const Place place = placement_.ops.at(op.name());
     if (op.is<ops::Transfer>()) {
-      slots_.emplace(op.out(0).node(), at(op.in(0), place, op.name(), op));
+      set_home(op.out(0), at(op.in(0), place, op.name(), op));
       return;
     }
     const std::vector<Value> operands = op.operands();
@@ -168,26 +175,23 @@ class Lowerer {
       made.storage = Storage::tensor;
       made.index = slot(state->second).index;
     }
-    return slots_.emplace(result.node(), add_slot(std::move(made))).first->second;
+    return set_home(result, add_slot(std::move(made)));
   }
 
   /// Before `op` overwrites a tensor: whoever reads its old contents later, or through another operand of `op`, gets a
   /// copy. Regions read what is there when they run.
   void keep_old(Op op, Value tensor, int state) {
     const int overwritten = home(tensor);
-    std::vector<const detail::ValueNode*> aliases;
-    bool needed = false;
-    for (const auto& [value, number] : slots_) {
-      if (number != overwritten) continue;
-      aliases.push_back(value);
-      for (const detail::Use& use : value->uses) needed = needed || is_late(use, op, state);
-    }
-    if (!needed) return;
+    const auto is_read_late = [&](const detail::ValueNode* value) {
+      return std::ranges::any_of(value->uses, [&](const detail::Use& use) { return is_late(use, op, state); });
+    };
+    if (std::ranges::none_of(values_[overwritten], is_read_late)) return;
     const int old = add_copy(overwritten, tensor.name() + ":old", slot(overwritten).place, op);
-    for (const detail::ValueNode* alias : aliases) slots_[alias] = old;
-    for (const auto& [key, number] : std::map(moved_)) {
-      if (key.first == overwritten) moved_.emplace(std::pair(old, key.second), number);
+    for (const detail::ValueNode* alias : std::exchange(values_[overwritten], {})) {
+      slots_[alias] = old;
+      values_[old].push_back(alias);
     }
+    if (const auto moved = moved_.find(overwritten); moved != moved_.end()) moved_.emplace(old, moved->second);
   }
 
   bool is_late(const detail::Use& use, Op op, int state) const {
@@ -216,8 +220,9 @@ class Lowerer {
   const Flows& flows_;
   Lowering lowering_;
   std::map<const detail::OpNode*, size_t> positions_;
-  std::map<const detail::ValueNode*, int> slots_;  ///< of values where they were made
-  std::map<std::pair<int, Place>, int> moved_;     ///< copies at other places, by slot and place
+  std::map<const detail::ValueNode*, int> slots_;                ///< of values where they were made
+  std::map<int, std::vector<const detail::ValueNode*>> values_;  ///< by slot, as in slots_
+  std::map<int, std::map<Place, int>> moved_;                    ///< copies of slots at other places
   std::map<std::pair<const detail::ValueNode*, Place>, int> frozen_slots_;
 };
 

@@ -1,11 +1,11 @@
 #include "halfstep/verify/meaning.h"
 
 #include <algorithm>
-#include <exception>
 #include <map>
 #include <memory>
 
 #include "halfstep/base/status.h"
+#include "halfstep/base/throwing_tasks.h"
 #include "halfstep/verify/layer_meaning.h"
 #include "halfstep/verify/programs.h"
 
@@ -59,18 +59,9 @@ class MeaningCheck {
     for (const Coding& coding : graphs_.codings)
       run.values.push_back({values.at(coding.layer), !coding.real, coding.format.scale, coding.format.zero_point});
     for (const auto& [name, tensor] : inputs) run.arguments[name] = {tensor};
-    std::vector<std::exception_ptr> failures(layers_.size());
-    pool.parallel_for(static_cast<int64_t>(layers_.size()), [&](int64_t i) {
-      const auto layer = static_cast<size_t>(i);
-      try {
-        layers_[layer]->check(run, options.all || first_sample == 0, options);
-      } catch (...) {
-        failures[layer] = std::current_exception();
-      }
+    parallel_for_throwing(pool, std::ssize(layers_), [&](int64_t i) {
+      layers_[static_cast<size_t>(i)]->check(run, options.all || first_sample == 0, options);
     });
-    for (const auto& failure : failures) {
-      if (failure) std::rethrow_exception(failure);
-    }
   }
 
   /// Adds to what was found with other extents.

@@ -146,6 +146,12 @@ Product::Place Product::place(int64_t element) const {
   return {(image * groups_ + group) * plane + element % plane, channel};
 }
 
+/// Of the next channel at the same position, which is not the first.
+Product::Place Product::next(Place last) const {
+  const bool is_new_group = groups_ > 1 && (last.row + 1) % (y_[1] / groups_) == 0;
+  return {last.patch + (is_new_group ? y_[2] * y_[3] : 0), last.row + 1};
+}
+
 void Product::fill(int64_t patch, std::vector<int64_t>& indices) const {
   if (convolves_) return fill_window(patch, indices);
   for (int64_t i = 0; i < taps_; ++i) indices[static_cast<size_t>(i)] = patch * taps_ + i;
@@ -154,23 +160,27 @@ void Product::fill(int64_t patch, std::vector<int64_t>& indices) const {
 void Product::fill_window(int64_t patch, std::vector<int64_t>& indices) const {
   const int64_t plane = y_[2] * y_[3], oy = patch % plane / y_[3], ox = patch % y_[3];
   const int64_t first_channel = patch / plane * (x_[1] / groups_);  // of all images' channels, group by group
+  const int64_t top = oy * stride_[0] - pad_[0], left = ox * stride_[1] - pad_[1];
   auto next = indices.begin();
   for (int64_t c = 0; c < x_[1] / groups_; ++c) {
     for (int64_t ky = 0; ky < kernel_[0]; ++ky) {
-      const int64_t y = oy * stride_[0] - pad_[0] + ky * dilation_[0];
+      const int64_t y = top + ky * dilation_[0], row = ((first_channel + c) * x_[2] + y) * x_[3];
+      const bool is_row = y >= 0 && y < x_[2];
       for (int64_t kx = 0; kx < kernel_[1]; ++kx) {
-        const int64_t x = ox * stride_[1] - pad_[1] + kx * dilation_[1];
-        const bool inside = y >= 0 && y < x_[2] && x >= 0 && x < x_[3];
-        *next++ = inside ? ((first_channel + c) * x_[2] + y) * x_[3] + x : -1;
+        const int64_t x = left + kx * dilation_[1];
+        *next++ = is_row && x >= 0 && x < x_[3] ? row + x : -1;
       }
     }
   }
 }
 
 std::vector<Product::Run> Product::runs_of(std::span<const int64_t> indices) const {
+  const int64_t step = convolves_ ? y_[2] * y_[3] : 1;  // between channels
   std::vector<Run> runs;
+  Place at{};
   for (size_t i = 0; i < indices.size(); ++i) {
-    const Place at = place(indices[i]);
+    const bool is_next = i > 0 && indices[i] == indices[i - 1] + step && at.row + 1 < y_[1];
+    at = is_next ? next(at) : place(indices[i]);
     if (runs.empty() || runs.back().patch != at.patch) runs.push_back({at.patch, i, {}});
     runs.back().rows.push_back(at.row);
   }

@@ -67,6 +67,7 @@ class Product {
   Product(Op op, const Numbers& weight);
   std::vector<Run> runs_of(std::span<const int64_t> indices) const;
   Place place(int64_t element) const;
+  Place next(Place last) const;
   /// Elements of x in a patch; -1 in the padding.
   void fill(int64_t patch, std::vector<int64_t>& indices) const;
   void fill_window(int64_t patch, std::vector<int64_t>& indices) const;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "halfstep/base/status.h"
+#include "halfstep/base/throwing_tasks.h"
 #include "halfstep/verify/codings.h"
 #include "halfstep/verify/product.h"
 #include "halfstep/verify/programs.h"
@@ -48,13 +49,22 @@ class FloatCheck {
     std::ranges::sort(fetch);
     fetch.erase(std::ranges::unique(fetch).begin(), fetch.end());
     for (const auto& [name, tensor] : program_of(source_, inputs, fetch).run(inputs, pool)) numbers_[name] = {tensor};
-    for (const Op op : rewritten_.graph.ops()) {
-      for (const Value value : op.results()) compare(value);
-    }
-    return std::move(report_);
+    FloatReport report;
+    std::vector<Comparison> comparisons = find_touched(report);
+    parallel_for_throwing(pool, std::ssize(comparisons),
+                          [&](int64_t i) { compare(comparisons[static_cast<size_t>(i)]); });
+    for (const Comparison& one : comparisons) report.add(one.result);
+    return report;
   }
 
  private:
+  /// A value that both networks have and compute in different ways.
+  struct Comparison {
+    Value value, source;
+    uint64_t stream = 0;  ///< of random numbers
+    FloatReport result = {};
+  };
+
   void pair(Value value) {
     const Value source = source_value(source_.graph, rewritten_.graph, value.name());
     if (!source) return;
@@ -95,14 +105,24 @@ class FloatCheck {
                               [&](Value a, Value b) { return same_operand(a, b); });
   }
 
-  void compare(Value value) {
-    const Value source = counterpart(value);
-    if (!source) return;
-    ++report_.values;
-    if (is_untouched(source.producer(), value.producer())) return;
+  std::vector<Comparison> find_touched(FloatReport& report) const {
+    std::vector<Comparison> touched;
+    for (const Op op : rewritten_.graph.ops()) {
+      for (const Value value : op.results()) {
+        const Value source = counterpart(value);
+        if (!source) continue;
+        ++report.values;
+        if (!is_untouched(source.producer(), op))
+          touched.push_back({value, source, static_cast<uint64_t>(report.values)});
+      }
+    }
+    return touched;
+  }
+
+  void compare(Comparison& one) const {
+    const Value value = one.value, source = one.source;
     const size_t axis = value.dims().size() > 1 ? 1 : 0;
-    const auto indices = spread_indices(value.dims(), axis, options_.elements,
-                                        Random(options_.seed, static_cast<uint64_t>(report_.values)));
+    const auto indices = spread_indices(value.dims(), axis, options_.elements, Random(options_.seed, one.stream));
     RealValues before(source_.graph, source_.tensors), after(rewritten_.graph, rewritten_.tensors);
     before.begin([&](Value known) { return known == source ? nullptr : numbers(known); });
     after.begin([&](Value known) { return known == value ? nullptr : numbers(counterpart(known)); });
@@ -110,14 +130,16 @@ class FloatCheck {
     const double largest = largest_of(expected);
     auto bounds = bounds_of(after, value, indices, largest);
     if (is_recognised(source.producer(), value.producer())) {
-      for (double& bound : bounds) bound += kConstants * std::max(largest, largest_operand(after, value.producer()));
+      const double constants = kConstants * std::max(largest, largest_operand(after, value.producer()));
+      for (double& bound : bounds) bound += constants;
     }
-    report_.compared += static_cast<int64_t>(indices.size());
+    FloatReport& result = one.result;
+    result.compared = std::ssize(indices);
     for (size_t i = 0; i < indices.size(); ++i) {
       const double moved = distance(expected[i], found[i]);
-      if (largest > 0 && std::isfinite(moved)) report_.difference = std::max(report_.difference, moved / largest);
+      if (largest > 0 && std::isfinite(moved)) result.difference = std::max(result.difference, moved / largest);
       if (moved <= bounds[i]) continue;
-      report_.faults.push_back({value.name(), indices[i], expected[i], found[i], bounds[i]});
+      result.faults.push_back({value.name(), indices[i], expected[i], found[i], bounds[i]});
       return;
     }
   }
@@ -179,7 +201,6 @@ class FloatCheck {
   FloatOptions options_;
   std::map<const detail::ValueNode*, Value> source_of_;
   std::map<std::string, Numbers> numbers_;
-  FloatReport report_;
 };
 
 std::string difference(Op a, Op b) {
