@@ -17,11 +17,21 @@ void add_fine_tuning(CLI::App& command, api::TrainOptions& train) {
 }
 
 /// One --overwrite says it of both.
-void require_outputs(const OutFile& prepared, OutFile& integer) {
+void require_outputs(OutFile& prepared, OutFile& integer) {
+  if (integer.path == prepared.path) fail("--integer: found the file of --out, expected another");
   prepared.require();
   integer.overwrite = prepared.overwrite;
   integer.require();
-  if (integer.path == prepared.path) fail("--integer: found the file of --out, expected another");
+}
+
+/// Checkpoints of the fine-tuning lie beside the result until that is written.
+void name_training_folder(api::TrainOptions& train, repair::Options& repair, const OutFile& out) {
+  if (repair.resume && !repair.any() && train.epochs == 0)
+    fail("--resume: found neither --repair nor --epochs, expected one of them to go on with");
+  train.resume = repair.resume;
+  train.overwrite = out.overwrite && !repair.resume;
+  repair.resume = repair.resume && repair.any();
+  if (train.epochs > 0) train.folder = out.path.string() + ".training";
 }
 
 }  // namespace
@@ -84,12 +94,14 @@ void add_bits(CLI::App& program, Work& work) {
       how.quantize.preprocess = options->data.preprocess;
       how.how.samples = std::exchange(options->data.read.samples, 0);
       how.prove = !options->integer.path.empty();
+      name_training_folder(how.train, how.quantize.repair, options->out);
       name_repair_folder(how.quantize.repair, options->out);
       const auto [network, data] = load_both(options->model, options->data);
       const api::Bits result = api::bits(network, data, how, options->common.settings());
       api::save(result.result.model, options->out.path);
       if (result.proof) api::save(result.proof->integer, options->integer.path);
       repair::remove_checkpoints(how.quantize.repair);
+      if (!how.train.folder.empty()) train::remove_run(how.train.folder);
       print_notes(result.result.notes);
       print_result(options->common, result, options->out.path);
       return int{result.proof && !result.proof->roads.equal() ? kDifference : kDone};

@@ -35,9 +35,10 @@ CLI::App* add_command(CLI::App& program, const std::string& name, const std::str
   return command;
 }
 
-void OutFile::require() const {
+void OutFile::require() {
   if (path.empty()) return;
   io::require_file_target(path);
+  claim = io::Claim::of_name(path);
   std::error_code failed;
   if (!overwrite && std::filesystem::is_regular_file(path, failed))
     fail("{}: is there already; replace it (--overwrite), or name another file", path.string());
@@ -103,11 +104,11 @@ void add_repair(CLI::App& command, repair::Options& repair) {
       ->capture_default_str();
   command.add_option("--repair-folder", repair.folder,
                      "folder for the blocks that are learned, until the result is written; without it OUT.repair");
-  command.add_flag("--resume", repair.resume, "go on with a repair that was interrupted");
+  command.add_flag("--resume", repair.resume,
+                   "go on with what was interrupted: blocks and epochs that were learned are read");
 }
 
 void name_repair_folder(repair::Options& repair, const OutFile& out) {
-  if (repair.resume && !repair.any()) fail("--resume: found no --repair, expected the one to go on with");
   if (repair.any() && repair.folder.empty()) repair.folder = out.path.string() + ".repair";
   repair::check_methods(repair);
 }

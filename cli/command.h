@@ -72,8 +72,10 @@ void add_dumped_samples(CLI::App& command, DataArguments& data, const std::strin
 struct OutFile {
   std::filesystem::path path;  ///< "": none
   bool overwrite = false;
-  /// Throws where it cannot be written, or is there and nobody said that it may be replaced. Before any work.
-  void require() const;
+  std::optional<io::Claim> claim = {};  ///< once it is required, until it is written
+  /// Throws where it cannot be written, another process writes it, or it is there and nobody said that it may be
+  /// replaced. Before any work.
+  void require();
 };
 /// A check of an option that takes a number. Its range stands in the help.
 CLI::Validator within(const Limits& limits);
@@ -114,8 +116,7 @@ void add_islands_option(CLI::App& command, quant::ConvertOptions& options);
 
 /// --repair, whose choices are the methods' own names, and what goes with it.
 void add_repair(CLI::App& command, repair::Options& repair);
-/// Where blocks go that are learned: beside the result, where nobody said it. Throws for a method that there is not,
-/// and for --resume alone.
+/// Where blocks go that are learned: beside the result, where nobody said it. Throws for a method that there is not.
 void name_repair_folder(repair::Options& repair, const OutFile& out);
 
 /// --layout and what else says how values lie in files.

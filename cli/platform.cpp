@@ -28,7 +28,8 @@ void print(const PlatformCommand& command, const Report& report) {
 int write_new(const PlatformCommand& command) {
   std::filesystem::path path = command.arguments[0];
   if (path.extension() != ".yaml") path += ".yaml";
-  OutFile{path, command.overwrite}.require();
+  OutFile out{path, command.overwrite};
+  out.require();
   const std::string text = api::new_platform(path.stem().string(), command.from.platform());
   io::write_file(path, text);
   if (command.common.json) {

@@ -33,7 +33,7 @@ struct QuantizeArguments {
 };
 
 /// A prepared network with other widths needs no samples; any other is prepared and calibrated.
-api::Quantized quantized(const QuantizeArguments& arguments) {
+api::Quantized quantized(QuantizeArguments& arguments) {
   arguments.out.require();
   const api::Platform platform = arguments.target.platform();
   const auto [network, data] = load_both(arguments.model, arguments.data);
@@ -82,6 +82,8 @@ void add_quantize(CLI::App& program, Work& work) {
       options->quantize.regions = options->target.regions;
       options->quantize.preprocess = options->data.preprocess;
       for (const std::string& text : options->bits) options->quantize.bits.push_back(parse_bits(text));
+      const repair::Options& repair = options->quantize.repair;
+      if (repair.resume && !repair.any()) fail("--resume: found no --repair, expected the one to go on with");
       name_repair_folder(options->quantize.repair, options->out);
       const api::Quantized result = quantized(*options);
       api::save(result.model, options->out.path);

@@ -65,13 +65,16 @@ struct RunArguments {
 bool is_log(const std::filesystem::path& trace) { return trace.extension() == ".log"; }
 
 /// Before any work: files that can be written, of a kind that there is.
-void require_traces(const RunArguments& arguments) {
+std::vector<OutFile> required_traces(const RunArguments& arguments) {
+  std::vector<OutFile> traces;
   for (const auto& path : arguments.traces) {
     if (path.extension() != ".json" && !is_log(path))
       fail("{}: found the extension '{}', expected .json for a trace or .log for a log", path.string(),
            path.extension().string());
-    OutFile{path, arguments.outputs.overwrite}.require();
+    traces.push_back({path, arguments.outputs.overwrite});
+    traces.back().require();
   }
+  return traces;
 }
 
 void write_traces(const RunArguments& arguments, const RunReport& report) {
@@ -120,10 +123,10 @@ RunReport run_tensors(const RunArguments& arguments) {
   return report;
 }
 
-RunReport run_all(const RunArguments& arguments) {
+RunReport run_all(RunArguments& arguments) {
   (void)parse_device(arguments.place);
   arguments.outputs.require();
-  require_traces(arguments);
+  const std::vector<OutFile> traces = required_traces(arguments);
   api::require_tensor_file(arguments.outputs.path);
   if (!arguments.test_data.empty() && !formats::is_foreign(arguments.model))
     fail("{}: test data go with a foreign file", arguments.model.string());

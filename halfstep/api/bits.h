@@ -10,6 +10,7 @@
 #include "halfstep/api/train.h"
 #include "halfstep/api/verify.h"
 #include "halfstep/bits/allocation.h"
+#include "halfstep/train/run.h"
 
 namespace halfstep::api {
 

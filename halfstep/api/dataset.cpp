@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "halfstep/api/model.h"
 #include "halfstep/base/embedded.h"
@@ -33,8 +34,8 @@ void require_fit(const Graph& graph, const Value& argument, const Dims& found, c
          to_string(expected));
   if (const auto named = data.inputs.find(argument.name());
       named != data.inputs.end() && named->second.dtype() != argument.dtype())
-    fail("{}: '{}' is {}, network '{}' takes {}", data.name, argument.name(), name(named->second.dtype()), graph.name(),
-         name(argument.dtype()));
+    fail("{}: '{}' is {}, network '{}' takes {}; save the array as {}", data.name, argument.name(),
+         name(named->second.dtype()), graph.name(), name(argument.dtype()), name(argument.dtype()));
 }
 
 /// Throws where several samples at once would share one number.
@@ -97,6 +98,16 @@ void require_sizes(const Graph& graph, const train::Samples& samples) {
        remedy_for(height, width));
 }
 
+std::string names_of(const std::map<std::string, Dims>& extents) {
+  return fmt::format("{}", fmt::join(std::views::keys(extents), ", "));
+}
+
+std::vector<std::string> inputs_of(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Value argument : graph.arguments()) names.push_back(argument.name());
+  return names;
+}
+
 /// Throws where the samples are not what the arguments take.
 void require_fit(const Model& model, const train::Samples& samples) {
   const Graph& graph = model.graph;
@@ -104,18 +115,18 @@ void require_fit(const Model& model, const train::Samples& samples) {
   if (data.images) require_sizes(graph, samples);
   require_single(graph, samples);
   const auto extents = samples.extents(kUnknown);
-  std::vector<std::string> inputs;
   for (const Value argument : graph.arguments()) {
-    inputs.push_back(argument.name());
     const auto found = extents.find(argument.name());
     if (found == extents.end())
-      fail("{}: has nothing for input '{}' ({}) of network '{}'", data.name, argument.name(),
-           to_string(argument.type()), graph.name());
+      fail("{}: has nothing for input '{}' ({}) of network '{}', found {}; give the arrays the names of the inputs: {}",
+           data.name, argument.name(), to_string(argument.type()), graph.name(), names_of(extents),
+           fmt::join(inputs_of(graph), ", "));
     require_fit(graph, argument, found->second, data);
   }
   for (const auto& [name, dims] : extents) {
     if (!graph.value(name))
-      fail("{}: tensor '{}' is no input of network '{}'{}", data.name, name, graph.name(), known_names(name, inputs));
+      fail("{}: tensor '{}' is no input of network '{}'{}", data.name, name, graph.name(),
+           known_names(name, inputs_of(graph)));
   }
 }
 
@@ -220,6 +231,11 @@ std::vector<std::string> notes_on(const Model& model, const Dataset& data) {
   std::vector<std::string> notes;
   if (const auto closed = model.notes.find(kClosedExtents); closed != model.notes.end())
     notes.push_back(closed->second);
+  if (const auto quantizers = model.notes.find(formats::kQuantizersAsArithmetic); quantizers != model.notes.end())
+    notes.push_back(fmt::format(
+        "the network is quantized already: {} make codes, and stay in it as float arithmetic; give the float network "
+        "that it was made of",
+        quantizers->second));
   add_range_note(model, data, notes);
   train::TrainTest parts = train::split(data);
   parts.feed(model);

@@ -11,6 +11,7 @@
 #include "halfstep/deploy/ranges.h"
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/io/atomic_file.h"
+#include "halfstep/io/claim.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/learned_parts.h"
 #include "halfstep/passes/training_form.h"
@@ -107,11 +108,11 @@ std::vector<std::string> export_deploy(const Model& prepared, const std::filesys
                                                .external_above = std::numeric_limits<size_t>::max()};
     files[name + model.ending] = formats::onnx::export_model(network, options, "").message;
   }
+  const io::Claim claim = io::Claim::of_folder(out);
   for (const auto& [name, contents] : files) {
     if (!overwrite && std::filesystem::exists(out / name))
       fail("{}: is there already; name another folder, or replace it (--overwrite)", (out / name).string());
   }
-  io::make_folder(out);
   for (const auto& [name, contents] : files) io::write_file(out / name, contents);
   std::vector<std::string> names;
   for (const auto& [name, contents] : files) names.push_back(name);

@@ -8,6 +8,7 @@
 #include "halfstep/emit/c_program.h"
 #include "halfstep/emit/c_text.h"
 #include "halfstep/io/atomic_file.h"
+#include "halfstep/io/claim.h"
 #include "halfstep/quant/convert.h"
 #include "halfstep/verify/programs.h"
 
@@ -116,12 +117,11 @@ ExportedC export_c(const Model& network, const std::filesystem::path& folder, co
     report.samples = static_cast<int64_t>(cases.size());
     program.files.push_back(emit::test_program(program, cases));
   }
-  io::require_folder_target(folder);
+  const io::Claim claim = io::Claim::of_folder(folder);
   for (const emit::CFile& file : program.files) {
     if (!options.overwrite && std::filesystem::exists(folder / file.name))
       fail("{}: is there already; name another folder, or replace it (--overwrite)", (folder / file.name).string());
   }
-  io::make_folder(folder);
   for (const emit::CFile& file : program.files) {
     io::write_file(folder / file.name, file.text);
     report.files.push_back(file.name);

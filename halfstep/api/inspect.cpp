@@ -1,5 +1,7 @@
 #include "halfstep/api/inspect.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -74,6 +76,19 @@ void build(const formats::File& file, const formats::Binding& binding, const Pla
   }
 }
 
+/// What `quantize` says of a file that is no network of ours.
+TargetInspection refused(const Target& target, const std::string& path, const formats::Coverage& coverage) {
+  TargetInspection found{target.platform.name, {{"quantize", {}}, {"convert", {}}, {"train", {}}}, {}, {}};
+  for (const formats::Issue& issue : coverage.issues) {
+    for (const std::string& node : issue.nodes)
+      found.verbs[0].objections.push_back({.layer = node,
+                                           .where = fmt::format("{}: node '{}'", path, node),
+                                           .what = fmt::format("{}: {}", issue.op, issue.what()),
+                                           .remedy = issue.remedy()});
+  }
+  return found;
+}
+
 /// As the verbs read the file: with open extents, where it can be had so.
 Model network_of(const formats::File& file, const Model& closed) {
   Model network = closed;
@@ -113,7 +128,10 @@ ForeignInspection inspect_file(const std::filesystem::path& path, const InspectO
   found.coverage = file->coverage(binding);
   clock.end_of("inspect");
   if (found.coverage.issues.empty()) build(*file, binding, options.place, clock, found);
-  if (options.target && found.model) found.target = inspect_target(network_of(*file, *found.model), *options.target);
+  if (options.target && found.model)
+    found.target = inspect_target(network_of(*file, *found.model), *options.target);
+  else if (options.target)
+    found.target = refused(*options.target, path.string(), found.coverage);
   return found;
 }
 

@@ -67,7 +67,7 @@ struct ForeignInspection {
   std::optional<runtime::Program> program;  ///< of the model, as `run` makes it
   std::vector<formats::NodeLine> nodes;     ///< where they are asked for
   std::map<std::string, double> seconds;    ///< that each step took
-  std::optional<TargetInspection> target;   ///< where it is asked for and the model can be had
+  std::optional<TargetInspection> target;   ///< where it is asked for; without a model, what its import lacks
 };
 
 /// What quantize, convert and train would refuse on the way of the float or prepared `network` to `target`, all at

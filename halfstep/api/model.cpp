@@ -47,20 +47,24 @@ Model imported(const formats::File& file, const formats::Binding& binding) {
   return model;
 }
 
-/// Throws `error` and whatever else the file has that is not supported.
+/// Throws `error`, whatever else the file has that is not supported, and what to do about it.
 [[noreturn]] void refuse_all(const formats::File& file, const formats::Binding& binding, const Error& error) {
   constexpr size_t kMost = 12;
+  const std::string_view said = error.what();
   std::vector<std::string> others;
+  std::string remedy;
   for (const formats::Issue& issue : file.coverage(binding).issues) {
     const std::string first = fmt::format("'{}'", issue.nodes.front());
-    const bool is_said = std::string_view(error.what()).find(issue.reason) != std::string_view::npos;
-    if (!is_said) others.push_back(fmt::format("{} {}: {}", issue.op, first, issue.reason));
+    if (said.find(issue.reason) == std::string_view::npos)
+      others.push_back(fmt::format("{} {}: {}", issue.op, first, issue.what()));
+    else if (said.find(issue.remedy()) == std::string_view::npos)
+      remedy = "; " + issue.remedy();
   }
   if (others.size() > kMost) {
     others[kMost] = fmt::format("{} more", others.size() - kMost);
     others.resize(kMost + 1);
   }
-  unsupported("{}{}{}", error.what(), others.empty() ? "" : "; nor is ", fmt::join(others, "; "));
+  unsupported("{}{}{}{}", error.what(), remedy, others.empty() ? "" : "; nor is ", fmt::join(others, "; "));
 }
 
 /// The Model; what it lacks all at once.

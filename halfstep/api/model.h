@@ -9,6 +9,7 @@
 
 #include "halfstep/api/settings.h"
 #include "halfstep/io/atomic_file.h"
+#include "halfstep/io/claim.h"
 #include "halfstep/train/preprocess.h"
 
 namespace halfstep::api {

@@ -11,6 +11,7 @@
 #include "halfstep/api/verify.h"
 #include "halfstep/base/limits.h"
 #include "halfstep/io/atomic_file.h"
+#include "halfstep/io/claim.h"
 #include "halfstep/quant/asked_widths.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/executable.h"
@@ -46,7 +47,9 @@ class Quickstart {
   QuickstartOutcome run() {
     Model network = quant::own_weights(start_, request_.widths);
     require_feasible(network);
-    if (writes()) io::make_folder(request_.out);
+    std::optional<io::Claim> claim;
+    if (writes()) claim = io::Claim::of_folder(request_.out);
+    require_free(request_);  // another process may have run meanwhile
     if (!request_.network) timed("float", [&] { network = fit(network, float_options(), "float training"); });
     report_.accuracy_float = accuracy(network);
     report_.float_bytes = save(network, kFloatFile);

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "halfstep/api/model.h"
 #include "halfstep/api/quantize.h"
+#include "halfstep/io/claim.h"
 #include "halfstep/quant/regions.h"
 #include "halfstep/train/checkpoint.h"
 #include "halfstep/train/run.h"
@@ -88,6 +90,8 @@ Trained train_in_stages(const Model& given, const Dataset& data, const TrainOpti
     train::require_free(options.folder);
     for (const auto& folder : folders) train::require_free(folder);
   }
+  std::optional<io::Claim> claim;
+  if (!options.folder.empty()) claim = io::Claim::of_folder(options.folder);
   Model network = given;
   std::vector<Trained> done;
   for (size_t i = 0; i < folders.size(); ++i) {

@@ -35,6 +35,8 @@ void require_dump_target(const fs::path& out, bool overwrite) {
 FolderWriter::FolderWriter(fs::path out, bool overwrite) : out_(std::move(out)) {
   if (!out_.has_filename()) out_ = out_.parent_path();  // "dumps/"
   require_dump_target(out_, overwrite);
+  claim_ = io::Claim::of_name(out_);
+  require_dump_target(out_, overwrite);  // another process may have written it meanwhile
   temporary_ = folder_beside(out_);
 }
 

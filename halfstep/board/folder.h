@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "halfstep/board/manifest.h"
+#include "halfstep/io/claim.h"
 #include "halfstep/io/mapped_file.h"
 
 namespace halfstep::board {
@@ -29,6 +31,7 @@ class FolderWriter {
 
  private:
   std::filesystem::path out_, temporary_;
+  std::optional<io::Claim> claim_;
   size_t count_ = 0;
 };
 

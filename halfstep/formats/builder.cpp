@@ -79,6 +79,11 @@ Operand Builder::lost() {
 
 void Builder::refuse(const Node& node, const std::string& reason) { unsupported("{}: {}", node.where(), reason); }
 
+void Builder::note_quantizer(const Node& node) {
+  std::string& note = model_.notes[kQuantizersAsArithmetic];
+  note += fmt::format("{}{}", note.empty() ? "" : ", ", quote(node.name()));
+}
+
 // ---- inputs and outputs
 
 Operand Builder::add_input(const std::string& name, bool has_rank, const std::function<Declared()>& declared) {

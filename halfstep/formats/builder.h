@@ -99,6 +99,8 @@ class Builder {
   std::vector<int64_t> integers(const Node& node, const Operand& operand);
 
   [[noreturn]] static void refuse(const Node& node, const std::string& reason);
+  /// Says of the Model that `node`, which it has as arithmetic on floats, makes codes (kQuantizersAsArithmetic).
+  void note_quantizer(const Node& node);
   /// In a survey: what a node lacks. Rethrows what is no lack.
   void note(const Node& node, const Error& error);
 

@@ -18,6 +18,9 @@
 
 namespace halfstep::formats {
 
+/// A note of Models: the nodes of the file that make codes although the Model has floats there.
+inline constexpr const char* kQuantizersAsArithmetic = "quantizers_as_arithmetic";
+
 /// Runs one operator: operands by flat position (undefined where absent), results by port.
 using Evaluate =
     std::function<std::vector<Tensor>(const OpInfo&, const Attributes&, const std::vector<Tensor>& operands)>;
@@ -57,6 +60,9 @@ struct Issue {
   bool needs_extents = false;  ///< only with open extents
   std::vector<std::string> nodes;
   std::string nearest = {};  ///< the supported form that comes nearest, in words; "" for none
+
+  std::string what() const;    ///< the reason without its remedy, which stands behind a semicolon
+  std::string remedy() const;  ///< what to do about it; never ""
 };
 
 struct Coverage {

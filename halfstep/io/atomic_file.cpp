@@ -1,7 +1,9 @@
 #include "halfstep/io/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,11 +36,8 @@ Path random_name(const Path& target) {
 class Temporary {
  public:
   explicit Temporary(const Path& target) : target_(target) {
-    do {
-      path_ = target.parent_path() / random_name(target);
-      file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    } while (file_ < 0 && errno == EEXIST);
-    if (file_ < 0) fail_to_write(target_, errno);
+    while (!make()) {
+    }
   }
   ~Temporary() {
     if (file_ >= 0) ::close(file_);
@@ -64,6 +63,19 @@ class Temporary {
   }
 
  private:
+  /// Locked, so that nobody takes it for one that a killed process left; false where another name is to be tried.
+  bool make() {
+    path_ = target_.parent_path() / random_name(target_);
+    file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file_ < 0 && errno != EEXIST) fail_to_write(target_, errno);
+    if (file_ < 0) return false;
+    const bool is_swept = ::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    struct stat open = {};
+    if (!is_swept && (::fstat(file_, &open) != 0 || open.st_nlink > 0)) return true;
+    ::close(std::exchange(file_, -1));
+    return false;
+  }
+
   const Path& target_;
   Path path_;
   int file_ = -1;

@@ -11,8 +11,8 @@ namespace halfstep::io {
 /// Writes a temporary file into the folder of `path`, syncs it, renames it over `path` and syncs the folder: after a
 /// crash `path` has its old contents or the new ones, and of two writers one wins whole. The temporary's name is random
 /// and hidden and it is made for this call alone, so that no file of anybody else is written, followed or removed; a
-/// killed process may leave it. Where `path` is a link, the link is replaced: what it leads to stays as it is. Throws
-/// bad_input with path and reason; then neither `path` is changed nor a temporary left behind.
+/// killed process may leave it until a Claim finds it. Where `path` is a link, the link is replaced: what it leads to
+/// stays as it is. Throws bad_input with path and reason; then neither `path` is changed nor a temporary left behind.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
 

@@ -10,6 +10,7 @@
 #include "halfstep/io/image_layout.h"
 #include "halfstep/io/image_list.h"
 #include "halfstep/io/image_set.h"
+#include "halfstep/io/npy.h"
 #include "halfstep/io/npz.h"
 #include "halfstep/io/safetensors.h"
 #include "halfstep/io/split.h"
@@ -122,9 +123,11 @@ Dataset from_single_file(const Open& open, const std::string& name, const Readin
   if (name.ends_with(".safetensors"))
     return named(dataset_of(parse_safetensors(read_all(open), name).tensors, name, reading.classes), "safetensors");
   if (name.ends_with(".npz")) return named(dataset_of(read_npz(open()), name, reading.classes), "npz");
+  if (name.ends_with(".npy"))
+    return named(dataset_of({{"x", parse_npy(read_all(open), name)}}, name, reading.classes), "npy");
   unsupported(
       "{}: not a known form of data set: expected .csv or .tar, as it is or with .gz, .zst, .xz or .bz2, .zip, a list "
-      "of images (.txt, .csv), an IDX images file, .safetensors, .npz or a folder of images",
+      "of images (.txt, .csv), an IDX images file, .safetensors, .npz, .npy or a folder of images",
       name);
 }
 

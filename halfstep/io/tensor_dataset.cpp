@@ -30,8 +30,18 @@ void require_finite(const Tensor& tensor, const std::string& name, const std::st
   const auto values = tensor.data<float>();
   const auto wrong = std::ranges::find_if_not(values, [](float value) { return std::isfinite(value); });
   if (wrong != values.end())
-    fail("{}: {}: found {} in sample {}, expected finite numbers", where, name, *wrong,
-         (wrong - values.begin()) * tensor.dims()[0] / tensor.size());
+    fail("{}: {}: found {} in sample {}, expected finite numbers{}", where, name, *wrong,
+         (wrong - values.begin()) * tensor.dims()[0] / tensor.size(),
+         *wrong < 0 ? "; in a mask write the lowest float32, -3.4028235e38, in its place" : "");
+}
+
+/// Numbers of float64, as NumPy has them, as the float32 that networks take; anything else as it is.
+Tensor narrowed(const Tensor& tensor) {
+  if (tensor.dtype() != DType::f64) return tensor;
+  Tensor narrow = Tensor::uninitialized(DType::f32, tensor.dims());
+  std::ranges::transform(tensor.data<double>(), narrow.data<float>().begin(),
+                         [](double number) { return static_cast<float>(number); });
+  return narrow;
 }
 
 /// Throws where the first axes, which count samples, differ.
@@ -142,8 +152,8 @@ Dataset dataset_of(const Tensors& tensors, const std::string& where, int64_t cla
     if (at == labels) continue;
     if (tensor.dims().empty())
       fail("{}: {}: found {}, expected samples along a first axis", where, name, to_string(tensor.type()));
-    require_finite(tensor, name, where);
-    data.inputs[name] = tensor;
+    data.inputs[name] = narrowed(tensor);
+    require_finite(data.inputs[name], name, where);
   }
   if (data.inputs.empty())
     fail("{}: found no tensor of samples, expected 'x' and 'labels' or the inputs of a network", where);

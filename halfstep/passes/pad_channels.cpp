@@ -11,6 +11,7 @@
 #include "halfstep/passes/stored_numbers.h"
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/traits.h"
+#include "halfstep/passes/uses.h"
 
 namespace halfstep::passes {
 namespace {
@@ -63,7 +64,7 @@ class Padding {
     for (const Op op : model_.graph.ops()) {
       if (op.is<ops::Conv2d>()) {
         pad(ops::Conv2d(op.node()));
-      } else if (carries(op) && (is_wanted(op) || reads_wide(op))) {
+      } else if ((carries(op) || is_factor(op)) && (is_wanted(op) || reads_wide(op))) {
         widen(op);
       }
     }
@@ -88,7 +89,7 @@ class Padding {
     const Op op = value.producer();
     if (op.is<ops::Conv2d>()) {
       if (ops::Conv2d(op.node()).groups() != 1) want(op.in(0));
-    } else if (op && carries(op)) {
+    } else if (op && (carries(op) || is_factor(op))) {
       for (const int port : images(op)) want(op.in(port));
     }
   }
@@ -129,6 +130,26 @@ class Padding {
                  ops::OutputNop>();
   }
 
+  /// Whether an image is multiplied by the function of an image alone, as in x * sigmoid(x): further channels of such a
+  /// factor may have any numbers, as zeros are multiplied by them.
+  bool is_factor(Op op) const { return is_factor_function(op) && ends_in_products(op.out(0)); }
+
+  /// Functions that are finite at 0.
+  static bool is_factor_function(Op op) {
+    return op.is<ops::Sigmoid, ops::HardSigmoid, ops::Tanh, ops::Softplus, ops::Clip, ops::HardTanh>() &&
+           is_image(op.out(0)) && !op.in(0).is_tensor() && channels_of(op.in(0)) == channels_of(op.out(0));
+  }
+
+  bool is_product(Op op) const { return op.is<ops::Mul>() && stored_port(op) < 0 && carries(op); }
+
+  bool ends_in_products(Value value) const {
+    return !value.unused() && !is_output(value) && std::ranges::all_of(value.uses(), [&](const auto& use) {
+      const Op user = use.first;
+      if (is_product(user)) return true;
+      return (is_factor_function(user) || (stored_port(user) >= 0 && carries(user))) && ends_in_products(user.out(0));
+    });
+  }
+
   void pad(ops::Conv2d conv) {
     const auto groups = padded_groups(conv, rule_);
     if (!is_wanted(conv) || !has_tensors(conv) || !groups) return;
@@ -147,7 +168,14 @@ class Padding {
 
   void widen(Op op) {
     std::vector<Value> operands = op.operands();
-    for (const int port : images(op)) operands[static_cast<size_t>(port)] = wide(op.in(port), op);
+    bool takes_any = is_product(op) || is_factor(op) || (stored_port(op) >= 0 && ends_in_products(op.out(0)));
+    bool has_any = false;
+    for (const int port : images(op)) {
+      operands[static_cast<size_t>(port)] = wide(op.in(port), op, takes_any);
+      if (!any_.contains(operands[static_cast<size_t>(port)].node())) continue;
+      has_any = true;
+      takes_any = takes_any && !is_product(op);  // the other factor has zeros
+    }
     if (const int stored = stored_port(op); stored >= 0)
       operands[static_cast<size_t>(stored)] = padded_numbers(op.in(stored), op);
     if (op.is<ops::BatchNorm>()) {
@@ -155,7 +183,9 @@ class Padding {
       for (size_t i = 1; i <= kVariance; ++i)
         operands[i] = padded_tensor(operands[i], {padded(operands[i].dims()[0])}, i == kVariance ? 1.0F : 0.0F);
     }
-    replace(op, std::move(operands), op.attributes());
+    const bool gives_any = is_factor(op) || (has_any && !is_product(op));
+    const Value made = replace(op, std::move(operands), op.attributes());
+    if (gives_any) any_.insert(made.node());
   }
 
   /// The tensor with more elements along its first axes; another one where it has other readers.
@@ -180,11 +210,13 @@ class Padding {
     return add_tensor(model_, value.name() + ".padded", contents.reshaped({1, padded(channels), 1, 1}), role);
   }
 
-  /// The image with channels of zeros, for `reader`.
-  Value wide(Value image, Op reader) {
+  /// The image with channels of zeros, for `reader`; of any numbers where it takes those.
+  Value wide(Value image, Op reader, bool takes_any = false) {
     const int64_t more = padded(channels_of(image)) - channels_of(image);
     if (more == 0) return image;
-    if (const auto found = wide_.find(image.node()); found != wide_.end()) return found->second;
+    if (const auto found = wide_.find(image.node());
+        found != wide_.end() && (takes_any || !any_.contains(found->second.node())))
+      return found->second;
     const Op made = model_.graph.insert({&ops::Pad::record(),
                                          {image, {}},
                                          {{"pads", std::vector<int64_t>{0, more}}, {"axes", std::vector<int64_t>{1}}},
@@ -194,8 +226,8 @@ class Padding {
     return wide_[image.node()] = made.out(0);
   }
 
-  /// Readers that take no more channels get a slice.
-  void replace(Op op, std::vector<Value> operands, Attributes attributes) {
+  /// The new result; readers that take no more channels get a slice of it.
+  Value replace(Op op, std::vector<Value> operands, Attributes attributes) {
     const std::string name = op.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
     const Op made =
         model_.graph.insert({&op.info(), std::move(operands), std::move(attributes), name, op.location()}, nullptr, op);
@@ -220,6 +252,7 @@ class Padding {
       if (operand && (operand.is_tensor() || stored_numbers(model_, operand))) erase_unread(model_, operand);
     }
     model_.graph.rename(made, name);
+    return made.out(0);
   }
 
   Model& model_;
@@ -227,6 +260,7 @@ class Padding {
   const std::set<std::string>& layers_;
   std::set<const detail::ValueNode*> wanted_;       ///< values that padded convolutions read or give
   std::map<const detail::ValueNode*, Value> wide_;  ///< of images
+  std::set<const detail::ValueNode*> any_;          ///< of these those with other numbers than zeros
   std::vector<Op> slices_;
   std::vector<std::string> padded_;
 };

@@ -25,10 +25,10 @@ bool can_pad_channels(Op op, const ChannelRule& rule);
 /// Gives the convolutions of these names, for which can_pad_channels holds, channels of zeros up to the next multiples.
 /// What lies between two of them is widened with them where it maps zeros to zeros channel by channel (activations
 /// through 0, pools, normalizations, sums and products, also with stored numbers by channel, which become the tensor
-/// NAME.padded, convolutions in front); elsewhere a pad or slice stands between. Arguments and outputs stay, and so do
-/// all numbers but for the order in which a kernel adds. Tensors keep their names where nothing else reads them.
-/// Returns the convolutions that have more channels now, those in front included. Throws unsupported for a weight that
-/// is computed.
+/// NAME.padded, convolutions in front), and where it is a factor of such a product, as in x * sigmoid(x), whatever the
+/// factor is there; elsewhere a pad or slice stands between. Arguments and outputs stay, and so do all numbers but for
+/// the order in which a kernel adds. Tensors keep their names where nothing else reads them. Returns the convolutions
+/// that have more channels now, those in front included. Throws unsupported for a weight that is computed.
 std::vector<std::string> pad_channels(Model& model, const ChannelRule& rule, const std::set<std::string>& layers);
 
 }  // namespace halfstep::passes

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "halfstep/base/status.h"
-#include "halfstep/io/atomic_file.h"
 
 namespace halfstep::repair {
 namespace {
@@ -30,6 +29,7 @@ Checkpoints::Checkpoints(const Options& options, std::string method, const Model
                          uint64_t seed)
     : folder_(options.folder), resume_(options.resume), method_(std::move(method)) {
   if (folder_.empty()) return;
+  if (std::filesystem::is_directory(folder_)) claim_ = io::Claim::of_folder(folder_);
   key_ = fmt::format("{} from network {} on samples {}, {} steps of {}, seed {}", method_, digest_hex(start),
                      train::content_digest(samples), options.steps, options.batch, seed);
 }
@@ -53,9 +53,9 @@ std::optional<Model> Checkpoints::load(size_t number, const Model& part) const {
   return block;
 }
 
-void Checkpoints::save(size_t number, const Model& part) const {
+void Checkpoints::save(size_t number, const Model& part) {
   if (folder_.empty()) return;
-  io::make_folder(folder_);
+  if (!claim_) claim_ = io::Claim::of_folder(folder_);
   Model file = part;
   file.notes[kKey] = key_;
   save_model(file, path(number));

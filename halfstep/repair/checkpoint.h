@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "halfstep/io/claim.h"
 #include "halfstep/ir/model.h"
 #include "halfstep/repair/repair.h"
 #include "halfstep/train/samples.h"
@@ -20,12 +21,13 @@ class Checkpoints {
   /// The block `number`, where the folder has it and the run resumes; `part` says what it must look like. Throws where
   /// the file is of another run.
   std::optional<Model> load(size_t number, const Model& part) const;
-  void save(size_t number, const Model& part) const;
+  void save(size_t number, const Model& part);
 
  private:
   std::filesystem::path path(size_t number) const;
 
   std::filesystem::path folder_;
+  std::optional<io::Claim> claim_;  ///< of the folder, once there is one
   bool resume_;
   std::string method_;
   std::string key_;  ///< all that decides the bits

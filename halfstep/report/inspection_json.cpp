@@ -78,10 +78,11 @@ std::string as_json(const api::ForeignInspection& found) {
   json["unsupported"] = nlohmann::ordered_json::array();
   for (const formats::Issue& issue : found.coverage.issues)
     json["unsupported"].push_back({{"operator", issue.op},
-                                   {"reason", issue.reason},
+                                   {"reason", issue.what()},
                                    {"count", issue.nodes.size()},
                                    {"nodes", issue.nodes},
                                    {"nearest", issue.nearest},
+                                   {"remedy", issue.remedy()},
                                    {"needs_values", issue.needs_values}});
   json["unchecked"] = found.coverage.unchecked;
   if (found.program) {

@@ -74,10 +74,10 @@ std::string names_text(const std::vector<std::string>& names) {
 }
 
 std::string issue_text(const formats::Issue& issue) {
-  std::string text = fmt::format("  {}: {}\n    {} {}: {}\n", issue.op, issue.reason, issue.nodes.size(),
+  std::string text = fmt::format("  {}: {}\n    {} {}: {}\n", issue.op, issue.what(), issue.nodes.size(),
                                  issue.nodes.size() == 1 ? "node" : "nodes", names_text(issue.nodes));
   if (!issue.nearest.empty()) text += fmt::format("    nearest supported: {}\n", issue.nearest);
-  return text;
+  return text + fmt::format("    to do: {}\n", issue.remedy());
 }
 
 std::string issues_text(const formats::Coverage& coverage, bool values) {

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "halfstep/base/status.h"
-#include "halfstep/io/atomic_file.h"
+#include "halfstep/io/claim.h"
 #include "halfstep/train/checkpoint.h"
 
 namespace halfstep::train {
@@ -85,11 +87,23 @@ void require_free(const std::filesystem::path& folder) {
        folder.string(), (last ? *last : result).filename().string());
 }
 
+void remove_run(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  remove_checkpoints_after(folder, 0);
+  std::filesystem::remove(result_path(folder), ignored);
+  std::filesystem::remove(folder, ignored);
+}
+
 RunOutcome run(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool,
                const ProgressCallback& progress) {
   if (options.folder.empty()) return run_in_memory(model, samples, options, pool, progress);
   const auto result = result_path(options.folder);
-  if (!options.resume && !options.overwrite) require_free(options.folder);
+  std::optional<io::Claim> claim;
+  if (!options.resume && std::filesystem::is_directory(options.folder)) claim = io::Claim::of_folder(options.folder);
+  const auto require = [&] {
+    if (!options.resume && !options.overwrite) require_free(options.folder);
+  };
+  require();
   const RunKey key = key_of(model, samples, options.fit);
   const auto last = options.resume ? last_checkpoint(options.folder) : std::nullopt;
   Fit fit(model, samples, options.fit, pool, last ? std::optional(load_checkpoint(*last, model, key)) : std::nullopt);
@@ -97,7 +111,8 @@ RunOutcome run(const Model& model, const Samples& samples, const RunOptions& opt
   outcome.first_epoch = fit.state().epoch;
   outcome.was_finished = fit.finished() && std::filesystem::exists(result);
   if (!outcome.was_finished) {
-    io::make_folder(options.folder);
+    if (!claim) claim = io::Claim::of_folder(options.folder);
+    require();  // another process may have run meanwhile
     while (!fit.finished()) {
       outcome.loss = run_epoch(fit, result, progress);
       save_checkpoint(checkpoint_path(options.folder, fit.state().epoch), fit.current(), fit.state(), key);

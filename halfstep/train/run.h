@@ -36,6 +36,8 @@ std::filesystem::path result_path(const std::filesystem::path& folder);
 
 /// Throws where the folder has an earlier run, whose checkpoints a new one would take the place of.
 void require_free(const std::filesystem::path& folder);
+/// Removes what a run writes, and the folder where nothing else is in it.
+void remove_run(const std::filesystem::path& folder);
 
 /// Trains `model`; in a folder it writes checkpoint_NNNN.safetensors after each epoch and model.safetensors at the end.
 /// A killed run is continued or replaced; an interrupted one (progress throws) leaves its last checkpoint. Where an

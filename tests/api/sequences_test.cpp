@@ -112,7 +112,7 @@ TEST(Sequences, AreRefusedByANetworkOfReals) {
       parse("graph g(x: f32[?, 6]) {\n  param @w: f32[5, 6]\n  y = linear(x, w=@w)\n  return y\n}\n", "g.ir"), 1);
   const Tensors ids = {{"x", words().at("ids")}, {"labels", Tensor(DType::i64, {kSamples})}};
   EXPECT_EQ(test::error_of([&] { evaluate(reals, make_data(ids, "words"), {}, {}); }),
-            "words: 'x' is i64, network 'g' takes f32");
+            "words: 'x' is i64, network 'g' takes f32; save the array as f32");
 }
 
 }  // namespace

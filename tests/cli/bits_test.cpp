@@ -104,7 +104,7 @@ TEST_F(Bits, refusals_write_nothing) {
   expect_error(2, {"--budget", "latency<=1ms", "--table", "board.csv"},
                "no line for layer 'conv2'; no line for layer 'conv3'");
   expect_error(2, {"--budget", "size<=50kB", "--repair", "magic"}, "magic");
-  expect_error(2, {"--budget", "size<=50kB", "--resume"}, "--resume: found no --repair");
+  expect_error(2, {"--budget", "size<=50kB", "--resume"}, "--resume: found neither --repair nor --epochs");
   expect_error(2, {"--budget", "size<=50kB", "--integer", "nothing.safetensors"}, "found the file of --out");
   expect_error(2, {"--budget", "size<=50kB", "--integer", "quick/integer.safetensors"}, "is there already");
   expect_error(2, {}, "--budget is required");

@@ -176,7 +176,9 @@ TEST(Import, says_what_is_not_supported) {
   ModelText domain = one_node("Relu");
   domain.graph().mutable_node(0)->set_domain("my.domain");
   EXPECT_EQ(message(domain), "m.onnx: node 'it': Relu: the domain my.domain is not supported");
-  EXPECT_EQ(message(one_node("Relu", {}, 6)), "m.onnx: node 'it': Relu: opset 6 is not supported, only 7 to 28");
+  EXPECT_EQ(message(one_node("Relu", {}, 6)),
+            "m.onnx: node 'it': Relu: opset 6 is not supported, only 7 to 28; convert the file "
+            "(onnx.version_converter)");
   ModelText type(18);
   type.input("x", {2}, 8);
   EXPECT_EQ(message(type), "m.onnx: input 'x': element type string is not supported");

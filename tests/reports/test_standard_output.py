@@ -34,3 +34,15 @@ def test_reports_of_networks(bench, shared):
                   ["inspect", network], ["verify", prepared, integer, "--data", samples],
                   ["analyze", prepared, "--data", samples], ["run", network, "--inputs", samples]):  # fmt: skip
         expect_full(bench, words)
+
+
+def test_every_other_verb(bench):
+    bench.run("quickstart", "--epochs", 1, "--tune-epochs", 0, "--out", "quick")
+    bench.run("dump", "quick/integer.safetensors", "--out", "values")
+    prepared, integer = "quick/prepared.safetensors", "quick/integer.safetensors"
+    for words in (["eval", integer], ["eval", integer, "--json"], ["platform", "list", "--json"], ["platform", "new", "mine"],
+                  ["export", integer, "--format", "c", "--out", "program"], ["export", "quick/float.safetensors", "--format", "float", "--out", "q.onnx"],
+                  ["dump", integer, "--out", "others"], ["report", prepared, "--out", "page.html"], ["compare", "values", "values"],
+                  ["bits", prepared, "--budget", "size<=50kB", "--samples", 64, "--out", "mixed"],
+                  ["train", "--model", prepared, "--epochs", 1, "--out", "run"], ["fuzz", "--seeds", "1:2", "--threads", 1]):  # fmt: skip
+        expect_full(bench, words)

@@ -156,7 +156,8 @@ void Translator::translate(const Node& node) {
 
 void Translator::translate_one(const Node& node) {
   if (node.domain().empty() && (node.version() < kOldestOpset || node.version() > kNewestOpset))
-    refuse(node, fmt::format("opset {} is not supported, only {} to {}", node.version(), kOldestOpset, kNewestOpset));
+    refuse(node, fmt::format("opset {} is not supported, only {} to {}; convert the file (onnx.version_converter)",
+                             node.version(), kOldestOpset, kNewestOpset));
   if (inline_function(node) || translate_elements(node)) return;
   if (const Form* form = find_form(node)) {
     form->translate(*this, node);

@@ -39,6 +39,7 @@ void translate_qonnx_Quant(Translator& translator, const Node& node) {
   codes = translator.make_one(node, "round", {codes});
   if (has_zero) codes = translator.make_one(node, "sub", {codes, minus});
   translator.set(node, 0, translator.make_one(node, "mul", {codes, scale}));
+  translator.note_quantizer(node);
 }
 
 }  // namespace halfstep::formats::onnx
