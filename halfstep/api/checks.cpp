@@ -1,7 +1,11 @@
 #include "halfstep/api/checks.h"
 
+#include <algorithm>
+
 #include "halfstep/base/limits.h"
+#include "halfstep/base/objection.h"
 #include "halfstep/quant/asked_widths.h"
+#include "halfstep/quant/convert.h"
 
 namespace halfstep::api {
 
@@ -24,6 +28,15 @@ void check_options(const TrainOptions& options) {
   limits::kIterations.require("max iterations", options.max_iterations);
   options.recipe.check();
   check_options(options.schedule.quantize);
+}
+
+void rethrow_as_convert(const Model& prepared, const Error& error) {
+  std::vector<Objection> objections;
+  collect(objections, "", "", [&] { quant::convert(prepared, {.float_islands = true}); });
+  const auto is_said = [&](const Objection& one) {
+    return std::string_view(error.what()).find(one.what) != std::string_view::npos;
+  };
+  if (std::ranges::any_of(objections, is_said)) refuse_all(std::move(objections));
 }
 
 }  // namespace halfstep::api

@@ -21,6 +21,30 @@ Quantized described(Model model, int64_t samples) {
   return {std::move(model), std::move(audit), std::move(platform), std::move(preprocess), samples, {}};
 }
 
+/// Whether the numbers that were seen reach less than half of the codes, as no scale is small enough.
+bool is_too_small(const quant::AuditedQuantizer& codes) {
+  constexpr float kLeastScale = 0x1p-23F;  // docs/arithmetic.md, section 3
+  for (size_t i = 0; i < codes.scale.size(); ++i) {
+    const float reached = std::max(codes.high[i], 0.0F) - std::min(codes.low[i], 0.0F);
+    const auto steps = static_cast<float>(codes.code_max - codes.code_min);
+    const bool is_seen = codes.low[i] <= codes.high[i] && reached > 0;
+    if (!is_seen || codes.scale[i] > kLeastScale || reached >= kLeastScale * steps / 2) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> too_small(const quant::Audit& audit) {
+  std::vector<std::string> notes;
+  for (const quant::AuditedQuantizer& codes : audit.quantizers) {
+    if (!is_too_small(codes)) continue;
+    notes.push_back(
+        fmt::format("'{}': its numbers lie from {} to {} and have hardly any codes, as no scale is below 2^-23; use "
+                    "units in which they are larger, or keep in float what reads them (--float NAME)",
+                    codes.tensor, *std::ranges::min_element(codes.low), *std::ranges::max_element(codes.high)));
+  }
+  return notes;
+}
+
 void set_bits(Model& model, const std::vector<LayerBits>& all) {
   for (const LayerBits& bits : all) quant::set_bits(model, bits.selector, bits.weights, bits.features);
 }
@@ -31,7 +55,8 @@ train::CalibrateOptions calibration_of(const QuantizeOptions& options, const Set
 
 repair::Report mend(Model& model, const train::Samples& samples, const train::CalibrateOptions& calibration,
                     const repair::Options& options, ThreadPool& pool, const ProgressCallback& progress) {
-  repair::Outcome outcome = repair::repair(model, samples, calibration, options, pool, progress);
+  repair::Outcome outcome =
+      in_words_of_convert(model, [&] { return repair::repair(model, samples, calibration, options, pool, progress); });
   model = std::move(outcome.model);
   return std::move(outcome.report);
 }
@@ -67,6 +92,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   Quantized result = described(std::move(model), calibrated.samples);
   result.notes = notes_on(result.model, data);
   std::ranges::move(calibrated.warnings, std::back_inserter(result.notes));
+  std::ranges::move(too_small(result.audit), std::back_inserter(result.notes));
   if (repaired && repaired->note) result.notes.push_back(*repaired->note);
   add_warnings(result.notes, result.model, parts.train, {parts.train, calibration, pool});
   result.padded = std::move(source.layers);

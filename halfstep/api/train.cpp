@@ -55,8 +55,9 @@ Trained train(const Model& given, const Dataset& data, const TrainOptions& optio
   const auto parts = parts_for(network, data);
   ThreadPool pool(settings.threads);
   const train::IterationWatch watch = iteration_watch("training", options.max_iterations, settings.progress);
+  const train::RunOptions run = run_options(options, stage, settings.seed, watch);
   auto outcome =
-      train::run(network, parts.train, run_options(options, stage, settings.seed, watch), pool, settings.progress);
+      in_words_of_convert(network, [&] { return train::run(network, parts.train, run, pool, settings.progress); });
   Trained result;
   result.digest = digest_hex(outcome.model);
   if (train::have_answers(parts.test, outcome.model))

@@ -30,9 +30,10 @@ struct Likeness {
   }
 
   double sqnr_db() const { return decibels(signal, noise); }
-  /// Between both as vectors; 1 where either is 0 throughout.
+  /// Between both as vectors; where one is 0 throughout 0, or 1 where the other is too.
   double cosine() const {
-    return signal > 0 && magnitude > 0 ? product / (std::sqrt(signal) * std::sqrt(magnitude)) : 1.0;
+    if (signal > 0 && magnitude > 0) return product / (std::sqrt(signal) * std::sqrt(magnitude));
+    return signal == magnitude ? 1.0 : 0.0;
   }
 };
 

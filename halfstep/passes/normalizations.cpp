@@ -19,9 +19,9 @@ std::string keep(Model& model, const std::pair<std::string, Tensor>& tensor, Rol
 }
 
 /// Builds what a normalization makes of the tensors that it has.
-class Opening {
+class NormOpening {
  public:
-  Opening(Model& model, const Normalization& norm)
+  NormOpening(Model& model, const Normalization& norm)
       : model_(model),
         norm_(norm),
         layer_(model.graph.op(norm.layer)),
@@ -162,7 +162,7 @@ void close_normalizations(Model& model) {
 
 void open_normalizations(Model& model) {
   FloatOperators in_float = float_operators(model);
-  for (const Normalization& norm : normalizations(model)) Opening(model, norm).run(in_float);
+  for (const Normalization& norm : normalizations(model)) NormOpening(model, norm).run(in_float);
   set_float_operators(model, in_float);
 }
 

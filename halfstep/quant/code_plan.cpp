@@ -83,7 +83,7 @@ class Planner {
     if (!(passes::moves_codes(op) || computes) || inputs.empty() || op.results().size() != 1)
       return fmt::format("{} has no form on codes", op.info().name);
     for (const Value input : inputs) {
-      if (input.dtype() != DType::f32) return fmt::format("operand '{}' is {}", input.name(), name(input.dtype()));
+      if (input.dtype() != DType::f32) return why_not_float32(input);
       if (input.is_tensor() && quant.weight >= 0)
         return fmt::format("operand '{}' is a tensor, which only a weight is in a {}", input.name(), op.info().name);
       if (auto reason = why_no_codes(input)) return reason;
@@ -106,6 +106,13 @@ class Planner {
     if (auto reason = refusal(op, {})) return reason;
     const std::string obstacle = obstacle_on_codes(op, *arith::parse_requantization(platform_.requantize));
     return obstacle.empty() ? std::nullopt : Reason(obstacle);
+  }
+
+  static std::string why_not_float32(Value input) {
+    const DType dtype = input.dtype();
+    return fmt::format(
+        "operand '{}' is {}{}", input.name(), name(dtype),
+        is_float(dtype) ? ", expected f32; export the network in float32 (in PyTorch: model.float())" : "");
   }
 
   static Reason why_no_tensor(Op op, const char* what, int port) {

@@ -394,7 +394,7 @@ class Converter final : passes::CodedRebuild {
     const bool windows =
         step.main.info().quant.accumulates == Accumulation::window && arith::traits(form_of(step)).powers_of_two;
     refuse_all({{step.name(), step.quantizer.where(), status.message(), "", "",
-                 fmt::format("calibrate again or check the layer's scales{}",
+                 fmt::format("calibrate again, or keep the layer in float (--float {}){}", step.name(),
                              windows ? " (a pooling window must then hold a power of two of elements)" : "")}});
   }
 

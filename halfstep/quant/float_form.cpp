@@ -5,6 +5,7 @@
 
 #include "halfstep/ir/region.h"
 #include "halfstep/passes/code_forms.h"
+#include "halfstep/passes/computed_masks.h"
 #include "halfstep/passes/dce.h"
 #include "halfstep/passes/layer_forms.h"
 #include "halfstep/passes/lone_affines.h"
@@ -71,6 +72,7 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
     if (!platform.insertion) {
       const auto takes = [&](Op layer) { return takes_in_codes(platform, layer); };
       std::ranges::move(passes::fold_lone_affines(model, takes), std::back_inserter(tails));
+      passes::computed_masks(model);
       passes::code_forms(model);
     }
     for (passes::FoldedTail& tail : tails) {

@@ -57,7 +57,7 @@ arith::Requantizer requantizer_of(const WeightedLayer& layer, const std::vector<
   const Status status = layer.rule.for_layer({layer.x.scale, scales[channel], layer.y.scale}, requantizer);
   if (!status.ok())
     refuse_all({{"", layer.where, fmt::format("channel {}: {}", channel, status.message()), "", "",
-                 "calibrate again or check the layer's scales"}});
+                 "calibrate again, or keep the layer in float (--float NAME)"}});
   return requantizer;
 }
 

@@ -14,6 +14,7 @@
 #include "halfstep/passes/pad_channels.h"
 #include "halfstep/passes/quantized_steps.h"
 #include "halfstep/passes/traits.h"
+#include "halfstep/passes/uses.h"
 #include "halfstep/passes/within_reach.h"
 #include "halfstep/quant/accumulators.h"
 #include "halfstep/quant/insertion.h"
@@ -384,6 +385,23 @@ class Preparation {
     return reach;
   }
 
+  /// Whether only masks read a value that depends on no layer: what they hide is no number that the network computes
+  /// with.
+  bool is_masked(Value value) const {
+    if (indices_.is_activation(value) || value.is_tensor()) return false;
+    const std::vector<Value> outputs = model_.graph.outputs();
+    if (std::ranges::find(outputs, value) != outputs.end()) return false;
+    bool is_masked = false;
+    for (const auto& [user, operand] : value.uses()) {
+      if (indices_.contains(user) || !passes::reads_elements(user, operand)) continue;
+      if (!is_coded(user) || !(user.is<ops::MaskFill>() || (moves_codes(user) && is_masked_behind(user)))) return false;
+      is_masked = true;
+    }
+    return is_masked;
+  }
+
+  bool is_masked_behind(Op move) const { return feature_inputs(move).size() == 1 && is_masked(move.out(0)); }
+
   void insert() {
     for (const auto& [node, reason] : plan_.in_float) found_.in_float.emplace(node->name, reason);
     const auto insert_at = [&](QuantizerPlace place, const BitRule& rule, Op reader) {
@@ -391,7 +409,10 @@ class Preparation {
       const ops::FakeQuantize quantizer = insert_quantizer(model_, platform_, place, reader);
       if (place.at_edge) found_.edge_scales.insert(passes::scale_tensor(quantizer).name());
     };
-    for (QuantizerPlace& point : points_) point.reach = reach_of(point);
+    for (QuantizerPlace& point : points_) {
+      point.reach = reach_of(point);
+      point.sees_also_alone = std::ranges::all_of(point.values, [&](Value value) { return is_masked(value); });
+    }
     for (const QuantizerPlace& point : points_) {
       if (point.values.empty()) continue;
       if (const auto outer = quantizer_outside(point))

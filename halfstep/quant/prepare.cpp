@@ -27,7 +27,10 @@ const std::vector<std::string> kBatchNorms = {"folded", "frozen", "live"};
 void require_float(const Model& model) {
   for (Op op : model.graph.all_ops()) {
     if (op.info().codes)
-      fail("{}: {}: the network is quantized already, expected its float form", op.where(), op.info().name);
+      fail(
+          "{}: {}: the network is quantized already, expected its float form; give the float network that it was made "
+          "of",
+          op.where(), op.info().name);
   }
 }
 

@@ -265,7 +265,8 @@ ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const
     }
     inserted.insert(quantizer.node());
   }
-  std::vector<Value> observed = place.values;
+  std::vector<Value> observed;
+  if (!place.sees_also_alone) observed = place.values;
   for (const Value seen : place.also_seen) {
     observed.push_back(seen);
     if (seen.producer()) inserted.insert(seen.producer().node());

@@ -19,6 +19,7 @@ struct QuantizerPlace {
   bool is_unsigned =
       false;  ///< of features on a target of signed ones: codes from 0 on, zero point 0 if nothing is below
   std::vector<Value> also_seen = {};  ///< tensors that the observer sees too, without a quantizer behind them
+  bool sees_also_alone = false;       ///< the observer sees these alone: nothing else of the values is read as codes
   bool at_edge = false;               ///< at an end of the network, whose widths are its own
   double reach = 0;  ///< what lies further below the largest of its row counts for nothing; 0: all counts
 };

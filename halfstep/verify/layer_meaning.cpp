@@ -227,7 +227,7 @@ void LayerMeaningCheck::check_weights() {
 const Numbers* LayerMeaningCheck::read_by(const Coding& part, Value value, const Run& run) const {
   for (const size_t operand : part.operands) {
     const Coding& read = graphs_.codings[operand];
-    if (read.source == value) return &run.values[operand];
+    if (read.source == value) return run.read(operand);
     const Numbers* behind = belongs(read) ? read_by(read, value, run) : nullptr;
     if (behind != nullptr) return behind;
   }
@@ -257,7 +257,7 @@ const Numbers* LayerMeaningCheck::known_of_source(Value value, const Run& run) c
   if (value.is_tensor()) return nullptr;
   for (size_t i = 0; i < graphs_.codings.size(); ++i) {
     const bool is_other = graphs_.codings[i].source == value && (value != out_ || graphs_.codings[i].real);
-    if (is_other) return &run.values[i];
+    if (is_other) return run.read(i);
   }
   return nullptr;
 }

@@ -19,9 +19,16 @@ namespace halfstep::verify {
 /// A run of the program.
 struct Run {
   std::vector<Numbers> values;               ///< by coding
+  std::map<size_t, Numbers> masks;           ///< of codings of reals that hide: those as they are, the rest as coded
   std::map<std::string, Numbers> arguments;  ///< by name
   int64_t first_sample = 0, samples = 1;
   bool whole = false;  ///< all is one sample
+
+  /// What the network that came in reads there.
+  const Numbers* read(size_t coding) const {
+    const auto mask = masks.find(coding);
+    return mask == masks.end() ? &values[coding] : &mask->second;
+  }
 };
 
 /// What all layers share.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "halfstep/base/status.h"
 #include "halfstep/base/throwing_tasks.h"
@@ -40,6 +41,19 @@ void take_trained(Model& source, const Tensors& prepared) {
   }
 }
 
+/// Codes of `reals` as numbers, but those that hide as they are: only masks read them, as they are. Nothing where none
+/// hides.
+std::optional<Numbers> with_hidden(const Numbers& codes, const Tensor& reals) {
+  const auto given = reals.data<float>();
+  if (std::ranges::none_of(given, [](float real) { return real <= kHidden; })) return std::nullopt;
+  Numbers mask{codes.operand()};
+  const auto numbers = mask.tensor.data<double>();
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i] <= kHidden) numbers[i] = static_cast<double>(given[i]);
+  }
+  return mask;
+}
+
 class MeaningCheck {
  public:
   MeaningCheck(const Model& prepared, const Model& integer, const Tensors& inputs)
@@ -54,11 +68,19 @@ class MeaningCheck {
 
   void run(const Tensors& inputs, int64_t first_sample, int64_t samples, const MeaningOptions& options,
            ThreadPool& pool) {
-    Run run{{}, {}, first_sample, samples, options.whole};
+    Run run{{}, {}, {}, first_sample, samples, options.whole};
     const Tensors values = program_.run(inputs, pool);
     for (const Coding& coding : graphs_.codings)
       run.values.push_back({values.at(coding.layer), !coding.real, coding.format.scale, coding.format.zero_point});
     for (const auto& [name, tensor] : inputs) run.arguments[name] = {tensor};
+    for (size_t i = 0; i < graphs_.codings.size(); ++i) {
+      const Op op = graphs_.codings[i].op;
+      if (!op.is<ops::Quantize>() || op.in(0).is_tensor()) continue;
+      const Tensors& known = op.in(0).producer() ? values : inputs;
+      const auto reals = known.find(op.in(0).name());
+      if (reals == known.end()) continue;
+      if (auto mask = with_hidden(run.values[i], reals->second)) run.masks.emplace(i, std::move(*mask));
+    }
     parallel_for_throwing(pool, std::ssize(layers_), [&](int64_t i) {
       layers_[static_cast<size_t>(i)]->check(run, options.all || first_sample == 0, options);
     });

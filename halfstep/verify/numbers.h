@@ -9,6 +9,9 @@
 
 namespace halfstep::verify {
 
+/// Numbers up to here hide elements from a softmax; no network computes with numbers of that size.
+inline constexpr double kHidden = -1e30;
+
 /// What a tensor stands for: its elements as they are, or as codes under a scale and a zero point.
 struct Numbers {
   Tensor tensor;

@@ -16,6 +16,7 @@
 #include "halfstep/passes/clip_forms.h"
 #include "halfstep/passes/close_extents.h"
 #include "halfstep/passes/code_forms.h"
+#include "halfstep/passes/computed_masks.h"
 #include "halfstep/passes/cse.h"
 #include "halfstep/passes/dce.h"
 #include "halfstep/passes/duplicate_weights.h"
@@ -132,6 +133,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"channels_last_codes", on_model<channels_last_codes>()},
       {"clip_forms", on_model<clip_forms>()},
       {"code_forms", on_model<code_forms>()},
+      {"computed_masks", on_model<computed_masks>()},
       {"cse", on_graph<cse>()},
       {"dce", {[](Work& work, const Arguments& arguments) {
          if (arguments.empty()) return dce(work.model);

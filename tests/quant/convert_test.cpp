@@ -198,22 +198,27 @@ TEST(Convert, FactorsWithoutAMultiplierAreRefused) {
   };
   EXPECT_EQ(said("generic_int8", "  return c\n", "c.scale", 1e-30F),
             "g.ir:5: node 'c': channel 0: requantization factor 6.15157e+25 needs a shift outside 1..62; calibrate "
-            "again or check the layer's scales");
+            "again, or keep the layer in float (--float NAME)");
   EXPECT_EQ(said("generic_int8", "  l = leaky_relu(c) {alpha: 1e-30}\n  return l\n", "x.scale", 0.5F),
             "g.ir:5: node 'c': channel 0: requantization factor 5.03937e-31 of negative accumulators needs a shift "
-            "outside 1..62; calibrate again or check the layer's scales");
+            "outside 1..62; calibrate "
+            "again, or keep the layer in float (--float NAME)");
   EXPECT_EQ(said("generic_int8", "  m = mul(a=c, b=x)\n  return m\n", "m.scale", 1e-30F),
             "g.ir:6: node 'm.q': requantization factor 6.10352e+25 needs a shift outside 1..62; "
-            "calibrate again or check the layer's scales");
+            "calibrate "
+            "again, or keep the layer in float (--float m)");
   EXPECT_EQ(said("generic_int8", "  s = add(a=c, b=x)\n  return s\n", "s.scale", 1e-30F),
             "g.ir:6: node 's.q': requantization factor 7.8125e+27 needs a shift outside 1..62; "
-            "calibrate again or check the layer's scales");
+            "calibrate "
+            "again, or keep the layer in float (--float s)");
   EXPECT_EQ(said("pow2_int8", "  m = mul(a=c, b=x)\n  return m\n", "m.scale", 3.0F),
             "g.ir:6: node 'm.q': requantization factor 2.03451e-05 is not a power of two from 2^-32 to 2^29; "
-            "calibrate again or check the layer's scales");
+            "calibrate "
+            "again, or keep the layer in float (--float m)");
   EXPECT_EQ(said("onnxruntime_int8", "  s = add(a=c, b=x)\n  return s\n", "s.scale", 1e-44F),
             "g.ir:6: node 's.q': requantization factor inf with bias 0, expected a positive number and a finite one; "
-            "calibrate again or check the layer's scales");
+            "calibrate "
+            "again, or keep the layer in float (--float s)");
 }
 
 /// A sum of powers of two whose ratio no shift has; a share that is less than any step is one.
@@ -228,7 +233,7 @@ TEST(Convert, SumsOfPowersOfTwoNeedAShiftEach) {
   fill(model, "z.scale", 0x1p60F);
   EXPECT_EQ(error_of([&] { convert(model); }),
             "g.ir:4: node 's.q': requantization factor 1.47574e+20 is not a power of two from 2^-32 to 2^29; calibrate "
-            "again or check the layer's scales");
+            "again, or keep the layer in float (--float s)");
 }
 
 TEST(Convert, AccumulatorsThatCouldOverflowAreRefused) {
@@ -260,7 +265,9 @@ TEST(Convert, EverythingIsRefusedAtOnce) {
   } catch (const Refusal& refusal) {
     ASSERT_EQ(refusal.objections().size(), 3U);  // d reads what c gives
     EXPECT_EQ(refusal.objections()[2].where, "g.ir:8: node 'm.q'");
-    EXPECT_EQ(refusal.objections()[2].remedy, "calibrate again or check the layer's scales");
+    EXPECT_EQ(refusal.objections()[2].remedy,
+              "calibrate "
+              "again, or keep the layer in float (--float m)");
   }
 }
 

@@ -101,13 +101,13 @@ TEST(IntegerTensors, WhatHasNoShiftNamesTheChannel) {
   wide.b = {};
   wide.w_scale = floats({2}, {0.5F, 0x1p60F});
   EXPECT_EQ(error_of([&] { integer_tensors(wide); }),
-            "here: channel 1: requantization factor 1.15292e+18 needs a shift outside 1..62; calibrate again or "
-            "check the layer's scales");
+            "here: channel 1: requantization factor 1.15292e+18 needs a shift outside 1..62; calibrate "
+            "again, or keep the layer in float (--float NAME)");
   wide.w_scale = floats({2}, {0.5F, 0.3F});
   wide.rule.form = arith::Requantization::power_of_two;
   EXPECT_EQ(error_of([&] { integer_tensors(wide); }),
             "here: channel 1: requantization factor 0.3 is not a power of two from 2^-32 to 2^29; calibrate "
-            "again or check the layer's scales");
+            "again, or keep the layer in float (--float NAME)");
 }
 
 TEST(IntegerTensors, AccumulatorsBeyondInt32NameTheChannel) {

@@ -170,8 +170,10 @@ TEST(Prepare, TheFloatFormFoldsAndLearns) {
 
 TEST(Prepare, AlreadyQuantizedNetworksAreRefused) {
   const Model once = prepared(images("  c = conv2d(x, w=@w)\n  return c\n"));
-  EXPECT_EQ(error_of([&] { prepared(once); }),
-            "g.ir:5: node 'x.q': fake_quantize: the network is quantized already, expected its float form");
+  EXPECT_EQ(
+      error_of([&] { prepared(once); }),
+      "g.ir:5: node 'x.q': fake_quantize: the network is quantized already, expected its float form; give the float "
+      "network that it was made of");
 }
 
 /// What to do about widths.

@@ -1,0 +1,155 @@
+#include "halfstep/passes/computed_masks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "halfstep/ir/ops.h"
+#include "halfstep/passes/code_forms.h"
+#include "halfstep/passes/index_arithmetic.h"
+#include "halfstep/passes/rewrite.h"
+#include "halfstep/passes/tensors.h"
+#include "halfstep/passes/traits.h"
+#include "halfstep/passes/within_reach.h"
+
+namespace halfstep::passes {
+namespace {
+
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+
+/// What the elements of a value can be; each of these sets holds the ones in front of it.
+enum class MaskElements {
+  hiding,  ///< 0, or of a magnitude that hides
+  whole,   ///< whole numbers
+  any
+};
+
+class ComputedMasks {
+ public:
+  explicit ComputedMasks(Model& model) : model_(model), indices_(model.graph) {}
+
+  void run() {
+    for (const Op op : model_.graph.ops()) {
+      if (!op.is<ops::Add>() || op.out(0).dtype() != DType::f32 || reach_of(op.out(0), 1) == 0) continue;
+      const ops::Add add(op.node());
+      if (!rewrite(add, add.a(), add.b())) rewrite(add, add.b(), add.a());
+    }
+  }
+
+ private:
+  bool rewrite(ops::Add add, Value x, Value mask) {
+    if (!indices_.is_activation(x) || mask.is_tensor() || indices_.is_activation(mask)) return false;
+    if (is_selected(mask) || !may_hide(mask)) return false;
+    const Value hides = hidden(add, mask);
+    if (kind_of(mask) == MaskElements::hiding && fill(add, x, hides)) return true;
+    const Value sum = insert(add, ".sum", ops::Add::record(), {x, softened(add, mask, hides)});
+    return fill(add, sum, hides);
+  }
+
+  /// A new operation in front of `add`, called ADD.WHAT.
+  Value insert(Op add, const char* what, const OpInfo& info, std::vector<Value> operands, Attributes attributes = {}) {
+    return model_.graph
+        .insert({&info, std::move(operands), std::move(attributes), add.name() + what, add.location()}, nullptr, add)
+        .out(0);
+  }
+
+  Value number(Op add, const char* what, float value) {
+    return add_tensor(model_, add.name() + what, Tensor::scalar(value), Role::constant);
+  }
+
+  Value hidden(Op add, Value mask) {
+    return insert(add, ".hides", ops::LessOrEqual::record(), {mask, number(add, ".hiding", kHidden)});
+  }
+
+  bool fill(ops::Add add, Value x, Value hides) {
+    const Value value = number(add, ".lowest", is_guarded(add) ? -std::numeric_limits<float>::infinity() : kLowest);
+    const Op made = insert_before(model_.graph, add, ops::MaskFill::record(), {x, hides, value}, {{"inverse", false}});
+    if (made.out(0).type() != add.out().type()) {
+      model_.graph.erase(made);
+      erase_tensor(model_, value);
+      return false;
+    }
+    replace(model_.graph, add, made);
+    return true;
+  }
+
+  /// The mask with 0 where it hides.
+  Value softened(Op add, Value mask, Value hides) {
+    return insert(add, ".seen", ops::MaskFill::record(), {mask, hides, number(add, ".nothing", 0.0F)},
+                  {{"inverse", false}});
+  }
+
+  /// Of two numbers, perhaps moved: code_forms has these.
+  static bool is_selected(Value mask) {
+    const Op op = unmoved(mask).producer();
+    return op.is<ops::Select>() && op.in(1).is_tensor() && op.in(2).is_tensor();
+  }
+
+  /// Whether 0 stands in for the NaN of rows that are hidden as a whole.
+  static bool is_guarded(Op add) {
+    for (const auto& [softmax, operand] : add.out(0).uses()) {
+      if (!softmax.is<ops::Softmax>()) continue;
+      if (std::ranges::any_of(softmax.out(0).uses(),
+                              [](const auto& use) { return use.first.template is<ops::IsNan>(); }))
+        return true;
+    }
+    return false;
+  }
+
+  std::span<const float> elements(Value tensor) const {
+    return std::as_const(model_.tensors.at(tensor.name())).data<float>();
+  }
+
+  static bool is_large(float element) { return std::fabs(element) >= -kHidden; }
+
+  bool may_hide(Value value) {
+    if (!value || value.dtype() != DType::f32) return false;
+    if (const auto known = may_hide_.find(value.node()); known != may_hide_.end()) return known->second;
+    const Op op = value.producer();
+    bool may = !op;
+    if (value.is_tensor())
+      may = std::ranges::any_of(elements(value), is_large);
+    else if (op.is<ops::MaskFill>())
+      may = may_hide(ops::MaskFill(op.node()).value());
+    else if (op)
+      may = std::ranges::any_of(op.operands(), [&](Value operand) { return may_hide(operand); });
+    return may_hide_[value.node()] = may;
+  }
+
+  MaskElements kind_of(Value value) const {
+    if (!value || !is_float(value.dtype())) return MaskElements::whole;
+    if (value.is_tensor()) return kind_of_tensor(value);
+    const Op op = value.producer();
+    if (!op) return MaskElements::any;
+    if (op.is<ops::Cast>()) return kind_of(op.in(0));
+    if (op.is<ops::Select>()) return std::max(kind_of(op.in(1)), kind_of(op.in(2)));
+    if (op.is<ops::Add, ops::Sub>()) return std::max(kind_of(op.in(0)), kind_of(op.in(1)));
+    if (op.is<ops::Mul>()) {
+      const MaskElements a = kind_of(op.in(0)), b = kind_of(op.in(1));
+      return std::max(a, b) == MaskElements::any ? MaskElements::any : std::min(a, b);
+    }
+    const auto inputs = feature_inputs(op);
+    const bool moves = moves_codes(op) && op.info().quant.fill < 0 && inputs.size() == 1;
+    return moves ? kind_of(inputs[0]) : MaskElements::any;
+  }
+
+  MaskElements kind_of_tensor(Value tensor) const {
+    if (tensor.dtype() != DType::f32) return MaskElements::any;
+    const auto all = elements(tensor);
+    if (std::ranges::all_of(all, [](float one) { return one == 0 || is_large(one); })) return MaskElements::hiding;
+    return std::ranges::all_of(all, [](float one) { return std::nearbyint(one) == one; }) ? MaskElements::whole
+                                                                                          : MaskElements::any;
+  }
+
+  Model& model_;
+  const IndexArithmetic indices_;
+  std::map<const detail::ValueNode*, bool> may_hide_;
+};
+
+}  // namespace
+
+void computed_masks(Model& model) { ComputedMasks(model).run(); }
+
+}  // namespace halfstep::passes

@@ -1,0 +1,110 @@
+"""Masks that a network is given or computes, in front of a softmax: they hide as stored ones do, and take no codes."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from conftest import sqnr
+
+LOWEST = np.finfo(np.float32).min
+
+
+@pytest.mark.parametrize("network", ["c42_float_in", "c42_in_fmin", "c42_in_1e9", "c42_mask_fmax"])
+def test_reported_masks(bench, shared, network):
+    case = shared / "reports" / "mask_from_input"
+    samples = case / f"{network}.npz"
+    deployed = bench.deploy(case / f"{network}.onnx", samples, islands=network == "c42_in_1e9")
+    assert deployed.differing == 0
+    expected = bench.outputs(case / f"{network}.onnx", samples)
+    found = bench.outputs(deployed.integer, samples)
+    assert min(sqnr(found[name], expected[name]) for name in expected) > 25
+
+
+def test_mask_of_whole_numbers_needs_no_float(bench, shared):
+    case = shared / "reports" / "mask_from_input"
+    ended = bench.run("inspect", case / "c42_in_fmin.onnx", "--platform", "generic_int8")
+    assert "quantize, convert and train take the network" in ended.out
+
+
+def attention(path, scores_plus, inputs, nodes=(), tensors=(), seed=0):
+    """Attention of one head on [n, 6, 16]: `scores_plus` is what is added to the scores."""
+    rng = np.random.default_rng(seed)
+    stored, made = list(tensors), list(nodes)
+    for name in "qkv":
+        stored.append(numpy_helper.from_array(rng.normal(0, 0.25, (16, 16)).astype(np.float32), f"w{name}"))
+        made.append(helper.make_node("MatMul", ["x", f"w{name}"], [name], name=name))
+    made += [helper.make_node("Transpose", ["k"], ["kt"], name="kt", perm=[0, 2, 1]),
+             helper.make_node("MatMul", ["q", "kt"], ["s"], name="s"),
+             helper.make_node("Add", ["s", scores_plus], ["m"], name="m"),
+             helper.make_node("Softmax", ["m"], ["p"], name="p", axis=-1),
+             helper.make_node("MatMul", ["p", "v"], ["y"], name="y")]  # fmt: skip
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(made, "g", [value("x", TensorProto.FLOAT, ["n", 6, 16]), *inputs],
+                              [value("y", TensorProto.FLOAT, ["n", 6, 16])], stored)  # fmt: skip
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return rng.normal(0, 1, (64, 6, 16)).astype(np.float32), rng
+
+
+def judge(bench, network, samples, least=25):
+    data = bench.folder / "data.npz"
+    np.savez(data, **samples)
+    deployed = bench.deploy(network, data)
+    assert deployed.differing == 0
+    found, expected = bench.outputs(deployed.integer, data)["y"], bench.outputs(network, data)["y"]
+    assert sqnr(found, expected) > least
+    return deployed
+
+
+@pytest.mark.parametrize("hidden", [LOWEST, -1e38, -1e30], ids=["lowest", "1e38", "1e30"])
+def test_mask_with_distances(bench, hidden):
+    """What the mask does not hide has codes of its own range: a bias by distance keeps its accuracy. Infinities are none."""
+    network = bench.folder / "net.onnx"
+    x, rng = attention(network, "mask", [helper.make_tensor_value_info("mask", TensorProto.FLOAT, ["n", 6, 6])])
+    distance = -0.7 * np.abs(np.subtract.outer(np.arange(6), np.arange(6))).astype(np.float32)
+    mask = np.where(rng.random((64, 1, 6)) < 0.3, np.float32(hidden), distance).astype(np.float32)
+    mask[:, :, 0], mask[0, :, 1] = 0, hidden
+    judge(bench, network, {"x": x, "mask": mask})
+    np.savez(bench.folder / "data.npz", x=x, mask=np.where(mask < -1e29, -np.inf, mask))
+    ended = bench.run("quantize", network, "--data", "data.npz", "--out", "p", code=2)
+    assert "found -inf in sample 0, expected finite numbers; in a mask write the lowest float32" in ended.err
+
+
+def test_mask_that_is_added_to_a_bias(bench):
+    network = bench.folder / "net.onnx"
+    one, low = (numpy_helper.from_array(np.asarray(number, np.float32), name) for number, name in ((1, "one"), (LOWEST, "low")))
+    bias = np.random.default_rng(1).normal(0, 1, (6, 6)).astype(np.float32)
+    nodes = [helper.make_node("Cast", ["ids"], ["f"], name="f", to=TensorProto.FLOAT),
+             helper.make_node("Sub", ["one", "f"], ["i"], name="i"),
+             helper.make_node("Mul", ["i", "low"], ["h"], name="h"),
+             helper.make_node("Add", ["h", "bias"], ["b"], name="b")]  # fmt: skip
+    x, rng = attention(network, "b", [helper.make_tensor_value_info("ids", TensorProto.INT64, ["n", 1, 6])], nodes,
+                       [one, low, numpy_helper.from_array(bias, "bias")])  # fmt: skip
+    ids = (rng.random((64, 1, 6)) < 0.7).astype(np.int64)
+    ids[:, :, 0] = 1
+    np.savez(bench.folder / "data.npz", x=x, ids=ids)
+    deployed = bench.deploy(network, bench.folder / "data.npz", islands=True)
+    assert deployed.differing == 0
+    found, expected = (bench.outputs(net, bench.folder / "data.npz")["y"] for net in (deployed.integer, network))
+    assert sqnr(found, expected) > 25
+
+
+def test_what_no_softmax_reads_is_refused_with_a_remedy(bench):
+    """A sum of numbers of that size in front of anything else has no codes: repair and convert say what helps."""
+    network = bench.folder / "net.onnx"
+    rng = np.random.default_rng(0)
+    weight = numpy_helper.from_array(rng.normal(0, 0.25, (16, 16)).astype(np.float32), "w")
+    value = helper.make_tensor_value_info
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["s"], name="s"), helper.make_node("Add", ["s", "mask"], ["m"], name="m"),
+             helper.make_node("Relu", ["m"], ["y"], name="y")]  # fmt: skip
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, ["n", 6, 16]), value("mask", TensorProto.FLOAT, ["n", 6, 16])],
+                              [value("y", TensorProto.FLOAT, ["n", 6, 16])], [weight])  # fmt: skip
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), network)
+    mask = np.where(rng.random((64, 6, 16)) < 0.3, LOWEST, 0).astype(np.float32)
+    np.savez(bench.folder / "data.npz", x=rng.normal(0, 1, (64, 6, 16)).astype(np.float32), mask=mask)
+    ended = bench.run("quantize", network, "--data", "data.npz", "--repair", "ranges", "--out", "r", code=None)
+    assert ended.code == 3 and "--float m" in ended.err and "kernel" not in ended.err, ended.err
+    bench.run("quantize", network, "--data", "data.npz", "--out", "p")
+    for words in (["convert", "p", "--out", "i"], ["inspect", "p", "--platform", "generic_int8"]):
+        ended = bench.run(*words, code=3)
+        assert "--float m" in ended.out + ended.err

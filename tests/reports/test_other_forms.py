@@ -1,0 +1,35 @@
+"""Networks that are in half precision or quantized already, and numbers that are too small: the way on is named."""
+
+import numpy as np
+import pytest
+
+
+@pytest.mark.parametrize("network", ["c22_f16", "c22_f16_cast"])
+def test_half_precision(bench, shared, network):
+    case = shared / "reports" / "half"
+    ended = bench.run("quantize", case / f"{network}.onnx", "--data", case / f"{network}.npz", "--out", "p", code=2)
+    assert "is f16, expected f32; export the network in float32 (in PyTorch: model.float())" in ended.err
+
+
+def test_quantized_by_onnxruntime(bench, shared):
+    case = shared / "reports" / "quantized_onnx"
+    ended = bench.run("quantize", case / "c19_qdq1.onnx", "--data", case / "c19_qdq1.npz", "--out", "p", code=2)
+    assert "the network is quantized already, expected its float form; give the float network that it was made of" in ended.err
+
+
+def test_quantized_by_brevitas(bench, shared):
+    case = shared / "reports" / "quantized_onnx"
+    ended = bench.run("quantize", case / "c64_brevitas.onnx", "--data", case / "c64_brevitas.npz", "--out", "p")
+    assert "the network is quantized already: " in ended.err and "give the float network that it was made of" in ended.err
+
+
+def test_numbers_below_the_smallest_scale(bench, shared):
+    network = shared / "hunt" / "scale_floor" / "n.onnx"
+    x = np.random.default_rng(0).standard_normal((10, 3, 6, 6)).astype(np.float32)
+    for factor, is_too_small in ((1, False), (1e-3, False), (1e-6, True), (1e-8, True), (1e-20, True)):
+        np.savez(bench.folder / "x.npz", x=x * np.float32(factor))
+        ended = bench.run("quantize", network, "--data", "x.npz", "--out", "p", "--overwrite")
+        assert ("have hardly any codes, as no scale is below 2^-23" in ended.err) == is_too_small, factor
+    bench.run("convert", "p", "--out", "i")
+    ended = bench.run("verify", "p", "i", "--data", "x.npz", code=None)
+    assert "cosine 1.0" not in ended.out
