@@ -73,14 +73,7 @@ class MeaningCheck {
     for (const Coding& coding : graphs_.codings)
       run.values.push_back({values.at(coding.layer), !coding.real, coding.format.scale, coding.format.zero_point});
     for (const auto& [name, tensor] : inputs) run.arguments[name] = {tensor};
-    for (size_t i = 0; i < graphs_.codings.size(); ++i) {
-      const Op op = graphs_.codings[i].op;
-      if (!op.is<ops::Quantize>() || op.in(0).is_tensor()) continue;
-      const Tensors& known = op.in(0).producer() ? values : inputs;
-      const auto reals = known.find(op.in(0).name());
-      if (reals == known.end()) continue;
-      if (auto mask = with_hidden(run.values[i], reals->second)) run.masks.emplace(i, std::move(*mask));
-    }
+    add_masks(run, values, inputs);
     parallel_for_throwing(pool, std::ssize(layers_), [&](int64_t i) {
       layers_[static_cast<size_t>(i)]->check(run, options.all || first_sample == 0, options);
     });
@@ -100,6 +93,18 @@ class MeaningCheck {
     Model source = sized_for(prepared.source->network, inputs);
     take_trained(source, prepared.tensors);
     return source;
+  }
+
+  /// Inputs of codes that hide, with what they were before they had codes.
+  void add_masks(Run& run, const Tensors& values, const Tensors& inputs) const {
+    for (size_t i = 0; i < graphs_.codings.size(); ++i) {
+      const Op op = graphs_.codings[i].op;
+      if (!op.is<ops::Quantize>() || op.in(0).is_tensor()) continue;
+      const Tensors& known = op.in(0).producer() ? values : inputs;
+      const auto reals = known.find(op.in(0).name());
+      if (reals == known.end()) continue;
+      if (auto mask = with_hidden(run.values[i], reals->second)) run.masks.emplace(i, std::move(*mask));
+    }
   }
 
   /// Those that are held to the reference, and not yet covered by others.
