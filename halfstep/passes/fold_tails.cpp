@@ -210,6 +210,15 @@ class Folding {
   std::vector<Value> unread_;  ///< what the parts read besides
 };
 
+/// Up to the first part that is neither; a sum is a bias where it is the first and the layer lacks one.
+void keep_norms_and_bias(std::vector<TailPart>& tail, bool lacks_bias) {
+  const auto is_other = [&](const TailPart& part) {
+    const bool is_bias = lacks_bias && &part == tail.data() && !part.affine.scales();
+    return !part.op.is<ops::BatchNorm>() && !is_bias;
+  };
+  tail.erase(std::ranges::find_if(tail, is_other), tail.end());
+}
+
 }  // namespace
 
 ChannelLayout::ChannelLayout(const Dims& dims, int axis, int64_t channels) {
@@ -253,17 +262,18 @@ std::vector<TailPart> foldable_tail(const Model& model, Op layer) {
   return tail;
 }
 
-std::optional<FoldedTail> fold_tail(Model& model, Op layer, LayerName name) {
+std::optional<FoldedTail> fold_tail(Model& model, Op layer, LayerName name, Tails which) {
   if (!can_take_in(layer)) return std::nullopt;
   std::vector<TailPart> tail = foldable_tail(model, layer);
+  if (which == Tails::norms_and_biases) keep_norms_and_bias(tail, !layer.in(layer.info().quant.bias));
   if (tail.empty()) return std::nullopt;
   return Folding(model, layer, std::move(tail), name).run();
 }
 
-std::vector<FoldedTail> fold_tails(Model& model) {
+std::vector<FoldedTail> fold_tails(Model& model, Tails which) {
   std::vector<FoldedTail> folded;
   for (const Op op : model.graph.all_ops()) {
-    if (auto one = fold_tail(model, op, LayerName::own)) folded.push_back(std::move(*one));
+    if (auto one = fold_tail(model, op, LayerName::own, which)) folded.push_back(std::move(*one));
   }
   return folded;
 }

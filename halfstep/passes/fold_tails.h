@@ -43,6 +43,9 @@ struct FoldedTail {
 /// What a layer is called once it has its tail in it, where nothing stands between.
 enum class LayerName { own, of_tail };
 
+/// Which tails layers take in: any, or normalizations and the sum right behind a layer that has no bias yet.
+enum class Tails { any, norms_and_biases };
+
 /// A layer, an operation with weights and a bias port, on codes or in float, takes in as much of its tail
 /// (layer_tail.h) as it can: its weight and bias become those that give the same, computed in double and rounded once,
 /// so float results move by rounding. A part is left as it is, with all behind it, where the bias, or a weight that
@@ -54,10 +57,10 @@ enum class LayerName { own, of_tail };
 ///
 /// The first normalization is returned with what it was made of, where the parts around it can be rounded to f32 on
 /// their own without more error than one further rounding of the weight or bias has.
-std::vector<FoldedTail> fold_tails(Model& model);
+std::vector<FoldedTail> fold_tails(Model& model, Tails which = Tails::any);
 
 /// The same for one layer; nothing where it takes nothing in.
-std::optional<FoldedTail> fold_tail(Model& model, Op layer, LayerName name);
+std::optional<FoldedTail> fold_tail(Model& model, Op layer, LayerName name, Tails which = Tails::any);
 
 /// The parts of the tail of `layer` that it can take in.
 std::vector<TailPart> foldable_tail(const Model& model, Op layer);

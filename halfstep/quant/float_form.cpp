@@ -68,7 +68,8 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
       if (!mean.keep_dims()) found.means.insert(mean.name());
     }
     passes::layer_forms(model);
-    std::vector<passes::FoldedTail> tails = passes::fold_tails(model);
+    const auto which = platform.insertion ? passes::Tails::norms_and_biases : passes::Tails::any;
+    std::vector<passes::FoldedTail> tails = passes::fold_tails(model, which);
     if (!platform.insertion) {
       const auto takes = [&](Op layer) { return takes_in_codes(platform, layer); };
       std::ranges::move(passes::fold_lone_affines(model, takes), std::back_inserter(tails));

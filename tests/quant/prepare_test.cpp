@@ -105,6 +105,16 @@ TEST(Prepare, APadThatPutsNothingBesideElementsWidensNoRange) {
   EXPECT_EQ(ops::ObserveRange(prepared(images(body)).graph.op("c.observer").node()).x().size(), 1U);
 }
 
+/// MQBench fuses norms alone. A sum behind a layer without a bias is how some exporters write one.
+TEST(Prepare, PlatformsWithRulesTakeOnlyNormsAndBiasesIntoLayers) {
+  const Model scaled = images("  const @two: f32[]\n  c = conv2d(x, w=@v)\n  m = mul(a=c, b=@two)\n  return m\n");
+  EXPECT_FALSE(prepared(scaled).graph.op("m"));
+  EXPECT_TRUE(prepared(scaled, "tensorrt").graph.op("m"));
+  const Model summed =
+      images("  param @b: f32[1, 4, 1, 1]\n  c = conv2d(x, w=@v)\n  s = add(a=c, b=@b)\n  return s\n");
+  EXPECT_FALSE(prepared(summed, "tensorrt").graph.op("s"));
+}
+
 TEST(Prepare, AWeightThatTwoLayersReadHasAQuantizerForEach) {
   const Model model = prepared(images("  c = conv2d(x, w=@v)\n  d = conv2d(c, w=@v)\n  return d\n"));
   EXPECT_EQ(scale_of(model, "v.q"), "v.scale");
