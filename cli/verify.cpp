@@ -68,6 +68,10 @@ void add_verify(CLI::App& program, Work& work) {
   command->add_option("--prepared", options->prepared, "prepared Model instead of the folder's");
   command->add_option("--integer", options->integer, "integer Model instead of the folder's");
   add_data(*command, options->data);
+  command
+      ->add_option("--batch", options->verify.batch,
+                   "samples that run at once; without it 64, or as many as memory allows")
+      ->check(within(limits::kBatch));
   command->add_option("--inject", options->verify.inject,
                       "LAYER:INDEX: flip the top bit of that weight code in the integer program first");
   command

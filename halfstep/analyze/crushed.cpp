@@ -13,6 +13,7 @@
 #include "halfstep/ir/flow.h"
 #include "halfstep/passes/builder_behind.h"
 #include "halfstep/passes/tensors.h"
+#include "halfstep/train/batch_memory.h"
 #include "halfstep/train/executable.h"
 
 namespace halfstep::analyze {
@@ -24,7 +25,7 @@ using verify::OutputPart;
 std::vector<Tensors> batches_of(const Model& model, const train::Samples& samples, uint64_t seed) {
   constexpr uint64_t kStream = (uint64_t{3} << 62) + 3;  // behind those of trials
   constexpr int64_t kSamples = 32, kBatch = 8;
-  const int64_t batch = train::judged_batch(model, kBatch);
+  const int64_t batch = train::fetching_batch(model, samples, kBatch);
   const int64_t size = train::usable(model, std::min(std::max(kSamples, batch), samples.size()));
   const auto order = Random(seed, kStream).permutation(samples.size());
   std::vector<Tensors> batches;
@@ -201,14 +202,16 @@ class Search {
   }
 
   /// What comes to the quantizers in the float network, and its outputs.
-  void watch(std::vector<std::vector<Spans>>& seen, const std::set<std::string>& names) {
+  void watch(std::vector<std::vector<Spans>>& seen, std::set<std::string> names) {
     const auto& places = network_.places();
     const Model network = train::evaluation_form(network_.in_float());
+    const std::vector<std::string>& output_names = network.graph.body().output_names();
+    names.insert(output_names.begin(), output_names.end());
     train::BatchRunner runner(network, {names.begin(), names.end()}, pool_);
     for (size_t batch = 0; batch < batches_.size(); ++batch) {
       const Tensors values = runner.run(batches_[batch]);
       Tensors outputs;
-      for (const std::string& name : network.graph.body().output_names()) outputs.emplace(name, values.at(name));
+      for (const std::string& name : output_names) outputs.emplace(name, values.at(name));
       wanted_.push_back(std::move(outputs));
       pool_.parallel_for(std::ssize(places), [&](int64_t p) {
         const auto at = static_cast<size_t>(p);

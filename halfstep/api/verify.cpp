@@ -14,11 +14,14 @@
 #include "halfstep/passes/training_form.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/quant/quantizer.h"
+#include "halfstep/train/batch_memory.h"
 #include "halfstep/train/executable.h"
 #include "halfstep/verify/codings.h"
 
 namespace halfstep::api {
 namespace {
+
+constexpr int64_t kMostSamples = 64;  ///< at once
 
 /// Bits, scale and zero point of a step's codes; a step that only moves codes has those of what it moves.
 void describe_codes(const Model& prepared, const passes::QuantizedStep& step, verify::Layer& layer) {
@@ -59,6 +62,13 @@ void add_engine(verify::Roads& roads, const VerifyOptions& options, const train:
   fail("with: found '{}', expected onnxruntime or c", options.with);
 }
 
+/// Samples whose answers are compared with those that each has alone: some, even where one takes much memory.
+int64_t whole_batch(const verify::Roads& roads, const train::Samples& samples) {
+  constexpr int64_t kFewest = 4;
+  const int64_t at_once = std::max(kFewest, train::fetching_batch(roads.unquantized, samples, kMostSamples));
+  return train::judged_batch(roads.unquantized, at_once);
+}
+
 /// Nothing where samples have not one label each, or no answers.
 std::optional<verify::Accuracy> accuracy_of(const verify::Answers& answers, const train::Samples& samples) {
   const size_t count = answers.integer.size();
@@ -96,25 +106,28 @@ verify::Roads roads_of(const Model& prepared, const Model& integer) {
 }
 
 verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& samples, ThreadPool& pool,
-                              const ProgressCallback& progress) {
+                              const ProgressCallback& progress, std::optional<int64_t> batch) {
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
   const int64_t usable = train::usable(roads.unquantized, samples.size());
   if (usable == 0)
     fail("the network takes {} samples at a time, found {} to verify; give --data or --samples as many",
-         train::batch_of(roads.unquantized, 64), samples.size());
-  auto report =
-      verify::compare_roads(roads, source, usable, train::judged_batch(roads.unquantized, 64), pool, progress);
+         train::batch_of(roads.unquantized, kMostSamples), samples.size());
+  const int64_t at_once = batch ? train::judged_batch(roads.unquantized, *batch)
+                                : train::fetching_batch(roads.unquantized, samples, kMostSamples);
+  auto report = verify::compare_roads(roads, source, usable, at_once, pool, progress);
   report.accuracy = accuracy_of(report.answers, samples);
   return report;
 }
 
 verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, const train::Samples& samples,
-                         const verify::MeaningOptions& options, ThreadPool& pool, const ProgressCallback& progress) {
-  verify::RoadReport report = compare_on(roads, samples, pool, progress);
+                         const verify::MeaningOptions& options, ThreadPool& pool, const ProgressCallback& progress,
+                         std::optional<int64_t> batch) {
+  verify::RoadReport report = compare_on(roads, samples, pool, progress, batch);
   if (prepared.source) {
     const auto inputs = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
-    const int64_t batch = std::min(report.samples, train::judged_batch(roads.unquantized, 64));
-    report.whole = verify::check_whole_network(roads.unquantized, roads.integer, inputs, batch, pool);
+    const int64_t together = batch ? train::judged_batch(roads.unquantized, *batch) : whole_batch(roads, samples);
+    report.whole =
+        verify::check_whole_network(roads.unquantized, roads.integer, inputs, std::min(report.samples, together), pool);
   }
   check_meaning(report, prepared, roads.integer, samples, options, pool, progress);
   verify_regions(report, prepared, roads, samples, options, pool, progress);
@@ -124,6 +137,7 @@ verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, cons
 verify::RoadReport verify(const Model& given, const Model& integer, const Dataset& data, const VerifyOptions& options,
                           const Settings& settings) {
   limits::kSeconds.require("time limit", options.c.seconds);
+  if (options.batch) limits::kBatch.require("batch", *options.batch);
   require_stage(given, Stage::prepared);
   Model prepared = given;
   train::change_preprocess(prepared, options.preprocess);
@@ -134,7 +148,7 @@ verify::RoadReport verify(const Model& given, const Model& integer, const Datase
   if (!options.inject.empty()) verify::inject(roads.integer, options.inject);
   ThreadPool pool(settings.threads);
   const verify::MeaningOptions meaning{.all = options.all_meaning, .seed = settings.seed};
-  verify::RoadReport report = prove(roads, prepared, parts.test, meaning, pool, settings.progress);
+  verify::RoadReport report = prove(roads, prepared, parts.test, meaning, pool, settings.progress, options.batch);
   std::ranges::move(notes_on(prepared, data), std::back_inserter(report.notes));
   add_warnings(report.notes, prepared, parts.test, {parts.train, {.seed = settings.seed}, pool});
   return report;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "halfstep/api/settings.h"
@@ -30,6 +31,8 @@ struct VerifyOptions {
   CRoadOptions c = {};
   train::PreprocessOptions preprocess = {};  ///< of raw values, over the prepared Model's own
   bool all_meaning = false;                  ///< layers against the float operators in every element of every sample
+  /// Samples that run at once; without it 64, or as many as memory allows.
+  std::optional<int64_t> batch = {};
 };
 
 /// Compares `prepared` and `integer` code for code on the test part of `data`, and both with the network that came in.
@@ -40,13 +43,14 @@ verify::RoadReport verify(const Model& prepared, const Model& integer, const Dat
 /// The three forms that are compared. The network that came in is one of them where `prepared` has it.
 verify::Roads roads_of(const Model& prepared, const Model& integer);
 
-/// The roads on samples, layer by layer.
+/// The roads on samples, layer by layer. `batch` as in VerifyOptions.
 verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& samples, ThreadPool& pool,
-                              const ProgressCallback& progress);
+                              const ProgressCallback& progress, std::optional<int64_t> batch = {});
 
 /// compare_on, and all of it with the network that came in, inside of branches and loops too. `prepared` is what the
 /// roads were made of.
 verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, const train::Samples& samples,
-                         const verify::MeaningOptions& options, ThreadPool& pool, const ProgressCallback& progress);
+                         const verify::MeaningOptions& options, ThreadPool& pool, const ProgressCallback& progress,
+                         std::optional<int64_t> batch = {});
 
 }  // namespace halfstep::api

@@ -15,8 +15,11 @@ void open(Model& model, Op sum) {
   Builder builder = Builder::before(model.graph, sum);
   builder.at(sum.location());
   Value total = values[0];
-  for (size_t i = 1; i < values.size(); ++i)
-    total = ops::add(builder, {.a = total, .b = values[i], .name = name + ".sum"}).out();
+  for (size_t i = 1; i < values.size(); ++i) {
+    // As a search for a free name gives it, which would be quadratic.
+    const std::string number = i == 1 ? "" : fmt::format(".{}", i);
+    total = ops::add(builder, {.a = total, .b = values[i], .name = name + ".sum" + number}).out();
+  }
   if (sum.is<ops::MeanOf>()) {
     Tensor count = Tensor::scalar(static_cast<float>(values.size()));
     const Value number = add_tensor(model, name + ".count", count.reshaped({}), Role::constant);

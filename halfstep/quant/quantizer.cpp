@@ -58,10 +58,13 @@ double gradient_scale(const ops::FakeQuantize& quantizer, const CodeRange& codes
 }
 
 /// Every quantizer that reads `scale`, directly or through its rounding to a power of two.
-std::vector<ops::FakeQuantize> readers_of(Graph& graph, Value scale) {
+std::vector<ops::FakeQuantize> readers_of(Value scale) {
   std::vector<ops::FakeQuantize> readers;
-  for (const auto& quantizer : graph.all<ops::FakeQuantize>()) {
-    if (passes::scale_tensor(quantizer) == scale) readers.push_back(quantizer);
+  for (const auto& [user, operand] : scale.uses()) {
+    if (user.is<ops::FakeQuantize>()) readers.emplace_back(user.node());
+    if (!user.is<ops::PowerOfTwoScale>()) continue;
+    const auto rounded = readers_of(user.out(0));
+    readers.insert(readers.end(), rounded.begin(), rounded.end());
   }
   return readers;
 }
@@ -176,7 +179,7 @@ void apply_bits(Model& model, const Platform& platform, const ops::FakeQuantize&
   const CodeRange codes = code_range(style, weight, bits);
   const bool low_bits = bits < platform.low_bits_below;
   const bool learned = traits_of(kind_for(platform, weight, bits)).learns_scale;
-  for (const auto& reader : readers_of(model.graph, scale)) {
+  for (const auto& reader : readers_of(scale)) {
     wire_scale(model.graph, reader, scale, learned && platform.power_of_two);
     reader.set_attributes({{"code_min", codes.min},
                            {"code_max", codes.max},

@@ -81,7 +81,7 @@ Value scaled_and_moved(Op op) {
 }
 
 bool keeps_order(Op op) {
-  if (op.is<ops::MaxOf, ops::MinOf, ops::SumOf, ops::MeanOf>()) return op.operands().size() == 1;
+  if (op.is<ops::MaxOf, ops::MinOf, ops::SumOf, ops::MeanOf>()) return op.node()->operands.size() == 1;
   return op.is<ops::Reshape, ops::ReshapeBy, ops::Flatten, ops::Squeeze, ops::Unsqueeze>();
 }
 bool is_quantizer(Op op) { return is_foreign_quantizer(op) || (op && op.info().quant.trait == Trait::quantizer); }

@@ -277,6 +277,7 @@ def verify(
     c: str | os.PathLike[str] | None = None,
     time_limit: float = 1200.0,
     meaning: str = "sampled",
+    batch: int | None = None,
     preprocess: Preprocess | None = None,
     seed: int = 0,
     progress: Progress = None,
@@ -287,7 +288,7 @@ def verify(
     also with its optimizations, which is never a failure. "c" for a program in C, that of the folder `c` (which `export`
     wrote with dump) or a new one: cc is the compiler's command, run what runs the program ("qemu-arm"), time_limit the
     seconds for the compiler and for each batch. meaning: "sampled" or "all", how many elements are held
-    against the network that came in.
+    against the network that came in. batch: samples that run at once; without it 64, or as many as memory allows.
     """
     if meaning not in ("sampled", "all"):
         raise _core.Error(f"verify: meaning: found {meaning!r}, expected sampled or all")
@@ -296,7 +297,7 @@ def verify(
         os.environ.setdefault("HALFSTEP_PYTHON", sys.executable)  # which runs the engine
     equal, text, values = _core.verify(
         prepared.core, program.core, samples, _word("with_", with_), _word("exported", exported),
-        variants, (_word("cc", cc), _word("run", run), _word("c", c), time_limit), meaning == "all", _preprocess_text(preprocess), seed, callback(progress),
+        variants, (_word("cc", cc), _word("run", run), _word("c", c), time_limit), meaning == "all", batch, _preprocess_text(preprocess), seed, callback(progress),
     )  # fmt: skip
     proof = Proof(equal, text, values)
     _warn(proof.values["notes"])

@@ -207,9 +207,10 @@ nb::tuple convert(const Network& network, bool float_islands) {
 using CRoad = std::tuple<std::string, std::string, Path, double>;
 
 nb::tuple verify(const Network& prepared, const Network& integer, const api::Dataset& data, const std::string& with,
-                 const Path& exported, bool variants, const CRoad& c, bool all_meaning,
+                 const Path& exported, bool variants, const CRoad& c, bool all_meaning, std::optional<int64_t> batch,
                  const std::optional<std::string>& preprocess, uint64_t seed, nb::object progress) {
   api::VerifyOptions options;
+  options.batch = batch;
   options.preprocess = preprocess_of(preprocess);
   options.with = with;
   options.exported = exported;
@@ -392,7 +393,7 @@ void define_verbs(nb::module_& module) {
              arg("overwrite"), arg("preprocess").none(), arg("seed"), arg("progress").none());
   module.def("convert", &convert);
   module.def("verify", &verify, arg("prepared"), arg("integer"), arg("data"), arg("with"), arg("exported"),
-             arg("variants"), arg("c"), arg("all_meaning"), arg("preprocess").none(), arg("seed"),
+             arg("variants"), arg("c"), arg("all_meaning"), arg("batch").none(), arg("preprocess").none(), arg("seed"),
              arg("progress").none());
   module.def("dump", &dump, arg("network"), arg("data"), arg("out"), arg("words"), arg("overwrite"),
              arg("preprocess").none(), arg("progress").none());

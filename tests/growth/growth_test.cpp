@@ -1,0 +1,157 @@
+// Memory and work of verbs at sizes of 1x, 2x and 4x, in bytes that operator new gives: an exponent of 1 is linear.
+// Large tensors have an allocator of their own, which does not count here.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <new>
+
+#include "halfstep/base/random.h"
+#include "halfstep/halfstep.h"
+#include "halfstep/ir/parse.h"
+
+namespace {
+
+std::atomic<int64_t> allocated{0};  ///< bytes, all in all
+std::atomic<int64_t> live{0}, peak{0};
+
+void* counted(size_t bytes, size_t alignment) {
+  const size_t padded = (std::max<size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  void* const memory = std::aligned_alloc(alignment, padded);
+  if (memory == nullptr) throw std::bad_alloc();
+  const auto usable = static_cast<int64_t>(malloc_usable_size(memory));
+  allocated += usable;
+  const int64_t now = live += usable;
+  for (int64_t most = peak; now > most && !peak.compare_exchange_weak(most, now);) {
+  }
+  return memory;
+}
+
+void uncounted(void* memory) {
+  if (memory != nullptr) live -= static_cast<int64_t>(malloc_usable_size(memory));
+  std::free(memory);
+}
+
+}  // namespace
+
+void* operator new(size_t bytes) { return counted(bytes, alignof(std::max_align_t)); }
+void* operator new(size_t bytes, std::align_val_t alignment) { return counted(bytes, static_cast<size_t>(alignment)); }
+void operator delete(void* memory) noexcept { uncounted(memory); }
+void operator delete(void* memory, size_t) noexcept { uncounted(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { uncounted(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { uncounted(memory); }
+
+namespace halfstep::api {
+namespace {
+
+constexpr double kMostExponent = 1.15;
+
+Settings one_thread() { return {1, 0, {}}; }
+
+struct Memory {
+  double allocated, peak;
+};
+
+Memory memory_of(const std::function<void()>& verb) {
+  const int64_t before = live;
+  allocated = 0;
+  peak = before;
+  verb();
+  return {static_cast<double>(allocated), static_cast<double>(peak - before)};
+}
+
+/// `prepare` makes what the verb is called on, which does not count.
+void expect_linear(int64_t size, const std::function<std::function<void()>(int64_t)>& prepare) {
+  std::vector<Memory> found;
+  for (const int64_t factor : {1, 2, 4}) found.push_back(memory_of(prepare(factor * size)));
+  for (size_t i = 1; i < found.size(); ++i) {
+    EXPECT_LE(std::log2(found[i].allocated / found[i - 1].allocated), kMostExponent) << "at " << (size << i);
+    EXPECT_LE(std::log2(found[i].peak / found[i - 1].peak), kMostExponent) << "at " << (size << i);
+  }
+}
+
+Tensor noise(Dims dims, uint64_t stream) {
+  Tensor tensor(DType::f32, std::move(dims));
+  Random random(1, stream);
+  for (float& value : tensor.data<float>()) value = random.normal();
+  return tensor;
+}
+
+Model with_noise(const std::string& text) {
+  Model model{parse(text), {}, {}, {}};
+  uint64_t stream = 2;
+  for (const Value tensor : model.graph.tensors()) model.tensors.emplace(tensor.name(), noise(tensor.dims(), stream++));
+  return model;
+}
+
+/// Relu behind negation behind relu.
+Model chain(int64_t ops) {
+  std::string text = "graph chain(x: f32[?, 8]) {\n", last = "x";
+  for (int64_t i = 0; i < ops; ++i) {
+    text += fmt::format("  v{} = {}({})\n", i, i % 2 == 0 ? "relu" : "neg", last);
+    last = fmt::format("v{}", i);
+  }
+  return with_noise(text + fmt::format("  return y = {}\n}}\n", last));
+}
+
+/// A sum of as many linear layers.
+Model branches(int64_t count) {
+  std::string text = "graph branches(x: f32[?, 8]) {\n", body, all;
+  for (int64_t i = 0; i < count; ++i) {
+    text += fmt::format("  param @w{}: f32[8, 8]\n", i);
+    body += fmt::format("  v{0} = linear(x, w=@w{0})\n", i);
+    all += fmt::format("{}v{}", i == 0 ? "" : ", ", i);
+  }
+  return with_noise(text + body + fmt::format("  s = sum_of(x=[{}])\n  return y = s\n}}\n", all));
+}
+
+/// A convolution and SiLU as PyTorch exports it.
+Model image(int64_t width) {
+  return with_noise(fmt::format(
+      "graph image(x: f32[?, 3, 8, {}]) {{\n  param @w: f32[8, 3, 3, 3]\n  c = conv2d(x, w=@w) {{pad: [1, 1, 1, 1]}}\n"
+      "  s = sigmoid(c)\n  m = mul(a=c, b=s)\n  return y = m\n}}\n",
+      width));
+}
+
+Dataset samples_for(const Model& network) {
+  Dims dims = network.graph.arguments().front().dims();
+  dims[0] = 8;
+  return make_data({{"x", noise(dims, 1)}}, "noise", {.all = true});
+}
+
+std::function<void()> quantizing(const Model& network) {
+  return [network, data = samples_for(network)] {
+    quantize(network, quant::load_platform("generic_int8"), data, {}, one_thread());
+  };
+}
+
+std::function<void()> verifying(const Model& network) {
+  const Dataset data = samples_for(network);
+  const Model prepared = quantize(network, quant::load_platform("generic_int8"), data, {}, one_thread()).model;
+  return [prepared, data, integer = convert(prepared).model] {
+    EXPECT_TRUE(verify(prepared, integer, data, {}, one_thread()).equal());
+  };
+}
+
+TEST(Growth, InspectByOperations) {
+  expect_linear(1000, [](int64_t size) { return [network = chain(size)] { inspect(network); }; });
+}
+
+TEST(Growth, QuantizeByBranches) {
+  expect_linear(50, [](int64_t size) { return quantizing(branches(size)); });
+}
+
+TEST(Growth, QuantizeByImageSize) {
+  expect_linear(32, [](int64_t size) { return quantizing(image(size)); });
+}
+
+TEST(Growth, VerifyByImageSize) {
+  expect_linear(32, [](int64_t size) { return verifying(image(size)); });
+}
+
+}  // namespace
+}  // namespace halfstep::api
