@@ -14,7 +14,7 @@ namespace {
 
 /// More loops than this are longer than a list of places.
 constexpr size_t kMostNests = 64;
-constexpr int64_t kNowhere = -1;
+constexpr int64_t kNowhere = 0, kFirst = 1;  // an operator that is given no number to fill with fills with 0
 
 bool is_fill(Op op, size_t operand) { return op.port_of(static_cast<int>(operand)) == op.info().quant.fill; }
 
@@ -25,11 +25,12 @@ struct Mover {
   std::vector<Tensor> operands;
 };
 
-/// For the elements of the result, the operand and the place in it: numbers that count through all operands.
+/// For the elements of the result, the operand and the place in it: numbers that count through all operands from kFirst
+/// on, kNowhere for what fills.
 Tensor origins(Body& body, Op op) {
   Mover mover;
   OpSpec spec{&op.info(), {}, op.attributes(), op.name(), op.location()};
-  int64_t next = 0;
+  int64_t next = kFirst;
   const auto operands = op.operands();
   for (size_t i = 0; i < operands.size(); ++i) {
     const Value operand = operands[i];
@@ -149,7 +150,7 @@ void add_move(Body& body, Op op) {
     std::vector<Step> steps;
   };
   std::vector<Part> parts;
-  int64_t first = 0;
+  int64_t first = kFirst;
   Value fill;
   size_t moved = 0;
   for (size_t i = 0; i < operands.size(); ++i) {

@@ -110,8 +110,7 @@ TEST(Prepare, PlatformsWithRulesTakeOnlyNormsAndBiasesIntoLayers) {
   const Model scaled = images("  const @two: f32[]\n  c = conv2d(x, w=@v)\n  m = mul(a=c, b=@two)\n  return m\n");
   EXPECT_FALSE(prepared(scaled).graph.op("m"));
   EXPECT_TRUE(prepared(scaled, "tensorrt").graph.op("m"));
-  const Model summed =
-      images("  param @b: f32[1, 4, 1, 1]\n  c = conv2d(x, w=@v)\n  s = add(a=c, b=@b)\n  return s\n");
+  const Model summed = images("  param @b: f32[1, 4, 1, 1]\n  c = conv2d(x, w=@v)\n  s = add(a=c, b=@b)\n  return s\n");
   EXPECT_FALSE(prepared(summed, "tensorrt").graph.op("s"));
 }
 

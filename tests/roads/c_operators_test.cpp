@@ -49,6 +49,7 @@ constexpr Case kCases[] = {
     {"product_beyond_32_bits", "u16",
      "integer_matmul(a=q, b=n) {transpose_b: true, a_zero_point: -32768, b_zero_point: -3000, multiplier: 2147483647, "
      "shift: 47, code_type: \"u16\", code_max: 65535}"},
+    {"padding_of_zeros", "u8", "pad(x=q) {pads: [0, 0, 1, 0, 0, 0, 0, 2]}"},
     {"mean", "i16",
      "integer_reduce_mean(x=q) {axes: [0, 2], x_zero_point: 32767, multiplier: 1431655765, shift: 43, y_zero_point: "
      "250}"},
