@@ -11,7 +11,7 @@ namespace {
 
 void open(Model& model, Op sum) {
   const std::vector<Value> values = sum.operands();
-  const std::string name = sum.name();
+  const std::string& name = sum.name();
   Builder builder = Builder::before(model.graph, sum);
   builder.at(sum.location());
   Value total = values[0];
