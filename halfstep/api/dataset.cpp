@@ -34,8 +34,10 @@ void require_fit(const Graph& graph, const Value& argument, const Dims& found, c
          to_string(expected));
   if (const auto named = data.inputs.find(argument.name());
       named != data.inputs.end() && named->second.dtype() != argument.dtype())
-    fail("{}: '{}' is {}, network '{}' takes {}; save the array as {}", data.name, argument.name(),
-         name(named->second.dtype()), graph.name(), name(argument.dtype()), name(argument.dtype()));
+    fail("{}: '{}' is {}, network '{}' takes {}; {}", data.name, argument.name(), name(named->second.dtype()),
+         graph.name(), name(argument.dtype()),
+         argument.dtype() == DType::f64 ? "data sets hold no f64, so export the network with an input of f32"
+                                        : fmt::format("save the array as {}", name(argument.dtype())));
 }
 
 /// Throws where several samples at once would share one number.

@@ -21,22 +21,10 @@ Quantized described(Model model, int64_t samples) {
   return {std::move(model), std::move(audit), std::move(platform), std::move(preprocess), samples, {}};
 }
 
-/// Whether the numbers that were seen reach less than half of the codes, as no scale is small enough.
-bool is_too_small(const quant::AuditedQuantizer& codes) {
-  constexpr float kLeastScale = 0x1p-23F;  // docs/arithmetic.md, section 3
-  for (size_t i = 0; i < codes.scale.size(); ++i) {
-    const float reached = std::max(codes.high[i], 0.0F) - std::min(codes.low[i], 0.0F);
-    const auto steps = static_cast<float>(codes.code_max - codes.code_min);
-    const bool is_seen = codes.low[i] <= codes.high[i] && reached > 0;
-    if (!is_seen || codes.scale[i] > kLeastScale || reached >= kLeastScale * steps / 2) return false;
-  }
-  return true;
-}
-
 std::vector<std::string> too_small(const quant::Audit& audit) {
   std::vector<std::string> notes;
   for (const quant::AuditedQuantizer& codes : audit.quantizers) {
-    if (!is_too_small(codes)) continue;
+    if (!codes.is_too_small()) continue;
     notes.push_back(
         fmt::format("'{}': its numbers lie from {} to {} and have hardly any codes, as no scale is below 2^-23; use "
                     "units in which they are larger, or keep in float what reads them (--float NAME)",

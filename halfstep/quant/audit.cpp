@@ -6,6 +6,7 @@
 #include <map>
 
 #include "halfstep/arith/multiplier.h"
+#include "halfstep/arith/range.h"
 #include "halfstep/ir/decisions.h"
 #include "halfstep/ir/flow.h"
 #include "halfstep/ir/given_names.h"
@@ -235,6 +236,16 @@ class Auditor {
 };
 
 }  // namespace
+
+bool AuditedQuantizer::is_too_small() const {
+  for (size_t i = 0; i < scale.size(); ++i) {
+    const float reached = std::max(high[i], 0.0F) - std::min(low[i], 0.0F);
+    const auto steps = static_cast<float>(code_max - code_min);
+    const bool is_seen = low[i] <= high[i] && reached > 0;
+    if (!is_seen || scale[i] > arith::kSmallestScale || reached >= arith::kSmallestScale * steps / 2) return false;
+  }
+  return true;
+}
 
 Audit audit(const Model& model) { return Auditor(model).run(); }
 

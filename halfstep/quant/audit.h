@@ -41,6 +41,8 @@ struct AuditedQuantizer {
   /// The reals that the codes of a channel reach from and to.
   float least(size_t channel) const { return scale[channel] * static_cast<float>(code_min - zero_point[channel]); }
   float largest(size_t channel) const { return scale[channel] * static_cast<float>(code_max - zero_point[channel]); }
+  /// Whether the numbers that were seen reach less than half of the codes, as no scale is small enough.
+  bool is_too_small() const;
 };
 
 /// What MQBench does otherwise (insert.quirks of the platform).

@@ -113,6 +113,12 @@ TEST(Sequences, AreRefusedByANetworkOfReals) {
   const Tensors ids = {{"x", words().at("ids")}, {"labels", Tensor(DType::i64, {kSamples})}};
   EXPECT_EQ(test::error_of([&] { evaluate(reals, make_data(ids, "words"), {}, {}); }),
             "words: 'x' is i64, network 'g' takes f32; save the array as f32");
+  const Model wide =
+      train::initialize(parse("graph g(reals: f64[?, 6]) {\n  y = relu(reals)\n  return y\n}\n", "g.ir"), 1);
+  const Tensors doubles = {{"reals", Tensor(DType::f64, {kSamples, 6})}, {"labels", Tensor(DType::i64, {kSamples})}};
+  EXPECT_EQ(test::error_of([&] { evaluate(wide, make_data(doubles, "words"), {}, {}); }),
+            "words: 'reals' is f32, network 'g' takes f64; data sets hold no f64, so export the network with an input "
+            "of f32");
 }
 
 }  // namespace

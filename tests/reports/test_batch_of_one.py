@@ -59,6 +59,16 @@ def test_a_step_that_is_no_multiple_of_what_a_run_takes(bench, cases):
     assert seen["samples"] == 48
 
 
+def test_codes_do_not_depend_on_how_many_samples_verify_runs_at_once(bench, cases):
+    samples = cases / "c46_open_0.5.npz"
+    deployed = bench.deploy(cases / "c46_open_0.5.onnx", samples, islands=True)
+    for batch in (1, 5, 64):
+        verify = ("verify", deployed.prepared, deployed.integer, "--data", samples, "--batch", batch)
+        report = bench.run(*verify, "--json").report
+        assert report["layers"] == deployed.verified["layers"]
+        assert report["outputs"] == deployed.verified["outputs"]
+
+
 def test_a_branch_that_no_sample_takes_is_named(bench, cases):
     with np.load(cases / "c37_if.npz") as arrays:
         narrow = {name: 0.2 * values for name, values in arrays.items()}
