@@ -18,6 +18,14 @@ constexpr int64_t kNowhere = 0, kFirst = 1;  // an operator that is given no num
 
 bool is_fill(Op op, size_t operand) { return op.port_of(static_cast<int>(operand)) == op.info().quant.fill; }
 
+/// Whether elements of the result come from the operand: from a computed one, or a stored one as a concatenation has.
+bool is_moved(Op op, size_t operand) {
+  const Value value = op.operands()[operand];
+  if (!value || is_fill(op, operand)) return false;
+  const bool is_index = op.port_of(static_cast<int>(operand)) == op.info().quant.index;
+  return !value.is_tensor() || (!is_index && value.dtype() == op.out(0).dtype());
+}
+
 /// The operator alone, on whole numbers of 64 bits.
 struct Mover {
   Graph graph;
@@ -35,17 +43,16 @@ Tensor origins(Body& body, Op op) {
   for (size_t i = 0; i < operands.size(); ++i) {
     const Value operand = operands[i];
     Tensor contents;
-    if (operand && operand.is_tensor() && !is_fill(op, i)) {
-      contents = body.contents(operand);
-    } else if (operand) {
+    if (is_moved(op, i)) {
       contents = Tensor(DType::i64, operand.dims());
       const auto numbers = contents.data<int64_t>();
-      if (is_fill(op, i)) {
-        std::ranges::fill(numbers, kNowhere);
-      } else {
-        std::iota(numbers.begin(), numbers.end(), next);
-        next += contents.size();
-      }
+      std::iota(numbers.begin(), numbers.end(), next);
+      next += contents.size();
+    } else if (operand && is_fill(op, i)) {
+      contents = Tensor(DType::i64, operand.dims());
+      std::ranges::fill(contents.data<int64_t>(), kNowhere);
+    } else if (operand) {
+      contents = body.contents(operand);
     }
     spec.operands.push_back(operand ? mover.graph.add_argument(fmt::format("operand{}", i), contents.type()) : Value());
     mover.operands.push_back(std::move(contents));
@@ -129,7 +136,8 @@ void say_steps(Body& body, const std::string& what, DType dtype, const std::vect
     const std::string moves = nests_object(body, name_of(what, "moves"), nests);
     return body.say(fmt::format("move_{}({}, {}, {}, {});", type, from, to, moves, nests.size()));
   }
-  std::vector<int64_t> places(static_cast<size_t>(count), kNowhere);
+  constexpr int64_t kStays = -1;  // what comes from other operands or fills
+  std::vector<int64_t> places(static_cast<size_t>(count), kStays);
   for (const Step& step : steps) places[static_cast<size_t>(step.to)] = step.from;
   body.kernels.use("pick", words);
   const std::string list = body.numbers(name_of(what, "places"), "int32_t", places, 4);
@@ -155,17 +163,19 @@ void add_move(Body& body, Op op) {
   size_t moved = 0;
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i] && is_fill(op, i)) fill = operands[i];
-    if (!operands[i] || is_fill(op, i) || operands[i].is_tensor()) continue;
+    if (!is_moved(op, i)) continue;
     parts.push_back({operands[i], steps_from(body, from, operands[i], first, op.out(0))});
     first += count_elements(operands[i].dims());
     moved += parts.back().steps.size();
   }
-  if (parts.size() == 1 && stays(parts.front().steps, parts.front().operand, op.out(0)))
+  const bool is_one = parts.size() == 1 && !parts.front().operand.is_tensor();
+  if (is_one && stays(parts.front().steps, parts.front().operand, op.out(0)))
     return body.alias(op.out(0), parts.front().operand);
   const std::string to = body.write(op.out(0));
   if (moved < static_cast<size_t>(from.size())) say_fill(body, op, fill, to);
   for (const Part& part : parts)
-    say_steps(body, op.name(), op.out(0).dtype(), part.steps, from.size(), body.read(part.operand), to);
+    say_steps(body, op.name(), op.out(0).dtype(), part.steps, from.size(), memory_of(body, op, part.operand, "stored"),
+              to);
 }
 
 }  // namespace halfstep::emit

@@ -49,6 +49,8 @@ constexpr Case kCases[] = {
     {"product_beyond_32_bits", "u16",
      "integer_matmul(a=q, b=n) {transpose_b: true, a_zero_point: -32768, b_zero_point: -3000, multiplier: 2147483647, "
      "shift: 47, code_type: \"u16\", code_max: 65535}"},
+    {"concatenation_with_stored_codes", "u8", "concat(x=[@stored, q, @stored]) {axis: 3}"},
+    {"masked_here_and_there", "u8", "mask_fill(x=q, condition=@mask, value=@masked)"},
     {"padding_of_zeros", "u8", "pad(x=q) {pads: [0, 0, 1, 0, 0, 0, 0, 2]}"},
     {"mean", "i16",
      "integer_reduce_mean(x=q) {axes: [0, 2], x_zero_point: 32767, multiplier: 1431655765, shift: 43, y_zero_point: "
@@ -88,7 +90,7 @@ std::string values_of(const std::string& type) {
 /// "=q," as "=q_u8,".
 std::string text_of(const Case& c) {
   std::string text = c.text;
-  for (const char* operand : {"=q", "=t", "=h", "=r", "=v"}) {
+  for (const char* operand : {"=q", "=t", "=h", "=r", "=v", " q"}) {
     for (const char* end : {",", ")"}) {
       const std::string word = std::string(operand) + end;
       for (size_t at = text.find(word); at != std::string::npos; at = text.find(word))
@@ -115,6 +117,9 @@ Model all_cases() {
   param @falling: i32[256]
   param @factor: i32[12]
   param @bias: i64[12]
+  param @stored: u8[2, 3, 5, 4]
+  param @mask: bool[2, 3, 5, 12]
+  param @masked: u8[]
   n = quantize(x=x_u16, scale=@large, zero_point=@z))";
   for (const char* type : kTypes) text += values_of(type);
   text += "\n";
@@ -143,6 +148,12 @@ Model all_cases() {
     factor.data<int32_t>()[i] = static_cast<int32_t>(random.below(2000000)) - 1000000;
     bias.data<int64_t>()[i] = (static_cast<int64_t>(random.below(2000)) - 1000) * (int64_t{1} << 31);
   }
+  Tensor stored(DType::u8, {2, 3, 5, 4}), mask(DType::boolean, {2, 3, 5, 12});
+  for (uint8_t& code : stored.data<uint8_t>()) code = static_cast<uint8_t>(random.below(256));
+  for (bool& is_masked : mask.data<bool>()) is_masked = random.below(3) == 0;
+  model.tensors["stored"] = stored;
+  model.tensors["mask"] = mask;
+  model.tensors["masked"] = Tensor::scalar(uint8_t{77});
   model.tensors["factor"] = factor;
   model.tensors["bias"] = bias;
   return model;
