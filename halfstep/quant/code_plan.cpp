@@ -68,6 +68,7 @@ class Planner {
       }
       note_codes(op, activation);
     }
+    if (insertion_ == nullptr) leave_stored_reals();
     return std::move(plan_);
   }
 
@@ -95,7 +96,7 @@ class Planner {
     if (auto reason = why_no_tensor(op, "bias", quant.bias)) return reason;
     if (auto reason = why_no_fill(op)) return reason;
     if ((quant.weight < 0 || passes::scales_channels(op)) &&
-        std::ranges::all_of(inputs, [&](Value v) { return is_real(v) || v.is_tensor(); }) &&
+        std::ranges::all_of(inputs, [&](Value v) { return is_real(v) || is_stored(v); }) &&
         std::ranges::any_of(inputs, [&](Value v) { return is_real(v); }))
       return kOnlyReals;
     if (indices_.contains(op)) return "it computes indices or masks";
@@ -154,6 +155,26 @@ class Planner {
     return value;
   }
 
+  /// A tensor of the network, as it is or moved: repeated for every sample of a batch, which a file for one sample is
+  /// not.
+  bool is_stored(Value value) const { return value.is_tensor() || stored_.contains(value.node()); }
+
+  /// As a tensor beside reals is one of them, so is a moved one.
+  void leave_stored_reals() {
+    const auto ops = model_.graph.ops();
+    for (Op op : std::vector(ops.rbegin(), ops.rend())) {
+      if (plan_.is_float(op) || !stored_.contains(op.out(0).node()) || is_output(op.out(0))) continue;
+      const auto uses = op.out(0).uses();
+      if (std::ranges::all_of(uses, [&](const auto& use) { return plan_.is_float(use.first); }))
+        plan_.in_float.emplace(op.node(), kOnlyReals);
+    }
+  }
+
+  bool is_output(Value value) const {
+    const auto outputs = model_.graph.outputs();
+    return std::ranges::find(outputs, value) != outputs.end();
+  }
+
   /// Nothing gives it codes.
   bool is_real(Value value) const { return plan_.is_real(value) && !is_quantized(value); }
 
@@ -193,6 +214,10 @@ class Planner {
   }
 
   void note_codes(Op op, Op activation) {
+    const auto inputs = passes::feature_inputs(op);
+    if (passes::moves_codes(op) && !inputs.empty() &&
+        std::ranges::all_of(inputs, [&](Value v) { return is_stored(v); }))
+      stored_.insert(op.out(0).node());
     for (const Value result : (activation ? activation : op).results()) {
       if (is_quantized(result))
         codes_[result.node()] = result;
@@ -228,6 +253,7 @@ class Planner {
   CodePlan plan_;
   const AskedLayers& asked_;  ///< operators that were asked to stay, with the reason
   std::set<const detail::OpNode*> fused_;
+  std::set<const detail::ValueNode*> stored_;        ///< tensors that were moved
   std::map<const detail::ValueNode*, Value> codes_;  ///< with `insertion_`: whose codes a value has
 };
 

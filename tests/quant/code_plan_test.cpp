@@ -72,6 +72,21 @@ TEST(CodePlan, IndexArithmeticHasNoCodes) {
   EXPECT_FALSE(found.contains("y"));
 }
 
+/// A file for one sample stores what an open batch repeats for every sample: both have the same operators in float.
+TEST(CodePlan, MovedTensorsAreTensors) {
+  const auto behind = [](const std::string& front) {
+    return in_float(
+        network("graph g(x: f32[?, 4]) {\n  param @w: f32[4, 4]\n  const @table: f32[1, 4]\n  h = " + front +
+                "\n  p = positions(x) {step: 0}\n  t = gather(x=@table, indices=p)\n"
+                "  y = concat(x=[h, t]) {axis: 1}\n  return y\n}\n"));
+  };
+  const FloatOperators reals = behind("log_softmax(x)");
+  EXPECT_EQ(reals.at("y"), "only reals come to it");
+  EXPECT_EQ(reals.at("t"), "only reals come to it");
+  const FloatOperators codes = behind("linear(x, w=@w)");
+  EXPECT_FALSE(codes.contains("y") || codes.contains("t"));
+}
+
 /// A part of an input that becomes an integer is read in front of the quantizer that the layer has.
 TEST(CodePlan, IndexArithmeticReadsInputsAsTheyAre) {
   const Model model = prepared(network(kRows));
