@@ -192,7 +192,8 @@ class Search {
     std::vector<Candidate> candidates;
     for (size_t p = 0; p < places.size(); ++p) {
       for (const Spans& along : seen[p]) {
-        Candidate one = candidate(p, along, static_cast<double>(network_.rounder(places[p]).step(0)));
+        const Rounder rounder = network_.rounder(places[p]);
+        Candidate one = candidate(p, along, static_cast<double>(rounder.step(0)), few_steps(rounder.codes()));
         if (one.steps == 0) continue;
         candidates.push_back(std::move(one));
         break;
@@ -224,12 +225,12 @@ class Search {
   }
 
   /// Of few steps, but no constants; steps of 0 where nothing is.
-  static Candidate candidate(size_t place, const Spans& along, double step) {
+  static Candidate candidate(size_t place, const Spans& along, double step, double few) {
     Candidate found{place, along.axis, {}, {}, 0, step};
     for (size_t i = 0; i < along.spans.size(); ++i) {
       const Span& span = along.spans[i];
       const double steps = span.width() / step;
-      if (!(steps > 0 && steps < kFewSteps)) continue;
+      if (!(steps > 0 && steps < few)) continue;
       if (along.axis >= 0) found.indices.push_back(static_cast<int64_t>(i));
       found.span.low = std::min(found.span.low, span.low);
       found.span.high = std::max(found.span.high, span.high);
@@ -293,6 +294,8 @@ std::string ranges_of(const std::vector<int64_t>& indices) {
 }
 
 }  // namespace
+
+double few_steps(size_t codes) { return std::clamp(static_cast<double>(codes) / 32, 2.0, 8.0); }
 
 std::string sentence_of(const CrushedPart& part) {
   constexpr size_t kShown = 3;

@@ -14,10 +14,11 @@
 
 namespace halfstep::analyze {
 
-/// Fewer steps than these between the least and the largest value leave at most three codes.
-inline constexpr double kFewSteps = 2;
+/// Values that span fewer steps have few of so many codes: less than a 32nd part of them, 2 steps at least and 8 at
+/// most.
+double few_steps(size_t codes);
 
-/// Values of the float network that span fewer than kFewSteps of their quantizer. Rounding them alone makes a part of
+/// Values of the float network that span few steps of their quantizer. Rounding them alone makes a part of
 /// an output poor (verify::kPoorPart), and no better than rounding everything else does.
 struct CrushedPart {
   std::string name;  ///< of the quantizer in the graph

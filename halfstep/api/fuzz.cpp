@@ -10,6 +10,7 @@
 
 #include "halfstep/analyze/crushed.h"
 #include "halfstep/api/c_road.h"
+#include "halfstep/api/remedies.h"
 #include "halfstep/api/verify.h"
 #include "halfstep/base/limits.h"
 #include "halfstep/fuzz/fleet.h"
@@ -40,7 +41,8 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kVerdicts[] = {"fine", "skipped", "refused", "found"};
 
 bool warns_of_crushed(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {
-  return !analyze::crushed_parts(prepared, samples, 0, pool).empty();
+  return !warnings_on_tensors(quant::audit(prepared)).empty() ||
+         !analyze::crushed_parts(prepared, samples, 0, pool).empty();
 }
 
 class FuzzRun {

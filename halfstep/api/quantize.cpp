@@ -21,18 +21,6 @@ Quantized described(Model model, int64_t samples) {
   return {std::move(model), std::move(audit), std::move(platform), std::move(preprocess), samples, {}};
 }
 
-std::vector<std::string> too_small(const quant::Audit& audit) {
-  std::vector<std::string> notes;
-  for (const quant::AuditedQuantizer& codes : audit.quantizers) {
-    if (!codes.is_too_small()) continue;
-    notes.push_back(
-        fmt::format("'{}': its numbers lie from {} to {} and have hardly any codes, as no scale is below 2^-23; use "
-                    "units in which they are larger, or keep in float what reads them (--float NAME)",
-                    codes.tensor, *std::ranges::min_element(codes.low), *std::ranges::max_element(codes.high)));
-  }
-  return notes;
-}
-
 void set_bits(Model& model, const std::vector<LayerBits>& all) {
   for (const LayerBits& bits : all) quant::set_bits(model, bits.selector, bits.weights, bits.features);
 }
@@ -80,7 +68,6 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   Quantized result = described(std::move(model), calibrated.samples);
   result.notes = notes_on(result.model, data);
   std::ranges::move(calibrated.warnings, std::back_inserter(result.notes));
-  std::ranges::move(too_small(result.audit), std::back_inserter(result.notes));
   if (repaired && repaired->note) result.notes.push_back(*repaired->note);
   add_warnings(result.notes, result.model, parts.train, {parts.train, calibration, pool});
   result.padded = std::move(source.layers);

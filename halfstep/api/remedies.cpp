@@ -210,8 +210,27 @@ std::vector<CrushedWarning> warnings_on(const Model& prepared, const train::Samp
   return warnings;
 }
 
+std::vector<std::string> warnings_on_tensors(const quant::Audit& audit) {
+  std::vector<std::string> notes;
+  for (const quant::AuditedQuantizer& codes : audit.quantizers) {
+    std::string why;
+    if (codes.is_too_small())
+      why = "have hardly any codes, as no scale is below 2^-23; use units in which they are larger";
+    else if (codes.loses_all())
+      why = fmt::format("all become 0, as observer {} gives scale {}; quantize with --set {}.observer=minmax",
+                        codes.observer, codes.scale.front(), codes.is_weight ? "weights" : "features");
+    if (why.empty()) continue;
+    notes.push_back(
+        fmt::format("'{}': its numbers lie from {} to {} and {}, or keep in float what reads them "
+                    "(--float NAME)",
+                    codes.tensor, *std::ranges::min_element(codes.low), *std::ranges::max_element(codes.high), why));
+  }
+  return notes;
+}
+
 void add_warnings(std::vector<std::string>& notes, const Model& prepared, const train::Samples& watched,
                   const Trials& trials) {
+  std::ranges::move(warnings_on_tensors(quant::audit(prepared)), std::back_inserter(notes));
   const Model opened = train::with_open_batch(prepared, watched, trials.pool);
   for (CrushedWarning& warning : warnings_on(opened, watched, trials)) notes.push_back(std::move(warning.sentence));
 }

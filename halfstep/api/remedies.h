@@ -9,6 +9,7 @@
 #include "halfstep/analyze/crushed.h"
 #include "halfstep/analyze/remedy.h"
 #include "halfstep/analyze/trial.h"
+#include "halfstep/quant/audit.h"
 #include "halfstep/train/calibrate.h"
 
 namespace halfstep::api {
@@ -33,7 +34,10 @@ struct CrushedWarning {
 /// Of all crushed parts of the prepared network, looked at on the samples `watched`.
 std::vector<CrushedWarning> warnings_on(const Model& prepared, const train::Samples& watched, const Trials& trials);
 
-/// Their sentences.
+/// Of tensors whose numbers have hardly any codes, or all become 0.
+std::vector<std::string> warnings_on_tensors(const quant::Audit& audit);
+
+/// Both.
 void add_warnings(std::vector<std::string>& notes, const Model& prepared, const train::Samples& watched,
                   const Trials& trials);
 

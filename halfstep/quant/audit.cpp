@@ -247,6 +247,16 @@ bool AuditedQuantizer::is_too_small() const {
   return true;
 }
 
+bool AuditedQuantizer::loses_all() const {
+  bool is_any = false;
+  for (size_t i = 0; i < scale.size(); ++i) {
+    const float reached = low[i] > high[i] ? 0.0F : std::max(-low[i], high[i]);
+    if (reached >= scale[i] / 2) return false;
+    is_any = is_any || reached > 0;
+  }
+  return is_any;
+}
+
 Audit audit(const Model& model) { return Auditor(model).run(); }
 
 }  // namespace halfstep::quant

@@ -43,6 +43,8 @@ struct AuditedQuantizer {
   float largest(size_t channel) const { return scale[channel] * static_cast<float>(code_max - zero_point[channel]); }
   /// Whether the numbers that were seen reach less than half of the codes, as no scale is small enough.
   bool is_too_small() const;
+  /// Whether every number that was seen becomes 0, though not all are.
+  bool loses_all() const;
 };
 
 /// What MQBench does otherwise (insert.quirks of the platform).

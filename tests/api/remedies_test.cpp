@@ -60,6 +60,23 @@ TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
   EXPECT_GT(verify::worst_of(again.parts)->sums.sqnr_db(), 25) << "as was promised";
 }
 
+/// Vitis starts its search at scale 1 where weights are small (docs/arithmetic.md, power_floor).
+TEST(Remedies, QuantizeAndVerifyNameATensorThatBecomesZero) {
+  Model network = two_heads(1);
+  for (float& value : network.tensors.at("v").data<float>()) value *= 0.001F;
+  const std::string says =
+      "and all become 0, as observer power_floor gives scale 1; quantize with --set "
+      "weights.observer=minmax";
+  const Dataset data = samples();
+  const Quantized lost = quantize(network, quant::load_platform("vitis"), data, {}, {});
+  EXPECT_NE(joined(lost.notes).find("'v': its numbers lie from "), std::string::npos) << joined(lost.notes);
+  EXPECT_NE(joined(lost.notes).find(says), std::string::npos) << joined(lost.notes);
+  const auto integer = quant::convert(lost.model, {.float_islands = true}).model;
+  EXPECT_NE(joined(verify(lost.model, integer, data, {}, {}).notes).find(says), std::string::npos);
+  const Platform minmax = quant::load_platform("vitis", {{"weights.observer", "minmax"}});
+  EXPECT_EQ(joined(quantize(network, minmax, data, {}, {}).notes).find("become 0"), std::string::npos);
+}
+
 TEST(Remedies, AnOrdinaryNetworkHasNoWarning) {
   EXPECT_EQ(joined(quantize(two_heads(1), quant::load_platform("generic_int8"), samples(), {}, {}).notes), "");
 }
