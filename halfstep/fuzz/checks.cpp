@@ -7,8 +7,8 @@
 #include <set>
 
 #include "halfstep/base/status.h"
-#include "halfstep/fuzz/closeness.h"
 #include "halfstep/fuzz/engine_habits.h"
+#include "halfstep/fuzz/perturbed_runs.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/open_attention.h"
 #include "halfstep/passes/training_form.h"
@@ -18,26 +18,8 @@
 namespace halfstep::fuzz {
 namespace {
 
-Model perturbed(const Model& model, uint64_t change) {
-  Model result = model;
-  if (change == 0) return result;
-  for (auto& [name, tensor] : result.tensors) tensor = perturb(tensor, change);
-  return result;
-}
-
-/// By the reference kernels, with nothing fused: how the network as it is means to answer.
-Perturbed by_reference(Trial& trial, const Model& model) {
-  return [&trial, &model](uint64_t change) {
-    Tensors inputs = trial.inputs();
-    if (change != 0) {
-      for (auto& [name, tensor] : inputs) tensor = perturb(tensor, change + 1000);
-    }
-    return run_model(perturbed(model, change), inputs, trial.tools().pool, {.reference = true});
-  };
-}
-
 void require_close(Trial& trial, const Model& model, const Tensors& found, const Tensors& expected) {
-  const std::string what = difference(found, expected, by_reference(trial, model));
+  const std::string what = difference(found, expected, perturbed_runs(model, trial.inputs(), trial.tools().pool));
   if (!what.empty()) throw Found{what};
 }
 
@@ -71,7 +53,7 @@ Tensors run_or_blame(Trial& trial) {
 void check_engine(Trial& trial) {
   if (trial.tools().engine == nullptr) throw Skipped{"no onnxruntime"};
   const Tensors found = run_or_blame(trial);
-  const auto perturbed = by_reference(trial, trial.bound());
+  const auto perturbed = perturbed_runs(trial.bound(), trial.inputs(), trial.tools().pool);
   if (difference(found, engine_outputs(trial), perturbed).empty()) return;
   trial.tools().engine->start();
   const Tensors engine = engine_outputs(trial);

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "halfstep/base/elements.h"
-#include "halfstep/base/random.h"
 
 namespace halfstep::fuzz {
 namespace {
@@ -15,17 +14,6 @@ namespace {
 constexpr double kRounding = 64;  // steps
 constexpr double kGrowth = 8;
 constexpr uint64_t kChanges = 6;
-constexpr int kSteps = 16;
-
-double step_of(DType dtype) {
-  switch (dtype) {
-    case DType::f64: return std::exp2(-40);  // runtimes compute some of it in f32 tables
-    case DType::f16: return std::exp2(-10);
-    case DType::bf16: return std::exp2(-7);
-    case DType::f32: return std::exp2(-23);
-    default: return 0;
-  }
-}
 
 double magnitude(const Tensor& tensor) {
   double largest = 0;
@@ -70,17 +58,14 @@ std::string compare_types(const Tensors& found, const Tensors& expected) {
 
 }  // namespace
 
-Tensor perturb(const Tensor& tensor, uint64_t change) {
-  if (!is_float(tensor.dtype())) return tensor;
-  Tensor result = tensor.clone();
-  Random random(change, 300);
-  const double step = step_of(DType::f32) * kSteps;
-  for (int64_t i = 0; i < result.size(); ++i) {
-    const double value = element(result, i);
-    if (std::isfinite(value))
-      set_element(result, i, value * (1 + step * (2 * static_cast<double>(random.uniform()) - 1)));
+double step_of(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return std::exp2(-40);  // runtimes compute some of it in f32 tables
+    case DType::f16: return std::exp2(-10);
+    case DType::bf16: return std::exp2(-7);
+    case DType::f32: return std::exp2(-23);
+    default: return 0;
   }
-  return result;
 }
 
 std::string difference(const Tensors& found, const Tensors& expected, const Perturbed& perturbed) {

@@ -9,8 +9,7 @@
 
 namespace halfstep::fuzz {
 
-/// Outputs of the same network, exact but for small changes of its numbers: `run` is asked for them with every float in
-/// `tensors` and `inputs` multiplied by something near 1.
+/// Outputs of the same network, exact but for small changes of its numbers that `change` chooses; 0: none.
 using Perturbed = std::function<Tensors(uint64_t change)>;
 
 /// "" where every element of `found` is that of `expected` within rounding, else what differs most.
@@ -22,7 +21,7 @@ using Perturbed = std::function<Tensors(uint64_t change)>;
 /// they change then too.
 std::string difference(const Tensors& found, const Tensors& expected, const Perturbed& perturbed);
 
-/// A copy whose floats are multiplied by 1 + 16 steps of f32 at most; `change` says by what.
-Tensor perturb(const Tensor& tensor, uint64_t change);
+/// The distance of 1 to the next number, f32: 2^-23; 0 of whole numbers.
+double step_of(DType dtype);
 
 }  // namespace halfstep::fuzz

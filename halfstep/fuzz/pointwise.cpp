@@ -32,6 +32,7 @@ Known partner(Maker& maker, const Known& x, double low = -2, double high = 2) {
     if (y.rows != x.rows && maker.style().rows && !y.constant) return false;
     if (y.rows && y.rank() != x.rank()) return false;
     if (x.rows && y.rank() > x.rank()) return false;  // rows would no longer be the first axis
+    if (x.rows && !y.rows && y.rank() == x.rank() && y.dims.front() != 1) return false;  // fits one batch alone
     try {
       return count_elements(broadcast(x.dims, y.dims)) <= 20000;
     } catch (const Unsuited&) {

@@ -11,8 +11,8 @@
 #include "halfstep/formats/onnx/export.h"
 #include "halfstep/formats/onnx/file.h"
 #include "halfstep/fuzz/checks.h"
-#include "halfstep/fuzz/closeness.h"
 #include "halfstep/fuzz/engine_habits.h"
+#include "halfstep/fuzz/perturbed_runs.h"
 #include "halfstep/ir/learned_quantizer.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/ir/parse.h"
@@ -144,13 +144,7 @@ void check_float_export(Trial& trial) {
   const Model& model = trial.bound();
   const std::string bytes = exported(model, ExportForm::floats, false);
   const Tensors expected = run_model(model, trial.inputs(), trial.tools().pool);
-  const auto by_reference = [&](uint64_t change) {
-    Model changed = model;
-    if (change != 0) {
-      for (auto& [name, tensor] : changed.tensors) tensor = perturb(tensor, change);
-    }
-    return run_model(changed, trial.inputs(), trial.tools().pool, {.reference = true});
-  };
+  const Perturbed by_reference = perturbed_runs(model, trial.inputs(), trial.tools().pool);
   const auto require = [&](const Tensors& found, const char* who) {
     const std::string what = difference(found, expected, by_reference);
     if (!what.empty()) throw Found{fmt::format("the exported float network, {}: {}", who, what)};

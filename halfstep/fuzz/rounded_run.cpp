@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "halfstep/base/random.h"
-#include "halfstep/eager/call.h"
+#include "halfstep/fuzz/stepwise.h"
 #include "halfstep/fuzz/trial.h"
 #include "halfstep/ir/ops.h"
 
@@ -167,27 +167,10 @@ RoundedRun::Node RoundedRun::owner_of(Node value) const {
   return value;
 }
 
-template <class Visit>
-Tensors RoundedRun::run(const Tensors& inputs, const Visit& visit) const {
-  std::map<const detail::ValueNode*, Tensor> values;
-  const auto put = [&](Value value, const Tensor& tensor) {
-    values[value.node()] = data_.contains(value.node()) ? visit(value, tensor) : tensor;
-  };
-  for (const Value& argument : model_.graph.arguments()) put(argument, inputs.at(argument.name()));
-  for (const auto& [name, tensor] : model_.tensors) put(model_.graph.tensor(name), tensor);
-  for (const Op& op : ops_) {
-    std::vector<Tensor> operands;
-    for (const Value& operand : op.operands()) operands.push_back(operand ? values.at(operand.node()) : Tensor());
-    const auto results = eager::call(op.info(), op.attributes(), operands);
-    for (size_t port = 0; port < results.size(); ++port) {
-      if (const Value result = op.out(static_cast<int>(port))) put(result, results[port]);
-    }
-  }
-  Tensors outputs;
-  const auto& names = model_.graph.body().output_names();
-  const auto given = model_.graph.outputs();
-  for (size_t i = 0; i < given.size(); ++i) outputs.emplace(names[i], values.at(given[i].node()));
-  return outputs;
+Tensors RoundedRun::run(const Tensors& inputs, const VisitData& visit) const {
+  return run_stepwise(model_, inputs, [&](Value value, const Tensor& tensor, std::span<const Tensor>) {
+    return data_.contains(value.node()) ? visit(value, tensor) : tensor;
+  });
 }
 
 Tensors RoundedRun::exact(const Tensors& inputs) {
@@ -218,9 +201,15 @@ RoundedRun::Range RoundedRun::range_of(Node value, bool joins) const {
   return range;
 }
 
-/// A number that is rounded across 0 has a reciprocal of the other sign.
-void RoundedRun::require_no_poles() const {
+/// A number that is rounded across 0 has a reciprocal of the other sign; at 1 the slope of an arc sine is infinite.
+void RoundedRun::require_no_poles(const Grid& grid) const {
+  constexpr double kLongest = 1.5;
   for (const Op& op : ops_) {
+    if (op.is<ops::Asin, ops::Acos, ops::Atanh>() && dependent_.contains(op.in(0).node())) {
+      const Range range = ranges_.contains(op.in(0).node()) ? range_of(op.in(0).node(), grid.joins) : Range();
+      const double step = step_of(range.high - range.low, grid.feature_bits, grid) * grid.coarseness * kLongest;
+      if (std::max(-range.low, range.high) + step >= 1) throw Skipped{"a function is at a pole"};
+    }
     if (!op.is<ops::Reciprocal, ops::Div>()) continue;
     const detail::ValueNode* divisor = op.operands().back().node();
     const auto range = ranges_.find(divisor);
@@ -230,7 +219,7 @@ void RoundedRun::require_no_poles() const {
 }
 
 Tensors RoundedRun::rounded(const Tensors& inputs, const Grid& grid, uint64_t draw) const {
-  require_no_poles();
+  require_no_poles(grid);
   Random random(draw, 500);
   return run(inputs, [&](Value value, const Tensor& tensor) {
     const double longer = 1 + 0.5 * static_cast<double>(random.uniform());

@@ -2,6 +2,7 @@
 // operator, and each value is rounded to as many steps of its own range as its width has.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -47,13 +48,14 @@ class RoundedRun {
 
   void find_data();
   void require_smooth(const Op& op, size_t operand) const;
-  void require_no_poles() const;
+  void require_no_poles(const Grid& grid) const;
   void find_weights();
   void find_shared();
   Node owner_of(Node value) const;
   Range range_of(Node value, bool joins) const;
-  template <class Visit>
-  Tensors run(const Tensors& inputs, const Visit& visit) const;
+  /// Visits the values of `data_` alone.
+  using VisitData = std::function<Tensor(Value, const Tensor&)>;
+  Tensors run(const Tensors& inputs, const VisitData& visit) const;
 
   const Model& model_;
   std::vector<Op> ops_;

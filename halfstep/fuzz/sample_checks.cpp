@@ -5,8 +5,8 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/fuzz/checks.h"
-#include "halfstep/fuzz/closeness.h"
 #include "halfstep/fuzz/engine_habits.h"
+#include "halfstep/fuzz/perturbed_runs.h"
 #include "halfstep/quant/code_plan.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
@@ -74,12 +74,7 @@ void check_extents(Trial& trial) {
   if (network.elsewhere.empty()) throw Skipped{"no dynamic dimension but the batch"};
   if (!trial.stays_open()) throw Found{"dynamic dimensions are closed to those of the samples"};
   const Tensors expected = outputs_elsewhere(trial, trial.source(), "float", {.reference = true});
-  const auto perturbed = [&](uint64_t change) {
-    Model model = trial.source();
-    if (change == 0) return run_model(model, network.elsewhere, trial.tools().pool, {.reference = true});
-    for (auto& [name, tensor] : model.tensors) tensor = perturb(tensor, change);
-    return run_model(model, network.elsewhere, trial.tools().pool, {.reference = true});
-  };
+  const Perturbed perturbed = perturbed_runs(trial.source(), network.elsewhere, trial.tools().pool);
   if (trial.tools().engine != nullptr) {
     const auto answer = trial.tools().engine->run(trial.bytes(), network.elsewhere);
     Tensors engine;

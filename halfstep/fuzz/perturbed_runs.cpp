@@ -1,0 +1,58 @@
+#include "halfstep/fuzz/perturbed_runs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "halfstep/base/elements.h"
+#include "halfstep/base/random.h"
+#include "halfstep/fuzz/stepwise.h"
+#include "halfstep/fuzz/trial.h"
+
+namespace halfstep::fuzz {
+namespace {
+
+constexpr double kRelative = 16;
+
+bool has_regions(const Graph& graph) {
+  return std::ranges::any_of(graph.ops(), [](Op op) { return !op.regions().empty(); });
+}
+
+/// What the only operand of a function was, for each element of its result; undefined where there is none.
+Tensor number_in(Value value, const Tensor& result, std::span<const Tensor> operands) {
+  const Op op = value.producer();
+  const bool is_function = op && op.info().elementwise && operands.size() == 1;
+  return is_function && operands[0].type() == result.type() ? operands[0] : Tensor();
+}
+
+Tensor perturbed(const Tensor& tensor, const Tensor& from, Random& random) {
+  if (!is_float(tensor.dtype())) return tensor;
+  Tensor result = tensor.clone();
+  for (int64_t i = 0; i < result.size(); ++i) {
+    const double value = element(result, i);
+    if (!std::isfinite(value)) continue;
+    const double inside = from.defined() ? std::abs(element(from, i)) : 0;
+    const double most = step_of(tensor.dtype()) * (kRelative * std::abs(value) + (std::isfinite(inside) ? inside : 0));
+    set_element(result, i, value + most * (2 * static_cast<double>(random.uniform()) - 1));
+  }
+  return result;
+}
+
+}  // namespace
+
+Perturbed perturbed_runs(const Model& model, const Tensors& inputs, ThreadPool& pool) {
+  return [&model, inputs, &pool](uint64_t change) {
+    Random random(change, 300);
+    if (!has_regions(model.graph))
+      return run_stepwise(model, inputs, [&](Value value, const Tensor& tensor, std::span<const Tensor> operands) {
+        return change == 0 ? tensor : perturbed(tensor, number_in(value, tensor, operands), random);
+      });
+    Model changed = model;
+    Tensors fed = inputs;
+    for (Tensors* tensors : {&changed.tensors, &fed}) {
+      for (auto& [name, tensor] : *tensors) tensor = change == 0 ? tensor : perturbed(tensor, {}, random);
+    }
+    return run_model(changed, fed, pool, {.reference = true});
+  };
+}
+
+}  // namespace halfstep::fuzz
