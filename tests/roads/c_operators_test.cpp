@@ -13,7 +13,7 @@ namespace halfstep::test {
 namespace {
 
 /// An operator on the codes `q` of samples, which are the numbers in them, their transposed `t`, their parts `h`, `r`
-/// and `v`, all of one type, and `n` of 8 bits.
+/// and `v`, and three times `q` as `w`, all of one type, and `n` of 8 bits.
 struct Case {
   const char *name, *type, *text;
 };
@@ -50,7 +50,7 @@ constexpr Case kCases[] = {
      "integer_matmul(a=q, b=n) {transpose_b: true, a_zero_point: -32768, b_zero_point: -3000, multiplier: 2147483647, "
      "shift: 47, code_type: \"u16\", code_max: 65535}"},
     {"concatenation_with_stored_codes", "u8", "concat(x=[@stored, q, @stored]) {axis: 3}"},
-    {"masked_here_and_there", "u8", "mask_fill(x=q, condition=@mask, value=@masked)"},
+    {"masked_here_and_there", "u8", "mask_fill(x=w, condition=@mask, value=@masked)"},
     {"padding_of_zeros", "u8", "pad(x=q) {pads: [0, 0, 1, 0, 0, 0, 0, 2]}"},
     {"mean", "i16",
      "integer_reduce_mean(x=q) {axes: [0, 2], x_zero_point: 32767, multiplier: 1431655765, shift: 43, y_zero_point: "
@@ -83,14 +83,15 @@ std::string values_of(const std::string& type) {
   t_{0} = transpose(x=q_{0}) {{perm: [0, 1, 3, 2]}}
   h_{0} = slice(x=q_{0}) {{starts: [1, 0], ends: [2, 1], axes: [1, 2]}}
   r_{0} = slice(x=q_{0}) {{starts: [2, 3], ends: [3, 4], axes: [1, 3]}}
-  v_{0} = slice(x=q_{0}) {{starts: [1, 2], ends: [2, 3], axes: [0, 2]}})",
+  v_{0} = slice(x=q_{0}) {{starts: [1, 2], ends: [2, 3], axes: [0, 2]}}
+  w_{0} = concat(x=[q_{0}, q_{0}, q_{0}]) {{axis: 3}})",
                      type, ends.at(type));
 }
 
 /// "=q," as "=q_u8,".
 std::string text_of(const Case& c) {
   std::string text = c.text;
-  for (const char* operand : {"=q", "=t", "=h", "=r", "=v", " q"}) {
+  for (const char* operand : {"=q", "=t", "=h", "=r", "=v", "=w", " q"}) {
     for (const char* end : {",", ")"}) {
       const std::string word = std::string(operand) + end;
       for (size_t at = text.find(word); at != std::string::npos; at = text.find(word))
@@ -118,7 +119,7 @@ Model all_cases() {
   param @factor: i32[12]
   param @bias: i64[12]
   param @stored: u8[2, 3, 5, 4]
-  param @mask: bool[2, 3, 5, 12]
+  param @mask: bool[2, 3, 5, 36]
   param @masked: u8[]
   n = quantize(x=x_u16, scale=@large, zero_point=@z))";
   for (const char* type : kTypes) text += values_of(type);
@@ -148,7 +149,7 @@ Model all_cases() {
     factor.data<int32_t>()[i] = static_cast<int32_t>(random.below(2000000)) - 1000000;
     bias.data<int64_t>()[i] = (static_cast<int64_t>(random.below(2000)) - 1000) * (int64_t{1} << 31);
   }
-  Tensor stored(DType::u8, {2, 3, 5, 4}), mask(DType::boolean, {2, 3, 5, 12});
+  Tensor stored(DType::u8, {2, 3, 5, 4}), mask(DType::boolean, {2, 3, 5, 36});
   for (uint8_t& code : stored.data<uint8_t>()) code = static_cast<uint8_t>(random.below(256));
   for (bool& is_masked : mask.data<bool>()) is_masked = random.below(3) == 0;
   model.tensors["stored"] = stored;
