@@ -71,6 +71,8 @@ void build(const formats::File& file, const formats::Binding& binding, const Pla
     found.program.emplace(compile(train::evaluation_form(*found.model), options));
     clock.end_of("compile");
   } catch (const Error& error) {
+    if (!found.model) found.coverage = file.coverage(binding);
+    if (!found.coverage.issues.empty()) return;
     if (error.kind() != ErrorKind::unsupported) throw;
     found.coverage.issues.push_back({"graph", error.what(), false, false, {found.summary.format}});
   }
@@ -125,9 +127,7 @@ ForeignInspection inspect_file(const std::filesystem::path& path, const InspectO
   if (options.nodes) found.nodes = formats::node_list(*file);
   found.dims = closed_extents(found.summary, options.batch);
   const formats::Binding binding = binding_of(found.dims);
-  found.coverage = file->coverage(binding);
-  clock.end_of("inspect");
-  if (found.coverage.issues.empty()) build(*file, binding, options.place, clock, found);
+  build(*file, binding, options.place, clock, found);
   if (options.target && found.model)
     found.target = inspect_target(network_of(*file, *found.model), *options.target);
   else if (options.target)

@@ -162,10 +162,10 @@ RunResult run(const formats::File& file, const Tensors& inputs, const RunOptions
   formats::Binding binding;
   binding.values = inputs;
   binding.evaluate = eager::call;
-  const Model model = file.import(binding);
+  Model model = file.import(binding);
   Tensors fed;
   for (const Value argument : model.graph.arguments()) fed.emplace(argument.name(), inputs.at(argument.name()));
-  return run_timed(compile(model, compile_options(options, settings.progress)), fed, options, settings);
+  return run_timed(compile(std::move(model), compile_options(options, settings.progress)), fed, options, settings);
 }
 
 Comparison compare(const std::string& name, const Tensor& found, const Tensor& expected, const Tolerance& asked) {

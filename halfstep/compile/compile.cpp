@@ -95,14 +95,13 @@ Unit compile_unit(Model& work, const CompileOptions& options, const Context& con
 
 }  // namespace compiler
 
-runtime::Program compile(const Model& model, const CompileOptions& options) {
+runtime::Program compile(Model model, const CompileOptions& options) {  // storage of tensors is shared and only read
   compiler::check_pass_names(options.disabled_passes);
-  Model work = model;  // the tensors' storage is shared and only read
-  compiler::set_fetches(work.graph, options.fetch);
   const bool one_order = options.one_order || (options.freeze_tensors && passes::computes_on_codes(model.graph));
-  const bool on_codes = std::ranges::any_of(work.graph.all_ops(), [](Op op) { return op.info().codes; });
-  const compiler::Context context{compiler::updated_tensors(work.graph), one_order, on_codes};
-  compiler::Unit unit = compiler::compile_unit(work, options, context);
+  compiler::set_fetches(model.graph, options.fetch);
+  const bool on_codes = std::ranges::any_of(model.graph.all_ops(), [](Op op) { return op.info().codes; });
+  const compiler::Context context{compiler::updated_tensors(model.graph), one_order, on_codes};
+  compiler::Unit unit = compiler::compile_unit(model, options, context);
   return {std::move(*unit.spec), unit.contents};
 }
 

@@ -44,6 +44,6 @@ struct CompileOptions {
 
 /// Throws Error that names what is wrong: extents that are not known (specialize the model first), a fetch of what is
 /// not produced, constraints that cannot hold together, an operator without a kernel for its types.
-runtime::Program compile(const Model& model, const CompileOptions& options = {});
+runtime::Program compile(Model model, const CompileOptions& options = {});
 
 }  // namespace halfstep

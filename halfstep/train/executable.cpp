@@ -21,7 +21,8 @@ Model evaluation_form(const Model& model) {
     passes::open_levels(form);
     return form;
   }
-  return quant::is_prepared(form) ? passes::quantized_patterns(form, false) : form;
+  if (quant::is_prepared(form)) return passes::quantized_patterns(form, false);
+  return form;
 }
 
 BatchRunner::BatchRunner(Model model, std::vector<std::string> fetch, ThreadPool& pool, IterationWatch watch)
