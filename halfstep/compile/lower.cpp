@@ -202,8 +202,9 @@ class Lowerer {
   }
 
   void lower_outputs() {
-    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      const Value value = graph_.outputs()[i];
+    const std::vector<Value> outputs = graph_.outputs();
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Value value = outputs[i];
       const int number = at(value, placement_.outputs[i], "", value.producer());
       Slot& made = slot(number);
       if (made.storage == Storage::arena && made.place.kind == DeviceKind::cpu) {

@@ -90,9 +90,10 @@ class Placer {
   void place_outputs() {
     const std::vector<std::string>& names = graph_.body().output_names();
     check_places(options_.output_places, names, "output", graph_.name());
+    const std::vector<Value> outputs = graph_.outputs();
     for (size_t i = 0; i < names.size(); ++i) {
       const auto given = options_.output_places.find(names[i]);
-      const auto transfer = graph_.outputs()[i].producer<ops::Transfer>();
+      const auto transfer = outputs[i].producer<ops::Transfer>();
       const Place wanted = transfer ? destination(*transfer) : Place{};
       if (transfer && given != options_.output_places.end() && given->second != wanted) {
         fail("{}: output '{}' is constrained to {}, but node '{}' transfers it to {}", transfer->where(), names[i],

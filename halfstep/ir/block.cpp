@@ -27,6 +27,10 @@ std::vector<Value> Block::outputs() const {
   return return_ == nullptr ? std::vector<Value>() : Op(return_.get()).operands();
 }
 
+bool Block::returns(Value value) const {
+  return std::ranges::any_of(value.node()->uses, [&](const detail::Use& use) { return use.op == return_.get(); });
+}
+
 void Block::set_outputs(std::vector<Value> values, std::vector<std::string> names) {
   HS_CHECK(std::all_of(values.begin(), values.end(), [](Value value) { return static_cast<bool>(value); }));
   HS_CHECK(names.empty() || names.size() == values.size());

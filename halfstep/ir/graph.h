@@ -40,6 +40,7 @@ struct ValueNode {
   std::optional<Role> role;  ///< set for tensors
   Block* owner = nullptr;    ///< the block whose argument it is
   std::vector<Use> uses;
+  int updates = 0;  ///< uses as a port whose next value the operation gives
 };
 struct OpNode {
   const OpInfo* info = nullptr;
@@ -165,6 +166,8 @@ class Block {
   Op return_op() const { return Op(return_.get()); }
   /// Operands of the return, with their names.
   std::vector<Value> outputs() const;
+  /// Whether the value is one of them.
+  bool returns(Value value) const;
   const std::vector<std::string>& output_names() const { return output_names_; }
   void set_outputs(std::vector<Value> values, std::vector<std::string> names = {});
   Value add_argument(std::string name, Type type);

@@ -14,8 +14,18 @@ const OpInfo& return_info() {
   return kInfo;
 }
 
+namespace {
+
+bool is_update(const OpNode& op, int operand) {
+  return std::ranges::any_of(op.info->outputs, [&](const PortInfo& output) { return output.state_of == operand; });
+}
+
+}  // namespace
+
 void add_use(ValueNode* value, OpNode* op, int operand) {
-  if (value != nullptr) value->uses.push_back({op, operand});
+  if (value == nullptr) return;
+  value->uses.push_back({op, operand});
+  if (is_update(*op, operand)) ++value->updates;
 }
 
 void drop_use(ValueNode* value, const OpNode* op, int operand) {
@@ -24,6 +34,7 @@ void drop_use(ValueNode* value, const OpNode* op, int operand) {
                                   [&](const Use& use) { return use.op == op && use.operand == operand; });
   HS_CHECK(found != value->uses.end());
   value->uses.erase(found);
+  if (is_update(*op, operand)) --value->updates;
 }
 
 std::string describe(const Location& location, const std::string& name) {

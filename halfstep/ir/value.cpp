@@ -30,6 +30,7 @@ void Value::replace_all_uses_with(Value other) const {
     detail::add_use(other.node(), use.op, use.operand);
   }
   node_->uses.clear();
+  node_->updates = 0;
 }
 
 }  // namespace halfstep

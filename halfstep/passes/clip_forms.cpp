@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/rewrite.h"
@@ -26,10 +27,16 @@ class ClipForms {
  public:
   explicit ClipForms(Model& model) : model_(model) {}
 
+  /// Each chain once, from its last operator.
   void run() {
-    for (const Op op : model_.graph.ops()) {
+    std::set<const detail::OpNode*> inner;
+    const auto ops = model_.graph.ops();
+    for (const Op op : std::vector(ops.rbegin(), ops.rend())) {
+      if (inner.contains(op.node())) continue;
       const auto limits = all_limits(op);
-      if (limits && (!is_activation(op) || !std::ranges::all_of(limits->inner, is_activation))) rewrite(op, *limits);
+      if (!limits) continue;
+      for (const Op before : limits->inner) inner.insert(before.node());
+      if (!is_activation(op) || !std::ranges::all_of(limits->inner, is_activation)) rewrite(op, *limits);
     }
     for (const Value tensor : model_.graph.tensors()) {
       if (tensor.unused()) erase_tensor(model_, tensor);

@@ -25,61 +25,56 @@ struct Parts {
   std::vector<Op> ops;  ///< that put them together
 };
 
-/// Takes a value apart. An operation whose result is read twice is a part of its own, but for the outermost.
+/// Takes a value apart into `most` parts at most, so that long chains are not walked from each of their operations. An
+/// operation whose result is read twice is a part of its own, but for the outermost.
 class Taker {
  public:
-  Taker(const Model& model, Kind kind) : model_(model), found_{{}, kind == Kind::sum ? 0.0 : 1.0, {}} {}
+  Taker(const Model& model, Kind kind, size_t most)
+      : model_(model), is_sum_(kind == Kind::sum), most_(most), found_{{}, is_sum_ ? 0.0 : 1.0, {}} {}
 
-  Parts sum(Value value) && {
-    add(value, false, true);
-    return std::move(found_);
-  }
-  Parts product(Value value) && {
-    multiply(value, false, true);
+  /// Nothing where there are more parts.
+  std::optional<Parts> take(Value value) && {
+    constexpr size_t kMostOps = 16;  // with those of stored numbers
+    push(value, false);
+    for (bool outermost = true; !pending_.empty(); outermost = false) {
+      if (found_.parts.size() + pending_.size() > most_ || found_.ops.size() > kMostOps) return std::nullopt;
+      const auto [next, inverse] = pending_.back();
+      pending_.pop_back();
+      const bool is_apart = !outermost && !next.has_one_use();
+      if (is_apart || !open(next.producer(), inverse)) found_.parts.push_back({next, inverse, false});
+    }
     return std::move(found_);
   }
 
  private:
-  void add(Value value, bool minus, bool outermost) {
-    if (const auto number = stored_number(model_, value)) {
-      found_.constant += minus ? -*number : *number;
-      return;
-    }
-    const Op op = value.producer();
-    if (!op.is<ops::Add, ops::Sub>() || !(outermost || value.has_one_use()))
-      return found_.parts.push_back({value, minus, false});
-    found_.ops.push_back(op);
-    add(op.in(0), minus, false);
-    add(op.in(1), minus != op.is<ops::Sub>(), false);
-  }
-
-  void multiply(Value value, bool inverse, bool outermost) {
-    if (const auto number = stored_number(model_, value)) {
+  void push(Value value, bool inverse) {
+    const auto number = stored_number(model_, value);
+    if (!number)
+      pending_.emplace_back(value, inverse);
+    else if (is_sum_)
+      found_.constant += inverse ? -*number : *number;
+    else
       found_.constant *= inverse ? 1 / *number : *number;
-      return;
-    }
-    const Op op = value.producer();
-    if (!(outermost || value.has_one_use()) || !take_factors(op, inverse))
-      found_.parts.push_back({value, inverse, false});
   }
 
-  /// Whether the operation is one that makes a product.
-  bool take_factors(Op op, bool inverse) {
-    if (op.is<ops::Power>()) return take_power(op, inverse);
-    if (!op.is<ops::Mul, ops::Div, ops::Reciprocal, ops::Sqrt>()) return false;
+  /// Whether the operation is one that puts parts together, which are pending then, the first on top.
+  bool open(Op op, bool inverse) {
+    if (!is_sum_ && op.is<ops::Power>()) return open_power(op, inverse);
+    const bool is_one = is_sum_ ? op.is<ops::Add, ops::Sub>() : op.is<ops::Mul, ops::Div, ops::Reciprocal, ops::Sqrt>();
+    if (!is_one) return false;
     found_.ops.push_back(op);
     if (op.is<ops::Sqrt>()) {
       found_.parts.push_back({op.in(0), inverse, true});
     } else if (op.is<ops::Reciprocal>()) {
-      multiply(op.in(0), !inverse, false);
+      push(op.in(0), !inverse);
     } else {
-      multiply(op.in(0), inverse, false);
-      multiply(op.in(1), inverse != op.is<ops::Div>(), false);
+      push(op.in(1), inverse != op.is<ops::Sub, ops::Div>());
+      push(op.in(0), inverse);
     }
     return true;
   }
 
-  bool take_power(Op op, bool inverse) {
+  bool open_power(Op op, bool inverse) {
     const double exponent = stored_number(model_, op.in(1)).value_or(0), size = std::fabs(exponent);
     if (size != 0.5 && size != 1 && size != 2 && size != 3) return false;
     found_.ops.push_back(op);
@@ -89,6 +84,9 @@ class Taker {
   }
 
   const Model& model_;
+  bool is_sum_;
+  size_t most_;
+  std::vector<std::pair<Value, bool>> pending_;  ///< with whether it is subtracted, or a divisor
   Parts found_;
 };
 
@@ -119,15 +117,17 @@ class Matcher {
       case Kind::value: return bind_name(found.values, pattern.name, value);
       case Kind::tensor: return value.is_tensor() && !updater_of(value) && bind_name(found.values, pattern.name, value);
       case Kind::call: return match_call(pattern, value, found);
-      case Kind::sum: return match_parts(pattern, Taker(model_, pattern.kind).sum(value), found);
-      case Kind::product: return match_parts(pattern, Taker(model_, pattern.kind).product(value), found);
+      case Kind::sum:
+      case Kind::product: return match_parts(pattern, value, found);
     }
     return false;
   }
 
  private:
-  bool match_parts(const PatternExpr& pattern, const Parts& parts, PatternMatch& found) const {
-    if (parts.parts.size() != pattern.parts.size()) return false;
+  bool match_parts(const PatternExpr& pattern, Value value, PatternMatch& found) const {
+    const auto taken_apart = Taker(model_, pattern.kind, pattern.parts.size()).take(value);
+    if (!taken_apart || taken_apart->parts.size() != pattern.parts.size()) return false;
+    const Parts& parts = *taken_apart;
     if (pattern.name.empty() ? !is_close(parts.constant, pattern.constant) : parts.constant == 0) return false;
     if (!pattern.name.empty() && !bind_name(found.numbers, pattern.name, parts.constant)) return false;
     found.ops.insert(found.ops.end(), parts.ops.begin(), parts.ops.end());

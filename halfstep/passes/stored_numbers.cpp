@@ -31,14 +31,15 @@ const Arithmetic* arithmetic(Op op) {
 /// Whether every element stays, in its order.
 bool keeps_order(Op op) { return op.is<ops::Reshape, ops::Flatten, ops::Squeeze, ops::Unsqueeze>(); }
 
-/// Without a look at the numbers, of which there may be many.
-bool is_stored(Value value) {
+/// Without a look at the numbers, of which there may be many. Arithmetic on them is `steps` deep at most: a chain of
+/// sums is not walked from each of its values.
+bool is_stored(Value value, int steps = 16) {
   if (!value || value.dtype() != DType::f32 || !value.type().is_static()) return false;
   if (value.is_tensor()) return !updater_of(value);
   const Op op = value.producer();
-  if (!op) return false;
+  if (!op || steps == 0) return false;
   const bool is_known = keeps_order(op) || arithmetic(op) != nullptr || arith::find_function(op.info().name) != nullptr;
-  return is_known && std::ranges::all_of(op.operands(), is_stored);
+  return is_known && std::ranges::all_of(op.operands(), [&](Value part) { return is_stored(part, steps - 1); });
 }
 
 std::optional<std::vector<double>> combined(const Arithmetic& rule, const std::vector<double>& a,

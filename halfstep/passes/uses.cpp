@@ -17,6 +17,7 @@ bool updates_state(Op op) {
 
 Op updater_of(Value tensor) {
   Op updater;
+  if (tensor.node()->updates == 0) return updater;
   for (const auto& [op, operand] : tensor.uses()) {
     for (const Value result : op.results()) {
       if (op.info().output_at(result.port()).state_of != operand) continue;
@@ -117,14 +118,10 @@ void expect_extents(const detail::ValueNode& value, Value made) {
                                                value.name, to_string(value.type), made.name(), to_string(made.type())));
 }
 
-bool is_output(Value value) {
-  const std::vector<Value> outputs = value.producer().node()->block->outputs();
-  return std::find(outputs.begin(), outputs.end(), value) != outputs.end();
-}
+bool is_output(Value value) { return value.producer().node()->block->returns(value); }
 
 Op only_reader(Value value) {
-  const auto uses = value.uses();
-  return uses.size() == 1 && !is_output(value) ? uses.front().first : Op();
+  return value.has_one_use() && !is_output(value) ? Op(value.node()->uses.front().op) : Op();
 }
 
 }  // namespace halfstep::passes

@@ -163,16 +163,11 @@ class Planner {
   void leave_stored_reals() {
     const auto ops = model_.graph.ops();
     for (Op op : std::vector(ops.rbegin(), ops.rend())) {
-      if (plan_.is_float(op) || !stored_.contains(op.out(0).node()) || is_output(op.out(0))) continue;
+      if (plan_.is_float(op) || !stored_.contains(op.out(0).node()) || model_.graph.body().returns(op.out(0))) continue;
       const auto uses = op.out(0).uses();
       if (std::ranges::all_of(uses, [&](const auto& use) { return plan_.is_float(use.first); }))
         plan_.in_float.emplace(op.node(), kOnlyReals);
     }
-  }
-
-  bool is_output(Value value) const {
-    const auto outputs = model_.graph.outputs();
-    return std::ranges::find(outputs, value) != outputs.end();
   }
 
   /// Nothing gives it codes.

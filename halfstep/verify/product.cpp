@@ -58,11 +58,12 @@ bool is_stored(Value value) {
   return value && value.is_tensor();
 }
 
-/// A tensor, or what is computed of tensors alone.
-bool depends_on_nothing(Value value) {
+/// A tensor, or what is computed of tensors alone in few steps.
+bool depends_on_nothing(Value value, int steps = 4) {
   if (!value || value.is_tensor()) return true;
   const Op op = value.producer();
-  return op && op.info().flow == Flow::none && std::ranges::all_of(op.operands(), depends_on_nothing);
+  return steps > 0 && op && op.info().flow == Flow::none &&
+         std::ranges::all_of(op.operands(), [&](Value operand) { return depends_on_nothing(operand, steps - 1); });
 }
 
 }  // namespace

@@ -88,11 +88,11 @@ Model with_noise(const std::string& text) {
   return model;
 }
 
-/// Relu behind negation behind relu.
-Model chain(int64_t ops) {
-  std::string text = "graph chain(x: f32[?, 8]) {\n", last = "x";
+/// Operations that read the one before each: "{}" in `op`. They share a number and a row of numbers.
+Model chain(int64_t ops, const char* op) {
+  std::string text = "graph chain(x: f32[?, 8]) {\n  param @number: f32[]\n  param @row: f32[8]\n", last = "x";
   for (int64_t i = 0; i < ops; ++i) {
-    text += fmt::format("  v{} = {}({})\n", i, i % 2 == 0 ? "relu" : "neg", last);
+    text += fmt::format("  v{} = {}\n", i, fmt::format(fmt::runtime(op), last));
     last = fmt::format("v{}", i);
   }
   return with_noise(text + fmt::format("  return y = {}\n}}\n", last));
@@ -138,11 +138,20 @@ std::function<void()> verifying(const Model& network) {
 }
 
 TEST(Growth, InspectByOperations) {
-  expect_linear(1000, [](int64_t size) { return [network = chain(size)] { inspect(network); }; });
+  for (const char* op : {"relu({})", "neg({})", "add(a={}, b=@number)", "mul(a={}, b=@number)", "mul(a={}, b=@row)",
+                         "add(a={}, b=x)", "mul(a={}, b=x)", "sub(a=x, b={})", "clip(x={}, lowest=@number)",
+                         "softmax({})", "layer_norm({}, scale=@row)"}) {
+    SCOPED_TRACE(op);
+    expect_linear(500, [op](int64_t size) { return [network = chain(size, op)] { inspect(network); }; });
+  }
 }
 
 TEST(Growth, QuantizeByBranches) {
   expect_linear(50, [](int64_t size) { return quantizing(branches(size)); });
+}
+
+TEST(Growth, VerifyByBranches) {
+  expect_linear(50, [](int64_t size) { return verifying(branches(size)); });
 }
 
 TEST(Growth, QuantizeByImageSize) {
