@@ -29,7 +29,7 @@ struct Mask {
 
 class CodeForms {
  public:
-  explicit CodeForms(Model& model) : model_(model) {}
+  CodeForms(Model& model, bool masks_alone) : model_(model), masks_alone_(masks_alone) {}
 
   void run() {
     for (const Op op : model_.graph.ops()) {
@@ -39,6 +39,7 @@ class CodeForms {
         continue;
       }
       if (op.is<ops::Add>()) rewrite_sum(ops::Add(op.node()));
+      if (masks_alone_) continue;
       if (op.is<ops::Div>()) rewrite_division(ops::Div(op.node()));
       if (op.is<ops::Clip>()) rewrite_clip(ops::Clip(op.node()));
     }
@@ -189,11 +190,14 @@ class CodeForms {
   }
 
   Model& model_;
+  bool masks_alone_;
   std::set<const detail::OpNode*> gone_;  ///< what operators read that became others, and nobody may read any more
 };
 
 }  // namespace
 
-void code_forms(Model& model) { CodeForms(model).run(); }
+void code_forms(Model& model) { CodeForms(model, false).run(); }
+
+void mask_forms(Model& model) { CodeForms(model, true).run(); }
 
 }  // namespace halfstep::passes

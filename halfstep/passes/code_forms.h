@@ -15,4 +15,7 @@ inline constexpr float kHidden = -1e30F;
 /// limits are attributes.
 void code_forms(Model& model);
 
+/// The masks alone.
+void mask_forms(Model& model);
+
 }  // namespace halfstep::passes

@@ -75,6 +75,9 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
       std::ranges::move(passes::fold_lone_affines(model, takes), std::back_inserter(tails));
       passes::computed_masks(model);
       passes::code_forms(model);
+    } else if (!platform.insertion->as_mqbench) {  // a range with what hides would leave the rest no codes
+      passes::computed_masks(model);
+      passes::mask_forms(model);
     }
     for (passes::FoldedTail& tail : tails) {
       move_learned(found.learned, tail);

@@ -177,6 +177,7 @@ class Inserter {
   void add(Value value, std::string reason) {
     if (value.dtype() != DType::f32 || !index_.try_emplace(value.node(), found_.features.size()).second) return;
     found_.features.push_back({value, std::move(reason)});
+    found_.quantized.insert(value.node());
   }
 
   /// Values come in no order of the graph: what a sign depends on is found on the way.
@@ -217,10 +218,7 @@ class Inserter {
     return is_output(value) && (!rules_.follows(QuirkKind::single_output) || graph_.outputs().size() == 1);
   }
 
-  bool is_output(Value value) const {
-    const auto outputs = graph_.outputs();
-    return std::ranges::find(outputs, value) != outputs.end();
-  }
+  bool is_output(Value value) const { return graph_.body().returns(value); }
 
   static bool is_argument(Value value) { return !value.producer() && !value.is_tensor(); }
 
@@ -236,10 +234,6 @@ class Inserter {
 };
 
 }  // namespace
-
-bool Insertion::has(Value value) const {
-  return std::ranges::any_of(features, [&](const Feature& feature) { return feature.value == value; });
-}
 
 std::map<std::string, std::string> deviations_from_mqbench(const Graph& graph, const InsertionRules& rules,
                                                            const Requests& requests, const Insertion& ours,

@@ -19,11 +19,12 @@ struct Insertion {
     bool is_unsigned = false;  ///< on a target of signed features: codes from 0 on
     bool at_edge = false;      ///< read by an operation at an end of the network
   };
-  std::vector<Feature> features;          ///< in the order in which they are found
-  std::vector<Op> weighted;               ///< operations whose weights have quantizers
-  std::set<const detail::OpNode*> edges;  ///< that read an input of the network, or give one of its outputs
+  std::vector<Feature> features;                 ///< in the order in which they are found
+  std::set<const detail::ValueNode*> quantized;  ///< their values
+  std::vector<Op> weighted;                      ///< operations whose weights have quantizers
+  std::set<const detail::OpNode*> edges;         ///< that read an input of the network, or give one of its outputs
 
-  bool has(Value value) const;
+  bool has(Value value) const { return quantized.contains(value.node()); }
 };
 
 /// What somebody asks for of single operations, with the reason, and what became of some.

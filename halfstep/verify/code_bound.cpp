@@ -108,7 +108,7 @@ int64_t contracted(Op op) {
 }
 
 /// Entries of the tables and their product are off by less than 3/2 units of 2^-30, the sum by as much for each
-/// element, and is at least 2^30 units.
+/// element, and is at least 2^30 units. Their quotient, which is shifted, drops what is left.
 CodeBound softmax(Op op, const CodeFormat& y) {
   const ops::IntegerSoftmax softmax(op.node());
   const Dims& dims = op.in(0).dims();
@@ -116,7 +116,9 @@ CodeBound softmax(Op op, const CodeFormat& y) {
   const auto along = std::span(dims).subspan(axis);
   const auto elements = static_cast<double>(softmax.flattened() ? count_elements(along) : along[0]);
   constexpr double kUnits = 1.5 * 0x1p-30;
-  return shifted(y, kUnits * elements + multiplier_error(y) + kDouble, kUnits / y.scale + kDouble, 1 / y.scale);
+  const double dropped = std::ldexp(1.0, -static_cast<int>(softmax.shift()));
+  return shifted(y, kUnits * elements + multiplier_error(y) + kDouble, kUnits / y.scale + dropped + kDouble,
+                 1 / y.scale);
 }
 
 }  // namespace

@@ -318,5 +318,19 @@ TEST(Prepare, SumsThatNoZeroPointKeepsInBoundsAreRefused) {
             "smaller window, or keep the layer in float (--float NAME)");
 }
 
+/// A scale for scores and what hides them would leave the scores no codes.
+TEST(Prepare, MasksHaveNoQuantizerWhereRulesSayWhatHas) {
+  Model model = network(
+      "graph g(x: f32[4, 4]) {\n  param @w: f32[4, 4]\n  const @m: f32[4, 4]\n  l = linear(x, w=@w)\n"
+      "  s = add(a=l, b=@m)\n  y = softmax(s)\n  z = add(a=y, b=x)\n  return z\n}\n");
+  for (size_t i = 0; i < 16; ++i)
+    model.tensors.at("m").data<float>()[i] = i % 4 > i / 4 ? -std::numeric_limits<float>::infinity() : 0.0F;
+  const auto places = [&](const test::Overrides& overrides) {
+    return test::feature_quantizers(prepared(model, "tengine_u8", {}, overrides));
+  };
+  EXPECT_EQ(places({}), (std::vector<std::string>{"x.q", "l.q", "y.q", "z.q"}));
+  EXPECT_EQ(places({{"insert.as", "mqbench"}}), (std::vector<std::string>{"x.q", "l.q", "s.q", "y.q", "z.q"}));
+}
+
 }  // namespace
 }  // namespace halfstep::quant
