@@ -4,6 +4,7 @@
 #include <bit>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "halfstep/base/tensor.h"
@@ -130,35 +131,67 @@ std::vector<Buffer> buffers_at(Place place, bool reuse, runtime::ProgramSpec& sp
   return buffers;
 }
 
-/// The buffers that have a place, by the time in which they live.
+/// The buffers that have a place, by the time in which they live: a segment tree over time.
 class Placed {
  public:
-  explicit Placed(int end) : count_(std::bit_ceil(static_cast<size_t>(end) + 2)), spans_(2 * count_) {}
+  explicit Placed(int end) : count_(std::bit_ceil(static_cast<size_t>(end) + 2)), nodes_(2 * count_) {}
 
   void add(const Buffer& buffer) {
     by_first_.emplace(buffer.first, &buffer);
-    for (size_t low = node(buffer.first), high = node(buffer.last) + 1; low < high; low /= 2, high /= 2) {
-      if (low % 2 == 1) spans_[low++].push_back(&buffer);
-      if (high % 2 == 1) spans_[--high].push_back(&buffer);
+    for (const size_t whole : parts_of(buffer)) {
+      nodes_[whole].buffers.push_back(&buffer);
+      nodes_[whole].end = std::max(nodes_[whole].end, buffer.end());
+      for (size_t at = whole; at > 0; at /= 2) nodes_[at].end_inside = std::max(nodes_[at].end_inside, buffer.end());
     }
   }
 
-  /// Those whose lifetime meets that of `buffer`, by offset.
-  std::vector<const Buffer*> meeting(const Buffer& buffer) const {
+  /// Those whose lifetime meets that of `buffer`, by offset; nothing where there are more than `most`.
+  std::optional<std::vector<const Buffer*>> meeting(const Buffer& buffer, size_t most) const {
     std::vector<const Buffer*> found;
-    for (size_t at = node(buffer.first); at > 0; at /= 2)
-      found.insert(found.end(), spans_[at].begin(), spans_[at].end());
+    for (size_t at = leaf(buffer.first); at > 0; at /= 2) {
+      if (found.size() + nodes_[at].buffers.size() > most) return std::nullopt;
+      found.insert(found.end(), nodes_[at].buffers.begin(), nodes_[at].buffers.end());
+    }
     const auto end = by_first_.upper_bound(buffer.last);
-    for (auto later = by_first_.upper_bound(buffer.first); later != end; ++later) found.push_back(later->second);
+    for (auto later = by_first_.upper_bound(buffer.first); later != end; ++later) {
+      if (found.size() == most) return std::nullopt;
+      found.push_back(later->second);
+    }
     std::ranges::sort(found, {}, &Buffer::offset);
     return found;
   }
 
+  /// The end of all of them.
+  size_t end_of_meeting(const Buffer& buffer) const {
+    size_t end = 0;
+    for (size_t at : parts_of(buffer)) {
+      end = std::max(end, nodes_[at].end_inside);
+      for (; at > 0; at /= 2) end = std::max(end, nodes_[at].end);
+    }
+    return end;
+  }
+
  private:
-  size_t node(int time) const { return count_ + static_cast<size_t>(time + 1); }  // a fed value is there at time -1
+  /// A stretch of time.
+  struct Node {
+    std::vector<const Buffer*> buffers = {};  ///< that live in all of it, and not in all of its parent
+    size_t end = 0, end_inside = 0;           ///< of these, and of all that live in some of it
+  };
+
+  size_t leaf(int time) const { return count_ + static_cast<size_t>(time + 1); }  // a fed value is there at time -1
+
+  /// The nodes that make up a lifetime.
+  std::vector<size_t> parts_of(const Buffer& buffer) const {
+    std::vector<size_t> parts;
+    for (size_t low = leaf(buffer.first), high = leaf(buffer.last) + 1; low < high; low /= 2, high /= 2) {
+      if (low % 2 == 1) parts.push_back(low++);
+      if (high % 2 == 1) parts.push_back(--high);
+    }
+    return parts;
+  }
 
   size_t count_;
-  std::vector<std::vector<const Buffer*>> spans_;  ///< a segment tree over time
+  std::vector<Node> nodes_;
   std::multimap<int, const Buffer*> by_first_;
 };
 
@@ -176,15 +209,18 @@ size_t best_gap(size_t bytes, const std::vector<const Buffer*>& others) {
   return smallest == SIZE_MAX ? free_from : best;
 }
 
-/// Largest first, each into the smallest gap that holds it between those that live at the same time.
+/// Largest first, each into the smallest gap that holds it between those that live at the same time, or behind them
+/// where these are many.
 void assign_shared_offsets(std::vector<Buffer>& buffers, int end) {
+  constexpr size_t kMany = 1024;
   std::vector<Buffer*> order;
   order.reserve(buffers.size());
   for (Buffer& buffer : buffers) order.push_back(&buffer);
   std::ranges::stable_sort(order, std::greater{}, &Buffer::bytes);
   Placed placed(end);
   for (Buffer* buffer : order) {
-    buffer->offset = best_gap(buffer->bytes, placed.meeting(*buffer));
+    const auto others = placed.meeting(*buffer, kMany);
+    buffer->offset = others ? best_gap(buffer->bytes, *others) : placed.end_of_meeting(*buffer);
     placed.add(*buffer);
   }
 }

@@ -98,6 +98,17 @@ Model chain(int64_t ops, const char* op) {
   return with_noise(text + fmt::format("  return y = {}\n}}\n", last));
 }
 
+/// Values that all live until the last of them is there.
+Model at_once(int64_t count) {
+  std::string body, all;
+  for (int64_t i = 0; i < count; ++i) {
+    body += fmt::format("  v{} = leaky_relu(x) {{alpha: {}}}\n", i, 0.5 / static_cast<double>(i + 1));
+    all += fmt::format("{}v{}", i == 0 ? "" : ", ", i);
+  }
+  return with_noise(
+      fmt::format("graph at_once(x: f32[?, 8]) {{\n{}  y = concat(x=[{}]) {{axis: 1}}\n  return y\n}}\n", body, all));
+}
+
 /// A sum of as many linear layers.
 Model branches(int64_t count) {
   std::string text = "graph branches(x: f32[?, 8]) {\n", body, all;
@@ -144,6 +155,10 @@ TEST(Growth, InspectByOperations) {
     SCOPED_TRACE(op);
     expect_linear(500, [op](int64_t size) { return [network = chain(size, op)] { inspect(network); }; });
   }
+}
+
+TEST(Growth, InspectByLiveValues) {
+  expect_linear(1000, [](int64_t size) { return [network = at_once(size)] { inspect(network); }; });
 }
 
 TEST(Growth, QuantizeByBranches) {
