@@ -182,7 +182,7 @@ Known Maker::input(DType dtype, Dims dims, double low, double high) {
 }
 
 Known Maker::open_input(Dims dims, std::vector<size_t> open, Dims other) {
-  const Known value = input(DType::f32, std::move(dims));
+  Known value = input(DType::f32, std::move(dims));
   inputs_.back().open = std::move(open);
   inputs_.back().other = std::move(other);
   forget(value);
@@ -264,7 +264,7 @@ std::vector<Known> Maker::nodes(std::string_view op, const std::vector<Known>& i
   for (Known& result : results) {
     if (result.name == "-") continue;
     result.constant = constant;
-    result.rows = rows && !constant && !result.dims.empty() && result.dims[0] == style_.batch;
+    result.rows = rows && !constant && op != "Shape" && !result.dims.empty() && result.dims[0] == style_.batch;
     result.name = fresh_name(op);
   }
   auto& node = *network_.model.mutable_graph()->add_node();
