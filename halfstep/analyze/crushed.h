@@ -18,8 +18,8 @@ namespace halfstep::analyze {
 /// most.
 double few_steps(size_t codes);
 
-/// Values of the float network that span few steps of their quantizer. Rounding them alone makes a part of
-/// an output poor (verify::kPoorPart), and no better than rounding everything else does.
+/// Values of the float network that span few steps of their quantizer. Rounding them alone makes a part of an output
+/// poor (verify::kPoorPart), and no better than rounding everything else does.
 struct CrushedPart {
   std::string name;  ///< of the quantizer in the graph
   quant::AuditedQuantizer quantizer;

@@ -13,6 +13,8 @@ namespace {
 
 /// Numbers below are as good as none: steps are no shorter.
 constexpr double kLeastStep = 0x1p-60;
+/// Draws make steps up to so many times as long.
+constexpr double kLongest = 1.5;
 
 double step_of(double range, int bits, const Grid& grid) {
   const double step = range / (std::exp2(bits) - 1);
@@ -203,7 +205,6 @@ RoundedRun::Range RoundedRun::range_of(Node value, bool joins) const {
 
 /// A number that is rounded across 0 has a reciprocal of the other sign; at 1 the slope of an arc sine is infinite.
 void RoundedRun::require_no_poles(const Grid& grid) const {
-  constexpr double kLongest = 1.5;
   for (const Op& op : ops_) {
     if (op.is<ops::Asin, ops::Acos, ops::Atanh>() && dependent_.contains(op.in(0).node())) {
       const Range range = ranges_.contains(op.in(0).node()) ? range_of(op.in(0).node(), grid.joins) : Range();
@@ -222,7 +223,7 @@ Tensors RoundedRun::rounded(const Tensors& inputs, const Grid& grid, uint64_t dr
   require_no_poles(grid);
   Random random(draw, 500);
   return run(inputs, [&](Value value, const Tensor& tensor) {
-    const double longer = 1 + 0.5 * static_cast<double>(random.uniform());
+    const double longer = 1 + (kLongest - 1) * static_cast<double>(random.uniform());
     const auto found = roundings_.find(value.node());
     const Rounding rounding = found == roundings_.end() ? Rounding() : found->second;
     if (rounding.kind == Kind::exact || (rounding.kind == Kind::joined && !grid.joins)) return tensor;

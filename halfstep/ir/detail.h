@@ -11,6 +11,8 @@ namespace halfstep::detail {
 /// The operator of every block's end: any number of inputs, no output. Not in the table of operators.
 const OpInfo& return_info();
 
+/// Whether the operation gives the next value of what it reads there.
+bool is_update(const OpNode& op, int operand);
 void add_use(ValueNode* value, OpNode* op, int operand);
 void drop_use(ValueNode* value, const OpNode* op, int operand);
 

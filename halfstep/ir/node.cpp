@@ -14,13 +14,9 @@ const OpInfo& return_info() {
   return kInfo;
 }
 
-namespace {
-
 bool is_update(const OpNode& op, int operand) {
   return std::ranges::any_of(op.info->outputs, [&](const PortInfo& output) { return output.state_of == operand; });
 }
-
-}  // namespace
 
 void add_use(ValueNode* value, OpNode* op, int operand) {
   if (value == nullptr) return;

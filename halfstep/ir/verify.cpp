@@ -122,7 +122,7 @@ void Verifier::check_value(const std::string& where, Value value) const {
     fail("{}: '{}' has type {}, expected no negative extent", where, value.name(), to_string(value.type()));
 }
 
-/// The uses that a value lists are those that operations have, each once.
+/// The uses that a value lists are those that operations have, each once, and it counts those that update it.
 void Verifier::check_uses(Value value) const {
   const std::vector<detail::Use>& uses = value.node()->uses;
   for (const detail::Use& use : uses) {
@@ -134,6 +134,9 @@ void Verifier::check_uses(Value value) const {
   const auto found = reads_.find(value.node());
   const size_t reads = found == reads_.end() ? 0 : found->second;
   if (uses.size() != reads) fail("{}: '{}' lists {} uses, expected {}", graph_where_, value.name(), uses.size(), reads);
+  const auto is_update = [](const detail::Use& use) { return detail::is_update(*use.op, use.operand); };
+  if (std::ranges::count_if(uses, is_update) != value.node()->updates)
+    fail("{}: '{}' counts {} updates of it", graph_where_, value.name(), value.node()->updates);
 }
 
 void Verifier::check_all_uses(const Block& block) const {

@@ -17,6 +17,14 @@ namespace {
 
 constexpr int64_t kSamples = 64;
 
+/// docs/reading.md says so.
+TEST(Crushed, FewStepsOfSoManyCodes) {
+  EXPECT_EQ(few_steps(256), 8);
+  EXPECT_EQ(few_steps(128), 4);
+  EXPECT_EQ(few_steps(16), 2);
+  EXPECT_EQ(few_steps(65536), 8);
+}
+
 /// A prepared network of the text, with the samples that it was calibrated on.
 struct Calibrated {
   io::Dataset data;

@@ -98,6 +98,17 @@ Model chain(int64_t ops, const char* op) {
   return with_noise(text + fmt::format("  return y = {}\n}}\n", last));
 }
 
+/// Layers with a sum around each.
+Model residuals(int64_t count) {
+  std::string body, last = "x";
+  for (int64_t i = 0; i < count; ++i) {
+    body += fmt::format("  c{0} = linear({1}, w=@w)\n  v{0} = add(a={1}, b=c{0})\n", i, last);
+    last = fmt::format("v{}", i);
+  }
+  return with_noise(
+      fmt::format("graph residuals(x: f32[?, 8]) {{\n  param @w: f32[8, 8]\n{}  return y = {}\n}}\n", body, last));
+}
+
 /// Values that all live until the last of them is there.
 Model at_once(int64_t count) {
   std::string body, all;
@@ -155,6 +166,10 @@ TEST(Growth, InspectByOperations) {
     SCOPED_TRACE(op);
     expect_linear(500, [op](int64_t size) { return [network = chain(size, op)] { inspect(network); }; });
   }
+}
+
+TEST(Growth, InspectByResiduals) {
+  expect_linear(500, [](int64_t size) { return [network = residuals(size)] { inspect(network); }; });
 }
 
 TEST(Growth, InspectByLiveValues) {

@@ -329,6 +329,8 @@ TEST(Prepare, MasksHaveNoQuantizerWhereRulesSayWhatHas) {
     return test::feature_quantizers(prepared(model, "tengine_u8", {}, overrides));
   };
   EXPECT_EQ(places({}), (std::vector<std::string>{"x.q", "l.q", "y.q", "z.q"}));
+  EXPECT_FALSE(prepared(model, "tengine_u8").graph.op("m.q"));
+  EXPECT_TRUE(prepared(model, "tengine_u8", {}, {{"insert.as", "mqbench"}}).graph.op("m.q"));
   EXPECT_EQ(places({{"insert.as", "mqbench"}}), (std::vector<std::string>{"x.q", "l.q", "s.q", "y.q", "z.q"}));
 }
 
