@@ -35,7 +35,7 @@ ARROWS = {
     "bits": "analyze train compile runtime quant passes ir io base",
     "verify": "compile runtime kernels/kernel.h ir io base",
     "board": "compile runtime passes arith ir io base",
-    "fuzz": "formats verify quant train eager compile runtime passes ir io base",
+    "fuzz": "formats repair verify quant train eager compile runtime passes ir io base",
     "api": "analyze bits board deploy emit fuzz formats verify repair quant train eager compile runtime passes ir io base",
     "report": "api analyze bits board formats verify repair quant train compile runtime ir io base",
     # halfstep.h alone

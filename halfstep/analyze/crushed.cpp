@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -13,6 +14,7 @@
 #include "halfstep/ir/flow.h"
 #include "halfstep/passes/builder_behind.h"
 #include "halfstep/passes/tensors.h"
+#include "halfstep/quant/quantizer.h"
 #include "halfstep/train/batch_memory.h"
 #include "halfstep/train/executable.h"
 
@@ -53,6 +55,7 @@ std::vector<OutputPart> parts_of(const std::vector<Tensors>& wanted, const std::
 struct Span {
   float low = std::numeric_limits<float>::infinity(), high = -low;
 
+  bool is_infinite() const { return high == -Span().high || low == -Span().low; }
   double width() const { return static_cast<double>(high) - static_cast<double>(low); }
   void add(const Span& more) {
     low = more.low < low ? more.low : low;
@@ -118,7 +121,8 @@ struct Candidate {
   double steps = 0, step = 0;
 };
 
-/// The axes that parts lie along: of channels, and those along which the value is put together or taken apart.
+/// The axes that parts lie along: of channels, here or behind a transpose, and those along which the value is put
+/// together or taken apart.
 std::vector<int64_t> axes_of(const Place& place) {
   const Dims& dims = place.quantizer.x().dims();
   if (place.is_weight) return {place.quantizer.out().uses().front().first.info().quant.weight_axis};
@@ -130,6 +134,10 @@ std::vector<int64_t> axes_of(const Place& place) {
   const Op producer = place.quantizer.x().producer();
   if (producer.is<ops::Concat>()) add(ops::Concat(producer.node()).axis());
   for (const auto& [reader, port] : place.quantizer.out().uses()) {
+    if (reader.is<ops::Transpose>()) {
+      const auto perm = ops::Transpose(reader.node()).perm();
+      for (const int64_t axis : verify::part_axes(reader.out(0).dims())) add(perm[static_cast<size_t>(axis)]);
+    }
     if (!reader.is<ops::Slice>()) continue;
     for (const int64_t axis : ops::Slice(reader.node()).axes()) add(axis);
   }
@@ -142,8 +150,13 @@ class Search {
   Search(const Model& prepared, const train::Samples& samples, uint64_t seed, ThreadPool& pool)
       : prepared_(prepared), network_(prepared), pool_(pool), batches_(batches_of(prepared, samples, seed)) {}
 
-  std::vector<CrushedPart> run() {
-    const std::vector<Candidate> candidates = find();
+  Crushed run() {
+    std::vector<CrushedPart> parts = crushed(find());
+    return {std::move(parts), std::move(infinite_)};
+  }
+
+ private:
+  std::vector<CrushedPart> crushed(const std::vector<Candidate>& candidates) const {
     if (candidates.empty()) return {};
     const auto rest = parts_of(wanted_, outputs_of(form(candidates, false), batches_, pool_));
     const auto together = parts_of(wanted_, outputs_of(form(candidates, true), batches_, pool_));
@@ -163,7 +176,13 @@ class Search {
     return crushed;
   }
 
- private:
+  /// Whether its observer looks at what comes to it, which it does not where only masks read it.
+  bool is_observed(const Place& place) const {
+    const Op quantizer = prepared_.graph.op(place.name());
+    const auto watched = quant::observer_of(ops::FakeQuantize(quantizer.node())).x();
+    return std::ranges::find(watched, quantizer.in(0)) != watched.end();
+  }
+
   /// What rounding makes poor that is no poorer with everything else rounded.
   static const OutputPart* poorest(const std::vector<OutputPart>& rounded, const std::vector<OutputPart>& rest) {
     HS_CHECK(rounded.size() == rest.size());
@@ -191,6 +210,8 @@ class Search {
     watch(seen, names);
     std::vector<Candidate> candidates;
     for (size_t p = 0; p < places.size(); ++p) {
+      if (!seen[p].empty() && seen[p].front().spans.front().is_infinite() && is_observed(places[p]))
+        infinite_.push_back(places[p].name());
       for (const Spans& along : seen[p]) {
         const Rounder rounder = network_.rounder(places[p]);
         Candidate one = candidate(p, along, static_cast<double>(rounder.step(0)), few_steps(rounder.codes()));
@@ -224,12 +245,12 @@ class Search {
     }
   }
 
-  /// Of few steps, but no constants; steps of 0 where nothing is.
+  /// Of few steps, a constant of as many from 0; steps of 0 where nothing is.
   static Candidate candidate(size_t place, const Spans& along, double step, double few) {
     Candidate found{place, along.axis, {}, {}, 0, step};
     for (size_t i = 0; i < along.spans.size(); ++i) {
       const Span& span = along.spans[i];
-      const double steps = span.width() / step;
+      const double steps = (span.width() == 0 ? std::abs(span.low) : span.width()) / step;
       if (!(steps > 0 && steps < few)) continue;
       if (along.axis >= 0) found.indices.push_back(static_cast<int64_t>(i));
       found.span.low = std::min(found.span.low, span.low);
@@ -275,6 +296,7 @@ class Search {
   FloatNetwork network_;
   ThreadPool& pool_;
   std::vector<Tensors> batches_, wanted_;
+  std::vector<std::string> infinite_;
 };
 
 /// "4 to 8, 12".
@@ -315,8 +337,7 @@ std::string sentence_of(const CrushedPart& part) {
       part.output.sums.sqnr_db());
 }
 
-std::vector<CrushedPart> crushed_parts(const Model& prepared, const train::Samples& samples, uint64_t seed,
-                                       ThreadPool& pool) {
+Crushed crushed_values(const Model& prepared, const train::Samples& samples, uint64_t seed, ThreadPool& pool) {
   return Search(prepared, samples, seed, pool).run();
 }
 

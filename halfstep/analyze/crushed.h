@@ -35,10 +35,14 @@ struct CrushedPart {
 /// leave output 'y' at index 4 of axis 1 an SQNR of 0.0 dB".
 std::string sentence_of(const CrushedPart& part);
 
+struct Crushed {
+  std::vector<CrushedPart> parts;
+  std::vector<std::string> infinite;  ///< quantizers that infinite values come to, and get the ends of their ranges
+};
+
 /// Of a prepared, calibrated network on some of the samples, in the order of the graph. Quantizers in branches and
-/// loops are not looked at.
-std::vector<CrushedPart> crushed_parts(const Model& prepared, const train::Samples& samples, uint64_t seed,
-                                       ThreadPool& pool);
+/// loops are not looked at, nor infinities in what only masks read.
+Crushed crushed_values(const Model& prepared, const train::Samples& samples, uint64_t seed, ThreadPool& pool);
 
 /// How near the outputs of a form of the prepared network are to those of its float form, on the same samples.
 std::vector<verify::OutputPart> output_parts(const Model& prepared, const Model& form, const train::Samples& samples,

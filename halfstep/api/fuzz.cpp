@@ -42,7 +42,7 @@ constexpr const char* kVerdicts[] = {"fine", "skipped", "refused", "found"};
 
 bool warns_of_crushed(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {
   return !warnings_on_tensors(quant::audit(prepared)).empty() ||
-         !analyze::crushed_parts(prepared, samples, 0, pool).empty();
+         !analyze::crushed_values(prepared, samples, 0, pool).parts.empty();
 }
 
 class FuzzRun {

@@ -201,8 +201,13 @@ std::optional<Model> with_remedy(const Model& prepared, const Remedy& remedy, co
 std::vector<CrushedWarning> warnings_on(const Model& prepared, const train::Samples& watched, const Trials& trials) {
   constexpr size_t kMostMended = 4;
   std::vector<CrushedWarning> warnings;
-  for (const analyze::CrushedPart& part :
-       analyze::crushed_parts(prepared, watched, trials.calibration.seed, trials.pool)) {
+  const analyze::Crushed crushed = analyze::crushed_values(prepared, watched, trials.calibration.seed, trials.pool);
+  for (const std::string& quantizer : crushed.infinite) {
+    warnings.push_back({quantizer, fmt::format("'{}': some of its numbers are infinite, which become the ends of its "
+                                               "range; keep in float what reads it (--float NAME)",
+                                               prepared.graph.op(quantizer).in(0).name())});
+  }
+  for (const analyze::CrushedPart& part : crushed.parts) {
     const std::string remedy =
         warnings.size() < kMostMended ? remedy_in_words(prepared, part, watched, trials) : std::string();
     warnings.push_back({part.name, analyze::sentence_of(part) + remedy});

@@ -62,8 +62,8 @@ Range range_taken(const StepRule& rule, Range step, std::span<const double> term
     case Observing::mse: return rule.candidate(step, least_of(terms, rule.candidates()));
     case Observing::quantile: {
       const double clip = clip_of(rule, step, terms);
-      return {static_cast<float>(std::max<double>(step.low, -clip)),
-              static_cast<float>(std::min<double>(step.high, clip))};
+      return {static_cast<float>(std::clamp<double>(step.low, -clip, clip)),
+              static_cast<float>(std::clamp<double>(step.high, -clip, clip))};
     }
     case Observing::clip_std:
     case Observing::widen_std: {

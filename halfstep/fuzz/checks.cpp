@@ -87,8 +87,7 @@ void check_bypassed(Trial& trial) {
                 run_model(trial.source(), trial.inputs(), pool, {.reference = true}));
 }
 
-void check_roads(Trial& trial) {
-  const verify::Roads& roads = trial.roads();
+void require_same_codes(Trial& trial, const verify::Roads& roads) {
   const train::Samples& samples = trial.samples();
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
   const auto report =
@@ -103,6 +102,8 @@ void check_roads(Trial& trial) {
   }
   throw Found{"the roads differ"};
 }
+
+void check_roads(Trial& trial) { require_same_codes(trial, trial.roads()); }
 
 void check_c(Trial& trial) {
   if (!trial.tools().add_c) throw Skipped{"there is no C compiler"};
@@ -171,6 +172,7 @@ const std::vector<Check>& all_checks() {
       {"parts", "channels that lie within one step of what they share it with", check_parts},
       {"integers", "layers with a tail that must have no operator in float", check_integers},
       {"extents", "dynamic dimensions at other extents than the samples'", check_extents},
+      {"lengths", "ranges that other extents leave, and no warning says so", check_lengths},
       {"splits", "scales from files of batch 1, n and open, on 1 and 2 threads", check_splits},
       {"threads", "the integer program on 1, 2 and 4 threads", check_threads, 2},
       {"levels", "the integer program at every CPU level", check_levels, 2},
@@ -178,6 +180,7 @@ const std::vector<Check>& all_checks() {
       {"files", "Models and texts written and read again", check_files, 2},
       {"exports", "ONNX files that are written", check_exports, 3},
       {"c", "the integer program as C, code for code", check_c, 50},
+      {"repairs", "a repaired network on both roads, one method of each", check_repairs, 7},
       {"training", "a step moves, and a run goes on with the same bits", check_training, 5},
   };
   return kChecks;

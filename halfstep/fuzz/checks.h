@@ -19,6 +19,9 @@ struct Check {
 
 const std::vector<Check>& all_checks();
 
+/// Throws Found with the first layer whose codes differ.
+void require_same_codes(Trial& trial, const verify::Roads& roads);
+
 void check_engine(Trial& trial);
 void check_source(Trial& trial);
 void check_reference(Trial& trial);
@@ -31,6 +34,8 @@ void check_parts(Trial& trial);
 void check_integers(Trial& trial);
 void check_splits(Trial& trial);
 void check_extents(Trial& trial);
+void check_lengths(Trial& trial);
+void check_repairs(Trial& trial);
 void check_levels(Trial& trial);
 void check_threads(Trial& trial);
 void check_batches(Trial& trial);

@@ -156,6 +156,16 @@ Known with_coordinates(Maker& maker, const Known& x) {
   return joined(maker, x, places.node("Expand", {line, shape}, line.with(dims)));
 }
 
+/// A number for each column that grows from column to column, as terms of position do.
+Known with_positions(Maker& maker, const Known& x) {
+  Places places(maker);
+  const double step = maker.real(0.2, 1);
+  const Known width = places.extent(x, 3);
+  Known line = places.range(width, x.dims[3], DType::f32);
+  line = places.node("Mul", {line, maker.scalar(step, DType::f32, {})}, line);
+  return in_chain(maker, "Add", {x, line}, x.between(x.low, x.high + step * static_cast<double>(x.dims[3])));
+}
+
 /// [n, channels, height, width] as [n, channels], which others take.
 void close_image(Maker& maker, const Known& x) {
   const Dims closed = {x.dims[0], x.dims[1]};
@@ -185,7 +195,7 @@ void write_image(Maker& maker, std::string_view op) {
     const auto step = i > 0 ? maker.one_of<std::string>({"Resize", "Expand", "Range", "Slice"}) : std::string(op);
     if (step == "Resize") x = down_and_up(maker, x);
     if (step == "Expand" || step == "ConstantOfShape") x = with_expanded(maker, x);
-    if (step == "Range") x = with_coordinates(maker, x);
+    if (step == "Range") x = maker.chance(0.5) ? with_coordinates(maker, x) : with_positions(maker, x);
     if (step == "Slice") x = to_fixed_size(maker, x);
     if (maker.chance(0.5)) x = convolved(maker, x, maker.between(2, 4));
   }

@@ -31,6 +31,7 @@ const std::vector<std::string_view> kExplained = {
     "elements that are NaN or infinite",
     "numel(x) >= 1 is false",
     "the accumulator can reach",
+    "is NaN or infinite on samples",
     "found A of f32",
     "needs channels in multiples of",
     "is not a power of two from 2^",

@@ -2,11 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
+#include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
 #include "halfstep/fuzz/checks.h"
 #include "halfstep/fuzz/engine_habits.h"
 #include "halfstep/fuzz/perturbed_runs.h"
+#include "halfstep/passes/bypass_quantizers.h"
+#include "halfstep/passes/training_form.h"
 #include "halfstep/quant/code_plan.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/quant/quantizer.h"
@@ -88,6 +93,64 @@ void check_extents(Trial& trial) {
     if (!what.empty()) throw Found{"at other extents, " + what};
   }
   outputs_elsewhere(trial, trial.integer(), "integer");
+}
+
+namespace {
+
+/// What comes to quantizers in the body, in float arithmetic.
+Tensors quantized_values(Trial& trial, const Tensors& inputs) {
+  Model plain = trial.prepared();
+  passes::set_mode(plain.graph, passes::Mode::evaluation);
+  std::set<std::string> names;
+  for (const auto& quantizer : plain.graph.body().all<ops::FakeQuantize>()) {
+    if (!quantizer.x().is_tensor()) names.insert(quantizer.x().name());
+  }
+  std::vector<Value> values;
+  for (const std::string& name : names) values.push_back(plain.graph.value(name));
+  plain.graph.set_outputs(std::move(values), {names.begin(), names.end()});
+  passes::bypass_quantizers(plain.graph);
+  return run_model(plain, inputs, trial.tools().pool);
+}
+
+Tensors zeros_like(const Tensors& tensors) {
+  Tensors zeros;
+  for (const auto& [name, tensor] : tensors) zeros.emplace(name, Tensor(tensor.dtype(), tensor.dims()));
+  return zeros;
+}
+
+/// Whether a number lies more than two steps outside of the range, and of what `known` has.
+bool leaves(const Tensor& tensor, const Tensor& known, const Tensor& low, const Tensor& high, int bits) {
+  double least = element(low, 0), most = element(high, 0);
+  const double slack = 2 * (most - least) / (std::exp2(bits) - 1);
+  for (int64_t i = 0; i < known.size(); ++i) {
+    least = std::min(least, element(known, i));
+    most = std::max(most, element(known, i));
+  }
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    const double x = element(tensor, i);
+    if (x > most + slack || x < least - slack) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void check_lengths(Trial& trial) {
+  const Network& network = trial.network();
+  if (network.elsewhere.empty()) throw Skipped{"no dynamic dimension but the batch"};
+  if (!trial.warnings().empty()) return;
+  const Tensors found = quantized_values(trial, network.elsewhere);
+  const Tensors others = quantized_values(trial, zeros_like(network.elsewhere));
+  const Tensors known = quantized_values(trial, trial.inputs());
+  const Model& prepared = trial.prepared();
+  for (const auto& quantizer : prepared.graph.body().all<ops::FakeQuantize>()) {
+    const auto at = found.find(quantizer.x().name());
+    if (at == found.end() || !at->second.same_bits(others.at(at->first))) continue;
+    const ops::ObserveRange observer = quant::observer_of(quantizer);
+    if (leaves(at->second, known.at(at->first), prepared.tensors.at(observer.low().name()),
+               prepared.tensors.at(observer.high().name()), quant::bits_of(quantizer)))
+      throw Found{fmt::format("'{}' depends on extents alone and leaves its range, without a warning", at->first)};
+  }
 }
 
 }  // namespace halfstep::fuzz

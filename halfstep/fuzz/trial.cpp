@@ -69,24 +69,24 @@ const train::Samples& Trial::samples() {
   return parts_->train;
 }
 
-Model Trial::calibrate(const Model& source, ThreadPool& pool) {
+Trial::Calibrated Trial::calibrate(const Model& source, ThreadPool& pool) {
   const train::Samples& seen = samples();
   const quant::Platform platform = quant::load_platform(target_.platform, target_.overrides);
   quant::Padded start{source, {}};
   if (target_.pad_channels) start = quant::pad_channels(source, platform, target_.widths);
   Model model = quant::prepare(start.model, platform, target_.widths);
   for (const auto& [weights, features] : target_.bits) quant::set_bits(model, "*", weights, features);
-  train::calibrate(model, seen, {}, pool);
+  auto warnings = train::calibrate(model, seen, {}, pool).warnings;
   Source origin{std::move(start.model), {}};
   for (const Value argument : origin.network.graph.arguments())
     origin.samples.emplace(argument.name(), network_.inputs.at(argument.name()));
   quant::clear_layers(origin.network);
   model.source = std::make_shared<const Source>(std::move(origin));
-  return model;
+  return {std::move(model), std::move(warnings)};
 }
 
-const Model& Trial::prepared() {
-  return prepared_.get([&] { return calibrate(source(), tools_.pool); });
+const Trial::Calibrated& Trial::calibrated() {
+  return calibrated_.get([&] { return calibrate(source(), tools_.pool); });
 }
 
 Model Trial::prepared_from(int64_t batch, ThreadPool& pool) {
@@ -95,7 +95,7 @@ Model Trial::prepared_from(int64_t batch, ThreadPool& pool) {
     Dims& known = dims.emplace(argument.name(), argument.dims()).first->second;
     if (!known.empty()) known.front() = batch;
   }
-  return calibrate(import_with(bytes_, dims, {}), pool);
+  return calibrate(import_with(bytes_, dims, {}), pool).model;
 }
 
 const quant::Conversion& Trial::conversion() {

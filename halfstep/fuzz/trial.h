@@ -93,7 +93,9 @@ class Trial {
   /// Whether all extents that are open in the file are open in `source`.
   bool stays_open();
   /// Calibrated on the samples, with the target's widths.
-  const Model& prepared();
+  const Model& prepared() { return calibrated().model; }
+  /// What calibration warned of: ranges that may not hold.
+  const std::vector<std::string>& warnings() { return calibrated().warnings; }
   /// The same made of a file whose batch is `batch`, on the threads of `pool`; other extents stay as they are.
   Model prepared_from(int64_t batch, ThreadPool& pool);
   const quant::Conversion& conversion();
@@ -115,7 +117,12 @@ class Trial {
 
  private:
   Model import_source();
-  Model calibrate(const Model& source, ThreadPool& pool);
+  struct Calibrated {
+    Model model;
+    std::vector<std::string> warnings;
+  };
+  Calibrated calibrate(const Model& source, ThreadPool& pool);
+  const Calibrated& calibrated();
 
   const Network& network_;
   Target target_;
@@ -126,7 +133,8 @@ class Trial {
   io::Dataset data_;
   std::optional<train::TrainTest> parts_;
   bool is_closed_ = false;
-  Once<Model> bound_, source_, prepared_;
+  Once<Model> bound_, source_;
+  Once<Calibrated> calibrated_;
   Once<quant::Conversion> conversion_;
   Once<verify::Roads> roads_;
   Once<Answered> answered_;

@@ -146,13 +146,16 @@ class Preparation {
     owner_[add_point(plan_.result_of(op))] = op;
   }
 
-  /// The range behind a padding holds the number that it pads with, that behind a mask what the mask leaves.
+  /// The range behind a padding holds the number that it pads with, as often as it does where that is not 0; that
+  /// behind a mask what the mask leaves.
   void include_fill(Op op, const PointSet& behind) {
     const Value fill = quant_of(op).fill < 0 ? Value() : op.in(quant_of(op).fill);
     const bool masks = quant_of(op).index >= 0;
     if (op.is<ops::Pad>() && std::ranges::none_of(ops::Pad(op.node()).pads(), [](int64_t n) { return n > 0; })) return;
-    if (!fill || (!masks && !std::isfinite(element(model_.tensors.at(fill.name()), 0)))) return;
-    for (const size_t point : behind) points_[point].also_seen.push_back(masks ? op.out(0) : fill);
+    if (!fill) return;
+    const double number = element(model_.tensors.at(fill.name()), 0);
+    if (!masks && !std::isfinite(number)) return;
+    for (const size_t point : behind) points_[point].also_seen.push_back(masks || number != 0 ? op.out(0) : fill);
   }
 
   size_t add_point(Value value) {

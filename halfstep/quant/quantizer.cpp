@@ -159,8 +159,8 @@ void read_codes(Value value, const ops::FakeQuantize& quantizer) {
     const int port = reader.port_of(operand);
     const bool is_feature = port != quant.weight && port != quant.fill && !passes::is_number_port(quant, port);
     const bool is_beside = reader.node()->block == quantizer.node()->block;  // others see the tensor from elsewhere
-    if (reader != quantizer && is_beside && (is_feature || !value.is_tensor()))
-      reader.set_operand(operand, quantizer.out());
+    const bool computes = reader != quantizer && !reader.is<ops::ObserveRange>();  // observers see numbers
+    if (computes && is_beside && (is_feature || !value.is_tensor())) reader.set_operand(operand, quantizer.out());
   }
 }
 

@@ -39,7 +39,7 @@ class StepBuilder {
 
   Model run(const std::map<std::string, double>& spreads) {
     std::vector<passes::Seed> seeds = slopes(spreads);
-    const std::vector<std::string> choices = choices_of();
+    const std::vector<std::string> choices = block_.choices();
     if (!choices.empty()) seeds.push_back({decision(choices), constant("decision.grad", 1)});
     std::vector<std::string> parameters = choices;
     parameters.insert(parameters.end(), block_.scales.begin(), block_.scales.end());
@@ -109,14 +109,6 @@ class StepBuilder {
     return seeds;
   }
 
-  std::vector<std::string> choices_of() const {
-    std::vector<std::string> names;
-    for (const LearnedQuantizer& one : learned_quantizers(block_.part)) {
-      if (!one.choice.empty()) names.push_back(one.choice);
-    }
-    return names;
-  }
-
   /// How far roundings are from a decision: the sum of 1 - abs(2 h - 1)^beta over all weights (AdaRound, equation 24).
   Value decision(const std::vector<std::string>& choices) {
     const Value sharpness = passes::add_argument(step_.graph, kSharpness, {DType::f32, {1}});
@@ -156,6 +148,14 @@ std::string importance_argument(const std::string& output) { return "importance.
 std::string real_argument(const std::string& input) { return "real." + input; }
 
 bool LearningBlock::learns() const { return !scales.empty() || !learned_quantizers(part).empty(); }
+
+std::vector<std::string> LearningBlock::choices() const {
+  std::vector<std::string> names;
+  for (const LearnedQuantizer& one : learned_quantizers(part)) {
+    if (!one.choice.empty()) names.push_back(one.choice);
+  }
+  return names;
+}
 
 LearningBlock learning_block(Model part, const Learning& learning, const std::map<std::string, int64_t>& counts) {
   LearningBlock block{std::move(part), {}};

@@ -22,6 +22,8 @@ struct LearningBlock {
   Model part;                       ///< quantizers in their places, with what they learn (ir/learned_quantizer.h)
   std::vector<std::string> scales;  ///< learned step sizes
   bool learns() const;
+  /// The tensors that say which weights are rounded up.
+  std::vector<std::string> choices() const;
 };
 
 /// Readies a part for `learning`: roundings of weights start where they are, step sizes of quantizers that are in no

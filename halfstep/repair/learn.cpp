@@ -144,7 +144,7 @@ class Learner {
     return run_part(part, quantized_, batch_, room_, scene_.pool);
   }
 
-  /// A block that came out farther from its float form than plain rounding stays as it was.
+  /// A block that came out farther from its float form than plain rounding, or not as numbers, stays as it was.
   void take_if_nearer(const Model& learned, const Stores& targets, Stores& given) {
     Stores now = run_quantized(learned);
     const double before = distance(given, targets), after = distance(now, targets);
@@ -180,22 +180,12 @@ class Learner {
     options.freeze_tensors = false;
     runtime::Program program = compile(block_step(learning, learning_, extents(learning.part), spreads), options);
     for (int64_t step = 0; step < scene_.options.steps; ++step) {
-      run_step(program, block, learning.part, targets, importance, step);
+      run_step(program, block, learning, targets, importance, step);
       report(step, block.name);
     }
     Model part = learned_part(learning, program.tensors());
-    require_numbers(part, block);
     checkpoints_.save(number_, part);
     return part;
-  }
-
-  void require_numbers(const Model& part, const Block& block) const {
-    for (const auto& [name, tensor] : part.tensors) {
-      if (tensor.dtype() != DType::f32) continue;
-      const auto elements = tensor.data<float>();
-      if (!std::ranges::all_of(elements, [](float element) { return std::isfinite(element); }))
-        fail("{}: '{}' of block '{}' became NaN or infinite, expected numbers", learning_.name, name, block.name);
-    }
   }
 
   std::map<std::string, Dims> extents(const Model& part) const {
@@ -214,11 +204,11 @@ class Learner {
     return importance_of(rest, inputs, scene_.spreads, batch_, scene_.calibration.seed, room_, scene_.pool);
   }
 
-  void run_step(runtime::Program& program, const Block& block, const Model& part, const Stores& targets,
+  void run_step(runtime::Program& program, const Block& block, const LearningBlock& learning, const Stores& targets,
                 const Stores& importance, int64_t step) {
     const std::vector<int64_t> chosen = draw(step);
     Tensors given;
-    for (const Value argument : part.graph.arguments()) {
+    for (const Value argument : learning.part.graph.arguments()) {
       given[argument.name()] = quantized_.at(argument.name())->rows(chosen);
       if (learning_.keep < 1 && argument.dtype() == DType::f32)
         given[real_argument(argument.name())] = in_float_.at(argument.name())->rows(chosen);
@@ -233,7 +223,7 @@ class Learner {
       }
       given[target_argument(output.name())] = std::move(target);
     }
-    if (learning_.rounds_weights) {
+    if (!learning.choices().empty()) {
       const double all = static_cast<double>(scene_.options.steps), done = static_cast<double>(step) / all;
       const double progress = std::max(0.0, (done - kWarmup) / (1 - kWarmup));
       given[kDecision] = Tensor::scalar(static_cast<float>(done < kWarmup ? 0 : kDecisionWeight));

@@ -91,7 +91,7 @@ class Repair {
     if (is_auto(options_) && report_.last.loss < method.info.enough) {
       step.what = fmt::format("not tried: the distance is below {:g} already", method.info.enough);
     } else {
-      Change change = method.apply(state_, scene);
+      Change change = applied(method, scene);
       step.what = std::move(change.what);
       step.changed = change.state.has_value();
       if (change.state) step.after = judge(change.state->model);
@@ -103,6 +103,16 @@ class Repair {
     }
     step.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     report_.steps.push_back(std::move(step));
+  }
+
+  /// A network that the method cannot take stays as it is.
+  Change applied(const Method& method, const Scene& scene) const {
+    try {
+      return method.apply(state_, scene);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+      return {std::nullopt, fmt::format("not possible: {}", error.what())};
+    }
   }
 
   const Options& options_;

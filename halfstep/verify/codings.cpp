@@ -146,7 +146,7 @@ std::vector<Coding> codings_of(const Model& prepared, const Graph& integer, cons
 
 Value source_value(const Graph& source, const Graph& prepared, const std::string& name) {
   const Value value = source.value(name);
-  if (!value) return source.tensor(name);
+  if (!value) return prepared.value(name) ? Value() : source.tensor(name);  // the name may be free again
   Value chain = value, end = value;
   while (end.has_one_use() && was_taken_in(end.uses().front().first, end, prepared)) {
     const Op op = end.uses().front().first;

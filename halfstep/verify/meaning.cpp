@@ -41,8 +41,19 @@ void take_trained(Model& source, const Tensors& prepared) {
   }
 }
 
-/// Codes of `reals` as numbers, but those that hide as they are: only masks read them, as they are. Nothing where none
-/// hides.
+/// Values that the program compares to see what they hide, in front of what moves their elements.
+std::set<const detail::ValueNode*> compared_values(const Graph& integer) {
+  std::set<const detail::ValueNode*> compared;
+  for (const auto& comparison : integer.all<ops::LessOrEqual>()) {
+    Value value = comparison.a();
+    for (Op op = value.producer(); op && op.info().quant.trait == Trait::preserves_range; op = value.producer())
+      value = op.in(0);
+    compared.insert(value.node());
+  }
+  return compared;
+}
+
+/// Codes of `reals` as numbers, but those that hide as they are: masks read them so. Nothing where none hides.
 std::optional<Numbers> with_hidden(const Numbers& codes, const Tensor& reals) {
   const auto given = reals.data<float>();
   if (std::ranges::none_of(given, [](float real) { return real <= kHidden; })) return std::nullopt;
@@ -95,11 +106,12 @@ class MeaningCheck {
     return source;
   }
 
-  /// Inputs of codes that hide, with what they were before they had codes.
+  /// Masks that have codes, with what they were before.
   void add_masks(Run& run, const Tensors& values, const Tensors& inputs) const {
+    const auto compared = compared_values(integer_);
     for (size_t i = 0; i < graphs_.codings.size(); ++i) {
       const Op op = graphs_.codings[i].op;
-      if (!op.is<ops::Quantize>() || op.in(0).is_tensor()) continue;
+      if (!op.is<ops::Quantize>() || op.in(0).is_tensor() || !compared.contains(op.in(0).node())) continue;
       const Tensors& known = op.in(0).producer() ? values : inputs;
       const auto reals = known.find(op.in(0).name());
       if (reals == known.end()) continue;

@@ -9,6 +9,7 @@
 #include "halfstep/base/random.h"
 #include "halfstep/ir/parse.h"
 #include "halfstep/quant/prepare.h"
+#include "halfstep/quant/quantizer.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/network.h"
 
@@ -47,7 +48,7 @@ struct Calibrated {
     train::calibrate(model, samples, {}, pool);
   }
 
-  std::vector<CrushedPart> crushed() { return crushed_parts(model, samples, 0, pool); }
+  std::vector<CrushedPart> crushed() { return crushed_values(model, samples, 0, pool).parts; }
 };
 
 void scale(Model& model, const std::string& tensor, float factor, size_t first = 0, size_t end = SIZE_MAX) {
@@ -82,6 +83,48 @@ TEST(Crushed, AnOperandOfAConcatUnderASharedScale) {
   for (const char* words : {"'scores': values from ", " steps of ", "shares with 'boxes'", "output 'y' at index "})
     EXPECT_NE(sentence.find(words), std::string::npos) << words << " in " << sentence;
   EXPECT_EQ(remedies_for(heads.model, part).front(), (Remedy{"--float", {"y"}}));
+}
+
+TEST(Crushed, InfinitiesAreNamedAndLeaveRangesToOtherNumbers) {
+  Calibrated logarithm(
+      "graph g(x: f32[?, 8]) {\n  param @u: f32[6, 8]\n  a = linear(x, w=@u)\n  r = relu(a)\n  l = log(r)\n"
+      "  t = tanh(l)\n  param @v: f32[4, 6]\n  y = linear(t, w=@v)\n  return y\n}\n",
+      [](Model&) {});
+  const Model& model = logarithm.model;
+  const auto infinite = crushed_values(model, logarithm.samples, 0, logarithm.pool).infinite;
+  ASSERT_EQ(infinite.size(), 1U);
+  const ops::FakeQuantize quantizer(model.graph.op(infinite[0]).node());
+  EXPECT_EQ(quantizer.x().name(), "l");
+  EXPECT_LT(quant::effective_scale(model, quantizer, 0), 1);
+}
+
+TEST(Crushed, AConstantBesideLargeNumbers) {
+  Calibrated constant(kTwoHeads, [](Model& model) {
+    scale(model, "u", 0);
+    scale(model, "v", 1000);
+  });
+  const auto crushed = constant.crushed();
+  ASSERT_EQ(crushed.size(), 1U);
+  EXPECT_EQ(crushed[0].quantizer.tensor, "scores");
+  EXPECT_EQ(crushed[0].low, 0.5);
+  EXPECT_DOUBLE_EQ(crushed[0].steps, 0.5 / crushed[0].step);
+}
+
+/// Rows of the power are channels of the output.
+TEST(Crushed, BehindATranspose) {
+  Calibrated moved(
+      "graph g(x: f32[?, 8]) {\n  param @u: f32[8, 8]\n  param @rows: f32[1, 1, 4, 1]\n  a = linear(x, w=@u)\n"
+      "  r = reshape(a) {dims: [-1, 1, 4, 2]}\n  s = add(r, b=@rows)\n  e = exp(s)\n"
+      "  t = transpose(e) {perm: [0, 2, 1, 3]}\n  return t\n}\n",
+      [](Model& model) {
+        scale(model, "rows", 0);
+        model.tensors.at("rows").data<float>()[3] = 12;
+      });
+  const auto crushed = moved.crushed();
+  ASSERT_EQ(crushed.size(), 1U);
+  EXPECT_EQ(crushed[0].quantizer.tensor, "e");
+  EXPECT_EQ(crushed[0].axis, 2);
+  EXPECT_EQ(crushed[0].indices, (std::vector<int64_t>{0, 1, 2}));
 }
 
 TEST(Crushed, ChannelsOfOneTensor) {

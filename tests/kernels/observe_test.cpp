@@ -83,11 +83,20 @@ TEST(ObserveRange, NothingSeenChangesNothing) {
   }
 }
 
-TEST(ObserveRange, InfinitiesCountAsTheLargestFinite) {
-  const State state = observe({}, {values({kInfinity, 1.0F, -kInfinity})});
-  EXPECT_EQ(state.low, -FLT_MAX);
-  EXPECT_EQ(state.high, FLT_MAX);
-  EXPECT_TRUE(std::isfinite(state.scale));
+TEST(ObserveRange, InfinitiesAreSkipped) {
+  for (const char* method : {"minmax", "mse", "quantile", "clip_std"}) {
+    const State state = observe({.method = method}, {values({-2.0F, kInfinity, 1.0F, -kInfinity})});
+    EXPECT_EQ(state, observe({.method = method}, {values({-2.0F, 1.0F})})) << method;
+  }
+}
+
+/// The middle of the bin that all magnitudes lie in is below them.
+TEST(ObserveRange, OfOneMagnitudeIsARange) {
+  for (const float sign : {-1.0F, 1.0F}) {
+    const State state = observe({.method = "quantile"}, {values({sign * 1.45F, sign * 1.45F})});
+    EXPECT_EQ(state.low, state.high);
+    EXPECT_NEAR(state.low, sign * 1.45F, 0.001F);
+  }
 }
 
 TEST(ObserveRange, ZeroPointsAndPowersOfTwo) {

@@ -191,6 +191,18 @@ TEST(Extents, ThatANetworkDoesNotTake) {
   EXPECT_EQ(finding(check_extents, convolution()), "skipped: no dynamic dimension but the batch");
 }
 
+/// They hide nothing where a layer reads them.
+TEST(Meaning, OfInfinitiesInFrontOfALayer) {
+  Sketch sketch;
+  const Known x = sketch.input(6);
+  const Known squashed = sketch.node("Tanh", {sketch.conv(x, 8)}, x.dims);
+  const Known infinite = sketch.node("Atanh", {squashed}, x.dims);
+  sketch.node("AveragePool", {infinite}, {kBatch, kChannels, 6, 5}, {{"kernel_shape", Dims{1, 2}}});
+  Target target = kGeneric;
+  target.platform = "pplcuda";
+  EXPECT_EQ(finding(check_meaning, sketch.finish(), target), "");
+}
+
 TEST(Splits, OfAValueThatDependsOnTheBatch) {
   const auto network = [](bool mixes) {
     Sketch sketch;

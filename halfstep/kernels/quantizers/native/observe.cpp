@@ -12,12 +12,12 @@ using arith::Observing;
 using arith::TermGrid;
 using arith::TermParts;
 
-/// term(x) for every element but NaN.
+/// term(x) for every finite element.
 template <class Term>
 void for_each_element(const Blocks& blocks, int64_t block, const float* x, Term&& term) {
   blocks.for_each_slice(block, [&](int64_t begin, int64_t size, int64_t) {
     for (int64_t i = begin; i < begin + size; ++i) {
-      if (!std::isnan(x[i])) term(finite_value(x[i]));
+      if (std::isfinite(x[i])) term(x[i]);
     }
   });
 }

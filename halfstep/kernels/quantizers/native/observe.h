@@ -23,11 +23,6 @@ struct Observer {
   int64_t terms() const { return rule.terms(); }
 };
 
-/// NaN is skipped by the caller; infinities count as the largest finite value.
-inline float finite_value(float x) {
-  return std::clamp(x, std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max());
-}
-
 /// Squared error of x under the parameters: codes by division, half to even.
 double squared_error(float x, const arith::AffineParameters& parameters, const arith::CodeGrid& grid);
 

@@ -55,9 +55,9 @@ Range batch_range(const Call& call, const Observer& observer, int64_t channel) {
     for (int64_t b = 0; b < blocks.per_channel(); ++b) {
       blocks.for_each_slice(channel * blocks.per_channel() + b, [&](int64_t begin, int64_t size, int64_t) {
         for (int64_t i = begin; i < begin + size; ++i) {
-          if (std::isnan(src[i])) continue;
-          range.low = std::min(range.low, finite_value(src[i]));
-          range.high = std::max(range.high, finite_value(src[i]));
+          if (!std::isfinite(src[i])) continue;
+          range.low = std::min(range.low, src[i]);
+          range.high = std::max(range.high, src[i]);
         }
       });
     }

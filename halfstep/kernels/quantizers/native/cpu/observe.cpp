@@ -17,7 +17,7 @@
 #define HALFSTEP_KERNELS_QUANTIZE_CPU_OBSERVE_ONCE
 namespace halfstep::kernels::native {
 
-/// Widens the range by a slice; infinities stay.
+/// Widens the range by the finite elements of a slice.
 using RangeSlice = void (*)(const float* src, int64_t size, Range& range);
 /// Parts of sums, by lane.
 struct PartLanes {
@@ -38,14 +38,9 @@ using F32 = hn::ScalableTag<float>;
 
 struct ErrorTerm {
   HWY_INLINE hn::Vec<F64> value(hn::Vec<Narrow> x) const {
-    const Narrow d;
-    const auto lowest = hn::Set(d, std::numeric_limits<float>::lowest());
-    const auto largest = hn::Set(d, std::numeric_limits<float>::max());
-    const auto finite = hn::Min(hn::Max(x, lowest), largest);
-    const auto real = coder.real(finite);
-    const auto error = hn::Sub(hn::PromoteTo(F64(), finite), hn::PromoteTo(F64(), real));
     const auto wide = hn::PromoteTo(F64(), x);
-    return hn::IfThenElseZero(hn::Eq(wide, wide), hn::Mul(error, error));
+    const auto error = hn::Sub(wide, hn::PromoteTo(F64(), coder.real(x)));
+    return hn::IfThenElseZero(hn::IsFinite(wide), hn::Mul(error, error));
   }
   HWY_INLINE auto full(int64_t i) const { return value(hn::LoadU(Narrow(), src + i)); }
   HWY_INLINE auto part(int64_t i, size_t count) const { return value(load_part(src + i, count)); }
@@ -95,7 +90,7 @@ void error_slice(const arith::AffineParameters& parameters, const arith::CodeGri
   }
 }
 
-/// The lanes of a range, which NaN leaves as they are.
+/// The lanes of a range, which NaN and infinities leave as they are.
 struct RangeLanes {
   HWY_INLINE RangeLanes()
       : low(hn::Set(F32(), std::numeric_limits<float>::infinity())),
@@ -118,7 +113,7 @@ void range_slice(const float* src, int64_t size, Range& range) {
   RangeLanes r0, r1, r2, r3;
   const auto see = [&](RangeLanes& part, int64_t i) HWY_ATTR {
     const auto x = hn::LoadU(d, src + i);
-    part.see(x, hn::Eq(x, x));
+    part.see(x, hn::IsFinite(x));
   };
   int64_t i = 0;
   for (; i + 4 * lanes <= size; i += 4 * lanes) {
@@ -130,7 +125,7 @@ void range_slice(const float* src, int64_t size, Range& range) {
   for (; i < size; i += lanes) {
     const auto mask = hn::FirstN(d, static_cast<size_t>(std::min(lanes, size - i)));
     const auto x = hn::MaskedLoad(mask, d, src + i);
-    r0.see(x, hn::And(mask, hn::Eq(x, x)));
+    r0.see(x, hn::And(mask, hn::IsFinite(x)));
   }
   r0.see(r1);
   r2.see(r3);
@@ -245,7 +240,7 @@ Range batch_range(const Call& call, const Observe& state, int64_t channel) {
     });
   }
   if (!batch.seen()) return batch;
-  return {finite_value(batch.low) + 0.0F, finite_value(batch.high) + 0.0F};  // -0 becomes 0, as in the reference
+  return {batch.low + 0.0F, batch.high + 0.0F};  // -0 becomes 0, as in the reference
 }
 
 /// Small enough that a slice stays in the first-level cache for all candidates.

@@ -1,0 +1,25 @@
+// Networks that a method of repair changed.
+#include <fmt/format.h>
+
+#include "halfstep/fuzz/checks.h"
+#include "halfstep/quant/convert.h"
+#include "halfstep/repair/repair.h"
+
+namespace halfstep::fuzz {
+
+/// Which method is the seed's; those that learn by gradients go few steps.
+void check_repairs(Trial& trial) {
+  const auto methods = repair::method_list();
+  const repair::MethodInfo& method = methods[trial.seed() / 7 % methods.size()];
+  if (trial.samples().size() < 2) throw Skipped{"too few samples to hold some back"};
+  const repair::Options options{.methods = {method.name}, .steps = 4, .batch = 4};
+  const Model repaired = repair::repair(trial.prepared(), trial.samples(), {}, options, trial.tools().pool).model;
+  const Model integer = quant::convert(repaired, {.float_islands = true}).model;
+  try {
+    require_same_codes(trial, trial.tools().roads_of(repaired, integer));
+  } catch (const Found& found) {
+    throw Found{fmt::format("after {}: {}", method.name, found.what)};
+  }
+}
+
+}  // namespace halfstep::fuzz
