@@ -147,7 +147,8 @@ void add_run(CLI::App& program, Work& work) {
                   "         halfstep run model.safetensors --inputs x.npz --trace run.json,run.log",
                   options->common);
   command->add_option("model", options->model, "Model of any stage, or a file of ONNX or Paddle")->required();
-  auto* inputs = command->add_option("--inputs", options->inputs, "safetensors or npz, tensors by name");
+  auto* inputs = command->add_option("--inputs", options->inputs,
+                                     "safetensors or npz, tensors by name, or npy for a network of one input");
   command
       ->add_option("--test-data", options->test_data,
                    "folder with test_data_set_*/input_*.pb and output_*.pb; tolerance.json beside them comes before "

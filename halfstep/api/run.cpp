@@ -10,6 +10,8 @@
 #include "halfstep/base/nearest.h"
 #include "halfstep/compile/compile.h"
 #include "halfstep/eager/call.h"
+#include "halfstep/io/file.h"
+#include "halfstep/io/npy.h"
 #include "halfstep/io/npz.h"
 #include "halfstep/io/safetensors.h"
 #include "halfstep/train/calibrated_lengths.h"
@@ -18,6 +20,41 @@
 
 namespace halfstep::api {
 namespace {
+
+/// The name of the only one for a tensor without one, as an npy file has it.
+Tensors with_names(const Tensors& tensors, const std::vector<std::string>& names) {
+  Tensors named = tensors;
+  const auto unnamed = named.find("");
+  if (unnamed == named.end() || names.size() != 1) return named;
+  auto entry = named.extract(unnamed);
+  entry.key() = names.front();
+  named.insert(std::move(entry));
+  return named;
+}
+
+Tensors inputs_for(const Graph& graph, const Tensors& tensors) {
+  std::vector<std::string> names;
+  for (const Value argument : graph.arguments()) names.push_back(argument.name());
+  Tensors inputs = with_names(tensors, names);
+  for (const Value argument : graph.arguments()) {
+    const auto given = inputs.find(argument.name());
+    if (given != inputs.end() && argument.dtype() == DType::f32) given->second = narrowed(given->second);
+  }
+  return inputs;
+}
+
+Tensors inputs_for(const formats::Summary& summary, const Tensors& tensors) {
+  std::vector<std::string> names;
+  for (const formats::Port& port : summary.inputs) {
+    if (!port.has_default) names.push_back(port.name);
+  }
+  Tensors inputs = with_names(tensors, names);
+  for (const formats::Port& port : summary.inputs) {
+    const auto given = inputs.find(port.name);
+    if (given != inputs.end() && port.type.starts_with("float32")) given->second = narrowed(given->second);
+  }
+  return inputs;
+}
 
 /// Inputs that the file does not name, and those without a default that are missing.
 void check_inputs(const formats::Summary& summary, const Tensors& inputs, const std::string& source) {
@@ -148,8 +185,9 @@ std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs
   return dims;
 }
 
-RunResult run(const Model& network, const Tensors& inputs, const RunOptions& options, const Settings& settings) {
+RunResult run(const Model& network, const Tensors& given, const RunOptions& options, const Settings& settings) {
   const Model form = train::evaluation_form(network);
+  const Tensors inputs = inputs_for(form.graph, given);
   const auto extents = extents_of(form.graph, inputs, options.source);
   RunResult result = run_timed(compile(specialize(form, extents), compile_options(options, settings.progress)), inputs,
                                options, settings);
@@ -157,7 +195,8 @@ RunResult run(const Model& network, const Tensors& inputs, const RunOptions& opt
   return result;
 }
 
-RunResult run(const formats::File& file, const Tensors& inputs, const RunOptions& options, const Settings& settings) {
+RunResult run(const formats::File& file, const Tensors& given, const RunOptions& options, const Settings& settings) {
+  const Tensors inputs = inputs_for(file.summary(), given);
   check_inputs(file.summary(), inputs, options.source);
   formats::Binding binding;
   binding.values = inputs;
@@ -195,8 +234,10 @@ Comparison compare(const std::string& name, const Tensor& found, const Tensor& e
 }
 
 std::vector<Comparison> compare(const Tensors& found, const Tensors& expected, const Tolerance& tolerance) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : found) names.push_back(name);
   std::vector<Comparison> comparisons;
-  for (const auto& [name, tensor] : expected) {
+  for (const auto& [name, tensor] : with_names(expected, names)) {
     const auto at = found.find(name);
     if (at == found.end()) fail("tensor '{}' is no output of the network", name);
     comparisons.push_back(compare(name, at->second, tensor, tolerance));
@@ -205,7 +246,9 @@ std::vector<Comparison> compare(const Tensors& found, const Tensors& expected, c
 }
 
 Tensors read_tensors(const std::filesystem::path& path) {
-  return path.extension() == ".npz" ? io::read_npz(path) : io::read_safetensors(path).tensors;
+  if (path.extension() == ".npz") return io::read_npz(path);
+  if (path.extension() == ".npy") return {{"", io::parse_npy(io::read_file(path), path.string())}};
+  return io::read_safetensors(path).tensors;
 }
 
 void require_tensor_file(const std::filesystem::path& path) {

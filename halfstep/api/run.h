@@ -59,8 +59,9 @@ struct RunResult {
   std::vector<std::string> notes = {};       ///< inputs that ranges may not hold for
 };
 
-/// `network` in evaluation mode on `inputs`, by name, whose extents close those that are open. Throws for a missing or
-/// unknown name.
+/// `network` in evaluation mode on `inputs`, by name, whose extents close those that are open. An array without a name
+/// is that of the only input; numbers of f64 become f32 where the network takes those. Throws for a missing or unknown
+/// name.
 RunResult run(const Model& network, const Tensors& inputs, const RunOptions& options, const Settings& settings);
 
 /// The network of a foreign file in the mode that the file says, be it training. The inputs may decide what is in it:
@@ -88,10 +89,10 @@ struct Comparison {
 /// difference of every element.
 Comparison compare(const std::string& name, const Tensor& found, const Tensor& expected, const Tolerance& tolerance);
 
-/// One for each expected tensor; throws where no output has its name.
+/// One for each expected tensor; throws where no output has its name. One without a name is that of the only output.
 std::vector<Comparison> compare(const Tensors& found, const Tensors& expected, const Tolerance& tolerance);
 
-/// npz by the name of the file, else safetensors.
+/// npz or npy, whose array has the name "", by the name of the file, else safetensors.
 Tensors read_tensors(const std::filesystem::path& path);
 /// Both throw for other extensions than .npz and .safetensors; "" is no file.
 void require_tensor_file(const std::filesystem::path& path);

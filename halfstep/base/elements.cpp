@@ -1,5 +1,6 @@
 #include "halfstep/base/elements.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -39,6 +40,14 @@ void set_element(Tensor& tensor, int64_t index, double value) {
   } else {
     with_number_type(dtype, [&]<class T>() { tensor.data<T>()[i] = static_cast<T>(value); });
   }
+}
+
+Tensor narrowed(const Tensor& tensor) {
+  if (tensor.dtype() != DType::f64) return tensor;
+  Tensor narrow = Tensor::uninitialized(DType::f32, tensor.dims());
+  std::ranges::transform(tensor.data<double>(), narrow.data<float>().begin(),
+                         [](double number) { return static_cast<float>(number); });
+  return narrow;
 }
 
 std::pair<double, double> whole_range(DType dtype) {

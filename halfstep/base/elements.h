@@ -14,6 +14,9 @@ bool can_hold(DType dtype, double value);
 /// Stores `value`, which an integer dtype must be able to hold; floats are rounded to nearest, small ones saturate.
 void set_element(Tensor& tensor, int64_t index, double value);
 
+/// Numbers of float64, as NumPy has them, as the nearest float32, which networks take; anything else as it is.
+Tensor narrowed(const Tensor& tensor);
+
 /// Lowest and highest whole number that an integer dtype holds and a double has exactly.
 std::pair<double, double> whole_range(DType dtype);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "halfstep/base/elements.h"
 #include "halfstep/io/dataset.h"
 
 namespace halfstep::io {
@@ -33,15 +34,6 @@ void require_finite(const Tensor& tensor, const std::string& name, const std::st
     fail("{}: {}: found {} in sample {}, expected finite numbers{}", where, name, *wrong,
          (wrong - values.begin()) * tensor.dims()[0] / tensor.size(),
          *wrong < 0 ? "; in a mask write the lowest float32, -3.4028235e38, in its place" : "");
-}
-
-/// Numbers of float64, as NumPy has them, as the float32 that networks take; anything else as it is.
-Tensor narrowed(const Tensor& tensor) {
-  if (tensor.dtype() != DType::f64) return tensor;
-  Tensor narrow = Tensor::uninitialized(DType::f32, tensor.dims());
-  std::ranges::transform(tensor.data<double>(), narrow.data<float>().begin(),
-                         [](double number) { return static_cast<float>(number); });
-  return narrow;
 }
 
 /// Throws where the first axes, which count samples, differ.

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "halfstep/base/random.h"
+#include "halfstep/io/atomic_file.h"
+#include "halfstep/io/npy.h"
 #include "halfstep/io/npz.h"
 #include "halfstep/io/safetensors.h"
 #include "tests/cli/program.h"
@@ -55,6 +57,20 @@ TEST_F(Run, takes_and_writes_npz_and_safetensors_for_every_form) {
     ASSERT_TRUE(outputs.contains("logits"));
     EXPECT_EQ(outputs.at("logits").type(), (Type{DType::f32, {5, 10}}));
   }
+}
+
+TEST_F(Run, takes_numbers_as_numpy_has_them) {
+  const Tensor x = io::read_npz(*workspace / "x.npz").at("x");
+  Tensor wide(DType::f64, x.dims());
+  std::ranges::copy(x.data<float>(), wide.data<double>().begin());
+  io::write_file(*workspace / "x.npy", io::serialize_npy(wide, "x.npy"));
+  io::write_npz(*workspace / "wide.npz", {{"x", wide}});
+  run(0, {"--inputs", "x.npz", "--outputs", "narrow.npz"});
+  const Tensor logits = io::read_npz(*workspace / "narrow.npz").at("logits");
+  io::write_file(*workspace / "logits.npy", io::serialize_npy(logits, "logits.npy"));
+  for (const char* file : {"x.npy", "wide.npz"}) run(0, {"--inputs", file, "--expect", "logits.npy", "--exact"});
+  workspace->expect(0, {"export", "quick/float.safetensors", "--out", "narrow.onnx"});
+  workspace->expect(0, {"run", "narrow.onnx", "--inputs", "x.npy", "--expect", "logits.npy"});
 }
 
 TEST_F(Run, prepared_and_integer_networks_give_the_same_bits) {
