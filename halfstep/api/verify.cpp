@@ -98,7 +98,7 @@ verify::Roads roads_of(const Model& prepared, const Model& integer) {
     for (const Value result : is_real ? step.main.results() : std::vector{step.result()}) {
       if (result.dtype() != DType::f32) continue;
       verify::Layer& layer = roads.layers.emplace_back(layer_of(prepared, step, result));
-      const Value value = verify::source_value(real, prepared.graph, layer.float_value);
+      const Value value = verify::source_value(real, prepared.graph, step.quantizer ? step.quantizer.x() : result);
       if (value) layer.real_value = value.name();
     }
   }

@@ -210,7 +210,10 @@ Known Maker::contents(const Tensor& tensor, double low, double high) {
 
 Known Maker::weights(DType dtype, Dims dims, double low, double high) {
   if (chance(0.08)) {
-    const auto shared = suited({{dtype}, 0, 5, [&](const Known& v) { return v.constant && v.dims == dims; }});
+    const bool any = low <= 0 && high >= 0;  // else a divisor
+    const auto shared = suited({{dtype}, 0, 5, [&](const Known& v) {
+                                  return v.constant && v.dims == dims && (any || (v.low >= low && v.high <= high));
+                                }});
     if (!shared.empty()) return one_of(shared)->between(low, high);
   }
   Known value = contents(random_tensor(dtype, dims, low, high), low, high);

@@ -32,6 +32,7 @@ const std::vector<std::string_view> kExplained = {
     "numel(x) >= 1 is false",
     "the accumulator can reach",
     "is NaN or infinite on samples",
+    "expected one to learn from",
     "found A of f32",
     "needs channels in multiples of",
     "is not a power of two from 2^",

@@ -185,7 +185,8 @@ class Preparation {
   void set_widths() {
     if (platform_.insertion || is_region_) return;
     for (QuantizerPlace& place : points_) {
-      if (!place.values[0].producer()) set_edge(place);
+      const Value value = place.values[0];
+      if (!value.producer() && !value.is_tensor()) set_edge(place);
     }
     const auto count = static_cast<int64_t>(layers_.size());
     for (int64_t i = 0; i < count; ++i) {

@@ -47,17 +47,6 @@ Requested requested_of(const Model& model, const Platform& platform, const Prepa
   return requested;
 }
 
-/// Takes a quantizer out that has a scale of its own, with its observer.
-void take_out(Model& model, const ops::FakeQuantize& quantizer) {
-  const std::vector<Value> read = observer_of(quantizer).operands();
-  model.graph.erase(observer_of(quantizer));
-  quantizer.out().replace_all_uses_with(quantizer.x());
-  model.graph.erase(quantizer);
-  for (const Value tensor : read) {
-    if (tensor && tensor.is_tensor() && tensor.unused()) passes::erase_tensor(model, tensor);
-  }
-}
-
 /// Whether both make codes of one kind; their scales and zero points come from what they see.
 bool are_alike(const ops::FakeQuantize& a, const ops::FakeQuantize& b) {
   return a.code_type() == b.code_type() && a.code_min() == b.code_min() && a.code_max() == b.code_max();
@@ -78,8 +67,7 @@ void share_results(Model& model, const EdgeScales& at_edges) {
         const bool is_alone = observer_of(quantizer).x().size() == 1;
         if (!is_alone || !are_alike(quantizer, *inner) || at_edges.contains(passes::scale_tensor(quantizer).name()))
           continue;
-        take_out(model, quantizer);
-        insert_alike(model, result, *inner);
+        take_codes_of(model, quantizer, *inner);
       }
     }
   });

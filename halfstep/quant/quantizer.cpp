@@ -308,6 +308,23 @@ void insert_alike(Model& model, Value value, const ops::FakeQuantize& other) {
   read_codes(value, quantizer);
 }
 
+void take_codes_of(Model& model, const ops::FakeQuantize& quantizer, const ops::FakeQuantize& other) {
+  const Op observer = observer_of(quantizer);
+  const std::vector<Value> read = observer.operands();
+  const Value before = passes::scale_tensor(quantizer), scale = passes::scale_tensor(other);
+  model.graph.erase(observer);
+  for (const ops::FakeQuantize& reader : readers_of(before)) {
+    wire_scale(model.graph, reader, before, false);
+    reader.set_operand(reader.info().input("scale"), scale);
+    reader.set_operand(reader.info().input("zero_point"), other.zero_point());
+    reader.set_attributes(other.attributes());
+    wire_scale(model.graph, reader, scale, other.scale() != scale);
+  }
+  for (const Value tensor : read) {
+    if (tensor && tensor.is_tensor() && tensor.unused()) passes::erase_tensor(model, tensor);
+  }
+}
+
 void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, float high) {
   const ops::ObserveRange observer = observer_of(quantizer);
   model.tensors.at(observer.low().name()).data<float>()[0] = low;

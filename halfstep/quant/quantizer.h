@@ -27,6 +27,9 @@ struct QuantizerPlace {
 /// Inserts a quantizer behind a feature that has the same codes as another one's: its tensors and attributes.
 void insert_alike(Model& model, Value value, const ops::FakeQuantize& other);
 
+/// Gives all quantizers that have the scale of this one the tensors and attributes of `other`; its observer goes.
+void take_codes_of(Model& model, const ops::FakeQuantize& quantizer, const ops::FakeQuantize& other);
+
 /// Inserts a quantizer behind every value of `place` (for a weight: in front of `reader`, for it alone) and one
 /// observer for them all. The scale has seen nothing yet. Returns one of the quantizers.
 ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const QuantizerPlace& place, Op reader = {});

@@ -94,11 +94,11 @@ class Join {
 
   void add(Op op, Value result) {
     Coding coding{result.name(), op, !gives_codes(op), {}, {}, prepared_.graph.value(result.name()), operands_of(op)};
-    std::string stands_for = result.name();
+    Value stands_for = result;
     if (const auto found = quantizers_.find(op.name()); found != quantizers_.end()) {
       coding.format = format_of(prepared_, found->second);
       coding.prepared = found->second.out();
-      stands_for = found->second.x().name();
+      stands_for = found->second.x();
     } else if (!coding.real) {
       coding.format = moved_format(coding);
     }
@@ -144,9 +144,10 @@ std::vector<Coding> codings_of(const Model& prepared, const Graph& integer, cons
   return Join(prepared, integer, source).run();
 }
 
-Value source_value(const Graph& source, const Graph& prepared, const std::string& name) {
-  const Value value = source.value(name);
-  if (!value) return prepared.value(name) ? Value() : source.tensor(name);  // the name may be free again
+Value source_value(const Graph& source, const Graph& prepared, Value of) {
+  const Value stored = of.is_tensor() ? source.tensor(of.name()) : Value();
+  const Value value = stored ? Value() : source.value(of.name());
+  if (!value) return stored;
   Value chain = value, end = value;
   while (end.has_one_use() && was_taken_in(end.uses().front().first, end, prepared)) {
     const Op op = end.uses().front().first;

@@ -43,10 +43,10 @@ struct Coding {
 /// keeps its name and the format of what it reads. Throws Error for codes that no quantizer explains.
 std::vector<Coding> codings_of(const Model& prepared, const Graph& integer, const Graph& source);
 
-/// The value of `source` that is the value `name` of the prepared network: the one of that name, or what stands behind
-/// it where preparation folded a layer's tail into it or took another framework's quantizer out, but not where that
-/// became a layer of its own. Null where there is none.
-Value source_value(const Graph& source, const Graph& prepared, const std::string& name);
+/// The value of `source` that is the value `of` of the prepared network: the one of its name, stored where `of` is, or
+/// what stands behind it where preparation folded a layer's tail into it or took another framework's quantizer out, but
+/// not where that became a layer of its own. Null where there is none.
+Value source_value(const Graph& source, const Graph& prepared, Value of);
 
 Ties ties_of(const ops::FakeQuantize& quantizer);
 

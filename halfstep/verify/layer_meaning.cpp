@@ -171,7 +171,7 @@ void LayerMeaningCheck::add_part(const Coding& part) {
 
 /// A part that the network does not have as a value gives what the layer gives, under other extents.
 void LayerMeaningCheck::weigh(const Coding& part, LayerWeights weights) {
-  Value result = source_value(network().graph, graphs_.prepared.graph, weights.prepared.name());
+  Value result = source_value(network().graph, graphs_.prepared.graph, weights.prepared.out(0));
   if (!result) result = out_;
   const Path path = path_to(result, values_read_by(part), name());
   WeighedLayer layer = path.product ? weighed_product(path, weights) : scaled_channels(path, part, weights);

@@ -1,6 +1,7 @@
 #include "halfstep/verify/meaning.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,6 +39,24 @@ void take_trained(Model& source, const Tensors& prepared) {
     const Tensor& contents = trained->second;
     if (contents.dtype() == tensor.dtype() && contents.size() == count_elements(tensor.dims()))
       source.tensors.insert_or_assign(tensor.name(), contents.reshaped(tensor.dims()));
+  }
+}
+
+/// Clips without limits, or at infinite ones, give what they read, and prepared networks lack them.
+void take_out_open_clips(Model& source) {
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  const auto is_open = [&](Value limit, float sign) {
+    if (!limit) return true;
+    return limit.is_tensor() && limit.dtype() == DType::f32 &&
+           std::ranges::all_of(std::as_const(source.tensors.at(limit.name())).data<float>(),
+                               [&](float number) { return sign * number >= kLargest; });
+  };
+  const std::vector<Value> outputs = source.graph.outputs();
+  for (const ops::Clip& clip : source.graph.body().all<ops::Clip>()) {
+    const bool is_inside = std::ranges::find(outputs, clip.out()) == outputs.end();
+    if (!is_inside || !is_open(clip.lowest(), -1) || !is_open(clip.highest(), 1)) continue;
+    clip.out().replace_all_uses_with(clip.x());
+    source.graph.erase(clip);
   }
 }
 
@@ -103,6 +122,7 @@ class MeaningCheck {
     if (!prepared.source) fail("network '{}': does not have the network that it was made from", prepared.graph.name());
     Model source = sized_for(prepared.source->network, inputs);
     take_trained(source, prepared.tensors);
+    take_out_open_clips(source);
     return source;
   }
 

@@ -70,7 +70,7 @@ class FloatCheck {
   };
 
   void pair(Value value) {
-    const Value source = source_value(source_.graph, rewritten_.graph, value.name());
+    const Value source = source_value(source_.graph, rewritten_.graph, value);
     if (!source) return;
     if (source.type() != value.type())
       fail("value '{}': is {} in the prepared network, {} in the one that came in", value.name(),

@@ -85,6 +85,15 @@ TEST(Prepare, WhatSharesAScaleIsAsWideAsTheWidest) {
   EXPECT_EQ(bits(model, "y.q"), 4);
 }
 
+TEST(Prepare, StoredOperandsAreNoEdges) {
+  const Model model =
+      prepared(images("  c = conv2d(x, w=@v)\n  d = conv2d(c, w=@u)\n  const @k: f32[1, 1, 6, 6]\n"
+                      "  s = add(a=d, b=@k)\n  e = conv2d(s, w=@v)\n  f = conv2d(e, w=@u)\n  return f\n"),
+               "generic_int8", {{}, 4, 8});
+  EXPECT_EQ(bits(model, "x.q"), 8);
+  EXPECT_EQ(bits(model, "k.q"), 4);
+}
+
 TEST(Prepare, PaddedNumbersAreInTheRangeBehindThem) {
   const std::string body =
       "  const @fill: f32[]\n  c = conv2d(x, w=@v)\n  p = pad(c, value=@fill) {pads: [0, 0, 1, 1, 0, 0, 1, 1]}\n"
