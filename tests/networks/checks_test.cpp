@@ -203,6 +203,15 @@ TEST(Meaning, OfInfinitiesInFrontOfALayer) {
   EXPECT_EQ(finding(check_meaning, sketch.finish(), target), "");
 }
 
+TEST(Meaning, OfAClipWithoutLimitsInFrontOfALoneNorm) {
+  Sketch sketch;
+  const Known x = sketch.input(5), clipped = sketch.node("Clip", {x}, x.dims);
+  const auto numbers = [&](double low) { return sketch.numbers({kChannels}, 1).between(low, 1); };
+  const Known variance = sketch.node("Exp", {numbers(-1)}, {kChannels});
+  sketch.node("BatchNormalization", {clipped, numbers(-1), numbers(-1), numbers(-1), variance}, x.dims);
+  EXPECT_EQ(finding(check_meaning, sketch.finish()), "");
+}
+
 TEST(Splits, OfAValueThatDependsOnTheBatch) {
   const auto network = [](bool mixes) {
     Sketch sketch;

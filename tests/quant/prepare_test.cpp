@@ -85,6 +85,22 @@ TEST(Prepare, WhatSharesAScaleIsAsWideAsTheWidest) {
   EXPECT_EQ(bits(model, "y.q"), 4);
 }
 
+/// What a loop gives has its scale inside, and so has what another region reads of it.
+TEST(Prepare, RegionsReadTheScaleOfALoopsResult) {
+  const Model model =
+      prepared(network("graph g(x: f32[3, 4], h: f32[4]) {\n  param @w: f32[4, 4]\n"
+                       "  first = scan(values=[h, x]) {states: 1, scanned: 1} region body(s: f32[4], row: f32[4]) {\n"
+                       "    n = add(a=s, b=row)\n    return n\n  }\n"
+                       "  second = scan(values=[h, x, first]) {states: 1, scanned: 1} region body(t: f32[4], line: "
+                       "f32[4], c: f32[4]) {\n"
+                       "    p = mul(a=line, b=c)\n    m = add(a=t, b=p)\n    return m\n  }\n"
+                       "  both = add(a=first, b=h)\n  wide = reshape(both) {dims: [1, 4]}\n  y = linear(wide, w=@w)\n  "
+                       "return y, second\n}\n"));
+  EXPECT_EQ(scale_of(model, "c.q"), scale_of(model, "first.q"));
+  EXPECT_EQ(scale_of(model, "c.q"), scale_of(model, "s.q"));
+  for (const auto& one : model.graph.all<ops::FakeQuantize>()) EXPECT_NO_THROW(observer_of(one)) << one.name();
+}
+
 TEST(Prepare, StoredOperandsAreNoEdges) {
   const Model model =
       prepared(images("  c = conv2d(x, w=@v)\n  d = conv2d(c, w=@u)\n  const @k: f32[1, 1, 6, 6]\n"

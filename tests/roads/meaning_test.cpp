@@ -248,6 +248,15 @@ TEST(Meaning, LimitsAreExact) {
   }
 }
 
+TEST(Meaning, OfTensorsThatHaveTheNamesOfValues) {
+  Prepared prepared("generic_int8", {}, {}, HALFSTEP_SOURCE_DIR "/tests/roads/namesakes.ir");
+  EXPECT_TRUE(prepared.model.graph.value("c.q"));
+  EXPECT_TRUE(prepared.model.graph.value("m.2"));
+  const Model integer = quant::convert(prepared.model).model;
+  for (const auto& layer : verify::check_meaning(prepared.model, integer, {.all = true}, prepared.pool))
+    EXPECT_EQ(layer.meaning.beyond, 0) << layer.layer;
+}
+
 /// A layer and a reshape in place of a product, a reshape and a sum: the value between them is new, and in float here
 /// with weights that are rounded.
 TEST(Meaning, NewFloatValuesAreTakenAsTheProgramGivesThem) {
