@@ -36,6 +36,19 @@ std::string joined(const std::vector<std::string>& sentences) {
   return text;
 }
 
+/// docs/reading.md says so.
+TEST(Remedies, QuantizeNamesInfiniteValues) {
+  const Model network = train::initialize(
+      parse("graph g(x: f32[?, 8]) {\n  param @u: f32[6, 8]\n  a = linear(x, w=@u)\n  r = relu(a)\n  l = log(r)\n"
+            "  return l\n}\n",
+            "g.ir"),
+      3);
+  const Quantized quantized = quantize(network, quant::load_platform("generic_int8"), samples(), {}, {});
+  EXPECT_EQ(joined(quantized.notes),
+            "'l': some of its numbers are infinite, which become the ends of its range; keep in float what reads it "
+            "(--float NAME)\n");
+}
+
 TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
   const Dataset data = samples();
   const Platform platform = quant::load_platform("generic_int8");
