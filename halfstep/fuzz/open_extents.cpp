@@ -277,6 +277,7 @@ Recipes open_recipes() {
           {"Slice", write_image, Home::codes, 13},
           {"Expand", write_token, Home::shapes, 13},
           {"Gather", write_places, Home::shapes, 13},
+          {"Gather", write_places, Home::shapes, 13},
           {"Gather", write_places, Home::shapes, 13}};
 }
 

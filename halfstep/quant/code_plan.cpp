@@ -118,8 +118,10 @@ class Planner {
 
   static Reason why_no_tensor(Op op, const char* what, int port) {
     const Value value = port < 0 ? Value() : op.in(port);
-    if (!value || value.is_tensor()) return std::nullopt;
-    return fmt::format("its {} '{}' is computed", what, value.name());
+    if (!value) return std::nullopt;
+    if (!value.is_tensor()) return fmt::format("its {} '{}' is computed", what, value.name());
+    if (count_elements(value.dims()) > 0) return std::nullopt;
+    return fmt::format("its {} '{}' has no elements", what, value.name());
   }
 
   /// Infinities, as masks have them, leave no scale for other numbers.

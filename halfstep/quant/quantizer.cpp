@@ -131,6 +131,7 @@ void derive_parameters(Model& model, const ops::ObserveRange& observer) {
   if (observer.statistics() > 0) seen = passes::contents_of(model, observer.seen()).data<double>();
   const auto scale = passes::own_contents(model, observer.scale().name()).data<float>();
   const auto zero_point = passes::own_contents(model, observer.zero_point().name()).data<int32_t>();
+  if (scale.empty()) return;
   const size_t kept = seen.size() / scale.size();
   for (size_t c = 0; c < scale.size(); ++c) {
     if (low[c] > high[c]) continue;

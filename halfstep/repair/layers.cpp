@@ -106,6 +106,7 @@ std::vector<Layer> layers_of(const Model& prepared) {
     const auto quantizer = weight.producer<ops::FakeQuantize>();
     const Value tensor = quantizer ? quantizer->x() : weight;
     if (!tensor.is_tensor() || tensor.dtype() != DType::f32 || readers_of(tensor) != 1) continue;
+    if (count_elements(tensor.dims()) == 0) continue;
     Value bias = quant.bias < 0 ? Value() : op.in(quant.bias);
     if (bias && (!bias.is_tensor() || readers_of(bias) != 1)) bias = {};
     layers.push_back({op, tensor, bias, quantizer.value_or(ops::FakeQuantize())});

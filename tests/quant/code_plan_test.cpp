@@ -112,6 +112,14 @@ TEST(CodePlan, NaNFillsNothingWithCodes) {
   EXPECT_EQ(in_float(model).at("p"), "it fills with NaN, which has no code");
 }
 
+TEST(CodePlan, AWeightWithoutElementsHasNoCodes) {
+  const Model model = network(
+      "graph g(x: f32[?, 4]) {\n  param @w: f32[0, 4]\n  param @v: f32[3, 4]\n  a = linear(x, w=@w)\n"
+      "  b = linear(x, w=@v)\n  return a, b\n}\n");
+  EXPECT_EQ(in_float(model).at("a"), "its weight 'w' has no elements");
+  for (const char* platform : {"generic_int8", "tengine_u8"}) EXPECT_NO_THROW(prepared(model, platform)) << platform;
+}
+
 TEST(CodePlan, InfinitiesHideFromSoftmaxesAlone) {
   const std::string graph =
       "graph g(x: f32[2, 4], c: bool[4]) {\n  const @b: f32[]\n  m = mask_fill(x, condition=c, value=@b)\n"
