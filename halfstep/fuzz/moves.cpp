@@ -185,10 +185,10 @@ struct Cut {
 /// Where Python's slice begins and ends, said in some way: beyond the extent, or from the end.
 Cut some_cut(Maker& maker, int64_t extent) {
   constexpr int64_t kFar = 1000;
-  const bool back = maker.chance(0.25);
+  const bool back = maker.chance(0.4);
   const int64_t step = back ? -maker.between(1, 2) : maker.between(1, maker.chance(0.3) ? 3 : 1);
   if (back) {
-    const int64_t first = maker.between(0, extent - 1), last = maker.between(-1, first);
+    const int64_t first = maker.chance(0.3) ? 0 : maker.between(0, extent - 1), last = maker.between(-1, first);
     const int64_t out = ceil_div(first - last, -step);
     int64_t start = maker.chance(0.3) && first == extent - 1 ? kFar : first;
     if (first == 0 && maker.chance(0.7)) start = maker.one_of<int64_t>({-kFar, -extent - 1});

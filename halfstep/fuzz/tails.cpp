@@ -213,6 +213,23 @@ void write_limits(Maker& maker, std::string_view op) {
   }
 }
 
+/// Linear on rows with BatchNorm1d behind it, as torch writes them.
+void write_norm_of_rows(Maker& maker, std::string_view) {
+  const Known x = maker.any({{DType::f32}, 3, 3, [](const Known& v) { return v.size() > 0 && v.dims.back() > 1; }});
+  const int64_t features = maker.between(2, 6);
+  const double s = 1.7 / std::sqrt(static_cast<double>(x.dims[2]));
+  const double bound = 2 * std::max(std::abs(x.low), std::abs(x.high)) + 0.5;
+  const Known weights = maker.weights(DType::f32, {x.dims[2], features}, -s, s);
+  const Known product =
+      maker.node("MatMul", {x, weights}, x.with(Dims{x.dims[0], x.dims[1], features}).between(-bound, bound));
+  maker.forget(product);
+  const Known sum = maker.node("Add", {maker.weights(DType::f32, {features}, -0.5, 0.5), product},
+                               product.between(-bound - 0.5, bound + 0.5));
+  maker.forget(sum);
+  const Known normal = norm_of_last(maker, sum);
+  if (maker.chance(0.5)) maker.node("Relu", {normal}, normal.between(0, std::max(normal.high, 0.0)));
+}
+
 }  // namespace
 
 Recipes tail_recipes() {
@@ -222,6 +239,8 @@ Recipes tail_recipes() {
           {"Div", write_tail, Home::shapes},
           {"BatchNormalization", write_tail, Home::codes},
           {"BatchNormalization", write_affine, Home::codes},
+          {"BatchNormalization", write_norm_of_rows, Home::codes},
+          {"BatchNormalization", write_norm_of_rows, Home::codes},
           {"Mul", write_affine, Home::codes},
           {"Sum", write_limits, Home::shapes, 8},
           {"Max", write_limits, Home::shapes, 8},
