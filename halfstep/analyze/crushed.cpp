@@ -210,8 +210,8 @@ class Search {
     watch(seen, names);
     std::vector<Candidate> candidates;
     for (size_t p = 0; p < places.size(); ++p) {
-      if (!seen[p].empty() && seen[p].front().spans.front().is_infinite() && is_observed(places[p]))
-        infinite_.push_back(places[p].name());
+      const bool is_infinite = !seen[p].empty() && std::ranges::any_of(seen[p].front().spans, &Span::is_infinite);
+      if (is_infinite && is_observed(places[p])) infinite_.push_back(places[p].name());
       for (const Spans& along : seen[p]) {
         const Rounder rounder = network_.rounder(places[p]);
         Candidate one = candidate(p, along, static_cast<double>(rounder.step(0)), few_steps(rounder.codes()));

@@ -75,8 +75,7 @@ Known norm_of_last(Maker& maker, const Known& x) {
   maker.forget(normal);
   maker.expect_codes(normal);
   normal.rows = x.rows;
-  const Known result = maker.node("Reshape", {normal, maker.ints({-1, x.dims[1], x.dims[2]})}, normal.with(x.dims));
-  return result;
+  return maker.node("Reshape", {normal, maker.ints({-1, x.dims[1], x.dims[2]})}, normal.with(x.dims));
 }
 
 /// A layer without bias or with one, and the axis of its channels.

@@ -59,8 +59,7 @@ void require_ranges(const Model& calibrated) {
   if (!unseen.empty())
     fail(
         "network '{}': calibration saw no number in {}: without elements, nothing but NaN and infinities, or in a loop "
-        "or branch that "
-        "none of these samples takes; give samples that take it, or keep it in float (--float NAME)",
+        "or branch that none of these samples takes; give samples that take it, or keep it in float (--float NAME)",
         calibrated.graph.name(), fmt::join(unseen, ", "));
 }
 
