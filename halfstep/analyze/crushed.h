@@ -35,6 +35,7 @@ struct CrushedPart {
 /// leave output 'y' at index 4 of axis 1 an SQNR of 0.0 dB".
 std::string sentence_of(const CrushedPart& part);
 
+/// What quantizers leave little of.
 struct Crushed {
   std::vector<CrushedPart> parts;
   std::vector<std::string> infinite;  ///< quantizers that infinite values come to, and get the ends of their ranges

@@ -25,13 +25,14 @@ struct Trials {
 /// anew of its float form and calibrated. Nothing where the platform or the network refuses it.
 std::optional<Model> with_remedy(const Model& prepared, const analyze::Remedy& remedy, const Trials& trials);
 
-/// A part that is crushed (analyze::crushed_parts).
+/// A part that is crushed, or infinite (analyze::crushed_values).
 struct CrushedWarning {
   std::string quantizer;  ///< in the graph
-  std::string sentence;   ///< with the remedy that was found to help, and what it makes of the output
+  std::string
+      sentence;  ///< with the remedy; of a crushed part one that was found to help, and what it makes of the output
 };
 
-/// Of all crushed parts of the prepared network, looked at on the samples `watched`.
+/// Of all crushed parts and infinite values of the prepared network, looked at on the samples `watched`.
 std::vector<CrushedWarning> warnings_on(const Model& prepared, const train::Samples& watched, const Trials& trials);
 
 /// Of tensors whose numbers have hardly any codes, or all become 0.

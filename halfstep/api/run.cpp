@@ -32,28 +32,37 @@ Tensors with_names(const Tensors& tensors, const std::vector<std::string>& names
   return named;
 }
 
-Tensors inputs_for(const Graph& graph, const Tensors& tensors) {
+struct WantedInput {
+  std::string name;
+  bool is_f32;
+  bool is_needed = true;  ///< else the file has contents for it
+};
+
+/// As the network takes them: with names, and numbers of f64 as f32 where it wants those.
+Tensors fitted(const Tensors& tensors, const std::vector<WantedInput>& wanted) {
   std::vector<std::string> names;
-  for (const Value argument : graph.arguments()) names.push_back(argument.name());
+  for (const WantedInput& input : wanted) {
+    if (input.is_needed) names.push_back(input.name);
+  }
   Tensors inputs = with_names(tensors, names);
-  for (const Value argument : graph.arguments()) {
-    const auto given = inputs.find(argument.name());
-    if (given != inputs.end() && argument.dtype() == DType::f32) given->second = narrowed(given->second);
+  for (const WantedInput& input : wanted) {
+    const auto given = inputs.find(input.name);
+    if (given != inputs.end() && input.is_f32) given->second = narrowed(given->second);
   }
   return inputs;
 }
 
+Tensors inputs_for(const Graph& graph, const Tensors& tensors) {
+  std::vector<WantedInput> wanted;
+  for (const Value argument : graph.arguments()) wanted.push_back({argument.name(), argument.dtype() == DType::f32});
+  return fitted(tensors, wanted);
+}
+
 Tensors inputs_for(const formats::Summary& summary, const Tensors& tensors) {
-  std::vector<std::string> names;
-  for (const formats::Port& port : summary.inputs) {
-    if (!port.has_default) names.push_back(port.name);
-  }
-  Tensors inputs = with_names(tensors, names);
-  for (const formats::Port& port : summary.inputs) {
-    const auto given = inputs.find(port.name);
-    if (given != inputs.end() && port.type.starts_with("float32")) given->second = narrowed(given->second);
-  }
-  return inputs;
+  std::vector<WantedInput> wanted;
+  for (const formats::Port& port : summary.inputs)
+    wanted.push_back({port.name, port.type.starts_with("float32"), !port.has_default});
+  return fitted(tensors, wanted);
 }
 
 /// Inputs that the file does not name, and those without a default that are missing.

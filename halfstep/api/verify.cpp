@@ -35,12 +35,15 @@ void describe_codes(const Model& prepared, const passes::QuantizedStep& step, ve
   layer.scale = quant::effective_scale(prepared, quantizer);
 }
 
+/// What the codes of a step stand for, or the result of an operator in float.
+Value reals_of(const passes::QuantizedStep& step, Value result) { return step.quantizer ? step.quantizer.x() : result; }
+
 /// Of an operator in float, one of its results.
 verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step, Value result) {
   verify::Layer layer;
   layer.name = step.kind == passes::StepKind::real ? result.name() : step.name();
   layer.op = step.main ? step.main.info().name : step.quantizer.info().name;
-  layer.float_value = step.quantizer ? step.quantizer.x().name() : result.name();
+  layer.float_value = reals_of(step, result).name();
   if (step.weight) {
     layer.weight_bits = quant::bits_of(step.weight);
     layer.weight_codes = step.weight.name();
@@ -98,7 +101,7 @@ verify::Roads roads_of(const Model& prepared, const Model& integer) {
     for (const Value result : is_real ? step.main.results() : std::vector{step.result()}) {
       if (result.dtype() != DType::f32) continue;
       verify::Layer& layer = roads.layers.emplace_back(layer_of(prepared, step, result));
-      const Value value = verify::source_value(real, prepared.graph, step.quantizer ? step.quantizer.x() : result);
+      const Value value = verify::source_value(real, prepared.graph, reals_of(step, result));
       if (value) layer.real_value = value.name();
     }
   }

@@ -180,7 +180,7 @@ const std::vector<Check>& all_checks() {
       {"files", "Models and texts written and read again", check_files, 2},
       {"exports", "ONNX files that are written", check_exports, 3},
       {"c", "the integer program as C, code for code", check_c, 50},
-      {"repairs", "a repaired network on both roads, one method of each", check_repairs, 7},
+      {"repairs", "a repaired network on both roads, one method of each", check_repairs, kRepairsEvery},
       {"training", "a step moves, and a run goes on with the same bits", check_training, 5},
   };
   return kChecks;

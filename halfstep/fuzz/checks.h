@@ -35,6 +35,8 @@ void check_integers(Trial& trial);
 void check_splits(Trial& trial);
 void check_extents(Trial& trial);
 void check_lengths(Trial& trial);
+/// Which method is the seed's: of those that are due, each in turn.
+inline constexpr uint64_t kRepairsEvery = 7;
 void check_repairs(Trial& trial);
 void check_levels(Trial& trial);
 void check_threads(Trial& trial);

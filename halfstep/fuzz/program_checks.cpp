@@ -56,7 +56,7 @@ void require_same(const Model& found, const Model& expected, const std::string& 
 void check_threads(Trial& trial) {
   Tools& tools = trial.tools();
   for (const Model* model : {&trial.bound(), &trial.integer()}) {
-    Tensors one = run_model(*model, trial.inputs(), tools.pool);
+    const Tensors one = run_model(*model, trial.inputs(), tools.pool);
     require_same(run_model(*model, trial.inputs(), tools.two), one, "on 2 threads");
     require_same(run_model(*model, trial.inputs(), tools.four), one, "on 4 threads");
   }

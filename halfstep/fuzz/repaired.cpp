@@ -7,10 +7,10 @@
 
 namespace halfstep::fuzz {
 
-/// Which method is the seed's; those that learn by gradients go few steps.
+/// Methods that learn by gradients go few steps.
 void check_repairs(Trial& trial) {
   const auto methods = repair::method_list();
-  const repair::MethodInfo& method = methods[trial.seed() / 7 % methods.size()];
+  const repair::MethodInfo& method = methods[trial.seed() / kRepairsEvery % methods.size()];
   if (trial.samples().size() < 2) throw Skipped{"too few samples to hold some back"};
   const repair::Options options{.methods = {method.name}, .steps = 4, .batch = 4};
   const Model repaired = repair::repair(trial.prepared(), trial.samples(), {}, options, trial.tools().pool).model;

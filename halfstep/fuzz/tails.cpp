@@ -78,6 +78,16 @@ Known norm_of_last(Maker& maker, const Known& x) {
   return maker.node("Reshape", {normal, maker.ints({-1, x.dims[1], x.dims[2]})}, normal.with(x.dims));
 }
 
+/// x times weights that give `features` on its last axis.
+Known product_of_rows(Maker& maker, const Known& x, int64_t features) {
+  const double s = 1.7 / std::sqrt(static_cast<double>(std::max<int64_t>(x.dims.back(), 1)));
+  const double bound = 2 * std::max(std::abs(x.low), std::abs(x.high)) + 0.5;
+  Dims dims = x.dims;
+  dims.back() = features;
+  const Known w = maker.weights(DType::f32, {x.dims.back(), features}, -s, s);
+  return maker.node("MatMul", {x, w}, x.with(dims).between(-bound, bound));
+}
+
 /// A layer without bias or with one, and the axis of its channels.
 std::pair<Known, int64_t> some_layer(Maker& maker) {
   const auto biased = [&](const Known& x, const Known& w, int64_t channels) {
@@ -97,11 +107,7 @@ std::pair<Known, int64_t> some_layer(Maker& maker) {
     return {maker.node("Conv", biased(x, w, channels), x.with(dims).between(-bound, bound)), 1};
   }
   const Known x = maker.any({{DType::f32}, 2, 3, [](const Known& v) { return v.size() > 0 && v.dims.back() > 1; }});
-  const double s = scale(x.dims.back()), bound = 2 * std::max(std::abs(x.low), std::abs(x.high)) + 0.5;
-  Dims dims = x.dims;
-  dims.back() = channels;
-  const Known w = maker.weights(DType::f32, {x.dims.back(), channels}, -s, s);
-  return {maker.node("MatMul", {x, w}, x.with(dims).between(-bound, bound)), x.rank() - 1};
+  return {product_of_rows(maker, x, channels), x.rank() - 1};
 }
 
 /// One weight in two layers, a ReLU between them, and where they have biases each its own.
@@ -216,14 +222,10 @@ void write_limits(Maker& maker, std::string_view op) {
 void write_norm_of_rows(Maker& maker, std::string_view) {
   const Known x = maker.any({{DType::f32}, 3, 3, [](const Known& v) { return v.size() > 0 && v.dims.back() > 1; }});
   const int64_t features = maker.between(2, 6);
-  const double s = 1.7 / std::sqrt(static_cast<double>(x.dims[2]));
-  const double bound = 2 * std::max(std::abs(x.low), std::abs(x.high)) + 0.5;
-  const Known weights = maker.weights(DType::f32, {x.dims[2], features}, -s, s);
-  const Known product =
-      maker.node("MatMul", {x, weights}, x.with(Dims{x.dims[0], x.dims[1], features}).between(-bound, bound));
+  const Known product = product_of_rows(maker, x, features);
   maker.forget(product);
   const Known sum = maker.node("Add", {maker.weights(DType::f32, {features}, -0.5, 0.5), product},
-                               product.between(-bound - 0.5, bound + 0.5));
+                               product.between(product.low - 0.5, product.high + 0.5));
   maker.forget(sum);
   const Known normal = norm_of_last(maker, sum);
   if (maker.chance(0.5)) maker.node("Relu", {normal}, normal.between(0, std::max(normal.high, 0.0)));

@@ -128,10 +128,9 @@ class MeaningCheck {
 
   /// Masks that have codes, with what they were before.
   void add_masks(Run& run, const Tensors& values, const Tensors& inputs) const {
-    const auto compared = compared_values(integer_);
     for (size_t i = 0; i < graphs_.codings.size(); ++i) {
       const Op op = graphs_.codings[i].op;
-      if (!op.is<ops::Quantize>() || op.in(0).is_tensor() || !compared.contains(op.in(0).node())) continue;
+      if (!op.is<ops::Quantize>() || op.in(0).is_tensor() || !compared_.contains(op.in(0).node())) continue;
       const Tensors& known = op.in(0).producer() ? values : inputs;
       const auto reals = known.find(op.in(0).name());
       if (reals == known.end()) continue;
@@ -151,6 +150,7 @@ class MeaningCheck {
   runtime::Program start(const Tensors& inputs) {
     const Model sized = sized_for(graphs_.integer, inputs);
     integer_ = sized.graph;
+    compared_ = compared_values(integer_);
     graphs_.codings = codings_of(graphs_.prepared, integer_, graphs_.source.graph);
     graphs_.covered.resize(graphs_.codings.size());
     std::vector<std::string> fetch;
@@ -160,6 +160,7 @@ class MeaningCheck {
 
   MeaningGraphs graphs_;
   Graph integer_;  ///< with the extents of the run; what codings point to
+  std::set<const detail::ValueNode*> compared_;
   runtime::Program program_;
   std::vector<std::unique_ptr<LayerMeaningCheck>> layers_;
 };

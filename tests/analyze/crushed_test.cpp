@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "halfstep/analyze/remedy.h"
@@ -12,6 +13,7 @@
 #include "halfstep/quant/quantizer.h"
 #include "halfstep/train/calibrate.h"
 #include "halfstep/train/network.h"
+#include "tests/support/error.h"
 
 namespace halfstep::analyze {
 namespace {
@@ -96,6 +98,27 @@ TEST(Crushed, InfinitiesAreNamedAndLeaveRangesToOtherNumbers) {
   const ops::FakeQuantize quantizer(model.graph.op(infinite[0]).node());
   EXPECT_EQ(quantizer.x().name(), "l");
   EXPECT_LT(quant::effective_scale(model, quantizer, 0), 1);
+}
+
+/// docs/reading.md says so.
+TEST(Crushed, AMaskOfInfinitiesIsNotNamed) {
+  const Calibrated masked(
+      "graph g(x: f32[?, 8]) {\n  param @u: f32[8, 8]\n  a = linear(x, w=@u)\n  r = relu(x)\n  m = log(r)\n"
+      "  s = add(a, b=m)\n  y = softmax(s) {axis: 1}\n  return y\n}\n",
+      [](Model&) {});
+  EXPECT_TRUE(masked.model.graph.op("m.q")) << "it has codes";
+  ThreadPool pool(1);
+  EXPECT_EQ(crushed_values(masked.model, masked.samples, 0, pool).infinite, std::vector<std::string>());
+}
+
+TEST(Crushed, InfinitiesAloneStopCalibration) {
+  const char* text =
+      "graph g(x: f32[?, 8]) {\n  param @u: f32[6, 8]\n  a = linear(x, w=@u)\n  r = relu(a)\n  l = log(r)\n"
+      "  return l\n}\n";
+  EXPECT_NE(test::error_of([&] {
+              Calibrated(text, [](Model& model) { scale(model, "u", 0); });
+            }).find("calibration saw no number in 'l'"),
+            std::string::npos);
 }
 
 TEST(Crushed, AConstantBesideLargeNumbers) {

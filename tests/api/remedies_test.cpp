@@ -44,9 +44,12 @@ TEST(Remedies, QuantizeNamesInfiniteValues) {
             "g.ir"),
       3);
   const Quantized quantized = quantize(network, quant::load_platform("generic_int8"), samples(), {}, {});
-  EXPECT_EQ(joined(quantized.notes),
-            "'l': some of its numbers are infinite, which become the ends of its range; keep in float what reads it "
-            "(--float NAME)\n");
+  const std::string warning =
+      "'l': some of its numbers are infinite, which become the ends of its range; keep in float what reads it (--float "
+      "NAME)\n";
+  EXPECT_EQ(joined(quantized.notes), warning);
+  EXPECT_NE(joined(verify(quantized.model, convert(quantized.model).model, samples(), {}, {}).notes).find(warning),
+            std::string::npos);
 }
 
 TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
