@@ -21,6 +21,7 @@ const Operators kChoosing = {"ArgMax", "ArgMin", "Ceil", "Floor", "Hardmax", "Ro
 const Operators kPartial = {"Acos", "Acosh", "Asin", "Atanh", "AveragePool", "Div", "Log", "MeanVarianceNormalization",
                             "Pow",  "Sqrt"};
 
+const Operators kMaxima = {"GlobalMaxPool", "MaxPool"};
 const Operators kOnBytes = {"ConvInteger", "MatMulInteger", "QGemm", "QLinearConv", "QLinearMatMul"};
 
 bool share(const Operators& a, const Operators& b) {
@@ -97,6 +98,7 @@ std::string engine_habit(const Network& network, const Tensors& found, const Ten
     return "a choice shows how the normalization of equal numbers is rounded";
   if (operators.contains("MeanVarianceNormalization") && is_slightly_smaller(found, engine))
     return "its MeanVarianceNormalization adds nothing to the deviation";
+  if (share(operators, kMaxima) && has_nan(found)) return "its maxima leave out NaN in some places";
   if (has_lowest(engine)) return "its maxima of nothing are the lowest finite number";
   if (share(operators, kPartial) && (has_nan(found) || has_nan(engine))) return "NaN outside of a function's domain";
   return "";

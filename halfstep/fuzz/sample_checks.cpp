@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <string>
 
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
 #include "halfstep/fuzz/checks.h"
 #include "halfstep/fuzz/engine_habits.h"
 #include "halfstep/fuzz/perturbed_runs.h"
+#include "halfstep/ir/given_names.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/training_form.h"
 #include "halfstep/quant/code_plan.h"
@@ -19,13 +22,24 @@
 namespace halfstep::fuzz {
 namespace {
 
-/// Ranges, scales and zero points of quantizers that both have under one name, in one width. Where extents are known,
-/// fewer operators may be there (the last layer may be another), and extents that are read as numbers are tensors.
+/// What the file calls the value that a quantizer reads.
+std::string name_in_file(const std::map<std::string, std::string>& given, const ops::FakeQuantize& quantizer) {
+  const std::string name = quantizer.x().name();
+  const auto found = given.find(name);
+  return found == given.end() ? name : found->second;
+}
+
+/// Ranges, scales and zero points of quantizers that both have for one value of the file, in one width. Where extents
+/// are known, fewer operators may be there: the last layer may be another, the first of a module has its name, and
+/// extents that are read as numbers are tensors.
 void require_same_scales(const Model& found, const Model& expected, const std::string& when) {
+  const auto found_names = given_names(found.notes), expected_names = given_names(expected.notes);
   for (const auto& quantizer : expected.graph.all<ops::FakeQuantize>()) {
-    const Op same = found.graph.op(quantizer.name());
-    if (same.is<ops::FakeQuantize>() && quant::bits_of(ops::FakeQuantize(same.node())) != quant::bits_of(quantizer))
-      continue;
+    if (const Op op = found.graph.op(quantizer.name()); op.is<ops::FakeQuantize>()) {
+      const ops::FakeQuantize same(op.node());
+      if (quant::bits_of(same) != quant::bits_of(quantizer)) continue;
+      if (name_in_file(found_names, same) != name_in_file(expected_names, quantizer)) continue;
+    }
     const ops::ObserveRange observer = quant::observer_of(quantizer);
     for (const Value value : {observer.low(), observer.high(), observer.scale(), observer.zero_point()}) {
       const Tensor& tensor = expected.tensors.at(value.name());

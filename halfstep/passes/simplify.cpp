@@ -23,17 +23,26 @@ std::optional<Axes> permutation(Op op) {
   return std::nullopt;
 }
 
+/// How many extents are unknown on both sides, but for those that a reshape says it keeps.
+int64_t count_open(Op op) {
+  const Dims& dims = op.out(0).dims();
+  const Dims asked = op.is<ops::Reshape>() ? ops::Reshape(op.node()).dims() : Dims(dims.size(), kUnknown);
+  int64_t count = 0;
+  for (size_t i = 0; i < dims.size(); ++i) count += dims[i] == kUnknown && asked[i] != 0;
+  return count;
+}
+
 /// Same elements on both sides and equal types mean equal extents: at most one is unknown, and the count settles it
 /// unless it is 0.
-bool keeps_extents(Value from, Value to) {
-  const Dims& dims = to.dims();
-  return from.type() == to.type() && std::ranges::count(dims, kUnknown) <= 1 &&
-         (to.type().is_static() || std::ranges::count(dims, 0) == 0);
+bool keeps_extents(Op op) {
+  const Value from = op.in(0), to = op.out(0);
+  const int64_t open = from.type() == to.type() ? count_open(op) : 2;
+  return open == 0 || (open == 1 && std::ranges::count(to.dims(), 0) == 0);
 }
 
 /// Whether the result is the first operand, element for element.
 bool changes_nothing(Op op) {
-  if (op.is<ops::Reshape, ops::ReshapeLike, ops::Flatten>()) return keeps_extents(op.in(0), op.out(0));
+  if (op.is<ops::Reshape, ops::ReshapeLike, ops::Flatten>()) return keeps_extents(op);
   if (op.is<ops::SumTo>()) return op.in(0).type() == op.out(0).type() && op.out(0).type().is_static();
   const std::optional<Axes> axes = permutation(op);
   return axes && std::ranges::is_sorted(*axes);

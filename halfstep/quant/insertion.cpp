@@ -46,7 +46,7 @@ class Inserter {
     find_signs();
     find_edges();
     for (const Unit& unit : units_) {
-      if (unit.weighted && !is_float(unit) && lists(rules_.weights, unit.weighted.info().name))
+      if (has_stored_weight(unit) && !is_float(unit) && lists(rules_.weights, unit.weighted.info().name))
         found_.weighted.push_back(unit.weighted);
     }
     return std::move(found_);
@@ -56,6 +56,11 @@ class Inserter {
   bool is_float(const Unit& unit) const {
     return std::ranges::any_of(unit.ops,
                                [&](Op op) { return requests_.in_float.contains(op.node()) || indices_.contains(op); });
+  }
+
+  /// A computed weight has no quantizer of its own: the layer stays in float.
+  static bool has_stored_weight(const Unit& unit) {
+    return unit.weighted && unit.weighted.in(unit.weighted.info().quant.weight).is_tensor();
   }
 
   /// Whether nothing but index arithmetic reads it.

@@ -19,8 +19,9 @@ InsertionRules rules(const std::string& text) {
 /// "x r- w:c": values with quantizers, those of unsigned codes with a plus, and operations whose weights have one.
 std::string places(const std::string& body, const std::string& text, const std::vector<std::string>& in_float = {},
                    const std::vector<std::string>& also = {}, const std::set<std::string>& means = {}) {
-  const Graph graph =
-      parse("graph g(x: f32[2, 4, 8, 8]) {\n  param @w: f32[4, 4, 1, 1]\n  param @v: f32[4, 1, 1]\n" + body + "}\n");
+  const Graph graph = parse(
+      "graph g(x: f32[2, 4, 8, 8]) {\n  param @w: f32[4, 4, 1, 1]\n  param @v: f32[4, 1, 1]\n  const @i: i64[4]\n" +
+      body + "}\n");
   Requests requests;
   for (const std::string& name : in_float) requests.in_float.emplace(graph.op(name).node(), "in float");
   for (const std::string& name : also) requests.also.emplace(graph.op(name).node(), "wanted");
@@ -46,6 +47,12 @@ TEST(Insertion, WhatIsAskedForAndWhatIsGiven) {
   EXPECT_EQ(places(kChain, "{gives: [conv2d, relu], fuses: [relu]}"), "r d ");
   EXPECT_EQ(places(kChain, "{asks: [conv2d], skips: [max_pool2d]}"), "x ");
   EXPECT_EQ(places(kChain, "{asks: [conv2d, max_pool2d], propagates: {through: [max_pool2d], to: [conv2d]}}"), "x r ");
+}
+
+TEST(Insertion, ComputedWeightHasNoQuantizer) {
+  const std::string body =
+      "  u = gather(@w, indices=@i) {axis: 0}\n  c = conv2d(x, w=u)\n  d = conv2d(c, w=@w)\n  return d\n";
+  EXPECT_EQ(places(body, "{asks: [conv2d], weights: [conv2d]}"), "x c w:d ");
 }
 
 TEST(Insertion, EndsOfTheNetwork) {
