@@ -228,7 +228,9 @@ Value Builder::value_of(const Operand& operand) {
 
 Operand Builder::readable(const Node& node, const Operand& operand) {
   const bool is_open = operand.elements && !operand.elements->known();
-  return is_open ? counted_elements(*this, node, *operand.elements) : operand;
+  Operand found = is_open ? counted_elements(*this, node, *operand.elements) : operand;
+  if (found.known() && found.name.empty()) found.name = node.name() + ".constant";
+  return found;
 }
 
 Value Builder::tensor_of(const Operand& operand) {
@@ -247,8 +249,9 @@ Value Builder::state_of(const Operand& operand) {
 }
 
 Value Builder::declare(const std::string& wanted, const Tensor& tensor, Role role) {
-  std::string name = wanted.empty() ? "constant" : wanted;
-  for (size_t i = tensors_.size(); model_.graph.tensor(name); ++i) name = fmt::format("{}.{}", wanted, i);
+  const std::string base = wanted.empty() ? "constant" : wanted;
+  std::string name = base;
+  for (size_t i = tensors_.size(); model_.graph.tensor(name); ++i) name = fmt::format("{}.{}", base, i);
   model_.tensors[name] = tensor;
   return model_.graph.add_tensor(name, tensor.type(), role);
 }

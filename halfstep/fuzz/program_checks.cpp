@@ -229,6 +229,23 @@ bool may_be_flat(const Network& network) {
   });
 }
 
+/// Whether parameters that are a little larger give other outputs: none do behind activations that are all cut off.
+bool parameters_matter(const Model& source, const Tensors& inputs, ThreadPool& pool) {
+  constexpr float kLarger = 1.01F;
+  Model moved = source;
+  for (const Value tensor : moved.graph.tensors()) {
+    if (tensor.role() != Role::parameter || tensor.dtype() != DType::f32) continue;
+    Tensor larger = source.tensors.at(tensor.name()).clone();
+    for (float& number : larger.data<float>()) number *= kLarger;
+    moved.tensors.insert_or_assign(tensor.name(), std::move(larger));
+  }
+  const Tensors before = run_model(source, inputs, pool), after = run_model(moved, inputs, pool);
+  return std::ranges::any_of(before, [&](const auto& entry) {
+    const Value stored = source.graph.tensor(entry.first);
+    return !stored && !entry.second.same_bits(after.at(entry.first));
+  });
+}
+
 /// Whether steps are sure to be seen: the gradient of a threshold, which counts as the power of two above it, may be
 /// less than the threshold's last bit.
 bool learns(const Model& model) {
@@ -252,7 +269,9 @@ void check_training(Trial& trial) {
   options.folder = whole.path();
   const auto outcome = train::run(start, trial.samples(), options, trial.tools().pool);
   if (!std::isfinite(outcome.loss)) throw Found{fmt::format("the loss of training is {}", outcome.loss)};
-  if (learns(start) && !may_be_flat(trial.network()) && outcome.loss > 0 && digest(outcome.model) == digest(start))
+  const bool may_learn = learns(start) && !may_be_flat(trial.network()) && outcome.loss > 0;
+  if (may_learn && digest(outcome.model) == digest(start) &&
+      parameters_matter(trial.source(), trial.inputs(), trial.tools().pool))
     throw Found{"training moves nothing"};
   options.folder = parts.path();
   const auto stop_in_second = [](const Progress& progress) {

@@ -142,7 +142,8 @@ void RoundedRun::find_weights() {
       if (is_weight || quant.accumulates == Accumulation::contraction) {
         roundings_[operands[i].node()] = {.kind = Kind::weight, .axis = is_weight ? quant.weight_axis : -1};
       } else if (quant.trait == Trait::accumulates || quant.trait == Trait::same_scale) {
-        roundings_.try_emplace(operands[i].node(), Rounding{.kind = Kind::feature});
+        const bool scales = op.is<ops::Mul, ops::Div>() && count_elements(operands[i].dims()) > 1;
+        roundings_.try_emplace(operands[i].node(), Rounding{.kind = scales ? Kind::factor : Kind::feature});
       }
     }
   }
@@ -228,7 +229,7 @@ Tensors RoundedRun::rounded(const Tensors& inputs, const Grid& grid, uint64_t dr
     const Rounding rounding = found == roundings_.end() ? Rounding() : found->second;
     if (rounding.kind == Kind::exact || (rounding.kind == Kind::joined && !grid.joins)) return tensor;
     Tensor result = tensor.clone();
-    if (rounding.kind == Kind::weight) {
+    if (rounding.kind == Kind::weight || (rounding.kind == Kind::factor && !grid.per_channel)) {
       round_weight(result, rounding.axis, grid, longer);
     } else {
       const Range range = range_of(rounding.like == nullptr ? value.node() : rounding.like, grid.joins);

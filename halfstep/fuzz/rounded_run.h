@@ -39,7 +39,8 @@ class RoundedRun {
     double low = 0, high = 0;  ///< with 0, which codes stand for exactly
   };
   using Node = const detail::ValueNode*;
-  enum class Kind { exact, feature, joined, weight };
+  /// Stored numbers that a product reads may be the weights of a layer that scales channels.
+  enum class Kind { exact, feature, joined, weight, factor };
   struct Rounding {
     Kind kind = Kind::exact;
     int axis = -1;        ///< of a weight: that of its output channels

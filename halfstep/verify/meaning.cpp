@@ -42,8 +42,9 @@ void take_trained(Model& source, const Tensors& prepared) {
   }
 }
 
-/// Clips without limits, or at infinite ones, give what they read, and prepared networks lack them.
-void take_out_open_clips(Model& source) {
+/// Clips without limits, or at infinite ones, give what they read, and prepared networks lack them. One whose name the
+/// operator in front of it has there stays: by it that value is known.
+void take_out_open_clips(Model& source, const Graph& prepared) {
   constexpr float kLargest = std::numeric_limits<float>::max();
   const auto is_open = [&](Value limit, float sign) {
     if (!limit) return true;
@@ -54,7 +55,7 @@ void take_out_open_clips(Model& source) {
   const std::vector<Value> outputs = source.graph.outputs();
   for (const ops::Clip& clip : source.graph.body().all<ops::Clip>()) {
     const bool is_inside = std::ranges::find(outputs, clip.out()) == outputs.end();
-    if (!is_inside || !is_open(clip.lowest(), -1) || !is_open(clip.highest(), 1)) continue;
+    if (!is_inside || prepared.op(clip.name()) || !is_open(clip.lowest(), -1) || !is_open(clip.highest(), 1)) continue;
     clip.out().replace_all_uses_with(clip.x());
     source.graph.erase(clip);
   }
@@ -122,7 +123,7 @@ class MeaningCheck {
     if (!prepared.source) fail("network '{}': does not have the network that it was made from", prepared.graph.name());
     Model source = sized_for(prepared.source->network, inputs);
     take_trained(source, prepared.tensors);
-    take_out_open_clips(source);
+    take_out_open_clips(source, prepared.graph);
     return source;
   }
 

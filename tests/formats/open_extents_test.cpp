@@ -116,6 +116,19 @@ TEST(OpenExtents, WhatIsRepeatedIsBroadcast) {
   expect_same(text);
 }
 
+TEST(OpenExtents, NumbersThatAreRepeatedHaveTheNameOfTheirNode) {
+  ModelText text = sequences();
+  text.add_tensor(test::floats("row", {1, 1, 6}, {1, 2, 3, 4, 5, 6}));
+  text.add_tensor(integers("two", {1}, {2}));
+  text.add("Concat", {"n1", "two1", "six1"}, {"wanted"}, {attribute("axis", 0)});
+  text.add("Expand", {"row", "wanted"}, {"y"});
+  text.output("y");
+  const Model model = import_text(text);
+  std::string names;
+  for (const Value tensor : model.graph.tensors()) names += tensor.name() + " ";
+  EXPECT_EQ(names, "y.constant ");
+}
+
 /// As exporters write expand(n, -1, -1): the extents that are -1 in a list become 1.
 TEST(OpenExtents, ListsOfExtentsAreSelected) {
   ModelText text = sequences();

@@ -248,6 +248,13 @@ TEST(Meaning, LimitsAreExact) {
   }
 }
 
+TEST(Meaning, ClipsWithoutLimitsGiveWhatTheyRead) {
+  Prepared prepared("generic_int8", {{}, 2, 8}, {}, HALFSTEP_SOURCE_DIR "/tests/roads/open_clips.ir");
+  EXPECT_TRUE(prepared.model.graph.op("same").is<ops::Relu6>());
+  const Model integer = quant::convert(prepared.model).model;
+  EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
+}
+
 TEST(Meaning, OfTensorsThatHaveTheNamesOfValues) {
   Prepared prepared("generic_int8", {}, {}, HALFSTEP_SOURCE_DIR "/tests/roads/namesakes.ir");
   EXPECT_TRUE(prepared.model.graph.value("c.q"));
