@@ -17,13 +17,16 @@ constexpr double kApproximation = 0x1p-22;  ///< twice what its polynomials miss
 const Operators kShowing = {"Acos",  "Acosh",       "Asin", "Atanh",          "Ceil",       "DynamicQuantizeLinear",
                             "Floor", "LessOrEqual", "Log",  "QuantizeLinear", "Reciprocal", "ReduceLogSum",
                             "Sign",  "Sqrt"};
-const Operators kChoosing = {"ArgMax", "ArgMin", "Ceil", "Floor", "Hardmax", "Round", "Sign", "TopK"};
+const Operators kChoosing = {"ArgMax",         "ArgMin", "Ceil", "DynamicQuantizeLinear", "Floor", "Hardmax", "Round",
+                             "QuantizeLinear", "Sign",   "TopK"};
+const Operators kArguments = {"ArgMax", "ArgMin", "Hardmax", "TopK"};
 const Operators kPartial = {"Acos", "Acosh", "Asin", "Atanh", "AveragePool", "Div", "Log", "MeanVarianceNormalization",
                             "Pow",  "Sqrt"};
 
 const Operators kMaxima = {"GlobalMaxPool", "MaxPool"};
 const Operators kRecurrent = {"GRU", "LSTM", "RNN"};
-const Operators kInFloat = {"HardSwish", "Shrink"};  ///< whose doubles have the precision of f32
+/// Whose own numbers have the precision of f32 beside doubles.
+const Operators kInFloat = {"Celu", "Elu", "HardSigmoid", "HardSwish", "LeakyRelu", "Selu", "Shrink"};
 const Operators kOnBytes = {"ConvInteger", "MatMulInteger", "QGemm", "QLinearConv", "QLinearMatMul"};
 
 bool share(const Operators& a, const Operators& b) {
@@ -52,8 +55,19 @@ bool has_lowest(const Tensors& tensors) {
   return has_real(tensors, [](double real) { return real == -double{std::numeric_limits<float>::max()}; });
 }
 
-bool has_doubles(const Tensors& tensors) {
-  return std::ranges::any_of(tensors, [](const auto& entry) { return entry.second.dtype() == DType::f64; });
+bool has_negative_place(const Tensors& tensors) {
+  return std::ranges::any_of(tensors, [](const auto& entry) {
+    const Tensor& tensor = entry.second;
+    for (int64_t i = 0; tensor.dtype() == DType::i64 && i < tensor.size(); ++i) {
+      if (element(tensor, i) < 0) return true;
+    }
+    return false;
+  });
+}
+
+Tensors doubles_of(Tensors tensors) {
+  std::erase_if(tensors, [](const auto& entry) { return entry.second.dtype() != DType::f64; });
+  return tensors;
 }
 
 /// 1 where nothing is larger.
@@ -72,7 +86,7 @@ double largest_difference(const Tensors& found, const Tensors& engine) {
   for (const auto& [name, tensor] : found) {
     for (int64_t i = 0; i < tensor.size(); ++i) {
       const double ours = element(tensor, i), theirs = element(engine.at(name), i);
-      if (std::isnan(ours) && std::isnan(theirs)) continue;
+      if (ours == theirs || (std::isnan(ours) && std::isnan(theirs))) continue;
       const double apart = std::abs(ours - theirs);
       largest = std::max(largest, std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart);
     }
@@ -110,11 +124,15 @@ std::string engine_habit(const Network& network, const Tensors& found, const Ten
     return "a choice shows how the normalization of equal numbers is rounded";
   if (operators.contains("MeanVarianceNormalization") && is_slightly_smaller(found, engine))
     return "its MeanVarianceNormalization adds nothing to the deviation";
-  if (share(operators, kInFloat) && has_doubles(found) && largest_difference(found, engine) <= kApproximation * behind)
-    return "its HardSwish and Shrink compute doubles in f32";
+  const Tensors doubles = share(operators, kInFloat) ? doubles_of(found) : Tensors();
+  if (!doubles.empty() && largest_difference(doubles, engine) <= kApproximation * behind)
+    return "its activations have numbers of f32 for doubles";
   if (share(operators, kRecurrent) && has_nan(found)) return "its recurrent cells clip NaN";
   if (share(operators, kMaxima) && has_no_number(found))
     return "its maxima leave out NaN in some places, and those of nothing are the lowest finite number";
+  if (share(operators, kMaxima) && (has_negative_place(found) || has_negative_place(engine)))
+    return "its maxima of nothing lie at places that there are not";
+  if (share(operators, kPartial) && share(operators, kArguments)) return "a choice shows what it makes of NaN";
   if (has_lowest(engine)) return "its maxima of nothing are the lowest finite number";
   if (share(operators, kPartial) && (has_nan(found) || has_nan(engine))) return "NaN outside of a function's domain";
   return "";
