@@ -25,6 +25,8 @@ const Operators kPartial = {"Acos", "Acosh", "Asin", "Atanh", "AveragePool", "Di
 
 const Operators kMaxima = {"GlobalMaxPool", "MaxPool"};
 const Operators kRecurrent = {"GRU", "LSTM", "RNN"};
+/// Whose variance is the mean of squares less the square of the mean.
+const Operators kOfSquares = {"GroupNormalization"};
 /// Whose own numbers have the precision of f32 beside doubles.
 const Operators kInFloat = {"Celu", "Elu", "HardSigmoid", "HardSwish", "LeakyRelu", "Selu", "Shrink"};
 const Operators kOnBytes = {"ConvInteger", "MatMulInteger", "QGemm", "QLinearConv", "QLinearMatMul"};
@@ -124,6 +126,8 @@ std::string engine_habit(const Network& network, const Tensors& found, const Ten
     return "a choice shows how the normalization of equal numbers is rounded";
   if (operators.contains("MeanVarianceNormalization") && is_slightly_smaller(found, engine))
     return "its MeanVarianceNormalization adds nothing to the deviation";
+  if (share(operators, kOfSquares) && largest_difference(found, engine) <= kApproximation * behind * behind)
+    return "its GroupNormalization loses what squares round";
   const Tensors doubles = share(operators, kInFloat) ? doubles_of(found) : Tensors();
   if (!doubles.empty() && largest_difference(doubles, engine) <= kApproximation * behind)
     return "its activations have numbers of f32 for doubles";

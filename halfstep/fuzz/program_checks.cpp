@@ -269,7 +269,8 @@ void check_training(Trial& trial) {
   options.folder = whole.path();
   const auto outcome = train::run(start, trial.samples(), options, trial.tools().pool);
   if (!std::isfinite(outcome.loss)) throw Found{fmt::format("the loss of training is {}", outcome.loss)};
-  const bool may_learn = learns(start) && !may_be_flat(trial.network()) && outcome.loss > 0;
+  constexpr double kRounded = 1e-10;  // in units of the outputs' spread, squared
+  const bool may_learn = learns(start) && !may_be_flat(trial.network()) && outcome.loss > kRounded;
   if (may_learn && digest(outcome.model) == digest(start) &&
       parameters_matter(trial.source(), trial.inputs(), trial.tools().pool))
     throw Found{"training moves nothing"};

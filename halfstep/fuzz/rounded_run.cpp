@@ -15,6 +15,8 @@ namespace {
 constexpr double kLeastStep = 0x1p-60;
 /// Draws make steps up to so many times as long.
 constexpr double kLongest = 1.5;
+/// As many steps from a pole the slope is not the same from step to step.
+constexpr double kNear = 4;
 
 double step_of(double range, int bits, const Grid& grid) {
   const double step = range / (std::exp2(bits) - 1);
@@ -210,7 +212,7 @@ void RoundedRun::require_no_poles(const Grid& grid) const {
     if (op.is<ops::Asin, ops::Acos, ops::Atanh>() && dependent_.contains(op.in(0).node())) {
       const Range range = ranges_.contains(op.in(0).node()) ? range_of(op.in(0).node(), grid.joins) : Range();
       const double step = step_of(range.high - range.low, grid.feature_bits, grid) * grid.coarseness * kLongest;
-      if (std::max(-range.low, range.high) + step >= 1) throw Skipped{"a function is at a pole"};
+      if (std::max(-range.low, range.high) + kNear * step >= 1) throw Skipped{"a function is at a pole"};
     }
     if (!op.is<ops::Reciprocal, ops::Div>()) continue;
     const detail::ValueNode* divisor = op.operands().back().node();

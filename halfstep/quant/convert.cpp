@@ -180,7 +180,7 @@ class Converter final : passes::CodedRebuild {
     const CodeFormat& format = formats_.at(source.node());
     const auto real = fill ? static_cast<float>(element(source_tensor(fill), 0)) : 0.0F;
     const auto rule = code_rule(passes::quantizer_of(source));
-    Tensor code(codes(source).dtype(), {1});
+    Tensor code(codes(source).dtype(), fill ? fill.dims() : Dims{1});
     set_element(code, 0, arith::code_of(real, format.scale, format.zero_point, rule));
     return add_tensor(name, Role::constant, code);
   }

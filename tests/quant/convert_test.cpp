@@ -85,6 +85,18 @@ TEST(Convert, ActivationsAreInTheRangeOfCodes) {
   EXPECT_EQ(whole(slope.model.tensors.at("y.negative_multiplier")), whole(slope.model.tensors.at("y.multiplier")));
 }
 
+TEST(Convert, FillsHaveTheExtentsThatTheyHad) {
+  for (const char* extents : {"[]", "[1, 1]"}) {
+    const std::string fill = fmt::format("  const @fill: f32{}\n", extents);
+    const Model model = calibrated(
+        prepared(network("graph g(x: f32[2, 4], seen: bool[4], z: f32[4]) {\n  param @w: f32[2, 4]\n" + fill +
+                         "  m = mask_fill(z, condition=seen, value=@fill)\n  y = linear(x, w=@w)\n  return m, y\n}\n"),
+                 "generic_int8"));
+    const Model integer = convert(model).model;
+    EXPECT_EQ(integer.graph.op("m").out(0).dims(), model.graph.op("m").out(0).dims());
+  }
+}
+
 TEST(Convert, OnlyShiftsWhereScalesArePowersOfTwo) {
   const Conversion conversion = convert(product("pow2_int8"));
   EXPECT_TRUE(conversion.model.tensors.contains("y.shift"));
