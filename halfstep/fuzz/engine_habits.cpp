@@ -57,6 +57,14 @@ bool has_lowest(const Tensors& tensors) {
   return has_real(tensors, [](double real) { return real == -double{std::numeric_limits<float>::max()}; });
 }
 
+bool has_last_of_i32(const Tensors& tensors) {
+  return std::ranges::any_of(tensors, [](const auto& entry) {
+    if (entry.second.dtype() != DType::i32) return false;
+    const auto numbers = entry.second.template data<int32_t>();
+    return std::ranges::find(numbers, std::numeric_limits<int32_t>::max()) != numbers.end();
+  });
+}
+
 bool has_negative_place(const Tensors& tensors) {
   return std::ranges::any_of(tensors, [](const auto& entry) {
     const Tensor& tensor = entry.second;
@@ -128,6 +136,7 @@ std::string engine_habit(const Network& network, const Tensors& found, const Ten
     return "its MeanVarianceNormalization adds nothing to the deviation";
   if (share(operators, kOfSquares) && largest_difference(found, engine) <= kApproximation * behind * behind)
     return "its GroupNormalization loses what squares round";
+  if (has_last_of_i32(engine)) return "its sums and products beyond 32 bits saturate";
   const Tensors doubles = share(operators, kInFloat) ? doubles_of(found) : Tensors();
   if (!doubles.empty() && largest_difference(doubles, engine) <= kApproximation * behind)
     return "its activations have numbers of f32 for doubles";

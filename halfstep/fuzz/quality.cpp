@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "halfstep/base/elements.h"
@@ -255,11 +256,20 @@ size_t largest(const Tensor& row) {
   return static_cast<size_t>(std::ranges::max_element(data) - data.begin());
 }
 
-/// Whether another element is the largest, though the float network's is above all others by far more than noise is.
-bool is_redecided(const Rows& rows, size_t sample) {
+/// The largest number that the integer program gives: where ranges leave out a few numbers, all above are that.
+float ceiling_of(const Rows& rows) {
+  float most = -std::numeric_limits<float>::infinity();
+  for (const Tensor& row : rows.integer) most = std::max(most, std::ranges::max(row.data<float>()));
+  return most;
+}
+
+/// Whether another element is the largest, though the float network's is above all others by far more than noise is,
+/// and not cut off.
+bool is_redecided(const Rows& rows, size_t sample, float ceiling) {
   constexpr double kStandsOut = 16;
   const auto data = rows.floats[sample].data<float>();
   const size_t best = largest(rows.floats[sample]), found = largest(rows.integer[sample]);
+  if (rows.integer[sample].data<float>()[best] >= ceiling) return false;
   const double apart = double{data[best]} - double{data[found]};
   return apart > kStandsOut * std::sqrt(rows.noise[sample] / static_cast<double>(data.size()));
 }
@@ -271,12 +281,13 @@ std::string moved_answers(const Answered& answered) {
     const Sums sums = Summing(answered, name).whole;
     if (!sums.why_not(answered.grid).empty() || answered.floats.front().at(name).dims().empty()) continue;
     const Rows rows = rows_of(answered, name, sums.expected(answered.grid));
+    const float ceiling = ceiling_of(rows);
     size_t taken = 0, redecided = 0, first = 0, whose = 0;
     for (size_t i = 0; i < rows.size(); ++i) {
       if (const auto other = owner(rows, i)) {
         if (taken++ == 0) first = i, whose = *other;
       }
-      redecided += is_redecided(rows, i) ? 1 : 0;
+      redecided += is_redecided(rows, i, ceiling) ? 1 : 0;
     }
     if (taken > 0)
       return fmt::format("output '{}': {} of {} samples have another sample's answer, sample {} that of {}", name,
