@@ -90,7 +90,10 @@ class Allocator {
       total += group.widths.size();
     }
     for (const int width : widths) {
-      const analyze::FloatNetwork network(with_all(width));
+      const Model model = with_all(width);
+      for (const auto& quantizer : model.graph.all<ops::FakeQuantize>())
+        code_types_[{quantizer.name(), width}] = *parse_dtype(quantizer.code_type());
+      const analyze::FloatNetwork network(model);
       for (size_t g = 0; g < layout_.groups.size(); ++g) {
         const Group& group = layout_.groups[g];
         if (std::ranges::find(group.widths, width) == group.widths.end()) continue;
@@ -145,19 +148,10 @@ class Allocator {
   }
 
   /// As conversion stores codes of the type that the quantizer has at that width.
-  double bytes_of(const Layer& layer, const Group& group, int width) {
-    const auto [at, is_new] = code_types_.try_emplace({group.scale, width}, DType::i8);
-    if (is_new) {
-      Model model = prepared_;
-      const auto quantizers = model.graph.all<ops::FakeQuantize>();
-      const auto found =
-          std::ranges::find_if(quantizers, [&](const auto& one) { return one.name() == group.quantizers.front(); });
-      quant::set_quantizer_bits(model, quant::platform_of(model), *found, width);
-      at->second = *parse_dtype(found->code_type());
-    }
+  double bytes_of(const Layer& layer, const Group& group, int width) const {
+    const DType type = code_types_.at({group.quantizers.front(), width});
     const int64_t count = layer.weight_elements;
-    return static_cast<double>(at->second == DType::i4 ? (count + 1) / 2
-                                                       : count * static_cast<int64_t>(size_of(at->second)));
+    return static_cast<double>(type == DType::i4 ? (count + 1) / 2 : count * static_cast<int64_t>(size_of(type)));
   }
 
   Point point(std::string what, const Assignment& assignment, const Model* model = nullptr) const {
@@ -265,7 +259,7 @@ class Allocator {
   analyze::Trial trial_;
   Layout layout_;
   Prices prices_;
-  std::map<std::pair<std::string, int>, DType> code_types_;  ///< by scale and width
+  std::map<std::pair<std::string, int>, DType> code_types_;  ///< by quantizer and width
   std::vector<std::string> notes_;
 };
 

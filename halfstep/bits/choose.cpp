@@ -16,11 +16,12 @@ double bitops_of(const Layer& layer, int weight_bits, int read_bits) {
   return layer.multiplications * weight_bits * read_bits;
 }
 
-/// The integer program: a variable for each group and width, and for layers whose cost is a matter of two widths one
-/// for each pair of them, which is 1 where both are.
+/// The integer program: a variable for each group and width, and where a budget is a matter of two widths one for each
+/// pair that a layer may have, which is 1 where both are.
 class Formulation {
  public:
-  Formulation(const Layout& layout, const Prices& prices, double harm_counts) : layout_(layout), prices_(prices) {
+  Formulation(const Layout& layout, const Prices& prices, double harm_counts, const std::vector<Budget>& budgets)
+      : layout_(layout), prices_(prices) {
     for (size_t g = 0; g < layout.groups.size(); ++g) {
       Terms one;
       for (const int width : layout.groups[g].widths) {
@@ -35,7 +36,10 @@ class Formulation {
       for (const auto& choice : clash) terms.emplace_back(of_groups_.at(choice), 1.0);
       program_.require(terms, -kInfinite, static_cast<double>(clash.size()) - 1);
     }
-    for (size_t l = 0; l < layout.layers.size(); ++l) add_pairs(l);
+    const bool has_pairs = prices.latencies || std::ranges::any_of(budgets, [](const Budget& budget) {
+                             return budget.currency != Currency::size;
+                           });
+    for (size_t l = 0; has_pairs && l < layout.layers.size(); ++l) add_pairs(l);
   }
 
   /// Cost of an assignment as terms, without what does not depend on it (`fixed_cost`).
@@ -169,7 +173,7 @@ double Prices::harm_of(const Assignment& assignment) const {
 std::optional<Choice> Chooser::within(const std::vector<Budget>& budgets) const {
   // The solver's tolerance may let a budget pass by a millionth; then it is asked for so much less.
   for (double share = 1; share > 0.99; share -= 1e-6) {
-    Formulation formulation(layout_, prices_, 1);
+    Formulation formulation(layout_, prices_, 1, budgets);
     for (const Budget& budget : budgets) formulation.add({budget.currency, share * budget.most}, false);
     auto choice = formulation.solve();
     if (!choice) return std::nullopt;
@@ -181,7 +185,7 @@ std::optional<Choice> Chooser::within(const std::vector<Budget>& budgets) const 
 }
 
 Choice Chooser::nearest(const std::vector<Budget>& budgets) const {
-  Formulation formulation(layout_, prices_, 0);
+  Formulation formulation(layout_, prices_, 0, budgets);
   for (const Budget& budget : budgets) formulation.add(budget, true);
   auto choice = formulation.solve();
   HS_CHECK(choice.has_value());

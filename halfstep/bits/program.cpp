@@ -9,6 +9,12 @@
 #include <cmath>
 
 namespace halfstep::bits {
+namespace {
+
+constexpr double kGap = 1e-4;                          ///< share of the objective
+constexpr int kWork = 10'000'000, kLeastNodes = 1000;  ///< nodes times variables, and nodes at least
+
+}  // namespace
 
 int Program::add(double cost, bool is_whole, double most) {
   costs_.push_back(cost);
@@ -19,7 +25,7 @@ int Program::add(double cost, bool is_whole, double most) {
 
 void Program::require(Terms terms, double low, double high) { rows_.push_back({std::move(terms), low, high}); }
 
-Solution Program::solve(int64_t most_nodes) const {
+Solution Program::solve() const {
   // Tolerances of the solver are absolute: costs and rows are brought to numbers that these are small beside.
   double largest = 0;
   for (const double cost : costs_) largest = std::max(largest, std::abs(cost));
@@ -59,7 +65,8 @@ Solution Program::solve(int64_t most_nodes) const {
   model.addCutGenerator(&probing, -1, "probing");
   model.addCutGenerator(&covers, -1, "covers");
   model.setAllowableGap(1e-9);
-  model.setMaximumNodes(static_cast<int>(most_nodes));
+  model.setAllowableFractionGap(kGap);
+  model.setMaximumNodes(std::max(kLeastNodes, kWork / std::max(columns, 1)));
   model.initialSolve();
   Solution solution;
   if (!model.solver()->isProvenOptimal()) return solution;

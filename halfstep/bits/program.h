@@ -1,4 +1,4 @@
-// Linear programs of yes and no, solved exactly by CBC (COIN-OR).
+// Linear programs of yes and no, solved by CBC (COIN-OR).
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,9 @@ class Program {
   void require(Terms terms, double low, double high);
   int64_t variables() const { return static_cast<int64_t>(costs_.size()); }
 
-  /// The search ends after so many nodes, the same on every run; bound says then how far the best found may be off.
-  Solution solve(int64_t most_nodes = 200'000) const;
+  /// Ends within a ten-thousandth of the least, or after a number of nodes that falls with the variables and is the
+  /// same on every run: `bound` says how far the best found may be off.
+  Solution solve() const;
 
  private:
   struct Row {
