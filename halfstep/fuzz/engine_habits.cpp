@@ -65,18 +65,15 @@ bool has_last_of_i32(const Tensors& tensors) {
   });
 }
 
-bool has_negative_place(const Tensors& tensors) {
-  return std::ranges::any_of(tensors, [](const auto& entry) {
-    const Tensor& tensor = entry.second;
-    for (int64_t i = 0; tensor.dtype() == DType::i64 && i < tensor.size(); ++i) {
-      if (element(tensor, i) < 0) return true;
-    }
-    return false;
+/// Whether the network reads where maxima lie.
+bool reads_places(const Network& network) {
+  return std::ranges::any_of(network.model.graph().node(), [](const auto& node) {
+    return node.op_type() == "MaxPool" && node.output_size() > 1 && !node.output(1).empty();
   });
 }
 
-Tensors doubles_of(Tensors tensors) {
-  std::erase_if(tensors, [](const auto& entry) { return entry.second.dtype() != DType::f64; });
+Tensors those_of(Tensors tensors, bool (*is_meant)(DType)) {
+  std::erase_if(tensors, [&](const auto& entry) { return !is_meant(entry.second.dtype()); });
   return tensors;
 }
 
@@ -137,14 +134,14 @@ std::string engine_habit(const Network& network, const Tensors& found, const Ten
   if (share(operators, kOfSquares) && largest_difference(found, engine) <= kApproximation * behind * behind)
     return "its GroupNormalization loses what squares round";
   if (has_last_of_i32(engine)) return "its sums and products beyond 32 bits saturate";
-  const Tensors doubles = share(operators, kInFloat) ? doubles_of(found) : Tensors();
-  if (!doubles.empty() && largest_difference(doubles, engine) <= kApproximation * behind)
+  const Tensors doubles = those_of(found, [](DType dtype) { return dtype == DType::f64; });
+  if (share(operators, kInFloat) && !doubles.empty() && largest_difference(doubles, engine) <= kApproximation * behind)
     return "its activations have numbers of f32 for doubles";
   if (share(operators, kRecurrent) && has_nan(found)) return "its recurrent cells clip NaN";
   if (share(operators, kMaxima) && has_no_number(found))
     return "its maxima leave out NaN in some places, and those of nothing are the lowest finite number";
-  if (share(operators, kMaxima) && (has_negative_place(found) || has_negative_place(engine)))
-    return "its maxima of nothing lie at places that there are not";
+  if (reads_places(network) && largest_difference(those_of(found, is_float), engine) <= kApproximation * behind)
+    return "its maxima of nothing, of NaN and of numbers that rounding orders lie elsewhere";
   if (share(operators, kPartial) && share(operators, kArguments)) return "a choice shows what it makes of NaN";
   if (has_lowest(engine)) return "its maxima of nothing are the lowest finite number";
   if (share(operators, kPartial) && (has_nan(found) || has_nan(engine))) return "NaN outside of a function's domain";

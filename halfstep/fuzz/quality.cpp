@@ -32,7 +32,7 @@ constexpr double kLeastMagnitude = 1e-5;
 double margin_of(int64_t elements) { return elements >= 64 ? 10 : 14; }
 
 /// A part is crushed that keeps less than the one, in dB, where steps of its own would leave it the other.
-constexpr double kCrushed = 3, kLeft = 20;
+constexpr double kCrushed = 3, kLeft = 24;
 
 /// Sums over the elements of one output, or of one of its channels.
 struct Sums {
@@ -215,10 +215,17 @@ double distance(const Tensor& a, const Tensor& b) {
   return likeness.noise;
 }
 
+double largest_error(const Tensor& a, const Tensor& b) {
+  double largest = 0;
+  for (int64_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(element(a, i) - element(b, i)));
+  return largest;
+}
+
 /// Rows of one output, of all samples.
 struct Rows {
   std::vector<Tensor> floats, integer;
   std::vector<double> noise;  ///< expected in each row: as in all, or what draws give this one, if that is more
+  std::vector<double> worst;  ///< of any element of the row in any draw
 
   size_t size() const { return floats.size(); }
 };
@@ -230,10 +237,14 @@ Rows rows_of(const Answered& answered, const std::string& output, double expecte
     for (int64_t i = 0; i < wanted.dims()[0]; ++i) {
       rows.floats.push_back(wanted.rows(i, i + 1));
       rows.integer.push_back(answered.integer[batch].at(output).rows(i, i + 1));
-      double drawn = 0;
-      for (const auto& draw : answered.rounded)
-        drawn = std::max(drawn, distance(draw[batch].at(output).rows(i, i + 1), rows.floats.back()));
+      double drawn = 0, worst = 0;
+      for (const auto& draw : answered.rounded) {
+        const Tensor row = draw[batch].at(output).rows(i, i + 1);
+        drawn = std::max(drawn, distance(row, rows.floats.back()));
+        worst = std::max(worst, largest_error(row, rows.floats.back()));
+      }
       rows.noise.push_back(drawn);
+      rows.worst.push_back(worst);
     }
   }
   for (double& noise : rows.noise) noise = std::max(noise, expected / static_cast<double>(rows.size()));
@@ -266,12 +277,13 @@ float ceiling_of(const Rows& rows) {
 /// Whether another element is the largest, though the float network's is above all others by far more than noise is,
 /// and not cut off.
 bool is_redecided(const Rows& rows, size_t sample, float ceiling) {
-  constexpr double kStandsOut = 16;
+  constexpr double kStandsOut = 16, kFromWorst = 4;
   const auto data = rows.floats[sample].data<float>();
   const size_t best = largest(rows.floats[sample]), found = largest(rows.integer[sample]);
-  if (rows.integer[sample].data<float>()[best] >= ceiling) return false;
   const double apart = double{data[best]} - double{data[found]};
-  return apart > kStandsOut * std::sqrt(rows.noise[sample] / static_cast<double>(data.size()));
+  const double below = double{ceiling} - double{rows.integer[sample].data<float>()[best]};
+  const double usual = std::sqrt(rows.noise[sample] / static_cast<double>(data.size()));
+  return std::min(apart, below) > std::max(kStandsOut * usual, kFromWorst * rows.worst[sample]);
 }
 
 }  // namespace

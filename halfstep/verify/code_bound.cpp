@@ -47,6 +47,7 @@ CodeBound shifted(const CodeFormat& y, double relative, double absolute, double 
 
 CodeBound weighted(const CodeFormat& x, const CodeFormat& y, const WeightFacts& w) {
   CodeBound bound{middle_of(y), kDouble, {}, w.axis};
+  if (bound.middle != 0) bound.relative += 2 * kFloat;  // the limit of a relu6 is rounded
   if (y.requantize == "fixed_point") bound.relative += multiplier_error(y);
   if (is_float32(y)) bound.relative += 6 * kFloat;
   if (is_engine(y)) bound.relative += 12 * kFloat;

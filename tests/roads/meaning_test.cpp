@@ -255,6 +255,17 @@ TEST(Meaning, ClipsWithoutLimitsGiveWhatTheyRead) {
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
 }
 
+/// The limit of an activation is rounded to the nearest code, whatever a shift does with what it drops.
+TEST(Meaning, ALimitIsItsNearestCode) {
+  const auto enlarge = [](Model& model) {
+    for (float& weight : model.tensors.at("c.w").data<float>()) weight *= 64;
+  };
+  Prepared prepared("generic_int8", {}, {{"requantize.rounding", "truncate"}, {"features.observer", "minmax"}},
+                    HALFSTEP_SOURCE_DIR "/tests/roads/open_clips.ir", enlarge);
+  const Model integer = quant::convert(prepared.model).model;
+  EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
+}
+
 TEST(Meaning, OfTensorsThatHaveTheNamesOfValues) {
   Prepared prepared("generic_int8", {}, {}, HALFSTEP_SOURCE_DIR "/tests/roads/namesakes.ir");
   EXPECT_TRUE(prepared.model.graph.value("c.q"));
