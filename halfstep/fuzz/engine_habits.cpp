@@ -137,6 +137,8 @@ std::string engine_habit(const Network& network, const Tensors& found, const Ten
   const Tensors doubles = those_of(found, [](DType dtype) { return dtype == DType::f64; });
   if (share(operators, kInFloat) && !doubles.empty() && largest_difference(doubles, engine) <= kApproximation * behind)
     return "its activations have numbers of f32 for doubles";
+  if (operators.contains("Resize") && (has_no_number(found) || has_no_number(engine)))
+    return "its interpolation reads nothing where the weight is 0";
   if (share(operators, kRecurrent) && has_nan(found)) return "its recurrent cells clip NaN";
   if (share(operators, kMaxima) && has_no_number(found))
     return "its maxima leave out NaN in some places, and those of nothing are the lowest finite number";

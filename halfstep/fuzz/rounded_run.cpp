@@ -141,7 +141,7 @@ void RoundedRun::find_weights() {
       if (op.port_of(static_cast<int>(i)) == quant.fill)
         roundings_.try_emplace(operands[i].node(), Rounding{.kind = Kind::feature, .like = operands.front().node()});
       const bool is_weight = quant.weight >= 0 && op.port_of(static_cast<int>(i)) == quant.weight;
-      if (is_weight || quant.accumulates == Accumulation::contraction) {
+      if (is_weight || quant.accumulates == Accumulation::contraction || op.is<ops::Gemm>()) {
         roundings_[operands[i].node()] = {.kind = Kind::weight, .axis = is_weight ? quant.weight_axis : -1};
       } else if (quant.trait == Trait::accumulates || quant.trait == Trait::same_scale) {
         const bool scales = op.is<ops::Mul, ops::Div>() && count_elements(operands[i].dims()) > 1;

@@ -28,6 +28,7 @@ using Reason = std::optional<std::string>;
 
 constexpr const char* kAskedFor = "asked for as ";
 constexpr const char* kOnlyReals = "only reals come to it";
+constexpr const char* kIndices = "it computes indices or masks";
 
 /// A normalization over another axis than the last, or over several.
 bool normalizes_other_axes(Op op) {
@@ -99,7 +100,7 @@ class Planner {
         std::ranges::all_of(inputs, [&](Value v) { return is_real(v) || is_stored(v); }) &&
         std::ranges::any_of(inputs, [&](Value v) { return is_real(v); }))
       return kOnlyReals;
-    if (indices_.contains(op)) return "it computes indices or masks";
+    if (indices_.contains(op)) return kIndices;
     if (!platform_.no_integers.empty()) return platform_.no_integers;
     if (quant.weight >= 0 && platform_.weight_zero_points == "affine")
       return "weights with zero points have no form on codes";
@@ -268,7 +269,7 @@ Value CodePlan::result_of(Op op) const {
 
 bool was_asked_for(const std::string& reason) { return reason.starts_with(kAskedFor); }
 
-bool is_of_another(const std::string& reason) { return reason == kOnlyReals; }
+bool is_of_another(const std::string& reason) { return reason == kOnlyReals || reason == kIndices; }
 
 AskedLayers asked_layers(const Model& model, const std::vector<std::string>& patterns, const char* option) {
   AskedLayers asked;

@@ -41,7 +41,7 @@ AskedLayers asked_layers(const Model& model, const std::vector<std::string>& pat
 /// Whether it is for such a pattern that an operator stays in float.
 bool was_asked_for(const std::string& reason);
 
-/// Whether that says no more than that something in front of it stays in float.
+/// Whether that says no more than that something in front of it stays in float, or that what reads it takes no codes.
 bool is_of_another(const std::string& reason);
 
 /// The operators that a pattern of `in_float` fits, and those outside of the regions that markers bound.
