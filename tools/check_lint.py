@@ -55,8 +55,15 @@ def tidy():
     return None
 
 
+def include_folders(build):
+    """Of libraries whose headers are in folders of their own."""
+    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
+    return [folder for folder in re.findall(r"^\w+_INCLUDE_DIR:PATH=(.+)$", cache, re.MULTILINE) if folder != "/usr/include"]
+
+
 def findings(program, build, name):
-    flags = ["-std=c++20", "-I.", f"-isystem{build / 'gen'}", f"-isystem{build / 'gen/proto'}"]
+    folders = [build / "gen", build / "gen/proto", *include_folders(build)]
+    flags = ["-std=c++20", "-I.", *(f"-isystem{folder}" for folder in folders)]
     done = subprocess.run([program, "-quiet", name, "--", *flags], cwd=ROOT, capture_output=True, text=True)
     return "" if done.returncode == 0 else done.stdout.replace(f"{ROOT}/", "").strip() or done.stderr.strip()
 

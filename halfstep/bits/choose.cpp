@@ -55,7 +55,7 @@ class Formulation {
       for (const auto& [widths, variable] : pairs_[l])
         terms.emplace_back(variable, price(currency, layer, widths.first, widths.second));
     }
-    return merged(std::move(terms));
+    return merged(terms);
   }
   double fixed_cost(Currency currency) const {
     switch (currency) {
@@ -130,7 +130,7 @@ class Formulation {
   }
 
   /// One term for each variable.
-  static Terms merged(Terms terms) {
+  static Terms merged(const Terms& terms) {
     std::map<int, double> sums;
     for (const auto& [variable, weight] : terms) sums[variable] += weight;
     return {sums.begin(), sums.end()};
