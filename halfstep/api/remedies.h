@@ -28,8 +28,7 @@ std::optional<Model> with_remedy(const Model& prepared, const analyze::Remedy& r
 /// A part that is crushed, or infinite (analyze::crushed_values).
 struct CrushedWarning {
   std::string quantizer;  ///< in the graph
-  std::string
-      sentence;  ///< with the remedy; of a crushed part one that was found to help, and what it makes of the output
+  std::string sentence;   ///< with the remedy; of a crushed part with one that helps, and what it makes of the output
 };
 
 /// Of all crushed parts and infinite values of the prepared network, looked at on the samples `watched`.

@@ -1,5 +1,6 @@
 #include "halfstep/bits/program.h"
 
+#include <CbcHeuristicDiveCoefficient.hpp>
 #include <CbcModel.hpp>
 #include <CglKnapsackCover.hpp>
 #include <CglProbing.hpp>
@@ -11,8 +12,8 @@
 namespace halfstep::bits {
 namespace {
 
-constexpr double kGap = 1e-4;                          ///< share of the objective
-constexpr int kWork = 10'000'000, kLeastNodes = 1000;  ///< nodes times variables, and nodes at least
+constexpr double kGap = 1e-4;                         ///< share of the objective
+constexpr int kWork = 2'000'000, kLeastNodes = 1000;  ///< nodes times variables, and nodes at least
 
 }  // namespace
 
@@ -64,6 +65,8 @@ Solution Program::solve() const {
   CglProbing probing;
   model.addCutGenerator(&probing, -1, "probing");
   model.addCutGenerator(&covers, -1, "covers");
+  CbcHeuristicDiveCoefficient dive(model);
+  model.addHeuristic(&dive);
   model.setAllowableGap(1e-9);
   model.setAllowableFractionGap(kGap);
   model.setMaximumNodes(std::max(kLeastNodes, kWork / std::max(columns, 1)));

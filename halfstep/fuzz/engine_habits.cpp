@@ -19,7 +19,7 @@ const Operators kShowing = {"Acos",  "Acosh",       "Asin", "Atanh",          "C
                             "Sign",  "Sqrt"};
 const Operators kChoosing = {"ArgMax",         "ArgMin", "Ceil", "DynamicQuantizeLinear", "Floor", "Hardmax", "Round",
                              "QuantizeLinear", "Sign",   "TopK"};
-const Operators kArguments = {"ArgMax", "ArgMin", "Hardmax", "TopK"};
+const Operators kArguments = {"ArgMax", "ArgMin", "TopK"};  ///< places of elements
 const Operators kPartial = {"Acos", "Acosh", "Asin", "Atanh", "AveragePool", "Div", "Log", "MeanVarianceNormalization",
                             "Pow",  "Sqrt"};
 
@@ -142,9 +142,10 @@ std::string engine_habit(const Network& network, const Tensors& found, const Ten
   if (share(operators, kRecurrent) && has_nan(found)) return "its recurrent cells clip NaN";
   if (share(operators, kMaxima) && has_no_number(found))
     return "its maxima leave out NaN in some places, and those of nothing are the lowest finite number";
-  if (reads_places(network) && largest_difference(those_of(found, is_float), engine) <= kApproximation * behind)
+  const bool chooses_of_nan = share(operators, kPartial) && share(operators, kArguments);
+  if ((reads_places(network) || chooses_of_nan) &&
+      largest_difference(those_of(found, is_float), engine) <= kApproximation * behind)
     return "its maxima of nothing, of NaN and of numbers that rounding orders lie elsewhere";
-  if (share(operators, kPartial) && share(operators, kArguments)) return "a choice shows what it makes of NaN";
   if (has_lowest(engine)) return "its maxima of nothing are the lowest finite number";
   if (share(operators, kPartial) && (has_nan(found) || has_nan(engine))) return "NaN outside of a function's domain";
   return "";

@@ -32,7 +32,7 @@ constexpr double kLeastMagnitude = 1e-5;
 double margin_of(int64_t elements) { return elements >= 64 ? 10 : 14; }
 
 /// A part is crushed that keeps less than the one, in dB, where steps of its own would leave it the other.
-constexpr double kCrushed = 3, kLeft = 24;
+constexpr double kCrushed = 3, kLeft = 20;
 
 /// Sums over the elements of one output, or of one of its channels.
 struct Sums {

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
-#include <string>
 
 #include "halfstep/base/elements.h"
 #include "halfstep/base/status.h"
@@ -22,13 +20,6 @@
 namespace halfstep::fuzz {
 namespace {
 
-/// What the file calls the value that a quantizer reads.
-std::string name_in_file(const std::map<std::string, std::string>& given, const ops::FakeQuantize& quantizer) {
-  const std::string name = quantizer.x().name();
-  const auto found = given.find(name);
-  return found == given.end() ? name : found->second;
-}
-
 /// Ranges, scales and zero points of quantizers that both have for one value of the file, in one width. Where extents
 /// are known, fewer operators may be there: the last layer may be another, the first of a module has its name, and
 /// extents that are read as numbers are tensors.
@@ -38,7 +29,7 @@ void require_same_scales(const Model& found, const Model& expected, const std::s
     if (const Op op = found.graph.op(quantizer.name()); op.is<ops::FakeQuantize>()) {
       const ops::FakeQuantize same(op.node());
       if (quant::bits_of(same) != quant::bits_of(quantizer)) continue;
-      if (name_in_file(found_names, same) != name_in_file(expected_names, quantizer)) continue;
+      if (given_name(found_names, same.x().name()) != given_name(expected_names, quantizer.x().name())) continue;
     }
     const ops::ObserveRange observer = quant::observer_of(quantizer);
     for (const Value value : {observer.low(), observer.high(), observer.scale(), observer.zero_point()}) {

@@ -36,4 +36,9 @@ std::map<std::string, std::string> given_names(const Notes& notes) {
   return names;
 }
 
+std::string given_name(const std::map<std::string, std::string>& given, const std::string& ours) {
+  const auto found = given.find(ours);
+  return found == given.end() ? ours : found->second;
+}
+
 }  // namespace halfstep

@@ -18,4 +18,7 @@ void rename_layers(Notes& notes, const std::map<std::string, std::string>& renam
 /// The file's names by ours.
 std::map<std::string, std::string> given_names(const Notes& notes);
 
+/// The file's name of what we call `ours`, by given_names: the same where there is none.
+std::string given_name(const std::map<std::string, std::string>& given, const std::string& ours);
+
 }  // namespace halfstep

@@ -114,10 +114,9 @@ class LoneAffines {
 
   /// Whoever asks for the last part of the chain means all of the layer.
   void note_names(const std::vector<Op>& layer, const std::string& result) {
-    const auto names = given_names(model_.notes);
-    const auto given = names.find(result);
+    const std::string given = given_name(given_names(model_.notes), result);
     for (const Op op : layer) {
-      if (op.name() != result) note_given_name(model_.notes, op.name(), given == names.end() ? result : given->second);
+      if (op.name() != result) note_given_name(model_.notes, op.name(), given);
     }
   }
 

@@ -65,9 +65,7 @@ class Auditor {
   /// Of a value that took normalizations in, the name of the last one's result; of a tensor that was laid out anew,
   /// that of the one it was.
   std::string file_name(Value value) const {
-    const std::string name = value.is_tensor() ? stored_name(value.name()) : result_name(value);
-    const auto given = given_.find(name);
-    return given == given_.end() ? name : given->second;
+    return given_name(given_, value.is_tensor() ? stored_name(value.name()) : result_name(value));
   }
 
   /// Of a value between operations that one layer of the file became: what is moved to it, or it is moved to.

@@ -31,8 +31,7 @@ bool fits_name(const std::string& pattern, const std::string& name) {
 LayerNames::LayerNames(const Model& model) : given_(given_names(model.notes)) {}
 
 bool LayerNames::fits(const std::string& pattern, const std::string& name) const {
-  const auto given = given_.find(name);
-  return fits_name(pattern, name) || (given != given_.end() && fits_name(pattern, given->second));
+  return fits_name(pattern, name) || fits_name(pattern, given_name(given_, name));
 }
 
 bool LayerNames::fits(const std::string& pattern, Op layer) const {

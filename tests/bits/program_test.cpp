@@ -55,6 +55,30 @@ TEST(Program, FindsWhatTryingEverythingFinds) {
   }
 }
 
+/// Widths of as many layers as large networks have: near the least, in a number of nodes that is known before.
+TEST(Program, EndsForHundredsOfLayers) {
+  constexpr int kLayers = 250, kFewest = 2, kMost = 8, kNodes = 2'000'000 / (kLayers * (kMost - kFewest + 1));
+  Random random(3, 0);
+  Program program;
+  Terms sizes;
+  for (int layer = 0; layer < kLayers; ++layer) {
+    const double harm = 0.1 + static_cast<double>(random.uniform()), size = static_cast<double>(100 + random.below(9));
+    Terms one;
+    for (int width = kFewest; width <= kMost; ++width) {
+      const int variable = program.add(harm * std::exp2(-2 * width));
+      one.emplace_back(variable, 1.0);
+      sizes.emplace_back(variable, width * size);
+    }
+    program.require(one, 1, 1);
+  }
+  program.require(sizes, 0, kLayers * 104 * 4.5);
+  const Solution found = program.solve();
+  ASSERT_TRUE(found.is_feasible);
+  EXPECT_LE(found.nodes, kNodes + 1);
+  EXPECT_LE(found.bound, found.objective);
+  EXPECT_LE(found.objective - found.bound, 1e-2 * found.objective);
+}
+
 TEST(Program, SaysWhereThereIsNothing) {
   Program program;
   const int a = program.add(1), b = program.add(2);
