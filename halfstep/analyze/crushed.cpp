@@ -61,6 +61,10 @@ struct Span {
     low = more.low < low ? more.low : low;
     high = more.high > high ? more.high : high;
   }
+  /// What a clip to `limits` leaves.
+  Span clipped(const Span& limits) const {
+    return {std::clamp(low, limits.low, limits.high), std::clamp(high, limits.low, limits.high)};
+  }
 };
 
 /// Several elements side by side: their comparisons become vector instructions.
@@ -112,9 +116,30 @@ struct Spans {
   }
 };
 
+/// What a reader of a quantizer sees of its values: an activation those between its limits.
+struct View {
+  std::string reader = "";  ///< its value; "": all readers
+  Span limits = {-Span().low, -Span().high};
+};
+
+/// All values first.
+std::vector<View> views_of(const Place& place) {
+  std::vector<View> views(1);
+  for (const auto& [reader, port] : place.quantizer.out().uses()) {
+    if (reader.is<ops::Relu, ops::Relu6>()) {
+      views.push_back({reader.out(0).name(), {0, reader.is<ops::Relu6>() ? 6 : Span().low}});
+    } else if (reader.is<ops::HardTanh>()) {
+      const ops::HardTanh clip(reader.node());
+      views.push_back({clip.out().name(), {static_cast<float>(clip.alpha()), static_cast<float>(clip.beta())}});
+    }
+  }
+  return views;
+}
+
 /// Part of what a quantizer rounds that may be crushed.
 struct Candidate {
   size_t place = 0;
+  std::string reader = "";
   int64_t axis = -1;
   std::vector<int64_t> indices = {};
   Span span = {};
@@ -170,8 +195,9 @@ class Search {
       const OutputPart* const output = poorest(alone, rest);
       if (output == nullptr) continue;
       const Place& place = network_.places()[one.place];
-      crushed.push_back({place.name(), audited[one.place], one.axis, one.indices, static_cast<double>(one.span.low),
-                         static_cast<double>(one.span.high), one.steps, one.step, *output});
+      crushed.push_back({place.name(), audited[one.place], one.reader, one.axis, one.indices,
+                         static_cast<double>(one.span.low), static_cast<double>(one.span.high), one.steps, one.step,
+                         *output});
     }
     return crushed;
   }
@@ -212,15 +238,20 @@ class Search {
     for (size_t p = 0; p < places.size(); ++p) {
       const bool is_infinite = !seen[p].empty() && std::ranges::any_of(seen[p].front().spans, &Span::is_infinite);
       if (is_infinite && is_observed(places[p])) infinite_.push_back(places[p].name());
-      for (const Spans& along : seen[p]) {
-        const Rounder rounder = network_.rounder(places[p]);
-        Candidate one = candidate(p, along, static_cast<double>(rounder.step(0)), few_steps(rounder.codes()));
-        if (one.steps == 0) continue;
-        candidates.push_back(std::move(one));
-        break;
-      }
+      if (!seen[p].empty()) add_candidate(candidates, p, seen[p]);
     }
     return candidates;
+  }
+
+  /// The first part of the quantizer's values that has few steps.
+  void add_candidate(std::vector<Candidate>& candidates, size_t place, const std::vector<Spans>& seen) const {
+    const Rounder rounder = network_.rounder(network_.places()[place]);
+    for (const View& view : views_of(network_.places()[place])) {
+      for (const Spans& along : seen) {
+        Candidate one = candidate(place, view, along, static_cast<double>(rounder.step(0)), few_steps(rounder.codes()));
+        if (one.steps > 0) return candidates.push_back(std::move(one));
+      }
+    }
   }
 
   /// What comes to the quantizers in the float network, and its outputs.
@@ -246,10 +277,10 @@ class Search {
   }
 
   /// Of few steps, a constant of as many from 0; steps of 0 where nothing is.
-  static Candidate candidate(size_t place, const Spans& along, double step, double few) {
-    Candidate found{place, along.axis, {}, {}, 0, step};
+  static Candidate candidate(size_t place, const View& view, const Spans& along, double step, double few) {
+    Candidate found{place, view.reader, along.axis, {}, {}, 0, step};
     for (size_t i = 0; i < along.spans.size(); ++i) {
-      const Span& span = along.spans[i];
+      const Span span = along.spans[i].clipped(view.limits);
       const double steps = (span.width() == 0 ? std::abs(span.low) : span.width()) / step;
       if (!(steps > 0 && steps < few)) continue;
       if (along.axis >= 0) found.indices.push_back(static_cast<int64_t>(i));
@@ -323,6 +354,7 @@ std::string sentence_of(const CrushedPart& part) {
   constexpr size_t kShown = 3;
   const std::string place =
       part.axis < 0 ? "" : fmt::format(" at indices {} of axis {}", ranges_of(part.indices), part.axis);
+  const std::string reader = part.reader.empty() ? "" : fmt::format(" behind '{}'", part.reader);
   const std::string shared =
       part.quantizer.shares.empty()
           ? ""
@@ -331,10 +363,10 @@ std::string sentence_of(const CrushedPart& part) {
                 fmt::join(std::span(part.quantizer.shares).first(std::min(kShown, part.quantizer.shares.size())),
                           "', '"));
   return fmt::format(
-      "'{}'{}: values from {:.4g} to {:.4g} span {:.2g} steps of {:.4g}{}; this rounding alone leaves {} an SQNR of "
+      "'{}'{}: values from {:.4g} to {:.4g}{} span {:.2g} steps of {:.4g}{}; this rounding alone leaves {} an SQNR of "
       "{:.1f} dB",
-      part.quantizer.tensor, place, part.low, part.high, part.steps, part.step, shared, verify::name_of(part.output),
-      part.output.sums.sqnr_db());
+      part.quantizer.tensor, place, part.low, part.high, reader, part.steps, part.step, shared,
+      verify::name_of(part.output), part.output.sums.sqnr_db());
 }
 
 Crushed crushed_values(const Model& prepared, const train::Samples& samples, uint64_t seed, ThreadPool& pool) {

@@ -160,6 +160,30 @@ TEST(Crushed, ChannelsOfOneTensor) {
   EXPECT_NE(sentence_of(crushed[0]).find("'y' at indices 4 to 9 of axis 1: "), std::string::npos);
 }
 
+/// A relu cuts away nearly all of the range of one channel, and what it leaves becomes ten times as large.
+TEST(Crushed, WhatAnActivationLeaves) {
+  Calibrated cut(
+      "graph g(x: f32[?, 8]) {\n  param @u: f32[6, 8]\n  param @c: f32[6]\n  param @ten: f32[1]\n"
+      "  a = linear(x, w=@u, b=@c)\n  r = relu(a)\n  m = mul(r, b=@ten)\n  y = concat(x=[m, a]) {axis: 1}\n"
+      "  return y\n}\n",
+      [](Model& model) {
+        scale(model, "u", 0, 0, 8);
+        scale(model, "u", 3, 8);
+        model.tensors.at("u").data<float>()[0] = 1;
+        scale(model, "c", 0);
+        model.tensors.at("c").data<float>()[0] = -2;
+        scale(model, "ten", 0);
+        model.tensors.at("ten").data<float>()[0] = 10;
+      });
+  const auto crushed = cut.crushed();
+  ASSERT_EQ(crushed.size(), 3U) << "and 'r' and 'm', of steps as large";
+  EXPECT_EQ(crushed[0].quantizer.tensor, "a");
+  EXPECT_EQ(crushed[0].reader, "r");
+  EXPECT_EQ(crushed[0].indices, std::vector<int64_t>{0});
+  EXPECT_EQ(crushed[0].low, 0);
+  EXPECT_NE(sentence_of(crushed[0]).find(" behind 'r' span "), std::string::npos);
+}
+
 /// The same channels inside of the network, whose reader makes as much of them as of the others.
 TEST(Crushed, ChannelsThatTheirReaderNeeds) {
   Calibrated inside(kOneHead, [](Model& model) {
